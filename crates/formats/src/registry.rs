@@ -1,0 +1,76 @@
+//! The seam between bytes and records, and the list of formats.
+
+use laggard_model::Sink;
+use std::fmt;
+
+/// Whether some first bytes are of a format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sniff {
+    /// They are.
+    Yes,
+    /// They are not, whatever follows.
+    No,
+    /// More bytes are needed to tell. At the end of the input this counts as [`Sniff::No`].
+    NeedMore,
+}
+
+/// One trace format: a row in [`FORMATS`].
+pub struct Format {
+    /// The word for `--format`.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub title: &'static str,
+    /// Path of its page in the manual, from the repository's root.
+    pub manual: &'static str,
+    /// Tells whether an input starts like this format. Called with a growing prefix.
+    pub sniff: fn(prefix: &[u8]) -> Sniff,
+    /// A reader for one input.
+    pub open: fn(options: &ReaderOptions) -> Box<dyn Reader>,
+}
+
+/// Settings of readers; each format takes what concerns it.
+#[derive(Clone, Debug, Default)]
+pub struct ReaderOptions {
+    /// `NAME=HEADER` pairs that map other people's column headers to ours (span CSV and call log).
+    pub columns: Vec<(String, String)>,
+}
+
+/// Reads one input of one format.
+///
+/// Contract, checked for every format by one suite:
+/// * any split of the input into chunks gives the same records and losses in the same order;
+/// * truncation at any byte gives a prefix of the records, and a loss unless it falls on a boundary between records;
+/// * no input makes it panic, hang, or keep more than a fixed amount of memory beyond what one record needs
+///   (records over the limit are a [`Loss::OversizedRecord`](laggard_model::Loss)).
+pub trait Reader: Send {
+    /// Takes the next bytes. After an error the input is not read further.
+    fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), FormatError>;
+
+    /// Called once, after the last byte: hands on what is pending and counts what is cut off.
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError>;
+}
+
+/// An input that cannot be read as its format at all, in a sentence that says what was given, what is
+/// expected and what to try.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FormatError {
+    message: String,
+}
+
+impl FormatError {
+    /// An error with this message.
+    pub fn new(message: impl Into<String>) -> FormatError {
+        FormatError { message: message.into() }
+    }
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for FormatError {}
+
+/// Every format, in the order in which they are tried.
+pub static FORMATS: &[Format] = &[];

@@ -1,0 +1,174 @@
+//! Trace and span ids: binary inside, text only at the edges.
+
+use crate::Fingerprint;
+use std::fmt;
+use std::num::NonZeroU64;
+
+/// The 128-bit id of a trace. Shorter ids (Zipkin, older Jaeger) are zero-extended on the left.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TraceId(u128);
+
+/// The 64-bit id of a span inside its trace; never zero, so `Option<SpanId>` costs nothing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SpanId(NonZeroU64);
+
+/// A trace id read from text, and whether its [`fmt::Display`] form gives that text back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ParsedTraceId {
+    /// The id.
+    pub id: TraceId,
+    /// False when the text must be kept beside the id for a person to recognise it.
+    pub displays_as_given: bool,
+}
+
+impl TraceId {
+    /// An id from its 16 bytes, most significant first, as OpenTelemetry sends it.
+    pub const fn from_bytes(bytes: [u8; 16]) -> TraceId {
+        TraceId(u128::from_be_bytes(bytes))
+    }
+
+    /// An id from its integer value.
+    pub const fn from_value(value: u128) -> TraceId {
+        TraceId(value)
+    }
+
+    /// The value as an integer.
+    pub const fn value(self) -> u128 {
+        self.0
+    }
+
+    /// Reads any text as a trace id. Up to 32 hexadecimal digits (dashes of a UUID skipped) are taken by
+    /// value; anything else is hashed, so every text names some trace and different texts, for all
+    /// practical purposes, different ones. `None` for empty text.
+    ///
+    /// ```
+    /// use laggard_model::TraceId;
+    /// let id = TraceId::parse_text("1e223ff1f80f1c69").unwrap();
+    /// assert_eq!(id.id.to_string(), "1e223ff1f80f1c69");
+    /// assert!(id.displays_as_given);
+    /// assert!(!TraceId::parse_text("order-4711").unwrap().displays_as_given);
+    /// ```
+    pub fn parse_text(text: &str) -> Option<ParsedTraceId> {
+        if text.is_empty() {
+            return None;
+        }
+        let Some(value) = parse_hex(text.as_bytes()) else {
+            let id = TraceId(Fingerprint::of(text.as_bytes()).value());
+            return Some(ParsedTraceId { id, displays_as_given: false });
+        };
+        let canonical = match text.len() {
+            16 => value >> 64 == 0,
+            32 => value >> 64 != 0,
+            _ => false,
+        };
+        let plain = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        Some(ParsedTraceId { id: TraceId(value), displays_as_given: canonical && plain })
+    }
+}
+
+impl fmt::Display for TraceId {
+    /// 32 lower-case hexadecimal digits, or 16 when the upper half is zero.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 >> 64 == 0 { write!(f, "{:016x}", self.0) } else { write!(f, "{:032x}", self.0) }
+    }
+}
+
+impl SpanId {
+    /// Stands for the id `0` in formats whose ids are free text, where zero is an id like any other.
+    /// A parent of this id that no span bears means "no parent".
+    pub const ZERO_TEXT: SpanId = match NonZeroU64::new(0x5A45_524F_5F49_4421) {
+        Some(id) => SpanId(id),
+        None => unreachable!(),
+    };
+
+    /// An id from its value; `None` for zero, which OpenTelemetry reserves for "no span".
+    pub const fn new(value: u64) -> Option<SpanId> {
+        match NonZeroU64::new(value) {
+            Some(id) => Some(SpanId(id)),
+            None => None,
+        }
+    }
+
+    /// An id from its 8 bytes, most significant first.
+    pub const fn from_bytes(bytes: [u8; 8]) -> Option<SpanId> {
+        SpanId::new(u64::from_be_bytes(bytes))
+    }
+
+    /// The value as an integer.
+    pub const fn value(self) -> u64 {
+        self.0.get()
+    }
+
+    /// Reads any text as a span id: up to 16 hexadecimal digits by value, anything else hashed. Text that
+    /// is zero as a number gives [`SpanId::ZERO_TEXT`]. `None` for empty text.
+    pub fn parse_text(text: &str) -> Option<SpanId> {
+        if text.is_empty() {
+            return None;
+        }
+        let value = match parse_hex(text.as_bytes()).map(u64::try_from) {
+            Some(Ok(value)) => value,
+            _ => Fingerprint::of(text.as_bytes()).value() as u64,
+        };
+        Some(SpanId::new(value).unwrap_or(SpanId::ZERO_TEXT))
+    }
+}
+
+impl fmt::Display for SpanId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// The value of 1 to 32 hexadecimal digits; the dashes of a UUID (36 characters) are skipped.
+fn parse_hex(text: &[u8]) -> Option<u128> {
+    let is_uuid = text.len() == 36 && [8, 13, 18, 23].iter().all(|&at| text[at] == b'-');
+    if !is_uuid && text.len() > 32 {
+        return None;
+    }
+    let mut value = 0_u128;
+    for &byte in text {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            b'A'..=b'F' => byte - b'A' + 10,
+            b'-' if is_uuid => continue,
+            _ => return None,
+        };
+        value = value << 4 | u128::from(digit);
+    }
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_ids_keep_their_value() {
+        let short = TraceId::parse_text("A").unwrap();
+        assert_eq!((short.id.value(), short.displays_as_given), (10, false));
+        let long = TraceId::parse_text("0087f677c0a2cf3f80a551987167911b").unwrap();
+        assert_eq!(long.id.to_string(), "0087f677c0a2cf3f80a551987167911b");
+        assert!(long.displays_as_given);
+        let uuid = TraceId::parse_text("0087f677-c0a2-cf3f-80a5-51987167911b").unwrap();
+        assert_eq!(uuid.id, long.id);
+        assert!(!uuid.displays_as_given);
+        assert!(!TraceId::parse_text("CE70DFF6C9393836").unwrap().displays_as_given);
+    }
+
+    #[test]
+    fn zero_is_an_id_in_free_text() {
+        assert_eq!(SpanId::parse_text("0"), Some(SpanId::ZERO_TEXT));
+        assert_eq!(SpanId::parse_text("0000000000000000"), Some(SpanId::ZERO_TEXT));
+        assert_eq!(SpanId::parse_text(""), None);
+        assert_eq!(SpanId::parse_text("a0").unwrap().value(), 0xa0);
+        assert_ne!(SpanId::parse_text("step 1"), SpanId::parse_text("step 2"));
+    }
+
+    #[test]
+    fn ids_longer_than_their_field_are_hashed_not_cut() {
+        let a = SpanId::parse_text("00000000000000010000000000000001").unwrap();
+        assert_ne!(a.value(), 1);
+        assert!(TraceId::parse_text(&"f".repeat(33)).is_some());
+    }
+}

@@ -1,0 +1,26 @@
+//! The vocabulary every other crate shares: times, ids, span and call records, call trees, losses.
+//!
+//! This crate uses the standard library only and does no input or output. A reader of some trace
+//! format turns bytes into [`SpanRecord`]s (or [`CallRecord`]s) and hands them to a [`Sink`];
+//! whatever could not be read is counted in [`Losses`], which travel beside the data and end in the
+//! report.
+
+mod call_record;
+mod call_tree;
+mod fingerprint;
+mod ids;
+mod losses;
+mod names;
+mod sink;
+mod span;
+mod time;
+
+pub use call_record::{CallFlag, CallRecord};
+pub use call_tree::{CallTree, NodeIndex};
+pub use fingerprint::{Fingerprint, FingerprintBuilder};
+pub use ids::{ParsedTraceId, SpanId, TraceId};
+pub use losses::{Loss, LossCount, Losses};
+pub use names::{Names, OperationId, OperationKey, ReplicaId, ServiceId};
+pub use sink::{Collect, OwnedCall, OwnedSpan, Sink};
+pub use span::{ReplicaSource, SpanKind, SpanRecord, Status};
+pub use time::{Nanos, SignedNanos, Timestamp};

@@ -1,0 +1,222 @@
+//! What went wrong on the way in, as a value.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Every way in which input was lost, repaired or mistrusted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Loss {
+    /// A line or element could not be parsed and was skipped.
+    MalformedRecord,
+    /// The input ended inside a record.
+    TruncatedInput,
+    /// A record is larger than the reader's limit and was skipped.
+    OversizedRecord,
+    /// A compressed stream is damaged; what follows the damage is lost.
+    CorruptCompression,
+    /// A record without a usable trace or span id was skipped.
+    InvalidId,
+    /// A record of another signal (metrics, logs) was skipped.
+    OtherSignal,
+    /// A span ends before it starts; its inclusive time was set to zero.
+    NegativeTime,
+    /// The same span was read more than once; the first was kept.
+    DuplicateSpan,
+    /// A span's parent is not in its trace although the trace has a root: kept apart, the request is partial.
+    OrphanSpan,
+    /// A trace has no root; its topmost spans were taken as requests.
+    MissingRoot,
+    /// A trace has several roots; each was taken as a request.
+    ExtraRoot,
+    /// Spans are each other's ancestors; the cycle was cut.
+    Cycle,
+    /// A call's return is missing; it was closed with its caller, and its request left out.
+    MissingReturn,
+    /// A return without a call was ignored.
+    StrayReturn,
+    /// A remote call was announced more than once; the first announcement counts.
+    RepeatedAnnouncement,
+    /// A request is incomplete and was left out of the request matrices.
+    PartialRequest,
+    /// A child on the same clock starts before its parent; the part outside does not count.
+    ChildBeforeParent,
+    /// A child on the same clock ends after its parent; the part outside does not count.
+    ChildOutlivesParent,
+    /// A child on another host lies outside its parent's interval as recorded: the clocks disagree, and its
+    /// times were not compared with the parent's.
+    ClockSkew,
+    /// A callee ran longer than the call that announced it; it was taken as asynchronous.
+    AsynchronousCallee,
+    /// Calls nested deeper than the limit were folded into the node at the limit.
+    DepthLimit,
+    /// Traces left out, by a hash of their id, to stay within the memory limit.
+    MemoryLimit,
+    /// Requests of one category left out of its matrix, evenly, to stay within the row limit.
+    RowLimit,
+}
+
+impl Loss {
+    /// All causes, in the order reports list them.
+    pub const ALL: [Loss; 23] = [
+        Loss::MalformedRecord,
+        Loss::TruncatedInput,
+        Loss::OversizedRecord,
+        Loss::CorruptCompression,
+        Loss::InvalidId,
+        Loss::OtherSignal,
+        Loss::NegativeTime,
+        Loss::DuplicateSpan,
+        Loss::OrphanSpan,
+        Loss::MissingRoot,
+        Loss::ExtraRoot,
+        Loss::Cycle,
+        Loss::MissingReturn,
+        Loss::StrayReturn,
+        Loss::RepeatedAnnouncement,
+        Loss::PartialRequest,
+        Loss::ChildBeforeParent,
+        Loss::ChildOutlivesParent,
+        Loss::ClockSkew,
+        Loss::AsynchronousCallee,
+        Loss::DepthLimit,
+        Loss::MemoryLimit,
+        Loss::RowLimit,
+    ];
+
+    /// The cause's name in JSON.
+    pub const fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// The cause as a phrase that follows a count: `12 spans whose parent is missing`.
+    pub const fn phrase(self) -> &'static str {
+        self.row().1
+    }
+
+    const fn row(self) -> (&'static str, &'static str) {
+        match self {
+            Loss::MalformedRecord => ("malformed_record", "records that could not be parsed, skipped"),
+            Loss::TruncatedInput => ("truncated_input", "inputs that end inside a record"),
+            Loss::OversizedRecord => ("oversized_record", "records over the size limit, skipped"),
+            Loss::CorruptCompression => ("corrupt_compression", "damaged compressed streams, the rest lost"),
+            Loss::InvalidId => ("invalid_id", "records without a usable id, skipped"),
+            Loss::OtherSignal => ("other_signal", "records that are not traces, skipped"),
+            Loss::NegativeTime => ("negative_time", "spans that end before they start, taken as 0"),
+            Loss::DuplicateSpan => ("duplicate_span", "spans read more than once, first kept"),
+            Loss::OrphanSpan => ("orphan_span", "spans whose parent is missing, kept apart"),
+            Loss::MissingRoot => ("missing_root", "traces without a root, topmost spans taken as requests"),
+            Loss::ExtraRoot => ("extra_root", "further roots in a trace, each taken as a request"),
+            Loss::Cycle => ("cycle", "cycles among spans, cut"),
+            Loss::MissingReturn => ("missing_return", "calls without a return"),
+            Loss::StrayReturn => ("stray_return", "returns without a call, ignored"),
+            Loss::RepeatedAnnouncement => {
+                ("repeated_announcement", "remote calls announced twice, first kept")
+            }
+            Loss::PartialRequest => ("partial_request", "incomplete requests, not in the matrices"),
+            Loss::ChildBeforeParent => {
+                ("child_before_parent", "children that start before their parent, clipped")
+            }
+            Loss::ChildOutlivesParent => {
+                ("child_outlives_parent", "children that outlive their parent, clipped")
+            }
+            Loss::ClockSkew => {
+                ("clock_skew", "remote children outside their parent as recorded: times not compared")
+            }
+            Loss::AsynchronousCallee => {
+                ("asynchronous_callee", "callees longer than their call, taken as asynchronous")
+            }
+            Loss::DepthLimit => ("depth_limit", "calls nested too deeply, folded"),
+            Loss::MemoryLimit => ("memory_limit", "traces left out to stay within the memory limit"),
+            Loss::RowLimit => ("row_limit", "requests thinned out of oversized matrices"),
+        }
+    }
+}
+
+/// How often one cause occurred, with the first example.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LossCount {
+    /// Occurrences.
+    pub count: u64,
+    /// The first occurrence, as text that helps to find it (file, trace, line); may be empty.
+    pub example: String,
+}
+
+/// Counts by cause. Merging is associative; the example of the earlier operand wins.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Losses {
+    counts: BTreeMap<Loss, LossCount>,
+}
+
+impl Losses {
+    /// No losses.
+    pub fn none() -> Losses {
+        Losses::default()
+    }
+
+    /// Counts one occurrence; `example` is called only for the first of its cause.
+    pub fn add(&mut self, loss: Loss, example: impl FnOnce() -> String) {
+        self.add_many(loss, 1, example);
+    }
+
+    /// Counts `count` occurrences; nothing when `count` is 0.
+    pub fn add_many(&mut self, loss: Loss, count: u64, example: impl FnOnce() -> String) {
+        if count == 0 {
+            return;
+        }
+        let entry = self.counts.entry(loss).or_insert_with(|| LossCount { count: 0, example: example() });
+        entry.count += count;
+    }
+
+    /// Adds another's counts to this one's.
+    pub fn merge(&mut self, other: &Losses) {
+        for (&loss, found) in &other.counts {
+            self.add_many(loss, found.count, || found.example.clone());
+        }
+    }
+
+    /// The count of one cause.
+    pub fn count(&self, loss: Loss) -> u64 {
+        self.counts.get(&loss).map_or(0, |found| found.count)
+    }
+
+    /// Whether nothing was lost.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    /// Every cause that occurred, in the order of [`Loss::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = (Loss, &LossCount)> {
+        self.counts.iter().map(|(&loss, found)| (loss, found))
+    }
+}
+
+impl fmt::Debug for Losses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter().map(|(loss, found)| (loss.name(), found))).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_adds_counts_and_keeps_the_first_example() {
+        let mut left = Losses::none();
+        left.add(Loss::Cycle, || "trace 1".to_owned());
+        let mut right = Losses::none();
+        right.add(Loss::Cycle, || "trace 2".to_owned());
+        right.add_many(Loss::OrphanSpan, 0, || unreachable!());
+        left.merge(&right);
+        assert_eq!(left.count(Loss::Cycle), 2);
+        assert_eq!(left.count(Loss::OrphanSpan), 0);
+        assert_eq!(left.iter().next().map(|(_, found)| found.example.as_str()), Some("trace 1"));
+    }
+
+    #[test]
+    fn names_are_unique_and_listed_in_order() {
+        let names: std::collections::HashSet<_> = Loss::ALL.iter().map(|loss| loss.name()).collect();
+        assert_eq!(names.len(), Loss::ALL.len());
+        assert!(Loss::ALL.is_sorted());
+    }
+}

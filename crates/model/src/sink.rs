@@ -1,0 +1,105 @@
+//! Where readers put what they read.
+
+use crate::CallFlag;
+use crate::{
+    CallRecord, Loss, Losses, Nanos, ReplicaSource, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+};
+
+/// Takes the records of one input, in the order of the input. A reader calls it for every record it could
+/// read and for every loss; it never keeps what it was handed.
+///
+/// ```text
+/// bytes ── push ──► reader ──┬─ span / call ──► Sink
+///                            └─ lose ─────────►
+/// ```
+pub trait Sink {
+    /// Takes a span.
+    fn span(&mut self, span: &SpanRecord<'_>);
+
+    /// Takes a call-log record.
+    fn call(&mut self, call: &CallRecord<'_>);
+
+    /// Counts something that could not be read. `example` is asked only for the first of its kind.
+    fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String);
+}
+
+/// A sink that keeps everything: for tests and for small inputs.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Collect {
+    /// Every span.
+    pub spans: Vec<OwnedSpan>,
+    /// Every call-log record.
+    pub calls: Vec<OwnedCall>,
+    /// Every loss.
+    pub losses: Losses,
+}
+
+/// A [`SpanRecord`] that owns its text.
+#[derive(Clone, PartialEq, Debug)]
+#[expect(missing_docs, reason = "the fields are those of SpanRecord")]
+pub struct OwnedSpan {
+    pub trace_id: TraceId,
+    pub trace_text: Option<String>,
+    pub span_id: SpanId,
+    pub parent: Option<SpanId>,
+    pub service: String,
+    pub replica: String,
+    pub replica_source: ReplicaSource,
+    pub operation: String,
+    pub kind: SpanKind,
+    pub status: Status,
+    pub start: Timestamp,
+    pub inclusive: Nanos,
+}
+
+/// A [`CallRecord`] that owns its text.
+#[derive(Clone, PartialEq, Debug)]
+#[expect(missing_docs, reason = "the fields are those of CallRecord")]
+pub struct OwnedCall {
+    pub host: String,
+    pub time: Timestamp,
+    pub request: TraceId,
+    pub request_text: Option<String>,
+    pub fragment: TraceId,
+    pub service: String,
+    pub operation: String,
+    pub flag: CallFlag,
+    pub callee: Option<TraceId>,
+}
+
+impl Sink for Collect {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        self.spans.push(OwnedSpan {
+            trace_id: span.trace_id,
+            trace_text: span.trace_text.map(str::to_owned),
+            span_id: span.span_id,
+            parent: span.parent,
+            service: span.service.to_owned(),
+            replica: span.replica.to_owned(),
+            replica_source: span.replica_source,
+            operation: span.operation.to_owned(),
+            kind: span.kind,
+            status: span.status,
+            start: span.start,
+            inclusive: span.inclusive,
+        });
+    }
+
+    fn call(&mut self, call: &CallRecord<'_>) {
+        self.calls.push(OwnedCall {
+            host: call.host.to_owned(),
+            time: call.time,
+            request: call.request,
+            request_text: call.request_text.map(str::to_owned),
+            fragment: call.fragment,
+            service: call.service.to_owned(),
+            operation: call.operation.to_owned(),
+            flag: call.flag,
+            callee: call.callee,
+        });
+    }
+
+    fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
+        self.losses.add(loss, example);
+    }
+}

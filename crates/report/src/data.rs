@@ -1,0 +1,315 @@
+//! The report as data. Field names and meanings are schema version 1.
+
+use laggard_model::Losses;
+use serde::{Serialize, Serializer};
+
+/// Version of the JSON schema. Fields may be added within a version; none is removed or changes meaning.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The answer to one question over one input.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The answer in one word.
+    pub verdict: Verdict,
+    /// The answer in one sentence.
+    pub headline: String,
+    /// Name of the method that gave it (`laggard methods`).
+    pub method: String,
+    /// The method's mode: `robust` or `paper`.
+    pub mode: String,
+    /// The time the data cover, or that was asked for.
+    pub window: Option<Window>,
+    /// What was read, and what was lost.
+    pub input: Input,
+    /// Request categories, the most requests first.
+    pub categories: Vec<Category>,
+    /// Operations that make requests slow, the most suspicious first.
+    pub suspects: Vec<Suspect>,
+    /// Replicas that stand out from their peers over all operations, the most suspicious first.
+    pub replicas: Vec<ReplicaSuspect>,
+    /// What was looked at and found fine, or could not be judged, and why; whole sentences.
+    pub ruled_out: Vec<String>,
+    /// What limits trust in the answer; whole sentences.
+    pub cautions: Vec<String>,
+    /// Operation x replica excess, for the suspects and a few of their neighbours.
+    pub heat_map: Option<HeatMap>,
+    /// Latencies of requests that a suspect hit and of those none did.
+    pub latency: Option<LatencySplit>,
+    /// Every setting in force, so that the run can be repeated.
+    pub settings: Vec<Setting>,
+}
+
+/// The answer in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// At least one operation is suspected.
+    Suspects,
+    /// There was enough data, and nothing stands out.
+    Healthy,
+    /// There was too little data to say.
+    InsufficientData,
+}
+
+/// A span of time; both ends as nanoseconds since the Unix epoch and as RFC 3339 text.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Window {
+    /// Start of the earliest request.
+    pub since_ns: i64,
+    /// Start of the latest request.
+    pub until_ns: i64,
+    /// `since_ns` as text.
+    pub since: String,
+    /// `until_ns` as text.
+    pub until: String,
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Input {
+    /// Inputs read.
+    pub files: u64,
+    /// Bytes read, before decompression.
+    pub bytes: u64,
+    /// Spans read (call-log inputs: calls rebuilt).
+    pub spans: u64,
+    /// Call-log records read.
+    pub call_records: u64,
+    /// Traces.
+    pub traces: u64,
+    /// Requests: roots of complete traces inside the window.
+    pub requests: u64,
+    /// Distinct services, operations and replicas.
+    pub services: u64,
+    /// Distinct operations.
+    pub operations: u64,
+    /// Distinct replicas.
+    pub replicas: u64,
+    /// Formats recognised, with the number of inputs of each.
+    pub formats: Vec<NamedCount>,
+    /// What identified replicas, with the number of spans each identified.
+    pub replica_identity: Vec<NamedCount>,
+    /// What is known of the hosts' clocks.
+    pub clocks: Clocks,
+    /// What was lost or mistrusted, by cause.
+    #[serde(serialize_with = "losses")]
+    pub losses: Losses,
+}
+
+/// A name with a count.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct NamedCount {
+    /// What is counted.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// Agreement of the clocks of hosts that called each other, bounded by the calls between them.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Clocks {
+    /// Pairs of hosts with at least one synchronous call between them.
+    pub pairs: u64,
+    /// Pairs whose calls are consistent with equal clocks.
+    pub agreeing_pairs: u64,
+    /// The largest disagreement that the calls prove, in nanoseconds (a lower bound).
+    pub max_proven_skew_ns: u64,
+    /// The pair that proves it: caller and callee replica.
+    pub worst_pair: Option<[String; 2]>,
+    /// Over the agreeing pairs, the largest skew their calls leave possible (an upper bound).
+    pub max_possible_skew_ns: u64,
+}
+
+/// A request category: requests with the same call tree.
+#[derive(Clone, Debug, Serialize)]
+pub struct Category {
+    /// Stable id: twelve hexadecimal digits.
+    pub id: String,
+    /// The entry's service.
+    pub service: String,
+    /// The entry's operation.
+    pub operation: String,
+    /// Complete requests.
+    pub requests: u64,
+    /// Coefficient of variation of the latency.
+    pub cv: f64,
+    /// Whether the dispersion or the tail gate selected it.
+    pub anomalous: bool,
+    /// Whether it had enough requests to be judged.
+    pub analysed: bool,
+    /// Median latency.
+    pub latency_p50_ns: u64,
+    /// 99th percentile of the latency (nearest rank).
+    pub latency_p99_ns: u64,
+    /// Requests beyond the tail gate's limit.
+    pub tail_requests: u64,
+    /// Share of the category's total latency that tail requests spend beyond the median, 0..1.
+    pub tail_excess_share: f64,
+    /// The call tree in depth-first pre-order; only for categories that hold a suspect.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tree: Vec<TreeNode>,
+}
+
+/// One position of a category's call tree.
+#[derive(Clone, Debug, Serialize)]
+pub struct TreeNode {
+    /// Position of the parent; `None` for the entry.
+    pub parent: Option<u32>,
+    /// Service.
+    pub service: String,
+    /// Operation.
+    pub operation: String,
+    /// Median self time over the category's requests.
+    pub self_p50_ns: u64,
+    /// 99th percentile of the self time.
+    pub self_p99_ns: u64,
+    /// Mean number of calls at this position per request (1 unless it stands for a loop).
+    pub calls_mean: f64,
+    /// Rank of the suspect found here, if any.
+    pub suspect: Option<u32>,
+    /// Requests of the category that are slow here.
+    pub slow_requests: u64,
+    /// Cosine between the position's times and their low-rank part, 0..1; small means suspicious.
+    pub cosine: Option<f64>,
+    /// Share of the slow requests' excess latency that arises here, 0..1.
+    pub share: Option<f64>,
+}
+
+/// An operation that makes requests slow.
+#[derive(Clone, Debug, Serialize)]
+pub struct Suspect {
+    /// 1 is the most suspicious.
+    pub rank: u32,
+    /// Service.
+    pub service: String,
+    /// Operation.
+    pub operation: String,
+    /// Span kind, empty when not given.
+    pub kind: String,
+    /// Whether particular replicas are to blame.
+    pub scope: Scope,
+    /// Those replicas, the worst first; empty unless the scope is `replicas`.
+    pub replicas: Vec<String>,
+    /// Number of anomalous categories in which the operation is flagged. Larger is more suspicious.
+    pub score: f64,
+    /// Median excess of a slow call over the usual one, in nanoseconds of self time.
+    pub effect_ns: u64,
+    /// Slow calls' median self time over the usual one.
+    pub factor: f64,
+    /// Share of all slow requests' excess latency that this operation explains, 0..1; all shares sum to at most 1.
+    pub share: f64,
+    /// Requests it made slow.
+    pub requests_hit: u64,
+    /// Requests that called it at all.
+    pub requests_seen: u64,
+    /// Ids of the categories it was flagged in.
+    pub categories: Vec<String>,
+    /// Call-tree positions it was flagged at.
+    pub positions: Vec<Position>,
+    /// The slowest example traces, at most five.
+    pub trace_ids: Vec<String>,
+}
+
+/// A position in a category's call tree.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Position {
+    /// The category's id.
+    pub category: String,
+    /// Index into the category's `tree`.
+    pub position: u32,
+    /// Operations from the entry to here, each `service operation`.
+    pub path: Vec<String>,
+}
+
+/// Whether particular replicas are to blame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// Some replicas stand out.
+    Replicas,
+    /// None does: the operation is slow everywhere it runs (or runs on one replica only).
+    All,
+}
+
+/// A replica that stands out from its peers.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReplicaSuspect {
+    /// 1 is the most suspicious.
+    pub rank: u32,
+    /// The replica's name.
+    pub replica: String,
+    /// The service it serves; the one with the largest score when there are several.
+    pub service: String,
+    /// Number of (category, operation) pairs in which it is implicated. Larger is more suspicious.
+    pub score: f64,
+    /// Median excess of its slow calls over the usual call, in nanoseconds of self time.
+    pub effect_ns: u64,
+    /// The smallest adjusted p-value over its operations.
+    pub p_value: f64,
+    /// Slow calls and all calls of the implicated operations on it.
+    pub slow_calls: u64,
+    /// All its calls of those operations.
+    pub calls: u64,
+    /// Its implicated operations, `service operation`.
+    pub operations: Vec<String>,
+}
+
+/// Mean excess self time by operation (rows) and replica (columns).
+#[derive(Clone, Debug, Serialize)]
+pub struct HeatMap {
+    /// Row names, `service operation`.
+    pub operations: Vec<String>,
+    /// Column names.
+    pub replicas: Vec<String>,
+    /// Replicas that had no room in the map.
+    pub replicas_omitted: u64,
+    /// Row-major cells; `None` where the replica never ran the operation.
+    pub cells: Vec<Option<HeatCell>>,
+}
+
+/// One cell of a [`HeatMap`].
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct HeatCell {
+    /// Calls.
+    pub calls: u64,
+    /// Slow calls.
+    pub slow: u64,
+    /// Mean self time over the operation's usual self time; 1 is usual.
+    pub factor: f64,
+    /// Whether the replica test flagged this cell.
+    pub flagged: bool,
+}
+
+/// Two latency histograms over common bins.
+#[derive(Clone, Debug, Serialize)]
+pub struct LatencySplit {
+    /// Bin edges in nanoseconds, growing; one more than bins, evenly spaced in the logarithm.
+    pub edges_ns: Vec<f64>,
+    /// Requests per bin that a suspect made slow.
+    pub hit: Vec<u64>,
+    /// Requests per bin that none did.
+    pub unhit: Vec<u64>,
+}
+
+/// A setting in force.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Setting {
+    /// The command-line flag without dashes.
+    pub name: String,
+    /// Its value as text.
+    pub value: String,
+}
+
+/// `{"cause": {"count": n, "example": "..."}}`
+fn losses<S: Serializer>(losses: &Losses, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Row<'a> {
+        count: u64,
+        example: &'a str,
+    }
+    serializer.collect_map(
+        losses.iter().map(|(loss, found)| (loss.name(), Row { count: found.count, example: &found.example })),
+    )
+}
