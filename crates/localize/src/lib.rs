@@ -1,1 +1,24 @@
-//! To be filled.
+//! Which operations on which replicas make requests slow: pure functions over request categories.
+//!
+//! CloudDiag (Mi et al., IEEE TPDS 24(6), 2013), in the paper's form and in a robust form:
+//!
+//! ```text
+//! categories ─ gate ─► requests x positions ─ robust PCA ─► flagged positions ─┐ pool by operation
+//!    └────────────────────────── peer comparison of replicas ──────────────────┴─► suspects, replicas
+//! ```
+
+mod category;
+mod cloud_diag;
+mod decompose;
+mod gate;
+mod peers;
+mod pool;
+mod replicas;
+mod settings;
+
+pub use category::{Call, CategoryCalls, CategoryPosition, RequestRow};
+pub use cloud_diag::{CategoryFinding, CloudDiag, Excess, ReplicaCell, SuspectOperation, cloud_diag};
+pub use decompose::{Decomposed, PositionFinding, decompose};
+pub use gate::{Gate, gate};
+pub use replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
+pub use settings::{CloudDiagSettings, Mode, SettingsError, TimeKind};

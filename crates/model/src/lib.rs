@@ -13,6 +13,7 @@ mod losses;
 mod names;
 mod sink;
 mod span;
+mod span_row;
 mod time;
 
 pub use call_record::{CallFlag, CallRecord};
@@ -23,4 +24,5 @@ pub use losses::{Loss, LossCount, Losses};
 pub use names::{Names, OperationId, OperationKey, ReplicaId, ServiceId};
 pub use sink::{Collect, OwnedCall, OwnedSpan, Sink};
 pub use span::{ReplicaSource, SpanKind, SpanRecord, Status};
+pub use span_row::{CallRow, SpanRow};
 pub use time::{Nanos, SignedNanos, Timestamp};

@@ -49,7 +49,7 @@ pub enum Loss {
     AsynchronousCallee,
     /// Calls nested deeper than the limit were folded into the node at the limit.
     DepthLimit,
-    /// Traces left out, by a hash of their id, to stay within the memory limit.
+    /// Spans of traces left out, by a hash of the trace id, to stay within the memory limit.
     MemoryLimit,
     /// Requests of one category left out of its matrix, evenly, to stay within the row limit.
     RowLimit,
@@ -126,7 +126,7 @@ impl Loss {
                 ("asynchronous_callee", "callees longer than their call, taken as asynchronous")
             }
             Loss::DepthLimit => ("depth_limit", "calls nested too deeply, folded"),
-            Loss::MemoryLimit => ("memory_limit", "traces left out to stay within the memory limit"),
+            Loss::MemoryLimit => ("memory_limit", "spans left out, whole traces at a time, to stay within the memory limit"),
             Loss::RowLimit => ("row_limit", "requests thinned out of oversized matrices"),
         }
     }

@@ -1,0 +1,110 @@
+//! What the calls between two hosts say about the difference of their clocks.
+
+use laggard_model::{Nanos, ReplicaId};
+use std::collections::HashMap;
+
+/// Bounds on `callee clock − caller clock` for one ordered pair of replicas. A synchronous callee runs
+/// inside its caller, so every call narrows the interval: with caller interval `[ps, pe]` and callee
+/// interval `[cs, ce]`, each on its own clock, the difference lies in `[ce − pe, cs − ps]`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClockBounds {
+    /// Largest lower bound, in nanoseconds.
+    pub low_ns: i64,
+    /// Smallest upper bound, in nanoseconds. Below `low_ns` when the clocks drifted or stepped.
+    pub high_ns: i64,
+    /// Calls that contributed.
+    pub calls: u64,
+}
+
+impl ClockBounds {
+    /// Whether equal clocks are consistent with every call seen.
+    pub fn agree(&self) -> bool {
+        self.low_ns <= 0 && self.high_ns >= 0
+    }
+
+    /// The skew that the calls prove, 0 when equal clocks are possible.
+    pub fn proven_skew(&self) -> Nanos {
+        Nanos::from_ns(self.low_ns.max(-self.high_ns).max(0).unsigned_abs())
+    }
+
+    /// The largest skew the calls leave possible.
+    pub fn possible_skew(&self) -> Nanos {
+        Nanos::from_ns(self.low_ns.unsigned_abs().max(self.high_ns.unsigned_abs()))
+    }
+}
+
+/// Bounds for every pair of replicas that called each other; mergeable.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ClockAgreement {
+    pairs: HashMap<(ReplicaId, ReplicaId), ClockBounds>,
+    /// Calls not recorded because there were more pairs than [`ClockAgreement::PAIRS_MAX`].
+    pub calls_beyond_limit: u64,
+}
+
+impl ClockAgreement {
+    /// Most pairs kept; calls between further pairs are only counted.
+    pub const PAIRS_MAX: usize = 200_000;
+
+    /// Takes one synchronous remote call: offsets `callee start − caller start` and
+    /// `callee end − caller end`, as recorded.
+    pub fn add(&mut self, caller: ReplicaId, callee: ReplicaId, start_offset_ns: i64, end_offset_ns: i64) {
+        let call = ClockBounds { low_ns: end_offset_ns, high_ns: start_offset_ns, calls: 1 };
+        self.add_bounds((caller, callee), call);
+    }
+
+    fn add_bounds(&mut self, pair: (ReplicaId, ReplicaId), bounds: ClockBounds) {
+        if self.pairs.len() >= Self::PAIRS_MAX && !self.pairs.contains_key(&pair) {
+            self.calls_beyond_limit += bounds.calls;
+            return;
+        }
+        let entry =
+            self.pairs.entry(pair).or_insert(ClockBounds { low_ns: i64::MIN, high_ns: i64::MAX, calls: 0 });
+        entry.low_ns = entry.low_ns.max(bounds.low_ns);
+        entry.high_ns = entry.high_ns.min(bounds.high_ns);
+        entry.calls += bounds.calls;
+    }
+
+    /// Adds another's bounds.
+    pub fn merge(&mut self, other: ClockAgreement) {
+        for (pair, bounds) in other.pairs {
+            self.add_bounds(pair, bounds);
+        }
+        self.calls_beyond_limit += other.calls_beyond_limit;
+    }
+
+    /// Every pair `(caller, callee)` with its bounds, ordered by pair.
+    pub fn pairs(&self) -> Vec<((ReplicaId, ReplicaId), ClockBounds)> {
+        let mut pairs: Vec<_> = self.pairs.iter().map(|(&pair, &bounds)| (pair, bounds)).collect();
+        pairs.sort_unstable_by_key(|&(pair, _)| pair);
+        pairs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_call_narrows_the_bounds() {
+        let (a, b) = (ReplicaId::from_index(0), ReplicaId::from_index(1));
+        let mut clocks = ClockAgreement::default();
+        // Caller [0, 100], callee recorded as [130, 170]: the callee's clock is 70 to 130 ahead.
+        clocks.add(a, b, 130, 70);
+        let bounds = clocks.pairs()[0].1;
+        assert_eq!((bounds.low_ns, bounds.high_ns), (70, 130));
+        assert!(!bounds.agree());
+        assert_eq!((bounds.proven_skew().ns(), bounds.possible_skew().ns()), (70, 130));
+        clocks.add(a, b, 110, 60);
+        assert_eq!(clocks.pairs()[0].1, ClockBounds { low_ns: 70, high_ns: 110, calls: 2 });
+    }
+
+    #[test]
+    fn a_contained_callee_is_consistent_with_equal_clocks() {
+        let (a, b) = (ReplicaId::from_index(0), ReplicaId::from_index(1));
+        let mut clocks = ClockAgreement::default();
+        clocks.add(a, b, 10, -20);
+        let bounds = clocks.pairs()[0].1;
+        assert!(bounds.agree());
+        assert_eq!((bounds.proven_skew().ns(), bounds.possible_skew().ns()), (0, 20));
+    }
+}

@@ -1,0 +1,277 @@
+//! One trace's rows: duplicates, parents, roots, orphans, cycles.
+
+use crate::clocks::ClockAgreement;
+use crate::tree::TreeBuilder;
+use laggard_model::{CallTree, Loss, Losses, ReplicaId, SpanId, SpanKind, SpanRow, Timestamp, TraceId};
+
+/// One request of a trace.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Request {
+    /// Start of its entry, on the entry's clock.
+    pub start: Timestamp,
+    /// Its calls.
+    pub tree: CallTree,
+    /// Whether shape and times are fully known. Partial requests stay out of matrices.
+    pub complete: bool,
+}
+
+/// What one trace's rows amount to.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct AssembledTrace {
+    /// One request a root, by start.
+    pub requests: Vec<Request>,
+    /// Subtrees whose parent is missing although the trace has a root: kept apart.
+    pub orphans: Vec<CallTree>,
+    /// Spans after duplicates were dropped.
+    pub spans: u64,
+    /// What was repaired or mistrusted.
+    pub losses: Losses,
+    /// What the remote calls say about the hosts' clocks.
+    pub clocks: ClockAgreement,
+}
+
+/// Assembles the rows of one trace.
+///
+/// `rows` must all be of one trace, ordered by start then span id, so that the answer does not depend on
+/// the order of arrival. `O(S log S)` for `S` rows.
+pub fn assemble(rows: &[SpanRow]) -> AssembledTrace {
+    let mut out = AssembledTrace::default();
+    let Some(first) = rows.first() else { return out };
+    let mut links = Links::new(rows, first.trace, &mut out.losses);
+    links.cut_cycles(&mut out.losses);
+    out.spans = links.kept.len() as u64;
+    let tops = links.tops();
+    let partial = judge_tops(&links, &tops, &mut out.losses);
+    let mut builder = TreeBuilder::new(&links);
+    for &top in &tops.roots {
+        let built = builder.build(top, &mut out.losses, &mut out.clocks);
+        let complete = built.complete && !partial;
+        if !complete {
+            out.losses.add(Loss::PartialRequest, || format!("trace {}", first.trace));
+        }
+        out.requests.push(Request { start: links.row(top).start, tree: built.tree, complete });
+    }
+    for &top in &tops.orphans {
+        out.orphans.push(builder.build(top, &mut out.losses, &mut out.clocks).tree);
+    }
+    out
+}
+
+/// Counts what is odd about a trace's topmost spans; true when its requests are partial.
+fn judge_tops(links: &Links<'_>, tops: &Tops, losses: &mut Losses) -> bool {
+    let example = || format!("trace {}", links.trace);
+    if tops.rootless {
+        losses.add(Loss::MissingRoot, example);
+        return tops.missing_parents > 1;
+    }
+    losses.add_many(Loss::ExtraRoot, tops.roots.len() as u64 - 1, example);
+    losses.add_many(Loss::OrphanSpan, tops.orphans.len() as u64, example);
+    !tops.orphans.is_empty()
+}
+
+/// The rows that count, with their parents resolved.
+pub(crate) struct Links<'a> {
+    rows: &'a [SpanRow],
+    trace: TraceId,
+    /// Indices into `rows` without duplicates; everything below speaks of positions in this list.
+    kept: Vec<u32>,
+    parent: Vec<Option<u32>>,
+    /// Children of each kept row, by start: `children[child_start[i]..child_start[i + 1]]`.
+    children: Vec<u32>,
+    child_start: Vec<u32>,
+}
+
+/// The topmost rows.
+struct Tops {
+    roots: Vec<u32>,
+    orphans: Vec<u32>,
+    /// No row was without a parent; the topmost ones stand in as roots.
+    rootless: bool,
+    /// Distinct parents that are missing.
+    missing_parents: usize,
+}
+
+/// A span id with the half of a remote call that its row shows; sorts by id.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    span: SpanId,
+    half: Half,
+    kept: u32,
+}
+
+/// Zipkin's shared spans report the caller's and the callee's half under one id.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Half {
+    Caller,
+    Callee,
+}
+
+fn half(kind: SpanKind) -> Half {
+    match kind {
+        SpanKind::Server | SpanKind::Consumer => Half::Callee,
+        _ => Half::Caller,
+    }
+}
+
+impl<'a> Links<'a> {
+    fn new(rows: &'a [SpanRow], trace: TraceId, losses: &mut Losses) -> Links<'a> {
+        let (kept, keys) = deduplicate(rows, trace, losses);
+        let mut links =
+            Links { rows, trace, parent: vec![None; kept.len()], kept, children: vec![], child_start: vec![] };
+        for at in 0..links.kept.len() as u32 {
+            links.parent[at as usize] = links.find_parent(at, &keys);
+        }
+        links
+    }
+
+    pub(crate) fn row(&self, at: u32) -> &'a SpanRow {
+        &self.rows[self.kept[at as usize] as usize]
+    }
+
+    pub(crate) fn trace(&self) -> TraceId {
+        self.trace
+    }
+
+    pub(crate) fn children(&self, at: u32) -> &[u32] {
+        let (from, to) = (self.child_start[at as usize], self.child_start[at as usize + 1]);
+        &self.children[from as usize..to as usize]
+    }
+
+    fn find_parent(&self, at: u32, keys: &[Key]) -> Option<u32> {
+        let row = self.row(at);
+        // The callee's half of a shared span hangs from the caller's half.
+        if half(row.kind) == Half::Callee
+            && let Some(caller) = find(keys, row.span).find(|key| key.half == Half::Caller)
+        {
+            return Some(caller.kept);
+        }
+        let parent = row.parent?;
+        let mut candidates = find(keys, parent).filter(|key| key.kept != at);
+        let first = candidates.next()?;
+        let Some(second) = candidates.next() else { return Some(first.kept) };
+        // Both halves bear the parent's id: the child ran where one of them ran; if in doubt, at the callee.
+        let at_caller = self.row(first.kept).replica == row.replica;
+        let at_callee = self.row(second.kept).replica == row.replica;
+        Some(if at_caller && !at_callee { first.kept } else { second.kept })
+    }
+
+    /// Makes every parent chain end: a row on a cycle loses its parent if it is the cycle's earliest.
+    fn cut_cycles(&mut self, losses: &mut Losses) {
+        /// Reached from no walk yet, on the current walk, or known to end.
+        #[derive(Clone, Copy, PartialEq)]
+        enum Mark {
+            New,
+            Walking(u32),
+            Ends,
+        }
+        let mut marks = vec![Mark::New; self.kept.len()];
+        for from in 0..self.kept.len() as u32 {
+            let mut at = from;
+            while marks[at as usize] == Mark::New {
+                marks[at as usize] = Mark::Walking(from);
+                match self.parent[at as usize] {
+                    Some(parent) => at = parent,
+                    None => break,
+                }
+            }
+            if marks[at as usize] == Mark::Walking(from) && self.parent[at as usize].is_some() {
+                let earliest = self.earliest_on_cycle(at);
+                self.parent[earliest as usize] = None;
+                losses.add(Loss::Cycle, || format!("trace {}", self.trace));
+            }
+            let mut at = from;
+            while marks[at as usize] != Mark::Ends {
+                marks[at as usize] = Mark::Ends;
+                match self.parent[at as usize] {
+                    Some(parent) => at = parent,
+                    None => break,
+                }
+            }
+        }
+        self.index_children();
+    }
+
+    fn earliest_on_cycle(&self, on_cycle: u32) -> u32 {
+        let mut earliest = on_cycle;
+        let mut at = on_cycle;
+        loop {
+            let Some(next) = self.parent[at as usize] else { return earliest };
+            at = next;
+            // Rows are ordered by start, so the smallest position is the earliest row.
+            earliest = earliest.min(at);
+            if at == on_cycle {
+                return earliest;
+            }
+        }
+    }
+
+    fn index_children(&mut self) {
+        let mut counts = vec![0_u32; self.kept.len() + 1];
+        for parent in self.parent.iter().flatten() {
+            counts[*parent as usize + 1] += 1;
+        }
+        for at in 1..counts.len() {
+            counts[at] += counts[at - 1];
+        }
+        let mut next = counts.clone();
+        self.children = vec![0; counts[self.kept.len()] as usize];
+        for (at, parent) in self.parent.iter().enumerate() {
+            if let Some(parent) = parent {
+                self.children[next[*parent as usize] as usize] = at as u32;
+                next[*parent as usize] += 1;
+            }
+        }
+        self.child_start = counts;
+    }
+
+    fn tops(&self) -> Tops {
+        let mut tops = Tops { roots: vec![], orphans: vec![], rootless: false, missing_parents: 0 };
+        for at in 0..self.kept.len() as u32 {
+            if self.parent[at as usize].is_some() {
+                continue;
+            }
+            match self.row(at).parent {
+                None | Some(SpanId::ZERO_TEXT) => tops.roots.push(at),
+                Some(_) => tops.orphans.push(at),
+            }
+        }
+        if tops.roots.is_empty() {
+            tops.rootless = true;
+            tops.roots = std::mem::take(&mut tops.orphans);
+            let mut parents: Vec<_> = tops.roots.iter().map(|&at| self.row(at).parent).collect();
+            parents.sort_unstable();
+            parents.dedup();
+            tops.missing_parents = parents.len();
+        }
+        tops
+    }
+}
+
+/// Drops repeated rows; keys of the others, sorted by id with the caller's half first.
+fn deduplicate(rows: &[SpanRow], trace: TraceId, losses: &mut Losses) -> (Vec<u32>, Vec<Key>) {
+    let mut keys: Vec<Key> = rows
+        .iter()
+        .enumerate()
+        .map(|(at, row)| Key { span: row.span, half: half(row.kind), kept: at as u32 })
+        .collect();
+    keys.sort_unstable();
+    let before = keys.len();
+    keys.dedup_by_key(|key| (key.span, key.half));
+    losses.add_many(Loss::DuplicateSpan, (before - keys.len()) as u64, || format!("trace {trace}"));
+    let mut kept: Vec<u32> = keys.iter().map(|key| key.kept).collect();
+    kept.sort_unstable();
+    for key in &mut keys {
+        key.kept = kept.binary_search(&key.kept).expect("every key is kept") as u32;
+    }
+    (kept, keys)
+}
+
+fn find(keys: &[Key], span: SpanId) -> impl Iterator<Item = &Key> {
+    let from = keys.partition_point(|key| key.span < span);
+    keys[from..].iter().take_while(move |key| key.span == span)
+}
+
+/// Whether two rows are on one clock.
+pub(crate) fn same_clock(a: ReplicaId, b: ReplicaId) -> bool {
+    a == b
+}

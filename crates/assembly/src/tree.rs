@@ -1,0 +1,89 @@
+//! From linked rows to call trees with self times.
+
+use crate::DEPTH_MAX;
+use crate::children::{Children, Covered};
+use crate::clocks::ClockAgreement;
+use crate::trace::Links;
+use laggard_model::{CallTree, Loss, Losses, Nanos};
+
+/// A tree, and whether every row in it was whole.
+pub(crate) struct Built {
+    pub(crate) tree: CallTree,
+    pub(crate) complete: bool,
+}
+
+/// Builds trees top-down; keeps its buffers between trees.
+pub(crate) struct TreeBuilder<'a> {
+    links: &'a Links<'a>,
+    stack: Vec<Pending>,
+    children: Children,
+}
+
+/// A row whose node is still to be made.
+struct Pending {
+    at: u32,
+    parent: Option<u32>,
+    depth: u32,
+    order_group: u32,
+}
+
+impl<'a> TreeBuilder<'a> {
+    pub(crate) fn new(links: &'a Links<'a>) -> TreeBuilder<'a> {
+        TreeBuilder { links, stack: Vec::new(), children: Children::default() }
+    }
+
+    /// The tree below a top row, in depth-first pre-order.
+    pub(crate) fn build(&mut self, top: u32, losses: &mut Losses, clocks: &mut ClockAgreement) -> Built {
+        let mut built = Built { tree: CallTree::default(), complete: true };
+        self.stack.push(Pending { at: top, parent: None, depth: 1, order_group: 0 });
+        while let Some(pending) = self.stack.pop() {
+            let row = self.links.row(pending.at);
+            built.complete &= !row.incomplete;
+            let node = built.tree.len() as u32;
+            let covered = self.visit_children(&pending, node, losses, clocks);
+            let tree = &mut built.tree;
+            tree.operation.push(row.operation);
+            tree.parent.push(pending.parent);
+            tree.replica.push(row.replica);
+            tree.inclusive_time.push(row.inclusive);
+            tree.self_time.push(self_time(row.inclusive, covered));
+            tree.order_group.push(pending.order_group);
+        }
+        built
+    }
+
+    /// Pushes the children of a row, last first, and tells how much of the row's time they cover.
+    fn visit_children(
+        &mut self,
+        pending: &Pending,
+        node: u32,
+        losses: &mut Losses,
+        clocks: &mut ClockAgreement,
+    ) -> Covered {
+        let children = self.links.children(pending.at);
+        if children.is_empty() {
+            return Covered::Length(Nanos::ZERO);
+        }
+        if pending.depth >= DEPTH_MAX {
+            losses.add(Loss::DepthLimit, || format!("trace {}", self.links.trace()));
+            return Covered::Length(Nanos::ZERO);
+        }
+        let covered = self.children.arrange(self.links, pending.at, losses, clocks);
+        for child in self.children.ordered().rev() {
+            self.stack.push(Pending {
+                at: child.at,
+                parent: Some(node),
+                depth: pending.depth + 1,
+                order_group: child.order_group,
+            });
+        }
+        covered
+    }
+}
+
+fn self_time(inclusive: Nanos, covered: Covered) -> Nanos {
+    match covered {
+        Covered::Length(covered) => inclusive.less(covered),
+        Covered::Everything => Nanos::ZERO,
+    }
+}

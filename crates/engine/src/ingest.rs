@@ -1,0 +1,286 @@
+//! From records to rows, with a limit on memory.
+
+use crate::thin::Thinning;
+use crate::traces::Traces;
+use laggard_assembly::rebuild_calls;
+use laggard_model::{
+    CallRecord, CallRow, Loss, Losses, Nanos, Names, OperationId, OperationKey, ReplicaId, ReplicaSource, Sink,
+    SpanKind, SpanRecord, SpanRow, Timestamp, TraceId,
+};
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+
+/// Buckets a data set is split into: many times the cores, and small enough to sort in the cache.
+const BUCKETS: usize = 64;
+
+/// Limits of one [`Ingest`].
+#[derive(Clone, Copy, Debug)]
+pub struct IngestSettings {
+    /// Most bytes of rows kept. Beyond it, half of the traces (by a hash of their id) are let go, and half
+    /// again as often as needed.
+    pub memory_bytes: usize,
+    /// Rows that start before this are not kept.
+    pub keep_since: Timestamp,
+    /// Rows that start after this are not kept.
+    pub keep_until: Timestamp,
+}
+
+impl Default for IngestSettings {
+    /// Everything, up to 4 GiB of rows.
+    fn default() -> IngestSettings {
+        IngestSettings { memory_bytes: 4 << 30, keep_since: Timestamp::MIN, keep_until: Timestamp::MAX }
+    }
+}
+
+/// A sink that fills the span table. Several can fill in parallel and be merged in the order of their inputs.
+#[derive(Debug)]
+pub struct Ingest {
+    settings: IngestSettings,
+    names: Names,
+    spans: Vec<Vec<SpanRow>>,
+    calls: Vec<Vec<CallRow>>,
+    texts: HashMap<TraceId, Box<str>>,
+    losses: Losses,
+    identities: [u64; ReplicaSource::ALL.len()],
+    call_records: u64,
+    outside_window: u64,
+    thinning: Thinning,
+}
+
+impl Ingest {
+    /// An empty table.
+    pub fn new(settings: IngestSettings) -> Ingest {
+        Ingest {
+            settings,
+            names: Names::new(),
+            spans: vec![Vec::new(); BUCKETS],
+            calls: vec![Vec::new(); BUCKETS],
+            texts: HashMap::new(),
+            losses: Losses::none(),
+            identities: [0; ReplicaSource::ALL.len()],
+            call_records: 0,
+            outside_window: 0,
+            thinning: Thinning::default(),
+        }
+    }
+
+    /// Spans kept so far; call-log records count as half a span each.
+    pub fn spans(&self) -> u64 {
+        let calls: usize = self.calls.iter().map(Vec::len).sum();
+        let spans: usize = self.spans.iter().map(Vec::len).sum();
+        (spans + calls / 2) as u64
+    }
+
+    /// Adds the table of a later input to this one's.
+    pub fn merge(&mut self, later: Ingest) {
+        let map = HandleMap::new(&mut self.names, &later.names);
+        for (bucket, rows) in self.spans.iter_mut().zip(later.spans) {
+            bucket.extend(rows.into_iter().map(|row| SpanRow {
+                operation: map.operation(row.operation),
+                replica: map.replica(row.replica),
+                ..row
+            }));
+        }
+        for (bucket, rows) in self.calls.iter_mut().zip(later.calls) {
+            bucket.extend(rows.into_iter().map(|row| CallRow {
+                operation: map.operation(row.operation),
+                host: map.replica(row.host),
+                ..row
+            }));
+        }
+        self.texts.extend(later.texts);
+        self.losses.merge(&later.losses);
+        for (mine, theirs) in self.identities.iter_mut().zip(later.identities) {
+            *mine += theirs;
+        }
+        self.call_records += later.call_records;
+        self.outside_window += later.outside_window;
+        self.thinning.merge(later.thinning);
+        self.apply_thinning();
+        self.stay_within_limit();
+    }
+
+    /// Rebuilds calls from call-log records, sorts every bucket, and closes the table.
+    pub fn finish(mut self, threads: NonZeroUsize) -> Traces {
+        let mut losses = std::mem::take(&mut self.losses);
+        let mut work: Vec<Bucket> = std::iter::zip(self.spans, self.calls)
+            .map(|(spans, calls)| Bucket { spans, calls, losses: Losses::none() })
+            .collect();
+        let share = work.len().div_ceil(threads.get());
+        std::thread::scope(|scope| {
+            for buckets in work.chunks_mut(share) {
+                scope.spawn(|| buckets.iter_mut().for_each(Bucket::close));
+            }
+        });
+        for bucket in &work {
+            losses.merge(&bucket.losses);
+        }
+        losses.add_many(Loss::MemoryLimit, self.thinning.rows_dropped(), || {
+            format!("one trace in {} kept", self.thinning.kept_one_in())
+        });
+        Traces {
+            names: self.names,
+            buckets: work.into_iter().map(|bucket| bucket.spans).collect(),
+            texts: self.texts,
+            losses,
+            identities: self.identities,
+            call_records: self.call_records,
+            outside_window: self.outside_window,
+            kept_one_in: self.thinning.kept_one_in(),
+        }
+    }
+
+    fn wanted(&mut self, trace: TraceId, time: Timestamp) -> bool {
+        if time < self.settings.keep_since || time > self.settings.keep_until {
+            self.outside_window += 1;
+            return false;
+        }
+        self.thinning.keeps(trace)
+    }
+
+    fn note_text(&mut self, trace: TraceId, text: Option<&str>) {
+        if let Some(text) = text {
+            self.texts.entry(trace).or_insert_with(|| text.into());
+        }
+    }
+
+    fn stay_within_limit(&mut self) {
+        while self.bytes() > self.settings.memory_bytes && self.thinning.halve() {
+            self.apply_thinning();
+        }
+    }
+
+    fn apply_thinning(&mut self) {
+        let thinning = &mut self.thinning;
+        for bucket in &mut self.spans {
+            thinning.apply(bucket, |row| row.trace);
+        }
+        for bucket in &mut self.calls {
+            thinning.apply(bucket, |row| row.request);
+        }
+        self.texts.retain(|&trace, _| thinning.is_kept(trace));
+    }
+
+    fn bytes(&self) -> usize {
+        let spans: usize = self.spans.iter().map(|bucket| size_of_val(&bucket[..])).sum();
+        let calls: usize = self.calls.iter().map(|bucket| size_of_val(&bucket[..])).sum();
+        spans + calls
+    }
+}
+
+/// Rows are counted against the limit only when a bucket has grown by this many.
+const CHECK_EVERY: usize = 1 << 14;
+
+impl Sink for Ingest {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        if !self.wanted(span.trace_id, span.start) {
+            return;
+        }
+        self.note_text(span.trace_id, span.trace_text);
+        self.identities[span.replica_source as usize] += 1;
+        let key = OperationKey { service: span.service, operation: span.operation, kind: span.kind };
+        let row = SpanRow {
+            trace: span.trace_id,
+            span: span.span_id,
+            parent: span.parent,
+            start: span.start,
+            inclusive: span.inclusive,
+            operation: self.names.operation(key),
+            replica: self.names.replica(span.replica),
+            kind: span.kind,
+            status: span.status,
+            incomplete: false,
+        };
+        let bucket = &mut self.spans[bucket_of(row.trace)];
+        bucket.push(row);
+        if bucket.len().is_multiple_of(CHECK_EVERY) {
+            self.stay_within_limit();
+        }
+    }
+
+    fn call(&mut self, call: &CallRecord<'_>) {
+        if !self.wanted(call.request, call.time) {
+            return;
+        }
+        self.note_text(call.request, call.request_text);
+        self.call_records += 1;
+        self.identities[ReplicaSource::Host as usize] += 1;
+        let kind = SpanKind::Unspecified;
+        let row = CallRow {
+            request: call.request,
+            fragment: call.fragment,
+            callee: call.callee,
+            time: call.time,
+            operation: self.names.operation(OperationKey {
+                service: call.service,
+                operation: call.operation,
+                kind,
+            }),
+            host: self.names.replica(call.host),
+            flag: call.flag,
+        };
+        let bucket = &mut self.calls[bucket_of(row.request)];
+        bucket.push(row);
+        if bucket.len().is_multiple_of(CHECK_EVERY) {
+            self.stay_within_limit();
+        }
+    }
+
+    fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
+        self.losses.add(loss, example);
+    }
+}
+
+/// The bucket of a trace. Ids need not be random, so they are mixed.
+fn bucket_of(trace: TraceId) -> usize {
+    (crate::thin::hash(trace) >> 58) as usize % BUCKETS
+}
+
+struct Bucket {
+    spans: Vec<SpanRow>,
+    calls: Vec<CallRow>,
+    losses: Losses,
+}
+
+impl Bucket {
+    fn close(&mut self) {
+        self.calls.sort_by_key(|call| call.request);
+        for request in self.calls.chunk_by_mut(|a, b| a.request == b.request) {
+            let rebuilt = rebuild_calls(request);
+            self.spans.extend(rebuilt.rows);
+            self.losses.merge(&rebuilt.losses);
+        }
+        self.calls = Vec::new();
+        self.spans.sort_unstable_by_key(|row| (row.trace, row.start, row.span));
+    }
+}
+
+/// Handles of one set of names in another.
+struct HandleMap {
+    operations: Vec<OperationId>,
+    replicas: Vec<ReplicaId>,
+}
+
+impl HandleMap {
+    fn new(into: &mut Names, from: &Names) -> HandleMap {
+        let operations = (0..from.operations())
+            .map(|at| into.operation(from.operation_key(OperationId::from_index(at))))
+            .collect();
+        let replicas = (0..from.replicas())
+            .map(|at| into.replica(from.replica_name(ReplicaId::from_index(at))))
+            .collect();
+        HandleMap { operations, replicas }
+    }
+
+    fn operation(&self, id: OperationId) -> OperationId {
+        self.operations[id.index()]
+    }
+
+    fn replica(&self, id: ReplicaId) -> ReplicaId {
+        self.replicas[id.index()]
+    }
+}
+
+/// How far outside the window spans are still kept, so that requests that straddle its ends are whole and
+/// clocks may disagree.
+pub const WINDOW_MARGIN: Nanos = Nanos::from_secs(3600);

@@ -1,0 +1,68 @@
+//! Consistent thinning: whole traces are let go by a hash of their id, so that what is kept is a fair sample.
+
+use laggard_model::TraceId;
+
+/// Keeps one in `2^level` traces. Every input of a run decides alike.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Thinning {
+    level: u32,
+    rows_dropped: u64,
+}
+
+/// Thinning stops here: a limit that cannot hold one trace in 65,536 is no limit for this input.
+const LEVEL_MAX: u32 = 16;
+
+impl Thinning {
+    pub(crate) fn is_kept(&self, trace: TraceId) -> bool {
+        hash(trace) & ((1 << self.level) - 1) == 0
+    }
+
+    /// Whether a new row is kept; counts it otherwise.
+    pub(crate) fn keeps(&mut self, trace: TraceId) -> bool {
+        let kept = self.level == 0 || self.is_kept(trace);
+        self.rows_dropped += u64::from(!kept);
+        kept
+    }
+
+    /// Keeps half as many from now on; false at the limit.
+    pub(crate) fn halve(&mut self) -> bool {
+        if self.level == LEVEL_MAX {
+            return false;
+        }
+        self.level += 1;
+        true
+    }
+
+    pub(crate) fn merge(&mut self, other: Thinning) {
+        self.level = self.level.max(other.level);
+        self.rows_dropped += other.rows_dropped;
+    }
+
+    /// Lets go of rows that are no longer kept, and of their memory.
+    pub(crate) fn apply<T>(&mut self, rows: &mut Vec<T>, trace_of: impl Fn(&T) -> TraceId) {
+        if self.level == 0 {
+            return;
+        }
+        let before = rows.len();
+        rows.retain(|row| self.is_kept(trace_of(row)));
+        self.rows_dropped += (before - rows.len()) as u64;
+        rows.shrink_to(rows.len() * 2);
+    }
+
+    pub(crate) fn rows_dropped(&self) -> u64 {
+        self.rows_dropped
+    }
+
+    pub(crate) fn kept_one_in(&self) -> u64 {
+        1 << self.level
+    }
+}
+
+/// A hash that spreads even sequential ids; its low bits decide thinning, its high bits the bucket.
+pub(crate) fn hash(trace: TraceId) -> u64 {
+    let value = trace.value();
+    let mut z = (value as u64) ^ ((value >> 64) as u64).rotate_left(32) ^ 0x9E37_79B9_7F4A_7C15;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,83 @@
+//! The span table once everything is read.
+
+use laggard_model::{Losses, Names, ReplicaSource, SpanRow, Timestamp, TraceId};
+use std::collections::HashMap;
+
+/// All spans of a data set: in buckets by trace id, each bucket sorted by trace, start and span id.
+#[derive(Clone, Debug, Default)]
+pub struct Traces {
+    pub(crate) names: Names,
+    pub(crate) buckets: Vec<Vec<SpanRow>>,
+    pub(crate) texts: HashMap<TraceId, Box<str>>,
+    pub(crate) losses: Losses,
+    pub(crate) identities: [u64; ReplicaSource::ALL.len()],
+    pub(crate) call_records: u64,
+    pub(crate) outside_window: u64,
+    pub(crate) kept_one_in: u64,
+}
+
+/// How a person knows a trace.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceText<'a>(pub(crate) &'a Traces, pub(crate) TraceId);
+
+impl std::fmt::Display for TraceText<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0.texts.get(&self.1) {
+            Some(text) => f.write_str(text),
+            None => self.1.fmt(f),
+        }
+    }
+}
+
+impl Traces {
+    /// Names behind the rows' handles.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The rows, by bucket.
+    pub fn buckets(&self) -> &[Vec<SpanRow>] {
+        &self.buckets
+    }
+
+    /// Losses of reading; assembling adds its own.
+    pub fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// Rows in the table.
+    pub fn spans(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.len() as u64).sum()
+    }
+
+    /// Call-log records read.
+    pub fn call_records(&self) -> u64 {
+        self.call_records
+    }
+
+    /// Spans that were not kept because they lie far outside the window that was asked for.
+    pub fn outside_window(&self) -> u64 {
+        self.outside_window
+    }
+
+    /// 1, or 2, 4, 8, … when only one in so many traces was kept to stay within the memory limit.
+    pub fn kept_one_in(&self) -> u64 {
+        self.kept_one_in
+    }
+
+    /// Spans by what identified their replica; sources without a span are left out.
+    pub fn identities(&self) -> impl Iterator<Item = (ReplicaSource, u64)> + '_ {
+        ReplicaSource::ALL.into_iter().zip(self.identities).filter(|&(_, spans)| spans > 0)
+    }
+
+    /// The id of a trace as it was given.
+    pub fn trace_text(&self, trace: TraceId) -> TraceText<'_> {
+        TraceText(self, trace)
+    }
+
+    /// Start of the earliest and the latest span, each on its own clock; `None` without spans.
+    pub fn extent(&self) -> Option<(Timestamp, Timestamp)> {
+        let starts = self.buckets.iter().flatten().map(|row| row.start);
+        Some((starts.clone().min()?, starts.max()?))
+    }
+}

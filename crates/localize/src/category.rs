@@ -1,0 +1,83 @@
+//! One request category with its calls: the input of localization.
+
+use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
+use laggard_numeric::Matrix;
+
+/// A category: requests with the same call tree.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct CategoryCalls {
+    /// The tree's stable id.
+    pub id: Fingerprint,
+    /// The tree's positions in depth-first pre-order; position 0 is the entry.
+    pub positions: Vec<CategoryPosition>,
+    /// Requests by start, then trace.
+    pub requests: Vec<RequestRow>,
+    /// Calls grouped by request, in the order of `requests`; inside a request by position. A position that
+    /// stands for a loop has several calls.
+    pub calls: Vec<Call>,
+}
+
+/// One position of a category's call tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CategoryPosition {
+    /// What is called there.
+    pub operation: OperationId,
+    /// Position of the caller; `None` for position 0.
+    pub parent: Option<u32>,
+}
+
+/// One request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestRow {
+    /// Start, on the entry's clock.
+    pub start: Timestamp,
+    /// Its trace.
+    pub trace: TraceId,
+    /// Inclusive time of the entry, nanoseconds.
+    pub latency_ns: u64,
+}
+
+/// One call of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// Index into `requests`.
+    pub request: u32,
+    /// Index into `positions`.
+    pub position: u32,
+    /// Where it ran.
+    pub replica: ReplicaId,
+    /// The time that is analysed (self or inclusive), nanoseconds.
+    pub time_ns: u64,
+}
+
+impl CategoryCalls {
+    /// Latencies of all requests, nanoseconds.
+    pub fn latencies(&self) -> Vec<f64> {
+        self.requests.iter().map(|request| request.latency_ns as f64).collect()
+    }
+
+    /// The request matrix: a row a request, a column a position, times summed over the calls of a loop,
+    /// nanoseconds.
+    pub fn matrix(&self) -> Matrix {
+        let mut matrix = Matrix::zeros(self.requests.len(), self.positions.len());
+        for call in &self.calls {
+            matrix.row_mut(call.request as usize)[call.position as usize] += call.time_ns as f64;
+        }
+        matrix
+    }
+
+    /// Keeps every k-th request so that at most `rows_max` remain; returns how many were left out.
+    pub fn thin(&mut self, rows_max: usize) -> usize {
+        let before = self.requests.len();
+        if before <= rows_max || rows_max == 0 {
+            return 0;
+        }
+        let step = before.div_ceil(rows_max);
+        self.calls.retain(|call| (call.request as usize).is_multiple_of(step));
+        for call in &mut self.calls {
+            call.request /= step as u32;
+        }
+        self.requests = self.requests.iter().copied().step_by(step).collect();
+        before - self.requests.len()
+    }
+}

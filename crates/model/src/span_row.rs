@@ -1,0 +1,54 @@
+//! A span inside the program: names as handles, one cache line.
+
+use crate::{Nanos, OperationId, ReplicaId, SpanId, SpanKind, Status, Timestamp, TraceId};
+
+/// One row of the span table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SpanRow {
+    /// The trace.
+    pub trace: TraceId,
+    /// Its own id.
+    pub span: SpanId,
+    /// The caller's span; `None` for a root.
+    pub parent: Option<SpanId>,
+    /// Start on the recording host's clock.
+    pub start: Timestamp,
+    /// End minus start on that clock.
+    pub inclusive: Nanos,
+    /// What was called.
+    pub operation: OperationId,
+    /// Where it ran. Two rows are on one clock when their replicas are equal.
+    pub replica: ReplicaId,
+    /// Role in a remote call.
+    pub kind: SpanKind,
+    /// Outcome.
+    pub status: Status,
+    /// Rebuilt from call-log records with something missing.
+    pub incomplete: bool,
+}
+
+impl SpanRow {
+    /// Start plus inclusive time.
+    pub const fn end(&self) -> Timestamp {
+        self.start.plus(self.inclusive)
+    }
+}
+
+/// One row of the call-log table: half a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallRow {
+    /// The request, as a trace id.
+    pub request: TraceId,
+    /// The fragment the record belongs to; the entry fragment bears the request's id.
+    pub fragment: TraceId,
+    /// The fragment this call invokes on another host.
+    pub callee: Option<TraceId>,
+    /// Time on the host's clock.
+    pub time: Timestamp,
+    /// The method.
+    pub operation: OperationId,
+    /// The host.
+    pub host: ReplicaId,
+    /// Start or return.
+    pub flag: crate::CallFlag,
+}
