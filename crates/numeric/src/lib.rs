@@ -1,1 +1,32 @@
-//! To be filled.
+//! The arithmetic of the methods: matrices, robust principal component analysis, rank tests,
+//! multiple testing, and robust summaries of a sample.
+//!
+//! Everything here is pure and synchronous: functions of slices and matrices that know no trace, no
+//! file and no clock. Threads are used only where the caller says how many, and never change a bit
+//! of the answer. Shapes are `rows x columns` with 0-based indices; a matrix of request times has one
+//! row per request and one column per position of the call tree.
+//!
+//! Degenerate samples (empty, all equal, one-sided) have a defined answer, stated at each function:
+//! a p-value is 1 and a statistic is 0 where it cannot be computed.
+
+mod cosine;
+mod distributions;
+mod mann_whitney;
+mod matrix;
+mod multiple_testing;
+mod ranks;
+mod robust_pca;
+mod summary;
+
+pub use cosine::column_cosines;
+pub use distributions::{binomial_upper_tail, normal_upper_tail};
+pub use mann_whitney::{
+    Alternative, EXACT_POOL_MAX, MannWhitney, PERMUTATION_POOL_MAX, mann_whitney, mann_whitney_asymptotic,
+    mann_whitney_exact, mann_whitney_one_vs_rest, mann_whitney_permutation,
+};
+pub use matrix::Matrix;
+pub use multiple_testing::benjamini_hochberg;
+pub use robust_pca::{RobustPca, RobustPcaSettings, outlier_pursuit, robust_pca};
+pub use summary::{
+    coefficient_of_variation, mad, mean, median, median_of, quantile_nearest_rank, sample_std,
+};
