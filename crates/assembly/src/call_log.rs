@@ -85,7 +85,8 @@ impl Rebuild {
     }
 
     fn exit(&mut self, record: &CallRow, stack: &mut Vec<Open>) {
-        let Some(at) = stack.iter().rposition(|open| self.rows[open.row].operation == record.operation) else {
+        let Some(at) = stack.iter().rposition(|open| self.rows[open.row].operation == record.operation)
+        else {
             self.losses.add(Loss::StrayReturn, || format!("request {}", record.request));
             return;
         };
@@ -130,7 +131,8 @@ impl Rebuild {
         }
         for (row, &fragment) in self.rows.iter_mut().zip(&self.fragments) {
             if row.parent.is_none() && fragment != row.trace {
-                row.parent = Some(announcers.get(&fragment).copied().unwrap_or_else(|| missing_span_id(fragment)));
+                row.parent =
+                    Some(announcers.get(&fragment).copied().unwrap_or_else(|| missing_span_id(fragment)));
             }
         }
     }

@@ -61,14 +61,7 @@ pub struct Shaper<'a> {
 impl<'a> Shaper<'a> {
     /// A shaper for trees whose operations have these fingerprints.
     pub fn new(rule: ShapeRule, operations: &'a [Fingerprint]) -> Shaper<'a> {
-        Shaper {
-            rule,
-            operations,
-            hashes: vec![],
-            children: vec![],
-            child_start: vec![],
-            slots: vec![],
-        }
+        Shaper { rule, operations, hashes: vec![], children: vec![], child_start: vec![], slots: vec![] }
     }
 
     /// The shape of a tree. `O(n log n)` in its nodes.
@@ -141,11 +134,8 @@ impl<'a> Shaper<'a> {
     /// Numbers positions in pre-order. The nodes of one position have equal subtrees, so the first of them
     /// stands for all.
     fn number(&self, tree: &CallTree) -> Shape {
-        let mut shape = Shape {
-            fingerprint: self.hashes[0],
-            positions: Vec::new(),
-            position_of: vec![0; tree.len()],
-        };
+        let mut shape =
+            Shape { fingerprint: self.hashes[0], positions: Vec::new(), position_of: vec![0; tree.len()] };
         let mut stack: Vec<(Vec<u32>, Option<u32>)> = vec![(vec![0], None)];
         while let Some((nodes, parent)) = stack.pop() {
             let position = shape.positions.len() as u32;
@@ -199,9 +189,8 @@ fn collapse_period(sequence: &[Fingerprint], left: &[u32], period: usize, slot_o
     while at < left.len() {
         let repeats = kept.len() >= period
             && at + period <= left.len()
-            && (0..period).all(|k| {
-                sequence[left[at + k] as usize] == sequence[kept[kept.len() - period + k] as usize]
-            });
+            && (0..period)
+                .all(|k| sequence[left[at + k] as usize] == sequence[kept[kept.len() - period + k] as usize]);
         if !repeats {
             kept.push(left[at]);
             at += 1;

@@ -116,8 +116,14 @@ fn half(kind: SpanKind) -> Half {
 impl<'a> Links<'a> {
     fn new(rows: &'a [SpanRow], trace: TraceId, losses: &mut Losses) -> Links<'a> {
         let (kept, keys) = deduplicate(rows, trace, losses);
-        let mut links =
-            Links { rows, trace, parent: vec![None; kept.len()], kept, children: vec![], child_start: vec![] };
+        let mut links = Links {
+            rows,
+            trace,
+            parent: vec![None; kept.len()],
+            kept,
+            children: vec![],
+            child_start: vec![],
+        };
         for at in 0..links.kept.len() as u32 {
             links.parent[at as usize] = links.find_parent(at, &keys);
         }
@@ -147,7 +153,10 @@ impl<'a> Links<'a> {
         }
         let parent = row.parent?;
         let mut candidates = find(keys, parent).filter(|key| key.kept != at);
-        let first = candidates.next()?;
+        let Some(first) = candidates.next() else {
+            // A span that names itself as its parent is a cycle of one.
+            return (parent == row.span).then_some(at);
+        };
         let Some(second) = candidates.next() else { return Some(first.kept) };
         // Both halves bear the parent's id: the child ran where one of them ran; if in doubt, at the callee.
         let at_caller = self.row(first.kept).replica == row.replica;

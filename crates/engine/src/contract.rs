@@ -17,11 +17,8 @@ where
         traces.buckets().iter().flat_map(|bucket| bucket.chunk_by(|a, b| a.trace == b.trace)).collect();
     let whole = fold.finish(part(fold, &all));
     let with_fresh = |fresh_first: bool| {
-        let (mut left, right) = if fresh_first {
-            (fold.start(), part(fold, &all))
-        } else {
-            (part(fold, &all), fold.start())
-        };
+        let (mut left, right) =
+            if fresh_first { (fold.start(), part(fold, &all)) } else { (part(fold, &all), fold.start()) };
         fold.merge(&mut left, right);
         fold.finish(left)
     };

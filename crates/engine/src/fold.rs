@@ -67,7 +67,10 @@ impl LocalEngine {
                         for trace in bucket.chunk_by(|a, b| a.trace == b.trace) {
                             fold.add(&mut partial, trace);
                         }
-                        partials.lock().expect("no thread panics while it holds the lock").push((at, partial));
+                        partials
+                            .lock()
+                            .expect("no thread panics while it holds the lock")
+                            .push((at, partial));
                     }
                 });
             }

@@ -4,8 +4,8 @@ use crate::thin::Thinning;
 use crate::traces::Traces;
 use laggard_assembly::rebuild_calls;
 use laggard_model::{
-    CallRecord, CallRow, Loss, Losses, Nanos, Names, OperationId, OperationKey, ReplicaId, ReplicaSource, Sink,
-    SpanKind, SpanRecord, SpanRow, Timestamp, TraceId,
+    CallRecord, CallRow, Loss, Losses, Names, Nanos, OperationId, OperationKey, ReplicaId, ReplicaSource,
+    Sink, SpanKind, SpanRecord, SpanRow, Timestamp, TraceId,
 };
 use std::collections::HashMap;
 use std::num::NonZeroUsize;

@@ -10,6 +10,7 @@
 mod category;
 mod cloud_diag;
 mod decompose;
+mod evidence;
 mod gate;
 mod peers;
 mod pool;

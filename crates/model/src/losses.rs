@@ -126,7 +126,9 @@ impl Loss {
                 ("asynchronous_callee", "callees longer than their call, taken as asynchronous")
             }
             Loss::DepthLimit => ("depth_limit", "calls nested too deeply, folded"),
-            Loss::MemoryLimit => ("memory_limit", "spans left out, whole traces at a time, to stay within the memory limit"),
+            Loss::MemoryLimit => {
+                ("memory_limit", "spans left out, whole traces at a time, to stay within the memory limit")
+            }
             Loss::RowLimit => ("row_limit", "requests thinned out of oversized matrices"),
         }
     }

@@ -1,0 +1,220 @@
+//! What assembly makes of odd traces.
+
+use laggard_assembly::{AssembledTrace, assemble};
+use laggard_model::{Loss, Names};
+use laggard_testkit::drawn;
+use proptest::prelude::*;
+
+fn assembled(text: &str) -> (AssembledTrace, Names) {
+    let mut drawn = drawn(text);
+    drawn.rows.sort_by_key(|row| (row.start, row.span));
+    (assemble(&drawn.rows), drawn.names)
+}
+
+/// `operation:self` of each node of the first request.
+fn selves(text: &str) -> (Vec<String>, AssembledTrace) {
+    let (trace, names) = assembled(text);
+    let tree = &trace.requests[0].tree;
+    let line = |node: usize| {
+        let operation = names.operation_key(tree.operation[node]).operation;
+        format!("{operation}:{}", tree.self_time[node].ns())
+    };
+    ((0..tree.len()).map(line).collect(), trace)
+}
+
+#[test]
+fn parallel_children_count_by_their_union() {
+    let (lines, trace) = selves(
+        "1 - root@h 0..100
+         2 1 a@h 10..50
+         3 1 b@h 30..70
+         4 1 c@h 90..95",
+    );
+    assert_eq!(lines, ["root:35", "a:40", "b:40", "c:5"]);
+    assert!(trace.losses.is_empty());
+    assert_eq!(trace.requests[0].tree.order_group, [0, 0, 0, 1]);
+}
+
+#[test]
+fn a_remote_callee_counts_with_its_own_length_whatever_its_clock_says() {
+    let (lines, trace) = selves(
+        "1 - send@h1 0..100 client
+         2 1 handle@h2 5000..5070 server",
+    );
+    assert_eq!(lines, ["send:30", "handle:70"]);
+    assert_eq!(trace.losses.count(Loss::ClockSkew), 1);
+    let bounds = trace.clocks.pairs()[0].1;
+    assert_eq!((bounds.low_ns, bounds.high_ns), (4970, 5000));
+}
+
+#[test]
+fn several_remote_callees_in_parallel_are_not_added_up_when_the_skew_is_bounded() {
+    let (lines, trace) = selves(
+        "1 - fan-out@h1 0..100
+         2 1 a@h2 10..80
+         3 1 b@h3 15..90",
+    );
+    assert_eq!(lines, ["fan-out:20", "a:70", "b:75"]);
+    assert!(trace.losses.is_empty());
+    let (lines, _) = selves(
+        "1 - fan-out@h1 0..100
+         2 1 a@h2 1010..1050
+         3 1 b@h3 15..45",
+    );
+    assert_eq!(lines, ["fan-out:30", "b:30", "a:40"]);
+}
+
+#[test]
+fn a_callee_longer_than_its_call_is_asynchronous() {
+    let (lines, trace) = selves(
+        "1 - send@h1 0..10
+         2 1 work@h2 0..50",
+    );
+    assert_eq!(lines, ["send:0", "work:50"]);
+    assert_eq!(trace.losses.count(Loss::AsynchronousCallee), 1);
+}
+
+#[test]
+fn a_message_does_not_hold_up_its_producer() {
+    let (lines, trace) = selves(
+        "1 - root@h1 0..100
+         2 1 publish@h1 10..20 producer
+         3 2 consume@h2 30..500 consumer",
+    );
+    assert_eq!(lines, ["root:90", "publish:10", "consume:470"]);
+    assert!(trace.losses.is_empty());
+}
+
+#[test]
+fn children_outside_their_parent_are_clipped_and_counted() {
+    let (lines, trace) = selves(
+        "1 - root@h 100..200
+         2 1 early@h 50..120
+         3 1 late@h 180..300
+         4 1 after@h 400..500",
+    );
+    assert_eq!(lines, ["root:60", "early:70", "late:120", "after:100"]);
+    assert_eq!(trace.losses.count(Loss::ChildBeforeParent), 1);
+    assert_eq!(trace.losses.count(Loss::ChildOutlivesParent), 2);
+}
+
+#[test]
+fn orphans_are_kept_apart_and_make_the_request_partial() {
+    let (trace, _) = assembled(
+        "1 - root@h 0..100
+         2 1 a@h 10..20
+         3 77 lost@h 30..40
+         4 3 below@h 31..32",
+    );
+    assert_eq!(trace.requests.len(), 1);
+    assert!(!trace.requests[0].complete);
+    assert_eq!(trace.orphans.len(), 1);
+    assert_eq!(trace.orphans[0].len(), 2);
+    assert_eq!(trace.losses.count(Loss::OrphanSpan), 1);
+    assert_eq!(trace.losses.count(Loss::PartialRequest), 1);
+}
+
+#[test]
+fn a_trace_whose_caller_is_elsewhere_is_whole_from_its_entry_on() {
+    let (trace, _) = assembled(
+        "1 99 entry@h 0..100
+         2 1 a@h 10..20",
+    );
+    assert_eq!(trace.losses.count(Loss::MissingRoot), 1);
+    assert!(trace.requests[0].complete);
+    let (trace, _) = assembled(
+        "1 98 entry@h 0..100
+         2 99 other@h 10..20",
+    );
+    assert!(trace.requests.iter().all(|request| !request.complete));
+}
+
+#[test]
+fn every_root_is_a_request() {
+    let (trace, _) = assembled(
+        "1 - first@h 0..100
+         2 - second@h 200..300
+         3 0 third@h 400..500",
+    );
+    assert_eq!(trace.requests.len(), 3, "a parent 0 that no span bears is no parent");
+    assert_eq!(trace.losses.count(Loss::ExtraRoot), 2);
+}
+
+#[test]
+fn duplicates_are_dropped_and_cycles_are_cut() {
+    let (trace, _) = assembled(
+        "1 - root@h 0..100
+         2 1 a@h 10..20
+         2 1 a@h 10..20
+         3 4 x@h 30..40
+         4 3 y@h 31..39
+         5 5 self@h 50..60",
+    );
+    assert_eq!(trace.losses.count(Loss::DuplicateSpan), 1);
+    assert_eq!(trace.losses.count(Loss::Cycle), 2);
+    assert_eq!(trace.spans, 5);
+    assert_eq!(trace.orphans.len(), 2);
+}
+
+#[test]
+fn the_halves_of_a_shared_span_become_caller_and_callee() {
+    let (trace, names) = assembled(
+        "1 - root@h1 0..100 server
+         2 1 post@h1 10..60 client
+         2 1 post@h2 1010..1050 server
+         3 2 query@h2 1020..1030",
+    );
+    let tree = &trace.requests[0].tree;
+    assert_eq!(tree.parent, [None, Some(0), Some(1), Some(2)]);
+    assert_eq!(names.replica_name(tree.replica[2]), "h2");
+    assert_eq!(trace.losses.count(Loss::DuplicateSpan), 0);
+}
+
+#[test]
+fn a_chain_deeper_than_the_limit_folds_into_the_node_at_the_limit() {
+    let mut text = "0x - root@h 0..1000000\n".to_owned();
+    for depth in 1..1000 {
+        let parent = if depth == 1 { "0x".to_owned() } else { format!("{:x}", depth - 1) };
+        text.push_str(&format!("{depth:x} {parent} call@h {depth}..{}\n", 1_000_000 - depth));
+    }
+    let (trace, _) = assembled(&text);
+    assert_eq!(trace.requests[0].tree.len(), 256);
+    assert_eq!(trace.losses.count(Loss::DepthLimit), 1);
+}
+
+#[test]
+fn a_trace_of_200_000_spans_is_one_request() {
+    let mut text = "root - root@h 0..10000000\n".to_owned();
+    for child in 0..200_000 {
+        text.push_str(&format!("c{child} root call@h {}..{}\n", child * 10, child * 10 + 5));
+    }
+    let (trace, _) = assembled(&text);
+    assert_eq!(trace.requests[0].tree.len(), 200_001);
+    assert_eq!(trace.requests[0].tree.self_time[0].ns(), 10_000_000 - 200_000 * 5);
+}
+
+proptest! {
+    /// Any parent links, even cyclic ones: every span ends up in exactly one tree, and no self time exceeds
+    /// its inclusive time.
+    #[test]
+    fn every_span_lands_in_one_tree(
+        spans in proptest::collection::vec((0_u32..20, 0_i64..100, 0_i64..100, 0_u32..3), 1..20)
+    ) {
+        let text: String = spans
+            .iter()
+            .enumerate()
+            .map(|(id, (parent, from, length, host))| {
+                let parent = if *parent == 0 { "-".to_owned() } else { format!("p{parent}") };
+                format!("p{} {parent} op@h{host} {from}..{}\n", id + 1, from + length)
+            })
+            .collect();
+        let (trace, _) = assembled(&text);
+        let trees = || trace.requests.iter().map(|request| &request.tree).chain(&trace.orphans);
+        prop_assert_eq!(trees().map(|tree| tree.len()).sum::<usize>(), spans.len());
+        for tree in trees() {
+            prop_assert!(tree.self_time.iter().zip(&tree.inclusive_time).all(|(own, all)| own <= all));
+            let precedes = |(at, parent): (usize, &Option<u32>)| parent.is_none_or(|parent| (parent as usize) < at);
+            prop_assert!(tree.parent.iter().enumerate().all(precedes));
+        }
+    }
+}

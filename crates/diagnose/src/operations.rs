@@ -1,0 +1,93 @@
+//! Suspect operations as the report shows them.
+
+use crate::slow::Context;
+use laggard_localize::{CategoryPosition, Spread, SuspectOperation};
+use laggard_model::{OperationId, TraceId};
+use laggard_report::{Position, Scope, Suspect};
+use std::collections::BTreeSet;
+
+/// Most example traces a suspect shows.
+const TRACES_MAX: usize = 5;
+
+/// The suspects, at most as many as were asked for.
+pub(crate) fn suspects(context: &Context<'_>) -> Vec<Suspect> {
+    let shown = context.found.suspects.iter().take(context.settings.suspects_max);
+    let mut suspects: Vec<Suspect> =
+        shown.enumerate().map(|(at, found)| suspect(context, at as u32 + 1, found)).collect();
+    // Several suspects may have made the same request slow; shares are of one whole.
+    let sum: f64 = suspects.iter().map(|suspect| suspect.share).sum();
+    if sum > 1.0 {
+        suspects.iter_mut().for_each(|suspect| suspect.share /= sum);
+    }
+    suspects
+}
+
+fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspect {
+    let names = context.traces.names();
+    let key = names.operation_key(found.operation);
+    let share =
+        if context.found.excess_ns > 0.0 { found.excess.total_ns / context.found.excess_ns } else { 0.0 };
+    let categories = found.categories.iter().map(|&at| context.categories[at].id.short()).collect();
+    Suspect {
+        rank,
+        service: key.service.to_owned(),
+        operation: key.operation.to_owned(),
+        kind: key.kind.name().to_owned(),
+        scope: match found.spread {
+            Spread::Localised => Scope::Replicas,
+            Spread::Everywhere | Spread::Undecided => Scope::All,
+        },
+        replicas: found.replicas.iter().map(|&replica| names.replica_name(replica).to_owned()).collect(),
+        score: found.categories.len() as f64,
+        effect_ns: found.excess.median_ns.max(0.0) as u64,
+        factor: found.excess.median_factor,
+        share: share.min(1.0),
+        requests_hit: found.hit.len() as u64,
+        requests_seen: requests_seen(context, found.operation),
+        categories,
+        positions: found.positions.iter().map(|&(category, at)| position(context, category, at)).collect(),
+        trace_ids: example_traces(context, found),
+    }
+}
+
+fn requests_seen(context: &Context<'_>, operation: OperationId) -> u64 {
+    let calls_it = |positions: &[CategoryPosition]| positions.iter().any(|at| at.operation == operation);
+    let judged = context.categories.iter().filter(|category| calls_it(&category.positions));
+    judged.map(|category| category.requests.len() as u64).sum()
+}
+
+fn position(context: &Context<'_>, category: usize, at: u32) -> Position {
+    let category = &context.categories[category];
+    let mut path = Vec::new();
+    let mut next = Some(at);
+    while let Some(here) = next {
+        let position = category.positions[here as usize];
+        path.push(operation_text(context, position.operation));
+        next = position.parent;
+    }
+    path.reverse();
+    Position { category: category.id.short(), position: at, path }
+}
+
+/// `service operation`.
+pub(crate) fn operation_text(context: &Context<'_>, operation: OperationId) -> String {
+    let key = context.traces.names().operation_key(operation);
+    format!("{} {}", key.service, key.operation)
+}
+
+/// The slowest of the requests it hit, each trace once.
+fn example_traces(context: &Context<'_>, found: &SuspectOperation) -> Vec<String> {
+    let mut hit: Vec<(u64, TraceId)> = found
+        .hit
+        .iter()
+        .map(|&(category, request)| context.categories[category].requests[request as usize])
+        .map(|request| (request.latency_ns, request.trace))
+        .collect();
+    hit.sort_unstable_by(|a, b| b.cmp(a));
+    let mut seen = BTreeSet::new();
+    hit.into_iter()
+        .filter(|&(_, trace)| seen.insert(trace))
+        .take(TRACES_MAX)
+        .map(|(_, trace)| context.traces.trace_text(trace).to_string())
+        .collect()
+}

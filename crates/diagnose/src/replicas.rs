@@ -1,0 +1,81 @@
+//! Culprit replicas over all operations.
+
+use crate::operations::operation_text;
+use crate::slow::Context;
+use laggard_localize::{ReplicaCell, SuspectOperation};
+use laggard_model::{OperationId, ReplicaId, ServiceId};
+use laggard_report::ReplicaSuspect;
+use std::collections::BTreeMap;
+
+/// What makes one host: a name alone, unless the name is a bare number that other services use as well.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Host {
+    replica: ReplicaId,
+    service: Option<ServiceId>,
+}
+
+#[derive(Clone, Copy)]
+struct Implication<'a> {
+    operation: OperationId,
+    cell: &'a ReplicaCell,
+}
+
+/// Replicas that stand out from their peers, by score (categories over all operations), then excess.
+pub(crate) fn replica_suspects(context: &Context<'_>) -> Vec<ReplicaSuspect> {
+    let mut by_host: BTreeMap<Host, Vec<Implication<'_>>> = BTreeMap::new();
+    for suspect in &context.found.suspects {
+        for cell in culprits(suspect) {
+            let host = host(context, cell.test.replica, suspect.operation);
+            by_host.entry(host).or_default().push(Implication { operation: suspect.operation, cell });
+        }
+    }
+    let mut out: Vec<(f64, ReplicaSuspect)> =
+        by_host.into_iter().map(|(host, implications)| summarise(context, host, implications)).collect();
+    out.sort_by(|(excess_a, a), (excess_b, b)| {
+        b.score.total_cmp(&a.score).then(excess_b.total_cmp(excess_a)).then(a.replica.cmp(&b.replica))
+    });
+    out.into_iter()
+        .enumerate()
+        .map(|(at, (_, suspect))| ReplicaSuspect { rank: at as u32 + 1, ..suspect })
+        .collect()
+}
+
+/// Cells of replicas to blame; none when the fault is everywhere.
+fn culprits(suspect: &SuspectOperation) -> impl Iterator<Item = &ReplicaCell> {
+    let localised = !suspect.replicas.is_empty();
+    suspect.cells.iter().filter(move |cell| localised && cell.culprit)
+}
+
+fn host(context: &Context<'_>, replica: ReplicaId, operation: OperationId) -> Host {
+    let names = context.traces.names();
+    let is_number = names.replica_name(replica).bytes().all(|byte| byte.is_ascii_digit());
+    Host { replica, service: is_number.then(|| names.service_of(operation)) }
+}
+
+fn summarise(
+    context: &Context<'_>,
+    host: Host,
+    mut implications: Vec<Implication<'_>>,
+) -> (f64, ReplicaSuspect) {
+    let names = context.traces.names();
+    implications.sort_by(|a, b| {
+        (b.cell.categories.cmp(&a.cell.categories))
+            .then(b.cell.excess_total_ns.total_cmp(&a.cell.excess_total_ns))
+            .then(a.operation.cmp(&b.operation))
+    });
+    let sum = |of: fn(&ReplicaCell) -> u64| implications.iter().map(|at| of(at.cell)).sum::<u64>();
+    let excess: f64 = implications.iter().map(|at| at.cell.excess_total_ns).sum();
+    let first = implications.first().expect("a host is listed because something implicates it");
+    let suspect = ReplicaSuspect {
+        rank: 0,
+        replica: names.replica_name(host.replica).to_owned(),
+        service: names.service_name(names.service_of(first.operation)).to_owned(),
+        score: sum(|cell| cell.categories) as f64,
+        effect_ns: first.cell.excess_median_ns.max(0.0) as u64,
+        p_value: implications.iter().map(|at| at.cell.test.p_adjusted).fold(1.0, f64::min),
+        slow_calls: sum(|cell| cell.test.exceeding),
+        calls: sum(|cell| cell.test.calls),
+        operations: implications.iter().map(|at| operation_text(context, at.operation)).collect(),
+    };
+    (excess, suspect)
+}

@@ -1,0 +1,37 @@
+//! Settings as name and value, for the report.
+
+use crate::slow::SlowSettings;
+use laggard_localize::TimeKind;
+
+/// Every threshold under its command-line name.
+pub(crate) fn rows(settings: &SlowSettings) -> Vec<(&'static str, String)> {
+    let found = &settings.clouddiag;
+    let time = match found.time {
+        TimeKind::SelfTime => "self",
+        TimeKind::Inclusive => "inclusive",
+    };
+    vec![
+        ("service", settings.service.clone().unwrap_or_default()),
+        ("top", settings.suspects_max.to_string()),
+        ("time", time.to_owned()),
+        ("cv-min", found.cv_min.to_string()),
+        ("tail-mad", found.tail_mad.to_string()),
+        ("tail-requests-min", found.tail_requests_min.to_string()),
+        ("tail-share-min", found.tail_share_min.to_string()),
+        ("tail-excess-min", found.tail_excess_min.to_string()),
+        ("cosine-max", found.cosine_max.to_string()),
+        ("share-min", found.share_min.to_string()),
+        ("support-min", found.support_min.to_string()),
+        ("exceed-mad", found.exceed_mad.to_string()),
+        ("exceed-median", found.exceed_median.to_string()),
+        ("replica-level", found.replica_level.to_string()),
+        ("replica-factor-min", found.replica_factor_min.to_string()),
+        ("peer-factor-min", found.peer_factor_min.to_string()),
+        ("requests-min", found.requests_min.to_string()),
+        ("rows-max", found.rows_max.to_string()),
+        ("columns-max", found.columns_max.to_string()),
+        ("growth", found.growth.to_string()),
+        ("tolerance", format!("{:e}", found.tolerance)),
+        ("iterations-max", found.iterations_max.to_string()),
+    ]
+}

@@ -1,0 +1,162 @@
+//! One category's request matrix into low rank plus sparse, and what that says of each position
+//! (CloudDiag §4.2, algorithms §3.2 to 3.4).
+
+use crate::category::CategoryCalls;
+use crate::gate::Gate;
+use crate::settings::{CloudDiagSettings, Mode};
+use laggard_numeric::{Matrix, RobustPcaSettings, column_cosines, mad, median_of, robust_pca};
+use std::num::NonZeroUsize;
+
+/// What the decomposition says of one position.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct PositionFinding {
+    /// Median time of a request there, nanoseconds.
+    pub median_ns: f64,
+    /// MAD of that time.
+    pub mad_ns: f64,
+    /// A deviation counts above this: `max(exceed_mad·MAD, exceed_median·median)`.
+    pub limit_ns: f64,
+    /// Cosine between the column and its low-rank part, 0..1; small is suspicious.
+    pub cosine: f64,
+    /// Share of the slow requests' excess latency that arises here, 0..1.
+    pub share: f64,
+    /// Requests whose sparse part exceeds the limit.
+    pub support: u64,
+    /// Whether the position is anomalous.
+    pub flagged: bool,
+}
+
+/// A decomposed category.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Decomposed {
+    /// One a position.
+    pub positions: Vec<PositionFinding>,
+    /// Per position and request (row-major by request): the sparse part, nanoseconds. Columns left out for
+    /// want of room are 0.
+    pub sparse: Vec<f64>,
+    /// Columns that were decomposed.
+    pub columns: usize,
+    /// Whether the decomposition converged.
+    pub converged: bool,
+}
+
+/// Decomposes a category's request matrix.
+pub fn decompose(
+    category: &CategoryCalls,
+    gate: &Gate,
+    settings: &CloudDiagSettings,
+    threads: NonZeroUsize,
+) -> Decomposed {
+    let times = category.matrix();
+    let mut positions = describe_columns(&times, category, gate, settings);
+    let columns = choose_columns(&positions, settings.columns_max);
+    let scales: Vec<f64> =
+        columns.iter().map(|&j| column_scale(&times, j, &positions[j], settings)).collect();
+    let scaled = gather(&times, &columns, &scales);
+    let pca_settings = RobustPcaSettings {
+        growth: settings.growth,
+        tolerance: settings.tolerance,
+        iterations_max: settings.iterations_max,
+        threads,
+        ..RobustPcaSettings::default()
+    };
+    let parts = robust_pca(scaled.clone(), &pca_settings);
+    let cosines = column_cosines(&scaled, &parts.low_rank);
+    let mut out = Decomposed {
+        sparse: vec![0.0; times.rows() * times.cols()],
+        columns: columns.len(),
+        converged: parts.converged,
+        positions: vec![],
+    };
+    for (k, &j) in columns.iter().enumerate() {
+        for (i, value) in parts.sparse.column(k).enumerate() {
+            let sparse = value * scales[k];
+            out.sparse[i * times.cols() + j] = sparse;
+            positions[j].support += u64::from(sparse > positions[j].limit_ns);
+        }
+        positions[j].cosine = cosines[k];
+    }
+    for position in &mut positions {
+        position.flagged = is_flagged(position, settings);
+    }
+    out.positions = positions;
+    out
+}
+
+fn is_flagged(position: &PositionFinding, settings: &CloudDiagSettings) -> bool {
+    let by_cosine = position.cosine < settings.cosine_max;
+    match settings.mode {
+        Mode::Paper => by_cosine,
+        Mode::Robust => {
+            by_cosine && position.share > settings.share_min && position.support >= settings.support_min
+        }
+    }
+}
+
+fn describe_columns(
+    times: &Matrix,
+    category: &CategoryCalls,
+    gate: &Gate,
+    settings: &CloudDiagSettings,
+) -> Vec<PositionFinding> {
+    let slow: Vec<usize> = category
+        .requests
+        .iter()
+        .enumerate()
+        .filter(|(_, request)| request.latency_ns as f64 - gate.median_ns > 3.0 * gate.mad_ns)
+        .map(|(i, _)| i)
+        .collect();
+    let excess: f64 = slow.iter().map(|&i| category.requests[i].latency_ns as f64 - gate.median_ns).sum();
+    (0..times.cols())
+        .map(|j| {
+            let column: Vec<f64> = times.column(j).collect();
+            let median_ns = median_of(&column);
+            let mad_ns = mad(&column, median_ns);
+            let own: f64 = slow.iter().map(|&i| (column[i] - median_ns).max(0.0)).sum();
+            PositionFinding {
+                median_ns,
+                mad_ns,
+                limit_ns: (settings.exceed_mad * mad_ns).max(settings.exceed_median * median_ns),
+                cosine: 1.0,
+                share: if excess > 0.0 { own / excess } else { 0.0 },
+                support: 0,
+                flagged: false,
+            }
+        })
+        .collect()
+}
+
+/// All columns, or those with the largest share of the excess when there are too many.
+fn choose_columns(positions: &[PositionFinding], columns_max: usize) -> Vec<usize> {
+    let mut columns: Vec<usize> = (0..positions.len()).collect();
+    if columns.len() > columns_max {
+        columns.sort_by(|&a, &b| positions[b].share.total_cmp(&positions[a].share));
+        columns.truncate(columns_max);
+        columns.sort_unstable();
+    }
+    columns
+}
+
+/// Robust mode divides a column by its median, so that operations with large times do not own the nuclear
+/// norm; a column that is mostly zero by the median of its other entries.
+fn column_scale(times: &Matrix, j: usize, position: &PositionFinding, settings: &CloudDiagSettings) -> f64 {
+    if settings.mode == Mode::Paper {
+        return 1.0;
+    }
+    if position.median_ns > 0.0 {
+        return position.median_ns;
+    }
+    let positive: Vec<f64> = times.column(j).filter(|&time| time > 0.0).collect();
+    if positive.is_empty() { 1.0 } else { median_of(&positive) }
+}
+
+fn gather(times: &Matrix, columns: &[usize], scales: &[f64]) -> Matrix {
+    let mut out = Matrix::zeros(times.rows(), columns.len());
+    for i in 0..times.rows() {
+        let from = times.row(i);
+        for ((to, &j), &scale) in out.row_mut(i).iter_mut().zip(columns).zip(scales) {
+            *to = from[j] / scale;
+        }
+    }
+    out
+}

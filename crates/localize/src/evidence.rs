@@ -1,0 +1,248 @@
+//! From flagged positions and slow peers to suspect operations (CloudDiag §4.3, algorithms §3.5 and 3.6).
+
+use crate::category::{Call, CategoryCalls};
+use crate::cloud_diag::{Excess, ReplicaCell, Study, SuspectOperation};
+use crate::peers::{SlowPeer, slow_peers};
+use crate::pool::{CountedCall, PooledOperation};
+use crate::replicas::{ReplicaTest, Spread, test_replicas};
+use crate::settings::{CloudDiagSettings, Mode};
+use laggard_model::{OperationId, ReplicaId};
+use laggard_numeric::{mean, median};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything that is known when operations are judged.
+pub(crate) struct Evidence<'a> {
+    pub(crate) categories: &'a [CategoryCalls],
+    pub(crate) studies: &'a [Study],
+    pub(crate) settings: &'a CloudDiagSettings,
+}
+
+/// A position of a category.
+type Place = (usize, u32);
+
+impl Evidence<'_> {
+    /// Flagged positions by operation.
+    pub(crate) fn flagged_positions(&self) -> BTreeMap<OperationId, BTreeSet<Place>> {
+        let mut flagged: BTreeMap<OperationId, BTreeSet<Place>> = BTreeMap::new();
+        for (at, (category, study)) in self.categories.iter().zip(self.studies).enumerate() {
+            let positions = study.decomposed.iter().flat_map(|done| &done.positions);
+            for (position, _) in positions.enumerate().filter(|(_, finding)| finding.flagged) {
+                let operation = category.positions[position].operation;
+                flagged.entry(operation).or_default().insert((at, position as u32));
+            }
+        }
+        flagged
+    }
+
+    /// Judges an operation that robust PCA flagged somewhere.
+    pub(crate) fn judge_flagged(
+        &self,
+        operation: OperationId,
+        flagged: &BTreeSet<Place>,
+    ) -> Option<SuspectOperation> {
+        let pooled = self.pool(operation);
+        let (mut spread, tests) =
+            test_replicas(&pooled.observed, self.settings.replica_level, self.settings.replica_factor_min);
+        let implicated: BTreeSet<usize> = flagged.iter().map(|&(category, _)| category).collect();
+        let mut counted = pooled.counted.clone();
+        counted.retain(|call| match self.settings.mode {
+            Mode::Paper => flagged.contains(&(call.category, call.position)),
+            // Where the operation is flagged once, its other positions need no evidence of their own.
+            Mode::Robust => implicated.contains(&call.category),
+        });
+        let culprits: BTreeSet<ReplicaId> = match self.settings.mode {
+            Mode::Paper => counted.iter().map(|call| call.replica).collect(),
+            Mode::Robust => tests.iter().filter(|test| test.flagged).map(|test| test.replica).collect(),
+        };
+        if self.settings.mode == Mode::Paper {
+            spread = Spread::Localised;
+        }
+        if spread == Spread::Localised {
+            counted.retain(|call| culprits.contains(&call.replica));
+        }
+        self.suspect(operation, spread, &culprits, &tests, &pooled, counted)
+    }
+
+    /// All calls of an operation in the decomposed categories.
+    fn pool(&self, operation: OperationId) -> PooledOperation {
+        let mut pooled = PooledOperation::default();
+        for (at, (category, study)) in self.categories.iter().zip(self.studies).enumerate() {
+            if study.decomposed.is_none() {
+                continue;
+            }
+            for call in calls_of(category, operation) {
+                pooled.add(
+                    at,
+                    call,
+                    &study.scales[call.position as usize],
+                    self.counts(category, study, call),
+                );
+            }
+        }
+        pooled
+    }
+
+    /// Whether the sparse part of a call's cell, and the call itself, exceed their limits.
+    fn counts(&self, category: &CategoryCalls, study: &Study, call: &Call) -> bool {
+        let Some(done) = &study.decomposed else { return false };
+        let cell = done.sparse[call.request as usize * category.positions.len() + call.position as usize];
+        cell > done.positions[call.position as usize].limit_ns
+            && study.scales[call.position as usize].is_exceeded_by(call)
+    }
+
+    /// Adds operations with replicas that are slow all the time.
+    pub(crate) fn add_slow_peers(&self, suspects: &mut Vec<SuspectOperation>) {
+        let mut by_operation: BTreeMap<OperationId, Vec<SlowPeer>> = BTreeMap::new();
+        for peer in slow_peers(self.categories, self.studies, self.settings) {
+            by_operation.entry(peer.operation).or_default().push(peer);
+        }
+        by_operation.retain(|operation, _| !suspects.iter().any(|known| known.operation == *operation));
+        let judged: Vec<SuspectOperation> = by_operation
+            .into_iter()
+            .filter_map(|(operation, peers)| self.judge_peers(operation, &peers))
+            .collect();
+        let heavy = self.replicas_that_matter(&judged);
+        suspects.extend(
+            judged
+                .into_iter()
+                .filter(|suspect| suspect.replicas.iter().any(|replica| heavy.contains(replica))),
+        );
+    }
+
+    fn judge_peers(&self, operation: OperationId, peers: &[SlowPeer]) -> Option<SuspectOperation> {
+        let culprits: BTreeSet<ReplicaId> = peers.iter().map(|peer| peer.replica).collect();
+        let mut pooled = PooledOperation::default();
+        for (at, (category, study)) in self.categories.iter().zip(self.studies).enumerate() {
+            if !study.gate.judged {
+                continue;
+            }
+            for call in calls_of(category, operation) {
+                let scale = &study.scales[call.position as usize];
+                let slow = culprits.contains(&call.replica) && call.time_ns as f64 > scale.median_ns;
+                pooled.add(at, call, scale, slow);
+            }
+        }
+        let (_, mut tests) =
+            test_replicas(&pooled.observed, self.settings.replica_level, self.settings.replica_factor_min);
+        for test in &mut tests {
+            let peer = peers.iter().find(|peer| peer.replica == test.replica);
+            test.flagged = peer.is_some();
+            test.p_adjusted = peer.map_or(1.0, |peer| peer.p_adjusted);
+        }
+        let counted = pooled.counted.clone();
+        self.suspect(operation, Spread::Localised, &culprits, &tests, &pooled, counted)
+    }
+
+    /// Replicas whose excess over all their suspect operations is at least `share_min` of the latency of the
+    /// requests that pass through them.
+    fn replicas_that_matter(&self, suspects: &[SuspectOperation]) -> BTreeSet<ReplicaId> {
+        let mut excess: BTreeMap<ReplicaId, f64> = BTreeMap::new();
+        let mut hit: BTreeMap<ReplicaId, BTreeSet<(usize, u32)>> = BTreeMap::new();
+        for cell in suspects.iter().flat_map(|suspect| &suspect.cells).filter(|cell| cell.culprit) {
+            *excess.entry(cell.test.replica).or_default() += cell.excess_total_ns;
+        }
+        let operations: BTreeSet<OperationId> = suspects.iter().map(|suspect| suspect.operation).collect();
+        for (at, category) in self.categories.iter().enumerate() {
+            for call in &category.calls {
+                let operation = category.positions[call.position as usize].operation;
+                if excess.contains_key(&call.replica) && operations.contains(&operation) {
+                    hit.entry(call.replica).or_default().insert((at, call.request));
+                }
+            }
+        }
+        let latency = |&(category, request): &(usize, u32)| {
+            self.categories[category].requests[request as usize].latency_ns as f64
+        };
+        excess.retain(|replica, excess| {
+            let total: f64 = hit.get(replica).into_iter().flatten().map(latency).sum();
+            *excess >= self.settings.share_min * total
+        });
+        excess.into_keys().collect()
+    }
+
+    fn suspect(
+        &self,
+        operation: OperationId,
+        spread: Spread,
+        culprits: &BTreeSet<ReplicaId>,
+        tests: &[ReplicaTest],
+        pooled: &PooledOperation,
+        counted: Vec<CountedCall>,
+    ) -> Option<SuspectOperation> {
+        if counted.is_empty() {
+            return None;
+        }
+        let positions: BTreeSet<Place> = counted.iter().map(|call| (call.category, call.position)).collect();
+        let categories: BTreeSet<usize> = positions.iter().map(|&(category, _)| category).collect();
+        let hit: BTreeSet<(usize, u32)> = counted.iter().map(|call| (call.category, call.request)).collect();
+        let cells = replica_cells(tests, culprits, pooled, &counted);
+        let mut replicas: Vec<&ReplicaCell> = cells.iter().filter(|cell| cell.culprit).collect();
+        replicas.sort_by(|a, b| {
+            b.excess_total_ns.total_cmp(&a.excess_total_ns).then(a.test.replica.cmp(&b.test.replica))
+        });
+        let replicas = match spread {
+            Spread::Localised => replicas.iter().map(|cell| cell.test.replica).collect(),
+            Spread::Everywhere | Spread::Undecided => Vec::new(),
+        };
+        Some(SuspectOperation {
+            operation,
+            spread,
+            replicas,
+            positions: positions.into_iter().collect(),
+            categories: categories.into_iter().collect(),
+            excess: excess(&counted),
+            hit: hit.into_iter().collect(),
+            cells,
+        })
+    }
+}
+
+fn calls_of(category: &CategoryCalls, operation: OperationId) -> impl Iterator<Item = &Call> {
+    category
+        .calls
+        .iter()
+        .filter(move |call| category.positions[call.position as usize].operation == operation)
+}
+
+fn excess(counted: &[CountedCall]) -> Excess {
+    let mut excesses: Vec<f64> = counted.iter().map(|call| call.excess_ns).collect();
+    let mut factors: Vec<f64> = counted.iter().map(|call| call.factor).collect();
+    Excess {
+        calls: counted.len() as u64,
+        total_ns: excesses.iter().sum(),
+        median_ns: median(&mut excesses),
+        median_factor: median(&mut factors),
+    }
+}
+
+fn replica_cells(
+    tests: &[ReplicaTest],
+    culprits: &BTreeSet<ReplicaId>,
+    pooled: &PooledOperation,
+    counted: &[CountedCall],
+) -> Vec<ReplicaCell> {
+    let mut ratios: BTreeMap<ReplicaId, Vec<f64>> = BTreeMap::new();
+    for (&replica, &ratio) in pooled.observed.replicas.iter().zip(&pooled.observed.ratios) {
+        ratios.entry(replica).or_default().push(ratio);
+    }
+    let mut by_replica: BTreeMap<ReplicaId, Vec<&CountedCall>> = BTreeMap::new();
+    for call in counted {
+        by_replica.entry(call.replica).or_default().push(call);
+    }
+    tests
+        .iter()
+        .map(|&test| {
+            let calls = by_replica.get(&test.replica).map_or(&[][..], Vec::as_slice);
+            let mut excesses: Vec<f64> = calls.iter().map(|call| call.excess_ns).collect();
+            let categories: BTreeSet<usize> = calls.iter().map(|call| call.category).collect();
+            ReplicaCell {
+                test,
+                culprit: culprits.contains(&test.replica),
+                categories: categories.len() as u64,
+                excess_total_ns: excesses.iter().sum(),
+                excess_median_ns: median(&mut excesses),
+                factor_mean: ratios.get(&test.replica).map_or(1.0, |ratios| mean(ratios)),
+            }
+        })
+        .collect()
+}

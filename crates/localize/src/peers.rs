@@ -1,0 +1,118 @@
+//! Replicas that are slow all the time, compared with their peers over every operation.
+//!
+//! CloudDiag looks for rare, large delays: a replica that takes twice its peers' time on every call deviates
+//! too little to be flagged, yet it makes its share of the requests slow. Here every operation's replicas
+//! are compared, in all categories, on times freed of what the whole request has in common (its size):
+//!
+//! ```text
+//! observation(request, operation, replica) = mean over its calls of ln(time / usual time) − the request's median of the same
+//! ```
+//!
+//! One observation a request keeps observations independent; the median over the whole request removes a
+//! common factor. A one-sided Mann–Whitney test of each replica against all others, Benjamini–Hochberg over
+//! all operations and replicas, and a least factor decide.
+
+use crate::category::CategoryCalls;
+use crate::cloud_diag::Study;
+use crate::pool::CallScale;
+use crate::settings::CloudDiagSettings;
+use laggard_model::{OperationId, ReplicaId};
+use laggard_numeric::{benjamini_hochberg, mann_whitney_one_vs_rest, median, median_of};
+use std::collections::BTreeMap;
+
+/// A replica that is slow at one operation all the time.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct SlowPeer {
+    pub(crate) operation: OperationId,
+    pub(crate) replica: ReplicaId,
+    pub(crate) p_adjusted: f64,
+}
+
+/// Observations a replica needs to be compared, and replicas an operation needs.
+const OBSERVATIONS_MIN: usize = 10;
+const REPLICAS_MIN: usize = 3;
+
+#[derive(Default)]
+struct Observations {
+    replicas: Vec<ReplicaId>,
+    values: Vec<f64>,
+}
+
+/// Looks for slow peers in all categories.
+pub(crate) fn slow_peers(
+    categories: &[CategoryCalls],
+    studies: &[Study],
+    settings: &CloudDiagSettings,
+) -> Vec<SlowPeer> {
+    let mut by_operation: BTreeMap<OperationId, Observations> = BTreeMap::new();
+    for (category, study) in categories.iter().zip(studies) {
+        if study.gate.judged {
+            observe(category, &study.scales, &mut by_operation);
+        }
+    }
+    let mut candidates = Vec::new();
+    let mut p_values = Vec::new();
+    for (&operation, observations) in &by_operation {
+        compare(operation, observations, settings, &mut candidates, &mut p_values);
+    }
+    for (candidate, p_adjusted) in candidates.iter_mut().zip(benjamini_hochberg(&p_values)) {
+        candidate.p_adjusted = p_adjusted;
+    }
+    candidates.retain(|candidate| candidate.p_adjusted <= settings.replica_level);
+    candidates
+}
+
+fn observe(
+    category: &CategoryCalls,
+    scales: &[CallScale],
+    by_operation: &mut BTreeMap<OperationId, Observations>,
+) {
+    let mut logs: Vec<(OperationId, ReplicaId, f64)> = Vec::new();
+    for request in category.calls.chunk_by(|a, b| a.request == b.request) {
+        logs.clear();
+        logs.extend(request.iter().filter_map(|call| {
+            let usual = scales[call.position as usize].median_ns;
+            let operation = category.positions[call.position as usize].operation;
+            let log = (call.time_ns as f64).max(1.0).ln() - usual.ln();
+            (usual > 0.0).then_some((operation, call.replica, log))
+        }));
+        let mut values: Vec<f64> = logs.iter().map(|&(_, _, log)| log).collect();
+        let common = median(&mut values);
+        logs.sort_by_key(|&(operation, replica, _)| (operation, replica));
+        for group in logs.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let mean = group.iter().map(|&(_, _, log)| log).sum::<f64>() / group.len() as f64;
+            let observations = by_operation.entry(group[0].0).or_default();
+            observations.replicas.push(group[0].1);
+            observations.values.push(mean - common);
+        }
+    }
+}
+
+fn compare(
+    operation: OperationId,
+    observations: &Observations,
+    settings: &CloudDiagSettings,
+    candidates: &mut Vec<SlowPeer>,
+    p_values: &mut Vec<f64>,
+) {
+    let mut by_replica: BTreeMap<ReplicaId, Vec<f64>> = BTreeMap::new();
+    for (&replica, &value) in observations.replicas.iter().zip(&observations.values) {
+        by_replica.entry(replica).or_default().push(value);
+    }
+    if by_replica.len() < REPLICAS_MIN {
+        return;
+    }
+    let number: BTreeMap<ReplicaId, u32> =
+        by_replica.keys().enumerate().map(|(at, &replica)| (replica, at as u32)).collect();
+    let groups: Vec<u32> = observations.replicas.iter().map(|replica| number[replica]).collect();
+    let tests = mann_whitney_one_vs_rest(&observations.values, &groups, by_replica.len());
+    let usual = median_of(&observations.values);
+    for ((&replica, values), p_value) in by_replica.iter_mut().zip(tests) {
+        if values.len() < OBSERVATIONS_MIN {
+            continue;
+        }
+        let factor = (median(values) - usual).exp();
+        candidates.push(SlowPeer { operation, replica, p_adjusted: 1.0 });
+        p_values.push(if factor >= settings.peer_factor_min { p_value } else { 1.0 });
+    }
+}

@@ -1,0 +1,89 @@
+//! Findings of several categories, pooled by operation (CloudDiag §4.3, algorithms §3.5 and 3.6).
+
+use crate::category::{Call, CategoryCalls};
+use crate::replicas::ReplicaObservations;
+use crate::settings::CloudDiagSettings;
+use laggard_model::ReplicaId;
+use laggard_numeric::{mad, median_of};
+
+/// Times of single calls at one position; a loop's calls are judged one by one.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct CallScale {
+    pub(crate) median_ns: f64,
+    pub(crate) mad_ns: f64,
+    pub(crate) limit_ns: f64,
+}
+
+/// The scale of each position of a category.
+pub(crate) fn call_scales(category: &CategoryCalls, settings: &CloudDiagSettings) -> Vec<CallScale> {
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); category.positions.len()];
+    for call in &category.calls {
+        times[call.position as usize].push(call.time_ns as f64);
+    }
+    times
+        .iter()
+        .map(|times| {
+            let median_ns = median_of(times);
+            let mad_ns = mad(times, median_ns);
+            let limit_ns = (settings.exceed_mad * mad_ns).max(settings.exceed_median * median_ns);
+            CallScale { median_ns, mad_ns, limit_ns }
+        })
+        .collect()
+}
+
+/// A call whose deviation counts.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct CountedCall {
+    pub(crate) category: usize,
+    pub(crate) request: u32,
+    pub(crate) position: u32,
+    pub(crate) replica: ReplicaId,
+    /// Time over the usual time; 1 where nothing is usual.
+    pub(crate) factor: f64,
+    pub(crate) excess_ns: f64,
+}
+
+impl CountedCall {
+    pub(crate) fn new(category: usize, call: &Call, scale: &CallScale) -> CountedCall {
+        CountedCall {
+            category,
+            request: call.request,
+            position: call.position,
+            replica: call.replica,
+            factor: scale.ratio(call),
+            excess_ns: call.time_ns as f64 - scale.median_ns,
+        }
+    }
+}
+
+impl CallScale {
+    fn ratio(&self, call: &Call) -> f64 {
+        if self.median_ns > 0.0 { call.time_ns as f64 / self.median_ns } else { 1.0 }
+    }
+
+    /// Whether a call by itself exceeds the limit.
+    pub(crate) fn is_exceeded_by(&self, call: &Call) -> bool {
+        call.time_ns as f64 - self.median_ns > self.limit_ns
+    }
+}
+
+/// One operation over all its calls in some categories.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PooledOperation {
+    pub(crate) observed: ReplicaObservations,
+    pub(crate) counted: Vec<CountedCall>,
+}
+
+impl PooledOperation {
+    /// Takes one call with whether its deviation counts.
+    pub(crate) fn add(&mut self, category: usize, call: &Call, scale: &CallScale, counts: bool) {
+        let mad_ns = if scale.mad_ns > 0.0 { scale.mad_ns } else { 1.0 };
+        self.observed.replicas.push(call.replica);
+        self.observed.standardised.push((call.time_ns as f64 - scale.median_ns) / mad_ns);
+        self.observed.ratios.push(scale.ratio(call));
+        self.observed.exceeds.push(counts);
+        if counts {
+            self.counted.push(CountedCall::new(category, call, scale));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Which replicas? The robust test of algorithms §7.4.
+
+use laggard_model::ReplicaId;
+use laggard_numeric::{benjamini_hochberg, binomial_upper_tail, mann_whitney_one_vs_rest, median, median_of};
+use std::collections::BTreeMap;
+
+/// Calls of one operation, for the test.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ReplicaObservations {
+    /// Where each call ran.
+    pub replicas: Vec<ReplicaId>,
+    /// Standardised time of each call: `(time − median)/MAD` of its position.
+    pub standardised: Vec<f64>,
+    /// Time of each call over the usual time at its position; 1 is usual.
+    pub ratios: Vec<f64>,
+    /// Whether the call's deviation counts.
+    pub exceeds: Vec<bool>,
+}
+
+/// What the test says of one replica.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ReplicaTest {
+    /// The replica.
+    pub replica: ReplicaId,
+    /// Its calls.
+    pub calls: u64,
+    /// Its calls whose deviation counts.
+    pub exceeding: u64,
+    /// Rate of exceeding among the others, with one added to either side.
+    pub others_rate: f64,
+    /// One-sided binomial: it is *sometimes* terrible more often than the others.
+    pub p_exceed: f64,
+    /// One-sided Mann–Whitney: it is *always* a bit slow against the others.
+    pub p_shift: f64,
+    /// `min(1, 2·min(p_exceed, p_shift))` over those tests whose effect is large enough.
+    pub p_value: f64,
+    /// Adjusted over the replicas by Benjamini–Hochberg.
+    pub p_adjusted: f64,
+    /// Median of its ratios over the median of all ratios.
+    pub shift_factor: f64,
+    /// Whether it stands out.
+    pub flagged: bool,
+}
+
+/// The spread of a fault over replicas.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spread {
+    /// Some replicas stand out.
+    Localised,
+    /// None does, and at least five were seen.
+    Everywhere,
+    /// None does, but too few were seen to say.
+    Undecided,
+}
+
+/// Replicas needed before "none stands out" means everywhere.
+const REPLICAS_MIN: usize = 5;
+
+/// Tests every replica against all others. `factor_min` is how many times as often it must exceed, or how
+/// many times as slow its median call must be, for the respective test to count.
+pub fn test_replicas(
+    observed: &ReplicaObservations,
+    level: f64,
+    factor_min: f64,
+) -> (Spread, Vec<ReplicaTest>) {
+    let groups = Groups::new(observed);
+    let shifts = mann_whitney_one_vs_rest(&observed.standardised, &groups.group_of, groups.replicas.len());
+    let factors = shift_factors(&groups, &observed.ratios);
+    let mut tests: Vec<ReplicaTest> = (0..groups.replicas.len())
+        .map(|group| groups.test(group, shifts[group], factors[group], factor_min))
+        .collect();
+    let p_values: Vec<f64> = tests.iter().map(|test| test.p_value).collect();
+    for (test, adjusted) in tests.iter_mut().zip(benjamini_hochberg(&p_values)) {
+        test.p_adjusted = adjusted;
+        test.flagged = adjusted <= level;
+    }
+    let spread = if tests.iter().any(|test| test.flagged) {
+        Spread::Localised
+    } else if tests.len() >= REPLICAS_MIN {
+        Spread::Everywhere
+    } else {
+        Spread::Undecided
+    };
+    (spread, tests)
+}
+
+struct Groups {
+    replicas: Vec<ReplicaId>,
+    group_of: Vec<u32>,
+    calls: Vec<u64>,
+    exceeding: Vec<u64>,
+    exceeding_total: u64,
+}
+
+impl Groups {
+    fn new(observed: &ReplicaObservations) -> Groups {
+        let mut index: BTreeMap<ReplicaId, u32> = BTreeMap::new();
+        for &replica in &observed.replicas {
+            index.entry(replica).or_default();
+        }
+        for (number, group) in index.values_mut().enumerate() {
+            *group = number as u32;
+        }
+        let group_of: Vec<u32> = observed.replicas.iter().map(|replica| index[replica]).collect();
+        let mut groups = Groups {
+            calls: vec![0; index.len()],
+            exceeding: vec![0; index.len()],
+            exceeding_total: 0,
+            replicas: index.into_keys().collect(),
+            group_of,
+        };
+        for (&group, &exceeds) in groups.group_of.iter().zip(&observed.exceeds) {
+            groups.calls[group as usize] += 1;
+            groups.exceeding[group as usize] += u64::from(exceeds);
+            groups.exceeding_total += u64::from(exceeds);
+        }
+        groups
+    }
+
+    fn test(&self, group: usize, p_shift: f64, shift_factor: f64, factor_min: f64) -> ReplicaTest {
+        let (calls, exceeding) = (self.calls[group], self.exceeding[group]);
+        let others = self.group_of.len() as u64 - calls;
+        let others_rate = (self.exceeding_total - exceeding + 1) as f64 / (others + 2) as f64;
+        let alone = others == 0;
+        let p_exceed = if alone { 1.0 } else { binomial_upper_tail(calls, others_rate, exceeding) };
+        let often = exceeding as f64 >= factor_min * others_rate * calls as f64;
+        let slow = shift_factor >= factor_min;
+        let counted = |p: f64, counts: bool| if counts { p } else { 1.0 };
+        ReplicaTest {
+            replica: self.replicas[group],
+            calls,
+            exceeding,
+            others_rate,
+            p_exceed,
+            p_shift,
+            p_value: (2.0 * counted(p_exceed, often).min(counted(p_shift, slow))).min(1.0),
+            p_adjusted: 1.0,
+            shift_factor,
+            flagged: false,
+        }
+    }
+}
+
+/// Median of each group's ratios over the median of all ratios.
+fn shift_factors(groups: &Groups, ratios: &[f64]) -> Vec<f64> {
+    let mut own: Vec<Vec<f64>> = vec![Vec::new(); groups.replicas.len()];
+    for (&group, &ratio) in groups.group_of.iter().zip(ratios) {
+        own[group as usize].push(ratio);
+    }
+    let usual = median_of(ratios);
+    own.iter_mut().map(|ratios| if usual > 0.0 { median(ratios) / usual } else { 1.0 }).collect()
+}
