@@ -1,0 +1,59 @@
+//! Why nothing could be generated.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A request that cannot be met.
+#[derive(Debug)]
+pub enum Error {
+    /// A setting is outside its range.
+    Setting {
+        /// The setting's name.
+        name: &'static str,
+        /// What was given.
+        given: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The folder for the traces holds something already; old and new traces would mix.
+    NotEmpty(PathBuf),
+    /// The operating system refused.
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Its answer.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// Says which path an error of the operating system is about.
+    pub(crate) fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
+        move |source| Error::Io { path: path.to_owned(), source }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Setting { name, given, allowed } => {
+                write!(f, "{name} is {given}; allowed is {allowed}")
+            }
+            Error::NotEmpty(path) => write!(
+                f,
+                "{} is not empty, and traces of two runs would mix; empty it or choose another folder",
+                path.display()
+            ),
+            Error::Io { path, source } => write!(f, "{}: {source}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
