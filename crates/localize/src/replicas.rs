@@ -32,7 +32,7 @@ pub struct ReplicaTest {
     pub p_exceed: f64,
     /// One-sided Mann–Whitney: it is *always* a bit slow against the others.
     pub p_shift: f64,
-    /// `min(1, 2·min(p_exceed, p_shift))` over those tests whose effect is large enough.
+    /// `min(1, 2·min(p_exceed, p_shift))`; 1 when neither effect is large enough to matter.
     pub p_value: f64,
     /// Adjusted over the replicas by Benjamini–Hochberg.
     pub p_adjusted: f64,
@@ -56,8 +56,9 @@ pub enum Spread {
 /// Replicas needed before "none stands out" means everywhere.
 const REPLICAS_MIN: usize = 5;
 
-/// Tests every replica against all others. `factor_min` is how many times as often it must exceed, or how
-/// many times as slow its median call must be, for the respective test to count.
+/// Tests every replica against all others. With enough data the faintest difference is significant, so a
+/// replica must also exceed `factor_min` times as often as the others, or its median call take `factor_min`
+/// times the usual.
 pub fn test_replicas(
     observed: &ReplicaObservations,
     level: f64,
@@ -123,9 +124,8 @@ impl Groups {
         let others_rate = (self.exceeding_total - exceeding + 1) as f64 / (others + 2) as f64;
         let alone = others == 0;
         let p_exceed = if alone { 1.0 } else { binomial_upper_tail(calls, others_rate, exceeding) };
-        let often = exceeding as f64 >= factor_min * others_rate * calls as f64;
-        let slow = shift_factor >= factor_min;
-        let counted = |p: f64, counts: bool| if counts { p } else { 1.0 };
+        let often = exceeding >= 2 && exceeding as f64 >= factor_min * others_rate * calls as f64;
+        let matters = often || shift_factor >= factor_min;
         ReplicaTest {
             replica: self.replicas[group],
             calls,
@@ -133,7 +133,7 @@ impl Groups {
             others_rate,
             p_exceed,
             p_shift,
-            p_value: (2.0 * counted(p_exceed, often).min(counted(p_shift, slow))).min(1.0),
+            p_value: if matters { (2.0 * p_exceed.min(p_shift)).min(1.0) } else { 1.0 },
             p_adjusted: 1.0,
             shift_factor,
             flagged: false,
