@@ -12,8 +12,9 @@ pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     let mut adjusted = vec![1.0; p.len()];
     let mut smallest = 1.0_f64;
     for (position, &index) in order.iter().enumerate().rev() {
-        // `min` passes over a NaN.
-        smallest = smallest.min(p[index] * total / (position + 1) as f64);
+        // Rounding must not bring a value below itself; `min` passes over a NaN.
+        let scaled = (p[index] * total / (position + 1) as f64).max(p[index]);
+        smallest = smallest.min(scaled);
         adjusted[index] = smallest;
     }
     adjusted

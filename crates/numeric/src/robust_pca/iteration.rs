@@ -1,0 +1,167 @@
+//! The loop of the inexact augmented Lagrangian.
+
+use std::num::NonZeroUsize;
+
+use super::block::{Departure, Step, soft_factor};
+use super::shrinkage::Shrinkage;
+use super::stripes::State;
+use super::{RobustPca, RobustPcaSettings, Sparsity};
+use crate::Matrix;
+
+/// A pass that moves on overwrites the parts whose residual it measures. Once the residual is within this
+/// factor of the tolerance, it is therefore measured first. It shrinks by about the growth of the penalty
+/// in an iteration; should it ever fall faster than this, some iterations more than needed are done.
+const PROBE_WITHIN: f64 = 4.0;
+
+/// Up to this many elements the residual is always measured first: it costs nothing worth saving, and
+/// only in small matrices does the residual leap.
+const PROBE_ALWAYS_UP_TO: usize = 4096;
+
+/// The penalty grows to at most this multiple of its first value (Lin, Chen, Ma 2009).
+const PENALTY_GROWTH_MAX: f64 = 1e7;
+
+/// A matrix to take apart, neither empty nor zero, with at least as many rows as columns.
+pub(super) struct Problem {
+    state: State,
+    rows: usize,
+    cols: usize,
+    lambda: f64,
+    sparsity: Sparsity,
+    growth: f64,
+    tolerance: f64,
+    iterations_max: u32,
+    threads: NonZeroUsize,
+}
+
+/// The penalty `mu` over the iterations.
+#[derive(Clone, Copy)]
+struct Penalty {
+    mu: f64,
+    mu_max: f64,
+}
+
+impl Problem {
+    pub(super) fn new(
+        matrix: Matrix,
+        lambda: f64,
+        sparsity: Sparsity,
+        settings: &RobustPcaSettings,
+    ) -> Problem {
+        let defaults = RobustPcaSettings::default();
+        let (rows, cols) = (matrix.rows(), matrix.cols());
+        let is_growth = settings.growth.is_finite() && settings.growth > 1.0;
+        Problem {
+            state: State::new(matrix.into_data(), cols),
+            rows,
+            cols,
+            lambda,
+            sparsity,
+            growth: if is_growth { settings.growth } else { defaults.growth },
+            tolerance: if settings.tolerance > 0.0 { settings.tolerance } else { defaults.tolerance },
+            iterations_max: settings.iterations_max.max(1),
+            threads: settings.threads,
+        }
+    }
+
+    /// `largest` is the largest absolute value of the matrix.
+    pub(super) fn solve(mut self, largest: f64) -> RobustPca {
+        let cols = self.cols;
+        self.state.pass(self.threads, |block, sums, _| block.survey(cols, sums));
+        let gram = self.state.gram();
+        let norm = gram.trace().sqrt();
+        let spectral = Shrinkage::spectral_norm(gram);
+        let mut penalty = Penalty::new(spectral);
+        self.start(1.0 / (spectral.max(largest / self.lambda) * penalty.mu), self.lambda / penalty.mu);
+        let is_small = self.rows * self.cols <= PROBE_ALWAYS_UP_TO;
+        let mut residual = f64::INFINITY;
+        for iteration in 1.. {
+            let shrinkage = Shrinkage::new(self.state.gram(), 1.0 / penalty.mu);
+            let is_last = iteration == self.iterations_max;
+            let is_close = is_small || residual <= PROBE_WITHIN * self.tolerance;
+            if is_last || is_close && self.probe(&shrinkage) <= self.tolerance * norm {
+                return self.conclude(&shrinkage, iteration, norm);
+            }
+            let next = penalty.grown(self.growth);
+            residual = self
+                .advance(&shrinkage, Step { ratio: penalty.mu / next.mu, cut: self.lambda / next.mu })
+                / norm;
+            penalty = next;
+        }
+        unreachable!("the last iteration returns")
+    }
+
+    fn start(&mut self, weight: f64, cut: f64) {
+        let cols = self.cols;
+        if self.sparsity == Sparsity::Entries {
+            return self
+                .state
+                .pass(self.threads, |block, sums, _| block.start_entries(cols, weight, cut, sums));
+        }
+        self.depart(Departure::Start { weight }, Step { ratio: 1.0, cut });
+    }
+
+    /// One iteration in which the state moves on; returns `|M - L - E|_F` of the parts it moved on from.
+    fn advance(&mut self, shrinkage: &Shrinkage, step: Step) -> f64 {
+        let cols = self.cols;
+        if self.sparsity == Sparsity::Entries {
+            self.state.pass(self.threads, |block, sums, scratch| {
+                block.advance_entries(cols, shrinkage, step, sums, scratch);
+            });
+            return self.state.residual_norm();
+        }
+        self.depart(Departure::Iterate(shrinkage), step)
+    }
+
+    /// The same for a sparse part of whole rows or columns.
+    fn depart(&mut self, from: Departure<'_>, step: Step) -> f64 {
+        let cols = self.cols;
+        if self.sparsity == Sparsity::Rows {
+            self.state.pass(self.threads, |block, sums, scratch| {
+                block.advance_rows(cols, from, step, sums, scratch)
+            });
+            return self.state.residual_norm();
+        }
+        self.state.pass(self.threads, |block, sums, scratch| {
+            block.measure_columns(cols, from, step, sums, scratch)
+        });
+        let residual = self.state.residual_norm();
+        let factors: Vec<f64> =
+            self.state.column_norms().iter().map(|&norm| soft_factor(norm, step.cut)).collect();
+        self.state.pass(self.threads, |block, sums, _| block.shrink_columns(cols, &factors, sums));
+        residual
+    }
+
+    /// `|M - L - E|_F` of the current parts.
+    fn probe(&mut self, shrinkage: &Shrinkage) -> f64 {
+        let cols = self.cols;
+        self.state.pass(self.threads, |block, sums, scratch| block.probe(cols, shrinkage, sums, scratch));
+        self.state.residual_norm()
+    }
+
+    fn conclude(mut self, shrinkage: &Shrinkage, iterations: u32, norm: f64) -> RobustPca {
+        let cols = self.cols;
+        self.state.pass(self.threads, |block, sums, scratch| block.conclude(cols, shrinkage, sums, scratch));
+        let residual = self.state.residual_norm() / norm;
+        RobustPca {
+            low_rank: Matrix::from_row_major(self.rows, self.cols, self.state.x),
+            sparse: Matrix::from_row_major(self.rows, self.cols, self.state.e),
+            iterations,
+            residual,
+            rank: shrinkage.numerical_rank(),
+            converged: residual <= self.tolerance,
+            singular_values: shrinkage.singular_values.clone(),
+            non_finite: 0,
+        }
+    }
+}
+
+impl Penalty {
+    fn new(spectral: f64) -> Penalty {
+        let mu = 1.25 / spectral;
+        Penalty { mu, mu_max: PENALTY_GROWTH_MAX * mu }
+    }
+
+    fn grown(self, growth: f64) -> Penalty {
+        Penalty { mu: (self.mu * growth).min(self.mu_max), ..self }
+    }
+}

@@ -1,0 +1,169 @@
+//! The state of the iteration, cut into stripes of rows for threads and blocks of rows for the cache.
+
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::thread;
+
+use nalgebra::DMatrix;
+
+/// Bytes of the four arrays of a block; half of a common second-level cache.
+const BLOCK_BYTES: usize = 1 << 20;
+/// Fewest rows of a block that keep a matrix product busy.
+const BLOCK_ROWS_MIN: usize = 64;
+/// Most stripes: enough for threads to even out, few enough for their sums to stay small.
+const STRIPES_MAX: usize = 64;
+
+/// The arrays of the iteration, each `rows x cols`, and what the passes over them add up.
+pub(super) struct State {
+    /// The matrix to take apart.
+    pub(super) m: Vec<f64>,
+    /// `M - E + Y/mu`.
+    pub(super) x: Vec<f64>,
+    /// The sparse part.
+    pub(super) e: Vec<f64>,
+    partition: Partition,
+    sums: Vec<Sums>,
+}
+
+/// How the rows are cut. It depends on the shape only, never on the number of threads: sums are taken
+/// within blocks, over the blocks of a stripe, and over the stripes, always in the same order.
+#[derive(Clone, Copy)]
+struct Partition {
+    cols: usize,
+    block_rows: usize,
+    stripe_rows: usize,
+}
+
+/// A few rows of the state.
+pub(super) struct Block<'a> {
+    pub(super) m: &'a [f64],
+    pub(super) x: &'a mut [f64],
+    pub(super) e: &'a mut [f64],
+}
+
+/// Room for intermediate results of one block, kept from block to block.
+pub(super) struct Scratch {
+    pub(super) low_rank: Vec<f64>,
+    pub(super) coordinates: Vec<f64>,
+}
+
+/// What a pass adds up over the rows.
+pub(super) struct Sums {
+    /// Upper triangle of `X'X`, column-major `n x n`.
+    pub(super) gram: Vec<f64>,
+    /// `|M - L - E|_F^2`.
+    pub(super) residual_square: f64,
+    /// Squared norms of columns.
+    pub(super) column_squares: Vec<f64>,
+}
+
+struct Stripe<'a> {
+    block: Block<'a>,
+    sums: &'a mut Sums,
+}
+
+impl Partition {
+    fn new(rows: usize, cols: usize) -> Partition {
+        let cached = BLOCK_BYTES / (4 * size_of::<f64>() * cols);
+        // Small matrices are cut as well, so that threads have something to share.
+        let block_rows = cached.min(rows.div_ceil(8)).max(BLOCK_ROWS_MIN);
+        // The sums of all stripes together take at most a quarter of the matrix (or two sums).
+        let stripes = (rows / (4 * cols)).clamp(2, STRIPES_MAX);
+        let stripe_rows = rows.div_ceil(stripes).next_multiple_of(block_rows);
+        Partition { cols, block_rows, stripe_rows }
+    }
+}
+
+impl State {
+    /// Requires `cols > 0` and `m` to hold whole rows.
+    pub(super) fn new(m: Vec<f64>, cols: usize) -> State {
+        let rows = m.len() / cols;
+        let partition = Partition::new(rows, cols);
+        let sums = (0..rows.div_ceil(partition.stripe_rows)).map(|_| Sums::new(cols)).collect();
+        State { x: vec![0.0; m.len()], e: vec![0.0; m.len()], m, partition, sums }
+    }
+
+    /// Runs `work` on all blocks. Sums start from zero; read them afterwards.
+    pub(super) fn pass<F>(&mut self, threads: NonZeroUsize, work: F)
+    where
+        F: Fn(Block<'_>, &mut Sums, &mut Scratch) + Sync,
+    {
+        let partition = self.partition;
+        let workers = threads.get().min(self.sums.len());
+        let queue = Mutex::new(self.stripes());
+        let next = || queue.lock().expect("taking a stripe cannot panic").next();
+        let drain = || {
+            let mut scratch = Scratch::new(partition);
+            while let Some(stripe) = next() {
+                stripe.work_through(partition, &work, &mut scratch);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..workers {
+                // Where no thread is to be had, those there are do the work.
+                let _ = thread::Builder::new().spawn_scoped(scope, drain);
+            }
+            drain();
+        });
+    }
+
+    fn stripes(&mut self) -> impl Iterator<Item = Stripe<'_>> {
+        let length = self.partition.stripe_rows * self.partition.cols;
+        let arrays = self.m.chunks(length).zip(self.x.chunks_mut(length)).zip(self.e.chunks_mut(length));
+        arrays.zip(&mut self.sums).map(|(((m, x), e), sums)| Stripe { block: Block { m, x, e }, sums })
+    }
+
+    /// `X'X` as the last pass added it up.
+    pub(super) fn gram(&self) -> DMatrix<f64> {
+        let cols = self.partition.cols;
+        let mut total = self.sums[0].gram.clone();
+        for sums in &self.sums[1..] {
+            total.iter_mut().zip(&sums.gram).for_each(|(total, part)| *total += part);
+        }
+        DMatrix::from_fn(cols, cols, |i, j| total[i.min(j) + i.max(j) * cols])
+    }
+
+    /// `|M - L - E|_F` as the last pass added it up.
+    pub(super) fn residual_norm(&self) -> f64 {
+        self.sums.iter().map(|sums| sums.residual_square).sum::<f64>().sqrt()
+    }
+
+    /// Norms of the columns as the last pass added them up.
+    pub(super) fn column_norms(&self) -> Vec<f64> {
+        let column = |j| self.sums.iter().map(|sums| sums.column_squares[j]).sum::<f64>().sqrt();
+        (0..self.partition.cols).map(column).collect()
+    }
+}
+
+impl Stripe<'_> {
+    fn work_through<F>(self, partition: Partition, work: &F, scratch: &mut Scratch)
+    where
+        F: Fn(Block<'_>, &mut Sums, &mut Scratch),
+    {
+        self.sums.reset();
+        let length = partition.block_rows * partition.cols;
+        let Block { m, x, e } = self.block;
+        for ((m, x), e) in m.chunks(length).zip(x.chunks_mut(length)).zip(e.chunks_mut(length)) {
+            work(Block { m, x, e }, self.sums, scratch);
+        }
+    }
+}
+
+impl Scratch {
+    fn new(partition: Partition) -> Scratch {
+        let length = partition.block_rows * partition.cols;
+        Scratch { low_rank: vec![0.0; length], coordinates: vec![0.0; length] }
+    }
+}
+
+impl Sums {
+    fn new(cols: usize) -> Sums {
+        Sums { gram: vec![0.0; cols * cols], residual_square: 0.0, column_squares: vec![0.0; cols] }
+    }
+
+    fn reset(&mut self) {
+        self.gram.fill(0.0);
+        self.residual_square = 0.0;
+        self.column_squares.fill(0.0);
+    }
+}
