@@ -192,6 +192,8 @@ pub struct Suspect {
     pub scope: Scope,
     /// Those replicas, the worst first; empty unless the scope is `replicas`.
     pub replicas: Vec<String>,
+    /// Replicas that ran it at all; 0 when not known.
+    pub replicas_seen: u64,
     /// Number of anomalous categories in which the operation is flagged. Larger is more suspicious.
     pub score: f64,
     /// Median excess of a slow call over the usual one, in nanoseconds of self time.

@@ -2,7 +2,29 @@
 //!
 //! A [`Report`] is plain data. A renderer is one file over the same data; `--output json` prints the data
 //! itself, and its field names are a published schema (`docs/manual/report-json.md`).
+//!
+//! ```text
+//! Report ──┬── text      for a person at a terminal
+//!          ├── json      the data itself
+//!          ├── markdown  for an incident channel, forty lines at most
+//!          └── html      one self-contained page
+//! ```
 
 mod data;
+mod facts;
+mod headline;
+mod html;
+mod json;
+mod markdown;
+mod names;
+mod numbers;
+mod output;
+mod text;
 
 pub use data::*;
+pub use headline::headline;
+pub use html::html;
+pub use json::json;
+pub use markdown::markdown;
+pub use output::{Output, render};
+pub use text::{ColorChoice, TextStyle, text};

@@ -1,0 +1,93 @@
+//! The top of the page: the verdict, its figures, and what limits trust in it.
+
+use super::markup::Markup;
+use crate::{Report, Verdict, facts, numbers};
+
+/// Cautions shown unfolded.
+const CAUTIONS: usize = 8;
+
+pub(super) fn header(m: &mut Markup, report: &Report) {
+    m.open("header", &[]);
+    m.raw("<p class=\"brand\">Laggard</p>\n");
+    if let Some(window) = facts::window(report) {
+        m.element("p", &[("class", "window")], &window);
+    }
+    m.close("header");
+}
+
+pub(super) fn verdict(m: &mut Markup, report: &Report) {
+    let class = match report.verdict {
+        Verdict::Suspects => "verdict bad",
+        Verdict::Healthy => "verdict good",
+        Verdict::InsufficientData => "verdict unsure",
+    };
+    m.open("section", &[("id", "verdict"), ("class", class), ("aria-labelledby", "verdict-title")]);
+    m.element("p", &[("class", "chip")], facts::verdict(report.verdict));
+    m.within("h1", &[("id", "verdict-title")], |m| m.sentence(&report.headline));
+    m.raw("\n<dl class=\"figures\">\n");
+    for (name, value, remark) in figures(report) {
+        m.open("div", &[]);
+        m.element("dt", &[], name);
+        m.open("dd", &[]);
+        m.element("strong", &[], &value);
+        if !remark.is_empty() {
+            m.text(" ");
+            m.element("span", &[], &remark);
+        }
+        m.close("dd");
+        m.close("div");
+    }
+    m.close("dl");
+    m.close("section");
+}
+
+/// The figures under the sentence: name, value, remark.
+fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
+    let input = &report.input;
+    let Some(lead) = report.suspects.first() else {
+        let judged = report.categories.iter().filter(|category| category.analysed).count();
+        return vec![
+            ("Complete requests", numbers::count(input.requests), String::new()),
+            (
+                "Categories judged",
+                numbers::count(judged as u64),
+                format!("of {}", numbers::count(report.categories.len() as u64)),
+            ),
+            ("Operations", numbers::count(input.operations), String::new()),
+            ("Replicas", numbers::count(input.replicas), String::new()),
+        ];
+    };
+    vec![
+        ("Slow calls take", numbers::effect(lead.effect_ns), String::new()),
+        ("that is", numbers::factor(lead.factor), "the usual".to_owned()),
+        ("Explains", numbers::share(lead.share), "of the excess latency".to_owned()),
+        ("Requests hit", numbers::count(lead.requests_hit), format!("of {}", numbers::count(input.requests))),
+        ("Slow on", facts::place(lead), String::new()),
+    ]
+}
+
+pub(super) fn cautions(m: &mut Markup, report: &Report) {
+    if report.cautions.is_empty() {
+        return;
+    }
+    m.raw("<aside class=\"cautions\" aria-labelledby=\"cautions-title\">\n");
+    m.raw("<h2 id=\"cautions-title\">Before you act on it</h2>\n");
+    let (shown, folded) = report.cautions.split_at(report.cautions.len().min(CAUTIONS));
+    sentences(m, shown);
+    if !folded.is_empty() {
+        m.open("details", &[]);
+        m.element("summary", &[], &format!("{} more", numbers::count(folded.len() as u64)));
+        sentences(m, folded);
+        m.close("details");
+    }
+    m.close("aside");
+}
+
+/// A list of sentences.
+pub(super) fn sentences(m: &mut Markup, sentences: &[String]) {
+    m.open("ul", &[("class", "sentences")]);
+    for sentence in sentences {
+        m.within("li", &[], |m| m.sentence(sentence));
+    }
+    m.close("ul");
+}

@@ -1,0 +1,169 @@
+//! Names that come from the input: made harmless to look at, measured, and shortened.
+
+use std::borrow::Cow;
+use unicode_width::UnicodeWidthChar;
+
+/// What a shortened name shows in place of its middle.
+const ELLIPSIS: char = '…';
+
+/// Characters kept per column of room: accents pile up without taking any.
+const CHARS_PER_COLUMN: usize = 4;
+
+/// The text with everything that acts instead of showing spelt out: control characters (which a terminal
+/// obeys), line and paragraph separators, and marks that turn the direction of writing. Idempotent.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if acts(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a character must never reach a terminal or a page as it is.
+pub(crate) fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Columns a terminal needs for the text, character by character.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars().map(char_columns).sum()
+}
+
+pub(crate) fn char_columns(c: char) -> usize {
+    c.width().unwrap_or(0)
+}
+
+/// The text in at most `room` columns: what does not fit is cut out of the middle, because names often
+/// differ at their ends.
+pub(crate) fn shorten(text: &str, room: usize) -> Cow<'_, str> {
+    if fits(text, room) {
+        return Cow::Borrowed(text);
+    }
+    let tail_room = room.saturating_sub(1) / 2;
+    let head_room = room.saturating_sub(1) - tail_room;
+    let mut short = prefix(text.chars(), head_room);
+    if room > 0 {
+        short.push(ELLIPSIS);
+    }
+    let tail = prefix(text.chars().rev(), tail_room);
+    short.extend(tail.chars().rev().skip_while(|&c| char_columns(c) == 0));
+    Cow::Owned(short)
+}
+
+fn fits(text: &str, room: usize) -> bool {
+    let mut used = 0;
+    for (at, c) in text.chars().enumerate() {
+        used += char_columns(c);
+        if used > room || at >= room * CHARS_PER_COLUMN {
+            return false;
+        }
+    }
+    true
+}
+
+/// The longest prefix that fits.
+fn prefix(chars: impl Iterator<Item = char>, room: usize) -> String {
+    let mut used = 0;
+    chars
+        .take(room * CHARS_PER_COLUMN)
+        .take_while(|&c| {
+            used += char_columns(c);
+            used <= room
+        })
+        .collect()
+}
+
+/// A piece of a sentence that quotes names in backticks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part<'a> {
+    /// Running text.
+    Prose(&'a str),
+    /// A quoted name, without its backticks.
+    Quoted(&'a str),
+}
+
+/// Splits a sentence at its backticks. An unpaired backtick makes all of it prose.
+pub(crate) fn parts(sentence: &str) -> Vec<Part<'_>> {
+    if sentence.matches('`').count() % 2 == 1 {
+        return vec![Part::Prose(sentence)];
+    }
+    let pieces = sentence.split('`').enumerate();
+    let marked = pieces.map(|(at, text)| if at % 2 == 1 { Part::Quoted(text) } else { Part::Prose(text) });
+    marked.filter(|part| !matches!(part, Part::Prose(""))).collect()
+}
+
+/// The first `limit` names, visible and shortened, and how many are left: `a, b, c and 4 more`.
+pub(crate) fn list(names: &[String], limit: usize, room_each: usize) -> String {
+    let shown: Vec<String> = names.iter().take(limit).map(|name| label(name, room_each)).collect();
+    let left = names.len().saturating_sub(limit);
+    let mut text = shown.join(", ");
+    if left > 0 {
+        text.push_str(&format!(" and {left} more"));
+    }
+    text
+}
+
+/// A name for display: visible, at most `room` columns, never empty.
+pub(crate) fn label(name: &str, room: usize) -> String {
+    if name.is_empty() {
+        return "(unnamed)".to_owned();
+    }
+    // A name can be megabytes long; only its ends are ever shown.
+    shorten(&visible(&shorten(name, room * 2)), room).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_become_text() {
+        assert_eq!(visible("a\u{1b}[31mb"), "a\\u{1b}[31mb");
+        assert_eq!(visible("line\nnext\t\u{9b}2J"), "line\\nnext\\t\\u{9b}2J");
+        assert_eq!(visible("user\u{202e}txt.exe"), "user\\u{202e}txt.exe");
+        assert_eq!(visible("größe 数据"), "größe 数据");
+        let once = visible("\u{1b}\u{7f}").into_owned();
+        assert_eq!(visible(&once), once);
+    }
+
+    #[test]
+    fn long_names_lose_their_middle() {
+        assert_eq!(shorten("checkout-service", 16), "checkout-service");
+        assert_eq!(shorten("checkout-service", 9), "chec…vice");
+        assert_eq!(shorten("checkout", 1), "…");
+        assert_eq!(shorten("checkout", 0), "");
+        assert_eq!(shorten("数据存储服务", 7), "数…务");
+        assert!(columns(&shorten("数据存储服务", 7)) <= 7);
+    }
+
+    #[test]
+    fn piled_accents_do_not_pile_up_output() {
+        let pile = format!("a{}", "\u{301}".repeat(10_000));
+        assert!(shorten(&pile, 10).chars().count() <= 10 * CHARS_PER_COLUMN + 1);
+    }
+
+    #[test]
+    fn sentences_split_at_paired_backticks_only() {
+        assert_eq!(parts("`a` is slow"), [Part::Quoted("a"), Part::Prose(" is slow")]);
+        assert_eq!(parts("it`s"), [Part::Prose("it`s")]);
+        assert_eq!(parts(""), []);
+    }
+
+    #[test]
+    fn lists_say_what_they_leave_out() {
+        let names: Vec<String> = ["a", "b", "", "d"].iter().map(|n| n.to_string()).collect();
+        assert_eq!(list(&names, 3, 20), "a, b, (unnamed) and 1 more");
+        assert_eq!(list(&names[..1], 3, 20), "a");
+    }
+}
