@@ -11,12 +11,8 @@ use laggard_localize::{
     CategoryCalls, CategoryPosition, CloudDiag, CloudDiagSettings, Mode, SettingsError, Spread, cloud_diag,
 };
 use laggard_model::{Fingerprint, Loss, OperationId, ServiceId, Timestamp};
-use laggard_report::{Input, NamedCount, Report, SCHEMA_VERSION, Setting, Verdict, Window};
+use laggard_report::{Input, NamedCount, Report, SCHEMA_VERSION, Setting, Verdict, Window, headline};
 use std::collections::BTreeMap;
-
-fn headline(_: &Report) -> String {
-    String::new()
-}
 
 /// What is asked.
 #[derive(Clone, Debug)]

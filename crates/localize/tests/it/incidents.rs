@@ -1,0 +1,115 @@
+//! Small made-up incidents whose answer a reader can see.
+
+use laggard_localize::{
+    Call, CategoryCalls, CategoryPosition, CloudDiagSettings, Mode, RequestRow, Spread, cloud_diag,
+};
+use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
+use std::num::NonZeroUsize;
+
+/// Five operations below an entry, 600 requests over `replicas` replicas; every time is `usual · noise ·
+/// slow(operation, replica, request)`, with a small repeatable noise.
+fn category(replicas: u32, slow: impl Fn(u32, u32, u32) -> f64) -> CategoryCalls {
+    let mut out = CategoryCalls { id: Fingerprint::of(b"made up"), ..CategoryCalls::default() };
+    for at in 0..6 {
+        let parent = (at > 0).then_some(0);
+        out.positions.push(CategoryPosition { operation: OperationId::from_index(at), parent });
+    }
+    let mut state = 1_u64;
+    let mut uniform = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / (1_u64 << 31) as f64
+    };
+    for request in 0..600 {
+        let mut latency_ns = 0;
+        for position in 0..6 {
+            let replica = (uniform() * f64::from(replicas)) as u32;
+            let noise = 0.9 + 0.2 * uniform();
+            let time_ns = (100_000.0 * noise * slow(position, replica, request)) as u64;
+            latency_ns += time_ns;
+            let replica = ReplicaId::from_index(replica as usize);
+            out.calls.push(Call { request, position, replica, time_ns });
+        }
+        out.requests.push(RequestRow {
+            start: Timestamp::from_unix_ns(i64::from(request)),
+            trace: TraceId::from_value(u128::from(request) + 1),
+            latency_ns,
+        });
+    }
+    out
+}
+
+fn diagnose(category: CategoryCalls, mode: Mode) -> laggard_localize::CloudDiag {
+    cloud_diag(&[category], &CloudDiagSettings::new(mode), NonZeroUsize::MIN)
+}
+
+#[test]
+fn quiet_data_have_no_suspects() {
+    let found = diagnose(category(10, |_, _, _| 1.0), Mode::Robust);
+    assert!(found.suspects.is_empty());
+}
+
+#[test]
+fn a_common_factor_of_the_whole_request_has_no_suspects() {
+    // Heavy-tailed request sizes: every operation of a request scaled together.
+    let size = |request: u32| ((f64::from(request * 37 % 600) / 600.0 - 0.5) * 6.0).exp();
+    let found = diagnose(category(10, |_, _, request| size(request)), Mode::Robust);
+    assert!(found.categories[0].gate.anomalous, "its latency is dispersed");
+    assert!(found.suspects.is_empty(), "{:?}", found.suspects);
+}
+
+#[test]
+fn one_sometimes_terrible_replica_is_named() {
+    let slow = |position, replica, request: u32| {
+        if position == 3 && replica == 7 && request.is_multiple_of(2) { 40.0 } else { 1.0 }
+    };
+    let found = diagnose(category(10, slow), Mode::Robust);
+    assert_eq!(found.suspects.len(), 1);
+    let suspect = &found.suspects[0];
+    assert_eq!((suspect.operation.index(), suspect.spread), (3, Spread::Localised));
+    assert_eq!(suspect.replicas, [ReplicaId::from_index(7)]);
+    assert!(suspect.hit.iter().all(|&(_, request)| request.is_multiple_of(2)));
+}
+
+#[test]
+fn a_fault_on_every_replica_is_everywhere() {
+    let slow = |position, _, request: u32| {
+        if position == 2 && request.is_multiple_of(12) { 30.0 } else { 1.0 }
+    };
+    let found = diagnose(category(10, slow), Mode::Robust);
+    assert_eq!((found.suspects.len(), found.suspects[0].spread), (1, Spread::Everywhere));
+    assert!(found.suspects[0].replicas.is_empty());
+    let few = diagnose(category(3, slow), Mode::Robust);
+    assert_eq!(few.suspects[0].spread, Spread::Undecided);
+}
+
+#[test]
+fn a_replica_slow_all_the_time_is_found_among_its_peers() {
+    let found = diagnose(category(10, |_, replica, _| if replica == 4 { 2.0 } else { 1.0 }), Mode::Robust);
+    assert_eq!(found.suspects.len(), 6, "everything on it is slow");
+    assert!(found.suspects.iter().all(|suspect| suspect.replicas == [ReplicaId::from_index(4)]));
+}
+
+#[test]
+fn the_paper_names_every_replica_that_holds_a_deviation() {
+    let slow = |position, replica, request: u32| {
+        if position == 3 && replica < 2 && request.is_multiple_of(2) { 60.0 } else { 1.0 }
+    };
+    let found = diagnose(category(10, slow), Mode::Paper);
+    assert_eq!(found.suspects.len(), 1);
+    let mut replicas = found.suspects[0].replicas.clone();
+    replicas.sort_unstable();
+    assert_eq!(replicas, [0, 1].map(ReplicaId::from_index));
+}
+
+#[test]
+fn the_answer_does_not_depend_on_the_number_of_threads() {
+    let slow = |position, replica, request: u32| {
+        if position == 3 && replica == 7 && request.is_multiple_of(2) { 40.0 } else { 1.0 }
+    };
+    let categories = [category(10, slow), category(5, slow), category(7, |_, _, _| 1.0)];
+    let run = |threads| {
+        let threads = NonZeroUsize::new(threads).expect("not zero");
+        cloud_diag(&categories, &CloudDiagSettings::default(), threads)
+    };
+    assert_eq!(run(1), run(3));
+}

@@ -1,0 +1,4 @@
+//! Localization against the reference results and on small made-up incidents.
+
+mod incidents;
+mod pipeline;
