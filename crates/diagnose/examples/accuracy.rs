@@ -112,10 +112,11 @@ fn run(settings: &Settings, mode: Mode) -> Scores {
     let slow = SlowSettings { clouddiag: CloudDiagSettings::new(mode), suspects_max: 1000, ..Default::default() };
     let report = diagnose(&traces, &InputFacts::default(), &slow, engine).expect("settings in range");
     let seconds = started.elapsed().as_secs_f64();
+    let category_of = categories_of(&traces, engine);
     if std::env::var_os("LAGGARD_VERBOSE").is_some() {
-        explain(settings, &truth, &report);
+        explain(settings, &truth, &report, &category_of);
     }
-    Scores { seconds, ..score(&truth, &report, &categories_of(&traces, engine)) }
+    Scores { seconds, ..score(&truth, &report, &category_of) }
 }
 
 fn take(request: &Request, ingest: &mut Ingest, truth: &mut Truth) {
@@ -202,7 +203,7 @@ fn score(truth: &Truth, report: &Report, category_of: &HashMap<TraceId, String>)
     }
 }
 
-fn explain(settings: &Settings, truth: &Truth, report: &Report) {
+fn explain(settings: &Settings, truth: &Truth, report: &Report, category_of: &HashMap<TraceId, String>) {
     println!("--- {} seed {}", settings.scenario.name(), settings.seed);
     println!("truth: {:?} on {} replicas", truth.operations.keys().take(8).collect::<Vec<_>>(), truth.replicas.len());
     println!(
@@ -226,4 +227,23 @@ fn explain(settings: &Settings, truth: &Truth, report: &Report) {
         );
     }
     println!("  losses {:?}", report.input.losses);
+    let named: Places = (report.suspects.iter())
+        .flat_map(|suspect| suspect.positions.iter().map(|at| (at.category.clone(), at.path.clone())))
+        .collect();
+    let mut missed: BTreeMap<(String, Vec<String>), u32> = BTreeMap::new();
+    for (trace, paths) in &truth.paths {
+        for path in paths {
+            *missed.entry((category_of[trace].clone(), path.clone())).or_default() += 1;
+        }
+    }
+    for ((id, path), calls) in missed.iter().filter(|(place, _)| !named.contains(*place)) {
+        let category = report.categories.iter().find(|category| category.id == *id);
+        let category = category.map(|it| (it.requests, it.anomalous, it.cv, it.tail_requests, it.tail_excess_share));
+        println!("  missed {id} {category:?} injected in {calls} at {:?}", path.last());
+    }
+    for (id, path) in &named {
+        if !missed.contains_key(&(id.clone(), path.clone())) {
+            println!("  wrong {id} {:?}", path.last());
+        }
+    }
 }

@@ -41,26 +41,54 @@ impl Evidence<'_> {
         flagged: &BTreeSet<Place>,
     ) -> Option<SuspectOperation> {
         let pooled = self.pool(operation);
-        let (mut spread, tests) =
+        let (spread, tests) =
             test_replicas(&pooled.observed, self.settings.replica_level, self.settings.replica_factor_min);
+        if self.settings.mode == Mode::Paper {
+            let mut counted = pooled.counted.clone();
+            counted.retain(|call| flagged.contains(&(call.category, call.position)));
+            let holders = counted.iter().map(|call| call.replica).collect();
+            return self.suspect(operation, Spread::Localised, &holders, &tests, &pooled, counted);
+        }
         let implicated: BTreeSet<usize> = flagged.iter().map(|&(category, _)| category).collect();
         let mut counted = pooled.counted.clone();
-        counted.retain(|call| match self.settings.mode {
-            Mode::Paper => flagged.contains(&(call.category, call.position)),
-            // Where the operation is flagged once, its other positions need no evidence of their own.
-            Mode::Robust => implicated.contains(&call.category),
-        });
-        let culprits: BTreeSet<ReplicaId> = match self.settings.mode {
-            Mode::Paper => counted.iter().map(|call| call.replica).collect(),
-            Mode::Robust => tests.iter().filter(|test| test.flagged).map(|test| test.replica).collect(),
-        };
-        if self.settings.mode == Mode::Paper {
-            spread = Spread::Localised;
-        }
+        // Where the operation is flagged once, its other positions need no evidence of their own.
+        counted.retain(|call| implicated.contains(&call.category));
+        let mut culprits = tests.iter().filter(|test| test.flagged).map(|test| test.replica).collect();
+        let spread = weigh(spread, &mut culprits, &counted);
         if spread == Spread::Localised {
             counted.retain(|call| culprits.contains(&call.replica));
         }
+        self.add_explained(operation, spread, &culprits, &mut counted);
         self.suspect(operation, spread, &culprits, &tests, &pooled, counted)
+    }
+
+    /// Adds calls of a suspect operation, in any judged category, that explain a slow request by themselves:
+    /// the request is in its category's tail, and at least half of its excess arises in the call. One such
+    /// call would be no reason for suspicion; of an operation that is a suspect elsewhere it is.
+    fn add_explained(
+        &self,
+        operation: OperationId,
+        spread: Spread,
+        culprits: &BTreeSet<ReplicaId>,
+        counted: &mut Vec<CountedCall>,
+    ) {
+        let known: BTreeSet<(usize, u32, u32)> =
+            counted.iter().map(|call| (call.category, call.request, call.position)).collect();
+        for (at, (category, study)) in self.categories.iter().zip(self.studies).enumerate() {
+            if !study.gate.judged {
+                continue;
+            }
+            for call in calls_of(category, operation) {
+                let latency = category.requests[call.request as usize].latency_ns as f64;
+                let found = CountedCall::new(at, call, &study.scales[call.position as usize]);
+                let explains = latency > study.gate.tail_limit_ns
+                    && found.excess_ns >= EXPLAINING_SHARE * (latency - study.gate.median_ns);
+                let blamed = spread != Spread::Localised || culprits.contains(&call.replica);
+                if explains && blamed && !known.contains(&(at, call.request, call.position)) {
+                    counted.push(found);
+                }
+            }
+        }
     }
 
     /// All calls of an operation in the decomposed categories.
@@ -195,6 +223,23 @@ impl Evidence<'_> {
             cells,
         })
     }
+}
+
+/// A call explains a slow request when at least this share of the request's excess arises in it.
+const EXPLAINING_SHARE: f64 = 0.5;
+
+/// Particular replicas are to blame only if at least this share of the excess arises on them.
+const CULPRIT_SHARE: f64 = 0.5;
+
+/// A fault on every replica stays a fault on every replica when a few of them stand out a little more.
+fn weigh(spread: Spread, culprits: &mut BTreeSet<ReplicaId>, counted: &[CountedCall]) -> Spread {
+    let total: f64 = counted.iter().map(|call| call.excess_ns).sum();
+    let theirs = counted.iter().filter(|call| culprits.contains(&call.replica)).map(|call| call.excess_ns);
+    if spread != Spread::Localised || theirs.sum::<f64>() >= CULPRIT_SHARE * total {
+        return spread;
+    }
+    culprits.clear();
+    Spread::Everywhere
 }
 
 fn calls_of(category: &CategoryCalls, operation: OperationId) -> impl Iterator<Item = &Call> {

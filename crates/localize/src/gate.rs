@@ -12,6 +12,8 @@ pub struct Gate {
     pub median_ns: f64,
     /// MAD of the latency, nanoseconds.
     pub mad_ns: f64,
+    /// Latency above which a request is in the tail, nanoseconds.
+    pub tail_limit_ns: f64,
     /// Requests in the tail.
     pub tail_requests: u64,
     /// Share of all latency that tail requests spend beyond the median, 0..1.
@@ -46,6 +48,7 @@ fn measure_tail(latencies_ns: &[f64], settings: &CloudDiagSettings, out: &mut Ga
     let logs: Vec<f64> = latencies_ns.iter().map(|&latency| latency.max(1.0).ln()).collect();
     let median_log = median_of(&logs);
     let limit = median_log + settings.tail_mad * mad(&logs, median_log);
+    out.tail_limit_ns = limit.exp();
     let mut excess = 0.0;
     for (&latency, _) in latencies_ns.iter().zip(&logs).filter(|&(_, &log)| log > limit) {
         out.tail_requests += 1;

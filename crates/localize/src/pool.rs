@@ -72,18 +72,38 @@ impl CallScale {
 pub(crate) struct PooledOperation {
     pub(crate) observed: ReplicaObservations,
     pub(crate) counted: Vec<CountedCall>,
+    /// Category and request of the last observation.
+    last: Option<(usize, u32)>,
+    /// Where that request's observations start.
+    last_from: usize,
 }
 
 impl PooledOperation {
-    /// Takes one call with whether its deviation counts.
+    /// Takes one call with whether its deviation counts. Calls of one request come one after another; those
+    /// on one replica make one observation, because what slows one of them slows its neighbours, and a test
+    /// that takes them for independent finds culprits by chance. The observation is the slowest of them.
     pub(crate) fn add(&mut self, category: usize, call: &Call, scale: &CallScale, counts: bool) {
-        let mad_ns = if scale.mad_ns > 0.0 { scale.mad_ns } else { 1.0 };
-        self.observed.replicas.push(call.replica);
-        self.observed.standardised.push((call.time_ns as f64 - scale.median_ns) / mad_ns);
-        self.observed.ratios.push(scale.ratio(call));
-        self.observed.exceeds.push(counts);
         if counts {
             self.counted.push(CountedCall::new(category, call, scale));
         }
+        let mad_ns = if scale.mad_ns > 0.0 { scale.mad_ns } else { 1.0 };
+        let standardised = (call.time_ns as f64 - scale.median_ns) / mad_ns;
+        if self.last != Some((category, call.request)) {
+            self.last = Some((category, call.request));
+            self.last_from = self.observed.replicas.len();
+        }
+        let seen = &mut self.observed;
+        let of_request = &seen.replicas[self.last_from..];
+        let Some(at) = of_request.iter().position(|&replica| replica == call.replica) else {
+            seen.replicas.push(call.replica);
+            seen.standardised.push(standardised);
+            seen.ratios.push(scale.ratio(call));
+            seen.exceeds.push(counts);
+            return;
+        };
+        let at = self.last_from + at;
+        seen.standardised[at] = seen.standardised[at].max(standardised);
+        seen.ratios[at] = seen.ratios[at].max(scale.ratio(call));
+        seen.exceeds[at] |= counts;
     }
 }
