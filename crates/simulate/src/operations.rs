@@ -70,10 +70,6 @@ impl Operations {
     pub(crate) fn get(&self, index: OperationIndex) -> &Operation {
         &self.all[usize::from(index)]
     }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Operation> {
-        self.all.iter()
-    }
 }
 
 impl Operation {

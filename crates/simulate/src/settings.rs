@@ -212,6 +212,34 @@ pub enum Compression {
     Zstd,
 }
 
+impl Compression {
+    /// All of them.
+    pub const ALL: [Compression; 3] = [Compression::Plain, Compression::Gzip, Compression::Zstd];
+
+    /// The word for the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Compression::Plain => "plain",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        }
+    }
+
+    /// The compression of a name.
+    pub fn parse(name: &str) -> Option<Compression> {
+        Compression::ALL.into_iter().find(|compression| compression.name() == name)
+    }
+
+    /// What it adds to a file's name.
+    pub(crate) const fn ending(self) -> &'static str {
+        match self {
+            Compression::Plain => "",
+            Compression::Gzip => ".gz",
+            Compression::Zstd => ".zst",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,117 @@
+//! The JSON of Jaeger's query API: `{"data":[trace, ...]}`, spans grouped by trace.
+
+use super::text::{push, push_decimal, push_hex, push_time, push_trace_id};
+use super::{SpanEncoder, microseconds};
+use crate::delivery::SpanRow;
+use crate::simulation::Simulation;
+use std::sync::Arc;
+
+pub(super) struct Jaeger {
+    simulation: Arc<Simulation>,
+    /// The spans of the trace being collected.
+    trace: Vec<SpanRow>,
+    /// Its processes, as component and node; `p1` is the first.
+    processes: Vec<(usize, u16)>,
+    any_trace: bool,
+}
+
+impl Jaeger {
+    pub(super) fn new(simulation: Arc<Simulation>) -> Jaeger {
+        Jaeger { simulation, trace: Vec::new(), processes: Vec::new(), any_trace: false }
+    }
+
+    fn end_trace(&mut self, out: &mut Vec<u8>) {
+        let trace = std::mem::take(&mut self.trace);
+        let Some(first) = trace.first() else { return };
+        push(out, if self.any_trace { ",\n" } else { "\n" });
+        self.any_trace = true;
+        push(out, r#"{"traceID":""#);
+        push_trace_id(out, first.trace_id);
+        push(out, r#"","spans":["#);
+        self.processes.clear();
+        for (at, span) in trace.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            self.push_span(span, out);
+        }
+        push(out, r#"],"processes":{"#);
+        self.push_processes(out);
+        push(out, r#"},"warnings":null}"#);
+        self.trace = trace;
+        self.trace.clear();
+    }
+
+    fn push_span(&mut self, span: &SpanRow, out: &mut Vec<u8>) {
+        let process = self.process_number(span);
+        let operation = self.simulation.operation_of(span);
+        push(out, r#"{"traceID":""#);
+        push_trace_id(out, span.trace_id);
+        push(out, r#"","spanID":""#);
+        push_hex(out, span.span_id);
+        push(out, r#"","operationName":""#);
+        push(out, &operation.name);
+        push(out, r#"","references":["#);
+        push_parent(span, out);
+        push(out, r#"],"startTime":"#);
+        let start = microseconds(span.start_ns);
+        push_time(out, start);
+        push(out, r#","duration":"#);
+        push_time(out, microseconds(span.end_ns) - start);
+        push(out, r#","tags":[{"key":"span.kind","type":"string","value":""#);
+        push(out, operation.kind.name());
+        push(out, r#""}],"logs":[],"processID":"p"#);
+        push_decimal(out, process as u64);
+        push(out, r#"","warnings":null}"#);
+    }
+
+    fn process_number(&mut self, span: &SpanRow) -> usize {
+        let process = (self.simulation.operation_of(span).component, span.node);
+        let known = self.processes.iter().position(|other| *other == process);
+        1 + known.unwrap_or_else(|| {
+            self.processes.push(process);
+            self.processes.len() - 1
+        })
+    }
+
+    fn push_processes(&self, out: &mut Vec<u8>) {
+        for (at, &(component, node)) in self.processes.iter().enumerate() {
+            push(out, if at > 0 { r#","p"# } else { r#""p"# });
+            push_decimal(out, at as u64 + 1);
+            push(out, r#"":{"serviceName":""#);
+            push(out, crate::components::COMPONENTS[component].name);
+            push(out, r#"","tags":[{"key":"hostname","type":"string","value":""#);
+            push(out, &self.simulation.system.hosts.names[usize::from(node)]);
+            push(out, r#""}]}"#);
+        }
+    }
+}
+
+fn push_parent(span: &SpanRow, out: &mut Vec<u8>) {
+    if span.parent_id == 0 {
+        return;
+    }
+    push(out, r#"{"refType":"CHILD_OF","traceID":""#);
+    push_trace_id(out, span.trace_id);
+    push(out, r#"","spanID":""#);
+    push_hex(out, span.parent_id);
+    push(out, r#""}"#);
+}
+
+impl SpanEncoder for Jaeger {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        push(out, r#"{"data":["#);
+    }
+
+    fn span(&mut self, span: &SpanRow, out: &mut Vec<u8>) {
+        if self.trace.first().is_some_and(|first| first.request != span.request) {
+            self.end_trace(out);
+        }
+        self.trace.push(*span);
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        self.end_trace(out);
+        push(out, "\n],\"total\":0,\"limit\":0,\"offset\":0,\"errors\":null}\n");
+    }
+}
