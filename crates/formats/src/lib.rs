@@ -7,6 +7,23 @@
 //! A new format is one module, one row in [`FORMATS`], a sample with its expected records, a fuzz target
 //! and a page in the manual.
 
-mod registry;
+pub mod contract;
 
-pub use registry::{FORMATS, Format, FormatError, Reader, ReaderOptions, Sniff};
+mod call_log;
+mod columns;
+mod decompress;
+mod delimited;
+mod input;
+mod paths;
+mod pump;
+mod recognize;
+mod registry;
+mod span_csv;
+mod table;
+mod tar;
+mod time_text;
+
+pub use columns::parse_column_option;
+pub use input::{InputError, InputSettings, NoProgress, Outcome, Progress, SkippedInput, read, read_all};
+pub use paths::{Given, Source, expand};
+pub use registry::{FORMATS, Format, FormatError, Reader, ReaderOptions, Sniff, find_format};

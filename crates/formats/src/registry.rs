@@ -1,5 +1,6 @@
 //! The seam between bytes and records, and the list of formats.
 
+use crate::{call_log, span_csv};
 use laggard_model::Sink;
 use std::fmt;
 
@@ -33,13 +34,19 @@ pub struct Format {
 pub struct ReaderOptions {
     /// `NAME=HEADER` pairs that map other people's column headers to ours (span CSV and call log).
     pub columns: Vec<(String, String)>,
+    /// Path of the input, for formats in which a file's name says something (a call log without a host
+    /// column is one host's log); `None` for standard input.
+    pub source_name: Option<String>,
 }
 
 /// Reads one input of one format.
 ///
-/// Contract, checked for every format by one suite:
+/// Contract, checked for every format by [`contract`](crate::contract):
 /// * any split of the input into chunks gives the same records and losses in the same order;
-/// * truncation at any byte gives a prefix of the records, and a loss unless it falls on a boundary between records;
+/// * truncation at any byte gives a prefix of the records, and a loss or an error unless it falls on a
+///   boundary between records. Where a cut record cannot be told from a whole one (a line without its line
+///   break) the reader may hand on that one record as it stands, together with a
+///   [`Loss::TruncatedInput`](laggard_model::Loss);
 /// * no input makes it panic, hang, or keep more than a fixed amount of memory beyond what one record needs
 ///   (records over the limit are a [`Loss::OversizedRecord`](laggard_model::Loss)).
 pub trait Reader: Send {
@@ -73,4 +80,9 @@ impl fmt::Display for FormatError {
 impl std::error::Error for FormatError {}
 
 /// Every format, in the order in which they are tried.
-pub static FORMATS: &[Format] = &[];
+pub static FORMATS: &[Format] = &[span_csv::FORMAT, call_log::FORMAT];
+
+/// The format of this name.
+pub fn find_format(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}

@@ -1,0 +1,138 @@
+//! Call log: CloudDiag's own records, one line for every start and every return of a call.
+
+mod columns;
+mod method;
+
+use crate::columns::Header;
+use crate::delimited::{Row, Trouble, guess_delimiter};
+use crate::recognize::{FirstText, first_line};
+use crate::registry::{Format, FormatError, Reader, ReaderOptions, Sniff};
+use crate::table::{FirstLine, Table, TableReader};
+use columns::{CallColumns, parse_flag};
+use laggard_model::{CallRecord, Loss, ParsedTraceId, Sink, TraceId};
+use method::split_method;
+
+/// The row in [`FORMATS`](crate::FORMATS).
+pub(crate) const FORMAT: Format = Format {
+    name: "call-log",
+    title: "call logs: one line for every start and return of a call",
+    manual: "docs/manual/formats/call-log.md",
+    sniff,
+    open,
+};
+
+fn open(options: &ReaderOptions) -> Box<dyn Reader> {
+    Box::new(TableReader::new(CallTable::new(options)))
+}
+
+fn sniff(prefix: &[u8]) -> Sniff {
+    match first_line(prefix) {
+        FirstText::NeedMore => Sniff::NeedMore,
+        FirstText::NotText => Sniff::No,
+        FirstText::Line(line) => {
+            let fields = line.split(char::from(guess_delimiter(line)));
+            let is_ours = columns::names_call_log(fields.clone()) || columns::is_bare_record(fields);
+            if is_ours { Sniff::Yes } else { Sniff::No }
+        }
+    }
+}
+
+/// State of one call log.
+struct CallTable {
+    options: ReaderOptions,
+    columns: CallColumns,
+    titles: Vec<String>,
+    /// Stands in for a host column.
+    file_host: Option<String>,
+    /// The request id read last: neighbouring lines often share it.
+    request_text: String,
+    request: Option<ParsedTraceId>,
+}
+
+impl CallTable {
+    fn new(options: &ReaderOptions) -> CallTable {
+        CallTable {
+            file_host: options.source_name.as_deref().and_then(method::host_of_file),
+            options: options.clone(),
+            columns: CallColumns::bare(),
+            titles: Vec::new(),
+            request_text: String::new(),
+            request: None,
+        }
+    }
+
+    #[inline]
+    fn request_id(&mut self, text: &str) -> Option<ParsedTraceId> {
+        if text != self.request_text || self.request.is_none() {
+            self.request = TraceId::parse_text(text);
+            self.request_text.clear();
+            self.request_text.push_str(text);
+        }
+        self.request
+    }
+}
+
+impl Table for CallTable {
+    fn begin(&mut self, first: &Row<'_>) -> Result<FirstLine, FormatError> {
+        if self.options.columns.is_empty() && columns::is_bare_record(first.iter()) {
+            self.titles = columns::BARE_TITLES.map(str::to_owned).to_vec();
+            return Ok(FirstLine::Record);
+        }
+        let header = Header::new(first, &self.options.columns)?;
+        self.columns = CallColumns::find(&header, self.file_host.is_some())?;
+        self.titles = header.into_titles();
+        Ok(FirstLine::Header)
+    }
+
+    fn width(&self) -> usize {
+        self.titles.len()
+    }
+
+    fn title(&self, column: usize) -> &str {
+        self.titles.get(column).map_or("", String::as_str)
+    }
+
+    #[inline]
+    fn row(&mut self, row: &Row<'_>, sink: &mut dyn Sink) -> Result<(), Trouble> {
+        if row.len() < self.columns.fields_min(self.titles.len()) {
+            return Err(Trouble::record(Loss::MalformedRecord, "fewer fields than columns"));
+        }
+        let request_text = row.get(self.columns.request);
+        let request = self.request_id(request_text).ok_or(NO_REQUEST)?;
+        let columns = &self.columns;
+        let fragment = TraceId::parse_text(row.get(columns.fragment)).ok_or(NO_MID)?;
+        let time = columns.time;
+        let at = crate::time_text::parse_instant(time.format, row.get(time.index))
+            .ok_or(Trouble::field(time.index, time.format.expectation()))?;
+        let flag = parse_flag(row.get(columns.flag)).ok_or(Trouble::field(columns.flag, BAD_FLAG))?;
+        let method = split_method(row.get(columns.method));
+        let service = columns.service.map_or("", |at| row.get(at));
+        let host = columns.host.map_or("", |at| row.get(at));
+        sink.call(&CallRecord {
+            host: if host.is_empty() { self.file_host.as_deref().unwrap_or("unknown") } else { host },
+            time: at,
+            request: request.id,
+            request_text: (!request.displays_as_given).then_some(request_text),
+            fragment: fragment.id,
+            service: if service.is_empty() { method.service } else { service },
+            operation: if service.is_empty() { method.operation } else { method.whole },
+            flag,
+            callee: columns.callee.and_then(|at| parse_callee(row.get(at))),
+        });
+        Ok(())
+    }
+}
+
+const NO_REQUEST: Trouble = Trouble::record(Loss::InvalidId, "no request id");
+const NO_MID: Trouble = Trouble::record(Loss::InvalidId, "no mid");
+const BAD_FLAG: &str = "neither a start (E, enter, start, S) nor a return (X, exit, return, R)";
+
+/// The announced fragment; words for "none" are not hexadecimal and cannot be meant as ids.
+#[inline]
+fn parse_callee(text: &str) -> Option<TraceId> {
+    const NONE: [&str; 6] = ["null", "none", "nil", "nan", "-", "-1"];
+    if text.len() <= 4 && NONE.iter().any(|none| none.eq_ignore_ascii_case(text)) {
+        return None;
+    }
+    TraceId::parse_text(text).map(|parsed| parsed.id)
+}

@@ -1,0 +1,177 @@
+//! The contract of [`Reader`], as functions that every format's tests, the fuzz targets and
+//! the hostile-input driver call. They panic with a message when the contract is broken.
+//!
+//! | function | property |
+//! |---|---|
+//! | [`check_splits`] | where the input is cut into chunks changes nothing |
+//! | [`check_truncations`] | what was read before a cut is what the whole input gives, and a cut is noticed |
+//! | [`check_hostile`] | no panic, no invented records, messages of bounded size |
+//! | [`check_all`] | all three, for a fuzz target |
+
+mod cases;
+mod transcript;
+
+pub use cases::{HostileCase, HostileCases, Random};
+pub use transcript::{Event, Transcript, transcript};
+
+use crate::registry::{Format, FormatError, Reader, ReaderOptions};
+use laggard_model::{CallRecord, Loss, Sink, SpanRecord};
+
+/// Inputs up to this length are truncated at every position, longer ones at about as many, evenly spaced.
+const TRUNCATIONS: usize = 1_500;
+
+/// Longest message a reader may make out of an input's text.
+const MESSAGE_BYTES_MAX: usize = 8 << 10;
+
+/// Any split of the input into chunks gives the same records, losses, examples and error, in the same order.
+/// Tried are single bytes, chunks of a few prime lengths, and one random split for each seed.
+///
+/// # Panics
+/// When a split gives something else than one push of the whole.
+pub fn check_splits(format: &Format, options: &ReaderOptions, bytes: &[u8], seeds: &[u64]) {
+    let whole = transcript(format, options, [bytes]);
+    for length in [1, 2, 3, 7, 61, 997] {
+        let split = transcript(format, options, bytes.chunks(length));
+        whole.assert_equals(&split, &format!("{}: chunks of {length} bytes", format.name));
+    }
+    for &seed in seeds {
+        let split = transcript(format, options, random_chunks(bytes, seed));
+        whole.assert_equals(&split, &format!("{}: random chunks, seed {seed}", format.name));
+    }
+}
+
+/// Cuts into chunks of 0 to 40 bytes, now and then of up to 4,000.
+fn random_chunks(bytes: &[u8], seed: u64) -> Vec<&[u8]> {
+    let mut random = Random::new(seed);
+    let mut chunks = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let longest = if random.below(8) == 0 { 4_000 } else { 40 };
+        let (chunk, tail) = rest.split_at(random.below(longest + 1).min(rest.len()));
+        chunks.push(chunk);
+        rest = tail;
+    }
+    chunks
+}
+
+/// For the input cut off at any position (every one when it is small, evenly spaced ones when not):
+///
+/// 1. the records are a prefix of the whole input's records; only the last may differ or be surplus, and only
+///    together with a [`Loss::TruncatedInput`];
+/// 2. cuts inside a record are noticed: between two cuts after which different numbers of records come out
+///    without any loss or error lies one that has a loss or an error. (That can be seen only when every
+///    position is tried, and when the whole input is read without loss.)
+///
+/// # Panics
+/// When one of these does not hold.
+pub fn check_truncations(format: &Format, options: &ReaderOptions, bytes: &[u8]) {
+    let whole = transcript(format, options, [bytes]);
+    let stride = bytes.len().div_ceil(TRUNCATIONS).max(1);
+    let can_tell = stride == 1 && whole.is_clean();
+    let mut clean_count = None;
+    let mut noticed = true;
+    for cut in (0..bytes.len()).step_by(stride) {
+        let part = transcript(format, options, [&bytes[..cut]]);
+        part.assert_prefix_of(&whole, &format!("{}: cut at {cut} of {}", format.name, bytes.len()));
+        if !part.is_clean() {
+            noticed = true;
+            continue;
+        }
+        let count = part.records().count();
+        let is_silent = clean_count.is_some_and(|before| before != count) && !noticed;
+        assert!(
+            !can_tell || !is_silent,
+            "{}: no cut before {cut} was noticed as inside a record",
+            format.name
+        );
+        clean_count = Some(count);
+        noticed = false;
+    }
+}
+
+/// What a hostile input came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HostileOutcome {
+    /// Records read.
+    pub records: u64,
+    /// Losses counted.
+    pub losses: u64,
+    /// Whether the reader gave up with an error.
+    pub gave_up: bool,
+}
+
+/// Reads any bytes and checks what must hold for all: no panic; no more records and losses than bytes; texts
+/// no longer than the input; messages of bounded length. Nothing is kept, so memory is the reader's own.
+///
+/// # Panics
+/// When one of these does not hold.
+pub fn check_hostile(format: &Format, options: &ReaderOptions, bytes: &[u8]) -> HostileOutcome {
+    let mut sink = Bounded { bytes: bytes.len(), outcome: HostileOutcome::default() };
+    let mut reader = (format.open)(options);
+    let read = read_in_chunks(&mut *reader, bytes, &mut sink);
+    let mut outcome = sink.outcome;
+    if let Err(error) = read {
+        outcome.gave_up = true;
+        assert_message(&error.to_string());
+    }
+    let events = outcome.records + outcome.losses;
+    assert!(events <= bytes.len() as u64 + 1, "{}: {events} events from {} bytes", format.name, bytes.len());
+    outcome
+}
+
+fn read_in_chunks(reader: &mut dyn Reader, bytes: &[u8], sink: &mut dyn Sink) -> Result<(), FormatError> {
+    for chunk in bytes.chunks(64 << 10) {
+        reader.push(chunk, sink)?;
+    }
+    reader.finish(sink)
+}
+
+/// All checks of one input, in a size that suits a fuzzer.
+///
+/// # Panics
+/// When the contract is broken.
+pub fn check_all(format: &Format, bytes: &[u8]) {
+    let options = ReaderOptions { source_name: Some("host.log".to_owned()), ..ReaderOptions::default() };
+    let _ = (format.sniff)(bytes);
+    check_hostile(format, &options, bytes);
+    let few = &bytes[..bytes.len().min(4 << 10)];
+    check_splits(format, &options, few, &[few.len() as u64]);
+    let fewer = &bytes[..bytes.len().min(256)];
+    check_truncations(format, &options, fewer);
+}
+
+/// A sink that keeps nothing and doubts everything.
+struct Bounded {
+    bytes: usize,
+    outcome: HostileOutcome,
+}
+
+impl Bounded {
+    /// Two columns may be joined with a separator, hence the few bytes more.
+    fn assert_texts(&self, texts: &[&str]) {
+        let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
+        assert!(longest <= self.bytes + 16, "a text of {longest} bytes from {} bytes", self.bytes);
+    }
+}
+
+impl Sink for Bounded {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        self.outcome.records += 1;
+        self.assert_texts(&[span.service, span.operation, span.replica, span.trace_text.unwrap_or("")]);
+        assert!(!span.service.is_empty(), "a span without a service must be of the service `unknown`");
+    }
+
+    fn call(&mut self, call: &CallRecord<'_>) {
+        self.outcome.records += 1;
+        self.assert_texts(&[call.host, call.service, call.operation, call.request_text.unwrap_or("")]);
+    }
+
+    fn lose(&mut self, _loss: Loss, example: &dyn Fn() -> String) {
+        self.outcome.losses += 1;
+        assert_message(&example());
+    }
+}
+
+fn assert_message(text: &str) {
+    assert!(text.len() <= MESSAGE_BYTES_MAX, "a message of {} bytes", text.len());
+}

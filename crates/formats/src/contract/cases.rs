@@ -1,0 +1,224 @@
+//! Hostile inputs, made from samples and by hand, the same for the same seed.
+
+/// Splitmix64: small, and enough to choose bytes to spoil.
+#[derive(Clone, Debug)]
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// A generator; equal seeds give equal sequences.
+    pub const fn new(seed: u64) -> Random {
+        Random { state: seed }
+    }
+
+    /// The next 64 bits.
+    pub const fn word(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.state ^ (self.state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number in `0..limit`; 0 when the limit is 0.
+    pub const fn below(&mut self, limit: usize) -> usize {
+        if limit == 0 { 0 } else { (self.word() % limit as u64) as usize }
+    }
+}
+
+/// One hostile input.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HostileCase {
+    /// What it is, for messages.
+    pub name: String,
+    /// The input.
+    pub bytes: Vec<u8>,
+}
+
+/// An endless sequence of hostile inputs: first those made by hand, then spoilt samples and noise.
+pub struct HostileCases {
+    samples: Vec<Vec<u8>>,
+    random: Random,
+    made_by_hand: std::vec::IntoIter<HostileCase>,
+    count: u64,
+}
+
+/// Ways to spoil a sample.
+#[derive(Clone, Copy)]
+enum Spoil {
+    Truncate,
+    FlipBits,
+    Splice,
+    Repeat,
+    Delete,
+    Grow,
+    Noise,
+    Letters,
+}
+
+const SPOILS: [Spoil; 8] = [
+    Spoil::Truncate,
+    Spoil::FlipBits,
+    Spoil::Splice,
+    Spoil::Repeat,
+    Spoil::Delete,
+    Spoil::Grow,
+    Spoil::Noise,
+    Spoil::Letters,
+];
+
+/// Texts that readers of numbers, strings and lengths may stumble over.
+const GRIT: [&[u8]; 14] = [
+    b"\"",
+    b"\n",
+    b"\0",
+    b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01",
+    b"\xF0\x9F\x92",
+    b"-9223372036854775808",
+    b"18446744073709551616",
+    b"1e308",
+    b"[[[[[[[[",
+    b"{\"a\":{\"a\":",
+    b"\\ud800",
+    b"\\u0000",
+    b",,,,,,,,,,,,,,,,",
+    b"null",
+];
+
+impl HostileCases {
+    /// Cases from these samples. `giant` is the size in bytes of the giant ones among those made by hand.
+    pub fn new(samples: Vec<Vec<u8>>, seed: u64, giant: usize) -> HostileCases {
+        let made_by_hand = by_hand(&samples, giant).into_iter();
+        HostileCases { samples, random: Random::new(seed), made_by_hand, count: 0 }
+    }
+
+    fn sample(&mut self) -> Vec<u8> {
+        let at = self.random.below(self.samples.len());
+        self.samples.get(at).cloned().unwrap_or_default()
+    }
+
+    fn slice_of<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let start = self.random.below(bytes.len());
+        let length = 1 + self.random.below(200);
+        &bytes[start..bytes.len().min(start + length)]
+    }
+
+    fn spoilt(&mut self, spoil: Spoil) -> Vec<u8> {
+        let mut bytes = self.sample();
+        let at = self.random.below(bytes.len());
+        match spoil {
+            Spoil::Truncate => bytes.truncate(at),
+            Spoil::FlipBits => self.flip_bits(&mut bytes),
+            Spoil::Splice => {
+                bytes.truncate(at);
+                let other = self.sample();
+                let from = self.random.below(other.len());
+                bytes.extend_from_slice(&other[from..]);
+            }
+            Spoil::Repeat => {
+                let slice = self.slice_of(&bytes).repeat(1 + self.random.below(2_000));
+                bytes.splice(at..at, slice);
+            }
+            Spoil::Delete => {
+                let end = bytes.len().min(at + 1 + self.random.below(30));
+                bytes.drain(at.min(end)..end);
+            }
+            Spoil::Grow => self.add_grit(&mut bytes),
+            Spoil::Noise => bytes.iter_mut().for_each(|byte| *byte = self.random.word() as u8),
+            Spoil::Letters => {
+                const LETTERS: &[u8] = b"{}[]\",:;\\\n\t 0123456789eE+-.truefalsn_";
+                bytes.iter_mut().for_each(|byte| *byte = LETTERS[self.random.below(LETTERS.len())]);
+            }
+        }
+        bytes
+    }
+
+    fn flip_bits(&mut self, bytes: &mut [u8]) {
+        for _ in 0..=self.random.below(8) {
+            let at = self.random.below(bytes.len());
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte ^= 1 << self.random.below(8);
+            }
+        }
+    }
+
+    fn add_grit(&mut self, bytes: &mut Vec<u8>) {
+        for _ in 0..=self.random.below(4) {
+            let at = self.random.below(bytes.len());
+            let grit = GRIT[self.random.below(GRIT.len())];
+            bytes.splice(at..at, grit.iter().copied());
+        }
+    }
+}
+
+impl Iterator for HostileCases {
+    type Item = HostileCase;
+
+    fn next(&mut self) -> Option<HostileCase> {
+        if let Some(case) = self.made_by_hand.next() {
+            return Some(case);
+        }
+        self.count += 1;
+        let spoil = SPOILS[self.random.below(SPOILS.len())];
+        let name = format!("{} {}", spoil.name(), self.count);
+        Some(HostileCase { name, bytes: self.spoilt(spoil) })
+    }
+}
+
+impl Spoil {
+    const fn name(self) -> &'static str {
+        match self {
+            Spoil::Truncate => "truncated",
+            Spoil::FlipBits => "bits flipped",
+            Spoil::Splice => "spliced",
+            Spoil::Repeat => "part repeated",
+            Spoil::Delete => "part deleted",
+            Spoil::Grow => "grit added",
+            Spoil::Noise => "noise",
+            Spoil::Letters => "letters",
+        }
+    }
+}
+
+/// Texts that go on for ever: each alone, and behind the beginning of every sample.
+const ENDLESS: [(&str, &[u8]); 22] = [
+    ("opening brackets", b"["),
+    ("opening braces", b"{\"a\":"),
+    ("open spans", b"{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":["),
+    ("an endless string", b"a"),
+    ("an endless quoted string", b"\"a"),
+    ("quotes", b"\""),
+    ("quoted lines", b"\"\n"),
+    ("commas", b","),
+    ("tabs", b"\t"),
+    ("line breaks", b"\n"),
+    ("carriage returns", b"\r"),
+    ("spaces", b" "),
+    ("digits", b"9"),
+    ("zeros", b"0"),
+    ("exponents", b"1e"),
+    ("backslashes", b"\\"),
+    ("escapes", b"\\u0041"),
+    ("unfinished characters", b"\xF0\x9F"),
+    ("NUL bytes", b"\0"),
+    ("endless varints", b"\x80"),
+    ("nested lengths", b"\x0A\xFF\xFF\xFF\x7F"),
+    ("largest lengths", b"\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"),
+];
+
+fn by_hand(samples: &[Vec<u8>], giant: usize) -> Vec<HostileCase> {
+    let mut cases = vec![HostileCase { name: "nothing".to_owned(), bytes: Vec::new() }];
+    for (name, unit) in ENDLESS {
+        let long = unit.repeat(giant.div_ceil(unit.len()));
+        cases.push(HostileCase { name: name.to_owned(), bytes: long });
+    }
+    for sample in samples {
+        let line = sample.iter().position(|&byte| byte == b'\n').map_or(sample.len() / 2, |at| at + 1);
+        for (name, unit) in ENDLESS {
+            let long = unit.repeat((giant / 8).div_ceil(unit.len()));
+            let bytes = [&sample[..line], &long].concat();
+            cases.push(HostileCase { name: format!("{name} behind a sample's beginning"), bytes });
+        }
+    }
+    cases
+}

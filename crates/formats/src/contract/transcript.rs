@@ -1,0 +1,115 @@
+//! Everything a reader says about an input, in order.
+
+use crate::registry::{Format, FormatError, Reader, ReaderOptions};
+use laggard_model::{CallRecord, Collect, Loss, Losses, OwnedCall, OwnedSpan, Sink, SpanRecord};
+
+/// One thing a reader said.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// A span.
+    Span(OwnedSpan),
+    /// A call-log record.
+    Call(OwnedCall),
+    /// A loss with its example.
+    Lost(Loss, String),
+}
+
+/// Everything a reader said about one input.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Transcript {
+    /// In the order in which the sink heard it.
+    pub events: Vec<Event>,
+    /// How it ended.
+    pub end: Result<(), FormatError>,
+}
+
+/// Reads an input given in chunks and writes down what the reader says.
+pub fn transcript<'a>(
+    format: &Format,
+    options: &ReaderOptions,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+) -> Transcript {
+    let mut reader = (format.open)(options);
+    let mut script = Script { events: Vec::new() };
+    let end = push_all(&mut *reader, chunks, &mut script);
+    Transcript { events: script.events, end }
+}
+
+fn push_all<'a>(
+    reader: &mut dyn Reader,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+    sink: &mut dyn Sink,
+) -> Result<(), FormatError> {
+    for chunk in chunks {
+        reader.push(chunk, sink)?;
+    }
+    reader.finish(sink)
+}
+
+impl Transcript {
+    /// The records, in order.
+    pub fn records(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter().filter(|event| !matches!(event, Event::Lost(..)))
+    }
+
+    /// The losses, counted.
+    pub fn losses(&self) -> Losses {
+        let mut losses = Losses::none();
+        for event in &self.events {
+            if let Event::Lost(loss, example) = event {
+                losses.add(*loss, || example.clone());
+            }
+        }
+        losses
+    }
+
+    pub(super) fn assert_equals(&self, other: &Transcript, what: &str) {
+        let differ = self.events.iter().zip(&other.events).position(|(left, right)| left != right);
+        if let Some(at) = differ {
+            panic!("{what}: event {at} is {:?} instead of {:?}", other.events[at], self.events[at]);
+        }
+        let (length, others) = (self.events.len(), other.events.len());
+        assert_eq!(length, others, "{what}: {others} events instead of {length}");
+        assert_eq!(self.end, other.end, "{what}: ends differ");
+    }
+
+    pub(super) fn assert_prefix_of(&self, whole: &Transcript, what: &str) {
+        let announced = self.losses().count(Loss::TruncatedInput) > 0;
+        let count = self.records().count();
+        // The record that was cut may be handed on as it stands, with the loss that says so.
+        let certain = if announced { count.saturating_sub(1) } else { count };
+        let mut expected = whole.records();
+        for (at, record) in self.records().take(certain).enumerate() {
+            let same = expected.next();
+            assert_eq!(Some(record), same, "{what}: record {at} is not the whole input's");
+        }
+    }
+
+    /// Whether nothing was lost.
+    pub(super) fn is_clean(&self) -> bool {
+        self.end.is_ok() && self.losses().is_empty()
+    }
+}
+
+/// Writes down what it hears.
+struct Script {
+    events: Vec<Event>,
+}
+
+impl Sink for Script {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        let mut one = Collect::default();
+        one.span(span);
+        self.events.extend(one.spans.pop().map(Event::Span));
+    }
+
+    fn call(&mut self, call: &CallRecord<'_>) {
+        let mut one = Collect::default();
+        one.call(call);
+        self.events.extend(one.calls.pop().map(Event::Call));
+    }
+
+    fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
+        self.events.push(Event::Lost(loss, example()));
+    }
+}

@@ -1,0 +1,185 @@
+//! One document: a file, or a member of an archive, on its way through recognition and reader.
+
+use super::{InputError, InputSettings, Outcome, SkippedInput};
+use crate::columns::format_of_mapping;
+use crate::paths::{Given, Source};
+use crate::recognize::{PREFIX_MAX, Recognition, looks_like, recognize, recognize_all};
+use crate::registry::{Format, FormatError, Reader, ReaderOptions, find_format};
+use laggard_model::{CallRecord, Loss, Sink, SpanRecord};
+
+/// Whether the rest of a source is of interest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    Continue,
+    Stop,
+}
+
+/// One document.
+pub(super) struct Document {
+    /// Name for messages: the source's, with the member's behind it.
+    name: String,
+    options: ReaderOptions,
+    /// Trouble with it is the user's business, not just a line in the summary.
+    is_named: bool,
+    is_member: bool,
+    stage: Stage,
+}
+
+enum Stage {
+    /// Not recognised yet; the bytes so far, and the number at which it is worth asking again.
+    Sniffing {
+        prefix: Vec<u8>,
+        retry_at: usize,
+    },
+    Reading(&'static Format, Box<dyn Reader>),
+    Skipping,
+}
+
+/// Fewer bytes are not worth asking the formats about, unless they are all there is.
+const FIRST_TRY: usize = 1 << 10;
+
+impl Document {
+    pub(super) fn new(source: &Source, member: Option<String>, settings: &InputSettings) -> Document {
+        let is_member = member.is_some();
+        let path = (*source != Source::Stdin).then(|| source.name());
+        let source_name = member.clone().or(path);
+        let name = match member {
+            Some(member) => format!("{}:{member}", source.name()),
+            None => source.name(),
+        };
+        let mut document = Document {
+            name,
+            options: ReaderOptions { source_name, ..settings.reader.clone() },
+            is_named: source.given() == Given::Named && !is_member,
+            is_member,
+            stage: Stage::Sniffing { prefix: Vec::new(), retry_at: 0 },
+        };
+        if let Some(format) = settings.format {
+            document.stage = Stage::Reading(format, (format.open)(&document.options));
+        }
+        document
+    }
+
+    pub(super) fn push(
+        &mut self,
+        bytes: &[u8],
+        sink: &mut dyn Sink,
+        outcome: &mut Outcome,
+    ) -> Result<Step, InputError> {
+        let (prefix, retry_at) = match &mut self.stage {
+            Stage::Reading(..) => return self.feed(bytes, sink, outcome),
+            Stage::Skipping => return Ok(self.skipping_step()),
+            Stage::Sniffing { prefix, retry_at } => (prefix, retry_at),
+        };
+        prefix.extend_from_slice(bytes);
+        if prefix.len() < *retry_at {
+            return Ok(Step::Continue);
+        }
+        *retry_at = FIRST_TRY.max(prefix.len() * 2).min(PREFIX_MAX);
+        let head = &prefix[..prefix.len().min(PREFIX_MAX)];
+        let format = match recognize(head) {
+            Recognition::Known(format) => Some(format),
+            Recognition::NeedMore if head.len() < PREFIX_MAX => return Ok(Step::Continue),
+            Recognition::NeedMore => recognize_all(head),
+            Recognition::Unknown => None,
+        };
+        self.start(format, None, sink, outcome)
+    }
+
+    /// The document's last byte was seen; `damage` says why it is not the real last one.
+    pub(super) fn end(
+        mut self,
+        damage: Option<String>,
+        sink: &mut dyn Sink,
+        outcome: &mut Outcome,
+    ) -> Result<(), InputError> {
+        if let Stage::Sniffing { prefix, .. } = &self.stage {
+            let format = recognize_all(&prefix[..prefix.len().min(PREFIX_MAX)]);
+            self.start(format, damage.as_deref(), sink, outcome)?;
+        }
+        let Stage::Reading(format, reader) = &mut self.stage else { return Ok(()) };
+        let mut named = NamedSink { name: &self.name, sink };
+        if let Some(damage) = damage {
+            named.lose(Loss::CorruptCompression, &|| damage.clone());
+        }
+        match reader.finish(&mut named) {
+            Ok(()) => outcome.count(format.name),
+            Err(error) => drop(self.give_up(error, outcome)?),
+        }
+        Ok(())
+    }
+
+    /// Opens the reader and gives it what was held back for recognition.
+    fn start(
+        &mut self,
+        format: Option<&'static Format>,
+        damage: Option<&str>,
+        sink: &mut dyn Sink,
+        outcome: &mut Outcome,
+    ) -> Result<Step, InputError> {
+        let Stage::Sniffing { prefix, .. } = std::mem::replace(&mut self.stage, Stage::Skipping) else {
+            return Ok(Step::Continue);
+        };
+        let mapped = || format_of_mapping(&self.options.columns).and_then(find_format);
+        let Some(format) = format.or_else(mapped) else {
+            let looks_like =
+                damage.map_or_else(|| looks_like(&prefix), |damage| format!("it is damaged ({damage})"));
+            return self.reject(looks_like, outcome);
+        };
+        self.stage = Stage::Reading(format, (format.open)(&self.options));
+        self.feed(&prefix, sink, outcome)
+    }
+
+    fn feed(&mut self, bytes: &[u8], sink: &mut dyn Sink, outcome: &mut Outcome) -> Result<Step, InputError> {
+        let Stage::Reading(_, reader) = &mut self.stage else { return Ok(Step::Continue) };
+        match reader.push(bytes, &mut NamedSink { name: &self.name, sink }) {
+            Ok(()) => Ok(Step::Continue),
+            Err(error) => self.give_up(error, outcome),
+        }
+    }
+
+    fn give_up(&mut self, error: FormatError, outcome: &mut Outcome) -> Result<Step, InputError> {
+        if self.is_named {
+            return Err(InputError::Format { name: self.name.clone(), error });
+        }
+        self.skip(error.to_string(), outcome)
+    }
+
+    fn reject(&mut self, looks_like: String, outcome: &mut Outcome) -> Result<Step, InputError> {
+        if self.is_named {
+            return Err(InputError::Unrecognised { name: self.name.clone(), looks_like });
+        }
+        self.skip(looks_like, outcome)
+    }
+
+    fn skip(&mut self, reason: String, outcome: &mut Outcome) -> Result<Step, InputError> {
+        self.stage = Stage::Skipping;
+        outcome.skip(SkippedInput { name: self.name.clone(), reason });
+        Ok(self.skipping_step())
+    }
+
+    /// Behind a skipped member others may follow; behind a skipped file there is nothing.
+    const fn skipping_step(&self) -> Step {
+        if self.is_member { Step::Continue } else { Step::Stop }
+    }
+}
+
+/// Puts the source's name before the examples of losses.
+struct NamedSink<'a> {
+    name: &'a str,
+    sink: &'a mut dyn Sink,
+}
+
+impl Sink for NamedSink<'_> {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        self.sink.span(span);
+    }
+
+    fn call(&mut self, call: &CallRecord<'_>) {
+        self.sink.call(call);
+    }
+
+    fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
+        self.sink.lose(loss, &|| format!("{}: {}", self.name, example()));
+    }
+}

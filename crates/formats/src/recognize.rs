@@ -1,0 +1,116 @@
+//! Tells the format of an input from its first bytes, and describes bytes nobody knows.
+
+use crate::columns::shorten;
+use crate::registry::{FORMATS, Format, Sniff};
+
+/// Most bytes that are looked at.
+pub(crate) const PREFIX_MAX: usize = 64 << 10;
+
+/// What the first bytes say.
+pub(crate) enum Recognition {
+    /// The input is of this format.
+    Known(&'static Format),
+    /// More bytes may tell.
+    NeedMore,
+    /// No format starts like this.
+    Unknown,
+}
+
+/// Asks every format in order. A format is chosen only when those before it have declined, so the answer
+/// does not depend on how many bytes happen to be there.
+pub(crate) fn recognize(prefix: &[u8]) -> Recognition {
+    let mut answers = FORMATS.iter().map(|format| (format, (format.sniff)(prefix)));
+    match answers.find(|(_, answer)| *answer != Sniff::No) {
+        Some((format, Sniff::Yes)) => Recognition::Known(format),
+        Some(_) => Recognition::NeedMore,
+        None => Recognition::Unknown,
+    }
+}
+
+/// [`recognize`] for all bytes of an input, or as many as are looked at: nothing more will come, so a
+/// format that cannot decide has declined. A single line may lack its line break.
+pub(crate) fn recognize_all(bytes: &[u8]) -> Option<&'static Format> {
+    let is_yes = |bytes: &[u8]| FORMATS.iter().find(|format| (format.sniff)(bytes) == Sniff::Yes);
+    is_yes(bytes).or_else(|| is_yes(&[bytes, b"\n"].concat()))
+}
+
+/// The first line that is not blank, for formats of lines.
+pub(crate) enum FirstText<'a> {
+    /// Without its line break.
+    Line(&'a str),
+    NeedMore,
+    /// It is not the text of a table.
+    NotText,
+}
+
+/// Finds the first line of a table in the first bytes of an input.
+pub(crate) fn first_line(prefix: &[u8]) -> FirstText<'_> {
+    let bytes = prefix.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(prefix).trim_ascii_start();
+    if bytes.first().is_some_and(|byte| matches!(byte, b'{' | b'[' | b'<')) {
+        return FirstText::NotText;
+    }
+    let end = memchr::memchr(b'\n', bytes);
+    let line = &bytes[..end.unwrap_or(bytes.len())];
+    if line.iter().any(|&byte| byte < b' ' && !matches!(byte, b'\t' | b'\r')) {
+        return FirstText::NotText;
+    }
+    match (end, std::str::from_utf8(line)) {
+        (None, _) => FirstText::NeedMore,
+        (Some(_), Ok(line)) => FirstText::Line(line.trim_end()),
+        (Some(_), Err(_)) => FirstText::NotText,
+    }
+}
+
+/// Says in a few words what some first bytes look like.
+pub(crate) fn looks_like(bytes: &[u8]) -> String {
+    const SIGNATURES: [(&[u8], &str); 9] = [
+        (b"\xFF\xFE", "UTF-16 text; convert it to UTF-8"),
+        (b"\xFE\xFF", "UTF-16 text; convert it to UTF-8"),
+        (b"PK\x03\x04", "a zip archive; unpack it first"),
+        (b"PAR1", "a Parquet file"),
+        (b"\x1F\x8B", "gzip inside another compression; unpack one of them"),
+        (b"\x28\xB5\x2F\xFD", "zstd inside another compression; unpack one of them"),
+        (b"BZh", "bzip2; only gzip and zstd are unpacked"),
+        (b"\xFD7zXZ", "xz; only gzip and zstd are unpacked"),
+        (b"\x7FELF", "a program"),
+    ];
+    if bytes.trim_ascii().is_empty() {
+        return "it is empty".to_owned();
+    }
+    if let Some((_, words)) = SIGNATURES.iter().find(|(signature, _)| bytes.starts_with(signature)) {
+        return format!("it starts like {words}");
+    }
+    let shown = &bytes[..bytes.len().min(320)];
+    let is_binary = shown.iter().any(|&byte| byte < b' ' && !byte.is_ascii_whitespace());
+    if is_binary {
+        let hex: Vec<String> = shown.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        return format!("it starts with the bytes {}", hex.join(" "));
+    }
+    let text = String::from_utf8_lossy(shown);
+    let line = text.trim_start().lines().next().unwrap_or_default();
+    format!("it starts with {:?}", shorten(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_waits_for_its_end() {
+        assert!(matches!(first_line(b""), FirstText::NeedMore));
+        assert!(matches!(first_line(b"\xEF\xBB\xBF\n\na,b"), FirstText::NeedMore));
+        assert!(matches!(first_line(b"\xEF\xBB\xBF\r\n\na,b\r\n1"), FirstText::Line("a,b")));
+        assert!(matches!(first_line(b"{\"a\":1}\n"), FirstText::NotText));
+        assert!(matches!(first_line(b"a\0b"), FirstText::NotText));
+        assert!(matches!(first_line(b"\xFF\xFEa\n"), FirstText::NotText));
+    }
+
+    #[test]
+    fn strange_inputs_are_described() {
+        assert_eq!(looks_like(b" \n"), "it is empty");
+        assert_eq!(looks_like(b"\x01\x02"), "it starts with the bytes 01 02");
+        assert_eq!(looks_like(b"\nhello \"you\"\nthere"), r#"it starts with "hello \"you\"""#);
+        assert!(looks_like("\u{fc}".repeat(400).as_bytes()).contains('\u{fc}'));
+        assert!(looks_like(b"PK\x03\x04").contains("zip"));
+    }
+}

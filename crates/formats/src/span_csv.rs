@@ -1,0 +1,174 @@
+//! Span CSV: one span a line, columns found by the header.
+
+mod columns;
+
+use crate::delimited::{Row, Trouble, guess_delimiter};
+use crate::recognize::{FirstText, first_line};
+use crate::registry::{Format, FormatError, Reader, ReaderOptions, Sniff};
+use crate::table::{FirstLine, Table, TableReader};
+use columns::{Length, SpanColumns};
+use laggard_model::{
+    Loss, Nanos, ParsedTraceId, ReplicaSource, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+};
+
+/// The row in [`FORMATS`](crate::FORMATS).
+pub(crate) const FORMAT: Format = Format {
+    name: "span-csv",
+    title: "span tables: CSV with a header, one span a line",
+    manual: "docs/manual/formats/span-csv.md",
+    sniff,
+    open,
+};
+
+fn open(options: &ReaderOptions) -> Box<dyn Reader> {
+    Box::new(TableReader::new(SpanTable::new(options)))
+}
+
+/// A header with a trace id and a span id is one of ours, even when something else is missing: the reader
+/// can say what.
+fn sniff(prefix: &[u8]) -> Sniff {
+    match first_line(prefix) {
+        FirstText::NeedMore => Sniff::NeedMore,
+        FirstText::NotText => Sniff::No,
+        FirstText::Line(line) => {
+            let delimiter = char::from(guess_delimiter(line));
+            if columns::names_ids(line.split(delimiter)) { Sniff::Yes } else { Sniff::No }
+        }
+    }
+}
+
+/// State of one span table.
+struct SpanTable {
+    options: ReaderOptions,
+    columns: SpanColumns,
+    titles: Vec<String>,
+    /// The trace id read last: tables are mostly sorted by trace.
+    trace_text: String,
+    trace: Option<ParsedTraceId>,
+    replica_text: String,
+}
+
+impl SpanTable {
+    fn new(options: &ReaderOptions) -> SpanTable {
+        SpanTable {
+            options: options.clone(),
+            columns: SpanColumns::default(),
+            titles: Vec::new(),
+            trace_text: String::new(),
+            trace: None,
+            replica_text: String::new(),
+        }
+    }
+
+    #[inline]
+    fn trace_id(&mut self, text: &str) -> Option<ParsedTraceId> {
+        if text != self.trace_text || self.trace.is_none() {
+            self.trace = TraceId::parse_text(text);
+            self.trace_text.clear();
+            self.trace_text.push_str(text);
+        }
+        self.trace
+    }
+}
+
+impl Table for SpanTable {
+    fn begin(&mut self, first: &Row<'_>) -> Result<FirstLine, FormatError> {
+        let header = crate::columns::Header::new(first, &self.options.columns)?;
+        self.columns = SpanColumns::find(&header)?;
+        self.titles = header.into_titles();
+        Ok(FirstLine::Header)
+    }
+
+    fn width(&self) -> usize {
+        self.titles.len()
+    }
+
+    fn title(&self, column: usize) -> &str {
+        self.titles.get(column).map_or("", String::as_str)
+    }
+
+    #[inline]
+    fn row(&mut self, row: &Row<'_>, sink: &mut dyn Sink) -> Result<(), Trouble> {
+        if row.len() < self.titles.len() {
+            return Err(Trouble::record(Loss::MalformedRecord, "fewer fields than columns"));
+        }
+        let trace_text = row.get(self.columns.trace);
+        let trace = self.trace_id(trace_text).ok_or(Trouble::record(Loss::InvalidId, "no trace id"))?;
+        let columns = &self.columns;
+        let span_id = SpanId::parse_text(row.get(columns.span))
+            .ok_or(Trouble::record(Loss::InvalidId, "no span id"))?;
+        let times = read_times(columns, row)?;
+        let (replica, replica_source) = columns.replica(row, &mut self.replica_text);
+        sink.span(&SpanRecord {
+            trace_id: trace.id,
+            trace_text: (!trace.displays_as_given).then_some(trace_text),
+            span_id,
+            parent: parse_parent(row.get(columns.parent)),
+            service: or_unknown(row.get(columns.service)),
+            replica,
+            replica_source: if replica.is_empty() { ReplicaSource::Unknown } else { replica_source },
+            operation: or_unknown(row.get(columns.operation)),
+            kind: columns.kind.and_then(|at| SpanKind::parse(row.get(at))).unwrap_or_default(),
+            status: columns.status.map(|at| parse_status(row.get(at))).unwrap_or_default(),
+            start: times.start,
+            inclusive: times.inclusive,
+        });
+        if times.is_negative {
+            sink.lose(Loss::NegativeTime, &|| format!("line {}", row.line));
+        }
+        Ok(())
+    }
+}
+
+struct Times {
+    start: Timestamp,
+    inclusive: Nanos,
+    is_negative: bool,
+}
+
+#[inline]
+fn read_times(columns: &SpanColumns, row: &Row<'_>) -> Result<Times, Trouble> {
+    let read = |column: crate::columns::TimeColumn| {
+        let time = column.format.parse_ns(row.get(column.index));
+        time.ok_or(Trouble::field(column.index, column.format.expectation()))
+    };
+    let start = read(columns.start)?;
+    let length = match columns.length {
+        Length::Duration(column) => read(column)?,
+        Length::End(column) => read(column)?.saturating_sub(start),
+    };
+    let inclusive = u64::try_from(length).map(Nanos::from_ns);
+    Ok(Times {
+        start: Timestamp::from_unix_ns(start),
+        is_negative: inclusive.is_err(),
+        inclusive: inclusive.unwrap_or(Nanos::ZERO),
+    })
+}
+
+fn or_unknown(text: &str) -> &str {
+    if text.is_empty() { "unknown" } else { text }
+}
+
+/// The parent's id. Besides nothing at all, several words are in use for "no parent"; none of them is a
+/// hexadecimal number, so none can be meant as an id.
+#[inline]
+fn parse_parent(text: &str) -> Option<SpanId> {
+    const NONE: [&str; 7] = ["null", "none", "nil", "nan", "root", "-", "-1"];
+    if text.len() <= 4 && NONE.iter().any(|none| none.eq_ignore_ascii_case(text)) {
+        return None;
+    }
+    SpanId::parse_text(text)
+}
+
+/// OpenTelemetry's names and numbers, and HTTP status codes (server errors are errors).
+fn parse_status(text: &str) -> Status {
+    let bare = text.strip_prefix("STATUS_CODE_").unwrap_or(text);
+    match bare {
+        "1" => Status::Ok,
+        "2" => Status::Error,
+        _ if bare.eq_ignore_ascii_case("ok") => Status::Ok,
+        _ if bare.eq_ignore_ascii_case("error") => Status::Error,
+        _ if bare.len() == 3 && bare.starts_with('5') && bare.parse::<u16>().is_ok() => Status::Error,
+        _ => Status::Unset,
+    }
+}

@@ -1,0 +1,154 @@
+//! The columns of a span table.
+
+use crate::columns::{Column, Header, TimeColumn, comparable};
+use crate::delimited::Row;
+use crate::registry::FormatError;
+use crate::time_text::{TimeFormat, TimeUnit};
+use laggard_model::ReplicaSource;
+
+const TRACE: Column = Column { name: "trace_id", synonyms: &["trace"] };
+const SPAN: Column = Column { name: "span_id", synonyms: &["span"] };
+const PARENT: Column = Column { name: "parent_span_id", synonyms: &["parentid", "parentspan", "parent"] };
+const SERVICE: Column = Column { name: "service", synonyms: &["service.name", "servicename"] };
+const OPERATION: Column = Column { name: "operation", synonyms: &["operationname", "spanname", "name"] };
+const STATUS: Column = Column { name: "status", synonyms: &["statuscode"] };
+const KIND: Column = Column { name: "kind", synonyms: &["spankind"] };
+
+/// OpenTelemetry's protocol fields as column names.
+const START_SYNONYMS: [&str; 1] = ["starttimeunixnano"];
+const END_SYNONYMS: [&str; 1] = ["endtimeunixnano"];
+
+/// Columns that may identify the replica, in order of preference, with the one that narrows them down.
+const REPLICAS: [(&str, ReplicaSource, Option<&str>); 10] = [
+    ("replica", ReplicaSource::Column, None),
+    ("service.instance.id", ReplicaSource::ServiceInstanceId, None),
+    ("k8s.pod.uid", ReplicaSource::PodUid, None),
+    ("k8s.pod.name", ReplicaSource::PodName, Some("k8s.container.name")),
+    ("podname", ReplicaSource::PodName, None),
+    ("container.id", ReplicaSource::ContainerId, None),
+    ("host.id", ReplicaSource::Host, Some("process.pid")),
+    ("host.name", ReplicaSource::Host, Some("process.pid")),
+    ("hostname", ReplicaSource::Host, Some("process.pid")),
+    ("ip", ReplicaSource::Address, None),
+];
+
+/// One column that may identify the replica.
+struct ReplicaColumn {
+    index: usize,
+    source: ReplicaSource,
+    /// Joined to the value with `/`.
+    narrower: Option<usize>,
+}
+
+/// How a table tells a span's length.
+#[derive(Clone, Copy)]
+pub(super) enum Length {
+    Duration(TimeColumn),
+    End(TimeColumn),
+}
+
+/// Positions of the columns; the default is that of no table and is replaced by the header.
+pub(super) struct SpanColumns {
+    pub(super) trace: usize,
+    pub(super) span: usize,
+    pub(super) parent: usize,
+    pub(super) service: usize,
+    pub(super) operation: usize,
+    pub(super) start: TimeColumn,
+    pub(super) length: Length,
+    pub(super) status: Option<usize>,
+    pub(super) kind: Option<usize>,
+    replicas: Vec<ReplicaColumn>,
+}
+
+impl Default for SpanColumns {
+    fn default() -> SpanColumns {
+        let time = TimeColumn { index: 0, format: TimeFormat::Decimal(TimeUnit::Nanoseconds) };
+        SpanColumns {
+            trace: 0,
+            span: 0,
+            parent: 0,
+            service: 0,
+            operation: 0,
+            start: time,
+            length: Length::Duration(time),
+            status: None,
+            kind: None,
+            replicas: Vec::new(),
+        }
+    }
+}
+
+/// Whether a header has the two ids without which a table is none of spans.
+pub(super) fn names_ids<'a>(titles: impl Iterator<Item = &'a str> + Clone) -> bool {
+    let has = |column: &Column| {
+        let name = comparable(column.name);
+        titles.clone().any(|title| comparable(title.trim().trim_matches('"')) == name)
+    };
+    has(&TRACE) && has(&SPAN)
+}
+
+impl SpanColumns {
+    /// Finds the columns in a header.
+    ///
+    /// # Errors
+    /// Columns that are needed are missing; the message lists all of them.
+    pub(super) fn find(header: &Header) -> Result<SpanColumns, FormatError> {
+        let mut missing = Vec::new();
+        let mut need = |column: &Column| {
+            let found = header.find(column);
+            if found.is_none() {
+                missing.push(column.name);
+            }
+            found.unwrap_or_default()
+        };
+        let (trace, span, parent) = (need(&TRACE), need(&SPAN), need(&PARENT));
+        let (service, operation) = (need(&SERVICE), need(&OPERATION));
+        let start = header.find_time("start", &START_SYNONYMS);
+        let duration =
+            header.find_time("duration", &[]).filter(|column| column.format != TimeFormat::Rfc3339);
+        let end = header.find_time("end", &END_SYNONYMS).map(Length::End);
+        let length = duration.map(Length::Duration).or(end);
+        if start.is_none() {
+            missing.push("start_ns (or start_us, start_ms, start_s, or start for RFC 3339 text)");
+        }
+        if length.is_none() {
+            missing.push("duration_ns (or duration_us, duration_ms, duration_s, or end_ns and so on)");
+        }
+        let (Some(start), Some(length), []) = (start, length, missing.as_slice()) else {
+            return Err(header.lacks(&missing, NEEDED));
+        };
+        let (status, kind) = (header.find(&STATUS), header.find(&KIND));
+        let replicas = find_replicas(header);
+        Ok(SpanColumns { trace, span, parent, service, operation, start, length, status, kind, replicas })
+    }
+
+    /// What identifies the row's replica; `joined` is room for values of two columns.
+    #[inline]
+    pub(super) fn replica<'a>(&self, row: &Row<'a>, joined: &'a mut String) -> (&'a str, ReplicaSource) {
+        for column in &self.replicas {
+            let value = row.get(column.index);
+            if value.is_empty() {
+                continue;
+            }
+            let Some(narrower) = column.narrower.map(|at| row.get(at)).filter(|text| !text.is_empty()) else {
+                return (value, column.source);
+            };
+            joined.clear();
+            joined.extend([value, "/", narrower]);
+            return (joined, column.source);
+        }
+        ("", ReplicaSource::Unknown)
+    }
+}
+
+const NEEDED: &str =
+    "trace_id, span_id, parent_span_id, service, operation, a start and a duration or an end";
+
+fn find_replicas(header: &Header) -> Vec<ReplicaColumn> {
+    let find = |&(name, source, narrower): &(&str, ReplicaSource, Option<&str>)| {
+        let index = header.find_exactly(name)?;
+        Some(ReplicaColumn { index, source, narrower: narrower.and_then(|name| header.find_exactly(name)) })
+    };
+    REPLICAS.iter().filter_map(find).collect()
+}

@@ -1,0 +1,179 @@
+//! The reader for anything that comes as rows of delimited fields.
+
+use crate::columns::{COLUMNS_MAX, shorten};
+use crate::delimited::{Cut, Fields, RawRecord, RecordCutter, Row, Trouble, guess_delimiter};
+use crate::registry::{FormatError, Reader};
+use laggard_model::{Loss, Sink};
+
+/// What a table's first line is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FirstLine {
+    /// Names of columns.
+    Header,
+    /// Already a record.
+    Record,
+}
+
+/// One kind of table.
+pub(crate) trait Table: Send {
+    /// Settles the columns by the first line that is not empty.
+    fn begin(&mut self, first: &Row<'_>) -> Result<FirstLine, FormatError>;
+
+    /// Number of columns; rows are split no further than a few more.
+    fn width(&self) -> usize;
+
+    /// Title of a column, for the example of a loss.
+    fn title(&self, column: usize) -> &str;
+
+    /// Hands on one row's record, or says why it cannot.
+    fn row(&mut self, row: &Row<'_>, sink: &mut dyn Sink) -> Result<(), Trouble>;
+}
+
+/// Turns chunks into rows for a [`Table`].
+pub(crate) struct TableReader<T> {
+    cutter: RecordCutter,
+    rows: Rows<T>,
+}
+
+/// What is done with whole records; apart from the cutter because that lends them.
+struct Rows<T> {
+    table: T,
+    fields: Fields,
+    /// Set once the first line is read.
+    delimiter: Option<u8>,
+}
+
+/// Surplus fields that are told apart: enough to see that they are all empty in the usual cases.
+const SURPLUS_FIELDS: usize = 8;
+
+impl<T: Table> TableReader<T> {
+    pub(crate) fn new(table: T) -> TableReader<T> {
+        TableReader {
+            rows: Rows { table, fields: Fields::default(), delimiter: None },
+            cutter: RecordCutter::new(),
+        }
+    }
+}
+
+impl<T: Table> Reader for TableReader<T> {
+    fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), FormatError> {
+        let mut rest = chunk;
+        while let Some(cut) = self.cutter.next(&mut rest) {
+            let record = match cut {
+                Cut::Record(record) => record,
+                Cut::Oversized { line } => {
+                    sink.lose(Loss::OversizedRecord, &|| format!("line {line}"));
+                    continue;
+                }
+            };
+            if let Some(delimiter) = self.rows.delimiter {
+                self.rows.read(record, delimiter, sink);
+                continue;
+            }
+            self.rows.read_first(record, sink)?;
+            if let Some(delimiter) = self.rows.delimiter {
+                self.cutter.set_delimiter(delimiter);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError> {
+        let Some(record) = self.cutter.unterminated() else { return Ok(()) };
+        self.rows.read_unterminated(record, sink)
+    }
+}
+
+impl<T: Table> Rows<T> {
+    fn begin(&mut self, record: RawRecord<'_>) -> Result<FirstLine, FormatError> {
+        let Ok(text) = std::str::from_utf8(record.bytes) else {
+            return Err(FormatError::new("the first line is not UTF-8 text."));
+        };
+        let delimiter = guess_delimiter(text);
+        self.delimiter = Some(delimiter);
+        let row = self
+            .fields
+            .split(record, delimiter, COLUMNS_MAX)
+            .map_err(|trouble| FormatError::new(format!("the first line is {}.", trouble.problem)))?;
+        self.table.begin(&row)
+    }
+
+    fn read_first(&mut self, record: RawRecord<'_>, sink: &mut dyn Sink) -> Result<(), FormatError> {
+        let record = without_byte_order_mark(record);
+        if is_blank(record.bytes) {
+            return Ok(());
+        }
+        if self.begin(record)? == FirstLine::Record
+            && let Some(delimiter) = self.delimiter
+        {
+            self.read(record, delimiter, sink);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn read(&mut self, record: RawRecord<'_>, delimiter: u8, sink: &mut dyn Sink) {
+        if let Err(trouble) = self.try_read(record, delimiter, sink)
+            && !is_blank(record.bytes)
+        {
+            self.lose(record, delimiter, trouble, sink);
+        }
+    }
+
+    #[inline]
+    fn try_read(&mut self, record: RawRecord<'_>, delimiter: u8, sink: &mut dyn Sink) -> Result<(), Trouble> {
+        let width = self.table.width();
+        let row = self.fields.split(record, delimiter, width + SURPLUS_FIELDS)?;
+        if row.len() > width && row.iter().skip(width).any(|field| !field.is_empty()) {
+            return Err(Trouble::record(Loss::MalformedRecord, "more fields than columns"));
+        }
+        self.table.row(&row, sink)
+    }
+
+    /// Counts a skipped row; its field is looked up again only when the example is asked for.
+    #[cold]
+    fn lose(&mut self, record: RawRecord<'_>, delimiter: u8, trouble: Trouble, sink: &mut dyn Sink) {
+        let Some(column) = trouble.column else {
+            sink.lose(trouble.loss, &|| format!("line {}: {}", record.line, trouble.problem));
+            return;
+        };
+        let title = shorten(self.table.title(column));
+        let value = match self.fields.split(record, delimiter, self.table.width() + SURPLUS_FIELDS) {
+            Ok(row) => shorten(row.get(column)),
+            Err(_) => String::new(),
+        };
+        sink.lose(trouble.loss, &|| {
+            format!("line {}: {title} is {value:?}: {}", record.line, trouble.problem)
+        });
+    }
+
+    /// A line without its line break may be whole or cut anywhere, even inside its last number.
+    fn read_unterminated(&mut self, record: RawRecord<'_>, sink: &mut dyn Sink) -> Result<(), FormatError> {
+        let record = without_byte_order_mark(record);
+        if is_blank(record.bytes) {
+            return Ok(());
+        }
+        if self.delimiter.is_none() && self.begin(record)? == FirstLine::Header {
+            return Ok(());
+        }
+        let Some(delimiter) = self.delimiter else { return Ok(()) };
+        let line = record.line;
+        match self.try_read(record, delimiter, sink) {
+            Ok(()) => sink.lose(Loss::TruncatedInput, &|| {
+                format!("line {line} has no line break at its end; it was read as it stands")
+            }),
+            Err(_) => sink.lose(Loss::TruncatedInput, &|| format!("the input ends inside line {line}")),
+        }
+        Ok(())
+    }
+}
+
+fn without_byte_order_mark(record: RawRecord<'_>) -> RawRecord<'_> {
+    let is_first = record.line == 1;
+    let bytes = record.bytes.strip_prefix(b"\xEF\xBB\xBF").filter(|_| is_first).unwrap_or(record.bytes);
+    RawRecord { bytes, ..record }
+}
+
+fn is_blank(bytes: &[u8]) -> bool {
+    bytes.trim_ascii().is_empty()
+}

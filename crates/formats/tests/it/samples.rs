@@ -1,0 +1,144 @@
+//! Samples with the records they must give, and the contract over all of them.
+
+use laggard_formats::contract::{Event, Transcript, check_splits, check_truncations, transcript};
+use laggard_formats::{FORMATS, Format, ReaderOptions, Sniff, find_format};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One sample file of the table formats.
+pub(crate) struct Sample {
+    pub path: PathBuf,
+    pub bytes: Vec<u8>,
+    pub format: &'static Format,
+}
+
+impl Sample {
+    pub(crate) fn options(&self) -> ReaderOptions {
+        let source_name = Some(self.path.display().to_string());
+        ReaderOptions { source_name, ..ReaderOptions::default() }
+    }
+}
+
+pub(crate) fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples")
+}
+
+/// The samples of the table formats.
+pub(crate) fn table_samples() -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for (name, subfolder) in [("span-csv", "csv"), ("call-log", "call-log")] {
+        let format = find_format(name).unwrap();
+        for entry in fs::read_dir(folder().join(subfolder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|ending| ending != "expected") {
+                samples.push(Sample { bytes: fs::read(&path).unwrap(), path, format });
+            }
+        }
+    }
+    assert!(samples.len() >= 7);
+    samples
+}
+
+/// One line for each thing the reader said.
+fn render(transcript: &Transcript) -> String {
+    let mut text = String::new();
+    for event in &transcript.events {
+        match event {
+            Event::Span(span) => writeln!(
+                text,
+                "span {} {:?} {} parent {} {}@{} ({}) {:?} {:?} {:?} start {} inclusive {}",
+                span.trace_id,
+                span.trace_text,
+                span.span_id,
+                span.parent.map_or("-".to_owned(), |id| id.to_string()),
+                span.service,
+                span.replica,
+                span.replica_source.name(),
+                span.operation,
+                span.kind,
+                span.status,
+                span.start.unix_ns(),
+                span.inclusive.ns(),
+            ),
+            Event::Call(call) => writeln!(
+                text,
+                "call {} {} {} {:?} mid {} {} {:?} {:?} callee {}",
+                call.host,
+                call.time.unix_ns(),
+                call.request,
+                call.request_text,
+                call.fragment,
+                call.service,
+                call.operation,
+                call.flag,
+                call.callee.map_or("-".to_owned(), |id| id.to_string()),
+            ),
+            Event::Lost(loss, example) => writeln!(text, "lost {}: {example}", loss.name()),
+        }
+        .unwrap();
+    }
+    if let Err(error) = &transcript.end {
+        writeln!(text, "error: {error}").unwrap();
+    }
+    text
+}
+
+#[test]
+fn every_sample_gives_its_expected_records() {
+    for sample in table_samples() {
+        let found = render(&transcript(sample.format, &sample.options(), [&sample.bytes[..]]));
+        let expected_path = format!("{}.expected", sample.path.display());
+        if std::env::var_os("LAGGARD_WRITE_EXPECTED").is_some() {
+            fs::write(&expected_path, &found).unwrap();
+        }
+        let expected = fs::read_to_string(&expected_path).unwrap();
+        assert_eq!(found, expected, "{}", sample.path.display());
+    }
+}
+
+#[test]
+fn every_sample_is_recognised_as_its_format_only() {
+    for sample in table_samples() {
+        for format in FORMATS {
+            let expected = if format.name == sample.format.name { Sniff::Yes } else { Sniff::No };
+            let answer = (format.sniff)(&sample.bytes);
+            assert_eq!(answer, expected, "{} as {}", sample.path.display(), format.name);
+        }
+    }
+}
+
+#[test]
+fn recognition_does_not_depend_on_how_much_is_there() {
+    for sample in table_samples() {
+        let mut decided = Sniff::NeedMore;
+        for end in 0..=sample.bytes.len() {
+            let answer = (sample.format.sniff)(&sample.bytes[..end]);
+            assert!(decided == Sniff::NeedMore || answer == decided, "{} at {end}", sample.path.display());
+            decided = answer;
+        }
+        assert_eq!(decided, Sniff::Yes);
+    }
+}
+
+#[test]
+fn every_sample_keeps_the_contract() {
+    for sample in table_samples() {
+        check_splits(sample.format, &sample.options(), &sample.bytes, &[1, 2, 3]);
+        check_truncations(sample.format, &sample.options(), &sample.bytes);
+    }
+}
+
+/// For formats of lines, the boundaries between records are known: exactly those cuts lose nothing.
+#[test]
+fn exactly_the_cuts_at_line_ends_lose_nothing() {
+    for name in ["csv/canonical.csv", "call-log/two-hosts.csv", "call-log/bare.log"] {
+        let sample = table_samples().into_iter().find(|sample| sample.path.ends_with(name)).unwrap();
+        let header_end = sample.bytes.iter().position(|&byte| byte == b'\n').unwrap();
+        for cut in header_end + 1..sample.bytes.len() {
+            let part = transcript(sample.format, &sample.options(), [&sample.bytes[..cut]]);
+            let is_boundary = sample.bytes[cut - 1] == b'\n';
+            assert_eq!(part.losses().is_empty(), is_boundary, "{name} cut at {cut}");
+        }
+    }
+}
