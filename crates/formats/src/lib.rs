@@ -7,6 +7,15 @@
 //! A new format is one module, one row in [`FORMATS`], a sample with its expected records, a fuzz target
 //! and a page in the manual.
 
+mod attributes_json;
+mod conventions;
+mod json_sniff;
+mod json_stream;
+mod lax_json;
+mod otlp_json;
+mod pending;
 mod registry;
+#[cfg(test)]
+mod sample_checks;
 
 pub use registry::{FORMATS, Format, FormatError, Reader, ReaderOptions, Sniff};

@@ -73,4 +73,10 @@ impl fmt::Display for FormatError {
 impl std::error::Error for FormatError {}
 
 /// Every format, in the order in which they are tried.
-pub static FORMATS: &[Format] = &[];
+pub static FORMATS: &[Format] = &[Format {
+    name: "otlp-json",
+    title: "OpenTelemetry (OTLP) JSON",
+    manual: "docs/manual/formats/otlp.md",
+    sniff: crate::otlp_json::sniff,
+    open: crate::otlp_json::open,
+}];
