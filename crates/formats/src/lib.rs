@@ -8,6 +8,16 @@
 //! and a page in the manual.
 
 pub mod contract;
+mod attributes_json;
+mod conventions;
+mod json_sniff;
+mod json_stream;
+mod lax_json;
+mod otlp_json;
+mod pending;
+mod registry;
+#[cfg(test)]
+mod sample_checks;
 
 mod call_log;
 mod columns;

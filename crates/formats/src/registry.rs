@@ -86,3 +86,10 @@ pub static FORMATS: &[Format] = &[span_csv::FORMAT, call_log::FORMAT];
 pub fn find_format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
+pub static FORMATS: &[Format] = &[Format {
+    name: "otlp-json",
+    title: "OpenTelemetry (OTLP) JSON",
+    manual: "docs/manual/formats/otlp.md",
+    sniff: crate::otlp_json::sniff,
+    open: crate::otlp_json::open,
+}];

@@ -1,0 +1,12 @@
+//! OpenTelemetry's semantic conventions, old and new: which attributes name a service, its replica and an
+//! operation. The manual's pages on OTLP and Jaeger state the same rules for users.
+
+mod operation;
+mod resource;
+mod template;
+
+pub(crate) use operation::{NameQuality, OperationAttributes, OperationNamer};
+pub(crate) use resource::{ResourceAttributes, ResourceNames};
+
+/// Stands for a name that is nowhere given.
+pub(crate) const UNKNOWN: &str = "unknown";

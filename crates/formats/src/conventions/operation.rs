@@ -1,0 +1,286 @@
+//! From a span's name and attributes to a low-cardinality operation name.
+//!
+//! OpenTelemetry asks for span names of low cardinality, so a name is kept unless it visibly is not one, or
+//! says next to nothing. Only then are attributes consulted, in this order:
+//! 1. `http.route` (or `url.template`) with the request's method: `GET /cart/{id}`
+//! 2. `rpc.service` and `rpc.method`: `oteldemo.CartService/GetCart`
+//! 3. `db.query.summary`, else the database operation and the collection: `SELECT users`
+//! 4. the messaging operation and the destination: `publish orders`
+//!
+//! When none is there, ids in the name are replaced ([`replace_ids`]).
+
+use super::UNKNOWN;
+use super::template::replace_ids;
+use std::borrow::Cow;
+
+/// The attributes that can name an operation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OperationAttributes<'a> {
+    values: [Option<Cow<'a, str>>; Key::COUNT],
+}
+
+#[derive(Clone, Copy)]
+#[repr(usize)]
+enum Key {
+    Route,
+    Method,
+    RpcService,
+    RpcMethod,
+    DbSummary,
+    DbOperation,
+    DbCollection,
+    MessagingOperationName,
+    MessagingOperation,
+    MessagingTemplate,
+    MessagingDestination,
+}
+
+impl Key {
+    const COUNT: usize = Key::MessagingDestination as usize + 1;
+
+    fn of(name: &[u8]) -> Option<Key> {
+        Some(match name {
+            b"http.route" | b"url.template" => Key::Route,
+            b"http.request.method" | b"http.method" => Key::Method,
+            b"rpc.service" => Key::RpcService,
+            b"rpc.method" => Key::RpcMethod,
+            b"db.query.summary" => Key::DbSummary,
+            b"db.operation.name" | b"db.operation" => Key::DbOperation,
+            b"db.collection.name" | b"db.sql.table" | b"db.mongodb.collection" | b"db.cassandra.table" => {
+                Key::DbCollection
+            }
+            b"messaging.operation.name" => Key::MessagingOperationName,
+            b"messaging.operation.type" | b"messaging.operation" => Key::MessagingOperation,
+            b"messaging.destination.template" => Key::MessagingTemplate,
+            b"messaging.destination.name" | b"messaging.destination" => Key::MessagingDestination,
+            _ => return None,
+        })
+    }
+}
+
+impl<'a> OperationAttributes<'a> {
+    /// Takes an attribute; the first non-empty value of a kind counts.
+    pub(crate) fn take(&mut self, name: &[u8], value: Cow<'a, str>) {
+        if let Some(key) = Key::of(name)
+            && !value.is_empty()
+        {
+            self.values[key as usize].get_or_insert(value);
+        }
+    }
+
+    fn get(&self, key: Key) -> Option<&str> {
+        self.values[key as usize].as_deref()
+    }
+}
+
+/// What a span's name is worth as an operation's name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NameQuality {
+    /// Good as it is.
+    Plain,
+    /// Has a URL path in it, without visible ids: a route is better, if there is one.
+    Path,
+    /// Says next to nothing: `GET`, `query`, empty.
+    Generic,
+    /// Carries ids.
+    Identifying,
+}
+
+/// Names that say what protocol or verb is spoken and nothing else.
+const GENERIC: [&str; 32] = [
+    "get",
+    "head",
+    "post",
+    "put",
+    "delete",
+    "connect",
+    "options",
+    "trace",
+    "patch",
+    "http",
+    "https",
+    "http get",
+    "http head",
+    "http post",
+    "http put",
+    "http delete",
+    "http options",
+    "http patch",
+    "http.request",
+    "request",
+    "grpc",
+    "select",
+    "insert",
+    "update",
+    "query",
+    "execute",
+    "db.query",
+    "send",
+    "receive",
+    "process",
+    "publish",
+    "poll",
+];
+
+/// Names operations; keeps the text of the last name it made.
+#[derive(Debug, Default)]
+pub(crate) struct OperationNamer {
+    templated: String,
+    composed: String,
+}
+
+impl OperationNamer {
+    /// Whether the attributes of a span of this name are needed.
+    pub(crate) fn assess(&mut self, name: &str) -> NameQuality {
+        let bytes = name.as_bytes();
+        if bytes.iter().any(|byte| matches!(byte, b'0'..=b'9' | b'?')) {
+            self.templated.clear();
+            replace_ids(name, &mut self.templated);
+            if self.templated != name || bytes.contains(&b'?') {
+                return NameQuality::Identifying;
+            }
+        }
+        if name.starts_with('/') || (bytes.contains(&b'/') && (name.contains(" /") || name.contains("://"))) {
+            return NameQuality::Path;
+        }
+        let is_generic =
+            bytes.len() <= 16 && GENERIC.iter().any(|word| word.eq_ignore_ascii_case(name.trim()));
+        if is_generic || name.trim().is_empty() { NameQuality::Generic } else { NameQuality::Plain }
+    }
+
+    /// The operation's name, of a span whose name has just been assessed as of this quality.
+    pub(crate) fn operation<'b>(
+        &'b mut self,
+        quality: NameQuality,
+        name: &'b str,
+        attributes: &OperationAttributes<'_>,
+    ) -> &'b str {
+        let found = match quality {
+            NameQuality::Plain => return name,
+            NameQuality::Path => self.compose_route(name, attributes),
+            NameQuality::Generic | NameQuality::Identifying => {
+                self.compose_route(name, attributes)
+                    || self.compose_rpc(attributes)
+                    || self.compose_database(attributes)
+                    || self.compose_messaging(attributes)
+            }
+        };
+        match quality {
+            _ if found => &self.composed,
+            NameQuality::Identifying => &self.templated,
+            _ if name.trim().is_empty() => UNKNOWN,
+            _ => name,
+        }
+    }
+
+    fn compose(&mut self, first: Option<&str>, separator: char, second: Option<&str>) -> bool {
+        self.composed.clear();
+        self.composed.push_str(first.unwrap_or_default());
+        if first.is_some() && second.is_some() {
+            self.composed.push(separator);
+        }
+        self.composed.push_str(second.unwrap_or_default());
+        !self.composed.is_empty()
+    }
+
+    fn compose_route(&mut self, name: &str, attributes: &OperationAttributes<'_>) -> bool {
+        let Some(route) = attributes.get(Key::Route) else {
+            return false;
+        };
+        let first_word = name.split(' ').next().unwrap_or_default();
+        let is_method = !first_word.is_empty() && first_word.bytes().all(|byte| byte.is_ascii_uppercase());
+        let method = attributes.get(Key::Method).or(is_method.then_some(first_word));
+        self.compose(method, ' ', Some(route))
+    }
+
+    fn compose_rpc(&mut self, attributes: &OperationAttributes<'_>) -> bool {
+        let Some(method) = attributes.get(Key::RpcMethod) else {
+            return false;
+        };
+        // Newer conventions put the fully qualified name into the method.
+        let service = attributes.get(Key::RpcService).filter(|_| !method.contains('/'));
+        self.compose(service, '/', Some(method))
+    }
+
+    fn compose_database(&mut self, attributes: &OperationAttributes<'_>) -> bool {
+        match attributes.get(Key::DbSummary) {
+            Some(summary) => self.compose(Some(summary), ' ', None),
+            None => self.compose(attributes.get(Key::DbOperation), ' ', attributes.get(Key::DbCollection)),
+        }
+    }
+
+    fn compose_messaging(&mut self, attributes: &OperationAttributes<'_>) -> bool {
+        let operation =
+            attributes.get(Key::MessagingOperationName).or(attributes.get(Key::MessagingOperation));
+        let destination =
+            attributes.get(Key::MessagingTemplate).or(attributes.get(Key::MessagingDestination));
+        self.compose(operation, ' ', destination)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, attributes: &[(&str, &str)], expected: &str) {
+        let mut taken = OperationAttributes::default();
+        for &(key, value) in attributes {
+            taken.take(key.as_bytes(), value.into());
+        }
+        let mut namer = OperationNamer::default();
+        let quality = namer.assess(name);
+        assert_eq!(namer.operation(quality, name, &taken), expected);
+    }
+
+    const ROUTE: (&str, &str) = ("http.route", "/cart/{id}");
+
+    #[test]
+    fn good_names_are_kept_whatever_the_attributes_say() {
+        check("checkout", &[ROUTE], "checkout");
+        check(
+            "oteldemo.CartService/GetCart",
+            &[("rpc.service", "x"), ("rpc.method", "y")],
+            "oteldemo.CartService/GetCart",
+        );
+        check("query11-operation", &[("db.operation", "SELECT")], "query11-operation");
+    }
+
+    #[test]
+    fn routes_replace_paths_and_bare_methods() {
+        check("GET", &[ROUTE, ("http.request.method", "GET")], "GET /cart/{id}");
+        check("HTTP GET", &[("http.method", "GET"), ROUTE], "GET /cart/{id}");
+        check("GET /cart/7", &[ROUTE], "GET /cart/{id}");
+        check("/cart/checkout", &[ROUTE], "/cart/{id}");
+        check("GET /cart/9f8e7d6c5b?x=1", &[ROUTE, ("http.method", "GET")], "GET /cart/{id}");
+    }
+
+    #[test]
+    fn names_that_nothing_improves_lose_their_ids_only() {
+        check("get", &[("http.method", "GET")], "get");
+        check("/geo.Geo/Nearby", &[], "/geo.Geo/Nearby");
+        check("GET /cart/12345", &[], "GET /cart/{id}");
+        check("SELECT * FROM t WHERE id = ?", &[], "SELECT * FROM t WHERE id = ?");
+        check(" ", &[], "unknown");
+    }
+
+    #[test]
+    fn old_and_new_conventions_name_calls_queries_and_messages() {
+        check("grpc", &[("rpc.method", "Get"), ("rpc.service", "Cart")], "Cart/Get");
+        check("", &[("rpc.service", "Cart"), ("rpc.method", "shop.Cart/Get")], "shop.Cart/Get");
+        check("SELECT", &[("db.sql.table", "users"), ("db.operation", "SELECT")], "SELECT users");
+        check(
+            "query",
+            &[("db.query.summary", "SELECT a, b"), ("db.operation.name", "SELECT")],
+            "SELECT a, b",
+        );
+        check("t WHERE id = ?", &[("db.operation.name", "UPDATE"), ("db.collection.name", "t")], "UPDATE t");
+        check(
+            "receive",
+            &[("messaging.destination", "orders"), ("messaging.operation", "receive")],
+            "receive orders",
+        );
+        let both = [("messaging.operation.type", "send"), ("messaging.operation.name", "publish")];
+        check("order 4711", &both, "publish");
+    }
+}

@@ -1,0 +1,167 @@
+//! From the attributes of a resource (OTLP) or a process (Jaeger) to a service and a replica.
+
+use super::UNKNOWN;
+use laggard_model::ReplicaSource;
+
+/// The attributes that identify a service or a replica; the first non-empty value of each counts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ResourceAttributes {
+    values: [String; Key::COUNT],
+}
+
+/// Service and replica of every span of one resource.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ResourceNames {
+    pub(crate) service: String,
+    /// Empty when nothing identifies a replica.
+    pub(crate) replica: String,
+    pub(crate) replica_source: ReplicaSource,
+}
+
+impl Default for ResourceNames {
+    fn default() -> ResourceNames {
+        ResourceAttributes::default().names()
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(usize)]
+enum Key {
+    ServiceName,
+    ServiceInstanceId,
+    PodUid,
+    PodName,
+    K8sContainerName,
+    ContainerId,
+    HostName,
+    HostId,
+    JaegerHostname,
+    ProcessPid,
+    Ip,
+}
+
+impl Key {
+    const COUNT: usize = Key::Ip as usize + 1;
+
+    fn of(name: &[u8]) -> Option<Key> {
+        Some(match name {
+            b"service.name" => Key::ServiceName,
+            b"service.instance.id" => Key::ServiceInstanceId,
+            b"k8s.pod.uid" => Key::PodUid,
+            b"k8s.pod.name" => Key::PodName,
+            b"k8s.container.name" => Key::K8sContainerName,
+            b"container.id" => Key::ContainerId,
+            b"host.name" => Key::HostName,
+            b"host.id" => Key::HostId,
+            b"hostname" => Key::JaegerHostname,
+            b"process.pid" => Key::ProcessPid,
+            b"ip" => Key::Ip,
+            _ => return None,
+        })
+    }
+}
+
+impl ResourceAttributes {
+    pub(crate) fn take(&mut self, name: &[u8], value: &str) {
+        let Some(key) = Key::of(name) else {
+            return;
+        };
+        let place = &mut self.values[key as usize];
+        if place.is_empty() {
+            place.push_str(value);
+        }
+    }
+
+    fn get(&self, key: Key) -> &str {
+        &self.values[key as usize]
+    }
+
+    /// The names these attributes give, the replica by the first source that is present.
+    pub(crate) fn names(&self) -> ResourceNames {
+        let service = match self.get(Key::ServiceName) {
+            "" => UNKNOWN,
+            given => given,
+        };
+        let sources = [
+            (ReplicaSource::ServiceInstanceId, Key::ServiceInstanceId, None),
+            (ReplicaSource::PodUid, Key::PodUid, None),
+            (ReplicaSource::PodName, Key::PodName, Some(('/', Key::K8sContainerName))),
+            (ReplicaSource::ContainerId, Key::ContainerId, None),
+            // People know hosts by name; ids of the same rank only stand in.
+            (ReplicaSource::Host, Key::HostName, Some((':', Key::ProcessPid))),
+            (ReplicaSource::Host, Key::HostId, Some((':', Key::ProcessPid))),
+            (ReplicaSource::Host, Key::JaegerHostname, Some((':', Key::ProcessPid))),
+            (ReplicaSource::Address, Key::Ip, None),
+        ];
+        let found = sources.into_iter().find(|&(_, key, _)| !self.get(key).is_empty());
+        let Some((replica_source, key, part)) = found else {
+            let replica_source = ReplicaSource::Unknown;
+            return ResourceNames { service: service.to_owned(), replica: String::new(), replica_source };
+        };
+        let mut replica = self.get(key).to_owned();
+        if let Some((separator, key)) = part
+            && !self.get(key).is_empty()
+        {
+            replica.push(separator);
+            replica.push_str(self.get(key));
+        }
+        ResourceNames { service: service.to_owned(), replica, replica_source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(attributes: &[(&str, &str)], replica: &str, source: ReplicaSource) {
+        let mut taken = ResourceAttributes::default();
+        for (name, value) in attributes {
+            taken.take(name.as_bytes(), value);
+        }
+        let names = taken.names();
+        assert_eq!((names.replica.as_str(), names.replica_source), (replica, source));
+    }
+
+    #[test]
+    fn replicas_are_identified_by_the_first_attribute_in_order_of_preference() {
+        let mut attributes = vec![
+            ("service.instance.id", "627cc493"),
+            ("k8s.pod.uid", "275ecb36"),
+            ("k8s.pod.name", "cart-0"),
+            ("container.id", "a3bf90e0"),
+            ("host.name", "node-7"),
+            ("host.id", "fdbf79e8"),
+            ("hostname", "jaeger-7"),
+            ("ip", "10.0.0.7"),
+        ];
+        let expected = [
+            ("627cc493", ReplicaSource::ServiceInstanceId),
+            ("275ecb36", ReplicaSource::PodUid),
+            ("cart-0", ReplicaSource::PodName),
+            ("a3bf90e0", ReplicaSource::ContainerId),
+            ("node-7", ReplicaSource::Host),
+            ("fdbf79e8", ReplicaSource::Host),
+            ("jaeger-7", ReplicaSource::Host),
+            ("10.0.0.7", ReplicaSource::Address),
+        ];
+        for (replica, source) in expected {
+            check(&attributes, replica, source);
+            attributes.remove(0);
+        }
+        check(&attributes, "", ReplicaSource::Unknown);
+    }
+
+    #[test]
+    fn containers_and_processes_refine_pods_and_hosts() {
+        let pod = [("k8s.container.name", "main"), ("k8s.pod.name", "cart-0"), ("process.pid", "1")];
+        check(&pod, "cart-0/main", ReplicaSource::PodName);
+        check(&[("host.name", "node-7"), ("process.pid", "4711")], "node-7:4711", ReplicaSource::Host);
+        check(&[("host.name", ""), ("host.name", "b"), ("host.name", "c")], "b", ReplicaSource::Host);
+    }
+
+    #[test]
+    fn a_service_without_a_name_is_unknown() {
+        assert_eq!(ResourceNames::default().service, "unknown");
+    }
+}

@@ -1,0 +1,112 @@
+//! Where a JSON value ends.
+
+use memchr::memchr3;
+
+/// How far a value reaches: its first byte has been taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    /// Brackets open.
+    depth: u64,
+    /// The last byte outside strings that is not white space.
+    last: u8,
+    inside: Inside,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Inside {
+    /// A container, outside strings.
+    Container,
+    /// A string.
+    Text,
+    /// A string, after a backslash.
+    Escape,
+    /// A number or a literal that is the whole value.
+    Bare,
+}
+
+pub(super) enum Progress {
+    /// The value ends before this index.
+    Ended(usize),
+    /// It goes on in the next chunk.
+    More,
+    /// It cannot be a value from this index on.
+    Damaged(usize),
+}
+
+impl Extent {
+    pub(super) fn starting(byte: u8) -> Extent {
+        match byte {
+            b'{' | b'[' => Extent { depth: 1, last: byte, inside: Inside::Container },
+            b'"' => Extent { depth: 0, last: byte, inside: Inside::Text },
+            _ => Extent { depth: 0, last: byte, inside: Inside::Bare },
+        }
+    }
+
+    pub(super) fn scan(&mut self, chunk: &[u8], mut at: usize) -> Progress {
+        while at < chunk.len() {
+            match self.inside {
+                Inside::Container => {
+                    let Some(end) = self.scan_container(chunk, &mut at) else {
+                        continue;
+                    };
+                    return end;
+                }
+                Inside::Text => match memchr3(b'"', b'\\', b'\n', &chunk[at..]) {
+                    None => return Progress::More,
+                    Some(found) => {
+                        at += found;
+                        match chunk[at] {
+                            b'\n' => return Progress::Damaged(at),
+                            b'\\' => self.inside = Inside::Escape,
+                            _ if self.depth == 0 => return Progress::Ended(at + 1),
+                            _ => (self.last, self.inside) = (b'"', Inside::Container),
+                        }
+                        at += 1;
+                    }
+                },
+                Inside::Escape => {
+                    self.inside = Inside::Text;
+                    at += 1;
+                }
+                Inside::Bare => {
+                    let ends = |&byte: &u8| !matches!(byte, b'+' | b'-' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z');
+                    return match chunk[at..].iter().position(ends) {
+                        Some(found) => Progress::Ended(at + found),
+                        None => Progress::More,
+                    };
+                }
+            }
+        }
+        Progress::More
+    }
+
+    /// Goes to the next string or to the end, whichever comes first.
+    fn scan_container(&mut self, chunk: &[u8], at: &mut usize) -> Option<Progress> {
+        while let Some(&byte) = chunk.get(*at) {
+            match byte {
+                b'"' => {
+                    self.inside = Inside::Text;
+                    *at += 1;
+                    return None;
+                }
+                b' ' | b'\n' | b'\r' | b'\t' => {
+                    *at += 1;
+                    continue;
+                }
+                // A line that is cut off is followed by the next document: that is no place for a bracket.
+                b'{' | b'[' if !matches!(self.last, b',' | b':' | b'[' | b'{') => {
+                    return Some(Progress::Damaged(*at));
+                }
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => self.depth -= 1,
+                _ => {}
+            }
+            self.last = byte;
+            *at += 1;
+            if self.depth == 0 {
+                return Some(Progress::Ended(*at));
+            }
+        }
+        Some(Progress::More)
+    }
+}

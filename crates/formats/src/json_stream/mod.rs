@@ -1,0 +1,410 @@
+//! An incremental scanner over a stream of JSON documents: bytes in chunks of any size, values out whole.
+//!
+//! The scanner checks structure and nothing else. For each value that starts it asks a [`Visitor`], which
+//! knows the place in the document, what to do:
+//!
+//! ```text
+//! {"resourceSpans":[{"resource":{…},"scopeSpans":[{"spans":[{…},{…}]}]}]}
+//!  Descend ────────► Descend   Capture            Descend  Capture each
+//! ```
+//!
+//! Documents may follow each other with or without white space (newline-delimited JSON, RFC 7464 record
+//! separators and byte order marks included). After a syntax error the scanner counts a
+//! [`Loss::MalformedRecord`] and goes on at the next line that starts with `{` or `[` in its first column: a
+//! document of newline-delimited JSON starts there, and what lies inside an indented document does not.
+//! Member names are compared as written: a name spelled with `\u` escapes is an unknown one.
+
+mod extent;
+#[cfg(test)]
+mod tests;
+
+use extent::{Extent, Progress};
+use laggard_model::{Loss, Sink};
+use memchr::{memchr, memchr3};
+
+/// A captured value may have this many bytes; a larger one is a [`Loss::OversizedRecord`].
+pub(crate) const CAPTURE_BYTES_MAX: usize = 16 << 20;
+/// Containers a visitor may descend into below each other.
+const DEPTH_MAX: usize = 128;
+/// Longer member names are cut, which makes them unknown: every name a visitor looks for is shorter.
+const KEY_BYTES_MAX: usize = 64;
+
+/// What a value is, as its first byte tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shape {
+    Object,
+    Array,
+    /// A string, a number, `true`, `false` or `null`.
+    Scalar,
+}
+
+/// What to do with a value that starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step<P> {
+    /// Visit what is in it, as being at this place. A scalar has nothing in it and is skipped.
+    Descend(P),
+    /// Collect its bytes and hand them to [`Visitor::captured`] with this place.
+    Capture(P),
+    /// Pass over it.
+    Skip,
+}
+
+/// Knows what the documents mean. Places are its own names for the levels of a document.
+pub(crate) trait Visitor {
+    /// A level of the document.
+    type Place: Copy;
+    /// The place that top-level values are in.
+    const TOP: Self::Place;
+
+    /// A value starts in a container at `place`, under `key` when that is an object (else empty).
+    fn enter(
+        &mut self,
+        place: Self::Place,
+        key: &[u8],
+        shape: Shape,
+        sink: &mut dyn Sink,
+    ) -> Step<Self::Place>;
+
+    /// A value that was to be captured is complete. Its brackets balance; else it is unchecked.
+    fn captured(&mut self, place: Self::Place, value: &[u8], sink: &mut dyn Sink);
+
+    /// A container that was descended into ends.
+    fn leave(&mut self, place: Self::Place, sink: &mut dyn Sink);
+
+    /// Every open container is given up, and `cause` has been counted once for that.
+    fn abandon(&mut self, cause: Loss, sink: &mut dyn Sink);
+}
+
+/// The scanner's state between two chunks.
+#[derive(Debug)]
+pub(crate) struct Scanner<P> {
+    frames: Vec<Frame<P>>,
+    mode: Mode<P>,
+    key: Vec<u8>,
+    /// The part of a captured value that lay in earlier chunks.
+    held: Vec<u8>,
+    /// Position in the stream of the current chunk's first byte.
+    chunk_offset: u64,
+    last_byte: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Frame<P> {
+    place: P,
+    is_object: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Mode<P> {
+    /// Between tokens.
+    Between(Expect),
+    /// In a member's name.
+    Key { escaped: bool },
+    /// In a value that is captured (`Some`) or skipped whole.
+    Whole { place: Option<P>, start: u64, extent: Extent },
+    /// After damage, before the next line that can be the start of a document.
+    Resync { line_start: bool },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Expect {
+    Value,
+    ValueOrEnd,
+    Key,
+    KeyOrEnd,
+    Colon,
+    CommaOrEnd,
+}
+
+impl Expect {
+    const fn phrase(self) -> &'static str {
+        match self {
+            Expect::Value => "a value",
+            Expect::ValueOrEnd => "a value or ]",
+            Expect::Key => "a member's name",
+            Expect::KeyOrEnd => "a member's name or }",
+            Expect::Colon => "a colon",
+            Expect::CommaOrEnd => "a comma or a closing bracket",
+        }
+    }
+}
+
+/// Everything a visitor's call needs beside the scanner.
+struct Context<'a, V: Visitor> {
+    chunk: &'a [u8],
+    visitor: &'a mut V,
+    sink: &'a mut dyn Sink,
+}
+
+impl<P: Copy> Scanner<P> {
+    pub(crate) fn new() -> Scanner<P> {
+        Scanner {
+            frames: Vec::new(),
+            mode: Mode::Between(Expect::Value),
+            key: Vec::new(),
+            held: Vec::new(),
+            chunk_offset: 0,
+            last_byte: b'\n',
+        }
+    }
+
+    /// Takes the next bytes of the stream.
+    pub(crate) fn push<V: Visitor<Place = P>>(&mut self, chunk: &[u8], visitor: &mut V, sink: &mut dyn Sink) {
+        let mut context = Context { chunk, visitor, sink };
+        let mut at = 0;
+        while at < chunk.len() {
+            at = match self.mode {
+                Mode::Between(expect) => self.between(at, expect, &mut context),
+                Mode::Key { escaped } => self.key(at, escaped, &mut context),
+                Mode::Whole { place, start, extent } => self.whole(at, place, start, extent, &mut context),
+                Mode::Resync { line_start } => self.resync(at, line_start, &mut context),
+            };
+        }
+        self.chunk_offset += chunk.len() as u64;
+        self.last_byte = chunk.last().copied().unwrap_or(self.last_byte);
+    }
+
+    /// Counts a document that the input cuts off, and is ready for another input.
+    pub(crate) fn finish<V: Visitor<Place = P>>(&mut self, visitor: &mut V, sink: &mut dyn Sink) {
+        let complete = match self.mode {
+            Mode::Between(_) => self.frames.is_empty(),
+            Mode::Key { .. } | Mode::Whole { .. } => false,
+            // What was given up has been counted already.
+            Mode::Resync { .. } => true,
+        };
+        if !complete {
+            let offset = self.chunk_offset;
+            sink.lose(Loss::TruncatedInput, &|| format!("the input ends at byte {offset} inside a document"));
+            visitor.abandon(Loss::TruncatedInput, sink);
+        }
+        *self = Scanner::new();
+    }
+
+    /// Takes white space and one token's first byte.
+    fn between<V: Visitor<Place = P>>(
+        &mut self,
+        at: usize,
+        expect: Expect,
+        context: &mut Context<'_, V>,
+    ) -> usize {
+        let Some(blank) = context.chunk[at..].iter().position(|&byte| !self.is_blank(byte)) else {
+            return context.chunk.len();
+        };
+        let at = at + blank;
+        match (expect, context.chunk[at]) {
+            (Expect::Key | Expect::KeyOrEnd, b'"') => {
+                self.key.clear();
+                self.mode = Mode::Key { escaped: false };
+            }
+            (Expect::Colon, b':') => self.mode = Mode::Between(Expect::Value),
+            (Expect::CommaOrEnd, b',') => self.mode = Mode::Between(self.after_comma()),
+            (Expect::CommaOrEnd | Expect::KeyOrEnd, b'}') if self.in_object() => self.close(context),
+            (Expect::CommaOrEnd | Expect::ValueOrEnd, b']') if !self.in_object() => self.close(context),
+            (Expect::Value | Expect::ValueOrEnd, byte) if self.can_start(byte) => {
+                self.begin(at, byte, context);
+            }
+            _ => return self.fail(at, expect.phrase(), context),
+        }
+        at + 1
+    }
+
+    /// Between documents a byte order mark and a record separator count as white space.
+    fn is_blank(&self, byte: u8) -> bool {
+        matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+            || (self.frames.is_empty() && matches!(byte, 0xEF | 0xBB | 0xBF | 0x1E))
+    }
+
+    fn in_object(&self) -> bool {
+        self.frames.last().is_some_and(|frame| frame.is_object)
+    }
+
+    fn after_comma(&self) -> Expect {
+        if self.in_object() { Expect::Key } else { Expect::Value }
+    }
+
+    /// Whether a value starts with this byte; a document is an object or an array.
+    fn can_start(&self, byte: u8) -> bool {
+        match byte {
+            b'{' | b'[' => true,
+            b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'N' | b'I' => !self.frames.is_empty(),
+            _ => false,
+        }
+    }
+
+    fn close<V: Visitor<Place = P>>(&mut self, context: &mut Context<'_, V>) {
+        let frame = self.frames.pop().expect("a closing bracket is only expected in a container");
+        self.mode = Mode::Between(self.after_value());
+        context.visitor.leave(frame.place, context.sink);
+    }
+
+    fn after_value(&self) -> Expect {
+        if self.frames.is_empty() { Expect::Value } else { Expect::CommaOrEnd }
+    }
+
+    /// A value starts at `at`: asks the visitor what to do with it.
+    fn begin<V: Visitor<Place = P>>(&mut self, at: usize, byte: u8, context: &mut Context<'_, V>) {
+        let shape = match byte {
+            b'{' => Shape::Object,
+            b'[' => Shape::Array,
+            _ => Shape::Scalar,
+        };
+        let place = self.frames.last().map_or(V::TOP, |frame| frame.place);
+        let key: &[u8] = if self.in_object() { &self.key } else { b"" };
+        let start = self.chunk_offset + at as u64;
+        match context.visitor.enter(place, key, shape, context.sink) {
+            Step::Descend(place) if shape != Shape::Scalar && self.frames.len() < DEPTH_MAX => {
+                let is_object = shape == Shape::Object;
+                self.frames.push(Frame { place, is_object });
+                let expect = if is_object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
+                self.mode = Mode::Between(expect);
+            }
+            Step::Capture(place) => {
+                self.held.clear();
+                self.held.push(byte);
+                self.mode = Mode::Whole { place: Some(place), start, extent: Extent::starting(byte) };
+            }
+            Step::Descend(_) | Step::Skip => {
+                self.mode = Mode::Whole { place: None, start, extent: Extent::starting(byte) };
+            }
+        }
+    }
+
+    fn key<V: Visitor<Place = P>>(
+        &mut self,
+        mut at: usize,
+        mut escaped: bool,
+        context: &mut Context<'_, V>,
+    ) -> usize {
+        if escaped {
+            at += 1;
+            escaped = false;
+        }
+        let rest = &context.chunk[at..];
+        let found = memchr3(b'"', b'\\', b'\n', rest);
+        let name = &rest[..found.unwrap_or(rest.len())];
+        let room = KEY_BYTES_MAX.saturating_sub(self.key.len());
+        self.key.extend_from_slice(&name[..name.len().min(room)]);
+        self.mode = Mode::Key { escaped };
+        let Some(found) = found else {
+            return context.chunk.len();
+        };
+        match rest[found] {
+            b'"' => self.mode = Mode::Between(Expect::Colon),
+            b'\\' => {
+                // An escaped name is unknown whatever follows.
+                self.key.truncate(KEY_BYTES_MAX - 1);
+                self.key.push(b'\\');
+                self.mode = Mode::Key { escaped: true };
+            }
+            _ => return self.fail(at + found, "the end of a member's name", context),
+        }
+        at + found + 1
+    }
+
+    /// Goes on through a value that is taken whole, and hands it on when it ends.
+    fn whole<V: Visitor<Place = P>>(
+        &mut self,
+        at: usize,
+        mut place: Option<P>,
+        start: u64,
+        mut extent: Extent,
+        context: &mut Context<'_, V>,
+    ) -> usize {
+        let progress = extent.scan(context.chunk, at);
+        let end = match progress {
+            Progress::Ended(end) | Progress::Damaged(end) => end,
+            Progress::More => context.chunk.len(),
+        };
+        let bytes = self.chunk_offset + end as u64 - start;
+        if place.is_some() && bytes > CAPTURE_BYTES_MAX as u64 {
+            place = None;
+            context.sink.lose(Loss::OversizedRecord, &|| {
+                format!("the value at byte {start} is larger than {CAPTURE_BYTES_MAX} bytes")
+            });
+        }
+        match progress {
+            Progress::More => {
+                if place.is_some() {
+                    self.held.extend_from_slice(&context.chunk[at..end]);
+                }
+                self.mode = Mode::Whole { place, start, extent };
+            }
+            Progress::Damaged(_) => return self.fail(end, "the rest of a value", context),
+            Progress::Ended(_) => {
+                self.mode = Mode::Between(self.after_value());
+                let Some(place) = place else {
+                    return end;
+                };
+                // A value that lies in one chunk is handed on where it lies.
+                match usize::try_from(start.wrapping_sub(self.chunk_offset)) {
+                    Ok(from) if start >= self.chunk_offset => {
+                        context.visitor.captured(place, &context.chunk[from..end], context.sink);
+                    }
+                    _ => {
+                        self.held.extend_from_slice(&context.chunk[at..end]);
+                        context.visitor.captured(place, &self.held, context.sink);
+                    }
+                }
+            }
+        }
+        end
+    }
+
+    /// Gives up the document at `at`; returns where to go on.
+    fn fail<V: Visitor<Place = P>>(
+        &mut self,
+        at: usize,
+        expected: &str,
+        context: &mut Context<'_, V>,
+    ) -> usize {
+        let offset = self.chunk_offset + at as u64;
+        let found = char::from(context.chunk[at]).escape_default();
+        context
+            .sink
+            .lose(Loss::MalformedRecord, &|| format!("byte {offset}: expected {expected}, found '{found}'"));
+        if !self.frames.is_empty() {
+            self.frames.clear();
+            context.visitor.abandon(Loss::MalformedRecord, context.sink);
+        }
+        let before = at.checked_sub(1).map_or(self.last_byte, |index| context.chunk[index]);
+        // A line that is cut off is often noticed at the first byte of the next one.
+        if before == b'\n' && matches!(context.chunk[at], b'{' | b'[') {
+            self.mode = Mode::Between(Expect::Value);
+        } else {
+            self.mode = Mode::Resync { line_start: false };
+        }
+        at
+    }
+
+    fn resync<V: Visitor<Place = P>>(
+        &mut self,
+        at: usize,
+        line_start: bool,
+        context: &mut Context<'_, V>,
+    ) -> usize {
+        if !line_start {
+            let Some(newline) = memchr(b'\n', &context.chunk[at..]) else {
+                return context.chunk.len();
+            };
+            self.mode = Mode::Resync { line_start: true };
+            return at + newline + 1;
+        }
+        match context.chunk[at] {
+            b'{' | b'[' => {
+                self.mode = Mode::Between(Expect::Value);
+                return at;
+            }
+            b'\n' | 0x1E => return at + 1,
+            // The rest of an indented document.
+            b' ' | b'\t' | b'\r' | b'}' | b']' => {}
+            _ => {
+                let offset = self.chunk_offset + at as u64;
+                context
+                    .sink
+                    .lose(Loss::MalformedRecord, &|| format!("byte {offset}: a line that is not JSON"));
+            }
+        }
+        self.mode = Mode::Resync { line_start: false };
+        at
+    }
+}

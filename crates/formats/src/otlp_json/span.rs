@@ -1,0 +1,111 @@
+//! One span and one resource of OTLP JSON.
+
+use super::id;
+use crate::attributes_json::Attributes;
+use crate::conventions::{NameQuality, OperationAttributes, OperationNamer, ResourceAttributes};
+use crate::lax_json::{Number, Text};
+use crate::pending::{SpanFields, inclusive_time};
+use laggard_model::{Loss, Sink, SpanKind, Status, Timestamp};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// A span as written; protobuf's JSON mapping allows names in both spellings.
+#[derive(Deserialize)]
+pub(super) struct SpanJson<'a> {
+    #[serde(borrow, default, rename = "traceId", alias = "trace_id")]
+    trace_id: Text<'a>,
+    #[serde(borrow, default, rename = "spanId", alias = "span_id")]
+    span_id: Text<'a>,
+    #[serde(borrow, default, rename = "parentSpanId", alias = "parent_span_id")]
+    parent_span_id: Text<'a>,
+    #[serde(borrow, default)]
+    name: Text<'a>,
+    #[serde(borrow, default)]
+    kind: Text<'a>,
+    #[serde(default, rename = "startTimeUnixNano", alias = "start_time_unix_nano")]
+    start: Number,
+    #[serde(default, rename = "endTimeUnixNano", alias = "end_time_unix_nano")]
+    end: Number,
+    /// Parsed only when the name does not do.
+    #[serde(borrow, default)]
+    attributes: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    status: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+pub(super) struct ResourceJson {
+    #[serde(default)]
+    pub(super) attributes: Attributes<ResourceAttributes>,
+}
+
+impl SpanJson<'_> {
+    /// The span's fields; `None` when it lacks what a span must have, which is counted.
+    pub(super) fn fields<'b>(
+        &'b self,
+        namer: &'b mut OperationNamer,
+        sink: &mut dyn Sink,
+    ) -> Option<SpanFields<'b>> {
+        let trace_text = self.trace_id.as_str();
+        let ids = id::trace(trace_text).zip(id::span(self.span_id.as_str()));
+        let Some((trace, span_id)) = ids else {
+            sink.lose(Loss::InvalidId, &|| {
+                format!("trace id \"{trace_text}\", span id \"{}\"", self.span_id.as_str())
+            });
+            return None;
+        };
+        // Protobuf does not tell zero from absent, and JSON writers follow it.
+        let time = |number: Number| number.scaled(1).filter(|&ns| ns > 0).map(Timestamp::from_unix_ns);
+        let Some((start, end)) = time(self.start).zip(time(self.end)) else {
+            sink.lose(Loss::MalformedRecord, &|| {
+                format!("span {span_id} of trace {trace_text}: no start or end")
+            });
+            return None;
+        };
+        Some(SpanFields {
+            trace_id: trace.id,
+            trace_text: (!trace.displays_as_given).then_some(trace_text),
+            span_id,
+            parent: id::span(self.parent_span_id.as_str()),
+            operation: self.operation(namer),
+            kind: SpanKind::parse(self.kind.as_str()).unwrap_or_default(),
+            status: self.status.map_or(Status::Unset, |status| read_status(status.get())),
+            start,
+            inclusive: inclusive_time(span_id, start, end, sink),
+        })
+    }
+
+    fn operation<'b>(&'b self, namer: &'b mut OperationNamer) -> &'b str {
+        let name = self.name.as_str();
+        let quality = namer.assess(name);
+        if quality == NameQuality::Plain {
+            return name;
+        }
+        let json = self.attributes.map_or("null", RawValue::get);
+        // Attributes that cannot be read cost a better name, not the span.
+        let attributes: Attributes<OperationAttributes<'_>> = serde_json::from_str(json).unwrap_or_default();
+        namer.operation(quality, name, &attributes.0)
+    }
+}
+
+/// A status object, or its code alone.
+fn read_status(json: &str) -> Status {
+    #[derive(Deserialize)]
+    struct StatusJson<'a> {
+        #[serde(borrow, default)]
+        code: Text<'a>,
+    }
+    if json == "{}" {
+        return Status::Unset;
+    }
+    let object = serde_json::from_str::<StatusJson<'_>>(json).map(|status| status.code);
+    let code = object.or_else(|_| serde_json::from_str::<Text<'_>>(json)).unwrap_or_default();
+    let code = code.as_str();
+    match code.strip_prefix("STATUS_CODE_").unwrap_or(code) {
+        "1" => Status::Ok,
+        "2" => Status::Error,
+        name if name.eq_ignore_ascii_case("ok") => Status::Ok,
+        name if name.eq_ignore_ascii_case("error") => Status::Error,
+        _ => Status::Unset,
+    }
+}

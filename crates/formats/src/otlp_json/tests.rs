@@ -1,0 +1,87 @@
+//! OTLP JSON as specified, and as found in the wild.
+
+use super::*;
+use crate::sample_checks::{check_contract, read};
+use laggard_model::{Collect, OwnedSpan, ReplicaSource, SpanKind, Status};
+use std::fmt::Write;
+
+const DOCUMENT: &str = include_str!("../../tests/samples/otlp/document.json");
+const STREAM: &str = include_str!("../../tests/samples/otlp/stream.jsonl");
+
+fn losses(found: &Collect) -> Vec<(Loss, u64)> {
+    found.losses.iter().map(|(loss, found)| (loss, found.count)).collect()
+}
+
+/// One span in short: `service[replica] operation kind status start+inclusive trace/span<parent`.
+fn short(span: &OwnedSpan) -> String {
+    let mut out = format!("{}[{}] {} ", span.service, span.replica, span.operation);
+    let trace = span.trace_text.clone().unwrap_or_else(|| span.trace_id.to_string());
+    let _ = write!(out, "{} {:?} ", span.kind.name(), span.status);
+    let _ =
+        write!(out, "{}+{} {trace}/{:x}", span.start.unix_ns(), span.inclusive.ns(), span.span_id.value());
+    if let Some(parent) = span.parent {
+        let _ = write!(out, "<{:x}", parent.value());
+    }
+    out
+}
+
+#[test]
+fn a_document_reads_field_by_field() {
+    let found = read(open, DOCUMENT.as_bytes());
+    assert!(found.losses.is_empty(), "{:?}", found.losses);
+    let [server, client] = &found.spans[..] else { panic!("{:?}", found.spans) };
+    assert_eq!(server.trace_id.to_string(), "5b8efff798038103d269b633813fc60c");
+    assert_eq!(server.trace_text, None);
+    assert_eq!((server.span_id.to_string().as_str(), server.parent), ("eee19b7ec3c1b174", None));
+    assert_eq!((server.service.as_str(), server.replica.as_str()), ("cart", "cart-7d4b9"));
+    assert_eq!(server.replica_source, ReplicaSource::PodName);
+    assert_eq!((server.operation.as_str(), server.kind), ("GET /cart/{id}", SpanKind::Server));
+    assert_eq!(server.status, Status::Error);
+    assert_eq!(server.start.unix_ns(), 1_544_712_660_000_000_321);
+    assert_eq!(server.inclusive.ns(), 1_000_000_333);
+    assert_eq!(client.parent, Some(server.span_id));
+    assert_eq!((client.operation.as_str(), client.kind), ("load cart", SpanKind::Client));
+    assert_eq!((client.status, client.inclusive.ns()), (Status::Unset, 200_000_000));
+}
+
+#[test]
+fn a_stream_of_every_variant_reads_and_counts_what_is_lost() {
+    let found = read(open, STREAM.as_bytes());
+    let spans: Vec<_> = found.spans.iter().map(short).collect();
+    let expected = [
+        "late[] after  Unset 10+20 1/2",
+        "unknown[] v3 client Unset 20+0 0af7651916cd43dd8448eb211c80319c/b7ad6b7169203331",
+        "tempo[] base64 consumer Error 20+30 0af7651916cd43dd8448eb211c80319c/b7ad6b7169203331<1",
+        "snake[h1] x  Unset 5+0 A/1",
+        "unknown[] last producer Unset 1+1 00000000000000000000000000000002/3",
+    ];
+    assert_eq!(spans, expected);
+    // No end; a member without a value; a line cut off.
+    let counts =
+        [(Loss::MalformedRecord, 3), (Loss::InvalidId, 1), (Loss::OtherSignal, 1), (Loss::NegativeTime, 1)];
+    assert_eq!(losses(&found), counts, "{:?}", found.losses);
+}
+
+#[test]
+fn samples_keep_the_contract() {
+    check_contract(open, DOCUMENT.as_bytes());
+    check_contract(open, STREAM.as_bytes());
+}
+
+#[test]
+fn nothing_where_spans_should_be_is_counted_unless_it_is_null() {
+    let read = |json: &str| losses(&read(open, json.as_bytes()));
+    assert_eq!(read(r#"{"resourceSpans":null} {} {"resourceSpans":[{"scopeSpans":[{"spans":null}]}]}"#), []);
+    assert_eq!(read(r#"{"resourceSpans":"x"}"#), [(Loss::MalformedRecord, 1)]);
+    assert_eq!(read(r#"{"data":[]}"#), [(Loss::MalformedRecord, 1)]);
+    assert_eq!(read(r#"{"resourceSpans":[{"scopeSpans":[{"spans":[5]}]}]}"#), [(Loss::MalformedRecord, 1)]);
+}
+
+#[test]
+fn spans_whose_resource_is_lost_to_damage_are_counted_one_by_one() {
+    let span = r#"{"traceId":"1","spanId":"2","name":"n","startTimeUnixNano":1,"endTimeUnixNano":2}"#;
+    let input = format!("{{\"resourceSpans\":[{{\"scopeSpans\":[{{\"spans\":[{span},{span}]}}],;\n{{}}\n");
+    let found = read(open, input.as_bytes());
+    assert_eq!(found.spans, []);
+    assert_eq!(losses(&found), [(Loss::MalformedRecord, 3)]);
+}

@@ -1,0 +1,147 @@
+//! Spans between a reader and a sink.
+
+use crate::conventions::ResourceNames;
+use laggard_model::{
+    Loss, Nanos, ParsedTraceId, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+};
+
+/// Spans that wait for their resource take at most this much memory.
+const PENDING_BYTES_MAX: usize = 256 << 20;
+
+/// A span without its resource.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct SpanFields<'a> {
+    pub(crate) trace_id: TraceId,
+    pub(crate) trace_text: Option<&'a str>,
+    pub(crate) span_id: SpanId,
+    pub(crate) parent: Option<SpanId>,
+    pub(crate) operation: &'a str,
+    pub(crate) kind: SpanKind,
+    pub(crate) status: Status,
+    pub(crate) start: Timestamp,
+    pub(crate) inclusive: Nanos,
+}
+
+impl SpanFields<'_> {
+    /// Hands the span of a known resource on.
+    pub(crate) fn emit(&self, names: &ResourceNames, sink: &mut dyn Sink) {
+        sink.span(&SpanRecord {
+            trace_id: self.trace_id,
+            trace_text: self.trace_text,
+            span_id: self.span_id,
+            parent: self.parent,
+            service: &names.service,
+            replica: &names.replica,
+            replica_source: names.replica_source,
+            operation: self.operation,
+            kind: self.kind,
+            status: self.status,
+            start: self.start,
+            inclusive: self.inclusive,
+        });
+    }
+}
+
+/// End minus start; a negative difference is counted and taken as zero.
+pub(crate) fn inclusive_time(span: SpanId, start: Timestamp, end: Timestamp, sink: &mut dyn Sink) -> Nanos {
+    end.since(start).non_negative().unwrap_or_else(|| {
+        let (start, end) = (start.unix_ns(), end.unix_ns());
+        sink.lose(Loss::NegativeTime, &|| format!("span {span} starts at {start} ns and ends at {end} ns"));
+        Nanos::ZERO
+    })
+}
+
+/// Reads the ids that formats with textual ids have. Zero and empty ids name nothing.
+pub(crate) fn parse_trace_id(text: &str) -> Option<ParsedTraceId> {
+    TraceId::parse_text(text).filter(|parsed| parsed.id.value() != 0)
+}
+
+/// Reads a span id; `None` for an empty or zero one.
+pub(crate) fn parse_span_id(text: &str) -> Option<SpanId> {
+    SpanId::parse_text(text).filter(|&id| id != SpanId::ZERO_TEXT)
+}
+
+/// Spans whose resource comes after them, kept in about a tenth of the space of their JSON.
+#[derive(Debug, Default)]
+pub(crate) struct PendingSpans {
+    spans: Vec<PendingSpan>,
+    text: String,
+}
+
+#[derive(Debug)]
+struct PendingSpan {
+    fields: SpanFields<'static>,
+    /// Ends in `text` of the trace id, the operation and the resource's key; each starts at the end before.
+    trace_text_end: usize,
+    operation_end: usize,
+    key_end: usize,
+}
+
+impl PendingSpans {
+    /// Keeps a span with the key of its resource, or counts it when there is no room.
+    pub(crate) fn push(&mut self, span: &SpanFields<'_>, key: &str, sink: &mut dyn Sink) {
+        let bytes = self.text.len() + self.spans.len() * size_of::<PendingSpan>();
+        if bytes > PENDING_BYTES_MAX {
+            let id = span.span_id;
+            sink.lose(Loss::OversizedRecord, &|| {
+                format!("span {id}: too many spans come before what tells their service")
+            });
+            return;
+        }
+        self.text.push_str(span.trace_text.unwrap_or_default());
+        let trace_text_end = self.text.len();
+        self.text.push_str(span.operation);
+        let operation_end = self.text.len();
+        self.text.push_str(key);
+        let key_end = self.text.len();
+        let fields = SpanFields {
+            trace_id: span.trace_id,
+            trace_text: None,
+            span_id: span.span_id,
+            parent: span.parent,
+            operation: "",
+            kind: span.kind,
+            status: span.status,
+            start: span.start,
+            inclusive: span.inclusive,
+        };
+        self.spans.push(PendingSpan { fields, trace_text_end, operation_end, key_end });
+    }
+
+    /// Hands every span on, under the names that `resource` gives for its key, and is empty again.
+    pub(crate) fn flush<'n>(
+        &mut self,
+        mut resource: impl FnMut(&str) -> &'n ResourceNames,
+        sink: &mut dyn Sink,
+    ) {
+        let mut from = 0;
+        for span in &self.spans {
+            let trace_text = &self.text[from..span.trace_text_end];
+            let fields = SpanFields {
+                trace_text: (!trace_text.is_empty()).then_some(trace_text),
+                operation: &self.text[span.trace_text_end..span.operation_end],
+                ..span.fields
+            };
+            fields.emit(resource(&self.text[span.operation_end..span.key_end]), sink);
+            from = span.key_end;
+        }
+        self.clear();
+    }
+
+    /// Forgets every span. Each counts as malformed when damage to the input is the cause; an input that was
+    /// cut off is one loss, counted already.
+    pub(crate) fn abandon(&mut self, cause: Loss, sink: &mut dyn Sink) {
+        if cause != Loss::TruncatedInput {
+            for span in &self.spans {
+                let id = span.fields.span_id;
+                sink.lose(cause, &|| format!("span {id}: what tells its service is damaged"));
+            }
+        }
+        self.clear();
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.spans.clear();
+        self.text.clear();
+    }
+}

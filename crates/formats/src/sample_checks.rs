@@ -1,0 +1,125 @@
+//! What every reader's own tests ask of it, on every sample: how the input is cut changes nothing, and no
+//! damage makes it panic.
+
+use crate::registry::{Reader, ReaderOptions};
+use laggard_model::{Collect, Loss};
+
+/// A format's constructor, as in its row.
+pub(crate) type Open = fn(&ReaderOptions) -> Box<dyn Reader>;
+
+/// Reads `input` in one piece.
+pub(crate) fn read(open: Open, input: &[u8]) -> Collect {
+    read_chunks(open, [input])
+}
+
+/// Reads the pieces one by one.
+pub(crate) fn read_chunks<'a>(open: Open, chunks: impl IntoIterator<Item = &'a [u8]>) -> Collect {
+    let mut reader = open(&ReaderOptions::default());
+    let mut sink = Collect::default();
+    for chunk in chunks {
+        reader.push(chunk, &mut sink).expect("a reader of these formats never gives up");
+    }
+    reader.finish(&mut sink).expect("a reader of these formats never gives up");
+    sink
+}
+
+/// Checks that chunks, cuts and random damage are taken as the reader's contract says.
+#[track_caller]
+pub(crate) fn check_contract(open: Open, input: &[u8]) {
+    let whole = read(open, input);
+    for size in [1, 2, 3, 7, 64, 1000, 4099] {
+        assert!(read_chunks(open, input.chunks(size)) == whole, "chunks of {size} bytes read otherwise");
+    }
+    let mut random = Random(0x5EED);
+    for round in 0..20 {
+        assert!(read_chunks(open, random.chunks(input)) == whole, "split {round} reads otherwise");
+    }
+    check_cuts(open, input, &whole, &mut random);
+    check_damage(open, input, &mut random);
+}
+
+/// Cuts short inputs everywhere, long ones at random places.
+#[track_caller]
+fn check_cuts(open: Open, input: &[u8], whole: &Collect, random: &mut Random) {
+    let everywhere = input.len() <= 3000;
+    let cuts = if everywhere { input.len() } else { 200 };
+    for round in 0..cuts {
+        let cut = if everywhere { round } else { random.below(input.len()) };
+        let part = read(open, &input[..cut]);
+        assert!(whole.spans.starts_with(&part.spans), "cut at {cut}: other spans than a prefix");
+        let is_complete = part.losses == whole.losses && part.spans.len() == whole.spans.len();
+        let counted = part.losses.iter().map(|(_, found)| found.count).sum::<u64>();
+        assert!(
+            part.losses.count(Loss::TruncatedInput) == 1
+                || is_complete
+                || counted > 0
+                || at_boundary(input, cut),
+            "cut at {cut}: nothing was counted"
+        );
+    }
+}
+
+/// Whether a record may end before `cut`: at the ends of lines, documents and messages. Where messages end is
+/// checked by the tests of the formats that have them.
+fn at_boundary(input: &[u8], cut: usize) -> bool {
+    let before = input[..cut].trim_ascii_end();
+    before.is_empty()
+        || matches!(before.last(), Some(b'}' | b']'))
+        || !matches!(input[0], b'{' | b'[' | b'\n')
+}
+
+/// Changes, removes and repeats bytes; a panic is what must not happen, and chunks must not matter.
+#[track_caller]
+fn check_damage(open: Open, input: &[u8], random: &mut Random) {
+    let rounds = if input.len() <= 3000 { 200 } else { 10 };
+    for round in 0..rounds {
+        let mut damaged = input.to_vec();
+        for _ in 0..=random.below(4) {
+            let at = random.below(damaged.len());
+            match random.below(4) {
+                0 => damaged[at] = random.next() as u8,
+                1 => damaged[at] ^= 1 << random.below(8),
+                2 => drop(damaged.drain(at..damaged.len().min(at + random.below(50)))),
+                _ => {
+                    let copy = damaged[at..damaged.len().min(at + random.below(50))].to_vec();
+                    damaged.splice(at..at, copy);
+                }
+            }
+            if damaged.is_empty() {
+                return;
+            }
+        }
+        let whole = read(open, &damaged);
+        let split = read_chunks(open, random.chunks(&damaged));
+        assert!(split == whole, "damage {round}: the split reads otherwise");
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit.max(1) as u64) as usize
+    }
+
+    fn chunks<'a>(&mut self, input: &'a [u8]) -> Vec<&'a [u8]> {
+        let mut rest = input;
+        let mut chunks = Vec::new();
+        while !rest.is_empty() {
+            let size_max = [1, 5, 50, 2000][self.below(4)];
+            let (chunk, after) = rest.split_at(rest.len().min(self.below(size_max + 1)));
+            chunks.push(chunk);
+            rest = after;
+        }
+        chunks
+    }
+}
