@@ -8,26 +8,25 @@
 //! and a page in the manual.
 
 pub mod contract;
+
 mod attributes_json;
+mod call_log;
+mod columns;
 mod conventions;
+mod decompress;
+mod delimited;
+mod input;
 mod json_sniff;
 mod json_stream;
 mod lax_json;
 mod otlp_json;
-mod pending;
-mod registry;
-#[cfg(test)]
-mod sample_checks;
-
-mod call_log;
-mod columns;
-mod decompress;
-mod delimited;
-mod input;
 mod paths;
+mod pending;
 mod pump;
 mod recognize;
 mod registry;
+#[cfg(test)]
+mod sample_checks;
 mod span_csv;
 mod table;
 mod tar;

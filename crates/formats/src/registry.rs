@@ -1,6 +1,6 @@
 //! The seam between bytes and records, and the list of formats.
 
-use crate::{call_log, span_csv};
+use crate::{call_log, otlp_json, span_csv};
 use laggard_model::Sink;
 use std::fmt;
 
@@ -80,16 +80,19 @@ impl fmt::Display for FormatError {
 impl std::error::Error for FormatError {}
 
 /// Every format, in the order in which they are tried.
-pub static FORMATS: &[Format] = &[span_csv::FORMAT, call_log::FORMAT];
+pub static FORMATS: &[Format] = &[
+    Format {
+        name: "otlp-json",
+        title: "OpenTelemetry (OTLP) JSON",
+        manual: "docs/manual/formats/otlp.md",
+        sniff: otlp_json::sniff,
+        open: otlp_json::open,
+    },
+    span_csv::FORMAT,
+    call_log::FORMAT,
+];
 
 /// The format of this name.
 pub fn find_format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
-pub static FORMATS: &[Format] = &[Format {
-    name: "otlp-json",
-    title: "OpenTelemetry (OTLP) JSON",
-    manual: "docs/manual/formats/otlp.md",
-    sniff: crate::otlp_json::sniff,
-    open: crate::otlp_json::open,
-}];
