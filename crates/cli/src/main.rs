@@ -1,1 +1,38 @@
-fn main() {}
+//! The one binary: reads the command line, runs the question, writes the report, picks the exit status.
+
+mod arguments;
+mod demo;
+mod diagnose;
+mod exit;
+mod lists;
+mod load;
+mod progress;
+mod simulate;
+mod thresholds;
+mod times;
+mod write;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use exit::{Failure, Status};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments.command) {
+        Ok(status) => status.into(),
+        Err(failure) => failure.tell().into(),
+    }
+}
+
+fn run(command: &Command) -> Result<Status, Failure> {
+    match command {
+        Command::Diagnose(arguments) => diagnose::run(arguments),
+        Command::Demo(arguments) => demo::run(arguments),
+        Command::Simulate(arguments) => simulate::run(arguments),
+        Command::Formats => lists::formats(),
+        Command::Methods => lists::methods(),
+        Command::Completions { shell } => lists::completions(*shell),
+        Command::Man => lists::man(),
+    }
+}

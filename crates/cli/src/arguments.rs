@@ -1,0 +1,177 @@
+//! The command line.
+
+use crate::thresholds::Thresholds;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Tells why a distributed system is slow: which operations, on which replicas, and who pays.
+#[derive(Parser, Debug)]
+#[command(name = "laggard", version, after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  laggard demo                                   make an incident and diagnose it
+  laggard diagnose traces.json                   one file, format recognised
+  laggard diagnose /var/traces/*.zst --output html -o report.html
+  kubectl logs collector | laggard diagnose -    from a pipe";
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Read traces and name the operations and replicas that make requests slow
+    Diagnose(Box<Diagnose>),
+    /// Make an incident, diagnose it, and show where the files are
+    Demo(Demo),
+    /// Generate traces with known truth
+    Simulate(Box<Simulate>),
+    /// List the formats that are read
+    Formats,
+    /// List the methods
+    Methods,
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page (roff)
+    Man,
+}
+
+const DIAGNOSE_EXAMPLES: &str = "Examples:
+  laggard diagnose traces/                                  every file below a folder
+  laggard diagnose --since 2026-01-12T09:10:00Z --until 2026-01-12T09:20:00Z traces/
+  laggard diagnose --service checkout traces/ --output markdown
+  laggard diagnose spans.csv --column trace_id=TraceID --column start_us=Begin --column duration_ms=Took
+  laggard diagnose traces/ --exit-code || page-somebody
+
+Exit status: 0 it ran, 1 suspects were found (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";
+
+#[derive(Args, Debug)]
+#[command(after_help = DIAGNOSE_EXAMPLES)]
+pub(crate) struct Diagnose {
+    /// Files, folders, patterns, or - for standard input (the default)
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Leave out requests that start before this: RFC 3339, `2026-01-12 09:10` (UTC), or a Unix time in s, ms, µs or ns
+    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
+    pub(crate) since: Option<laggard_model::Timestamp>,
+    /// Leave out requests that start after this
+    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
+    pub(crate) until: Option<laggard_model::Timestamp>,
+    /// Only requests that enter at this service
+    #[arg(long, value_name = "NAME")]
+    pub(crate) service: Option<String>,
+    /// Read every input as this format instead of recognising it (see `laggard formats`)
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// Map a column of somebody else's table: NAME=HEADER, with the unit in NAME (start_us, duration_ms, …)
+    #[arg(long = "column", value_name = "NAME=HEADER")]
+    pub(crate) columns: Vec<String>,
+    /// Form of the report
+    #[arg(long, value_enum, default_value_t = OutputForm::Text)]
+    pub(crate) output: OutputForm,
+    /// Write the report to a file instead of standard output
+    #[arg(short = 'o', value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Method (see `laggard methods`)
+    #[arg(long, value_name = "NAME", default_value = "clouddiag")]
+    pub(crate) method: String,
+    /// Most suspects to report
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
+    /// Exit with status 1 when suspects are found
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+    /// When to use colours
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+    pub(crate) color: When,
+    /// Threads to use [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    /// Memory for spans; beyond it whole traces are let go evenly, and the report says so
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
+    pub(crate) memory: usize,
+    #[command(flatten)]
+    pub(crate) thresholds: Thresholds,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum OutputForm {
+    /// A verdict card for a terminal
+    Text,
+    /// The report as data
+    Json,
+    /// For an incident channel, at most 40 lines
+    Markdown,
+    /// One self-contained page
+    Html,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// Folder for the traces and the report
+    #[arg(value_name = "DIR", default_value = "laggard-demo")]
+    pub(crate) directory: PathBuf,
+}
+
+const SIMULATE_EXAMPLES: &str = "Examples:
+  laggard simulate --scenario bursts --seed 7 -o incident
+  laggard simulate --scenario quiet --format call-log --compression zstd -o quiet
+  laggard diagnose incident/traces && cat incident/truth.json";
+
+#[derive(Args, Debug)]
+#[command(after_help = SIMULATE_EXAMPLES)]
+pub(crate) struct Simulate {
+    /// What goes wrong
+    #[arg(long, value_name = "NAME", default_value = "random-device", value_parser = crate::simulate::scenario)]
+    pub(crate) scenario: laggard_simulate::Scenario,
+    /// Same seed, same bytes
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Format of the traces
+    #[arg(long, value_name = "FORMAT", default_value = "span-csv", value_parser = crate::simulate::format)]
+    pub(crate) format: laggard_simulate::OutputFormat,
+    /// none, gzip or zstd
+    #[arg(long, value_name = "KIND", default_value = "none", value_parser = crate::simulate::compression)]
+    pub(crate) compression: laggard_simulate::Compression,
+    /// Folder to write to; must not hold traces already
+    #[arg(short = 'o', value_name = "DIR", default_value = "laggard-simulated")]
+    pub(crate) directory: PathBuf,
+    /// Sampled requests of each of the three services (about 108 spans each)
+    #[arg(long, value_name = "N", default_value_t = 8_000)]
+    pub(crate) requests: u32,
+    /// Length of the period in seconds
+    #[arg(long, value_name = "S", default_value_t = 3_600)]
+    pub(crate) window: u32,
+    /// Call trees per service
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub(crate) categories: u16,
+    /// Number of files the spans are spread over (the call log always has one a host)
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) files: u16,
+    /// A fault a third as strong
+    #[arg(long)]
+    pub(crate) mild: bool,
+    /// Probability that a record is lost
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    pub(crate) drop: f64,
+    /// Probability that a record is delivered twice
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    pub(crate) duplicate: f64,
+    /// One host delivers its records ten minutes late
+    #[arg(long)]
+    pub(crate) late_host: bool,
+    /// All clocks agree (by default they are off by up to 20 ms and drift)
+    #[arg(long)]
+    pub(crate) true_clocks: bool,
+}

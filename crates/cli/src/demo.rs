@@ -1,0 +1,52 @@
+//! `laggard demo`: an incident that the command itself makes, diagnosed.
+
+use crate::arguments::{Demo, OutputForm, When};
+use crate::diagnose::{available_threads, report};
+use crate::exit::{Failure, Status};
+use crate::load::load;
+use crate::progress::Meter;
+use crate::simulate::{describe, failure};
+use crate::write::{Destination, print, write_report};
+use laggard_diagnose::SlowSettings;
+use laggard_engine::IngestSettings;
+use laggard_formats::{InputSettings, expand};
+use laggard_simulate::{Compression, OutputFormat, Settings, generate};
+use std::path::PathBuf;
+
+pub(crate) fn run(arguments: &Demo) -> Result<Status, Failure> {
+    let incident = incident(arguments)?;
+    let sources = expand(std::slice::from_ref(&incident.traces)).map_err(Failure::unreadable)?;
+    let threads = available_threads();
+    let meter = Meter::new(&sources);
+    let loaded = load(&sources, &InputSettings::default(), IngestSettings::default(), threads, &meter)?;
+    let report = report(loaded, &SlowSettings::default(), threads)?;
+    meter.done();
+    write_report(&report, &Destination { form: OutputForm::Text, file: None, color: When::Auto })?;
+    let page = arguments.directory.join("report.html");
+    write_report(&report, &Destination { form: OutputForm::Html, file: Some(&page), color: When::Never })?;
+    print(&format!(
+        "\n{}\nThe same report as a page: {}\nNow your own: laggard diagnose PATH\n",
+        incident.description,
+        page.display()
+    ))?;
+    Ok(Status::Done)
+}
+
+/// Where the incident is, and a sentence on it.
+struct Incident {
+    traces: PathBuf,
+    description: String,
+}
+
+/// The incident; the one an earlier demonstration left there, if any.
+fn incident(arguments: &Demo) -> Result<Incident, Failure> {
+    let traces = arguments.directory.join("traces");
+    if arguments.directory.join("truth.json").is_file() && traces.is_dir() {
+        let description = format!("Diagnosed what an earlier demonstration left in {}.", traces.display());
+        return Ok(Incident { traces, description });
+    }
+    let summary = generate(&Settings::demo(), OutputFormat::OtlpJson, &arguments.directory, Compression::Plain)
+        .map_err(failure)?;
+    let description = format!("Made for this demonstration: {}", describe(&summary).trim_end());
+    Ok(Incident { traces: summary.traces, description })
+}

@@ -1,0 +1,51 @@
+//! Lists and generated pages.
+
+use crate::arguments::Arguments;
+use crate::exit::{Failure, Status};
+use crate::write::print;
+use clap::CommandFactory;
+use laggard_diagnose::METHODS;
+use laggard_formats::FORMATS;
+use std::fmt::Write;
+
+pub(crate) fn formats() -> Result<Status, Failure> {
+    let mut text = String::new();
+    for format in FORMATS {
+        let _ = writeln!(text, "{:<12} {:<44} {}", format.name, format.title, format.manual);
+    }
+    text.push_str("\nEach plain, gzip or zstd, in files, folders, patterns, tar archives and on standard input.\n");
+    print(&text)?;
+    Ok(Status::Done)
+}
+
+pub(crate) fn methods() -> Result<Status, Failure> {
+    let mut text = String::new();
+    for method in METHODS {
+        let _ = writeln!(text, "{:<12} {}", method.name, method.question);
+        let _ = writeln!(text, "{:<12} reads {}; {}; {}", "", method.reads, method.source, method.manual);
+    }
+    print(&text)?;
+    Ok(Status::Done)
+}
+
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Status, Failure> {
+    let mut out = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "laggard", &mut out);
+    print(&String::from_utf8_lossy(&out))?;
+    Ok(Status::Done)
+}
+
+pub(crate) fn man() -> Result<Status, Failure> {
+    let mut out = Vec::new();
+    let command = Arguments::command();
+    let failed = |error| Failure::unreadable(format!("cannot render the man page: {error}"));
+    clap_mangen::Man::new(command.clone()).render(&mut out).map_err(failed)?;
+    for subcommand in command.get_subcommands() {
+        let name = format!("laggard-{}", subcommand.get_name());
+        let page = clap_mangen::Man::new(subcommand.clone().name(name));
+        page.render_description_section(&mut out).map_err(failed)?;
+        page.render_options_section(&mut out).map_err(failed)?;
+    }
+    print(&String::from_utf8_lossy(&out))?;
+    Ok(Status::Done)
+}

@@ -1,0 +1,155 @@
+//! Reads all inputs into the span table, several at a time, in the order given.
+
+use crate::exit::Failure;
+use crate::progress::Meter;
+use laggard_engine::{Ingest, IngestSettings};
+use laggard_formats::{InputError, InputSettings, Outcome, Source, read};
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::{Condvar, Mutex};
+
+/// What was read.
+pub(crate) struct Loaded {
+    pub(crate) ingest: Ingest,
+    pub(crate) outcome: Outcome,
+}
+
+/// Reads sources with up to `threads` at a time. Tables are merged in the order of the sources, so the result
+/// does not depend on timing; a thread waits when it is too far ahead of the merged part.
+pub(crate) fn load(
+    sources: &[Source],
+    settings: &InputSettings,
+    limits: IngestSettings,
+    threads: NonZeroUsize,
+    meter: &Meter,
+) -> Result<Loaded, Failure> {
+    let readers = threads.get().min(sources.len());
+    // What is being read and what is merged share the memory.
+    let share = if sources.len() == 1 { 1 } else { readers + 1 };
+    let limits = IngestSettings { memory_bytes: limits.memory_bytes / share, ..limits };
+    let line = Line::new(limits, sources.len(), 2 * readers);
+    std::thread::scope(|scope| {
+        for _ in 0..readers {
+            scope.spawn(|| {
+                while let Some(at) = line.next() {
+                    let mut ingest = Ingest::new(limits);
+                    let outcome = read(&sources[at], settings, &mut ingest, meter);
+                    meter.spans(ingest.spans());
+                    line.hand_in(at, outcome.map(|outcome| Loaded { ingest, outcome }));
+                }
+            });
+        }
+    });
+    let loaded = line.into_loaded().map_err(Failure::unreadable)?;
+    loaded.outcome.check().map_err(Failure::unreadable)?;
+    Ok(loaded)
+}
+
+/// Hands out sources and takes tables back in order.
+struct Line {
+    state: Mutex<State>,
+    moved: Condvar,
+    sources: usize,
+    ahead_max: usize,
+}
+
+struct State {
+    next: usize,
+    merged: usize,
+    waiting: BTreeMap<usize, Loaded>,
+    whole: Loaded,
+    error: Option<(usize, InputError)>,
+}
+
+impl Line {
+    fn new(limits: IngestSettings, sources: usize, ahead_max: usize) -> Line {
+        let whole = Loaded { ingest: Ingest::new(limits), outcome: Outcome::default() };
+        let state = State { next: 0, merged: 0, waiting: BTreeMap::new(), whole, error: None };
+        Line { state: Mutex::new(state), moved: Condvar::new(), sources, ahead_max }
+    }
+
+    /// The next source to read; `None` when all are taken or one failed.
+    fn next(&self) -> Option<usize> {
+        let state = self.state.lock().expect("no thread panics while it holds the lock");
+        let too_far = |state: &mut State| {
+            state.error.is_none() && state.next < self.sources && state.next > state.merged + self.ahead_max
+        };
+        let mut state =
+            self.moved.wait_while(state, too_far).expect("no thread panics while it holds the lock");
+        if state.error.is_some() || state.next == self.sources {
+            return None;
+        }
+        state.next += 1;
+        Some(state.next - 1)
+    }
+
+    fn hand_in(&self, at: usize, read: Result<Loaded, InputError>) {
+        let mut state = self.state.lock().expect("no thread panics while it holds the lock");
+        match read {
+            Ok(loaded) => {
+                state.waiting.insert(at, loaded);
+            }
+            // Of several failures the first in the order of the sources is told.
+            Err(error) if state.error.as_ref().is_none_or(|&(known, _)| at < known) => {
+                state.error = Some((at, error));
+            }
+            Err(_) => {}
+        }
+        let state = &mut *state;
+        while let Some(loaded) = state.waiting.remove(&state.merged) {
+            match state.merged {
+                0 => state.whole = loaded,
+                _ => {
+                    state.whole.ingest.merge(loaded.ingest);
+                    state.whole.outcome.merge(loaded.outcome);
+                }
+            }
+            state.merged += 1;
+        }
+        self.moved.notify_all();
+    }
+
+    fn into_loaded(self) -> Result<Loaded, InputError> {
+        let state = self.state.into_inner().expect("no thread panics while it holds the lock");
+        match state.error {
+            Some((_, error)) => Err(error),
+            None => Ok(state.whole),
+        }
+    }
+}
+
+/// Reads `4GiB`, `500MB`, `1g` or a number of bytes.
+pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
+    let lower = text.trim().to_ascii_lowercase();
+    let digits = lower.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(lower.len());
+    let (number, unit) = lower.split_at(digits);
+    let scale = match unit.trim() {
+        "" | "b" => 1.0,
+        "k" | "kib" => 1024.0,
+        "kb" => 1e3,
+        "m" | "mib" => 1024.0 * 1024.0,
+        "mb" => 1e6,
+        "g" | "gib" => 1024.0 * 1024.0 * 1024.0,
+        "gb" => 1e9,
+        _ => return Err(format!("{text:?} is not a size; write 4GiB, 500MB or a number of bytes")),
+    };
+    match number.parse::<f64>() {
+        Ok(number) if number * scale >= 1024.0 * 1024.0 => Ok((number * scale) as usize),
+        Ok(_) => Err(format!("{text:?} is too small; at least 1MiB is needed")),
+        Err(_) => Err(format!("{text:?} is not a size; write 4GiB, 500MB or a number of bytes")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_with_their_units() {
+        assert_eq!(parse_size("4GiB"), Ok(4 << 30));
+        assert_eq!(parse_size("500MB"), Ok(500_000_000));
+        assert_eq!(parse_size("1.5g"), Ok(3 << 29));
+        assert!(parse_size("10").unwrap_err().contains("too small"));
+        assert!(parse_size("many").unwrap_err().contains("not a size"));
+    }
+}

@@ -1,0 +1,126 @@
+//! The thresholds of CloudDiag as flags. Defaults depend on the mode, so a flag left out is `None`.
+
+use clap::{Args, ValueEnum};
+use laggard_localize::{CloudDiagSettings, Mode, TimeKind};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum ModeName {
+    /// Changed where the paper's step fails on plausible data
+    Robust,
+    /// The closest reading of the paper that works
+    Paper,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum TimeName {
+    /// Time not spent in callees
+    #[value(name = "self")]
+    SelfTime,
+    /// Time from invocation to return; ancestors repeat the culprit's delay
+    Inclusive,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Thresholds of CloudDiag (docs/manual/methods/clouddiag.md)")]
+pub(crate) struct Thresholds {
+    /// The paper's form or the robust form
+    #[arg(long, value_enum, default_value_t = ModeName::Robust)]
+    mode: ModeName,
+    /// Which time of a call is analysed
+    #[arg(long, value_enum, default_value_t = TimeName::SelfTime)]
+    time: TimeName,
+    /// A category is anomalous above this coefficient of variation of latency [default: 1]
+    #[arg(long, value_name = "X")]
+    cv_min: Option<f64>,
+    /// … or with a tail: requests beyond median + X MAD of the log latency [default: 3.5]
+    #[arg(long, value_name = "X")]
+    tail_mad: Option<f64>,
+    /// … at least N of them [default: 3]
+    #[arg(long, value_name = "N")]
+    tail_requests_min: Option<u64>,
+    /// … at least this share of the requests [default: 0.005]
+    #[arg(long, value_name = "X")]
+    tail_share_min: Option<f64>,
+    /// … holding at least this share of all latency as excess [default: 0.05]
+    #[arg(long, value_name = "X")]
+    tail_excess_min: Option<f64>,
+    /// A position is flagged below this cosine [default: 0.8; paper 0.5]
+    #[arg(long, value_name = "X")]
+    cosine_max: Option<f64>,
+    /// … and above this share of the slow requests' excess [default: 0.03]
+    #[arg(long, value_name = "X")]
+    share_min: Option<f64>,
+    /// … with at least N slow requests there [default: 2]
+    #[arg(long, value_name = "N")]
+    support_min: Option<u64>,
+    /// A deviation counts above X MAD of its column … [default: 5]
+    #[arg(long, value_name = "X")]
+    exceed_mad: Option<f64>,
+    /// … and above X times its median [default: 0.5]
+    #[arg(long, value_name = "X")]
+    exceed_median: Option<f64>,
+    /// Level of the replica tests after Benjamini–Hochberg [default: 0.01]
+    #[arg(long, value_name = "P")]
+    replica_level: Option<f64>,
+    /// … with at least this factor between a replica and its peers [default: 1.25]
+    #[arg(long, value_name = "X")]
+    replica_factor_min: Option<f64>,
+    /// A replica that is always slow is named from this factor on [default: 1.3]
+    #[arg(long, value_name = "X")]
+    peer_factor_min: Option<f64>,
+    /// Categories with fewer requests are only summarised [default: 10]
+    #[arg(long, value_name = "N")]
+    requests_min: Option<u64>,
+    /// Most rows of a request matrix [default: 20000]
+    #[arg(long, value_name = "N")]
+    rows_max: Option<usize>,
+    /// Most columns of a request matrix [default: 256]
+    #[arg(long, value_name = "N")]
+    columns_max: Option<usize>,
+    /// Robust PCA: growth of the penalty [default: 1.5]
+    #[arg(long, value_name = "X")]
+    growth: Option<f64>,
+    /// Robust PCA: relative residual to stop at [default: 1e-5; paper 1e-7]
+    #[arg(long, value_name = "X")]
+    tolerance: Option<f64>,
+    /// Robust PCA: most iterations [default: 1000]
+    #[arg(long, value_name = "N")]
+    iterations_max: Option<u32>,
+}
+
+impl Thresholds {
+    pub(crate) fn settings(&self) -> CloudDiagSettings {
+        let mode = match self.mode {
+            ModeName::Robust => Mode::Robust,
+            ModeName::Paper => Mode::Paper,
+        };
+        let time = match self.time {
+            TimeName::SelfTime => TimeKind::SelfTime,
+            TimeName::Inclusive => TimeKind::Inclusive,
+        };
+        let default = CloudDiagSettings::new(mode);
+        CloudDiagSettings {
+            mode,
+            time,
+            cv_min: self.cv_min.unwrap_or(default.cv_min),
+            tail_mad: self.tail_mad.unwrap_or(default.tail_mad),
+            tail_requests_min: self.tail_requests_min.unwrap_or(default.tail_requests_min),
+            tail_share_min: self.tail_share_min.unwrap_or(default.tail_share_min),
+            tail_excess_min: self.tail_excess_min.unwrap_or(default.tail_excess_min),
+            cosine_max: self.cosine_max.unwrap_or(default.cosine_max),
+            share_min: self.share_min.unwrap_or(default.share_min),
+            support_min: self.support_min.unwrap_or(default.support_min),
+            exceed_mad: self.exceed_mad.unwrap_or(default.exceed_mad),
+            exceed_median: self.exceed_median.unwrap_or(default.exceed_median),
+            replica_level: self.replica_level.unwrap_or(default.replica_level),
+            replica_factor_min: self.replica_factor_min.unwrap_or(default.replica_factor_min),
+            peer_factor_min: self.peer_factor_min.unwrap_or(default.peer_factor_min),
+            requests_min: self.requests_min.unwrap_or(default.requests_min),
+            rows_max: self.rows_max.unwrap_or(default.rows_max),
+            columns_max: self.columns_max.unwrap_or(default.columns_max),
+            growth: self.growth.unwrap_or(default.growth),
+            tolerance: self.tolerance.unwrap_or(default.tolerance),
+            iterations_max: self.iterations_max.unwrap_or(default.iterations_max),
+        }
+    }
+}

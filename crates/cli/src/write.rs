@@ -1,0 +1,71 @@
+//! Writes a report where it was asked for.
+
+use crate::arguments::{OutputForm, When};
+use crate::exit::Failure;
+use laggard_report::{ColorChoice, Output, Report, TextStyle, render};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+/// Width of text that goes to no terminal.
+const WIDTH: u16 = 100;
+
+/// Form and place of a report.
+pub(crate) struct Destination<'a> {
+    pub(crate) form: OutputForm,
+    pub(crate) file: Option<&'a Path>,
+    pub(crate) color: When,
+}
+
+pub(crate) fn write_report(report: &Report, destination: &Destination<'_>) -> Result<(), Failure> {
+    let form = match destination.form {
+        OutputForm::Text => Output::Text,
+        OutputForm::Json => Output::Json,
+        OutputForm::Markdown => Output::Markdown,
+        OutputForm::Html => Output::Html,
+    };
+    match destination.file {
+        Some(path) => {
+            let style = TextStyle { color: color(destination.color, false), width: WIDTH };
+            let written = File::create(path).and_then(|file| {
+                let mut out = BufWriter::new(file);
+                render(form, report, &style, &mut out)?;
+                out.flush()
+            });
+            written.map_err(|error| Failure::unreadable(format!("cannot write {}: {error}", path.display())))
+        }
+        None => {
+            let terminal = io::stdout().is_terminal();
+            let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0);
+            let style = TextStyle { color: color(destination.color, terminal), width };
+            let mut out = BufWriter::new(io::stdout().lock());
+            finish(render(form, report, &style, &mut out).and_then(|()| out.flush()))
+        }
+    }
+}
+
+/// Prints text on standard output.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    finish(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// A reader that has seen enough (`| head`) is no failure.
+fn finish(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::unreadable(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn color(when: When, terminal: bool) -> ColorChoice {
+    let wanted = match when {
+        When::Always => true,
+        When::Never => false,
+        // https://no-color.org: any value but the empty one.
+        When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+    };
+    if wanted { ColorChoice::On } else { ColorChoice::Off }
+}
