@@ -57,7 +57,7 @@ pub(super) fn write(m: &mut Markup, report: &Report) {
     m.within("div", &attributes, |m| view.picture(m));
     m.raw("</div>\n<output class=\"readout\" hidden aria-live=\"polite\"></output>\n");
     view.remarks(m);
-    m.open("details", &[("class", "fold")]);
+    m.open("details", &[("class", "fold alternative")]);
     m.element("summary", &[], "The same as a table");
     super::scroller(m, "Heat map as a table", |m| view.table(m));
     m.close("details");
@@ -194,7 +194,7 @@ impl View<'_> {
         m.raw("<table class=\"plain\">\n<caption class=\"away\">Factor over the usual self time, by operation and replica</caption>\n");
         m.raw("<thead><tr><th scope=\"col\">Operation</th>\n");
         for name in &self.map.replicas[..self.columns] {
-            m.element("th", &[("scope", "col")], &names::label(name, 28));
+            m.element("th", &[("scope", "col"), ("class", "number")], &names::label(name, 28));
         }
         m.raw("</tr></thead>\n<tbody>\n");
         for row in 0..self.rows {

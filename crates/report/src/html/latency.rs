@@ -47,7 +47,7 @@ pub(super) fn write(m: &mut Markup, report: &Report) {
          the line marks the median.",
     );
     picture(m, &split.edges_ns, &panels);
-    m.open("details", &[("class", "fold")]);
+    m.open("details", &[("class", "fold alternative")]);
     m.raw("<summary>The same as a table</summary>\n");
     scroller(m, "Latency distributions as a table", |m| table(m, split));
     m.close("details");
@@ -200,8 +200,8 @@ fn tick_name(ns: f64) -> String {
 
 fn table(m: &mut Markup, split: &LatencySplit) {
     m.raw("<table class=\"plain\">\n<caption class=\"away\">Requests by latency</caption>\n<thead><tr>");
-    m.raw("<th scope=\"col\">from</th><th scope=\"col\">to</th>");
-    m.raw("<th scope=\"col\">no suspect</th><th scope=\"col\">a suspect</th></tr></thead>\n<tbody>\n");
+    m.raw("<th scope=\"col\">From</th><th scope=\"col\" class=\"number\">To</th>");
+    m.raw("<th scope=\"col\" class=\"number\">No suspect</th><th scope=\"col\" class=\"number\">A suspect</th></tr></thead>\n<tbody>\n");
     for bin in 0..split.hit.len() {
         m.open("tr", &[]);
         m.element("th", &[("scope", "row")], &numbers::time_float(split.edges_ns[bin]));
