@@ -81,10 +81,10 @@ function unfold() {
 window.addEventListener("hashchange", unfold);
 unfold();
 
-// On paper nothing is folded.
+// On paper nothing is folded but the tables that repeat a chart.
 const folded = [];
 window.addEventListener("beforeprint", () => {
-  for (const each of document.querySelectorAll("details:not([open])")) {
+  for (const each of document.querySelectorAll("details:not([open]):not(.alternative)")) {
     each.open = true;
     folded.push(each);
   }

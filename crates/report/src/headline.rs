@@ -31,13 +31,12 @@ pub fn headline(report: &Report) -> String {
 
 fn suspects_sentence(report: &Report, lead: &Suspect) -> String {
     let mut sentence = format!(
-        "{} is slow on {}: slow calls take {}{}, hit {} and explain {} of the excess latency",
+        "{} is slow on {}: slow calls take {}{}{}",
         operation(lead),
         place(lead),
         numbers::effect(lead.effect_ns),
         factor(lead.factor),
-        requests_hit(lead.requests_hit, report.input.requests),
-        numbers::share(lead.share),
+        consequence(lead, report.input.requests),
     );
     match report.suspects.len() {
         0 | 1 => {}
@@ -87,6 +86,15 @@ pub(crate) fn all_replicas(seen: u64) -> String {
 
 fn factor(value: f64) -> String {
     if value.is_finite() { format!(" ({})", numbers::factor(value)) } else { String::new() }
+}
+
+/// What the slow calls did to requests; the share is left out when it is not known.
+fn consequence(lead: &Suspect, all: u64) -> String {
+    let requests = requests_hit(lead.requests_hit, all);
+    if !lead.share.is_finite() {
+        return format!(" and hit {requests}");
+    }
+    format!(", hit {requests} and explain {} of the excess latency", numbers::share(lead.share))
 }
 
 fn requests_hit(hit: u64, all: u64) -> String {

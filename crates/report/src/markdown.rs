@@ -16,9 +16,6 @@ const LOSSES: usize = 3;
 /// Columns given to a name.
 const NAME_ROOM: usize = 48;
 
-/// Characters given to a sentence.
-const SENTENCE_ROOM: usize = 400;
-
 /// Writes the verdict as GitHub-flavoured Markdown in at most forty lines, whatever the report holds.
 /// Names stand in code spans and cannot break out of their cell.
 ///
@@ -130,7 +127,7 @@ fn losses(report: &Report) -> Option<String> {
     let mut text: Vec<String> =
         shown.map(|(loss, found)| format!("{} {}", numbers::count(found.count), loss.phrase())).collect();
     if rows.len() > LOSSES {
-        text.push(format!("{} further kinds", rows.len() - LOSSES));
+        text.push(numbers::counted((rows.len() - LOSSES) as u64, "further cause"));
     }
     if text.is_empty() { None } else { Some(text.join("; ")) }
 }
@@ -182,11 +179,9 @@ fn code(name: &str) -> String {
 
 /// A sentence of the report, its quoted names as code.
 fn sentence(text: &str) -> String {
-    let short = names::shorten(text, SENTENCE_ROOM);
-    let pieces = parts(&short).into_iter().map(|part| match part {
-        Part::Prose(text) => prose(text),
-        Part::Quoted("") => "``".to_owned(),
-        Part::Quoted(name) => code(name),
+    let pieces = parts(text).into_iter().map(|part| match part {
+        Part::Prose(text) => prose(&text),
+        Part::Quoted(name) => code(&name),
     });
     pieces.collect()
 }

@@ -52,12 +52,14 @@ pub(crate) fn shorten(text: &str, room: usize) -> Cow<'_, str> {
     }
     let tail_room = room.saturating_sub(1) / 2;
     let head_room = room.saturating_sub(1) - tail_room;
-    let mut short = prefix(text.chars(), head_room);
+    let head = prefix(text.chars(), head_room);
+    let tail: String = prefix(text.chars().rev(), tail_room).chars().rev().collect();
+    // A text that was shortened before keeps a single mark.
+    let mut short = head.trim_end_matches(ELLIPSIS).to_owned();
     if room > 0 {
         short.push(ELLIPSIS);
     }
-    let tail = prefix(text.chars().rev(), tail_room);
-    short.extend(tail.chars().rev().skip_while(|&c| char_columns(c) == 0));
+    short.push_str(tail.trim_start_matches(|c| c == ELLIPSIS || char_columns(c) == 0));
     Cow::Owned(short)
 }
 
@@ -84,23 +86,38 @@ fn prefix(chars: impl Iterator<Item = char>, room: usize) -> String {
         .collect()
 }
 
-/// A piece of a sentence that quotes names in backticks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Part<'a> {
+/// Columns given to a name quoted in a sentence, and to the running text between two of them.
+const QUOTED_ROOM: usize = 64;
+const PROSE_ROOM: usize = 500;
+
+/// Parts of a sentence that are shown.
+const PARTS: usize = 60;
+
+/// A piece of a sentence that quotes names in backticks; visible and shortened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
     /// Running text.
-    Prose(&'a str),
+    Prose(String),
     /// A quoted name, without its backticks.
-    Quoted(&'a str),
+    Quoted(String),
 }
 
 /// Splits a sentence at its backticks. An unpaired backtick makes all of it prose.
-pub(crate) fn parts(sentence: &str) -> Vec<Part<'_>> {
+pub(crate) fn parts(sentence: &str) -> Vec<Part> {
+    let prose = |text| Part::Prose(visible(&shorten(text, PROSE_ROOM)).into_owned());
     if sentence.matches('`').count() % 2 == 1 {
-        return vec![Part::Prose(sentence)];
+        return vec![prose(sentence)];
     }
-    let pieces = sentence.split('`').enumerate();
-    let marked = pieces.map(|(at, text)| if at % 2 == 1 { Part::Quoted(text) } else { Part::Prose(text) });
-    marked.filter(|part| !matches!(part, Part::Prose(""))).collect()
+    let pieces = sentence.split('`').enumerate().take(PARTS);
+    let marked = pieces.map(|(at, text)| match at % 2 {
+        1 => Part::Quoted(label(text, QUOTED_ROOM)),
+        _ => prose(text),
+    });
+    let mut parts: Vec<Part> = marked.filter(|part| *part != Part::Prose(String::new())).collect();
+    if sentence.split('`').nth(PARTS).is_some() {
+        parts.push(Part::Prose(ELLIPSIS.to_string()));
+    }
+    parts
 }
 
 /// The first `limit` names, visible and shortened, and how many are left: `a, b, c and 4 more`.
@@ -142,6 +159,8 @@ mod tests {
         assert_eq!(shorten("checkout-service", 16), "checkout-service");
         assert_eq!(shorten("checkout-service", 9), "chec…vice");
         assert_eq!(shorten("checkout", 1), "…");
+        assert_eq!(shorten("check…vice", 6), "che…ce");
+        assert_eq!(shorten("abc…rest", 6), "abc…st");
         assert_eq!(shorten("checkout", 0), "");
         assert_eq!(shorten("数据存储服务", 7), "数…务");
         assert!(columns(&shorten("数据存储服务", 7)) <= 7);
@@ -155,9 +174,10 @@ mod tests {
 
     #[test]
     fn sentences_split_at_paired_backticks_only() {
-        assert_eq!(parts("`a` is slow"), [Part::Quoted("a"), Part::Prose(" is slow")]);
-        assert_eq!(parts("it`s"), [Part::Prose("it`s")]);
+        assert_eq!(parts("`a` is slow"), [Part::Quoted("a".to_owned()), Part::Prose(" is slow".to_owned())]);
+        assert_eq!(parts("it`s"), [Part::Prose("it`s".to_owned())]);
         assert_eq!(parts(""), []);
+        assert_eq!(parts(&"`a` ".repeat(10_000)).len(), PARTS);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::{Category, Report, TreeNode, numbers};
 use std::collections::{HashMap, HashSet};
 
 /// Nodes the page can bear, over all trees.
-const NODES: usize = 4_000;
+const NODES: usize = 3_000;
 
 /// Trees shown unfolded.
 const UNFOLDED: usize = 1;
@@ -23,7 +23,7 @@ const DEPTH_CLASSES: [&str; DEPTH + 1] = [
 ];
 
 /// Width of a node's bars, in pixels.
-const BAR: f64 = 110.0;
+const BAR: f64 = 160.0;
 
 pub(super) fn any(report: &Report) -> bool {
     report.categories.iter().any(|category| !category.tree.is_empty())
@@ -196,7 +196,7 @@ fn number(m: &mut Markup, text: &str) {
 
 fn bars(m: &mut Markup, node: &TreeNode, longest_ns: u64) {
     let wide = |ns: u64| (ns as f64 / longest_ns as f64 * BAR).max(0.5);
-    m.raw("<svg class=\"times\" viewBox=\"0 0 110 10\" width=\"110\" height=\"10\" aria-hidden=\"true\">");
+    m.raw("<svg class=\"times\" viewBox=\"0 0 160 10\" width=\"160\" height=\"10\" aria-hidden=\"true\">");
     m.shape("rect", "p99", &[("y", 2.0), ("width", wide(node.self_p99_ns)), ("height", 6.0)]);
     m.shape("rect", "p50", &[("width", wide(node.self_p50_ns)), ("height", 10.0)]);
     m.close("svg");

@@ -8,9 +8,16 @@ use crate::{HeatCell, HeatMap, Report, names, numbers};
 const ROWS: usize = 40;
 const COLUMNS: usize = 200;
 
-/// Height of a row and of the column titles, in pixels.
+/// Height of a row, in pixels; the style sheet says the same.
 const ROW: f64 = 24.0;
-const TITLES: f64 = 92.0;
+
+/// Columns of text given to a column's title.
+const TITLE_ROOM: usize = 18;
+
+/// Room for slanted column titles of up to so many columns of text, in pixels, and the class that moves the
+/// row titles down as far.
+const TITLES: [(usize, f64, &str); 3] =
+    [(8, 52.0, "heat-rows t0"), (12, 72.0, "heat-rows t1"), (TITLE_ROOM, 104.0, "heat-rows t2")];
 
 /// Columns narrower than this have no room for a title each.
 const TITLE_MIN: f64 = 13.0;
@@ -19,7 +26,7 @@ const TITLE_MIN: f64 = 13.0;
 /// reports can be compared by eye.
 const STEPS: [f64; 8] = [0.0, 1.1, 1.25, 1.5, 2.0, 4.0, 8.0, 16.0];
 
-const STEP_NAMES: [&str; 8] = ["usual", "1.1×", "1.25×", "1.5×", "2×", "4×", "8×", "16×"];
+const STEP_NAMES: [&str; 8] = ["usual", "≥ 1.1×", "≥ 1.25×", "≥ 1.5×", "≥ 2×", "≥ 4×", "≥ 8×", "≥ 16×"];
 
 const STEP_CLASSES: [&str; 8] = ["h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7"];
 
@@ -50,7 +57,7 @@ pub(super) fn write(m: &mut Markup, report: &Report) {
     m.within("div", &attributes, |m| view.picture(m));
     m.raw("</div>\n<output class=\"readout\" hidden aria-live=\"polite\"></output>\n");
     view.remarks(m);
-    m.open("details", &[("class", "fold")]);
+    m.open("details", &[("class", "fold alternative")]);
     m.element("summary", &[], "The same as a table");
     super::scroller(m, "Heat map as a table", |m| view.table(m));
     m.close("details");
@@ -83,13 +90,19 @@ struct View<'a> {
     rows: usize,
     columns: usize,
     cell_width: f64,
+    titles_height: f64,
+    rows_class: &'static str,
 }
 
 impl View<'_> {
     fn of(map: &HeatMap) -> View<'_> {
         let columns = map.replicas.len().min(COLUMNS);
-        let cell_width = (820.0 / columns as f64).floor().clamp(6.0, 44.0);
-        View { map, rows: map.operations.len().min(ROWS), columns, cell_width }
+        let cell_width = (840.0 / columns as f64).floor().clamp(4.0, 44.0);
+        let shown = map.replicas[..columns].iter();
+        let longest = shown.map(|name| names::columns(&names::label(name, TITLE_ROOM))).max().unwrap_or(0);
+        let titles = TITLES.into_iter().find(|&(room, ..)| longest <= room).unwrap_or(TITLES[2]);
+        let rows = map.operations.len().min(ROWS);
+        View { map, rows, columns, cell_width, titles_height: titles.1, rows_class: titles.2 }
     }
 
     fn cell(&self, row: usize, column: usize) -> Option<HeatCell> {
@@ -97,7 +110,7 @@ impl View<'_> {
     }
 
     fn row_titles(&self, m: &mut Markup) {
-        m.raw("<ul class=\"heat-rows\" aria-hidden=\"true\">\n");
+        m.open("ul", &[("class", self.rows_class), ("aria-hidden", "true")]);
         for name in &self.map.operations[..self.rows] {
             m.open("li", &[]);
             m.name("row-title", name, 44);
@@ -107,8 +120,8 @@ impl View<'_> {
     }
 
     fn picture(&self, m: &mut Markup) {
-        let width = self.cell_width * self.columns as f64 + TITLES;
-        let height = ROW * self.rows as f64 + TITLES;
+        let width = self.cell_width * self.columns as f64 + self.titles_height;
+        let height = ROW * self.rows as f64 + self.titles_height;
         let (w, h) = (format!("{width}"), format!("{height}"));
         m.open("svg", &[("class", "heat-map"), ("role", "img"), ("width", &w), ("height", &h)]);
         m.element("title", &[], "Heat map of operations by replica; the table below holds the same figures");
@@ -131,9 +144,9 @@ impl View<'_> {
             }
             free_from = x + TITLE_MIN;
             let x = format!("{x:.1}");
-            let turn = format!("rotate(-50 {x} {})", TITLES - 6.0);
-            let y = format!("{}", TITLES - 6.0);
-            let title = names::label(&self.map.replicas[column], 18);
+            let turn = format!("rotate(-50 {x} {})", self.titles_height - 6.0);
+            let y = format!("{}", self.titles_height - 6.0);
+            let title = names::label(&self.map.replicas[column], TITLE_ROOM);
             m.element(
                 "text",
                 &[("class", "column-title"), ("x", &x), ("y", &y), ("transform", &turn)],
@@ -147,10 +160,10 @@ impl View<'_> {
     }
 
     fn draw(&self, m: &mut Markup, row: usize, column: usize) {
-        let (x, y) = (column as f64 * self.cell_width, TITLES + row as f64 * ROW);
+        let (x, y) = (column as f64 * self.cell_width, self.titles_height + row as f64 * ROW);
         let (width, height) = (self.cell_width - 1.0, ROW - 1.0);
         let Some(cell) = self.cell(row, column) else {
-            let middle = [("cx", x + width / 2.0), ("cy", y + height / 2.0), ("r", 1.5)];
+            let middle = [("cx", x + width / 2.0), ("cy", y + height / 2.0), ("r", 1.0)];
             return m.shape("circle", "never", &middle);
         };
         let place = [("x", x), ("y", y), ("width", width), ("height", height)];
@@ -181,7 +194,7 @@ impl View<'_> {
         m.raw("<table class=\"plain\">\n<caption class=\"away\">Factor over the usual self time, by operation and replica</caption>\n");
         m.raw("<thead><tr><th scope=\"col\">Operation</th>\n");
         for name in &self.map.replicas[..self.columns] {
-            m.element("th", &[("scope", "col")], &names::label(name, 28));
+            m.element("th", &[("scope", "col"), ("class", "number")], &names::label(name, 28));
         }
         m.raw("</tr></thead>\n<tbody>\n");
         for row in 0..self.rows {

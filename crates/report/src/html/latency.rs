@@ -4,21 +4,19 @@ use super::markup::Markup;
 use super::{remark, scroller};
 use crate::{LatencySplit, Report, numbers};
 
-/// Size of the drawing, in pixels: a panel per kind of request over one time axis.
-const WIDTH: f64 = 760.0;
-const LEFT: f64 = 8.0;
-const RIGHT: f64 = 752.0;
+/// Height of a histogram, in pixels. Widths are in percent, so that the chart fits a phone.
 const PANEL: f64 = 88.0;
-const PANEL_GAP: f64 = 34.0;
-const TOP: f64 = 26.0;
-const AXIS: f64 = TOP + 2.0 * PANEL + PANEL_GAP;
-const HEIGHT: f64 = AXIS + 26.0;
+
+/// Where the time axis starts and ends, in percent of the width.
+const LEFT: f64 = 5.0;
+const RIGHT: f64 = 95.0;
 
 /// Bins the page can bear.
 const BINS: usize = 400;
 
-/// Room a tick's label needs, in pixels.
-const TICK_ROOM: f64 = 62.0;
+/// Room a tick's label needs, in percent of the width, on a wide page and on a phone.
+const TICK_ROOM: f64 = 7.5;
+const TICK_ROOM_PHONE: f64 = 17.0;
 
 pub(super) fn drawable(report: &Report) -> bool {
     report.latency.as_ref().is_some_and(|split| {
@@ -48,8 +46,8 @@ pub(super) fn write(m: &mut Markup, report: &Report) {
         "Share of requests by latency; each group adds up to 100 % of itself. The time axis is logarithmic; \
          the line marks the median.",
     );
-    scroller(m, "Latency distributions", |m| picture(m, split, &panels));
-    m.open("details", &[("class", "fold")]);
+    picture(m, &split.edges_ns, &panels);
+    m.open("details", &[("class", "fold alternative")]);
     m.raw("<summary>The same as a table</summary>\n");
     scroller(m, "Latency distributions as a table", |m| table(m, split));
     m.close("details");
@@ -96,17 +94,30 @@ impl Panel<'_> {
     }
 }
 
-fn picture(m: &mut Markup, split: &LatencySplit, panels: &[Panel<'_>; 2]) {
-    m.raw("<svg class=\"latency\" viewBox=\"0 0 760 262\" role=\"img\" aria-labelledby=\"latency-text\">");
-    let text = format!("Latency: {}; {}", panels[0].title(), panels[1].title());
-    m.element("title", &[("id", "latency-text")], &text);
-    ticks(m, &split.edges_ns);
+fn picture(m: &mut Markup, edges: &[f64], panels: &[Panel<'_>; 2]) {
     let shares = panels.iter().flat_map(|panel| (0..panel.counts.len()).map(|bin| panel.share(bin)));
     let tallest = shares.fold(0.0, f64::max);
-    for (at, panel) in panels.iter().enumerate() {
-        draw(m, panel, TOP + at as f64 * (PANEL + PANEL_GAP), tallest);
+    for panel in panels {
+        let title_id = format!("latency-{}", panel.class);
+        m.open("figure", &[("class", "latency")]);
+        m.element("figcaption", &[], &panel.title());
+        m.open(
+            "svg",
+            &[("role", "img"), ("aria-labelledby", &title_id), ("width", "100%"), ("height", "90")],
+        );
+        m.element("title", &[("id", &title_id)], &panel.title());
+        grid(m, edges);
+        draw(m, panel, tallest);
+        m.close("svg");
+        m.close("figure");
     }
+    m.raw("<svg class=\"ticks\" width=\"100%\" height=\"20\" aria-hidden=\"true\">\n");
+    tick_names(m, edges);
     m.close("svg");
+}
+
+fn percent(value: f64) -> String {
+    format!("{value:.2}%")
 }
 
 /// Place of a latency on the axis.
@@ -115,31 +126,26 @@ fn x(edges: &[f64], ns: f64) -> f64 {
     LEFT + (ns.ln() - first) / (last - first) * (RIGHT - LEFT)
 }
 
-fn draw(m: &mut Markup, panel: &Panel<'_>, top: f64, tallest: f64) {
-    let base = top + PANEL;
-    m.element(
-        "text",
-        &[("class", "panel-title"), ("x", "8"), ("y", &format!("{:.1}", top - 8.0))],
-        &panel.title(),
-    );
+fn draw(m: &mut Markup, panel: &Panel<'_>, tallest: f64) {
     for bin in (0..panel.counts.len()).filter(|&bin| panel.counts[bin] > 0) {
         let (from, to) = (x(panel.edges, panel.edges[bin]), x(panel.edges, panel.edges[bin + 1]));
         let height = (panel.share(bin) / tallest * PANEL).max(1.0);
-        let place = [
-            ("x", from + 0.5),
-            ("y", base - height),
-            ("width", (to - from - 1.0).max(0.5)),
-            ("height", height),
-        ];
-        m.open_shape("rect", panel.class, &place);
-        m.element("title", &[], &bin_words(panel, bin));
-        m.close("rect");
+        let (left, wide) = (percent(from), percent((to - from) * 0.94));
+        let (top, high) = (format!("{:.1}", PANEL - height), format!("{height:.1}"));
+        let place = [("class", panel.class), ("x", &left), ("y", &top), ("width", &wide), ("height", &high)];
+        m.within("rect", &place, |m| m.element("title", &[], &bin_words(panel, bin)));
     }
-    m.shape("line", "axis", &[("x1", LEFT), ("x2", RIGHT), ("y1", base), ("y2", base)]);
+    line(m, "axis", [LEFT, RIGHT], [PANEL, PANEL]);
     if let Some(median) = panel.median_ns() {
         let at = x(panel.edges, median);
-        m.shape("line", "median", &[("x1", at), ("x2", at), ("y1", top), ("y2", base)]);
+        line(m, "median", [at, at], [0.0, PANEL]);
     }
+}
+
+/// A line; `x` in percent, `y` in pixels.
+fn line(m: &mut Markup, class: &str, x: [f64; 2], y: [f64; 2]) {
+    let ([x1, x2], [y1, y2]) = (x.map(percent), y.map(|y| y.to_string()));
+    m.element("line", &[("class", class), ("x1", &x1), ("x2", &x2), ("y1", &y1), ("y2", &y2)], "");
 }
 
 fn bin_words(panel: &Panel<'_>, bin: usize) -> String {
@@ -148,22 +154,32 @@ fn bin_words(panel: &Panel<'_>, bin: usize) -> String {
     format!("{from} to {to}: {requests}, {} of the group", numbers::share(panel.share(bin)))
 }
 
-/// Marks at 1, 2 and 5 times powers of ten, as many as there is room for.
-fn ticks(m: &mut Markup, edges: &[f64]) {
-    let (first, last) = (edges[0], edges[edges.len() - 1]);
-    let mut free_from = LEFT;
-    for ns in tick_values(first, last) {
+fn grid(m: &mut Markup, edges: &[f64]) {
+    for ns in tick_values(edges[0], edges[edges.len() - 1]) {
         let at = x(edges, ns);
-        m.shape("line", "grid", &[("x1", at), ("x2", at), ("y1", TOP), ("y2", AXIS)]);
-        if at < free_from || at > RIGHT - TICK_ROOM / 2.0 {
-            continue;
-        }
-        free_from = at + TICK_ROOM;
-        let (tx, ty) = (format!("{at:.1}"), format!("{:.1}", AXIS + 18.0));
-        m.element("text", &[("class", "tick"), ("x", &tx), ("y", &ty)], &tick_name(ns));
+        line(m, "grid", [at, at], [0.0, PANEL]);
     }
 }
 
+/// Names as many ticks as there is room for; a phone leaves out more of them.
+fn tick_names(m: &mut Markup, edges: &[f64]) {
+    let (mut free_from, mut free_from_phone) = (0.0, 0.0);
+    for ns in tick_values(edges[0], edges[edges.len() - 1]) {
+        let at = x(edges, ns);
+        if at < free_from {
+            continue;
+        }
+        free_from = at + TICK_ROOM;
+        let mut class = "tick wide-only";
+        if at >= free_from_phone {
+            free_from_phone = at + TICK_ROOM_PHONE;
+            class = "tick";
+        }
+        m.element("text", &[("class", class), ("x", &percent(at)), ("y", "14")], &tick_name(ns));
+    }
+}
+
+/// 1, 2 and 5 times powers of ten within the axis, in nanoseconds.
 fn tick_values(first: f64, last: f64) -> Vec<f64> {
     let decades = (last / first).log10();
     let mantissas: &[f64] = if decades > 4.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -184,8 +200,8 @@ fn tick_name(ns: f64) -> String {
 
 fn table(m: &mut Markup, split: &LatencySplit) {
     m.raw("<table class=\"plain\">\n<caption class=\"away\">Requests by latency</caption>\n<thead><tr>");
-    m.raw("<th scope=\"col\">from</th><th scope=\"col\">to</th>");
-    m.raw("<th scope=\"col\">no suspect</th><th scope=\"col\">a suspect</th></tr></thead>\n<tbody>\n");
+    m.raw("<th scope=\"col\">From</th><th scope=\"col\" class=\"number\">To</th>");
+    m.raw("<th scope=\"col\" class=\"number\">No suspect</th><th scope=\"col\" class=\"number\">A suspect</th></tr></thead>\n<tbody>\n");
     for bin in 0..split.hit.len() {
         m.open("tr", &[]);
         m.element("th", &[("scope", "row")], &numbers::time_float(split.edges_ns[bin]));
@@ -216,6 +232,5 @@ mod tests {
         assert_eq!(tick_values(3e6, 6e7), [5e6, 1e7, 2e7, 5e7]);
         assert_eq!(tick_name(2e7), "20 ms");
         assert_eq!(tick_name(1e9), "1 s");
-        assert_eq!((WIDTH, HEIGHT), (760.0, 262.0), "the viewBox in the markup says so");
     }
 }

@@ -55,7 +55,10 @@ impl Markup {
     /// Closes a tag; block tags end their line.
     pub(super) fn close(&mut self, tag: &'static str) {
         self.html.extend(["</", tag, ">"]);
-        if !matches!(tag, "a" | "bdi" | "code" | "span" | "strong" | "title" | "h1" | "h2" | "h3") {
+        if !matches!(
+            tag,
+            "a" | "bdi" | "figcaption" | "code" | "span" | "strong" | "title" | "h1" | "h2" | "h3"
+        ) {
             self.html.push('\n');
         }
     }
@@ -92,8 +95,8 @@ impl Markup {
     pub(super) fn sentence(&mut self, text: &str) {
         for part in parts(text) {
             match part {
-                Part::Prose(text) => self.text(text),
-                Part::Quoted(name) => self.element("code", &[], name),
+                Part::Prose(text) => self.text(&text),
+                Part::Quoted(name) => self.element("code", &[], &name),
             }
         }
     }

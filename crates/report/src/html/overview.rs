@@ -57,13 +57,17 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
             ("Replicas", numbers::count(input.replicas), String::new()),
         ];
     };
-    vec![
-        ("Slow calls take", numbers::effect(lead.effect_ns), String::new()),
-        ("that is", numbers::factor(lead.factor), "the usual".to_owned()),
-        ("Explains", numbers::share(lead.share), "of the excess latency".to_owned()),
-        ("Requests hit", numbers::count(lead.requests_hit), format!("of {}", numbers::count(input.requests))),
-        ("Slow on", facts::place(lead), String::new()),
-    ]
+    let hit = numbers::count(lead.requests_hit);
+    let mut figures = vec![("Slow calls take", numbers::effect(lead.effect_ns), String::new())];
+    if lead.factor.is_finite() {
+        figures.push(("that is", numbers::factor(lead.factor), "the usual".to_owned()));
+    }
+    if lead.share.is_finite() {
+        figures.push(("Explains", numbers::share(lead.share), "of the excess latency".to_owned()));
+    }
+    figures.push(("Requests hit", hit, format!("of {}", numbers::count(input.requests))));
+    figures.push(("Slow on", facts::place(lead), String::new()));
+    figures
 }
 
 pub(super) fn cautions(m: &mut Markup, report: &Report) {

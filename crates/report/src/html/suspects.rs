@@ -11,10 +11,10 @@ const UNFOLDED: usize = 20;
 const MOST: usize = 2_000;
 
 /// Replicas and links shown unfolded in a cell.
-const IN_CELL: usize = 4;
+const IN_CELL: usize = 3;
 
 /// Replicas, categories or traces listed at all.
-const IN_LIST: usize = 200;
+const IN_LIST: usize = 60;
 
 /// Width of the bar that shows a share, in pixels.
 const BAR: f64 = 96.0;
@@ -27,7 +27,7 @@ const COLUMNS: [(&str, &str); 8] = [
     ("Factor", "number"),
     ("Explains", "number"),
     ("Requests hit", "number"),
-    ("Evidence", "text"),
+    ("Evidence", ""),
 ];
 
 pub(super) fn write(m: &mut Markup, report: &Report) {
@@ -77,7 +77,7 @@ fn table(m: &mut Markup, report: &Report, suspects: &[Suspect], trees: &call_tre
 }
 
 fn row(m: &mut Markup, report: &Report, suspect: &Suspect, trees: &call_tree::Drawn) {
-    number(m, "#", suspect.rank.into(), &suspect.rank.to_string());
+    number(m, "Suspect", suspect.rank.into(), &suspect.rank.to_string());
     m.within("th", &[("scope", "row"), ("role", "rowheader")], |m| {
         operation(m, &suspect.service, &suspect.operation);
         if !suspect.kind.is_empty() {
@@ -85,7 +85,9 @@ fn row(m: &mut Markup, report: &Report, suspect: &Suspect, trees: &call_tree::Dr
             m.name("kind", &suspect.kind, 16);
         }
     });
-    m.within("td", &[("role", "cell"), ("data-label", "Slow on")], |m| replicas(m, suspect));
+    m.within("td", &[("role", "cell"), ("class", "wide"), ("data-label", "Slow on")], |m| {
+        replicas(m, suspect)
+    });
     number(m, "Slower by", suspect.effect_ns as f64, &numbers::effect(suspect.effect_ns));
     number(m, "Factor", suspect.factor, &numbers::factor(suspect.factor));
     let value = suspect.share.to_string();
@@ -99,7 +101,7 @@ fn row(m: &mut Markup, report: &Report, suspect: &Suspect, trees: &call_tree::Dr
         hit
     };
     number(m, "Requests hit", suspect.requests_hit as f64, &of);
-    m.within("td", &[("role", "cell"), ("data-label", "Evidence")], |m| evidence(m, suspect, trees));
+    m.within("td", &[("role", "cell"), ("class", "wide")], |m| evidence(m, suspect, trees));
 }
 
 fn number(m: &mut Markup, label: &str, value: f64, text: &str) {
@@ -130,6 +132,7 @@ fn replicas(m: &mut Markup, suspect: &Suspect) {
         m.open("details", &[]);
         m.element("summary", &[], &format!("{} more", suspect.replicas.len() - shown.len()));
         chips(m, folded);
+        rest_elsewhere(m, suspect.replicas.len());
         m.close("details");
     }
 }
@@ -165,5 +168,13 @@ fn evidence(m: &mut Markup, suspect: &Suspect, trees: &call_tree::Drawn) {
         m.close("li");
     }
     m.close("ul");
+    rest_elsewhere(m, suspect.categories.len().max(suspect.trace_ids.len()));
     m.close("details");
+}
+
+/// Says so when a list was cut.
+fn rest_elsewhere(m: &mut Markup, all: usize) {
+    if all > IN_LIST {
+        remark(m, "The rest is in the JSON output.");
+    }
 }

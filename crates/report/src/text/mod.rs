@@ -41,8 +41,8 @@ pub fn text(report: &Report, style: &TextStyle, out: &mut dyn io::Write) -> io::
     sections::suspects(&mut page, report);
     sections::replicas(&mut page, report);
     sections::categories(&mut page, report);
-    sections::ruled_out(&mut page, report);
     sections::cautions(&mut page, report);
+    sections::ruled_out(&mut page, report);
     sections::losses(&mut page, report);
     sections::basis(&mut page, report);
     out.write_all(page.finish().as_bytes())

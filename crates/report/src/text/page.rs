@@ -27,11 +27,11 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// A blank line and a section's title.
+    /// A blank line and a section's title, with a remark when there is room.
     pub(super) fn heading(&mut self, title: &str, remark: &str) {
         self.blank();
         let mut pieces = vec![Piece::strong(title)];
-        if !remark.is_empty() {
+        if !remark.is_empty() && columns(title) + 2 + columns(remark) <= self.width {
             pieces.extend([Piece::plain("  "), Piece::faint(remark)]);
         }
         self.line(&pieces);
@@ -40,6 +40,7 @@ impl Page {
     /// One line; what does not fit is cut. Everything that is printed passes here.
     pub(super) fn line(&mut self, pieces: &[Piece]) {
         let mut room = self.width;
+        let pieces = merged(pieces);
         let end = pieces.iter().rposition(|piece| !piece.text().trim().is_empty()).map_or(0, |at| at + 1);
         for (at, piece) in pieces[..end].iter().enumerate() {
             let text = if at + 1 == end { piece.text().trim_end() } else { piece.text() };
@@ -66,8 +67,8 @@ impl Page {
         let pieces: Vec<Piece> = parts(sentence)
             .into_iter()
             .map(|part| match part {
-                Part::Prose(text) => Piece::new(text, prose),
-                Part::Quoted(name) => Piece::new(name, quoted),
+                Part::Prose(text) => Piece::new(&text, prose),
+                Part::Quoted(name) => Piece::new(&name, quoted),
             })
             .collect();
         self.wrapped(lead, &pieces);
@@ -86,7 +87,7 @@ fn wrap(pieces: &[Piece], room: usize) -> Vec<Vec<Piece>> {
         }
         let line = lines.last_mut().expect("there is always a line");
         if used > 0 {
-            line.push(Piece::plain(" "));
+            line.push(space(line.last(), word.first()));
             used += 1;
         }
         for piece in word {
@@ -96,6 +97,28 @@ fn wrap(pieces: &[Piece], room: usize) -> Vec<Vec<Piece>> {
         }
     }
     lines
+}
+
+/// A space between two pieces: in their paint when they agree, so that they are written as one.
+fn space(before: Option<&Piece>, after: Option<&Piece>) -> Piece {
+    match (before, after) {
+        (Some(before), Some(after)) if before.paint() == after.paint() => before.with_text(" "),
+        _ => Piece::plain(" "),
+    }
+}
+
+/// Neighbours of one paint become one piece.
+fn merged(pieces: &[Piece]) -> Vec<Piece> {
+    let mut merged: Vec<Piece> = Vec::new();
+    for piece in pieces {
+        match merged.last_mut() {
+            Some(last) if last.paint() == piece.paint() => {
+                *last = last.with_text(&[last.text(), piece.text()].concat());
+            }
+            _ => merged.push(piece.clone()),
+        }
+    }
+    merged
 }
 
 /// Words, each a run of pieces without a space between them. A number keeps its unit.
@@ -112,7 +135,10 @@ fn words(pieces: &[Piece]) -> Vec<Vec<Piece>> {
             }
             match words.last_mut() {
                 Some(word) if joined => word.push(piece.with_text(text)),
-                Some(word) if is_unit(text) => word.extend([Piece::plain(" "), piece.with_text(text)]),
+                Some(word) if is_unit(text) => {
+                    let between = space(word.last(), Some(piece));
+                    word.extend([between, piece.with_text(text)]);
+                }
                 _ => words.push(vec![piece.with_text(text)]),
             }
             joined = true;
@@ -160,6 +186,6 @@ mod tests {
     fn lines_are_clipped() {
         let mut page = Page::new(8, ColorChoice::Off);
         page.line(&[Piece::plain("12345"), Piece::plain("67890"), Piece::plain("x")]);
-        assert_eq!(page.finish(), "123456…0\n");
+        assert_eq!(page.finish(), "1234…90x\n");
     }
 }

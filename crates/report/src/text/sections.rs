@@ -8,14 +8,17 @@ use crate::{Report, Suspect, Verdict, facts, names, numbers};
 /// Suspects, replicas and categories listed; the other outputs list all.
 const ROWS: usize = 10;
 
-/// Suspects with example traces.
-const WITH_TRACES: usize = 3;
+/// Suspects with example traces and more of their replicas.
+const DETAILED: usize = 3;
 
 /// Columns a name may take before it is shortened, however wide the page.
 const NAME_ROOM: usize = 60;
 
-/// Narrower pages have no bars.
-const BAR_PAGE_MIN: usize = 80;
+/// Narrower pages have no bars, and names on lines of their own.
+const WIDE: usize = 80;
+
+/// Columns of a full bar.
+const BAR: usize = 13;
 
 pub(super) fn verdict(page: &mut Page, report: &Report) {
     let (mark, paint) = match report.verdict {
@@ -34,23 +37,13 @@ pub(super) fn suspects(page: &mut Page, report: &Report) {
         return;
     }
     page.heading("Suspects", "what makes requests slow, the most suspicious first");
-    let with_bar = page.width() >= BAR_PAGE_MIN;
-    let mut columns = vec![
-        ("#", Fit::Number),
-        ("operation", Fit::Name),
-        ("slower by", Fit::Number),
-        ("factor", Fit::Number),
-        ("explains", Fit::Number),
-    ];
-    if with_bar {
-        columns.push(("of the excess", Fit::Fixed));
-    }
-    columns.push(("requests", Fit::Number));
-    let mut table = Table::new(1, &columns);
+    let wide = page.width() >= WIDE;
+    let mut table = Table::new(1, if wide { &SUSPECT_COLUMNS } else { &SUSPECT_COLUMNS_NARROW });
     for (at, suspect) in report.suspects.iter().take(ROWS).enumerate() {
-        table.row(suspect_cells(suspect, with_bar));
-        table.note("on ", replicas_of(suspect));
-        if at < WITH_TRACES && !suspect.trace_ids.is_empty() {
+        suspect_row(&mut table, suspect, wide);
+        let detailed = at < DETAILED;
+        table.note("on ", replicas_of(suspect, if detailed { 8 } else { 3 }));
+        if detailed && !suspect.trace_ids.is_empty() {
             let ids = names::list(&suspect.trace_ids, 3, 40);
             table.note("e.g. trace ", vec![Piece::plain(ids)]);
         }
@@ -59,19 +52,36 @@ pub(super) fn suspects(page: &mut Page, report: &Report) {
     more(page, report.suspects.len(), "suspects");
 }
 
-fn suspect_cells(suspect: &Suspect, with_bar: bool) -> Vec<Piece> {
-    let mut cells = vec![
-        Piece::plain(suspect.rank.to_string()),
-        Piece::strong(operation(suspect)),
-        Piece::new(&numbers::effect(suspect.effect_ns), Paint::Bad),
-        Piece::plain(numbers::factor(suspect.factor)),
-        Piece::plain(numbers::share(suspect.share)),
-    ];
-    if with_bar {
-        cells.push(Piece::new(&bar(suspect.share, 13), Paint::Bad));
+const SUSPECT_COLUMNS: [(&str, Fit); 7] = [
+    ("#", Fit::Number),
+    ("operation", Fit::Name),
+    ("slower by", Fit::Number),
+    ("factor", Fit::Number),
+    ("explains", Fit::Number),
+    ("of the excess", Fit::Fixed),
+    ("requests", Fit::Number),
+];
+
+const SUSPECT_COLUMNS_NARROW: [(&str, Fit); 5] = [
+    ("#", Fit::Number),
+    ("slower by", Fit::Number),
+    ("factor", Fit::Number),
+    ("explains", Fit::Number),
+    ("requests", Fit::Number),
+];
+
+fn suspect_row(table: &mut Table, suspect: &Suspect, wide: bool) {
+    let rank = Piece::plain(suspect.rank.to_string());
+    let name = Piece::strong(operation(suspect));
+    let effect = Piece::new(&numbers::effect(suspect.effect_ns), Paint::Bad);
+    let factor = Piece::plain(numbers::factor(suspect.factor));
+    let share = Piece::plain(numbers::share(suspect.share));
+    let requests = Piece::plain(numbers::count(suspect.requests_hit));
+    if !wide {
+        return table.headed_row(name, vec![rank, effect, factor, share, requests]);
     }
-    cells.push(Piece::plain(numbers::count(suspect.requests_hit)));
-    cells
+    let bar = Piece::new(&bar(suspect.share, BAR), Paint::Bad);
+    table.row(vec![rank, name, effect, factor, share, bar, requests]);
 }
 
 fn operation(suspect: &Suspect) -> String {
@@ -79,12 +89,12 @@ fn operation(suspect: &Suspect) -> String {
     if suspect.kind.is_empty() { name } else { format!("{name} ({})", names::label(&suspect.kind, 12)) }
 }
 
-fn replicas_of(suspect: &Suspect) -> Vec<Piece> {
+fn replicas_of(suspect: &Suspect, limit: usize) -> Vec<Piece> {
     let place = facts::place(suspect);
     if suspect.replicas.is_empty() {
         return vec![Piece::plain(place)];
     }
-    vec![Piece::plain(place + ": "), Piece::strong(names::list(&suspect.replicas, 8, NAME_ROOM))]
+    vec![Piece::plain(place + ": "), Piece::strong(names::list(&suspect.replicas, limit, NAME_ROOM))]
 }
 
 pub(super) fn replicas(page: &mut Page, report: &Report) {
@@ -126,28 +136,38 @@ pub(super) fn categories(page: &mut Page, report: &Report) {
         return;
     }
     page.heading("Who pays", "request categories the suspects slow down");
-    let columns = [
-        ("category", Fit::Fixed),
-        ("entry", Fit::Name),
-        ("requests", Fit::Number),
-        ("p50", Fit::Number),
-        ("p99", Fit::Number),
-        ("CV", Fit::Number),
-    ];
-    let mut table = Table::new(1, &columns);
+    let wide = page.width() >= WIDE;
+    let mut table = Table::new(1, if wide { &CATEGORY_COLUMNS } else { &CATEGORY_COLUMNS[1..] });
     for category in paying.iter().take(ROWS) {
-        table.row(vec![
-            Piece::faint(names::label(&category.id, 12)),
+        let id = names::label(&category.id, 12);
+        let mut cells = vec![
+            Piece::faint(&id),
             Piece::plain(facts::operation(&category.service, &category.operation, NAME_ROOM)),
             Piece::plain(numbers::count(category.requests)),
             Piece::plain(numbers::time(category.latency_p50_ns)),
             Piece::plain(numbers::time(category.latency_p99_ns)),
             Piece::plain(numbers::ratio(category.cv)),
-        ]);
+        ];
+        if wide {
+            table.row(cells);
+            continue;
+        }
+        cells.remove(0);
+        table.row(cells);
+        table.note("category ", vec![Piece::faint(id)]);
     }
     table.print(page);
     more(page, paying.len(), "categories");
 }
+
+const CATEGORY_COLUMNS: [(&str, Fit); 6] = [
+    ("category", Fit::Fixed),
+    ("entry", Fit::Name),
+    ("requests", Fit::Number),
+    ("p50", Fit::Number),
+    ("p99", Fit::Number),
+    ("CV", Fit::Number),
+];
 
 pub(super) fn ruled_out(page: &mut Page, report: &Report) {
     bullets(page, "Looked at and found fine, or not judged", &report.ruled_out, Paint::Good);
@@ -164,7 +184,7 @@ fn bullets(page: &mut Page, title: &str, sentences: &[String], mark: Paint) {
     page.heading(title, "");
     for sentence in sentences.iter().take(ROWS) {
         let lead = [Piece::plain(" "), Piece::new("-", mark), Piece::plain(" ")];
-        page.sentence(&lead, &names::shorten(sentence, 600), Paint::Plain, Paint::Strong);
+        page.sentence(&lead, sentence, Paint::Plain, Paint::Strong);
     }
     more(page, sentences.len(), "remarks");
 }

@@ -36,6 +36,7 @@ pub(super) struct Table {
 }
 
 struct Row {
+    head: Vec<Piece>,
     cells: Vec<Piece>,
     notes: Vec<Note>,
 }
@@ -54,10 +55,19 @@ impl Table {
     /// Adds a row with one cell per column.
     pub(super) fn row(&mut self, cells: Vec<Piece>) {
         debug_assert_eq!(cells.len(), self.columns.len());
-        self.rows.push(Row { cells, notes: Vec::new() });
+        self.rows.push(Row { head: Vec::new(), cells, notes: Vec::new() });
     }
 
-    /// Adds wrapped text under the last row, aligned with its second column.
+    /// Adds a row whose first cell and `head` take a line of their own, for pages without room for names.
+    pub(super) fn headed_row(&mut self, head: Piece, mut cells: Vec<Piece>) {
+        let first = std::mem::replace(&mut cells[0], Piece::plain(""));
+        self.row(cells);
+        if let Some(row) = self.rows.last_mut() {
+            row.head = vec![first, Piece::plain(" ".repeat(GAP)), head];
+        }
+    }
+
+    /// Adds wrapped text under the last row, in line with its name.
     pub(super) fn note(&mut self, label: &str, text: Vec<Piece>) {
         if let Some(row) = self.rows.last_mut() {
             row.notes.push(Note { label: Piece::faint(label), text });
@@ -68,8 +78,12 @@ impl Table {
         let widths = self.widths(page.width());
         let titles: Vec<Piece> = self.columns.iter().map(|column| Piece::faint(column.title)).collect();
         page.line(&self.laid_out(&titles, &widths));
-        let note_indent = self.indent + widths.first().map_or(0, |first| first + GAP);
+        let note_indent = self.note_indent(&widths);
         for row in &self.rows {
+            if let [first, ..] = row.head.as_slice() {
+                let lead = " ".repeat((note_indent - GAP).saturating_sub(first.columns()));
+                page.line(&[&[Piece::plain(lead)], row.head.as_slice()].concat());
+            }
             page.line(&self.laid_out(&row.cells, &widths));
             for note in &row.notes {
                 let lead = [Piece::plain(" ".repeat(note_indent)), note.label.clone()];
@@ -78,11 +92,23 @@ impl Table {
         }
     }
 
+    /// Notes stand under the second column when the first is a rank, else a little to the right.
+    fn note_indent(&self, widths: &[usize]) -> usize {
+        let ranked = self.columns.first().is_some_and(|column| column.fit == Fit::Number);
+        if ranked { self.indent + widths[0] + GAP } else { self.indent + GAP }
+    }
+
     /// Natural widths, the widest names shrunk until the rows fit the page.
     fn widths(&self, page: usize) -> Vec<usize> {
         let natural = |at: usize| {
             let cells = self.rows.iter().map(|row| row.cells[at].columns());
-            cells.chain([columns(self.columns[at].title)]).max().unwrap_or(0).min(page)
+            let heads = self.rows.iter().filter(|_| at == 0).filter_map(|row| row.head.first());
+            cells
+                .chain(heads.map(Piece::columns))
+                .chain([columns(self.columns[at].title)])
+                .max()
+                .unwrap_or(0)
+                .min(page)
         };
         let mut widths: Vec<usize> = (0..self.columns.len()).map(natural).collect();
         let gaps = self.indent + GAP * self.columns.len().saturating_sub(1);
@@ -127,7 +153,7 @@ mod tests {
         table.row(vec![Piece::plain("10"), Piece::plain("数据"), Piece::plain("7")]);
         let mut page = Page::new(23, ColorChoice::Off);
         table.print(&mut page);
-        let expected = "  #  name         hits\n  1  check…rvice  1,234\n     on node1, node2,\n        node3\n 10  数据             7\n";
+        let expected = "  #  name          hits\n  1  check…rvice  1,234\n     on node1, node2,\n        node3\n 10  数据             7\n";
         assert_eq!(page.finish(), expected);
     }
 }

@@ -4,12 +4,12 @@ use laggard_model::{Loss, Losses};
 use laggard_report::*;
 
 /// A fixture's name and report.
-pub struct Fixture {
-    pub name: &'static str,
-    pub report: Report,
+pub(crate) struct Fixture {
+    pub(crate) name: &'static str,
+    pub(crate) report: Report,
 }
 
-pub fn all() -> Vec<Fixture> {
+pub(crate) fn all() -> Vec<Fixture> {
     let fixture = |name, report| Fixture { name, report };
     vec![
         fixture("healthy", healthy()),
@@ -47,7 +47,7 @@ fn ms(value: f64) -> u64 {
     (value * 1e6).round() as u64
 }
 
-pub fn with_headline(mut report: Report) -> Report {
+pub(crate) fn with_headline(mut report: Report) -> Report {
     report.headline = headline(&report);
     report
 }
@@ -253,7 +253,7 @@ fn latency(unhit: (u64, f64), hit: (u64, f64)) -> LatencySplit {
 }
 
 /// Nothing stands out.
-pub fn healthy() -> Report {
+pub(crate) fn healthy() -> Report {
     let mut report = object_store(Verdict::Healthy);
     report.categories.truncate(4);
     report.ruled_out = strings(&[
@@ -264,7 +264,7 @@ pub fn healthy() -> Report {
 }
 
 /// One operation is slow on three of a hundred replicas.
-pub fn three_replicas() -> Report {
+pub(crate) fn three_replicas() -> Report {
     let mut report = object_store(Verdict::Suspects);
     report.suspects = vec![write_suspect()];
     report.replicas = vec![
@@ -313,7 +313,7 @@ pub fn three_replicas() -> Report {
 }
 
 /// One operation is slow wherever it runs, a second one a little.
-pub fn all_replicas() -> Report {
+pub(crate) fn all_replicas() -> Report {
     let mut report = three_replicas();
     let lead = &mut report.suspects[0];
     (lead.scope, lead.replicas, lead.replicas_seen) = (Scope::All, Vec::new(), 4);
@@ -341,7 +341,7 @@ pub fn all_replicas() -> Report {
 }
 
 /// Twelve requests.
-pub fn insufficient() -> Report {
+pub(crate) fn insufficient() -> Report {
     let mut report = object_store(Verdict::InsufficientData);
     let shrink = |category: &mut Category| (category.requests, category.analysed) = (6, false);
     report.categories.truncate(2);
@@ -356,7 +356,7 @@ pub fn insufficient() -> Report {
 }
 
 /// Names that want to be something else: escape sequences, markup, table cells, very long, turned around.
-pub fn hostile() -> Report {
+pub(crate) fn hostile() -> Report {
     let mut report = three_replicas();
     let long = "very-long-name-".repeat(400);
     let lead = &mut report.suspects[0];
@@ -394,7 +394,7 @@ pub fn hostile() -> Report {
 }
 
 /// A thousand suspects, a map of 200 columns, trees of 150 nodes.
-pub fn thousand() -> Report {
+pub(crate) fn thousand() -> Report {
     let mut report = three_replicas();
     let mut draw = Draw(11);
     let tree = deep_tree();

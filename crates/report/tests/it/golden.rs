@@ -1,0 +1,65 @@
+//! Whole outputs against files. `LAGGARD_BLESS=1 cargo test -p laggard-report` rewrites them; read the
+//! difference before you commit it.
+
+use crate::{PLAIN, fixtures, rendered};
+use laggard_report::{ColorChoice, Output, TextStyle};
+use std::{env, fs, path::PathBuf};
+
+fn file(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+fn compare(name: &str, actual: &str) {
+    let path = file(name);
+    if env::var_os("LAGGARD_BLESS").is_some() {
+        fs::write(&path, actual).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default();
+    let differing = expected.lines().zip(actual.lines()).position(|(a, b)| a != b);
+    assert!(
+        expected == actual,
+        "{name} differs, first in line {:?}; LAGGARD_BLESS=1 rewrites it.\nexpected: {:?}\nactual:   {:?}",
+        differing.map(|at| at + 1),
+        differing.and_then(|at| expected.lines().nth(at)),
+        differing.and_then(|at| actual.lines().nth(at)),
+    );
+}
+
+/// The page without the style sheet and the script, which are files of their own.
+fn without_assets(html: &str) -> String {
+    html.replace(include_str!("../../assets/report.css"), "")
+        .replace(include_str!("../../assets/report.js"), "")
+}
+
+#[test]
+fn text() {
+    for fixture in fixtures::all() {
+        compare(&format!("{}.txt", fixture.name), &rendered(Output::Text, &fixture.report, &PLAIN));
+    }
+}
+
+#[test]
+fn text_narrow_and_in_colour() {
+    let report = fixtures::three_replicas();
+    let narrow = TextStyle { color: ColorChoice::Off, width: 60 };
+    compare("three-replicas-60.txt", &rendered(Output::Text, &report, &narrow));
+    let colour = TextStyle { color: ColorChoice::On, width: 100 };
+    compare("three-replicas-colour.txt", &rendered(Output::Text, &report, &colour));
+}
+
+#[test]
+fn markdown() {
+    for fixture in fixtures::all() {
+        compare(&format!("{}.md", fixture.name), &rendered(Output::Markdown, &fixture.report, &PLAIN));
+    }
+}
+
+/// The thousand suspects' JSON and page are megabytes long; other tests look at them.
+#[test]
+fn json_and_html() {
+    for fixture in fixtures::all().into_iter().filter(|fixture| fixture.name != "thousand") {
+        compare(&format!("{}.json", fixture.name), &rendered(Output::Json, &fixture.report, &PLAIN));
+        let page = without_assets(&rendered(Output::Html, &fixture.report, &PLAIN));
+        compare(&format!("{}.html", fixture.name), &page);
+    }
+}

@@ -1,0 +1,24 @@
+//! Whole outputs, compared with golden files and held against what each output promises.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod contrast;
+mod fixtures;
+mod golden;
+mod headline;
+mod html;
+mod json_schema;
+mod markdown;
+mod markup_reader;
+mod properties;
+mod text;
+
+use laggard_report::{ColorChoice, Output, Report, TextStyle, render};
+
+const PLAIN: TextStyle = TextStyle { color: ColorChoice::Off, width: 100 };
+
+fn rendered(output: Output, report: &Report, style: &TextStyle) -> String {
+    let mut bytes = Vec::new();
+    render(output, report, style, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}

@@ -1,0 +1,105 @@
+//! What the Markdown output promises: at most forty lines, and names that stay in their cells.
+
+use crate::{PLAIN, fixtures, rendered};
+use laggard_report::{Output, Report};
+
+/// Checks a report's Markdown; returns the reason it fails.
+pub(crate) fn check(report: &Report) -> Result<(), String> {
+    let text = rendered(Output::Markdown, report, &PLAIN);
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.len() > 40 {
+        return Err(format!("{} lines", lines.len()));
+    }
+    let mut table = None;
+    for line in lines {
+        if line.chars().any(|c| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c)) {
+            return Err(format!("a control character in {line:?}"));
+        }
+        if !line.starts_with('|') {
+            table = None;
+            continue;
+        }
+        let cells = bars(line);
+        if *table.get_or_insert(cells) != cells {
+            return Err(format!("{cells} bars where the head of the table has {table:?}: {line}"));
+        }
+    }
+    Ok(())
+}
+
+/// Bars that separate cells: those without a backslash before them.
+fn bars(line: &str) -> usize {
+    let bytes = line.as_bytes();
+    (0..bytes.len()).filter(|&at| bytes[at] == b'|' && (at == 0 || bytes[at - 1] != b'\\')).count()
+}
+
+#[test]
+fn every_fixture_fits_forty_lines() {
+    for fixture in fixtures::all() {
+        check(&fixture.report).unwrap_or_else(|reason| panic!("{}: {reason}", fixture.name));
+    }
+}
+
+#[test]
+fn tables_say_how_much_they_show() {
+    let text = rendered(Output::Markdown, &fixtures::thousand(), &PLAIN);
+    assert!(text.contains("operation (5 of 1,000)"), "{text}");
+    assert!(text.contains("replica (4 of 80)"), "{text}");
+}
+
+#[test]
+fn markup_of_the_input_is_inert() {
+    let text = rendered(Output::Markdown, &fixtures::hostile(), &PLAIN);
+    for line in text.lines() {
+        let outside = unescaped_only(&outside_code(line));
+        assert!(!outside.contains("<script") && !outside.contains("**"), "{outside}");
+        assert!(!line.starts_with("# "), "{line}");
+    }
+    assert!(text.contains("\\<script\\>alert(6)\\</script\\>"), "{text}");
+}
+
+/// A line without what backslashes escape.
+fn unescaped_only(line: &str) -> String {
+    let mut chars = line.chars();
+    let mut left = String::new();
+    while let Some(c) = chars.next() {
+        if c == '\\' {
+            chars.next();
+        } else {
+            left.push(c);
+        }
+    }
+    left
+}
+
+/// A line without its code spans (runs of backticks closed by runs of the same length).
+fn outside_code(line: &str) -> String {
+    let mut outside = String::new();
+    let mut rest = line;
+    while let Some(start) = rest.find('`') {
+        if rest[..start].ends_with('\\') {
+            outside.push_str(&rest[..=start]);
+            rest = &rest[start + 1..];
+            continue;
+        }
+        outside.push_str(&rest[..start]);
+        let fence = rest[start..].len() - rest[start..].trim_start_matches('`').len();
+        let inner = &rest[start + fence..];
+        let end = closing(inner, fence).unwrap_or_else(|| panic!("an open code span in {line:?}"));
+        rest = &inner[end + fence..];
+    }
+    outside + rest
+}
+
+/// Where a run of exactly `fence` backticks starts.
+fn closing(text: &str, fence: usize) -> Option<usize> {
+    let mut at = 0;
+    while let Some(found) = text[at..].find('`') {
+        let run = text[at + found..].len() - text[at + found..].trim_start_matches('`').len();
+        if run == fence {
+            return Some(at + found);
+        }
+        at += found + run;
+    }
+    None
+}

@@ -1,0 +1,95 @@
+//! Whatever stands in a report, each output keeps its promises.
+
+use crate::{PLAIN, fixtures, html, markdown, rendered, text};
+use laggard_report::{NamedCount, Output, Report, headline};
+use proptest::prelude::*;
+
+/// Names of all kinds: any characters, markup, escape sequences, runs of what Markdown means something by.
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        proptest::collection::vec(any::<char>(), 0..40).prop_map(String::from_iter),
+        proptest::collection::vec(
+            prop::sample::select(vec!["`", "``", "|", "\\", "<", "\"", "\u{1b}[", "&", "\n", "a"]),
+            0..30
+        )
+        .prop_map(|pieces| pieces.concat()),
+        Just("x".repeat(5_000)),
+    ]
+}
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![any::<f64>(), 0.0..1.0_f64, Just(f64::NAN), Just(f64::INFINITY)]
+}
+
+/// Deals names and numbers out to every field of a report.
+fn dealt(mut report: Report, names: &[String], numbers: &[f64], counts: &[u64]) -> Report {
+    let mut names = names.iter().cycle().cloned();
+    let mut numbers = numbers.iter().cycle().copied();
+    let mut counts = counts.iter().cycle().copied();
+    let mut name = || names.next().unwrap_or_default();
+    let mut number = || numbers.next().unwrap_or_default();
+    let mut count = || counts.next().unwrap_or_default();
+    (report.method, report.mode) = (name(), name());
+    report.cautions = vec![name(), name()];
+    report.ruled_out = vec![name()];
+    report.input.formats = vec![NamedCount { name: name(), count: count() }];
+    (report.input.requests, report.input.bytes) = (count(), count());
+    for category in &mut report.categories {
+        (category.service, category.operation) = (name(), name());
+        (category.requests, category.cv, category.latency_p99_ns) = (count(), number(), count());
+        for node in &mut category.tree {
+            (node.service, node.operation) = (name(), name());
+            (node.share, node.calls_mean, node.self_p99_ns) = (Some(number()), number(), count());
+            node.parent = node.parent.map(|_| count() as u32 % 12);
+        }
+    }
+    for suspect in &mut report.suspects {
+        (suspect.service, suspect.operation, suspect.kind) = (name(), name(), name());
+        (suspect.effect_ns, suspect.factor, suspect.share) = (count(), number(), number());
+        (suspect.requests_hit, suspect.replicas_seen) = (count(), count());
+        suspect.replicas.iter_mut().for_each(|replica| *replica = name());
+        suspect.trace_ids.iter_mut().for_each(|id| *id = name());
+    }
+    for replica in &mut report.replicas {
+        (replica.replica, replica.service) = (name(), name());
+        (replica.p_value, replica.calls) = (number(), count());
+    }
+    if let Some(map) = &mut report.heat_map {
+        map.operations.iter_mut().chain(&mut map.replicas).for_each(|title| *title = name());
+        map.cells.iter_mut().flatten().for_each(|cell| cell.factor = number());
+    }
+    if let Some(latency) = &mut report.latency {
+        latency.hit.iter_mut().for_each(|requests| *requests = count());
+    }
+    report.headline = headline(&report);
+    report
+}
+
+fn report() -> impl Strategy<Value = Report> {
+    let names = proptest::collection::vec(name(), 1..12);
+    let numbers = proptest::collection::vec(number(), 1..6);
+    let counts = proptest::collection::vec(prop_oneof![any::<u64>(), 0..20_000_u64], 1..6);
+    let base = prop_oneof![
+        Just(0_usize).prop_map(|_| fixtures::all_replicas()),
+        Just(0_usize).prop_map(|_| fixtures::three_replicas()),
+        Just(0_usize).prop_map(|_| fixtures::insufficient()),
+        Just(0_usize).prop_map(|_| fixtures::healthy()),
+    ];
+    (base, names, numbers, counts)
+        .prop_map(|(base, names, numbers, counts)| dealt(base, &names, &numbers, &counts))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn outputs_keep_their_promises(report in report(), width in any::<u16>()) {
+        text::check(&report, width % 130).map_err(TestCaseError::fail)?;
+        markdown::check(&report).map_err(TestCaseError::fail)?;
+        html::check(&report).map_err(TestCaseError::fail)?;
+        let json = rendered(Output::Json, &report, &PLAIN);
+        prop_assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+        prop_assert!(!json.chars().any(|c| c.is_control() && c != '\n'));
+        prop_assert_eq!(headline(&report).matches('`').count() % 2, 0);
+    }
+}
