@@ -141,8 +141,8 @@ pub(crate) struct Simulate {
     /// Format of the traces
     #[arg(long, value_name = "FORMAT", default_value = "span-csv", value_parser = crate::simulate::format)]
     pub(crate) format: laggard_simulate::OutputFormat,
-    /// none, gzip or zstd
-    #[arg(long, value_name = "KIND", default_value = "none", value_parser = crate::simulate::compression)]
+    /// plain, gzip or zstd
+    #[arg(long, value_name = "KIND", default_value = "plain", value_parser = crate::simulate::compression)]
     pub(crate) compression: laggard_simulate::Compression,
     /// Folder to write to; must not hold traces already
     #[arg(short = 'o', value_name = "DIR", default_value = "laggard-simulated")]

@@ -57,5 +57,5 @@ pub(crate) fn format(name: &str) -> Result<OutputFormat, String> {
 }
 
 pub(crate) fn compression(name: &str) -> Result<Compression, String> {
-    Compression::parse(name).ok_or_else(|| "write none, gzip or zstd".to_owned())
+    Compression::parse(name).ok_or_else(|| "write plain, gzip or zstd".to_owned())
 }

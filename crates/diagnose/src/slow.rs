@@ -217,7 +217,7 @@ fn ruled_out(context: &Context<'_>) -> Vec<String> {
         if suspect.spread == Spread::Everywhere {
             let key = context.traces.names().operation_key(suspect.operation);
             out.push(format!(
-                "No replica stands out for {} {}: {} were compared.",
+                "No replica stands out for `{} {}`: {} were compared.",
                 key.service,
                 key.operation,
                 suspect.cells.len()
@@ -247,9 +247,10 @@ fn cautions(context: &Context<'_>) -> Vec<String> {
     for suspect in context.found.suspects.iter().filter(|suspect| suspect.spread == Spread::Undecided) {
         let key = context.traces.names().operation_key(suspect.operation);
         out.push(format!(
-            "{} {} ran on {} replicas only: too few to say whether the fault is theirs.",
+            "Whether particular replicas are to blame for `{} {}` cannot be said: {} slow calls on {} replicas are too few.",
             key.service,
             key.operation,
+            suspect.excess.calls,
             suspect.cells.len()
         ));
     }

@@ -47,42 +47,71 @@ pub struct ReplicaTest {
 pub enum Spread {
     /// Some replicas stand out.
     Localised,
-    /// None does, and at least five were seen.
+    /// None does, and there were enough replicas and deviations for one to do so.
     Everywhere,
-    /// None does, but too few were seen to say.
+    /// None does, but there were too few replicas or deviations to say.
     Undecided,
 }
 
 /// Replicas needed before "none stands out" means everywhere.
 const REPLICAS_MIN: usize = 5;
+/// … and deviations a replica, on average: with fewer, replicas that have none may have been lucky.
+const EXCEEDING_MIN: u64 = 2;
+
+/// Rounds of [`test_replicas`].
+const ROUNDS_MAX: usize = 16;
 
 /// Tests every replica against all others. With enough data the faintest difference is significant, so a
 /// replica must also exceed `factor_min` times as often as the others, or its median call take `factor_min`
 /// times the usual.
-pub fn test_replicas(
-    observed: &ReplicaObservations,
-    level: f64,
-    factor_min: f64,
-) -> (Spread, Vec<ReplicaTest>) {
+///
+/// Several culprits mask each other, because each is among the others of the next. So replicas that stand
+/// out are set aside and the rest are tested again, until none stands out or half of them do. A replica's
+/// numbers are those of the round that flagged it, else of the first.
+pub fn test_replicas(observed: &ReplicaObservations, level: f64, factor_min: f64) -> (Spread, Vec<ReplicaTest>) {
     let groups = Groups::new(observed);
-    let shifts = mann_whitney_one_vs_rest(&observed.standardised, &groups.group_of, groups.replicas.len());
-    let factors = shift_factors(&groups, &observed.ratios);
-    let mut tests: Vec<ReplicaTest> = (0..groups.replicas.len())
-        .map(|group| groups.test(group, shifts[group], factors[group], factor_min))
-        .collect();
-    let p_values: Vec<f64> = tests.iter().map(|test| test.p_value).collect();
-    for (test, adjusted) in tests.iter_mut().zip(benjamini_hochberg(&p_values)) {
-        test.p_adjusted = adjusted;
-        test.flagged = adjusted <= level;
+    let mut tests = groups.test_all(observed, level, factor_min);
+    let mut rest = observed.clone();
+    for _ in 0..ROUNDS_MAX {
+        let flagged = |replica: ReplicaId| tests.iter().any(|test| test.flagged && test.replica == replica);
+        let left = tests.iter().filter(|test| !test.flagged).count();
+        if left == tests.len() || left * 2 <= tests.len() {
+            break;
+        }
+        rest.keep(|replica| !flagged(replica));
+        let again = Groups::new(&rest).test_all(&rest, level, factor_min);
+        if !again.iter().any(|test| test.flagged) {
+            break;
+        }
+        for test in again.into_iter().filter(|test| test.flagged) {
+            let at = tests.iter().position(|known| known.replica == test.replica);
+            tests[at.expect("the rest are among all")] = test;
+        }
     }
-    let spread = if tests.iter().any(|test| test.flagged) {
-        Spread::Localised
-    } else if tests.len() >= REPLICAS_MIN {
-        Spread::Everywhere
-    } else {
-        Spread::Undecided
-    };
-    (spread, tests)
+    (spread(&tests, groups.exceeding_total), tests)
+}
+
+fn spread(tests: &[ReplicaTest], exceeding: u64) -> Spread {
+    if tests.iter().any(|test| test.flagged) {
+        return Spread::Localised;
+    }
+    let enough = tests.len() >= REPLICAS_MIN && exceeding >= EXCEEDING_MIN * tests.len() as u64;
+    if enough { Spread::Everywhere } else { Spread::Undecided }
+}
+
+impl ReplicaObservations {
+    fn keep(&mut self, wanted: impl Fn(ReplicaId) -> bool) {
+        let keep: Vec<bool> = self.replicas.iter().map(|&replica| wanted(replica)).collect();
+        let retain = |values: &mut Vec<f64>| {
+            let mut at = keep.iter();
+            values.retain(|_| at.next() == Some(&true));
+        };
+        retain(&mut self.standardised);
+        retain(&mut self.ratios);
+        let mut at = keep.iter();
+        self.exceeds.retain(|_| at.next() == Some(&true));
+        self.replicas.retain(|&replica| wanted(replica));
+    }
 }
 
 struct Groups {
@@ -116,6 +145,21 @@ impl Groups {
             groups.exceeding_total += u64::from(exceeds);
         }
         groups
+    }
+
+    /// One round: every replica against all others.
+    fn test_all(&self, observed: &ReplicaObservations, level: f64, factor_min: f64) -> Vec<ReplicaTest> {
+        let shifts = mann_whitney_one_vs_rest(&observed.standardised, &self.group_of, self.replicas.len());
+        let factors = shift_factors(self, &observed.ratios);
+        let mut tests: Vec<ReplicaTest> = (0..self.replicas.len())
+            .map(|group| self.test(group, shifts[group], factors[group], factor_min))
+            .collect();
+        let p_values: Vec<f64> = tests.iter().map(|test| test.p_value).collect();
+        for (test, adjusted) in tests.iter_mut().zip(benjamini_hochberg(&p_values)) {
+            test.p_adjusted = adjusted;
+            test.flagged = adjusted <= level;
+        }
+        tests
     }
 
     fn test(&self, group: usize, p_shift: f64, shift_factor: f64, factor_min: f64) -> ReplicaTest {

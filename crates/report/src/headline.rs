@@ -9,7 +9,7 @@ const NAME_ROOM: usize = 48;
 const REPLICAS_NAMED: usize = 3;
 
 /// The setting that says how many requests a category needs.
-const MIN_REQUESTS: &str = "min-requests";
+const MIN_REQUESTS: &str = "requests-min";
 
 /// The answer in one sentence, from everything else in the report. Names stand in backticks, without
 /// control characters or backticks of their own, and shortened when they are long.

@@ -97,7 +97,7 @@ fn object_store(verdict: Verdict) -> Report {
         settings: vec![
             setting("method", "robust-pca"),
             setting("mode", "robust"),
-            setting("min-requests", "10"),
+            setting("requests-min", "10"),
             setting("cv-limit", "1"),
             setting("memory", "4 GB"),
         ],
@@ -350,7 +350,7 @@ pub(crate) fn insufficient() -> Report {
     (report.input.bytes, report.window) = (51_200, None);
     report.input.clocks = Clocks::default();
     report.cautions = strings(&[
-        "No category has enough requests to be judged. Read a longer time, or lower --min-requests.",
+        "No category has enough requests to be judged. Read a longer time, or lower --requests-min.",
     ]);
     with_headline(report)
 }
