@@ -93,7 +93,7 @@ proptest! {
             host_load_sigma: 2.0,
             pause_probability: 1.0,
             categories_per_service: 1,
-            window_s: 604_800,
+            window_s: 86_400,
             ..base
         };
         requests(&settings).unwrap().for_each(|request| check(&request));
