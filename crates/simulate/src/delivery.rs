@@ -218,7 +218,8 @@ mod tests {
             let rows = arrivals(&Settings { late_host, ..base.clone() });
             assert!(rows.is_sorted());
             let torn = rows.windows(2).filter(|pair| pair[0].request != pair[1].request).count();
-            assert!(torn > rows.len() / 10, "{torn} of {}", rows.len());
+            // Each trace lies in many pieces.
+            assert!(torn > 5 * 120, "{torn} of {}", rows.len());
             let last = rows.last().unwrap();
             assert_eq!(last.arrives - last.true_end > LATE_NS, late_host);
         }

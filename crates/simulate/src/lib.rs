@@ -1,4 +1,21 @@
-//! Seeded generators of traces with known truth.
+//! Seeded generators of traces with known truth: a mail and file service of twelve components on a hundred
+//! nodes, and twelve things that go wrong in it, or do not.
+//!
+//! ```text
+//! Settings ─► Simulation (system + fault plan, from the seed)
+//!                 │
+//!                 ├─ arrivals ─► Request::draw, on any thread ─► Requests (in memory)
+//!                 │                    │
+//!                 │                    ├─► Tally ─► truth.json, injections.csv
+//!                 │                    └─► delivery ─► write ─► traces/
+//! ```
+//!
+//! Every request is drawn from a seed of its own, derived from the settings and its number. So requests can
+//! be drawn in any order and on any number of threads, and the bytes stay the same; nothing depends on the
+//! platform's mathematics either.
+//!
+//! What is *not* here: queues that form by themselves. Times are drawn, not simulated from contention, so the
+//! truth of each delay is exact.
 
 mod call_tree;
 mod components;

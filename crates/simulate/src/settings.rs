@@ -87,7 +87,7 @@ impl Settings {
             requests_per_service: 310,
             window_s: 600,
             categories_per_service: 8,
-            ..Settings::new(Scenario::RandomDevice, 7)
+            ..Settings::new(Scenario::RandomDevice, 10)
         }
     }
 

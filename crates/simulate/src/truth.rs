@@ -61,7 +61,8 @@ pub struct RecordCounts {
 pub struct Expected {
     /// Whether there is anything to find.
     pub verdict: Verdict,
-    /// Whether it can be told from normal only by comparison with [`Settings::baseline`](crate::Settings::baseline).
+    /// Whether most requests of the categories concerned are hit, so that comparison with
+    /// [`Settings::baseline`](crate::Settings::baseline) is needed to tell them from normal ones.
     pub needs_baseline: bool,
     /// The culprits, by injected time, largest first.
     pub operations: Vec<OperationName>,

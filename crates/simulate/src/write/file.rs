@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 /// Bytes are handed to the compressor or the operating system in pieces of about this size.
 const PIECE: usize = 256 * 1024;
-/// Zstandard's own default.
-const ZSTD_LEVEL: i32 = 3;
+/// The fastest levels: these files are made to be read once or twice.
+const GZIP_LEVEL: u32 = 1;
+const ZSTD_LEVEL: i32 = 1;
 
 /// A file being written.
 pub(crate) struct TraceFile {
@@ -59,7 +60,7 @@ impl Encoder {
         Ok(match compression {
             Compression::Plain => Encoder::Plain(file),
             Compression::Gzip => {
-                Encoder::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default()))
+                Encoder::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::new(GZIP_LEVEL)))
             }
             Compression::Zstd => Encoder::Zstd(zstd::Encoder::new(file, ZSTD_LEVEL)?),
         })

@@ -1,0 +1,14 @@
+//! Generated traces, read back by small readers of their own and compared with what is true.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
+
+mod call_log;
+mod determinism;
+mod distributions;
+mod faults;
+mod formats;
+mod losses;
+mod readers;
+mod structure;
+mod support;
+mod truth;
