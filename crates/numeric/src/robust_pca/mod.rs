@@ -14,7 +14,9 @@
 //! is transposed).
 
 mod block;
+mod entries;
 mod iteration;
+mod padded;
 mod products;
 mod shrinkage;
 mod stripes;

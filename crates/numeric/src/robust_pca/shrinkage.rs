@@ -1,8 +1,11 @@
 //! The shrinkage of singular values as a matrix to multiply with.
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
+use pulp::Arch;
 
-use super::products::multiply;
+use super::padded::Padded;
+use super::products::Product;
+use super::stripes::Scratch;
 
 /// `P` with `X P = U soft(S, 1/mu) V'` for the `X = U S V'` whose Gram matrix it was made from.
 pub(super) struct Shrinkage {
@@ -15,9 +18,9 @@ enum Form {
     /// Nothing is left.
     Zero,
     /// `P` itself, `n x n` and symmetric.
-    Full(DMatrix<f64>),
-    /// `P = basis * weighted'`, both `n x k`; cheaper while `k` is below half of `n`.
-    Factored { basis_transposed: DMatrix<f64>, weighted: DMatrix<f64> },
+    Full(Padded),
+    /// `P = basis * weighted`, of `n x k` and `k x n`; cheaper while `k` is below half of `n`.
+    Factored { basis: Padded, weighted: Padded },
 }
 
 impl Shrinkage {
@@ -38,15 +41,28 @@ impl Shrinkage {
         gram.symmetric_eigenvalues().max().max(0.0).sqrt()
     }
 
-    /// Writes `block * P` to `out`; `scratch` may be overwritten and is at least as long as `block`.
-    pub(super) fn apply(&self, block: &[f64], cols: usize, scratch: &mut [f64], out: &mut [f64]) {
+    /// The shrinkage that leaves nothing.
+    pub(super) fn to_zero() -> Shrinkage {
+        Shrinkage { form: Form::Zero, singular_values: Vec::new() }
+    }
+
+    /// Writes `block * P` to `scratch.low_rank`.
+    pub(super) fn apply(&self, arch: Arch, block: &[f64], scratch: &mut Scratch) {
+        let Padded { cols, stride, data } = &mut scratch.low_rank;
+        let rows = block.len() / *cols;
+        let out = &mut data[..rows * *stride];
         match &self.form {
             Form::Zero => out.fill(0.0),
-            Form::Full(product) => multiply(block, product, out),
-            Form::Factored { basis_transposed, weighted } => {
-                let coordinates = &mut scratch[..block.len() / cols * weighted.ncols()];
-                multiply(block, basis_transposed, coordinates);
-                multiply(coordinates, weighted, out);
+            Form::Full(factor) => arch.dispatch(Product { left: block, left_stride: *cols, factor, out }),
+            Form::Factored { basis, weighted } => {
+                let coordinates = &mut scratch.coordinates[..rows * basis.stride];
+                arch.dispatch(Product { left: block, left_stride: *cols, factor: basis, out: coordinates });
+                arch.dispatch(Product {
+                    left: coordinates,
+                    left_stride: basis.stride,
+                    factor: weighted,
+                    out,
+                });
             }
         }
     }
@@ -63,14 +79,13 @@ impl Form {
         if weights.is_empty() {
             return Form::Zero;
         }
-        let mut weighted = basis.clone();
-        for (mut column, weight) in weighted.column_iter_mut().zip(weights) {
-            column *= *weight;
+        let mut weighted = basis.transpose();
+        for (mut row, weight) in weighted.row_iter_mut().zip(weights) {
+            row *= *weight;
         }
-        let basis_transposed = basis.transpose();
         if 2 * basis.ncols() < basis.nrows() {
-            return Form::Factored { basis_transposed, weighted };
+            return Form::Factored { basis: Padded::copy_of(&basis), weighted: Padded::copy_of(&weighted) };
         }
-        Form::Full(weighted * basis_transposed)
+        Form::Full(Padded::copy_of(&(basis * weighted)))
     }
 }
