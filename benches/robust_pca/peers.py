@@ -144,8 +144,10 @@ def gram_blocked(m, iterations_max, block=512):
     def conclude(starts, factors):
         for top in starts:
             rows = slice(top, min(top + block, len(m)))
-            x[rows] = x[rows] @ factors[0] @ (factors[1] if len(factors) == 2 else np.eye(cols))
-        return None
+            low = x[rows]
+            for factor in factors:
+                low = low @ factor
+            x[rows] = low
 
     with ThreadPoolExecutor(workers) as pool:
         gram = sum(part[0] for part in pool.map(lambda p: start(p, weight / mu), parts))

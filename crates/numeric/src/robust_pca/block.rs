@@ -20,8 +20,13 @@ pub(super) struct Step {
 const LANES: usize = 8;
 
 impl Block<'_> {
-    /// Adds the block to the Gram matrix of `X`.
-    pub(super) fn add_gram(&self, arch: Arch, cols: usize, sums: &mut Sums, scratch: &mut Scratch) {
+    /// Sets `X = M` and adds to its Gram matrix.
+    pub(super) fn begin(self, arch: Arch, cols: usize, sums: &mut Sums, scratch: &mut Scratch) {
+        self.x.copy_from_slice(self.m);
+        self.add_gram(arch, cols, sums, scratch);
+    }
+
+    fn add_gram(&self, arch: Arch, cols: usize, sums: &mut Sums, scratch: &mut Scratch) {
         let (stride, rows) = (scratch.next.stride, self.x.chunks_exact(cols));
         for (from, to) in rows.zip(scratch.next.data.chunks_exact_mut(stride)) {
             to[..cols].copy_from_slice(from);

@@ -11,9 +11,9 @@ use super::{RobustPca, RobustPcaSettings, Sparsity};
 use crate::Matrix;
 
 /// A pass that moves on overwrites the parts whose residual it measures. Once the residual is within this
-/// factor of the tolerance, it is therefore measured first. It shrinks by about the growth of the penalty
-/// in an iteration; should it ever fall faster than this, some iterations more than needed are done.
-const PROBE_WITHIN: f64 = 4.0;
+/// multiple of the squared growth of the tolerance, it is therefore measured first. An iteration shrinks
+/// it by about the growth; should it ever leap, some iterations more than needed are done.
+const PROBE_WITHIN: f64 = 1.1;
 
 /// Up to this many elements the residual is always measured first: it costs nothing worth saving, and
 /// only in small matrices does the residual leap.
@@ -70,7 +70,7 @@ impl Problem {
     /// `largest` is the largest absolute value of the matrix.
     pub(super) fn solve(mut self, largest: f64) -> RobustPca {
         let (arch, cols) = (self.arch, self.cols);
-        self.state.pass(self.threads, |block, sums, scratch| block.add_gram(arch, cols, sums, scratch));
+        self.state.pass(self.threads, |block, sums, scratch| block.begin(arch, cols, sums, scratch));
         let gram = self.state.gram();
         let norm = gram.trace().sqrt();
         let spectral = Shrinkage::spectral_norm(gram);
@@ -79,11 +79,12 @@ impl Problem {
         let ratio = 1.0 / (spectral.max(largest / self.lambda) * penalty.mu);
         self.advance(&Shrinkage::to_zero(), Step { ratio, cut: self.lambda / penalty.mu });
         let is_small = self.rows * self.cols <= PROBE_ALWAYS_UP_TO;
+        let probe_below = PROBE_WITHIN * self.growth * self.growth * self.tolerance;
         let mut residual = f64::INFINITY;
         for iteration in 1.. {
             let shrinkage = Shrinkage::new(self.state.gram(), 1.0 / penalty.mu);
             let is_last = iteration == self.iterations_max;
-            let is_close = is_small || residual <= PROBE_WITHIN * self.tolerance;
+            let is_close = is_small || residual <= probe_below;
             if is_last || is_close && self.probe(&shrinkage) <= self.tolerance * norm {
                 return self.conclude(&shrinkage, iteration, norm);
             }

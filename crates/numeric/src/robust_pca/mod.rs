@@ -17,6 +17,8 @@ mod block;
 mod entries;
 mod iteration;
 mod padded;
+#[cfg(test)]
+mod processors;
 mod products;
 mod shrinkage;
 mod stripes;

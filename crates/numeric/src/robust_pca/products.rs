@@ -171,8 +171,8 @@ fn gram_tile<S: Simd, const ROWS: usize, const WIDTH: usize>(
 mod tests {
     use super::*;
     use crate::robust_pca::padded::{LANES_MAX, stride_for};
+    use crate::robust_pca::processors::processors;
     use nalgebra::DMatrix;
-    use pulp::{Arch, Scalar};
 
     /// Whole numbers, so that sums are exact in any order.
     fn whole_numbers(rows: usize, cols: usize) -> DMatrix<f64> {
@@ -187,11 +187,12 @@ mod tests {
         let (left, factor) = (whole_numbers(rows, inner), whole_numbers(inner, cols));
         let wanted = Padded::copy_of(&(&left * &factor));
         let (left, factor) = (row_major(&left), Padded::copy_of(&factor));
-        let mut outs = [vec![0.0; wanted.data.len()], vec![0.0; wanted.data.len()]];
-        let [wide, narrow] = &mut outs;
-        Arch::new().dispatch(Product { left: &left, left_stride: inner, factor: &factor, out: wide });
-        Product { left: &left, left_stride: inner, factor: &factor, out: narrow }.with_simd(Scalar);
-        assert!(outs.iter().all(|out| *out == wanted.data), "{rows} x {inner} x {cols}");
+        for processor in processors() {
+            let mut out = vec![0.0; wanted.data.len()];
+            let product = Product { left: &left, left_stride: inner, factor: &factor, out: &mut out };
+            processor.run(product);
+            assert_eq!(out, wanted.data, "{rows} x {inner} x {cols} on {processor:?}");
+        }
     }
 
     #[test]
@@ -210,16 +211,14 @@ mod tests {
             let matrix = whole_numbers(7, cols);
             let wanted = matrix.transpose() * &matrix;
             let block = Padded::copy_of(&matrix).data;
-            let mut wide = Padded::zeros(cols.next_multiple_of(LANES_MAX), cols);
-            let mut narrow = Padded::zeros(cols.next_multiple_of(LANES_MAX), cols);
-            for _ in 0..2 {
-                Arch::new().dispatch(AddGram { block: &block, gram: &mut wide });
-                AddGram { block: &block, gram: &mut narrow }.with_simd(Scalar);
-            }
-            for (i, j) in (0..cols).flat_map(|j| (0..=j).map(move |i| (i, j))) {
-                let position = i * stride_for(cols) + j;
-                assert_eq!(wide.data[position], 2.0 * wanted[(i, j)], "({i}, {j}) of {cols}");
-                assert_eq!(narrow.data[position], 2.0 * wanted[(i, j)], "({i}, {j}) of {cols}");
+            for processor in processors() {
+                let mut gram = Padded::zeros(cols.next_multiple_of(LANES_MAX), cols);
+                processor.run(AddGram { block: &block, gram: &mut gram });
+                processor.run(AddGram { block: &block, gram: &mut gram });
+                for (i, j) in (0..cols).flat_map(|j| (0..=j).map(move |i| (i, j))) {
+                    let found = gram.data[i * stride_for(cols) + j];
+                    assert_eq!(found, 2.0 * wanted[(i, j)], "({i}, {j}) of {cols} on {processor:?}");
+                }
             }
         }
     }

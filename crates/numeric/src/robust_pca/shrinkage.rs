@@ -1,6 +1,6 @@
 //! The shrinkage of singular values as a matrix to multiply with.
 
-use nalgebra::{DMatrix, DVector, SymmetricEigen};
+use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
 use pulp::Arch;
 
 use super::padded::Padded;
@@ -26,7 +26,7 @@ enum Form {
 impl Shrinkage {
     /// Shrinks by `cut` the singular values of a matrix whose Gram matrix is `gram`.
     pub(super) fn new(gram: DMatrix<f64>, cut: f64) -> Shrinkage {
-        let eigen = SymmetricEigen::new(gram);
+        let Some(eigen) = decompose(gram) else { return Shrinkage::to_zero() };
         let sigma = eigen.eigenvalues.map(|value| value.max(0.0).sqrt());
         let mut kept: Vec<usize> = (0..sigma.len()).filter(|&k| sigma[k] > cut).collect();
         kept.sort_by(|&a, &b| sigma[b].total_cmp(&sigma[a]));
@@ -38,7 +38,10 @@ impl Shrinkage {
 
     /// The largest singular value of a matrix, from its Gram matrix.
     pub(super) fn spectral_norm(gram: DMatrix<f64>) -> f64 {
-        gram.symmetric_eigenvalues().max().max(0.0).sqrt()
+        let square_sum = gram.trace();
+        // The Frobenius norm is a bound, and a bound is all the start of the iteration needs.
+        let largest = decompose(gram).map_or(square_sum, |eigen| eigen.eigenvalues.max());
+        largest.max(0.0).sqrt()
     }
 
     /// The shrinkage that leaves nothing.
@@ -72,6 +75,13 @@ impl Shrinkage {
         let Some(largest) = self.singular_values.first() else { return 0 };
         self.singular_values.iter().filter(|value| **value > 1e-5 * largest).count()
     }
+}
+
+/// `None` when the eigenvalues do not settle, which has never been seen; a shrinkage to zero in that place
+/// only delays the iteration, and its residual tells.
+fn decompose(gram: DMatrix<f64>) -> Option<SymmetricEigen<f64, Dyn>> {
+    let steps_max = 100 * gram.nrows() + 100;
+    SymmetricEigen::try_new(gram, f64::EPSILON, steps_max)
 }
 
 impl Form {

@@ -82,12 +82,12 @@ impl Partition {
 }
 
 impl State {
-    /// Starts with `X = M` and `E = 0`. Requires `m` to hold whole rows of `cols > 0`, at least one.
+    /// Starts with `X = E = 0`. Requires `m` to hold whole rows of `cols > 0`, at least one.
     pub(super) fn new(m: Vec<f64>, cols: usize) -> State {
         let rows = m.len() / cols;
         let partition = Partition::new(rows, cols);
         let sums = (0..rows.div_ceil(partition.stripe_rows)).map(|_| Sums::new(cols)).collect();
-        State { x: m.clone(), e: vec![0.0; m.len()], m, partition, sums }
+        State { x: vec![0.0; m.len()], e: vec![0.0; m.len()], m, partition, sums }
     }
 
     /// Runs `work` on all blocks. Sums start from zero; read them afterwards.
