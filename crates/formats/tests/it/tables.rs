@@ -12,13 +12,13 @@ fn read(format: &str, text: &str, columns: &[(&str, &str)]) -> Transcript {
 }
 
 fn spans(transcript: &Transcript) -> Vec<&OwnedSpan> {
-    let span = |event| if let &Event::Span(ref span) = event { Some(span) } else { None };
-    transcript.events.iter().filter_map(span).collect()
+    let events = transcript.events.iter();
+    events.filter_map(|event| if let Event::Span(span) = event { Some(span) } else { None }).collect()
 }
 
 fn calls(transcript: &Transcript) -> Vec<&OwnedCall> {
-    let call = |event| if let &Event::Call(ref call) = event { Some(call) } else { None };
-    transcript.events.iter().filter_map(call).collect()
+    let events = transcript.events.iter();
+    events.filter_map(|event| if let Event::Call(call) = event { Some(call) } else { None }).collect()
 }
 
 fn error(transcript: &Transcript) -> String {
