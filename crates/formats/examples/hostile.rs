@@ -22,7 +22,7 @@ const TIME_MAX: Duration = Duration::from_secs(10);
 const MEMORY_MAX_KB: u64 = 256 << 10;
 
 /// Inputs up to this size are also checked for splits and truncations.
-const SMALL: usize = 1 << 10;
+const SMALL: usize = 4 << 10;
 
 struct Arguments {
     bytes: u64,
