@@ -12,10 +12,13 @@ mod conventions;
 mod json_sniff;
 mod json_stream;
 mod lax_json;
+mod otlp_frames;
 mod otlp_json;
+mod otlp_protobuf;
 mod pending;
 mod registry;
 #[cfg(test)]
 mod sample_checks;
+mod wire;
 
 pub use registry::{FORMATS, Format, FormatError, Reader, ReaderOptions, Sniff};

@@ -15,18 +15,13 @@ use crate::json_sniff::{self, JsonFormat};
 use crate::json_stream::{Scanner, Shape, Step, Visitor};
 use crate::lax_json;
 use crate::pending::PendingSpans;
-use crate::registry::{FormatError, Reader, ReaderOptions, Sniff};
+use crate::registry::Sniff;
 use laggard_model::{Loss, Sink};
 use span::{ResourceJson, SpanJson};
 
 /// Whether the input starts with an OTLP JSON document of any signal.
 pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
     json_sniff::sniff(prefix, JsonFormat::Otlp)
-}
-
-/// A reader for documents that are not length-prefixed.
-pub(crate) fn open(_: &ReaderOptions) -> Box<dyn Reader> {
-    Box::new(OtlpJson::default())
 }
 
 /// Reads a stream of OTLP JSON documents.
@@ -42,15 +37,15 @@ impl Default for OtlpJson {
     }
 }
 
-impl Reader for OtlpJson {
-    fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), FormatError> {
+impl OtlpJson {
+    /// Takes the next bytes.
+    pub(crate) fn take(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         self.scanner.push(chunk, &mut self.documents, sink);
-        Ok(())
     }
 
-    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError> {
+    /// The input ends here: counts the document that is cut off.
+    pub(crate) fn end(&mut self, sink: &mut dyn Sink) {
         self.scanner.finish(&mut self.documents, sink);
-        Ok(())
     }
 }
 

@@ -73,10 +73,19 @@ impl fmt::Display for FormatError {
 impl std::error::Error for FormatError {}
 
 /// Every format, in the order in which they are tried.
-pub static FORMATS: &[Format] = &[Format {
-    name: "otlp-json",
-    title: "OpenTelemetry (OTLP) JSON",
-    manual: "docs/manual/formats/otlp.md",
-    sniff: crate::otlp_json::sniff,
-    open: crate::otlp_json::open,
-}];
+pub static FORMATS: &[Format] = &[
+    Format {
+        name: "otlp-json",
+        title: "OpenTelemetry (OTLP) JSON",
+        manual: "docs/manual/formats/otlp.md",
+        sniff: crate::otlp_json::sniff,
+        open: crate::otlp_frames::open_json,
+    },
+    Format {
+        name: "otlp-proto",
+        title: "OpenTelemetry (OTLP) protobuf, and the Collector's length-prefixed files",
+        manual: "docs/manual/formats/otlp.md",
+        sniff: crate::otlp_frames::sniff,
+        open: crate::otlp_frames::open_protobuf,
+    },
+];

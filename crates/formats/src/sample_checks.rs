@@ -63,9 +63,7 @@ fn check_cuts(open: Open, input: &[u8], whole: &Collect, random: &mut Random) {
 /// checked by the tests of the formats that have them.
 fn at_boundary(input: &[u8], cut: usize) -> bool {
     let before = input[..cut].trim_ascii_end();
-    before.is_empty()
-        || matches!(before.last(), Some(b'}' | b']'))
-        || !matches!(input[0], b'{' | b'[' | b'\n')
+    before.is_empty() || matches!(before.last(), Some(b'}' | b']')) || !matches!(input[0], b'{' | b'[')
 }
 
 /// Changes, removes and repeats bytes; a panic is what must not happen, and chunks must not matter.

@@ -59,6 +59,11 @@ impl Key {
 }
 
 impl<'a> OperationAttributes<'a> {
+    /// Whether an attribute of this name is of use.
+    pub(crate) fn wants(name: &[u8]) -> bool {
+        Key::of(name).is_some()
+    }
+
     /// Takes an attribute; the first non-empty value of a kind counts.
     pub(crate) fn take(&mut self, name: &[u8], value: Cow<'a, str>) {
         if let Some(key) = Key::of(name)

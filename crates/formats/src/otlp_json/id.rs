@@ -9,6 +9,9 @@ use laggard_model::{ParsedTraceId, SpanId, TraceId};
 ///
 /// Base64 is an encoding of the same 16 bytes that every tool shows as digits, so such an id displays as given.
 pub(super) fn trace(text: &str) -> Option<ParsedTraceId> {
+    if text.len() == 32 {
+        return parse_trace_id(text);
+    }
     match decode(text) {
         Some(bytes) => {
             let id = TraceId::from_bytes(bytes);
@@ -20,6 +23,9 @@ pub(super) fn trace(text: &str) -> Option<ParsedTraceId> {
 
 /// Reads a span id; `None` for one that is empty or zero.
 pub(super) fn span(text: &str) -> Option<SpanId> {
+    if text.len() == 16 {
+        return parse_span_id(text);
+    }
     match decode(text) {
         Some(bytes) => SpanId::from_bytes(bytes),
         None => parse_span_id(text),

@@ -1,6 +1,7 @@
 //! OTLP JSON as specified, and as found in the wild.
 
 use super::*;
+use crate::otlp_frames::open_json as open;
 use crate::sample_checks::{check_contract, read};
 use laggard_model::{Collect, OwnedSpan, ReplicaSource, SpanKind, Status};
 use std::fmt::Write;
