@@ -140,11 +140,27 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl<'a> Iterator for Fields<'a> {
-    type Item = Result<(u32, Value<'a>), Damaged>;
+impl<'a> Fields<'a> {
+    /// The next field when its header is two bytes long at most, as most are.
+    #[inline(always)]
+    fn next_short(&mut self) -> Option<(u32, Value<'a>)> {
+        let (&[tag, first], rest) = self.rest.split_first_chunk::<2>()?;
+        if !(8..0x80).contains(&tag) || first >= 0x80 {
+            return None;
+        }
+        let (value, rest) = match tag & 7 {
+            0 => (Value::Varint(u64::from(first)), rest),
+            2 => {
+                let (contents, rest) = rest.split_at_checked(usize::from(first))?;
+                (Value::Bytes(contents), rest)
+            }
+            _ => return None,
+        };
+        self.rest = rest;
+        Some((u32::from(tag >> 3), value))
+    }
 
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
+    fn next_any(&mut self) -> Option<Result<(u32, Value<'a>), Damaged>> {
         while !self.rest.is_empty() {
             let found = match self.step() {
                 Ok((header, Some(value))) => return Some(Ok((header.field, value))),
@@ -157,6 +173,18 @@ impl<'a> Iterator for Fields<'a> {
             }
         }
         None
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<(u32, Value<'a>), Damaged>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(field) = self.next_short() {
+            return Some(Ok(field));
+        }
+        self.next_any()
     }
 }
 
