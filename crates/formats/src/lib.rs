@@ -9,6 +9,7 @@
 
 mod attributes_json;
 mod conventions;
+mod jaeger;
 mod json_sniff;
 mod json_stream;
 mod lax_json;
@@ -20,5 +21,6 @@ mod registry;
 #[cfg(test)]
 mod sample_checks;
 mod wire;
+mod zipkin;
 
 pub use registry::{FORMATS, Format, FormatError, Reader, ReaderOptions, Sniff};

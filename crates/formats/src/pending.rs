@@ -51,6 +51,17 @@ pub(crate) fn inclusive_time(span: SpanId, start: Timestamp, end: Timestamp, sin
     })
 }
 
+/// A length in nanoseconds; a negative one is counted and taken as zero.
+pub(crate) fn inclusive_of_length(span: SpanId, length_ns: i64, sink: &mut dyn Sink) -> Nanos {
+    u64::try_from(length_ns).map_or_else(
+        |_| {
+            sink.lose(Loss::NegativeTime, &|| format!("span {span} lasts {length_ns} ns"));
+            Nanos::ZERO
+        },
+        Nanos::from_ns,
+    )
+}
+
 /// Reads the ids that formats with textual ids have. Zero and empty ids name nothing.
 pub(crate) fn parse_trace_id(text: &str) -> Option<ParsedTraceId> {
     TraceId::parse_text(text).filter(|parsed| parsed.id.value() != 0)
@@ -140,7 +151,11 @@ impl PendingSpans {
         self.clear();
     }
 
-    pub(crate) fn clear(&mut self) {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    fn clear(&mut self) {
         self.spans.clear();
         self.text.clear();
     }

@@ -88,4 +88,18 @@ pub static FORMATS: &[Format] = &[
         sniff: crate::otlp_frames::sniff,
         open: crate::otlp_frames::open_protobuf,
     },
+    Format {
+        name: "jaeger",
+        title: "Jaeger JSON",
+        manual: "docs/manual/formats/jaeger.md",
+        sniff: crate::jaeger::sniff,
+        open: crate::jaeger::open,
+    },
+    Format {
+        name: "zipkin",
+        title: "Zipkin v2 JSON",
+        manual: "docs/manual/formats/zipkin.md",
+        sniff: crate::zipkin::sniff,
+        open: crate::zipkin::open,
+    },
 ];

@@ -2,7 +2,8 @@
 //! damage makes it panic.
 
 use crate::registry::{Reader, ReaderOptions};
-use laggard_model::{Collect, Loss};
+use laggard_model::{Collect, Loss, OwnedSpan};
+use std::fmt::Write;
 
 /// A format's constructor, as in its row.
 pub(crate) type Open = fn(&ReaderOptions) -> Box<dyn Reader>;
@@ -21,6 +22,24 @@ pub(crate) fn read_chunks<'a>(open: Open, chunks: impl IntoIterator<Item = &'a [
     }
     reader.finish(&mut sink).expect("a reader of these formats never gives up");
     sink
+}
+
+/// The losses, without their examples.
+pub(crate) fn losses(found: &Collect) -> Vec<(Loss, u64)> {
+    found.losses.iter().map(|(loss, found)| (loss, found.count)).collect()
+}
+
+/// One span in short: `service[replica] operation kind status start+inclusive trace/span<parent`.
+pub(crate) fn short(span: &OwnedSpan) -> String {
+    let mut out = format!("{}[{}] {} ", span.service, span.replica, span.operation);
+    let trace = span.trace_text.clone().unwrap_or_else(|| span.trace_id.to_string());
+    let _ = write!(out, "{} {:?} ", span.kind.name(), span.status);
+    let _ =
+        write!(out, "{}+{} {trace}/{:x}", span.start.unix_ns(), span.inclusive.ns(), span.span_id.value());
+    if let Some(parent) = span.parent {
+        let _ = write!(out, "<{:x}", parent.value());
+    }
+    out
 }
 
 /// Checks that chunks, cuts and random damage are taken as the reader's contract says.

@@ -1,8 +1,7 @@
 //! Length-prefixed files.
 
 use super::*;
-use crate::sample_checks::{check_contract, read};
-use laggard_model::Collect;
+use crate::sample_checks::{check_contract, losses, read};
 
 // Written by Google's protobuf library for Python and by python-zstandard, framed as the exporter does it: two
 // requests of eight spans, in `FRAMES` with an empty one between them.
@@ -11,10 +10,6 @@ const FRAMES_ZSTD: &[u8] = include_bytes!("../../tests/samples/otlp/frames-zstd.
 const FRAMES_ZSTD_JSON: &[u8] = include_bytes!("../../tests/samples/otlp/frames-zstd.json.bin");
 const REQUEST: &[u8] = include_bytes!("../../tests/samples/otlp/request.binpb");
 const STREAM: &[u8] = include_bytes!("../../tests/samples/otlp/stream.jsonl");
-
-fn losses(found: &Collect) -> Vec<(Loss, u64)> {
-    found.losses.iter().map(|(loss, found)| (loss, found.count)).collect()
-}
 
 fn frame(message: &[u8]) -> Vec<u8> {
     [&(message.len() as u32).to_be_bytes(), message].concat()

@@ -4,7 +4,7 @@ use super::encode::{Encoder, resource, span};
 use super::*;
 use crate::otlp_frames::{open_json, open_protobuf as open};
 use crate::registry::Sniff;
-use crate::sample_checks::{check_contract, read};
+use crate::sample_checks::{check_contract, losses, read};
 use laggard_model::{Collect, SpanKind, Status};
 
 // Both were written by Google's protobuf library for Python from one request (opentelemetry-proto 1.x).
@@ -12,10 +12,6 @@ const REQUEST: &[u8] = include_bytes!("../../tests/samples/otlp/request.binpb");
 const REQUEST_JSON: &[u8] = include_bytes!("../../tests/samples/otlp/request.json");
 const METRICS: &[u8] = include_bytes!("../../tests/samples/otlp/metrics.binpb");
 const LOGS: &[u8] = include_bytes!("../../tests/samples/otlp/logs.binpb");
-
-fn losses(found: &Collect) -> Vec<(Loss, u64)> {
-    found.losses.iter().map(|(loss, found)| (loss, found.count)).collect()
-}
 
 fn names(found: &Collect) -> Vec<String> {
     found.spans.iter().map(|span| format!("{}/{}", span.service, span.operation)).collect()
