@@ -101,11 +101,12 @@ fn draw(index: u64) -> Drawn {
     }
 }
 
-const ATTRIBUTES: [(&str, &str); 4] = [
+const ATTRIBUTES: [(&str, &str); 5] = [
     ("http.request.method", "GET"),
     ("url.scheme", "https"),
-    ("server.address", "cart.shop.svc.cluster.local"),
-    ("user_agent.original", "Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/128.0"),
+    ("network.peer.address", "10.42.117.203"),
+    ("server.address", "cart-backend.shop.svc.cluster.local"),
+    ("user_agent.original", "Mozilla/5.0 (X11; Linux x86_64) rv:128.0) Gecko/20100101 Firefox/128.0"),
 ];
 const RESOURCE: [(&str, &str); 3] =
     [("service.name", "cart"), ("k8s.pod.name", "cart-7d4b9"), ("telemetry.sdk.language", "rust")];
@@ -140,6 +141,7 @@ fn json(spans: u64) -> Vec<u8> {
             let _ = write!(out, r#"{{"timeUnixNano":"{start_ns}","name":"message","attributes":["#);
             attribute(&mut out, ("message.type", "SENT"));
             attribute(&mut out, ("message.id", "1"));
+            attribute(&mut out, ("message.compressed_size", "1042"));
             out.pop();
             out.push_str(r#"]}],"status":{}},"#);
         }

@@ -17,6 +17,8 @@ mod otlp_frames;
 mod otlp_json;
 mod otlp_protobuf;
 mod pending;
+#[cfg(test)]
+mod real_data;
 mod registry;
 #[cfg(test)]
 mod sample_checks;

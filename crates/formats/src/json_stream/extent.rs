@@ -80,14 +80,23 @@ impl Extent {
         Progress::More
     }
 
-    /// Goes to the next string or to the end, whichever comes first.
+    /// Goes to the next string that takes more than a look, or to the end; `None` when it is a string.
     fn scan_container(&mut self, chunk: &[u8], at: &mut usize) -> Option<Progress> {
         while let Some(&byte) = chunk.get(*at) {
             match byte {
                 b'"' => {
-                    self.inside = Inside::Text;
-                    *at += 1;
-                    return None;
+                    let text = &chunk[*at + 1..];
+                    match find_in_text(text) {
+                        // A string without escapes that ends here.
+                        Some(end) if text[end] == b'"' => *at += end + 2,
+                        _ => {
+                            self.inside = Inside::Text;
+                            *at += 1;
+                            return None;
+                        }
+                    }
+                    self.last = byte;
+                    continue;
                 }
                 b' ' | b'\n' | b'\r' | b'\t' => {
                     *at += 1;
