@@ -222,7 +222,7 @@ impl OtlpProtobuf {
                 self.open.push(Open { level: Level::ResourceSpans, end });
                 self.records.enter_resource_spans();
             }
-            // Field 1000 held the spans until OTLP 0.20.
+            // Field 1000 held the spans by instrumentation library, before OTLP 1.0.
             (Level::ResourceSpans, 2 | 1000) => self.open.push(Open { level: Level::ScopeSpans, end }),
             (Level::ResourceSpans, 1) => self.begin_message(Next::Resource(length), length, after, sink),
             (Level::ScopeSpans, 2) => self.begin_message(Next::Span(length), length, after, sink),

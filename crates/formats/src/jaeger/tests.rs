@@ -81,3 +81,16 @@ fn processes_may_come_in_the_middle() {
     );
     check(&input, &["s[] o  Unset 1000+1000 A/1", "s[] o  Unset 1000+1000 A/2"], &[]);
 }
+
+#[test]
+fn a_lone_span_is_bounded_as_a_whole() {
+    let big = "x".repeat(CAPTURE_BYTES_MAX / 2);
+    let span = |id: u8, tags: &str| {
+        format!(
+            "{{\"traceID\":\"A\",\"spanID\":\"{id}\",\"tags\":\"{tags}\",\"startTime\":1,\"duration\":1,\"operationName\":\"o\",\"tag\":\"{tags}\"}}\n"
+        )
+    };
+    let found = read(open, [span(1, &big), span(2, "")].concat().as_bytes());
+    assert_eq!(found.spans.len(), 2, "what is too much of a span are its tags");
+    assert_eq!(losses(&found), [(Loss::OversizedRecord, 1)]);
+}
