@@ -96,3 +96,23 @@ pub static FORMATS: &[Format] = &[
 pub fn find_format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
+        sniff: crate::otlp_json::sniff,
+        open: crate::otlp_frames::open_json,
+    Format {
+        name: "otlp-proto",
+        title: "OpenTelemetry (OTLP) protobuf, and the Collector's length-prefixed files",
+        manual: "docs/manual/formats/otlp.md",
+        sniff: crate::otlp_frames::sniff,
+        open: crate::otlp_frames::open_protobuf,
+    Format {
+        name: "jaeger",
+        title: "Jaeger JSON",
+        manual: "docs/manual/formats/jaeger.md",
+        sniff: crate::jaeger::sniff,
+        open: crate::jaeger::open,
+    Format {
+        name: "zipkin",
+        title: "Zipkin v2 JSON",
+        manual: "docs/manual/formats/zipkin.md",
+        sniff: crate::zipkin::sniff,
+        open: crate::zipkin::open,
