@@ -1,1 +1,3 @@
+//! The rules of the repository as commands.
+
 fn main() {}

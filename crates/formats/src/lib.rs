@@ -22,9 +22,12 @@ mod json_stream;
 mod lax_json;
 mod otlp_frames;
 mod otlp_json;
+mod otlp_protobuf;
 mod paths;
 mod pending;
 mod pump;
+#[cfg(test)]
+mod real_data;
 mod recognize;
 mod registry;
 #[cfg(test)]
@@ -33,8 +36,6 @@ mod span_csv;
 mod table;
 mod tar;
 mod time_text;
-mod otlp_protobuf;
-mod real_data;
 mod wire;
 mod zipkin;
 
