@@ -45,7 +45,21 @@ pub struct Ingest {
     call_records: u64,
     outside_window: u64,
     thinning: Thinning,
+    /// Rows no longer fit however much they are thinned: nothing more is kept.
+    full: bool,
 }
+
+/// Most distinct operations, and most distinct replicas. Names that carry ids would fill the memory.
+const NAMES_MAX: usize = 200_000;
+
+/// Longest name kept, in bytes; longer ones are cut.
+const NAME_BYTES_MAX: usize = 1024;
+
+/// What names beyond [`NAMES_MAX`] become.
+const OTHER: &str = "(other)";
+
+/// What the text of one trace id takes, about, in bytes.
+const TEXT_BYTES: usize = 96;
 
 impl Ingest {
     /// An empty table.
@@ -61,6 +75,7 @@ impl Ingest {
             call_records: 0,
             outside_window: 0,
             thinning: Thinning::default(),
+            full: false,
         }
     }
 
@@ -135,17 +150,40 @@ impl Ingest {
             self.outside_window += 1;
             return false;
         }
+        if self.full {
+            self.thinning.count_dropped();
+            return false;
+        }
         self.thinning.keeps(trace)
+    }
+
+    fn operation(&mut self, key: OperationKey<'_>) -> OperationId {
+        let key = OperationKey { service: cut(key.service), operation: cut(key.operation), ..key };
+        if self.names.operations() >= NAMES_MAX && !self.names.has_operation(key) {
+            self.losses.add(Loss::NameLimit, || format!("{} {}", key.service, key.operation));
+            return self.names.operation(OperationKey { service: OTHER, operation: OTHER, ..key });
+        }
+        self.names.operation(key)
+    }
+
+    fn replica(&mut self, name: &str) -> ReplicaId {
+        let name = cut(name);
+        if self.names.replicas() >= NAMES_MAX && !self.names.has_replica(name) {
+            self.losses.add(Loss::NameLimit, || name.to_owned());
+            return self.names.replica(OTHER);
+        }
+        self.names.replica(name)
     }
 
     fn note_text(&mut self, trace: TraceId, text: Option<&str>) {
         if let Some(text) = text {
-            self.texts.entry(trace).or_insert_with(|| text.into());
+            self.texts.entry(trace).or_insert_with(|| cut(text).into());
         }
     }
 
     fn stay_within_limit(&mut self) {
-        while self.bytes() > self.settings.memory_bytes && self.thinning.halve() {
+        while self.bytes() > self.settings.memory_bytes && !self.full {
+            self.full = !self.thinning.halve();
             self.apply_thinning();
         }
     }
@@ -164,7 +202,7 @@ impl Ingest {
     fn bytes(&self) -> usize {
         let spans: usize = self.spans.iter().map(|bucket| size_of_val(&bucket[..])).sum();
         let calls: usize = self.calls.iter().map(|bucket| size_of_val(&bucket[..])).sum();
-        spans + calls
+        spans + calls + self.texts.len() * TEXT_BYTES
     }
 }
 
@@ -185,8 +223,8 @@ impl Sink for Ingest {
             parent: span.parent,
             start: span.start,
             inclusive: span.inclusive,
-            operation: self.names.operation(key),
-            replica: self.names.replica(span.replica),
+            operation: self.operation(key),
+            replica: self.replica(span.replica),
             kind: span.kind,
             status: span.status,
             incomplete: false,
@@ -211,12 +249,12 @@ impl Sink for Ingest {
             fragment: call.fragment,
             callee: call.callee,
             time: call.time,
-            operation: self.names.operation(OperationKey {
+            operation: self.operation(OperationKey {
                 service: call.service,
                 operation: call.operation,
                 kind,
             }),
-            host: self.names.replica(call.host),
+            host: self.replica(call.host),
             flag: call.flag,
         };
         let bucket = &mut self.calls[bucket_of(row.request)];
@@ -229,6 +267,11 @@ impl Sink for Ingest {
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
         self.losses.add(loss, example);
     }
+}
+
+/// A name within [`NAME_BYTES_MAX`], cut between characters.
+fn cut(name: &str) -> &str {
+    if name.len() <= NAME_BYTES_MAX { name } else { &name[..name.floor_char_boundary(NAME_BYTES_MAX)] }
 }
 
 /// The bucket of a trace. Ids need not be random, so they are mixed.

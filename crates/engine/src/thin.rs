@@ -24,6 +24,11 @@ impl Thinning {
         kept
     }
 
+    /// Counts a row that is not kept for want of room.
+    pub(crate) fn count_dropped(&mut self) {
+        self.rows_dropped += 1;
+    }
+
     /// Keeps half as many from now on; false at the limit.
     pub(crate) fn halve(&mut self) -> bool {
         if self.level == LEVEL_MAX {

@@ -51,13 +51,16 @@ pub enum Loss {
     DepthLimit,
     /// Spans of traces left out, by a hash of the trace id, to stay within the memory limit.
     MemoryLimit,
+    /// Spans whose operation or replica has a new name when there are too many names already: pooled under
+    /// one name.
+    NameLimit,
     /// Requests of one category left out of its matrix, evenly, to stay within the row limit.
     RowLimit,
 }
 
 impl Loss {
     /// All causes, in the order reports list them.
-    pub const ALL: [Loss; 23] = [
+    pub const ALL: [Loss; 24] = [
         Loss::MalformedRecord,
         Loss::TruncatedInput,
         Loss::OversizedRecord,
@@ -80,6 +83,7 @@ impl Loss {
         Loss::AsynchronousCallee,
         Loss::DepthLimit,
         Loss::MemoryLimit,
+        Loss::NameLimit,
         Loss::RowLimit,
     ];
 
@@ -129,6 +133,7 @@ impl Loss {
             Loss::MemoryLimit => {
                 ("memory_limit", "spans left out, whole traces at a time, to stay within the memory limit")
             }
+            Loss::NameLimit => ("name_limit", "spans beyond the limit of distinct names, pooled as (other)"),
             Loss::RowLimit => ("row_limit", "requests thinned out of oversized matrices"),
         }
     }

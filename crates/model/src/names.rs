@@ -86,6 +86,19 @@ impl Names {
         ReplicaId(self.replicas.intern(name))
     }
 
+    /// Whether an operation has a handle already.
+    pub fn has_operation(&self, key: OperationKey<'_>) -> bool {
+        let known = self.services.find(key.service).zip(self.texts.find(key.operation));
+        known.is_some_and(|(service, text)| {
+            self.operation_index.contains_key(&(ServiceId(service), text, key.kind))
+        })
+    }
+
+    /// Whether a replica has a handle already.
+    pub fn has_replica(&self, name: &str) -> bool {
+        self.replicas.find(name).is_some()
+    }
+
     /// The key of an operation.
     pub fn operation_key(&self, id: OperationId) -> OperationKey<'_> {
         let found = self.operations[id.index()];
@@ -160,6 +173,10 @@ impl Interner {
         self.index.insert(text.into(), new);
         self.last = new;
         new
+    }
+
+    fn find(&self, text: &str) -> Option<u32> {
+        self.index.get(text).copied()
     }
 
     fn text(&self, id: u32) -> &str {

@@ -1,0 +1,122 @@
+//! The engine's answer does not depend on threads; the contract suite catches folds that break the laws.
+
+use laggard_engine::{Fold, Ingest, IngestSettings, LocalEngine, Traces, contract};
+use laggard_model::{
+    Nanos, ReplicaSource, Sink, SpanId, SpanKind, SpanRecord, SpanRow, Status, Timestamp, TraceId,
+};
+use std::num::NonZeroUsize;
+
+pub(crate) fn record(trace: u64, span: u64) -> SpanRecord<'static> {
+    SpanRecord {
+        trace_id: TraceId::from_value(u128::from(trace)),
+        trace_text: None,
+        span_id: SpanId::new(span + 1).expect("not zero"),
+        parent: SpanId::new(span),
+        service: "s",
+        replica: "r",
+        replica_source: ReplicaSource::Column,
+        operation: "o",
+        kind: SpanKind::Server,
+        status: Status::Unset,
+        start: Timestamp::from_unix_ns((trace * 10 + span) as i64),
+        inclusive: Nanos::from_ns(1 + span),
+    }
+}
+
+fn traces(count: u64) -> Traces {
+    let mut ingest = Ingest::new(IngestSettings::default());
+    for span in (0..3).rev() {
+        for trace in 0..count {
+            ingest.span(&record(trace, span));
+        }
+    }
+    ingest.finish(threads(2))
+}
+
+fn threads(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).expect("not zero")
+}
+
+/// Sizes of traces in the order they were seen: sensitive to everything.
+struct Sizes;
+
+impl Fold for Sizes {
+    type Partial = Vec<usize>;
+    type Output = Vec<usize>;
+
+    fn start(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    fn add(&self, partial: &mut Vec<usize>, trace: &[SpanRow]) {
+        assert!(trace.is_sorted_by_key(|row| (row.start, row.span)));
+        assert!(trace.iter().all(|row| row.trace == trace[0].trace));
+        partial.push(trace.len() + trace[0].trace.value() as usize);
+    }
+
+    fn merge(&self, into: &mut Vec<usize>, later: Vec<usize>) {
+        into.extend(later);
+    }
+
+    fn finish(&self, partial: Vec<usize>) -> Vec<usize> {
+        partial
+    }
+}
+
+#[test]
+fn every_trace_is_folded_once_whatever_the_threads() {
+    let traces = traces(1000);
+    let one = LocalEngine::new(threads(1)).fold(&traces, &Sizes);
+    let three = LocalEngine::new(threads(3)).fold(&traces, &Sizes);
+    assert_eq!(one, three);
+    assert_eq!(one.len(), 1000);
+    assert_eq!(one.iter().sum::<usize>(), 3 * 1000 + 999 * 1000 / 2);
+    contract::check(&Sizes, &traces);
+}
+
+/// Forgets what came before the last merge.
+struct Forgetful;
+
+impl Fold for Forgetful {
+    type Partial = u64;
+    type Output = u64;
+
+    fn start(&self) -> u64 {
+        0
+    }
+
+    fn add(&self, partial: &mut u64, trace: &[SpanRow]) {
+        *partial += trace.len() as u64;
+    }
+
+    fn merge(&self, into: &mut u64, later: u64) {
+        *into = later;
+    }
+
+    fn finish(&self, partial: u64) -> u64 {
+        partial
+    }
+}
+
+#[test]
+#[should_panic(expected = "changed the answer")]
+fn the_contract_catches_a_fold_that_forgets() {
+    contract::check(&Forgetful, &traces(10));
+}
+
+#[test]
+fn tables_merge_in_the_order_of_their_inputs() {
+    let part = |traces: std::ops::Range<u64>| {
+        let mut ingest = Ingest::new(IngestSettings::default());
+        for trace in traces {
+            ingest.span(&record(trace, 0));
+        }
+        ingest
+    };
+    let mut whole = part(0..50);
+    whole.merge(part(50..100));
+    let (merged, once) = (whole.finish(threads(1)), part(0..100).finish(threads(1)));
+    assert_eq!(merged.buckets(), once.buckets());
+    assert_eq!(merged.names().operations(), 1);
+    assert_eq!(merged.spans(), 100);
+}

@@ -1,0 +1,4 @@
+//! The span table and the fold engine.
+
+mod folds;
+mod limits;
