@@ -18,7 +18,7 @@ pub(crate) fn record(trace: u64, span: u64) -> SpanRecord<'static> {
         operation: "o",
         kind: SpanKind::Server,
         status: Status::Unset,
-        start: Timestamp::from_unix_ns((trace * 10 + span) as i64),
+        start: Timestamp::from_unix_ns((trace % 1_000_000 * 10 + span) as i64),
         inclusive: Nanos::from_ns(1 + span),
     }
 }
