@@ -68,6 +68,9 @@ pub(crate) struct Thresholds {
     /// A replica that is always slow is named from this factor on [default: 1.3]
     #[arg(long, value_name = "X")]
     peer_factor_min: Option<f64>,
+    /// … at this level after Benjamini–Hochberg [default: 0.001]
+    #[arg(long, value_name = "P")]
+    peer_level: Option<f64>,
     /// Categories with fewer requests are only summarised [default: 10]
     #[arg(long, value_name = "N")]
     requests_min: Option<u64>,
@@ -115,6 +118,7 @@ impl Thresholds {
             replica_level: self.replica_level.unwrap_or(default.replica_level),
             replica_factor_min: self.replica_factor_min.unwrap_or(default.replica_factor_min),
             peer_factor_min: self.peer_factor_min.unwrap_or(default.peer_factor_min),
+            peer_level: self.peer_level.unwrap_or(default.peer_level),
             requests_min: self.requests_min.unwrap_or(default.requests_min),
             rows_max: self.rows_max.unwrap_or(default.rows_max),
             columns_max: self.columns_max.unwrap_or(default.columns_max),

@@ -27,6 +27,7 @@ pub(crate) fn rows(settings: &SlowSettings) -> Vec<(&'static str, String)> {
         ("replica-level", found.replica_level.to_string()),
         ("replica-factor-min", found.replica_factor_min.to_string()),
         ("peer-factor-min", found.peer_factor_min.to_string()),
+        ("peer-level", found.peer_level.to_string()),
         ("requests-min", found.requests_min.to_string()),
         ("rows-max", found.rows_max.to_string()),
         ("columns-max", found.columns_max.to_string()),

@@ -9,11 +9,12 @@
 
 use crate::conventions::{OperationAttributes, ResourceAttributes};
 use crate::lax_json::Text;
+use laggard_model::{SpanKind, Status};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 
 /// Picks the attributes it wants.
 pub(crate) trait TakeAttribute<'a> {
@@ -32,17 +33,52 @@ impl<'a> TakeAttribute<'a> for ResourceAttributes {
     }
 }
 
-/// Attributes, folded into `T` as they are read.
+/// What the tags of a Jaeger or Zipkin span tell, where OTLP has fields of its own.
 #[derive(Debug, Default)]
-pub(crate) struct Attributes<T>(pub(crate) T);
+pub(crate) struct SpanTags<'a> {
+    pub(crate) operation: OperationAttributes<'a>,
+    /// Resource attributes that exporters copy to every span.
+    pub(crate) resource: ResourceAttributes,
+    pub(crate) kind: Option<SpanKind>,
+    pub(crate) status: Status,
+}
 
-impl<'de, T: TakeAttribute<'de> + Default> Deserialize<'de> for Attributes<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Attributes<T>, D::Error> {
-        deserializer.deserialize_any(AttributesVisitor(PhantomData)).map(Attributes)
+impl<'a> TakeAttribute<'a> for SpanTags<'a> {
+    fn take_attribute(&mut self, name: &str, value: Cow<'a, str>) {
+        match name {
+            "span.kind" => self.kind = SpanKind::parse(&value),
+            // Zipkin has the tag for errors only, Jaeger also for their absence.
+            "error" if !matches!(&*value, "false" | "0") => self.status = Status::Error,
+            "otel.status_code" | "status.code" if value.eq_ignore_ascii_case("error") => {
+                self.status = Status::Error
+            }
+            "otel.status_code" | "status.code" if value.eq_ignore_ascii_case("ok") => {
+                // An error that is told otherwise stays one.
+                self.status = if self.status == Status::Error { Status::Error } else { Status::Ok };
+            }
+            // A peer's name or address as often as one's own.
+            "hostname" | "ip" | "service.name" => {}
+            _ => {
+                self.resource.take(name.as_bytes(), &value);
+                self.operation.take(name.as_bytes(), value);
+            }
+        }
     }
 }
 
-struct AttributesVisitor<T>(PhantomData<T>);
+/// Reads attributes into `taken`; absent ones are none. After an error those read so far have been taken.
+pub(crate) fn read<'a>(
+    json: Option<&'a RawValue>,
+    taken: &mut impl TakeAttribute<'a>,
+) -> Result<(), serde_json::Error> {
+    let Some(json) = json else {
+        return Ok(());
+    };
+    let mut deserializer = serde_json::Deserializer::from_str(json.get());
+    deserializer.deserialize_any(AttributesVisitor(taken))
+}
+
+struct AttributesVisitor<'t, T>(&'t mut T);
 
 #[derive(Deserialize)]
 struct KeyValue<'a> {
@@ -52,33 +88,36 @@ struct KeyValue<'a> {
     value: AnyValue<'a>,
 }
 
-impl<'de, T: TakeAttribute<'de> + Default> Visitor<'de> for AttributesVisitor<T> {
-    type Value = T;
+impl<'de, T: TakeAttribute<'de>> Visitor<'de> for AttributesVisitor<'_, T> {
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("attributes")
     }
 
-    fn visit_unit<E>(self) -> Result<T, E> {
-        Ok(T::default())
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<T, A::Error> {
-        let mut taken = T::default();
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         while let Some(item) = items.next_element::<Option<KeyValue<'de>>>()? {
             if let Some(KeyValue { key, value }) = item {
-                taken.take_attribute(key.as_str(), value.0);
+                self.0.take_attribute(key.as_str(), value.0);
             }
         }
-        Ok(taken)
+        Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
-        let mut taken = T::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some((key, value)) = map.next_entry::<Text<'de>, AnyValue<'de>>()? {
-            taken.take_attribute(key.as_str(), value.0);
+            if key.as_str().contains('@') {
+                // Jaeger's Elasticsearch storage writes dots so.
+                self.0.take_attribute(&key.as_str().replace('@', "."), value.0);
+            } else {
+                self.0.take_attribute(key.as_str(), value.0);
+            }
         }
-        Ok(taken)
+        Ok(())
     }
 }
 

@@ -126,18 +126,29 @@ fn read_in_chunks(reader: &mut dyn Reader, bytes: &[u8], sink: &mut dyn Sink) ->
     reader.finish(sink)
 }
 
-/// All checks of one input, in a size that suits a fuzzer.
+/// All checks of one input at a price that suits a fuzzer: single bytes, one random split and a few random
+/// cuts of the first kilobytes.
 ///
 /// # Panics
 /// When the contract is broken.
 pub fn check_all(format: &Format, bytes: &[u8]) {
+    const LENGTH_MAX: usize = 4 << 10;
+    const CUTS: usize = 6;
     let options = ReaderOptions { source_name: Some("host.log".to_owned()), ..ReaderOptions::default() };
     let _ = (format.sniff)(bytes);
     check_hostile(format, &options, bytes);
-    let few = &bytes[..bytes.len().min(4 << 10)];
-    check_splits(format, &options, few, &[few.len() as u64]);
-    let fewer = &bytes[..bytes.len().min(256)];
-    check_truncations(format, &options, fewer);
+    let few = &bytes[..bytes.len().min(LENGTH_MAX)];
+    let mut random =
+        Random::new(few.len() as u64 ^ few.iter().fold(0, |sum, &byte| sum * 31 % 65_521 + u64::from(byte)));
+    let whole = transcript(format, &options, [few]);
+    whole.assert_equals(&transcript(format, &options, few.chunks(1)), "single bytes");
+    let split = random_chunks(few, random.word());
+    whole.assert_equals(&transcript(format, &options, split), "a random split");
+    for _ in 0..CUTS {
+        let cut = random.below(few.len() + 1);
+        let part = transcript(format, &options, [&few[..cut]]);
+        part.assert_prefix_of(&whole, &format!("{}: cut at {cut} of {}", format.name, few.len()));
+    }
 }
 
 /// A sink that keeps nothing and doubts everything.

@@ -54,26 +54,22 @@ pub fn read(
 ) -> Result<Outcome, InputError> {
     let pump = Pump::start(open(source)?);
     let mut reading = Reading { source, settings, sink, document: None, outcome: Outcome::default() };
-    // The thread's last message is its end of the channel.
+    // The reading thread's last word is closing its end of the channel.
     while let Ok(message) = pump.messages.recv() {
-        match message {
-            Message::Bytes { buffer, compressed } => {
-                progress.bytes(compressed);
-                reading.outcome.bytes += compressed;
-                let step = reading.push(&buffer)?;
-                pump.recycle(buffer);
-                if step == Step::Stop {
-                    break;
-                }
-            }
-            other => reading.take(other)?,
+        let Message::Bytes { buffer, compressed } = message else {
+            reading.take(message)?;
+            continue;
+        };
+        progress.bytes(compressed);
+        reading.outcome.bytes += compressed;
+        let step = reading.push(&buffer)?;
+        pump.recycle(buffer);
+        if step == Step::Stop {
+            reading.document = None;
+            break;
         }
     }
-    let outcome = reading.outcome;
-    if source.given() == Given::Named {
-        outcome.check()?;
-    }
-    Ok(outcome)
+    reading.finish()
 }
 
 /// Reads sources one after the other.
@@ -145,5 +141,16 @@ impl Reading<'_> {
             Some(document) => document.end(damage, self.sink, &mut self.outcome),
             None => Ok(()),
         }
+    }
+
+    fn finish(self) -> Result<Outcome, InputError> {
+        if self.document.is_some() {
+            let reason = "the thread that reads it ended before the input did".to_owned();
+            return Err(InputError::Unreadable { name: self.source.name(), reason });
+        }
+        if self.source.given() == Given::Named {
+            self.outcome.check()?;
+        }
+        Ok(self.outcome)
     }
 }

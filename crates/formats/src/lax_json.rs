@@ -94,6 +94,9 @@ pub(crate) enum Number {
 
 impl Number {
     fn of_text(text: &str) -> Number {
+        if let Ok(value) = text.parse::<u64>() {
+            return Number::Integer(value.into());
+        }
         let text = text.trim();
         if let Ok(value) = text.parse() {
             return Number::Integer(value);

@@ -16,13 +16,18 @@ mod conventions;
 mod decompress;
 mod delimited;
 mod input;
+mod jaeger;
 mod json_sniff;
 mod json_stream;
 mod lax_json;
+mod otlp_frames;
 mod otlp_json;
+mod otlp_protobuf;
 mod paths;
 mod pending;
 mod pump;
+#[cfg(test)]
+mod real_data;
 mod recognize;
 mod registry;
 #[cfg(test)]
@@ -31,6 +36,8 @@ mod span_csv;
 mod table;
 mod tar;
 mod time_text;
+mod wire;
+mod zipkin;
 
 pub use columns::parse_column_option;
 pub use input::{InputError, InputSettings, NoProgress, Outcome, Progress, SkippedInput, read, read_all};

@@ -10,23 +10,19 @@ mod span;
 #[cfg(test)]
 mod tests;
 
+use crate::attributes_json;
 use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
 use crate::json_sniff::{self, JsonFormat};
 use crate::json_stream::{Scanner, Shape, Step, Visitor};
 use crate::lax_json;
 use crate::pending::PendingSpans;
-use crate::registry::{FormatError, Reader, ReaderOptions, Sniff};
+use crate::registry::Sniff;
 use laggard_model::{Loss, Sink};
 use span::{ResourceJson, SpanJson};
 
 /// Whether the input starts with an OTLP JSON document of any signal.
 pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
     json_sniff::sniff(prefix, JsonFormat::Otlp)
-}
-
-/// A reader for documents that are not length-prefixed.
-pub(crate) fn open(_: &ReaderOptions) -> Box<dyn Reader> {
-    Box::new(OtlpJson::default())
 }
 
 /// Reads a stream of OTLP JSON documents.
@@ -42,25 +38,23 @@ impl Default for OtlpJson {
     }
 }
 
-impl Reader for OtlpJson {
-    fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), FormatError> {
+impl OtlpJson {
+    /// Takes the next bytes.
+    pub(crate) fn take(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         self.scanner.push(chunk, &mut self.documents, sink);
-        Ok(())
     }
 
-    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError> {
+    /// The input ends here: counts the document that is cut off.
+    pub(crate) fn end(&mut self, sink: &mut dyn Sink) {
         self.scanner.finish(&mut self.documents, sink);
-        Ok(())
     }
 }
 
-/// A level of a document. Levels of lists take an array, or one element without it.
+/// A level of a document. Lists take arrays, arrays of these, or one element without an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
-    Top,
+    DocumentList,
     Document,
-    /// An object around the document.
-    Wrapper,
     ResourceSpansList,
     ResourceSpans,
     Resource,
@@ -75,7 +69,9 @@ enum Place {
 /// Where the reader is in a document.
 #[derive(Debug, Default)]
 struct Documents {
-    /// What the current document has shown so far.
+    /// Documents that are open: more than one when a wrapper is.
+    open: u32,
+    /// What the outermost document has shown so far.
     content: Content,
     /// The current resource's names, once it has come.
     resource: Option<ResourceNames>,
@@ -84,7 +80,7 @@ struct Documents {
     repaired: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 enum Content {
     #[default]
     Empty,
@@ -95,25 +91,43 @@ enum Content {
 }
 
 impl Documents {
-    fn enter_member(&mut self, key: &[u8], sink: &mut dyn Sink) -> Place {
-        let found = match key {
-            b"resourceSpans" | b"resource_spans" | b"batches" => Place::ResourceSpansList,
-            b"result" | b"trace" => Place::Wrapper,
+    /// A member of a document starts; returns the list that it is, if it is one of ours.
+    fn enter_member(&mut self, key: &[u8], sink: &mut dyn Sink) -> Option<Place> {
+        let (content, found) = match key {
+            b"resourceSpans" | b"resource_spans" | b"batches" => {
+                (Content::Telemetry, Some(Place::ResourceSpansList))
+            }
+            // Wrappers: the document inside says what they are.
+            b"result" | b"trace" => (Content::Empty, Some(Place::DocumentList)),
             b"resourceMetrics" | b"resource_metrics" | b"resourceLogs" | b"resource_logs"
             | b"resourceProfiles" | b"resource_profiles" => {
                 let name = String::from_utf8_lossy(key).into_owned();
                 sink.lose(Loss::OtherSignal, &|| format!("a document of {name}"));
-                Place::Top
+                (Content::Telemetry, None)
             }
-            _ => {
-                if self.content == Content::Empty {
-                    self.content = Content::Foreign;
-                }
-                return Place::Top;
+            _ => (Content::Foreign, None),
+        };
+        self.content = self.content.max(content);
+        found
+    }
+
+    /// A list, or an element of one, starts.
+    fn enter_list(&mut self, list: Place, shape: Shape) -> Step<Place> {
+        let element = match (shape, list) {
+            (Shape::Array, _) => return Step::Descend(list),
+            (Shape::Scalar, _) => return Step::Capture(Place::Misplaced),
+            (Shape::Object, Place::SpanList) => return Step::Capture(Place::Span),
+            (Shape::Object, Place::ScopeSpansList) => Place::ScopeSpans,
+            (Shape::Object, Place::ResourceSpansList) => {
+                self.resource = None;
+                Place::ResourceSpans
+            }
+            (Shape::Object, _) => {
+                self.open += 1;
+                Place::Document
             }
         };
-        self.content = Content::Telemetry;
-        found
+        Step::Descend(element)
     }
 
     fn span(&mut self, value: &[u8], sink: &mut dyn Sink) {
@@ -131,18 +145,24 @@ impl Documents {
     }
 
     fn resource(&mut self, value: &[u8], sink: &mut dyn Sink) {
-        let names = match lax_json::parse::<Option<ResourceJson>>(value, &mut self.repaired) {
-            Ok(resource) => resource.map(|resource| resource.attributes.0).unwrap_or_default().names(),
-            Err(error) => {
-                sink.lose(Loss::MalformedRecord, &|| format!("a resource: {error}"));
-                ResourceAttributes::default().names()
-            }
-        };
+        let mut attributes = ResourceAttributes::default();
+        let read =
+            lax_json::parse::<Option<ResourceJson<'_>>>(value, &mut self.repaired).and_then(|resource| {
+                attributes_json::read(resource.and_then(|it| it.attributes), &mut attributes)
+            });
+        if let Err(error) = read {
+            sink.lose(Loss::MalformedRecord, &|| format!("a resource: {error}"));
+        }
+        let names = attributes.names();
         self.pending.flush(|_| &names, sink);
         self.resource = Some(names);
     }
 
     fn leave_document(&mut self, sink: &mut dyn Sink) {
+        self.open -= 1;
+        if self.open > 0 {
+            return;
+        }
         if self.content == Content::Foreign {
             sink.lose(Loss::MalformedRecord, &|| "a document without resourceSpans".to_owned());
         }
@@ -152,37 +172,24 @@ impl Documents {
 
 impl Visitor for Documents {
     type Place = Place;
-    const TOP: Place = Place::Top;
+    const TOP: Place = Place::DocumentList;
 
     fn enter(&mut self, place: Place, key: &[u8], shape: Shape, sink: &mut dyn Sink) -> Step<Place> {
-        let below = match (place, shape) {
-            (Place::Top, Shape::Object) => Place::Document,
-            (Place::ResourceSpansList, Shape::Object) => Place::ResourceSpans,
-            (Place::ScopeSpansList, Shape::Object) => Place::ScopeSpans,
-            (Place::SpanList, Shape::Object) => return Step::Capture(Place::Span),
-            (Place::Top | Place::ResourceSpansList | Place::ScopeSpansList | Place::SpanList, _) => place,
-            (Place::Document | Place::Wrapper, _) => self.enter_member(key, sink),
-            (Place::ResourceSpans, _) => match key {
-                b"resource" => return Step::Capture(Place::Resource),
+        let list = match (place, key) {
+            (Place::Document, _) => self.enter_member(key, sink),
+            (Place::ResourceSpans, b"resource") => return Step::Capture(Place::Resource),
+            (
+                Place::ResourceSpans,
                 b"scopeSpans"
                 | b"scope_spans"
                 | b"instrumentationLibrarySpans"
-                | b"instrumentation_library_spans" => Place::ScopeSpansList,
-                _ => return Step::Skip,
-            },
-            (Place::ScopeSpans, _) if key == b"spans" => Place::SpanList,
-            _ => return Step::Skip,
+                | b"instrumentation_library_spans",
+            ) => Some(Place::ScopeSpansList),
+            (Place::ScopeSpans, b"spans") => Some(Place::SpanList),
+            (Place::ResourceSpans | Place::ScopeSpans, _) => None,
+            (list, _) => Some(list),
         };
-        match (below, shape) {
-            // A member of a document that is not for us.
-            (Place::Top, _) if place != Place::Top => Step::Skip,
-            (_, Shape::Scalar) => Step::Capture(Place::Misplaced),
-            (Place::ResourceSpans, _) => {
-                self.resource = None;
-                Step::Descend(below)
-            }
-            _ => Step::Descend(below),
-        }
+        list.map_or(Step::Skip, |list| self.enter_list(list, shape))
     }
 
     fn captured(&mut self, place: Place, value: &[u8], sink: &mut dyn Sink) {
@@ -213,5 +220,6 @@ impl Visitor for Documents {
         self.pending.abandon(cause, sink);
         self.resource = None;
         self.content = Content::Empty;
+        self.open = 0;
     }
 }

@@ -71,7 +71,10 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<Source>, InputError> {
         expand_one(path, &mut sources)?;
     }
     let mut seen = HashSet::new();
-    sources.retain(|source| seen.insert(source.name()));
+    sources.retain(|source| match source {
+        Source::Stdin => seen.insert(None),
+        Source::File { path, .. } => seen.insert(Some(path.clone())),
+    });
     Ok(sources)
 }
 

@@ -1,6 +1,6 @@
 //! The seam between bytes and records, and the list of formats.
 
-use crate::{call_log, otlp_json, span_csv};
+use crate::{call_log, jaeger, otlp_frames, otlp_json, span_csv, zipkin};
 use laggard_model::Sink;
 use std::fmt;
 
@@ -86,7 +86,28 @@ pub static FORMATS: &[Format] = &[
         title: "OpenTelemetry (OTLP) JSON",
         manual: "docs/manual/formats/otlp.md",
         sniff: otlp_json::sniff,
-        open: otlp_json::open,
+        open: otlp_frames::open_json,
+    },
+    Format {
+        name: "otlp-proto",
+        title: "OpenTelemetry (OTLP) protobuf, also as the Collector's files",
+        manual: "docs/manual/formats/otlp.md",
+        sniff: otlp_frames::sniff,
+        open: otlp_frames::open_protobuf,
+    },
+    Format {
+        name: "jaeger",
+        title: "Jaeger JSON",
+        manual: "docs/manual/formats/jaeger.md",
+        sniff: jaeger::sniff,
+        open: jaeger::open,
+    },
+    Format {
+        name: "zipkin",
+        title: "Zipkin v2 JSON",
+        manual: "docs/manual/formats/zipkin.md",
+        sniff: zipkin::sniff,
+        open: zipkin::open,
     },
     span_csv::FORMAT,
     call_log::FORMAT,

@@ -124,10 +124,11 @@ fn padding_of(size: u64) -> u64 {
 
 /// Octal digits, or GNU's big-endian binary when the first bit is set.
 fn number(field: &[u8]) -> Option<u64> {
-    if field[0] & 0x80 != 0 {
-        let (high, low) = field.split_at(field.len() - 8);
-        let is_small = high[0] == 0x80 && high[1..].iter().all(|&byte| byte == 0);
-        return is_small.then(|| low.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)));
+    if let [first @ 0x80..=0xFF, rest @ ..] = field {
+        let value = u64::from(first & 0x7F);
+        return rest
+            .iter()
+            .try_fold(value, |value, &byte| value.checked_mul(256)?.checked_add(u64::from(byte)));
     }
     let digits = field.split(|&byte| byte == 0).next().unwrap_or_default().trim_ascii();
     digits.iter().try_fold(0_u64, |value, &byte| {
@@ -161,4 +162,88 @@ fn pax_path(bytes: &[u8]) -> Option<String> {
         line[at + 1..].strip_prefix(b"path=")
     });
     paths.next().map(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::Random;
+
+    fn header(name: &str, kind: u8, size: &[u8]) -> [u8; BLOCK] {
+        let mut block = [0; BLOCK];
+        block[..name.len()].copy_from_slice(name.as_bytes());
+        block[124..124 + size.len()].copy_from_slice(size);
+        block[156] = kind;
+        block[257..263].copy_from_slice(b"ustar\0");
+        seal(&mut block);
+        block
+    }
+
+    fn seal(block: &mut [u8]) {
+        block[148..156].fill(b' ');
+        let sum: u32 = block[..BLOCK].iter().map(|&byte| u32::from(byte)).sum();
+        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    }
+
+    fn names(bytes: &[u8]) -> (Vec<String>, io::Result<()>) {
+        let mut members = Members::new(bytes);
+        let mut names = Vec::new();
+        loop {
+            match members.next() {
+                Ok(Some(member)) => names.push(member.name),
+                Ok(None) => return (names, Ok(())),
+                Err(error) => return (names, Err(error)),
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_are_octal_or_binary() {
+        assert_eq!(number(b"00000001750\0"), Some(1_000));
+        assert_eq!(number(b"      1750 \0"), Some(1_000));
+        assert_eq!(number(b"\x80\0\0\0\0\0\0\0\0\0\x03\xE8"), Some(1_000));
+        assert_eq!(number(b"\xFF\0\0\0\0\0\0\0\0\0\x03\xE8"), None);
+        assert_eq!(number(b"0000000175x\0"), None);
+    }
+
+    #[test]
+    fn archives_end_with_or_without_zero_blocks() {
+        let member = header("a", b'0', b"0");
+        assert!(is_tar(&member));
+        assert_eq!(names(&member).0, ["a"]);
+        let (found, end) = names(&[&member[..], &[0; 2 * BLOCK], b"rubbish"].concat());
+        assert!(found == ["a"] && end.is_ok());
+        assert!(names(&member[..100]).1.is_err());
+        assert!(names(&header("a", b'0', b"7")).1.is_err(), "the content is missing");
+    }
+
+    /// What a name claims is looked at up to a limit; the rest is passed over, not held.
+    #[test]
+    fn names_of_any_claimed_length_use_little_memory() {
+        let length = 3 * NAME_BYTES_MAX as usize;
+        let long = header("././@LongLink", b'L', format!("{length:o}").as_bytes());
+        let text = vec![b'n'; length.next_multiple_of(BLOCK)];
+        let (found, end) = names(&[&long[..], &text, &header("a", b'0', b"0")].concat());
+        assert!(end.is_ok());
+        assert_eq!(found[0].len() as u64, NAME_BYTES_MAX);
+    }
+
+    #[test]
+    fn spoilt_archives_end_in_an_error_or_an_end() {
+        let mut random = Random::new(5);
+        for _ in 0..20_000 {
+            let mut bytes =
+                [header("a", b"0Lxg5S"[random.below(6)], b"10"), [7; BLOCK], header("b", b'0', b"0")]
+                    .concat();
+            for _ in 0..random.below(4) {
+                let at = random.below(bytes.len());
+                bytes[at] = random.word() as u8;
+            }
+            if random.below(2) == 0 {
+                seal(&mut bytes);
+            }
+            bytes.truncate(random.below(bytes.len() + 1));
+            assert!(names(&bytes).0.len() <= 3);
+        }
+    }
 }

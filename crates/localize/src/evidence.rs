@@ -118,23 +118,22 @@ impl Evidence<'_> {
             && study.scales[call.position as usize].is_exceeded_by(call)
     }
 
-    /// Adds operations with replicas that are slow all the time.
+    /// Adds operations with replicas that are slow all the time, as far as they matter.
     pub(crate) fn add_slow_peers(&self, suspects: &mut Vec<SuspectOperation>) {
+        let mut peers = slow_peers(self.categories, self.studies, self.settings);
+        peers.retain(|peer| !suspects.iter().any(|known| known.operation == peer.operation));
+        let costs = self.costs(&self.judge_all(&peers));
+        peers.retain(|peer| costs.matters(peer, self.settings.share_min));
+        suspects.extend(self.judge_all(&peers));
+    }
+
+    fn judge_all(&self, peers: &[SlowPeer]) -> Vec<SuspectOperation> {
         let mut by_operation: BTreeMap<OperationId, Vec<SlowPeer>> = BTreeMap::new();
-        for peer in slow_peers(self.categories, self.studies, self.settings) {
+        for &peer in peers {
             by_operation.entry(peer.operation).or_default().push(peer);
         }
-        by_operation.retain(|operation, _| !suspects.iter().any(|known| known.operation == *operation));
-        let judged: Vec<SuspectOperation> = by_operation
-            .into_iter()
-            .filter_map(|(operation, peers)| self.judge_peers(operation, &peers))
-            .collect();
-        let heavy = self.replicas_that_matter(&judged);
-        suspects.extend(
-            judged
-                .into_iter()
-                .filter(|suspect| suspect.replicas.iter().any(|replica| heavy.contains(replica))),
-        );
+        let judged = by_operation.into_iter();
+        judged.filter_map(|(operation, peers)| self.judge_peers(operation, &peers)).collect()
     }
 
     fn judge_peers(&self, operation: OperationId, peers: &[SlowPeer]) -> Option<SuspectOperation> {
@@ -161,31 +160,32 @@ impl Evidence<'_> {
         self.suspect(operation, Spread::Localised, &culprits, &tests, &pooled, counted)
     }
 
-    /// Replicas whose excess over all their suspect operations is at least `share_min` of the latency of the
-    /// requests that pass through them.
-    fn replicas_that_matter(&self, suspects: &[SuspectOperation]) -> BTreeSet<ReplicaId> {
-        let mut excess: BTreeMap<ReplicaId, f64> = BTreeMap::new();
-        let mut hit: BTreeMap<ReplicaId, BTreeSet<(usize, u32)>> = BTreeMap::new();
-        for cell in suspects.iter().flat_map(|suspect| &suspect.cells).filter(|cell| cell.culprit) {
-            *excess.entry(cell.test.replica).or_default() += cell.excess_total_ns;
+    /// What slow peers cost, and the latency of the requests that pass through them.
+    fn costs(&self, suspects: &[SuspectOperation]) -> Costs {
+        let mut costs = Costs::default();
+        for suspect in suspects {
+            for cell in suspect.cells.iter().filter(|cell| cell.culprit) {
+                let replica = cell.test.replica;
+                costs.by_call.insert((suspect.operation, replica), cell.excess_total_ns);
+                *costs.by_replica.entry(replica).or_default() += cell.excess_total_ns;
+            }
         }
         let operations: BTreeSet<OperationId> = suspects.iter().map(|suspect| suspect.operation).collect();
-        for (at, category) in self.categories.iter().enumerate() {
-            for call in &category.calls {
-                let operation = category.positions[call.position as usize].operation;
-                if excess.contains_key(&call.replica) && operations.contains(&operation) {
-                    hit.entry(call.replica).or_default().insert((at, call.request));
+        for category in self.categories {
+            for request in category.calls.chunk_by(|a, b| a.request == b.request) {
+                let latency_ns = category.requests[request[0].request as usize].latency_ns as f64;
+                let passed: BTreeSet<ReplicaId> = request
+                    .iter()
+                    .filter(|call| operations.contains(&category.positions[call.position as usize].operation))
+                    .map(|call| call.replica)
+                    .filter(|replica| costs.by_replica.contains_key(replica))
+                    .collect();
+                for replica in passed {
+                    *costs.latency_ns.entry(replica).or_default() += latency_ns;
                 }
             }
         }
-        let latency = |&(category, request): &(usize, u32)| {
-            self.categories[category].requests[request as usize].latency_ns as f64
-        };
-        excess.retain(|replica, excess| {
-            let total: f64 = hit.get(replica).into_iter().flatten().map(latency).sum();
-            *excess >= self.settings.share_min * total
-        });
-        excess.into_keys().collect()
+        costs
     }
 
     fn suspect(
@@ -222,6 +222,29 @@ impl Evidence<'_> {
             hit: hit.into_iter().collect(),
             cells,
         })
+    }
+}
+
+/// What slow peers cost, nanoseconds.
+#[derive(Default)]
+struct Costs {
+    by_call: BTreeMap<(OperationId, ReplicaId), f64>,
+    by_replica: BTreeMap<ReplicaId, f64>,
+    /// Latency of the requests that pass through a replica.
+    latency_ns: BTreeMap<ReplicaId, f64>,
+}
+
+/// An operation is named beside others of its replica only if it holds this share of the replica's excess.
+const OPERATION_SHARE: f64 = 0.02;
+
+impl Costs {
+    /// Whether a replica costs its requests at least `share_min` of their latency, and the operation a part
+    /// of that worth naming.
+    fn matters(&self, peer: &SlowPeer, share_min: f64) -> bool {
+        let of = |costs: &BTreeMap<ReplicaId, f64>| costs.get(&peer.replica).copied().unwrap_or(0.0);
+        let all = of(&self.by_replica);
+        let own = self.by_call.get(&(peer.operation, peer.replica)).copied().unwrap_or(0.0);
+        all >= share_min * of(&self.latency_ns) && own >= OPERATION_SHARE * all
     }
 }
 

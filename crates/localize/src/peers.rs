@@ -58,7 +58,7 @@ pub(crate) fn slow_peers(
     for (candidate, p_adjusted) in candidates.iter_mut().zip(benjamini_hochberg(&p_values)) {
         candidate.p_adjusted = p_adjusted;
     }
-    candidates.retain(|candidate| candidate.p_adjusted <= settings.replica_level);
+    candidates.retain(|candidate| candidate.p_adjusted <= settings.peer_level);
     candidates
 }
 

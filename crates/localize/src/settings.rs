@@ -54,6 +54,9 @@ pub struct CloudDiagSettings {
     /// Robust: a replica that is slow all the time is looked for among all operations when its calls take at
     /// least this factor of its peers' (1.3).
     pub peer_factor_min: f64,
+    /// Level of that comparison after Benjamini–Hochberg over all operations and replicas (0.001: it looks
+    /// everywhere, whether or not requests are slow).
+    pub peer_level: f64,
     /// Categories with fewer requests are only summarised (10).
     pub requests_min: u64,
     /// Matrices have at most so many rows (20,000); more requests are thinned evenly.
@@ -89,6 +92,7 @@ impl CloudDiagSettings {
             replica_level: 0.01,
             replica_factor_min: 1.25,
             peer_factor_min: 1.3,
+            peer_level: 0.001,
             requests_min: 10,
             rows_max: 20_000,
             columns_max: 256,
@@ -116,6 +120,7 @@ impl CloudDiagSettings {
             ("replica-level", self.replica_level, 0.0, 1.0),
             ("replica-factor-min", self.replica_factor_min, 1.0, f64::MAX),
             ("peer-factor-min", self.peer_factor_min, 1.0, f64::MAX),
+            ("peer-level", self.peer_level, 0.0, 1.0),
             ("requests-min", self.requests_min as f64, 2.0, f64::MAX),
             ("rows-max", self.rows_max as f64, 10.0, 1e7),
             ("columns-max", self.columns_max as f64, 2.0, 2048.0),

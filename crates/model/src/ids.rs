@@ -120,23 +120,53 @@ impl fmt::Display for SpanId {
 }
 
 /// The value of 1 to 32 hexadecimal digits; the dashes of a UUID (36 characters) are skipped.
+#[inline]
 fn parse_hex(text: &[u8]) -> Option<u128> {
-    let is_uuid = text.len() == 36 && [8, 13, 18, 23].iter().all(|&at| text[at] == b'-');
-    if !is_uuid && text.len() > 32 {
-        return None;
+    match text.len() {
+        0..=16 => parse_hex_word(text).map(u128::from),
+        17..=32 => {
+            let (high, low) = text.split_at(text.len() - 16);
+            Some(u128::from(parse_hex_word(high)?) << 64 | u128::from(parse_hex_word(low)?))
+        }
+        36 => parse_uuid(text),
+        _ => None,
     }
+}
+
+fn parse_uuid(text: &[u8]) -> Option<u128> {
+    let mut groups = text.split(|&byte| byte == b'-');
     let mut value = 0_u128;
-    for &byte in text {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            b'A'..=b'F' => byte - b'A' + 10,
-            b'-' if is_uuid => continue,
-            _ => return None,
-        };
-        value = value << 4 | u128::from(digit);
+    for length in [8, 4, 4, 4, 12] {
+        let group = groups.next().filter(|group| group.len() == length)?;
+        value = value << (4 * length) | u128::from(parse_hex_word(group)?);
     }
     Some(value)
+}
+
+/// The value of each byte as a hexadecimal digit, `NO_DIGIT` for the others.
+const DIGITS: [u8; 256] = {
+    let mut digits = [NO_DIGIT; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        digits[b"0123456789abcdef"[digit] as usize] = digit as u8;
+        digits[b"0123456789ABCDEF"[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    digits
+};
+
+const NO_DIGIT: u8 = 0xFF;
+
+/// At most 16 digits. Ids are the most frequent thing a reader parses, so there is no branch for each digit.
+#[inline]
+fn parse_hex_word(text: &[u8]) -> Option<u64> {
+    let (mut value, mut seen) = (0_u64, 0_u8);
+    for &byte in text {
+        let digit = DIGITS[usize::from(byte)];
+        seen |= digit;
+        value = value << 4 | u64::from(digit & 0x0F);
+    }
+    (seen != NO_DIGIT).then_some(value)
 }
 
 #[cfg(test)]
@@ -154,6 +184,8 @@ mod tests {
         assert_eq!(uuid.id, long.id);
         assert!(!uuid.displays_as_given);
         assert!(!TraceId::parse_text("CE70DFF6C9393836").unwrap().displays_as_given);
+        let odd = TraceId::parse_text("7f677c0a2cf3f80a551987167911b").unwrap();
+        assert_eq!(odd.id.value(), 0x7_f677_c0a2_cf3f_80a5_5198_7167_911b);
     }
 
     #[test]
@@ -163,6 +195,21 @@ mod tests {
         assert_eq!(SpanId::parse_text(""), None);
         assert_eq!(SpanId::parse_text("a0").unwrap().value(), 0xa0);
         assert_ne!(SpanId::parse_text("step 1"), SpanId::parse_text("step 2"));
+    }
+
+    #[test]
+    fn only_digits_are_digits() {
+        for byte in 0..=255_u8 {
+            let digit = char::from(byte).to_digit(16).filter(|_| byte.is_ascii());
+            assert_eq!(parse_hex(&[byte]), digit.map(u128::from), "byte {byte}");
+            let long = [&[b'1'; 20][..], &[byte]].concat();
+            assert_eq!(parse_hex(&long).is_some(), digit.is_some(), "byte {byte} in a long id");
+        }
+        for text in
+            ["0087f677-c0a2-cf3f-80a5-51987167911", "0087f677-c0a2-cf3f-80a55-1987167911b", "-087f677"]
+        {
+            assert_eq!(parse_hex(text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

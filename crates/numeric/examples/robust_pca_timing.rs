@@ -24,19 +24,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let [path] = file {
         write_doubles(path, &input(rows, cols))?;
     }
-    let mut seconds = Vec::new();
+    let (mut seconds, mut cpu) = (Vec::new(), Vec::new());
     let mut last = None;
     for _ in 0..repeats {
         // Before the next input exists, so that the peak is that of one call.
         drop(last.take());
         let matrix = input(rows, cols);
-        let start = Instant::now();
+        let (start, cpu_start) = (Instant::now(), cpu_seconds());
         last = Some(robust_pca(matrix, &settings));
         seconds.push(start.elapsed().as_secs_f64());
+        cpu.push(cpu_seconds() - cpu_start);
     }
     let peak = peak_resident_bytes();
     if let Some(parts) = last {
-        report(&input(rows, cols), &parts, &seconds, peak);
+        report(&input(rows, cols), &parts, &seconds, &cpu, peak);
     }
     Ok(())
 }
@@ -47,11 +48,11 @@ fn input(rows: usize, cols: usize) -> Matrix {
     generator.generate().matrix
 }
 
-fn report(input: &Matrix, parts: &RobustPca, seconds: &[f64], peak_bytes: u64) {
+fn report(input: &Matrix, parts: &RobustPca, seconds: &[f64], cpu: &[f64], peak_bytes: u64) {
     let RobustPca { iterations, residual, rank, .. } = parts;
     let cosines = column_cosines(input, &parts.low_rank);
     println!(
-        "{{\"seconds\": {seconds:?}, \"peak_bytes\": {peak_bytes}, \"iterations\": {iterations}, \
+        "{{\"seconds\": {seconds:?}, \"cpu\": {cpu:.2?}, \"peak_bytes\": {peak_bytes}, \"iterations\": {iterations}, \
          \"residual\": {residual:e}, \"rank\": {rank}, \"cosines\": {cosines:?}}}"
     );
 }
@@ -70,4 +71,13 @@ fn peak_resident_bytes() -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
+}
+
+/// Processor time of all threads so far, in steps of the kernel's clock tick of 10 ms; 0 where there is no
+/// record of it.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(") ").next().unwrap_or_default();
+    let ticks = after_name.split(' ').skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
 }

@@ -1,7 +1,13 @@
 //! Tail probabilities.
 
-use statrs::function::beta::beta_reg;
-use statrs::function::erf::erfc;
+use std::f64::consts::{FRAC_1_SQRT_2, TAU};
+
+/// Whole numbers up to this are exact as `f64`.
+const TRIALS_MAX: u64 = 1 << 53;
+
+/// Variance of a binomial above which its tail is taken from the normal distribution, whose relative
+/// error (with continuity correction, near the mean) then is below 1e-6.
+const SUMMED_VARIANCE_MAX: f64 = 1e12;
 
 /// `P(Z > z)` of a standard normal variable, accurate in relative terms far into the tail:
 /// `erfc(z / sqrt(2)) / 2`. NaN gives 1, the p-value of a statistic that cannot be computed.
@@ -9,13 +15,14 @@ pub fn normal_upper_tail(z: f64) -> f64 {
     if z.is_nan() {
         return 1.0;
     }
-    0.5 * erfc(z * std::f64::consts::FRAC_1_SQRT_2)
+    0.5 * libm::erfc(z * FRAC_1_SQRT_2)
 }
 
 /// `P(X >= at_least)` of a binomial variable with `trials` trials of success `probability` each.
 ///
-/// Through the regularised incomplete beta function: `I_p(at_least, trials - at_least + 1)`. A
-/// probability outside 0 to 1 is clamped; NaN gives 1.
+/// Sums the probabilities from the nearer end of the distribution; relative accuracy about 1e-12 of the
+/// smaller tail. Time grows with the standard deviation; beyond a variance of 1e12 or 2^53 trials the
+/// normal approximation answers. A probability outside 0 to 1 is clamped; NaN gives 1.
 pub fn binomial_upper_tail(trials: u64, probability: f64, at_least: u64) -> f64 {
     if at_least == 0 || probability.is_nan() {
         return 1.0;
@@ -26,6 +33,151 @@ pub fn binomial_upper_tail(trials: u64, probability: f64, at_least: u64) -> f64 
     if probability >= 1.0 {
         return 1.0;
     }
-    let failures = (trials - at_least) as f64 + 1.0;
-    beta_reg(at_least as f64, failures, probability).clamp(0.0, 1.0)
+    let successes = Binomial { trials: trials as f64, success: probability, failure: 1.0 - probability };
+    if trials > TRIALS_MAX || successes.variance() > SUMMED_VARIANCE_MAX {
+        let distance = at_least as f64 - 0.5 - successes.mean();
+        return normal_upper_tail(distance / successes.variance().sqrt());
+    }
+    if at_least as f64 > successes.mean() {
+        return successes.upward_sum(at_least as f64).min(1.0);
+    }
+    // At most `at_least - 1` successes are at least the others failures.
+    let failures = Binomial { success: successes.failure, failure: successes.success, ..successes };
+    (1.0 - failures.upward_sum((trials - at_least) as f64 + 1.0)).clamp(0.0, 1.0)
+}
+
+/// A binomial distribution with both probabilities above 0.
+#[derive(Clone, Copy)]
+struct Binomial {
+    trials: f64,
+    success: f64,
+    failure: f64,
+}
+
+impl Binomial {
+    fn mean(&self) -> f64 {
+        self.trials * self.success
+    }
+
+    fn variance(&self) -> f64 {
+        self.mean() * self.failure
+    }
+
+    /// `P(X >= from)` for a `from` above the mean, whence the terms get smaller.
+    fn upward_sum(&self, from: f64) -> f64 {
+        let odds = self.success / self.failure;
+        let (mut term, mut sum, mut k) = (1.0, 1.0, from);
+        while term > f64::EPSILON * 1e-3 * sum && k < self.trials {
+            term *= (self.trials - k) / (k + 1.0) * odds;
+            sum += term;
+            k += 1.0;
+        }
+        self.probability_of(from) * sum
+    }
+
+    /// `P(X = k)` in the saddle-point form of Loader ("Fast and accurate computation of binomial
+    /// probabilities", 2000), in which nothing large cancels.
+    fn probability_of(&self, k: f64) -> f64 {
+        let others = self.trials - k;
+        if others == 0.0 {
+            return (self.trials * self.success.ln()).exp();
+        }
+        let factorials = stirling_error(self.trials) - stirling_error(k) - stirling_error(others);
+        let deviances = deviance(k, self.mean()) + deviance(others, self.trials * self.failure);
+        (self.trials / (TAU * k * others)).sqrt() * (factorials - deviances).exp()
+    }
+}
+
+/// `ln n! - ln(sqrt(2 pi n) (n / e)^n)` of a whole number above 0.
+fn stirling_error(n: f64) -> f64 {
+    if n < 16.0 {
+        return libm::lgamma(n + 1.0) - (n + 0.5) * n.ln() + n - 0.5 * TAU.ln();
+    }
+    // Stirling's series; the next term is below 1e-15.
+    let inverse_square = 1.0 / (n * n);
+    let mut sum = 0.0;
+    for denominator in [1188.0, -1680.0, 1260.0, -360.0, 12.0] {
+        sum = sum * inverse_square + 1.0 / denominator;
+    }
+    sum / n
+}
+
+/// `x ln(x / mean) + mean - x`, without cancellation where the two are close: with
+/// `v = (x - mean) / (x + mean)` it is `v (x - mean) + 2 x (v^3 / 3 + v^5 / 5 + ...)`.
+fn deviance(x: f64, mean: f64) -> f64 {
+    let v = (x - mean) / (x + mean);
+    if v.abs() > 0.1 {
+        return x * (x / mean).ln() + mean - x;
+    }
+    let square = v * v;
+    let mut series = 0.0;
+    // Terms up to v^17, below 1e-17 of the first one.
+    for odd in (3..=17).rev().step_by(2) {
+        series = series * square + 1.0 / f64::from(odd);
+    }
+    v * (x - mean) + 2.0 * x * v * square * series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assert_relative(found: f64, wanted: f64, tolerance: f64) {
+        assert!((found - wanted).abs() <= tolerance * wanted, "{found:e} is not {wanted:e}");
+    }
+
+    /// Reference values: Abramowitz and Stegun, table 26.2, and the continued fraction of the tail.
+    #[test]
+    fn the_normal_tail_far_out() {
+        assert_relative(normal_upper_tail(0.0), 0.5, 1e-15);
+        assert_relative(normal_upper_tail(1.0), 0.158_655_253_931_457_05, 1e-14);
+        assert_relative(normal_upper_tail(10.0), 7.619_853_024_160_527e-24, 1e-12);
+        assert_relative(normal_upper_tail(37.0), 5.725_571_222_524_577e-300, 1e-11);
+        assert_eq!((normal_upper_tail(f64::INFINITY), normal_upper_tail(f64::NEG_INFINITY)), (0.0, 1.0));
+        assert_eq!(normal_upper_tail(f64::NAN), 1.0);
+    }
+
+    #[test]
+    fn binomial_tails_by_hand() {
+        // Of 3 fair coins, 2 or 3 heads: 4 of 8. Of 10 dice, all sixes: 6^-10.
+        assert_relative(binomial_upper_tail(3, 0.5, 2), 0.5, 1e-14);
+        assert_relative(binomial_upper_tail(10, 1.0 / 6.0, 10), 6.0_f64.powi(-10), 1e-12);
+        // At least one: 1 - (1 - p)^n.
+        assert_relative(binomial_upper_tail(1000, 1e-6, 1), -(1000.0 * (-1e-6_f64).ln_1p()).exp_m1(), 1e-12);
+    }
+
+    /// Exact sums of integers: p = 1/128 and 1/4.
+    #[test]
+    fn binomial_tails_of_many_trials() {
+        assert_relative(binomial_upper_tail(2000, 1.0 / 128.0, 40), 1.570_120_636_180_102_3e-7, 1e-12);
+        assert_relative(binomial_upper_tail(2000, 1.0 / 128.0, 10), 0.948_672_820_736_390_8, 1e-13);
+        assert_relative(binomial_upper_tail(5000, 0.25, 1400), 7.027_168_428_949_374e-7, 1e-12);
+    }
+
+    #[test]
+    fn binomial_edges() {
+        assert_eq!(binomial_upper_tail(5, 0.3, 0), 1.0);
+        assert_eq!(binomial_upper_tail(5, 0.3, 6), 0.0);
+        assert_eq!((binomial_upper_tail(5, 0.0, 1), binomial_upper_tail(5, 1.0, 5)), (0.0, 1.0));
+        assert_eq!((binomial_upper_tail(5, -1.0, 1), binomial_upper_tail(5, 7.0, 5)), (0.0, 1.0));
+        assert_eq!(binomial_upper_tail(5, f64::NAN, 5), 1.0);
+    }
+
+    #[test]
+    fn huge_counts_stay_probabilities() {
+        for trials in [1_000_000, 1 << 40, u64::MAX] {
+            for at_least in [1, trials / 2, trials - 1, trials] {
+                for probability in [f64::MIN_POSITIVE, 1e-9, 0.5, 1.0 - 1e-16] {
+                    let p = binomial_upper_tail(trials, probability, at_least);
+                    assert!((0.0..=1.0).contains(&p), "{trials} {probability} {at_least}: {p}");
+                }
+            }
+        }
+        // The median of a symmetric distribution, with half of its own probability.
+        assert_relative(
+            binomial_upper_tail(1_000_000, 0.5, 500_000),
+            0.5 + 0.5 * 7.978_843_613_317_501e-4,
+            1e-13,
+        );
+    }
 }

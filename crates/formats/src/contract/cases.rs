@@ -1,5 +1,7 @@
 //! Hostile inputs, made from samples and by hand, the same for the same seed.
 
+use crate::registry::{Format, Sniff};
+
 /// Splitmix64: small, and enough to choose bytes to spoil.
 #[derive(Clone, Debug)]
 pub struct Random {
@@ -35,9 +37,11 @@ pub struct HostileCase {
     pub bytes: Vec<u8>,
 }
 
-/// An endless sequence of hostile inputs: first those made by hand, then spoilt samples and noise.
+/// An endless sequence of hostile inputs for one format: first those made by hand, then spoilt samples and
+/// noise. Samples of other formats are used as well, but less often.
 pub struct HostileCases {
-    samples: Vec<Vec<u8>>,
+    own: Vec<Vec<u8>>,
+    others: Vec<Vec<u8>>,
     random: Random,
     made_by_hand: std::vec::IntoIter<HostileCase>,
     count: u64,
@@ -87,14 +91,18 @@ const GRIT: [&[u8]; 14] = [
 
 impl HostileCases {
     /// Cases from these samples. `giant` is the size in bytes of the giant ones among those made by hand.
-    pub fn new(samples: Vec<Vec<u8>>, seed: u64, giant: usize) -> HostileCases {
-        let made_by_hand = by_hand(&samples, giant).into_iter();
-        HostileCases { samples, random: Random::new(seed), made_by_hand, count: 0 }
+    pub fn new(format: &Format, samples: Vec<Vec<u8>>, seed: u64, giant: usize) -> HostileCases {
+        let is_own = |sample: &Vec<u8>| (format.sniff)(sample) == Sniff::Yes;
+        let (own, others): (Vec<_>, Vec<_>) = samples.into_iter().partition(is_own);
+        let made_by_hand = by_hand(&own, giant).into_iter();
+        HostileCases { own, others, random: Random::new(seed), made_by_hand, count: 0 }
     }
 
     fn sample(&mut self) -> Vec<u8> {
-        let at = self.random.below(self.samples.len());
-        self.samples.get(at).cloned().unwrap_or_default()
+        let wants_other = self.random.below(4) == 0 || self.own.is_empty();
+        let samples = if wants_other && !self.others.is_empty() { &self.others } else { &self.own };
+        let at = self.random.below(samples.len());
+        samples.get(at).cloned().unwrap_or_default()
     }
 
     fn slice_of<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
@@ -180,7 +188,10 @@ impl Spoil {
     }
 }
 
-/// Texts that go on for ever: each alone, and behind the beginning of every sample.
+/// Samples whose beginnings stand before endless texts.
+const BEGINNINGS: usize = 8;
+
+/// Texts that go on for ever: each alone, and behind the beginnings of samples.
 const ENDLESS: [(&str, &[u8]); 22] = [
     ("opening brackets", b"["),
     ("opening braces", b"{\"a\":"),
@@ -212,10 +223,10 @@ fn by_hand(samples: &[Vec<u8>], giant: usize) -> Vec<HostileCase> {
         let long = unit.repeat(giant.div_ceil(unit.len()));
         cases.push(HostileCase { name: name.to_owned(), bytes: long });
     }
-    for sample in samples {
+    for sample in samples.iter().take(BEGINNINGS) {
         let line = sample.iter().position(|&byte| byte == b'\n').map_or(sample.len() / 2, |at| at + 1);
         for (name, unit) in ENDLESS {
-            let long = unit.repeat((giant / 8).div_ceil(unit.len()));
+            let long = unit.repeat((giant / 32).div_ceil(unit.len()));
             let bytes = [&sample[..line], &long].concat();
             cases.push(HostileCase { name: format!("{name} behind a sample's beginning"), bytes });
         }

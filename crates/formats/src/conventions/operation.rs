@@ -59,6 +59,11 @@ impl Key {
 }
 
 impl<'a> OperationAttributes<'a> {
+    /// Whether an attribute of this name is of use.
+    pub(crate) fn wants(name: &[u8]) -> bool {
+        Key::of(name).is_some()
+    }
+
     /// Takes an attribute; the first non-empty value of a kind counts.
     pub(crate) fn take(&mut self, name: &[u8], value: Cow<'a, str>) {
         if let Some(key) = Key::of(name)
@@ -86,41 +91,26 @@ pub(crate) enum NameQuality {
     Identifying,
 }
 
-/// Names that say what protocol or verb is spoken and nothing else.
-const GENERIC: [&str; 32] = [
-    "get",
-    "head",
-    "post",
-    "put",
-    "delete",
-    "connect",
-    "options",
-    "trace",
-    "patch",
-    "http",
-    "https",
-    "http get",
-    "http head",
-    "http post",
-    "http put",
-    "http delete",
-    "http options",
-    "http patch",
-    "http.request",
-    "request",
-    "grpc",
-    "select",
-    "insert",
-    "update",
-    "query",
-    "execute",
-    "db.query",
-    "send",
-    "receive",
-    "process",
-    "publish",
-    "poll",
-];
+/// Whether a name says what protocol or verb is spoken and nothing else.
+fn is_generic(name: &[u8]) -> bool {
+    const BYTES_MAX: usize = 12;
+    let mut lower = [0; BYTES_MAX];
+    let Some(lower) = lower.get_mut(..name.len()) else {
+        return name.trim_ascii().is_empty();
+    };
+    lower.copy_from_slice(name);
+    lower.make_ascii_lowercase();
+    match &*lower {
+        b"get" | b"head" | b"post" | b"put" | b"delete" | b"connect" | b"options" | b"trace" | b"patch" => {
+            true
+        }
+        b"http" | b"http get" | b"http head" | b"http post" | b"http put" | b"http delete"
+        | b"http patch" | b"https" | b"http.request" | b"request" | b"grpc" => true,
+        b"select" | b"insert" | b"update" | b"query" | b"execute" | b"db.query" => true,
+        b"send" | b"receive" | b"process" | b"publish" | b"poll" => true,
+        other => other.trim_ascii().is_empty(),
+    }
+}
 
 /// Names operations; keeps the text of the last name it made.
 #[derive(Debug, Default)]
@@ -140,12 +130,13 @@ impl OperationNamer {
                 return NameQuality::Identifying;
             }
         }
-        if name.starts_with('/') || (bytes.contains(&b'/') && (name.contains(" /") || name.contains("://"))) {
-            return NameQuality::Path;
+        let slash = bytes.iter().position(|&byte| byte == b'/');
+        match slash.map(|at| bytes[..at].last()) {
+            // A slash elsewhere may be a method's name: `oteldemo.CartService/GetCart`.
+            Some(None | Some(b' ' | b':')) => NameQuality::Path,
+            None if is_generic(bytes) => NameQuality::Generic,
+            _ => NameQuality::Plain,
         }
-        let is_generic =
-            bytes.len() <= 16 && GENERIC.iter().any(|word| word.eq_ignore_ascii_case(name.trim()));
-        if is_generic || name.trim().is_empty() { NameQuality::Generic } else { NameQuality::Plain }
     }
 
     /// The operation's name, of a span whose name has just been assessed as of this quality.

@@ -122,9 +122,7 @@ impl Document {
         };
         let mapped = || format_of_mapping(&self.options.columns).and_then(find_format);
         let Some(format) = format.or_else(mapped) else {
-            let looks_like =
-                damage.map_or_else(|| looks_like(&prefix), |damage| format!("it is damaged ({damage})"));
-            return self.reject(looks_like, outcome);
+            return self.reject(&prefix, damage, sink, outcome);
         };
         self.stage = Stage::Reading(format, (format.open)(&self.options));
         self.feed(&prefix, sink, outcome)
@@ -145,9 +143,21 @@ impl Document {
         self.skip(error.to_string(), outcome)
     }
 
-    fn reject(&mut self, looks_like: String, outcome: &mut Outcome) -> Result<Step, InputError> {
+    /// Nobody knows the document. One that is damaged may have been a trace, so it counts as lost.
+    fn reject(
+        &mut self,
+        prefix: &[u8],
+        damage: Option<&str>,
+        sink: &mut dyn Sink,
+        outcome: &mut Outcome,
+    ) -> Result<Step, InputError> {
+        let looks_like =
+            damage.map_or_else(|| looks_like(prefix), |damage| format!("it is damaged ({damage})"));
         if self.is_named {
             return Err(InputError::Unrecognised { name: self.name.clone(), looks_like });
+        }
+        if let Some(damage) = damage {
+            sink.lose(Loss::CorruptCompression, &|| format!("{}: {damage}", self.name));
         }
         self.skip(looks_like, outcome)
     }

@@ -51,7 +51,7 @@ impl Extent {
                     };
                     return end;
                 }
-                Inside::Text => match memchr3(b'"', b'\\', b'\n', &chunk[at..]) {
+                Inside::Text => match find_in_text(&chunk[at..]) {
                     None => return Progress::More,
                     Some(found) => {
                         at += found;
@@ -80,14 +80,23 @@ impl Extent {
         Progress::More
     }
 
-    /// Goes to the next string or to the end, whichever comes first.
+    /// Goes to the next string that takes more than a look, or to the end; `None` when it is a string.
     fn scan_container(&mut self, chunk: &[u8], at: &mut usize) -> Option<Progress> {
         while let Some(&byte) = chunk.get(*at) {
             match byte {
                 b'"' => {
-                    self.inside = Inside::Text;
-                    *at += 1;
-                    return None;
+                    let text = &chunk[*at + 1..];
+                    match find_in_text(text) {
+                        // A string without escapes that ends here.
+                        Some(end) if text[end] == b'"' => *at += end + 2,
+                        _ => {
+                            self.inside = Inside::Text;
+                            *at += 1;
+                            return None;
+                        }
+                    }
+                    self.last = byte;
+                    continue;
                 }
                 b' ' | b'\n' | b'\r' | b'\t' => {
                     *at += 1;
@@ -109,4 +118,33 @@ impl Extent {
         }
         Some(Progress::More)
     }
+}
+
+/// The next byte that means something in a string: a quotation mark, a backslash, a line feed.
+///
+/// Most strings are shorter than a vectorised search takes to start, so the first bytes are looked at eight at
+/// a time in one register.
+fn find_in_text(text: &[u8]) -> Option<usize> {
+    const WORDS: usize = 4;
+    let (words, rest) = text.as_chunks::<8>();
+    for (index, word) in words.iter().take(WORDS).enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = marks(word, b'"') | marks(word, b'\\') | marks(word, b'\n');
+        if found != 0 {
+            return Some(index * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    if words.len() > WORDS {
+        return memchr3(b'"', b'\\', b'\n', &text[WORDS * 8..]).map(|at| at + WORDS * 8);
+    }
+    let is_found = |byte: &u8| matches!(byte, b'"' | b'\\' | b'\n');
+    rest.iter().position(is_found).map(|at| at + words.len() * 8)
+}
+
+/// The top bit of every byte of `word` that equals `byte`. Bytes above the lowest such byte may be marked
+/// wrongly (the borrow of a subtraction); the lowest mark is right.
+fn marks(word: u64, byte: u8) -> u64 {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    let difference = word ^ (ONES * u64::from(byte));
+    difference.wrapping_sub(ONES) & !difference & (ONES << 7)
 }

@@ -263,7 +263,12 @@ impl<P: Copy> Scanner<P> {
                 self.held.push(byte);
                 self.mode = Mode::Whole { place: Some(place), start, extent: Extent::starting(byte) };
             }
-            Step::Descend(_) | Step::Skip => {
+            step => {
+                if matches!(step, Step::Descend(_)) && shape != Shape::Scalar {
+                    context.sink.lose(Loss::MalformedRecord, &|| {
+                        format!("byte {start}: nested deeper than {DEPTH_MAX} levels, skipped")
+                    });
+                }
                 self.mode = Mode::Whole { place: None, start, extent: Extent::starting(byte) };
             }
         }

@@ -124,6 +124,10 @@ fn oversized_values_are_skipped_and_counted_once() {
 
 #[test]
 fn nesting_without_end_is_bounded() {
-    let (_, sink) = scan("[".repeat(100_000).as_bytes(), 4096);
+    let open = "[".repeat(100_000);
+    let (_, sink) = scan(open.as_bytes(), 4096);
     assert_eq!(sink.losses.count(Loss::TruncatedInput), 1);
+    let (log, sink) = scan(format!("{open}{}[5]", "]".repeat(100_000)).as_bytes(), 4096);
+    assert!(log.ends_with("/1 1=5 /1"), "{log}");
+    assert_eq!(sink.losses.count(Loss::MalformedRecord), 1);
 }

@@ -9,6 +9,13 @@ use laggard_model::{ParsedTraceId, SpanId, TraceId};
 ///
 /// Base64 is an encoding of the same 16 bytes that every tool shows as digits, so such an id displays as given.
 pub(super) fn trace(text: &str) -> Option<ParsedTraceId> {
+    if let Some((high, low)) = text.as_bytes().split_first_chunk().filter(|_| text.len() == 32)
+        && let Some(high) = lower_hex(high)
+        && let Some(low) = low.first_chunk().and_then(lower_hex)
+    {
+        let id = TraceId::from_value(u128::from(high) << 64 | u128::from(low));
+        return (id.value() != 0).then_some(ParsedTraceId { id, displays_as_given: high != 0 });
+    }
     match decode(text) {
         Some(bytes) => {
             let id = TraceId::from_bytes(bytes);
@@ -20,10 +27,38 @@ pub(super) fn trace(text: &str) -> Option<ParsedTraceId> {
 
 /// Reads a span id; `None` for one that is empty or zero.
 pub(super) fn span(text: &str) -> Option<SpanId> {
+    if let Ok(digits) = text.as_bytes().try_into()
+        && let Some(value) = lower_hex(digits)
+    {
+        return SpanId::new(value);
+    }
     match decode(text) {
         Some(bytes) => SpanId::from_bytes(bytes),
         None => parse_span_id(text),
     }
+}
+
+/// The value of hexadecimal digits as the specification wants them: in lower case. This is the hot road; what
+/// is written otherwise takes the model's.
+fn lower_hex(digits: &[u8; 16]) -> Option<u64> {
+    const NONE: u8 = 0xFF;
+    const DIGITS: [u8; 256] = {
+        let mut table = [NONE; 256];
+        let mut value = 0;
+        while value < 16 {
+            table[b"0123456789abcdef"[value as usize] as usize] = value;
+            value += 1;
+        }
+        table
+    };
+    let mut value = 0;
+    let mut seen = 0;
+    for &digit in digits {
+        let digit = DIGITS[usize::from(digit)];
+        seen |= digit;
+        value = value << 4 | u64::from(digit & 0xF);
+    }
+    (seen != NONE).then_some(value)
 }
 
 /// The bytes when `text` is base64 of exactly `N` bytes and not a number in hexadecimal.
@@ -77,6 +112,26 @@ mod tests {
         }
         for text in ["b7ad6b7169203331", "t61rcWkgMzE=", "t61rcWkgMzE", "B7AD6B7169203331"] {
             assert_eq!(span(text).unwrap().to_string(), "b7ad6b7169203331", "{text}");
+        }
+    }
+
+    #[test]
+    fn the_hot_road_reads_as_the_model_does() {
+        for text in [
+            "0af7651916cd43dd8448eb211c80319c",
+            "0000000000000000f448eb211c80319c",
+            "0AF7651916CD43DD8448EB211C80319C",
+        ] {
+            assert_eq!(trace(text), TraceId::parse_text(text), "{text}");
+        }
+        for text in [
+            "b7ad6b7169203331",
+            "ffffffffffffffff",
+            "B7AD6B7169203331",
+            "g7ad6b7169203331",
+            "b7ad6b716920333\u{7f}",
+        ] {
+            assert_eq!(span(text), SpanId::parse_text(text), "{text}");
         }
     }
 

@@ -1,8 +1,8 @@
 //! One span and one resource of OTLP JSON.
 
 use super::id;
-use crate::attributes_json::Attributes;
-use crate::conventions::{NameQuality, OperationAttributes, OperationNamer, ResourceAttributes};
+use crate::attributes_json;
+use crate::conventions::{NameQuality, OperationAttributes, OperationNamer};
 use crate::lax_json::{Number, Text};
 use crate::pending::{SpanFields, inclusive_time};
 use laggard_model::{Loss, Sink, SpanKind, Status, Timestamp};
@@ -33,10 +33,10 @@ pub(super) struct SpanJson<'a> {
     status: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize, Default)]
-pub(super) struct ResourceJson {
-    #[serde(default)]
-    pub(super) attributes: Attributes<ResourceAttributes>,
+#[derive(Deserialize)]
+pub(super) struct ResourceJson<'a> {
+    #[serde(borrow, default)]
+    pub(super) attributes: Option<&'a RawValue>,
 }
 
 impl SpanJson<'_> {
@@ -81,10 +81,10 @@ impl SpanJson<'_> {
         if quality == NameQuality::Plain {
             return name;
         }
-        let json = self.attributes.map_or("null", RawValue::get);
         // Attributes that cannot be read cost a better name, not the span.
-        let attributes: Attributes<OperationAttributes<'_>> = serde_json::from_str(json).unwrap_or_default();
-        namer.operation(quality, name, &attributes.0)
+        let mut attributes = OperationAttributes::default();
+        let _ = attributes_json::read(self.attributes, &mut attributes);
+        namer.operation(quality, name, &attributes)
     }
 }
 

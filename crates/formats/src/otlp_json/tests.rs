@@ -1,29 +1,12 @@
 //! OTLP JSON as specified, and as found in the wild.
 
 use super::*;
-use crate::sample_checks::{check_contract, read};
-use laggard_model::{Collect, OwnedSpan, ReplicaSource, SpanKind, Status};
-use std::fmt::Write;
+use crate::otlp_frames::open_json as open;
+use crate::sample_checks::{check_contract, losses, read, short};
+use laggard_model::{ReplicaSource, SpanKind, Status};
 
 const DOCUMENT: &str = include_str!("../../tests/samples/otlp/document.json");
 const STREAM: &str = include_str!("../../tests/samples/otlp/stream.jsonl");
-
-fn losses(found: &Collect) -> Vec<(Loss, u64)> {
-    found.losses.iter().map(|(loss, found)| (loss, found.count)).collect()
-}
-
-/// One span in short: `service[replica] operation kind status start+inclusive trace/span<parent`.
-fn short(span: &OwnedSpan) -> String {
-    let mut out = format!("{}[{}] {} ", span.service, span.replica, span.operation);
-    let trace = span.trace_text.clone().unwrap_or_else(|| span.trace_id.to_string());
-    let _ = write!(out, "{} {:?} ", span.kind.name(), span.status);
-    let _ =
-        write!(out, "{}+{} {trace}/{:x}", span.start.unix_ns(), span.inclusive.ns(), span.span_id.value());
-    if let Some(parent) = span.parent {
-        let _ = write!(out, "<{:x}", parent.value());
-    }
-    out
-}
 
 #[test]
 fn a_document_reads_field_by_field() {
@@ -75,6 +58,18 @@ fn nothing_where_spans_should_be_is_counted_unless_it_is_null() {
     assert_eq!(read(r#"{"resourceSpans":"x"}"#), [(Loss::MalformedRecord, 1)]);
     assert_eq!(read(r#"{"data":[]}"#), [(Loss::MalformedRecord, 1)]);
     assert_eq!(read(r#"{"resourceSpans":[{"scopeSpans":[{"spans":[5]}]}]}"#), [(Loss::MalformedRecord, 1)]);
+}
+
+#[test]
+fn lists_of_one_may_go_without_an_array() {
+    let span = r#"{"traceId":"1","spanId":"2","name":"n","startTimeUnixNano":1,"endTimeUnixNano":2}"#;
+    let resource = r#"{"attributes":[{"key":"service.name","value":{"stringValue":"s"}}]}"#;
+    let bare =
+        format!(r#"{{"resourceSpans":{{"scopeSpans":{{"spans":{span}}},"resource":{resource}}},"x":1}}"#);
+    let wrapped = format!(r#"[{{"result":[{bare},{bare}],"status":"ok"}}]"#);
+    let found = read(open, format!("{bare}{wrapped}").as_bytes());
+    assert_eq!(found.spans.iter().map(short).collect::<Vec<_>>(), ["s[] n  Unset 1+1 1/2"; 3]);
+    assert_eq!(losses(&found), []);
 }
 
 #[test]

@@ -1,1 +1,205 @@
+//! What readers of tables say about tables that are not as they should be.
 
+use laggard_formats::contract::{Event, Transcript, check_splits, transcript};
+use laggard_formats::{ReaderOptions, find_format};
+use laggard_model::{Loss, OwnedCall, OwnedSpan, ReplicaSource, SpanId};
+use proptest::prelude::*;
+
+fn read(format: &str, text: &str, columns: &[(&str, &str)]) -> Transcript {
+    let columns = columns.iter().map(|&(name, header)| (name.to_owned(), header.to_owned())).collect();
+    let options = ReaderOptions { columns, source_name: None };
+    transcript(find_format(format).unwrap(), &options, [text.as_bytes()])
+}
+
+fn spans(transcript: &Transcript) -> Vec<&OwnedSpan> {
+    let events = transcript.events.iter();
+    events.filter_map(|event| if let Event::Span(span) = event { Some(span) } else { None }).collect()
+}
+
+fn calls(transcript: &Transcript) -> Vec<&OwnedCall> {
+    let events = transcript.events.iter();
+    events.filter_map(|event| if let Event::Call(call) = event { Some(call) } else { None }).collect()
+}
+
+fn error(transcript: &Transcript) -> String {
+    assert_eq!(transcript.events, [], "no records are expected");
+    transcript.end.as_ref().unwrap_err().to_string()
+}
+
+const FOREIGN: &str = "Trace,Id,Caller,App,Pod,What,Began,Took\nt,1,,shop,shop-1,buy,1.5,2\n";
+
+#[test]
+fn other_peoples_tables_are_mapped() {
+    let mapping = [
+        ("trace_id", "Trace"),
+        ("span_id", "Id"),
+        ("parent_span_id", "caller"),
+        ("service", "App"),
+        ("attr.k8s.pod.name", "Pod"),
+        ("operation", "What"),
+        ("start_s", "Began"),
+        ("duration_ms", "Took"),
+        ("host", "of no concern to span tables"),
+    ];
+    let transcript = read("span-csv", FOREIGN, &mapping[..8]);
+    let spans = spans(&transcript);
+    assert_eq!((spans[0].start.unix_ns(), spans[0].inclusive.ns()), (1_500_000_000, 2_000_000));
+    assert_eq!((&*spans[0].replica, spans[0].replica_source), ("shop-1", ReplicaSource::PodName));
+    assert_eq!(transcript.end, Ok(()));
+}
+
+#[test]
+fn a_mapping_counts_before_the_name() {
+    let text = "trace_id,span_id,parent_span_id,service,operation,start_ns,duration_ns,real_op,us\n1,1,,a,x,5,6,y,7\n";
+    let transcript = read("span-csv", text, &[("operation", "real_op"), ("duration_us", "us")]);
+    assert_eq!((&*spans(&transcript)[0].operation, spans(&transcript)[0].inclusive.ns()), ("y", 7_000));
+}
+
+#[test]
+fn missing_columns_are_named_with_a_way_out() {
+    let message = error(&read("span-csv", FOREIGN, &[("trace_id", "Trace")]));
+    for part in ["span_id", "parent_span_id", "duration_ns (or", "Trace, Id, Caller", "--column span_id="] {
+        assert!(message.contains(part), "{part:?} is not in {message:?}");
+    }
+    let message = error(&read("call-log", "time_us,request,mid,method\n", &[]));
+    for part in ["flag", "host (which may be absent", "time_us, request, mid, method"] {
+        assert!(message.contains(part), "{part:?} is not in {message:?}");
+    }
+}
+
+#[test]
+fn mappings_that_cannot_be_met_are_errors() {
+    let message = error(&read("span-csv", FOREIGN, &[("span_id", "Nr")]));
+    assert!(message.contains("--column span_id=Nr") && message.contains("It has: Trace, Id"), "{message}");
+    let message = error(&read("span-csv", FOREIGN, &[("speed", "Took")]));
+    assert!(message.contains("speed") && message.contains("duration_ms"), "{message}");
+}
+
+#[test]
+fn messages_stay_short_whatever_the_header() {
+    let message = error(&read("span-csv", &format!("{}\n", "title,".repeat(3_000)), &[]));
+    assert!(message.len() < 2_000 && message.contains("and 2961 more"), "{message}");
+    let message = error(&read("span-csv", &format!("{}\n", ",".repeat(10_000)), &[]));
+    assert!(message.contains("4096 columns"), "{message}");
+}
+
+#[test]
+fn nothing_at_all_is_read_without_loss() {
+    for text in ["", "\n\n", "\u{feff}", "  \r\n"] {
+        let transcript = read("span-csv", text, &[]);
+        assert_eq!((transcript.events, transcript.end), (vec![], Ok(())), "{text:?}");
+    }
+}
+
+fn span_table(rows: &str) -> Transcript {
+    let header = "trace_id,span_id,parent_span_id,service,operation,start_ns,end_ns,status,kind,\
+                  attr.service.instance.id,attr.host.name,attr.process.pid";
+    read("span-csv", &format!("{header}\n{rows}\n"), &[])
+}
+
+#[test]
+fn words_for_no_parent_make_a_root_and_zero_does_not() {
+    let parents = ["", "null", "None", "NaN", "root", "-", "-1", "0", "0000000000000000", "a"];
+    let rows: Vec<String> = parents.iter().map(|parent| format!("1,b,{parent},s,o,1,2,,,,,")).collect();
+    let transcript = span_table(&rows.join("\n"));
+    let found: Vec<_> = spans(&transcript).iter().map(|span| span.parent).collect();
+    assert_eq!(found[..7], [None; 7]);
+    assert_eq!(found[7..], [Some(SpanId::ZERO_TEXT), Some(SpanId::ZERO_TEXT), SpanId::new(10)]);
+}
+
+#[test]
+fn the_replica_is_the_first_column_that_has_a_value() {
+    let transcript =
+        span_table("1,1,,s,o,1,2,,,inst,h,7\n1,2,,s,o,1,2,,,,h,7\n1,3,,s,o,1,2,,,,h,\n1,4,,s,o,1,2,,,,,7");
+    let found: Vec<_> = spans(&transcript).iter().map(|span| (&*span.replica, span.replica_source)).collect();
+    let expected = [
+        ("inst", ReplicaSource::ServiceInstanceId),
+        ("h/7", ReplicaSource::Host),
+        ("h", ReplicaSource::Host),
+        ("", ReplicaSource::Unknown),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn an_end_before_the_start_is_counted_and_kept_as_zero() {
+    let transcript = span_table("1,1,,s,o,10,9,,,,,\n1,2,,s,o,-9223372036854775807,9223372036854775807,,,,,");
+    let lengths: Vec<u64> = spans(&transcript).iter().map(|span| span.inclusive.ns()).collect();
+    assert_eq!(lengths, [0, i64::MAX as u64]);
+    assert_eq!(transcript.losses().count(Loss::NegativeTime), 1);
+}
+
+#[test]
+fn bytes_that_are_no_text_cost_their_line_only() {
+    let header = b"trace_id,span_id,parent_span_id,service,operation,start_ns,duration_ns\n";
+    let bytes = [&header[..], b"1,1,,caf\xE9,o,1,2\n1,2,,caf\xC3\xA9,o,1,2\n"].concat();
+    let format = find_format("span-csv").unwrap();
+    let transcript = transcript(format, &ReaderOptions::default(), [&bytes[..]]);
+    assert_eq!(spans(&transcript)[0].service, "café");
+    assert_eq!(transcript.losses().count(Loss::MalformedRecord), 1);
+}
+
+#[test]
+fn oversized_lines_are_skipped_and_counted() {
+    let text = format!("1,1,,s,o,1,2,,,,,\n1,2,,s,{},1,2,,,,,\n1,3,,s,o,1,2,,,,,", "x".repeat(2 << 20));
+    let transcript = span_table(&text);
+    assert_eq!(spans(&transcript).len(), 2);
+    let losses = transcript.losses();
+    let (loss, found) = losses.iter().next().unwrap();
+    assert_eq!((loss, found.count, &*found.example), (Loss::OversizedRecord, 1, "line 3"));
+}
+
+#[test]
+fn call_logs_take_their_words_in_many_forms() {
+    let text = "Host\tTIME_s\tRequest\tMID\tservice\toperation\tflag\tcallee\n\
+                h\t1.5\tr\tr\tS\tx.y\tBegin\t0\nh\t2\tr\tr\t\tx.y\tleave\tNULL\n";
+    let transcript = read("call-log", text, &[]);
+    let found = calls(&transcript);
+    assert_eq!(
+        (&*found[0].service, &*found[0].operation, found[0].time.unix_ns()),
+        ("S", "x.y", 1_500_000_000)
+    );
+    assert_eq!(found[0].callee.map(|id| id.value()), Some(0));
+    assert_eq!((&*found[1].service, &*found[1].operation, found[1].callee), ("x", "y", None));
+}
+
+#[test]
+fn a_log_without_host_or_file_name_is_refused() {
+    let text = "time_us,request_id,mid,method,flag\n1,r,r,a.b,E\n";
+    assert!(error(&read("call-log", text, &[])).contains("host"));
+    let options =
+        ReaderOptions { source_name: Some("/logs/node-7.log.gz".to_owned()), ..ReaderOptions::default() };
+    let named = transcript(find_format("call-log").unwrap(), &options, [text.as_bytes()]);
+    assert_eq!(calls(&named)[0].host, "node-7");
+}
+
+/// One span as a table line, with what must come out.
+fn line() -> impl Strategy<Value = (String, u64, i64, i64, String)> {
+    (1_u64.., 0..i64::MAX / 2, -5_i64..1_000_000, "[a-zé ,\"\n]{0,12}").prop_map(
+        |(id, start, length, operation)| {
+            let quoted = operation.replace('"', "\"\"");
+            (format!("t{id},{id:x},,s,\"{quoted}\",{start},{length}\n"), id, start, length, operation)
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_written_is_read_back(lines in prop::collection::vec(line(), 0..20), seed: u64) {
+        let header = "trace_id,span_id,parent_span_id,service,operation,start_ns,duration_ns\n".to_owned();
+        let text: String = std::iter::once(header).chain(lines.iter().map(|line| line.0.clone())).collect();
+        let transcript = read("span-csv", &text, &[]);
+        let spans = spans(&transcript);
+        prop_assert_eq!(spans.len(), lines.len());
+        for (span, (_, id, start, length, operation)) in spans.iter().zip(&lines) {
+            prop_assert_eq!(span.span_id.value(), *id);
+            prop_assert_eq!(span.start.unix_ns(), *start);
+            prop_assert_eq!(span.inclusive.ns(), (*length).max(0) as u64);
+            let expected = operation.trim_ascii();
+            prop_assert_eq!(&*span.operation, if expected.is_empty() { "unknown" } else { expected });
+        }
+        let negative = lines.iter().filter(|line| line.3 < 0).count() as u64;
+        prop_assert_eq!(transcript.losses().count(Loss::NegativeTime), negative);
+        check_splits(find_format("span-csv").unwrap(), &ReaderOptions::default(), text.as_bytes(), &[seed]);
+    }
+}

@@ -1,6 +1,9 @@
 //! What an iteration does to one block of rows.
 
-use super::products::add_gram;
+use pulp::Arch;
+
+use super::entries::AdvanceEntries;
+use super::products::AddGram;
 use super::shrinkage::Shrinkage;
 use super::stripes::{Block, Scratch, Sums};
 
@@ -13,58 +16,58 @@ pub(super) struct Step {
     pub(super) cut: f64,
 }
 
-/// Lanes of a sum of squares: independent additions that the compiler may do at once.
+/// Lanes of a sum of squares: independent additions that may be done at once.
 const LANES: usize = 8;
 
 impl Block<'_> {
-    /// Adds the block to the Gram matrix of `M`.
-    pub(super) fn survey(self, cols: usize, sums: &mut Sums) {
-        add_gram(self.m, cols, &mut sums.gram);
+    /// Sets `X = M` and adds to its Gram matrix.
+    pub(super) fn begin(self, arch: Arch, cols: usize, sums: &mut Sums, scratch: &mut Scratch) {
+        self.x.copy_from_slice(self.m);
+        self.add_gram(arch, cols, sums, scratch);
     }
 
-    /// The first entry-wise sparse part, `soft(M + Y/mu, cut)` with `Y/mu = weight M` and `L = 0`.
-    pub(super) fn start_entries(self, cols: usize, weight: f64, cut: f64, sums: &mut Sums) {
-        for ((&m, x), e) in self.m.iter().zip(self.x.iter_mut()).zip(self.e.iter_mut()) {
-            let multiplier = weight * m;
-            *e = soft(m + multiplier, cut);
-            *x = m - *e + multiplier;
+    fn add_gram(&self, arch: Arch, cols: usize, sums: &mut Sums, scratch: &mut Scratch) {
+        let (stride, rows) = (scratch.next.stride, self.x.chunks_exact(cols));
+        for (from, to) in rows.zip(scratch.next.data.chunks_exact_mut(stride)) {
+            to[..cols].copy_from_slice(from);
         }
-        add_gram(self.x, cols, &mut sums.gram);
+        let used = &scratch.next.data[..self.rows(cols) * stride];
+        arch.dispatch(AddGram { block: used, gram: &mut sums.gram });
     }
 
     /// One whole iteration with an entry-wise sparse part: residual of the current parts, then the next
     /// `E`, `X` and Gram matrix.
     pub(super) fn advance_entries(
         self,
-        cols: usize,
+        arch: Arch,
         shrinkage: &Shrinkage,
         step: Step,
         sums: &mut Sums,
         scratch: &mut Scratch,
     ) {
-        let low_rank = self.low_rank(cols, shrinkage, scratch);
-        sums.residual_square += residual_square(self.m, low_rank, self.e);
-        for (((&m, &l), x), e) in self.m.iter().zip(low_rank).zip(self.x.iter_mut()).zip(self.e.iter_mut()) {
-            let multiplier = step.ratio * (*x - l);
-            *e = soft(m - l + multiplier, step.cut);
-            *x = m - *e + multiplier;
-        }
-        add_gram(self.x, cols, &mut sums.gram);
+        let (cols, stride) = (scratch.low_rank.cols, scratch.low_rank.stride);
+        shrinkage.apply(arch, self.x, scratch);
+        let used = self.rows(cols) * stride;
+        let copy = &mut scratch.next.data[..used];
+        let low_rank = &scratch.low_rank.data[..used];
+        let Block { m, x, e } = self;
+        let advance = AdvanceEntries { cols, step, m, low_rank, stride, x, e, copy };
+        sums.residual_square += arch.dispatch(advance);
+        arch.dispatch(AddGram { block: &scratch.next.data[..used], gram: &mut sums.gram });
     }
 
-    /// The same with a row-wise sparse part. `weight` as in [`Block::start_entries`] while there is no
-    /// shrinkage yet.
+    /// The same with a row-wise sparse part.
     pub(super) fn advance_rows(
-        self,
-        cols: usize,
-        from: Departure<'_>,
+        mut self,
+        arch: Arch,
+        shrinkage: &Shrinkage,
         step: Step,
         sums: &mut Sums,
         scratch: &mut Scratch,
     ) {
-        let m = self.m;
-        let (x, e) = self.depart(cols, from, step, sums, scratch);
-        for ((m, x), e) in m.chunks(cols).zip(x.chunks_mut(cols)).zip(e.chunks_mut(cols)) {
+        let cols = scratch.low_rank.cols;
+        self.depart(arch, shrinkage, step, sums, scratch);
+        for ((m, x), e) in self.m.chunks(cols).zip(self.x.chunks_mut(cols)).zip(self.e.chunks_mut(cols)) {
             let norm = e.iter().map(|value| value * value).sum::<f64>().sqrt();
             let factor = soft_factor(norm, step.cut);
             for ((m, x), e) in m.iter().zip(x).zip(e) {
@@ -72,100 +75,77 @@ impl Block<'_> {
                 *x += m - *e;
             }
         }
-        add_gram(x, cols, &mut sums.gram);
+        self.add_gram(arch, cols, sums, scratch);
     }
 
     /// First half of an iteration with a column-wise sparse part: `X` becomes `Y/mu_next`, `E` what is to
     /// be shrunk, whose columns are measured.
     pub(super) fn measure_columns(
-        self,
-        cols: usize,
-        from: Departure<'_>,
+        mut self,
+        arch: Arch,
+        shrinkage: &Shrinkage,
         step: Step,
         sums: &mut Sums,
         scratch: &mut Scratch,
     ) {
-        let (_, e) = self.depart(cols, from, step, sums, scratch);
-        for row in e.chunks(cols) {
+        self.depart(arch, shrinkage, step, sums, scratch);
+        for row in self.e.chunks(scratch.low_rank.cols) {
             sums.column_squares.iter_mut().zip(row).for_each(|(sum, value)| *sum += value * value);
         }
     }
 
     /// Second half: shrinks each column by its factor, completes `X` and adds to its Gram matrix.
-    pub(super) fn shrink_columns(self, cols: usize, factors: &[f64], sums: &mut Sums) {
+    pub(super) fn shrink_columns(self, arch: Arch, factors: &[f64], sums: &mut Sums, scratch: &mut Scratch) {
+        let cols = factors.len();
         for ((m, x), e) in self.m.chunks(cols).zip(self.x.chunks_mut(cols)).zip(self.e.chunks_mut(cols)) {
             for (((m, x), e), factor) in m.iter().zip(x).zip(e).zip(factors) {
                 *e *= factor;
                 *x += m - *e;
             }
         }
-        add_gram(self.x, cols, &mut sums.gram);
+        self.add_gram(arch, cols, sums, scratch);
     }
 
     /// Residual of the current parts; changes nothing.
-    pub(super) fn probe(self, cols: usize, shrinkage: &Shrinkage, sums: &mut Sums, scratch: &mut Scratch) {
-        let low_rank = self.low_rank(cols, shrinkage, scratch);
-        sums.residual_square += residual_square(self.m, low_rank, self.e);
+    pub(super) fn probe(&self, arch: Arch, shrinkage: &Shrinkage, sums: &mut Sums, scratch: &mut Scratch) {
+        let cols = scratch.low_rank.cols;
+        shrinkage.apply(arch, self.x, scratch);
+        for ((m, e), l) in self.m.chunks(cols).zip(self.e.chunks(cols)).zip(scratch.low_rank_rows()) {
+            sums.residual_square += residual_square(m, l, e);
+        }
     }
 
     /// Residual of the current parts; leaves `L` in place of `X`.
-    pub(super) fn conclude(self, cols: usize, shrinkage: &Shrinkage, sums: &mut Sums, scratch: &mut Scratch) {
-        let low_rank = self.low_rank(cols, shrinkage, scratch);
-        sums.residual_square += residual_square(self.m, low_rank, self.e);
-        self.x.copy_from_slice(low_rank);
+    pub(super) fn conclude(self, arch: Arch, shrinkage: &Shrinkage, sums: &mut Sums, scratch: &mut Scratch) {
+        self.probe(arch, shrinkage, sums, scratch);
+        for (x, l) in self.x.chunks_mut(scratch.low_rank.cols).zip(scratch.low_rank_rows()) {
+            x.copy_from_slice(l);
+        }
     }
 
-    fn low_rank<'s>(&self, cols: usize, shrinkage: &Shrinkage, scratch: &'s mut Scratch) -> &'s [f64] {
-        let out = &mut scratch.low_rank[..self.x.len()];
-        shrinkage.apply(self.x, cols, &mut scratch.coordinates, out);
-        out
-    }
-}
-
-/// Where the multiplier comes from.
-#[derive(Clone, Copy)]
-pub(super) enum Departure<'a> {
-    /// Before the first iteration: `Y/mu = weight M`, `L = 0`.
-    Start { weight: f64 },
-    /// From the parts of an iteration.
-    Iterate(&'a Shrinkage),
-}
-
-impl<'a> Block<'a> {
     /// `X` becomes `Y/mu_next` and `E` becomes `M - L + Y/mu_next`; the residual is measured before.
     fn depart(
-        self,
-        cols: usize,
-        from: Departure<'_>,
+        &mut self,
+        arch: Arch,
+        shrinkage: &Shrinkage,
         step: Step,
         sums: &mut Sums,
         scratch: &mut Scratch,
-    ) -> (&'a mut [f64], &'a mut [f64]) {
-        match from {
-            Departure::Start { weight } => {
-                for ((&m, x), e) in self.m.iter().zip(self.x.iter_mut()).zip(self.e.iter_mut()) {
-                    *x = weight * m;
-                    *e = m + *x;
-                }
-            }
-            Departure::Iterate(shrinkage) => {
-                let low_rank = self.low_rank(cols, shrinkage, scratch);
-                sums.residual_square += residual_square(self.m, low_rank, self.e);
-                let arrays = self.m.iter().zip(low_rank).zip(self.x.iter_mut()).zip(self.e.iter_mut());
-                for (((&m, &l), x), e) in arrays {
-                    *x = step.ratio * (*x - l);
-                    *e = m - l + *x;
-                }
+    ) {
+        let cols = scratch.low_rank.cols;
+        self.probe(arch, shrinkage, sums, scratch);
+        let state = self.m.chunks(cols).zip(self.x.chunks_mut(cols)).zip(self.e.chunks_mut(cols));
+        for (((m, x), e), l) in state.zip(scratch.low_rank_rows()) {
+            for (((m, x), e), l) in m.iter().zip(x).zip(e).zip(l) {
+                *x = step.ratio * (*x - l);
+                *e = m - l + *x;
             }
         }
-        (self.x, self.e)
     }
-}
 
-/// `sign(v) max(|v| - cut, 0)`, written so that it becomes a minimum, a maximum and a subtraction.
-fn soft(v: f64, cut: f64) -> f64 {
-    let capped = if v > cut { cut } else { v };
-    v - if capped < -cut { -cut } else { capped }
+    fn rows(&self, cols: usize) -> usize {
+        self.m.len() / cols
+    }
 }
 
 /// `max(0, 1 - cut / norm)`, by which a vector of that norm is shrunk.
@@ -190,8 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn soft_thresholding() {
-        assert_eq!([3.0, -3.0, 0.5, -0.5, 0.0].map(|v| soft(v, 1.0)), [2.0, -2.0, 0.0, 0.0, 0.0]);
+    fn factors_of_soft_thresholding() {
         assert_eq!([soft_factor(4.0, 1.0), soft_factor(1.0, 1.0), soft_factor(0.0, 1.0)], [0.75, 0.0, 0.0]);
     }
 

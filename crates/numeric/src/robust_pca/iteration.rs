@@ -2,16 +2,18 @@
 
 use std::num::NonZeroUsize;
 
-use super::block::{Departure, Step, soft_factor};
+use pulp::Arch;
+
+use super::block::{Step, soft_factor};
 use super::shrinkage::Shrinkage;
 use super::stripes::State;
 use super::{RobustPca, RobustPcaSettings, Sparsity};
 use crate::Matrix;
 
 /// A pass that moves on overwrites the parts whose residual it measures. Once the residual is within this
-/// factor of the tolerance, it is therefore measured first. It shrinks by about the growth of the penalty
-/// in an iteration; should it ever fall faster than this, some iterations more than needed are done.
-const PROBE_WITHIN: f64 = 4.0;
+/// multiple of the squared growth of the tolerance, it is therefore measured first. An iteration shrinks
+/// it by about the growth; should it ever leap, some iterations more than needed are done.
+const PROBE_WITHIN: f64 = 1.1;
 
 /// Up to this many elements the residual is always measured first: it costs nothing worth saving, and
 /// only in small matrices does the residual leap.
@@ -23,6 +25,7 @@ const PENALTY_GROWTH_MAX: f64 = 1e7;
 /// A matrix to take apart, neither empty nor zero, with at least as many rows as columns.
 pub(super) struct Problem {
     state: State,
+    arch: Arch,
     rows: usize,
     cols: usize,
     lambda: f64,
@@ -52,6 +55,7 @@ impl Problem {
         let is_growth = settings.growth.is_finite() && settings.growth > 1.0;
         Problem {
             state: State::new(matrix.into_data(), cols),
+            arch: Arch::new(),
             rows,
             cols,
             lambda,
@@ -65,19 +69,22 @@ impl Problem {
 
     /// `largest` is the largest absolute value of the matrix.
     pub(super) fn solve(mut self, largest: f64) -> RobustPca {
-        let cols = self.cols;
-        self.state.pass(self.threads, |block, sums, _| block.survey(cols, sums));
+        let (arch, cols) = (self.arch, self.cols);
+        self.state.pass(self.threads, |block, sums, scratch| block.begin(arch, cols, sums, scratch));
         let gram = self.state.gram();
         let norm = gram.trace().sqrt();
         let spectral = Shrinkage::spectral_norm(gram);
         let mut penalty = Penalty::new(spectral);
-        self.start(1.0 / (spectral.max(largest / self.lambda) * penalty.mu), self.lambda / penalty.mu);
+        // The state starts with X = M, and the multiplier Y/mu is to be that times:
+        let ratio = 1.0 / (spectral.max(largest / self.lambda) * penalty.mu);
+        self.advance(&Shrinkage::to_zero(), Step { ratio, cut: self.lambda / penalty.mu });
         let is_small = self.rows * self.cols <= PROBE_ALWAYS_UP_TO;
+        let probe_below = PROBE_WITHIN * self.growth * self.growth * self.tolerance;
         let mut residual = f64::INFINITY;
         for iteration in 1.. {
             let shrinkage = Shrinkage::new(self.state.gram(), 1.0 / penalty.mu);
             let is_last = iteration == self.iterations_max;
-            let is_close = is_small || residual <= PROBE_WITHIN * self.tolerance;
+            let is_close = is_small || residual <= probe_below;
             if is_last || is_close && self.probe(&shrinkage) <= self.tolerance * norm {
                 return self.conclude(&shrinkage, iteration, norm);
             }
@@ -90,57 +97,46 @@ impl Problem {
         unreachable!("the last iteration returns")
     }
 
-    fn start(&mut self, weight: f64, cut: f64) {
-        let cols = self.cols;
-        if self.sparsity == Sparsity::Entries {
-            return self
-                .state
-                .pass(self.threads, |block, sums, _| block.start_entries(cols, weight, cut, sums));
-        }
-        self.depart(Departure::Start { weight }, Step { ratio: 1.0, cut });
-    }
-
     /// One iteration in which the state moves on; returns `|M - L - E|_F` of the parts it moved on from.
     fn advance(&mut self, shrinkage: &Shrinkage, step: Step) -> f64 {
-        let cols = self.cols;
-        if self.sparsity == Sparsity::Entries {
-            self.state.pass(self.threads, |block, sums, scratch| {
-                block.advance_entries(cols, shrinkage, step, sums, scratch);
-            });
-            return self.state.residual_norm();
+        let (arch, threads) = (self.arch, self.threads);
+        match self.sparsity {
+            Sparsity::Entries => self.state.pass(threads, |block, sums, scratch| {
+                block.advance_entries(arch, shrinkage, step, sums, scratch);
+            }),
+            Sparsity::Rows => self.state.pass(threads, |block, sums, scratch| {
+                block.advance_rows(arch, shrinkage, step, sums, scratch);
+            }),
+            Sparsity::Columns => return self.advance_columns(shrinkage, step),
         }
-        self.depart(Departure::Iterate(shrinkage), step)
+        self.state.residual_norm()
     }
 
-    /// The same for a sparse part of whole rows or columns.
-    fn depart(&mut self, from: Departure<'_>, step: Step) -> f64 {
-        let cols = self.cols;
-        if self.sparsity == Sparsity::Rows {
-            self.state.pass(self.threads, |block, sums, scratch| {
-                block.advance_rows(cols, from, step, sums, scratch)
-            });
-            return self.state.residual_norm();
-        }
+    /// The same in two passes, as a column is shrunk by the norm of all of it.
+    fn advance_columns(&mut self, shrinkage: &Shrinkage, step: Step) -> f64 {
+        let arch = self.arch;
         self.state.pass(self.threads, |block, sums, scratch| {
-            block.measure_columns(cols, from, step, sums, scratch)
+            block.measure_columns(arch, shrinkage, step, sums, scratch);
         });
         let residual = self.state.residual_norm();
-        let factors: Vec<f64> =
-            self.state.column_norms().iter().map(|&norm| soft_factor(norm, step.cut)).collect();
-        self.state.pass(self.threads, |block, sums, _| block.shrink_columns(cols, &factors, sums));
+        let norms = self.state.column_norms();
+        let factors: Vec<f64> = norms.iter().map(|&norm| soft_factor(norm, step.cut)).collect();
+        self.state.pass(self.threads, |block, sums, scratch| {
+            block.shrink_columns(arch, &factors, sums, scratch);
+        });
         residual
     }
 
     /// `|M - L - E|_F` of the current parts.
     fn probe(&mut self, shrinkage: &Shrinkage) -> f64 {
-        let cols = self.cols;
-        self.state.pass(self.threads, |block, sums, scratch| block.probe(cols, shrinkage, sums, scratch));
+        let arch = self.arch;
+        self.state.pass(self.threads, |block, sums, scratch| block.probe(arch, shrinkage, sums, scratch));
         self.state.residual_norm()
     }
 
     fn conclude(mut self, shrinkage: &Shrinkage, iterations: u32, norm: f64) -> RobustPca {
-        let cols = self.cols;
-        self.state.pass(self.threads, |block, sums, scratch| block.conclude(cols, shrinkage, sums, scratch));
+        let arch = self.arch;
+        self.state.pass(self.threads, |block, sums, scratch| block.conclude(arch, shrinkage, sums, scratch));
         let residual = self.state.residual_norm() / norm;
         RobustPca {
             low_rank: Matrix::from_row_major(self.rows, self.cols, self.state.x),

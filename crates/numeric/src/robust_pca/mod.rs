@@ -14,7 +14,11 @@
 //! is transposed).
 
 mod block;
+mod entries;
 mod iteration;
+mod padded;
+#[cfg(test)]
+mod processors;
 mod products;
 mod shrinkage;
 mod stripes;

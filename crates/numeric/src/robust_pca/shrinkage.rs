@@ -1,8 +1,11 @@
 //! The shrinkage of singular values as a matrix to multiply with.
 
-use nalgebra::{DMatrix, DVector, SymmetricEigen};
+use nalgebra::{DMatrix, DVector, Dyn, SymmetricEigen};
+use pulp::Arch;
 
-use super::products::multiply;
+use super::padded::Padded;
+use super::products::Product;
+use super::stripes::Scratch;
 
 /// `P` with `X P = U soft(S, 1/mu) V'` for the `X = U S V'` whose Gram matrix it was made from.
 pub(super) struct Shrinkage {
@@ -15,15 +18,15 @@ enum Form {
     /// Nothing is left.
     Zero,
     /// `P` itself, `n x n` and symmetric.
-    Full(DMatrix<f64>),
-    /// `P = basis * weighted'`, both `n x k`; cheaper while `k` is below half of `n`.
-    Factored { basis_transposed: DMatrix<f64>, weighted: DMatrix<f64> },
+    Full(Padded),
+    /// `P = basis * weighted`, of `n x k` and `k x n`; cheaper while `k` is below half of `n`.
+    Factored { basis: Padded, weighted: Padded },
 }
 
 impl Shrinkage {
     /// Shrinks by `cut` the singular values of a matrix whose Gram matrix is `gram`.
     pub(super) fn new(gram: DMatrix<f64>, cut: f64) -> Shrinkage {
-        let eigen = SymmetricEigen::new(gram);
+        let Some(eigen) = decompose(gram) else { return Shrinkage::to_zero() };
         let sigma = eigen.eigenvalues.map(|value| value.max(0.0).sqrt());
         let mut kept: Vec<usize> = (0..sigma.len()).filter(|&k| sigma[k] > cut).collect();
         kept.sort_by(|&a, &b| sigma[b].total_cmp(&sigma[a]));
@@ -35,18 +38,34 @@ impl Shrinkage {
 
     /// The largest singular value of a matrix, from its Gram matrix.
     pub(super) fn spectral_norm(gram: DMatrix<f64>) -> f64 {
-        gram.symmetric_eigenvalues().max().max(0.0).sqrt()
+        let square_sum = gram.trace();
+        // The Frobenius norm is a bound, and a bound is all the start of the iteration needs.
+        let largest = decompose(gram).map_or(square_sum, |eigen| eigen.eigenvalues.max());
+        largest.max(0.0).sqrt()
     }
 
-    /// Writes `block * P` to `out`; `scratch` may be overwritten and is at least as long as `block`.
-    pub(super) fn apply(&self, block: &[f64], cols: usize, scratch: &mut [f64], out: &mut [f64]) {
+    /// The shrinkage that leaves nothing.
+    pub(super) fn to_zero() -> Shrinkage {
+        Shrinkage { form: Form::Zero, singular_values: Vec::new() }
+    }
+
+    /// Writes `block * P` to `scratch.low_rank`.
+    pub(super) fn apply(&self, arch: Arch, block: &[f64], scratch: &mut Scratch) {
+        let Padded { cols, stride, data } = &mut scratch.low_rank;
+        let rows = block.len() / *cols;
+        let out = &mut data[..rows * *stride];
         match &self.form {
             Form::Zero => out.fill(0.0),
-            Form::Full(product) => multiply(block, product, out),
-            Form::Factored { basis_transposed, weighted } => {
-                let coordinates = &mut scratch[..block.len() / cols * weighted.ncols()];
-                multiply(block, basis_transposed, coordinates);
-                multiply(coordinates, weighted, out);
+            Form::Full(factor) => arch.dispatch(Product { left: block, left_stride: *cols, factor, out }),
+            Form::Factored { basis, weighted } => {
+                let coordinates = &mut scratch.coordinates[..rows * basis.stride];
+                arch.dispatch(Product { left: block, left_stride: *cols, factor: basis, out: coordinates });
+                arch.dispatch(Product {
+                    left: coordinates,
+                    left_stride: basis.stride,
+                    factor: weighted,
+                    out,
+                });
             }
         }
     }
@@ -58,19 +77,25 @@ impl Shrinkage {
     }
 }
 
+/// `None` when the eigenvalues do not settle, which has never been seen; a shrinkage to zero in that place
+/// only delays the iteration, and its residual tells.
+fn decompose(gram: DMatrix<f64>) -> Option<SymmetricEigen<f64, Dyn>> {
+    let steps_max = 100 * gram.nrows() + 100;
+    SymmetricEigen::try_new(gram, f64::EPSILON, steps_max)
+}
+
 impl Form {
     fn new(basis: DMatrix<f64>, weights: &DVector<f64>) -> Form {
         if weights.is_empty() {
             return Form::Zero;
         }
-        let mut weighted = basis.clone();
-        for (mut column, weight) in weighted.column_iter_mut().zip(weights) {
-            column *= *weight;
+        let mut weighted = basis.transpose();
+        for (mut row, weight) in weighted.row_iter_mut().zip(weights) {
+            row *= *weight;
         }
-        let basis_transposed = basis.transpose();
         if 2 * basis.ncols() < basis.nrows() {
-            return Form::Factored { basis_transposed, weighted };
+            return Form::Factored { basis: Padded::copy_of(&basis), weighted: Padded::copy_of(&weighted) };
         }
-        Form::Full(weighted * basis_transposed)
+        Form::Full(Padded::copy_of(&(basis * weighted)))
     }
 }

@@ -6,10 +6,13 @@ use std::thread;
 
 use nalgebra::DMatrix;
 
-/// Bytes of the four arrays of a block; half of a common second-level cache.
-const BLOCK_BYTES: usize = 1 << 20;
+use super::padded::{LANES_MAX, Padded, stride_for};
+
+/// Bytes of one intermediate array of a block: two of them, and the rows of the state they are made from,
+/// fit into a small second-level cache.
+const BLOCK_BYTES: usize = 1 << 16;
 /// Fewest rows of a block that keep a matrix product busy.
-const BLOCK_ROWS_MIN: usize = 64;
+const BLOCK_ROWS_MIN: usize = 16;
 /// Most stripes: enough for threads to even out, few enough for their sums to stay small.
 const STRIPES_MAX: usize = 64;
 
@@ -43,14 +46,18 @@ pub(super) struct Block<'a> {
 
 /// Room for intermediate results of one block, kept from block to block.
 pub(super) struct Scratch {
-    pub(super) low_rank: Vec<f64>,
+    /// `L`.
+    pub(super) low_rank: Padded,
+    /// The next `X`.
+    pub(super) next: Padded,
+    /// `X` in the basis of its largest singular vectors; rows as long as they need to be.
     pub(super) coordinates: Vec<f64>,
 }
 
 /// What a pass adds up over the rows.
 pub(super) struct Sums {
-    /// Upper triangle of `X'X`, column-major `n x n`.
-    pub(super) gram: Vec<f64>,
+    /// Upper triangle of `X'X`.
+    pub(super) gram: Padded,
     /// `|M - L - E|_F^2`.
     pub(super) residual_square: f64,
     /// Squared norms of columns.
@@ -64,9 +71,9 @@ struct Stripe<'a> {
 
 impl Partition {
     fn new(rows: usize, cols: usize) -> Partition {
-        let cached = BLOCK_BYTES / (4 * size_of::<f64>() * cols);
+        let cached = BLOCK_BYTES / (size_of::<f64>() * stride_for(cols));
         // Small matrices are cut as well, so that threads have something to share.
-        let block_rows = cached.min(rows.div_ceil(8)).max(BLOCK_ROWS_MIN);
+        let block_rows = cached.min(rows.div_ceil(8)).max(BLOCK_ROWS_MIN).next_multiple_of(8);
         // The sums of all stripes together take at most a quarter of the matrix (or two sums).
         let stripes = (rows / (4 * cols)).clamp(2, STRIPES_MAX);
         let stripe_rows = rows.div_ceil(stripes).next_multiple_of(block_rows);
@@ -75,7 +82,7 @@ impl Partition {
 }
 
 impl State {
-    /// Requires `cols > 0` and `m` to hold whole rows.
+    /// Starts with `X = E = 0`. Requires `m` to hold whole rows of `cols > 0`, at least one.
     pub(super) fn new(m: Vec<f64>, cols: usize) -> State {
         let rows = m.len() / cols;
         let partition = Partition::new(rows, cols);
@@ -116,11 +123,12 @@ impl State {
     /// `X'X` as the last pass added it up.
     pub(super) fn gram(&self) -> DMatrix<f64> {
         let cols = self.partition.cols;
-        let mut total = self.sums[0].gram.clone();
-        for sums in &self.sums[1..] {
-            total.iter_mut().zip(&sums.gram).for_each(|(total, part)| *total += part);
+        let (first, others) = self.sums.split_first().expect("there is a stripe");
+        let (stride, mut total) = (first.gram.stride, first.gram.data.clone());
+        for sums in others {
+            total.iter_mut().zip(&sums.gram.data).for_each(|(total, part)| *total += part);
         }
-        DMatrix::from_fn(cols, cols, |i, j| total[i.min(j) + i.max(j) * cols])
+        DMatrix::from_fn(cols, cols, |i, j| total[i.min(j) * stride + i.max(j)])
     }
 
     /// `|M - L - E|_F` as the last pass added it up.
@@ -151,18 +159,25 @@ impl Stripe<'_> {
 
 impl Scratch {
     fn new(partition: Partition) -> Scratch {
-        let length = partition.block_rows * partition.cols;
-        Scratch { low_rank: vec![0.0; length], coordinates: vec![0.0; length] }
+        let block = || Padded::zeros(partition.block_rows, partition.cols);
+        Scratch { low_rank: block(), next: block(), coordinates: block().data }
+    }
+
+    /// Rows of `L` without their padding.
+    pub(super) fn low_rank_rows(&self) -> impl Iterator<Item = &[f64]> {
+        let Padded { cols, stride, data } = &self.low_rank;
+        data.chunks_exact(*stride).map(|row| &row[..*cols])
     }
 }
 
 impl Sums {
     fn new(cols: usize) -> Sums {
-        Sums { gram: vec![0.0; cols * cols], residual_square: 0.0, column_squares: vec![0.0; cols] }
+        let gram = Padded::zeros(cols.next_multiple_of(LANES_MAX), cols);
+        Sums { gram, residual_square: 0.0, column_squares: vec![0.0; cols] }
     }
 
     fn reset(&mut self) {
-        self.gram.fill(0.0);
+        self.gram.data.fill(0.0);
         self.residual_square = 0.0;
         self.column_squares.fill(0.0);
     }

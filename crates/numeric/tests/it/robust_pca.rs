@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::golden::{assert_close, assert_relative, indices, items, load, matrix, number, numbers};
 use crate::latency_matrix::LatencyMatrix;
+use crate::textbook::{Shrink, decompose, to_nalgebra};
 
 fn with_lambda(lambda: &Value) -> RobustPcaSettings {
     RobustPcaSettings { lambda: lambda.as_f64(), ..RobustPcaSettings::default() }
@@ -262,5 +263,39 @@ fn out_of_iterations_is_said() {
         let parts = robust_pca(input.clone(), &settings);
         assert_eq!((parts.iterations, parts.converged), (done, false));
         assert_relative(residual(&input, &parts), parts.residual, 1e-9, "residual");
+    }
+}
+
+#[test]
+fn extreme_settings_end() {
+    let input = Matrix::from_row_major(8, 3, (0..24).map(|i| f64::from((i * 5) % 9)).collect());
+    for lambda in [f64::MIN_POSITIVE, 1e-300, 1e300, f64::MAX] {
+        for (growth, tolerance) in [(1.000_001, 1e-7), (f64::MAX, 1e-300), (1.5, f64::INFINITY)] {
+            let settings =
+                RobustPcaSettings { lambda: Some(lambda), growth, tolerance, ..RobustPcaSettings::default() };
+            for decompose in [robust_pca, outlier_pursuit] {
+                let parts = decompose(input.clone(), &settings);
+                assert!((1..=1000).contains(&parts.iterations));
+                assert!(parts.converged == (parts.residual <= tolerance));
+            }
+        }
+    }
+}
+
+/// Above the size up to which the residual is always measured before moving on.
+#[test]
+fn larger_matrices_are_the_textbook_method() {
+    let generator =
+        LatencyMatrix { seed: 9, rows: 500, cols: 20, culprit: 4, hit_probability: 0.05, hit_multiple: 50.0 };
+    let input = generator.generate().matrix;
+    for (method, shrink, lambda) in [
+        (robust_pca as fn(Matrix, &RobustPcaSettings) -> RobustPca, Shrink::Entries, 1.0 / 500.0_f64.sqrt()),
+        (outlier_pursuit, Shrink::Columns, 0.9),
+    ] {
+        let parts = method(input.clone(), &RobustPcaSettings::default());
+        let wanted = decompose(&input, lambda, shrink);
+        assert_eq!(parts.iterations, wanted.iterations, "{shrink:?}");
+        let gap = (to_nalgebra(&parts.low_rank) - wanted.low_rank).norm() / input.frobenius_norm();
+        assert!(gap <= 1e-6, "{shrink:?} {gap}");
     }
 }

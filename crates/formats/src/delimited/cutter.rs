@@ -1,0 +1,176 @@
+//! Bytes cut into records.
+
+use super::{DELIMITERS, Place, RECORD_BYTES_MAX};
+use memchr::{memchr, memchr2};
+
+/// What the cutter found next.
+pub(crate) enum Cut<'a> {
+    /// One record.
+    Record(RawRecord<'a>),
+    /// A record over [`RECORD_BYTES_MAX`] that starts on this line.
+    Oversized { line: u64 },
+}
+
+/// The bytes of one record, without its line break.
+#[derive(Clone, Copy)]
+pub(crate) struct RawRecord<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Number of its first line, from 1.
+    pub(crate) line: u64,
+    /// Whether any quote is in it.
+    pub(crate) has_quotes: bool,
+}
+
+/// Cuts chunks into records. Its answers do not depend on where the chunks are cut.
+pub(crate) struct RecordCutter {
+    /// Start of a record whose end has not come yet, or the record handed out last.
+    carry: Vec<u8>,
+    carry_is_spent: bool,
+    /// `None` until the header is read: then any candidate may precede a quote.
+    delimiter: Option<u8>,
+    /// Place in the record once it has shown a quote.
+    place: Option<Place>,
+    is_skipping: bool,
+    record_line: u64,
+    /// Line breaks inside the quotes of the current record.
+    inner_breaks: u64,
+}
+
+impl RecordCutter {
+    pub(crate) fn new() -> RecordCutter {
+        RecordCutter {
+            carry: Vec::new(),
+            carry_is_spent: false,
+            delimiter: None,
+            place: None,
+            is_skipping: false,
+            record_line: 1,
+            inner_breaks: 0,
+        }
+    }
+
+    pub(crate) fn set_delimiter(&mut self, delimiter: u8) {
+        self.delimiter = Some(delimiter);
+    }
+
+    /// The next record of `rest`, which is shortened by what was taken; `None` when all of it is taken.
+    #[inline]
+    pub(crate) fn next<'s, 'c: 's>(&'s mut self, rest: &mut &'c [u8]) -> Option<Cut<'s>> {
+        self.drop_spent_carry();
+        if self.is_skipping && !self.skip_line(rest) {
+            return None;
+        }
+        let room = RECORD_BYTES_MAX - self.carry.len();
+        let window = &rest[..rest.len().min(room + 1)];
+        let Some(end) = self.find_end(window) else {
+            return self.take_all(window.len(), room, rest);
+        };
+        let (head, tail) = (&rest[..end], &rest[end + 1..]);
+        *rest = tail;
+        let line = self.record_line;
+        let has_quotes = self.place.is_some();
+        self.start_record(1);
+        if self.carry.is_empty() {
+            return Some(Cut::Record(RawRecord { bytes: without_cr(head), line, has_quotes }));
+        }
+        self.carry.extend_from_slice(head);
+        self.carry_is_spent = true;
+        Some(Cut::Record(RawRecord { bytes: without_cr(&self.carry), line, has_quotes }))
+    }
+
+    /// What stands behind the last line break, at the end of the input.
+    pub(crate) fn unterminated(&mut self) -> Option<RawRecord<'_>> {
+        self.drop_spent_carry();
+        let (line, has_quotes) = (self.record_line, self.place.is_some());
+        if self.carry.is_empty() || self.is_skipping {
+            return None;
+        }
+        Some(RawRecord { bytes: without_cr(&self.carry), line, has_quotes })
+    }
+
+    fn drop_spent_carry(&mut self) {
+        if self.carry_is_spent {
+            self.carry.clear();
+            self.carry_is_spent = false;
+        }
+    }
+
+    fn start_record(&mut self, line_breaks: u64) {
+        self.record_line += self.inner_breaks + line_breaks;
+        self.inner_breaks = 0;
+        self.place = None;
+    }
+
+    /// Keeps a record without an end for the next chunk, or gives it up when it is over the limit.
+    fn take_all<'s>(&'s mut self, taken: usize, room: usize, rest: &mut &[u8]) -> Option<Cut<'s>> {
+        let (window, tail) = rest.split_at(taken);
+        *rest = tail;
+        if taken <= room {
+            self.carry.extend_from_slice(window);
+            return None;
+        }
+        self.carry.clear();
+        self.is_skipping = true;
+        Some(Cut::Oversized { line: self.record_line })
+    }
+
+    /// Goes on behind the next line break, quoted or not: an unclosed quote must not cost the whole rest.
+    fn skip_line(&mut self, rest: &mut &[u8]) -> bool {
+        let Some(end) = memchr(b'\n', rest) else {
+            *rest = &[];
+            return false;
+        };
+        *rest = &rest[end + 1..];
+        self.is_skipping = false;
+        self.start_record(1);
+        true
+    }
+
+    #[inline]
+    fn find_end(&mut self, window: &[u8]) -> Option<usize> {
+        if self.place.is_some() {
+            return self.find_end_in_quotes(window);
+        }
+        let at = memchr2(b'\n', b'"', window)?;
+        if window[at] == b'\n' {
+            return Some(at);
+        }
+        self.place = Some(self.place_after_carry());
+        self.find_end_in_quotes(window)
+    }
+
+    /// The carried part holds no quote, so only its last byte matters.
+    fn place_after_carry(&self) -> Place {
+        match self.carry.last() {
+            None => Place::FieldStart,
+            Some(&byte) if self.is_delimiter(byte) => Place::FieldStart,
+            Some(_) => Place::Unquoted,
+        }
+    }
+
+    fn is_delimiter(&self, byte: u8) -> bool {
+        match self.delimiter {
+            Some(delimiter) => byte == delimiter,
+            None => DELIMITERS.contains(&byte),
+        }
+    }
+
+    fn find_end_in_quotes(&mut self, window: &[u8]) -> Option<usize> {
+        let mut place = self.place.unwrap_or(Place::FieldStart);
+        for (at, &byte) in window.iter().enumerate() {
+            if byte == b'\n' {
+                if place != Place::Quoted {
+                    return Some(at);
+                }
+                self.inner_breaks += 1;
+            }
+            place = place.after(byte, self.is_delimiter(byte));
+        }
+        self.place = Some(place);
+        None
+    }
+}
+
+fn without_cr(bytes: &[u8]) -> &[u8] {
+    bytes.strip_suffix(b"\r").unwrap_or(bytes)
+}

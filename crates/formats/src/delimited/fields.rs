@@ -1,0 +1,111 @@
+//! Records split into fields.
+
+use super::{DELIMITERS, Place, RawRecord, Trouble};
+use laggard_model::Loss;
+use memchr::memchr_iter;
+
+/// The delimiter that is most frequent outside quotes; a comma when there is none.
+pub(crate) fn guess_delimiter(record: &str) -> u8 {
+    let mut counts = [0_usize; DELIMITERS.len()];
+    let mut is_quoted = false;
+    for byte in record.bytes() {
+        is_quoted ^= byte == b'"';
+        if let Some(which) = DELIMITERS.iter().position(|&delimiter| delimiter == byte && !is_quoted) {
+            counts[which] += 1;
+        }
+    }
+    let most = counts.iter().copied().max().unwrap_or(0);
+    counts.iter().position(|&count| count == most).map_or(b',', |which| DELIMITERS[which])
+}
+
+/// Where one field lies in a row's text.
+#[derive(Clone, Copy)]
+struct FieldRange {
+    start: u32,
+    end: u32,
+}
+
+/// Buffers for splitting records into fields, kept from record to record.
+#[derive(Default)]
+pub(crate) struct Fields {
+    ranges: Vec<FieldRange>,
+    unquoted: String,
+}
+
+/// One record's fields.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    text: &'a str,
+    ranges: &'a [FieldRange],
+    /// Number of the record's first line, from 1.
+    pub(crate) line: u64,
+}
+
+impl Fields {
+    /// Splits a record. What follows the first `fields_max` fields stays together as one more.
+    pub(crate) fn split<'a>(
+        &'a mut self,
+        record: RawRecord<'a>,
+        delimiter: u8,
+        fields_max: usize,
+    ) -> Result<Row<'a>, Trouble> {
+        let Ok(text) = std::str::from_utf8(record.bytes) else {
+            return Err(Trouble::record(Loss::MalformedRecord, "not UTF-8 text"));
+        };
+        self.ranges.clear();
+        if record.has_quotes {
+            self.split_quoted(text, delimiter, fields_max);
+            return Ok(Row { text: &self.unquoted, ranges: &self.ranges, line: record.line });
+        }
+        let mut start = 0;
+        for at in memchr_iter(delimiter, text.as_bytes()).take(fields_max) {
+            self.ranges.push(FieldRange { start, end: at as u32 });
+            start = at as u32 + 1;
+        }
+        self.ranges.push(FieldRange { start, end: text.len() as u32 });
+        Ok(Row { text, ranges: &self.ranges, line: record.line })
+    }
+
+    fn split_quoted(&mut self, text: &str, delimiter: u8, fields_max: usize) {
+        self.unquoted.clear();
+        let mut place = Place::FieldStart;
+        let mut start = 0;
+        for character in text.chars() {
+            // Any byte that is neither quote nor delimiter stands for the characters beyond ASCII.
+            let byte = u8::try_from(character).ok().filter(u8::is_ascii).unwrap_or(b'a');
+            let next = place.after(byte, byte == delimiter);
+            let ends_field = next == Place::FieldStart && self.ranges.len() < fields_max;
+            if ends_field {
+                let end = self.unquoted.len() as u32;
+                self.ranges.push(FieldRange { start, end });
+                start = end;
+            }
+            let opens = place == Place::FieldStart && next == Place::Quoted;
+            if !ends_field && !opens && next != Place::QuoteInQuoted {
+                self.unquoted.push(character);
+            }
+            place = next;
+        }
+        self.ranges.push(FieldRange { start, end: self.unquoted.len() as u32 });
+    }
+}
+
+impl<'a> Row<'a> {
+    /// Number of fields.
+    pub(crate) fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// Field `index` without surrounding spaces; empty when there is none.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> &'a str {
+        let Some(range) = self.ranges.get(index) else { return "" };
+        self.text.get(range.start as usize..range.end as usize).unwrap_or("").trim_ascii()
+    }
+
+    /// All fields in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'a str> {
+        let row = *self;
+        (0..row.len()).map(move |index| row.get(index))
+    }
+}

@@ -1,0 +1,275 @@
+//! Jaeger JSON: what the query API returns and the UI saves, and spans as Elasticsearch stores them.
+//!
+//! ```text
+//! {"data":[{"traceID":…,"spans":[{…},…],"processes":{"p1":{…}}}]}    query API, saved traces
+//! {"traceID":…,"spans":[…],"processes":{…}}                          one trace, also one a line
+//! {"traceID":…,"spanID":…,"process":{…}}                             Elasticsearch, one span a document
+//! {"hits":{"hits":[{"_source":{…}}]}}                                … and as a search returns them
+//! ```
+//!
+//! Spans name their process; when the processes come after them, spans wait.
+
+mod span;
+#[cfg(test)]
+mod tests;
+
+use crate::conventions::{OperationNamer, ResourceNames};
+use crate::json_sniff::{self, JsonFormat};
+use crate::json_stream::{CAPTURE_BYTES_MAX, Scanner, Shape, Step, Visitor};
+use crate::lax_json;
+use crate::pending::PendingSpans;
+use crate::registry::{FormatError, Reader, ReaderOptions, Sniff};
+use laggard_model::{Loss, Sink};
+use span::{Processes, SpanJson};
+use std::collections::HashMap;
+
+/// Whether the input starts like Jaeger JSON.
+pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
+    json_sniff::sniff(prefix, JsonFormat::Jaeger)
+}
+
+/// A reader.
+pub(crate) fn open(_: &ReaderOptions) -> Box<dyn Reader> {
+    Box::new(Jaeger { scanner: Scanner::new(), documents: Documents::default() })
+}
+
+struct Jaeger {
+    scanner: Scanner<Place>,
+    documents: Documents,
+}
+
+impl Reader for Jaeger {
+    fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), FormatError> {
+        self.scanner.push(chunk, &mut self.documents, sink);
+        Ok(())
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError> {
+        self.scanner.finish(&mut self.documents, sink);
+        Ok(())
+    }
+}
+
+/// A level of a document. Lists take arrays, arrays of these, or one element without an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// Where traces, lone spans and wrappers of them are, alone or in arrays.
+    Documents,
+    /// In one of these.
+    Document,
+    SpanList,
+    Span,
+    Processes,
+    /// A member of a lone span; the number is its place in [`SPAN_MEMBERS`].
+    Member(usize),
+    /// Where a container should be.
+    Misplaced,
+}
+
+/// The members of a span that are of use.
+const SPAN_MEMBERS: [&str; 11] = [
+    "traceID",
+    "spanID",
+    "parentSpanID",
+    "operationName",
+    "references",
+    "startTime",
+    "duration",
+    "tags",
+    "tag",
+    "processID",
+    "process",
+];
+
+/// Where the reader is.
+#[derive(Debug, Default)]
+struct Documents {
+    /// The documents that are open, outermost first.
+    open: Vec<Document>,
+    /// Spans of the innermost document that has any.
+    pending: PendingSpans,
+    namer: OperationNamer,
+    repaired: String,
+}
+
+/// What a document has shown so far.
+#[derive(Debug, Default)]
+struct Document {
+    content: Content,
+    /// Names by process id, once they have come.
+    processes: Option<HashMap<String, ResourceNames>>,
+    /// The members of a lone span, as JSON with a comma after each.
+    members: Vec<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+enum Content {
+    #[default]
+    Empty,
+    /// Only members that mean nothing here.
+    Foreign,
+    /// A span without a trace around it.
+    LoneSpan,
+    /// Traces or spans are in it, perhaps none.
+    Wrapper,
+}
+
+impl Document {
+    fn see(&mut self, content: Content) {
+        self.content = self.content.max(content);
+    }
+}
+
+impl Documents {
+    fn enter_member(&mut self, key: &[u8], shape: Shape, sink: &mut dyn Sink) -> Step<Place> {
+        let has_pending = !self.pending.is_empty();
+        let document = self.open.last_mut().expect("a member is in an open document");
+        let below = match key {
+            b"spans" => Place::SpanList,
+            b"data" | b"hits" | b"_source" | b"result" if has_pending => {
+                // What waits belongs to this document and not to one inside it.
+                let shown = String::from_utf8_lossy(key).into_owned();
+                sink.lose(Loss::MalformedRecord, &|| format!("{shown} inside a trace"));
+                return Step::Skip;
+            }
+            b"data" | b"hits" | b"_source" | b"result" => Place::Documents,
+            b"processes" => {
+                document.see(Content::Wrapper);
+                return Step::Capture(Place::Processes);
+            }
+            _ => {
+                let member = SPAN_MEMBERS.iter().position(|name| name.as_bytes() == key);
+                document.see(if key == b"spanID" { Content::LoneSpan } else { Content::Foreign });
+                return member.map_or(Step::Skip, |member| Step::Capture(Place::Member(member)));
+            }
+        };
+        document.see(Content::Wrapper);
+        self.enter_list(below, shape)
+    }
+
+    /// A list, or an element of one, starts.
+    fn enter_list(&mut self, list: Place, shape: Shape) -> Step<Place> {
+        match (shape, list) {
+            (Shape::Array, _) => Step::Descend(list),
+            (Shape::Scalar, _) => Step::Capture(Place::Misplaced),
+            (Shape::Object, Place::SpanList) => Step::Capture(Place::Span),
+            (Shape::Object, _) => {
+                self.open.push(Document::default());
+                Step::Descend(Place::Document)
+            }
+        }
+    }
+
+    /// Keeps a member that belongs to the document if it turns out to be a span.
+    fn member(&mut self, member: usize, value: &[u8], sink: &mut dyn Sink) {
+        let document = self.open.last_mut().expect("a member is in an open document");
+        // Traces have some of these members too; they are not for us.
+        if document.content == Content::Wrapper {
+            return;
+        }
+        let name = SPAN_MEMBERS[member];
+        if document.members.len() + value.len() > CAPTURE_BYTES_MAX {
+            sink.lose(Loss::OversizedRecord, &|| format!("a span is too large for its {name}"));
+            return;
+        }
+        document.members.extend_from_slice(format!("\"{name}\":").as_bytes());
+        document.members.extend_from_slice(value);
+        document.members.push(b',');
+    }
+
+    fn span(&mut self, value: &[u8], sink: &mut dyn Sink) {
+        let span = match lax_json::parse::<SpanJson<'_>>(value, &mut self.repaired) {
+            Ok(span) => span,
+            Err(error) => return sink.lose(Loss::MalformedRecord, &|| format!("a span: {error}")),
+        };
+        let Some(fields) = span.fields(&mut self.namer, sink) else {
+            return;
+        };
+        let processes = self.open.last().and_then(|document| document.processes.as_ref());
+        match (span.process_names(), processes) {
+            (Some(names), _) => fields.emit(&names, sink),
+            (None, Some(processes)) => match processes.get(span.process_id()) {
+                Some(names) => fields.emit(names, sink),
+                None => fields.emit(&ResourceNames::default(), sink),
+            },
+            (None, None) => self.pending.push(&fields, span.process_id(), sink),
+        }
+    }
+
+    fn processes(&mut self, value: &[u8], sink: &mut dyn Sink) {
+        let processes = match lax_json::parse::<Processes>(value, &mut self.repaired) {
+            Ok(processes) => processes.0,
+            Err(error) => {
+                sink.lose(Loss::MalformedRecord, &|| format!("processes: {error}"));
+                HashMap::new()
+            }
+        };
+        self.flush(&processes, sink);
+        let document = self.open.last_mut().expect("processes are in an open document");
+        document.processes = Some(processes);
+    }
+
+    /// Hands the waiting spans on.
+    fn flush(&mut self, processes: &HashMap<String, ResourceNames>, sink: &mut dyn Sink) {
+        let unknown = ResourceNames::default();
+        self.pending.flush(|process| processes.get(process).unwrap_or(&unknown), sink);
+    }
+
+    fn leave_document(&mut self, sink: &mut dyn Sink) {
+        self.flush(&HashMap::new(), sink);
+        let Some(mut document) = self.open.pop() else {
+            return;
+        };
+        match document.content {
+            Content::Empty | Content::Wrapper => {}
+            Content::Foreign => sink.lose(Loss::MalformedRecord, &|| {
+                "a document that is neither a trace nor a span nor a list of them".to_owned()
+            }),
+            Content::LoneSpan => {
+                document.members.insert(0, b'{');
+                document.members.pop();
+                document.members.push(b'}');
+                self.span(&document.members, sink);
+                // A span that names no process has none.
+                self.flush(&HashMap::new(), sink);
+            }
+        }
+    }
+}
+
+impl Visitor for Documents {
+    type Place = Place;
+    const TOP: Place = Place::Documents;
+
+    fn enter(&mut self, place: Place, key: &[u8], shape: Shape, sink: &mut dyn Sink) -> Step<Place> {
+        if place == Place::Document {
+            self.enter_member(key, shape, sink)
+        } else {
+            self.enter_list(place, shape)
+        }
+    }
+
+    fn captured(&mut self, place: Place, value: &[u8], sink: &mut dyn Sink) {
+        match place {
+            Place::Span => self.span(value, sink),
+            Place::Processes => self.processes(value, sink),
+            Place::Member(member) => self.member(member, value, sink),
+            _ if value == b"null" => {}
+            _ => sink.lose(Loss::MalformedRecord, &|| {
+                let shown = String::from_utf8_lossy(&value[..value.len().min(40)]);
+                format!("{shown} where traces or spans should be")
+            }),
+        }
+    }
+
+    fn leave(&mut self, place: Place, sink: &mut dyn Sink) {
+        if place == Place::Document {
+            self.leave_document(sink);
+        }
+    }
+
+    fn abandon(&mut self, cause: Loss, sink: &mut dyn Sink) {
+        self.pending.abandon(cause, sink);
+        self.open.clear();
+    }
+}

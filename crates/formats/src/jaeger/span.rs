@@ -1,0 +1,179 @@
+//! One span and the processes of Jaeger JSON.
+
+use crate::attributes_json::{self, SpanTags};
+use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
+use crate::lax_json::{Number, Text};
+use crate::pending::{SpanFields, inclusive_of_length, parse_span_id, parse_trace_id};
+use laggard_model::{Loss, Sink, SpanId, SpanKind, Timestamp, TraceId};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+
+/// Jaeger's times count microseconds.
+const NS_PER_US: u32 = 1000;
+
+/// A span as written.
+#[derive(Deserialize)]
+pub(super) struct SpanJson<'a> {
+    #[serde(borrow, default, rename = "traceID")]
+    trace_id: Text<'a>,
+    #[serde(borrow, default, rename = "spanID")]
+    span_id: Text<'a>,
+    /// Before references.
+    #[serde(borrow, default, rename = "parentSpanID")]
+    parent_span_id: Text<'a>,
+    #[serde(borrow, default, rename = "operationName")]
+    operation_name: Text<'a>,
+    #[serde(borrow, default)]
+    references: Option<Vec<ReferenceJson<'a>>>,
+    #[serde(default, rename = "startTime")]
+    start_time: Number,
+    #[serde(default)]
+    duration: Number,
+    #[serde(borrow, default)]
+    tags: Option<&'a RawValue>,
+    /// Tags as an object: Elasticsearch may store all or some of them so.
+    #[serde(borrow, default)]
+    tag: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "processID")]
+    process_id: Text<'a>,
+    #[serde(borrow, default)]
+    process: Option<ProcessJson<'a>>,
+}
+
+#[derive(Deserialize)]
+struct ReferenceJson<'a> {
+    #[serde(borrow, default, rename = "refType")]
+    ref_type: Text<'a>,
+    #[serde(borrow, default, rename = "traceID")]
+    trace_id: Text<'a>,
+    #[serde(borrow, default, rename = "spanID")]
+    span_id: Text<'a>,
+}
+
+#[derive(Deserialize)]
+struct ProcessJson<'a> {
+    #[serde(borrow, default, rename = "serviceName")]
+    service_name: Text<'a>,
+    #[serde(borrow, default)]
+    tags: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tag: Option<&'a RawValue>,
+}
+
+/// Names of the processes of a trace, by their ids.
+#[derive(Default)]
+pub(super) struct Processes(pub(super) HashMap<String, ResourceNames>);
+
+impl<'de> Deserialize<'de> for Processes {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Processes, D::Error> {
+        let written = Option::<HashMap<String, Option<ProcessJson<'de>>>>::deserialize(deserializer)?;
+        let named = written.unwrap_or_default().into_iter();
+        Ok(Processes(named.filter_map(|(id, process)| Some((id, process?.names()))).collect()))
+    }
+}
+
+impl ProcessJson<'_> {
+    fn names(&self) -> ResourceNames {
+        // Tags that cannot be read leave the replica unknown, as if they were not there.
+        let mut tags = ResourceAttributes::default();
+        let _ = attributes_json::read(self.tags, &mut tags);
+        let _ = attributes_json::read(self.tag, &mut tags);
+        let mut names = tags.names();
+        if !self.service_name.as_str().is_empty() {
+            names.service = self.service_name.as_str().to_owned();
+        }
+        names
+    }
+}
+
+/// The span that a span's references make its parent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parent {
+    None,
+    ChildOf(SpanId),
+    /// The parent does not wait for this span.
+    FollowsFrom(SpanId),
+}
+
+impl SpanJson<'_> {
+    /// The id that the trace's processes know this span's process by.
+    pub(super) fn process_id(&self) -> &str {
+        self.process_id.as_str()
+    }
+
+    /// The names of the process that is written into the span.
+    pub(super) fn process_names(&self) -> Option<ResourceNames> {
+        let tells_more = |process: &&ProcessJson<'_>| {
+            !process.service_name.as_str().is_empty() || self.process_id().is_empty()
+        };
+        self.process.as_ref().filter(tells_more).map(ProcessJson::names)
+    }
+
+    /// The span's fields; `None` when it lacks what a span must have, which is counted.
+    pub(super) fn fields<'b>(
+        &'b self,
+        namer: &'b mut OperationNamer,
+        sink: &mut dyn Sink,
+    ) -> Option<SpanFields<'b>> {
+        let trace_text = self.trace_id.as_str();
+        let ids = parse_trace_id(trace_text).zip(parse_span_id(self.span_id.as_str()));
+        let Some((trace, span_id)) = ids else {
+            sink.lose(Loss::InvalidId, &|| {
+                format!("trace id \"{trace_text}\", span id \"{}\"", self.span_id.as_str())
+            });
+            return None;
+        };
+        let times = self.start_time.scaled(NS_PER_US).zip(self.duration.scaled(NS_PER_US));
+        let Some((start, length)) = times else {
+            sink.lose(Loss::MalformedRecord, &|| {
+                format!("span {span_id} of trace {trace_text}: no startTime or duration in microseconds")
+            });
+            return None;
+        };
+        let parent = self.parent(trace.id);
+        // Tags that cannot be read cost a name or a kind, not the span.
+        let mut tags = SpanTags::default();
+        let _ = attributes_json::read(self.tags, &mut tags);
+        let _ = attributes_json::read(self.tag, &mut tags);
+        let name = self.operation_name.as_str();
+        let quality = namer.assess(name);
+        Some(SpanFields {
+            trace_id: trace.id,
+            trace_text: (!trace.displays_as_given).then_some(trace_text),
+            span_id,
+            parent: match parent {
+                Parent::None => None,
+                Parent::ChildOf(id) | Parent::FollowsFrom(id) => Some(id),
+            },
+            operation: namer.operation(quality, name, &tags.operation),
+            kind: tags.kind.unwrap_or(match parent {
+                Parent::FollowsFrom(_) => SpanKind::Consumer,
+                _ => SpanKind::Unspecified,
+            }),
+            status: tags.status,
+            start: Timestamp::from_unix_ns(start),
+            inclusive: inclusive_of_length(span_id, length, sink),
+        })
+    }
+
+    /// The parent among the references. A reference to another trace is a link and makes no parent.
+    fn parent(&self, trace: TraceId) -> Parent {
+        let mut found = parse_span_id(self.parent_span_id.as_str()).map_or(Parent::None, Parent::ChildOf);
+        for reference in self.references.iter().flatten() {
+            let is_here = match reference.trace_id.as_str() {
+                "" => true,
+                text => parse_trace_id(text).is_some_and(|parsed| parsed.id == trace),
+            };
+            let Some(id) = parse_span_id(reference.span_id.as_str()).filter(|_| is_here) else {
+                continue;
+            };
+            match reference.ref_type.as_str() {
+                "FOLLOWS_FROM" | "followsFrom" if found == Parent::None => found = Parent::FollowsFrom(id),
+                "FOLLOWS_FROM" | "followsFrom" => {}
+                _ => return Parent::ChildOf(id),
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,329 @@
+//! The Collector's length-prefixed files, and which of OTLP's encodings an input is in.
+//!
+//! The file exporter writes `format: proto`, and `format: json` with `compression: zstd`, as a stream of
+//!
+//! ```text
+//! ┌ length ┐┌──────── message ────────┐
+//! │ u32 BE ││ protobuf, JSON, or zstd ││ …
+//! └────────┘└─────────────────────────┘
+//! ```
+//!
+//! where with compression every message is a zstd frame of its own.
+//! Reference: open-telemetry/opentelemetry-collector-contrib, `exporter/fileexporter`, "File Format".
+
+#[cfg(test)]
+mod tests;
+
+use crate::otlp_json::OtlpJson;
+use crate::otlp_protobuf::{self, OtlpProtobuf};
+use crate::registry::{FormatError, Reader, ReaderOptions, Sniff};
+use laggard_model::{Loss, Sink};
+use std::io::{self, Read};
+
+/// A compressed message may have this many bytes.
+const COMPRESSED_BYTES_MAX: u64 = 64 << 20;
+/// A message may unpack to this many bytes; it is read as it unpacks and never held.
+const UNPACKED_BYTES_MAX: u64 = if cfg!(test) { 4 << 20 } else { 2 << 30 };
+/// A message may ask the decompressor for a window of 2 to this power: zstd's own default limit, 128 MiB.
+const WINDOW_LOG_MAX: u32 = 27;
+/// Messages are unpacked in pieces of this size.
+const PIECE_BYTES: usize = 128 << 10;
+/// Longer messages than this are no messages: sniffing says no.
+const SNIFF_LENGTH_MAX: u32 = 1 << 30;
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+
+/// Whether the input starts with a protobuf request, or with a length and any OTLP message.
+pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
+    match Encoding::of_protobuf(*prefix.first().unwrap_or(&0)) {
+        Encoding::Framed => sniff_frame(prefix),
+        _ => otlp_protobuf::sniff::sniff(prefix),
+    }
+}
+
+fn sniff_frame(prefix: &[u8]) -> Sniff {
+    let Some((length, message)) = prefix.split_first_chunk::<4>() else {
+        return Sniff::NeedMore;
+    };
+    if !(4..=SNIFF_LENGTH_MAX).contains(&u32::from_be_bytes(*length)) {
+        return Sniff::No;
+    }
+    match message.first() {
+        None => Sniff::NeedMore,
+        Some(0x28) if message.starts_with(&ZSTD_MAGIC) => Sniff::Yes,
+        Some(0x28) if ZSTD_MAGIC.starts_with(message) => Sniff::NeedMore,
+        Some(b'{') => crate::otlp_json::sniff(message),
+        Some(_) => otlp_protobuf::sniff::sniff(message),
+    }
+}
+
+/// A reader for `--format otlp-json`: JSON, also length-prefixed.
+pub(crate) fn open_json(_: &ReaderOptions) -> Box<dyn Reader> {
+    Box::new(Otlp { choose: Encoding::of_json, stream: None })
+}
+
+/// A reader for `--format otlp-proto`: one request, or a length-prefixed stream of any encoding.
+pub(crate) fn open_protobuf(_: &ReaderOptions) -> Box<dyn Reader> {
+    Box::new(Otlp { choose: Encoding::of_protobuf, stream: None })
+}
+
+/// How an input is encoded; its first byte tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Encoding {
+    Json,
+    Protobuf,
+    Framed,
+}
+
+impl Encoding {
+    /// JSON starts with a bracket, white space or a mark, a length below 128 MiB with less than any of these.
+    fn of_json(first: u8) -> Encoding {
+        if first < 8 { Encoding::Framed } else { Encoding::Json }
+    }
+
+    /// A request starts with its field 1, a length below 160 MiB with less.
+    fn of_protobuf(first: u8) -> Encoding {
+        match first {
+            0x0A => Encoding::Protobuf,
+            b'{' => Encoding::Json,
+            _ => Encoding::Framed,
+        }
+    }
+}
+
+/// Reads OTLP of the encoding that the first byte tells.
+struct Otlp {
+    choose: fn(u8) -> Encoding,
+    stream: Option<Stream>,
+}
+
+enum Stream {
+    Message(Message),
+    Frames(OtlpFrames),
+}
+
+impl Reader for Otlp {
+    fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), FormatError> {
+        let Some(&first) = chunk.first() else {
+            return Ok(());
+        };
+        let stream = self.stream.get_or_insert_with(|| match (self.choose)(first) {
+            Encoding::Json => Stream::Message(Message::Json(Box::default())),
+            Encoding::Protobuf => Stream::Message(Message::Protobuf(Box::new(OtlpProtobuf::new(None)))),
+            Encoding::Framed => Stream::Frames(OtlpFrames::default()),
+        });
+        match stream {
+            Stream::Message(message) => message.take(chunk, sink),
+            Stream::Frames(frames) => frames.take(chunk, sink),
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError> {
+        match &mut self.stream {
+            None => {}
+            Some(Stream::Message(message)) => message.end(sink),
+            Some(Stream::Frames(frames)) => frames.end(sink),
+        }
+        Ok(())
+    }
+}
+
+/// A message that is being read.
+#[derive(Debug)]
+enum Message {
+    Json(Box<OtlpJson>),
+    Protobuf(Box<OtlpProtobuf>),
+}
+
+impl Message {
+    /// A message that starts with this byte; `None` when none does.
+    fn starting(first: u8, length: Option<u64>) -> Option<Message> {
+        match first {
+            b'{' => Some(Message::Json(Box::default())),
+            0x0A => Some(Message::Protobuf(Box::new(OtlpProtobuf::new(length)))),
+            _ => None,
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
+        match self {
+            Message::Json(reader) => reader.take(bytes, sink),
+            Message::Protobuf(reader) => reader.take(bytes, sink),
+        }
+    }
+
+    fn end(&mut self, sink: &mut dyn Sink) {
+        match self {
+            Message::Json(reader) => reader.end(sink),
+            Message::Protobuf(reader) => reader.end(sink),
+        }
+    }
+}
+
+/// Reads a length-prefixed stream.
+#[derive(Debug, Default)]
+struct OtlpFrames {
+    next: Next,
+    /// A length that chunks cut, or a compressed message.
+    held: Vec<u8>,
+    /// Messages begun, for examples of losses.
+    messages: u64,
+}
+
+#[derive(Debug, Default)]
+enum Next {
+    #[default]
+    Length,
+    /// A message of this many bytes; its first one tells its encoding.
+    Begin(u64),
+    Plain {
+        left: u64,
+        message: Message,
+    },
+    Compressed {
+        length: u64,
+    },
+    Skip(u64),
+    /// The lengths cannot be trusted any more.
+    Damage,
+}
+
+impl OtlpFrames {
+    fn take(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        let mut rest = chunk;
+        while !rest.is_empty() {
+            let taken = self.step(rest, sink);
+            rest = &rest[taken..];
+        }
+    }
+
+    fn end(&mut self, sink: &mut dyn Sink) {
+        let number = self.messages;
+        match &mut self.next {
+            Next::Damage => return,
+            Next::Length if self.held.is_empty() => return,
+            // It counts its own cut.
+            Next::Plain { message, .. } => return message.end(sink),
+            _ => {}
+        }
+        sink.lose(Loss::TruncatedInput, &|| format!("the input ends inside message {number}"));
+    }
+
+    /// Takes some of `rest`, which is not empty; returns how many bytes.
+    fn step(&mut self, rest: &[u8], sink: &mut dyn Sink) -> usize {
+        let within = |left: u64| left.min(rest.len() as u64) as usize;
+        match &mut self.next {
+            Next::Length => self.take_length(rest),
+            &mut Next::Begin(length) => {
+                self.begin(length, rest[0], sink);
+                0
+            }
+            Next::Plain { left, message } => {
+                let taken = within(*left);
+                message.take(&rest[..taken], sink);
+                *left -= taken as u64;
+                if *left == 0 {
+                    message.end(sink);
+                    self.next = Next::Length;
+                }
+                taken
+            }
+            &mut Next::Compressed { length } => {
+                let taken = within(length - self.held.len() as u64);
+                self.held.extend_from_slice(&rest[..taken]);
+                if self.held.len() as u64 == length {
+                    self.unpack(sink);
+                }
+                taken
+            }
+            Next::Skip(left) => {
+                let taken = within(*left);
+                *left -= taken as u64;
+                if *left == 0 {
+                    self.next = Next::Length;
+                }
+                taken
+            }
+            Next::Damage => rest.len(),
+        }
+    }
+
+    fn take_length(&mut self, rest: &[u8]) -> usize {
+        let taken = rest.len().min(4 - self.held.len());
+        self.held.extend_from_slice(&rest[..taken]);
+        if let Ok(length) = <[u8; 4]>::try_from(self.held.as_slice()) {
+            self.held.clear();
+            self.messages += 1;
+            let length = u64::from(u32::from_be_bytes(length));
+            // A request without anything in it is written as no bytes.
+            self.next = if length == 0 { Next::Length } else { Next::Begin(length) };
+        }
+        taken
+    }
+
+    /// Starts on a message by its first byte.
+    fn begin(&mut self, length: u64, first: u8, sink: &mut dyn Sink) {
+        let number = self.messages;
+        self.next = match Message::starting(first, Some(length)) {
+            Some(message) => Next::Plain { left: length, message },
+            None if first != ZSTD_MAGIC[0] => {
+                sink.lose(Loss::MalformedRecord, &|| {
+                    format!("message {number} is neither protobuf nor JSON nor zstd; the rest is not read")
+                });
+                Next::Damage
+            }
+            None if length > COMPRESSED_BYTES_MAX => {
+                sink.lose(Loss::OversizedRecord, &|| {
+                    format!("message {number} has {length} bytes compressed")
+                });
+                Next::Skip(length)
+            }
+            None => Next::Compressed { length },
+        };
+    }
+
+    /// Reads the compressed message that is held, and is ready for the next length.
+    fn unpack(&mut self, sink: &mut dyn Sink) {
+        let number = self.messages;
+        if let Err(error) = unpack(&self.held, number, sink) {
+            sink.lose(Loss::CorruptCompression, &|| format!("message {number}: {error}"));
+        }
+        self.held.clear();
+        self.next = Next::Length;
+    }
+}
+
+/// Reads a compressed message. After an error it is given up: what it held back is lost with its rest.
+///
+/// It is unpacked from the whole, in pieces of one size, so that a damaged one gives the same records however
+/// the input was cut.
+fn unpack(packed: &[u8], number: u64, sink: &mut dyn Sink) -> io::Result<()> {
+    let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
+    decoder.window_log_max(WINDOW_LOG_MAX)?;
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut message = None;
+    let mut unpacked_bytes = 0_u64;
+    loop {
+        let count = decoder.read(&mut piece)?;
+        if count == 0 {
+            break;
+        }
+        unpacked_bytes += count as u64;
+        if unpacked_bytes > UNPACKED_BYTES_MAX {
+            sink.lose(Loss::OversizedRecord, &|| format!("message {number} unpacks to too many bytes"));
+            return Ok(());
+        }
+        if message.is_none() {
+            message = Message::starting(piece[0], None);
+        }
+        let Some(message) = &mut message else {
+            sink.lose(Loss::MalformedRecord, &|| format!("message {number} is neither protobuf nor JSON"));
+            return Ok(());
+        };
+        message.take(&piece[..count], sink);
+    }
+    if let Some(message) = &mut message {
+        message.end(sink);
+    }
+    Ok(())
+}

@@ -1,0 +1,318 @@
+//! OTLP protobuf: `ExportTraceServiceRequest` and `TracesData`, which are the same on the wire.
+//!
+//! ```text
+//! request ─1─► ResourceSpans ─1─► Resource                 whole
+//!                            └─2─► ScopeSpans ─2─► Span    whole
+//! ```
+//!
+//! The reader descends by remaining lengths, so that a message of any size is read in chunks; only resources
+//! and spans are needed whole, and when they lie in one chunk they are read there.
+
+#[cfg(test)]
+pub(crate) mod encode;
+mod message;
+pub(crate) mod sniff;
+#[cfg(test)]
+mod tests;
+
+use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
+use crate::pending::PendingSpans;
+use crate::wire::{self, Contents, Header};
+use laggard_model::{Loss, Sink};
+
+/// A resource or a span may have this many bytes; a larger one is a [`Loss::OversizedRecord`].
+const MESSAGE_BYTES_MAX: u64 = 16 << 20;
+
+/// Reads one message.
+#[derive(Debug)]
+pub(crate) struct OtlpProtobuf {
+    /// The messages that are open, outermost first: at most three.
+    open: Vec<Open>,
+    next: Next,
+    /// Groups that are open; everything in them is passed over.
+    groups: u64,
+    /// Bytes of the message taken.
+    position: u64,
+    /// The start of a header or of a message, from earlier chunks.
+    held: Vec<u8>,
+    records: Records,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Open {
+    level: Level,
+    /// Position of the first byte after it.
+    end: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Level {
+    Request,
+    ResourceSpans,
+    ScopeSpans,
+}
+
+/// What comes next in the stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    Header,
+    /// This many bytes of no interest.
+    Skip(u64),
+    /// The rest of the innermost message, which is given up.
+    Damage,
+    Resource(u64),
+    Span(u64),
+}
+
+/// The current resource and what is done with spans.
+#[derive(Debug, Default)]
+struct Records {
+    attributes: ResourceAttributes,
+    /// The resource's names, once it has come.
+    resource: Option<ResourceNames>,
+    pending: PendingSpans,
+    namer: OperationNamer,
+}
+
+impl OtlpProtobuf {
+    /// A reader for one message of `length` bytes, or of all bytes there are.
+    pub(crate) fn new(length: Option<u64>) -> OtlpProtobuf {
+        let request = Open { level: Level::Request, end: length.unwrap_or(u64::MAX) };
+        OtlpProtobuf {
+            open: vec![request],
+            next: Next::Header,
+            groups: 0,
+            position: 0,
+            held: Vec::new(),
+            records: Records::default(),
+        }
+    }
+
+    /// Takes the next bytes of the message.
+    pub(crate) fn take(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        let mut rest = chunk;
+        loop {
+            self.close_ended(sink);
+            if rest.is_empty() {
+                return;
+            }
+            let taken = match self.next {
+                Next::Header if self.held.is_empty() => self.take_header(rest, sink),
+                Next::Header => self.take_header_byte(rest[0], sink),
+                Next::Skip(left) => self.skip(left, rest),
+                Next::Damage => self.left_in_innermost(rest).len(),
+                Next::Resource(length) | Next::Span(length) => self.take_message(length as usize, rest, sink),
+            };
+            self.position += taken as u64;
+            rest = &rest[taken..];
+        }
+    }
+
+    /// The message ends here: counts it as cut off unless it may.
+    pub(crate) fn end(&mut self, sink: &mut dyn Sink) {
+        self.close_ended(sink);
+        let is_request = self.open.len() == 1 && self.groups == 0 && self.held.is_empty();
+        if is_request && matches!(self.next, Next::Header | Next::Damage) {
+            return;
+        }
+        let position = self.position;
+        sink.lose(Loss::TruncatedInput, &|| format!("the message ends at byte {position} inside a field"));
+        self.records.pending.abandon(Loss::TruncatedInput, sink);
+    }
+
+    #[inline]
+    fn innermost(&self) -> Open {
+        *self.open.last().expect("the request is never closed")
+    }
+
+    /// What of `rest` belongs to the innermost message.
+    #[inline]
+    fn left_in_innermost<'r>(&self, rest: &'r [u8]) -> &'r [u8] {
+        let left = self.innermost().end - self.position;
+        &rest[..left.min(rest.len() as u64) as usize]
+    }
+
+    /// Closes the messages that end at the current position.
+    #[inline]
+    fn close_ended(&mut self, sink: &mut dyn Sink) {
+        while self.open.len() > 1 && self.innermost().end == self.position {
+            if self.groups > 0 || !self.held.is_empty() {
+                self.fail(self.position, "a message ends inside a field", sink);
+            }
+            self.next = Next::Header;
+            let closed = self.open.pop().expect("more than one message is open");
+            if closed.level == Level::ResourceSpans {
+                self.records.leave_resource_spans(sink);
+            }
+        }
+    }
+
+    fn skip(&mut self, left: u64, rest: &[u8]) -> usize {
+        let taken = left.min(rest.len() as u64);
+        self.next = if taken == left { Next::Header } else { Next::Skip(left - taken) };
+        taken as usize
+    }
+
+    /// Takes a header, or what there is of it; returns how many bytes of `rest` that were.
+    #[inline]
+    fn take_header(&mut self, rest: &[u8], sink: &mut dyn Sink) -> usize {
+        let within = self.left_in_innermost(rest);
+        match wire::header(within) {
+            Ok(Some(header)) => {
+                self.begin(header, self.position + header.bytes as u64, sink);
+                header.bytes
+            }
+            Ok(None) => {
+                self.held.extend_from_slice(within);
+                within.len()
+            }
+            Err(wire::Damaged) => {
+                self.fail(self.position, "no field starts here", sink);
+                0
+            }
+        }
+    }
+
+    /// Takes one more byte of a header that chunks cut.
+    fn take_header_byte(&mut self, byte: u8, sink: &mut dyn Sink) -> usize {
+        let start = self.position - self.held.len() as u64;
+        self.held.push(byte);
+        match wire::header(&self.held) {
+            Ok(Some(header)) => {
+                self.held.clear();
+                self.begin(header, self.position + 1, sink);
+            }
+            Ok(None) => {}
+            Err(wire::Damaged) => self.fail(start, "no field starts here", sink),
+        }
+        1
+    }
+
+    /// Decides what to do with a field whose contents start at `after`.
+    #[inline]
+    fn begin(&mut self, header: Header, after: u64, sink: &mut dyn Sink) {
+        let length = match header.contents {
+            Contents::Varint(_) => 0,
+            Contents::Fixed64 => 8,
+            Contents::Fixed32 => 4,
+            Contents::Bytes(length) => length,
+            Contents::GroupStart => {
+                self.groups += 1;
+                return;
+            }
+            Contents::GroupEnd if self.groups == 0 => {
+                return self.fail(after, "a group ends that has not started", sink);
+            }
+            Contents::GroupEnd => {
+                self.groups -= 1;
+                return;
+            }
+        };
+        let Open { level, end } = self.innermost();
+        if length > end - after {
+            return self.fail(after, "a field is longer than its message", sink);
+        }
+        if !matches!(header.contents, Contents::Bytes(_)) || self.groups > 0 {
+            self.next = Next::Skip(length);
+            return;
+        }
+        let end = after + length;
+        match (level, header.field) {
+            (Level::Request, 1) => {
+                self.open.push(Open { level: Level::ResourceSpans, end });
+                self.records.enter_resource_spans();
+            }
+            // Field 1000 held the spans by instrumentation library, before OTLP 1.0.
+            (Level::ResourceSpans, 2 | 1000) => self.open.push(Open { level: Level::ScopeSpans, end }),
+            (Level::ResourceSpans, 1) => self.begin_message(Next::Resource(length), length, after, sink),
+            (Level::ScopeSpans, 2) => self.begin_message(Next::Span(length), length, after, sink),
+            _ => self.next = Next::Skip(length),
+        }
+    }
+
+    #[inline]
+    fn begin_message(&mut self, next: Next, length: u64, after: u64, sink: &mut dyn Sink) {
+        self.next = next;
+        if length == 0 {
+            self.message(next, &[], sink);
+        } else if length > MESSAGE_BYTES_MAX {
+            self.next = Next::Skip(length);
+            sink.lose(Loss::OversizedRecord, &|| {
+                format!("the message at byte {after} is larger than {MESSAGE_BYTES_MAX} bytes")
+            });
+        }
+    }
+
+    #[inline]
+    fn take_message(&mut self, length: usize, rest: &[u8], sink: &mut dyn Sink) -> usize {
+        if self.held.is_empty() && rest.len() >= length {
+            self.message(self.next, &rest[..length], sink);
+            return length;
+        }
+        let taken = rest.len().min(length - self.held.len());
+        self.held.extend_from_slice(&rest[..taken]);
+        if self.held.len() == length {
+            let mut held = std::mem::take(&mut self.held);
+            self.message(self.next, &held, sink);
+            held.clear();
+            self.held = held;
+        }
+        taken
+    }
+
+    #[inline]
+    fn message(&mut self, which: Next, message: &[u8], sink: &mut dyn Sink) {
+        self.next = Next::Header;
+        match which {
+            Next::Resource(_) => self.records.resource(message, sink),
+            _ => self.records.span(message, sink),
+        }
+    }
+
+    /// Gives the innermost message up; its end is known, and what follows it can be read.
+    #[cold]
+    fn fail(&mut self, position: u64, what: &str, sink: &mut dyn Sink) {
+        sink.lose(Loss::MalformedRecord, &|| format!("byte {position}: {what}"));
+        if self.innermost().level == Level::ResourceSpans {
+            self.records.pending.abandon(Loss::MalformedRecord, sink);
+        }
+        self.groups = 0;
+        self.held.clear();
+        self.next = Next::Damage;
+    }
+}
+
+impl Records {
+    fn enter_resource_spans(&mut self) {
+        self.attributes = ResourceAttributes::default();
+        self.resource = None;
+    }
+
+    fn leave_resource_spans(&mut self, sink: &mut dyn Sink) {
+        let unknown = ResourceNames::default();
+        self.pending.flush(|_| &unknown, sink);
+    }
+
+    /// Takes a resource. A second one of the same spans adds to the first, as protobuf demands.
+    fn resource(&mut self, message: &[u8], sink: &mut dyn Sink) {
+        if message::read_resource(message, &mut self.attributes).is_err() {
+            sink.lose(Loss::MalformedRecord, &|| "a resource that is no message".to_owned());
+        }
+        let names = self.attributes.names();
+        self.pending.flush(|_| &names, sink);
+        self.resource = Some(names);
+    }
+
+    #[inline]
+    fn span(&mut self, message: &[u8], sink: &mut dyn Sink) {
+        let Some(span) = message::read_span(message, sink) else {
+            return;
+        };
+        let name = span.name();
+        let fields = span.fields(&name, &mut self.namer);
+        match &self.resource {
+            Some(names) => fields.emit(names, sink),
+            None => self.pending.push(&fields, "", sink),
+        }
+    }
+}

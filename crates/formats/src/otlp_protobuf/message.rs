@@ -1,0 +1,202 @@
+//! One span and one resource of OTLP protobuf.
+//!
+//! Field numbers: <https://github.com/open-telemetry/opentelemetry-proto>, `trace/v1/trace.proto`,
+//! `common/v1/common.proto`, `resource/v1/resource.proto`.
+
+use crate::conventions::{NameQuality, OperationAttributes, OperationNamer, ResourceAttributes};
+use crate::pending::{SpanFields, inclusive_time};
+use crate::wire::{Damaged, Fields, Value};
+use laggard_model::{Loss, Nanos, Sink, SpanId, SpanKind, Status, Timestamp, TraceId};
+use std::borrow::Cow;
+
+/// A span that has what a span must have.
+#[derive(Debug)]
+pub(super) struct Span<'a> {
+    message: &'a [u8],
+    trace_id: TraceId,
+    span_id: SpanId,
+    parent: Option<SpanId>,
+    name: &'a [u8],
+    kind: SpanKind,
+    status: Status,
+    start: Timestamp,
+    inclusive: Nanos,
+}
+
+/// A span's fields as they are on the wire; absent ones are empty or zero, which is the same in protobuf.
+#[derive(Default)]
+struct Wire<'a> {
+    trace_id: &'a [u8],
+    span_id: &'a [u8],
+    parent_span_id: &'a [u8],
+    name: &'a [u8],
+    kind: u64,
+    start_time_unix_nano: u64,
+    end_time_unix_nano: u64,
+    status: &'a [u8],
+}
+
+#[inline]
+fn read_wire(message: &[u8]) -> Result<Wire<'_>, Damaged> {
+    let mut wire = Wire::default();
+    for field in Fields::new(message) {
+        match field? {
+            (1, Value::Bytes(bytes)) => wire.trace_id = bytes,
+            (2, Value::Bytes(bytes)) => wire.span_id = bytes,
+            (4, Value::Bytes(bytes)) => wire.parent_span_id = bytes,
+            (5, Value::Bytes(bytes)) => wire.name = bytes,
+            (6, Value::Varint(kind)) => wire.kind = kind,
+            (7, Value::Fixed64(time)) => wire.start_time_unix_nano = time,
+            (8, Value::Fixed64(time)) => wire.end_time_unix_nano = time,
+            (15, Value::Bytes(bytes)) => wire.status = bytes,
+            _ => {}
+        }
+    }
+    Ok(wire)
+}
+
+/// Reads a span; what makes it none is counted.
+#[inline]
+pub(super) fn read_span<'a>(message: &'a [u8], sink: &mut dyn Sink) -> Option<Span<'a>> {
+    let Ok(wire) = read_wire(message) else {
+        sink.lose(Loss::MalformedRecord, &|| "a span that is no message".to_owned());
+        return None;
+    };
+    let Some((trace_id, span_id)) = trace_id(wire.trace_id).zip(span_id(wire.span_id)) else {
+        lose_without_ids(message, &wire, sink);
+        return None;
+    };
+    let time = |ns: u64| i64::try_from(ns).ok().filter(|&ns| ns > 0).map(Timestamp::from_unix_ns);
+    let Some((start, end)) = time(wire.start_time_unix_nano).zip(time(wire.end_time_unix_nano)) else {
+        sink.lose(Loss::MalformedRecord, &|| format!("span {span_id} of trace {trace_id}: no start or end"));
+        return None;
+    };
+    Some(Span {
+        message,
+        trace_id,
+        span_id,
+        parent: self::span_id(wire.parent_span_id),
+        name: wire.name,
+        kind: i64::try_from(wire.kind).ok().and_then(SpanKind::from_number).unwrap_or_default(),
+        status: if wire.status.is_empty() { Status::Unset } else { read_status(wire.status) },
+        start,
+        inclusive: inclusive_time(span_id, start, end, sink),
+    })
+}
+
+/// All three signals nest alike on the wire: metrics and log records come as spans without ids. Log records
+/// have fixed-width times where spans have messages, metrics have messages where spans have other things, and
+/// no times.
+#[cold]
+fn lose_without_ids(message: &[u8], wire: &Wire<'_>, sink: &mut dyn Sink) {
+    let has = |wanted: fn(u32, Value<'_>) -> bool| {
+        Fields::new(message).map_while(Result::ok).any(|(field, value)| wanted(field, value))
+    };
+    let like_log = has(|field, value| matches!((field, value), (1 | 11, Value::Fixed64(_))));
+    let like_metric = has(|field, value| matches!((field, value), (5 | 7 | 9 | 10 | 11, Value::Bytes(_))));
+    let has_times = wire.start_time_unix_nano != 0 || wire.end_time_unix_nano != 0;
+    if like_log || (like_metric && !has_times) {
+        sink.lose(Loss::OtherSignal, &|| "a metric or a log record".to_owned());
+        return;
+    }
+    let (trace_id, span_id) = (wire.trace_id, wire.span_id);
+    sink.lose(Loss::InvalidId, &|| format!("trace id {trace_id:02x?}, span id {span_id:02x?}"));
+}
+
+fn trace_id(bytes: &[u8]) -> Option<TraceId> {
+    let id = TraceId::from_bytes(bytes.try_into().ok()?);
+    (id.value() != 0).then_some(id)
+}
+
+fn span_id(bytes: &[u8]) -> Option<SpanId> {
+    SpanId::from_bytes(bytes.try_into().ok()?)
+}
+
+/// A status that cannot be read is none: the span itself is sound.
+fn read_status(message: &[u8]) -> Status {
+    let codes = Fields::new(message).map_while(Result::ok).filter(|&(field, _)| field == 3);
+    match codes.last() {
+        Some((_, Value::Varint(1))) => Status::Ok,
+        Some((_, Value::Varint(2))) => Status::Error,
+        _ => Status::Unset,
+    }
+}
+
+impl<'a> Span<'a> {
+    /// The span's name, as text.
+    #[inline]
+    pub(super) fn name(&self) -> Cow<'a, str> {
+        String::from_utf8_lossy(self.name)
+    }
+
+    /// The span's fields; `name` is its name as text.
+    #[inline]
+    pub(super) fn fields<'b>(&self, name: &'b str, namer: &'b mut OperationNamer) -> SpanFields<'b> {
+        SpanFields {
+            trace_id: self.trace_id,
+            // Sixteen bytes: their digits are how everybody shows them.
+            trace_text: None,
+            span_id: self.span_id,
+            parent: self.parent,
+            operation: self.operation(name, namer),
+            kind: self.kind,
+            status: self.status,
+            start: self.start,
+            inclusive: self.inclusive,
+        }
+    }
+
+    #[inline]
+    fn operation<'b>(&self, name: &'b str, namer: &'b mut OperationNamer) -> &'b str {
+        let quality = namer.assess(name);
+        if quality == NameQuality::Plain {
+            return name;
+        }
+        // Names that need help are rare enough to walk the span once more for them.
+        let mut attributes = OperationAttributes::default();
+        for field in Fields::new(self.message).map_while(Result::ok) {
+            let (9, Value::Bytes(pair)) = field else { continue };
+            if let Some((key, value)) = read_pair(pair)
+                && OperationAttributes::wants(key)
+            {
+                attributes.take(key, read_value(value));
+            }
+        }
+        namer.operation(quality, name, &attributes)
+    }
+}
+
+/// Adds a resource's attributes.
+pub(super) fn read_resource(message: &[u8], attributes: &mut ResourceAttributes) -> Result<(), Damaged> {
+    for field in Fields::new(message) {
+        let (1, Value::Bytes(pair)) = field? else { continue };
+        let (key, value) = read_pair(pair).ok_or(Damaged)?;
+        attributes.take(key, &read_value(value));
+    }
+    Ok(())
+}
+
+/// Key and value of a `KeyValue`, the value still as the bytes of an `AnyValue`.
+#[inline]
+fn read_pair(message: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut pair: (&[u8], &[u8]) = (&[], &[]);
+    for field in Fields::new(message) {
+        match field.ok()? {
+            (1, Value::Bytes(key)) => pair.0 = key,
+            (2, Value::Bytes(value)) => pair.1 = value,
+            _ => {}
+        }
+    }
+    Some(pair)
+}
+
+/// An `AnyValue` as text; arrays, lists, bytes and damage are empty.
+fn read_value(message: &[u8]) -> Cow<'_, str> {
+    match Fields::new(message).last() {
+        Some(Ok((1, Value::Bytes(text)))) => String::from_utf8_lossy(text),
+        Some(Ok((2, Value::Varint(value)))) => Cow::Borrowed(if value == 0 { "false" } else { "true" }),
+        Some(Ok((3, Value::Varint(value)))) => Cow::Owned((value as i64).to_string()),
+        Some(Ok((4, Value::Fixed64(bits)))) => Cow::Owned(f64::from_bits(bits).to_string()),
+        _ => Cow::Borrowed(""),
+    }
+}

@@ -1,0 +1,79 @@
+//! Zipkin v2 JSON: arrays of spans, arrays of such arrays as the API returns traces, and spans one a line.
+//!
+//! ```text
+//! [{"traceId":…,"id":…,"kind":"SERVER","localEndpoint":{…},"timestamp":µs,"duration":µs,"tags":{…}},…]
+//! ```
+//!
+//! The halves of a shared span come as two spans of one id, kinds client and server, which is how they are
+//! handed on.
+
+mod span;
+#[cfg(test)]
+mod tests;
+
+use crate::conventions::OperationNamer;
+use crate::json_sniff::{self, JsonFormat};
+use crate::json_stream::{Scanner, Shape, Step, Visitor};
+use crate::lax_json;
+use crate::registry::{FormatError, Reader, ReaderOptions, Sniff};
+use laggard_model::{Loss, Sink};
+use span::SpanJson;
+
+/// Whether the input starts like Zipkin JSON.
+pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
+    json_sniff::sniff(prefix, JsonFormat::Zipkin)
+}
+
+/// A reader.
+pub(crate) fn open(_: &ReaderOptions) -> Box<dyn Reader> {
+    Box::new(Zipkin { scanner: Scanner::new(), spans: Spans::default() })
+}
+
+struct Zipkin {
+    scanner: Scanner<Place>,
+    spans: Spans,
+}
+
+impl Reader for Zipkin {
+    fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), FormatError> {
+        self.scanner.push(chunk, &mut self.spans, sink);
+        Ok(())
+    }
+
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError> {
+        self.scanner.finish(&mut self.spans, sink);
+        Ok(())
+    }
+}
+
+/// The only level: lists of spans, and lists of lists.
+#[derive(Clone, Copy, Debug)]
+struct Place;
+
+#[derive(Debug, Default)]
+struct Spans {
+    namer: OperationNamer,
+    repaired: String,
+}
+
+impl Visitor for Spans {
+    type Place = Place;
+    const TOP: Place = Place;
+
+    fn enter(&mut self, place: Place, _: &[u8], shape: Shape, _: &mut dyn Sink) -> Step<Place> {
+        if shape == Shape::Array { Step::Descend(place) } else { Step::Capture(place) }
+    }
+
+    fn captured(&mut self, _: Place, value: &[u8], sink: &mut dyn Sink) {
+        let span = match lax_json::parse::<Option<SpanJson<'_>>>(value, &mut self.repaired) {
+            Ok(Some(span)) => span,
+            Ok(None) => return,
+            Err(error) => return sink.lose(Loss::MalformedRecord, &|| format!("a span: {error}")),
+        };
+        span.emit(&mut self.namer, sink);
+    }
+
+    fn leave(&mut self, _: Place, _: &mut dyn Sink) {}
+
+    fn abandon(&mut self, _: Loss, _: &mut dyn Sink) {}
+}
