@@ -4,7 +4,7 @@
 use crate::category::CategoryCalls;
 use crate::gate::Gate;
 use crate::settings::{CloudDiagSettings, Mode};
-use laggard_numeric::{Matrix, RobustPcaSettings, column_cosines, mad, median_of, robust_pca};
+use laggard_numeric::{Matrix, RobustPcaSettings, column_cosines, mad, median, median_of, robust_pca};
 use std::num::NonZeroUsize;
 
 /// What the decomposition says of one position.
@@ -22,6 +22,8 @@ pub struct PositionFinding {
     pub share: f64,
     /// Requests whose sparse part exceeds the limit.
     pub support: u64,
+    /// Those among them whose time is unusual also for a request of this size.
+    pub unusual: u64,
     /// Whether the position is anomalous.
     pub flagged: bool,
 }
@@ -62,6 +64,7 @@ pub fn decompose(
     };
     let parts = robust_pca(scaled.clone(), &pca_settings);
     let cosines = column_cosines(&scaled, &parts.low_rank);
+    let sizes = request_sizes(&times, &positions);
     let mut out = Decomposed {
         sparse: vec![0.0; times.rows() * times.cols()],
         columns: columns.len(),
@@ -69,10 +72,13 @@ pub fn decompose(
         positions: vec![],
     };
     for (k, &j) in columns.iter().enumerate() {
+        let unusual = unusual_for_size(&times, j, &sizes, settings);
         for (i, value) in parts.sparse.column(k).enumerate() {
             let sparse = value * scales[k];
             out.sparse[i * times.cols() + j] = sparse;
-            positions[j].support += u64::from(sparse > positions[j].limit_ns);
+            let exceeds = sparse > positions[j].limit_ns;
+            positions[j].support += u64::from(exceeds);
+            positions[j].unusual += u64::from(exceeds && unusual[i]);
         }
         positions[j].cosine = cosines[k];
     }
@@ -88,7 +94,7 @@ fn is_flagged(position: &PositionFinding, settings: &CloudDiagSettings) -> bool 
     match settings.mode {
         Mode::Paper => by_cosine,
         Mode::Robust => {
-            by_cosine && position.share > settings.share_min && position.support >= settings.support_min
+            by_cosine && position.share > settings.share_min && position.unusual >= settings.support_min
         }
     }
 }
@@ -120,6 +126,7 @@ fn describe_columns(
                 cosine: 1.0,
                 share: if excess > 0.0 { own / excess } else { 0.0 },
                 support: 0,
+                unusual: 0,
                 flagged: false,
             }
         })
@@ -159,4 +166,35 @@ fn gather(times: &Matrix, columns: &[usize], scales: &[f64]) -> Matrix {
         }
     }
     out
+}
+
+/// Positions needed to tell a request's size from a fault: with fewer, a fault moves the median itself.
+const SIZE_POSITIONS_MIN: usize = 5;
+
+/// Log size of each request: the median over its positions of `ln(time / usual time)`; 0 when there are too
+/// few positions to tell.
+fn request_sizes(times: &Matrix, positions: &[PositionFinding]) -> Vec<f64> {
+    if positions.iter().filter(|position| position.median_ns > 0.0).count() < SIZE_POSITIONS_MIN {
+        return vec![0.0; times.rows()];
+    }
+    let mut ratios = Vec::with_capacity(positions.len());
+    (0..times.rows())
+        .map(|i| {
+            ratios.clear();
+            let known = times.row(i).iter().zip(positions).filter(|(_, position)| position.median_ns > 0.0);
+            ratios.extend(known.map(|(&time, position)| time.max(1.0).ln() - position.median_ns.ln()));
+            median(&mut ratios)
+        })
+        .collect()
+}
+
+/// Whether each time of a column is in the upper tail of the column once the request's size is taken out.
+/// A request fifty times the usual size strays fifty times as far from the low-rank part as a usual one,
+/// without anything being wrong with it.
+fn unusual_for_size(times: &Matrix, j: usize, sizes: &[f64], settings: &CloudDiagSettings) -> Vec<bool> {
+    let residuals: Vec<f64> =
+        times.column(j).zip(sizes).map(|(time, size)| time.max(1.0).ln() - size).collect();
+    let usual = median_of(&residuals);
+    let limit = usual + settings.tail_mad * mad(&residuals, usual);
+    residuals.iter().map(|&residual| residual > limit).collect()
 }

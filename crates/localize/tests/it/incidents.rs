@@ -58,6 +58,22 @@ fn a_common_factor_of_the_whole_request_has_no_suspects() {
 }
 
 #[test]
+fn requests_of_a_single_call_can_be_diagnosed() {
+    let slow = |_, replica, request: u32| {
+        if replica == 7 && request.is_multiple_of(2) { 40.0 } else { 1.0 }
+    };
+    let mut category = category(10, slow);
+    category.positions.truncate(1);
+    category.calls.retain(|call| call.position == 0);
+    for (request, call) in category.requests.iter_mut().zip(&category.calls) {
+        request.latency_ns = call.time_ns;
+    }
+    let found = diagnose(category, Mode::Robust);
+    assert_eq!(found.suspects.len(), 1);
+    assert_eq!(found.suspects[0].replicas, [ReplicaId::from_index(7)]);
+}
+
+#[test]
 fn one_sometimes_terrible_replica_is_named() {
     let slow = |position, replica, request: u32| {
         if position == 3 && replica == 7 && request.is_multiple_of(2) { 40.0 } else { 1.0 }
