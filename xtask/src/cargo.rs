@@ -43,7 +43,7 @@ fn last_lines(said: &str) -> Vec<String> {
 }
 
 pub(crate) fn format(_: &Repository) -> Judgement {
-    judge(&["fmt", "--all", "--check"], &[]).map(|_| "formatted".to_owned())
+    judge(&["fmt", "--all", "--check", "--", "-l"], &[]).map(|_| "formatted".to_owned())
 }
 
 pub(crate) fn lints(_: &Repository) -> Judgement {
