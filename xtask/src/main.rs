@@ -1,3 +1,60 @@
 //! The rules of the repository as commands.
+//!
+//! ```text
+//! cargo xtask check [STEP…]   every rule, or some; one line a step; fails when one does
+//! cargo xtask docs            writes the generated pages of the manual
+//! cargo xtask test            every test
+//! ```
+//!
+//! A rule is a file with a function from [`Repository`] to [`Judgement`], a row in [`steps::STEPS`], and
+//! tests that show it fail on a bad snippet.
 
-fn main() {}
+mod cargo;
+mod generated;
+mod layers;
+mod links;
+mod manual;
+mod purity;
+mod repository;
+mod rust_text;
+mod sizes;
+mod steps;
+mod words;
+
+use repository::Repository;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let passed = match words[..] {
+        ["check", ref names @ ..] => steps::check(names),
+        ["docs"] => Repository::load().and_then(|repository| generated::write(&repository)).map(|()| true),
+        ["test"] => cargo::test_all(),
+        _ => return usage(),
+    };
+    match passed {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            say(&format!("xtask: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> ExitCode {
+    say("cargo xtask check [STEP…]   check the rules of the repository, all or some:");
+    for step in steps::STEPS {
+        say(&format!("    {:<10} {}", step.name, step.rule));
+    }
+    say("cargo xtask docs            write the generated pages of the manual");
+    say("cargo xtask test            run every test");
+    ExitCode::from(2)
+}
+
+/// Prints a line. A reader that went away is no reason to stop checking.
+fn say(line: &str) {
+    let _ = writeln!(io::stdout().lock(), "{line}");
+}

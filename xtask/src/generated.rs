@@ -1,0 +1,153 @@
+//! Pages of the manual that are written by the program itself, so that they cannot be wrong about it.
+
+use crate::cargo;
+use crate::repository::{Judgement, Repository};
+use std::fmt::Write;
+use std::io;
+
+/// The page, from the root.
+const PAGE: &str = "docs/manual/command-line.md";
+
+const HEAD: &str = "<!-- Written by `cargo xtask docs` from the program's own help; do not edit. -->
+
+# Command line
+
+How to read a report and which flags to reach for first: [diagnose.md](diagnose.md).
+";
+
+/// Writes the generated pages.
+///
+/// # Errors
+/// When the program cannot be built or the page cannot be written.
+pub(crate) fn write(repository: &Repository) -> io::Result<()> {
+    std::fs::write(repository.root.join(PAGE), page(&ask_program)?)
+}
+
+/// Whether the pages are as the program would write them.
+pub(crate) fn check(repository: &Repository) -> Judgement {
+    let failed = |error: io::Error| vec![error.to_string()];
+    compare(repository.text(PAGE), &page(&ask_program).map_err(failed)?)
+}
+
+fn compare(found: Option<&str>, wanted: &str) -> Judgement {
+    let Some(found) = found else { return Err(vec![format!("{PAGE} is missing; run cargo xtask docs")]) };
+    let mut lines = std::iter::zip(found.lines(), wanted.lines()).enumerate();
+    if let Some((at, (is, should))) = lines.find(|(_, (is, should))| is != should) {
+        let stale = format!("{PAGE}:{}: stale; run cargo xtask docs", at + 1);
+        return Err(vec![stale, format!("  is:     {is}"), format!("  should: {should}")]);
+    }
+    if found.lines().count() != wanted.lines().count() {
+        return Err(vec![format!("{PAGE} is stale at its end; run cargo xtask docs")]);
+    }
+    Ok(format!("{PAGE} is current"))
+}
+
+/// Asks the program something; the answer is what it prints.
+type Ask<'a> = &'a dyn Fn(&[&str]) -> io::Result<String>;
+
+fn ask_program(arguments: &[&str]) -> io::Result<String> {
+    cargo::output(&[&["run", "--quiet", "--package", "laggard", "--"], arguments].concat())
+}
+
+fn page(ask: Ask<'_>) -> io::Result<String> {
+    let mut out = HEAD.to_owned();
+    let overview = ask(&["--help"])?;
+    section(&mut out, "laggard", &overview);
+    for command in commands(&overview) {
+        section(&mut out, &format!("laggard {command}"), &ask(&[command, "--help"])?);
+    }
+    out.push_str("\n## Formats\n\n");
+    out.push_str(&formats(&ask(&["formats"])?));
+    out.push_str("\n## Methods\n\n");
+    out.push_str(&methods(&ask(&["methods"])?));
+    Ok(out)
+}
+
+fn section(out: &mut String, title: &str, help: &str) {
+    let lines: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
+    let _ = write!(out, "\n## `{title}`\n\n```text\n{}\n```\n", lines.join("\n"));
+}
+
+/// The names in the list of commands, in order; `help` explains itself.
+fn commands(help: &str) -> Vec<&str> {
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let rows = listed.take_while(|line| !line.trim().is_empty());
+    // A row starts after two spaces; the continuation of a long text stands further in.
+    let names = rows.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
+}
+
+/// `NAME  TITLE  PAGE` rows, an empty line, then prose.
+fn formats(listed: &str) -> String {
+    let mut out = "| `--format` | what it is | page |\n|---|---|---|\n".to_owned();
+    let (rows, prose) = listed.split_once("\n\n").unwrap_or((listed, ""));
+    for row in rows.lines() {
+        let mut words = row.split_whitespace();
+        let (Some(name), Some(page)) = (words.next(), words.next_back()) else { continue };
+        let title = words.collect::<Vec<_>>().join(" ");
+        let _ = writeln!(out, "| `{name}` | {title} | {} |", link(page));
+    }
+    if !prose.trim().is_empty() {
+        let _ = writeln!(out, "\n{}", prose.trim());
+    }
+    out
+}
+
+/// Pairs of lines: `NAME QUESTION`, then `reads X; SOURCE; PAGE`.
+fn methods(listed: &str) -> String {
+    let mut out = "| `--method` | question | reads | source | page |\n|---|---|---|---|---|\n".to_owned();
+    let lines: Vec<&str> = listed.lines().filter(|line| !line.trim().is_empty()).collect();
+    for pair in lines.chunks(2) {
+        let [head, facts] = pair else { continue };
+        let (name, question) = head.trim().split_once(' ').unwrap_or((head.trim(), ""));
+        let facts: Vec<&str> = facts.split(';').map(str::trim).collect();
+        let [reads, source @ .., page] = &facts[..] else { continue };
+        let reads = reads.trim_start_matches("reads ");
+        let source = source.join("; ");
+        let _ = writeln!(out, "| `{name}` | {} | {reads} | {source} | {} |", question.trim(), link(page));
+    }
+    out
+}
+
+/// A link from the folder of the page to a page given from the root.
+fn link(page: &str) -> String {
+    let target = page.strip_prefix("docs/manual/").map_or_else(|| format!("../../{page}"), str::to_owned);
+    let name = target.rsplit('/').next().unwrap_or_default();
+    format!("[{name}]({target})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fake(arguments: &[&str]) -> io::Result<String> {
+        Ok(match arguments {
+            ["--help"] => {
+                "Tells.\n\nCommands:\n  one   First\n        and more\n  help  Print\n\nOptions:\n  -h\n"
+            }
+            ["one", "--help"] => "First \n\nUsage: laggard one\n",
+            ["formats"] => "otlp-json    OpenTelemetry JSON    docs/manual/formats/otlp.md\n\nEach plain.\n",
+            ["methods"] => "cd   Why?\n     reads spans; Mi, 2013; docs/manual/methods/cd.md\n",
+            _ => return Err(io::Error::other("asked something else")),
+        }
+        .to_owned())
+    }
+
+    #[test]
+    fn the_page_holds_every_command_format_and_method() {
+        let page = page(&fake).unwrap();
+        assert!(page.contains("## `laggard one`\n\n```text\nFirst\n\nUsage: laggard one\n```"));
+        assert!(
+            page.contains("| `otlp-json` | OpenTelemetry JSON | [otlp.md](formats/otlp.md) |\n\nEach plain.")
+        );
+        assert!(page.contains("| `cd` | Why? | spans | Mi, 2013 | [cd.md](methods/cd.md) |"));
+    }
+
+    #[test]
+    fn a_stale_page_fails() {
+        assert!(compare(Some("a\nb\n"), "a\nb\n").is_ok());
+        assert!(compare(Some("a\nb\n"), "a\nc\n").unwrap_err()[0].contains(":2: stale"));
+        assert!(compare(Some("a\n"), "a\nc\n").is_err());
+        assert!(compare(None, "a\n").is_err());
+    }
+}

@@ -1,0 +1,182 @@
+//! Which crate may use which. Anything absent from the table is forbidden.
+
+use crate::repository::{Judgement, Repository, judge};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// One crate's arrows.
+struct Layer {
+    name: &'static str,
+    /// Crates of the workspace it may use.
+    may_use: &'static [&'static str],
+    /// … and in its tests and examples also these; every crate's tests may use the test kit.
+    tests_may_use: &'static [&'static str],
+}
+
+/// The arrows. A crate stands below everything it uses.
+const LAYERS: &[Layer] = &[
+    Layer { name: "laggard-model", may_use: &[], tests_may_use: &[] },
+    Layer { name: "laggard-numeric", may_use: &[], tests_may_use: &[] },
+    Layer { name: "laggard-testkit", may_use: &["laggard-model"], tests_may_use: &[] },
+    Layer { name: "laggard-formats", may_use: &["laggard-model"], tests_may_use: &[] },
+    Layer { name: "laggard-assembly", may_use: &["laggard-model"], tests_may_use: &[] },
+    Layer { name: "laggard-report", may_use: &["laggard-model"], tests_may_use: &[] },
+    Layer { name: "laggard-simulate", may_use: &["laggard-model"], tests_may_use: &["laggard-formats"] },
+    Layer { name: "laggard-engine", may_use: &["laggard-model", "laggard-assembly"], tests_may_use: &[] },
+    Layer {
+        name: "laggard-localize",
+        may_use: &["laggard-model", "laggard-numeric"],
+        tests_may_use: &["laggard-simulate"],
+    },
+    Layer {
+        name: "laggard-diagnose",
+        may_use: &[
+            "laggard-model",
+            "laggard-numeric",
+            "laggard-assembly",
+            "laggard-engine",
+            "laggard-localize",
+            "laggard-report",
+        ],
+        tests_may_use: &["laggard-simulate", "laggard-formats"],
+    },
+    Layer {
+        name: "laggard",
+        may_use: &[
+            "laggard-model",
+            "laggard-formats",
+            "laggard-engine",
+            "laggard-localize",
+            "laggard-report",
+            "laggard-diagnose",
+            "laggard-simulate",
+        ],
+        tests_may_use: &[],
+    },
+    Layer { name: "xtask", may_use: &[], tests_may_use: &[] },
+];
+
+/// The vocabulary uses the standard library only.
+const WITHOUT_DEPENDENCIES: &[&str] = &["laggard-model"];
+
+/// Crates from outside that only a leaf may use; there is none yet.
+const HEAVY: &[&str] = &["tokio", "async-std", "arrow", "parquet", "datafusion", "axum", "tonic", "rand"];
+
+/// Compares the manifests with the table.
+pub(crate) fn check(repository: &Repository) -> Judgement {
+    let listed = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(&repository.root)
+        .output();
+    let metadata = match listed {
+        Ok(listed) if listed.status.success() => serde_json::from_slice(&listed.stdout).ok(),
+        _ => None,
+    };
+    let Some(metadata) = metadata else { return Err(vec!["cargo metadata failed".to_owned()]) };
+    let arrows = arrows(&metadata);
+    judge(offences(&arrows), || format!("{} crates, {} arrows", crates(&arrows), arrows.len()))
+}
+
+/// One line of a manifest: who uses what.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Arrow {
+    from: String,
+    /// `None` for a crate that uses nothing, so that it is seen.
+    to: Option<String>,
+    inside: bool,
+    tests_only: bool,
+}
+
+fn arrows(metadata: &Value) -> Vec<Arrow> {
+    let mut arrows = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let from = package["name"].as_str().unwrap_or_default().to_owned();
+        let used = package["dependencies"].as_array().into_iter().flatten();
+        arrows.extend(used.map(|used| Arrow {
+            from: from.clone(),
+            to: used["name"].as_str().map(str::to_owned),
+            inside: used["path"].is_string(),
+            tests_only: used["kind"] == "dev",
+        }));
+        arrows.push(Arrow { from, to: None, inside: true, tests_only: false });
+    }
+    arrows.sort();
+    arrows
+}
+
+fn crates(arrows: &[Arrow]) -> usize {
+    arrows.iter().map(|arrow| &arrow.from).collect::<BTreeSet<_>>().len()
+}
+
+fn offences(arrows: &[Arrow]) -> Vec<String> {
+    arrows.iter().filter_map(offence).collect()
+}
+
+fn offence(arrow: &Arrow) -> Option<String> {
+    let from = &arrow.from;
+    let Some(layer) = LAYERS.iter().find(|layer| layer.name == from) else {
+        return arrow.to.is_none().then(|| format!("{from} has no row in xtask/src/layers.rs"));
+    };
+    let to = arrow.to.as_deref()?;
+    if !arrow.inside {
+        let is_bare = WITHOUT_DEPENDENCIES.contains(&layer.name) && !arrow.tests_only;
+        let is_heavy = HEAVY.contains(&to);
+        return (is_bare || is_heavy).then(|| format!("{from} must not depend on {to}"));
+    }
+    let in_tests = arrow.tests_only && (to == "laggard-testkit" || layer.tests_may_use.contains(&to));
+    let allowed = layer.may_use.contains(&to) || in_tests;
+    (!allowed).then(|| format!("{from} must not use {to}: the arrow is not in xtask/src/layers.rs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offences_of(package: &str, dependencies: &str) -> Vec<String> {
+        let text = format!(r#"{{"packages": [{{"name": "{package}", "dependencies": [{dependencies}]}}]}}"#);
+        offences(&arrows(&serde_json::from_str(&text).unwrap()))
+    }
+
+    #[test]
+    fn an_arrow_that_is_not_in_the_table_fails() {
+        let engine = r#"{"name": "laggard-engine", "path": "x", "kind": null}"#;
+        assert_eq!(offences_of("laggard-diagnose", engine), Vec::<String>::new());
+        assert_eq!(offences_of("laggard-localize", engine).len(), 1);
+        assert_eq!(offences_of("laggard-numeric", engine).len(), 1);
+    }
+
+    #[test]
+    fn tests_may_use_more() {
+        let kit = |kind: &str| format!(r#"{{"name": "laggard-testkit", "path": "x", "kind": {kind}}}"#);
+        assert_eq!(offences_of("laggard-assembly", &kit(r#""dev""#)), Vec::<String>::new());
+        assert_eq!(offences_of("laggard-assembly", &kit("null")).len(), 1);
+    }
+
+    #[test]
+    fn the_vocabulary_has_no_dependencies() {
+        let serde = r#"{"name": "serde", "kind": null}"#;
+        assert_eq!(offences_of("laggard-model", serde), ["laggard-model must not depend on serde"]);
+        assert_eq!(offences_of("laggard-report", serde), Vec::<String>::new());
+    }
+
+    #[test]
+    fn heavy_crates_and_unknown_crates_fail() {
+        assert_eq!(offences_of("laggard", r#"{"name": "tokio", "kind": null}"#).len(), 1);
+        assert_eq!(offences_of("laggard-new", "").len(), 1);
+    }
+
+    #[test]
+    fn the_table_has_no_cycle() {
+        for (at, layer) in LAYERS.iter().enumerate() {
+            for used in layer.may_use {
+                let below = LAYERS.iter().position(|other| other.name == *used);
+                assert!(
+                    below.is_some_and(|below| below < at),
+                    "{} uses {used}, which is not below it",
+                    layer.name
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What the code lists, the manual explains: formats, methods, losses, thresholds, dependencies.
+
+use crate::repository::{Judgement, Repository, judge};
+
+const LOSSES: &str = "crates/model/src/losses.rs";
+const THRESHOLDS: &str = "crates/cli/src/thresholds.rs";
+const METHODS: &str = "crates/diagnose/src/methods.rs";
+const ASSEMBLY_PAGE: &str = "docs/manual/assembly.md";
+const CLOUDDIAG_PAGE: &str = "docs/manual/methods/clouddiag.md";
+const DEPENDENCIES_PAGE: &str = "docs/dependencies.md";
+
+/// The one command that runs every test; README and CI use the same.
+const TEST_COMMAND: &str = "cargo xtask test";
+
+/// Compares lists in the code with pages.
+pub(crate) fn check(repository: &Repository) -> Judgement {
+    let mut offences = Vec::new();
+    let mut explained = 0;
+    let mut demand = |page: &str, what: &str, terms: Vec<String>| {
+        if terms.is_empty() {
+            offences.push(format!("found no {what} to look for in {page}; has the code moved?"));
+        }
+        explained += terms.len();
+        let text = repository.text(page).unwrap_or_default();
+        let missing = terms.into_iter().filter(|term| !text.contains(&format!("`{term}`")));
+        offences.extend(missing.map(|term| format!("{page} does not explain {what} `{term}`")));
+    };
+    demand(ASSEMBLY_PAGE, "the loss", losses(repository.text(LOSSES).unwrap_or_default()));
+    demand(CLOUDDIAG_PAGE, "the threshold", thresholds(repository.text(THRESHOLDS).unwrap_or_default()));
+    demand(
+        DEPENDENCIES_PAGE,
+        "the dependency",
+        dependencies(repository.text("Cargo.toml").unwrap_or_default()),
+    );
+    offences.extend(missing_pages(repository));
+    offences.extend(other_test_commands(repository));
+    judge(offences, || format!("{explained} losses, thresholds and dependencies explained"))
+}
+
+/// Names of `Loss::ALL`: the first text of each row `("name", "phrase")`.
+fn losses(code: &str) -> Vec<String> {
+    let rows = code.split("(\"").skip(1).filter_map(|rest| rest.split_once('"'));
+    let rows = rows.filter(|(_, after)| after.trim_start().starts_with(','));
+    rows.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Flags of the thresholds: the fields under `#[arg(long`.
+fn thresholds(code: &str) -> Vec<String> {
+    let fields = code.split("#[arg(long").skip(1).filter_map(|rest| rest.split_once("\n")?.1.split_once(':'));
+    fields.map(|(field, _)| format!("--{}", field.trim().replace('_', "-"))).collect()
+}
+
+/// Dependencies from outside, of `[workspace.dependencies]`.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let lines = manifest.lines().skip_while(|line| line.trim() != "[workspace.dependencies]").skip(1);
+    let table = lines.take_while(|line| !line.starts_with('['));
+    let names = table.filter_map(|line| line.split_once('=')).map(|(name, _)| name.trim().to_owned());
+    names.filter(|name| !name.starts_with("laggard-") && !name.starts_with('#')).collect()
+}
+
+/// Pages that rows of formats and methods name.
+fn missing_pages(repository: &Repository) -> Vec<String> {
+    let lists = repository.files.iter().filter(|file| {
+        (file.path.starts_with("crates/formats/src/") && file.path.ends_with(".rs")) || file.path == METHODS
+    });
+    let named = lists.flat_map(|file| {
+        let rows = file.text.split("manual: \"").skip(1).filter_map(|rest| rest.split_once('"'));
+        rows.map(|(page, _)| (page, &file.path))
+    });
+    let missing = named.filter(|(page, _)| !repository.has(page));
+    missing.map(|(page, path)| format!("{path} names the page {page}, which does not exist")).collect()
+}
+
+fn other_test_commands(repository: &Repository) -> Vec<String> {
+    let says_it = |path: &&str| !repository.text(path).unwrap_or_default().contains(TEST_COMMAND);
+    let silent = ["README.md", ".ci/run"].into_iter().filter(says_it);
+    silent.map(|path| format!("{path} does not run the tests by `{TEST_COMMAND}`")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOSS_ROWS: &str =
+        "Loss::A => (\"bad_record\", \"records\"),\nLoss::B => {\n(\"cut_off\", \"ends\")\n}";
+    const FLAGS: &str =
+        "/// X [default: 1]\n    #[arg(long, value_name = \"X\")]\n    cv_min: Option<f64>,\n";
+    const MANIFEST: &str =
+        "[workspace.dependencies]\nlaggard-model = { path = \"x\" }\nserde = \"1\"\n\n[profile.dev]\nx = 1\n";
+
+    fn repository<'a>(losses: &'a str, thresholds: &'a str, dependencies: &'a str) -> Repository {
+        Repository::of(&[
+            (LOSSES, LOSS_ROWS),
+            (THRESHOLDS, FLAGS),
+            ("Cargo.toml", MANIFEST),
+            (ASSEMBLY_PAGE, losses),
+            (CLOUDDIAG_PAGE, thresholds),
+            (DEPENDENCIES_PAGE, dependencies),
+            (METHODS, "manual: \"docs/manual/methods/clouddiag.md\","),
+            ("README.md", TEST_COMMAND),
+            (".ci/run", TEST_COMMAND),
+        ])
+    }
+
+    #[test]
+    fn lists_are_read_from_the_code() {
+        assert_eq!(losses(LOSS_ROWS), ["bad_record", "cut_off"]);
+        assert_eq!(thresholds(FLAGS), ["--cv-min"]);
+        assert_eq!(dependencies(MANIFEST), ["serde"]);
+    }
+
+    #[test]
+    fn everything_listed_must_be_explained() {
+        let good = repository("`bad_record` `cut_off`", "`--cv-min`", "| `serde` |");
+        assert_eq!(check(&good), Ok("4 losses, thresholds and dependencies explained".to_owned()));
+        assert_eq!(check(&repository("`bad_record`", "`--cv-min`", "`serde`")).unwrap_err().len(), 1);
+        assert_eq!(check(&repository("`bad_record` `cut_off`", "cv-min", "`serde`")).unwrap_err().len(), 1);
+        assert_eq!(check(&repository("`bad_record` `cut_off`", "`--cv-min`", "")).unwrap_err().len(), 1);
+    }
+
+    #[test]
+    fn pages_named_by_rows_must_exist() {
+        let text = "manual: \"docs/manual/formats/none.md\",";
+        let repository = Repository::of(&[("crates/formats/src/a.rs", text)]);
+        assert_eq!(missing_pages(&repository).len(), 1);
+    }
+
+    #[test]
+    fn one_command_runs_the_tests() {
+        assert_eq!(other_test_commands(&Repository::of(&[("README.md", TEST_COMMAND)])).len(), 1);
+    }
+}

@@ -1,0 +1,123 @@
+//! Pure crates see no file, no clock, no network, no thread pool they were not handed, and do not print.
+
+use crate::repository::{Judgement, Repository, TextFile, judge};
+use crate::rust_text::{line_of, product_sources, word_offsets};
+
+/// Crates whose answers depend on their arguments only.
+const PURE: &[&str] = &["model", "numeric", "assembly", "localize", "report"];
+
+/// Paths of the standard library and crates that a pure crate does not name.
+const FORBIDDEN: &[&str] = &[
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "std::time::SystemTime",
+    "std::time::Instant",
+    "SystemTime",
+    "Instant",
+    "tokio",
+    "rand",
+    "println!",
+    "print!",
+    "eprintln!",
+    "eprint!",
+];
+
+/// An exception with its reason.
+struct Exception {
+    path: &'static str,
+    what: &'static str,
+    #[expect(dead_code, reason = "it is there to be read")]
+    reason: &'static str,
+}
+
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        path: "crates/localize/src/cloud_diag.rs",
+        what: "std::thread",
+        reason: "scoped threads over categories; the caller says how many, and the answer does not depend on it",
+    },
+    Exception {
+        path: "crates/numeric/src/robust_pca/stripes.rs",
+        what: "std::thread",
+        reason: "scoped threads over stripes of rows; the caller says how many, and no bit of the answer depends on it",
+    },
+];
+
+/// Scans the sources of the pure crates.
+pub(crate) fn offences(repository: &Repository) -> Vec<String> {
+    let sources = product_sources(repository);
+    let pure =
+        |file: &&TextFile| PURE.iter().any(|name| file.path.starts_with(&format!("crates/{name}/src/")));
+    sources.iter().filter(pure).flat_map(offences_in).collect()
+}
+
+/// The rule as a step.
+pub(crate) fn check(repository: &Repository) -> Judgement {
+    judge(offences(repository), || {
+        format!("{} crates without files, clocks, network or printing", PURE.len())
+    })
+}
+
+fn offences_in(file: &TextFile) -> Vec<String> {
+    let mut out = Vec::new();
+    for what in FORBIDDEN {
+        if EXCEPTIONS.iter().any(|known| known.path == file.path && known.what == *what) {
+            continue;
+        }
+        let offsets = word_offsets(&file.text, what).chain(grouped_imports(&file.text, what));
+        out.extend(
+            offsets.map(|at| format!("{}:{}: {what} in a pure crate", file.path, line_of(&file.text, at))),
+        );
+    }
+    out
+}
+
+/// `use std::{fs, io};` names `std::fs` as well.
+fn grouped_imports<'a>(text: &'a str, what: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let name = what.strip_prefix("std::").filter(|name| !name.contains("::"));
+    text.match_indices("use std::{").filter_map(move |(at, _)| {
+        let group = &text[at..at + text[at..].find(';').unwrap_or(0)];
+        word_offsets(group, name?).next().map(|inside| at + inside)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offences_of(path: &str, text: &str) -> usize {
+        offences(&Repository::of(&[(path, text)])).len()
+    }
+
+    #[test]
+    fn files_clocks_threads_and_printing_fail_in_a_pure_crate() {
+        for text in [
+            "use std::fs;",
+            "use std::{fs, io};",
+            "fn f() { let t = std::time::Instant::now(); }",
+            "fn f() { std::thread::spawn(g); }",
+            "fn f() { println!(); }",
+            "use rand::Rng;",
+        ] {
+            assert!(offences_of("crates/numeric/src/a.rs", text) > 0, "{text}");
+            assert_eq!(offences_of("crates/cli/src/a.rs", text), 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn tests_comments_and_similar_words_pass() {
+        let text = "// std::fs\n#[cfg(test)]\nmod tests { use std::fs; }\nuse std::io; fn operand() {}";
+        assert_eq!(offences_of("crates/report/src/a.rs", text), 0);
+    }
+
+    #[test]
+    fn an_exception_is_for_one_file_and_one_thing() {
+        let threads = "use std::thread;";
+        assert_eq!(offences_of("crates/localize/src/cloud_diag.rs", threads), 0);
+        assert_eq!(offences_of("crates/localize/src/cloud_diag.rs", "use std::fs;"), 1);
+        assert_eq!(offences_of("crates/localize/src/gate.rs", threads), 1);
+    }
+}

@@ -1,0 +1,197 @@
+//! Words that must not be in the repository: unfinished work, panics, names that say nothing, this machine.
+
+use crate::repository::{Judgement, Repository, TextFile, is_sample, judge};
+use crate::rust_text::{code_only, line_of, product_sources, word_offsets};
+use std::path::Path;
+
+/// Never in Rust code, tests included. Put together so that this file may be searched as well.
+const UNFINISHED: &[&str] =
+    &[concat!("to", "do!"), concat!("unimple", "mented!"), concat!("db", "g!"), concat!("#[", "ignore")];
+
+/// Never in any text.
+const NOTES: &[&str] = &[concat!("FIX", "ME"), concat!("XX", "X")];
+
+/// Words that tell nothing of what a file or a type is for.
+const EMPTY_NAMES: &[&str] =
+    &["manager", "helper", "helpers", "util", "utils", "common", "processor", "info"];
+
+/// A name that says something after all, where it stands.
+struct Exception {
+    path: &'static str,
+    word: &'static str,
+    #[expect(dead_code, reason = "it is there to be read")]
+    reason: &'static str,
+}
+
+const EXCEPTIONS: &[Exception] = &[Exception {
+    path: "crates/numeric/src/robust_pca/processors.rs",
+    word: "processor",
+    reason: "these are the processors of a computer",
+}];
+
+/// Searches all files.
+pub(crate) fn check(repository: &Repository) -> Judgement {
+    let mut offences = Vec::new();
+    for file in &repository.files {
+        if is_sample(&file.path) {
+            continue;
+        }
+        offences.extend(found(file, &file.text, NOTES));
+        offences.extend(machine_paths(file, &repository.root));
+        offences.extend(registries(file));
+        if file.path.ends_with(".rs") {
+            let code = code_only(&file.text);
+            offences.extend(found(file, &code, UNFINISHED));
+            offences.extend(empty_names(file, &code));
+        }
+    }
+    for file in product_sources(repository) {
+        offences.extend(found(&file, &file.text, &[".unwrap()", ".unwrap_err()"]));
+    }
+    judge(offences, || format!("{} text files", repository.files.len()))
+}
+
+fn found(file: &TextFile, text: &str, words: &[&str]) -> Vec<String> {
+    let hits = words.iter().flat_map(|word| word_offsets(text, word).map(move |at| (word, at)));
+    hits.map(|(word, at)| format!("{}:{}: `{word}`", file.path, line_of(text, at))).collect()
+}
+
+/// Homes of users, and the folder of this very checkout.
+fn machine_paths(file: &TextFile, root: &Path) -> Vec<String> {
+    let own = format!("{}/", root.display());
+    let beside = root.parent().filter(|parent| is_particular(parent));
+    let beside = beside.map(|parent| format!("{}/", parent.display()));
+    let known =
+        [concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/Us", "ers/"), concat!(":\\Us", "ers")];
+    let mut prefixes = known.to_vec();
+    if own.len() > 1 {
+        prefixes.push(&own);
+    }
+    prefixes.extend(beside.as_deref());
+    let hits = prefixes.iter().flat_map(|prefix| file.text.match_indices(prefix));
+    hits.map(|(at, prefix)| format!("{}:{}: path of a machine, {prefix}", file.path, line_of(&file.text, at)))
+        .collect()
+}
+
+/// Folders that every machine has may be in the text.
+fn is_particular(folder: &Path) -> bool {
+    !["", "/", "/tmp", "/var", "/opt", "/srv", "/usr", "/mnt", "/home"]
+        .iter()
+        .any(|known| folder == Path::new(known))
+}
+
+/// Packages come from the public registry; which mirror a machine uses is its own business.
+fn registries(file: &TextFile) -> Vec<String> {
+    let name = file.path.rsplit('/').next().unwrap_or_default();
+    let offends = |line: &str| match name {
+        "Cargo.lock" => {
+            let source = line.trim().strip_prefix("source = ");
+            source.is_some_and(|source| source != "\"registry+https://github.com/rust-lang/crates.io-index\"")
+        }
+        "config.toml" => {
+            ["[source", "[registr", "registry ="].iter().any(|start| line.trim().starts_with(start))
+        }
+        ".npmrc" | "pip.conf" => true,
+        _ => false,
+    };
+    let lines = file.text.lines().enumerate().filter(|(_, line)| offends(line));
+    lines.map(|(at, _)| format!("{}:{}: names a package registry", file.path, at + 1)).collect()
+}
+
+fn empty_names(file: &TextFile, code: &str) -> Vec<String> {
+    let name = file.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
+    let empty_word = |name: &str| {
+        let word = empty_word(name)?;
+        let excepted = EXCEPTIONS.iter().any(|known| known.path == file.path && known.word == word);
+        (!excepted).then_some(word)
+    };
+    let mut out = Vec::new();
+    if let Some(word) = empty_word(name) {
+        out.push(format!("{}: `{word}` in a file's name", file.path));
+    }
+    for item in ["struct ", "enum ", "trait ", "type ", "mod ", "union "] {
+        for at in word_offsets(code, item) {
+            let rest = &code[at + item.len()..];
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            if let Some(word) = empty_word(&rest[..end]) {
+                let line = line_of(code, at);
+                out.push(format!("{}:{line}: `{word}` in `{}` says nothing", file.path, &rest[..end]));
+            }
+        }
+    }
+    out
+}
+
+/// The first word of a snake-case or camel-case name that says nothing.
+fn empty_word(name: &str) -> Option<&'static str> {
+    let mut words = vec![String::new()];
+    for letter in name.chars() {
+        if letter == '_' || letter == '-' || letter.is_uppercase() {
+            words.push(String::new());
+        }
+        words.last_mut()?.extend(letter.to_lowercase().filter(|letter| letter.is_alphanumeric()));
+    }
+    words.iter().find_map(|word| EMPTY_NAMES.iter().copied().find(|empty| empty == word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offences(path: &str, text: &str) -> usize {
+        check(&Repository::of(&[(path, text)])).err().map_or(0, |found| found.len())
+    }
+
+    #[test]
+    fn unfinished_work_fails_even_in_tests() {
+        for word in UNFINISHED {
+            let end = if word.ends_with('!') { "();" } else { "]" };
+            assert_eq!(offences("crates/a/tests/it/b.rs", &format!("fn f() {{ {word}{end} }}")), 1, "{word}");
+        }
+        for note in NOTES {
+            assert_eq!(offences("docs/a.md", &format!("see {note}: later")), 1, "{note}");
+        }
+    }
+
+    #[test]
+    fn unwrap_fails_outside_tests_only() {
+        assert_eq!(offences("crates/a/src/b.rs", "fn f() { g().unwrap(); }"), 1);
+        assert_eq!(offences("crates/a/src/b.rs", "fn f() { g().unwrap_or(1); }"), 0);
+        assert_eq!(offences("crates/a/src/b.rs", "/// `x.unwrap()`\n#[test]\nfn f() { g().unwrap(); }"), 0);
+        assert_eq!(offences("crates/a/tests/it/b.rs", "fn f() { g().unwrap(); }"), 0);
+    }
+
+    #[test]
+    fn names_that_say_nothing_fail() {
+        assert_eq!(offences("crates/a/src/string_utils.rs", ""), 1);
+        assert_eq!(offences("crates/a/src/b.rs", "struct TraceManager;"), 1);
+        assert_eq!(offences("crates/a/src/b.rs", "mod common;"), 1);
+        assert_eq!(offences("crates/a/src/b.rs", "struct Information; enum Utilization {}"), 0);
+        assert_eq!(offences("crates/a/src/b.rs", "enum Processor {}"), 1);
+        assert_eq!(offences(EXCEPTIONS[0].path, "enum Processor {}"), 0);
+    }
+
+    #[test]
+    fn paths_of_machines_fail() {
+        assert_eq!(offences("README.md", concat!("cd /ho", "me/somebody/laggard")), 1);
+        let mut repository =
+            Repository::of(&[("README.md", "see /builds/seven/laggard/x and /builds/seven/y")]);
+        repository.root = "/builds/seven/laggard".into();
+        assert_eq!(check(&repository).unwrap_err().len(), 3);
+        repository.root = "/tmp/laggard".into();
+        assert!(check(&repository).is_ok());
+    }
+
+    #[test]
+    fn registries_of_a_machine_fail() {
+        let lock = |source: &str| format!("[[package]]\nsource = \"{source}\"\n");
+        assert_eq!(offences("Cargo.lock", &lock("registry+https://github.com/rust-lang/crates.io-index")), 0);
+        assert_eq!(offences("Cargo.lock", &lock("sparse+https://mirror.example/index/")), 1);
+        assert_eq!(offences(".cargo/config.toml", "[source.crates-io]"), 1);
+    }
+
+    #[test]
+    fn samples_may_hold_anything() {
+        assert_eq!(offences("crates/formats/tests/samples/a.json", NOTES[0]), 0);
+    }
+}
