@@ -1,0 +1,137 @@
+//! From spans to the right verdict on incidents with known truth. Larger runs over many seeds are in
+//! `examples/accuracy.rs`; their figures are in `docs/accuracy.md`.
+
+use crate::simulated::{Incident, THREADS, incident};
+use laggard_diagnose::{InputFacts, SlowSettings, diagnose};
+use laggard_engine::LocalEngine;
+use laggard_localize::{CloudDiagSettings, Mode};
+use laggard_model::Timestamp;
+use laggard_report::{Report, Scope, Verdict};
+use laggard_simulate::{Scenario, Settings};
+use std::collections::BTreeSet;
+
+fn small(scenario: Scenario, seed: u64) -> Settings {
+    Settings { requests_per_service: 1500, categories_per_service: 6, ..Settings::new(scenario, seed) }
+}
+
+fn report_with(incident: &Incident, settings: &SlowSettings) -> Report {
+    let engine = LocalEngine::new(THREADS);
+    diagnose(&incident.traces, &InputFacts::default(), settings, engine).expect("settings in range")
+}
+
+fn report(incident: &Incident) -> Report {
+    report_with(incident, &SlowSettings::default())
+}
+
+fn guilty(incident: &Incident) -> BTreeSet<&str> {
+    incident.injected.iter().map(|(_, replica)| replica.as_str()).collect()
+}
+
+fn blamed(report: &Report) -> BTreeSet<&str> {
+    report.replicas.iter().map(|row| row.replica.as_str()).collect()
+}
+
+fn top(report: &Report) -> String {
+    let first = report.suspects.first().expect("a suspect");
+    format!("{} {}", first.service, first.operation)
+}
+
+#[test]
+fn quiet_hours_are_healthy() {
+    for seed in [31, 32] {
+        let report = report(&incident(&small(Scenario::Quiet, seed)));
+        assert_eq!(report.verdict, Verdict::Healthy, "seed {seed}: {}", report.headline);
+        assert!(report.replicas.is_empty());
+    }
+}
+
+#[test]
+fn a_heavy_tail_of_request_sizes_is_healthy() {
+    let report = report(&incident(&small(Scenario::HeavyTail, 33)));
+    assert!(report.categories.iter().all(|category| category.anomalous || !category.analysed));
+    assert_eq!(report.verdict, Verdict::Healthy, "{}", report.headline);
+}
+
+#[test]
+fn a_thread_pool_reads_all_replicas() {
+    let incident = incident(&small(Scenario::ThreadPool, 34));
+    let report = report(&incident);
+    assert_eq!(top(&report), incident.injected[0].0);
+    assert_eq!((report.suspects.len(), report.suspects[0].scope), (1, Scope::All));
+    assert!(report.replicas.is_empty());
+}
+
+#[test]
+fn random_devices_and_bursts_name_all_and_only_their_replicas() {
+    for scenario in [Scenario::RandomDevice, Scenario::Bursts] {
+        let incident = incident(&small(scenario, 35));
+        let report = report(&incident);
+        assert_eq!(top(&report), incident.injected[0].0, "{scenario:?}");
+        assert_eq!(report.suspects[0].scope, Scope::Replicas);
+        assert_eq!(blamed(&report), guilty(&incident), "{scenario:?}");
+    }
+}
+
+#[test]
+fn a_slow_host_is_named_whatever_it_runs() {
+    let incident = incident(&small(Scenario::SlowHost, 36));
+    let report = report(&incident);
+    assert_eq!(report.verdict, Verdict::Suspects);
+    assert_eq!(blamed(&report), guilty(&incident));
+    let injected: BTreeSet<&str> = incident.injected.iter().map(|(name, _)| name.as_str()).collect();
+    for suspect in &report.suspects {
+        let name = format!("{} {}", suspect.service, suspect.operation);
+        assert!(injected.contains(name.as_str()), "{name} is not slow");
+    }
+}
+
+#[test]
+fn the_papers_mode_finds_the_operation_and_names_replicas_that_hold_a_deviation() {
+    let incident = incident(&small(Scenario::RandomDevice, 35));
+    let settings = SlowSettings { clouddiag: CloudDiagSettings::new(Mode::Paper), ..SlowSettings::default() };
+    let report = report_with(&incident, &settings);
+    assert_eq!((report.mode.as_str(), top(&report)), ("paper", incident.injected[0].0.clone()));
+    assert!(guilty(&incident).is_subset(&blamed(&report)));
+}
+
+#[test]
+fn reports_keep_their_promises() {
+    let report = report(&incident(&small(Scenario::Bursts, 37)));
+    assert!(report.suspects.iter().map(|suspect| suspect.share).sum::<f64>() <= 1.0 + 1e-9);
+    let known: BTreeSet<&str> = report.categories.iter().map(|category| category.id.as_str()).collect();
+    for (at, suspect) in report.suspects.iter().enumerate() {
+        assert_eq!(suspect.rank as usize, at + 1);
+        assert!(suspect.categories.iter().all(|id| known.contains(id.as_str())));
+        assert!(!suspect.trace_ids.is_empty() && suspect.trace_ids.len() <= 5);
+        assert!(suspect.effect_ns > 0 && suspect.factor > 1.0 && suspect.requests_hit > 0);
+    }
+    assert!(report.replicas.iter().all(|replica| replica.p_value <= 0.01));
+    let requests: u64 = report.categories.iter().map(|category| category.requests).sum();
+    assert_eq!(requests, report.input.requests);
+}
+
+#[test]
+fn windows_and_services_select_requests() {
+    let incident = incident(&small(Scenario::Quiet, 38));
+    let whole = report(&incident);
+    let window = whole.window.as_ref().expect("there are requests");
+    let middle = window.since_ns + (window.until_ns - window.since_ns) / 2;
+    let half = SlowSettings { since: Timestamp::from_unix_ns(middle), ..SlowSettings::default() };
+    let later = report_with(&incident, &half);
+    assert!(later.input.requests > 0 && later.input.requests < whole.input.requests);
+    let nobody = SlowSettings { service: Some("nobody".to_owned()), ..SlowSettings::default() };
+    let none = report_with(&incident, &nobody);
+    assert_eq!((none.verdict, none.input.requests), (Verdict::InsufficientData, 0));
+    let entry = SlowSettings { service: Some("front-end".to_owned()), ..SlowSettings::default() };
+    assert_eq!(report_with(&incident, &entry).input.requests, whole.input.requests);
+}
+
+#[test]
+fn a_setting_out_of_range_is_an_error_that_names_it() {
+    let incident = incident(&Settings { requests_per_service: 5, ..small(Scenario::Quiet, 1) });
+    let mut settings = SlowSettings::default();
+    settings.clouddiag.cosine_max = 2.0;
+    let engine = LocalEngine::new(THREADS);
+    let error = diagnose(&incident.traces, &InputFacts::default(), &settings, engine).unwrap_err();
+    assert_eq!(error.to_string(), "--cosine-max is 2; it must be at least 0 and at most 1");
+}

@@ -1,0 +1,5 @@
+//! Diagnosis of simulated incidents, and the laws of the folds behind it.
+
+mod folds;
+mod incidents;
+mod simulated;
