@@ -6,7 +6,7 @@
 //! cargo xtask test            every test
 //! ```
 //!
-//! A rule is a file with a function from [`Repository`] to [`Judgement`], a row in [`steps::STEPS`], and
+//! A rule is a file with a function from [`Repository`] to [`repository::Judgement`], a row in [`steps::STEPS`], and
 //! tests that show it fail on a bad snippet.
 
 mod cargo;

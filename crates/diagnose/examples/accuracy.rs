@@ -6,6 +6,7 @@
 //!
 //! Prints one Markdown row a scenario: verdict right, top operation right, precision and recall of call
 //! positions (inside anomalous categories, and over all), precision and recall of replicas.
+#![expect(clippy::print_stdout, reason = "a command-line program")]
 
 use laggard_diagnose::{InputFacts, SlowSettings, SurveyFold, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Traces};

@@ -271,7 +271,11 @@ impl Sink for Ingest {
 
 /// A name within [`NAME_BYTES_MAX`], cut between characters.
 fn cut(name: &str) -> &str {
-    if name.len() <= NAME_BYTES_MAX { name } else { &name[..name.floor_char_boundary(NAME_BYTES_MAX)] }
+    let mut end = name.len().min(NAME_BYTES_MAX);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
 }
 
 /// The bucket of a trace. Ids need not be random, so they are mixed.
