@@ -4,6 +4,7 @@ use crate::exit::Failure;
 use crate::progress::Meter;
 use laggard_engine::{Ingest, IngestSettings};
 use laggard_formats::{InputError, InputSettings, Outcome, Source, read};
+use laggard_model::{CallRecord, Loss, Sink, SpanRecord};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex};
@@ -32,10 +33,10 @@ pub(crate) fn load(
         for _ in 0..readers {
             scope.spawn(|| {
                 while let Some(at) = line.next() {
-                    let mut ingest = Ingest::new(limits);
-                    let outcome = read(&sources[at], settings, &mut ingest, meter);
-                    meter.spans(ingest.spans());
-                    line.hand_in(at, outcome.map(|outcome| Loaded { ingest, outcome }));
+                    let mut sink = Counted { ingest: Ingest::new(limits), meter, uncounted: 0 };
+                    let outcome = read(&sources[at], settings, &mut sink, meter);
+                    meter.spans(sink.uncounted);
+                    line.hand_in(at, outcome.map(|outcome| Loaded { ingest: sink.ingest, outcome }));
                 }
             });
         }
@@ -43,6 +44,39 @@ pub(crate) fn load(
     let loaded = line.into_loaded().map_err(Failure::unreadable)?;
     loaded.outcome.check().map_err(Failure::unreadable)?;
     Ok(loaded)
+}
+
+/// Counts records on their way into the table.
+struct Counted<'a> {
+    ingest: Ingest,
+    meter: &'a Meter,
+    uncounted: u64,
+}
+
+impl Counted<'_> {
+    fn count(&mut self) {
+        self.uncounted += 1;
+        if self.uncounted == 1 << 14 {
+            self.meter.spans(self.uncounted);
+            self.uncounted = 0;
+        }
+    }
+}
+
+impl Sink for Counted<'_> {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        self.ingest.span(span);
+        self.count();
+    }
+
+    fn call(&mut self, call: &CallRecord<'_>) {
+        self.ingest.call(call);
+        self.count();
+    }
+
+    fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
+        self.ingest.lose(loss, example);
+    }
 }
 
 /// Hands out sources and takes tables back in order.

@@ -33,7 +33,7 @@ impl Meter {
         Meter { bar, started: Instant::now(), bytes: AtomicU64::new(0), spans: AtomicU64::new(0) }
     }
 
-    /// Counts spans of a source that is done.
+    /// Counts spans, or call-log records.
     pub(crate) fn spans(&self, more: u64) {
         self.spans.fetch_add(more, Ordering::Relaxed);
         self.show();
@@ -68,7 +68,7 @@ impl Meter {
         self.bar.set_message(match spans {
             0 => format!("reading {}", HumanBytes(bytes)),
             _ => format!(
-                "reading {}, {} spans, {} spans/s",
+                "reading {}, {} records, {}/s",
                 HumanBytes(bytes),
                 HumanCount(spans),
                 HumanCount(rate)
