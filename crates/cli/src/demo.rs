@@ -45,8 +45,9 @@ fn incident(arguments: &Demo) -> Result<Incident, Failure> {
         let description = format!("Diagnosed what an earlier demonstration left in {}.", traces.display());
         return Ok(Incident { traces, description });
     }
-    let summary = generate(&Settings::demo(), OutputFormat::OtlpJson, &arguments.directory, Compression::Plain)
-        .map_err(failure)?;
+    let summary =
+        generate(&Settings::demo(), OutputFormat::OtlpJson, &arguments.directory, Compression::Plain)
+            .map_err(failure)?;
     let description = format!("Made for this demonstration: {}", describe(&summary).trim_end());
     Ok(Incident { traces: summary.traces, description })
 }

@@ -31,7 +31,8 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
     let report = loaded.and_then(|loaded| report(loaded, &settings, threads));
     meter.done();
     let report = report?;
-    let destination = Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
+    let destination =
+        Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
     write_report(&report, &destination)?;
     Ok(status(&report, arguments.exit_code))
 }
@@ -44,7 +45,8 @@ pub(crate) fn report(
 ) -> Result<Report, Failure> {
     let facts = facts(&loaded.outcome);
     let traces = loaded.ingest.finish(threads);
-    let mut report = diagnose(&traces, &facts, settings, LocalEngine::new(threads)).map_err(Failure::usage)?;
+    let mut report =
+        diagnose(&traces, &facts, settings, LocalEngine::new(threads)).map_err(Failure::usage)?;
     report.cautions.extend(skipped(&loaded.outcome));
     Ok(report)
 }
@@ -105,7 +107,10 @@ fn facts(outcome: &Outcome) -> InputFacts {
 /// Files in a folder that no format recognised are worth a word, not a failure.
 fn skipped(outcome: &Outcome) -> Option<String> {
     let first = outcome.skipped.first()?;
-    Some(format!("{} files were skipped, for example {}: {}", outcome.skipped_count, first.name, first.reason))
+    Some(format!(
+        "{} files were skipped, for example {}: {}",
+        outcome.skipped_count, first.name, first.reason
+    ))
 }
 
 fn status(report: &Report, exit_code: bool) -> Status {

@@ -13,7 +13,9 @@ pub(crate) fn formats() -> Result<Status, Failure> {
     for format in FORMATS {
         let _ = writeln!(text, "{:<12} {:<44} {}", format.name, format.title, format.manual);
     }
-    text.push_str("\nEach plain, gzip or zstd, in files, folders, patterns, tar archives and on standard input.\n");
+    text.push_str(
+        "\nEach plain, gzip or zstd, in files, folders, patterns, tar archives and on standard input.\n",
+    );
     print(&text)?;
     Ok(Status::Done)
 }
