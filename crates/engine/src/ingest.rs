@@ -45,6 +45,8 @@ pub struct Ingest {
     call_records: u64,
     outside_window: u64,
     thinning: Thinning,
+    /// Rows taken since they were last counted against the limit.
+    uncounted_rows: usize,
 }
 
 impl Ingest {
@@ -61,6 +63,7 @@ impl Ingest {
             call_records: 0,
             outside_window: 0,
             thinning: Thinning::default(),
+            uncounted_rows: 0,
         }
     }
 
@@ -102,6 +105,7 @@ impl Ingest {
 
     /// Rebuilds calls from call-log records, sorts every bucket, and closes the table.
     pub fn finish(mut self, threads: NonZeroUsize) -> Traces {
+        self.stay_within_limit();
         let mut losses = std::mem::take(&mut self.losses);
         let mut work: Vec<Bucket> = std::iter::zip(self.spans, self.calls)
             .map(|(spans, calls)| Bucket { spans, calls, losses: Losses::none() })
@@ -144,7 +148,15 @@ impl Ingest {
         }
     }
 
+    fn count_row(&mut self) {
+        self.uncounted_rows += 1;
+        if self.uncounted_rows == COUNT_EVERY {
+            self.stay_within_limit();
+        }
+    }
+
     fn stay_within_limit(&mut self) {
+        self.uncounted_rows = 0;
         while self.bytes() > self.settings.memory_bytes && self.thinning.halve() {
             self.apply_thinning();
         }
@@ -168,8 +180,8 @@ impl Ingest {
     }
 }
 
-/// Rows are counted against the limit only when a bucket has grown by this many.
-const CHECK_EVERY: usize = 1 << 14;
+/// Rows are counted against the limit when so many more have come: 256 KiB of spans.
+const COUNT_EVERY: usize = 1 << 12;
 
 impl Sink for Ingest {
     fn span(&mut self, span: &SpanRecord<'_>) {
@@ -191,11 +203,8 @@ impl Sink for Ingest {
             status: span.status,
             incomplete: false,
         };
-        let bucket = &mut self.spans[bucket_of(row.trace)];
-        bucket.push(row);
-        if bucket.len().is_multiple_of(CHECK_EVERY) {
-            self.stay_within_limit();
-        }
+        self.spans[bucket_of(row.trace)].push(row);
+        self.count_row();
     }
 
     fn call(&mut self, call: &CallRecord<'_>) {
@@ -219,11 +228,8 @@ impl Sink for Ingest {
             host: self.names.replica(call.host),
             flag: call.flag,
         };
-        let bucket = &mut self.calls[bucket_of(row.request)];
-        bucket.push(row);
-        if bucket.len().is_multiple_of(CHECK_EVERY) {
-            self.stay_within_limit();
-        }
+        self.calls[bucket_of(row.request)].push(row);
+        self.count_row();
     }
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
@@ -284,3 +290,35 @@ impl HandleMap {
 /// How far outside the window spans are still kept, so that requests that straddle its ends are whole and
 /// clocks may disagree.
 pub const WINDOW_MARGIN: Nanos = Nanos::from_secs(3600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_model::{SpanId, Status};
+
+    #[test]
+    fn few_rows_in_many_buckets_are_held_to_the_limit_too() {
+        let limit = 100 * size_of::<SpanRow>();
+        let mut ingest = Ingest::new(IngestSettings { memory_bytes: limit, ..IngestSettings::default() });
+        for trace in 1..=1000 {
+            ingest.span(&SpanRecord {
+                trace_id: TraceId::from_value(trace),
+                trace_text: None,
+                span_id: SpanId::new(1).unwrap(),
+                parent: None,
+                service: "shop",
+                operation: "buy",
+                kind: SpanKind::Server,
+                status: Status::Unset,
+                replica: "pod-1",
+                replica_source: ReplicaSource::Host,
+                start: Timestamp::from_unix_ns(0),
+                inclusive: Nanos::from_ns(1),
+            });
+        }
+        let traces = ingest.finish(NonZeroUsize::MIN);
+        assert!((1..=100).contains(&traces.spans()), "{}", traces.spans());
+        assert_eq!(traces.losses().count(Loss::MemoryLimit), 1000 - traces.spans());
+        assert!(traces.kept_one_in() >= 8);
+    }
+}
