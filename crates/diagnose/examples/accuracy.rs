@@ -33,7 +33,8 @@ struct Truth {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let argument = |at: usize, default: &str| arguments.get(at).cloned().unwrap_or_else(|| default.to_owned());
+    let argument =
+        |at: usize, default: &str| arguments.get(at).cloned().unwrap_or_else(|| default.to_owned());
     let scenarios: Vec<Scenario> = match argument(0, "all").as_str() {
         "all" => Scenario::ALL.into_iter().collect(),
         names => names.split(',').map(|name| Scenario::parse(name).expect("a scenario")).collect(),
@@ -42,7 +43,9 @@ fn main() {
     let count: u64 = argument(2, "3").parse().expect("a number of seeds");
     let sampled: u32 = argument(3, "8000").parse().expect("requests a service");
     let mode = if argument(4, "robust") == "paper" { Mode::Paper } else { Mode::Robust };
-    println!("| scenario | verdict | top-1 | positions P | positions R | R over all | replicas P | replicas R | all and only | seconds |");
+    println!(
+        "| scenario | verdict | top-1 | positions P | positions R | R over all | replicas P | replicas R | all and only | seconds |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for scenario in scenarios {
         let mut sum = Scores::default();
@@ -109,7 +112,8 @@ fn run(settings: &Settings, mode: Mode) -> Scores {
     let started = Instant::now();
     let traces = ingest.finish(threads);
     let engine = LocalEngine::new(threads);
-    let slow = SlowSettings { clouddiag: CloudDiagSettings::new(mode), suspects_max: 1000, ..Default::default() };
+    let slow =
+        SlowSettings { clouddiag: CloudDiagSettings::new(mode), suspects_max: 1000, ..Default::default() };
     let report = diagnose(&traces, &InputFacts::default(), &slow, engine).expect("settings in range");
     let seconds = started.elapsed().as_secs_f64();
     let category_of = categories_of(&traces, engine);
@@ -178,7 +182,8 @@ fn score(truth: &Truth, report: &Report, category_of: &HashMap<TraceId, String>)
         .collect();
     let anomalous: BTreeSet<&String> =
         report.categories.iter().filter(|category| category.anomalous).map(|category| &category.id).collect();
-    let inside: Places = injected.iter().filter(|(category, _)| anomalous.contains(category)).cloned().collect();
+    let inside: Places =
+        injected.iter().filter(|(category, _)| anomalous.contains(category)).cloned().collect();
     let named: Places = (report.suspects.iter())
         .flat_map(|suspect| suspect.positions.iter().map(|at| (at.category.clone(), at.path.clone())))
         .collect();
@@ -187,12 +192,17 @@ fn score(truth: &Truth, report: &Report, category_of: &HashMap<TraceId, String>)
     let everywhere = report.suspects.first().is_some_and(|first| first.replicas.is_empty());
     let blamed: BTreeSet<String> = report.replicas.iter().map(|row| row.replica.clone()).collect();
     // A fault on more than half of the replicas that could have it is everywhere.
-    let guilty = if everywhere && truth.replicas.len() > 40 { BTreeSet::new() } else { truth.replicas.clone() };
+    let guilty =
+        if everywhere && truth.replicas.len() > 40 { BTreeSet::new() } else { truth.replicas.clone() };
     let expected = if truth.operations.is_empty() { Verdict::Healthy } else { Verdict::Suspects };
     let share = |both: usize, of: usize| if of == 0 { 1.0 } else { both as f64 / of as f64 };
     Scores {
         verdict: f64::from(u8::from(report.verdict == expected)),
-        top: f64::from(u8::from(worst.is_none() || top == worst || truth.operations.len() > 5 && top.is_some_and(|top| truth.operations.contains_key(&top)))),
+        top: f64::from(u8::from(
+            worst.is_none()
+                || top == worst
+                || truth.operations.len() > 5 && top.is_some_and(|top| truth.operations.contains_key(&top)),
+        )),
         precision: share(named.intersection(&injected).count(), named.len()),
         recall: share(named.intersection(&inside).count(), inside.len()),
         recall_all: share(named.intersection(&injected).count(), injected.len()),
@@ -205,7 +215,11 @@ fn score(truth: &Truth, report: &Report, category_of: &HashMap<TraceId, String>)
 
 fn explain(settings: &Settings, truth: &Truth, report: &Report, category_of: &HashMap<TraceId, String>) {
     println!("--- {} seed {}", settings.scenario.name(), settings.seed);
-    println!("truth: {:?} on {} replicas", truth.operations.keys().take(8).collect::<Vec<_>>(), truth.replicas.len());
+    println!(
+        "truth: {:?} on {} replicas",
+        truth.operations.keys().take(8).collect::<Vec<_>>(),
+        truth.replicas.len()
+    );
     println!(
         "categories {} anomalous {} spans {}",
         report.categories.len(),
@@ -238,7 +252,8 @@ fn explain(settings: &Settings, truth: &Truth, report: &Report, category_of: &Ha
     }
     for ((id, path), calls) in missed.iter().filter(|(place, _)| !named.contains(*place)) {
         let category = report.categories.iter().find(|category| category.id == *id);
-        let category = category.map(|it| (it.requests, it.anomalous, it.cv, it.tail_requests, it.tail_excess_share));
+        let category =
+            category.map(|it| (it.requests, it.anomalous, it.cv, it.tail_requests, it.tail_excess_share));
         println!("  missed {id} {category:?} injected in {calls} at {:?}", path.last());
     }
     for (id, path) in &named {

@@ -68,7 +68,11 @@ const ROUNDS_MAX: usize = 16;
 /// Several culprits mask each other, because each is among the others of the next. So replicas that stand
 /// out are set aside and the rest are tested again, until none stands out or half of them do. A replica's
 /// numbers are those of the round that flagged it, else of the first.
-pub fn test_replicas(observed: &ReplicaObservations, level: f64, factor_min: f64) -> (Spread, Vec<ReplicaTest>) {
+pub fn test_replicas(
+    observed: &ReplicaObservations,
+    level: f64,
+    factor_min: f64,
+) -> (Spread, Vec<ReplicaTest>) {
     let groups = Groups::new(observed);
     let mut tests = groups.test_all(observed, level, factor_min);
     let mut rest = observed.clone();

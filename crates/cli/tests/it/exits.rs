@@ -45,16 +45,16 @@ fn impossible_requests_are_usage_errors() {
         (&["--column", "colour=Blue"], &["colour", "trace_id"]),
         (&["--cosine-max", "1.5"], &["cosine-max", "1.5"]),
         (&["--cosine-max", "NaN"], &["cosine-max"]),
-        (&["--replica-level", "0"], &["replica-level"]),
+        (&["--replica-level", "2"], &["replica-level"]),
+        (&["--top", "0"], &["top", "from 1"]),
         (&["--requests-min", "0"], &["requests-min"]),
-        (&["--cv-min", "-1"], &["cv-min", "-1"]),
+        (&["--cv-min=-1"], &["cv-min", "-1", "at least 0"]),
         (&["--growth", "1"], &["growth"]),
-        (&["--top", "-1"], &["top", "-1"]),
+        (&["--top=-1"], &["top", "-1"]),
     ];
     for (flags, words) in cases {
-        let run = diagnose(&traces, flags);
-        assert_eq!(run.status, 2, "{flags:?}: {}", run.stderr);
-        run.fails(2, words);
+        let arguments = [&["diagnose", traces.to_str().unwrap()], *flags].concat();
+        laggard(&arguments).fails(2, words);
     }
 }
 

@@ -39,6 +39,11 @@ pub(crate) struct Incident {
 }
 
 impl Incident {
+    /// One that a test made itself.
+    pub(crate) const fn at(folder: PathBuf) -> Incident {
+        Incident { folder }
+    }
+
     pub(crate) fn traces(&self) -> PathBuf {
         self.folder.join("traces")
     }

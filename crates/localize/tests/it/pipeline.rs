@@ -78,7 +78,11 @@ fn check_gate(case: &Value, name: &str, category: &CategoryCalls) {
     close(seen.cv, number(&case["root_cv"]), 1e-6, name);
     assert_eq!(seen.tail_requests, case["tail_gate"]["hits"].as_u64().expect("hits"), "{name}");
     close(seen.tail_excess_share, number(&case["tail_gate"]["excess_share"]), 1e-6, name);
-    assert_eq!(seen.anomalous, case["tail_gate"]["selected"] == true || case["anomalous_by_cv"] == true, "{name}");
+    assert_eq!(
+        seen.anomalous,
+        case["tail_gate"]["selected"] == true || case["anomalous_by_cv"] == true,
+        "{name}"
+    );
 }
 
 fn check_mode(case: &Value, key: &str, mode: Mode, name: &str, category: &CategoryCalls) {
@@ -148,7 +152,9 @@ fn replica_tests_agree_with_the_reference() {
     assert_eq!(spread, Spread::Localised);
     for (test, expected) in tests.iter().zip(list(&golden["instance_tests"])) {
         assert_eq!(test.exceeding, expected["exceed"].as_u64().expect("exceed"));
-        for (got, key) in [(test.p_exceed, "p_exceed"), (test.p_shift, "p_mwu_greater"), (test.p_value, "p_combined")] {
+        for (got, key) in
+            [(test.p_exceed, "p_exceed"), (test.p_shift, "p_mwu_greater"), (test.p_value, "p_combined")]
+        {
             let expected = number(&expected[key]);
             close(got, expected, 1e-8 * expected, key);
         }
@@ -156,7 +162,8 @@ fn replica_tests_agree_with_the_reference() {
     for (test, adjusted) in tests.iter().zip(list(&golden["bh_adjusted"])) {
         close(test.p_adjusted, number(adjusted), 1e-8 * number(adjusted), "adjusted");
     }
-    let flagged: Vec<usize> = tests.iter().filter(|test| test.flagged).map(|test| test.replica.index()).collect();
+    let flagged: Vec<usize> =
+        tests.iter().filter(|test| test.flagged).map(|test| test.replica.index()).collect();
     assert_eq!(flagged, indices(&golden["flagged"]));
 }
 
