@@ -62,7 +62,7 @@ fn every_compression_gives_the_same_report() {
             let incident = incident(SMALL, &["--format", format, "--compression", kind]);
             let name = incident.files()[0].file_name().unwrap().to_str().unwrap().to_owned();
             let is_packed = name.ends_with(".gz") || name.ends_with(".zst");
-            assert!(name.ends_with(ending) && is_packed == !ending.is_empty(), "{name}");
+            assert!(name.ends_with(ending) && is_packed != ending.is_empty(), "{name}");
             let mut report = diagnose(&incident.traces(), &[]).json();
             assert!(input_count(&report, "bytes") > 0);
             report["input"]["bytes"] = Value::Null;
