@@ -79,7 +79,7 @@ pub(crate) struct Diagnose {
     #[arg(long, value_name = "NAME", default_value = "clouddiag")]
     pub(crate) method: String,
     /// Most suspects to report
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = crate::diagnose::at_least_one)]
     pub(crate) top: usize,
     /// Exit with status 1 when suspects are found
     #[arg(long)]

@@ -51,6 +51,14 @@ pub(crate) fn report(
     Ok(report)
 }
 
+/// A number from 1: without room for any suspect a report would call everything healthy.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("write a whole number from 1".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
 fn check_method(name: &str) -> Result<(), Failure> {
     if METHODS.iter().any(|method| method.name == name) {
         return Ok(());

@@ -11,7 +11,8 @@ use std::fmt::Write;
 pub(crate) fn formats() -> Result<Status, Failure> {
     let mut text = String::new();
     for format in FORMATS {
-        let _ = writeln!(text, "{:<12} {:<44} {}", format.name, format.title, format.manual);
+        let _ = writeln!(text, "{:<12} {}", format.name, format.title);
+        let _ = writeln!(text, "{:<12} {}", "", format.manual);
     }
     text.push_str(
         "\nEach plain, gzip or zstd, in files, folders, patterns, tar archives and on standard input.\n",
@@ -24,7 +25,8 @@ pub(crate) fn methods() -> Result<Status, Failure> {
     let mut text = String::new();
     for method in METHODS {
         let _ = writeln!(text, "{:<12} {}", method.name, method.question);
-        let _ = writeln!(text, "{:<12} reads {}; {}; {}", "", method.reads, method.source, method.manual);
+        let _ = writeln!(text, "{:<12} reads {}; {}", "", method.reads, method.source);
+        let _ = writeln!(text, "{:<12} {}", "", method.manual);
     }
     print(&text)?;
     Ok(Status::Done)

@@ -4,6 +4,9 @@ use laggard_model::Timestamp;
 
 /// Reads RFC 3339, a civil date and time (UTC), or a Unix time whose unit follows from its size.
 pub(crate) fn parse(text: &str) -> Result<Timestamp, String> {
+    if let Ok(number) = text.parse::<i64>() {
+        return from_whole_unix(number).ok_or_else(|| explain(text));
+    }
     if let Ok(number) = text.parse::<f64>() {
         return from_unix(number).ok_or_else(|| explain(text));
     }
@@ -21,16 +24,25 @@ fn explain(text: &str) -> String {
     )
 }
 
-/// Seconds up to 10^11 (the year 5138), then milliseconds, microseconds, nanoseconds.
+/// Nanoseconds in the unit of a Unix time of this size: seconds up to 10^11 (the year 5138), then
+/// milliseconds, microseconds, nanoseconds.
+fn unit_ns(size: f64) -> i64 {
+    match size {
+        size if size < 1e11 => 1_000_000_000,
+        size if size < 1e14 => 1_000_000,
+        size if size < 1e17 => 1_000,
+        _ => 1,
+    }
+}
+
 fn from_unix(number: f64) -> Option<Timestamp> {
-    let scale = match number.abs() {
-        size if size < 1e11 => 1e9,
-        size if size < 1e14 => 1e6,
-        size if size < 1e17 => 1e3,
-        _ => 1.0,
-    };
-    let nanoseconds = number * scale;
+    let nanoseconds = number * unit_ns(number.abs()) as f64;
     (nanoseconds.abs() < 9.2e18).then_some(Timestamp::from_unix_ns(nanoseconds as i64))
+}
+
+/// Exact, where a floating-point number of today's nanoseconds would be off by up to 128.
+fn from_whole_unix(number: i64) -> Option<Timestamp> {
+    number.checked_mul(unit_ns(number.unsigned_abs() as f64)).map(Timestamp::from_unix_ns)
 }
 
 #[cfg(test)]
@@ -50,6 +62,13 @@ mod tests {
         ] {
             assert_eq!(parse(text).unwrap().unix_ns(), 1_768_208_400_000_000_000, "{text}");
         }
+    }
+
+    #[test]
+    fn nanoseconds_are_exact() {
+        assert_eq!(parse("1768208400000000001").unwrap().unix_ns(), 1_768_208_400_000_000_001);
+        assert_eq!(parse("-1").unwrap().unix_ns(), -1_000_000_000);
+        assert_eq!(parse("1.5").unwrap().unix_ns(), 1_500_000_000);
     }
 
     #[test]

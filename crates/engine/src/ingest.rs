@@ -47,6 +47,8 @@ pub struct Ingest {
     thinning: Thinning,
     /// Rows no longer fit however much they are thinned: nothing more is kept.
     full: bool,
+    /// Rows taken since they were last counted against the limit.
+    uncounted_rows: usize,
 }
 
 /// Most distinct operations, and most distinct replicas. Names that carry ids would fill the memory.
@@ -76,6 +78,7 @@ impl Ingest {
             outside_window: 0,
             thinning: Thinning::default(),
             full: false,
+            uncounted_rows: 0,
         }
     }
 
@@ -117,6 +120,7 @@ impl Ingest {
 
     /// Rebuilds calls from call-log records, sorts every bucket, and closes the table.
     pub fn finish(mut self, threads: NonZeroUsize) -> Traces {
+        self.stay_within_limit();
         let mut losses = std::mem::take(&mut self.losses);
         let mut work: Vec<Bucket> = std::iter::zip(self.spans, self.calls)
             .map(|(spans, calls)| Bucket { spans, calls, losses: Losses::none() })
@@ -181,9 +185,18 @@ impl Ingest {
         }
     }
 
+    fn count_row(&mut self) {
+        self.uncounted_rows += 1;
+        if self.uncounted_rows == COUNT_EVERY {
+            self.stay_within_limit();
+        }
+    }
+
     fn stay_within_limit(&mut self) {
         while self.bytes() > self.settings.memory_bytes && !self.full {
             self.full = !self.thinning.halve();
+        self.uncounted_rows = 0;
+        while self.bytes() > self.settings.memory_bytes && self.thinning.halve() {
             self.apply_thinning();
         }
     }
@@ -206,8 +219,8 @@ impl Ingest {
     }
 }
 
-/// Rows are counted against the limit only when a bucket has grown by this many.
-const CHECK_EVERY: usize = 1 << 14;
+/// Rows are counted against the limit when so many more have come: 256 KiB of spans.
+const COUNT_EVERY: usize = 1 << 12;
 
 impl Sink for Ingest {
     fn span(&mut self, span: &SpanRecord<'_>) {
@@ -229,11 +242,8 @@ impl Sink for Ingest {
             status: span.status,
             incomplete: false,
         };
-        let bucket = &mut self.spans[bucket_of(row.trace)];
-        bucket.push(row);
-        if bucket.len().is_multiple_of(CHECK_EVERY) {
-            self.stay_within_limit();
-        }
+        self.spans[bucket_of(row.trace)].push(row);
+        self.count_row();
     }
 
     fn call(&mut self, call: &CallRecord<'_>) {
@@ -257,11 +267,8 @@ impl Sink for Ingest {
             host: self.replica(call.host),
             flag: call.flag,
         };
-        let bucket = &mut self.calls[bucket_of(row.request)];
-        bucket.push(row);
-        if bucket.len().is_multiple_of(CHECK_EVERY) {
-            self.stay_within_limit();
-        }
+        self.calls[bucket_of(row.request)].push(row);
+        self.count_row();
     }
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
@@ -331,3 +338,35 @@ impl HandleMap {
 /// How far outside the window spans are still kept, so that requests that straddle its ends are whole and
 /// clocks may disagree.
 pub const WINDOW_MARGIN: Nanos = Nanos::from_secs(3600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_model::{SpanId, Status};
+
+    #[test]
+    fn few_rows_in_many_buckets_are_held_to_the_limit_too() {
+        let limit = 100 * size_of::<SpanRow>();
+        let mut ingest = Ingest::new(IngestSettings { memory_bytes: limit, ..IngestSettings::default() });
+        for trace in 1..=1000 {
+            ingest.span(&SpanRecord {
+                trace_id: TraceId::from_value(trace),
+                trace_text: None,
+                span_id: SpanId::new(1).unwrap(),
+                parent: None,
+                service: "shop",
+                operation: "buy",
+                kind: SpanKind::Server,
+                status: Status::Unset,
+                replica: "pod-1",
+                replica_source: ReplicaSource::Host,
+                start: Timestamp::from_unix_ns(0),
+                inclusive: Nanos::from_ns(1),
+            });
+        }
+        let traces = ingest.finish(NonZeroUsize::MIN);
+        assert!((1..=100).contains(&traces.spans()), "{}", traces.spans());
+        assert_eq!(traces.losses().count(Loss::MemoryLimit), 1000 - traces.spans());
+        assert!(traces.kept_one_in() >= 8);
+    }
+}

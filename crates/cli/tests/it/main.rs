@@ -1,0 +1,15 @@
+//! The program as people run it: arguments in; bytes, exit status and files out.
+
+#![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
+
+mod answers;
+mod determinism;
+mod exits;
+mod inputs;
+mod lists;
+mod losses;
+mod outcome;
+mod real_data;
+mod terminal;
+mod windows;
+mod workshop;

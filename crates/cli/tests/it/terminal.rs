@@ -1,0 +1,116 @@
+//! What the reports look like from outside: colours, widths, pipes, files.
+
+use crate::outcome::{Outcome, command, finish, laggard};
+use crate::workshop::{Answer, QUIET, RANDOM_DEVICE, SLOW_HOST, SMALL, incident};
+use std::process::Stdio;
+
+const ESCAPE: char = '\u{1b}';
+const FORMS: [&str; 4] = ["text", "json", "markdown", "html"];
+
+fn report(traces: &std::path::Path, flags: &[&str]) -> Outcome {
+    laggard(&[&["diagnose", traces.to_str().unwrap()], flags].concat())
+}
+
+#[test]
+fn colours_are_for_terminals_and_those_who_ask() {
+    let traces = incident(SMALL, &[]).traces();
+    let plain = report(&traces, &[]).text();
+    assert!(!plain.contains(ESCAPE));
+    assert_eq!(report(&traces, &["--color", "never"]).text(), plain);
+    let coloured = report(&traces, &["--color", "always"]).text();
+    assert!(coloured.contains(ESCAPE));
+    // Without its colours it is the same text: each sequence is ESC [ … m.
+    let mut bare = String::new();
+    for (at, part) in coloured.split(ESCAPE).enumerate() {
+        let rest = if at == 0 { part } else { part.split_once('m').unwrap().1 };
+        bare.push_str(rest);
+    }
+    assert_eq!(bare, plain);
+    let path = traces.to_str().unwrap();
+    for value in ["1", ""] {
+        let no_color = finish(command(&["diagnose", path]).env("NO_COLOR", value));
+        assert_eq!(no_color.text(), plain);
+    }
+    let asked = finish(command(&["diagnose", path, "--color", "always"]).env("NO_COLOR", "1"));
+    assert_eq!(asked.text(), coloured, "a flag is more specific than the environment");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let incident = incident(SMALL, &[]);
+    let path = incident.traces();
+    let path = path.to_str().unwrap();
+    let mut runs: Vec<Vec<&str>> =
+        FORMS.iter().map(|form| vec!["diagnose", path, "--output", form]).collect();
+    runs.extend([vec!["formats"], vec!["methods"], vec!["man"], vec!["completions", "bash"]]);
+    runs.extend([vec!["--help"], vec!["--version"]]);
+    for arguments in runs {
+        let mut child = command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_a_failure() {
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    let traces = incident(SMALL, &[]).traces();
+    let run = finish(command(&["diagnose", traces.to_str().unwrap()]).stdout(full));
+    run.fails(3, &["cannot write to standard output"]);
+    report(&traces, &["-o", "/dev/full"]).fails(3, &["cannot write", "/dev/full"]);
+}
+
+#[test]
+fn text_fits_a_hundred_columns_and_markdown_forty_lines() {
+    for recipe in [RANDOM_DEVICE, SLOW_HOST, QUIET, SMALL] {
+        let traces = incident(recipe, &[]).traces();
+        for line in report(&traces, &[]).text().lines() {
+            assert!(line.chars().count() <= 100, "{line}");
+            assert!(!line.ends_with(' '), "{line:?}");
+        }
+        let markdown = report(&traces, &["--output", "markdown"]).text();
+        assert!(markdown.lines().count() <= 40, "{markdown}");
+    }
+}
+
+#[test]
+fn every_form_names_the_suspects() {
+    let incident = incident(RANDOM_DEVICE, &[]);
+    let answer = Answer::true_one(&incident);
+    for form in FORMS {
+        let report = report(&incident.traces(), &["--output", form]).text();
+        assert!(report.contains("QueueWait") && report.contains("front-end"), "{form}");
+        for replica in &answer.replicas {
+            assert!(report.contains(replica), "{form} names {replica}");
+        }
+        assert!(report.ends_with('\n'), "{form}");
+    }
+}
+
+#[test]
+fn the_page_needs_nothing_from_elsewhere() {
+    let page = report(&incident(RANDOM_DEVICE, &[]).traces(), &["--output", "html"]).text();
+    assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"));
+    for load in ["<link", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
+        assert!(!page.contains(load), "{load}");
+    }
+    let addresses = page.matches("http://").count() + page.matches("https://").count();
+    let namespaces = page.matches("http://www.w3.org/2000/svg").count();
+    assert_eq!(addresses, namespaces, "the name of SVG's namespace is never loaded");
+}
+
+#[test]
+fn a_report_goes_to_its_file_and_nowhere_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = incident(SMALL, &[]).traces();
+    for form in FORMS {
+        let file = folder.path().join(form);
+        std::fs::write(&file, "x".repeat(1 << 20)).unwrap();
+        let printed = report(&traces, &["--output", form]).text();
+        let flags = ["--output", form, "-o", file.to_str().unwrap()];
+        assert_eq!(report(&traces, &flags).text(), "", "{form}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), printed, "{form}");
+    }
+}
