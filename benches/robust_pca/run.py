@@ -192,8 +192,9 @@ def main(arguments):
     everyone = ["rust", "rust_1", "blocked", "in_place"]
     small, large = Contest(interpreter, 2000, 50), Contest(interpreter, 20_000 if quick else 100_000, 117)
     for contest in (small, large):
-        contest.turns(everyone, rounds)
+        contest.turns(everyone, rounds - rounds // 2)
         contest.textbook()
+        contest.turns(everyone, rounds // 2)
     steps = [Contest(interpreter, large.rows // divisor, 117) for divisor in (8, 4, 2)]
     for contest in steps:
         contest.turns(["rust", "in_place"], rounds)

@@ -90,7 +90,7 @@ fn tree_node(
         suspect: rank.map(|rank| rank as u32 + 1),
         slow_requests: decomposed.map_or(0, |found| found.support),
         cosine: decomposed.map(|found| found.cosine),
-        share: decomposed.map(|found| found.share),
+        share: decomposed.map(|found| found.share.min(1.0)),
     }
 }
 
