@@ -1,7 +1,7 @@
 //! Pages of the manual that are written by the program itself, so that they cannot be wrong about it.
 
-use crate::cargo;
-use crate::repository::{Judgement, Repository};
+use crate::repository::{Judgement, Repository, judge};
+use crate::{cargo, samples};
 use std::fmt::Write;
 use std::io;
 
@@ -20,26 +20,29 @@ How to read a report and which flags to reach for first: [diagnose.md](diagnose.
 /// # Errors
 /// When the program cannot be built or the page cannot be written.
 pub(crate) fn write(repository: &Repository) -> io::Result<()> {
-    std::fs::write(repository.root.join(PAGE), page(&ask_program)?)
+    std::fs::write(repository.root.join(PAGE), page(&ask_program)?)?;
+    samples::write(repository, &samples::demo()?)
 }
 
 /// Whether the pages are as the program would write them.
 pub(crate) fn check(repository: &Repository) -> Judgement {
     let failed = |error: io::Error| vec![error.to_string()];
-    compare(repository.text(PAGE), &page(&ask_program).map_err(failed)?)
+    let mut offences = compare(repository.text(PAGE), &page(&ask_program).map_err(failed)?);
+    offences.extend(samples::offences(repository, &samples::demo().map_err(failed)?));
+    judge(offences, || format!("{PAGE} and the sample in README.md"))
 }
 
-fn compare(found: Option<&str>, wanted: &str) -> Judgement {
-    let Some(found) = found else { return Err(vec![format!("{PAGE} is missing; run cargo xtask docs")]) };
+fn compare(found: Option<&str>, wanted: &str) -> Vec<String> {
+    let Some(found) = found else { return vec![format!("{PAGE} is missing; run cargo xtask docs")] };
     let mut lines = std::iter::zip(found.lines(), wanted.lines()).enumerate();
     if let Some((at, (is, should))) = lines.find(|(_, (is, should))| is != should) {
         let stale = format!("{PAGE}:{}: stale; run cargo xtask docs", at + 1);
-        return Err(vec![stale, format!("  is:     {is}"), format!("  should: {should}")]);
+        return vec![stale, format!("  is:     {is}"), format!("  should: {should}")];
     }
     if found.lines().count() != wanted.lines().count() {
-        return Err(vec![format!("{PAGE} is stale at its end; run cargo xtask docs")]);
+        return vec![format!("{PAGE} is stale at its end; run cargo xtask docs")];
     }
-    Ok(format!("{PAGE} is current"))
+    vec![]
 }
 
 /// Asks the program something; the answer is what it prints.
@@ -145,9 +148,9 @@ mod tests {
 
     #[test]
     fn a_stale_page_fails() {
-        assert!(compare(Some("a\nb\n"), "a\nb\n").is_ok());
-        assert!(compare(Some("a\nb\n"), "a\nc\n").unwrap_err()[0].contains(":2: stale"));
-        assert!(compare(Some("a\n"), "a\nc\n").is_err());
-        assert!(compare(None, "a\n").is_err());
+        assert!(compare(Some("a\nb\n"), "a\nb\n").is_empty());
+        assert!(compare(Some("a\nb\n"), "a\nc\n")[0].contains(":2: stale"));
+        assert_eq!(compare(Some("a\n"), "a\nc\n").len(), 1);
+        assert_eq!(compare(None, "a\n").len(), 1);
     }
 }

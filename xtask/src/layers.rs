@@ -22,13 +22,9 @@ const LAYERS: &[Layer] = &[
     Layer { name: "laggard-formats", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-assembly", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-report", may_use: &["laggard-model"], tests_may_use: &[] },
-    Layer { name: "laggard-simulate", may_use: &["laggard-model"], tests_may_use: &["laggard-formats"] },
+    Layer { name: "laggard-simulate", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-engine", may_use: &["laggard-model", "laggard-assembly"], tests_may_use: &[] },
-    Layer {
-        name: "laggard-localize",
-        may_use: &["laggard-model", "laggard-numeric"],
-        tests_may_use: &["laggard-simulate"],
-    },
+    Layer { name: "laggard-localize", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },
     Layer {
         name: "laggard-diagnose",
         may_use: &[
@@ -39,7 +35,7 @@ const LAYERS: &[Layer] = &[
             "laggard-localize",
             "laggard-report",
         ],
-        tests_may_use: &["laggard-simulate", "laggard-formats"],
+        tests_may_use: &["laggard-simulate"],
     },
     Layer {
         name: "laggard",

@@ -17,6 +17,7 @@ mod manual;
 mod purity;
 mod repository;
 mod rust_text;
+mod samples;
 mod sizes;
 mod steps;
 mod words;
