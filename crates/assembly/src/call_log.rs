@@ -50,7 +50,14 @@ struct Open {
 impl Rebuild {
     fn fragment(&mut self, records: &[CallRow]) {
         let mut stack: Vec<Open> = Vec::new();
+        let mut previous = None;
         for record in records {
+            // A log delivered twice repeats each line right after itself once it is in time order.
+            if previous == Some(record) {
+                self.losses.add(Loss::DuplicateSpan, || format!("request {}", record.request));
+                continue;
+            }
+            previous = Some(record);
             match record.flag {
                 CallFlag::Enter => self.enter(record, &mut stack),
                 CallFlag::Exit => self.exit(record, &mut stack),

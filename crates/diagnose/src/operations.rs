@@ -45,6 +45,7 @@ fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspec
         requests_hit: found.hit.len() as u64,
         requests_seen: requests_seen(context, found.operation),
         replicas_seen: found.cells.len() as u64,
+        scope_undecided: found.spread == Spread::Undecided,
         categories,
         positions: found.positions.iter().map(|&(category, at)| position(context, category, at)).collect(),
         trace_ids: example_traces(context, found),

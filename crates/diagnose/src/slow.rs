@@ -199,8 +199,9 @@ fn ruled_out(context: &Context<'_>) -> Vec<String> {
     let mut out = vec![];
     if judged > anomalous {
         out.push(format!(
-            "{} of {judged} judged categories show no unusual dispersion of latency and no heavy tail.",
-            judged - anomalous
+            "No unusual dispersion of latency and no heavy tail: {} of {} judged.",
+            judged - anomalous,
+            counted(judged, "category", "categories")
         ));
     }
     if small > 0 {
@@ -209,8 +210,10 @@ fn ruled_out(context: &Context<'_>) -> Vec<String> {
             .filter(|&requests| (requests as u64) < context.settings.clouddiag.requests_min)
             .sum();
         out.push(format!(
-            "{small} categories with fewer than {} requests each ({requests} requests in all) were only summarised.",
-            context.settings.clouddiag.requests_min
+            "Only summarised, for fewer than {} requests each: {} ({} in all).",
+            context.settings.clouddiag.requests_min,
+            counted(small, "category", "categories"),
+            counted(requests, "request", "requests")
         ));
     }
     for suspect in &context.found.suspects {
@@ -227,8 +230,29 @@ fn ruled_out(context: &Context<'_>) -> Vec<String> {
     out
 }
 
+/// `1 category`, `3 categories`.
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// When the data lie, for somebody whose window or service missed them.
+fn nothing_selected(context: &Context<'_>) -> Option<String> {
+    let traces = context.traces;
+    if context.survey.requests > 0 || traces.spans() + traces.outside_window() == 0 {
+        return None;
+    }
+    let kept = traces.extent().map_or_else(String::new, |(first, last)| {
+        format!(" The spans kept start between {} and {}.", rfc3339(first), rfc3339(last))
+    });
+    let far = match traces.outside_window() {
+        0 => String::new(),
+        spans => format!(" {spans} spans lie more than an hour outside the window."),
+    };
+    Some(format!("No request is inside the window, or enters at the service, that was asked for.{kept}{far}"))
+}
+
 fn cautions(context: &Context<'_>) -> Vec<String> {
-    let mut out = vec![];
+    let mut out: Vec<String> = nothing_selected(context).into_iter().collect();
     if context.traces.kept_one_in() > 1 {
         out.push(format!(
             "Only one trace in {} was kept, to stay within the memory limit; counts are of what was kept.",

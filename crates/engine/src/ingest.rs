@@ -82,13 +82,6 @@ impl Ingest {
         }
     }
 
-    /// Spans kept so far; call-log records count as half a span each.
-    pub fn spans(&self) -> u64 {
-        let calls: usize = self.calls.iter().map(Vec::len).sum();
-        let spans: usize = self.spans.iter().map(Vec::len).sum();
-        (spans + calls / 2) as u64
-    }
-
     /// Adds the table of a later input to this one's.
     pub fn merge(&mut self, later: Ingest) {
         let map = HandleMap::new(&mut self.names, &later.names);
@@ -193,10 +186,9 @@ impl Ingest {
     }
 
     fn stay_within_limit(&mut self) {
+        self.uncounted_rows = 0;
         while self.bytes() > self.settings.memory_bytes && !self.full {
             self.full = !self.thinning.halve();
-        self.uncounted_rows = 0;
-        while self.bytes() > self.settings.memory_bytes && self.thinning.halve() {
             self.apply_thinning();
         }
     }
@@ -305,7 +297,8 @@ impl Bucket {
             self.losses.merge(&rebuilt.losses);
         }
         self.calls = Vec::new();
-        self.spans.sort_unstable_by_key(|row| (row.trace, row.start, row.span));
+        // Stable, so that the first of several copies of a span is the first that was read.
+        self.spans.sort_by_key(|row| (row.trace, row.start, row.span));
     }
 }
 

@@ -73,7 +73,8 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<Source>, InputError> {
     let mut seen = HashSet::new();
     sources.retain(|source| match source {
         Source::Stdin => seen.insert(None),
-        Source::File { path, .. } => seen.insert(Some(path.clone())),
+        // `x` and `./x` are one file.
+        Source::File { path, .. } => seen.insert(Some(fs::canonicalize(path).unwrap_or_else(|_| path.clone()))),
     });
     Ok(sources)
 }

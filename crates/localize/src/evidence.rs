@@ -7,7 +7,7 @@ use crate::pool::{CountedCall, PooledOperation};
 use crate::replicas::{ReplicaTest, Spread, test_replicas};
 use crate::settings::{CloudDiagSettings, Mode};
 use laggard_model::{OperationId, ReplicaId};
-use laggard_numeric::{mean, median};
+use laggard_numeric::{benjamini_hochberg, binomial_upper_tail, mean, median};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that is known when operations are judged.
@@ -53,9 +53,11 @@ impl Evidence<'_> {
         let mut counted = pooled.counted.clone();
         // Where the operation is flagged once, its other positions need no evidence of their own.
         counted.retain(|call| implicated.contains(&call.category));
+        let mut tests = tests;
         let mut culprits = tests.iter().filter(|test| test.flagged).map(|test| test.replica).collect();
         let spread = weigh(spread, &mut culprits, &counted);
         if spread == Spread::Localised {
+            self.add_rarely_called(operation, &mut tests, &mut culprits);
             counted.retain(|call| culprits.contains(&call.replica));
         }
         self.add_explained(operation, spread, &culprits, &mut counted);
@@ -79,14 +81,47 @@ impl Evidence<'_> {
                 continue;
             }
             for call in calls_of(category, operation) {
-                let latency = category.requests[call.request as usize].latency_ns as f64;
-                let found = CountedCall::new(at, call, &study.scales[call.position as usize]);
-                let explains = latency > study.gate.tail_limit_ns
-                    && found.excess_ns >= EXPLAINING_SHARE * (latency - study.gate.median_ns);
                 let blamed = spread != Spread::Localised || culprits.contains(&call.replica);
-                if explains && blamed && !known.contains(&(at, call.request, call.position)) {
-                    counted.push(found);
+                if blamed && explains(category, study, call) && !known.contains(&(at, call.request, call.position)) {
+                    counted.push(CountedCall::new(at, call, &study.scales[call.position as usize]));
                 }
+            }
+        }
+    }
+
+    /// Adds culprits that were called too rarely for the test among peers. Where other replicas are to blame
+    /// already, even one call that explains a slow request by itself is telling, if such calls are rare enough
+    /// elsewhere: a binomial test against their rate over all other operations.
+    fn add_rarely_called(
+        &self,
+        operation: OperationId,
+        tests: &mut [ReplicaTest],
+        culprits: &mut BTreeSet<ReplicaId>,
+    ) {
+        let mut elsewhere = Tally::default();
+        let mut here: BTreeMap<ReplicaId, Tally> = BTreeMap::new();
+        for (category, study) in self.categories.iter().zip(self.studies).filter(|(_, study)| study.gate.judged) {
+            for call in &category.calls {
+                let tally = if category.positions[call.position as usize].operation == operation {
+                    here.entry(call.replica).or_default()
+                } else {
+                    &mut elsewhere
+                };
+                tally.calls += 1;
+                tally.explaining += u64::from(explains(category, study, call));
+            }
+        }
+        let rate = (elsewhere.explaining + 1) as f64 / (elsewhere.calls + 2) as f64;
+        let p_values: Vec<f64> = tests
+            .iter()
+            .map(|test| here.get(&test.replica).copied().unwrap_or_default())
+            .map(|tally| binomial_upper_tail(tally.calls, rate, tally.explaining))
+            .collect();
+        for (test, p_adjusted) in tests.iter_mut().zip(benjamini_hochberg(&p_values)) {
+            if !test.flagged && p_adjusted <= self.settings.peer_level {
+                test.flagged = true;
+                test.p_adjusted = p_adjusted;
+                culprits.insert(test.replica);
             }
         }
     }
@@ -250,6 +285,23 @@ impl Costs {
 
 /// A call explains a slow request when at least this share of the request's excess arises in it.
 const EXPLAINING_SHARE: f64 = 0.5;
+
+/// Calls, and those among them that explain a slow request.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    calls: u64,
+    explaining: u64,
+}
+
+/// Whether a request is in its category's tail, and at least half of its excess arises in this call.
+fn explains(category: &CategoryCalls, study: &Study, call: &Call) -> bool {
+    let latency = category.requests[call.request as usize].latency_ns as f64;
+    if latency <= study.gate.tail_limit_ns {
+        return false;
+    }
+    let excess_ns = call.time_ns as f64 - study.scales[call.position as usize].median_ns;
+    excess_ns >= EXPLAINING_SHARE * (latency - study.gate.median_ns)
+}
 
 /// Particular replicas are to blame only if at least this share of the excess arises on them.
 const CULPRIT_SHARE: f64 = 0.5;

@@ -194,6 +194,8 @@ pub struct Suspect {
     pub replicas: Vec<String>,
     /// Replicas that ran it at all; 0 when not known.
     pub replicas_seen: u64,
+    /// With scope `all`: whether there was too little to say that no replica stands out.
+    pub scope_undecided: bool,
     /// Number of anomalous categories in which the operation is flagged. Larger is more suspicious.
     pub score: f64,
     /// Median excess of a slow call over the usual one, in nanoseconds of self time.

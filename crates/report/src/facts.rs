@@ -1,6 +1,6 @@
 //! What every renderer says in the same words.
 
-use crate::headline::{all_replicas, some_replicas};
+use crate::headline::{all_replicas, some_replicas, undecided};
 use crate::{Category, Clocks, Input, Report, Scope, Suspect, Verdict, names, numbers};
 use std::collections::HashSet;
 
@@ -17,6 +17,9 @@ pub(crate) const fn verdict(verdict: Verdict) -> &'static str {
 pub(crate) fn place(suspect: &Suspect) -> String {
     if suspect.scope == Scope::Replicas && !suspect.replicas.is_empty() {
         return some_replicas(suspect.replicas.len() as u64, suspect.replicas_seen);
+    }
+    if suspect.scope_undecided && suspect.replicas_seen > 1 {
+        return undecided(suspect.replicas_seen);
     }
     all_replicas(suspect.replicas_seen)
 }

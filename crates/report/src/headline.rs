@@ -64,7 +64,15 @@ fn place(suspect: &Suspect) -> String {
         let list = names::list(&names, REPLICAS_NAMED, NAME_ROOM);
         return format!("{} ({list})", some_replicas(named, suspect.replicas_seen));
     }
+    if suspect.scope_undecided && suspect.replicas_seen > 1 {
+        return undecided(suspect.replicas_seen);
+    }
     all_replicas(suspect.replicas_seen)
+}
+
+/// For an operation of which too little is known to blame or clear replicas.
+pub(crate) fn undecided(seen: u64) -> String {
+    format!("one or more of {} (too few slow calls to say which)", numbers::counted(seen, "replica"))
 }
 
 /// `3 of 100 replicas`, as far as the total is known.

@@ -180,6 +180,7 @@ fn write_suspect() -> Suspect {
         scope: Scope::Replicas,
         replicas: strings(&["node007", "node031", "node090"]),
         replicas_seen: 100,
+        scope_undecided: false,
         score: 1.0,
         effect_ns: ms(48.2),
         factor: 16.02,
@@ -331,6 +332,7 @@ pub(crate) fn all_replicas() -> Report {
         requests_hit: 310,
         trace_ids: Vec::new(),
         replicas_seen: 1,
+        scope_undecided: false,
         ..lead.clone()
     };
     report.suspects.push(second);
