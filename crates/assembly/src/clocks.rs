@@ -2,6 +2,7 @@
 
 use laggard_model::{Nanos, ReplicaId};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Bounds on `callee clock − caller clock` for one ordered pair of replicas. A synchronous callee runs
 /// inside its caller, so every call narrows the interval: with caller interval `[ps, pe]` and callee
@@ -36,7 +37,7 @@ impl ClockBounds {
 /// Bounds for every pair of replicas that called each other; mergeable.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ClockAgreement {
-    pairs: HashMap<(ReplicaId, ReplicaId), ClockBounds>,
+    pairs: HashMap<(ReplicaId, ReplicaId), ClockBounds, BuildHasherDefault<PairHasher>>,
     /// Calls not recorded because there were more pairs than [`ClockAgreement::PAIRS_MAX`].
     pub calls_beyond_limit: u64,
 }
@@ -77,6 +78,29 @@ impl ClockAgreement {
         let mut pairs: Vec<_> = self.pairs.iter().map(|(&pair, &bounds)| (pair, bounds)).collect();
         pairs.sort_unstable_by_key(|&(pair, _)| pair);
         pairs
+    }
+}
+
+/// Every remote call looks its pair up, and handles are small dense numbers that no input chooses: the
+/// standard library's keyed hash would cost more than everything else done with them.
+#[derive(Clone, Copy, Default)]
+struct PairHasher(u64);
+
+impl Hasher for PairHasher {
+    fn finish(&self) -> u64 {
+        // The table uses the lowest and the highest bits; multiplication leaves the lowest weak.
+        let mixed = self.0.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        mixed ^ (mixed >> 32)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    fn write_u32(&mut self, handle: u32) {
+        self.0 = self.0.rotate_left(32) ^ u64::from(handle);
     }
 }
 

@@ -12,6 +12,7 @@
 mod call_log;
 mod children;
 mod clocks;
+mod loops;
 mod shape;
 mod trace;
 mod tree;

@@ -8,7 +8,9 @@
 //!              └ commit
 //! ```
 
+use crate::loops::Loops;
 use laggard_model::{CallTree, Fingerprint, FingerprintBuilder, OperationId};
+use std::ops::Range;
 
 /// What of sibling order and repetition counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -56,12 +58,43 @@ pub struct Shaper<'a> {
     child_start: Vec<u32>,
     /// For each entry of `children`: its slot among the collapsed siblings.
     slots: Vec<u32>,
+    loops: Loops,
+    /// The next node of the same position, `NO_NODE` at the last.
+    next_alike: Vec<u32>,
+    /// The positions below the one being numbered.
+    below: Vec<Alike>,
+}
+
+/// The end of a chain of nodes.
+const NO_NODE: u32 = u32::MAX;
+
+/// The nodes of one position, chained by [`Shaper::next_alike`].
+#[derive(Clone, Copy)]
+struct Alike {
+    first: u32,
+    last: u32,
+}
+
+/// Nodes whose position is still to be numbered.
+struct Unnumbered {
+    nodes: Alike,
+    parent: Option<u32>,
 }
 
 impl<'a> Shaper<'a> {
     /// A shaper for trees whose operations have these fingerprints.
     pub fn new(rule: ShapeRule, operations: &'a [Fingerprint]) -> Shaper<'a> {
-        Shaper { rule, operations, hashes: vec![], children: vec![], child_start: vec![], slots: vec![] }
+        Shaper {
+            rule,
+            operations,
+            hashes: vec![],
+            children: vec![],
+            child_start: vec![],
+            slots: vec![],
+            loops: Loops::default(),
+            next_alike: vec![],
+            below: vec![],
+        }
     }
 
     /// The shape of a tree. `O(n log n)` in its nodes.
@@ -113,93 +146,65 @@ impl<'a> Shaper<'a> {
                 (group, operation, hashes[child as usize])
             });
         }
-        let sequence: Vec<Fingerprint> =
-            self.children[range.clone()].iter().map(|&child| self.hashes[child as usize]).collect();
-        let collapsed = match self.rule {
-            ShapeRule::Exact => (0..sequence.len() as u32).collect(),
-            ShapeRule::Canonical => collapse_loops(&sequence),
-        };
+        self.fill_slots(range.clone());
         let mut slots_seen = 0;
-        for (&slot, &hash) in collapsed.iter().zip(&sequence) {
+        for (&slot, &child) in self.slots[range.clone()].iter().zip(&self.children[range]) {
             if slot == slots_seen {
-                builder.fingerprint(hash);
+                builder.fingerprint(self.hashes[child as usize]);
                 slots_seen += 1;
             }
         }
-        self.slots[range].copy_from_slice(&collapsed);
         builder.word(u64::from(slots_seen));
         self.hashes[node] = builder.finish();
     }
 
+    /// The slots of one node's children: a slot each, unless loops collapse.
+    fn fill_slots(&mut self, range: Range<usize>) {
+        let slots = &mut self.slots[range.clone()];
+        if self.rule == ShapeRule::Exact || range.len() < 2 {
+            slots.iter_mut().zip(0..).for_each(|(slot, at)| *slot = at);
+            return;
+        }
+        let hashes = &self.hashes;
+        self.loops.collapse(self.children[range].iter().map(|&child| hashes[child as usize]), slots);
+    }
+
     /// Numbers positions in pre-order. The nodes of one position have equal subtrees, so the first of them
     /// stands for all.
-    fn number(&self, tree: &CallTree) -> Shape {
+    fn number(&mut self, tree: &CallTree) -> Shape {
         let mut shape =
             Shape { fingerprint: self.hashes[0], positions: Vec::new(), position_of: vec![0; tree.len()] };
-        let mut stack: Vec<(Vec<u32>, Option<u32>)> = vec![(vec![0], None)];
-        while let Some((nodes, parent)) = stack.pop() {
+        self.next_alike.clear();
+        self.next_alike.resize(tree.len(), NO_NODE);
+        let mut stack = vec![Unnumbered { nodes: Alike { first: 0, last: 0 }, parent: None }];
+        while let Some(Unnumbered { nodes, parent }) = stack.pop() {
             let position = shape.positions.len() as u32;
-            shape.positions.push(ShapePosition { operation: tree.operation[nodes[0] as usize], parent });
-            let mut slots: Vec<Vec<u32>> = Vec::new();
-            for &node in &nodes {
+            shape.positions.push(ShapePosition { operation: tree.operation[nodes.first as usize], parent });
+            self.below.clear();
+            let mut node = nodes.first;
+            while node != NO_NODE {
                 shape.position_of[node as usize] = position;
-                self.gather_slots(node, &mut slots);
+                self.gather_below(node);
+                node = self.next_alike[node as usize];
             }
-            stack.extend(slots.into_iter().rev().map(|nodes| (nodes, Some(position))));
+            let below = self.below.iter().rev();
+            stack.extend(below.map(|&nodes| Unnumbered { nodes, parent: Some(position) }));
         }
         shape
     }
 
-    fn gather_slots(&self, node: u32, slots: &mut Vec<Vec<u32>>) {
+    /// Chains the children of a node to those in the same slots.
+    fn gather_below(&mut self, node: u32) {
         let range = self.child_start[node as usize] as usize..self.child_start[node as usize + 1] as usize;
         for (&child, &slot) in self.children[range.clone()].iter().zip(&self.slots[range]) {
-            if slots.len() <= slot as usize {
-                slots.resize_with(slot as usize + 1, Vec::new);
+            match self.below.get_mut(slot as usize) {
+                Some(alike) => {
+                    self.next_alike[alike.last as usize] = child;
+                    alike.last = child;
+                }
+                // Slots are dense and first used in growing order.
+                None => self.below.push(Alike { first: child, last: child }),
             }
-            slots[slot as usize].push(child);
         }
     }
-}
-
-/// The slot of each sibling after loops collapse: for period 1, 2, … a group equal to the group before it
-/// takes that group's slots. Slots are dense, and a slot's first use comes in growing order.
-fn collapse_loops(sequence: &[Fingerprint]) -> Vec<u32> {
-    let mut slot_of: Vec<u32> = (0..sequence.len() as u32).collect();
-    // What is left after the periods so far, as indices into `sequence`.
-    let mut left: Vec<u32> = slot_of.clone();
-    for period in 1..=PERIOD_MAX.min(sequence.len() / 2) {
-        left = collapse_period(sequence, &left, period, &mut slot_of);
-    }
-    // Slots still point at representatives, possibly through several periods; make them dense.
-    let mut dense = vec![0; sequence.len()];
-    for (number, &representative) in left.iter().enumerate() {
-        dense[representative as usize] = number as u32;
-    }
-    for at in 0..slot_of.len() {
-        // A representative points at itself or at an earlier sibling, so its own slot is final by now.
-        let representative = slot_of[at] as usize;
-        slot_of[at] = if representative == at { dense[at] } else { slot_of[representative] };
-    }
-    slot_of
-}
-
-fn collapse_period(sequence: &[Fingerprint], left: &[u32], period: usize, slot_of: &mut [u32]) -> Vec<u32> {
-    let mut kept: Vec<u32> = Vec::with_capacity(left.len());
-    let mut at = 0;
-    while at < left.len() {
-        let repeats = kept.len() >= period
-            && at + period <= left.len()
-            && (0..period)
-                .all(|k| sequence[left[at + k] as usize] == sequence[kept[kept.len() - period + k] as usize]);
-        if !repeats {
-            kept.push(left[at]);
-            at += 1;
-            continue;
-        }
-        for k in 0..period {
-            slot_of[left[at + k] as usize] = kept[kept.len() - period + k];
-        }
-        at += period;
-    }
-    kept
 }

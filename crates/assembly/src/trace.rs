@@ -42,7 +42,8 @@ pub fn assemble(rows: &[SpanRow]) -> AssembledTrace {
     out.spans = links.kept.len() as u64;
     let tops = links.tops();
     let partial = judge_tops(&links, &tops, &mut out.losses);
-    let mut builder = TreeBuilder::new(&links);
+    let nodes_expected = links.kept.len() / (tops.roots.len() + tops.orphans.len()).max(1);
+    let mut builder = TreeBuilder::new(&links, nodes_expected);
     for &top in &tops.roots {
         let built = builder.build(top, &mut out.losses, &mut out.clocks);
         let complete = built.complete && !partial;
@@ -267,6 +268,9 @@ fn deduplicate(rows: &[SpanRow], trace: TraceId, losses: &mut Losses) -> (Vec<u3
     let before = keys.len();
     keys.dedup_by_key(|key| (key.span, key.half));
     losses.add_many(Loss::DuplicateSpan, (before - keys.len()) as u64, || format!("trace {trace}"));
+    if keys.len() == before {
+        return ((0..before as u32).collect(), keys);
+    }
     let mut kept: Vec<u32> = keys.iter().map(|key| key.kept).collect();
     kept.sort_unstable();
     for key in &mut keys {

@@ -15,6 +15,7 @@ pub(crate) struct Built {
 /// Builds trees top-down; keeps its buffers between trees.
 pub(crate) struct TreeBuilder<'a> {
     links: &'a Links<'a>,
+    nodes_expected: usize,
     stack: Vec<Pending>,
     children: Children,
 }
@@ -28,13 +29,14 @@ struct Pending {
 }
 
 impl<'a> TreeBuilder<'a> {
-    pub(crate) fn new(links: &'a Links<'a>) -> TreeBuilder<'a> {
-        TreeBuilder { links, stack: Vec::new(), children: Children::default() }
+    /// A builder of trees of so many nodes on average.
+    pub(crate) fn new(links: &'a Links<'a>, nodes_expected: usize) -> TreeBuilder<'a> {
+        TreeBuilder { links, nodes_expected, stack: Vec::new(), children: Children::default() }
     }
 
     /// The tree below a top row, in depth-first pre-order.
     pub(crate) fn build(&mut self, top: u32, losses: &mut Losses, clocks: &mut ClockAgreement) -> Built {
-        let mut built = Built { tree: CallTree::default(), complete: true };
+        let mut built = Built { tree: tree_with_room(self.nodes_expected), complete: true };
         self.stack.push(Pending { at: top, parent: None, depth: 1, order_group: 0 });
         while let Some(pending) = self.stack.pop() {
             let row = self.links.row(pending.at);
@@ -78,6 +80,17 @@ impl<'a> TreeBuilder<'a> {
             });
         }
         covered
+    }
+}
+
+fn tree_with_room(nodes: usize) -> CallTree {
+    CallTree {
+        operation: Vec::with_capacity(nodes),
+        parent: Vec::with_capacity(nodes),
+        replica: Vec::with_capacity(nodes),
+        self_time: Vec::with_capacity(nodes),
+        inclusive_time: Vec::with_capacity(nodes),
+        order_group: Vec::with_capacity(nodes),
     }
 }
 
