@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 /// A folder beside the repository, or `None` (with a message on standard error) when it is not there.
+#[expect(clippy::print_stderr, reason = "whoever runs the tests must see what was skipped")]
 fn beside(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(name);
     if path.exists() {
