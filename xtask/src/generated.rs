@@ -80,15 +80,34 @@ fn commands(help: &str) -> Vec<&str> {
     names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
 }
 
-/// `NAME  TITLE  PAGE` rows, an empty line, then prose.
+/// An entry of a list the program prints: a name and a title, then lines that stand further in, the last of
+/// which is the page.
+struct Entry<'a> {
+    name: &'a str,
+    title: &'a str,
+    facts: Vec<&'a str>,
+    page: &'a str,
+}
+
+fn entries(listed: &str) -> Vec<Entry<'_>> {
+    let lines: Vec<&str> = listed.lines().collect();
+    let groups = lines.chunk_by(|_, next| next.starts_with(' '));
+    groups.filter_map(entry).collect()
+}
+
+fn entry<'a>(lines: &[&'a str]) -> Option<Entry<'a>> {
+    let [head, facts @ .., page] = lines else { return None };
+    let (name, title) = head.split_once(' ')?;
+    let facts = facts.iter().map(|line| line.trim()).collect();
+    Some(Entry { name, title: title.trim(), facts, page: page.trim() })
+}
+
+/// Entries, an empty line, then prose.
 fn formats(listed: &str) -> String {
     let mut out = "| `--format` | what it is | page |\n|---|---|---|\n".to_owned();
     let (rows, prose) = listed.split_once("\n\n").unwrap_or((listed, ""));
-    for row in rows.lines() {
-        let mut words = row.split_whitespace();
-        let (Some(name), Some(page)) = (words.next(), words.next_back()) else { continue };
-        let title = words.collect::<Vec<_>>().join(" ");
-        let _ = writeln!(out, "| `{name}` | {title} | {} |", link(page));
+    for entry in entries(rows) {
+        let _ = writeln!(out, "| `{}` | {} | {} |", entry.name, entry.title, link(entry.page));
     }
     if !prose.trim().is_empty() {
         let _ = writeln!(out, "\n{}", prose.trim());
@@ -96,18 +115,15 @@ fn formats(listed: &str) -> String {
     out
 }
 
-/// Pairs of lines: `NAME QUESTION`, then `reads X; SOURCE; PAGE`.
+/// Entries with one fact: `reads X; SOURCE`.
 fn methods(listed: &str) -> String {
     let mut out = "| `--method` | question | reads | source | page |\n|---|---|---|---|---|\n".to_owned();
-    let lines: Vec<&str> = listed.lines().filter(|line| !line.trim().is_empty()).collect();
-    for pair in lines.chunks(2) {
-        let [head, facts] = pair else { continue };
-        let (name, question) = head.trim().split_once(' ').unwrap_or((head.trim(), ""));
-        let facts: Vec<&str> = facts.split(';').map(str::trim).collect();
-        let [reads, source @ .., page] = &facts[..] else { continue };
-        let reads = reads.trim_start_matches("reads ");
-        let source = source.join("; ");
-        let _ = writeln!(out, "| `{name}` | {} | {reads} | {source} | {} |", question.trim(), link(page));
+    for entry in entries(listed) {
+        let facts = entry.facts.join(" ");
+        let (reads, source) = facts.split_once(';').unwrap_or((&facts, ""));
+        let (reads, source) = (reads.trim_start_matches("reads "), source.trim());
+        let page = link(entry.page);
+        let _ = writeln!(out, "| `{}` | {} | {reads} | {source} | {page} |", entry.name, entry.title);
     }
     out
 }
@@ -129,8 +145,10 @@ mod tests {
                 "Tells.\n\nCommands:\n  one   First\n        and more\n  help  Print\n\nOptions:\n  -h\n"
             }
             ["one", "--help"] => "First \n\nUsage: laggard one\n",
-            ["formats"] => "otlp-json    OpenTelemetry JSON    docs/manual/formats/otlp.md\n\nEach plain.\n",
-            ["methods"] => "cd   Why?\n     reads spans; Mi, 2013; docs/manual/methods/cd.md\n",
+            ["formats"] => {
+                "otlp-json    OpenTelemetry JSON\n       docs/manual/formats/otlp.md\n\nEach plain.\n"
+            }
+            ["methods"] => "cd   Why?\n     reads spans; Mi, 2013\n     docs/manual/methods/cd.md\n",
             _ => return Err(io::Error::other("asked something else")),
         }
         .to_owned())

@@ -82,7 +82,10 @@ impl Evidence<'_> {
             }
             for call in calls_of(category, operation) {
                 let blamed = spread != Spread::Localised || culprits.contains(&call.replica);
-                if blamed && explains(category, study, call) && !known.contains(&(at, call.request, call.position)) {
+                if blamed
+                    && explains(category, study, call)
+                    && !known.contains(&(at, call.request, call.position))
+                {
                     counted.push(CountedCall::new(at, call, &study.scales[call.position as usize]));
                 }
             }
@@ -100,7 +103,9 @@ impl Evidence<'_> {
     ) {
         let mut elsewhere = Tally::default();
         let mut here: BTreeMap<ReplicaId, Tally> = BTreeMap::new();
-        for (category, study) in self.categories.iter().zip(self.studies).filter(|(_, study)| study.gate.judged) {
+        for (category, study) in
+            self.categories.iter().zip(self.studies).filter(|(_, study)| study.gate.judged)
+        {
             for call in &category.calls {
                 let tally = if category.positions[call.position as usize].operation == operation {
                     here.entry(call.replica).or_default()
