@@ -72,7 +72,7 @@ pub fn decompose(
         positions: vec![],
     };
     for (k, &j) in columns.iter().enumerate() {
-        let unusual = unusual_for_size(&times, j, &sizes, settings);
+        let unusual = unusual_for_size(&times, j, &sizes);
         for (i, value) in parts.sparse.column(k).enumerate() {
             let sparse = value * scales[k];
             out.sparse[i * times.cols() + j] = sparse;
@@ -188,13 +188,18 @@ fn request_sizes(times: &Matrix, positions: &[PositionFinding]) -> Vec<f64> {
         .collect()
 }
 
+/// A time is unusual above the median and so many MAD of its column's log times. With normal logs one time in
+/// 30,000 is, so that two such times among the few giant requests of one position are not met by chance even
+/// over the ten thousand positions of a large system; at 3.5 they were, in one hour of ten.
+const UNUSUAL_MAD: f64 = 4.0;
+
 /// Whether each time of a column is in the upper tail of the column once the request's size is taken out.
 /// A request fifty times the usual size strays fifty times as far from the low-rank part as a usual one,
 /// without anything being wrong with it.
-fn unusual_for_size(times: &Matrix, j: usize, sizes: &[f64], settings: &CloudDiagSettings) -> Vec<bool> {
+fn unusual_for_size(times: &Matrix, j: usize, sizes: &[f64]) -> Vec<bool> {
     let residuals: Vec<f64> =
         times.column(j).zip(sizes).map(|(time, size)| time.max(1.0).ln() - size).collect();
     let usual = median_of(&residuals);
-    let limit = usual + settings.tail_mad * mad(&residuals, usual);
+    let limit = usual + UNUSUAL_MAD * mad(&residuals, usual);
     residuals.iter().map(|&residual| residual > limit).collect()
 }
