@@ -32,7 +32,7 @@ pub(crate) fn output(arguments: &[&str]) -> io::Result<String> {
 fn judge(arguments: &[&str], environment: &[(&str, &str)]) -> Judgement {
     let ran = cargo(arguments).envs(environment.iter().copied()).output();
     let output = ran.map_err(|error| vec![format!("cargo {}: {error}", arguments.join(" "))])?;
-    let said = [&output.stdout[..], &output.stderr[..]].concat();
+    let said = [&output.stderr[..], &output.stdout[..]].concat();
     let said = String::from_utf8_lossy(&said).into_owned();
     if output.status.success() { Ok(said) } else { Err(last_lines(&said)) }
 }
@@ -61,7 +61,26 @@ pub(crate) fn docs(_: &Repository) -> Judgement {
 const TESTS: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
 
 pub(crate) fn tests(_: &Repository) -> Judgement {
-    judge(&TESTS, &[]).map(|said| passed(&said))
+    let ran = cargo(&TESTS).output().map_err(|error| vec![format!("cargo test: {error}")])?;
+    let said = [&ran.stderr[..], &ran.stdout[..]].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    if ran.status.success() { Ok(passed(&said)) } else { Err(failures(&said)) }
+}
+
+/// What a person needs of a failed run: which tests, where, why; or the compiler's words.
+fn failures(said: &str) -> Vec<String> {
+    let lines: Vec<&str> = said.lines().collect();
+    let tells = |line: &str| {
+        line.ends_with("... FAILED")
+            || line.contains("panicked at")
+            || line.starts_with("test result: FAILED")
+    };
+    let at = |at: usize| {
+        let why = if lines[at].contains("panicked at") { lines.get(at + 1) } else { None };
+        [Some(&lines[at]), why].into_iter().flatten().map(|line| (*line).to_owned()).collect::<Vec<_>>()
+    };
+    let found: Vec<String> = (0..lines.len()).filter(|&line| tells(lines[line])).flat_map(at).collect();
+    if found.is_empty() { last_lines(said) } else { found }
 }
 
 /// How many tests passed, from the line of each binary: `test result: ok. 12 passed; …`.
@@ -88,6 +107,19 @@ mod tests {
         let said =
             "test result: ok. 12 passed; 0 failed\nrunning 3 tests\ntest result: ok. 3 passed; 0 failed\n";
         assert_eq!(passed(said), "15 tests passed");
+    }
+
+    #[test]
+    fn failed_tests_are_told_with_their_reason() {
+        let said = "test a ... ok\ntest b ... FAILED\n\nthread 'b' panicked at src/b.rs:1:1:\nleft is not right\nmore\ntest result: FAILED. 1 passed; 1 failed\n";
+        let told = [
+            "test b ... FAILED",
+            "thread 'b' panicked at src/b.rs:1:1:",
+            "left is not right",
+            "test result: FAILED. 1 passed; 1 failed",
+        ];
+        assert_eq!(failures(said), told);
+        assert_eq!(failures("error: no such crate\n"), ["error: no such crate"]);
     }
 
     #[test]
