@@ -74,7 +74,9 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<Source>, InputError> {
     sources.retain(|source| match source {
         Source::Stdin => seen.insert(None),
         // `x` and `./x` are one file.
-        Source::File { path, .. } => seen.insert(Some(fs::canonicalize(path).unwrap_or_else(|_| path.clone()))),
+        Source::File { path, .. } => {
+            seen.insert(Some(fs::canonicalize(path).unwrap_or_else(|_| path.clone())))
+        }
     });
     Ok(sources)
 }
