@@ -36,7 +36,7 @@ pub(crate) fn write_report(report: &Report, destination: &Destination<'_>) -> Re
         }
         None => {
             let terminal = io::stdout().is_terminal();
-            let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0);
+            let width = terminal_size::terminal_size_of(io::stdout()).map_or(WIDTH, |(width, _)| width.0);
             let style = TextStyle { color: color(destination.color, terminal), width };
             let mut out = BufWriter::new(io::stdout().lock());
             finish(render(form, report, &style, &mut out).and_then(|()| out.flush()))
