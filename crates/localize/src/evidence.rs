@@ -41,7 +41,7 @@ impl Evidence<'_> {
         flagged: &BTreeSet<Place>,
     ) -> Option<SuspectOperation> {
         let pooled = self.pool(operation);
-        let (spread, tests) =
+        let (spread, mut tests) =
             test_replicas(&pooled.observed, self.settings.replica_level, self.settings.replica_factor_min);
         if self.settings.mode == Mode::Paper {
             let mut counted = pooled.counted.clone();
@@ -53,7 +53,6 @@ impl Evidence<'_> {
         let mut counted = pooled.counted.clone();
         // Where the operation is flagged once, its other positions need no evidence of their own.
         counted.retain(|call| implicated.contains(&call.category));
-        let mut tests = tests;
         let mut culprits = tests.iter().filter(|test| test.flagged).map(|test| test.replica).collect();
         let spread = weigh(spread, &mut culprits, &counted);
         if spread == Spread::Localised {
