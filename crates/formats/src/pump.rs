@@ -137,6 +137,11 @@ impl Hose {
             match members.next() {
                 Ok(None) => return Ok(()),
                 Ok(Some(member)) if is_hidden(&member.name) || member.size == 0 => {}
+                Ok(Some(member)) if !member.whole => {
+                    let reason = "sparse members and parts of other volumes are not read";
+                    let error = io::Error::new(io::ErrorKind::Unsupported, reason);
+                    self.pump_nothing(Some(member.name), &error)?;
+                }
                 Ok(Some(member)) => last = self.pump_member(member.name, members.content())?,
                 // The member that the damage cut off has told already.
                 Err(_) if last == Condition::Damaged => return Ok(()),

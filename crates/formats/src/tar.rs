@@ -16,6 +16,9 @@ const NAME_BYTES_MAX: u64 = 16 << 10;
 pub(crate) struct Member {
     pub(crate) name: String,
     pub(crate) size: u64,
+    /// False for a sparse file and for a part of one that began in another volume: their bytes are not the
+    /// file's.
+    pub(crate) whole: bool,
 }
 
 /// Whether a stream starts like a tar archive: a block whose checksum is right.
@@ -41,7 +44,7 @@ impl<R: Read> Members<R> {
         Members { reader, unread: 0, padding: 0 }
     }
 
-    /// The next regular file; everything else is passed over.
+    /// The next file; links, folders and devices are passed over.
     ///
     /// # Errors
     /// Those of the stream, and a block that is no header.
@@ -55,9 +58,9 @@ impl<R: Read> Members<R> {
             match block[156] {
                 b'L' => long_name = Some(text(self.read_extension(size)?.as_slice())),
                 b'x' => long_name = pax_path(&self.read_extension(size)?).or(long_name),
-                b'0' | 0 | b'7' => {
+                kind @ (b'0' | 0 | b'7' | b'S' | b'M') => {
                     let name = long_name.unwrap_or_else(|| short_name(&block));
-                    return Ok(Some(Member { name, size }));
+                    return Ok(Some(Member { name, size, whole: !matches!(kind, b'S' | b'M') }));
                 }
                 _ => {}
             }
@@ -195,6 +198,15 @@ mod tests {
                 Err(error) => return (names, Err(error)),
             }
         }
+    }
+
+    #[test]
+    fn sparse_members_are_told_apart() {
+        let archive = [header("a", b'S', b"0"), header("b", b'0', b"0")].concat();
+        let mut members = Members::new(&archive[..]);
+        let first = members.next().unwrap().unwrap();
+        assert_eq!((first.name.as_str(), first.whole), ("a", false));
+        assert!(members.next().unwrap().unwrap().whole);
     }
 
     #[test]
