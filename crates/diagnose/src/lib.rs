@@ -7,6 +7,7 @@
 mod gather;
 mod methods;
 mod operations;
+mod population;
 mod replicas;
 mod settings_table;
 mod slow;
@@ -15,5 +16,6 @@ mod views;
 
 pub use gather::GatherFold;
 pub use methods::{METHODS, Method};
+pub use population::{HandleMap, Population, Selected, UnionNames};
 pub use slow::{InputFacts, SlowSettings, diagnose};
 pub use survey::{Survey, SurveyFold, SurveyedCategory};

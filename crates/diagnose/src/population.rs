@@ -1,0 +1,271 @@
+//! What is compared: a *population* of requests, and the names that several populations share.
+//!
+//! ```text
+//! Traces A ─ window, service ─► Population 0 ─┐                ┌► handles of A  ─► unified handles
+//! Traces B ─ window, service ─► Population 1 ─┴─► UnionNames ──┴► handles of B  ─► unified handles
+//! ```
+//!
+//! Two populations may be two windows of one [`Traces`] or two `Traces` whose [`Names`] differ. Handles mean
+//! nothing outside the `Names` that made them, so whatever compares populations works on unified handles only:
+//! [`Selected::assemble`] hands out call trees in which they have been exchanged already.
+
+use laggard_assembly::{AssembledTrace, Request, assemble};
+use laggard_engine::Traces;
+use laggard_model::{CallTree, Fingerprint, Names, OperationId, ReplicaId, ServiceId, SpanRow, Timestamp};
+
+/// Requests of one data set, in one window, that enter at one service if one is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Population<'a> {
+    /// The data set.
+    pub traces: &'a Traces,
+    /// Requests that start before this are left out.
+    pub since: Timestamp,
+    /// Requests that start after this are left out.
+    pub until: Timestamp,
+    /// Only requests whose entry is of this service.
+    pub service: Option<&'a str>,
+}
+
+impl<'a> Population<'a> {
+    /// All requests of a data set.
+    pub const fn all(traces: &'a Traces) -> Population<'a> {
+        Population { traces, since: Timestamp::MIN, until: Timestamp::MAX, service: None }
+    }
+}
+
+/// From the handles of one population to the unified ones; indexed by the population's handles.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HandleMap {
+    operations: Vec<OperationId>,
+    replicas: Vec<ReplicaId>,
+    services: Vec<ServiceId>,
+}
+
+impl HandleMap {
+    /// The unified handle of an operation.
+    ///
+    /// # Panics
+    /// When the handle is not of this population's names; so do the others.
+    pub fn operation(&self, own: OperationId) -> OperationId {
+        self.operations[own.index()]
+    }
+
+    /// The unified handle of a replica.
+    pub fn replica(&self, own: ReplicaId) -> ReplicaId {
+        self.replicas[own.index()]
+    }
+
+    /// The unified handle of a service.
+    pub fn service(&self, own: ServiceId) -> ServiceId {
+        self.services[own.index()]
+    }
+
+    /// Exchanges the handles of a call tree.
+    pub fn unify(&self, tree: &mut CallTree) {
+        tree.operation.iter_mut().for_each(|operation| *operation = self.operation(*operation));
+        tree.replica.iter_mut().for_each(|replica| *replica = self.replica(*replica));
+    }
+}
+
+/// The union of the names of several populations. Operations are equal by service, name and kind, replicas
+/// and services by name. The handles of the first population keep their values.
+#[derive(Clone, Debug, Default)]
+pub struct UnionNames {
+    names: Names,
+    maps: Vec<HandleMap>,
+    operations: Vec<Fingerprint>,
+}
+
+impl UnionNames {
+    /// The union of some names, in this order.
+    pub fn of(all: &[&Names]) -> UnionNames {
+        let mut union = UnionNames::default();
+        for names in all {
+            let map = union.add(names);
+            union.maps.push(map);
+        }
+        let operations = (0..union.names.operations()).map(OperationId::from_index);
+        union.operations = operations.map(|id| union.names.fingerprint(id)).collect();
+        union
+    }
+
+    /// The union over some populations, in this order.
+    pub fn of_populations(populations: &[Population<'_>]) -> UnionNames {
+        let all: Vec<&Names> = populations.iter().map(|population| population.traces.names()).collect();
+        UnionNames::of(&all)
+    }
+
+    fn add(&mut self, names: &Names) -> HandleMap {
+        let mut map = HandleMap::default();
+        // A service has a handle because an operation of it has one, and was first seen with its first one.
+        for id in (0..names.operations()).map(OperationId::from_index) {
+            let unified = self.names.operation(names.operation_key(id));
+            map.operations.push(unified);
+            if names.service_of(id).index() == map.services.len() {
+                map.services.push(self.names.service_of(unified));
+            }
+        }
+        let replicas = (0..names.replicas()).map(ReplicaId::from_index);
+        map.replicas = replicas.map(|id| self.names.replica(names.replica_name(id))).collect();
+        map
+    }
+
+    /// The unified names.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// The handles of the n-th population.
+    pub fn map(&self, population: usize) -> &HandleMap {
+        &self.maps[population]
+    }
+
+    /// Stable fingerprint of every unified operation, by handle: what a shaper of unified trees needs.
+    pub fn fingerprints(&self) -> &[Fingerprint] {
+        &self.operations
+    }
+
+    /// The unified handle of a service by its name.
+    pub fn find_service(&self, name: &str) -> Option<ServiceId> {
+        (0..self.names.services()).map(ServiceId::from_index).find(|&id| self.names.service_name(id) == name)
+    }
+
+    /// What a fold needs to see the requests of the n-th population in unified handles.
+    pub fn select<'a>(&'a self, population: &Population<'_>, at: usize) -> Selected<'a> {
+        let service = match population.service.map(|name| self.find_service(name)) {
+            None => Entry::Any,
+            Some(Some(service)) => Entry::Of(service),
+            Some(None) => Entry::Nowhere,
+        };
+        Selected {
+            union: self,
+            map: &self.maps[at],
+            since: population.since,
+            until: population.until,
+            service,
+        }
+    }
+}
+
+/// Where the requests that are wanted enter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Entry {
+    Any,
+    Of(ServiceId),
+    /// At a service that nobody has.
+    Nowhere,
+}
+
+/// One population as a fold sees it: which requests count, in unified handles.
+#[derive(Clone, Copy, Debug)]
+pub struct Selected<'a> {
+    union: &'a UnionNames,
+    map: &'a HandleMap,
+    since: Timestamp,
+    until: Timestamp,
+    service: Entry,
+}
+
+impl<'a> Selected<'a> {
+    /// The unified names.
+    pub fn union(&self) -> &'a UnionNames {
+        self.union
+    }
+
+    /// Assembles one trace's rows and keeps the requests that are wanted, in unified handles. Losses and clock
+    /// bounds are of the whole trace.
+    pub fn assemble(&self, rows: &[SpanRow]) -> AssembledTrace {
+        let mut assembled = assemble(rows);
+        for request in &mut assembled.requests {
+            self.map.unify(&mut request.tree);
+        }
+        assembled.requests.retain(|request| self.wants(request));
+        assembled
+    }
+
+    fn wants(&self, request: &Request) -> bool {
+        let enters = match self.service {
+            Entry::Any => true,
+            Entry::Of(service) => self.union.names.service_of(request.tree.operation[0]) == service,
+            Entry::Nowhere => false,
+        };
+        enters && (self.since..=self.until).contains(&request.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_model::{OperationKey, SpanKind};
+
+    fn names(services: &[(&str, &str)], replicas: &[&str]) -> Names {
+        let mut names = Names::new();
+        for &(service, operation) in services {
+            names.operation(OperationKey { service, operation, kind: SpanKind::Server });
+        }
+        replicas.iter().for_each(|name| {
+            names.replica(name);
+        });
+        names
+    }
+
+    #[test]
+    fn equal_names_meet_and_new_ones_follow() {
+        let a = names(&[("cart", "add"), ("cart", "get"), ("pay", "pay")], &["c1", "p1"]);
+        let b = names(&[("pay", "pay"), ("ship", "quote"), ("cart", "get")], &["p1", "s1"]);
+        let union = UnionNames::of(&[&a, &b]);
+        assert_eq!(
+            (union.names().operations(), union.names().services(), union.names().replicas()),
+            (4, 3, 3)
+        );
+        for id in (0..3).map(OperationId::from_index) {
+            assert_eq!(union.map(0).operation(id), id, "the first population keeps its handles");
+            let unified = union.map(1).operation(id);
+            assert_eq!(union.names().operation_key(unified), b.operation_key(id));
+            assert_eq!(union.fingerprints()[unified.index()], b.fingerprint(id));
+            assert_eq!(union.map(1).service(b.service_of(id)), union.names().service_of(unified));
+        }
+        let replica = union.map(1).replica(ReplicaId::from_index(0));
+        assert_eq!(union.names().replica_name(replica), "p1");
+        assert_eq!(replica, ReplicaId::from_index(1));
+    }
+
+    #[test]
+    fn two_windows_of_one_data_set_share_all_handles() {
+        let a = names(&[("cart", "add"), ("pay", "pay")], &["c1"]);
+        let union = UnionNames::of(&[&a, &a]);
+        assert_eq!(union.map(0), union.map(1));
+        assert_eq!(union.names().operations(), 2);
+    }
+
+    #[test]
+    fn the_same_operation_of_another_kind_is_another_operation() {
+        let mut b = Names::new();
+        b.operation(OperationKey { service: "cart", operation: "add", kind: SpanKind::Client });
+        let union = UnionNames::of(&[&names(&[("cart", "add")], &[]), &b]);
+        assert_eq!((union.names().operations(), union.names().services()), (2, 1));
+    }
+
+    #[test]
+    fn only_wanted_requests_are_handed_out_in_unified_handles() {
+        let drawn = laggard_testkit::drawn("a - list@h1 100..200\nb a read@h1 110..130");
+        let other = names(&[("x", "y")], &["h0"]);
+        let union = UnionNames::of(&[&other, &drawn.names]);
+        let traces = Traces::default();
+        let everything = Population::all(&traces);
+        let requests = |population: &Population<'_>| {
+            union.select(population, 1).assemble(&drawn.rows).requests.into_iter().map(|r| r.tree).collect()
+        };
+        let trees: Vec<CallTree> = requests(&everything);
+        let shown = union.names().operation_key(trees[0].operation[1]);
+        assert_eq!((trees.len(), shown.operation), (1, "read"));
+        assert_eq!(union.names().replica_name(trees[0].replica[0]), "h1");
+        let time = Timestamp::from_unix_ns;
+        assert_eq!(requests(&Population { since: time(101), ..everything }), []);
+        assert_eq!(requests(&Population { until: time(99), ..everything }), []);
+        assert_eq!(requests(&Population { since: time(100), until: time(100), ..everything }), trees);
+        assert_eq!(requests(&Population { service: Some("s"), ..everything }), trees);
+        assert_eq!(requests(&Population { service: Some("x"), ..everything }), []);
+        assert_eq!(requests(&Population { service: Some("nobody"), ..everything }), []);
+    }
+}
