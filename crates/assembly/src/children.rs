@@ -18,13 +18,15 @@ pub(crate) enum Covered {
 pub(crate) struct OrderedChild {
     pub(crate) at: u32,
     pub(crate) order_group: u32,
+    /// How long the caller waited for this child and for no later one.
+    pub(crate) awaited: Nanos,
 }
 
 /// An interval in nanoseconds after the parent's start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Interval {
-    from: i64,
-    to: i64,
+pub(crate) struct Interval {
+    pub(crate) from: i64,
+    pub(crate) to: i64,
 }
 
 /// Scratch space for one parent at a time.
@@ -34,8 +36,12 @@ pub(crate) struct Children {
     remote: Vec<u32>,
     /// Covered parts of the parent's interval, on its own clock.
     local: Vec<Interval>,
+    /// The same, each with its place in `ordered`.
+    pieces: Vec<Piece>,
     /// Remote children as recorded, with their clock.
     recorded: Vec<(laggard_model::ReplicaId, Interval)>,
+    /// For each of `recorded`, its place in `remote`.
+    recorded_at: Vec<usize>,
     /// Whether every remote child lies inside the parent as recorded.
     contained: bool,
     asynchronous: bool,
@@ -74,19 +80,27 @@ impl Children {
                 group += 1;
             }
             busy_until = busy_until.max(span.to);
-            self.ordered.push(OrderedChild { at: child, order_group: group });
             self.take_local(parent, row, span, losses);
+            self.ordered.push(OrderedChild { at: child, order_group: group, awaited: Nanos::ZERO });
         }
         let last = group + 1;
-        self.ordered.extend(self.remote.iter().map(|&at| OrderedChild { at, order_group: last }));
-        self.covered(parent.inclusive)
+        self.ordered.extend(self.remote.iter().map(|&at| OrderedChild {
+            at,
+            order_group: last,
+            awaited: Nanos::ZERO,
+        }));
+        let covered = self.covered(parent.inclusive);
+        self.share_out(links, covered, parent.inclusive);
+        covered
     }
 
     fn clear(&mut self) {
         self.ordered.clear();
         self.remote.clear();
         self.local.clear();
+        self.pieces.clear();
         self.recorded.clear();
+        self.recorded_at.clear();
         self.contained = true;
         self.asynchronous = false;
     }
@@ -105,6 +119,7 @@ impl Children {
         let clipped = Interval { from: span.from.clamp(0, end), to: span.to.clamp(0, end) };
         if clipped.from < clipped.to {
             self.local.push(clipped);
+            self.pieces.push(Piece { child: self.ordered.len(), span: clipped });
         }
     }
 
@@ -131,6 +146,7 @@ impl Children {
             losses.add(Loss::ClockSkew, || format!("trace {}", parent.trace));
         }
         self.recorded.push((child.replica, span));
+        self.recorded_at.push(self.remote.len() - 1);
     }
 
     /// The union of what ran on the parent's clock, plus the remote callees' own lengths.
@@ -147,6 +163,38 @@ impl Children {
         Covered::Length(Nanos::from_ns(total.max(0) as u64).min(inclusive))
     }
 
+    /// Shares what the callees cover out among them: children whose times can be compared by a walk along the
+    /// caller's critical path, the others in proportion to their length. The parts sum to what is covered.
+    fn share_out(&mut self, links: &Links<'_>, covered: Covered, inclusive: Nanos) {
+        let Covered::Length(covered) = covered else {
+            let lengths: Vec<u64> =
+                self.ordered.iter().map(|child| links.row(child.at).inclusive.ns()).collect();
+            for (child, part) in self.ordered.iter_mut().zip(proportional(&lengths, inclusive.ns())) {
+                child.awaited = Nanos::from_ns(part);
+            }
+            return;
+        };
+        let first_remote = self.ordered.len() - self.remote.len();
+        let compared = self.contained && self.recorded.len() > 1;
+        if compared {
+            let remote = self.recorded.iter().zip(&self.recorded_at);
+            self.pieces.extend(remote.map(|(&(_, span), &at)| Piece { child: first_remote + at, span }));
+        }
+        let mut left = covered.ns();
+        walk_back(&mut self.pieces, |child, length| {
+            let length = length.min(left);
+            left -= length;
+            self.ordered[child].awaited = self.ordered[child].awaited.plus(Nanos::from_ns(length));
+        });
+        if !compared {
+            let lengths: Vec<u64> =
+                self.recorded.iter().map(|(_, span)| (span.to - span.from) as u64).collect();
+            for (&at, part) in self.recorded_at.iter().zip(proportional(&lengths, left)) {
+                self.ordered[first_remote + at].awaited = Nanos::from_ns(part);
+            }
+        }
+    }
+
     /// Several remote callees may have run in parallel. If all lie inside the parent as recorded, the skew is
     /// bounded by the slack around them and the recorded times are used; otherwise only callees on one clock
     /// are compared with each other, and clocks are added up.
@@ -155,14 +203,22 @@ impl Children {
             self.local.extend(self.recorded.iter().map(|&(_, span)| span));
             return union_length(&mut self.local);
         }
-        self.recorded.sort_unstable_by_key(|&(replica, _)| replica);
+        let mut by_clock = self.recorded.clone();
+        by_clock.sort_unstable_by_key(|&(replica, _)| replica);
         let mut total = local;
-        for clock in self.recorded.chunk_by(|a, b| a.0 == b.0) {
+        for clock in by_clock.chunk_by(|a, b| a.0 == b.0) {
             let mut spans: Vec<Interval> = clock.iter().map(|&(_, span)| span).collect();
             total = total.saturating_add(union_length(&mut spans));
         }
         total
     }
+}
+
+/// A child's part of its caller's interval.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece {
+    pub(crate) child: usize,
+    pub(crate) span: Interval,
 }
 
 /// A message's consumer does not hold up its producer.
@@ -173,6 +229,30 @@ fn is_message(parent: &SpanRow, child: &SpanRow) -> bool {
 fn interval(parent: &SpanRow, child: &SpanRow) -> Interval {
     let from = child.start.since(parent.start).ns();
     Interval { from, to: from.saturating_add_unsigned(child.inclusive.ns()) }
+}
+
+/// Walks from the last end to the first start: at any moment the child that ends last was waited for. Lengths
+/// sum to the length of the union.
+fn walk_back(pieces: &mut [Piece], mut take: impl FnMut(usize, u64)) {
+    if pieces.len() > 1 {
+        pieces.sort_unstable_by_key(|piece| std::cmp::Reverse((piece.span.to, piece.span.from, piece.child)));
+    }
+    let mut reached = i64::MAX;
+    for piece in pieces {
+        let to = piece.span.to.min(reached);
+        if to > piece.span.from {
+            take(piece.child, (to - piece.span.from) as u64);
+            reached = piece.span.from;
+        }
+    }
+}
+
+/// Parts of a whole in proportion to some lengths, rounded down; nothing if all lengths are 0.
+fn proportional(lengths: &[u64], whole: u64) -> Vec<u64> {
+    let total: u128 = lengths.iter().map(|&length| u128::from(length)).sum();
+    let part =
+        |&length: &u64| (u128::from(length) * u128::from(whole)).checked_div(total).unwrap_or(0) as u64;
+    lengths.iter().map(part).collect()
 }
 
 fn union_length(spans: &mut [Interval]) -> i64 {
@@ -191,6 +271,17 @@ fn union_length(spans: &mut [Interval]) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_child_that_ends_last_was_waited_for() {
+        let piece = |child, from, to| Piece { child, span: Interval { from, to } };
+        let mut awaited = [0; 4];
+        let mut pieces = [piece(0, 0, 10), piece(1, 5, 30), piece(2, 6, 29), piece(3, 40, 50)];
+        walk_back(&mut pieces, |child, length| awaited[child] += length);
+        assert_eq!(awaited, [5, 25, 0, 10]);
+        assert_eq!(proportional(&[1, 3], 8), [2, 6]);
+        assert_eq!(proportional(&[0, 0], 8), [0, 0]);
+    }
 
     #[test]
     fn overlapping_intervals_count_once() {

@@ -26,6 +26,8 @@ struct Pending {
     parent: Option<u32>,
     depth: u32,
     order_group: u32,
+    /// How much of the node's time is on the request's critical path.
+    awaited: Nanos,
 }
 
 impl<'a> TreeBuilder<'a> {
@@ -37,7 +39,13 @@ impl<'a> TreeBuilder<'a> {
     /// The tree below a top row, in depth-first pre-order.
     pub(crate) fn build(&mut self, top: u32, losses: &mut Losses, clocks: &mut ClockAgreement) -> Built {
         let mut built = Built { tree: tree_with_room(self.nodes_expected), complete: true };
-        self.stack.push(Pending { at: top, parent: None, depth: 1, order_group: 0 });
+        self.stack.push(Pending {
+            at: top,
+            parent: None,
+            depth: 1,
+            order_group: 0,
+            awaited: self.links.row(top).inclusive,
+        });
         while let Some(pending) = self.stack.pop() {
             let row = self.links.row(pending.at);
             built.complete &= !row.incomplete;
@@ -49,6 +57,7 @@ impl<'a> TreeBuilder<'a> {
             tree.replica.push(row.replica);
             tree.inclusive_time.push(row.inclusive);
             tree.self_time.push(self_time(row.inclusive, covered));
+            tree.path_time.push(scaled(self_time(row.inclusive, covered), pending.awaited, row.inclusive));
             tree.order_group.push(pending.order_group);
         }
         built
@@ -71,12 +80,14 @@ impl<'a> TreeBuilder<'a> {
             return Covered::Length(Nanos::ZERO);
         }
         let covered = self.children.arrange(self.links, pending.at, losses, clocks);
+        let inclusive = self.links.row(pending.at).inclusive;
         for child in self.children.ordered().rev() {
             self.stack.push(Pending {
                 at: child.at,
                 parent: Some(node),
                 depth: pending.depth + 1,
                 order_group: child.order_group,
+                awaited: scaled(child.awaited, pending.awaited, inclusive),
             });
         }
         covered
@@ -90,8 +101,18 @@ fn tree_with_room(nodes: usize) -> CallTree {
         replica: Vec::with_capacity(nodes),
         self_time: Vec::with_capacity(nodes),
         inclusive_time: Vec::with_capacity(nodes),
+        path_time: Vec::with_capacity(nodes),
         order_group: Vec::with_capacity(nodes),
     }
+}
+
+/// The part of `time` that counts when only `awaited` of `inclusive` does.
+fn scaled(time: Nanos, awaited: Nanos, inclusive: Nanos) -> Nanos {
+    if awaited >= inclusive {
+        return time;
+    }
+    let part = u128::from(time.ns()) * u128::from(awaited.ns()) / u128::from(inclusive.ns());
+    Nanos::from_ns(part as u64)
 }
 
 fn self_time(inclusive: Nanos, covered: Covered) -> Nanos {

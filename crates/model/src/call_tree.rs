@@ -19,6 +19,9 @@ pub struct CallTree {
     pub self_time: Vec<Nanos>,
     /// From invocation to return on the node's own clock.
     pub inclusive_time: Vec<Nanos>,
+    /// The part of the self time that the request waited for: of callees that ran at the same time, only the one
+    /// that ended last at each moment holds the caller up. Sums to the latency, up to rounding down.
+    pub path_time: Vec<Nanos>,
     /// Siblings with the same number ran at the same time, or their order is unknown; numbers grow along
     /// a parent's children. A canonical form may reorder siblings only inside such a group.
     pub order_group: Vec<u32>,
