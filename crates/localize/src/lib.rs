@@ -16,6 +16,7 @@ mod peers;
 mod pool;
 mod replicas;
 mod settings;
+mod sites;
 
 pub use category::{Call, CategoryCalls, CategoryPosition, RequestRow};
 pub use cloud_diag::{CategoryFinding, CloudDiag, Excess, ReplicaCell, SuspectOperation, cloud_diag};
@@ -23,3 +24,4 @@ pub use decompose::{Decomposed, PositionFinding, decompose};
 pub use gate::{Gate, gate};
 pub use replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
 pub use settings::{CloudDiagSettings, Mode, SettingsError, TimeKind};
+pub use sites::*;

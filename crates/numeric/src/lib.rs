@@ -16,6 +16,7 @@ mod matrix;
 mod multiple_testing;
 mod ranks;
 mod robust_pca;
+mod student;
 mod summary;
 
 pub use cosine::column_cosines;
@@ -27,6 +28,7 @@ pub use mann_whitney::{
 pub use matrix::Matrix;
 pub use multiple_testing::benjamini_hochberg;
 pub use robust_pca::{RobustPca, RobustPcaSettings, outlier_pursuit, robust_pca};
+pub use student::{student_quantile_95, student_upper_tail};
 pub use summary::{
     coefficient_of_variation, mad, mean, median, median_of, quantile_nearest_rank, sample_std,
 };

@@ -1,0 +1,275 @@
+//! Against a baseline: which sites take longer than they used to, whatever the mix of requests?
+//!
+//! Requests of one shape are compared with requests of that shape: what a call is expected to take is its mean in
+//! the baseline among requests of the same category, drawn towards the site's mean where there are few. A
+//! *block* is some requests that follow each other; its value is the log of the time spent over the time
+//! expected. Blocks, not calls, are the unit of the tests: times drift, calls of one request depend on each
+//! other, and both show in the variation between blocks.
+//!
+//! ```text
+//! baseline  ▁▂▁▂▁▁▂▁▁▂▁▂▁ │ ▅▆▅  window      x = ln(time / expected) by block
+//! ```
+
+use crate::sites::table::{Observation, Site, SiteTable};
+use laggard_model::Fingerprint;
+use laggard_numeric::{
+    benjamini_hochberg, mad, mean, median_of, sample_std, student_quantile_95, student_upper_tail,
+};
+use std::collections::BTreeMap;
+
+/// Thresholds of the comparison.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ChangeSettings {
+    /// False discovery rate over all sites (0.05).
+    pub level: f64,
+    /// What is tested is whether a site takes *more than* this factor (1.03): with enough data the faintest
+    /// difference is certain.
+    pub factor_min: f64,
+    /// Fewest requests in the window and in the baseline (10).
+    pub requests_min: usize,
+}
+
+impl Default for ChangeSettings {
+    fn default() -> ChangeSettings {
+        ChangeSettings { level: 0.05, factor_min: 1.03, requests_min: 10 }
+    }
+}
+
+/// How a site differs from its baseline.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SiteChange {
+    /// The site.
+    pub site: Site,
+    /// Calls in the window.
+    pub calls: u64,
+    /// Requests of the window that called it.
+    pub requests: u64,
+    /// Calls in the baseline.
+    pub baseline_calls: u64,
+    /// Time of a call over what the baseline has one expect; infinite when the baseline never called it.
+    pub factor: f64,
+    /// Lower end of the factor's 95 % interval.
+    pub factor_low: f64,
+    /// Upper end.
+    pub factor_high: f64,
+    /// Mean time of a call in the window beyond the expected, nanoseconds.
+    pub excess_ns: f64,
+    /// The part of that on the critical path, summed over the window's requests (weighted), nanoseconds; 0 when
+    /// the site is not slower.
+    pub path_excess_ns: f64,
+    /// One-sided p-value of "takes more than the least factor".
+    pub p_value: f64,
+    /// Adjusted over all sites.
+    pub p_adjusted: f64,
+    /// Whether it is slower by the settings.
+    pub slower: bool,
+}
+
+impl SiteChange {
+    /// Whether the baseline never called it.
+    pub fn is_new(&self) -> bool {
+        self.baseline_calls == 0
+    }
+}
+
+/// Compares every site of the window with the baseline, in the order of the window's sites. Handles of both
+/// tables must come from the same names. Empty when either has too few requests.
+pub fn compare_sites(baseline: &SiteTable, window: &SiteTable, settings: &ChangeSettings) -> Vec<SiteChange> {
+    if baseline.requests.len().min(window.requests.len()) < settings.requests_min {
+        return Vec::new();
+    }
+    let blocks = Blocks::choose(baseline.requests.len(), window.requests.len());
+    let before: BTreeMap<Site, &[Observation]> = baseline.by_site().collect();
+    let mut changes: Vec<SiteChange> = window
+        .by_site()
+        .map(|(site, rows)| match before.get(&site) {
+            Some(&earlier) => known_site(site, (baseline, earlier), (window, rows), &blocks, settings),
+            None => new_site(site, baseline, window, rows),
+        })
+        .collect();
+    let p_values: Vec<f64> = changes.iter().map(|change| change.p_value).collect();
+    for (change, p_adjusted) in changes.iter_mut().zip(benjamini_hochberg(&p_values)) {
+        change.p_adjusted = p_adjusted;
+        change.slower = p_adjusted <= settings.level && change.path_excess_ns > 0.0;
+    }
+    changes
+}
+
+/// How requests are cut into blocks.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Blocks {
+    baseline: usize,
+    window: usize,
+}
+
+/// With so many blocks as long as the window in the baseline, the window is one block among its like.
+const LIKE_BLOCKS_MIN: usize = 8;
+/// More blocks say nothing more about drift.
+const BLOCKS_MAX: usize = 64;
+/// Else the window is cut into about so many.
+const WINDOW_BLOCKS: usize = 16;
+/// Fewer requests make no block.
+const BLOCK_REQUESTS_MIN: usize = 5;
+
+impl Blocks {
+    fn choose(baseline: usize, window: usize) -> Blocks {
+        if baseline / window >= LIKE_BLOCKS_MIN {
+            return Blocks { baseline: (baseline / window).min(BLOCKS_MAX), window: 1 };
+        }
+        let requests = (window / WINDOW_BLOCKS).max(BLOCK_REQUESTS_MIN);
+        Blocks {
+            baseline: (baseline / requests).clamp(2, BLOCKS_MAX),
+            window: (window / requests).clamp(2, BLOCKS_MAX),
+        }
+    }
+}
+
+/// What a call takes in the baseline, by category.
+struct Expected {
+    overall_ns: f64,
+    by_category: BTreeMap<Fingerprint, f64>,
+}
+
+/// A category's own mean counts like this many calls less.
+const SHRINKAGE_CALLS: f64 = 5.0;
+
+impl Expected {
+    fn of(table: &SiteTable, rows: &[Observation]) -> Expected {
+        let mut by_category: BTreeMap<Fingerprint, (f64, f64)> = BTreeMap::new();
+        let mut all = (0.0, 0.0);
+        for row in rows {
+            let request = &table.requests[row.request as usize];
+            let weight = f64::from(request.weight);
+            let sums = by_category.entry(table.categories[request.category as usize]).or_default();
+            for sums in [sums, &mut all] {
+                sums.0 += weight * f64::from(row.time_ns);
+                sums.1 += weight * f64::from(row.calls);
+            }
+        }
+        let overall_ns = (all.0 / all.1).max(1.0);
+        let mean =
+            |(time, calls): (f64, f64)| (time + SHRINKAGE_CALLS * overall_ns) / (calls + SHRINKAGE_CALLS);
+        Expected {
+            overall_ns,
+            by_category: by_category.into_iter().map(|(id, sums)| (id, mean(sums))).collect(),
+        }
+    }
+
+    fn call_ns(&self, category: Fingerprint) -> f64 {
+        self.by_category.get(&category).copied().unwrap_or(self.overall_ns)
+    }
+}
+
+/// Log of time over expected time by block, for blocks with any call; and the same over all.
+fn block_values(table: &SiteTable, rows: &[Observation], expected: &Expected, blocks: usize) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); blocks];
+    for row in rows {
+        let request = &table.requests[row.request as usize];
+        let block = row.request as usize * blocks / table.requests.len();
+        let weight = f64::from(request.weight);
+        let usual = expected.call_ns(table.categories[request.category as usize]);
+        sums[block].0 += weight * f64::from(row.time_ns);
+        sums[block].1 += weight * f64::from(row.calls) * usual;
+    }
+    let used = sums.into_iter().filter(|&(_, usual)| usual > 0.0);
+    used.map(|(time, usual)| (time.max(1.0) / usual).ln()).collect()
+}
+
+/// The window's log ratio with its standard error.
+struct Shift {
+    log_ratio: f64,
+    error: f64,
+    degrees: f64,
+}
+
+/// Block values vary by at least this much beyond what a few blocks show.
+const BLOCK_SPREAD_MIN: f64 = 0.005;
+
+fn shift(before: &[f64], after: &[f64]) -> Option<Shift> {
+    if before.len() < 2 || after.is_empty() {
+        return None;
+    }
+    if after.len() == 1 {
+        // Half of the baseline may be other incidents: median and MAD.
+        let middle = median_of(before);
+        let spread = mad(before, middle).max(BLOCK_SPREAD_MIN);
+        let error = spread * (1.0 + 1.57 / before.len() as f64).sqrt();
+        return Some(Shift { log_ratio: after[0] - middle, error, degrees: before.len() as f64 - 1.0 });
+    }
+    let variance = |values: &[f64]| sample_std(values).max(BLOCK_SPREAD_MIN).powi(2) / values.len() as f64;
+    let (a, b) = (variance(before), variance(after));
+    let degrees =
+        (a + b).powi(2) / (a * a / (before.len() as f64 - 1.0) + b * b / (after.len() as f64 - 1.0));
+    Some(Shift { log_ratio: mean(after) - mean(before), error: (a + b).sqrt(), degrees })
+}
+
+fn known_site(
+    site: Site,
+    (baseline, earlier): (&SiteTable, &[Observation]),
+    (window, rows): (&SiteTable, &[Observation]),
+    blocks: &Blocks,
+    settings: &ChangeSettings,
+) -> SiteChange {
+    let expected = Expected::of(baseline, earlier);
+    let before = block_values(baseline, earlier, &expected, blocks.baseline);
+    let after = block_values(window, rows, &expected, blocks.window);
+    let mut change = unchanged(site, window, rows);
+    change.baseline_calls = earlier.iter().map(|row| u64::from(row.calls)).sum();
+    let Some(shift) = shift(&before, &after) else { return change };
+    let reach = student_quantile_95(shift.degrees) * shift.error;
+    change.factor = shift.log_ratio.exp();
+    change.factor_low = (shift.log_ratio - reach).exp();
+    change.factor_high = (shift.log_ratio + reach).exp();
+    let t = (shift.log_ratio - settings.factor_min.ln()) / shift.error;
+    change.p_value = student_upper_tail(t, shift.degrees);
+    let part = (1.0 - 1.0 / change.factor).max(0.0);
+    let (calls, time, path) = totals(window, rows);
+    change.excess_ns = part * time / calls;
+    change.path_excess_ns = part * path;
+    change
+}
+
+/// A site that the baseline never called, although it had so many requests.
+fn new_site(site: Site, baseline: &SiteTable, window: &SiteTable, rows: &[Observation]) -> SiteChange {
+    let mut change = unchanged(site, window, rows);
+    let (calls, time, path) = totals(window, rows);
+    // If it belonged to both, each of the requests that call it would fall into the window by this chance.
+    let share = window.requests.len() as f64 / (window.requests.len() + baseline.requests.len()) as f64;
+    change.p_value = share.powf(change.requests as f64);
+    change.factor = f64::INFINITY;
+    change.factor_low = f64::INFINITY;
+    change.factor_high = f64::INFINITY;
+    change.excess_ns = time / calls;
+    change.path_excess_ns = path;
+    change
+}
+
+fn unchanged(site: Site, window: &SiteTable, rows: &[Observation]) -> SiteChange {
+    debug_assert!(rows.iter().all(|row| window.sites[row.site as usize] == site));
+    SiteChange {
+        site,
+        calls: rows.iter().map(|row| u64::from(row.calls)).sum(),
+        requests: rows.chunk_by(|a, b| a.request == b.request).count() as u64,
+        baseline_calls: 0,
+        factor: 1.0,
+        factor_low: 0.0,
+        factor_high: f64::INFINITY,
+        excess_ns: 0.0,
+        path_excess_ns: 0.0,
+        p_value: 1.0,
+        p_adjusted: 1.0,
+        slower: false,
+    }
+}
+
+/// Weighted calls, time and time on the critical path.
+fn totals(table: &SiteTable, rows: &[Observation]) -> (f64, f64, f64) {
+    rows.iter().fold((0.0, 0.0, 0.0), |(calls, time, path), row| {
+        let weight = f64::from(table.requests[row.request as usize].weight);
+        (
+            calls + weight * f64::from(row.calls),
+            time + weight * f64::from(row.time_ns),
+            path + weight * f64::from(row.path_ns),
+        )
+    })
+}

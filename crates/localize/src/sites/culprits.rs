@@ -1,0 +1,420 @@
+//! Which replicas make a site slow? A search for the set that explains the times best.
+//!
+//! Testing each replica against the rest fails where it matters most: with 40 % of the replicas bad, the rest
+//! are bad too; and whoever works beside a slow replica looks slow. So the *set* is sought, by a model with two
+//! levels: an observation is slow if any replica that took part in it is a culprit, else normal.
+//!
+//! ```text
+//! log time = level of its category + (any of its replicas in S ? slow : normal) + noise
+//! ```
+//!
+//! S grows by the replica that raises the likelihood most, shrinks by those that turn out not to be needed, and
+//! is accepted if the gain pays for the choice (extended Bayesian information criterion, Chen & Chen,
+//! *Biometrika* 95, 2008): `½ ln n` a replica, `ln C(H, k)` for choosing k of H, and a margin.
+
+use laggard_model::ReplicaId;
+use laggard_numeric::{benjamini_hochberg, mad, median_of, normal_upper_tail};
+use std::collections::BTreeMap;
+
+/// Thresholds of the search.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CulpritSettings {
+    /// A culprit's observations take at least this factor of the normal ones (1.3: replicas differ by 10 % or
+    /// 20 % for reasons nobody calls a fault).
+    pub factor_min: f64,
+    /// Level of the test of each culprit after Benjamini–Hochberg over all replicas (0.01).
+    pub level: f64,
+    /// What the gain in log likelihood must exceed beside the cost of the choice (5, that is odds of about 150
+    /// to 1: observations are less independent than the model believes).
+    pub margin: f64,
+    /// Fewest observations to look at (20).
+    pub observations_min: usize,
+}
+
+impl Default for CulpritSettings {
+    fn default() -> CulpritSettings {
+        CulpritSettings { factor_min: 1.3, level: 0.01, margin: 5.0, observations_min: 20 }
+    }
+}
+
+/// One observation: the log of its time less the usual of its category, and who took part.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Share {
+    /// Index into the list of sets.
+    pub set: u32,
+    /// Natural logarithm of its time over the usual one.
+    pub log_ratio: f64,
+}
+
+/// A replica that makes a site slow.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Culprit {
+    /// The replica.
+    pub replica: ReplicaId,
+    /// Time of its observations over that of normal ones (geometric means).
+    pub factor: f64,
+    /// Lower end of the 95 % interval of the factor.
+    pub factor_low: f64,
+    /// Upper end.
+    pub factor_high: f64,
+    /// Its observations in which no other culprit took part.
+    pub observations: u64,
+    /// Likelihood-ratio test of the model with it against the one without it, adjusted over all replicas.
+    pub p_adjusted: f64,
+}
+
+/// Finds the culprits among the replicas in `sets`, the strongest factor first; empty when none stands out.
+/// `choices` is the number of sites searched: the more, the more a gain must be. `O(R · K · S)` for R replicas,
+/// K culprits and S distinct sets.
+pub fn find_culprits(
+    shares: &[Share],
+    sets: &[Vec<ReplicaId>],
+    choices: usize,
+    settings: &CulpritSettings,
+) -> Vec<Culprit> {
+    if shares.len() < settings.observations_min {
+        return Vec::new();
+    }
+    let search = Search::new(shares, sets);
+    let replicas = search.replicas.len();
+    if replicas < 2 {
+        return Vec::new();
+    }
+    let cost = |size: usize| {
+        let n = search.total.count;
+        0.5 * n.ln() * size as f64 + ln_choose(replicas, size)
+    };
+    let mut chosen = search.grow(&cost);
+    search.shrink(&mut chosen, &cost);
+    let gain = search.gain(&search.touched(&chosen));
+    if chosen.is_empty() || gain < cost(chosen.len()) + (choices.max(1) as f64).ln() + settings.margin {
+        return Vec::new();
+    }
+    search.confirm(chosen, settings)
+}
+
+/// Count, sum and sum of squares.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+struct Moments {
+    count: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Moments {
+    fn add(&mut self, other: Moments) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares += other.squares;
+    }
+
+    fn less(self, other: Moments) -> Moments {
+        Moments {
+            count: self.count - other.count,
+            sum: self.sum - other.sum,
+            squares: self.squares - other.squares,
+        }
+    }
+
+    fn mean(self) -> f64 {
+        if self.count > 0.0 { self.sum / self.count } else { 0.0 }
+    }
+
+    /// Sum of squares around the mean.
+    fn residual(self) -> f64 {
+        if self.count > 0.0 { (self.squares - self.sum * self.sum / self.count).max(0.0) } else { 0.0 }
+    }
+}
+
+struct Search {
+    replicas: Vec<ReplicaId>,
+    /// Moments of the observations of every distinct set.
+    sets: Vec<Moments>,
+    /// Sets in which a replica took part, by replica.
+    member: Vec<Vec<u32>>,
+    total: Moments,
+}
+
+/// Log ratios further than this many MAD from the median are moved there: one wild value must not decide.
+const WINSOR_MAD: f64 = 8.0;
+/// A spread below this is taken for this: times that hardly vary would make any difference significant.
+const SPREAD_MIN: f64 = 0.01;
+
+impl Search {
+    fn new(shares: &[Share], sets: &[Vec<ReplicaId>]) -> Search {
+        let values: Vec<f64> = shares.iter().map(|share| share.log_ratio).collect();
+        let middle = median_of(&values);
+        let reach = WINSOR_MAD * mad(&values, middle).max(SPREAD_MIN);
+        let mut moments = vec![Moments::default(); sets.len()];
+        for share in shares {
+            let value = share.log_ratio.clamp(middle - reach, middle + reach) - middle;
+            moments[share.set as usize].add(Moments { count: 1.0, sum: value, squares: value * value });
+        }
+        let mut member: BTreeMap<ReplicaId, Vec<u32>> = BTreeMap::new();
+        let mut total = Moments::default();
+        for (at, found) in moments.iter().enumerate().filter(|(_, found)| found.count > 0.0) {
+            total.add(*found);
+            for &replica in &sets[at] {
+                member.entry(replica).or_default().push(at as u32);
+            }
+        }
+        let (replicas, member) = member.into_iter().unzip();
+        Search { replicas, sets: moments, member, total }
+    }
+
+    fn touched(&self, chosen: &[usize]) -> Touched {
+        let mut touched = Touched { sets: vec![0; self.sets.len()], moments: Moments::default() };
+        chosen.iter().for_each(|&replica| touched.add(self, replica));
+        touched
+    }
+
+    /// Log likelihood over that of one level for all; negative when the touched are not the slower ones.
+    fn gain(&self, touched: &Touched) -> f64 {
+        self.gain_of(touched.moments)
+    }
+
+    fn gain_of(&self, slow: Moments) -> f64 {
+        let normal = self.total.less(slow);
+        if slow.count < 0.5 || normal.count < 0.5 {
+            return 0.0;
+        }
+        if slow.mean() <= normal.mean() {
+            return -1.0;
+        }
+        let n = self.total.count;
+        let floor = n * SPREAD_MIN * SPREAD_MIN;
+        let before = self.total.residual().max(floor);
+        let after = (slow.residual() + normal.residual()).max(floor);
+        0.5 * n * (before / after).ln()
+    }
+
+    /// Adds the replica that helps most, again and again; keeps the best size seen.
+    fn grow(&self, cost: &impl Fn(usize) -> f64) -> Vec<usize> {
+        // With more than half of many replicas bad, nobody could say which are the normal ones.
+        let largest = (self.replicas.len() * 3 / 5).max(1);
+        let mut touched = self.touched(&[]);
+        let mut chosen = Vec::new();
+        let mut best = (0.0, 0);
+        while chosen.len() < largest {
+            let gains = (0..self.replicas.len()).filter(|at| !chosen.contains(at));
+            let gains = gains.map(|at| (self.gain_of(touched.with(self, at)), at));
+            let next = gains.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+            let Some((gain, at)) = next else { break };
+            if gain <= 0.0 {
+                break;
+            }
+            touched.add(self, at);
+            chosen.push(at);
+            if gain - cost(chosen.len()) > best.0 {
+                best = (gain - cost(chosen.len()), chosen.len());
+            }
+        }
+        chosen.truncate(best.1);
+        chosen
+    }
+
+    /// Removes replicas that were chosen early and are not needed once the others are in.
+    fn shrink(&self, chosen: &mut Vec<usize>, cost: &impl Fn(usize) -> f64) {
+        while chosen.len() > 1 {
+            let gain = self.gain(&self.touched(chosen)) - cost(chosen.len());
+            let without = (0..chosen.len()).map(|at| {
+                let rest: Vec<usize> =
+                    chosen.iter().enumerate().filter(|&(place, _)| place != at).map(|(_, &r)| r).collect();
+                (self.gain(&self.touched(&rest)) - cost(rest.len()), at)
+            });
+            let best = without.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+            match best {
+                Some((better, at)) if better > gain => chosen.remove(at),
+                _ => return,
+            };
+        }
+    }
+
+    /// Tests each chosen replica and measures its effect.
+    fn confirm(&self, chosen: Vec<usize>, settings: &CulpritSettings) -> Vec<Culprit> {
+        let touched = self.touched(&chosen);
+        let gain = self.gain(&touched);
+        let normal = self.total.less(touched.moments);
+        let spread =
+            ((touched.moments.residual() + normal.residual()) / self.total.count).sqrt().max(SPREAD_MIN);
+        let mut p_values = vec![1.0; self.replicas.len()];
+        for &at in &chosen {
+            let rest: Vec<usize> = chosen.iter().copied().filter(|&other| other != at).collect();
+            let worth = gain - self.gain(&self.touched(&rest)).max(0.0);
+            p_values[at] = 2.0 * normal_upper_tail((2.0 * worth.max(0.0)).sqrt());
+        }
+        let adjusted = benjamini_hochberg(&p_values);
+        let mut culprits: Vec<Culprit> = chosen
+            .iter()
+            .map(|&at| self.culprit(at, &touched, normal, spread, adjusted[at]))
+            .filter(|culprit| culprit.p_adjusted <= settings.level && culprit.factor >= settings.factor_min)
+            .collect();
+        culprits.sort_by(|a, b| b.factor.total_cmp(&a.factor).then(a.replica.cmp(&b.replica)));
+        culprits
+    }
+
+    fn culprit(&self, at: usize, touched: &Touched, normal: Moments, spread: f64, p: f64) -> Culprit {
+        let mut alone = Moments::default();
+        let mut all = Moments::default();
+        for &set in &self.member[at] {
+            all.add(self.sets[set as usize]);
+            if touched.sets[set as usize] == 1 {
+                alone.add(self.sets[set as usize]);
+            }
+        }
+        let own = if alone.count > 0.0 { alone } else { all };
+        let effect = own.mean() - normal.mean();
+        let error = 1.96 * spread * (1.0 / own.count + 1.0 / normal.count.max(1.0)).sqrt();
+        Culprit {
+            replica: self.replicas[at],
+            factor: effect.exp(),
+            factor_low: (effect - error).exp(),
+            factor_high: (effect + error).exp(),
+            observations: own.count as u64,
+            p_adjusted: p,
+        }
+    }
+}
+
+/// How many culprits took part in each set, and the moments of the sets with any.
+struct Touched {
+    sets: Vec<u32>,
+    moments: Moments,
+}
+
+impl Touched {
+    fn add(&mut self, search: &Search, replica: usize) {
+        for &set in &search.member[replica] {
+            if self.sets[set as usize] == 0 {
+                self.moments.add(search.sets[set as usize]);
+            }
+            self.sets[set as usize] += 1;
+        }
+    }
+
+    /// The moments if this replica were a culprit too.
+    fn with(&self, search: &Search, replica: usize) -> Moments {
+        let mut moments = self.moments;
+        for &set in search.member[replica].iter().filter(|&&set| self.sets[set as usize] == 0) {
+            moments.add(search.sets[set as usize]);
+        }
+        moments
+    }
+}
+
+/// `ln C(n, k)`.
+fn ln_choose(n: usize, k: usize) -> f64 {
+    (0..k.min(n - k.min(n))).map(|i| ((n - i) as f64 / (i + 1) as f64).ln()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replica(at: usize) -> ReplicaId {
+        ReplicaId::from_index(at)
+    }
+
+    /// Noise without a random generator: a fixed low-discrepancy sequence, spread ±0.3.
+    fn noise(at: usize) -> f64 {
+        ((at as f64 * 0.618_033_988_75).fract() - 0.5) * 0.6
+    }
+
+    /// Pipelines of three out of `replicas`, slow by `effect` when a replica below `bad` takes part.
+    fn pipelines(
+        count: usize,
+        replicas: usize,
+        bad: usize,
+        effect: f64,
+    ) -> (Vec<Share>, Vec<Vec<ReplicaId>>) {
+        let mut sets = Vec::new();
+        let mut shares = Vec::new();
+        let mut state = 1_u64;
+        let mut draw = move |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        for at in 0..count {
+            let mut set: Vec<ReplicaId> = (0..3).map(|_| replica(draw(replicas))).collect();
+            set.sort_unstable();
+            set.dedup();
+            let slow = set.iter().any(|replica| replica.index() < bad);
+            sets.push(set);
+            shares.push(Share { set: at as u32, log_ratio: noise(at) + if slow { effect } else { 0.0 } });
+        }
+        (shares, sets)
+    }
+
+    fn found(shares: &[Share], sets: &[Vec<ReplicaId>]) -> Vec<usize> {
+        let found = find_culprits(shares, sets, 1, &CulpritSettings::default());
+        let mut found: Vec<usize> = found.iter().map(|culprit| culprit.replica.index()).collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn slow_pipeline_members_are_told_from_their_neighbours() {
+        for bad in [1, 5, 20] {
+            let (shares, sets) = pipelines(700, 50, bad, 0.8);
+            assert_eq!(found(&shares, &sets), (0..bad).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn nothing_is_found_where_nothing_is_slow() {
+        let (shares, sets) = pipelines(700, 50, 0, 0.0);
+        assert_eq!(found(&shares, &sets), []);
+        let (everywhere, sets) = pipelines(700, 50, 50, 0.8);
+        assert_eq!(found(&everywhere, &sets), []);
+    }
+
+    #[test]
+    fn one_of_two_and_forty_of_a_hundred() {
+        for (replicas, bad) in [(2, 1), (100, 40), (200, 10)] {
+            let sets: Vec<Vec<ReplicaId>> = (0..replicas).map(|at| vec![replica(at)]).collect();
+            let shares: Vec<Share> = (0..20 * replicas)
+                .map(|at| {
+                    let effect = if at % replicas < bad { 0.7 } else { 0.0 };
+                    Share { set: (at % replicas) as u32, log_ratio: noise(at) + effect }
+                })
+                .collect();
+            assert_eq!(found(&shares, &sets), (0..bad).collect::<Vec<_>>(), "{bad} of {replicas}");
+        }
+    }
+
+    #[test]
+    fn small_differences_are_no_fault_however_certain() {
+        let sets = vec![vec![replica(0)], vec![replica(1)]];
+        let shares: Vec<Share> = (0..4000)
+            .map(|at| Share { set: at % 2, log_ratio: noise(at as usize) + f64::from(at % 2) * 0.15 })
+            .collect();
+        assert_eq!(found(&shares, &sets), []);
+    }
+
+    #[test]
+    fn factors_and_intervals_are_those_of_the_model() {
+        let (shares, sets) = pipelines(700, 50, 2, 2.0_f64.ln());
+        let culprits = find_culprits(&shares, &sets, 1, &CulpritSettings::default());
+        assert_eq!(culprits.len(), 2);
+        for culprit in culprits {
+            assert!((1.7..2.3).contains(&culprit.factor), "{culprit:?}");
+            assert!(culprit.factor_low < culprit.factor && culprit.factor < culprit.factor_high);
+            assert!(culprit.p_adjusted < 1e-6);
+        }
+    }
+
+    #[test]
+    fn choosing_is_paid_for_by_the_number_of_ways() {
+        assert!((ln_choose(5, 2) - 10.0_f64.ln()).abs() < 1e-12);
+        assert!((ln_choose(50, 20) - ln_choose(50, 30)).abs() < 1e-9);
+        assert_eq!(ln_choose(7, 7), 0.0);
+    }
+
+    #[test]
+    fn too_little_to_search_is_nothing_found() {
+        assert_eq!(find_culprits(&[], &[], 0, &CulpritSettings::default()), []);
+        let one = vec![vec![replica(3)]];
+        let shares = vec![Share { set: 0, log_ratio: 1.0 }; 50];
+        assert_eq!(find_culprits(&shares, &one, 1, &CulpritSettings::default()), []);
+    }
+}

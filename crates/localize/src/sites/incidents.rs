@@ -1,0 +1,296 @@
+//! Since when? Periods in which requests take longer than in the rest of the window.
+//!
+//! The window is cut into bins. A bin's value at a site is the log of the time spent over the time expected of its
+//! mix of requests; most bins are taken to be normal, so median and MAD over the bins say what is usual. A bin is
+//! slow when sites that are clearly above their usual add up to a part of the latency that users notice. Slow
+//! bins that follow each other are one incident.
+
+use crate::sites::table::{Observation, Site, SiteTable};
+use laggard_model::{Nanos, Timestamp};
+use laggard_numeric::{mad, median_of};
+use std::collections::BTreeMap;
+
+/// Thresholds of the scan.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ScanSettings {
+    /// Length of a bin (60 s); longer windows than 1,440 bins get longer bins.
+    pub bin: Nanos,
+    /// Fewest bins with enough requests (12): with fewer, nothing says what is usual.
+    pub bins_min: usize,
+    /// Fewest requests in a bin (10).
+    pub requests_min: usize,
+    /// A site is above its usual by this many MAD of its bins (6).
+    pub mad_min: f64,
+    /// … and by this factor (1.3).
+    pub factor_min: f64,
+    /// … and the excess is this share of the latency that the requests calling it usually have (0.25).
+    pub excess_min: f64,
+    /// … of which there are at least so many in the bin (5).
+    pub calling_min: usize,
+}
+
+impl Default for ScanSettings {
+    fn default() -> ScanSettings {
+        ScanSettings {
+            bin: Nanos::from_secs(60),
+            bins_min: 12,
+            requests_min: 10,
+            mad_min: 6.0,
+            factor_min: 1.3,
+            excess_min: 0.25,
+            calling_min: 5,
+        }
+    }
+}
+
+/// A slow period.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Incident {
+    /// Start of the first slow bin.
+    pub since: Timestamp,
+    /// End of the last one.
+    pub until: Timestamp,
+    /// Slow bins.
+    pub bins: usize,
+    /// Time beyond the usual over the usual time, over the incident.
+    pub excess_share: f64,
+    /// The earliest and the latest time at which it can have begun: see [`find_onset`].
+    pub onset: Option<Onset>,
+}
+
+/// When something began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Onset {
+    /// The most likely time.
+    pub at: Timestamp,
+    /// Earliest time of the 95 % interval.
+    pub earliest: Timestamp,
+    /// Latest time.
+    pub latest: Timestamp,
+}
+
+/// The bins of a window.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bins {
+    /// Start of the first bin.
+    pub start: Timestamp,
+    /// Length of each.
+    pub length: Nanos,
+    /// Requests in each.
+    pub requests: Vec<usize>,
+}
+
+/// More bins are not looked at one by one.
+const BINS_MAX: u64 = 1440;
+
+impl Bins {
+    /// Cuts the window of a table into bins that start at multiples of their length. `None` without requests.
+    pub fn of(table: &SiteTable, length: Nanos) -> Option<Bins> {
+        let (first, last) = (table.requests.first()?.start, table.requests.last()?.start);
+        let window = last.since(first).magnitude().ns();
+        let length = length.ns().max(1);
+        let length = length.saturating_mul((window / length / BINS_MAX) + 1);
+        let start = first.unix_ns() - first.unix_ns().rem_euclid(length as i64);
+        let mut bins =
+            Bins { start: Timestamp::from_unix_ns(start), length: Nanos::from_ns(length), requests: vec![] };
+        bins.requests = vec![0; bins.bin_of(last) + 1];
+        for request in &table.requests {
+            let bin = bins.bin_of(request.start);
+            bins.requests[bin] += 1;
+        }
+        Some(bins)
+    }
+
+    /// The bin of a time not before the first bin.
+    pub fn bin_of(&self, time: Timestamp) -> usize {
+        (time.since(self.start).magnitude().ns() / self.length.ns()) as usize
+    }
+
+    /// Start of a bin.
+    pub fn start_of(&self, bin: usize) -> Timestamp {
+        self.start.plus(Nanos::from_ns(self.length.ns().saturating_mul(bin as u64)))
+    }
+}
+
+/// Scans a window for slow periods, in order of time. Empty as well when there are too few bins to say.
+pub fn find_incidents(table: &SiteTable, settings: &ScanSettings) -> Vec<Incident> {
+    let Some(bins) = Bins::of(table, settings.bin) else { return Vec::new() };
+    let judged = bins.requests.iter().filter(|&&requests| requests >= settings.requests_min).count();
+    if judged < settings.bins_min {
+        return Vec::new();
+    }
+    let slow_bins = slow_bins(table, &bins, settings);
+    let mut incidents: Vec<Incident> = Vec::new();
+    // Single bins without requests neither end an incident nor make one.
+    let mut open: Option<usize> = None;
+    for bin in 0..bins.requests.len() {
+        let silent = bins.requests[bin] == 0;
+        if silent && bin > 0 && bins.requests[bin - 1] > 0 {
+            continue;
+        }
+        if slow_bins[bin] <= 0.0 {
+            open = None;
+            continue;
+        }
+        let at = *open.get_or_insert_with(|| {
+            incidents.push(Incident {
+                since: bins.start_of(bin),
+                until: bins.start_of(bin + 1),
+                bins: 0,
+                excess_share: 0.0,
+                onset: None,
+            });
+            incidents.len() - 1
+        });
+        incidents[at].until = bins.start_of(bin + 1);
+        incidents[at].bins += 1;
+    }
+    for incident in &mut incidents {
+        let slow = &slow_bins[bins.bin_of(incident.since)..bins.bin_of(incident.until)];
+        incident.excess_share = slow.iter().copied().fold(0.0, f64::max);
+    }
+    incidents
+}
+
+/// A site that is clearly above its usual in a bin: what each request calling it there spent beyond the usual.
+struct Raised {
+    requests: Vec<(u32, f64)>,
+    share: f64,
+}
+
+/// By bin: time beyond the usual over the usual latency of the requests concerned; 0 where that is not slow.
+fn slow_bins(table: &SiteTable, bins: &Bins, settings: &ScanSettings) -> Vec<f64> {
+    let mut raised: Vec<Vec<Raised>> = (0..bins.requests.len()).map(|_| Vec::new()).collect();
+    for (site, rows) in table.by_site() {
+        if !matches!(site, Site::Chain(_)) {
+            raise(table, rows, bins, settings, &mut raised);
+        }
+    }
+    raised.into_iter().map(|sites| share_of(table, sites, settings)).collect()
+}
+
+/// The largest share that the sites of one bin make together, taken in order of their own shares: a site that
+/// all requests call must not hide one that few do.
+fn share_of(table: &SiteTable, mut sites: Vec<Raised>, settings: &ScanSettings) -> f64 {
+    sites.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.requests.cmp_first(&b.requests)));
+    let mut beyond: BTreeMap<u32, f64> = BTreeMap::new();
+    let mut best = 0.0;
+    for site in sites {
+        for (request, excess) in site.requests {
+            *beyond.entry(request).or_default() += excess;
+        }
+        if beyond.len() >= settings.calling_min {
+            let share = share(table, beyond.iter().map(|(&request, &excess)| (request, excess)));
+            best = f64::max(best, share);
+        }
+    }
+    if best > settings.excess_min { best } else { 0.0 }
+}
+
+/// Excess over usual latency of some requests.
+fn share(table: &SiteTable, requests: impl Iterator<Item = (u32, f64)>) -> f64 {
+    let (beyond, usual) = requests.fold((0.0, 0.0), |(beyond, usual), (at, excess)| {
+        let request = &table.requests[at as usize];
+        let weight = f64::from(request.weight);
+        (beyond + weight * excess, usual + weight * (request.latency_ns - excess).max(0.0))
+    });
+    beyond / f64::max(usual, 1.0)
+}
+
+/// Orders lists by their first request, so that equal shares are taken in a fixed order.
+trait FirstRequest {
+    fn cmp_first(&self, other: &Self) -> std::cmp::Ordering;
+}
+
+impl FirstRequest for Vec<(u32, f64)> {
+    fn cmp_first(&self, other: &Self) -> std::cmp::Ordering {
+        self.first().map(|first| first.0).cmp(&other.first().map(|first| first.0))
+    }
+}
+
+/// What is summed over a site's observations in one bin.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    time: f64,
+    usual: f64,
+    logs: f64,
+    count: f64,
+}
+
+impl Sums {
+    /// Log of the mean: sees that a few calls take very long.
+    fn mean(&self) -> f64 {
+        (self.time.max(1.0) / self.usual).ln()
+    }
+
+    /// Mean of the logs: sees that all calls take a little longer, and is not moved by a few.
+    fn geometric(&self) -> f64 {
+        self.logs / self.count
+    }
+}
+
+/// Finds the bins in which one site is clearly above its usual.
+fn raise(
+    table: &SiteTable,
+    rows: &[Observation],
+    bins: &Bins,
+    settings: &ScanSettings,
+    raised: &mut [Vec<Raised>],
+) {
+    let expected = expected_by_category(table, rows);
+    let usual_of =
+        |row: &Observation| f64::from(row.calls) * expected[&table.requests[row.request as usize].category];
+    let bin_of = |row: &Observation| bins.bin_of(table.requests[row.request as usize].start);
+    let mut sums = vec![Sums::default(); bins.requests.len()];
+    for row in rows {
+        let weight = f64::from(table.requests[row.request as usize].weight);
+        let usual = usual_of(row);
+        let sum = &mut sums[bin_of(row)];
+        sum.time += weight * f64::from(row.time_ns);
+        sum.usual += weight * usual;
+        sum.logs += weight * (f64::from(row.time_ns).max(1.0) / usual).ln();
+        sum.count += weight;
+    }
+    let used = || sums.iter().filter(|sum| sum.count > 0.0);
+    if used().count() < settings.bins_min {
+        return;
+    }
+    let limit = |value: fn(&Sums) -> f64| {
+        let values: Vec<f64> = used().map(value).collect();
+        let middle = median_of(&values);
+        (middle, middle + (settings.mad_min * mad(&values, middle)).max(settings.factor_min.ln()))
+    };
+    let (middle, mean_limit) = limit(Sums::mean);
+    let (_, geometric_limit) = limit(Sums::geometric);
+    let above =
+        |sum: &Sums| sum.count > 0.0 && (sum.mean() > mean_limit || sum.geometric() > geometric_limit);
+    let mut found: BTreeMap<usize, Vec<(u32, f64)>> = BTreeMap::new();
+    for row in rows {
+        let bin = bin_of(row);
+        if above(&sums[bin]) {
+            let part = (1.0 - (middle - sums[bin].mean()).exp()).max(0.0);
+            found.entry(bin).or_default().push((row.request, part * f64::from(row.path_ns)));
+        }
+    }
+    for (bin, requests) in found {
+        let share = share(table, requests.iter().copied());
+        raised[bin].push(Raised { requests, share });
+    }
+}
+
+/// What a call takes, by category: its mean over the window, drawn towards the site's where there are few.
+fn expected_by_category(table: &SiteTable, rows: &[Observation]) -> BTreeMap<u32, f64> {
+    const SHRINKAGE_CALLS: f64 = 5.0;
+    let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    let mut all = (0.0, 0.0);
+    for row in rows {
+        let sum = sums.entry(table.requests[row.request as usize].category).or_default();
+        for sum in [sum, &mut all] {
+            sum.0 += f64::from(row.time_ns);
+            sum.1 += f64::from(row.calls);
+        }
+    }
+    let overall = (all.0 / all.1).max(1.0);
+    let mean = |(time, calls): (f64, f64)| (time + SHRINKAGE_CALLS * overall) / (calls + SHRINKAGE_CALLS);
+    sums.into_iter().map(|(category, sums)| (category, mean(sums))).collect()
+}

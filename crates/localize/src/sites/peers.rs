@@ -1,0 +1,101 @@
+//! Every site's replicas compared with their peers.
+
+use crate::sites::culprits::{Culprit, CulpritSettings, Share, find_culprits};
+use crate::sites::table::{Observation, Site, SiteTable};
+use laggard_model::OperationId;
+use laggard_numeric::median;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A site with replicas that make it slow.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UnevenSite {
+    /// The site.
+    pub site: Site,
+    /// The culprits, the strongest first.
+    pub culprits: Vec<Culprit>,
+    /// Replicas compared.
+    pub replicas: usize,
+    /// Time that the culprits' observations took beyond normal ones, on the critical path (a chain: in all),
+    /// weighted, nanoseconds.
+    pub excess_ns: f64,
+    /// Requests with such an observation.
+    pub requests: Vec<u32>,
+}
+
+/// A category's own level is used from so many observations on; the others share one.
+const CATEGORY_OBSERVATIONS_MIN: usize = 20;
+
+/// Searches every site for replicas that are slower than their peers, in the order of the sites.
+///
+/// Calls that hold each other up in a chain are compared only as chains: the self time of one of them is the
+/// waiting for another.
+pub fn find_uneven_sites(table: &SiteTable, settings: &CulpritSettings) -> Vec<UnevenSite> {
+    let chained: BTreeSet<OperationId> = (table.sites.iter())
+        .filter_map(|site| if let Site::Chain(operation) = site { Some(*operation) } else { None })
+        .collect();
+    let compared = |site: &Site| match site {
+        Site::Chain(_) => true,
+        Site::Operation(operation) => !chained.contains(operation),
+        Site::Link { caller, callee } => !chained.contains(caller) && !chained.contains(callee),
+    };
+    let choices = table.sites.iter().filter(|site| compared(site)).count();
+    (table.by_site())
+        .filter(|(site, _)| compared(site))
+        .filter_map(|(site, rows)| uneven(table, site, rows, choices, settings))
+        .collect()
+}
+
+fn uneven(
+    table: &SiteTable,
+    site: Site,
+    rows: &[Observation],
+    choices: usize,
+    settings: &CulpritSettings,
+) -> Option<UnevenSite> {
+    let shares = log_ratios(table, rows);
+    let culprits = find_culprits(&shares, &table.sets, choices, settings);
+    if culprits.is_empty() {
+        return None;
+    }
+    let replicas: BTreeSet<_> = rows.iter().flat_map(|row| &table.sets[row.set as usize]).collect();
+    let slow = |row: &&Observation| {
+        let set = &table.sets[row.set as usize];
+        culprits
+            .iter()
+            .filter(|culprit| set.contains(&culprit.replica))
+            .map(|culprit| culprit.factor)
+            .reduce(f64::max)
+    };
+    let mut excess_ns = 0.0;
+    let mut requests = Vec::new();
+    for row in rows {
+        let Some(factor) = slow(&row) else { continue };
+        let time = if matches!(site, Site::Chain(_)) { row.time_ns } else { row.path_ns };
+        let weight = f64::from(table.requests[row.request as usize].weight);
+        excess_ns += weight * f64::from(time) * (1.0 - 1.0 / factor);
+        requests.push(row.request);
+    }
+    requests.dedup();
+    Some(UnevenSite { site, replicas: replicas.len(), excess_ns, requests, culprits })
+}
+
+/// Each observation's mean call against the median of its category, as a logarithm.
+fn log_ratios(table: &SiteTable, rows: &[Observation]) -> Vec<Share> {
+    let log = |row: &Observation| (f64::from(row.time_ns) / f64::from(row.calls)).max(1.0).ln();
+    let mut groups: BTreeMap<Option<u32>, Vec<&Observation>> = BTreeMap::new();
+    let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
+    for row in rows {
+        *sizes.entry(table.requests[row.request as usize].category).or_default() += 1;
+    }
+    for row in rows {
+        let category = table.requests[row.request as usize].category;
+        let own = sizes[&category] >= CATEGORY_OBSERVATIONS_MIN;
+        groups.entry(own.then_some(category)).or_default().push(row);
+    }
+    let mut shares = Vec::with_capacity(rows.len());
+    for group in groups.values() {
+        let middle = median(&mut group.iter().map(|row| log(row)).collect::<Vec<f64>>());
+        shares.extend(group.iter().map(|row| Share { set: row.set, log_ratio: log(row) - middle }));
+    }
+    shares
+}
