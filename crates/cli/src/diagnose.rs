@@ -5,7 +5,7 @@ use crate::exit::{Failure, Status};
 use crate::load::{Loaded, load};
 use crate::progress::Meter;
 use crate::write::{Destination, write_report};
-use laggard_diagnose::{InputFacts, METHODS, SlowSettings, diagnose};
+use laggard_diagnose::{InputFacts, METHODS, SlowMethod, SlowSettings, diagnose};
 use laggard_engine::{IngestSettings, LocalEngine, WINDOW_MARGIN};
 use laggard_formats::{
     FORMATS, Format, InputSettings, Outcome, ReaderOptions, expand, find_format, parse_column_option,
@@ -15,7 +15,6 @@ use laggard_report::{NamedCount, Report, Verdict};
 use std::num::NonZeroUsize;
 
 pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
-    check_method(&arguments.method)?;
     let settings = settings(arguments)?;
     let input = InputSettings { format: format(arguments)?, reader: reader_options(arguments)? };
     let sources = expand(&arguments.paths).map_err(Failure::unreadable)?;
@@ -59,16 +58,17 @@ pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-fn check_method(name: &str) -> Result<(), Failure> {
-    if METHODS.iter().any(|method| method.name == name) {
-        return Ok(());
+fn method(name: &str) -> Result<SlowMethod, Failure> {
+    if let Some(row) = METHODS.iter().find(|row| row.name == name) {
+        return Ok(row.method);
     }
-    let known: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
+    let known: Vec<&str> = METHODS.iter().map(|row| row.name).collect();
     Err(Failure::usage(format!("there is no method {name:?}; there is {}", known.join(", "))))
 }
 
 fn settings(arguments: &Diagnose) -> Result<SlowSettings, Failure> {
     let settings = SlowSettings {
+        method: method(&arguments.method)?,
         clouddiag: arguments.thresholds.settings(),
         since: arguments.since.unwrap_or(Timestamp::MIN),
         until: arguments.until.unwrap_or(Timestamp::MAX),

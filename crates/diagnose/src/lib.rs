@@ -4,11 +4,15 @@
 //! Traces ─ survey fold ─► categories with latencies ─ gather fold ─► request matrices ─ localize ─► Report
 //! ```
 
+mod clouddiag;
+mod findings;
 mod gather;
 mod methods;
 mod operations;
 mod population;
 mod replicas;
+mod report;
+mod scan;
 mod settings_table;
 mod site_fold;
 mod slow;
@@ -19,5 +23,6 @@ pub use gather::GatherFold;
 pub use methods::{METHODS, Method};
 pub use population::{HandleMap, Population, Selected, UnionNames};
 pub use site_fold::SiteFold;
+pub use methods::{METHODS, Method, SlowMethod};
 pub use slow::{InputFacts, SlowSettings, diagnose};
 pub use survey::{Survey, SurveyFold, SurveyedCategory};

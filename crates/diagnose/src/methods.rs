@@ -1,8 +1,26 @@
 //! The registry of methods: one row each. Command line, help and evaluation come from the rows.
 
+/// How a method is picked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SlowMethod {
+    /// Dispersion of categories, robust PCA of their times.
+    #[default]
+    CloudDiag,
+}
+
+impl SlowMethod {
+    /// The word for `--method`.
+    pub fn name(self) -> &'static str {
+        let row = METHODS.iter().find(|row| row.method == self);
+        row.expect("every method has a row").name
+    }
+}
+
 /// A method.
 #[derive(Clone, Copy, Debug)]
 pub struct Method {
+    /// How it is picked.
+    pub method: SlowMethod,
     /// The word for `--method`.
     pub name: &'static str,
     /// The question it answers.
@@ -17,6 +35,7 @@ pub struct Method {
 
 /// Every method; the first is the default of `laggard diagnose`.
 pub static METHODS: &[Method] = &[Method {
+    method: SlowMethod::CloudDiag,
     name: "clouddiag",
     question: "Which operations on which replicas make requests slow?",
     reads: "spans or call logs",

@@ -1,6 +1,6 @@
 //! Suspect operations as the report shows them.
 
-use crate::slow::Context;
+use crate::report::Context;
 use laggard_localize::{CategoryPosition, Spread, SuspectOperation};
 use laggard_model::{OperationId, TraceId};
 use laggard_report::{Position, Scope, Suspect};

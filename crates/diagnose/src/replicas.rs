@@ -1,7 +1,7 @@
 //! Culprit replicas over all operations.
 
 use crate::operations::operation_text;
-use crate::slow::Context;
+use crate::report::Context;
 use laggard_localize::{ReplicaCell, SuspectOperation};
 use laggard_model::{OperationId, ReplicaId, ServiceId};
 use laggard_report::ReplicaSuspect;

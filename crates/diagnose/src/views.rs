@@ -1,8 +1,9 @@
 //! Categories, clocks, heat map and latency histogram as the report shows them.
 
+use crate::findings::JudgedCategory;
 use crate::operations::operation_text;
-use crate::slow::Context;
-use laggard_localize::{CategoryCalls, CategoryFinding};
+use crate::report::Context;
+use laggard_localize::CategoryCalls;
 use laggard_model::Timestamp;
 use laggard_numeric::quantile_nearest_rank;
 use laggard_report::{Category, Clocks, HeatCell, HeatMap, LatencySplit, Suspect, TreeNode};
@@ -72,7 +73,7 @@ fn tree_if_suspect(context: &Context<'_>, at: usize, suspects: &[Suspect]) -> Ve
 fn tree_node(
     context: &Context<'_>,
     category: &CategoryCalls,
-    finding: &CategoryFinding,
+    finding: &JudgedCategory,
     position: usize,
     times: &[f64],
     rank: Option<usize>,
@@ -88,9 +89,9 @@ fn tree_node(
         self_p99_ns: quantile_nearest_rank(times, 0.99) as u64,
         calls_mean: times.len() as f64 / category.requests.len() as f64,
         suspect: rank.map(|rank| rank as u32 + 1),
-        slow_requests: decomposed.map_or(0, |found| found.support),
-        cosine: decomposed.map(|found| found.cosine),
-        share: decomposed.map(|found| found.share.min(1.0)),
+        slow_requests: decomposed.map_or(0, |found| found.slow_requests),
+        cosine: decomposed.and_then(|found| found.cosine),
+        share: decomposed.map(|found| found.share),
     }
 }
 

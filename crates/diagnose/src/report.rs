@@ -1,0 +1,162 @@
+//! The report of a method's findings: everything that does not depend on the method.
+
+use crate::findings::Findings;
+use crate::operations::{operation_text, suspects};
+use crate::replicas::replica_suspects;
+use crate::scan::Question;
+use crate::survey::{Survey, extent};
+use crate::views::{categories, clocks, heat_map, latency_split, rfc3339};
+use laggard_localize::{CategoryCalls, Mode, Spread};
+use laggard_report::{Input, NamedCount, Report, SCHEMA_VERSION, Setting, Verdict, Window, headline};
+use std::ops::Deref;
+
+/// Everything the views need.
+pub(crate) struct Context<'a> {
+    pub(crate) question: &'a Question<'a>,
+    pub(crate) survey: &'a Survey,
+    pub(crate) categories: &'a [CategoryCalls],
+    pub(crate) found: &'a Findings,
+}
+
+impl<'a> Deref for Context<'a> {
+    type Target = Question<'a>;
+
+    fn deref(&self) -> &Question<'a> {
+        self.question
+    }
+}
+
+/// Writes the report.
+pub(crate) fn report(context: &Context<'_>) -> Report {
+    let suspects = suspects(context);
+    let enough = context.found.categories.iter().any(|category| category.gate.judged);
+    let verdict = match (suspects.is_empty(), enough) {
+        (false, _) => Verdict::Suspects,
+        (true, true) => Verdict::Healthy,
+        (true, false) => Verdict::InsufficientData,
+    };
+    let mut report = Report {
+        schema_version: SCHEMA_VERSION,
+        verdict,
+        headline: String::new(),
+        method: context.settings.method.name().to_owned(),
+        mode: match context.settings.clouddiag.mode {
+            Mode::Robust => "robust".to_owned(),
+            Mode::Paper => "paper".to_owned(),
+        },
+        window: window(context),
+        input: input(context),
+        categories: categories(context, &suspects),
+        replicas: replica_suspects(context),
+        ruled_out: ruled_out(context),
+        cautions: cautions(context),
+        heat_map: heat_map(context),
+        latency: latency_split(context),
+        settings: settings_in_force(context),
+        suspects,
+    };
+    report.headline = headline(&report);
+    report
+}
+
+fn window(context: &Context<'_>) -> Option<Window> {
+    let (first, last, _) = extent(context.survey)?;
+    Some(Window {
+        since_ns: first.unix_ns(),
+        until_ns: last.unix_ns(),
+        since: rfc3339(first),
+        until: rfc3339(last),
+    })
+}
+
+fn input(context: &Context<'_>) -> Input {
+    let (traces, facts) = (context.traces, context.facts);
+    let mut losses = traces.losses().clone();
+    losses.merge(&context.survey.losses);
+    Input {
+        files: facts.files,
+        bytes: facts.bytes,
+        spans: traces.spans(),
+        call_records: traces.call_records(),
+        traces: context.survey.traces,
+        requests: context.survey.requests,
+        services: traces.names().services() as u64,
+        operations: traces.names().operations() as u64,
+        replicas: traces.names().replicas() as u64,
+        formats: facts.formats.clone(),
+        replica_identity: traces
+            .identities()
+            .map(|(source, count)| NamedCount { name: source.name().to_owned(), count })
+            .collect(),
+        clocks: clocks(context),
+        losses,
+    }
+}
+
+/// What the method ruled out, then operations that are slow on every replica alike.
+fn ruled_out(context: &Context<'_>) -> Vec<String> {
+    let mut out = context.found.ruled_out.clone();
+    for suspect in context.found.suspects.iter().filter(|suspect| suspect.spread == Spread::Everywhere) {
+        out.push(format!(
+            "No replica stands out for `{}`: {} were compared.",
+            operation_text(context, suspect.operation),
+            suspect.cells.len()
+        ));
+    }
+    out
+}
+
+/// `1 category`, `3 categories`.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// When the data lie, for somebody whose window or service missed them.
+fn nothing_selected(context: &Context<'_>) -> Option<String> {
+    let traces = context.traces;
+    if context.survey.requests > 0 || traces.spans() + traces.outside_window() == 0 {
+        return None;
+    }
+    let kept = traces.extent().map_or_else(String::new, |(first, last)| {
+        format!(" The spans kept start between {} and {}.", rfc3339(first), rfc3339(last))
+    });
+    let far = match traces.outside_window() {
+        0 => String::new(),
+        spans => format!(" {spans} spans lie more than an hour outside the window."),
+    };
+    Some(format!("No request is inside the window, or enters at the service, that was asked for.{kept}{far}"))
+}
+
+fn cautions(context: &Context<'_>) -> Vec<String> {
+    let mut out: Vec<String> = nothing_selected(context).into_iter().collect();
+    if context.traces.kept_one_in() > 1 {
+        out.push(format!(
+            "Only one trace in {} was kept, to stay within the memory limit; counts are of what was kept.",
+            context.traces.kept_one_in()
+        ));
+    }
+    if context.survey.partial > 0 {
+        out.push(format!(
+            "{} of {} requests are incomplete and were left out.",
+            context.survey.partial, context.survey.requests
+        ));
+    }
+    if context.traces.names().replicas() <= 1 && context.traces.spans() > 0 {
+        out.push("The spans name at most one replica, so replicas cannot be compared.".to_owned());
+    }
+    for suspect in context.found.suspects.iter().filter(|suspect| suspect.spread == Spread::Undecided) {
+        out.push(format!(
+            "Whether particular replicas are to blame for `{}` cannot be said: {} slow calls on {} replicas are too few.",
+            operation_text(context, suspect.operation),
+            suspect.excess.calls,
+            suspect.cells.len()
+        ));
+    }
+    out.extend(context.found.cautions.iter().cloned());
+    out
+}
+
+fn settings_in_force(context: &Context<'_>) -> Vec<Setting> {
+    let rows = crate::settings_table::rows(context.settings);
+    rows.into_iter().map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
+}
