@@ -52,6 +52,8 @@ pub(crate) const WRITE_CHUNK: &str = "WriteChunk";
 pub(crate) const BEGIN: &str = "Begin";
 pub(crate) const READ_ENTRY: &str = "ReadEntry";
 pub(crate) const WRITE_ENTRY: &str = "WriteEntry";
+/// What one of two front ends does slowly.
+pub(crate) const ROUTE_REQUEST: &str = "RouteRequest";
 /// What the faulty upgrade slows down.
 pub(crate) const CHECK_ACCESS: &str = "CheckAccess";
 /// What the faulty upgrade adds.
@@ -69,7 +71,7 @@ pub(crate) static COMPONENTS: [Component; COUNT] = [
         local: &[
             "ParseRequest",
             "CheckCredentials",
-            "RouteRequest",
+            ROUTE_REQUEST,
             "RenderPage",
             "EncodeResponse",
             "WriteAccessLog",

@@ -3,7 +3,7 @@
 use crate::Scenario;
 use crate::components::{
     BEGIN, CHECK_ACCESS, CHUNK_STORE, COUNT, FRONT_END, MAIL_LOGIC, METADATA, NODES, QUEUE_WAIT, READ_CHUNK,
-    READ_ENTRY, SCAN_ATTACHMENTS, TRANSACTION, WRITE_CHUNK,
+    READ_ENTRY, ROUTE_REQUEST, SCAN_ATTACHMENTS, TRANSACTION, WRITE_CHUNK,
 };
 use crate::hosts::NodeIndex;
 use crate::operations::{Cost, OperationIndex};
@@ -85,6 +85,8 @@ fn culprits(scenario: Scenario, system: &System) -> Vec<OperationIndex> {
         Scenario::CodeBugNewOperation => &[(MAIL_LOGIC, SCAN_ATTACHMENTS)],
         Scenario::LoadImbalance => &[(CHUNK_STORE, WRITE_CHUNK), (CHUNK_STORE, QUEUE_WAIT)],
         Scenario::Uniform => &[(METADATA, READ_ENTRY)],
+        Scenario::OneOfTwo => &[(FRONT_END, ROUTE_REQUEST)],
+        Scenario::FortyOfHundred => &[(CHUNK_STORE, READ_CHUNK)],
     };
     let find = |&(component, name)| system.operations.find(component, name, SpanKind::Internal);
     names.iter().filter_map(find).collect()
@@ -97,10 +99,13 @@ fn pick_nodes(scenario: Scenario, system: &System, random: &mut Random) -> Vec<N
         Scenario::Bursts => (TRANSACTION, 3),
         Scenario::Failover | Scenario::LoadImbalance => (CHUNK_STORE, 5),
         Scenario::CodeBug | Scenario::CodeBugNewOperation => (MAIL_LOGIC, 9),
+        Scenario::OneOfTwo => (FRONT_END, 1),
+        Scenario::FortyOfHundred => (CHUNK_STORE, 40),
         Scenario::SlowHost => return vec![random.index(NODES) as NodeIndex],
         _ => return Vec::new(),
     };
     let replicas = &system.hosts.placement[component];
+    let count = count.min(replicas.len());
     random.sample(replicas.len(), count).into_iter().map(|at| replicas[at]).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Nodes: what runs on them, how their clocks err, how busy they are.
 
-use crate::components::{COMPONENTS, NODES};
+use crate::components::{COMPONENTS, FRONT_END, NODES};
 use crate::random::{Random, Stream};
 use crate::settings::Settings;
 
@@ -37,7 +37,7 @@ impl Hosts {
         let loads = (0..NODES as u64).flat_map(|node| ln_loads(settings, node, minutes));
         Hosts {
             names: (0..NODES).map(|node| format!("node{node:03}")).collect(),
-            placement: (0..COMPONENTS.len()).map(|component| place(settings.seed, component)).collect(),
+            placement: (0..COMPONENTS.len()).map(|component| place(settings, component)).collect(),
             clocks: (0..NODES as u64).map(|node| clock(settings, node)).collect(),
             start_unix_ns: settings.start_unix_ns,
             ln_load: loads.collect(),
@@ -61,9 +61,13 @@ impl Hosts {
     }
 }
 
-fn place(seed: u64, component: usize) -> Vec<NodeIndex> {
-    let mut random = Random::of(seed, Stream::Placement, &[component as u64]);
-    let nodes = random.sample(NODES, COMPONENTS[component].replicas);
+fn place(settings: &Settings, component: usize) -> Vec<NodeIndex> {
+    let mut random = Random::of(settings.seed, Stream::Placement, &[component as u64]);
+    let replicas = match component {
+        FRONT_END => usize::from(settings.front_end_replicas),
+        _ => COMPONENTS[component].replicas,
+    };
+    let nodes = random.sample(NODES, replicas);
     nodes.into_iter().map(|node| node as NodeIndex).collect()
 }
 

@@ -36,11 +36,9 @@ impl FaultPlan {
                     self.each_culprit(draft, |self_ns| self_ns * 3.0);
                 }
             }
-            Scenario::CodeBug => {
-                if self.hits_node(draft.nodes[MAIL_LOGIC]) {
-                    self.each_culprit(draft, |_| 20.0 * MILLISECOND_NS);
-                }
-            }
+            Scenario::CodeBug => self.each_culprit_on(draft, MAIL_LOGIC, 20.0 * MILLISECOND_NS),
+            Scenario::OneOfTwo => self.each_culprit_on(draft, FRONT_END, 20.0 * MILLISECOND_NS),
+            Scenario::FortyOfHundred => self.each_culprit_on(draft, CHUNK_STORE, 20.0 * MILLISECOND_NS),
             Scenario::CodeBugNewOperation => mark_new_operation(draft, &self.culprits),
             Scenario::LoadImbalance => {
                 if self.hits_node(draft.nodes[CHUNK_STORE]) {
@@ -93,6 +91,13 @@ impl FaultPlan {
         for at in draft.positions(&self.culprits) {
             let extra = extra_ns(draft.self_ns[at] as f64) * self.strength;
             draft.add_extra(at, extra);
+        }
+    }
+
+    /// Adds the same to each call of a culprit, if the component's node of this request has the fault.
+    fn each_culprit_on(&self, draft: &mut Draft<'_>, component: usize, extra_ns: f64) {
+        if self.hits_node(draft.nodes[component]) {
+            self.each_culprit(draft, |_| extra_ns);
         }
     }
 

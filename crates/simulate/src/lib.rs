@@ -1,5 +1,5 @@
 //! Seeded generators of traces with known truth: a mail and file service of twelve components on a hundred
-//! nodes, and twelve things that go wrong in it, or do not.
+//! nodes, and fourteen things that go wrong in it, or do not.
 //!
 //! ```text
 //! Settings ─► Simulation (system + fault plan, from the seed)

@@ -27,6 +27,10 @@ pub enum Scenario {
     HeavyTail,
     /// One host slows everything that runs on it.
     SlowHost,
+    /// One of two front ends is slow.
+    OneOfTwo,
+    /// Forty of a hundred storage hosts are slow.
+    FortyOfHundred,
 }
 
 /// Which three services the requests enter.
@@ -62,7 +66,7 @@ pub enum Scope {
 
 impl Scenario {
     /// All of them, in the order of the manual.
-    pub const ALL: [Scenario; 12] = [
+    pub const ALL: [Scenario; 14] = [
         Scenario::Quiet,
         Scenario::ThreadPool,
         Scenario::RandomDevice,
@@ -75,6 +79,8 @@ impl Scenario {
         Scenario::Uniform,
         Scenario::HeavyTail,
         Scenario::SlowHost,
+        Scenario::OneOfTwo,
+        Scenario::FortyOfHundred,
     ];
 
     /// The word for the command line.
@@ -131,6 +137,12 @@ impl Scenario {
                 ("heavy-tail", "No fault: request sizes are heavy-tailed and scale every operation together.")
             }
             Scenario::SlowHost => ("slow-host", "Everything on one of 100 hosts takes three times as long."),
+            Scenario::OneOfTwo => {
+                ("one-of-two", "There are two front ends; on one of them an operation takes 20 ms longer.")
+            }
+            Scenario::FortyOfHundred => {
+                ("forty-of-hundred", "Chunk reads take 20 ms longer on 40 of the 100 hosts of the chunk store.")
+            }
         }
     }
 
@@ -165,6 +177,8 @@ impl Scenario {
                 | Scenario::CodeBugNewOperation
                 | Scenario::LoadImbalance
                 | Scenario::Uniform
+                | Scenario::OneOfTwo
+                | Scenario::FortyOfHundred
         )
     }
 }

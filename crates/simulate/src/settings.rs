@@ -51,6 +51,8 @@ pub struct Settings {
     pub uniform_increase: f64,
     /// Factor of [`Scenario::SlowHost`].
     pub slow_host_factor: f64,
+    /// Replicas of the front end: 10, but 2 in [`Scenario::OneOfTwo`] and its baseline.
+    pub front_end_replicas: u16,
 }
 
 impl Settings {
@@ -77,6 +79,7 @@ impl Settings {
             pause_probability: 1e-4,
             uniform_increase: 0.1,
             slow_host_factor: 3.0,
+            front_end_replicas: if scenario == Scenario::OneOfTwo { 2 } else { 10 },
         }
     }
 
@@ -118,6 +121,7 @@ impl Settings {
             ("window_s", u64::from(self.window_s), 1..=604_800, "1 second to 7 days"),
             ("files", u64::from(self.files), 1..=100, "1 to 100"),
             ("categories_per_service", u64::from(self.categories_per_service), 1..=1_000, "1 to 1 000"),
+            ("front_end_replicas", u64::from(self.front_end_replicas), 1..=100, "1 to 100"),
         ];
         for (name, given, range, allowed) in wholes {
             if !range.contains(&given) {
