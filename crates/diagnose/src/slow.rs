@@ -10,7 +10,7 @@ use laggard_engine::{LocalEngine, Traces};
 use laggard_localize::{
     CategoryCalls, CategoryPosition, CloudDiag, CloudDiagSettings, Mode, SettingsError, Spread, cloud_diag,
 };
-use laggard_model::{Fingerprint, Loss, OperationId, ServiceId, Timestamp};
+use laggard_model::{AdjustedCount, Fingerprint, Loss, OperationId, ServiceId, Timestamp};
 use laggard_report::{Input, NamedCount, Report, SCHEMA_VERSION, Setting, Verdict, Window, headline};
 use std::collections::BTreeMap;
 
@@ -25,6 +25,8 @@ pub struct SlowSettings {
     pub until: Timestamp,
     /// Only requests that enter at this service.
     pub service: Option<String>,
+    /// Sampling probability of requests that do not tell theirs: above 0, at most 1.
+    pub sampling_probability: Option<f64>,
     /// Most suspects reported.
     pub suspects_max: usize,
 }
@@ -36,6 +38,7 @@ impl Default for SlowSettings {
             since: Timestamp::MIN,
             until: Timestamp::MAX,
             service: None,
+            sampling_probability: None,
             suspects_max: 10,
         }
     }
@@ -87,6 +90,7 @@ pub fn diagnose(
         since: settings.since,
         until: settings.until,
         service,
+        assumed_count: settings.sampling_probability.and_then(AdjustedCount::of_probability),
     };
     let mut survey = engine.fold(traces, &fold);
     let wanted = wanted_categories(&survey, settings);
