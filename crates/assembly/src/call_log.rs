@@ -83,6 +83,7 @@ impl Rebuild {
             kind: SpanKind::Unspecified,
             status: Status::Unset,
             incomplete: false,
+            adjusted_count: None,
         });
         self.fragments.push(record.fragment);
         if let Some(callee) = record.callee {

@@ -2,7 +2,9 @@
 
 use crate::clocks::ClockAgreement;
 use crate::tree::TreeBuilder;
-use laggard_model::{CallTree, Loss, Losses, ReplicaId, SpanId, SpanKind, SpanRow, Timestamp, TraceId};
+use laggard_model::{
+    AdjustedCount, CallTree, Loss, Losses, ReplicaId, SpanId, SpanKind, SpanRow, Timestamp, TraceId,
+};
 
 /// One request of a trace.
 #[derive(Clone, PartialEq, Debug)]
@@ -13,6 +15,8 @@ pub struct Request {
     pub tree: CallTree,
     /// Whether shape and times are fully known. Partial requests stay out of matrices.
     pub complete: bool,
+    /// How many requests it stands for, as its entry tells; `None` when that is not known.
+    pub adjusted_count: Option<AdjustedCount>,
 }
 
 /// What one trace's rows amount to.
@@ -50,7 +54,12 @@ pub fn assemble(rows: &[SpanRow]) -> AssembledTrace {
         if !complete {
             out.losses.add(Loss::PartialRequest, || format!("trace {}", first.trace));
         }
-        out.requests.push(Request { start: links.row(top).start, tree: built.tree, complete });
+        if built.unequal_counts {
+            out.losses.add(Loss::UnequalSampling, || format!("trace {}", first.trace));
+        }
+        let entry = links.row(top);
+        let (start, adjusted_count) = (entry.start, entry.adjusted_count);
+        out.requests.push(Request { start, tree: built.tree, complete, adjusted_count });
     }
     for &top in &tops.orphans {
         out.orphans.push(builder.build(top, &mut out.losses, &mut out.clocks).tree);

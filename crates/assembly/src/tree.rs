@@ -10,6 +10,8 @@ use laggard_model::{CallTree, Loss, Losses, Nanos};
 pub(crate) struct Built {
     pub(crate) tree: CallTree,
     pub(crate) complete: bool,
+    /// A row tells another adjusted count than the top row. Rows that tell none do not differ.
+    pub(crate) unequal_counts: bool,
 }
 
 /// Builds trees top-down; keeps its buffers between trees.
@@ -46,9 +48,15 @@ impl<'a> TreeBuilder<'a> {
             order_group: 0,
             awaited: self.links.row(top).inclusive,
         });
+        let mut built =
+            Built { tree: tree_with_room(self.nodes_expected), complete: true, unequal_counts: false };
+        let entry = self.links.row(top);
+        self.stack.push(Pending { at: top, parent: None, depth: 1, order_group: 0 });
         while let Some(pending) = self.stack.pop() {
             let row = self.links.row(pending.at);
             built.complete &= !row.incomplete;
+            built.unequal_counts |=
+                row.adjusted_count.is_some() && row.adjusted_count != entry.adjusted_count;
             let node = built.tree.len() as u32;
             let covered = self.visit_children(&pending, node, losses, clocks);
             let tree = &mut built.tree;

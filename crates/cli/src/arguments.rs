@@ -69,6 +69,15 @@ pub(crate) struct Diagnose {
     /// Map a column of somebody else's table: NAME=HEADER, with the unit in NAME (start_us, duration_ms, …)
     #[arg(long = "column", value_name = "NAME=HEADER")]
     pub(crate) columns: Vec<String>,
+    /// Attribute or column that says how many requests a kept one stands for, like Honeycomb's SampleRate
+    #[arg(long, value_name = "NAME")]
+    pub(crate) weight_attribute: Option<String>,
+    /// Attribute or column that says with which probability a request was kept, like _sample_rate
+    #[arg(long, value_name = "NAME", conflicts_with = "weight_attribute")]
+    pub(crate) probability_attribute: Option<String>,
+    /// Probability with which requests were kept that do not say themselves, 0 to 1
+    #[arg(long, value_name = "P", value_parser = crate::diagnose::probability)]
+    pub(crate) sampling_probability: Option<f64>,
     /// Form of the report
     #[arg(long, value_enum, default_value_t = OutputForm::Text)]
     pub(crate) output: OutputForm,

@@ -10,7 +10,7 @@ use laggard_engine::{IngestSettings, LocalEngine, WINDOW_MARGIN};
 use laggard_formats::{
     FORMATS, Format, InputSettings, Outcome, ReaderOptions, expand, find_format, parse_column_option,
 };
-use laggard_model::Timestamp;
+use laggard_model::{AdjustedCount, Timestamp};
 use laggard_report::{NamedCount, Report, Verdict};
 use std::num::NonZeroUsize;
 
@@ -61,6 +61,15 @@ pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
 fn method(name: &str) -> Result<SlowMethod, Failure> {
     if let Some(row) = METHODS.iter().find(|row| row.name == name) {
         return Ok(row.method);
+/// A sampling probability that something can have been kept with.
+pub(crate) fn probability(text: &str) -> Result<f64, String> {
+    let known = text.parse().ok().filter(|&number| AdjustedCount::of_probability(number).is_some());
+    known.ok_or_else(|| "write a number above 0 and at most 1".to_owned())
+}
+
+fn check_method(name: &str) -> Result<(), Failure> {
+    if METHODS.iter().any(|method| method.name == name) {
+        return Ok(());
     }
     let known: Vec<&str> = METHODS.iter().map(|row| row.name).collect();
     Err(Failure::usage(format!("there is no method {name:?}; there is {}", known.join(", "))))
@@ -73,6 +82,7 @@ fn settings(arguments: &Diagnose) -> Result<SlowSettings, Failure> {
         since: arguments.since.unwrap_or(Timestamp::MIN),
         until: arguments.until.unwrap_or(Timestamp::MAX),
         service: arguments.service.clone(),
+        sampling_probability: arguments.sampling_probability,
         suspects_max: arguments.top,
     };
     if settings.since > settings.until {
@@ -91,7 +101,12 @@ fn format(arguments: &Diagnose) -> Result<Option<&'static Format>, Failure> {
 
 fn reader_options(arguments: &Diagnose) -> Result<ReaderOptions, Failure> {
     let columns: Result<Vec<_>, _> = arguments.columns.iter().map(|text| parse_column_option(text)).collect();
-    Ok(ReaderOptions { columns: columns.map_err(Failure::usage)?, ..ReaderOptions::default() })
+    Ok(ReaderOptions {
+        columns: columns.map_err(Failure::usage)?,
+        source_name: None,
+        weight_attribute: arguments.weight_attribute.clone(),
+        probability_attribute: arguments.probability_attribute.clone(),
+    })
 }
 
 fn threads(arguments: &Diagnose) -> NonZeroUsize {

@@ -12,7 +12,8 @@ use laggard_diagnose::{InputFacts, SlowSettings, SurveyFold, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Traces};
 use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::{
-    Fingerprint, OperationId, ReplicaSource, ServiceId, Sink, SpanRecord, Status, Timestamp, TraceId,
+    Fingerprint, OperationId, ReplicaSource, Sampling, ServiceId, Sink, SpanRecord, Status, Timestamp,
+    TraceId,
 };
 use laggard_report::{Report, Verdict};
 use laggard_simulate::{Request, Scenario, Settings, requests};
@@ -139,6 +140,7 @@ fn take(request: &Request, ingest: &mut Ingest, truth: &mut Truth) {
             status: Status::Unset,
             start: call.start,
             inclusive: call.inclusive,
+            sampling: Sampling::default(),
         });
         if call.injected.ns() == 0 {
             continue;
@@ -171,6 +173,7 @@ fn categories_of(traces: &Traces, engine: LocalEngine) -> HashMap<TraceId, Strin
         since: Timestamp::MIN,
         until: Timestamp::MAX,
         service: None,
+        assumed_count: None,
     };
     let survey = engine.fold(traces, &fold);
     let rows = survey.categories.iter();

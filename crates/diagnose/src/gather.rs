@@ -1,6 +1,6 @@
 //! Second pass: the calls of the categories that are judged.
 
-use crate::survey::SurveyFold;
+use crate::survey::{self, SurveyFold};
 use laggard_assembly::{Shape, Shaper, assemble};
 use laggard_engine::Fold;
 use laggard_localize::{Call, CategoryCalls, CategoryPosition, RequestRow, TimeKind};
@@ -46,11 +46,7 @@ impl Fold for GatherFold<'_> {
                 continue;
             }
             let gathered = partial.entry(shape.fingerprint).or_default();
-            gathered.requests.push(RequestRow {
-                start: request.start,
-                trace: trace[0].trace,
-                latency_ns: request.tree.latency().ns(),
-            });
+            gathered.requests.push(self.survey.row(request, trace[0].trace));
             gathered.add_calls(&request.tree, &shape, self.time);
         }
     }
@@ -95,10 +91,7 @@ impl Gathered {
     /// Puts requests in order, numbers them and lays their calls out in that order.
     fn into_category(self, id: Fingerprint, positions: Vec<CategoryPosition>) -> CategoryCalls {
         let mut order: Vec<usize> = (0..self.requests.len()).collect();
-        order.sort_unstable_by_key(|&at| {
-            let request = &self.requests[at];
-            (request.start, request.trace, request.latency_ns, at)
-        });
+        order.sort_unstable_by_key(|&at| (survey::order(&self.requests[at]), at));
         let mut out =
             CategoryCalls { id, positions, requests: vec![], calls: Vec::with_capacity(self.calls.len()) };
         for (row, &at) in order.iter().enumerate() {

@@ -12,6 +12,7 @@ pub(crate) fn rows(settings: &SlowSettings) -> Vec<(&'static str, String)> {
     };
     vec![
         ("service", settings.service.clone().unwrap_or_default()),
+        ("sampling-probability", settings.sampling_probability.map_or_else(String::new, |it| it.to_string())),
         ("top", settings.suspects_max.to_string()),
         ("time", time.to_owned()),
         ("cv-min", found.cv_min.to_string()),

@@ -1,9 +1,9 @@
 //! First pass: which categories are there, how many requests has each, and what was lost in assembly.
 
-use laggard_assembly::{ClockAgreement, ShapePosition, ShapeRule, Shaper, assemble};
+use laggard_assembly::{ClockAgreement, Request, ShapePosition, ShapeRule, Shaper, assemble};
 use laggard_engine::Fold;
 use laggard_localize::RequestRow;
-use laggard_model::{Fingerprint, Losses, Nanos, ServiceId, SpanRow, Timestamp};
+use laggard_model::{AdjustedCount, Fingerprint, Losses, Nanos, ServiceId, SpanRow, Timestamp, TraceId};
 use std::collections::BTreeMap;
 
 /// Groups complete requests by the shape of their call tree.
@@ -20,6 +20,8 @@ pub struct SurveyFold<'a> {
     pub until: Timestamp,
     /// Only requests whose entry is of this service.
     pub service: Option<ServiceId>,
+    /// What a request stands for whose entry does not tell.
+    pub assumed_count: Option<AdjustedCount>,
 }
 
 /// What one part of the traces amounts to.
@@ -35,6 +37,8 @@ pub struct Survey {
     pub requests: u64,
     /// Partial ones among them.
     pub partial: u64,
+    /// Complete requests whose weight is told (and not assumed).
+    pub weights_told: u64,
     /// Repairs and doubts of assembly.
     pub losses: Losses,
     /// What is known of the clocks.
@@ -51,6 +55,17 @@ pub struct SurveyedCategory {
 }
 
 impl SurveyFold<'_> {
+    /// One request as the methods see it.
+    pub(crate) fn row(&self, request: &Request, trace: TraceId) -> RequestRow {
+        let count = request.adjusted_count.or(self.assumed_count);
+        RequestRow {
+            start: request.start,
+            trace,
+            latency_ns: request.tree.latency().ns(),
+            weight: count.unwrap_or(AdjustedCount::ONE).get(),
+        }
+    }
+
     /// Whether a request that starts then, at an entry of this operation, is asked for.
     pub(crate) fn wants(&self, start: Timestamp, entry: laggard_model::OperationId) -> bool {
         let in_window = (self.since..=self.until).contains(&start);
@@ -83,11 +98,8 @@ impl Fold for SurveyFold<'_> {
                 continue;
             }
             let shape = shaper.shape(&request.tree);
-            let row = RequestRow {
-                start: request.start,
-                trace: trace[0].trace,
-                latency_ns: request.tree.latency().ns(),
-            };
+            partial.weights_told += u64::from(request.adjusted_count.is_some());
+            let row = self.row(request, trace[0].trace);
             file(&mut partial.categories, shape.fingerprint, shape.positions, &[row]);
         }
     }
@@ -100,18 +112,22 @@ impl Fold for SurveyFold<'_> {
         into.spans += later.spans;
         into.requests += later.requests;
         into.partial += later.partial;
+        into.weights_told += later.weights_told;
         into.losses.merge(&later.losses);
         into.clocks.merge(later.clocks);
     }
 
     fn finish(&self, mut partial: Survey) -> Survey {
         for category in partial.categories.values_mut() {
-            category
-                .requests
-                .sort_unstable_by_key(|request| (request.start, request.trace, request.latency_ns));
+            category.requests.sort_unstable_by_key(order);
         }
         partial
     }
+}
+
+/// Requests by start; the rest makes the order whole.
+pub(crate) fn order(request: &RequestRow) -> (Timestamp, TraceId, u64, u32) {
+    (request.start, request.trace, request.latency_ns, request.weight.to_bits())
 }
 
 /// Files requests under their shape. Two shapes with one fingerprint would be two categories: the positions

@@ -5,7 +5,7 @@ use crate::traces::Traces;
 use laggard_assembly::rebuild_calls;
 use laggard_model::{
     CallRecord, CallRow, Loss, Losses, Names, Nanos, OperationId, OperationKey, ReplicaId, ReplicaSource,
-    Sink, SpanKind, SpanRecord, SpanRow, Timestamp, TraceId,
+    Sampling, Sink, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId, WeightSource,
 };
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -42,6 +42,8 @@ pub struct Ingest {
     texts: HashMap<TraceId, Box<str>>,
     losses: Losses,
     identities: [u64; ReplicaSource::ALL.len()],
+    weight_sources: [u64; WeightSource::ALL.len()],
+    tail_samplers: [u64; TailSampler::ALL.len()],
     call_records: u64,
     outside_window: u64,
     thinning: Thinning,
@@ -74,6 +76,8 @@ impl Ingest {
             texts: HashMap::new(),
             losses: Losses::none(),
             identities: [0; ReplicaSource::ALL.len()],
+            weight_sources: [0; WeightSource::ALL.len()],
+            tail_samplers: [0; TailSampler::ALL.len()],
             call_records: 0,
             outside_window: 0,
             thinning: Thinning::default(),
@@ -101,9 +105,9 @@ impl Ingest {
         }
         self.texts.extend(later.texts);
         self.losses.merge(&later.losses);
-        for (mine, theirs) in self.identities.iter_mut().zip(later.identities) {
-            *mine += theirs;
-        }
+        add_all(&mut self.identities, &later.identities);
+        add_all(&mut self.weight_sources, &later.weight_sources);
+        add_all(&mut self.tail_samplers, &later.tail_samplers);
         self.call_records += later.call_records;
         self.outside_window += later.outside_window;
         self.thinning.merge(later.thinning);
@@ -136,6 +140,8 @@ impl Ingest {
             texts: self.texts,
             losses,
             identities: self.identities,
+            weight_sources: self.weight_sources,
+            tail_samplers: self.tail_samplers,
             call_records: self.call_records,
             outside_window: self.outside_window,
             kept_one_in: self.thinning.kept_one_in(),
@@ -175,6 +181,13 @@ impl Ingest {
     fn note_text(&mut self, trace: TraceId, text: Option<&str>) {
         if let Some(text) = text {
             self.texts.entry(trace).or_insert_with(|| cut(text).into());
+        }
+    }
+
+    fn note_sampling(&mut self, sampling: &Sampling) {
+        self.weight_sources[sampling.source as usize] += 1;
+        if let Some(sampler) = sampling.tail_sampler {
+            self.tail_samplers[sampler as usize] += 1;
         }
     }
 
@@ -221,6 +234,7 @@ impl Sink for Ingest {
         }
         self.note_text(span.trace_id, span.trace_text);
         self.identities[span.replica_source as usize] += 1;
+        self.note_sampling(&span.sampling);
         let key = OperationKey { service: span.service, operation: span.operation, kind: span.kind };
         let row = SpanRow {
             trace: span.trace_id,
@@ -233,6 +247,7 @@ impl Sink for Ingest {
             kind: span.kind,
             status: span.status,
             incomplete: false,
+            adjusted_count: span.sampling.adjusted_count,
         };
         self.spans[bucket_of(row.trace)].push(row);
         self.count_row();
@@ -265,6 +280,12 @@ impl Sink for Ingest {
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
         self.losses.add(loss, example);
+    }
+}
+
+fn add_all(mine: &mut [u64], theirs: &[u64]) {
+    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+        *mine += theirs;
     }
 }
 
@@ -355,6 +376,7 @@ mod tests {
                 replica_source: ReplicaSource::Host,
                 start: Timestamp::from_unix_ns(0),
                 inclusive: Nanos::from_ns(1),
+                sampling: Sampling::default(),
             });
         }
         let traces = ingest.finish(NonZeroUsize::MIN);

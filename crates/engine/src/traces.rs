@@ -1,6 +1,6 @@
 //! The span table once everything is read.
 
-use laggard_model::{Losses, Names, ReplicaSource, SpanRow, Timestamp, TraceId};
+use laggard_model::{Losses, Names, ReplicaSource, SpanRow, TailSampler, Timestamp, TraceId, WeightSource};
 use std::collections::HashMap;
 
 /// All spans of a data set: in buckets by trace id, each bucket sorted by trace, start and span id.
@@ -11,6 +11,8 @@ pub struct Traces {
     pub(crate) texts: HashMap<TraceId, Box<str>>,
     pub(crate) losses: Losses,
     pub(crate) identities: [u64; ReplicaSource::ALL.len()],
+    pub(crate) weight_sources: [u64; WeightSource::ALL.len()],
+    pub(crate) tail_samplers: [u64; TailSampler::ALL.len()],
     pub(crate) call_records: u64,
     pub(crate) outside_window: u64,
     pub(crate) kept_one_in: u64,
@@ -68,6 +70,18 @@ impl Traces {
     /// Spans by what identified their replica; sources without a span are left out.
     pub fn identities(&self) -> impl Iterator<Item = (ReplicaSource, u64)> + '_ {
         ReplicaSource::ALL.into_iter().zip(self.identities).filter(|&(_, spans)| spans > 0)
+    }
+
+    /// Spans by what told their adjusted count; sources without a span are left out, and so are spans that
+    /// tell nothing of their sampling.
+    pub fn weight_sources(&self) -> impl Iterator<Item = (WeightSource, u64)> + '_ {
+        let told = |&(source, spans): &(WeightSource, u64)| spans > 0 && source != WeightSource::Untold;
+        WeightSource::ALL.into_iter().zip(self.weight_sources).filter(told)
+    }
+
+    /// Spans by the tail sampler that left its mark on them; samplers without a span are left out.
+    pub fn tail_samplers(&self) -> impl Iterator<Item = (TailSampler, u64)> + '_ {
+        TailSampler::ALL.into_iter().zip(self.tail_samplers).filter(|&(_, spans)| spans > 0)
     }
 
     /// The id of a trace as it was given.

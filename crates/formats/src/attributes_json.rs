@@ -9,6 +9,7 @@
 
 use crate::conventions::{OperationAttributes, ResourceAttributes};
 use crate::lax_json::Text;
+use crate::sampling::{SamplingAttributes, WeightAttributes};
 use laggard_model::{SpanKind, Status};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -33,9 +34,24 @@ impl<'a> TakeAttribute<'a> for ResourceAttributes {
     }
 }
 
+/// What attributes tell of sampling.
+#[derive(Debug)]
+pub(crate) struct SamplingTags<'a, 'w> {
+    pub(crate) weights: &'w WeightAttributes,
+    pub(crate) sampling: SamplingAttributes<'a>,
+}
+
+impl<'a> TakeAttribute<'a> for SamplingTags<'a, '_> {
+    fn take_attribute(&mut self, name: &str, value: Cow<'a, str>) {
+        self.sampling.take(self.weights, name.as_bytes(), value);
+    }
+}
+
 /// What the tags of a Jaeger or Zipkin span tell, where OTLP has fields of its own.
-#[derive(Debug, Default)]
-pub(crate) struct SpanTags<'a> {
+#[derive(Debug)]
+pub(crate) struct SpanTags<'a, 'w> {
+    weights: &'w WeightAttributes,
+    pub(crate) sampling: SamplingAttributes<'a>,
     pub(crate) operation: OperationAttributes<'a>,
     /// Resource attributes that exporters copy to every span.
     pub(crate) resource: ResourceAttributes,
@@ -43,8 +59,25 @@ pub(crate) struct SpanTags<'a> {
     pub(crate) status: Status,
 }
 
-impl<'a> TakeAttribute<'a> for SpanTags<'a> {
+impl<'w> SpanTags<'_, 'w> {
+    /// No tags yet.
+    pub(crate) fn new(weights: &'w WeightAttributes) -> Self {
+        SpanTags {
+            weights,
+            sampling: SamplingAttributes::default(),
+            operation: OperationAttributes::default(),
+            resource: ResourceAttributes::default(),
+            kind: None,
+            status: Status::Unset,
+        }
+    }
+}
+
+impl<'a> TakeAttribute<'a> for SpanTags<'a, '_> {
     fn take_attribute(&mut self, name: &str, value: Cow<'a, str>) {
+        let Some(value) = self.sampling.take(self.weights, name.as_bytes(), value) else {
+            return;
+        };
         match name {
             "span.kind" => self.kind = SpanKind::parse(&value),
             // Zipkin has the tag for errors only, Jaeger also for their absence.

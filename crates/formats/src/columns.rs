@@ -31,7 +31,7 @@ pub(crate) struct Header {
 }
 
 /// Names that [`ReaderOptions::columns`](crate::ReaderOptions) may give to columns of span tables.
-pub(crate) const SPAN_NAMES: [&str; 17] = [
+pub(crate) const SPAN_NAMES: [&str; 20] = [
     "trace_id",
     "span_id",
     "parent_span_id",
@@ -49,6 +49,9 @@ pub(crate) const SPAN_NAMES: [&str; 17] = [
     "duration_s",
     "status",
     "kind",
+    "adjusted_count",
+    "sampling_probability",
+    "trace_state",
 ];
 
 /// End times of span tables, told apart only to keep the lists readable.

@@ -19,6 +19,7 @@ use crate::json_stream::{CAPTURE_BYTES_MAX, Scanner, Shape, Step, Visitor};
 use crate::lax_json;
 use crate::pending::PendingSpans;
 use crate::registry::{FormatError, Reader, ReaderOptions, Sniff};
+use crate::sampling::WeightAttributes;
 use laggard_model::{Loss, Sink};
 use span::{Processes, SpanJson};
 use std::collections::HashMap;
@@ -29,8 +30,9 @@ pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
 }
 
 /// A reader.
-pub(crate) fn open(_: &ReaderOptions) -> Box<dyn Reader> {
-    Box::new(Jaeger { scanner: Scanner::new(), documents: Documents::default() })
+pub(crate) fn open(options: &ReaderOptions) -> Box<dyn Reader> {
+    let documents = Documents { weights: WeightAttributes::new(options), ..Documents::default() };
+    Box::new(Jaeger { scanner: Scanner::new(), documents })
 }
 
 struct Jaeger {
@@ -89,6 +91,7 @@ struct Documents {
     /// Spans of the innermost document that has any.
     pending: PendingSpans,
     namer: OperationNamer,
+    weights: WeightAttributes,
     repaired: String,
 }
 
@@ -182,7 +185,7 @@ impl Documents {
             Ok(span) => span,
             Err(error) => return sink.lose(Loss::MalformedRecord, &|| format!("a span: {error}")),
         };
-        let Some(fields) = span.fields(&mut self.namer, sink) else {
+        let Some(fields) = span.fields(&mut self.namer, &self.weights, sink) else {
             return;
         };
         let processes = self.open.last().and_then(|document| document.processes.as_ref());

@@ -32,6 +32,7 @@ mod recognize;
 mod registry;
 #[cfg(test)]
 mod sample_checks;
+mod sampling;
 mod span_csv;
 mod table;
 mod tar;

@@ -17,6 +17,7 @@ mod tests;
 use crate::otlp_json::OtlpJson;
 use crate::otlp_protobuf::{self, OtlpProtobuf};
 use crate::registry::{FormatError, Reader, ReaderOptions, Sniff};
+use crate::sampling::WeightAttributes;
 use laggard_model::{Loss, Sink};
 use std::io::{self, Read};
 
@@ -57,13 +58,13 @@ fn sniff_frame(prefix: &[u8]) -> Sniff {
 }
 
 /// A reader for `--format otlp-json`: JSON, also length-prefixed.
-pub(crate) fn open_json(_: &ReaderOptions) -> Box<dyn Reader> {
-    Box::new(Otlp { choose: Encoding::of_json, stream: None })
+pub(crate) fn open_json(options: &ReaderOptions) -> Box<dyn Reader> {
+    Box::new(Otlp { choose: Encoding::of_json, stream: None, weights: WeightAttributes::new(options) })
 }
 
 /// A reader for `--format otlp-proto`: one request, or a length-prefixed stream of any encoding.
-pub(crate) fn open_protobuf(_: &ReaderOptions) -> Box<dyn Reader> {
-    Box::new(Otlp { choose: Encoding::of_protobuf, stream: None })
+pub(crate) fn open_protobuf(options: &ReaderOptions) -> Box<dyn Reader> {
+    Box::new(Otlp { choose: Encoding::of_protobuf, stream: None, weights: WeightAttributes::new(options) })
 }
 
 /// How an input is encoded; its first byte tells.
@@ -94,6 +95,7 @@ impl Encoding {
 struct Otlp {
     choose: fn(u8) -> Encoding,
     stream: Option<Stream>,
+    weights: WeightAttributes,
 }
 
 enum Stream {
@@ -107,9 +109,11 @@ impl Reader for Otlp {
             return Ok(());
         };
         let stream = self.stream.get_or_insert_with(|| match (self.choose)(first) {
-            Encoding::Json => Stream::Message(Message::Json(Box::default())),
-            Encoding::Protobuf => Stream::Message(Message::Protobuf(Box::new(OtlpProtobuf::new(None)))),
-            Encoding::Framed => Stream::Frames(OtlpFrames::default()),
+            Encoding::Json => Stream::Message(Message::json(&self.weights)),
+            Encoding::Protobuf => Stream::Message(Message::protobuf(None, &self.weights)),
+            Encoding::Framed => {
+                Stream::Frames(OtlpFrames { weights: self.weights.clone(), ..OtlpFrames::default() })
+            }
         });
         match stream {
             Stream::Message(message) => message.take(chunk, sink),
@@ -136,11 +140,19 @@ enum Message {
 }
 
 impl Message {
+    fn json(weights: &WeightAttributes) -> Message {
+        Message::Json(Box::new(OtlpJson::new(weights)))
+    }
+
+    fn protobuf(length: Option<u64>, weights: &WeightAttributes) -> Message {
+        Message::Protobuf(Box::new(OtlpProtobuf::new(length, weights)))
+    }
+
     /// A message that starts with this byte; `None` when none does.
-    fn starting(first: u8, length: Option<u64>) -> Option<Message> {
+    fn starting(first: u8, length: Option<u64>, weights: &WeightAttributes) -> Option<Message> {
         match first {
-            b'{' => Some(Message::Json(Box::default())),
-            0x0A => Some(Message::Protobuf(Box::new(OtlpProtobuf::new(length)))),
+            b'{' => Some(Message::json(weights)),
+            0x0A => Some(Message::protobuf(length, weights)),
             _ => None,
         }
     }
@@ -168,6 +180,7 @@ struct OtlpFrames {
     held: Vec<u8>,
     /// Messages begun, for examples of losses.
     messages: u64,
+    weights: WeightAttributes,
 }
 
 #[derive(Debug, Default)]
@@ -264,7 +277,7 @@ impl OtlpFrames {
     /// Starts on a message by its first byte.
     fn begin(&mut self, length: u64, first: u8, sink: &mut dyn Sink) {
         let number = self.messages;
-        self.next = match Message::starting(first, Some(length)) {
+        self.next = match Message::starting(first, Some(length), &self.weights) {
             Some(message) => Next::Plain { left: length, message },
             None if first != ZSTD_MAGIC[0] => {
                 sink.lose(Loss::MalformedRecord, &|| {
@@ -285,7 +298,7 @@ impl OtlpFrames {
     /// Reads the compressed message that is held, and is ready for the next length.
     fn unpack(&mut self, sink: &mut dyn Sink) {
         let number = self.messages;
-        if let Err(error) = unpack(&self.held, number, sink) {
+        if let Err(error) = unpack(&self.held, number, &self.weights, sink) {
             sink.lose(Loss::CorruptCompression, &|| format!("message {number}: {error}"));
         }
         self.held.clear();
@@ -297,7 +310,7 @@ impl OtlpFrames {
 ///
 /// It is unpacked from the whole, in pieces of one size, so that a damaged one gives the same records however
 /// the input was cut.
-fn unpack(packed: &[u8], number: u64, sink: &mut dyn Sink) -> io::Result<()> {
+fn unpack(packed: &[u8], number: u64, weights: &WeightAttributes, sink: &mut dyn Sink) -> io::Result<()> {
     let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
     decoder.window_log_max(WINDOW_LOG_MAX)?;
     let mut piece = vec![0; PIECE_BYTES];
@@ -314,7 +327,7 @@ fn unpack(packed: &[u8], number: u64, sink: &mut dyn Sink) -> io::Result<()> {
             return Ok(());
         }
         if message.is_none() {
-            message = Message::starting(piece[0], None);
+            message = Message::starting(piece[0], None, weights);
         }
         let Some(message) = &mut message else {
             sink.lose(Loss::MalformedRecord, &|| format!("message {number} is neither protobuf nor JSON"));

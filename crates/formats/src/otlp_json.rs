@@ -10,15 +10,16 @@ mod span;
 #[cfg(test)]
 mod tests;
 
-use crate::attributes_json;
+use crate::attributes_json::{self, SamplingTags};
 use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
 use crate::json_sniff::{self, JsonFormat};
 use crate::json_stream::{Scanner, Shape, Step, Visitor};
 use crate::lax_json;
 use crate::pending::PendingSpans;
 use crate::registry::Sniff;
-use laggard_model::{Loss, Sink};
-use span::{ResourceJson, SpanJson};
+use crate::sampling::{SamplingAttributes, WeightAttributes};
+use laggard_model::{Loss, Sink, TailSampler};
+use span::{AttributesJson, SpanJson};
 
 /// Whether the input starts with an OTLP JSON document of any signal.
 pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
@@ -32,13 +33,13 @@ pub(crate) struct OtlpJson {
     documents: Documents,
 }
 
-impl Default for OtlpJson {
-    fn default() -> OtlpJson {
-        OtlpJson { scanner: Scanner::new(), documents: Documents::default() }
-    }
-}
-
 impl OtlpJson {
+    /// A reader.
+    pub(crate) fn new(weights: &WeightAttributes) -> OtlpJson {
+        let documents = Documents { weights: weights.clone(), ..Documents::default() };
+        OtlpJson { scanner: Scanner::new(), documents }
+    }
+
     /// Takes the next bytes.
     pub(crate) fn take(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         self.scanner.push(chunk, &mut self.documents, sink);
@@ -60,6 +61,7 @@ enum Place {
     Resource,
     ScopeSpansList,
     ScopeSpans,
+    Scope,
     SpanList,
     Span,
     /// Where a container should be.
@@ -75,6 +77,9 @@ struct Documents {
     content: Content,
     /// The current resource's names, once it has come.
     resource: Option<ResourceNames>,
+    /// The mark of a tail sampler on the current scope.
+    tail_sampler: Option<TailSampler>,
+    weights: WeightAttributes,
     pending: PendingSpans,
     namer: OperationNamer,
     repaired: String,
@@ -117,7 +122,10 @@ impl Documents {
             (Shape::Array, _) => return Step::Descend(list),
             (Shape::Scalar, _) => return Step::Capture(Place::Misplaced),
             (Shape::Object, Place::SpanList) => return Step::Capture(Place::Span),
-            (Shape::Object, Place::ScopeSpansList) => Place::ScopeSpans,
+            (Shape::Object, Place::ScopeSpansList) => {
+                self.tail_sampler = None;
+                Place::ScopeSpans
+            }
             (Shape::Object, Place::ResourceSpansList) => {
                 self.resource = None;
                 Place::ResourceSpans
@@ -135,9 +143,10 @@ impl Documents {
             Ok(span) => span,
             Err(error) => return sink.lose(Loss::MalformedRecord, &|| format!("a span: {error}")),
         };
-        let Some(fields) = span.fields(&mut self.namer, sink) else {
+        let Some(mut fields) = span.fields(&mut self.namer, &self.weights, sink) else {
             return;
         };
+        fields.sampling.tail_sampler = fields.sampling.tail_sampler.or(self.tail_sampler);
         match &self.resource {
             Some(names) => fields.emit(names, sink),
             None => self.pending.push(&fields, "", sink),
@@ -147,7 +156,7 @@ impl Documents {
     fn resource(&mut self, value: &[u8], sink: &mut dyn Sink) {
         let mut attributes = ResourceAttributes::default();
         let read =
-            lax_json::parse::<Option<ResourceJson<'_>>>(value, &mut self.repaired).and_then(|resource| {
+            lax_json::parse::<Option<AttributesJson<'_>>>(value, &mut self.repaired).and_then(|resource| {
                 attributes_json::read(resource.and_then(|it| it.attributes), &mut attributes)
             });
         if let Err(error) = read {
@@ -156,6 +165,14 @@ impl Documents {
         let names = attributes.names();
         self.pending.flush(|_| &names, sink);
         self.resource = Some(names);
+    }
+
+    /// Takes a scope, which concerns the spans after it. One that cannot be read bears no mark.
+    fn scope(&mut self, value: &[u8]) {
+        let mut taken = SamplingTags { weights: &self.weights, sampling: SamplingAttributes::default() };
+        let read = lax_json::parse::<Option<AttributesJson<'_>>>(value, &mut self.repaired)
+            .and_then(|scope| attributes_json::read(scope.and_then(|it| it.attributes), &mut taken));
+        self.tail_sampler = read.ok().and_then(|()| taken.sampling.tail_sampler());
     }
 
     fn leave_document(&mut self, sink: &mut dyn Sink) {
@@ -185,6 +202,7 @@ impl Visitor for Documents {
                 | b"instrumentationLibrarySpans"
                 | b"instrumentation_library_spans",
             ) => Some(Place::ScopeSpansList),
+            (Place::ScopeSpans, b"scope") => return Step::Capture(Place::Scope),
             (Place::ScopeSpans, b"spans") => Some(Place::SpanList),
             (Place::ResourceSpans | Place::ScopeSpans, _) => None,
             (list, _) => Some(list),
@@ -196,6 +214,7 @@ impl Visitor for Documents {
         match place {
             Place::Span => self.span(value, sink),
             Place::Resource => self.resource(value, sink),
+            Place::Scope => self.scope(value),
             _ if value == b"null" => {}
             _ => sink.lose(Loss::MalformedRecord, &|| {
                 let shown = String::from_utf8_lossy(&value[..value.len().min(40)]);

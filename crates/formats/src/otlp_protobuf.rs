@@ -17,8 +17,9 @@ mod tests;
 
 use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
 use crate::pending::PendingSpans;
+use crate::sampling::WeightAttributes;
 use crate::wire::{self, Contents, Header};
-use laggard_model::{Loss, Sink};
+use laggard_model::{Loss, Sink, TailSampler};
 
 /// A resource or a span may have this many bytes; a larger one is a [`Loss::OversizedRecord`].
 const MESSAGE_BYTES_MAX: u64 = 16 << 20;
@@ -61,22 +62,26 @@ enum Next {
     /// The rest of the innermost message, which is given up.
     Damage,
     Resource(u64),
+    Scope(u64),
     Span(u64),
 }
 
-/// The current resource and what is done with spans.
+/// The current resource and scope, and what is done with spans.
 #[derive(Debug, Default)]
 struct Records {
     attributes: ResourceAttributes,
     /// The resource's names, once it has come.
     resource: Option<ResourceNames>,
+    /// The mark of a tail sampler on the current scope.
+    tail_sampler: Option<TailSampler>,
+    weights: WeightAttributes,
     pending: PendingSpans,
     namer: OperationNamer,
 }
 
 impl OtlpProtobuf {
     /// A reader for one message of `length` bytes, or of all bytes there are.
-    pub(crate) fn new(length: Option<u64>) -> OtlpProtobuf {
+    pub(crate) fn new(length: Option<u64>, weights: &WeightAttributes) -> OtlpProtobuf {
         let request = Open { level: Level::Request, end: length.unwrap_or(u64::MAX) };
         OtlpProtobuf {
             open: vec![request],
@@ -84,7 +89,7 @@ impl OtlpProtobuf {
             groups: 0,
             position: 0,
             held: Vec::new(),
-            records: Records::default(),
+            records: Records { weights: weights.clone(), ..Records::default() },
         }
     }
 
@@ -101,7 +106,9 @@ impl OtlpProtobuf {
                 Next::Header => self.take_header_byte(rest[0], sink),
                 Next::Skip(left) => self.skip(left, rest),
                 Next::Damage => self.left_in_innermost(rest).len(),
-                Next::Resource(length) | Next::Span(length) => self.take_message(length as usize, rest, sink),
+                Next::Resource(length) | Next::Scope(length) | Next::Span(length) => {
+                    self.take_message(length as usize, rest, sink)
+                }
             };
             self.position += taken as u64;
             rest = &rest[taken..];
@@ -141,8 +148,10 @@ impl OtlpProtobuf {
             }
             self.next = Next::Header;
             let closed = self.open.pop().expect("more than one message is open");
-            if closed.level == Level::ResourceSpans {
-                self.records.leave_resource_spans(sink);
+            match closed.level {
+                Level::ResourceSpans => self.records.leave_resource_spans(sink),
+                Level::ScopeSpans => self.records.tail_sampler = None,
+                Level::Request => {}
             }
         }
     }
@@ -225,6 +234,7 @@ impl OtlpProtobuf {
             // Field 1000 held the spans by instrumentation library, before OTLP 1.0.
             (Level::ResourceSpans, 2 | 1000) => self.open.push(Open { level: Level::ScopeSpans, end }),
             (Level::ResourceSpans, 1) => self.begin_message(Next::Resource(length), length, after, sink),
+            (Level::ScopeSpans, 1) => self.begin_message(Next::Scope(length), length, after, sink),
             (Level::ScopeSpans, 2) => self.begin_message(Next::Span(length), length, after, sink),
             _ => self.next = Next::Skip(length),
         }
@@ -265,6 +275,7 @@ impl OtlpProtobuf {
         self.next = Next::Header;
         match which {
             Next::Resource(_) => self.records.resource(message, sink),
+            Next::Scope(_) => self.records.scope(message),
             _ => self.records.span(message, sink),
         }
     }
@@ -286,6 +297,7 @@ impl Records {
     fn enter_resource_spans(&mut self) {
         self.attributes = ResourceAttributes::default();
         self.resource = None;
+        self.tail_sampler = None;
     }
 
     fn leave_resource_spans(&mut self, sink: &mut dyn Sink) {
@@ -303,13 +315,19 @@ impl Records {
         self.resource = Some(names);
     }
 
+    /// Takes a scope, which concerns the spans after it.
+    fn scope(&mut self, message: &[u8]) {
+        self.tail_sampler = message::read_scope(message, &self.weights);
+    }
+
     #[inline]
     fn span(&mut self, message: &[u8], sink: &mut dyn Sink) {
-        let Some(span) = message::read_span(message, sink) else {
+        let Some(span) = message::read_span(message, &self.weights, sink) else {
             return;
         };
         let name = span.name();
-        let fields = span.fields(&name, &mut self.namer);
+        let mut fields = span.fields(&name, &mut self.namer);
+        fields.sampling.tail_sampler = fields.sampling.tail_sampler.or(self.tail_sampler);
         match &self.resource {
             Some(names) => fields.emit(names, sink),
             None => self.pending.push(&fields, "", sink),

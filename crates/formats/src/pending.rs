@@ -2,7 +2,7 @@
 
 use crate::conventions::ResourceNames;
 use laggard_model::{
-    Loss, Nanos, ParsedTraceId, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+    Loss, Nanos, ParsedTraceId, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
 };
 
 /// Spans that wait for their resource take at most this much memory.
@@ -20,6 +20,7 @@ pub(crate) struct SpanFields<'a> {
     pub(crate) status: Status,
     pub(crate) start: Timestamp,
     pub(crate) inclusive: Nanos,
+    pub(crate) sampling: Sampling,
 }
 
 impl SpanFields<'_> {
@@ -38,6 +39,7 @@ impl SpanFields<'_> {
             status: self.status,
             start: self.start,
             inclusive: self.inclusive,
+            sampling: self.sampling,
         });
     }
 }
@@ -115,6 +117,7 @@ impl PendingSpans {
             status: span.status,
             start: span.start,
             inclusive: span.inclusive,
+            sampling: span.sampling,
         };
         self.spans.push(PendingSpan { fields, trace_text_end, operation_end, key_end });
     }
@@ -177,6 +180,7 @@ mod tests {
             status: Status::Ok,
             start: Timestamp::from_unix_ns(1),
             inclusive: Nanos::from_ns(2),
+            sampling: Sampling::default(),
         }
     }
 

@@ -37,6 +37,10 @@ pub struct ReaderOptions {
     /// Path of the input, for formats in which a file's name says something (a call log without a host
     /// column is one host's log); `None` for standard input.
     pub source_name: Option<String>,
+    /// Attribute (or column) that tells how many spans a span stands for, like Honeycomb's `SampleRate`.
+    pub weight_attribute: Option<String>,
+    /// Attribute (or column) that tells a span's sampling probability, like Datadog's `_sample_rate`.
+    pub probability_attribute: Option<String>,
 }
 
 /// Reads one input of one format.

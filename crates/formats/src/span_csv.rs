@@ -8,7 +8,8 @@ use crate::registry::{Format, FormatError, Reader, ReaderOptions, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{Length, SpanColumns};
 use laggard_model::{
-    Loss, Nanos, ParsedTraceId, ReplicaSource, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+    Loss, Nanos, ParsedTraceId, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status,
+    Timestamp, TraceId,
 };
 
 /// The row in [`FORMATS`](crate::FORMATS).
@@ -74,7 +75,7 @@ impl SpanTable {
 impl Table for SpanTable {
     fn begin(&mut self, first: &Row<'_>) -> Result<FirstLine, FormatError> {
         let header = crate::columns::Header::new(first, &self.options.columns)?;
-        self.columns = SpanColumns::find(&header)?;
+        self.columns = SpanColumns::find(&header, &self.options)?;
         self.titles = header.into_titles();
         Ok(FirstLine::Header)
     }
@@ -99,6 +100,9 @@ impl Table for SpanTable {
             .ok_or(Trouble::record(Loss::InvalidId, "no span id"))?;
         let times = read_times(columns, row)?;
         let (replica, replica_source) = columns.replica(row, &mut self.replica_text);
+        let sampling = columns
+            .weight
+            .map_or_else(Sampling::default, |(at, column)| column.sampling(row.get(at), span_id, sink));
         sink.span(&SpanRecord {
             trace_id: trace.id,
             trace_text: (!trace.displays_as_given).then_some(trace_text),
@@ -112,6 +116,7 @@ impl Table for SpanTable {
             status: columns.status.map(|at| parse_status(row.get(at))).unwrap_or_default(),
             start: times.start,
             inclusive: times.inclusive,
+            sampling,
         });
         if times.is_negative {
             sink.lose(Loss::NegativeTime, &|| format!("line {}", row.line));

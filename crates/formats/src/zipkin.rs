@@ -16,6 +16,7 @@ use crate::json_sniff::{self, JsonFormat};
 use crate::json_stream::{Scanner, Shape, Step, Visitor};
 use crate::lax_json;
 use crate::registry::{FormatError, Reader, ReaderOptions, Sniff};
+use crate::sampling::WeightAttributes;
 use laggard_model::{Loss, Sink};
 use span::SpanJson;
 
@@ -25,8 +26,9 @@ pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
 }
 
 /// A reader.
-pub(crate) fn open(_: &ReaderOptions) -> Box<dyn Reader> {
-    Box::new(Zipkin { scanner: Scanner::new(), spans: Spans::default() })
+pub(crate) fn open(options: &ReaderOptions) -> Box<dyn Reader> {
+    let spans = Spans { weights: WeightAttributes::new(options), ..Spans::default() };
+    Box::new(Zipkin { scanner: Scanner::new(), spans })
 }
 
 struct Zipkin {
@@ -53,6 +55,7 @@ struct Place;
 #[derive(Debug, Default)]
 struct Spans {
     namer: OperationNamer,
+    weights: WeightAttributes,
     repaired: String,
 }
 
@@ -70,7 +73,7 @@ impl Visitor for Spans {
             Ok(None) => return,
             Err(error) => return sink.lose(Loss::MalformedRecord, &|| format!("a span: {error}")),
         };
-        span.emit(&mut self.namer, sink);
+        span.emit(&mut self.namer, &self.weights, sink);
     }
 
     fn leave(&mut self, _: Place, _: &mut dyn Sink) {}

@@ -27,7 +27,7 @@ pub struct CategoryPosition {
 }
 
 /// One request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RequestRow {
     /// Start, on the entry's clock.
     pub start: Timestamp,
@@ -35,6 +35,8 @@ pub struct RequestRow {
     pub trace: TraceId,
     /// Inclusive time of the entry, nanoseconds.
     pub latency_ns: u64,
+    /// How many requests it stands for: its adjusted count, 1 when that is not known. At least 1.
+    pub weight: f32,
 }
 
 /// One call of a request.

@@ -20,6 +20,8 @@ pub enum Loss {
     OtherSignal,
     /// A span ends before it starts; its inclusive time was set to zero.
     NegativeTime,
+    /// What a span tells of its sampling makes no sense; its weight is taken as unknown.
+    InvalidSampling,
     /// The same span was read more than once; the first was kept.
     DuplicateSpan,
     /// A span's parent is not in its trace although the trace has a root: kept apart, the request is partial.
@@ -47,6 +49,8 @@ pub enum Loss {
     ClockSkew,
     /// A callee ran longer than the call that announced it; it was taken as asynchronous.
     AsynchronousCallee,
+    /// The spans of a request tell different weights; the root's was taken.
+    UnequalSampling,
     /// Calls nested deeper than the limit were folded into the node at the limit.
     DepthLimit,
     /// Spans of traces left out, by a hash of the trace id, to stay within the memory limit.
@@ -60,7 +64,7 @@ pub enum Loss {
 
 impl Loss {
     /// All causes, in the order reports list them.
-    pub const ALL: [Loss; 24] = [
+    pub const ALL: [Loss; 26] = [
         Loss::MalformedRecord,
         Loss::TruncatedInput,
         Loss::OversizedRecord,
@@ -68,6 +72,7 @@ impl Loss {
         Loss::InvalidId,
         Loss::OtherSignal,
         Loss::NegativeTime,
+        Loss::InvalidSampling,
         Loss::DuplicateSpan,
         Loss::OrphanSpan,
         Loss::MissingRoot,
@@ -81,6 +86,7 @@ impl Loss {
         Loss::ChildOutlivesParent,
         Loss::ClockSkew,
         Loss::AsynchronousCallee,
+        Loss::UnequalSampling,
         Loss::DepthLimit,
         Loss::MemoryLimit,
         Loss::NameLimit,
@@ -106,6 +112,9 @@ impl Loss {
             Loss::InvalidId => ("invalid_id", "records without a usable id, skipped"),
             Loss::OtherSignal => ("other_signal", "records that are not traces, skipped"),
             Loss::NegativeTime => ("negative_time", "spans that end before they start, taken as 0"),
+            Loss::InvalidSampling => {
+                ("invalid_sampling", "sampling weights that make no sense, taken as unknown")
+            }
             Loss::DuplicateSpan => ("duplicate_span", "spans read more than once, first kept"),
             Loss::OrphanSpan => ("orphan_span", "spans whose parent is missing, kept apart"),
             Loss::MissingRoot => ("missing_root", "traces without a root, topmost spans taken as requests"),
@@ -128,6 +137,9 @@ impl Loss {
             }
             Loss::AsynchronousCallee => {
                 ("asynchronous_callee", "callees longer than their call, taken as asynchronous")
+            }
+            Loss::UnequalSampling => {
+                ("unequal_sampling", "requests whose spans tell different sampling weights, the root's taken")
             }
             Loss::DepthLimit => ("depth_limit", "calls nested too deeply, folded"),
             Loss::MemoryLimit => {

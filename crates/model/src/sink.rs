@@ -2,7 +2,8 @@
 
 use crate::CallFlag;
 use crate::{
-    CallRecord, Loss, Losses, Nanos, ReplicaSource, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+    CallRecord, Loss, Losses, Nanos, ReplicaSource, Sampling, SpanId, SpanKind, SpanRecord, Status,
+    Timestamp, TraceId,
 };
 
 /// Takes the records of one input, in the order of the input. A reader calls it for every record it could
@@ -50,6 +51,7 @@ pub struct OwnedSpan {
     pub status: Status,
     pub start: Timestamp,
     pub inclusive: Nanos,
+    pub sampling: Sampling,
 }
 
 /// A [`CallRecord`] that owns its text.
@@ -82,6 +84,7 @@ impl Sink for Collect {
             status: span.status,
             start: span.start,
             inclusive: span.inclusive,
+            sampling: span.sampling,
         });
     }
 

@@ -1,6 +1,6 @@
 //! One span as a reader hands it on.
 
-use crate::{Nanos, SpanId, Timestamp, TraceId};
+use crate::{Nanos, Sampling, SpanId, Timestamp, TraceId};
 
 /// One span, borrowed from the reader's buffers: valid only during [`Sink::span`](crate::Sink::span).
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -29,6 +29,8 @@ pub struct SpanRecord<'a> {
     pub start: Timestamp,
     /// End minus start on that clock.
     pub inclusive: Nanos,
+    /// What it tells of its sampling.
+    pub sampling: Sampling,
 }
 
 /// OpenTelemetry's span kinds.

@@ -1,6 +1,6 @@
 //! A span inside the program: names as handles, one cache line.
 
-use crate::{Nanos, OperationId, ReplicaId, SpanId, SpanKind, Status, Timestamp, TraceId};
+use crate::{AdjustedCount, Nanos, OperationId, ReplicaId, SpanId, SpanKind, Status, Timestamp, TraceId};
 
 /// One row of the span table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +25,12 @@ pub struct SpanRow {
     pub status: Status,
     /// Rebuilt from call-log records with something missing.
     pub incomplete: bool,
+    /// How many spans it stands for; `None` when that is not known.
+    pub adjusted_count: Option<AdjustedCount>,
 }
+
+/// A row is one cache line.
+const _: () = assert!(size_of::<SpanRow>() == 64);
 
 impl SpanRow {
     /// Start plus inclusive time.

@@ -1,6 +1,8 @@
 //! A notation for traces, one span a line.
 
-use laggard_model::{Names, Nanos, OperationKey, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId};
+use laggard_model::{
+    AdjustedCount, Names, Nanos, OperationKey, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId,
+};
 
 /// Rows drawn as text, with the names behind their handles.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +13,7 @@ pub struct Drawn {
     pub names: Names,
 }
 
-/// Reads a drawing: lines of `ID PARENT OPERATION@REPLICA FROM..TO [KIND]`, times in nanoseconds, `-` for no
+/// Reads a drawing: lines of `ID PARENT OPERATION@REPLICA FROM..TO [KIND] [xWEIGHT]`, times in nanoseconds, `-` for no
 /// parent, ids as text; empty lines and lines that start with `#` are skipped. All spans are of trace 1, or
 /// of trace n after a line `trace n`.
 ///
@@ -39,6 +41,11 @@ pub fn drawn(text: &str) -> Drawn {
     out
 }
 
+/// `x10`: an adjusted count.
+fn weight(word: &str) -> Option<AdjustedCount> {
+    AdjustedCount::new(word.strip_prefix('x')?.parse().ok()?)
+}
+
 fn row(line: &str, trace: TraceId, names: &mut Names) -> SpanRow {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [id, parent, place, times, rest @ ..] = &words[..] else { panic!("not a span: {line}") };
@@ -46,7 +53,8 @@ fn row(line: &str, trace: TraceId, names: &mut Names) -> SpanRow {
     let (from, to) = times.split_once("..").expect("FROM..TO");
     let (from, to): (i64, i64) =
         (from.parse().expect("FROM is a number"), to.parse().expect("TO is a number"));
-    let kind = rest.first().map_or(SpanKind::Unspecified, |kind| SpanKind::parse(kind).expect("a span kind"));
+    let kind = rest.iter().find(|word| weight(word).is_none());
+    let kind = kind.map_or(SpanKind::Unspecified, |kind| SpanKind::parse(kind).expect("a span kind"));
     SpanRow {
         trace,
         span: SpanId::parse_text(id).expect("an id is not empty"),
@@ -58,5 +66,6 @@ fn row(line: &str, trace: TraceId, names: &mut Names) -> SpanRow {
         kind,
         status: Status::Unset,
         incomplete: false,
+        adjusted_count: rest.iter().find_map(|word| weight(word)),
     }
 }

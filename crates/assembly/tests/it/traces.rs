@@ -218,3 +218,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_request_has_the_weight_of_its_root_and_other_weights_are_counted() {
+    let weight = |text: &str| {
+        let (trace, _) = assembled(text);
+        let count = trace.requests[0].adjusted_count.map(laggard_model::AdjustedCount::get);
+        (count, trace.losses.count(Loss::UnequalSampling))
+    };
+    assert_eq!(weight("1 - a@h 0..9 x4\n2 1 b@h 1..2 x4\n3 1 c@h 3..4"), (Some(4.0), 0));
+    assert_eq!(weight("1 - a@h 0..9 x4\n2 1 b@h 1..2 x2\n3 1 c@h 3..4 x8"), (Some(4.0), 1));
+    assert_eq!(weight("1 - a@h 0..9\n2 1 b@h 1..2 x2"), (None, 1));
+    assert_eq!(weight("1 - a@h 0..9\n2 1 b@h 1..2"), (None, 0));
+}

@@ -25,6 +25,7 @@ fn survey_and_gather_obey_the_laws_of_folds() {
         since: Timestamp::MIN,
         until: Timestamp::MAX,
         service: None,
+        assumed_count: None,
     };
     contract::check(&survey, &traces);
     let surveyed = LocalEngine::new(THREADS).fold(&traces, &survey);

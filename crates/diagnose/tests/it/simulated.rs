@@ -1,7 +1,7 @@
 //! Simulated requests as a span table.
 
 use laggard_engine::{Ingest, IngestSettings, Traces};
-use laggard_model::{ReplicaSource, Sink, SpanRecord, Status};
+use laggard_model::{ReplicaSource, Sampling, Sink, SpanRecord, Status};
 use laggard_simulate::{Request, Settings, requests};
 use std::num::NonZeroUsize;
 
@@ -43,5 +43,6 @@ fn record<'a>(request: &'a Request, call: &'a laggard_simulate::Call) -> SpanRec
         status: Status::Unset,
         start: call.start,
         inclusive: call.inclusive,
+        sampling: Sampling::default(),
     }
 }

@@ -2,7 +2,7 @@
 
 use laggard_engine::{Fold, Ingest, IngestSettings, LocalEngine, Traces, contract};
 use laggard_model::{
-    Nanos, ReplicaSource, Sink, SpanId, SpanKind, SpanRecord, SpanRow, Status, Timestamp, TraceId,
+    Nanos, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, SpanRow, Status, Timestamp, TraceId,
 };
 use std::num::NonZeroUsize;
 
@@ -20,6 +20,7 @@ pub(crate) fn record(trace: u64, span: u64) -> SpanRecord<'static> {
         status: Status::Unset,
         start: Timestamp::from_unix_ns((trace % 1_000_000 * 10 + span) as i64),
         inclusive: Nanos::from_ns(1 + span),
+        sampling: Sampling::default(),
     }
 }
 

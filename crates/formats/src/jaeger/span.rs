@@ -4,6 +4,7 @@ use crate::attributes_json::{self, SpanTags};
 use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
 use crate::lax_json::{Number, Text};
 use crate::pending::{SpanFields, inclusive_of_length, parse_span_id, parse_trace_id};
+use crate::sampling::{Told, WeightAttributes};
 use laggard_model::{Loss, Sink, SpanId, SpanKind, Timestamp, TraceId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -114,6 +115,7 @@ impl SpanJson<'_> {
     pub(super) fn fields<'b>(
         &'b self,
         namer: &'b mut OperationNamer,
+        weights: &WeightAttributes,
         sink: &mut dyn Sink,
     ) -> Option<SpanFields<'b>> {
         let trace_text = self.trace_id.as_str();
@@ -133,7 +135,7 @@ impl SpanJson<'_> {
         };
         let parent = self.parent(trace.id);
         // Tags that cannot be read cost a name or a kind, not the span.
-        let mut tags = SpanTags::default();
+        let mut tags = SpanTags::new(weights);
         let _ = attributes_json::read(self.tags, &mut tags);
         let _ = attributes_json::read(self.tag, &mut tags);
         let name = self.operation_name.as_str();
@@ -154,6 +156,7 @@ impl SpanJson<'_> {
             status: tags.status,
             start: Timestamp::from_unix_ns(start),
             inclusive: inclusive_of_length(span_id, length, sink),
+            sampling: tags.sampling.settle(Told { trace_state: "", span: span_id }, sink),
         })
     }
 

@@ -1,11 +1,12 @@
 //! One span and one resource of OTLP JSON.
 
 use super::id;
-use crate::attributes_json;
+use crate::attributes_json::{self, SamplingTags};
 use crate::conventions::{NameQuality, OperationAttributes, OperationNamer};
 use crate::lax_json::{Number, Text};
 use crate::pending::{SpanFields, inclusive_time};
-use laggard_model::{Loss, Sink, SpanKind, Status, Timestamp};
+use crate::sampling::{self, SamplingAttributes, Told, WeightAttributes};
+use laggard_model::{Loss, Sampling, Sink, SpanId, SpanKind, Status, Timestamp};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -16,6 +17,8 @@ pub(super) struct SpanJson<'a> {
     trace_id: Text<'a>,
     #[serde(borrow, default, rename = "spanId", alias = "span_id")]
     span_id: Text<'a>,
+    #[serde(borrow, default, rename = "traceState", alias = "trace_state")]
+    trace_state: Text<'a>,
     #[serde(borrow, default, rename = "parentSpanId", alias = "parent_span_id")]
     parent_span_id: Text<'a>,
     #[serde(borrow, default)]
@@ -26,15 +29,16 @@ pub(super) struct SpanJson<'a> {
     start: Number,
     #[serde(default, rename = "endTimeUnixNano", alias = "end_time_unix_nano")]
     end: Number,
-    /// Parsed only when the name does not do.
+    /// Parsed only when the name does not do, or when they tell something of sampling.
     #[serde(borrow, default)]
     attributes: Option<&'a RawValue>,
     #[serde(borrow, default)]
     status: Option<&'a RawValue>,
 }
 
+/// What a resource and a scope have in common.
 #[derive(Deserialize)]
-pub(super) struct ResourceJson<'a> {
+pub(super) struct AttributesJson<'a> {
     #[serde(borrow, default)]
     pub(super) attributes: Option<&'a RawValue>,
 }
@@ -44,6 +48,7 @@ impl SpanJson<'_> {
     pub(super) fn fields<'b>(
         &'b self,
         namer: &'b mut OperationNamer,
+        weights: &WeightAttributes,
         sink: &mut dyn Sink,
     ) -> Option<SpanFields<'b>> {
         let trace_text = self.trace_id.as_str();
@@ -72,7 +77,18 @@ impl SpanJson<'_> {
             status: self.status.map_or(Status::Unset, |status| read_status(status.get())),
             start,
             inclusive: inclusive_time(span_id, start, end, sink),
+            sampling: self.sampling(span_id, weights, sink),
         })
+    }
+
+    fn sampling(&self, span: SpanId, weights: &WeightAttributes, sink: &mut dyn Sink) -> Sampling {
+        let trace_state = self.trace_state.as_str();
+        if !self.attributes.is_some_and(|json| weights.may_be_in(json.get())) {
+            return sampling::of_trace_state(trace_state, span, sink);
+        }
+        let mut tags = SamplingTags { weights, sampling: SamplingAttributes::default() };
+        let _ = attributes_json::read(self.attributes, &mut tags);
+        tags.sampling.settle(Told { trace_state, span }, sink)
     }
 
     fn operation<'b>(&'b self, namer: &'b mut OperationNamer) -> &'b str {

@@ -5,8 +5,9 @@
 
 use crate::conventions::{NameQuality, OperationAttributes, OperationNamer, ResourceAttributes};
 use crate::pending::{SpanFields, inclusive_time};
+use crate::sampling::{self, SamplingAttributes, Told, WeightAttributes};
 use crate::wire::{Damaged, Fields, Value};
-use laggard_model::{Loss, Nanos, Sink, SpanId, SpanKind, Status, Timestamp, TraceId};
+use laggard_model::{Loss, Nanos, Sampling, Sink, SpanId, SpanKind, Status, TailSampler, Timestamp, TraceId};
 use std::borrow::Cow;
 
 /// A span that has what a span must have.
@@ -21,6 +22,7 @@ pub(super) struct Span<'a> {
     status: Status,
     start: Timestamp,
     inclusive: Nanos,
+    sampling: Sampling,
 }
 
 /// A span's fields as they are on the wire; absent ones are empty or zero, which is the same in protobuf.
@@ -28,26 +30,31 @@ pub(super) struct Span<'a> {
 struct Wire<'a> {
     trace_id: &'a [u8],
     span_id: &'a [u8],
+    trace_state: &'a [u8],
     parent_span_id: &'a [u8],
     name: &'a [u8],
     kind: u64,
     start_time_unix_nano: u64,
     end_time_unix_nano: u64,
     status: &'a [u8],
+    /// Whether an attribute tells something of sampling.
+    is_weighted: bool,
 }
 
 #[inline]
-fn read_wire(message: &[u8]) -> Result<Wire<'_>, Damaged> {
+fn read_wire<'a>(message: &'a [u8], weights: &WeightAttributes) -> Result<Wire<'a>, Damaged> {
     let mut wire = Wire::default();
     for field in Fields::new(message) {
         match field? {
             (1, Value::Bytes(bytes)) => wire.trace_id = bytes,
             (2, Value::Bytes(bytes)) => wire.span_id = bytes,
+            (3, Value::Bytes(bytes)) => wire.trace_state = bytes,
             (4, Value::Bytes(bytes)) => wire.parent_span_id = bytes,
             (5, Value::Bytes(bytes)) => wire.name = bytes,
             (6, Value::Varint(kind)) => wire.kind = kind,
             (7, Value::Fixed64(time)) => wire.start_time_unix_nano = time,
             (8, Value::Fixed64(time)) => wire.end_time_unix_nano = time,
+            (9, Value::Bytes(pair)) => wire.is_weighted |= may_be_weighted(pair, weights),
             (15, Value::Bytes(bytes)) => wire.status = bytes,
             _ => {}
         }
@@ -57,8 +64,12 @@ fn read_wire(message: &[u8]) -> Result<Wire<'_>, Damaged> {
 
 /// Reads a span; what makes it none is counted.
 #[inline]
-pub(super) fn read_span<'a>(message: &'a [u8], sink: &mut dyn Sink) -> Option<Span<'a>> {
-    let Ok(wire) = read_wire(message) else {
+pub(super) fn read_span<'a>(
+    message: &'a [u8],
+    weights: &WeightAttributes,
+    sink: &mut dyn Sink,
+) -> Option<Span<'a>> {
+    let Ok(wire) = read_wire(message, weights) else {
         sink.lose(Loss::MalformedRecord, &|| "a span that is no message".to_owned());
         return None;
     };
@@ -81,7 +92,62 @@ pub(super) fn read_span<'a>(message: &'a [u8], sink: &mut dyn Sink) -> Option<Sp
         status: if wire.status.is_empty() { Status::Unset } else { read_status(wire.status) },
         start,
         inclusive: inclusive_time(span_id, start, end, sink),
+        sampling: read_sampling(message, &wire, span_id, weights, sink),
     })
+}
+
+/// Whether a `KeyValue` may tell something of sampling. The key comes first in all that is written; where it
+/// does not, the pair has to be looked at.
+#[inline]
+fn may_be_weighted(pair: &[u8], weights: &WeightAttributes) -> bool {
+    match pair {
+        [0x0A, length @ 0..0x80, rest @ ..] => {
+            rest.get(..usize::from(*length)).is_some_and(|key| weights.want(key))
+        }
+        _ => true,
+    }
+}
+
+#[inline]
+fn read_sampling(
+    message: &[u8],
+    wire: &Wire<'_>,
+    span: SpanId,
+    weights: &WeightAttributes,
+    sink: &mut dyn Sink,
+) -> Sampling {
+    if wire.trace_state.is_empty() && !wire.is_weighted {
+        return Sampling::default();
+    }
+    let trace_state = &String::from_utf8_lossy(wire.trace_state);
+    if !wire.is_weighted {
+        return sampling::of_trace_state(trace_state, span, sink);
+    }
+    sampling_attributes(message, 9, weights).settle(Told { trace_state, span }, sink)
+}
+
+/// What the attributes of a message, in the field of this number, tell of sampling.
+fn sampling_attributes<'a>(
+    message: &'a [u8],
+    number: u32,
+    weights: &WeightAttributes,
+) -> SamplingAttributes<'a> {
+    let mut attributes = SamplingAttributes::default();
+    for (field, value) in Fields::new(message).map_while(Result::ok) {
+        if let Value::Bytes(pair) = value
+            && field == number
+            && let Some((key, value)) = read_pair(pair)
+            && weights.want(key)
+        {
+            attributes.take(weights, key, read_value(value));
+        }
+    }
+    attributes
+}
+
+/// The mark of a tail sampler on a scope; the Collector leaves its there.
+pub(super) fn read_scope(message: &[u8], weights: &WeightAttributes) -> Option<TailSampler> {
+    sampling_attributes(message, 3, weights).tail_sampler()
 }
 
 /// All three signals nest alike on the wire: metrics and log records come as spans without ids. Log records
@@ -143,6 +209,7 @@ impl<'a> Span<'a> {
             status: self.status,
             start: self.start,
             inclusive: self.inclusive,
+            sampling: self.sampling,
         }
     }
 

@@ -5,7 +5,7 @@ use super::*;
 use crate::otlp_frames::{open_json, open_protobuf as open};
 use crate::registry::Sniff;
 use crate::sample_checks::{check_contract, losses, read};
-use laggard_model::{Collect, SpanKind, Status};
+use laggard_model::{AdjustedCount, Collect, SpanKind, Status, TailSampler};
 
 // Both were written by Google's protobuf library for Python from one request (opentelemetry-proto 1.x).
 const REQUEST: &[u8] = include_bytes!("../../tests/samples/otlp/request.binpb");
@@ -178,4 +178,24 @@ fn sniffing_goes_down_to_something_unlikely() {
     {
         assert_eq!(sniff::sniff(text.as_bytes()), Sniff::No, "{text:?}");
     }
+}
+
+#[test]
+fn weights_and_the_marks_of_tail_samplers() {
+    let told = span(1, "a").bytes(3, "ot=th:c");
+    let tagged =
+        span(2, "b").attribute(9, "sampler.type", "probabilistic").attribute(9, "sampler.param", "0.1");
+    let value_first =
+        Encoder::default().message(2, Encoder::default().bytes(1, "const")).bytes(1, "sampler.type");
+    let turned = span(3, "c").message(9, value_first).attribute(9, "sampler.param", "1");
+    let marked = Encoder::default().bytes(1, "x").attribute(3, "tailsampling.composite_policy", "slow");
+    let marked = Encoder::default().message(1, marked).message(2, told).message(2, tagged);
+    let plain = scope([turned, span(4, "d").attribute(9, "http.route", "/")]);
+    let input = request(Encoder::default().message(1, resource("s")).message(2, marked).message(2, plain));
+    check_contract(open, &input);
+    let found: Vec<_> = (read(open, &input).spans.iter())
+        .map(|span| (span.sampling.adjusted_count.map(AdjustedCount::get), span.sampling.tail_sampler))
+        .collect();
+    let collector = Some(TailSampler::Collector);
+    assert_eq!(found, [(Some(4.0), collector), (Some(10.0), collector), (Some(1.0), None), (None, None)]);
 }

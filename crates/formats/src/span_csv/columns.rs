@@ -2,9 +2,10 @@
 
 use crate::columns::{Column, Header, TimeColumn, comparable};
 use crate::delimited::Row;
-use crate::registry::FormatError;
+use crate::registry::{FormatError, ReaderOptions};
+use crate::sampling::WeightColumn;
 use crate::time_text::{TimeFormat, TimeUnit};
-use laggard_model::ReplicaSource;
+use laggard_model::{ReplicaSource, WeightSource};
 
 const TRACE: Column = Column { name: "trace_id", synonyms: &["trace"] };
 const SPAN: Column = Column { name: "span_id", synonyms: &["span"] };
@@ -12,6 +13,9 @@ const PARENT: Column = Column { name: "parent_span_id", synonyms: &["parentid", 
 const SERVICE: Column = Column { name: "service", synonyms: &["service.name", "servicename"] };
 const OPERATION: Column = Column { name: "operation", synonyms: &["operationname", "spanname", "name"] };
 const STATUS: Column = Column { name: "status", synonyms: &["statuscode"] };
+const ADJUSTED_COUNT: Column = Column { name: "adjusted_count", synonyms: &[] };
+const SAMPLING_PROBABILITY: Column = Column { name: "sampling_probability", synonyms: &[] };
+const TRACE_STATE: Column = Column { name: "trace_state", synonyms: &[] };
 const KIND: Column = Column { name: "kind", synonyms: &["spankind"] };
 
 /// OpenTelemetry's protocol fields as column names.
@@ -58,6 +62,8 @@ pub(super) struct SpanColumns {
     pub(super) length: Length,
     pub(super) status: Option<usize>,
     pub(super) kind: Option<usize>,
+    /// What tells the weight, and how.
+    pub(super) weight: Option<(usize, WeightColumn)>,
     replicas: Vec<ReplicaColumn>,
 }
 
@@ -74,6 +80,7 @@ impl Default for SpanColumns {
             length: Length::Duration(time),
             status: None,
             kind: None,
+            weight: None,
             replicas: Vec::new(),
         }
     }
@@ -93,7 +100,7 @@ impl SpanColumns {
     ///
     /// # Errors
     /// Columns that are needed are missing; the message lists all of them.
-    pub(super) fn find(header: &Header) -> Result<SpanColumns, FormatError> {
+    pub(super) fn find(header: &Header, options: &ReaderOptions) -> Result<SpanColumns, FormatError> {
         let mut missing = Vec::new();
         let mut need = |column: &Column| {
             let found = header.find(column);
@@ -119,8 +126,20 @@ impl SpanColumns {
             return Err(header.lacks(&missing, NEEDED));
         };
         let (status, kind) = (header.find(&STATUS), header.find(&KIND));
-        let replicas = find_replicas(header);
-        Ok(SpanColumns { trace, span, parent, service, operation, start, length, status, kind, replicas })
+        let (weight, replicas) = (find_weight(header, options), find_replicas(header));
+        Ok(SpanColumns {
+            trace,
+            span,
+            parent,
+            service,
+            operation,
+            start,
+            length,
+            status,
+            kind,
+            weight,
+            replicas,
+        })
     }
 
     /// What identifies the row's replica; `joined` is room for values of two columns.
@@ -144,6 +163,20 @@ impl SpanColumns {
 
 const NEEDED: &str =
     "trace_id, span_id, parent_span_id, service, operation, a start and a duration or an end";
+
+/// A column that the user named, else one of ours.
+fn find_weight(header: &Header, options: &ReaderOptions) -> Option<(usize, WeightColumn)> {
+    let named = |name: &Option<String>| header.find_exactly(&comparable(name.as_deref()?));
+    let count = |at| (at, WeightColumn::Count(WeightSource::Column));
+    let probability = |at| (at, WeightColumn::Probability(WeightSource::Column));
+    None.or_else(|| Some((named(&options.weight_attribute)?, WeightColumn::Count(WeightSource::Named))))
+        .or_else(|| {
+            Some((named(&options.probability_attribute)?, WeightColumn::Probability(WeightSource::Named)))
+        })
+        .or_else(|| header.find(&ADJUSTED_COUNT).map(count))
+        .or_else(|| header.find(&SAMPLING_PROBABILITY).map(probability))
+        .or_else(|| header.find(&TRACE_STATE).map(|at| (at, WeightColumn::TraceState)))
+}
 
 fn find_replicas(header: &Header) -> Vec<ReplicaColumn> {
     let find = |&(name, source, narrower): &(&str, ReplicaSource, Option<&str>)| {

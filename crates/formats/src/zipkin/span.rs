@@ -4,6 +4,7 @@ use crate::attributes_json::{self, SpanTags};
 use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames, UNKNOWN};
 use crate::lax_json::{Number, Text};
 use crate::pending::{SpanFields, inclusive_of_length, parse_span_id, parse_trace_id};
+use crate::sampling::{Told, WeightAttributes};
 use laggard_model::{Loss, Nanos, ReplicaSource, Sink, SpanId, SpanKind, Timestamp};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -69,7 +70,7 @@ struct Times {
 
 impl SpanJson<'_> {
     /// Hands the span on; what makes it none is counted.
-    pub(super) fn emit(&self, namer: &mut OperationNamer, sink: &mut dyn Sink) {
+    pub(super) fn emit(&self, namer: &mut OperationNamer, weights: &WeightAttributes, sink: &mut dyn Sink) {
         let trace_text = self.trace_id.as_str();
         if self.is_version_1() {
             return sink.lose(Loss::MalformedRecord, &|| {
@@ -90,7 +91,7 @@ impl SpanJson<'_> {
         let name = self.name.as_str();
         let quality = namer.assess(name);
         // Tags that cannot be read cost a name or a status, not the span.
-        let mut tags = SpanTags::default();
+        let mut tags = SpanTags::new(weights);
         let _ = attributes_json::read(self.tags, &mut tags);
         let fields = SpanFields {
             trace_id: trace.id,
@@ -102,6 +103,7 @@ impl SpanJson<'_> {
             status: tags.status,
             start: Timestamp::from_unix_ns(times.start),
             inclusive: inclusive(span_id, times.length, sink),
+            sampling: tags.sampling.settle(Told { trace_state: "", span: span_id }, sink),
         };
         fields.emit(&self.names(&tags.resource), sink);
     }

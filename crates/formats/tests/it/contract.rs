@@ -4,7 +4,7 @@ use crate::samples;
 use laggard_formats::contract::{HostileCases, check_all, check_hostile, check_splits, check_truncations};
 use laggard_formats::{FORMATS, Format, FormatError, Reader, ReaderOptions, Sniff};
 use laggard_model::{
-    Loss, Nanos, ReplicaSource, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+    Loss, Nanos, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
 };
 use std::fs;
 use std::panic::catch_unwind;
@@ -39,6 +39,7 @@ fn span(sink: &mut dyn Sink, text: &str) {
         status: Status::Unset,
         start: Timestamp::default(),
         inclusive: Nanos::ZERO,
+        sampling: Sampling::default(),
     });
 }
 

@@ -5,4 +5,5 @@ mod contract;
 mod input;
 mod real_data;
 mod samples;
+mod sampling;
 mod tables;

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 fn read(format: &str, text: &str, columns: &[(&str, &str)]) -> Transcript {
     let columns = columns.iter().map(|&(name, header)| (name.to_owned(), header.to_owned())).collect();
-    let options = ReaderOptions { columns, source_name: None };
+    let options = ReaderOptions { columns, ..ReaderOptions::default() };
     transcript(find_format(format).unwrap(), &options, [text.as_bytes()])
 }
 

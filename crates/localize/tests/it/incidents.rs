@@ -33,6 +33,7 @@ fn category(replicas: u32, slow: impl Fn(u32, u32, u32) -> f64) -> CategoryCalls
             start: Timestamp::from_unix_ns(i64::from(request)),
             trace: TraceId::from_value(u128::from(request) + 1),
             latency_ns,
+            weight: 1.0,
         });
     }
     out

@@ -44,6 +44,7 @@ fn category(case: &Value) -> CategoryCalls {
             start: Timestamp::from_unix_ns(row as i64),
             trace: TraceId::from_value(row as u128 + 1),
             latency_ns: times.iter().sum(),
+            weight: 1.0,
         });
         out.calls.extend(times.iter().enumerate().map(|(column, &time_ns)| Call {
             request: row as u32,
@@ -200,7 +201,7 @@ fn inclusive_time_is_an_option_that_blames_ancestors() {
             let latency_ns = 100_000 + times[2];
             let trace = TraceId::from_value(u128::from(row));
             let start = Timestamp::from_unix_ns(i64::from(row));
-            category.requests.push(laggard_localize::RequestRow { start, trace, latency_ns });
+            category.requests.push(laggard_localize::RequestRow { start, trace, latency_ns, weight: 1.0 });
             category.calls.extend((0..3).map(|at| Call {
                 request: row,
                 position: at,
