@@ -40,18 +40,16 @@ impl<'a> TreeBuilder<'a> {
 
     /// The tree below a top row, in depth-first pre-order.
     pub(crate) fn build(&mut self, top: u32, losses: &mut Losses, clocks: &mut ClockAgreement) -> Built {
-        let mut built = Built { tree: tree_with_room(self.nodes_expected), complete: true };
+        let mut built =
+            Built { tree: tree_with_room(self.nodes_expected), complete: true, unequal_counts: false };
+        let entry = self.links.row(top);
         self.stack.push(Pending {
             at: top,
             parent: None,
             depth: 1,
             order_group: 0,
-            awaited: self.links.row(top).inclusive,
+            awaited: entry.inclusive,
         });
-        let mut built =
-            Built { tree: tree_with_room(self.nodes_expected), complete: true, unequal_counts: false };
-        let entry = self.links.row(top);
-        self.stack.push(Pending { at: top, parent: None, depth: 1, order_group: 0 });
         while let Some(pending) = self.stack.pop() {
             let row = self.links.row(pending.at);
             built.complete &= !row.incomplete;

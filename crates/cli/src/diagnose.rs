@@ -58,18 +58,15 @@ pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-fn method(name: &str) -> Result<SlowMethod, Failure> {
-    if let Some(row) = METHODS.iter().find(|row| row.name == name) {
-        return Ok(row.method);
 /// A sampling probability that something can have been kept with.
 pub(crate) fn probability(text: &str) -> Result<f64, String> {
     let known = text.parse().ok().filter(|&number| AdjustedCount::of_probability(number).is_some());
     known.ok_or_else(|| "write a number above 0 and at most 1".to_owned())
 }
 
-fn check_method(name: &str) -> Result<(), Failure> {
-    if METHODS.iter().any(|method| method.name == name) {
-        return Ok(());
+fn method(name: &str) -> Result<SlowMethod, Failure> {
+    if let Some(row) = METHODS.iter().find(|row| row.name == name) {
+        return Ok(row.method);
     }
     let known: Vec<&str> = METHODS.iter().map(|row| row.name).collect();
     Err(Failure::usage(format!("there is no method {name:?}; there is {}", known.join(", "))))

@@ -20,9 +20,8 @@ mod survey;
 mod views;
 
 pub use gather::GatherFold;
-pub use methods::{METHODS, Method};
+pub use methods::{METHODS, Method, SlowMethod};
 pub use population::{HandleMap, Population, Selected, UnionNames};
 pub use site_fold::SiteFold;
-pub use methods::{METHODS, Method, SlowMethod};
 pub use slow::{InputFacts, SlowSettings, diagnose};
 pub use survey::{Survey, SurveyFold, SurveyedCategory};

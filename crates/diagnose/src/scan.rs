@@ -6,7 +6,7 @@ use crate::survey::{Survey, SurveyFold};
 use laggard_assembly::ShapeRule;
 use laggard_engine::{LocalEngine, Traces};
 use laggard_localize::{CategoryCalls, CategoryPosition, Mode};
-use laggard_model::{Fingerprint, Loss, OperationId, ServiceId};
+use laggard_model::{AdjustedCount, Fingerprint, Loss, OperationId, ServiceId};
 use std::collections::BTreeMap;
 
 /// A question: the data, and what is asked of them.
@@ -43,6 +43,7 @@ impl Question<'_> {
             since: settings.since,
             until: settings.until,
             service: settings.service.as_deref().map(|wanted| find_service(self.traces, wanted)),
+            assumed_count: settings.sampling_probability.and_then(AdjustedCount::of_probability),
         };
         let mut survey = self.engine.fold(self.traces, &fold);
         let wanted = wanted_categories(&survey, requests_min);

@@ -4,12 +4,14 @@ use crate::population::Selected;
 use laggard_assembly::{Request, ShapeRule, Shaper};
 use laggard_engine::Fold;
 use laggard_localize::{Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};
-use laggard_model::{CallTree, ReplicaId, SpanKind, SpanRow, TraceId};
+use laggard_model::{AdjustedCount, CallTree, ReplicaId, SpanKind, SpanRow, TraceId};
 
 /// Files what every complete request of a population spent, by site.
 pub struct SiteFold<'a> {
     /// Which requests, in unified handles.
     pub selected: Selected<'a>,
+    /// How many requests one stands for that does not tell it.
+    pub assumed_count: Option<AdjustedCount>,
 }
 
 impl Fold for SiteFold<'_> {
@@ -25,7 +27,7 @@ impl Fold for SiteFold<'_> {
         let mut shaper = Shaper::new(ShapeRule::Canonical, self.selected.union().fingerprints());
         for request in assembled.requests.iter().filter(|request| request.complete) {
             let shape = shaper.shape(&request.tree);
-            partial.request(shape.fingerprint, row(request, trace[0].trace));
+            partial.request(shape.fingerprint, row(request, trace[0].trace, self.assumed_count));
             self.spend(partial, &request.tree);
         }
     }
@@ -39,13 +41,13 @@ impl Fold for SiteFold<'_> {
     }
 }
 
-fn row(request: &Request, trace: TraceId) -> SiteRequest {
+fn row(request: &Request, trace: TraceId, assumed: Option<AdjustedCount>) -> SiteRequest {
     SiteRequest {
         start: request.start,
         trace,
         latency_ns: request.tree.latency().ns() as f64,
         category: 0,
-        weight: 1.0,
+        weight: request.adjusted_count.or(assumed).unwrap_or(AdjustedCount::ONE).get(),
     }
 }
 
