@@ -42,6 +42,8 @@ pub(crate) enum Command {
 const DIAGNOSE_EXAMPLES: &str = "Examples:
   laggard diagnose traces/                                  every file below a folder
   laggard diagnose --since 2026-01-12T09:10:00Z --until 2026-01-12T09:20:00Z traces/
+  laggard diagnose today/ --baseline yesterday/              what is slower than it was?
+  laggard diagnose --since 2026-01-12T09:10Z --until 2026-01-12T09:20Z --baseline-rest traces/
   laggard diagnose --service checkout traces/ --output markdown
   laggard diagnose spans.csv --column trace_id=TraceID --column start_us=Begin --column duration_ms=Took
   laggard diagnose traces/ --exit-code || page-somebody
@@ -60,6 +62,18 @@ pub(crate) struct Diagnose {
     /// Leave out requests that start after this
     #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
     pub(crate) until: Option<laggard_model::Timestamp>,
+    /// Compare with these files, folders or patterns; repeat for more
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    pub(crate) baseline: Vec<PathBuf>,
+    /// Compare with requests that start at this time or later: of the baseline's files, else of the same files
+    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
+    pub(crate) baseline_since: Option<laggard_model::Timestamp>,
+    /// … and not after this
+    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
+    pub(crate) baseline_until: Option<laggard_model::Timestamp>,
+    /// Compare with everything in the same files outside --since and --until
+    #[arg(long, conflicts_with_all = ["baseline", "baseline_since", "baseline_until"])]
+    pub(crate) baseline_rest: bool,
     /// Only requests that enter at this service
     #[arg(long, value_name = "NAME")]
     pub(crate) service: Option<String>,
@@ -85,7 +99,7 @@ pub(crate) struct Diagnose {
     #[arg(short = 'o', value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Method (see `laggard methods`)
-    #[arg(long, value_name = "NAME", default_value = "clouddiag")]
+    #[arg(long, value_name = "NAME", default_value = "combined")]
     pub(crate) method: String,
     /// Most suspects to report
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = crate::diagnose::at_least_one)]

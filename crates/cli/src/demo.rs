@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &Demo) -> Result<Status, Failure> {
     let threads = available_threads();
     let meter = Meter::new(&sources);
     let loaded = load(&sources, &InputSettings::default(), IngestSettings::default(), threads, &meter)?;
-    let report = report(loaded, &SlowSettings::default(), threads)?;
+    let report = report(loaded, None, &SlowSettings::default(), threads)?;
     meter.done();
     write_report(&report, &Destination { form: OutputForm::Text, file: None, color: When::Auto })?;
     let page = arguments.directory.join("report.html");

@@ -5,29 +5,40 @@ use crate::exit::{Failure, Status};
 use crate::load::{Loaded, load};
 use crate::progress::Meter;
 use crate::write::{Destination, write_report};
-use laggard_diagnose::{InputFacts, METHODS, SlowMethod, SlowSettings, diagnose};
+use laggard_diagnose::{BaselineChoice, InputFacts, METHODS, SlowMethod, SlowSettings, diagnose};
 use laggard_engine::{IngestSettings, LocalEngine, WINDOW_MARGIN};
 use laggard_formats::{
     FORMATS, Format, InputSettings, Outcome, ReaderOptions, expand, find_format, parse_column_option,
 };
+use laggard_localize::SiteSettings;
 use laggard_model::{AdjustedCount, Timestamp};
 use laggard_report::{NamedCount, Report, Verdict};
 use std::num::NonZeroUsize;
 
 pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
     let settings = settings(arguments)?;
+    check_baseline(arguments, &settings)?;
     let input = InputSettings { format: format(arguments)?, reader: reader_options(arguments)? };
     let sources = expand(&arguments.paths).map_err(Failure::unreadable)?;
-    let threads = threads(arguments);
-    let limits = IngestSettings {
-        memory_bytes: arguments.memory,
-        keep_since: settings.since.minus(WINDOW_MARGIN),
-        keep_until: settings.until.plus(WINDOW_MARGIN),
+    let earlier = match arguments.baseline.as_slice() {
+        [] => Vec::new(),
+        paths => expand(paths).map_err(Failure::unreadable)?,
     };
-    let meter = Meter::new(&sources);
-    let loaded = load(&sources, &input, limits, threads, &meter);
-    meter.stage("assembling and diagnosing");
-    let report = loaded.and_then(|loaded| report(loaded, &settings, threads));
+    let threads = threads(arguments);
+    let sets = if earlier.is_empty() { 1 } else { 2 };
+    let limits = kept(&settings, arguments.memory / sets);
+    let all: Vec<_> = sources.iter().chain(&earlier).cloned().collect();
+    let meter = Meter::new(&all);
+    let read = || {
+        let loaded = load(&sources, &input, limits, threads, &meter)?;
+        let baseline = match earlier.as_slice() {
+            [] => None,
+            earlier => Some(load(earlier, &input, kept_of_baseline(&settings, limits), threads, &meter)?),
+        };
+        meter.stage("assembling and diagnosing");
+        report(loaded, baseline, &settings, threads)
+    };
+    let report = read();
     meter.done();
     let report = report?;
     let destination =
@@ -36,18 +47,76 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
     Ok(status(&report, arguments.exit_code))
 }
 
+/// Which spans of the window's files are worth keeping.
+fn kept(settings: &SlowSettings, memory_bytes: usize) -> IngestSettings {
+    let (mut since, mut until) = (settings.since, settings.until);
+    match settings.baseline {
+        BaselineChoice::None => {}
+        BaselineChoice::Rest => (since, until) = (Timestamp::MIN, Timestamp::MAX),
+        BaselineChoice::Within { since: earlier, until: later } => {
+            (since, until) = (since.min(earlier), until.max(later));
+        }
+    }
+    IngestSettings {
+        memory_bytes,
+        keep_since: since.minus(WINDOW_MARGIN),
+        keep_until: until.plus(WINDOW_MARGIN),
+    }
+}
+
+/// Which spans of the baseline's own files are.
+fn kept_of_baseline(settings: &SlowSettings, limits: IngestSettings) -> IngestSettings {
+    let (since, until) = match settings.baseline {
+        BaselineChoice::Within { since, until } => (since, until),
+        BaselineChoice::None | BaselineChoice::Rest => (Timestamp::MIN, Timestamp::MAX),
+    };
+    IngestSettings { keep_since: since.minus(WINDOW_MARGIN), keep_until: until.plus(WINDOW_MARGIN), ..limits }
+}
+
 /// The report of what was loaded.
 pub(crate) fn report(
     loaded: Loaded,
+    baseline: Option<Loaded>,
     settings: &SlowSettings,
     threads: NonZeroUsize,
 ) -> Result<Report, Failure> {
     let facts = facts(&loaded.outcome);
     let traces = loaded.ingest.finish(threads);
-    let mut report =
-        diagnose(&traces, &facts, settings, LocalEngine::new(threads)).map_err(Failure::usage)?;
+    let unread: Vec<String> = baseline.iter().filter_map(|loaded| skipped(&loaded.outcome)).collect();
+    let earlier = baseline.map(|loaded| loaded.ingest.finish(threads));
+    let mut report = diagnose(&traces, earlier.as_ref(), &facts, settings, LocalEngine::new(threads))
+        .map_err(Failure::usage)?;
     report.cautions.extend(skipped(&loaded.outcome));
+    report.cautions.extend(unread.into_iter().map(|text| format!("Baseline: {text}")));
     Ok(report)
+}
+
+/// Without a window of its own, a baseline in the same files would be compared with itself.
+fn check_baseline(arguments: &Diagnose, settings: &SlowSettings) -> Result<(), Failure> {
+    let same_files = arguments.baseline.is_empty() && settings.baseline != BaselineChoice::None;
+    if same_files && arguments.since.is_none() && arguments.until.is_none() {
+        return Err(Failure::usage("a baseline in the same files needs --since or --until for what is compared with it"));
+    }
+    let compares = settings.baseline != BaselineChoice::None || !arguments.baseline.is_empty();
+    if compares && settings.method != SlowMethod::Combined {
+        return Err(Failure::usage(format!("--method {} does not compare with a baseline", settings.method.name())));
+    }
+    Ok(())
+}
+
+fn baseline(arguments: &Diagnose) -> Result<BaselineChoice, Failure> {
+    if arguments.baseline_rest {
+        return Ok(BaselineChoice::Rest);
+    }
+    let (since, until) = (arguments.baseline_since, arguments.baseline_until);
+    if since.is_none() && until.is_none() {
+        return Ok(BaselineChoice::None);
+    }
+    let (since, until) = (since.unwrap_or(Timestamp::MIN), until.unwrap_or(Timestamp::MAX));
+    if since > until {
+        return Err(Failure::usage("--baseline-since is later than --baseline-until"));
+    }
+    Ok(BaselineChoice::Within { since, until })
 }
 
 /// A number from 1: without room for any suspect a report would call everything healthy.
@@ -76,6 +145,8 @@ fn settings(arguments: &Diagnose) -> Result<SlowSettings, Failure> {
     let settings = SlowSettings {
         method: method(&arguments.method)?,
         clouddiag: arguments.thresholds.settings(),
+        sites: SiteSettings::default(),
+        baseline: baseline(arguments)?,
         since: arguments.since.unwrap_or(Timestamp::MIN),
         until: arguments.until.unwrap_or(Timestamp::MAX),
         service: arguments.service.clone(),

@@ -116,7 +116,7 @@ fn run(settings: &Settings, mode: Mode) -> Scores {
     let engine = LocalEngine::new(threads);
     let slow =
         SlowSettings { clouddiag: CloudDiagSettings::new(mode), suspects_max: 1000, ..Default::default() };
-    let report = diagnose(&traces, &InputFacts::default(), &slow, engine).expect("settings in range");
+    let report = diagnose(&traces, None, &InputFacts::default(), &slow, engine).expect("settings in range");
     let seconds = started.elapsed().as_secs_f64();
     let category_of = categories_of(&traces, engine);
     if std::env::var_os("LAGGARD_VERBOSE").is_some() {

@@ -17,11 +17,12 @@ pub(crate) fn diagnose(question: &Question<'_>) -> Report {
         categories: answer.categories.iter().map(judged).collect(),
         suspects: answer.suspects,
         excess_ns: answer.excess_ns,
+        ..Findings::default()
     };
     report(&Context { question, survey: &scanned.survey, categories: &scanned.categories, found: &found })
 }
 
-fn judged(finding: &CategoryFinding) -> JudgedCategory {
+pub(crate) fn judged(finding: &CategoryFinding) -> JudgedCategory {
     let position = |found: &PositionFinding| JudgedPosition {
         slow_requests: found.support,
         cosine: Some(found.cosine),
@@ -31,7 +32,7 @@ fn judged(finding: &CategoryFinding) -> JudgedCategory {
     JudgedCategory { gate: finding.gate, positions }
 }
 
-fn ruled_out(question: &Question<'_>, scanned: &Scanned, answer: &CloudDiag) -> Vec<String> {
+pub(crate) fn ruled_out(question: &Question<'_>, scanned: &Scanned, answer: &CloudDiag) -> Vec<String> {
     let gates = || answer.categories.iter().map(|category| category.gate);
     let judged = gates().filter(|gate| gate.judged).count();
     let anomalous = gates().filter(|gate| gate.anomalous).count();
@@ -59,7 +60,7 @@ fn ruled_out(question: &Question<'_>, scanned: &Scanned, answer: &CloudDiag) -> 
     out
 }
 
-fn cautions(answer: &CloudDiag) -> Vec<String> {
+pub(crate) fn cautions(answer: &CloudDiag) -> Vec<String> {
     let mut out = vec![];
     let left_out: usize = answer.categories.iter().map(|category| category.columns_left_out).sum();
     if left_out > 0 {

@@ -1,6 +1,9 @@
 //! What every method hands to the report.
 
 use laggard_localize::{Gate, SuspectOperation};
+use laggard_model::{OperationId, TraceId};
+use laggard_report::{Baseline, Between, Incident, Onset, Shift};
+use std::collections::BTreeMap;
 
 /// The answer of a method over the categories it was given.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +18,40 @@ pub(crate) struct Findings {
     pub(crate) ruled_out: Vec<String>,
     /// What limits trust in this answer in particular; whole sentences.
     pub(crate) cautions: Vec<String>,
+    /// What only some methods know of a suspect.
+    pub(crate) details: BTreeMap<OperationId, Detail>,
+    /// What the window was compared with.
+    pub(crate) baseline: Option<Baseline>,
+    /// Slow periods inside the window.
+    pub(crate) incidents: Vec<Incident>,
+    /// Whether requests outside the judged categories were enough for an answer as well.
+    pub(crate) enough: bool,
+}
+
+/// What only some methods know of a suspect.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Detail {
+    /// Requests it made slow and requests that called it, over all categories, judged or not.
+    pub(crate) requests: Option<RequestCounts>,
+    /// The slowest example traces.
+    pub(crate) traces: Vec<TraceId>,
+    /// Where the time is spent, if between two operations.
+    pub(crate) between: Option<Between>,
+    /// What speaks against it.
+    pub(crate) evidence: Vec<&'static str>,
+    /// How it compares with the baseline.
+    pub(crate) shift: Option<Shift>,
+    /// Since when.
+    pub(crate) onset: Option<Onset>,
+    /// What it is ranked by.
+    pub(crate) score: f64,
+}
+
+/// Requests of a suspect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestCounts {
+    pub(crate) hit: u64,
+    pub(crate) seen: u64,
 }
 
 /// What was found in one category.

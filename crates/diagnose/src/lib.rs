@@ -5,6 +5,8 @@
 //! ```
 
 mod clouddiag;
+mod combined;
+mod combined_sites;
 mod findings;
 mod gather;
 mod methods;
@@ -23,5 +25,5 @@ pub use gather::GatherFold;
 pub use methods::{METHODS, Method, SlowMethod};
 pub use population::{HandleMap, Population, Selected, UnionNames};
 pub use site_fold::SiteFold;
-pub use slow::{InputFacts, SlowSettings, diagnose};
+pub use slow::{BaselineChoice, InputFacts, SlowSettings, diagnose};
 pub use survey::{Survey, SurveyFold, SurveyedCategory};

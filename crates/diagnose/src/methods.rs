@@ -3,8 +3,10 @@
 /// How a method is picked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SlowMethod {
-    /// Dispersion of categories, robust PCA of their times.
+    /// Everything that helps: sites compared with peers, with a baseline and over time, and CloudDiag.
     #[default]
+    Combined,
+    /// Dispersion of categories, robust PCA of their times.
     CloudDiag,
 }
 
@@ -34,11 +36,21 @@ pub struct Method {
 }
 
 /// Every method; the first is the default of `laggard diagnose`.
-pub static METHODS: &[Method] = &[Method {
-    method: SlowMethod::CloudDiag,
-    name: "clouddiag",
-    question: "Which operations on which replicas make requests slow?",
-    reads: "spans or call logs",
-    source: "Mi et al., IEEE TPDS 24(6), 2013",
-    manual: "docs/manual/methods/clouddiag.md",
-}];
+pub static METHODS: &[Method] = &[
+    Method {
+        method: SlowMethod::Combined,
+        name: "combined",
+        question: "Which operations on which replicas make requests slow, since when, and against what?",
+        reads: "spans or call logs; optionally a baseline",
+        source: "this project; joins the published methods",
+        manual: "docs/manual/methods/combined.md",
+    },
+    Method {
+        method: SlowMethod::CloudDiag,
+        name: "clouddiag",
+        question: "Which operations on which replicas make requests slow?",
+        reads: "spans or call logs",
+        source: "Mi et al., IEEE TPDS 24(6), 2013",
+        manual: "docs/manual/methods/clouddiag.md",
+    },
+];

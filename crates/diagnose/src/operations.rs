@@ -1,5 +1,6 @@
 //! Suspect operations as the report shows them.
 
+use crate::findings::RequestCounts;
 use crate::report::Context;
 use laggard_localize::{CategoryPosition, Spread, SuspectOperation};
 use laggard_model::{OperationId, TraceId};
@@ -28,6 +29,11 @@ fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspec
     let share =
         if context.found.excess_ns > 0.0 { found.excess.total_ns / context.found.excess_ns } else { 0.0 };
     let categories = found.categories.iter().map(|&at| context.categories[at].id.short()).collect();
+    let detail = context.found.details.get(&found.operation).cloned().unwrap_or_default();
+    let counts = detail.requests.unwrap_or_else(|| RequestCounts {
+        hit: found.hit.len() as u64,
+        seen: requests_seen(context, found.operation),
+    });
     Suspect {
         rank,
         service: key.service.to_owned(),
@@ -38,17 +44,25 @@ fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspec
             Spread::Everywhere | Spread::Undecided => Scope::All,
         },
         replicas: found.replicas.iter().map(|&replica| names.replica_name(replica).to_owned()).collect(),
-        score: found.categories.len() as f64,
+        score: if detail.score > 0.0 { detail.score } else { found.categories.len() as f64 },
         effect_ns: found.excess.median_ns.max(0.0) as u64,
         factor: found.excess.median_factor,
         share: share.min(1.0),
-        requests_hit: found.hit.len() as u64,
-        requests_seen: requests_seen(context, found.operation),
+        requests_hit: counts.hit,
+        requests_seen: counts.seen,
         replicas_seen: found.cells.len() as u64,
         scope_undecided: found.spread == Spread::Undecided,
         categories,
         positions: found.positions.iter().map(|&(category, at)| position(context, category, at)).collect(),
-        trace_ids: example_traces(context, found),
+        trace_ids: if detail.traces.is_empty() {
+            example_traces(context, found)
+        } else {
+            detail.traces.iter().map(|&trace| context.traces.trace_text(trace).to_string()).collect()
+        },
+        between: detail.between,
+        evidence: detail.evidence.iter().map(|&word| word.to_owned()).collect(),
+        shift: detail.shift,
+        onset: detail.onset,
     }
 }
 

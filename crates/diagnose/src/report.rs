@@ -30,6 +30,7 @@ impl<'a> Deref for Context<'a> {
 pub(crate) fn report(context: &Context<'_>) -> Report {
     let suspects = suspects(context);
     let enough = context.found.categories.iter().any(|category| category.gate.judged);
+    let enough = enough || context.found.enough;
     let verdict = match (suspects.is_empty(), enough) {
         (false, _) => Verdict::Suspects,
         (true, true) => Verdict::Healthy,
@@ -50,6 +51,8 @@ pub(crate) fn report(context: &Context<'_>) -> Report {
         replicas: replica_suspects(context),
         ruled_out: ruled_out(context),
         cautions: cautions(context),
+        baseline: context.found.baseline.clone(),
+        incidents: context.found.incidents.clone(),
         heat_map: heat_map(context),
         latency: latency_split(context),
         settings: settings_in_force(context),

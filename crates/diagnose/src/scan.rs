@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 /// A question: the data, and what is asked of them.
 pub(crate) struct Question<'a> {
     pub(crate) traces: &'a Traces,
+    pub(crate) baseline: Option<&'a Traces>,
     pub(crate) facts: &'a InputFacts,
     pub(crate) settings: &'a SlowSettings,
     pub(crate) engine: LocalEngine,

@@ -58,6 +58,7 @@ impl SiteFold<'_> {
         let mut replicas = Vec::new();
         for node in 0..tree.len() {
             let operation = tree.operation[node];
+            partial.home(operation, tree.replica[node]);
             replicas.clear();
             replicas.push(tree.replica[node]);
             let site = match only_child[node].and_then(|child| self.link(tree, node, child)) {

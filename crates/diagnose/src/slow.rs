@@ -3,7 +3,7 @@
 use crate::methods::SlowMethod;
 use crate::scan::Question;
 use laggard_engine::{LocalEngine, Traces};
-use laggard_localize::{CloudDiagSettings, SettingsError};
+use laggard_localize::{CloudDiagSettings, SettingsError, SiteSettings};
 use laggard_model::Timestamp;
 use laggard_report::{NamedCount, Report};
 
@@ -14,6 +14,10 @@ pub struct SlowSettings {
     pub method: SlowMethod,
     /// Thresholds of CloudDiag, and those every method shares: mode, kind of time, sizes, replica tests.
     pub clouddiag: CloudDiagSettings,
+    /// Thresholds of everything that works on sites; of the combined method.
+    pub sites: SiteSettings,
+    /// What the window is compared with.
+    pub baseline: BaselineChoice,
     /// Requests that start before this are left out.
     pub since: Timestamp,
     /// Requests that start after this are left out.
@@ -26,11 +30,30 @@ pub struct SlowSettings {
     pub suspects_max: usize,
 }
 
+/// What the window is compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum BaselineChoice {
+    /// Nothing.
+    #[default]
+    None,
+    /// Requests of the baseline's traces, or of the same traces if there are no others, that start in this time.
+    Within {
+        /// The earliest start.
+        since: Timestamp,
+        /// The latest start.
+        until: Timestamp,
+    },
+    /// Requests of the same traces that start outside the window.
+    Rest,
+}
+
 impl Default for SlowSettings {
     fn default() -> SlowSettings {
         SlowSettings {
             method: SlowMethod::default(),
             clouddiag: CloudDiagSettings::default(),
+            sites: SiteSettings::default(),
+            baseline: BaselineChoice::None,
             since: Timestamp::MIN,
             until: Timestamp::MAX,
             service: None,
@@ -51,19 +74,21 @@ pub struct InputFacts {
     pub formats: Vec<NamedCount>,
 }
 
-/// Diagnoses a data set.
+/// Diagnoses a data set, on its own or against earlier traces. Only the combined method compares.
 ///
 /// # Errors
 /// When a setting is out of its range.
 pub fn diagnose(
     traces: &Traces,
+    baseline: Option<&Traces>,
     facts: &InputFacts,
     settings: &SlowSettings,
     engine: LocalEngine,
 ) -> Result<Report, SettingsError> {
     settings.clouddiag.check()?;
-    let question = Question { traces, facts, settings, engine };
+    let question = Question { traces, baseline, facts, settings, engine };
     match settings.method {
+        SlowMethod::Combined => Ok(crate::combined::diagnose(&question)),
         SlowMethod::CloudDiag => Ok(crate::clouddiag::diagnose(&question)),
     }
 }

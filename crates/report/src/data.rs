@@ -33,6 +33,12 @@ pub struct Report {
     pub ruled_out: Vec<String>,
     /// What limits trust in the answer; whole sentences.
     pub cautions: Vec<String>,
+    /// What the window was compared with, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Baseline>,
+    /// Periods inside the window in which requests were slower than in the rest of it, in order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incidents: Vec<Incident>,
     /// Operation x replica excess, for the suspects and a few of their neighbours.
     pub heat_map: Option<HeatMap>,
     /// Latencies of requests that a suspect hit and of those none did.
@@ -214,6 +220,118 @@ pub struct Suspect {
     pub positions: Vec<Position>,
     /// The slowest example traces, at most five.
     pub trace_ids: Vec<String>,
+    /// Where the time is spent, if not simply in the operation's own work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between: Option<Between>,
+    /// What speaks against it: `dispersion` (some requests are slower than others of their kind), `peers` (some
+    /// replicas are slower than others), `baseline` or `period` (slower than before, or than in the rest of the
+    /// window).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
+    /// How it compares with the baseline, or with the rest of the window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shift: Option<Shift>,
+    /// Since when it is slow, if that lies inside the window and the data say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub onset: Option<Onset>,
+}
+
+/// Two operations between which time is spent: network, queueing, and the caller's work around the call.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Between {
+    /// Service of the caller.
+    pub caller_service: String,
+    /// The calling operation.
+    pub caller_operation: String,
+    /// Service of the callee.
+    pub callee_service: String,
+    /// The called operation.
+    pub callee_operation: String,
+}
+
+/// Time of a call now over the time of such calls before.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Shift {
+    /// The factor; `null` when it was never called before.
+    pub factor: f64,
+    /// Lower end of its 95 % interval.
+    pub factor_low: f64,
+    /// Upper end.
+    pub factor_high: f64,
+    /// p-value of "slower than before", adjusted over everything compared (Benjamini–Hochberg).
+    pub p_value: f64,
+    /// Calls before.
+    pub baseline_calls: u64,
+}
+
+/// When something began, as nanoseconds since the Unix epoch and as RFC 3339 text.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Onset {
+    /// The most likely time.
+    pub at_ns: i64,
+    /// Start of the 95 % interval.
+    pub earliest_ns: i64,
+    /// Its end.
+    pub latest_ns: i64,
+    /// `at_ns` as text.
+    pub at: String,
+    /// `earliest_ns` as text.
+    pub earliest: String,
+    /// `latest_ns` as text.
+    pub latest: String,
+}
+
+/// What the window was compared with.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Baseline {
+    /// Its requests.
+    pub requests: u64,
+    /// The time they cover.
+    pub window: Option<Window>,
+    /// Their mean latency, nanoseconds.
+    pub mean_ns: f64,
+    /// Mean latency of the window.
+    pub window_mean_ns: f64,
+    /// The part of the difference because requests of the same shape got slower, nanoseconds.
+    pub slower_ns: f64,
+    /// The part because other requests came, nanoseconds; with `slower_ns` it makes the whole difference.
+    pub mix_ns: f64,
+}
+
+/// A period in which requests were slower than in the rest of the window.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Incident {
+    /// Start of its first slow minute (or longer bin), nanoseconds since the Unix epoch.
+    pub since_ns: i64,
+    /// End of its last one.
+    pub until_ns: i64,
+    /// `since_ns` as text.
+    pub since: String,
+    /// `until_ns` as text.
+    pub until: String,
+    /// The largest excess of a bin over the usual latency of the requests concerned; 1 is twice as long.
+    pub excess_share: f64,
+    /// When it began, more closely, if the data say so.
+    pub onset: Option<Onset>,
+    /// What was slow in it, the most excess first; at most five.
+    pub suspects: Vec<IncidentSuspect>,
+}
+
+/// What was slow in an incident.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct IncidentSuspect {
+    /// Service to blame.
+    pub service: String,
+    /// Operation to blame.
+    pub operation: String,
+    /// Where the time was spent, if not in the operation's own work.
+    pub between: Option<Between>,
+    /// Time of a call over the time outside incidents; `null` for operations never called there.
+    pub factor: f64,
+    /// Mean time of a call beyond that, nanoseconds.
+    pub effect_ns: u64,
+    /// Share of the incident's excess, 0..1.
+    pub share: f64,
 }
 
 /// A position in a category's call tree.

@@ -16,7 +16,7 @@ fn small(scenario: Scenario, seed: u64) -> Settings {
 
 fn report_with(incident: &Incident, settings: &SlowSettings) -> Report {
     let engine = LocalEngine::new(THREADS);
-    diagnose(&incident.traces, &InputFacts::default(), settings, engine).expect("settings in range")
+    diagnose(&incident.traces, None, &InputFacts::default(), settings, engine).expect("settings in range")
 }
 
 fn report(incident: &Incident) -> Report {
@@ -132,6 +132,6 @@ fn a_setting_out_of_range_is_an_error_that_names_it() {
     let mut settings = SlowSettings::default();
     settings.clouddiag.cosine_max = 2.0;
     let engine = LocalEngine::new(THREADS);
-    let error = diagnose(&incident.traces, &InputFacts::default(), &settings, engine).unwrap_err();
+    let error = diagnose(&incident.traces, None, &InputFacts::default(), &settings, engine).unwrap_err();
     assert_eq!(error.to_string(), "--cosine-max is 2; it must be at least 0 and at most 1");
 }

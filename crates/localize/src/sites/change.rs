@@ -36,7 +36,7 @@ impl Default for ChangeSettings {
 }
 
 /// How a site differs from its baseline.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct SiteChange {
     /// The site.
     pub site: Site,
@@ -63,6 +63,8 @@ pub struct SiteChange {
     pub p_adjusted: f64,
     /// Whether it is slower by the settings.
     pub slower: bool,
+    /// If so, the window's requests in which it took more than half way from the expected time to the slower one.
+    pub hit: Vec<u32>,
 }
 
 impl SiteChange {
@@ -92,7 +94,79 @@ pub fn compare_sites(baseline: &SiteTable, window: &SiteTable, settings: &Change
         change.p_adjusted = p_adjusted;
         change.slower = p_adjusted <= settings.level && change.path_excess_ns > 0.0;
     }
+    let now: BTreeMap<Site, &[Observation]> = window.by_site().collect();
+    for change in changes.iter_mut().filter(|change| change.slower) {
+        let earlier = before.get(&change.site).copied();
+        change.hit = hit(change, earlier.map(|rows| Expected::of(baseline, rows)), window, now[&change.site]);
+    }
     changes
+}
+
+fn hit(
+    change: &SiteChange,
+    expected: Option<Expected>,
+    window: &SiteTable,
+    rows: &[Observation],
+) -> Vec<u32> {
+    let limit = |row: &Observation| {
+        let category = window.categories[window.requests[row.request as usize].category as usize];
+        let usual = expected.as_ref().map_or(0.0, |expected| expected.call_ns(category));
+        if usual > 0.0 { f64::from(row.calls) * usual * f64::midpoint(1.0, change.factor) } else { 0.0 }
+    };
+    let slow = rows.iter().filter(|row| f64::from(row.time_ns) >= limit(row));
+    let mut hit: Vec<u32> = slow.map(|row| row.request).collect();
+    hit.dedup();
+    hit
+}
+
+/// How much longer the window's requests took than the baseline's of the same shape, nanoseconds, weighted; and
+/// how much the mean would have moved because other shapes came in other shares.
+pub fn latency_change(baseline: &SiteTable, window: &SiteTable) -> LatencyChange {
+    let mean = |table: &SiteTable| {
+        let weight: f64 = table.requests.iter().map(|request| f64::from(request.weight)).sum();
+        table.latency_total_ns() / weight.max(1e-9)
+    };
+    let mut sums: BTreeMap<Fingerprint, (f64, f64)> = BTreeMap::new();
+    for request in &baseline.requests {
+        let sum = sums.entry(baseline.categories[request.category as usize]).or_default();
+        sum.0 += f64::from(request.weight) * request.latency_ns;
+        sum.1 += f64::from(request.weight);
+    }
+    let overall = mean(baseline);
+    let mut out =
+        LatencyChange { baseline_mean_ns: overall, window_mean_ns: mean(window), ..Default::default() };
+    let mut total = 0.0;
+    for request in &window.requests {
+        let weight = f64::from(request.weight);
+        total += weight;
+        let expected = match sums.get(&window.categories[request.category as usize]) {
+            Some((time, count)) => time / count,
+            None => overall,
+        };
+        out.slower_ns += weight * (request.latency_ns - expected);
+        out.mix_ns += weight * (expected - overall);
+    }
+    out.slower_mean_ns = out.slower_ns / total.max(1e-9);
+    out.mix_mean_ns = out.mix_ns / total.max(1e-9);
+    out
+}
+
+/// A change of mean latency, split.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct LatencyChange {
+    /// Mean latency of the baseline, nanoseconds.
+    pub baseline_mean_ns: f64,
+    /// Mean latency of the window, nanoseconds.
+    pub window_mean_ns: f64,
+    /// Sum over the window's requests of latency less that of baseline requests of the same shape (shapes that
+    /// the baseline lacks: of all), nanoseconds.
+    pub slower_ns: f64,
+    /// Sum of what the mix of shapes accounts for, nanoseconds.
+    pub mix_ns: f64,
+    /// `slower_ns` a request.
+    pub slower_mean_ns: f64,
+    /// `mix_ns` a request; with `slower_mean_ns` it makes the whole change.
+    pub mix_mean_ns: f64,
 }
 
 /// How requests are cut into blocks.
@@ -259,6 +333,7 @@ fn unchanged(site: Site, window: &SiteTable, rows: &[Observation]) -> SiteChange
         p_value: 1.0,
         p_adjusted: 1.0,
         slower: false,
+        hit: Vec::new(),
     }
 }
 

@@ -4,12 +4,16 @@ mod blame;
 mod change;
 mod culprits;
 mod incidents;
+mod judge;
+mod onset;
 mod peers;
 mod table;
 
 pub use blame::{End, LinkExcess, blame_ends};
-pub use change::{ChangeSettings, SiteChange, compare_sites};
+pub use change::{ChangeSettings, LatencyChange, SiteChange, compare_sites, latency_change};
 pub use culprits::{Culprit, CulpritSettings, Share, find_culprits};
 pub use incidents::{Bins, Incident, Onset, ScanSettings, find_incidents};
-pub use peers::{UnevenSite, find_uneven_sites};
+pub use judge::{Shift, SiteSettings, SiteSuspect, join_suspects, shifted_suspects, uneven_suspects};
+pub use onset::find_onset;
+pub use peers::{ReplicaLevel, UnevenSite, find_uneven_sites, replica_levels};
 pub use table::{Observation, Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};

@@ -2,7 +2,7 @@
 
 use crate::sites::culprits::{Culprit, CulpritSettings, Share, find_culprits};
 use crate::sites::table::{Observation, Site, SiteTable};
-use laggard_model::OperationId;
+use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::median;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +18,8 @@ pub struct UnevenSite {
     /// Time that the culprits' observations took beyond normal ones, on the critical path (a chain: in all),
     /// weighted, nanoseconds.
     pub excess_ns: f64,
+    /// Such observations.
+    pub observations: usize,
     /// Requests with such an observation.
     pub requests: Vec<u32>,
 }
@@ -58,7 +60,7 @@ fn uneven(
         return None;
     }
     let replicas: BTreeSet<_> = rows.iter().flat_map(|row| &table.sets[row.set as usize]).collect();
-    let slow = |row: &&Observation| {
+    let slow = |row: &Observation| {
         let set = &table.sets[row.set as usize];
         culprits
             .iter()
@@ -69,15 +71,53 @@ fn uneven(
     let mut excess_ns = 0.0;
     let mut requests = Vec::new();
     for row in rows {
-        let Some(factor) = slow(&row) else { continue };
+        let Some(factor) = slow(row) else { continue };
         let time = if matches!(site, Site::Chain(_)) { row.time_ns } else { row.path_ns };
         let weight = f64::from(table.requests[row.request as usize].weight);
         excess_ns += weight * f64::from(time) * (1.0 - 1.0 / factor);
         requests.push(row.request);
     }
+    let observations = requests.len();
     requests.dedup();
-    Some(UnevenSite { site, replicas: replicas.len(), excess_ns, requests, culprits })
+    Some(UnevenSite { observations, site, replicas: replicas.len(), excess_ns, requests, culprits })
 }
+
+/// One replica's times at a site.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ReplicaLevel {
+    /// The replica.
+    pub replica: ReplicaId,
+    /// Observations in which it took part.
+    pub observations: u64,
+    /// Those of them that took half as long again as usual, or more.
+    pub slow: u64,
+    /// Geometric mean of its times over the usual ones.
+    pub factor: f64,
+}
+
+/// The level of every replica that took part at a site, by replica.
+pub fn replica_levels(table: &SiteTable, site: Site) -> Vec<ReplicaLevel> {
+    let Some((_, rows)) = table.by_site().find(|(at, _)| *at == site) else { return Vec::new() };
+    let mut sums: BTreeMap<ReplicaId, (u64, u64, f64)> = BTreeMap::new();
+    for share in log_ratios(table, rows) {
+        for &replica in &table.sets[share.set as usize] {
+            let sum = sums.entry(replica).or_default();
+            sum.0 += 1;
+            sum.1 += u64::from(share.log_ratio >= SLOW_FACTOR.ln());
+            sum.2 += share.log_ratio;
+        }
+    }
+    let level = |(replica, (observations, slow, logs)): (ReplicaId, (u64, u64, f64))| ReplicaLevel {
+        replica,
+        observations,
+        slow,
+        factor: (logs / observations as f64).exp(),
+    };
+    sums.into_iter().map(level).collect()
+}
+
+/// What [`ReplicaLevel::slow`] calls slow.
+const SLOW_FACTOR: f64 = 1.5;
 
 /// Each observation's mean call against the median of its category, as a logarithm.
 fn log_ratios(table: &SiteTable, rows: &[Observation]) -> Vec<Share> {

@@ -1,7 +1,7 @@
 //! Where time is spent, over all requests: the input of the combined method.
 
 use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A place in the code or between two places where requests spend time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -77,9 +77,18 @@ pub struct SiteTable {
     pub requests: Vec<SiteRequest>,
     /// Observations.
     pub observations: Vec<Observation>,
+    /// Which replicas ran which operation.
+    pub homes: BTreeSet<(OperationId, ReplicaId)>,
 }
 
 impl SiteTable {
+    /// The replicas that ran an operation, growing.
+    pub fn homes_of(&self, operation: OperationId) -> impl Iterator<Item = ReplicaId> + '_ {
+        let all =
+            (operation, ReplicaId::from_index(0))..=(operation, ReplicaId::from_index(u32::MAX as usize));
+        self.homes.range(all).map(|&(_, replica)| replica)
+    }
+
     /// The observations of every site, in the order of `sites`.
     pub fn by_site(&self) -> impl Iterator<Item = (Site, &[Observation])> {
         self.observations
@@ -110,6 +119,7 @@ impl SiteTable {
             categories: self.categories.clone(),
             requests,
             observations,
+            homes: self.homes.clone(),
         }
     }
 }
@@ -122,6 +132,7 @@ pub struct SiteTableBuilder {
     categories: BTreeMap<Fingerprint, u32>,
     requests: Vec<SiteRequest>,
     observations: Vec<Observation>,
+    homes: HashSet<(OperationId, ReplicaId)>,
 }
 
 /// Time that one request spent at a site, before it is filed.
@@ -143,6 +154,11 @@ impl SiteTableBuilder {
         request.category = intern(&mut self.categories, category);
         self.merge_calls();
         self.requests.push(request);
+    }
+
+    /// Notes that an operation ran on a replica.
+    pub fn home(&mut self, operation: OperationId, replica: ReplicaId) {
+        self.homes.insert((operation, replica));
     }
 
     /// Adds time of the current request.
@@ -195,6 +211,7 @@ impl SiteTableBuilder {
         let categories =
             other.categories.into_iter().map(|(id, at)| (at, intern(&mut self.categories, id))).collect();
         let (sites, sets, categories) = (lookup(sites), lookup(sets), lookup(categories));
+        self.homes.extend(other.homes);
         let before = self.requests.len() as u32;
         let requests = other.requests.into_iter();
         self.requests.extend(
@@ -237,7 +254,8 @@ impl SiteTableBuilder {
         }
         self.observations.sort_unstable_by_key(|row| (row.site, row.request, row.set));
         let requests = order.iter().map(|&at| self.requests[at as usize]).collect();
-        SiteTable { sites, sets, categories, requests, observations: self.observations }
+        let homes = self.homes.into_iter().collect();
+        SiteTable { sites, sets, categories, requests, observations: self.observations, homes }
     }
 }
 

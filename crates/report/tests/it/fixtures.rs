@@ -92,6 +92,8 @@ fn object_store(verdict: Verdict) -> Report {
         replicas: Vec::new(),
         ruled_out: Vec::new(),
         cautions: Vec::new(),
+        baseline: None,
+        incidents: Vec::new(),
         heat_map: None,
         latency: None,
         settings: vec![
@@ -198,6 +200,10 @@ fn write_suspect() -> Suspect {
             "0af7651916cd43dd8448eb211c80319c",
             "4bf92f3577b34da6a3ce929d0e0e4736",
         ]),
+        between: None,
+        evidence: Vec::new(),
+        shift: None,
+        onset: None,
     }
 }
 
@@ -331,6 +337,10 @@ pub(crate) fn all_replicas() -> Report {
         effect_ns: 151_000,
         requests_hit: 310,
         trace_ids: Vec::new(),
+        between: None,
+        evidence: Vec::new(),
+        shift: None,
+        onset: None,
         replicas_seen: 1,
         scope_undecided: false,
         ..lead.clone()

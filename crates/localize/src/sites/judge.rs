@@ -1,0 +1,212 @@
+//! From sites that are slower than they were, or slower on some replicas, to suspect operations.
+
+use crate::sites::blame::{End, LinkExcess, blame_ends};
+use crate::sites::change::{ChangeSettings, SiteChange, compare_sites};
+use crate::sites::culprits::{Culprit, CulpritSettings};
+use crate::sites::incidents::ScanSettings;
+use crate::sites::peers::{UnevenSite, find_uneven_sites};
+use crate::sites::table::{Site, SiteTable};
+use laggard_model::{OperationId, ReplicaId, ServiceId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Thresholds of everything that works on sites.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SiteSettings {
+    /// The search for culprit replicas.
+    pub culprits: CulpritSettings,
+    /// The comparison with a baseline.
+    pub change: ChangeSettings,
+    /// The search for slow periods.
+    pub scan: ScanSettings,
+    /// A suspect holds at least this share of the latency of all requests, if it is found by comparing replicas
+    /// (0.01), or of the whole slowdown, if by comparing with a baseline.
+    pub share_min: f64,
+}
+
+impl Default for SiteSettings {
+    fn default() -> SiteSettings {
+        SiteSettings {
+            culprits: CulpritSettings::default(),
+            change: ChangeSettings::default(),
+            scan: ScanSettings::default(),
+            share_min: 0.01,
+        }
+    }
+}
+
+/// An operation that makes requests slow, by its sites.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SiteSuspect {
+    /// The operation to blame.
+    pub operation: OperationId,
+    /// Where the time is spent, the most excess first.
+    pub sites: Vec<Site>,
+    /// How the first site compares with its baseline, if it was compared.
+    pub shift: Option<Shift>,
+    /// Replicas to blame, the strongest first; empty when none stands out.
+    pub culprits: Vec<Culprit>,
+    /// Time on the critical path beyond the usual, weighted, nanoseconds.
+    pub excess_ns: f64,
+    /// Typical time of a slow call beyond the usual, nanoseconds.
+    pub effect_ns: f64,
+    /// Time of slow calls over the usual.
+    pub factor: f64,
+    /// Requests made slow, growing: indices into the table's requests.
+    pub hit: Vec<u32>,
+}
+
+/// How a site compares with its baseline.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Shift {
+    /// Time of a call over the expected; infinite for a site the baseline lacks.
+    pub factor: f64,
+    /// Lower end of the 95 % interval.
+    pub factor_low: f64,
+    /// Upper end.
+    pub factor_high: f64,
+    /// Adjusted over all sites.
+    pub p_adjusted: f64,
+    /// Calls in the baseline.
+    pub baseline_calls: u64,
+}
+
+/// Operations that take longer in the window than in the baseline. `services` are those of all operations, by
+/// handle.
+pub fn shifted_suspects(
+    baseline: &SiteTable,
+    window: &SiteTable,
+    services: &[ServiceId],
+    settings: &SiteSettings,
+) -> Vec<SiteSuspect> {
+    let changes = compare_sites(baseline, window, &settings.change);
+    let ends = blame(&changes, services);
+    let slower = changes.iter().filter(|change| change.slower);
+    let suspects = slower.map(|change| SiteSuspect {
+        operation: blamed(change.site, &ends, services),
+        sites: vec![change.site],
+        shift: Some(Shift {
+            factor: change.factor,
+            factor_low: change.factor_low,
+            factor_high: change.factor_high,
+            p_adjusted: change.p_adjusted,
+            baseline_calls: change.baseline_calls,
+        }),
+        culprits: Vec::new(),
+        excess_ns: change.path_excess_ns,
+        effect_ns: change.excess_ns,
+        factor: change.factor,
+        hit: change.hit.clone(),
+    });
+    join_suspects(suspects.collect())
+}
+
+/// Operations that are slower on some replicas than on others.
+pub fn uneven_suspects(window: &SiteTable, settings: &SiteSettings) -> Vec<SiteSuspect> {
+    let total = window.latency_total_ns();
+    let uneven = find_uneven_sites(window, &settings.culprits).into_iter();
+    let uneven = uneven.filter(|site| site.excess_ns >= settings.share_min * total);
+    join_suspects(uneven.map(|site| uneven_suspect(window, site)).collect())
+}
+
+fn uneven_suspect(window: &SiteTable, uneven: UnevenSite) -> SiteSuspect {
+    let calls_at = |operation| {
+        let homes: BTreeSet<ReplicaId> = window.homes_of(operation).collect();
+        uneven.culprits.iter().all(|culprit| homes.contains(&culprit.replica))
+    };
+    let operation = match uneven.site {
+        Site::Operation(operation) | Site::Chain(operation) => operation,
+        Site::Link { caller, callee } if calls_at(caller) && !calls_at(callee) => caller,
+        Site::Link { callee, .. } => callee,
+    };
+    let factor = uneven.culprits.iter().map(|culprit| culprit.factor).sum::<f64>()
+        / uneven.culprits.len().max(1) as f64;
+    SiteSuspect {
+        operation,
+        sites: vec![uneven.site],
+        shift: None,
+        excess_ns: uneven.excess_ns,
+        effect_ns: uneven.excess_ns / (uneven.observations.max(1) as f64),
+        factor,
+        culprits: uneven.culprits,
+        hit: uneven.requests,
+    }
+}
+
+/// Suspects of one operation become one, which takes the numbers of the one with the most excess; the most
+/// excess first.
+pub fn join_suspects(mut suspects: Vec<SiteSuspect>) -> Vec<SiteSuspect> {
+    let order = |suspects: &mut Vec<SiteSuspect>| {
+        suspects.sort_by(|a, b| {
+            b.excess_ns
+                .total_cmp(&a.excess_ns)
+                .then(a.operation.cmp(&b.operation))
+                .then(a.sites.cmp(&b.sites))
+        });
+    };
+    order(&mut suspects);
+    let mut joined: BTreeMap<OperationId, SiteSuspect> = BTreeMap::new();
+    for suspect in suspects {
+        let Some(known) = joined.get_mut(&suspect.operation) else {
+            joined.insert(suspect.operation, suspect);
+            continue;
+        };
+        join(known, suspect);
+    }
+    let mut out: Vec<SiteSuspect> = joined.into_values().collect();
+    order(&mut out);
+    out
+}
+
+fn join(known: &mut SiteSuspect, other: SiteSuspect) {
+    let same_site = other.sites.iter().any(|site| known.sites.contains(site));
+    for site in other.sites {
+        if !known.sites.contains(&site) {
+            known.sites.push(site);
+        }
+    }
+    for culprit in other.culprits {
+        if !known.culprits.iter().any(|known| known.replica == culprit.replica) {
+            known.culprits.push(culprit);
+        }
+    }
+    known.shift = known.shift.or(other.shift);
+    // The same time seen twice, once against peers and once against the past, counts once.
+    known.excess_ns =
+        if same_site { known.excess_ns.max(other.excess_ns) } else { known.excess_ns + other.excess_ns };
+    known.hit.extend(other.hit);
+    known.hit.sort_unstable();
+    known.hit.dedup();
+}
+
+/// Which end of the links between two services is to blame.
+fn blame(changes: &[SiteChange], services: &[ServiceId]) -> BTreeMap<(ServiceId, ServiceId), End> {
+    let mut pairs: BTreeMap<(ServiceId, ServiceId), (f64, f64)> = BTreeMap::new();
+    for change in changes {
+        if let Site::Link { caller, callee } = change.site {
+            let sums = pairs.entry((services[caller.index()], services[callee.index()])).or_default();
+            let excess = if change.slower { change.excess_ns } else { 0.0 };
+            sums.0 += excess * change.calls as f64;
+            sums.1 += change.calls as f64;
+        }
+    }
+    let links: Vec<LinkExcess> = (pairs.iter())
+        .map(|(&(caller, callee), &(time, calls))| LinkExcess {
+            caller,
+            callee,
+            excess_ns: time / calls.max(1.0),
+        })
+        .collect();
+    pairs.into_keys().zip(blame_ends(&links)).collect()
+}
+
+fn blamed(site: Site, ends: &BTreeMap<(ServiceId, ServiceId), End>, services: &[ServiceId]) -> OperationId {
+    match site {
+        Site::Operation(operation) | Site::Chain(operation) => operation,
+        Site::Link { caller, callee } => {
+            match ends.get(&(services[caller.index()], services[callee.index()])) {
+                Some(End::Caller) => caller,
+                _ => callee,
+            }
+        }
+    }
+}

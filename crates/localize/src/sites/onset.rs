@@ -1,0 +1,123 @@
+//! When did a site begin to be slow? One change of level, with an interval.
+
+use crate::sites::incidents::Onset;
+use crate::sites::table::{Site, SiteTable};
+use laggard_model::Timestamp;
+use laggard_numeric::{mad, median_of};
+
+/// Fewest requests on either side of a change.
+const SIDE_MIN: usize = 5;
+/// Twice the log likelihood may fall by this much inside a 95 % interval (χ² with one degree, halved).
+const LIKELIHOOD_DROP: f64 = 1.92;
+/// Values further than this many MAD from the median are moved there.
+const WINSOR_MAD: f64 = 6.0;
+
+/// The time at which a site's calls became slower, among requests that start in `from..to`: the split of their
+/// log times into an earlier, lower and a later, higher level that is most likely under equal Gaussian noise, and
+/// the times that are not much less likely. `None` when there are too few requests or no rise that is clear.
+pub fn find_onset(table: &SiteTable, site: Site, from: Timestamp, to: Timestamp) -> Option<Onset> {
+    let (_, rows) = table.by_site().find(|(at, _)| *at == site)?;
+    let mut series: Vec<(Timestamp, f64)> = rows
+        .iter()
+        .map(|row| (table.requests[row.request as usize].start, row))
+        .filter(|(start, _)| (from..to).contains(start))
+        .map(|(start, row)| (start, (f64::from(row.time_ns) / f64::from(row.calls)).max(1.0).ln()))
+        .collect();
+    series.sort_by_key(|&(start, _)| start);
+    if series.len() < 2 * SIDE_MIN {
+        return None;
+    }
+    winsorise(&mut series);
+    let gains = split_gains(&series);
+    let (best, gain) = gains.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
+    // A split may be anywhere, so a clear one must pay for the choice.
+    if gain < (series.len() as f64).ln() + 3.0 {
+        return None;
+    }
+    let likely = || gains.iter().filter(|(_, other)| *other >= gain - LIKELIHOOD_DROP).map(|(at, _)| *at);
+    let (first, last) = (likely().min()?, likely().max()?);
+    Some(Onset { at: series[best].0, earliest: series[first - 1].0, latest: series[last].0 })
+}
+
+fn winsorise(series: &mut [(Timestamp, f64)]) {
+    let values: Vec<f64> = series.iter().map(|&(_, value)| value).collect();
+    let middle = median_of(&values);
+    let reach = WINSOR_MAD * mad(&values, middle).max(0.01);
+    series.iter_mut().for_each(|(_, value)| *value = value.clamp(middle - reach, middle + reach));
+}
+
+/// Gain in log likelihood of a rise before each place; places without a rise are left out.
+fn split_gains(series: &[(Timestamp, f64)]) -> Vec<(usize, f64)> {
+    let n = series.len() as f64;
+    let total: f64 = series.iter().map(|&(_, value)| value).sum();
+    let squares: f64 = series.iter().map(|&(_, value)| value * value).sum();
+    let before = (squares - total * total / n).max(1e-9);
+    let mut left = 0.0;
+    let mut gains = Vec::new();
+    for at in 1..series.len() {
+        left += series[at - 1].1;
+        if at < SIDE_MIN || series.len() - at < SIDE_MIN {
+            continue;
+        }
+        let (a, b) = (at as f64, n - at as f64);
+        let (low, high) = (left / a, (total - left) / b);
+        if high <= low {
+            continue;
+        }
+        let after = (squares - a * low * low - b * high * high).max(before * 1e-9);
+        gains.push((at, 0.5 * n * (before / after).ln()));
+    }
+    gains
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sites::table::{SiteRequest, SiteTableBuilder, Spent};
+    use laggard_model::{Fingerprint, OperationId, ReplicaId, TraceId};
+
+    fn site() -> Site {
+        Site::Chain(OperationId::from_index(0))
+    }
+
+    fn table(times: impl Iterator<Item = f64>) -> SiteTable {
+        let mut builder = SiteTableBuilder::default();
+        for (at, time_ns) in times.enumerate() {
+            let request = SiteRequest {
+                start: Timestamp::from_unix_ns(at as i64 * 1000),
+                trace: TraceId::from_value(at as u128 + 1),
+                latency_ns: time_ns,
+                category: 0,
+                weight: 1.0,
+            };
+            builder.request(Fingerprint::from_value(1), request);
+            let replicas = [ReplicaId::from_index(0)];
+            builder.spend(Spent { site: site(), replicas: &replicas, time_ns, path_ns: 0.0 });
+        }
+        builder.finish()
+    }
+
+    fn onset(table: &SiteTable) -> Option<Onset> {
+        find_onset(table, site(), Timestamp::MIN, Timestamp::MAX)
+    }
+
+    fn noisy(at: usize, level: f64) -> f64 {
+        level * (1.0 + 0.4 * ((at as f64 * 0.618_034).fract() - 0.5))
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is() {
+        let stepped = table((0..200).map(|at| noisy(at, if at < 120 { 1e6 } else { 2e6 })));
+        let onset = onset(&stepped).unwrap();
+        assert_eq!(onset.at, Timestamp::from_unix_ns(120_000));
+        assert!(onset.earliest < onset.at && onset.at <= onset.latest);
+        assert!(onset.latest <= Timestamp::from_unix_ns(123_000), "{onset:?}");
+    }
+
+    #[test]
+    fn level_times_and_falling_ones_have_no_onset() {
+        assert_eq!(onset(&table((0..200).map(|at| noisy(at, 1e6)))), None);
+        assert_eq!(onset(&table((0..200).map(|at| noisy(at, if at < 120 { 2e6 } else { 1e6 })))), None);
+        assert_eq!(onset(&table((0..6).map(|at| noisy(at, 1e6)))), None);
+    }
+}
