@@ -6,8 +6,10 @@
 
 mod gather;
 mod methods;
+mod missing;
 mod operations;
 mod replicas;
+mod sampling;
 mod settings_table;
 mod slow;
 mod survey;

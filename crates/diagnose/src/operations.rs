@@ -1,5 +1,6 @@
 //! Suspect operations as the report shows them.
 
+use crate::sampling::estimated;
 use crate::slow::Context;
 use laggard_localize::{CategoryPosition, Spread, SuspectOperation};
 use laggard_model::{OperationId, TraceId};
@@ -43,6 +44,9 @@ fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspec
         factor: found.excess.median_factor,
         share: share.min(1.0),
         requests_hit: found.hit.len() as u64,
+        requests_hit_estimated: estimated(
+            found.hit.iter().map(|&(category, at)| &context.categories[category].requests[at as usize]),
+        ),
         requests_seen: requests_seen(context, found.operation),
         replicas_seen: found.cells.len() as u64,
         scope_undecided: found.spread == Spread::Undecided,

@@ -1,8 +1,10 @@
 //! Which operations on which replicas make requests slow? CloudDiag from spans to report.
 
 use crate::gather::GatherFold;
+use crate::missing::missing;
 use crate::operations::suspects;
 use crate::replicas::replica_suspects;
+use crate::sampling;
 use crate::survey::{Survey, SurveyFold, extent};
 use crate::views::{categories, clocks, heat_map, latency_split, rfc3339};
 use laggard_assembly::ShapeRule;
@@ -137,6 +139,7 @@ fn report(context: &Context<'_>, facts: &InputFacts) -> Report {
         (true, true) => Verdict::Healthy,
         (true, false) => Verdict::InsufficientData,
     };
+    let input = input(context, facts);
     let mut report = Report {
         schema_version: SCHEMA_VERSION,
         verdict,
@@ -147,11 +150,12 @@ fn report(context: &Context<'_>, facts: &InputFacts) -> Report {
             Mode::Paper => "paper".to_owned(),
         },
         window: window(context),
-        input: input(context, facts),
+        cautions: cautions(context, &input),
+        input,
         categories: categories(context, &suspects),
         replicas: replica_suspects(context),
         ruled_out: ruled_out(context),
-        cautions: cautions(context),
+        missing: if verdict == Verdict::InsufficientData { missing(context) } else { vec![] },
         heat_map: heat_map(context),
         latency: latency_split(context),
         settings: settings_in_force(context.settings),
@@ -191,6 +195,7 @@ fn input(context: &Context<'_>, facts: &InputFacts) -> Input {
             .map(|(source, count)| NamedCount { name: source.name().to_owned(), count })
             .collect(),
         clocks: clocks(context),
+        sampling: sampling::sampling(context),
         losses,
     }
 }
@@ -255,7 +260,7 @@ fn nothing_selected(context: &Context<'_>) -> Option<String> {
     Some(format!("No request is inside the window, or enters at the service, that was asked for.{kept}{far}"))
 }
 
-fn cautions(context: &Context<'_>) -> Vec<String> {
+fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {
     let mut out: Vec<String> = nothing_selected(context).into_iter().collect();
     if context.traces.kept_one_in() > 1 {
         out.push(format!(
@@ -263,6 +268,7 @@ fn cautions(context: &Context<'_>) -> Vec<String> {
             context.traces.kept_one_in()
         ));
     }
+    sampling::cautions(&input.sampling, &mut out);
     if context.survey.partial > 0 {
         out.push(format!(
             "{} of {} requests are incomplete and were left out.",
