@@ -7,14 +7,14 @@ use laggard_model::{AdjustedCount, Nanos, Sampling, Sink, SpanRecord, TailSample
 use laggard_report::{Report, Verdict};
 use laggard_simulate::{Request, Scenario, Settings, requests};
 
-fn settings() -> Settings {
-    Settings { requests_per_service: 1500, categories_per_service: 2, ..Settings::new(Scenario::Bursts, 4) }
+fn settings(requests_per_service: u32) -> Settings {
+    Settings { requests_per_service, categories_per_service: 2, ..Settings::new(Scenario::Bursts, 4) }
 }
 
 /// The requests that `keep` keeps, with what it says of each.
-fn sampled(keep: impl Fn(&Request) -> Option<Sampling>) -> Traces {
+fn sampled(requests_per_service: u32, keep: impl Fn(&Request) -> Option<Sampling>) -> Traces {
     let mut ingest = Ingest::new(IngestSettings::default());
-    for request in requests(&settings()).expect("settings in range") {
+    for request in requests(&settings(requests_per_service)).expect("settings in range") {
         let Some(sampling) = keep(&request) else { continue };
         for call in &request.calls {
             ingest.span(&SpanRecord { sampling, ..record(&request, call) });
@@ -49,11 +49,11 @@ fn slow_ones_kept(request: &Request) -> Option<Sampling> {
 #[test]
 fn weights_undo_what_keeping_slow_requests_does_to_counts_and_medians() {
     let defaults = SlowSettings::default();
-    let whole = report(&sampled(|_| Some(Sampling::default())), &defaults);
-    let kept = sampled(slow_ones_kept);
+    let whole = report(&sampled(800, |_| Some(Sampling::default())), &defaults);
+    let kept = sampled(800, slow_ones_kept);
     let weighted = report(&kept, &defaults);
     let unweighted =
-        report(&sampled(|request| slow_ones_kept(request).map(|_| Sampling::default())), &defaults);
+        report(&sampled(800, |request| slow_ones_kept(request).map(|_| Sampling::default())), &defaults);
     let all = whole.input.requests as f64;
     let sampling = &weighted.input.sampling;
     assert!(weighted.input.requests as f64 <= 0.7 * all);
@@ -81,10 +81,10 @@ fn weights_undo_what_keeping_slow_requests_does_to_counts_and_medians() {
 #[test]
 fn one_weight_for_all_changes_only_the_estimates() {
     let defaults = SlowSettings::default();
-    let plain = report(&sampled(|_| Some(Sampling::default())), &defaults);
-    let told = report(&sampled(|_| Some(weighing(20.0))), &defaults);
+    let plain = report(&sampled(200, |_| Some(Sampling::default())), &defaults);
+    let told = report(&sampled(200, |_| Some(weighing(20.0))), &defaults);
     let assumed = SlowSettings { sampling_probability: Some(0.05), ..SlowSettings::default() };
-    let assumed = report(&sampled(|_| Some(Sampling::default())), &assumed);
+    let assumed = report(&sampled(200, |_| Some(Sampling::default())), &assumed);
     for other in [&told, &assumed] {
         assert_eq!(other.headline, plain.headline);
         assert_eq!(other.input.sampling.requests_estimated, 20.0 * plain.input.requests as f64);
@@ -101,7 +101,7 @@ fn one_weight_for_all_changes_only_the_estimates() {
 #[test]
 fn marks_of_tail_sampling_are_told() {
     let marked = Sampling { tail_sampler: Some(TailSampler::Collector), ..Sampling::default() };
-    let found = report(&sampled(|_| Some(marked)), &SlowSettings::default());
+    let found = report(&sampled(200, |_| Some(marked)), &SlowSettings::default());
     assert_eq!(found.input.sampling.tail_samplers[0].count, found.input.spans);
     assert!(
         found.cautions.iter().any(|caution| caution.contains("tail-based sampling")),
@@ -112,15 +112,15 @@ fn marks_of_tail_sampling_are_told() {
 
 #[test]
 fn too_little_data_says_what_is_missing() {
-    let first = requests(&settings()).expect("settings in range").next().expect("a request").trace_id;
+    let first = requests(&settings(200)).expect("settings in range").next().expect("a request").trace_id;
     let found = report(
-        &sampled(|request| (request.trace_id == first).then(Sampling::default)),
+        &sampled(200, |request| (request.trace_id == first).then(Sampling::default)),
         &SlowSettings::default(),
     );
     assert_eq!(found.verdict, Verdict::InsufficientData);
     assert_eq!(found.missing, ["The largest category has 1 request; 10 are needed (--requests-min)."]);
-    let empty = report(&sampled(|_| None), &SlowSettings::default());
+    let empty = report(&sampled(200, |_| None), &SlowSettings::default());
     assert_eq!(empty.missing, ["No span was read."]);
-    let enough = report(&sampled(|_| Some(Sampling::default())), &SlowSettings::default());
+    let enough = report(&sampled(200, |_| Some(Sampling::default())), &SlowSettings::default());
     assert!(enough.missing.is_empty());
 }
