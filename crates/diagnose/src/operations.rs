@@ -2,6 +2,8 @@
 
 use crate::findings::RequestCounts;
 use crate::report::Context;
+use crate::sampling::estimated;
+use crate::slow::Context;
 use laggard_localize::{CategoryPosition, Spread, SuspectOperation};
 use laggard_model::{OperationId, TraceId};
 use laggard_report::{Position, Scope, Suspect};
@@ -50,6 +52,11 @@ fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspec
         share: share.min(1.0),
         requests_hit: counts.hit,
         requests_seen: counts.seen,
+        requests_hit: found.hit.len() as u64,
+        requests_hit_estimated: estimated(
+            found.hit.iter().map(|&(category, at)| &context.categories[category].requests[at as usize]),
+        ),
+        requests_seen: requests_seen(context, found.operation),
         replicas_seen: found.cells.len() as u64,
         scope_undecided: found.spread == Spread::Undecided,
         categories,

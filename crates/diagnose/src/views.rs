@@ -4,8 +4,11 @@ use crate::findings::JudgedCategory;
 use crate::operations::operation_text;
 use crate::report::Context;
 use laggard_localize::CategoryCalls;
+use crate::sampling::estimated;
+use crate::slow::Context;
+use laggard_localize::{CategoryCalls, CategoryFinding};
 use laggard_model::Timestamp;
-use laggard_numeric::quantile_nearest_rank;
+use laggard_numeric::{Weights, weighted_coefficient_of_variation, weighted_quantiles};
 use laggard_report::{Category, Clocks, HeatCell, HeatMap, LatencySplit, Suspect, TreeNode};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,19 +33,22 @@ pub(crate) fn categories(context: &Context<'_>, suspects: &[Suspect]) -> Vec<Cat
             let at = judged.get(id).copied();
             let finding = at.map(|at| &context.found.categories[at]);
             let entry = names.operation_key(surveyed.positions[0].operation);
-            let mut latencies: Vec<f64> = surveyed.requests.iter().map(|row| row.latency_ns as f64).collect();
-            latencies.sort_unstable_by(f64::total_cmp);
+            let latencies: Vec<f64> = surveyed.requests.iter().map(|row| row.latency_ns as f64).collect();
+            let each: Vec<f64> = surveyed.requests.iter().map(|row| f64::from(row.weight)).collect();
+            let weights = Weights::of(&each);
+            let [p50, p99] = weighted_quantiles(&latencies, weights, [0.5, 0.99]);
             Category {
                 id: id.short(),
                 service: entry.service.to_owned(),
                 operation: entry.operation.to_owned(),
                 requests: surveyed.requests.len() as u64,
+                requests_estimated: estimated(&surveyed.requests),
                 cv: finding
-                    .map_or_else(|| laggard_numeric::coefficient_of_variation(&latencies), |f| f.gate.cv),
+                    .map_or_else(|| weighted_coefficient_of_variation(&latencies, weights), |f| f.gate.cv),
                 anomalous: finding.is_some_and(|finding| finding.gate.anomalous),
                 analysed: finding.is_some_and(|finding| finding.gate.judged),
-                latency_p50_ns: quantile_nearest_rank(&latencies, 0.5) as u64,
-                latency_p99_ns: quantile_nearest_rank(&latencies, 0.99) as u64,
+                latency_p50_ns: p50 as u64,
+                latency_p99_ns: p99 as u64,
                 tail_requests: finding.map_or(0, |finding| finding.gate.tail_requests),
                 tail_excess_share: finding.map_or(0.0, |finding| finding.gate.tail_excess_share),
                 tree: at.map_or_else(Vec::new, |at| tree_if_suspect(context, at, suspects)),
@@ -61,7 +67,7 @@ fn tree_if_suspect(context: &Context<'_>, at: usize, suspects: &[Suspect]) -> Ve
     }
     let category = &context.categories[at];
     let finding = &context.found.categories[at];
-    let times = sorted_times(category);
+    let times = times_by_position(category);
     (0..category.positions.len())
         .map(|position| {
             let rank = shown.iter().position(|suspect| suspect.positions.contains(&(at, position as u32)));
@@ -75,19 +81,20 @@ fn tree_node(
     category: &CategoryCalls,
     finding: &JudgedCategory,
     position: usize,
-    times: &[f64],
+    times: &CallTimes,
     rank: Option<usize>,
 ) -> TreeNode {
     let place = category.positions[position];
     let key = context.traces.names().operation_key(place.operation);
     let decomposed = finding.positions.as_ref().map(|positions| positions[position]);
+    let [p50, p99] = weighted_quantiles(&times.times_ns, Weights::of(&times.weights), [0.5, 0.99]);
     TreeNode {
         parent: place.parent,
         service: key.service.to_owned(),
         operation: key.operation.to_owned(),
-        self_p50_ns: quantile_nearest_rank(times, 0.5) as u64,
-        self_p99_ns: quantile_nearest_rank(times, 0.99) as u64,
-        calls_mean: times.len() as f64 / category.requests.len() as f64,
+        self_p50_ns: p50 as u64,
+        self_p99_ns: p99 as u64,
+        calls_mean: times.weights.iter().sum::<f64>() / estimated(&category.requests),
         suspect: rank.map(|rank| rank as u32 + 1),
         slow_requests: decomposed.map_or(0, |found| found.slow_requests),
         cosine: decomposed.and_then(|found| found.cosine),
@@ -95,13 +102,20 @@ fn tree_node(
     }
 }
 
-/// Times of single calls by position, sorted.
-fn sorted_times(category: &CategoryCalls) -> Vec<Vec<f64>> {
-    let mut times: Vec<Vec<f64>> = vec![Vec::new(); category.positions.len()];
+/// Times of single calls at one position, and what their requests stand for.
+#[derive(Clone, Default)]
+struct CallTimes {
+    times_ns: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+fn times_by_position(category: &CategoryCalls) -> Vec<CallTimes> {
+    let mut times = vec![CallTimes::default(); category.positions.len()];
     for call in &category.calls {
-        times[call.position as usize].push(call.time_ns as f64);
+        let at = &mut times[call.position as usize];
+        at.times_ns.push(call.time_ns as f64);
+        at.weights.push(f64::from(category.requests[call.request as usize].weight));
     }
-    times.iter_mut().for_each(|times| times.sort_unstable_by(f64::total_cmp));
     times
 }
 

@@ -234,6 +234,14 @@ fn eight_hundred_traces_of_hotel_reservations() {
     let services: BTreeSet<_> = found.spans.iter().map(|span| span.service.as_str()).collect();
     let services: Vec<_> = services.into_iter().collect();
     assert_eq!(services, ["frontend", "geo", "profile", "rate", "reservation", "search"]);
+    // Jaeger's clients tell the sampler on the root span: here it kept three traces in ten.
+    let weights = |is_root: bool| {
+        let told = found.spans.iter().filter(move |span| span.parent.is_none() == is_root);
+        let counts = told.map(|span| span.sampling.adjusted_count.map(|count| count.get()));
+        counts.collect::<Vec<_>>()
+    };
+    assert_eq!(weights(true), [Some(1.0 / 0.3); 800]);
+    assert!(weights(false).iter().all(Option::is_none));
     let mut random = Random(7);
     for _ in 0..5 {
         check_contract(open, files[random.below(files.len())]);

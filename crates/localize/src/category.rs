@@ -58,6 +58,11 @@ impl CategoryCalls {
         self.requests.iter().map(|request| request.latency_ns as f64).collect()
     }
 
+    /// Weights of all requests.
+    pub fn weights(&self) -> Vec<f64> {
+        self.requests.iter().map(|request| f64::from(request.weight)).collect()
+    }
+
     /// The request matrix: a row a request, a column a position, times summed over the calls of a loop,
     /// nanoseconds.
     pub fn matrix(&self) -> Matrix {

@@ -1,13 +1,14 @@
 //! CloudDiag from categories to suspects.
 
-use crate::category::CategoryCalls;
+use crate::category::{CategoryCalls, RequestRow};
 use crate::decompose::{Decomposed, PositionFinding, decompose};
 use crate::evidence::Evidence;
-use crate::gate::{Gate, gate};
+use crate::gate::{Gate, gate_weighted};
 use crate::pool::{CallScale, call_scales};
 use crate::replicas::{ReplicaTest, Spread};
 use crate::settings::{CloudDiagSettings, Mode};
 use laggard_model::{OperationId, ReplicaId};
+use laggard_numeric::Weights;
 use std::num::NonZeroUsize;
 
 /// The answer of CloudDiag over all categories.
@@ -17,7 +18,8 @@ pub struct CloudDiag {
     pub categories: Vec<CategoryFinding>,
     /// Suspect operations, the most suspicious first.
     pub suspects: Vec<SuspectOperation>,
-    /// Sum over judged categories of every request's latency beyond the category's median, nanoseconds.
+    /// Sum over judged categories of every request's latency beyond the category's median, nanoseconds;
+    /// requests weigh what they stand for, in units of the smallest weight.
     pub excess_ns: f64,
 }
 
@@ -60,11 +62,11 @@ pub struct SuspectOperation {
 pub struct Excess {
     /// Counted calls.
     pub calls: u64,
-    /// Sum of their time beyond the usual, nanoseconds.
+    /// Weighted sum of their time beyond the usual, nanoseconds, in units of the smallest weight.
     pub total_ns: f64,
-    /// Median of the same.
+    /// Weighted median of the same.
     pub median_ns: f64,
-    /// Median of their time over the usual one.
+    /// Weighted median of their time over the usual one.
     pub median_factor: f64,
 }
 
@@ -77,11 +79,11 @@ pub struct ReplicaCell {
     pub culprit: bool,
     /// Categories in which it holds a counted call.
     pub categories: u64,
-    /// Sum of its counted calls' time beyond the usual, nanoseconds.
+    /// Weighted sum of its counted calls' time beyond the usual, nanoseconds.
     pub excess_total_ns: f64,
-    /// Median of the same.
+    /// Weighted median of the same.
     pub excess_median_ns: f64,
-    /// Mean of its calls' time over the usual one.
+    /// Weighted mean of its calls' time over the usual one.
     pub factor_mean: f64,
 }
 
@@ -94,7 +96,7 @@ pub fn cloud_diag(
     threads: NonZeroUsize,
 ) -> CloudDiag {
     let studies = study_all(categories, settings, threads);
-    let evidence = Evidence { categories, studies: &studies, settings };
+    let evidence = Evidence { categories, studies: &studies, settings, unit: smallest_weight(categories) };
     let mut suspects: Vec<SuspectOperation> = evidence
         .flagged_positions()
         .into_iter()
@@ -109,7 +111,7 @@ pub fn cloud_diag(
             .then(b.excess.calls.cmp(&a.excess.calls))
             .then(a.operation.cmp(&b.operation))
     });
-    let excess_ns = total_excess(categories, &studies);
+    let excess_ns = total_excess(&evidence);
     CloudDiag { categories: studies.into_iter().map(Study::finding).collect(), suspects, excess_ns }
 }
 
@@ -157,17 +159,24 @@ fn study_all(
 }
 
 fn study(category: &CategoryCalls, settings: &CloudDiagSettings) -> Study {
-    let gate = gate(&category.latencies(), settings);
+    let gate = gate_weighted(&category.latencies(), Weights::of(&category.weights()), settings);
     let decomposed = gate.anomalous.then(|| decompose(category, &gate, settings, NonZeroUsize::MIN));
     Study { gate, scales: call_scales(category, settings), decomposed }
 }
 
-fn total_excess(categories: &[CategoryCalls], studies: &[Study]) -> f64 {
+/// The weight that counts as one, so that equal weights change no bit of the answer.
+fn smallest_weight(categories: &[CategoryCalls]) -> f64 {
+    let weights = categories.iter().flat_map(|category| &category.requests).map(|row| row.weight);
+    f64::from(weights.reduce(f32::min).unwrap_or(1.0))
+}
+
+fn total_excess(evidence: &Evidence<'_>) -> f64 {
     let of = |(category, study): (&CategoryCalls, &Study)| -> f64 {
         if !study.gate.judged {
             return 0.0;
         }
-        category.latencies().iter().map(|latency| (latency - study.gate.median_ns).max(0.0)).sum()
+        let excess = |row: &RequestRow| (row.latency_ns as f64 - study.gate.median_ns).max(0.0);
+        category.requests.iter().map(|row| f64::from(row.weight) / evidence.unit * excess(row)).sum()
     };
-    categories.iter().zip(studies).map(of).sum()
+    evidence.categories.iter().zip(evidence.studies).map(of).sum()
 }

@@ -4,7 +4,10 @@
 use crate::category::CategoryCalls;
 use crate::gate::Gate;
 use crate::settings::{CloudDiagSettings, Mode};
-use laggard_numeric::{Matrix, RobustPcaSettings, column_cosines, mad, median, median_of, robust_pca};
+use laggard_numeric::{
+    Matrix, RobustPcaSettings, Weights, column_cosines, median, median_of, robust_pca, weighted_mad,
+    weighted_median,
+};
 use std::num::NonZeroUsize;
 
 /// What the decomposition says of one position.
@@ -43,6 +46,9 @@ pub struct Decomposed {
 }
 
 /// Decomposes a category's request matrix.
+///
+/// Weights of requests enter medians, MADs and shares. Robust PCA itself takes every row alike: a row that
+/// stands for many would own the norm, and the fault is in single rows.
 pub fn decompose(
     category: &CategoryCalls,
     gate: &Gate,
@@ -50,7 +56,9 @@ pub fn decompose(
     threads: NonZeroUsize,
 ) -> Decomposed {
     let times = category.matrix();
-    let mut positions = describe_columns(&times, category, gate, settings);
+    let each = category.weights();
+    let weights = Weights::of(&each);
+    let mut positions = describe_columns(&times, category, weights, gate, settings);
     let columns = choose_columns(&positions, settings.columns_max);
     let scales: Vec<f64> =
         columns.iter().map(|&j| column_scale(&times, j, &positions[j], settings)).collect();
@@ -72,7 +80,7 @@ pub fn decompose(
         positions: vec![],
     };
     for (k, &j) in columns.iter().enumerate() {
-        let unusual = unusual_for_size(&times, j, &sizes);
+        let unusual = unusual_for_size(&times, j, &sizes, weights);
         for (i, value) in parts.sparse.column(k).enumerate() {
             let sparse = value * scales[k];
             out.sparse[i * times.cols() + j] = sparse;
@@ -102,6 +110,7 @@ fn is_flagged(position: &PositionFinding, settings: &CloudDiagSettings) -> bool 
 fn describe_columns(
     times: &Matrix,
     category: &CategoryCalls,
+    weights: Weights<'_>,
     gate: &Gate,
     settings: &CloudDiagSettings,
 ) -> Vec<PositionFinding> {
@@ -112,13 +121,14 @@ fn describe_columns(
         .filter(|(_, request)| request.latency_ns as f64 - gate.median_ns > 3.0 * gate.mad_ns)
         .map(|(i, _)| i)
         .collect();
-    let excess: f64 = slow.iter().map(|&i| category.requests[i].latency_ns as f64 - gate.median_ns).sum();
+    let beyond = |i: usize| category.requests[i].latency_ns as f64 - gate.median_ns;
+    let excess: f64 = slow.iter().map(|&i| weights.at(i) * beyond(i)).sum();
     (0..times.cols())
         .map(|j| {
             let column: Vec<f64> = times.column(j).collect();
-            let median_ns = median_of(&column);
-            let mad_ns = mad(&column, median_ns);
-            let own: f64 = slow.iter().map(|&i| (column[i] - median_ns).max(0.0)).sum();
+            let median_ns = weighted_median(&column, weights);
+            let mad_ns = weighted_mad(&column, weights, median_ns);
+            let own: f64 = slow.iter().map(|&i| weights.at(i) * (column[i] - median_ns).max(0.0)).sum();
             PositionFinding {
                 median_ns,
                 mad_ns,
@@ -196,10 +206,10 @@ const UNUSUAL_MAD: f64 = 4.0;
 /// Whether each time of a column is in the upper tail of the column once the request's size is taken out.
 /// A request fifty times the usual size strays fifty times as far from the low-rank part as a usual one,
 /// without anything being wrong with it.
-fn unusual_for_size(times: &Matrix, j: usize, sizes: &[f64]) -> Vec<bool> {
+fn unusual_for_size(times: &Matrix, j: usize, sizes: &[f64], weights: Weights<'_>) -> Vec<bool> {
     let residuals: Vec<f64> =
         times.column(j).zip(sizes).map(|(time, size)| time.max(1.0).ln() - size).collect();
-    let usual = median_of(&residuals);
-    let limit = usual + UNUSUAL_MAD * mad(&residuals, usual);
+    let usual = weighted_median(&residuals, weights);
+    let limit = usual + UNUSUAL_MAD * weighted_mad(&residuals, weights, usual);
     residuals.iter().map(|&residual| residual > limit).collect()
 }

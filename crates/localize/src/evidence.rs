@@ -7,7 +7,7 @@ use crate::pool::{CountedCall, PooledOperation};
 use crate::replicas::{ReplicaTest, Spread, test_replicas};
 use crate::settings::{CloudDiagSettings, Mode};
 use laggard_model::{OperationId, ReplicaId};
-use laggard_numeric::{benjamini_hochberg, binomial_upper_tail, mean, median};
+use laggard_numeric::{Weights, benjamini_hochberg, binomial_upper_tail, weighted_mean, weighted_median};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that is known when operations are judged.
@@ -15,12 +15,19 @@ pub(crate) struct Evidence<'a> {
     pub(crate) categories: &'a [CategoryCalls],
     pub(crate) studies: &'a [Study],
     pub(crate) settings: &'a CloudDiagSettings,
+    /// The smallest weight of a request: what counts as one.
+    pub(crate) unit: f64,
 }
 
 /// A position of a category.
 type Place = (usize, u32);
 
 impl Evidence<'_> {
+    /// What the request of a call stands for, in units of the smallest weight.
+    fn weight(&self, category: &CategoryCalls, call: &Call) -> f64 {
+        f64::from(category.requests[call.request as usize].weight) / self.unit
+    }
+
     /// Flagged positions by operation.
     pub(crate) fn flagged_positions(&self) -> BTreeMap<OperationId, BTreeSet<Place>> {
         let mut flagged: BTreeMap<OperationId, BTreeSet<Place>> = BTreeMap::new();
@@ -85,7 +92,8 @@ impl Evidence<'_> {
                     && explains(category, study, call)
                     && !known.contains(&(at, call.request, call.position))
                 {
-                    counted.push(CountedCall::new(at, call, &study.scales[call.position as usize]));
+                    let scale = &study.scales[call.position as usize];
+                    counted.push(CountedCall::new(at, call, scale, self.weight(category, call)));
                 }
             }
         }
@@ -142,6 +150,7 @@ impl Evidence<'_> {
                     at,
                     call,
                     &study.scales[call.position as usize],
+                    self.weight(category, call),
                     self.counts(category, study, call),
                 );
             }
@@ -185,7 +194,7 @@ impl Evidence<'_> {
             for call in calls_of(category, operation) {
                 let scale = &study.scales[call.position as usize];
                 let slow = culprits.contains(&call.replica) && call.time_ns as f64 > scale.median_ns;
-                pooled.add(at, call, scale, slow);
+                pooled.add(at, call, scale, self.weight(category, call), slow);
             }
         }
         let (_, mut tests) =
@@ -212,7 +221,8 @@ impl Evidence<'_> {
         let operations: BTreeSet<OperationId> = suspects.iter().map(|suspect| suspect.operation).collect();
         for category in self.categories {
             for request in category.calls.chunk_by(|a, b| a.request == b.request) {
-                let latency_ns = category.requests[request[0].request as usize].latency_ns as f64;
+                let weight = self.weight(category, &request[0]);
+                let latency_ns = weight * category.requests[request[0].request as usize].latency_ns as f64;
                 let passed: BTreeSet<ReplicaId> = request
                     .iter()
                     .filter(|call| operations.contains(&category.positions[call.position as usize].operation))
@@ -312,8 +322,9 @@ const CULPRIT_SHARE: f64 = 0.5;
 
 /// A fault on every replica stays a fault on every replica when a few of them stand out a little more.
 fn weigh(spread: Spread, culprits: &mut BTreeSet<ReplicaId>, counted: &[CountedCall]) -> Spread {
-    let total: f64 = counted.iter().map(|call| call.excess_ns).sum();
-    let theirs = counted.iter().filter(|call| culprits.contains(&call.replica)).map(|call| call.excess_ns);
+    let excess = |call: &CountedCall| call.weight * call.excess_ns;
+    let total: f64 = counted.iter().map(excess).sum();
+    let theirs = counted.iter().filter(|call| culprits.contains(&call.replica)).map(excess);
     if spread != Spread::Localised || theirs.sum::<f64>() >= CULPRIT_SHARE * total {
         return spread;
     }
@@ -329,13 +340,15 @@ fn calls_of(category: &CategoryCalls, operation: OperationId) -> impl Iterator<I
 }
 
 fn excess(counted: &[CountedCall]) -> Excess {
-    let mut excesses: Vec<f64> = counted.iter().map(|call| call.excess_ns).collect();
-    let mut factors: Vec<f64> = counted.iter().map(|call| call.factor).collect();
+    let excesses: Vec<f64> = counted.iter().map(|call| call.excess_ns).collect();
+    let factors: Vec<f64> = counted.iter().map(|call| call.factor).collect();
+    let each: Vec<f64> = counted.iter().map(|call| call.weight).collect();
+    let weights = Weights::of(&each);
     Excess {
         calls: counted.len() as u64,
-        total_ns: excesses.iter().sum(),
-        median_ns: median(&mut excesses),
-        median_factor: median(&mut factors),
+        total_ns: excesses.iter().zip(&each).map(|(excess, weight)| excess * weight).sum(),
+        median_ns: weighted_median(&excesses, weights),
+        median_factor: weighted_median(&factors, weights),
     }
 }
 
@@ -345,9 +358,13 @@ fn replica_cells(
     pooled: &PooledOperation,
     counted: &[CountedCall],
 ) -> Vec<ReplicaCell> {
-    let mut ratios: BTreeMap<ReplicaId, Vec<f64>> = BTreeMap::new();
-    for (&replica, &ratio) in pooled.observed.replicas.iter().zip(&pooled.observed.ratios) {
-        ratios.entry(replica).or_default().push(ratio);
+    let mut ratios: BTreeMap<ReplicaId, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    let observed = &pooled.observed;
+    for ((&replica, &ratio), &weight) in observed.replicas.iter().zip(&observed.ratios).zip(&observed.weights)
+    {
+        let of_replica = ratios.entry(replica).or_default();
+        of_replica.0.push(ratio);
+        of_replica.1.push(weight);
     }
     let mut by_replica: BTreeMap<ReplicaId, Vec<&CountedCall>> = BTreeMap::new();
     for call in counted {
@@ -357,15 +374,18 @@ fn replica_cells(
         .iter()
         .map(|&test| {
             let calls = by_replica.get(&test.replica).map_or(&[][..], Vec::as_slice);
-            let mut excesses: Vec<f64> = calls.iter().map(|call| call.excess_ns).collect();
+            let calls: Vec<CountedCall> = calls.iter().map(|&&call| call).collect();
+            let excess = excess(&calls);
             let categories: BTreeSet<usize> = calls.iter().map(|call| call.category).collect();
             ReplicaCell {
                 test,
                 culprit: culprits.contains(&test.replica),
                 categories: categories.len() as u64,
-                excess_total_ns: excesses.iter().sum(),
-                excess_median_ns: median(&mut excesses),
-                factor_mean: ratios.get(&test.replica).map_or(1.0, |ratios| mean(ratios)),
+                excess_total_ns: excess.total_ns,
+                excess_median_ns: excess.median_ns,
+                factor_mean: ratios
+                    .get(&test.replica)
+                    .map_or(1.0, |(ratios, weights)| weighted_mean(ratios, Weights::of(weights))),
             }
         })
         .collect()

@@ -21,7 +21,7 @@ mod sites;
 pub use category::{Call, CategoryCalls, CategoryPosition, RequestRow};
 pub use cloud_diag::{CategoryFinding, CloudDiag, Excess, ReplicaCell, SuspectOperation, cloud_diag};
 pub use decompose::{Decomposed, PositionFinding, decompose};
-pub use gate::{Gate, gate};
+pub use gate::{Gate, gate, gate_weighted};
 pub use replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
 pub use settings::{CloudDiagSettings, Mode, SettingsError, TimeKind};
 pub use sites::*;

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! One observation a request keeps observations independent; the median over the whole request removes a
-//! common factor. A one-sided Mann–Whitney test of each replica against all others, Benjamini–Hochberg over
+//! common factor. Observations weigh what their request stands for. A one-sided Mann–Whitney test of each replica against all others, Benjamini–Hochberg over
 //! all operations and replicas, and a least factor decide.
 
 use crate::category::CategoryCalls;
@@ -17,7 +17,10 @@ use crate::cloud_diag::Study;
 use crate::pool::CallScale;
 use crate::settings::CloudDiagSettings;
 use laggard_model::{OperationId, ReplicaId};
-use laggard_numeric::{benjamini_hochberg, mann_whitney_one_vs_rest, median, median_of};
+use laggard_numeric::{
+    Weights, benjamini_hochberg, effective_sample_size, median, weighted_mann_whitney_one_vs_rest,
+    weighted_median,
+};
 use std::collections::BTreeMap;
 
 /// A replica that is slow at one operation all the time.
@@ -28,14 +31,22 @@ pub(crate) struct SlowPeer {
     pub(crate) p_adjusted: f64,
 }
 
-/// Observations a replica needs to be compared, and replicas an operation needs.
-const OBSERVATIONS_MIN: usize = 10;
+/// Observations a replica needs to be compared (by their effective sample size), and replicas an operation needs.
+const OBSERVATIONS_MIN: f64 = 10.0;
 const REPLICAS_MIN: usize = 3;
 
 #[derive(Default)]
 struct Observations {
     replicas: Vec<ReplicaId>,
     values: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+/// Observations of one replica.
+#[derive(Default)]
+struct OfReplica {
+    values: Vec<f64>,
+    weights: Vec<f64>,
 }
 
 /// Looks for slow peers in all categories.
@@ -84,6 +95,7 @@ fn observe(
             let observations = by_operation.entry(group[0].0).or_default();
             observations.replicas.push(group[0].1);
             observations.values.push(mean - common);
+            observations.weights.push(f64::from(category.requests[request[0].request as usize].weight));
         }
     }
 }
@@ -95,9 +107,12 @@ fn compare(
     candidates: &mut Vec<SlowPeer>,
     p_values: &mut Vec<f64>,
 ) {
-    let mut by_replica: BTreeMap<ReplicaId, Vec<f64>> = BTreeMap::new();
-    for (&replica, &value) in observations.replicas.iter().zip(&observations.values) {
-        by_replica.entry(replica).or_default().push(value);
+    let mut by_replica: BTreeMap<ReplicaId, OfReplica> = BTreeMap::new();
+    let weights = Weights::of(&observations.weights);
+    for (at, (&replica, &value)) in observations.replicas.iter().zip(&observations.values).enumerate() {
+        let of_replica = by_replica.entry(replica).or_default();
+        of_replica.values.push(value);
+        of_replica.weights.push(weights.at(at));
     }
     if by_replica.len() < REPLICAS_MIN {
         return;
@@ -105,13 +120,13 @@ fn compare(
     let number: BTreeMap<ReplicaId, u32> =
         by_replica.keys().enumerate().map(|(at, &replica)| (replica, at as u32)).collect();
     let groups: Vec<u32> = observations.replicas.iter().map(|replica| number[replica]).collect();
-    let tests = mann_whitney_one_vs_rest(&observations.values, &groups, by_replica.len());
-    let usual = median_of(&observations.values);
-    for ((&replica, values), p_value) in by_replica.iter_mut().zip(tests) {
-        if values.len() < OBSERVATIONS_MIN {
+    let tests = weighted_mann_whitney_one_vs_rest(&observations.values, weights, &groups, by_replica.len());
+    let usual = weighted_median(&observations.values, weights);
+    for ((&replica, own), p_value) in by_replica.iter().zip(tests) {
+        if effective_sample_size(&own.weights) < OBSERVATIONS_MIN {
             continue;
         }
-        let factor = (median(values) - usual).exp();
+        let factor = (weighted_median(&own.values, Weights::of(&own.weights)) - usual).exp();
         candidates.push(SlowPeer { operation, replica, p_adjusted: 1.0 });
         p_values.push(if factor >= settings.peer_factor_min { p_value } else { 1.0 });
     }

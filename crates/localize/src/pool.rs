@@ -4,7 +4,7 @@ use crate::category::{Call, CategoryCalls};
 use crate::replicas::ReplicaObservations;
 use crate::settings::CloudDiagSettings;
 use laggard_model::ReplicaId;
-use laggard_numeric::{mad, median_of};
+use laggard_numeric::{Weights, weighted_mad, weighted_median};
 
 /// Times of single calls at one position; a loop's calls are judged one by one.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -14,17 +14,25 @@ pub(crate) struct CallScale {
     pub(crate) limit_ns: f64,
 }
 
-/// The scale of each position of a category.
+/// The scale of each position of a category; calls weigh what their request stands for.
 pub(crate) fn call_scales(category: &CategoryCalls, settings: &CloudDiagSettings) -> Vec<CallScale> {
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); category.positions.len()];
+    let each = category.weights();
+    let is_weighted = Weights::of(&each) != Weights::Equal;
+    let mut weights: Vec<Vec<f64>> = vec![Vec::new(); category.positions.len()];
     for call in &category.calls {
         times[call.position as usize].push(call.time_ns as f64);
+        if is_weighted {
+            weights[call.position as usize].push(each[call.request as usize]);
+        }
     }
     times
         .iter()
-        .map(|times| {
-            let median_ns = median_of(times);
-            let mad_ns = mad(times, median_ns);
+        .zip(&weights)
+        .map(|(times, weights)| {
+            let weights = Weights::of(weights);
+            let median_ns = weighted_median(times, weights);
+            let mad_ns = weighted_mad(times, weights, median_ns);
             let limit_ns = (settings.exceed_mad * mad_ns).max(settings.exceed_median * median_ns);
             CallScale { median_ns, mad_ns, limit_ns }
         })
@@ -41,10 +49,12 @@ pub(crate) struct CountedCall {
     /// Time over the usual time; 1 where nothing is usual.
     pub(crate) factor: f64,
     pub(crate) excess_ns: f64,
+    /// What its request stands for, in units of the smallest weight.
+    pub(crate) weight: f64,
 }
 
 impl CountedCall {
-    pub(crate) fn new(category: usize, call: &Call, scale: &CallScale) -> CountedCall {
+    pub(crate) fn new(category: usize, call: &Call, scale: &CallScale, weight: f64) -> CountedCall {
         CountedCall {
             category,
             request: call.request,
@@ -52,6 +62,7 @@ impl CountedCall {
             replica: call.replica,
             factor: scale.ratio(call),
             excess_ns: call.time_ns as f64 - scale.median_ns,
+            weight,
         }
     }
 }
@@ -82,9 +93,9 @@ impl PooledOperation {
     /// Takes one call with whether its deviation counts. Calls of one request come one after another; those
     /// on one replica make one observation, because what slows one of them slows its neighbours, and a test
     /// that takes them for independent finds culprits by chance. The observation is the slowest of them.
-    pub(crate) fn add(&mut self, category: usize, call: &Call, scale: &CallScale, counts: bool) {
+    pub(crate) fn add(&mut self, category: usize, call: &Call, scale: &CallScale, weight: f64, counts: bool) {
         if counts {
-            self.counted.push(CountedCall::new(category, call, scale));
+            self.counted.push(CountedCall::new(category, call, scale, weight));
         }
         let mad_ns = if scale.mad_ns > 0.0 { scale.mad_ns } else { 1.0 };
         let standardised = (call.time_ns as f64 - scale.median_ns) / mad_ns;
@@ -99,6 +110,7 @@ impl PooledOperation {
             seen.standardised.push(standardised);
             seen.ratios.push(scale.ratio(call));
             seen.exceeds.push(counts);
+            seen.weights.push(weight);
             return;
         };
         let at = self.last_from + at;

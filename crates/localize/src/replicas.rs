@@ -1,7 +1,9 @@
 //! Which replicas? The robust test of algorithms §7.4.
 
 use laggard_model::ReplicaId;
-use laggard_numeric::{benjamini_hochberg, binomial_upper_tail, mann_whitney_one_vs_rest, median, median_of};
+use laggard_numeric::{
+    Weights, benjamini_hochberg, binomial_upper_tail, weighted_mann_whitney_one_vs_rest, weighted_median,
+};
 use std::collections::BTreeMap;
 
 /// Calls of one operation, for the test.
@@ -15,6 +17,8 @@ pub struct ReplicaObservations {
     pub ratios: Vec<f64>,
     /// Whether the call's deviation counts.
     pub exceeds: Vec<bool>,
+    /// What the request of each call stands for; above 0, in any unit.
+    pub weights: Vec<f64>,
 }
 
 /// What the test says of one replica.
@@ -68,6 +72,11 @@ const ROUNDS_MAX: usize = 16;
 /// Several culprits mask each other, because each is among the others of the next. So replicas that stand
 /// out are set aside and the rest are tested again, until none stands out or half of them do. A replica's
 /// numbers are those of the round that flagged it, else of the first.
+///
+/// When calls have unequal weights, both effects (how often it exceeds, its median) are weighted. The rank test
+/// is weighted too, with effective sample sizes, so that a call that stands for many adds no certainty. The
+/// binomial test counts the calls that were read: slow requests that were kept for being slow stand for
+/// themselves only, and by weight they would be next to nothing however many there are.
 pub fn test_replicas(
     observed: &ReplicaObservations,
     level: f64,
@@ -112,6 +121,7 @@ impl ReplicaObservations {
         };
         retain(&mut self.standardised);
         retain(&mut self.ratios);
+        retain(&mut self.weights);
         let mut at = keep.iter();
         self.exceeds.retain(|_| at.next() == Some(&true));
         self.replicas.retain(|&replica| wanted(replica));
@@ -124,6 +134,8 @@ struct Groups {
     calls: Vec<u64>,
     exceeding: Vec<u64>,
     exceeding_total: u64,
+    /// The same by weight, when weights are unequal.
+    weighted: Option<Vec<WeightedCalls>>,
 }
 
 impl Groups {
@@ -140,6 +152,7 @@ impl Groups {
             calls: vec![0; index.len()],
             exceeding: vec![0; index.len()],
             exceeding_total: 0,
+            weighted: None,
             replicas: index.into_keys().collect(),
             group_of,
         };
@@ -148,13 +161,45 @@ impl Groups {
             groups.exceeding[group as usize] += u64::from(exceeds);
             groups.exceeding_total += u64::from(exceeds);
         }
+        if Weights::of(&observed.weights) != Weights::Equal {
+            groups.weigh(observed);
+        }
         groups
+    }
+
+    fn weigh(&mut self, observed: &ReplicaObservations) {
+        let mut weighted = vec![WeightedCalls::default(); self.replicas.len()];
+        for ((&group, &exceeds), &weight) in
+            self.group_of.iter().zip(&observed.exceeds).zip(&observed.weights)
+        {
+            weighted[group as usize].add(weight, exceeds);
+        }
+        self.weighted = Some(weighted);
+    }
+
+    /// By weight: how often a group's calls exceed, over how often the others' do (one call added to either
+    /// side). Without unequal weights `None`.
+    fn weighted_rate_ratio(&self, group: usize) -> Option<f64> {
+        let weighted = self.weighted.as_ref()?;
+        let mut others = WeightedCalls::default();
+        for (_, calls) in weighted.iter().enumerate().filter(|&(at, _)| at != group) {
+            others.merge(calls);
+        }
+        let exceeding = others.exceeding_weight + weighted[group].exceeding_weight;
+        let one = exceeding / self.exceeding_total.max(1) as f64;
+        let others_rate = (others.exceeding_weight + one) / (others.weight + 2.0 * one);
+        Some(weighted[group].exceeding_weight / weighted[group].weight / others_rate)
     }
 
     /// One round: every replica against all others.
     fn test_all(&self, observed: &ReplicaObservations, level: f64, factor_min: f64) -> Vec<ReplicaTest> {
-        let shifts = mann_whitney_one_vs_rest(&observed.standardised, &self.group_of, self.replicas.len());
-        let factors = shift_factors(self, &observed.ratios);
+        let shifts = weighted_mann_whitney_one_vs_rest(
+            &observed.standardised,
+            Weights::of(&observed.weights),
+            &self.group_of,
+            self.replicas.len(),
+        );
+        let factors = shift_factors(self, observed);
         let mut tests: Vec<ReplicaTest> = (0..self.replicas.len())
             .map(|group| self.test(group, shifts[group], factors[group], factor_min))
             .collect();
@@ -172,7 +217,11 @@ impl Groups {
         let others_rate = (self.exceeding_total - exceeding + 1) as f64 / (others + 2) as f64;
         let alone = others == 0;
         let p_exceed = if alone { 1.0 } else { binomial_upper_tail(calls, others_rate, exceeding) };
-        let often = exceeding >= 2 && exceeding as f64 >= factor_min * others_rate * calls as f64;
+        let is_often = match self.weighted_rate_ratio(group) {
+            None => exceeding as f64 >= factor_min * others_rate * calls as f64,
+            Some(ratio) => ratio >= factor_min,
+        };
+        let often = exceeding >= 2 && is_often;
         let matters = often || shift_factor >= factor_min;
         ReplicaTest {
             replica: self.replicas[group],
@@ -189,12 +238,35 @@ impl Groups {
     }
 }
 
-/// Median of each group's ratios over the median of all ratios.
-fn shift_factors(groups: &Groups, ratios: &[f64]) -> Vec<f64> {
-    let mut own: Vec<Vec<f64>> = vec![Vec::new(); groups.replicas.len()];
-    for (&group, &ratio) in groups.group_of.iter().zip(ratios) {
-        own[group as usize].push(ratio);
+/// Sums over the weights of some calls.
+#[derive(Clone, Copy, Default)]
+struct WeightedCalls {
+    weight: f64,
+    exceeding_weight: f64,
+}
+
+impl WeightedCalls {
+    fn add(&mut self, weight: f64, exceeds: bool) {
+        self.weight += weight;
+        self.exceeding_weight += if exceeds { weight } else { 0.0 };
     }
-    let usual = median_of(ratios);
-    own.iter_mut().map(|ratios| if usual > 0.0 { median(ratios) / usual } else { 1.0 }).collect()
+
+    fn merge(&mut self, other: &WeightedCalls) {
+        self.weight += other.weight;
+        self.exceeding_weight += other.exceeding_weight;
+    }
+}
+
+/// Median of each group's ratios over the median of all ratios.
+fn shift_factors(groups: &Groups, observed: &ReplicaObservations) -> Vec<f64> {
+    let mut own: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); groups.replicas.len()];
+    for ((&group, &ratio), &weight) in groups.group_of.iter().zip(&observed.ratios).zip(&observed.weights) {
+        own[group as usize].0.push(ratio);
+        own[group as usize].1.push(weight);
+    }
+    let usual = weighted_median(&observed.ratios, Weights::of(&observed.weights));
+    let factor = |(ratios, weights): &(Vec<f64>, Vec<f64>)| {
+        if usual > 0.0 { weighted_median(ratios, Weights::of(weights)) / usual } else { 1.0 }
+    };
+    own.iter().map(factor).collect()
 }

@@ -18,12 +18,14 @@ mod ranks;
 mod robust_pca;
 mod student;
 mod summary;
+mod weighted;
 
 pub use cosine::column_cosines;
 pub use distributions::{binomial_upper_tail, normal_upper_tail};
 pub use mann_whitney::{
     Alternative, EXACT_POOL_MAX, MannWhitney, PERMUTATION_POOL_MAX, mann_whitney, mann_whitney_asymptotic,
     mann_whitney_exact, mann_whitney_one_vs_rest, mann_whitney_permutation,
+    weighted_mann_whitney_one_vs_rest,
 };
 pub use matrix::Matrix;
 pub use multiple_testing::benjamini_hochberg;
@@ -31,4 +33,8 @@ pub use robust_pca::{RobustPca, RobustPcaSettings, outlier_pursuit, robust_pca};
 pub use student::{student_quantile_95, student_upper_tail};
 pub use summary::{
     coefficient_of_variation, mad, mean, median, median_of, quantile_nearest_rank, sample_std,
+};
+pub use weighted::{
+    Weights, effective_sample_size, weighted_coefficient_of_variation, weighted_mad, weighted_mean,
+    weighted_median, weighted_quantiles, weighted_sample_std,
 };

@@ -4,7 +4,7 @@
 
 /// Makes the median absolute deviation estimate the standard deviation of a normal sample:
 /// `1 / quantile_normal(3/4)`, rounded as is customary.
-const MAD_TO_STANDARD_DEVIATION: f64 = 1.4826;
+pub(crate) const MAD_TO_STANDARD_DEVIATION: f64 = 1.4826;
 
 /// Arithmetic mean; 0 of an empty sample.
 pub fn mean(values: &[f64]) -> f64 {

@@ -39,6 +39,8 @@ pub struct Report {
     /// Periods inside the window in which requests were slower than in the rest of it, in order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incidents: Vec<Incident>,
+    /// With the verdict `insufficient-data`: what would have been needed; whole sentences.
+    pub missing: Vec<String>,
     /// Operation x replica excess, for the suspects and a few of their neighbours.
     pub heat_map: Option<HeatMap>,
     /// Latencies of requests that a suspect hit and of those none did.
@@ -99,6 +101,8 @@ pub struct Input {
     pub replica_identity: Vec<NamedCount>,
     /// What is known of the hosts' clocks.
     pub clocks: Clocks,
+    /// What requests stand for, as far as they were sampled.
+    pub sampling: Sampling,
     /// What was lost or mistrusted, by cause.
     #[serde(serialize_with = "losses")]
     pub losses: Losses,
@@ -111,6 +115,28 @@ pub struct NamedCount {
     pub name: String,
     /// How many.
     pub count: u64,
+}
+
+/// What the complete requests stand for. A request's weight (OpenTelemetry's adjusted count) is the reciprocal
+/// of the probability with which it was kept; 1 where that is not known.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Sampling {
+    /// Complete requests read.
+    pub requests: u64,
+    /// Share of them that tell their weight, 0..1.
+    pub known_share: f64,
+    /// The smallest weight.
+    pub weight_min: f64,
+    /// The largest weight.
+    pub weight_max: f64,
+    /// Sum of all weights: how many requests there were, by estimate.
+    pub requests_estimated: f64,
+    /// Effective sample size: how many requests of equal weight would tell as much.
+    pub requests_effective: f64,
+    /// What told weights, with the number of spans each was told by.
+    pub sources: Vec<NamedCount>,
+    /// Tail-based samplers that left their mark, with the number of spans that bear it.
+    pub tail_samplers: Vec<NamedCount>,
 }
 
 /// Agreement of the clocks of hosts that called each other, bounded by the calls between them.
@@ -139,6 +165,8 @@ pub struct Category {
     pub operation: String,
     /// Complete requests.
     pub requests: u64,
+    /// How many requests these stand for: the sum of their weights.
+    pub requests_estimated: f64,
     /// Coefficient of variation of the latency.
     pub cv: f64,
     /// Whether the dispersion or the tail gate selected it.
@@ -212,6 +240,8 @@ pub struct Suspect {
     pub share: f64,
     /// Requests it made slow.
     pub requests_hit: u64,
+    /// How many requests these stand for: the sum of their weights.
+    pub requests_hit_estimated: f64,
     /// Requests that called it at all.
     pub requests_seen: u64,
     /// Ids of the categories it was flagged in.

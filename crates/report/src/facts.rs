@@ -1,7 +1,7 @@
 //! What every renderer says in the same words.
 
 use crate::headline::{all_replicas, some_replicas, undecided};
-use crate::{Category, Clocks, Input, Report, Scope, Suspect, Verdict, names, numbers};
+use crate::{Category, Clocks, Input, Report, Sampling, Scope, Suspect, Verdict, names, numbers};
 use std::collections::HashSet;
 
 /// The verdict in one or two words.
@@ -71,6 +71,32 @@ pub(crate) fn clocks(clocks: &Clocks) -> Option<String> {
     Some(format!(
         "Clocks: {agreeing} of {pairs} of hosts agree; the largest proven disagreement is {skew}{worst}. \
          No result compares times of two clocks."
+    ))
+}
+
+/// What requests stand for, as whole sentences; `None` when nothing tells of sampling.
+pub(crate) fn sampling(sampling: &Sampling) -> Option<String> {
+    if sampling.weight_max <= 1.0 && sampling.sources.is_empty() {
+        return None;
+    }
+    let read = numbers::counted(sampling.requests, "complete request");
+    let standing = numbers::count(sampling.requests_estimated.round() as u64);
+    let (low, high) = (numbers::ratio(sampling.weight_min), numbers::ratio(sampling.weight_max));
+    let each = if low == high { low } else { format!("{low} to {high}") };
+    let rows = sampling.sources.iter().take(4);
+    let sources: Vec<String> = rows.map(|row| names::label(&row.name, 40)).collect();
+    let told = match sources.is_empty() {
+        true => String::new(),
+        false => format!(", told by {}", sources.join(", ")),
+    };
+    let unequal = sampling.requests_effective < 0.995 * sampling.requests as f64;
+    let effective = match unequal {
+        true => format!("; effective sample size {}", numbers::count(sampling.requests_effective as u64)),
+        false => String::new(),
+    };
+    let known = numbers::share(sampling.known_share);
+    Some(format!(
+        "Sampling: {read} stand for {standing} ({each} each{told}{effective}); {known} tell their weight."
     ))
 }
 

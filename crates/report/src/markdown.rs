@@ -10,6 +10,7 @@ const REPLICAS: usize = 4;
 const CATEGORIES: usize = 4;
 const CAUTIONS: usize = 3;
 const RULED_OUT: usize = 2;
+const MISSING: usize = 3;
 const TRACES: usize = 3;
 const LOSSES: usize = 3;
 
@@ -112,11 +113,13 @@ fn traces(report: &Report) -> Vec<String> {
 }
 
 fn remarks(report: &Report) -> Vec<String> {
+    let missing = report.missing.iter().take(MISSING).map(|text| format!("- Missing: {}", sentence(text)));
     let cautions = report.cautions.iter().take(CAUTIONS).map(|text| format!("- Caution: {}", sentence(text)));
     let fine = report.ruled_out.iter().take(RULED_OUT).map(|text| format!("- Ruled out: {}", sentence(text)));
     let lost = losses(report).map(|text| format!("- Lost, repaired or mistrusted: {text}"));
     let clocks = facts::clocks(&report.input.clocks).map(|text| format!("- {}", prose(&text)));
-    cautions.chain(fine).chain(lost).chain(clocks).collect()
+    let sampling = facts::sampling(&report.input.sampling).map(|text| format!("- {}", prose(&text)));
+    missing.chain(cautions).chain(fine).chain(lost).chain(sampling).chain(clocks).collect()
 }
 
 /// The most frequent losses on one line.

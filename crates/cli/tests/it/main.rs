@@ -10,6 +10,7 @@ mod lists;
 mod losses;
 mod outcome;
 mod real_data;
+mod sampling;
 mod terminal;
 mod windows;
 mod workshop;

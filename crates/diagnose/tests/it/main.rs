@@ -2,4 +2,5 @@
 
 mod folds;
 mod incidents;
+mod sampling;
 mod simulated;

@@ -29,7 +29,7 @@ pub(crate) fn incident(settings: &Settings) -> Incident {
     Incident { traces: ingest.finish(THREADS), injected }
 }
 
-fn record<'a>(request: &'a Request, call: &'a laggard_simulate::Call) -> SpanRecord<'a> {
+pub(crate) fn record<'a>(request: &'a Request, call: &'a laggard_simulate::Call) -> SpanRecord<'a> {
     SpanRecord {
         trace_id: request.trace_id,
         trace_text: None,

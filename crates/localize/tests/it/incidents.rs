@@ -130,3 +130,36 @@ fn the_answer_does_not_depend_on_the_number_of_threads() {
     };
     assert_eq!(run(1), run(3));
 }
+
+/// One replica is slow at one operation in every tenth of its requests, and more.
+fn sometimes_slow(position: u32, replica: u32, request: u32) -> f64 {
+    if position == 3 && replica == 7 && request.is_multiple_of(2) { 40.0 } else { 1.0 }
+}
+
+#[test]
+fn equal_weights_change_nothing() {
+    let plain = category(10, sometimes_slow);
+    let mut weighted = plain.clone();
+    weighted.requests.iter_mut().for_each(|request| request.weight = 37.5);
+    assert_eq!(diagnose(plain, Mode::Robust), diagnose(weighted, Mode::Robust));
+}
+
+/// Requests without a slow call were kept one in three, each for three; slow ones all, each for itself.
+#[test]
+fn slow_requests_that_were_all_kept_do_not_hide_their_replica() {
+    let mut kept = category(10, sometimes_slow);
+    let median = 600_000;
+    for request in &mut kept.requests {
+        request.weight = if request.latency_ns > 3 * median { 1.0 } else { 3.0 };
+    }
+    let slow = kept.requests.iter().filter(|request| request.weight == 1.0).count() as f64;
+    let found = diagnose(kept.clone(), Mode::Robust);
+    assert_eq!(found.suspects.len(), 1);
+    assert_eq!(found.suspects[0].replicas, [ReplicaId::from_index(7)]);
+    assert!(found.suspects[0].excess.total_ns / found.excess_ns > 0.5);
+    let gate = found.categories[0].gate;
+    assert!(gate.effective_requests < kept.requests.len() as f64 && gate.judged, "{gate:?}");
+    let plain = diagnose(category(10, sometimes_slow), Mode::Robust).categories[0].gate;
+    assert_eq!(gate.tail_requests, plain.tail_requests);
+    assert!(slow > 10.0 && gate.tail_excess_share < plain.tail_excess_share);
+}

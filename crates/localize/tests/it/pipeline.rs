@@ -147,6 +147,7 @@ fn replica_tests_agree_with_the_reference() {
             observed.standardised.push(value);
             observed.ratios.push(value);
             observed.exceeds.push(value.ln() > limit);
+            observed.weights.push(1.0);
         }
     }
     let (spread, tests) = test_replicas(&observed, 0.01, 0.0);

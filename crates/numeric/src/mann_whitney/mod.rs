@@ -6,10 +6,12 @@
 mod asymptotic;
 mod exact;
 mod one_vs_rest;
+mod weighted;
 
 pub use asymptotic::mann_whitney_asymptotic;
 pub use exact::{EXACT_POOL_MAX, PERMUTATION_POOL_MAX, mann_whitney_exact, mann_whitney_permutation};
 pub use one_vs_rest::mann_whitney_one_vs_rest;
+pub use weighted::weighted_mann_whitney_one_vs_rest;
 
 use crate::ranks::{pool_of_two, rank_pool};
 

@@ -6,3 +6,4 @@ mod properties;
 mod rank_tests;
 mod robust_pca;
 mod textbook;
+mod weighted;

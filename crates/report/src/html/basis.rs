@@ -46,6 +46,9 @@ pub(super) fn write(m: &mut Markup, report: &Report) {
     if let Some(window) = facts::window(report) {
         m.element("p", &[], &format!("Requests started {window}."));
     }
+    if let Some(sampling) = facts::sampling(&report.input.sampling) {
+        m.element("p", &[], &sampling);
+    }
     if let Some(clocks) = facts::clocks(&report.input.clocks) {
         m.element("p", &[], &clocks);
     }

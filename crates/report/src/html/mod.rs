@@ -86,6 +86,7 @@ pub fn html(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     m.open("main", &[("id", "main")]);
     overview::verdict(&mut m, report);
     navigation(&mut m, report);
+    overview::missing(&mut m, report);
     overview::cautions(&mut m, report);
     for section in SECTIONS.iter().filter(|section| (section.has)(report)) {
         write_section(&mut m, section, report);

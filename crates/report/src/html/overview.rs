@@ -70,6 +70,16 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
     figures
 }
 
+pub(super) fn missing(m: &mut Markup, report: &Report) {
+    if report.missing.is_empty() {
+        return;
+    }
+    m.raw("<aside class=\"cautions\" aria-labelledby=\"missing-title\">\n");
+    m.raw("<h2 id=\"missing-title\">What is missing</h2>\n");
+    sentences(m, &report.missing[..report.missing.len().min(CAUTIONS)]);
+    m.close("aside");
+}
+
 pub(super) fn cautions(m: &mut Markup, report: &Report) {
     if report.cautions.is_empty() {
         return;

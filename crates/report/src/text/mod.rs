@@ -38,6 +38,7 @@ pub fn text(report: &Report, style: &TextStyle, out: &mut dyn io::Write) -> io::
     let width = usize::from(style.width.clamp(WIDTH_MIN, WIDTH_MAX));
     let mut page = Page::new(width, style.color);
     sections::verdict(&mut page, report);
+    sections::missing(&mut page, report);
     sections::suspects(&mut page, report);
     sections::replicas(&mut page, report);
     sections::categories(&mut page, report);

@@ -173,6 +173,10 @@ pub(super) fn ruled_out(page: &mut Page, report: &Report) {
     bullets(page, "Looked at and found fine, or not judged", &report.ruled_out, Paint::Good);
 }
 
+pub(super) fn missing(page: &mut Page, report: &Report) {
+    bullets(page, "What is missing", &report.missing, Paint::Unsure);
+}
+
 pub(super) fn cautions(page: &mut Page, report: &Report) {
     bullets(page, "Cautions", &report.cautions, Paint::Unsure);
 }
@@ -212,6 +216,9 @@ pub(super) fn basis(page: &mut Page, report: &Report) {
     page.wrapped(&lead, &[Piece::plain(facts::read(&report.input))]);
     if let Some(window) = facts::window(report) {
         page.wrapped(&lead, &[Piece::plain(format!("Requests started {window}."))]);
+    }
+    if let Some(sampling) = facts::sampling(&report.input.sampling) {
+        page.wrapped(&lead, &[Piece::plain(sampling)]);
     }
     if let Some(clocks) = facts::clocks(&report.input.clocks) {
         page.wrapped(&lead, &[Piece::plain(clocks)]);

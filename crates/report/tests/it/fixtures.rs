@@ -85,6 +85,7 @@ fn object_store(verdict: Verdict) -> Report {
                 worst_pair: None,
                 max_possible_skew_ns: 1_900_000,
             },
+            sampling: unsampled(24_000),
             losses: Losses::none(),
         },
         categories: categories(),
@@ -94,6 +95,7 @@ fn object_store(verdict: Verdict) -> Report {
         cautions: Vec::new(),
         baseline: None,
         incidents: Vec::new(),
+        missing: Vec::new(),
         heat_map: None,
         latency: None,
         settings: vec![
@@ -106,12 +108,25 @@ fn object_store(verdict: Verdict) -> Report {
     }
 }
 
+/// Requests that tell nothing of sampling.
+fn unsampled(requests: u64) -> Sampling {
+    Sampling {
+        requests,
+        weight_min: 1.0,
+        weight_max: 1.0,
+        requests_estimated: requests as f64,
+        requests_effective: requests as f64,
+        ..Sampling::default()
+    }
+}
+
 fn category(id: &str, operation: &str, requests: u64, p50: f64, p99: f64, cv: f64) -> Category {
     Category {
         id: id.to_owned(),
         service: "gateway".to_owned(),
         operation: operation.to_owned(),
         requests,
+        requests_estimated: requests as f64,
         cv,
         anomalous: false,
         analysed: requests >= 10,
@@ -188,6 +203,7 @@ fn write_suspect() -> Suspect {
         factor: 16.02,
         share: 0.83,
         requests_hit: 1_234,
+        requests_hit_estimated: 12_340.0,
         requests_seen: 8_120,
         categories: strings(&["9e30bd5512fa"]),
         positions: vec![Position {
@@ -306,6 +322,15 @@ pub(crate) fn three_replicas() -> Report {
         "`metadata-db` `INSERT objects` is slow in 12 requests, on no particular replica: below the share limit of 10 %.",
     ]);
     report.cautions = strings(&["1 category (7 requests) had too few requests to be judged."]);
+    report.input.sampling = Sampling {
+        known_share: 0.97,
+        weight_max: 10.0,
+        requests_estimated: 233_520.0,
+        requests_effective: 23_893.0,
+        sources: vec![count("tracestate ot=th", 234_071)],
+        tail_samplers: vec![count("Collector tail_sampling (tailsampling.*)", 12)],
+        ..unsampled(24_000)
+    };
     report.input.losses.add_many(Loss::OrphanSpan, 214, || {
         "trace 2f1c4e3ab0d55e7a9c1b6d7e8f901234 in morning-2.json.gz".to_owned()
     });
@@ -361,6 +386,11 @@ pub(crate) fn insufficient() -> Report {
     (report.input.requests, report.input.traces, report.input.spans, report.input.files) = (12, 14, 133, 1);
     (report.input.bytes, report.window) = (51_200, None);
     report.input.clocks = Clocks::default();
+    report.input.sampling = unsampled(12);
+    report.missing = strings(&[
+        "The largest category has 6 requests; 10 are needed (--requests-min).",
+        "No replica identity: the spans name at most one replica. Set `service.instance.id`.",
+    ]);
     report.cautions = strings(&[
         "No category has enough requests to be judged. Read a longer time, or lower --requests-min.",
     ]);

@@ -1,0 +1,51 @@
+//! Sampling weights from flags to report.
+
+use crate::outcome::{diagnose, laggard};
+use serde_json::Value;
+
+/// Forty requests; those at odd places stand for ten.
+fn table() -> tempfile::NamedTempFile {
+    let mut text =
+        "trace_id,span_id,parent_span_id,service,replica,operation,start_ns,duration_ns,SampleRate,kept\n"
+            .to_owned();
+    for at in 0..40_u64 {
+        let rate = if at % 2 == 0 { "1,1" } else { "10,0.1" };
+        text.push_str(&format!("t{at},a,,shop,pod-{},buy,{at},{},{rate}\n", at % 3, 5_000_000 + at));
+    }
+    let file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
+
+fn estimated(report: &Value) -> f64 {
+    report["input"]["sampling"]["requests_estimated"].as_f64().unwrap()
+}
+
+#[test]
+fn attributes_that_the_user_names_are_weights() {
+    let file = table();
+    let plain = diagnose(file.path(), &[]).json();
+    assert_eq!(estimated(&plain), 40.0);
+    assert_eq!(plain["input"]["sampling"]["known_share"], 0.0);
+    for named in [["--weight-attribute", "SampleRate"], ["--probability-attribute", "kept"]] {
+        let report = diagnose(file.path(), &named).json();
+        assert!((estimated(&report) - 220.0).abs() < 1e-4, "{}", estimated(&report));
+        assert_eq!(report["input"]["sampling"]["known_share"], 1.0);
+        let text = laggard(&["diagnose", file.path().to_str().unwrap(), named[0], named[1]]).text();
+        assert!(text.contains("40 complete requests stand for 220"), "{text}");
+    }
+    let wrong = diagnose(file.path(), &["--weight-attribute", "kept"]).json();
+    assert_eq!(wrong["input"]["losses"]["invalid_sampling"]["count"], 20);
+}
+
+#[test]
+fn a_probability_for_all_that_say_none() {
+    let file = table();
+    let report = diagnose(file.path(), &["--sampling-probability", "0.01"]).json();
+    assert_eq!(estimated(&report), 4000.0);
+    let path = file.path().to_str().unwrap();
+    for bad in ["0", "1.5", "-1", "often", "NaN"] {
+        laggard(&["diagnose", path, &format!("--sampling-probability={bad}")])
+            .fails(2, &["above 0 and at most 1"]);
+    }
+}

@@ -1,0 +1,58 @@
+//! What is missing when there is too little to say.
+
+use crate::slow::Context;
+
+/// What would have been needed; whole sentences, the most basic first.
+pub(crate) fn missing(context: &Context<'_>) -> Vec<String> {
+    let (traces, survey) = (context.traces, context.survey);
+    if traces.spans() == 0 {
+        return vec![match traces.outside_window() {
+            0 => "No span was read.".to_owned(),
+            _ => "No span lies inside the window that was asked for (--since, --until).".to_owned(),
+        }];
+    }
+    if survey.requests == 0 {
+        return vec![
+            "No request is inside the window (--since, --until) or enters at the service (--service) \
+                     that was asked for."
+                .to_owned(),
+        ];
+    }
+    let mut out = vec![];
+    if survey.partial == survey.requests {
+        out.push(format!("No request is complete: spans of each of the {} are missing.", survey.requests));
+    }
+    out.extend(largest_category(context));
+    if traces.names().replicas() <= 1 {
+        out.push(
+            "No replica identity: the spans name at most one replica. Set `service.instance.id` (or a pod, \
+             container or host name), or replicas cannot be compared."
+                .to_owned(),
+        );
+    }
+    out
+}
+
+fn largest_category(context: &Context<'_>) -> Option<String> {
+    let needed = context.settings.clouddiag.requests_min;
+    let categories = context.survey.categories.values();
+    let largest = categories.map(|category| category.requests.len() as u64).max()?;
+    if largest < needed {
+        let all: usize = context.survey.categories.values().map(|category| category.requests.len()).sum();
+        let spread = match context.survey.categories.len() {
+            1 => String::new(),
+            shapes => format!(" ({all} complete requests have {shapes} different call trees)"),
+        };
+        return Some(format!(
+            "The largest category has {largest} {}; {needed} are needed (--requests-min){spread}.",
+            if largest == 1 { "request" } else { "requests" }
+        ));
+    }
+    // Enough were read, so their weights made them too few.
+    let gates = context.found.categories.iter().map(|category| category.gate.effective_requests);
+    let effective = gates.fold(0.0, f64::max);
+    Some(format!(
+        "The largest category's requests stand for so unequal numbers that they tell no more than {effective:.1} \
+         equal ones would; {needed} are needed (--requests-min)."
+    ))
+}
