@@ -70,6 +70,7 @@ fn settings(arguments: &Diagnose) -> Result<SlowSettings, Failure> {
     let settings = SlowSettings {
         method: method(&arguments.method)?,
         clouddiag: arguments.thresholds.settings(),
+        pca: arguments.pca_thresholds.settings(),
         since: arguments.since.unwrap_or(Timestamp::MIN),
         until: arguments.until.unwrap_or(Timestamp::MAX),
         service: arguments.service.clone(),
@@ -79,6 +80,7 @@ fn settings(arguments: &Diagnose) -> Result<SlowSettings, Failure> {
         return Err(Failure::usage("--since is later than --until"));
     }
     settings.clouddiag.check().map_err(Failure::usage)?;
+    settings.pca.check().map_err(Failure::usage)?;
     Ok(settings)
 }
 

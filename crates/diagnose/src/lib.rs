@@ -9,6 +9,7 @@ mod findings;
 mod gather;
 mod methods;
 mod operations;
+mod pca;
 mod replicas;
 mod report;
 mod scan;

@@ -6,6 +6,8 @@ pub enum SlowMethod {
     /// Dispersion of categories, robust PCA of their times.
     #[default]
     CloudDiag,
+    /// Anomalous requests by principal components, operations by rank tests.
+    Pca,
 }
 
 impl SlowMethod {
@@ -34,11 +36,21 @@ pub struct Method {
 }
 
 /// Every method; the first is the default of `laggard diagnose`.
-pub static METHODS: &[Method] = &[Method {
-    method: SlowMethod::CloudDiag,
-    name: "clouddiag",
-    question: "Which operations on which replicas make requests slow?",
-    reads: "spans or call logs",
-    source: "Mi et al., IEEE TPDS 24(6), 2013",
-    manual: "docs/manual/methods/clouddiag.md",
-}];
+pub static METHODS: &[Method] = &[
+    Method {
+        method: SlowMethod::CloudDiag,
+        name: "clouddiag",
+        question: "Which operations on which replicas make requests slow?",
+        reads: "spans or call logs",
+        source: "Mi et al., IEEE TPDS 24(6), 2013",
+        manual: "docs/manual/methods/clouddiag.md",
+    },
+    Method {
+        method: SlowMethod::Pca,
+        name: "pca",
+        question: "Which operations set anomalous requests apart, and on which replicas?",
+        reads: "spans or call logs",
+        source: "Mi et al., Sci. China Inf. Sci. 55(12), 2012",
+        manual: "docs/manual/methods/pca.md",
+    },
+];

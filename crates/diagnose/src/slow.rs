@@ -3,7 +3,7 @@
 use crate::methods::SlowMethod;
 use crate::scan::Question;
 use laggard_engine::{LocalEngine, Traces};
-use laggard_localize::{CloudDiagSettings, SettingsError};
+use laggard_localize::{CloudDiagSettings, MiSettings, SettingsError};
 use laggard_model::Timestamp;
 use laggard_report::{NamedCount, Report};
 
@@ -14,6 +14,8 @@ pub struct SlowSettings {
     pub method: SlowMethod,
     /// Thresholds of CloudDiag, and those every method shares: mode, kind of time, sizes, replica tests.
     pub clouddiag: CloudDiagSettings,
+    /// Thresholds of principal components.
+    pub pca: MiSettings,
     /// Requests that start before this are left out.
     pub since: Timestamp,
     /// Requests that start after this are left out.
@@ -29,6 +31,7 @@ impl Default for SlowSettings {
         SlowSettings {
             method: SlowMethod::default(),
             clouddiag: CloudDiagSettings::default(),
+            pca: MiSettings::default(),
             since: Timestamp::MIN,
             until: Timestamp::MAX,
             service: None,
@@ -59,8 +62,10 @@ pub fn diagnose(
     engine: LocalEngine,
 ) -> Result<Report, SettingsError> {
     settings.clouddiag.check()?;
+    settings.pca.check()?;
     let question = Question { traces, facts, settings, engine };
     match settings.method {
         SlowMethod::CloudDiag => Ok(crate::clouddiag::diagnose(&question)),
+        SlowMethod::Pca => Ok(crate::pca::diagnose(&question)),
     }
 }
