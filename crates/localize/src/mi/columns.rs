@@ -17,6 +17,8 @@ pub struct ColumnFinding {
     pub slow_ns: f64,
     /// Anomalous requests that are slow there.
     pub slow_requests: u64,
+    /// What they take beyond the usual there, over the excess of all requests' latency beyond its median.
+    pub cost_share: f64,
     /// Mean of the anomalous less mean of the normal requests, nanoseconds.
     pub excess_ns: f64,
     /// Share of the positive excesses of all positions, 0..1.
@@ -28,7 +30,8 @@ pub struct ColumnFinding {
 /// Tests the columns of a split table, one finding a column. Nothing is flagged when a set is empty.
 ///
 /// Paper: the principal columns (B4), two-sided. Robust: all columns, one-sided (anomalous requests are
-/// slower), Benjamini–Hochberg over the columns, and a least share of the excess.
+/// slower), Benjamini–Hochberg over the columns, a least share of the excess, and a least cost: as the
+/// anomalous requests are those that are far out in some column, columns differ in healthy clusters, too.
 pub(crate) fn test_columns(
     table: &Table,
     split: &Split,
@@ -52,16 +55,26 @@ pub(crate) fn test_columns(
         p_values = benjamini_hochberg(&p_values);
     }
     let mut out: Vec<ColumnFinding> = samples.iter().map(|sample| sample.describe(shared)).collect();
+    let usual_latency = median_of(&table.latencies);
+    let late: f64 = table.latencies.iter().map(|latency| (latency - usual_latency).max(0.0)).sum();
     let total: f64 = out.iter().map(|found| found.excess_ns.max(0.0)).sum();
     for found in &mut out {
+        found.cost_share = if late > 0.0 { found.cost_share / late } else { 0.0 };
         found.excess_share = if total > 0.0 { found.excess_ns.max(0.0) / total } else { 0.0 };
     }
     for (&at, p_value) in wanted.iter().zip(p_values) {
         out[at].p_value = p_value;
-        let holds_enough = shared.mode == Mode::Paper || out[at].excess_share >= own.excess_share_min;
-        out[at].flagged = p_value < own.column_level && holds_enough;
+        out[at].flagged =
+            p_value < own.column_level && (shared.mode == Mode::Paper || matters(&out[at], own, shared));
     }
     out
+}
+
+/// Whether a position holds enough of what is slow.
+fn matters(found: &ColumnFinding, own: &MiSettings, shared: &CloudDiagSettings) -> bool {
+    found.excess_share >= own.excess_share_min
+        && found.cost_share >= shared.share_min
+        && found.slow_requests >= shared.support_min
 }
 
 /// Genuine values of one column.
@@ -84,11 +97,13 @@ impl Samples {
         let usual_ns = median_of(&self.normal);
         let spread = mad(&self.normal, usual_ns);
         let slow_ns = usual_ns + (shared.exceed_mad * spread).max(shared.exceed_median * usual_ns);
+        let slow = || self.anomalous.iter().filter(|&&time| time > slow_ns);
         let empty = self.anomalous.is_empty() || self.normal.is_empty();
         ColumnFinding {
             usual_ns,
             slow_ns,
-            slow_requests: self.anomalous.iter().filter(|&&time| time > slow_ns).count() as u64,
+            cost_share: slow().map(|time| time - usual_ns).sum(),
+            slow_requests: slow().count() as u64,
             excess_ns: if empty { 0.0 } else { mean(&self.anomalous) - mean(&self.normal) },
             p_value: 1.0,
             ..ColumnFinding::default()
