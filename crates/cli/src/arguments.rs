@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::thresholds::Thresholds;
+use crate::thresholds::{PcaThresholds, Thresholds};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -118,6 +118,8 @@ pub(crate) struct Diagnose {
     pub(crate) memory: usize,
     #[command(flatten)]
     pub(crate) thresholds: Thresholds,
+    #[command(flatten)]
+    pub(crate) pca_thresholds: PcaThresholds,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

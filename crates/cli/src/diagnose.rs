@@ -147,6 +147,7 @@ fn settings(arguments: &Diagnose) -> Result<SlowSettings, Failure> {
         clouddiag: arguments.thresholds.settings(),
         sites: SiteSettings::default(),
         baseline: baseline(arguments)?,
+        pca: arguments.pca_thresholds.settings(),
         since: arguments.since.unwrap_or(Timestamp::MIN),
         until: arguments.until.unwrap_or(Timestamp::MAX),
         service: arguments.service.clone(),
@@ -157,6 +158,7 @@ fn settings(arguments: &Diagnose) -> Result<SlowSettings, Failure> {
         return Err(Failure::usage("--since is later than --until"));
     }
     settings.clouddiag.check().map_err(Failure::usage)?;
+    settings.pca.check().map_err(Failure::usage)?;
     Ok(settings)
 }
 

@@ -1,7 +1,7 @@
 //! The thresholds of CloudDiag as flags. Defaults depend on the mode, so a flag left out is `None`.
 
 use clap::{Args, ValueEnum};
-use laggard_localize::{CloudDiagSettings, Mode, TimeKind};
+use laggard_localize::{CloudDiagSettings, MiSettings, Mode, TimeKind};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ModeName {
@@ -125,6 +125,41 @@ impl Thresholds {
             growth: self.growth.unwrap_or(default.growth),
             tolerance: self.tolerance.unwrap_or(default.tolerance),
             iterations_max: self.iterations_max.unwrap_or(default.iterations_max),
+        }
+    }
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(
+    next_help_heading = "Thresholds of pca (docs/manual/methods/pca.md); it shares those of modes, sizes, tails and replicas"
+)]
+pub(crate) struct PcaThresholds {
+    /// Clusters of call trees are major until they hold more than this share of the requests (α) [default: 0.75]
+    #[arg(long, value_name = "X")]
+    pca_coverage: Option<f64>,
+    /// Share of the variance in the normal subspace (γ) [default: 0.95]
+    #[arg(long, value_name = "X")]
+    pca_variance: Option<f64>,
+    /// Probability that a normal request is beyond the limit of its prediction error (β) [default: 0.05]
+    #[arg(long, value_name = "P")]
+    pca_row_level: Option<f64>,
+    /// Level of the tests of positions (λ) [default: 0.05]
+    #[arg(long, value_name = "P")]
+    pca_column_level: Option<f64>,
+    /// A flagged position holds at least this share of the anomalous requests' excess [default: 0.1]
+    #[arg(long, value_name = "X")]
+    pca_share_min: Option<f64>,
+}
+
+impl PcaThresholds {
+    pub(crate) fn settings(&self) -> MiSettings {
+        let default = MiSettings::default();
+        MiSettings {
+            coverage: self.pca_coverage.unwrap_or(default.coverage),
+            variance: self.pca_variance.unwrap_or(default.variance),
+            row_level: self.pca_row_level.unwrap_or(default.row_level),
+            column_level: self.pca_column_level.unwrap_or(default.column_level),
+            excess_share_min: self.pca_share_min.unwrap_or(default.excess_share_min),
         }
     }
 }

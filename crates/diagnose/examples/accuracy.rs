@@ -1,14 +1,15 @@
 //! Accuracy on simulated incidents with known truth:
 //!
 //! ```sh
-//! cargo run --release -p laggard-diagnose --example accuracy -- [SCENARIO|all] [FIRST_SEED] [SEEDS] [REQUESTS] [robust|paper]
+//! cargo run --release -p laggard-diagnose --example accuracy -- [SCENARIO|all] [FIRST_SEED] [SEEDS] [REQUESTS] [robust|paper] [METHOD]
 //! ```
 //!
 //! Prints one Markdown row a scenario: verdict right, top operation right, precision and recall of call
 //! positions (inside anomalous categories, and over all), precision and recall of replicas.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
-use laggard_diagnose::{InputFacts, SlowSettings, SurveyFold, diagnose};
+use laggard_assembly::ShapeRule;
+use laggard_diagnose::{InputFacts, METHODS, SlowMethod, SlowSettings, SurveyFold, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Traces};
 use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::{
@@ -45,6 +46,8 @@ fn main() {
     let count: u64 = argument(2, "3").parse().expect("a number of seeds");
     let sampled: u32 = argument(3, "8000").parse().expect("requests a service");
     let mode = if argument(4, "robust") == "paper" { Mode::Paper } else { Mode::Robust };
+    let word = argument(5, "clouddiag");
+    let method = METHODS.iter().find(|row| row.name == word).expect("a method").method;
     println!(
         "| scenario | verdict | top-1 | positions P | positions R | R over all | replicas P | replicas R | all and only | seconds |"
     );
@@ -53,7 +56,7 @@ fn main() {
         let mut sum = Scores::default();
         for seed in first..first + count {
             let settings = Settings { requests_per_service: sampled, ..Settings::new(scenario, seed) };
-            sum.add(&run(&settings, mode));
+            sum.add(&run(&settings, mode, method));
         }
         println!("| {} | {} |", scenario.name(), sum.row());
     }
@@ -104,7 +107,7 @@ impl Scores {
     }
 }
 
-fn run(settings: &Settings, mode: Mode) -> Scores {
+fn run(settings: &Settings, mode: Mode, method: SlowMethod) -> Scores {
     let mut ingest = Ingest::new(IngestSettings::default());
     let mut truth = Truth::default();
     for request in requests(settings).expect("settings in range") {
@@ -117,8 +120,15 @@ fn run(settings: &Settings, mode: Mode) -> Scores {
     let slow =
         SlowSettings { clouddiag: CloudDiagSettings::new(mode), suspects_max: 1000, ..Default::default() };
     let report = diagnose(&traces, None, &InputFacts::default(), &slow, engine).expect("settings in range");
+    let slow = SlowSettings {
+        method,
+        clouddiag: CloudDiagSettings::new(mode),
+        suspects_max: 1000,
+        ..Default::default()
+    };
+    let report = diagnose(&traces, &InputFacts::default(), &slow, engine).expect("settings in range");
     let seconds = started.elapsed().as_secs_f64();
-    let category_of = categories_of(&traces, engine);
+    let category_of = categories_of(&traces, engine, mode);
     if std::env::var_os("LAGGARD_VERBOSE").is_some() {
         explain(settings, &truth, &report, &category_of);
     }
@@ -161,13 +171,13 @@ fn take(request: &Request, ingest: &mut Ingest, truth: &mut Truth) {
 }
 
 /// The category of every trace.
-fn categories_of(traces: &Traces, engine: LocalEngine) -> HashMap<TraceId, String> {
+fn categories_of(traces: &Traces, engine: LocalEngine, mode: Mode) -> HashMap<TraceId, String> {
     let names = traces.names();
     let ids: Vec<OperationId> = (0..names.operations()).map(OperationId::from_index).collect();
     let operations: Vec<Fingerprint> = ids.iter().map(|&id| names.fingerprint(id)).collect();
     let services: Vec<ServiceId> = ids.iter().map(|&id| names.service_of(id)).collect();
     let fold = SurveyFold {
-        rule: Default::default(),
+        rule: if mode == Mode::Paper { ShapeRule::Exact } else { ShapeRule::Canonical },
         operations: &operations,
         services: &services,
         since: Timestamp::MIN,

@@ -13,6 +13,7 @@ mod methods;
 mod missing;
 mod operations;
 mod population;
+mod pca;
 mod replicas;
 mod report;
 mod scan;

@@ -8,6 +8,8 @@ pub enum SlowMethod {
     Combined,
     /// Dispersion of categories, robust PCA of their times.
     CloudDiag,
+    /// Anomalous requests by principal components, operations by rank tests.
+    Pca,
 }
 
 impl SlowMethod {
@@ -52,5 +54,13 @@ pub static METHODS: &[Method] = &[
         reads: "spans or call logs",
         source: "Mi et al., IEEE TPDS 24(6), 2013",
         manual: "docs/manual/methods/clouddiag.md",
+    },
+    Method {
+        method: SlowMethod::Pca,
+        name: "pca",
+        question: "Which operations set anomalous requests apart, and on which replicas?",
+        reads: "spans or call logs",
+        source: "Mi et al., Sci. China Inf. Sci. 55(12), 2012",
+        manual: "docs/manual/methods/pca.md",
     },
 ];

@@ -35,5 +35,10 @@ pub(crate) fn rows(settings: &SlowSettings) -> Vec<(&'static str, String)> {
         ("growth", found.growth.to_string()),
         ("tolerance", format!("{:e}", found.tolerance)),
         ("iterations-max", found.iterations_max.to_string()),
+        ("pca-coverage", settings.pca.coverage.to_string()),
+        ("pca-variance", settings.pca.variance.to_string()),
+        ("pca-row-level", settings.pca.row_level.to_string()),
+        ("pca-column-level", settings.pca.column_level.to_string()),
+        ("pca-share-min", settings.pca.excess_share_min.to_string()),
     ]
 }

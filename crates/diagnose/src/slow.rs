@@ -12,6 +12,7 @@ use crate::views::{categories, clocks, heat_map, latency_split, rfc3339};
 use laggard_assembly::ShapeRule;
 use laggard_engine::{LocalEngine, Traces};
 use laggard_localize::{CloudDiagSettings, SettingsError, SiteSettings};
+use laggard_localize::{CloudDiagSettings, MiSettings, SettingsError};
 use laggard_model::Timestamp;
 use laggard_report::{NamedCount, Report};
 
@@ -26,6 +27,8 @@ pub struct SlowSettings {
     pub sites: SiteSettings,
     /// What the window is compared with.
     pub baseline: BaselineChoice,
+    /// Thresholds of principal components.
+    pub pca: MiSettings,
     /// Requests that start before this are left out.
     pub since: Timestamp,
     /// Requests that start after this are left out.
@@ -62,6 +65,7 @@ impl Default for SlowSettings {
             clouddiag: CloudDiagSettings::default(),
             sites: SiteSettings::default(),
             baseline: BaselineChoice::None,
+            pca: MiSettings::default(),
             since: Timestamp::MIN,
             until: Timestamp::MAX,
             service: None,
@@ -95,9 +99,12 @@ pub fn diagnose(
 ) -> Result<Report, SettingsError> {
     settings.clouddiag.check()?;
     let question = Question { traces, baseline, facts, settings, engine };
+    settings.pca.check()?;
+    let question = Question { traces, facts, settings, engine };
     match settings.method {
         SlowMethod::Combined => Ok(crate::combined::diagnose(&question)),
         SlowMethod::CloudDiag => Ok(crate::clouddiag::diagnose(&question)),
+        SlowMethod::Pca => Ok(crate::pca::diagnose(&question)),
     }
 }
     let names = traces.names();

@@ -184,9 +184,10 @@ const HISTOGRAM_BINS: usize = 40;
 pub(crate) fn latency_split(context: &Context<'_>) -> Option<LatencySplit> {
     let hit: BTreeSet<_> =
         context.found.suspects.iter().flat_map(|suspect| suspect.hit.iter().copied()).collect();
-    let paying: BTreeSet<_> = context.found.suspects.iter().flat_map(|suspect| &suspect.categories).collect();
+    let mut paying: BTreeSet<_> = hit.iter().map(|&(category, _)| category).collect();
+    paying.extend(context.found.suspects.iter().flat_map(|suspect| &suspect.categories));
     let requests = || {
-        paying.iter().flat_map(|&&category| {
+        paying.iter().flat_map(|&category| {
             let rows = context.categories[category].requests.iter().enumerate();
             rows.map(move |(row, request)| ((category, row as u32), (request.latency_ns as f64).max(1.0)))
         })

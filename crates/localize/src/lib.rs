@@ -12,6 +12,8 @@ mod cloud_diag;
 mod decompose;
 mod evidence;
 mod gate;
+mod mi;
+mod parallel;
 mod peers;
 mod pool;
 mod replicas;
@@ -22,6 +24,11 @@ pub use category::{Call, CategoryCalls, CategoryPosition, RequestRow};
 pub use cloud_diag::{CategoryFinding, CloudDiag, Excess, ReplicaCell, SuspectOperation, cloud_diag};
 pub use decompose::{Decomposed, PositionFinding, decompose};
 pub use gate::{Gate, gate, gate_weighted};
+pub use gate::{Gate, gate};
+pub use mi::{
+    ClusterFinding, ClusterSize, ColumnFinding, MajorClusters, Mi, MiSettings, MinorFate, ReplicaRatio,
+    Split, SplitDoubt, cluster_sequences, major_clusters, mi,
+};
 pub use replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
 pub use settings::{CloudDiagSettings, Mode, SettingsError, TimeKind};
 pub use sites::*;

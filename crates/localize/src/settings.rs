@@ -146,10 +146,10 @@ impl Default for CloudDiagSettings {
 /// A setting is out of its range.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SettingsError {
-    name: &'static str,
-    value: f64,
-    low: f64,
-    high: f64,
+    pub(crate) name: &'static str,
+    pub(crate) value: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 impl fmt::Display for SettingsError {

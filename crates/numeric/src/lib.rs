@@ -11,10 +11,15 @@
 
 mod cosine;
 mod distributions;
+mod histogram;
+mod levenshtein;
 mod mann_whitney;
 mod matrix;
 mod multiple_testing;
+mod principal_components;
+mod quantiles;
 mod ranks;
+mod residual_limit;
 mod robust_pca;
 mod student;
 mod summary;
@@ -22,6 +27,8 @@ mod weighted;
 
 pub use cosine::column_cosines;
 pub use distributions::{binomial_upper_tail, normal_upper_tail};
+pub use histogram::{BinRule, Bins, dissimilarity_ratios, jensen_shannon_distance};
+pub use levenshtein::{levenshtein_matches, levenshtein_within};
 pub use mann_whitney::{
     Alternative, EXACT_POOL_MAX, MannWhitney, PERMUTATION_POOL_MAX, mann_whitney, mann_whitney_asymptotic,
     mann_whitney_exact, mann_whitney_one_vs_rest, mann_whitney_permutation,
@@ -29,6 +36,9 @@ pub use mann_whitney::{
 };
 pub use matrix::Matrix;
 pub use multiple_testing::benjamini_hochberg;
+pub use principal_components::{PrincipalComponents, principal_components};
+pub use quantiles::{chi_square_quantile, chi_square_upper_tail, normal_quantile};
+pub use residual_limit::{hall_buckley_eagleson_limit, jackson_mudholkar_limit};
 pub use robust_pca::{RobustPca, RobustPcaSettings, outlier_pursuit, robust_pca};
 pub use student::{student_quantile_95, student_upper_tail};
 pub use summary::{

@@ -1,0 +1,117 @@
+//! Mi et al. 2012: clusters of call trees, anomalous requests by PCA, operations by rank tests, replicas.
+
+use crate::findings::{Findings, JudgedCategory, JudgedPosition};
+use crate::report::{Context, counted, report};
+use crate::scan::{Question, Scanned};
+use laggard_localize::{ClusterFinding, ColumnFinding, Mi, Mode, SplitDoubt, gate, mi};
+use laggard_model::Loss;
+use laggard_report::Report;
+
+/// Answers a question with principal components.
+pub(crate) fn diagnose(question: &Question<'_>) -> Report {
+    // The smallest categories count as well: they may join a larger one.
+    let mut scanned = question.scan(1);
+    let settings = question.settings;
+    let answer = mi(&scanned.categories, &settings.pca, &settings.clouddiag, question.engine.threads());
+    let thinned: usize = answer.clusters.iter().map(|cluster| cluster.rows_left_out).sum();
+    scanned.survey.losses.add_many(Loss::RowLimit, thinned as u64, String::new);
+    let found = Findings {
+        ruled_out: ruled_out(&answer),
+        cautions: cautions(question, &answer),
+        categories: judged(question, &scanned, &answer),
+        excess_ns: answer.excess_ns,
+        suspects: answer.suspects,
+    };
+    report(&Context { question, survey: &scanned.survey, categories: &scanned.categories, found: &found })
+}
+
+fn is_analysed(cluster: &ClusterFinding) -> bool {
+    cluster.split.doubt != SplitDoubt::TooFewRequests
+}
+
+/// A category is judged when its cluster was analysed, and anomalous when the cluster's requests are of two
+/// kinds. What was found at positions is filed under the cluster's first category.
+fn judged(question: &Question<'_>, scanned: &Scanned, answer: &Mi) -> Vec<JudgedCategory> {
+    let seen = |latencies: &[f64]| laggard_localize::Gate {
+        judged: false,
+        anomalous: false,
+        ..gate(latencies, &question.settings.clouddiag)
+    };
+    let mut out: Vec<JudgedCategory> = (scanned.categories.iter())
+        .map(|category| JudgedCategory { gate: seen(&category.latencies()), positions: None })
+        .collect();
+    for cluster in answer.clusters.iter().filter(|cluster| is_analysed(cluster)) {
+        for &category in &cluster.categories {
+            out[category].gate.judged = true;
+            out[category].gate.anomalous = cluster.split.doubt == SplitDoubt::None;
+        }
+        let position = |found: &Option<ColumnFinding>| {
+            found.map_or_else(JudgedPosition::default, |found| JudgedPosition {
+                slow_requests: found.slow_requests,
+                cosine: None,
+                share: found.excess_share,
+            })
+        };
+        out[cluster.categories[0]].positions = Some(cluster.positions.iter().map(position).collect());
+    }
+    out
+}
+
+fn ruled_out(answer: &Mi) -> Vec<String> {
+    let with = |doubt| answer.clusters.iter().filter(|cluster| cluster.split.doubt == doubt).count();
+    let analysed = answer.clusters.iter().filter(|cluster| is_analysed(cluster)).count();
+    let clusters = |count| counted(count, "cluster", "clusters");
+    let mut out = vec![];
+    let alike = with(SplitDoubt::NoEvidence) + with(SplitDoubt::NoResidualSpace);
+    if alike > 0 {
+        out.push(format!("No two kinds of requests: {alike} of {} analysed.", clusters(analysed)));
+    }
+    let flagged =
+        |cluster: &&ClusterFinding| cluster.positions.iter().flatten().any(|position| position.flagged);
+    let split = answer.clusters.iter().filter(|cluster| cluster.split.doubt == SplitDoubt::None);
+    let unexplained = split.filter(|cluster| !flagged(cluster)).count();
+    if unexplained > 0 {
+        out.push(format!(
+            "Requests of two kinds, but no operation that makes the difference: {unexplained} of {} analysed.",
+            clusters(analysed)
+        ));
+    }
+    out
+}
+
+fn cautions(question: &Question<'_>, answer: &Mi) -> Vec<String> {
+    let mut out = vec![];
+    let few = answer.clusters.iter().filter(|cluster| !is_analysed(cluster));
+    let (mut clusters, mut requests) = (0, 0);
+    for cluster in few {
+        clusters += 1;
+        requests += cluster.requests;
+    }
+    if clusters > 0 {
+        let needed = match question.settings.clouddiag.mode {
+            Mode::Robust => format!("{} requests", question.settings.clouddiag.requests_min),
+            Mode::Paper => "as many requests as positions".to_owned(),
+        };
+        out.push(format!(
+            "Not analysed, for less than {needed}: {} ({requests} requests in all).",
+            counted(clusters, "major cluster", "major clusters")
+        ));
+    }
+    if answer.uncovered_requests > 0 {
+        out.push(format!(
+            "{} requests are unlike those of any major cluster and were not judged.",
+            answer.uncovered_requests
+        ));
+    }
+    if answer.uncompared_requests > 0 {
+        out.push(format!(
+            "{} requests were not compared with the major clusters, because there are too many call trees.",
+            answer.uncompared_requests
+        ));
+    }
+    let left_out: usize = answer.clusters.iter().map(|cluster| cluster.columns_left_out).sum();
+    if left_out > 0 {
+        out.push(format!("{left_out} call-tree positions had no room in their matrix and were not judged."));
+    }
+    out
+}

@@ -1,0 +1,200 @@
+//! Localization by principal components and rank tests (Mi et al., Sci. China Inf. Sci. 55(12), 2012).
+//!
+//! ```text
+//! categories ─ Algorithm 1 ─► major clusters ─ PCA, Q statistic ─► normal │ anomalous requests
+//!            ─ Mann–Whitney ─► positions ─ by operation ─► Jensen–Shannon, replica tests ─► suspects
+//! ```
+
+mod clusters;
+mod columns;
+mod replicas;
+mod settings;
+mod split;
+mod suspects;
+mod table;
+
+pub use clusters::{ClusterSize, MajorClusters, MinorFate, cluster_sequences, major_clusters};
+pub use columns::ColumnFinding;
+pub use replicas::ReplicaRatio;
+pub use settings::MiSettings;
+pub use split::{Split, SplitDoubt};
+
+use crate::category::CategoryCalls;
+use crate::cloud_diag::SuspectOperation;
+use crate::settings::{CloudDiagSettings, Mode};
+use laggard_model::OperationId;
+use laggard_numeric::median_of;
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use table::{Member, Table, sequence};
+
+/// The answer over all categories.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Mi {
+    /// Major clusters, by entry operation, then largest first.
+    pub clusters: Vec<ClusterFinding>,
+    /// Suspect operations, the most suspicious first. Positions and categories are those of the clusters'
+    /// first categories.
+    pub suspects: Vec<SuspectOperation>,
+    /// How unlike the others each suspect's replicas are, in the order of the suspects.
+    pub ratios: Vec<Vec<ReplicaRatio>>,
+    /// Sum over analysed clusters of every request's latency beyond the cluster's median, nanoseconds.
+    pub excess_ns: f64,
+    /// Requests that no cluster covers, because none is like them.
+    pub uncovered_requests: u64,
+    /// Requests among those that were not compared, for there were too many call trees.
+    pub uncompared_requests: u64,
+}
+
+/// What was found in one major cluster.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ClusterFinding {
+    /// Categories in it; the first one's call tree is the cluster's.
+    pub categories: Vec<usize>,
+    /// Requests in its matrix.
+    pub requests: u64,
+    /// Requests left out by regular thinning.
+    pub rows_left_out: usize,
+    /// Positions left out for want of room.
+    pub columns_left_out: usize,
+    /// Normal and anomalous requests; the rows are not in the categories' order.
+    pub split: Split,
+    /// One a position of the call tree; `None` for one without a column.
+    pub positions: Vec<Option<ColumnFinding>>,
+}
+
+/// Runs the method. Requests with different entry operations are different services, as the paper has it, and
+/// are clustered apart.
+///
+/// Work is split over `threads` by cluster; the answer does not depend on their number.
+pub fn mi(
+    categories: &[CategoryCalls],
+    own: &MiSettings,
+    shared: &CloudDiagSettings,
+    threads: NonZeroUsize,
+) -> Mi {
+    let mut out = Mi::default();
+    let members = all_members(categories, own, shared.mode, &mut out);
+    let studies = crate::parallel::map(&members, threads, |members| study(categories, members, own, shared));
+    out.excess_ns = studies.iter().filter(|study| study.is_analysed()).map(Study::excess_ns).sum();
+    let evidence = suspects::Evidence { categories, studies: &studies, shared };
+    for suspect in evidence.suspects() {
+        out.suspects.push(suspect.operation);
+        out.ratios.push(suspect.ratios);
+    }
+    out.clusters = studies.into_iter().map(Study::finding).collect();
+    out
+}
+
+/// A cluster under study.
+pub(crate) struct Study {
+    members: Vec<Member>,
+    table: Table,
+    split: Split,
+    columns: Vec<ColumnFinding>,
+}
+
+impl Study {
+    fn is_analysed(&self) -> bool {
+        self.split.doubt != SplitDoubt::TooFewRequests
+    }
+
+    fn excess_ns(&self) -> f64 {
+        let usual = median_of(&self.table.latencies);
+        self.table.latencies.iter().map(|latency| (latency - usual).max(0.0)).sum()
+    }
+
+    fn finding(self) -> ClusterFinding {
+        let mut positions = vec![None; self.members[0].position_at.len()];
+        for (&position, column) in self.table.columns.iter().zip(&self.columns) {
+            positions[position as usize] = Some(*column);
+        }
+        ClusterFinding {
+            categories: self.members.iter().map(|member| member.category).collect(),
+            requests: self.table.rows.len() as u64,
+            rows_left_out: self.table.rows_left_out,
+            columns_left_out: self.table.columns_left_out,
+            split: self.split,
+            positions,
+        }
+    }
+}
+
+fn study(
+    categories: &[CategoryCalls],
+    members: &[Member],
+    own: &MiSettings,
+    shared: &CloudDiagSettings,
+) -> Study {
+    let table = Table::new(categories, members, shared.rows_max, shared.columns_max);
+    let split = split::split(&table, own, shared);
+    let columns = columns::test_columns(&table, &split, own, shared);
+    Study { members: members.to_vec(), table, split, columns }
+}
+
+/// Cells of an alignment that are worth their memory; longer call trees are not aligned.
+const ALIGNED_CELLS_MAX: usize = 16_000_000;
+
+/// The members of every major cluster.
+fn all_members(categories: &[CategoryCalls], own: &MiSettings, mode: Mode, out: &mut Mi) -> Vec<Vec<Member>> {
+    let mut by_entry: BTreeMap<OperationId, Vec<usize>> = BTreeMap::new();
+    for (at, category) in categories.iter().enumerate() {
+        if let Some(entry) = category.positions.first() {
+            by_entry.entry(entry.operation).or_default().push(at);
+        }
+    }
+    let of = |mut service: Vec<usize>| {
+        // First appearance, whatever the categories' ids.
+        service
+            .sort_by_key(|&at| (categories[at].requests.first().map(|first| (first.start, first.trace)), at));
+        members_of_service(categories, &service, own, mode, out)
+    };
+    by_entry.into_values().flat_map(of).collect()
+}
+
+fn members_of_service(
+    categories: &[CategoryCalls],
+    service: &[usize],
+    own: &MiSettings,
+    mode: Mode,
+    out: &mut Mi,
+) -> Vec<Vec<Member>> {
+    let sequences: Vec<Vec<OperationId>> = service.iter().map(|&at| sequence(&categories[at])).collect();
+    let groups: Vec<Vec<usize>> = match mode {
+        Mode::Paper => cluster_sequences(&sequences),
+        // A call tree says more than the sequence of its calls.
+        Mode::Robust => (0..service.len()).map(|at| vec![at]).collect(),
+    };
+    let requests = |group: &[usize]| -> u64 {
+        group.iter().map(|&at| categories[service[at]].requests.len() as u64).sum()
+    };
+    let sizes: Vec<ClusterSize<'_, OperationId>> = groups
+        .iter()
+        .map(|group| ClusterSize { sequence: &sequences[group[0]], requests: requests(group) })
+        .collect();
+    let found = major_clusters(&sizes, own.coverage, mode);
+    let same = |group: usize| {
+        let positions = sizes[group].sequence.len();
+        groups[group].iter().map(move |&at| Member::same(service[at], positions))
+    };
+    let mut members: Vec<Vec<Member>> = found.majors.iter().map(|&major| same(major).collect()).collect();
+    for (minor, fate) in found.minors {
+        let lost = match fate {
+            MinorFate::Joins(major) => {
+                let (theirs, ours) = (sizes[minor].sequence, sizes[major].sequence);
+                let at = found.majors.iter().position(|&at| at == major).expect("it joins a major cluster");
+                let fits = theirs.len().saturating_mul(ours.len()) <= ALIGNED_CELLS_MAX;
+                if fits {
+                    let aligned = groups[minor].iter();
+                    members[at].extend(aligned.map(|&at| Member::aligned(service[at], theirs, ours)));
+                    continue;
+                }
+                MinorFate::NotCompared
+            }
+            lost => lost,
+        };
+        out.uncovered_requests += sizes[minor].requests;
+        out.uncompared_requests += if lost == MinorFate::NotCompared { sizes[minor].requests } else { 0 };
+    }
+    members
+}

@@ -1,0 +1,158 @@
+//! Which replicas of a suspect operation (Mi 2012 §5, Eq. 2 to 5, Algorithm 2).
+
+use crate::replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
+use crate::settings::{CloudDiagSettings, Mode};
+use laggard_model::ReplicaId;
+use laggard_numeric::{BinRule, Bins, dissimilarity_ratios, mad, median_of};
+use std::collections::BTreeMap;
+
+/// Robust: replicas with fewer values are not ranked: their histograms are noise.
+const VALUES_MIN: usize = 20;
+/// Replicas whose histograms are compared, those with the most values; all pairs of them are.
+const COMPARED_MAX: usize = 500;
+/// A value exceeds when its logarithm is this many MAD above the median.
+const EXCEED_MAD: f64 = 3.5;
+/// Paper: a ratio differs significantly beyond this robust z …
+const RATIO_Z_MIN: f64 = 3.5;
+/// … and this multiple of the median ratio.
+const RATIO_FACTOR_MIN: f64 = 1.5;
+/// Replicas needed before "none differs" means everywhere.
+const REPLICAS_MIN: usize = 5;
+
+/// One time of a suspect operation.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Observation {
+    pub(crate) replica: ReplicaId,
+    /// Nanoseconds.
+    pub(crate) time_ns: f64,
+    /// Over the usual time at its position; 1 is usual.
+    pub(crate) ratio: f64,
+}
+
+/// How unlike the others a replica's times are.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ReplicaRatio {
+    /// The replica.
+    pub replica: ReplicaId,
+    /// Its Jensen–Shannon distances to all others over all distances of all, 0..1; `1/H` when none differs.
+    pub ratio: f64,
+}
+
+/// The judgement over all replicas of one operation.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct ReplicaJudgement {
+    pub(crate) spread: Spread,
+    pub(crate) tests: Vec<ReplicaTest>,
+    pub(crate) ratios: Vec<ReplicaRatio>,
+}
+
+/// Judges the replicas of one operation: in paper mode by their dissimilarity ratios, in robust mode by the
+/// tests against all others, with the ratios as evidence.
+pub(crate) fn judge(observed: &[Observation], shared: &CloudDiagSettings) -> ReplicaJudgement {
+    let ratios = replica_ratios(observed, shared.mode);
+    let (spread, mut tests) =
+        test_replicas(&for_test(observed), shared.replica_level, shared.replica_factor_min);
+    if shared.mode == Mode::Robust {
+        return ReplicaJudgement { spread, tests, ratios };
+    }
+    let unlike = unlike_the_others(&ratios);
+    tests.iter_mut().for_each(|test| test.flagged = unlike.contains(&test.replica));
+    let spread = match (unlike.is_empty(), tests.len() >= REPLICAS_MIN) {
+        (false, _) => Spread::Localised,
+        (true, true) => Spread::Everywhere,
+        (true, false) => Spread::Undecided,
+    };
+    ReplicaJudgement { spread, tests, ratios }
+}
+
+fn for_test(observed: &[Observation]) -> ReplicaObservations {
+    let logs: Vec<f64> = observed.iter().map(|at| at.ratio.max(f64::MIN_POSITIVE).ln()).collect();
+    let centre = median_of(&logs);
+    let spread = mad(&logs, centre);
+    let limit = centre + EXCEED_MAD * spread;
+    let scale = if spread > 0.0 { spread } else { 1.0 };
+    ReplicaObservations {
+        replicas: observed.iter().map(|at| at.replica).collect(),
+        standardised: logs.iter().map(|log| (log - centre) / scale).collect(),
+        ratios: observed.iter().map(|at| at.ratio).collect(),
+        exceeds: logs.iter().map(|&log| log > limit).collect(),
+    }
+}
+
+/// Eq. 2 to 5: histograms over common bins, their distances, and each replica's share of all distances.
+fn replica_ratios(observed: &[Observation], mode: Mode) -> Vec<ReplicaRatio> {
+    let mut by_replica: BTreeMap<ReplicaId, Vec<f64>> = BTreeMap::new();
+    for at in observed {
+        by_replica.entry(at.replica).or_default().push(at.time_ns);
+    }
+    let (rule, values_min) = match mode {
+        Mode::Paper => (BinRule::SquareRoot, 1),
+        Mode::Robust => (BinRule::LogSturges, VALUES_MIN),
+    };
+    let mut ranked: Vec<(ReplicaId, Vec<f64>)> =
+        by_replica.into_iter().filter(|(_, values)| values.len() >= values_min).collect();
+    ranked.sort_by_key(|(_, values)| std::cmp::Reverse(values.len()));
+    ranked.truncate(COMPARED_MAX);
+    ranked.sort_by_key(|&(replica, _)| replica);
+    let bins = Bins::over(ranked.iter().flat_map(|(_, values)| values.iter().copied()), rule);
+    let shares: Vec<Vec<f64>> = ranked.iter().map(|(_, values)| bins.shares(values)).collect();
+    let ratios = dissimilarity_ratios(&shares);
+    ranked.iter().zip(ratios).map(|(&(replica, _), ratio)| ReplicaRatio { replica, ratio }).collect()
+}
+
+/// The paper's "differs significantly", which has no threshold there: a robust z and a least factor.
+fn unlike_the_others(ratios: &[ReplicaRatio]) -> Vec<ReplicaId> {
+    let values: Vec<f64> = ratios.iter().map(|at| at.ratio).collect();
+    let centre = median_of(&values);
+    let spread = mad(&values, centre);
+    let differs = |ratio: f64| ratio - centre > RATIO_Z_MIN * spread && ratio > RATIO_FACTOR_MIN * centre;
+    ratios.iter().filter(|at| differs(at.ratio)).map(|at| at.replica).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(replica: usize, times: &[f64]) -> Vec<Observation> {
+        let of = |&time_ns: &f64| Observation {
+            replica: ReplicaId::from_index(replica),
+            time_ns,
+            ratio: time_ns / 100.0,
+        };
+        times.iter().map(of).collect()
+    }
+
+    fn incident() -> Vec<Observation> {
+        let usual: Vec<f64> = (0..40).map(|i| 95.0 + f64::from(i % 11)).collect();
+        let slow: Vec<f64> = usual.iter().map(|time| 3.0 * time).collect();
+        (0..6).flat_map(|replica| times(replica, if replica == 4 { &slow } else { &usual })).collect()
+    }
+
+    #[test]
+    fn both_modes_name_the_one_that_is_unlike_the_others() {
+        for mode in [Mode::Paper, Mode::Robust] {
+            let found = judge(&incident(), &CloudDiagSettings::new(mode));
+            let named: Vec<usize> =
+                found.tests.iter().filter(|test| test.flagged).map(|test| test.replica.index()).collect();
+            assert_eq!((found.spread, named), (Spread::Localised, vec![4]), "{mode:?}");
+            // One that differs from five equal ones has half of all distances.
+            assert!((found.ratios[4].ratio - 0.5).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn replicas_with_few_values_are_not_ranked_in_robust_mode() {
+        let mut observed = incident();
+        observed.extend(times(9, &[100.0; 19]));
+        let ranked = |mode| judge(&observed, &CloudDiagSettings::new(mode)).ratios.len();
+        assert_eq!((ranked(Mode::Paper), ranked(Mode::Robust)), (7, 6));
+    }
+
+    #[test]
+    fn one_replica_and_none() {
+        let found = judge(&times(0, &[5.0, 6.0]), &CloudDiagSettings::new(Mode::Paper));
+        assert_eq!((found.spread, found.ratios[0].ratio), (Spread::Undecided, 1.0));
+        let found = judge(&[], &CloudDiagSettings::default());
+        assert!(found.tests.is_empty() && found.ratios.is_empty());
+    }
+}

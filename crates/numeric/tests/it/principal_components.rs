@@ -1,0 +1,98 @@
+//! Principal components, residual limits, edit distance and histograms against reference results.
+
+use crate::golden::{assert_close, assert_relative, indices, items, load, matrix, number, numbers};
+use laggard_numeric::{
+    BinRule, Bins, dissimilarity_ratios, hall_buckley_eagleson_limit, jackson_mudholkar_limit,
+    jensen_shannon_distance, levenshtein_within, principal_components,
+};
+use serde_json::Value;
+
+#[test]
+fn components_errors_and_anomalous_rows() {
+    let Some(golden) = load("pca_q/cases.json") else { return };
+    for case in items(&golden["cases"]) {
+        let name = case["name"].as_str().expect("a name");
+        let rows = matrix(&case["Y"]);
+        let found = principal_components(&rows);
+        for (j, (mean, wanted)) in found.means.iter().zip(numbers(&case["mean"])).enumerate() {
+            assert_close(*mean, wanted, 1e-10, &format!("{name}: mean {j}"));
+        }
+        for (j, wanted) in numbers(&case["eigenvalues"]).into_iter().enumerate() {
+            assert_close(found.variances[j], wanted, 1e-8, &format!("{name}: variance {j}"));
+        }
+        let kept = found.components_holding(number(&case["gamma"]));
+        assert_eq!(kept as u64, case["k"].as_u64().expect("k"), "{name}");
+        for (component, wanted) in items(&case["loadings_k"]).iter().enumerate() {
+            for (entry, wanted) in found.loadings.row(component).iter().zip(numbers(wanted)) {
+                assert_close(*entry, wanted, 1e-8, &format!("{name}: loading {component}"));
+            }
+        }
+        check_rows(case, name, &found.squared_prediction_errors(&rows, kept), found.residual_variances(kept));
+        assert_eq!(found.principal_columns(kept), indices(&case["b4"]), "{name}");
+    }
+}
+
+fn check_rows(case: &Value, name: &str, errors: &[f64], residual: &[f64]) {
+    for (i, wanted) in numbers(&case["spe"]).into_iter().enumerate() {
+        assert_close(errors[i], wanted, 1e-8, &format!("{name}: error of row {i}"));
+    }
+    let limit = jackson_mudholkar_limit(residual, number(&case["beta"]));
+    assert_close(limit.unwrap_or(0.0), number(&case["q_limit"]), 1e-8, &format!("{name}: limit"));
+    let beyond = |limit| (0..errors.len()).filter(|&i| errors[i] > limit).collect::<Vec<_>>();
+    assert_eq!(limit.map_or(vec![], beyond), indices(&case["anomalous_rows"]), "{name}");
+}
+
+#[test]
+fn residual_limits() {
+    let Some(golden) = load("pca_q/cases.json") else { return };
+    for case in items(&golden["q_limits"]) {
+        let variances = match case.get("residual_eigenvalues") {
+            Some(all) => numbers(all),
+            None => {
+                let mut all = vec![number(&case["residual_eigenvalues_head"])];
+                let count = case["tail_count"].as_u64().expect("a count") as usize;
+                all.resize(count + 1, number(&case["residual_eigenvalues_tail"]));
+                all
+            }
+        };
+        let level = number(&case["beta"]);
+        let found = jackson_mudholkar_limit(&variances, level).unwrap_or(0.0);
+        assert_relative(found, number(&case["q"]), 1e-8, "Jackson and Mudholkar");
+        let found = hall_buckley_eagleson_limit(&variances, level).unwrap_or(0.0);
+        assert_relative(found, number(&case["q_hbe"]), 1e-8, "Hall, Buckley, Eagleson");
+    }
+}
+
+#[test]
+fn edit_distances() {
+    let Some(golden) = load("clusters/algorithm1.json") else { return };
+    for (pair, wanted) in golden["edit_distance"].as_object().expect("pairs") {
+        let (a, b) = pair.split_once('|').expect("two words");
+        let wanted = wanted.as_u64().map(|distance| distance as usize);
+        assert_eq!(levenshtein_within(a.as_bytes(), b.as_bytes(), usize::MAX), wanted, "{pair}");
+    }
+}
+
+#[test]
+fn jensen_shannon_distances_and_ratios() {
+    let Some(golden) = load("jsd/cases.json") else { return };
+    for pair in items(&golden["pairs"]) {
+        let found = jensen_shannon_distance(&numbers(&pair["p"]), &numbers(&pair["q"]));
+        assert_close(found, number(&pair["sqrt_jsd"]), 1e-10, "distance");
+    }
+    let instances: Vec<Vec<f64>> = items(&golden["instances"]).iter().map(numbers).collect();
+    for (name, rule) in [("sqrt", BinRule::SquareRoot), ("log_sturges", BinRule::LogSturges)] {
+        let wanted = &golden["rules"][name];
+        let bins = Bins::over(instances.iter().flatten().copied(), rule);
+        assert_eq!(bins.count() as u64, wanted["bins"].as_u64().expect("a count"), "{name}");
+        let shares: Vec<Vec<f64>> = instances.iter().map(|values| bins.shares(values)).collect();
+        for (found, wanted) in shares.iter().zip(items(&wanted["histograms"])) {
+            for (found, wanted) in found.iter().zip(numbers(wanted)) {
+                assert_close(*found, wanted, 1e-10, name);
+            }
+        }
+        for (found, wanted) in dissimilarity_ratios(&shares).iter().zip(numbers(&wanted["ratio_sqrt"])) {
+            assert_close(*found, wanted, 1e-10, name);
+        }
+    }
+}
