@@ -95,11 +95,16 @@ pub(crate) fn report(
 fn check_baseline(arguments: &Diagnose, settings: &SlowSettings) -> Result<(), Failure> {
     let same_files = arguments.baseline.is_empty() && settings.baseline != BaselineChoice::None;
     if same_files && arguments.since.is_none() && arguments.until.is_none() {
-        return Err(Failure::usage("a baseline in the same files needs --since or --until for what is compared with it"));
+        return Err(Failure::usage(
+            "a baseline in the same files needs --since or --until for what is compared with it",
+        ));
     }
     let compares = settings.baseline != BaselineChoice::None || !arguments.baseline.is_empty();
     if compares && settings.method != SlowMethod::Combined {
-        return Err(Failure::usage(format!("--method {} does not compare with a baseline", settings.method.name())));
+        return Err(Failure::usage(format!(
+            "--method {} does not compare with a baseline",
+            settings.method.name()
+        )));
     }
     Ok(())
 }

@@ -46,7 +46,7 @@ fn main() {
     let count: u64 = argument(2, "3").parse().expect("a number of seeds");
     let sampled: u32 = argument(3, "8000").parse().expect("requests a service");
     let mode = if argument(4, "robust") == "paper" { Mode::Paper } else { Mode::Robust };
-    let word = argument(5, "clouddiag");
+    let word = argument(5, "combined");
     let method = METHODS.iter().find(|row| row.name == word).expect("a method").method;
     println!(
         "| scenario | verdict | top-1 | positions P | positions R | R over all | replicas P | replicas R | all and only | seconds |"

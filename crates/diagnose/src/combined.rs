@@ -371,7 +371,11 @@ impl Joiner<'_> {
             .flat_map(|(_, rows)| rows.iter().map(|row| row.request))
             .collect();
         Detail {
-            requests: Some(RequestCounts { hit: suspect.hit.len() as u64, seen: seen.len() as u64 }),
+            requests: Some(RequestCounts {
+                hit: suspect.hit.len() as u64,
+                hit_estimated: suspect.hit.iter().map(|&at| f64::from(requests[at as usize].weight)).sum(),
+                seen: seen.len() as u64,
+            }),
             traces: slowest.into_iter().take(TRACES_MAX).map(|(_, trace)| trace).collect(),
             between: between(self.study, suspect),
             evidence: Vec::new(),

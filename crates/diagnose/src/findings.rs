@@ -51,6 +51,8 @@ pub(crate) struct Detail {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestCounts {
     pub(crate) hit: u64,
+    /// What they stand for.
+    pub(crate) hit_estimated: f64,
     pub(crate) seen: u64,
 }
 

@@ -1,6 +1,6 @@
 //! What is missing when there is too little to say.
 
-use crate::slow::Context;
+use crate::report::Context;
 
 /// What would have been needed; whole sentences, the most basic first.
 pub(crate) fn missing(context: &Context<'_>) -> Vec<String> {

@@ -3,7 +3,6 @@
 use crate::findings::RequestCounts;
 use crate::report::Context;
 use crate::sampling::estimated;
-use crate::slow::Context;
 use laggard_localize::{CategoryPosition, Spread, SuspectOperation};
 use laggard_model::{OperationId, TraceId};
 use laggard_report::{Position, Scope, Suspect};
@@ -34,6 +33,9 @@ fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspec
     let detail = context.found.details.get(&found.operation).cloned().unwrap_or_default();
     let counts = detail.requests.unwrap_or_else(|| RequestCounts {
         hit: found.hit.len() as u64,
+        hit_estimated: estimated(
+            found.hit.iter().map(|&(category, at)| &context.categories[category].requests[at as usize]),
+        ),
         seen: requests_seen(context, found.operation),
     });
     Suspect {
@@ -51,12 +53,8 @@ fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspec
         factor: found.excess.median_factor,
         share: share.min(1.0),
         requests_hit: counts.hit,
+        requests_hit_estimated: counts.hit_estimated,
         requests_seen: counts.seen,
-        requests_hit: found.hit.len() as u64,
-        requests_hit_estimated: estimated(
-            found.hit.iter().map(|&(category, at)| &context.categories[category].requests[at as usize]),
-        ),
-        requests_seen: requests_seen(context, found.operation),
         replicas_seen: found.cells.len() as u64,
         scope_undecided: found.spread == Spread::Undecided,
         categories,

@@ -21,6 +21,7 @@ pub(crate) fn diagnose(question: &Question<'_>) -> Report {
         categories: judged(question, &scanned, &answer),
         excess_ns: answer.excess_ns,
         suspects: answer.suspects,
+        ..Findings::default()
     };
     report(&Context { question, survey: &scanned.survey, categories: &scanned.categories, found: &found })
 }

@@ -1,8 +1,10 @@
 //! The report of a method's findings: everything that does not depend on the method.
 
 use crate::findings::Findings;
+use crate::missing::missing;
 use crate::operations::{operation_text, suspects};
 use crate::replicas::replica_suspects;
+use crate::sampling;
 use crate::scan::Question;
 use crate::survey::{Survey, extent};
 use crate::views::{categories, clocks, heat_map, latency_split, rfc3339};
@@ -36,6 +38,7 @@ pub(crate) fn report(context: &Context<'_>) -> Report {
         (true, true) => Verdict::Healthy,
         (true, false) => Verdict::InsufficientData,
     };
+    let input = input(context);
     let mut report = Report {
         schema_version: SCHEMA_VERSION,
         verdict,
@@ -46,11 +49,12 @@ pub(crate) fn report(context: &Context<'_>) -> Report {
             Mode::Paper => "paper".to_owned(),
         },
         window: window(context),
-        input: input(context),
+        cautions: cautions(context, &input),
+        input,
         categories: categories(context, &suspects),
         replicas: replica_suspects(context),
         ruled_out: ruled_out(context),
-        cautions: cautions(context),
+        missing: if verdict == Verdict::InsufficientData { missing(context) } else { vec![] },
         baseline: context.found.baseline.clone(),
         incidents: context.found.incidents.clone(),
         heat_map: heat_map(context),
@@ -92,6 +96,7 @@ fn input(context: &Context<'_>) -> Input {
             .map(|(source, count)| NamedCount { name: source.name().to_owned(), count })
             .collect(),
         clocks: clocks(context),
+        sampling: sampling::sampling(context),
         losses,
     }
 }
@@ -130,7 +135,7 @@ fn nothing_selected(context: &Context<'_>) -> Option<String> {
     Some(format!("No request is inside the window, or enters at the service, that was asked for.{kept}{far}"))
 }
 
-fn cautions(context: &Context<'_>) -> Vec<String> {
+fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {
     let mut out: Vec<String> = nothing_selected(context).into_iter().collect();
     if context.traces.kept_one_in() > 1 {
         out.push(format!(
@@ -138,6 +143,7 @@ fn cautions(context: &Context<'_>) -> Vec<String> {
             context.traces.kept_one_in()
         ));
     }
+    sampling::cautions(&input.sampling, &mut out);
     if context.survey.partial > 0 {
         out.push(format!(
             "{} of {} requests are incomplete and were left out.",

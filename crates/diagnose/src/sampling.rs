@@ -1,6 +1,6 @@
 //! What requests stand for, and whether they were chosen for being slow.
 
-use crate::slow::Context;
+use crate::report::Context;
 use laggard_localize::RequestRow;
 use laggard_numeric::effective_sample_size;
 use laggard_report::{NamedCount, Sampling};

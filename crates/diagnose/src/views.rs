@@ -3,10 +3,8 @@
 use crate::findings::JudgedCategory;
 use crate::operations::operation_text;
 use crate::report::Context;
-use laggard_localize::CategoryCalls;
 use crate::sampling::estimated;
-use crate::slow::Context;
-use laggard_localize::{CategoryCalls, CategoryFinding};
+use laggard_localize::CategoryCalls;
 use laggard_model::Timestamp;
 use laggard_numeric::{Weights, weighted_coefficient_of_variation, weighted_quantiles};
 use laggard_report::{Category, Clocks, HeatCell, HeatMap, LatencySplit, Suspect, TreeNode};

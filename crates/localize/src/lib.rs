@@ -24,7 +24,6 @@ pub use category::{Call, CategoryCalls, CategoryPosition, RequestRow};
 pub use cloud_diag::{CategoryFinding, CloudDiag, Excess, ReplicaCell, SuspectOperation, cloud_diag};
 pub use decompose::{Decomposed, PositionFinding, decompose};
 pub use gate::{Gate, gate, gate_weighted};
-pub use gate::{Gate, gate};
 pub use mi::{
     ClusterFinding, ClusterSize, ColumnFinding, MajorClusters, Mi, MiSettings, MinorFate, ReplicaRatio,
     Split, SplitDoubt, cluster_sequences, major_clusters, mi,

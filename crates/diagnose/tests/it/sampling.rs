@@ -24,7 +24,8 @@ fn sampled(requests_per_service: u32, keep: impl Fn(&Request) -> Option<Sampling
 }
 
 fn report(traces: &Traces, settings: &SlowSettings) -> Report {
-    diagnose(traces, &InputFacts::default(), settings, LocalEngine::new(THREADS)).expect("settings in range")
+    diagnose(traces, None, &InputFacts::default(), settings, LocalEngine::new(THREADS))
+        .expect("settings in range")
 }
 
 fn weighing(count: f64) -> Sampling {

@@ -76,6 +76,7 @@ fn for_test(observed: &[Observation]) -> ReplicaObservations {
         standardised: logs.iter().map(|log| (log - centre) / scale).collect(),
         ratios: observed.iter().map(|at| at.ratio).collect(),
         exceeds: logs.iter().map(|&log| log > limit).collect(),
+        weights: vec![1.0; observed.len()],
     }
 }
 
