@@ -58,6 +58,17 @@ pub struct Case {
     pub calls: CaseCalls,
     /// The right answer.
     pub truth: Truth,
+    /// What a method may take for granted.
+    pub question: Question,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Question {
+    /// Something is wrong: what?
+    Explain,
+    /// Is anything wrong, and what?
+    Detect,
 }
 
 /// Whether a method decides what to name.
@@ -106,6 +117,11 @@ pub trait Localizer: Sync {
 
     /// Whether it decides what to name, or only ranks.
     fn decision(&self) -> Decision;
+
+    /// Whether it can tell that nothing is wrong; others are asked only to explain.
+    fn detects(&self) -> bool {
+        true
+    }
 
     /// What it does with a baseline.
     fn baseline_use(&self) -> BaselineUse;

@@ -43,6 +43,8 @@ impl Retrieval {
 pub struct Judgement {
     /// Where a ranking is asked: the place of the first right name, from 1; `Some(None)` when no name is right.
     pub rank: Option<Option<usize>>,
+    /// Where replicas are asked beside operations: the place of the first right replica.
+    pub replica_rank: Option<Option<usize>>,
     /// Where a set of replicas is asked.
     pub replicas: Option<Retrieval>,
     /// Where nothing is wrong: how many things were named all the same.
@@ -76,12 +78,17 @@ pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgement 
     let mut out = Judgement::default();
     match &case.truth {
         Truth::Quiet => {
-            let count = answer.operations.len() + answer.replicas.len();
+            let named = answer.operations.len() + answer.replicas.len();
+            let count = match method.decision() {
+                Decision::Decides => named,
+                // Its list has no end; that there is one is the finding.
+                Decision::Ranks => named.min(1),
+            };
             out.false_findings = Some(count);
             out.right = count == 0;
         }
         Truth::SomethingEverywhere => {
-            let none = Retrieval { named: answer.replicas.len(), right: 0, expected: 0 };
+            let none = replicas_against(&BTreeSet::new());
             out.rank = Some((!answer.operations.is_empty()).then_some(1));
             out.replicas = Some(none);
             out.right = none.is_exact() && !answer.operations.is_empty();
@@ -96,6 +103,9 @@ pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgement 
             let found = replicas_against(replicas);
             let rank = place(&answer.operations, |name| culprits.contains(name));
             out.rank = Some(rank);
+            if !replicas.is_empty() {
+                out.replica_rank = Some(place(&answer.replicas, |name| replicas.contains(name)));
+            }
             out.right = rank == Some(1) && found.is_exact();
             out.replicas = Some(found);
         }

@@ -21,11 +21,11 @@ mod select;
 mod sets;
 
 pub use calls::{Call, CaseCalls, NameTable, RequestCalls};
-pub use case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName, Truth};
+pub use case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName, Question, Truth};
 pub use judge::{Judgement, Miss, Retrieval, judge};
 pub use measure::Cost;
 pub use methods::{
-    FrequentItemsets, MicroRank, Spectrum, TailLatency, TraceRca, WindowSelfTime, dstar2, jaccard,
+    FrequentItemsets, Labels, MicroRank, Spectrum, TailLatency, TraceRca, WindowSelfTime, dstar2, jaccard,
     laggard_report, localizers, mine, personalised_page_rank,
 };
 pub use patterns::{PatternFinder, PatternScore, RequestMatrix, pattern_finders, score_patterns};

@@ -1,6 +1,6 @@
 //! Every method on every case.
 
-use crate::case::{Case, Localizer};
+use crate::case::{BaselineUse, Case, Localizer, Question};
 use crate::judge::{Judgement, Miss, judge};
 use crate::measure::{Cost, measured};
 use crate::methods::localizers;
@@ -75,6 +75,8 @@ pub struct MethodRow {
     pub name: String,
     /// Whether it is Laggard's.
     pub is_ours: bool,
+    /// Whether it compares with a baseline where there is one.
+    pub uses_baseline: bool,
 }
 
 /// Everything that was measured.
@@ -111,9 +113,18 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Results,
         let known: Vec<String> = localizers().iter().map(|method| method.name().to_owned()).collect();
         return Err(format!("no such method; there is {}", known.join(", ")));
     }
-    let row = |name: &str, is_ours| MethodRow { name: name.to_owned(), is_ours };
-    runner.results.methods = runner.localizers.iter().map(|one| row(one.name(), one.is_ours())).collect();
-    runner.results.finders = runner.finders.iter().map(|one| row(one.name(), one.is_ours())).collect();
+    let rows = runner.localizers.iter().map(|method| MethodRow {
+        name: method.name().to_owned(),
+        is_ours: method.is_ours(),
+        uses_baseline: method.baseline_use() == BaselineUse::Used,
+    });
+    runner.results.methods = rows.collect();
+    let rows = runner.finders.iter().map(|finder| MethodRow {
+        name: finder.name().to_owned(),
+        is_ours: finder.is_ours(),
+        uses_baseline: false,
+    });
+    runner.results.finders = rows.collect();
     visit(options.data.as_deref(), &mut runner)?;
     if runner.results.outcomes.is_empty() && runner.results.patterns.is_empty() {
         let sets = SetKind::ALL.map(SetKind::name).join(", ");
@@ -192,7 +203,9 @@ impl Runner<'_> {
 
     /// Every method's judged answer.
     pub(crate) fn answers(&self, case: &Case) -> Vec<Answered> {
-        self.localizers.iter().enumerate().map(|(at, method)| answer(at, method.as_ref(), case)).collect()
+        let can = |method: &dyn Localizer| method.detects() || case.question == Question::Explain;
+        let asked = self.localizers.iter().enumerate().filter(|(_, method)| can(method.as_ref()));
+        asked.map(|(at, method)| answer(at, method.as_ref(), case)).collect()
     }
 
     pub(crate) fn push(&mut self, outcome: Outcome) {

@@ -4,7 +4,7 @@
 //! Environments. The Web Conference 2021, 3087–3098, doi:10.1145/3442381.3449905. Written anew from the paper;
 //! constants that the paper leaves open are those of the authors' published program.
 
-use super::labels::Expectation;
+use super::labels::{Expectation, Labels};
 use super::page_rank::{Graph, personalised_page_rank};
 use super::ranked;
 use crate::calls::{CaseCalls, RequestCalls};
@@ -15,7 +15,10 @@ use std::sync::Arc;
 /// Nodes are operations of single replicas, as in the paper. Expectations are learned from the baseline, else from
 /// the window itself; normal requests are those of the window, or of the baseline when the window has none.
 #[derive(Clone, Copy, Debug)]
-pub struct MicroRank;
+pub struct MicroRank {
+    /// Which requests it takes for abnormal.
+    pub labels: Labels,
+}
 
 /// The detector calls for localization when more than this share of the requests is abnormal.
 const ABNORMAL_SHARE_MIN: f64 = 0.01;
@@ -40,7 +43,14 @@ pub fn dstar2(spectrum: Spectrum) -> f64 {
 
 impl Localizer for MicroRank {
     fn name(&self) -> &str {
-        "MicroRank"
+        match self.labels {
+            Labels::Published => "MicroRank",
+            Labels::SlowestTwentieth => "MicroRank, told",
+        }
+    }
+
+    fn detects(&self) -> bool {
+        self.labels == Labels::Published
     }
 
     fn decision(&self) -> Decision {
@@ -53,7 +63,8 @@ impl Localizer for MicroRank {
 
     fn localize(&self, case: &Case) -> Result<Answer, String> {
         let calls = &case.calls;
-        let expectation = Expectation::learn(calls.baseline.as_ref().unwrap_or(&calls.target));
+        let usual = calls.baseline.as_ref().unwrap_or(&calls.target);
+        let expectation = Expectation::learn(usual, self.labels);
         let is_abnormal = |request: &&Arc<RequestCalls>| expectation.is_exceeded(request);
         let (abnormal, mut normal): (Vec<_>, Vec<_>) = calls.target.iter().partition(is_abnormal);
         let share = abnormal.len() as f64 / calls.target.len().max(1) as f64;
@@ -200,7 +211,9 @@ mod tests {
             names.replica(replica);
         });
         let calls = CaseCalls { names: Arc::new(names), ..CaseCalls::default() };
-        let abnormal = [request(2, 1), request(2, 1), request(1, 2)];
+        // Operation 2 on replica b: nf and ep are nothing, so that its score is boundless. The entry, which all
+        // requests visit, has 9 w² / 3 w'.
+        let abnormal = [request(2, 1), request(2, 1), request(2, 1)];
         let normal = [request(1, 2), request(1, 2), request(1, 1)];
         let answer = rank(&calls, &abnormal.each_ref(), &normal.each_ref());
         assert_eq!(answer.operations[0].operation, "slow");

@@ -11,6 +11,7 @@ mod trace_rca;
 mod window_self_time;
 
 pub use itemsets::{FrequentItemsets, jaccard, mine};
+pub use labels::Labels;
 pub use laggard::laggard_report;
 pub use micro_rank::{MicroRank, Spectrum, dstar2};
 pub use page_rank::personalised_page_rank;
@@ -26,8 +27,13 @@ use std::cmp::Ordering;
 pub fn localizers() -> Vec<Box<dyn Localizer>> {
     let ours =
         METHODS.iter().map(|method| Box::new(laggard::Laggard { name: method.name }) as Box<dyn Localizer>);
-    let others: [Box<dyn Localizer>; 4] =
-        [Box::new(TailLatency), Box::new(WindowSelfTime), Box::new(MicroRank), Box::new(TraceRca)];
+    let others: [Box<dyn Localizer>; 5] = [
+        Box::new(TailLatency),
+        Box::new(WindowSelfTime),
+        Box::new(MicroRank { labels: Labels::Published }),
+        Box::new(MicroRank { labels: Labels::SlowestTwentieth }),
+        Box::new(TraceRca),
+    ];
     ours.chain(others).collect()
 }
 

@@ -28,7 +28,7 @@ impl Localizer for TailLatency {
     }
 
     fn decision(&self) -> Decision {
-        Decision::Decides
+        Decision::Ranks
     }
 
     fn baseline_use(&self) -> BaselineUse {

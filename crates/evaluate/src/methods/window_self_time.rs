@@ -46,7 +46,7 @@ impl Localizer for WindowSelfTime {
     }
 
     fn decision(&self) -> Decision {
-        Decision::Decides
+        Decision::Ranks
     }
 
     fn baseline_use(&self) -> BaselineUse {

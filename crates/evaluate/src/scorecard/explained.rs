@@ -35,6 +35,9 @@ pub(super) const METHODS: &str = "
   PageRank over operations of single replicas, for the abnormal and the normal requests; a weighted spectrum with
   the D*2 formula. It answers only when more than 1 % of the requests are abnormal. What is usual it learns from the
   baseline, else from the window itself.
+- **MicroRank, told**: the same with another detector, as the authors advise where theirs does not suit (deviations
+  added up over a hundred calls are hardly ever exceeded): abnormal are requests whose latency, over the sum of their
+  operations' means, exceeds that of 95 % of the normal ones. Some always do, so it is asked only where something is wrong.
 - **TraceRCA** (Li et al., IEEE/ACM IWQoS 2021, doi:10.1109/IWQOS52092.2021.9521340), written anew from the paper:
   invocations whose latency is selected as a feature because it is more severe than in the baseline, and deviates by
   more than one deviation; frequent sets of services among abnormal requests by their Jaccard index; suspicion inside
@@ -42,12 +45,13 @@ pub(super) const METHODS: &str = "
   nothing can be selected, and three deviations count. It ranks services; operations of a service come by their
   abnormal invocations, and for replicas it is run again with replicas as items and a least support of 1 %.
 
-MicroRank and TraceRCA rank and do not decide how many names count, nor whether a fault is on all replicas alike. They are
-therefore told how many replicas are slow, and judged on so many of their first names; where none should be named they
-cannot be right.
+All but Laggard's rank and do not decide how many names count, nor whether a fault is on all replicas alike. They are
+therefore told how many replicas are slow (none, when all are), and judged on so many of their first names: where they
+do better than Laggard, they knew more. In quiet data a list of theirs, however long, counts as one false finding.
 
 Columns: *right*: everything asked for is right, the top name and all and only the expected replicas. *Top-1/3/5*: share of the
-cases in which a right name is among the first 1, 3, 5 (operations; in tracebench and Online Boutique replicas).
+cases in which a right name is among the first 1, 3, 5 (operations; in tracebench and Online Boutique replicas). *Replica
+top-1*: the first replica named is one of the slow ones.
 *Precision* and *recall*: of the replicas named, means over the cases; naming none where some are expected has precision 0.
 Seconds are means a case and include assembling traces but not reading files; processor seconds are those of all threads.
 ";
@@ -60,7 +64,7 @@ pub(super) fn about(set: SetKind) -> &'static str {
 HDFS traces with 50 interchangeable data nodes. *Slow nodes*: extra network delay on some of them; the right answer is
 all and only those, without being told how many, and without a baseline; operations are not asked. *Sub-samples*: ten
 seeded draws of 20 traces from each of these runs; a slow node that does not occur in the draw is not expected.
-*Every node slow*: any operation is right, any replica is wrong; the baseline is the run with a delay of 0 ms of the same
+*Every node slow*: any operation is right, any replica that Laggard names is wrong; the baseline is the run with a delay of 0 ms of the same
 workload, or the only one there is. *Nothing injected*: anything named is a false finding."
         }
         SetKind::OnlineBoutique => {

@@ -108,7 +108,7 @@ fn by_cases(results: &Results) -> Vec<String> {
         let ours = Summary::of(of_group(), default);
         for (at, method) in results.methods.iter().enumerate().filter(|&(at, _)| at != default) {
             let theirs = Summary::of(of_group(), at);
-            if theirs.share_right() <= ours.share_right() {
+            if theirs.is_empty() || theirs.share_right() <= ours.share_right() {
                 continue;
             }
             let right =
@@ -151,7 +151,7 @@ mod tests {
     use crate::sets::Group;
 
     fn results() -> Results {
-        let method = |name: &str, is_ours| MethodRow { name: name.to_owned(), is_ours };
+        let method = |name: &str, is_ours| MethodRow { name: name.to_owned(), is_ours, uses_baseline: false };
         let outcome = |case: &str, method, right: bool| Outcome {
             group: Group::new(SetKind::Simulator, "bursts"),
             case: case.to_owned(),

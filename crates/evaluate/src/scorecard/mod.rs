@@ -47,6 +47,11 @@ fn facts(out: &mut String, results: &Results, options: &Options) {
         3 * u64::from(options.requests),
         options.first_seed,
     );
+    let using: Vec<&str> = (results.methods.iter())
+        .filter(|method| method.uses_baseline)
+        .map(|method| method.name.as_str())
+        .collect();
+    let _ = writeln!(out, "Methods that compare with a baseline: {}.\n", using.join(", "));
     for note in &results.notes {
         let _ = writeln!(out, "- {note}");
     }
@@ -60,6 +65,9 @@ pub(super) fn groups_of(results: &Results, set: SetKind) -> Vec<&Group> {
 }
 
 fn overview(out: &mut String, results: &Results) {
+    if results.outcomes.is_empty() {
+        return;
+    }
     out.push_str("\n## Overview\n\nShare of the cases that are answered right in every respect.\n\n| set |");
     for method in &results.methods {
         let _ = write!(out, " {} |", method.name);
@@ -76,8 +84,8 @@ fn overview(out: &mut String, results: &Results) {
 }
 
 const HEADER: &str = "
-| cases | method | right | top-1 | top-3 | top-5 | replicas: precision | recall | detected | false alarms per quiet hour | false findings per quiet hour | processor s | wall s |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|
+| cases | method | right | top-1 | top-3 | top-5 | replica top-1 | replicas: precision | recall | detected | false alarms per quiet hour | false findings per quiet hour | processor s | wall s |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
 ";
 
 fn table(out: &mut String, results: &Results, groups: &[&Group]) {
@@ -87,6 +95,9 @@ fn table(out: &mut String, results: &Results, groups: &[&Group]) {
             results.outcomes.iter().filter(|outcome| outcome.group == **group).collect();
         for (at, method) in results.methods.iter().enumerate() {
             let summary = Summary::of(of_group.iter().copied(), at);
+            if summary.is_empty() {
+                continue;
+            }
             let title = if at == 0 { group.name.as_str() } else { "" };
             let _ = writeln!(out, "| {title} | {} | {} |", method.name, summary.cells().join(" | "));
         }

@@ -9,6 +9,7 @@ pub(super) struct Summary {
     cases: usize,
     right: usize,
     ranks: Vec<Option<usize>>,
+    replica_ranks: Vec<Option<usize>>,
     precision: Vec<f64>,
     recall: Vec<f64>,
     detected: Vec<bool>,
@@ -31,6 +32,7 @@ impl Summary {
         self.cases += 1;
         self.right += usize::from(judgement.right);
         self.ranks.extend(judgement.rank);
+        self.replica_ranks.extend(judgement.replica_rank);
         if let Some(replicas) = judgement.replicas {
             self.precision.push(replicas.precision());
             self.recall.push(replicas.recall());
@@ -42,6 +44,11 @@ impl Summary {
             self.findings += findings;
         }
         self.cost = self.cost.plus(outcome.cost);
+    }
+
+    /// Whether the method was not asked.
+    pub(super) fn is_empty(&self) -> bool {
+        self.cases == 0
     }
 
     /// `9/10`.
@@ -56,18 +63,12 @@ impl Summary {
 
     /// From `right` to the end of the table's row.
     pub(super) fn cells(&self) -> Vec<String> {
-        let top = |places: usize| {
-            let hits = self.ranks.iter().filter(|rank| rank.is_some_and(|rank| rank <= places)).count();
-            if self.ranks.is_empty() {
-                dash()
-            } else {
-                format!("{:.2}", hits as f64 / self.ranks.len() as f64)
-            }
-        };
         let detected = self.detected.iter().filter(|&&detected| detected).count();
         let detected =
             if self.detected.is_empty() { dash() } else { format!("{detected}/{}", self.detected.len()) };
-        let mut out = vec![self.right_of_cases(), top(1), top(3), top(5)];
+        let mut out = vec![self.right_of_cases()];
+        out.extend([1, 3, 5].map(|places| share_within(&self.ranks, places)));
+        out.push(share_within(&self.replica_ranks, 1));
         out.extend([mean(&self.precision), mean(&self.recall), detected]);
         out.extend([self.per_hour(self.alarms), self.per_hour(self.findings)]);
         let per_case = |seconds: f64| format!("{:.2}", seconds / self.cases.max(1) as f64);
@@ -78,6 +79,12 @@ impl Summary {
     fn per_hour(&self, count: usize) -> String {
         if self.quiet_hours == 0.0 { dash() } else { format!("{:.1}", count as f64 / self.quiet_hours) }
     }
+}
+
+/// Share of the cases whose right name is among the first so many.
+fn share_within(ranks: &[Option<usize>], places: usize) -> String {
+    let hits = ranks.iter().filter(|rank| rank.is_some_and(|rank| rank <= places)).count();
+    if ranks.is_empty() { dash() } else { format!("{:.2}", hits as f64 / ranks.len() as f64) }
 }
 
 fn mean(values: &[f64]) -> String {
@@ -124,8 +131,8 @@ mod tests {
         ];
         let cells = Summary::of(outcomes.iter(), 0).cells();
         // Precision 1/1 and 1/2, recall 1/2 both.
-        assert_eq!(cells[..7], ["1/2", "0.50", "0.50", "1.00", "0.75", "0.50", "–"]);
-        assert_eq!(cells[7..], ["–", "–", "2.00", "1.00"]);
+        assert_eq!(cells[..7], ["1/2", "0.50", "0.50", "1.00", "–", "0.75", "0.50"]);
+        assert_eq!(cells[7..], ["–", "–", "–", "2.00", "1.00"]);
     }
 
     #[test]
@@ -137,6 +144,6 @@ mod tests {
         };
         let outcomes = [outcome(0, 0.5, judged(3)), outcome(0, 0.5, judged(0)), outcome(0, 1.0, judged(1))];
         let cells = Summary::of(outcomes.iter(), 0).cells();
-        assert_eq!((cells[0].as_str(), cells[7].as_str(), cells[8].as_str()), ("1/3", "1.0", "2.0"));
+        assert_eq!((cells[0].as_str(), cells[8].as_str(), cells[9].as_str()), ("1/3", "1.0", "2.0"));
     }
 }

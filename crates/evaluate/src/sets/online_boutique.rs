@@ -3,7 +3,7 @@
 use super::minutes::{Alarm, Fault, SLICE_S, detection, is_fault_free, read_faults, slices_to_detect};
 use super::{Group, SetKind, entries, file_name, read_traces};
 use crate::calls::{CaseCalls, NameTable, RequestCalls, requests};
-use crate::case::{Case, Truth};
+use crate::case::{Case, Question, Truth};
 use crate::judge::{Judgement, Miss};
 use crate::measure::{Cost, measured};
 use crate::run::{Answered, Outcome, Runner};
@@ -93,7 +93,14 @@ impl Shop {
         let part = (target.len() + baseline.len()) as f64 / self.requests.len().max(1) as f64;
         let cost = Cost { wall_s: self.cost.wall_s * part, processor_s: self.cost.processor_s * part };
         let calls = CaseCalls { names: Arc::clone(&self.names), target, baseline: Some(baseline), cost };
-        Case { name, target: self.traces_at(now), baseline: Some(self.traces_at(usual)), calls, truth }
+        Case {
+            name,
+            target: self.traces_at(now),
+            baseline: Some(self.traces_at(usual)),
+            calls,
+            truth,
+            question: Question::Explain,
+        }
     }
 }
 
@@ -149,6 +156,7 @@ fn scan(shop: &Shop, faults: &[Fault], groups: &[Group; 4], runner: &mut Runner<
         };
         let now = |ns: i64| shop.slice_of(ns) == slice;
         let case = shop.case(format!("minute from {slice}"), truth, now, |ns| !now(ns));
+        let case = Case { question: Question::Detect, ..case };
         if is_free {
             runner.run(free, SLICE_S as f64 / 3_600.0, case);
             continue;

@@ -2,7 +2,7 @@
 
 use super::{Group, SetKind};
 use crate::calls::CaseCalls;
-use crate::case::{Case, OperationName, Truth};
+use crate::case::{Case, OperationName, Question, Truth};
 use crate::measure::Cost;
 use crate::run::Runner;
 use laggard_engine::{Ingest, IngestSettings, Traces};
@@ -76,7 +76,8 @@ impl Incident {
         let ((target, truth), (usual, _)) = (now?, usual?);
         let calls = CaseCalls::new(&target, Some(&usual));
         let (target, baseline) = (Arc::new(target), Some(Arc::new(usual)));
-        Ok(Incident { case: Case { name: format!("seed {seed}"), target, baseline, calls, truth } })
+        let question = if truth == Truth::Quiet { Question::Detect } else { Question::Explain };
+        Ok(Incident { case: Case { name: format!("seed {seed}"), target, baseline, calls, truth, question } })
     }
 
     fn without_baseline(&self) -> Case {
@@ -94,6 +95,7 @@ impl Incident {
                 cost: half,
             },
             truth: case.truth.clone(),
+            question: case.question,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Group, SetKind, entries, file_name, read_traces};
 use crate::calls::CaseCalls;
-use crate::case::{Case, Truth};
+use crate::case::{Case, Question, Truth};
 use crate::run::Runner;
 use crate::select::{each_trace, select};
 use laggard_engine::Traces;
@@ -110,7 +110,8 @@ fn baseline_of(quiet: &BTreeMap<String, Arc<Traces>>, workload: &str) -> Option<
 
 fn case(name: String, target: Arc<Traces>, baseline: Option<Arc<Traces>>, truth: Truth) -> Case {
     let calls = CaseCalls::new(&target, baseline.as_deref());
-    Case { name, target, baseline, calls, truth }
+    let question = if truth == Truth::Quiet { Question::Detect } else { Question::Explain };
+    Case { name, target, baseline, calls, truth, question }
 }
 
 fn sub_samples(run: &Run, traces: &Traces, slow: u32, group: &Group, runner: &mut Runner<'_>) {
