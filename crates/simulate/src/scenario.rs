@@ -140,9 +140,10 @@ impl Scenario {
             Scenario::OneOfTwo => {
                 ("one-of-two", "There are two front ends; on one of them an operation takes 20 ms longer.")
             }
-            Scenario::FortyOfHundred => {
-                ("forty-of-hundred", "Chunk reads take 20 ms longer on 40 of the 100 hosts of the chunk store.")
-            }
+            Scenario::FortyOfHundred => (
+                "forty-of-hundred",
+                "Chunk reads take 20 ms longer on 40 of the 100 hosts of the chunk store.",
+            ),
         }
     }
 
