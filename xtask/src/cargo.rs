@@ -98,6 +98,26 @@ pub(crate) fn test_all() -> io::Result<bool> {
     Ok(cargo(&TESTS).status()?.success())
 }
 
+/// Builds the evaluation, optimised, and runs it in the caller's folder, so that paths mean what they say.
+///
+/// # Errors
+/// When cargo cannot be started.
+pub(crate) fn evaluate(options: &[&str]) -> io::Result<bool> {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+    let mut command = Command::new(env!("CARGO"));
+    command.args([
+        "run",
+        "--quiet",
+        "--release",
+        "--manifest-path",
+        manifest,
+        "-p",
+        "laggard-evaluate",
+        "--",
+    ]);
+    Ok(command.args(options).status()?.success())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

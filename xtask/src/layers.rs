@@ -50,6 +50,19 @@ const LAYERS: &[Layer] = &[
         ],
         tests_may_use: &[],
     },
+    Layer {
+        name: "laggard-evaluate",
+        may_use: &[
+            "laggard-model",
+            "laggard-formats",
+            "laggard-assembly",
+            "laggard-engine",
+            "laggard-report",
+            "laggard-diagnose",
+            "laggard-simulate",
+        ],
+        tests_may_use: &[],
+    },
     Layer { name: "xtask", may_use: &[], tests_may_use: &[] },
 ];
 

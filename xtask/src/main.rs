@@ -4,6 +4,7 @@
 //! cargo xtask check [STEP…]   every rule, or some; one line a step; fails when one does
 //! cargo xtask docs            writes the generated pages of the manual
 //! cargo xtask test            every test
+//! cargo xtask evaluate …      every method over incidents with known truth
 //! ```
 //!
 //! A rule is a file with a function from [`Repository`] to [`repository::Judgement`], a row in [`steps::STEPS`], and
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         ["check", ref names @ ..] => steps::check(names),
         ["docs"] => Repository::load().and_then(|repository| generated::write(&repository)).map(|()| true),
         ["test"] => cargo::test_all(),
+        ["evaluate", ref options @ ..] => cargo::evaluate(options),
         _ => return usage(),
     };
     match passed {
@@ -52,6 +54,7 @@ fn usage() -> ExitCode {
     }
     say("cargo xtask docs            write the generated pages of the manual");
     say("cargo xtask test            run every test");
+    say("cargo xtask evaluate …      run every method over incidents with known truth");
     ExitCode::from(2)
 }
 

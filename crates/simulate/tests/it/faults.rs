@@ -140,6 +140,28 @@ fn a_code_bug_costs_20_ms_on_nine_hosts_and_a_third_when_mild() {
 }
 
 #[test]
+fn one_of_two_front_ends_and_forty_of_a_hundred_chunk_hosts_cost_20_ms() {
+    let cases = [(Scenario::OneOfTwo, "front-end", 2, 1), (Scenario::FortyOfHundred, "chunk-store", 100, 40)];
+    for (scenario, service, replicas, bad) in cases {
+        let settings = Settings { requests_per_service: 400, ..settings(scenario) };
+        let quiet = draw(&settings.baseline());
+        let used = |request: &Request| {
+            let calls = request.calls.iter().filter(|call| request.service(call) == service);
+            calls.map(|call| request.replica(call).to_owned()).collect::<Vec<_>>()
+        };
+        let seen: std::collections::BTreeSet<String> = quiet.iter().flat_map(used).collect();
+        assert_eq!(seen.len(), replicas, "{service}");
+        let requests = draw(&settings);
+        let hit = replicas_hit(&requests);
+        assert_eq!(hit.len(), bad, "{service}");
+        assert!(hit.iter().all(|replica| seen.contains(replica)));
+        for call in requests.iter().flat_map(|request| &request.calls).filter(|c| c.injected.ns() > 0) {
+            assert!((call.injected.as_ms() - 20.0).abs() < 1e-3);
+        }
+    }
+}
+
+#[test]
 fn a_new_operation_makes_new_categories() {
     let requests = draw(&settings(Scenario::CodeBugNewOperation));
     let replicas = replicas_hit(&requests);

@@ -1,0 +1,134 @@
+//! A case with its truth, and what a method makes of it.
+
+use crate::calls::CaseCalls;
+use laggard_engine::Traces;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// An operation as people know it. The span kind is left out: naming either end of a call counts.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct OperationName {
+    pub service: String,
+    pub operation: String,
+}
+
+impl OperationName {
+    /// From borrowed names.
+    pub fn new(service: &str, operation: &str) -> OperationName {
+        OperationName { service: service.to_owned(), operation: operation.to_owned() }
+    }
+}
+
+impl std::fmt::Display for OperationName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.service, self.operation)
+    }
+}
+
+/// What is true about a case.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Truth {
+    /// Nothing is wrong: nothing may be named.
+    Quiet,
+    /// Some operation is slow on all replicas; which one is not asked (any may be named), but no replica may be.
+    SomethingEverywhere,
+    /// Exactly these replicas are slow; operations are not asked.
+    Replicas(BTreeSet<String>),
+    /// One of these operations is to be named first, with exactly these replicas (none: it is slow everywhere).
+    Operations {
+        /// Any of them is right at the top.
+        culprits: BTreeSet<OperationName>,
+        /// Replicas of the fault.
+        replicas: BTreeSet<String>,
+    },
+    /// This replica is the culprit; operations count for the replicas they run on.
+    Replica(String),
+}
+
+/// One question with a known answer.
+pub struct Case {
+    /// Name, unique within its group: a file, a seed, a fault.
+    pub name: String,
+    /// The traces to explain.
+    pub target: Arc<Traces>,
+    /// Traces of a time to compare with.
+    pub baseline: Option<Arc<Traces>>,
+    /// Both as call trees under common names, for methods that are not Laggard's.
+    pub calls: CaseCalls,
+    /// The right answer.
+    pub truth: Truth,
+    /// What a method may take for granted.
+    pub question: Question,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Question {
+    /// Something is wrong: what?
+    Explain,
+    /// Is anything wrong, and what?
+    Detect,
+}
+
+/// Whether a method decides what to name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// It names what it believes in.
+    Decides,
+    /// It ranks everything; judged as if it had been told how many to name.
+    Ranks,
+}
+
+/// What a method does with a baseline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BaselineUse {
+    /// It knows none.
+    Ignored,
+    /// It compares with one where there is one.
+    Used,
+}
+
+/// What a method says.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Answer {
+    /// Operations, the most suspicious first, each once. Empty with `replicas` empty: nothing found.
+    pub operations: Vec<OperationName>,
+    /// Replicas, the most suspicious first, each once.
+    pub replicas: Vec<String>,
+}
+
+impl Answer {
+    /// Whether nothing is named.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty() && self.replicas.is_empty()
+    }
+}
+
+/// A method under test.
+pub trait Localizer: Sync {
+    /// Its name in the table.
+    fn name(&self) -> &str;
+
+    /// Whether it is one of Laggard's own.
+    fn is_ours(&self) -> bool {
+        false
+    }
+
+    /// Whether it decides what to name, or only ranks.
+    fn decision(&self) -> Decision;
+
+    /// Whether it can tell that nothing is wrong; others are asked only to explain.
+    fn detects(&self) -> bool {
+        true
+    }
+
+    /// What it does with a baseline.
+    fn baseline_use(&self) -> BaselineUse;
+
+    /// Its answer.
+    ///
+    /// # Errors
+    /// What kept it from answering; counts as a miss.
+    fn localize(&self, case: &Case) -> Result<Answer, String>;
+}

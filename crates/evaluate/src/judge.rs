@@ -1,0 +1,190 @@
+//! An answer against the truth.
+
+use crate::case::{Answer, Case, Decision, Localizer, OperationName, Truth};
+use std::collections::BTreeSet;
+
+/// How many shown names a miss lists.
+const NAMES_SHOWN: usize = 6;
+
+/// What was named against what should have been.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Retrieval {
+    /// Names in the answer.
+    pub named: usize,
+    /// Of these, the right ones.
+    pub right: usize,
+    /// Names in the truth.
+    pub expected: usize,
+}
+
+impl Retrieval {
+    /// Share of the named that is right; 1 when nothing is named and nothing should be, else 0 for nothing named.
+    pub fn precision(&self) -> f64 {
+        match (self.named, self.expected) {
+            (0, 0) => 1.0,
+            (0, _) => 0.0,
+            _ => self.right as f64 / self.named as f64,
+        }
+    }
+
+    /// Share of the expected that is named; 1 when nothing is expected.
+    pub fn recall(&self) -> f64 {
+        if self.expected == 0 { 1.0 } else { self.right as f64 / self.expected as f64 }
+    }
+
+    /// All and only.
+    pub fn is_exact(&self) -> bool {
+        self.named == self.expected && self.right == self.expected
+    }
+}
+
+/// The verdict on one answer.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Judgement {
+    /// Where a ranking is asked: the place of the first right name, from 1; `Some(None)` when no name is right.
+    pub rank: Option<Option<usize>>,
+    /// Where replicas are asked beside operations: the place of the first right replica.
+    pub replica_rank: Option<Option<usize>>,
+    /// Where a set of replicas is asked.
+    pub replicas: Option<Retrieval>,
+    /// Where nothing is wrong: how many things were named all the same.
+    pub false_findings: Option<usize>,
+    /// Whether all that was asked is right.
+    pub right: bool,
+    /// When it is not: what was expected, and what came.
+    pub miss: Option<Miss>,
+}
+
+/// A wrong answer.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Miss {
+    pub expected: String,
+    pub got: String,
+}
+
+/// Judges an answer.
+pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgement {
+    let told = |expected: usize| match method.decision() {
+        Decision::Decides => answer.replicas.len(),
+        // Told how many there are, as a person who reads a ranking must be.
+        Decision::Ranks => expected.min(answer.replicas.len()),
+    };
+    let replicas_against = |truth: &BTreeSet<String>| {
+        let named = &answer.replicas[..told(truth.len())];
+        let right = named.iter().filter(|name| truth.contains(*name)).count();
+        Retrieval { named: named.len(), right, expected: truth.len() }
+    };
+    let mut out = Judgement::default();
+    match &case.truth {
+        Truth::Quiet => {
+            let named = answer.operations.len() + answer.replicas.len();
+            let count = match method.decision() {
+                Decision::Decides => named,
+                // Its list has no end; that there is one is the finding.
+                Decision::Ranks => named.min(1),
+            };
+            out.false_findings = Some(count);
+            out.right = count == 0;
+        }
+        Truth::SomethingEverywhere => {
+            let none = replicas_against(&BTreeSet::new());
+            out.rank = Some((!answer.operations.is_empty()).then_some(1));
+            out.replicas = Some(none);
+            out.right = none.is_exact() && !answer.operations.is_empty();
+        }
+        Truth::Replicas(truth) => {
+            let found = replicas_against(truth);
+            out.rank = Some(place(&answer.replicas, |name| truth.contains(name)));
+            out.right = found.is_exact();
+            out.replicas = Some(found);
+        }
+        Truth::Operations { culprits, replicas } => {
+            let found = replicas_against(replicas);
+            let rank = place(&answer.operations, |name| culprits.contains(name));
+            out.rank = Some(rank);
+            if !replicas.is_empty() {
+                out.replica_rank = Some(place(&answer.replicas, |name| replicas.contains(name)));
+            }
+            out.right = rank == Some(1) && found.is_exact();
+            out.replicas = Some(found);
+        }
+        Truth::Replica(truth) => {
+            let ranked = ranked_replicas(case, answer);
+            let rank = place(&ranked, |name| name == truth);
+            out.rank = Some(rank);
+            out.right = rank == Some(1);
+        }
+    }
+    out.miss = (!out.right).then(|| Miss { expected: expected(&case.truth), got: got(case, answer) });
+    out
+}
+
+fn place<T>(ranked: &[T], is_right: impl Fn(&T) -> bool) -> Option<usize> {
+    ranked.iter().position(is_right).map(|at| at + 1)
+}
+
+/// One ranking of replicas: an operation counts for the replicas that ran it, most calls first; replicas that are
+/// named themselves follow.
+pub(crate) fn ranked_replicas(case: &Case, answer: &Answer) -> Vec<String> {
+    let mut ranked: Vec<String> = Vec::new();
+    let mut push = |name: &str| {
+        if !ranked.iter().any(|known| known == name) {
+            ranked.push(name.to_owned());
+        }
+    };
+    for operation in &answer.operations {
+        replicas_of(case, operation).iter().for_each(|name| push(name));
+    }
+    answer.replicas.iter().for_each(|name| push(name));
+    ranked
+}
+
+fn replicas_of<'a>(case: &'a Case, operation: &OperationName) -> Vec<&'a str> {
+    let names = &case.calls.names;
+    let mut counts = vec![0_u64; names.replicas.len()];
+    for call in case.calls.target.iter().flat_map(|request| &request.calls) {
+        let called = &names.operations[call.operation as usize];
+        counts[call.replica as usize] += u64::from(called == operation);
+    }
+    let mut found: Vec<usize> = (0..counts.len()).filter(|&at| counts[at] > 0).collect();
+    found.sort_by(|&a, &b| counts[b].cmp(&counts[a]).then(names.replicas[a].cmp(&names.replicas[b])));
+    found.into_iter().map(|at| names.replicas[at].as_str()).collect()
+}
+
+fn expected(truth: &Truth) -> String {
+    match truth {
+        Truth::Quiet => "nothing".to_owned(),
+        Truth::SomethingEverywhere => "an operation, no replica".to_owned(),
+        Truth::Replicas(replicas) => shown(replicas.iter()),
+        Truth::Operations { culprits, replicas } => {
+            format!("{} on {}", shown(culprits.iter()), or(shown(replicas.iter()), "all replicas"))
+        }
+        Truth::Replica(name) => name.clone(),
+    }
+}
+
+fn got(case: &Case, answer: &Answer) -> String {
+    if answer.is_empty() {
+        return "nothing".to_owned();
+    }
+    if let Truth::Replica(_) = case.truth {
+        return shown(ranked_replicas(case, answer).iter());
+    }
+    let operations = or(shown(answer.operations.iter().take(3)), "no operation");
+    format!("{operations} on {}", or(shown(answer.replicas.iter()), "all replicas"))
+}
+
+fn or(text: String, instead: &str) -> String {
+    if text.is_empty() { instead.to_owned() } else { text }
+}
+
+/// The first few names, and how many more.
+fn shown(names: impl ExactSizeIterator<Item = impl std::fmt::Display>) -> String {
+    let count = names.len();
+    let text: Vec<String> = names.take(NAMES_SHOWN).map(|name| name.to_string()).collect();
+    match count.saturating_sub(NAMES_SHOWN) {
+        0 => text.join(", "),
+        more => format!("{} and {more} more", text.join(", ")),
+    }
+}

@@ -1,0 +1,34 @@
+//! Every method over measured and simulated incidents with known truth, as one table.
+//!
+//! ```text
+//! sets (tracebench, Online Boutique, simulator) ─► Case ─► Localizer ─► Answer ─► judge ─► Judgement ─┐
+//! sets (delag) ─► RequestMatrix ─► PatternFinder ─► patterns ─► F1 ───────────────────────────────────┴─► scorecard
+//! ```
+//!
+//! Cases are found by the layout of a folder and the names of its files, so unseen cases of the same kinds are
+//! measured the same way. A new method is one file and one row in [`localizers`] or [`pattern_finders`];
+//! Laggard's own come from its registry.
+
+mod calls;
+mod case;
+mod judge;
+mod measure;
+mod methods;
+mod patterns;
+mod run;
+mod scorecard;
+mod select;
+mod sets;
+
+pub use calls::{Call, CaseCalls, NameTable, RequestCalls};
+pub use case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName, Question, Truth};
+pub use judge::{Judgement, Miss, Retrieval, judge};
+pub use measure::Cost;
+pub use methods::{
+    FrequentItemsets, Labels, MicroRank, Spectrum, TailLatency, TraceRca, WindowSelfTime, dstar2, jaccard,
+    laggard_report, localizers, mine, personalised_page_rank,
+};
+pub use patterns::{PatternFinder, PatternScore, RequestMatrix, pattern_finders, score_patterns};
+pub use run::{MethodRow, Options, Outcome, PatternOutcome, Results, run};
+pub use scorecard::scorecard;
+pub use sets::{Alarm, FileTruth, Group, SetKind, detection, tracebench_truth};

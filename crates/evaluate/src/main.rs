@@ -1,0 +1,106 @@
+//! `cargo xtask evaluate`: the scorecard on standard output, or into `docs/scorecard.md`.
+
+use laggard_evaluate::{Options, run, scorecard};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask evaluate [OPTION…]
+    --data DIR         measured data, laid out like ../shared/data (which is the default, when it is there)
+    --only TEXT        only groups whose SET/NAME contains this: tracebench, online-boutique, delag, simulator/quiet
+    --method NAME      only this method
+    --seeds N          seeds of each simulated incident (10)
+    --first-seed N     the first of them (1)
+    --requests N       simulated requests of each of three services (2700)
+    --write            write docs/scorecard.md instead of printing
+";
+
+struct Arguments {
+    options: Options,
+    write: bool,
+}
+
+fn main() -> ExitCode {
+    match parse(std::env::args().skip(1)).and_then(|arguments| evaluate(&arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("{error}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse(mut given: impl Iterator<Item = String>) -> Result<Arguments, String> {
+    let shared = repository().join("../shared/data");
+    let data = shared.exists().then_some(shared);
+    let mut out = Arguments { options: Options { data, ..Options::default() }, write: false };
+    while let Some(flag) = given.next() {
+        if flag == "--write" {
+            out.write = true;
+            continue;
+        }
+        let value =
+            given.next().ok_or_else(|| format!("{flag} needs a value, or is not known\n\n{USAGE}"))?;
+        let number = || value.parse().map_err(|_| format!("{flag} takes a number, not {value:?}"));
+        let options = &mut out.options;
+        match flag.as_str() {
+            "--data" => options.data = Some(PathBuf::from(&value)),
+            "--only" => options.only = Some(value),
+            "--method" => options.method = Some(value),
+            "--seeds" => options.seeds = number()?,
+            "--first-seed" => options.first_seed = number()?,
+            "--requests" => options.requests = number()?.clamp(1, 1_000_000) as u32,
+            _ => return Err(format!("{flag} is not known\n\n{USAGE}")),
+        }
+    }
+    Ok(out)
+}
+
+fn evaluate(arguments: &Arguments) -> Result<(), String> {
+    if arguments.options.data.is_none() {
+        say("there is no ../shared/data, and no --data: only the simulator is run\n");
+    }
+    let results = run(&arguments.options, &mut |line| say(&format!("{line}\n")))?;
+    let text = scorecard(&results, &arguments.options);
+    if !arguments.write {
+        return std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string());
+    }
+    let path = repository().join("docs/scorecard.md");
+    std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn repository() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// Progress and errors; a reader that went away is no reason to stop.
+fn say(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<Arguments, String> {
+        parse(words.iter().map(|word| (*word).to_owned()))
+    }
+
+    #[test]
+    fn options_are_read() {
+        let arguments = parsed(&["--only", "delag", "--seeds", "3", "--write", "--data", "x"]).unwrap();
+        assert!(arguments.write);
+        assert_eq!(arguments.options.seeds, 3);
+        assert_eq!(arguments.options.only.as_deref(), Some("delag"));
+        assert_eq!(arguments.options.data.as_deref(), Some(Path::new("x")));
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        let error = |words| parsed(words).err().unwrap_or_default();
+        assert!(error(&["--seeds", "few"]).contains("few"));
+        assert!(error(&["--nonsense", "1"]).contains("--only TEXT"));
+        assert!(error(&["--only"]).contains("needs a value"));
+    }
+}

@@ -1,0 +1,91 @@
+//! Two simple pattern finders to compare with.
+
+use super::{PatternFinder, RequestMatrix};
+
+/// The share of requests that counts as slow.
+const SLOW_SHARE: f64 = 0.2;
+
+/// One group: the slowest fifth of the requests. It is told the share.
+pub(super) struct SlowestFifth;
+
+impl PatternFinder for SlowestFifth {
+    fn name(&self) -> &str {
+        "slowest fifth"
+    }
+
+    fn find(&self, matrix: &RequestMatrix) -> Vec<Vec<usize>> {
+        vec![slowest(matrix)]
+    }
+}
+
+/// One group: the requests beyond a threshold of one column; that column and threshold which agree best, by F1,
+/// with the slowest fifth.
+pub(super) struct BestColumn;
+
+impl PatternFinder for BestColumn {
+    fn name(&self) -> &str {
+        "best column"
+    }
+
+    fn find(&self, matrix: &RequestMatrix) -> Vec<Vec<usize>> {
+        let mut is_slow = vec![false; matrix.latency_ms.len()];
+        slowest(matrix).into_iter().for_each(|row| is_slow[row] = true);
+        let cuts = matrix.times_ms.iter().map(|times| best_cut(times, &is_slow));
+        let best = cuts.enumerate().max_by(|(_, a), (_, b)| a.f1.total_cmp(&b.f1));
+        let Some((column, cut)) = best else { return Vec::new() };
+        let times = &matrix.times_ms[column];
+        vec![(0..times.len()).filter(|&row| times[row] >= cut.least).collect()]
+    }
+}
+
+fn slowest(matrix: &RequestMatrix) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..matrix.latency_ms.len()).collect();
+    order.sort_by(|&a, &b| matrix.latency_ms[b].total_cmp(&matrix.latency_ms[a]).then(a.cmp(&b)));
+    order.truncate((SLOW_SHARE * order.len() as f64).round() as usize);
+    order.sort_unstable();
+    order
+}
+
+/// Rows with at least `least` are on one side.
+struct Cut {
+    least: f64,
+    f1: f64,
+}
+
+fn best_cut(times: &[f64], is_slow: &[bool]) -> Cut {
+    let mut order: Vec<usize> = (0..times.len()).collect();
+    order.sort_by(|&a, &b| times[b].total_cmp(&times[a]));
+    let slow = is_slow.iter().filter(|&&slow| slow).count();
+    let mut best = Cut { least: f64::INFINITY, f1: 0.0 };
+    let mut both = 0;
+    for (at, &row) in order.iter().enumerate() {
+        both += usize::from(is_slow[row]);
+        let is_last_of_its_value = order.get(at + 1).is_none_or(|&next| times[next] < times[row]);
+        let f1 = 2.0 * both as f64 / (at + 1 + slow) as f64;
+        if is_last_of_its_value && f1 > best.f1 {
+            best = Cut { least: times[row], f1 };
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_column_behind_the_slow_requests_is_found() {
+        let noise: Vec<f64> = (0..10).map(|row| f64::from(row * 7 % 10)).collect();
+        let mut cause = vec![1.0; 10];
+        (cause[3], cause[8]) = (50.0, 40.0);
+        let latency_ms = noise.iter().zip(&cause).map(|(a, b)| a / 10.0 + b).collect();
+        let matrix = RequestMatrix { latency_ms, times_ms: vec![noise, cause], ..RequestMatrix::default() };
+        assert_eq!(SlowestFifth.find(&matrix), [[3, 8]]);
+        assert_eq!(BestColumn.find(&matrix), [[3, 8]]);
+    }
+
+    #[test]
+    fn an_empty_matrix_has_no_column() {
+        assert_eq!(BestColumn.find(&RequestMatrix::default()), Vec::<Vec<usize>>::new());
+    }
+}

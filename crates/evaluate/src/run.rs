@@ -1,0 +1,249 @@
+//! Every method on every case.
+
+use crate::case::{BaselineUse, Case, Localizer, Question};
+use crate::judge::{Judgement, Miss, judge};
+use crate::measure::{Cost, measured};
+use crate::methods::localizers;
+use crate::patterns::{PatternFinder, PatternScore, RequestMatrix, pattern_finders, score_patterns};
+use crate::sets::{Group, SetKind, visit};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// What is evaluated.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Folder of the measured data; without it only the simulator is run.
+    pub data: Option<PathBuf>,
+    /// Only groups whose `set/name` contains this.
+    pub only: Option<String>,
+    /// Only the method of this name.
+    pub method: Option<String>,
+    /// First seed of simulated incidents.
+    pub first_seed: u64,
+    /// Seeds of each simulated incident.
+    pub seeds: u64,
+    /// Simulated requests of each of the three services.
+    pub requests: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { data: None, only: None, method: None, first_seed: 1, seeds: 10, requests: 2_700 }
+    }
+}
+
+/// One method on one case.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Where the case belongs.
+    pub group: Group,
+    /// The case's name.
+    pub case: String,
+    /// Index into [`Results::methods`].
+    pub method: usize,
+    /// Length of a quiet window in hours; 0 where false findings are not counted by the hour.
+    pub hours: f64,
+    /// In a scan: whether the fault raised an alarm in time.
+    pub detected: Option<bool>,
+    /// The verdict.
+    pub judgement: Judgement,
+    /// Time taken, assembling included.
+    pub cost: Cost,
+}
+
+/// One pattern finder on one matrix.
+#[derive(Clone, Debug)]
+pub struct PatternOutcome {
+    /// Where the matrix belongs.
+    pub group: Group,
+    /// The matrix's name.
+    pub case: String,
+    /// Index into [`Results::finders`].
+    pub finder: usize,
+    /// The verdict.
+    pub score: PatternScore,
+    /// Groups named.
+    pub found: usize,
+    /// Time taken.
+    pub cost: Cost,
+}
+
+/// A method as the table shows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MethodRow {
+    /// Its name.
+    pub name: String,
+    /// Whether it is Laggard's.
+    pub is_ours: bool,
+    /// Whether it compares with a baseline where there is one.
+    pub uses_baseline: bool,
+}
+
+/// Everything that was measured.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    /// Methods, Laggard's default first.
+    pub methods: Vec<MethodRow>,
+    /// Pattern finders.
+    pub finders: Vec<MethodRow>,
+    /// In the order of the sets.
+    pub outcomes: Vec<Outcome>,
+    /// Of the matrices.
+    pub patterns: Vec<PatternOutcome>,
+    /// What a reader must know: sets that are absent, faults without data.
+    pub notes: Vec<String>,
+    /// Processor cores of the machine.
+    pub cores: usize,
+}
+
+/// Runs what the options ask for; `progress` hears one line a case.
+///
+/// # Errors
+/// When no method or group has the name asked for, or data cannot be read.
+pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Results, String> {
+    let wants = |name: &str| options.method.as_deref().is_none_or(|wanted| wanted == name);
+    let mut runner = Runner {
+        options,
+        localizers: localizers().into_iter().filter(|method| wants(method.name())).collect(),
+        finders: pattern_finders().into_iter().filter(|finder| wants(finder.name())).collect(),
+        results: Results { cores: cores().get(), ..Results::default() },
+        progress,
+    };
+    if runner.localizers.is_empty() && runner.finders.is_empty() {
+        let known: Vec<String> = localizers().iter().map(|method| method.name().to_owned()).collect();
+        return Err(format!("no such method; there is {}", known.join(", ")));
+    }
+    let rows = runner.localizers.iter().map(|method| MethodRow {
+        name: method.name().to_owned(),
+        is_ours: method.is_ours(),
+        uses_baseline: method.baseline_use() == BaselineUse::Used,
+    });
+    runner.results.methods = rows.collect();
+    let rows = runner.finders.iter().map(|finder| MethodRow {
+        name: finder.name().to_owned(),
+        is_ours: finder.is_ours(),
+        uses_baseline: false,
+    });
+    runner.results.finders = rows.collect();
+    visit(options.data.as_deref(), &mut runner)?;
+    if runner.results.outcomes.is_empty() && runner.results.patterns.is_empty() {
+        let sets = SetKind::ALL.map(SetKind::name).join(", ");
+        return Err(format!("nothing was evaluated; the sets are {sets}"));
+    }
+    Ok(runner.results)
+}
+
+fn cores() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+/// What sets use to have their cases run.
+pub(crate) struct Runner<'a> {
+    options: &'a Options,
+    localizers: Vec<Box<dyn Localizer>>,
+    finders: Vec<Box<dyn PatternFinder>>,
+    results: Results,
+    progress: &'a mut dyn FnMut(&str),
+}
+
+/// One method's answer to a case, judged.
+pub(crate) struct Answered {
+    pub(crate) method: usize,
+    pub(crate) is_empty: bool,
+    pub(crate) judgement: Judgement,
+    pub(crate) cost: Cost,
+}
+
+impl Runner<'_> {
+    pub(crate) fn threads(&self) -> NonZeroUsize {
+        cores()
+    }
+
+    pub(crate) fn seeds(&self) -> std::ops::Range<u64> {
+        self.options.first_seed..self.options.first_seed + self.options.seeds
+    }
+
+    pub(crate) fn requests(&self) -> u32 {
+        self.options.requests
+    }
+
+    pub(crate) fn wants(&self, group: &Group) -> bool {
+        self.options.only.as_deref().is_none_or(|only| group.path().contains(only))
+    }
+
+    /// Whether any group of a set could be wanted.
+    pub(crate) fn wants_set(&self, set: SetKind) -> bool {
+        let only = self.options.only.as_deref().unwrap_or_default();
+        let of_other = SetKind::ALL.iter().any(|other| *other != set && only.starts_with(other.name()));
+        !of_other
+    }
+
+    pub(crate) fn note(&mut self, note: String) {
+        self.results.notes.push(note);
+    }
+
+    /// Every method on a case, if its group is wanted.
+    pub(crate) fn run(&mut self, group: &Group, hours: f64, case: Case) {
+        if !self.wants(group) {
+            return;
+        }
+        for answered in self.answers(&case) {
+            self.results.outcomes.push(Outcome {
+                group: group.clone(),
+                case: case.name.clone(),
+                method: answered.method,
+                hours,
+                detected: None,
+                judgement: answered.judgement,
+                cost: answered.cost,
+            });
+        }
+        (self.progress)(&format!("{}: {}", group.path(), case.name));
+    }
+
+    /// Every method's judged answer.
+    pub(crate) fn answers(&self, case: &Case) -> Vec<Answered> {
+        let can = |method: &dyn Localizer| method.detects() || case.question == Question::Explain;
+        let asked = self.localizers.iter().enumerate().filter(|(_, method)| can(method.as_ref()));
+        asked.map(|(at, method)| answer(at, method.as_ref(), case)).collect()
+    }
+
+    pub(crate) fn push(&mut self, outcome: Outcome) {
+        if self.wants(&outcome.group) {
+            self.results.outcomes.push(outcome);
+        }
+    }
+
+    /// Every pattern finder on a matrix.
+    pub(crate) fn find_patterns(&mut self, group: &Group, matrix: &RequestMatrix) {
+        for (at, finder) in self.finders.iter().enumerate() {
+            let (found, cost) = measured(|| finder.find(matrix));
+            self.results.patterns.push(PatternOutcome {
+                group: group.clone(),
+                case: matrix.name.clone(),
+                finder: at,
+                score: score_patterns(matrix, &found),
+                found: found.len(),
+                cost,
+            });
+        }
+        (self.progress)(&format!("{}: {}", group.path(), matrix.name));
+    }
+}
+
+fn answer(at: usize, method: &dyn Localizer, case: &Case) -> Answered {
+    let (answer, cost) = measured(|| method.localize(case));
+    // Laggard assembles by itself; for the others it was done beforehand.
+    let cost = if method.is_ours() { cost } else { cost.plus(case.calls.cost) };
+    match answer {
+        Ok(answer) => {
+            let judgement = judge(case, method, &answer);
+            Answered { method: at, is_empty: answer.is_empty(), judgement, cost }
+        }
+        Err(error) => {
+            let miss = Miss { expected: "an answer".to_owned(), got: error };
+            let judgement = Judgement { miss: Some(miss), ..Judgement::default() };
+            Answered { method: at, is_empty: true, judgement, cost }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The words of the page: what is measured, and how.
+
+use crate::sets::SetKind;
+
+pub(super) const INTRODUCTION: &str = "\
+<!-- Written by `cargo xtask evaluate --write`. Do not edit. -->
+
+# Scorecard
+
+Every method over measured and simulated incidents whose truth is known: Laggard's own, as the product's registry lists
+them and with their default settings, against two simple rankings and two published methods. Every wrong answer is
+named below the table it belongs to.
+
+```sh
+cargo xtask evaluate --write                         # this page
+cargo xtask evaluate --data DIR                      # any folder with the same layout as ../shared/data
+cargo xtask evaluate --only simulator/quiet --seeds 100
+cargo xtask evaluate --only tracebench --method clouddiag
+```
+";
+
+pub(super) const METHODS: &str = "
+## Methods
+
+- **Laggard's**: see `laggard methods`. The first in the tables is the default. They decide what to name; nobody tells
+  them how many replicas are slow, or whether any is.
+- **p95-ratio**: what a dashboard shows. Operations by the ratio of their 95th percentile of inclusive time to the
+  baseline's, from 1.5; without a baseline to their own median, from 3. Replicas by the ratio to the median replica,
+  from 1.5.
+- **self-time excess**: what a person computes who is told the window. Operations by mean self time over the
+  baseline's (from +10 %), times calls; the gap between a caller's span and the span it waits for on another replica
+  counts for the callee. Without a baseline, the median replica stands in. Replicas from 1.5 times the median replica.
+- **MicroRank** (Yu et al., The Web Conference 2021, doi:10.1145/3442381.3449905), written anew from the paper: a
+  request is abnormal when it takes longer than the sum of its operations' means plus 1.5 deviations; personalised
+  PageRank over operations of single replicas, for the abnormal and the normal requests; a weighted spectrum with
+  the D*2 formula. It answers only when more than 1 % of the requests are abnormal. What is usual it learns from the
+  baseline, else from the window itself.
+- **MicroRank, told**: the same with another detector, as the authors advise where theirs does not suit (deviations
+  added up over a hundred calls are hardly ever exceeded): abnormal are requests whose latency, over the sum of their
+  operations' means, exceeds that of 95 % of the normal ones. Some always do, so it is asked only where something is wrong.
+- **TraceRCA** (Li et al., IEEE/ACM IWQoS 2021, doi:10.1109/IWQOS52092.2021.9521340), written anew from the paper:
+  invocations whose latency is selected as a feature because it is more severe than in the baseline, and deviates by
+  more than one deviation; frequent sets of services among abnormal requests by their Jaccard index; suspicion inside
+  a set by abnormal invocations in and out. Traces hold one of the paper's features, latency. Without a baseline
+  nothing can be selected, and three deviations count. It ranks services; operations of a service come by their
+  abnormal invocations, and for replicas it is run again with replicas as items and a least support of 1 %.
+
+All but Laggard's rank and do not decide how many names count, nor whether a fault is on all replicas alike. They are
+therefore told how many replicas are slow (none, when all are), and judged on so many of their first names: where they
+do better than Laggard, they knew more. In quiet data a list of theirs, however long, counts as one false finding.
+
+Columns: *right*: everything asked for is right, the top name and all and only the expected replicas. *Top-1/3/5*: share of the
+cases in which a right name is among the first 1, 3, 5 (operations; in tracebench and Online Boutique replicas). *Replica
+top-1*: the first replica named is one of the slow ones.
+*Precision* and *recall*: of the replicas named, means over the cases; naming none where some are expected has precision 0.
+Seconds are means a case and include assembling traces but not reading files; processor seconds are those of all threads.
+";
+
+/// How a set is scored.
+pub(super) fn about(set: SetKind) -> &'static str {
+    match set {
+        SetKind::Tracebench => {
+            "\
+HDFS traces with 50 interchangeable data nodes. *Slow nodes*: extra network delay on some of them; the right answer is
+all and only those, without being told how many, and without a baseline; operations are not asked. *Sub-samples*: ten
+seeded draws of 20 traces from each of these runs; a slow node that does not occur in the draw is not expected.
+*Every node slow*: any operation is right, any replica that Laggard names is wrong; the baseline is the run with a delay of 0 ms of the same
+workload, or the only one there is. *Nothing injected*: anything named is a false finding."
+        }
+        SetKind::OnlineBoutique => {
+            "\
+A shop with one pod a service and faults of three minutes at known times; only performance faults are asked for.
+*Window given*: the traces that start within the fault's three minutes, against all other minutes (those of other faults
+included, of whatever kind), and against fault-free minutes only. The rank is that of the faulty pod, where an operation
+counts for the pods that run it. *Minute by minute*: the data are cut into slices of 60 s from the earliest trace, and every
+slice is put to the methods with all other slices as baseline. A fault is *detected* when anything is named in one of the first two
+slices that cover at least 30 s of it; right means that the faulty pod comes first in one of the two. A slice is fault-free when it
+overlaps no fault, of whatever kind, nor the minute after one; anything named there is a false alarm. Slices of faults that
+are code defects (`return`, `exception`), not a latency matter, count for neither."
+        }
+        SetKind::Delag => {
+            "\
+Matrices of requests and calls in which two causes slow about a tenth of the requests each. Methods see latencies and
+times and name groups of requests. Precision, recall and F1 are of all requests in any group against all that were hit;
+*F1 by cause* is the mean over the causes of the F1 of the group that stands for it, groups assigned one to one so that the sum is
+largest (Traini and Cortellessa, IEEE TSE 49(6), 2023). *Slowest fifth* is told the share; *best column* is the one call and
+threshold that agree best with the slowest fifth. A miss is an F1 below 0.9."
+        }
+        SetKind::Simulator => {
+            "\
+Incidents of the [simulator](manual/simulate.md), an hour each on a hundred nodes whose clocks disagree, drawn in memory. The right
+operation is any with at least a twentieth of the injected time; the right replicas are all with at least one delayed call,
+or none when the fault is on all. The baseline is the quiet hour before, of the same system with other requests (for
+`heavy-tail`, another hour of heavy tails). `uniform` is asked with a baseline only, since without one there is nothing to
+see. In `quiet` and `heavy-tail` anything named is a false finding."
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What went wrong, by name; and where another method did better than ours.
+
+use super::groups_of;
+use super::summary::Summary;
+use crate::run::Results;
+use crate::sets::SetKind;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// An F1 below this is a miss.
+const F1_MIN: f64 = 0.9;
+
+/// Lists every wrong answer of a set. Cases with the same wrong answer share a row. Other people's methods come
+/// folded away.
+pub(super) fn misses(out: &mut String, results: &Results, set: SetKind) {
+    let mut ours = Vec::new();
+    let mut others = Vec::new();
+    for (at, method) in results.methods.iter().enumerate() {
+        let rows = rows(results, set, at);
+        if method.is_ours { ours.extend(rows) } else { others.extend(rows) }
+    }
+    for (at, finder) in results.finders.iter().enumerate() {
+        let rows = matrix_rows(results, set, at);
+        if finder.is_ours { ours.extend(rows) } else { others.extend(rows) }
+    }
+    if !ours.is_empty() {
+        let _ = write!(out, "\n### Misses of Laggard on {}\n\n", set.name());
+        rows_table(out, &ours);
+    }
+    if !others.is_empty() {
+        let _ = write!(
+            out,
+            "\n<details><summary>Misses of the other methods: {} rows</summary>\n\n",
+            others.len()
+        );
+        rows_table(out, &others);
+        out.push_str("\n</details>\n");
+    }
+}
+
+fn rows_table(out: &mut String, rows: &[String]) {
+    out.push_str("| method | cases | expected | got |\n|---|---|---|---|\n");
+    rows.iter().for_each(|row| out.push_str(row));
+}
+
+fn rows(results: &Results, set: SetKind, method: usize) -> Vec<String> {
+    let mut rows = Vec::new();
+    for group in groups_of(results, set) {
+        let mut cases: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+        let of_group = results.outcomes.iter().filter(|one| one.group == *group && one.method == method);
+        for outcome in of_group {
+            if let Some(miss) = &outcome.judgement.miss {
+                cases.entry(miss).or_default().push(&outcome.case);
+            }
+        }
+        for (miss, cases) in cases {
+            let (method, got) = (&results.methods[method].name, or_nothing(&miss.got));
+            let cases = cases.join(", ");
+            rows.push(format!("| {method} | {}: {cases} | {} | {got} |\n", group.name, cell(&miss.expected)));
+        }
+    }
+    rows
+}
+
+fn matrix_rows(results: &Results, set: SetKind, finder: usize) -> Vec<String> {
+    let of_finder = results.patterns.iter().filter(|one| one.group.set == set && one.finder == finder);
+    let missed = of_finder.filter(|one| one.score.f1 < F1_MIN);
+    let row = |one: &crate::run::PatternOutcome| {
+        format!(
+            "| {} | {} | F1 of at least {F1_MIN} | F1 {:.3} (precision {:.3}, recall {:.3}), groups: {} |\n",
+            results.finders[finder].name,
+            one.case,
+            one.score.f1,
+            one.score.precision,
+            one.score.recall,
+            one.found
+        )
+    };
+    missed.map(row).collect()
+}
+
+fn or_nothing(got: &str) -> String {
+    if got.is_empty() { "nothing".to_owned() } else { cell(got) }
+}
+
+/// Names from data may hold what ends a cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;")
+}
+
+/// Compares Laggard's default method with every other, group by group.
+pub(super) fn beaten(out: &mut String, results: &Results) {
+    out.push_str("\n## Where another method is better\n\n");
+    let lines: Vec<String> = by_cases(results).into_iter().chain(by_matrices(results)).collect();
+    if lines.is_empty() {
+        out.push_str("Nowhere in this run.\n");
+        return;
+    }
+    out.push_str("| cases | Laggard's default | the better method | cases only it answers right |\n|---|---|---|---|\n");
+    lines.iter().for_each(|line| out.push_str(line));
+}
+
+fn by_cases(results: &Results) -> Vec<String> {
+    let Some(default) = results.methods.iter().position(|method| method.is_ours) else { return vec![] };
+    let mut lines = Vec::new();
+    for group in SetKind::ALL.into_iter().flat_map(|set| groups_of(results, set)) {
+        let of_group = || results.outcomes.iter().filter(|one| one.group == *group);
+        let ours = Summary::of(of_group(), default);
+        for (at, method) in results.methods.iter().enumerate().filter(|&(at, _)| at != default) {
+            let theirs = Summary::of(of_group(), at);
+            if theirs.is_empty() || theirs.share_right() <= ours.share_right() {
+                continue;
+            }
+            let right =
+                |method| move |one: &&crate::run::Outcome| one.method == method && one.judgement.right;
+            let known: Vec<&str> = of_group().filter(right(default)).map(|one| one.case.as_str()).collect();
+            let only = of_group().filter(right(at)).map(|one| one.case.as_str());
+            let only: Vec<&str> = only.filter(|case| !known.contains(case)).collect();
+            let ours = format!("{} {}", results.methods[default].name, ours.right_of_cases());
+            let theirs = format!("{} {}", method.name, theirs.right_of_cases());
+            lines.push(format!("| {} | {ours} | {theirs} | {} |\n", group.path(), cell(&only.join(", "))));
+        }
+    }
+    lines
+}
+
+fn by_matrices(results: &Results) -> Vec<String> {
+    let Some(default) = results.finders.iter().position(|finder| finder.is_ours) else { return vec![] };
+    let score = |finder: usize, case: &str| {
+        results
+            .patterns
+            .iter()
+            .find(|one| one.finder == finder && one.case == case)
+            .map_or(0.0, |one| one.score.f1)
+    };
+    let better = results.patterns.iter().filter(|one| one.score.f1 > score(default, &one.case));
+    let line = |one: &crate::run::PatternOutcome| {
+        let [ours, theirs] = [default, one.finder].map(|at| &results.finders[at].name);
+        let own = score(default, &one.case);
+        format!("| {}/{} | {ours} {own:.3} | {theirs} {:.3} | |\n", one.group.path(), one.case, one.score.f1)
+    };
+    better.map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::{Judgement, Miss};
+    use crate::measure::Cost;
+    use crate::run::{MethodRow, Outcome};
+    use crate::sets::Group;
+
+    fn results() -> Results {
+        let method = |name: &str, is_ours| MethodRow { name: name.to_owned(), is_ours, uses_baseline: false };
+        let outcome = |case: &str, method, right: bool| Outcome {
+            group: Group::new(SetKind::Simulator, "bursts"),
+            case: case.to_owned(),
+            method,
+            hours: 0.0,
+            detected: None,
+            judgement: Judgement {
+                right,
+                miss: (!right).then(|| Miss { expected: "a|b".to_owned(), got: String::new() }),
+                ..Judgement::default()
+            },
+            cost: Cost::default(),
+        };
+        Results {
+            methods: vec![method("ours", true), method("theirs", false)],
+            outcomes: vec![
+                outcome("seed 1", 0, false),
+                outcome("seed 1", 1, true),
+                outcome("seed 2", 0, false),
+                outcome("seed 2", 1, false),
+            ],
+            ..Results::default()
+        }
+    }
+
+    #[test]
+    fn equal_misses_share_a_row_and_names_cannot_end_a_cell() {
+        let mut out = String::new();
+        misses(&mut out, &results(), SetKind::Simulator);
+        assert!(out.contains("| ours | bursts: seed 1, seed 2 | a\\|b | nothing |"), "{out}");
+        assert!(out.contains("Misses of the other methods: 1 rows"), "{out}");
+    }
+
+    #[test]
+    fn a_better_method_is_told_with_its_cases() {
+        let mut out = String::new();
+        beaten(&mut out, &results());
+        assert!(out.contains("| simulator/bursts | ours 0/2 | theirs 1/2 | seed 1 |"), "{out}");
+        let mut even = results();
+        even.outcomes[0].judgement.right = true;
+        out.clear();
+        beaten(&mut out, &even);
+        assert!(out.contains("Nowhere in this run."), "{out}");
+    }
+}

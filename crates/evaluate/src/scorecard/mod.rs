@@ -1,0 +1,140 @@
+//! The results as one page.
+
+mod explained;
+mod misses;
+mod summary;
+
+use crate::patterns::PatternScore;
+use crate::run::{Options, Outcome, PatternOutcome, Results};
+use crate::sets::{Group, SetKind};
+use explained::{INTRODUCTION, METHODS, about};
+use misses::{beaten, misses};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use summary::Summary;
+
+/// The page, in Markdown.
+pub fn scorecard(results: &Results, options: &Options) -> String {
+    let mut out = String::from(INTRODUCTION);
+    facts(&mut out, results, options);
+    out.push_str(METHODS);
+    overview(&mut out, results);
+    beaten(&mut out, results);
+    for set in SetKind::ALL {
+        let groups = groups_of(results, set);
+        let matrices: Vec<&PatternOutcome> =
+            results.patterns.iter().filter(|outcome| outcome.group.set == set).collect();
+        if groups.is_empty() && matrices.is_empty() {
+            continue;
+        }
+        let _ = write!(out, "\n## {}\n\n{}\n", set.name(), about(set));
+        if matrices.is_empty() {
+            table(&mut out, results, &groups);
+        } else {
+            matrix_table(&mut out, results, &matrices);
+        }
+        misses(&mut out, results, set);
+    }
+    out
+}
+
+fn facts(out: &mut String, results: &Results, options: &Options) {
+    let last = options.first_seed + options.seeds.max(1) - 1;
+    let _ = write!(
+        out,
+        "\nThis run: {} processor cores; simulated incidents of {} requests each, seeds {} to {last}.\n",
+        results.cores,
+        3 * u64::from(options.requests),
+        options.first_seed,
+    );
+    let using: Vec<&str> = (results.methods.iter())
+        .filter(|method| method.uses_baseline)
+        .map(|method| method.name.as_str())
+        .collect();
+    let _ = writeln!(out, "Methods that compare with a baseline: {}.\n", using.join(", "));
+    for note in &results.notes {
+        let _ = writeln!(out, "- {note}");
+    }
+}
+
+/// Groups of a set in the order they were run.
+pub(super) fn groups_of(results: &Results, set: SetKind) -> Vec<&Group> {
+    let mut seen = BTreeSet::new();
+    let of_set = results.outcomes.iter().map(|outcome| &outcome.group).filter(|group| group.set == set);
+    of_set.filter(|group| seen.insert(*group)).collect()
+}
+
+fn overview(out: &mut String, results: &Results) {
+    if results.outcomes.is_empty() {
+        return;
+    }
+    out.push_str("\n## Overview\n\nShare of the cases that are answered right in every respect.\n\n| set |");
+    for method in &results.methods {
+        let _ = write!(out, " {} |", method.name);
+    }
+    let _ = write!(out, "\n|---|{}\n", "---|".repeat(results.methods.len()));
+    for set in SetKind::ALL.into_iter().filter(|set| !groups_of(results, *set).is_empty()) {
+        let _ = write!(out, "| {} |", set.name());
+        for method in 0..results.methods.len() {
+            let summary = Summary::of(results.outcomes.iter().filter(|one| one.group.set == set), method);
+            let _ = write!(out, " {} |", summary.right_of_cases());
+        }
+        out.push('\n');
+    }
+}
+
+const HEADER: &str = "
+| cases | method | right | top-1 | top-3 | top-5 | replica top-1 | replicas: precision | recall | detected | false alarms per quiet hour | false findings per quiet hour | processor s | wall s |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|
+";
+
+fn table(out: &mut String, results: &Results, groups: &[&Group]) {
+    out.push_str(HEADER);
+    for group in groups {
+        let of_group: Vec<&Outcome> =
+            results.outcomes.iter().filter(|outcome| outcome.group == **group).collect();
+        for (at, method) in results.methods.iter().enumerate() {
+            let summary = Summary::of(of_group.iter().copied(), at);
+            if summary.is_empty() {
+                continue;
+            }
+            let title = if at == 0 { group.name.as_str() } else { "" };
+            let _ = writeln!(out, "| {title} | {} | {} |", method.name, summary.cells().join(" | "));
+        }
+    }
+}
+
+fn matrix_table(out: &mut String, results: &Results, matrices: &[&PatternOutcome]) {
+    out.push_str(
+        "\n| files | method | precision | recall | F1 | F1 by cause | lowest F1 | processor s | wall s |\n",
+    );
+    out.push_str("|---|---|---|---|---|---|---|---|---|\n");
+    let systems: BTreeSet<&Group> = matrices.iter().map(|outcome| &outcome.group).collect();
+    for (at, finder) in results.finders.iter().enumerate() {
+        let own: Vec<&PatternOutcome> = matrices.iter().copied().filter(|one| one.finder == at).collect();
+        for system in &systems {
+            let of_system: Vec<&PatternOutcome> =
+                own.iter().copied().filter(|one| one.group == **system).collect();
+            matrix_row(out, &system.name, &finder.name, &of_system);
+        }
+        matrix_row(out, "all", &finder.name, &own);
+    }
+}
+
+fn matrix_row(out: &mut String, files: &str, finder: &str, outcomes: &[&PatternOutcome]) {
+    let count = outcomes.len().max(1) as f64;
+    let mean = |of: fn(&PatternScore) -> f64| outcomes.iter().map(|one| of(&one.score)).sum::<f64>() / count;
+    let cost = |of: fn(&PatternOutcome) -> f64| outcomes.iter().map(|one| of(one)).sum::<f64>() / count;
+    let lowest = outcomes.iter().map(|one| one.score.f1).fold(1.0, f64::min);
+    let _ = writeln!(
+        out,
+        "| {files} ({}) | {finder} | {:.3} | {:.3} | {:.3} | {:.3} | {lowest:.3} | {:.3} | {:.3} |",
+        outcomes.len(),
+        mean(|score| score.precision),
+        mean(|score| score.recall),
+        mean(|score| score.f1),
+        mean(|score| score.f1_causes),
+        cost(|one| one.cost.processor_s),
+        cost(|one| one.cost.wall_s),
+    );
+}

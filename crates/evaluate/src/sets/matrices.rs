@@ -1,0 +1,44 @@
+//! Requests × calls matrices with the cause of every request.
+
+use super::{Group, SetKind, entries, file_name};
+use crate::patterns::load;
+use crate::run::Runner;
+use std::path::Path;
+
+pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String> {
+    if !runner.wants_set(SetKind::Delag) {
+        return Ok(());
+    }
+    for path in entries(folder)?.into_iter().filter(|path| path.is_file()) {
+        let name = file_name(&path);
+        if !(name.ends_with(".csv") || name.ends_with(".csv.zst")) || name.starts_with("spans.") {
+            continue;
+        }
+        let group = Group::new(SetKind::Delag, system_of(name));
+        if !runner.wants(&group) {
+            continue;
+        }
+        if let Some(matrix) = load(&path)? {
+            runner.find_patterns(&group, &matrix);
+        }
+    }
+    Ok(())
+}
+
+/// `eshopper` for `eshopper-003.csv.zst`: files of one system differ by a number.
+fn system_of(name: &str) -> &str {
+    let stem = name.split('.').next().unwrap_or_default();
+    stem.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_system_differ_by_a_number() {
+        assert_eq!(system_of("eshopper-003.csv.zst"), "eshopper");
+        assert_eq!(system_of("train-ticket-12.csv"), "train-ticket");
+        assert_eq!(system_of("other.csv"), "other");
+    }
+}

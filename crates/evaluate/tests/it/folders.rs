@@ -1,0 +1,135 @@
+//! A folder with every kind of data, small enough to know the right answers.
+
+use laggard_evaluate::{Options, Results, SetKind, run, scorecard};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+const HEADER: &str = "trace_id,span_id,parent_span_id,service,replica,operation,start_ns,duration_ns\n";
+const MS: i64 = 1_000_000;
+
+/// A block write: a client waits for one of ten data nodes; the slow ones take 40 ms instead of about 2.
+fn block_writes(slow: i64, everywhere_ms: i64) -> String {
+    let mut out = String::from(HEADER);
+    for trace in 0..200_i64 {
+        let node = trace % 10 + 1;
+        let work =
+            2 * MS + trace * 7_919 % 100_000 + everywhere_ms * MS + if node <= slow { 38 * MS } else { 0 };
+        let start = trace * 100 * MS;
+        let _ = writeln!(out, "{trace:x},1,,DFSClient,client1,write,{start},{}", work + MS);
+        let _ = writeln!(out, "{trace:x},2,1,Datanode,datanode{node:03},receive,{},{work}", start + MS / 2);
+    }
+    out
+}
+
+/// Ten minutes of a shop; the cart takes 50 ms instead of 5 in the seventh to ninth.
+fn shop() -> String {
+    let mut out = String::from(HEADER);
+    for trace in 0..600_i64 {
+        let second = trace;
+        let slow = (360..540).contains(&second);
+        let cart = if slow { 50 * MS } else { 5 * MS } + trace * 7_919 % 200_000;
+        let start = second * 1_000 * MS + 1_000_000_000_000;
+        let _ = writeln!(out, "{trace:x},1,,front,front-pod,view,{start},{}", cart + 4 * MS);
+        let _ = writeln!(out, "{trace:x},2,1,cart,cart-pod,get,{},{cart}", start + MS);
+        let _ = writeln!(out, "{trace:x},3,1,ads,ads-pod,show,{},{MS}", start + cart + 2 * MS);
+    }
+    out
+}
+
+const FAULTS: &str = r#"[{"inject_epoch_s": 1360, "pod": "cart-pod", "fault": "cpu", "performance": true},
+    {"inject_epoch_s": 9000, "pod": "ads-pod", "fault": "cpu", "performance": true},
+    {"inject_epoch_s": 1000, "pod": "ads-pod", "fault": "return", "performance": false}]"#;
+
+fn write_all(folder: &Path) {
+    let put = |set: &str, name: &str, text: &str| {
+        fs::create_dir_all(folder.join(set)).unwrap();
+        fs::write(folder.join(set).join(name), text).unwrap();
+    };
+    put("some-hdfs", "slowdn-x-38ms-03fdn.csv", &block_writes(3, 0));
+    put("some-hdfs", "slowhdfs-x-00ms.csv", &block_writes(0, 0));
+    put("some-hdfs", "slowhdfs-x-20ms.csv", &block_writes(0, 20));
+    put("some-shop", "spans.csv", &shop());
+    put("some-shop", "faults.json", FAULTS);
+    put(
+        "some-matrices",
+        "system-1.csv",
+        "Latency,a,b,anomaly\n9,8,1,1\n1,1,1,0\n2,1,1,0\n2,2,1,0\n2,1,2,0\n",
+    );
+    put("some-matrices", "notes.csv", "not,a,matrix\n");
+}
+
+fn evaluated(only: &str) -> (Results, Options) {
+    let folder = tempfile::tempdir().unwrap();
+    write_all(folder.path());
+    let data = Some(folder.path().to_owned());
+    let options = Options { data, only: Some(only.to_owned()), ..Options::default() };
+    (run(&options, &mut |_| ()).unwrap(), options)
+}
+
+/// Right cases of a method in groups whose name contains a text, and all of them.
+fn right(results: &Results, method: &str, group: &str) -> (usize, usize) {
+    let method = results.methods.iter().position(|row| row.name == method).unwrap();
+    let of = results.outcomes.iter().filter(|one| one.method == method && one.group.name.contains(group));
+    let judged: Vec<bool> = of.map(|one| one.judgement.right).collect();
+    (judged.iter().filter(|&&right| right).count(), judged.len())
+}
+
+#[test]
+fn runs_with_slow_nodes_are_found_by_their_names() {
+    let (results, _) = evaluated("tracebench");
+    assert_eq!(right(&results, "self-time excess", "not told how many"), (1, 1));
+    assert_eq!(right(&results, "self-time excess", "sub-samples").1, 10);
+    assert_eq!(right(&results, "self-time excess", "every node slow"), (1, 1));
+    assert_eq!(right(&results, "clouddiag", "nothing injected"), (1, 1));
+    // Told that something is wrong, it cannot say that nothing is.
+    assert_eq!(right(&results, "MicroRank, told", "nothing injected"), (0, 0));
+}
+
+#[test]
+fn faults_are_looked_for_in_their_window_and_minute_by_minute() {
+    let (results, options) = evaluated("online-boutique");
+    for method in ["self-time excess", "p95-ratio"] {
+        assert_eq!(right(&results, method, "window given, all other minutes"), (1, 1), "{method}");
+        assert_eq!(right(&results, method, "window given, fault-free minutes"), (1, 1), "{method}");
+    }
+    assert_eq!(right(&results, "self-time excess", "minute by minute: faults"), (1, 1));
+    // With the other minutes of the fault in the baseline, more than 5 % of it are slow as well.
+    assert_eq!(right(&results, "p95-ratio", "minute by minute: faults"), (0, 1));
+    // Ten minutes less three of either fault; the minute after the code defect, and that after the other, do not
+    // count either. That leaves two.
+    assert_eq!(right(&results, "p95-ratio", "minute by minute: fault-free").1, 2);
+    assert!(results.notes.iter().any(|note| note.contains("ads-pod at 9000")), "{:?}", results.notes);
+    let page = scorecard(&results, &options);
+    assert!(page.contains("## online-boutique") && !page.contains("## delag"), "{page}");
+}
+
+#[test]
+fn matrices_are_recognised_by_their_header() {
+    let (results, options) = evaluated("delag");
+    assert!(results.outcomes.is_empty());
+    let f1: Vec<f64> = results.patterns.iter().map(|one| one.score.f1).collect();
+    assert_eq!(f1, [1.0, 1.0]);
+    assert!(scorecard(&results, &options).contains("| system (1) | slowest fifth |"));
+}
+
+#[test]
+fn simulated_incidents_need_no_folder() {
+    let only = Some("simulator/one-of-two".to_owned());
+    let options = Options { only, requests: 60, seeds: 1, ..Options::default() };
+    let results = run(&options, &mut |_| ()).unwrap();
+    let groups: Vec<&str> = results.outcomes.iter().map(|one| one.group.name.as_str()).collect();
+    assert!(groups.contains(&"one-of-two") && groups.contains(&"one-of-two, with baseline"), "{groups:?}");
+    assert!(results.outcomes.iter().all(|one| one.group.set == SetKind::Simulator));
+}
+
+#[test]
+fn what_is_not_there_is_an_error() {
+    let fails = |options: Options| run(&options, &mut |_| ()).unwrap_err();
+    let method = Options { method: Some("guessing".to_owned()), ..Options::default() };
+    assert!(fails(method).contains("clouddiag"));
+    let nothing = Options { only: Some("moon".to_owned()), ..Options::default() };
+    assert!(fails(nothing).contains("tracebench, online-boutique"));
+    let absent = Options { data: Some("no/such/folder".into()), ..Options::default() };
+    assert!(fails(absent).contains("no/such/folder"));
+}

@@ -1,0 +1,29 @@
+//! The measured data beside the repository, where they are.
+
+use laggard_evaluate::{Options, Results, run};
+
+fn evaluated(only: &str) -> Option<Results> {
+    let folder = laggard_testkit::data_folder(only.split('/').next().unwrap_or_default())?;
+    let data = folder.parent().map(|data| data.to_owned());
+    let options = Options { data, only: Some(only.to_owned()), ..Options::default() };
+    Some(run(&options, &mut |_| ()).unwrap())
+}
+
+#[test]
+fn told_how_many_a_ranking_by_self_time_finds_five_slow_nodes() {
+    let Some(results) = evaluated("tracebench/slow nodes, not") else { return };
+    let method = results.methods.iter().position(|row| row.name == "self-time excess").unwrap();
+    let five = results.outcomes.iter().filter(|one| one.method == method && one.case.contains("05fdn"));
+    let right: Vec<bool> = five.map(|one| one.judgement.right).collect();
+    assert_eq!(right, [true, true]);
+}
+
+#[test]
+fn a_threshold_on_latency_finds_most_hit_requests() {
+    let Some(results) = evaluated("delag") else { return };
+    let slowest = results.patterns.iter().filter(|one| results.finders[one.finder].name == "slowest fifth");
+    let f1: Vec<f64> = slowest.map(|one| one.score.f1).collect();
+    assert_eq!(f1.len(), 20);
+    let mean = f1.iter().sum::<f64>() / 20.0;
+    assert!((0.92..0.95).contains(&mean), "{mean}");
+}
