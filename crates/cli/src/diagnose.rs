@@ -17,7 +17,10 @@ use std::num::NonZeroUsize;
 pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
     check_method(&arguments.method)?;
     let settings = settings(arguments)?;
-    let input = InputSettings { format: format(arguments)?, reader: reader_options(arguments)? };
+    let input = InputSettings {
+        format: format(arguments.format.as_deref())?,
+        reader: reader_options(&arguments.columns)?,
+    };
     let sources = expand(&arguments.paths).map_err(Failure::unreadable)?;
     let threads = threads(arguments);
     let limits = IngestSettings {
@@ -82,15 +85,15 @@ fn settings(arguments: &Diagnose) -> Result<SlowSettings, Failure> {
     Ok(settings)
 }
 
-fn format(arguments: &Diagnose) -> Result<Option<&'static Format>, Failure> {
-    let Some(name) = &arguments.format else { return Ok(None) };
+pub(crate) fn format(name: Option<&str>) -> Result<Option<&'static Format>, Failure> {
+    let Some(name) = name else { return Ok(None) };
     let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     let unknown = || Failure::usage(format!("there is no format {name:?}; there is {}", known.join(", ")));
     find_format(name).map(Some).ok_or_else(unknown)
 }
 
-fn reader_options(arguments: &Diagnose) -> Result<ReaderOptions, Failure> {
-    let columns: Result<Vec<_>, _> = arguments.columns.iter().map(|text| parse_column_option(text)).collect();
+pub(crate) fn reader_options(columns: &[String]) -> Result<ReaderOptions, Failure> {
+    let columns: Result<Vec<_>, _> = columns.iter().map(|text| parse_column_option(text)).collect();
     Ok(ReaderOptions { columns: columns.map_err(Failure::usage)?, ..ReaderOptions::default() })
 }
 
@@ -103,7 +106,7 @@ pub(crate) fn available_threads() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-fn facts(outcome: &Outcome) -> InputFacts {
+pub(crate) fn facts(outcome: &Outcome) -> InputFacts {
     let formats = outcome.formats.iter();
     InputFacts {
         files: outcome.documents(),
@@ -113,7 +116,7 @@ fn facts(outcome: &Outcome) -> InputFacts {
 }
 
 /// Files in a folder that no format recognised are worth a word, not a failure.
-fn skipped(outcome: &Outcome) -> Option<String> {
+pub(crate) fn skipped(outcome: &Outcome) -> Option<String> {
     let first = outcome.skipped.first()?;
     Some(format!(
         "{} files were skipped, for example {}: {}",

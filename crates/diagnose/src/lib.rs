@@ -4,6 +4,7 @@
 //! Traces ─ survey fold ─► categories with latencies ─ gather fold ─► request matrices ─ localize ─► Report
 //! ```
 
+mod compare;
 mod gather;
 mod methods;
 mod operations;
@@ -14,6 +15,10 @@ mod slow;
 mod survey;
 mod views;
 
+pub use compare::{
+    CategorySummary, CompareSettings, CompareSettingsError, ComparedPopulation, OperationSummary, PathNode,
+    PathTimes, PathTrie, PopulationFold, PopulationSummary, Sample, compare,
+};
 pub use gather::GatherFold;
 pub use methods::{METHODS, Method};
 pub use population::{HandleMap, Population, Selected, UnionNames};

@@ -6,6 +6,7 @@
 mod basis;
 mod call_tree;
 mod categories;
+mod comparison;
 mod heat_map;
 mod latency;
 mod markup;
@@ -14,6 +15,7 @@ mod replicas;
 mod suspects;
 
 use crate::{Report, facts, names};
+pub(crate) use comparison::comparison;
 use markup::Markup;
 use std::io;
 
