@@ -196,7 +196,7 @@ pub struct MeasuredShift {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// `1 + shift / median_before`.
+    /// Median ratio of two requests of the same kind, after over before.
     pub ratio: Option<f64>,
     /// Chance that a request after exceeds one before, ties as one half.
     pub effect: f64,

@@ -104,14 +104,14 @@ fn direction(time: Option<&MeasuredShift>, calls: Option<&MeasuredShift>) -> Cha
 
 fn measured(found: &OperationShift, settings: &CompareSettings) -> Option<MeasuredShift> {
     let shift = found.shift?;
-    let large = shift.estimate.abs() >= settings.change_min * found.median_before;
+    let large = found.ratio.is_some_and(|ratio| (ratio - 1.0).abs() >= settings.change_min);
     Some(MeasuredShift {
         median_before: found.median_before,
         median_after: found.median_after,
         shift: shift.estimate,
         low: shift.interval.map(|[low, _]| low),
         high: shift.interval.map(|[_, high]| high),
-        ratio: found.ratio(),
+        ratio: found.ratio,
         effect: found.effect,
         p_value: found.p_adjusted,
         compared_within: match found.strata {

@@ -30,11 +30,11 @@ pub fn comparison_headline(comparison: &Comparison) -> String {
     let mut sentence = comparison.latency.as_ref().map_or_else(String::new, latency);
     let changed: Vec<&OperationChange> = changed_operations(comparison).collect();
     if let Some((lead, others)) = changed.split_first() {
-        sentence.push_str(&format!(" Most by {}", operation(lead)));
+        sentence.push_str(&format!(" Among operations, most moved {}", operation(lead)));
         match others.len() as u64 {
             0 => {}
             others => {
-                sentence.push_str(&format!("; {} changed too", numbers::counted(others, "other operation")))
+                sentence.push_str(&format!("; {} moved too", numbers::counted(others, "other operation")))
             }
         }
         sentence.push('.');
@@ -56,18 +56,16 @@ fn means(latency: &LatencyChange) -> String {
 fn latency(latency: &LatencyChange) -> String {
     let [before, after] = [latency.before_ns, latency.after_ns].map(numbers::time_float);
     let change = relative(latency.before_ns, latency.after_ns).map_or_else(String::new, signed_share);
+    // A call tree that changed is one that vanished and one that is new: how the two share a change says little.
+    let trees = latency.new_shapes.change_ns + latency.vanished_shapes.change_ns;
     let parts = [
-        (latency.same_requests, "the same requests take"),
-        (latency.mix, "other requests make"),
-        (latency.new_shapes, "new call trees make"),
-        (latency.vanished_shapes, "vanished call trees make"),
+        (latency.same_requests.change_ns, "the same requests take"),
+        (latency.mix.change_ns, "a moved mix of requests makes"),
+        (trees, "new and vanished call trees make"),
     ];
-    let largest = parts.iter().map(|(part, _)| part.change_ns.abs()).fold(0.0, f64::max);
-    let told = parts
-        .iter()
-        .filter(|(part, _)| part.change_ns != 0.0 && part.change_ns.abs() >= PART_LEAST * largest);
-    let told: Vec<String> =
-        told.map(|(part, words)| format!("{words} {}", signed_time(part.change_ns))).collect();
+    let largest = parts.iter().map(|(change, _)| change.abs()).fold(0.0, f64::max);
+    let told = parts.iter().filter(|(change, _)| *change != 0.0 && change.abs() >= PART_LEAST * largest);
+    let told: Vec<String> = told.map(|(change, words)| format!("{words} {}", signed_time(*change))).collect();
     let why = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
     format!("Requests take {after} on average instead of {before} ({change}){why}.")
 }
