@@ -16,12 +16,15 @@ const EXAMPLES: &str = "Examples:
   laggard demo                                   make an incident and diagnose it
   laggard diagnose traces.json                   one file, format recognised
   laggard diagnose /var/traces/*.zst --output html -o report.html
+  laggard compare yesterday/ today/              what differs between two sets
   kubectl logs collector | laggard diagnose -    from a pipe";
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Read traces and name the operations and replicas that make requests slow
     Diagnose(Box<Diagnose>),
+    /// Tell what differs between two sets of traces: two releases, two hours, before and after
+    Compare(Box<Compare>),
     /// Make an incident, diagnose it, and show where the files are
     Demo(Demo),
     /// Generate traces with known truth
@@ -120,6 +123,77 @@ pub(crate) struct Diagnose {
     pub(crate) thresholds: Thresholds,
     #[command(flatten)]
     pub(crate) pca_thresholds: PcaThresholds,
+}
+
+const COMPARE_EXAMPLES: &str = "Examples:
+  laggard compare yesterday/ today/
+  laggard compare old.json new.json --output html -o difference.html
+  laggard compare traces/ --since 2026-01-12T09:20:00Z          what is before against what is after
+  laggard compare traces/ --before-until 2026-01-12T09:10:00Z --since 2026-01-12T09:20:00Z
+  laggard compare main/ branch/ --service checkout --exit-code || echo slower
+
+Exit status: 0 it ran, 1 slower or changed (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";
+
+#[derive(Args, Debug)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct Compare {
+    /// The set before and the set after; or one data set, with windows
+    #[arg(value_name = "PATH", num_args = 0..=2)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// More of the set before: file, folder or pattern
+    #[arg(long, value_name = "PATH")]
+    pub(crate) before: Vec<PathBuf>,
+    /// More of the set after
+    #[arg(long, value_name = "PATH")]
+    pub(crate) after: Vec<PathBuf>,
+    /// Of the set before, leave out requests that start before this
+    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
+    pub(crate) before_since: Option<laggard_model::Timestamp>,
+    /// … or after this; of one data set without this, everything before --since is the set before
+    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
+    pub(crate) before_until: Option<laggard_model::Timestamp>,
+    /// Of the set after, leave out requests that start before this
+    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
+    pub(crate) since: Option<laggard_model::Timestamp>,
+    /// … or after this
+    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
+    pub(crate) until: Option<laggard_model::Timestamp>,
+    /// Only requests that enter at this service
+    #[arg(long, value_name = "NAME")]
+    pub(crate) service: Option<String>,
+    /// Level of every test, after Benjamini–Hochberg within its family
+    #[arg(long, value_name = "P", default_value_t = 0.01)]
+    pub(crate) level: f64,
+    /// A change of time or calls must also be this large, relative to before
+    #[arg(long, value_name = "X", default_value_t = 0.05)]
+    pub(crate) change_min: f64,
+    /// Fewer complete requests in a set are too few to say anything
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) requests_min: u64,
+    /// Read every input as this format instead of recognising it (see `laggard formats`)
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<String>,
+    /// Map a column of somebody else's table: NAME=HEADER, as in `laggard diagnose`
+    #[arg(long = "column", value_name = "NAME=HEADER")]
+    pub(crate) columns: Vec<String>,
+    /// Form of the comparison
+    #[arg(long, value_enum, default_value_t = OutputForm::Text)]
+    pub(crate) output: OutputForm,
+    /// Write the comparison to a file instead of standard output
+    #[arg(short = 'o', value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Exit with status 1 when the set after is slower or changed
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+    /// When to use colours
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+    pub(crate) color: When,
+    /// Threads to use [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    /// Memory for spans of both sets; beyond it whole traces are let go evenly, and the report says so
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
+    pub(crate) memory: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -19,6 +19,10 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
     let settings = settings(arguments)?;
     check_baseline(arguments, &settings)?;
     let input = InputSettings { format: format(arguments)?, reader: reader_options(arguments)? };
+    let input = InputSettings {
+        format: format(arguments.format.as_deref())?,
+        reader: reader_options(&arguments.columns)?,
+    };
     let sources = expand(&arguments.paths).map_err(Failure::unreadable)?;
     let earlier = match arguments.baseline.as_slice() {
         [] => Vec::new(),
@@ -167,8 +171,8 @@ fn settings(arguments: &Diagnose) -> Result<SlowSettings, Failure> {
     Ok(settings)
 }
 
-fn format(arguments: &Diagnose) -> Result<Option<&'static Format>, Failure> {
-    let Some(name) = &arguments.format else { return Ok(None) };
+pub(crate) fn format(name: Option<&str>) -> Result<Option<&'static Format>, Failure> {
+    let Some(name) = name else { return Ok(None) };
     let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     let unknown = || Failure::usage(format!("there is no format {name:?}; there is {}", known.join(", ")));
     find_format(name).map(Some).ok_or_else(unknown)
@@ -182,6 +186,9 @@ fn reader_options(arguments: &Diagnose) -> Result<ReaderOptions, Failure> {
         weight_attribute: arguments.weight_attribute.clone(),
         probability_attribute: arguments.probability_attribute.clone(),
     })
+pub(crate) fn reader_options(columns: &[String]) -> Result<ReaderOptions, Failure> {
+    let columns: Result<Vec<_>, _> = columns.iter().map(|text| parse_column_option(text)).collect();
+    Ok(ReaderOptions { columns: columns.map_err(Failure::usage)?, ..ReaderOptions::default() })
 }
 
 fn threads(arguments: &Diagnose) -> NonZeroUsize {
@@ -193,7 +200,7 @@ pub(crate) fn available_threads() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-fn facts(outcome: &Outcome) -> InputFacts {
+pub(crate) fn facts(outcome: &Outcome) -> InputFacts {
     let formats = outcome.formats.iter();
     InputFacts {
         files: outcome.documents(),
@@ -203,7 +210,7 @@ fn facts(outcome: &Outcome) -> InputFacts {
 }
 
 /// Files in a folder that no format recognised are worth a word, not a failure.
-fn skipped(outcome: &Outcome) -> Option<String> {
+pub(crate) fn skipped(outcome: &Outcome) -> Option<String> {
     let first = outcome.skipped.first()?;
     Some(format!(
         "{} files were skipped, for example {}: {}",

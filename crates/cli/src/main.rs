@@ -1,6 +1,7 @@
 //! The one binary: reads the command line, runs the question, writes the report, picks the exit status.
 
 mod arguments;
+mod compare;
 mod demo;
 mod diagnose;
 mod exit;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> Result<Status, Failure> {
     match command {
         Command::Diagnose(arguments) => diagnose::run(arguments),
+        Command::Compare(arguments) => compare::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Formats => lists::formats(),

@@ -2,7 +2,7 @@
 
 use crate::arguments::{OutputForm, When};
 use crate::exit::Failure;
-use laggard_report::{ColorChoice, Output, Report, TextStyle, render};
+use laggard_report::{ColorChoice, Comparison, Output, Report, TextStyle, render, render_comparison};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -18,6 +18,20 @@ pub(crate) struct Destination<'a> {
 }
 
 pub(crate) fn write_report(report: &Report, destination: &Destination<'_>) -> Result<(), Failure> {
+    write_with(destination, |form, style, out| render(form, report, style, out))
+}
+
+pub(crate) fn write_comparison(
+    comparison: &Comparison,
+    destination: &Destination<'_>,
+) -> Result<(), Failure> {
+    write_with(destination, |form, style, out| render_comparison(form, comparison, style, out))
+}
+
+fn write_with(
+    destination: &Destination<'_>,
+    render: impl Fn(Output, &TextStyle, &mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
     let form = match destination.form {
         OutputForm::Text => Output::Text,
         OutputForm::Json => Output::Json,
@@ -29,7 +43,7 @@ pub(crate) fn write_report(report: &Report, destination: &Destination<'_>) -> Re
             let style = TextStyle { color: color(destination.color, false), width: WIDTH };
             let written = File::create(path).and_then(|file| {
                 let mut out = BufWriter::new(file);
-                render(form, report, &style, &mut out)?;
+                render(form, &style, &mut out)?;
                 out.flush()
             });
             written.map_err(|error| Failure::unreadable(format!("cannot write {}: {error}", path.display())))
@@ -39,7 +53,7 @@ pub(crate) fn write_report(report: &Report, destination: &Destination<'_>) -> Re
             let width = terminal_size::terminal_size_of(io::stdout()).map_or(WIDTH, |(width, _)| width.0);
             let style = TextStyle { color: color(destination.color, terminal), width };
             let mut out = BufWriter::new(io::stdout().lock());
-            finish(render(form, report, &style, &mut out).and_then(|()| out.flush()))
+            finish(render(form, &style, &mut out).and_then(|()| out.flush()))
         }
     }
 }

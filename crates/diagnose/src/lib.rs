@@ -8,6 +8,7 @@ mod clouddiag;
 mod combined;
 mod combined_sites;
 mod findings;
+mod compare;
 mod gather;
 mod methods;
 mod missing;
@@ -24,6 +25,10 @@ mod slow;
 mod survey;
 mod views;
 
+pub use compare::{
+    CategorySummary, CompareSettings, CompareSettingsError, ComparedPopulation, OperationSummary, PathNode,
+    PathTimes, PathTrie, PopulationFold, PopulationSummary, Sample, compare,
+};
 pub use gather::GatherFold;
 pub use methods::{METHODS, Method, SlowMethod};
 pub use population::{HandleMap, Population, Selected, UnionNames};

@@ -9,6 +9,7 @@
 
 mod category;
 mod cloud_diag;
+pub mod compare;
 mod decompose;
 mod evidence;
 mod gate;

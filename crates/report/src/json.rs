@@ -12,7 +12,12 @@ use std::io;
 /// # Errors
 /// Those of `out`.
 pub fn json(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
-    let text = serde_json::to_string_pretty(report)?;
+    write(report, out)
+}
+
+/// Any data of this crate, in the same way.
+pub(crate) fn write<T: serde::Serialize>(data: &T, out: &mut dyn io::Write) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(data)?;
     out.write_all(escape_acting(&text).as_bytes())?;
     out.write_all(b"\n")
 }

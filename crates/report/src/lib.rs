@@ -10,6 +10,7 @@
 //!          └── html      one self-contained page
 //! ```
 
+mod comparison;
 mod data;
 mod facts;
 mod headline;
@@ -21,6 +22,11 @@ mod numbers;
 mod output;
 mod text;
 
+pub use comparison::{
+    COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, EntryChange,
+    LatencyChange, MeasuredShift, OperationChange, OperationFigures, Part, PathChange, PathFigures,
+    ShapeChange, ShapeDifference, ShapeFate, comparison_headline, render_comparison,
+};
 pub use data::*;
 pub use headline::headline;
 pub use html::html;

@@ -141,7 +141,7 @@ fn basis(report: &Report) -> String {
 }
 
 /// A table's lines; none when there is no row. `align` has one `l` or `r` per column.
-fn table(head: &[&str], align: &str, rows: impl Iterator<Item = String>) -> Vec<String> {
+pub(crate) fn table(head: &[&str], align: &str, rows: impl Iterator<Item = String>) -> Vec<String> {
     let mut lines: Vec<String> = rows.collect();
     if lines.is_empty() {
         return lines;
@@ -153,12 +153,12 @@ fn table(head: &[&str], align: &str, rows: impl Iterator<Item = String>) -> Vec<
     lines
 }
 
-fn row(cells: &[String]) -> String {
+pub(crate) fn row(cells: &[String]) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
 /// A column's title, with how many of its rows are shown when not all are.
-fn shown_of(title: &str, shown: usize, all: usize) -> String {
+pub(crate) fn shown_of(title: &str, shown: usize, all: usize) -> String {
     if all <= shown {
         title.to_owned()
     } else {
@@ -166,7 +166,7 @@ fn shown_of(title: &str, shown: usize, all: usize) -> String {
     }
 }
 
-fn operation(service: &str, operation: &str) -> String {
+pub(crate) fn operation(service: &str, operation: &str) -> String {
     if service.is_empty() { code(operation) } else { format!("{} {}", code(service), code(operation)) }
 }
 
@@ -181,7 +181,7 @@ fn code(name: &str) -> String {
 }
 
 /// A sentence of the report, its quoted names as code.
-fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let pieces = parts(text).into_iter().map(|part| match part {
         Part::Prose(text) => prose(&text),
         Part::Quoted(name) => code(&name),

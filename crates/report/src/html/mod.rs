@@ -6,6 +6,7 @@
 mod basis;
 mod call_tree;
 mod categories;
+mod comparison;
 mod heat_map;
 mod latency;
 mod markup;
@@ -14,6 +15,7 @@ mod replicas;
 mod suspects;
 
 use crate::{Report, facts, names};
+pub(crate) use comparison::comparison;
 use markup::Markup;
 use std::io;
 
@@ -80,7 +82,8 @@ const SECTIONS: [Section; 9] = [
 pub fn html(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     let mut m = Markup::default();
     m.raw("<!doctype html>\n<html lang=\"en\">\n");
-    head(&mut m, report);
+    let headline = names::shorten(&report.headline, 120).replace('`', "");
+    head(&mut m, &format!("{}: {headline}", facts::verdict(report.verdict)), POLICY, &[STYLE]);
     m.raw("<body>\n<a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n");
     overview::header(&mut m, report);
     m.open("main", &[("id", "main")]);
@@ -101,16 +104,15 @@ pub fn html(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(m.finish().as_bytes())
 }
 
-fn head(m: &mut Markup, report: &Report) {
+fn head(m: &mut Markup, title: &str, policy: &str, styles: &[&'static str]) {
     m.raw("<head>\n<meta charset=\"utf-8\">\n");
     m.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     m.raw("<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"Laggard\">\n");
-    m.open("meta", &[("http-equiv", "Content-Security-Policy"), ("content", POLICY)]);
+    m.open("meta", &[("http-equiv", "Content-Security-Policy"), ("content", policy)]);
     m.raw("\n");
-    let headline = names::shorten(&report.headline, 120).replace('`', "");
-    m.element("title", &[], &format!("{}: {headline}", facts::verdict(report.verdict)));
+    m.element("title", &[], title);
     m.raw("\n<style>\n");
-    m.raw(STYLE);
+    styles.iter().for_each(|style| m.raw(style));
     m.raw("</style>\n</head>\n");
 }
 

@@ -1,10 +1,12 @@
 //! The verdict for a person at a terminal.
 
+mod comparison;
 mod page;
 mod paint;
 mod sections;
 mod table;
 
+pub(crate) use comparison::comparison;
 pub use paint::ColorChoice;
 
 use crate::Report;

@@ -1,0 +1,244 @@
+//! One pass over a population: its categories, call paths and samples of every operation.
+
+use super::path_trie::PathTrie;
+use crate::population::Selected;
+use laggard_assembly::{Request, Shape, ShapePosition, ShapeRule, Shaper};
+use laggard_engine::Fold;
+use laggard_localize::compare::{Moments, OperationObservation};
+use laggard_model::{Fingerprint, FingerprintBuilder, Losses, OperationId, SpanRow, Timestamp, TraceId};
+use std::collections::BTreeMap;
+
+/// Traces kept as examples of a category.
+const EXAMPLES: usize = 3;
+
+/// Lays the complete requests of a population over each other.
+#[derive(Clone, Copy, Debug)]
+pub struct PopulationFold<'a> {
+    /// Which requests, in unified handles.
+    pub selected: Selected<'a>,
+    /// How shapes are compared.
+    pub rule: ShapeRule,
+    /// Most call paths kept apart.
+    pub paths_max: usize,
+    /// Most requests kept as a sample of one operation.
+    pub observations_max: usize,
+}
+
+/// What a population amounts to, in unified handles.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PopulationSummary {
+    /// Categories by shape.
+    pub categories: BTreeMap<Fingerprint, CategorySummary>,
+    /// All call paths.
+    pub paths: PathTrie,
+    /// Operations that complete requests call.
+    pub operations: BTreeMap<OperationId, OperationSummary>,
+    /// Traces seen.
+    pub traces: u64,
+    /// Complete and partial requests that were wanted.
+    pub requests: u64,
+    /// Partial ones among them.
+    pub partial: u64,
+    /// Start of the earliest and the latest complete request.
+    pub extent: Option<(Timestamp, Timestamp)>,
+    /// Repairs and doubts of assembly.
+    pub losses: Losses,
+}
+
+/// One category.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CategorySummary {
+    /// Its call tree's positions.
+    pub positions: Vec<ShapePosition>,
+    /// Calls at each position, over all requests.
+    pub calls: Vec<u64>,
+    /// Latencies of its requests.
+    pub latency: Moments,
+    /// A few of its traces, by hash.
+    pub examples: Vec<(u64, TraceId)>,
+}
+
+/// One operation.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OperationSummary {
+    /// Requests that call it.
+    pub requests: u64,
+    /// Calls.
+    pub calls: u64,
+    /// Self time over all calls, nanoseconds.
+    pub self_ns: u128,
+    /// A sample of those requests.
+    pub sample: Sample,
+}
+
+/// The observations with the smallest hashes of their requests: a fair sample that does not depend on the order
+/// or the split of the requests.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sample {
+    kept: Vec<(u64, OperationObservation)>,
+}
+
+impl Sample {
+    fn add(&mut self, hash: u64, seen: OperationObservation, most: usize) {
+        self.kept.push((hash, seen));
+        // Cutting only when twice the room is used keeps the cost per observation constant.
+        if self.kept.len() > 2 * most {
+            self.cut(most);
+        }
+    }
+
+    fn merge(&mut self, other: Sample, most: usize) {
+        self.kept.extend(other.kept);
+        if self.kept.len() > 2 * most {
+            self.cut(most);
+        }
+    }
+
+    fn cut(&mut self, most: usize) {
+        self.kept.sort_unstable();
+        self.kept.truncate(most);
+    }
+
+    /// The observations, in the order of their hashes.
+    pub fn observations(&self) -> Vec<OperationObservation> {
+        self.kept.iter().map(|&(_, seen)| seen).collect()
+    }
+}
+
+impl Fold for PopulationFold<'_> {
+    type Partial = PopulationSummary;
+    type Output = PopulationSummary;
+
+    fn start(&self) -> PopulationSummary {
+        PopulationSummary {
+            categories: BTreeMap::new(),
+            paths: PathTrie::new(self.paths_max),
+            operations: BTreeMap::new(),
+            traces: 0,
+            requests: 0,
+            partial: 0,
+            extent: None,
+            losses: Losses::default(),
+        }
+    }
+
+    fn add(&self, partial: &mut PopulationSummary, trace: &[SpanRow]) {
+        let assembled = self.selected.assemble(trace);
+        partial.traces += 1;
+        partial.losses.merge(&assembled.losses);
+        let mut shaper = Shaper::new(self.rule, self.selected.union().fingerprints());
+        for request in &assembled.requests {
+            partial.requests += 1;
+            if !request.complete {
+                partial.partial += 1;
+                continue;
+            }
+            let shape = shaper.shape(&request.tree);
+            let hash = hash(trace[0].trace, request.start);
+            partial.extent = join(partial.extent, Some((request.start, request.start)));
+            partial.paths.add(&request.tree);
+            self.add_operations(partial, request, shape.fingerprint, hash);
+            add_category(partial, request, shape, (hash, trace[0].trace));
+        }
+    }
+
+    fn merge(&self, into: &mut PopulationSummary, later: PopulationSummary) {
+        for (id, category) in later.categories {
+            into.categories.entry(id).or_default().merge(category);
+        }
+        into.paths.merge(later.paths);
+        for (id, operation) in later.operations {
+            let mine = into.operations.entry(id).or_default();
+            mine.requests += operation.requests;
+            mine.calls += operation.calls;
+            mine.self_ns = mine.self_ns.saturating_add(operation.self_ns);
+            mine.sample.merge(operation.sample, self.observations_max);
+        }
+        into.traces += later.traces;
+        into.requests += later.requests;
+        into.partial += later.partial;
+        into.extent = join(into.extent, later.extent);
+        into.losses.merge(&later.losses);
+    }
+
+    fn finish(&self, mut partial: PopulationSummary) -> PopulationSummary {
+        partial.operations.values_mut().for_each(|operation| operation.sample.cut(self.observations_max));
+        partial
+    }
+}
+
+impl PopulationFold<'_> {
+    fn add_operations(
+        &self,
+        partial: &mut PopulationSummary,
+        request: &Request,
+        category: Fingerprint,
+        hash: u64,
+    ) {
+        let tree = &request.tree;
+        let mut called: BTreeMap<OperationId, (u64, u32)> = BTreeMap::new();
+        for node in 0..tree.len() {
+            let (self_ns, calls) = called.entry(tree.operation[node]).or_default();
+            *self_ns = self_ns.saturating_add(tree.self_time[node].ns());
+            *calls += 1;
+        }
+        for (id, (self_ns, calls)) in called {
+            let operation = partial.operations.entry(id).or_default();
+            operation.requests += 1;
+            operation.calls += u64::from(calls);
+            operation.self_ns = operation.self_ns.saturating_add(u128::from(self_ns));
+            let seen = OperationObservation { category, entry: tree.operation[0], self_ns, calls };
+            operation.sample.add(hash, seen, self.observations_max);
+        }
+    }
+}
+
+impl CategorySummary {
+    fn merge(&mut self, other: CategorySummary) {
+        if self.positions.is_empty() {
+            *self = other;
+            return;
+        }
+        self.latency.merge(other.latency);
+        self.calls.iter_mut().zip(&other.calls).for_each(|(mine, theirs)| *mine += theirs);
+        self.examples.extend(other.examples);
+        self.keep_examples();
+    }
+
+    fn keep_examples(&mut self) {
+        self.examples.sort_unstable();
+        self.examples.dedup();
+        self.examples.truncate(EXAMPLES);
+    }
+
+    /// Mean calls per request at a position.
+    pub fn calls_per_request(&self, position: usize) -> f64 {
+        self.calls[position] as f64 / self.latency.count().max(1) as f64
+    }
+}
+
+fn add_category(partial: &mut PopulationSummary, request: &Request, shape: Shape, example: (u64, TraceId)) {
+    let mut calls = vec![0; shape.positions.len()];
+    shape.position_of.iter().for_each(|&position| calls[position as usize] += 1);
+    let mut latency = Moments::default();
+    latency.add(request.tree.latency().ns());
+    let one = CategorySummary { positions: shape.positions, calls, latency, examples: vec![example] };
+    partial.categories.entry(shape.fingerprint).or_default().merge(one);
+}
+
+fn join(
+    a: Option<(Timestamp, Timestamp)>,
+    b: Option<(Timestamp, Timestamp)>,
+) -> Option<(Timestamp, Timestamp)> {
+    let (Some((first, last)), Some((other_first, other_last))) = (a, b) else { return a.or(b) };
+    Some((first.min(other_first), last.max(other_last)))
+}
+
+/// A hash of a request that has nothing to do with its times.
+fn hash(trace: TraceId, start: Timestamp) -> u64 {
+    let mut builder = FingerprintBuilder::new();
+    builder.word(trace.value() as u64);
+    builder.word((trace.value() >> 64) as u64);
+    builder.word(start.unix_ns() as u64);
+    builder.finish().value() as u64
+}

@@ -1,0 +1,161 @@
+//! What differs between two sets of requests?
+//!
+//! ```text
+//! Population before ─ PopulationFold ─► categories, call paths, samples ─┐
+//! Population after  ─ PopulationFold ─► categories, call paths, samples ─┴─ localize::compare ─► Comparison
+//! ```
+//!
+//! A description of the whole difference; it blames no replica.
+
+mod fold;
+mod latency;
+mod operations;
+mod path_trie;
+mod paths;
+mod remarks;
+mod settings;
+mod shapes;
+
+pub use fold::{CategorySummary, OperationSummary, PopulationFold, PopulationSummary, Sample};
+pub use path_trie::{PathNode, PathTimes, PathTrie};
+pub use settings::{CompareSettings, CompareSettingsError};
+
+use crate::InputFacts;
+use crate::population::{Population, UnionNames};
+use crate::views::rfc3339;
+use laggard_engine::LocalEngine;
+use laggard_report::{
+    COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, Input, LatencyChange,
+    NamedCount, OperationChange, Window, comparison_headline,
+};
+use paths::complete;
+
+/// One of the two sets.
+#[derive(Clone, Debug)]
+pub struct ComparedPopulation<'a> {
+    /// Its requests.
+    pub population: Population<'a>,
+    /// What only its reader knows.
+    pub facts: InputFacts,
+    /// What a person calls it: a path or a window.
+    pub label: String,
+}
+
+/// Compares two sets, before and after.
+///
+/// # Errors
+/// When a setting is out of its range.
+pub fn compare(
+    sets: [&ComparedPopulation<'_>; 2],
+    settings: &CompareSettings,
+    engine: LocalEngine,
+) -> Result<Comparison, CompareSettingsError> {
+    settings.check()?;
+    let populations = sets.map(|set| set.population);
+    let union = UnionNames::of_populations(&populations);
+    let summary = |at: usize| {
+        let fold = PopulationFold {
+            selected: union.select(&populations[at], at),
+            rule: settings.rule,
+            paths_max: settings.paths_max,
+            observations_max: settings.observations_max,
+        };
+        engine.fold(populations[at].traces, &fold)
+    };
+    let (before, after) = (summary(0), summary(1));
+    let pairs = latency::category_pairs(&before, &after);
+    let latency = latency::latency_change(&pairs);
+    let operations = operations::operation_changes(&before, &after, &union, settings);
+    let both = [&before, &after];
+    let shapes = shapes::shape_changes(both, [&populations[0], &populations[1]], &union, settings);
+    let mut comparison = Comparison {
+        schema_version: COMPARISON_SCHEMA_VERSION,
+        kind: "comparison",
+        verdict: ComparisonVerdict::Unchanged,
+        headline: String::new(),
+        before: compared_set(sets[0], &before),
+        after: compared_set(sets[1], &after),
+        latency,
+        entries: latency::entry_changes(&pairs, &union),
+        operations,
+        shapes,
+        shapes_seen: shapes::shapes_seen(both),
+        paths: paths::path_changes(&before, &after, &union, settings),
+        ruled_out: vec![],
+        cautions: vec![],
+        settings: settings.rows(),
+    };
+    comparison.verdict = verdict(&comparison, both, settings);
+    comparison.ruled_out = remarks::ruled_out(&comparison);
+    comparison.cautions = remarks::cautions(both, sets, &comparison);
+    comparison.headline = comparison_headline(&comparison);
+    Ok(comparison)
+}
+
+fn compared_set(set: &ComparedPopulation<'_>, summary: &PopulationSummary) -> ComparedSet {
+    let traces = set.population.traces;
+    let names = traces.names();
+    let mut losses = traces.losses().clone();
+    losses.merge(&summary.losses);
+    ComparedSet {
+        label: set.label.clone(),
+        window: summary.extent.map(|(first, last)| Window {
+            since_ns: first.unix_ns(),
+            until_ns: last.unix_ns(),
+            since: rfc3339(first),
+            until: rfc3339(last),
+        }),
+        input: Input {
+            files: set.facts.files,
+            bytes: set.facts.bytes,
+            spans: traces.spans(),
+            call_records: traces.call_records(),
+            traces: summary.traces,
+            requests: complete(summary),
+            services: names.services() as u64,
+            operations: names.operations() as u64,
+            replicas: names.replicas() as u64,
+            formats: set.facts.formats.clone(),
+            replica_identity: traces
+                .identities()
+                .map(|(source, count)| NamedCount { name: source.name().to_owned(), count })
+                .collect(),
+            losses,
+            ..Input::default()
+        },
+    }
+}
+
+fn verdict(
+    comparison: &Comparison,
+    sets: [&PopulationSummary; 2],
+    settings: &CompareSettings,
+) -> ComparisonVerdict {
+    if sets.iter().any(|set| complete(set) < settings.requests_min) {
+        return ComparisonVerdict::InsufficientData;
+    }
+    let moved = comparison.latency.as_ref().and_then(|latency| moved(latency, settings));
+    let is = |change: Change| comparison.operations.iter().any(|operation| operation.change == change);
+    match (moved, is(Change::Slower), is(Change::Faster)) {
+        (Some(verdict), ..) => verdict,
+        (None, true, false) => ComparisonVerdict::Slower,
+        (None, false, true) => ComparisonVerdict::Faster,
+        (None, true, true) => ComparisonVerdict::Changed,
+        (None, false, false) if changed(comparison, &comparison.operations) => ComparisonVerdict::Changed,
+        (None, false, false) => ComparisonVerdict::Unchanged,
+    }
+}
+
+/// Whether the mean latency as a whole moved, beyond chance and far enough.
+fn moved(latency: &LatencyChange, settings: &CompareSettings) -> Option<ComparisonVerdict> {
+    let large = latency.total.change_ns.abs() >= settings.change_min * latency.before_ns;
+    if latency.total.p_value > settings.level || !large {
+        return None;
+    }
+    Some(if latency.total.change_ns > 0.0 { ComparisonVerdict::Slower } else { ComparisonVerdict::Faster })
+}
+
+fn changed(comparison: &Comparison, operations: &[OperationChange]) -> bool {
+    operations.iter().any(|operation| operation.change != Change::None)
+        || comparison.shapes.iter().any(|shape| shape.significant)
+}

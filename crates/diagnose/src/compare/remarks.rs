@@ -1,0 +1,96 @@
+//! What was found alike, and what limits trust in the answer.
+
+use super::ComparedPopulation;
+use super::fold::PopulationSummary;
+use super::paths::complete;
+use laggard_report::{Change, Comparison};
+
+/// Below this share of requests with a call tree that both sets have, "the same requests" are few.
+const COMMON_LEAST: f64 = 0.5;
+
+/// More incomplete requests than this share are worth a word.
+const PARTIAL_MOST: f64 = 0.05;
+
+pub(super) fn ruled_out(comparison: &Comparison) -> Vec<String> {
+    let mut out = vec![];
+    let alike = comparison.operations.iter().filter(|operation| operation.change == Change::None).count();
+    if alike > 0 {
+        out.push(format!(
+            "No difference beyond chance in {alike} of {} operations.",
+            comparison.operations.len()
+        ));
+    }
+    let by_chance = comparison.shapes.iter().filter(|shape| !shape.significant).count();
+    if by_chance > 0 {
+        let shapes = if by_chance == 1 { "shape is" } else { "shapes are" };
+        out.push(format!(
+            "{by_chance} call-tree {shapes} in one of the sets only, but so rare there that this can be chance."
+        ));
+    }
+    out
+}
+
+pub(super) fn cautions(
+    sets: [&PopulationSummary; 2],
+    given: [&ComparedPopulation<'_>; 2],
+    comparison: &Comparison,
+) -> Vec<String> {
+    let mut out = vec![];
+    for ((name, set), given) in ["before", "after"].into_iter().zip(sets).zip(given) {
+        if complete(set) == 0 {
+            out.push(format!(
+                "The set {name} (`{}`) has no complete request.",
+                given.label.replace('`', "'")
+            ));
+            continue;
+        }
+        if set.partial as f64 > PARTIAL_MOST * set.requests as f64 {
+            out.push(format!(
+                "{} of {} requests {name} are incomplete and were left out.",
+                set.partial, set.requests
+            ));
+        }
+        if given.population.traces.kept_one_in() > 1 {
+            out.push(format!(
+                "Only one trace in {} was kept {name}, to stay within the memory limit; counts are of what was kept.",
+                given.population.traces.kept_one_in()
+            ));
+        }
+        if let Some(depth) = set.paths.pooled_below() {
+            out.push(format!(
+                "There were too many call paths {name}: calls deeper than {} are pooled as (other).",
+                depth + 1
+            ));
+        }
+    }
+    out.extend(few_in_common(sets));
+    let overlapping = windows_overlap(given);
+    if overlapping && !comparison.operations.is_empty() {
+        out.push("The two windows overlap: requests in both make the sets look more alike.".to_owned());
+    }
+    out
+}
+
+fn few_in_common(sets: [&PopulationSummary; 2]) -> Option<String> {
+    let [before, after] = sets;
+    if complete(before) == 0 || complete(after) == 0 {
+        return None;
+    }
+    let common: u64 = (after.categories.iter())
+        .filter(|(id, _)| before.categories.contains_key(id))
+        .map(|(_, category)| category.latency.count())
+        .sum();
+    let share = common as f64 / complete(after) as f64;
+    (share < COMMON_LEAST).then(|| {
+        format!(
+            "Only {:.0} % of the requests after have a call tree that was there before: \"same requests slower\" speaks of those.",
+            100.0 * share
+        )
+    })
+}
+
+fn windows_overlap(given: [&ComparedPopulation<'_>; 2]) -> bool {
+    let [before, after] = given.map(|set| set.population);
+    let same = std::ptr::eq(before.traces, after.traces);
+    same && before.since <= after.until && after.since <= before.until
+}

@@ -1,0 +1,233 @@
+//! New, vanished, more and less frequent shapes, and what distinguishes them.
+
+use super::fold::{CategorySummary, PopulationSummary};
+use super::paths::complete;
+use super::settings::CompareSettings;
+use crate::population::{Population, UnionNames};
+use laggard_localize::compare::{PathCalls, PathDifference, ShapeProfile, fisher_exact, nearest};
+use laggard_model::{Fingerprint, OperationId};
+use laggard_numeric::benjamini_hochberg;
+use laggard_report::{ShapeChange, ShapeDifference, ShapeFate};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Shapes of the other set that are looked at for the nearest: the most frequent with the same entry.
+const CANDIDATES: usize = 200;
+
+/// Shapes listed; those beyond are the least frequent.
+const SHAPES_MAX: usize = 500;
+
+/// Differences listed of one shape.
+const DIFFERENCES_MAX: usize = 20;
+
+/// Everything that is needed of one shape.
+struct Seen<'a> {
+    id: Fingerprint,
+    /// Before, after.
+    sets: [Option<&'a CategorySummary>; 2],
+    p_value: f64,
+}
+
+impl Seen<'_> {
+    fn requests(&self, at: usize) -> u64 {
+        self.sets[at].map_or(0, |category| category.latency.count())
+    }
+
+    fn any(&self) -> &CategorySummary {
+        self.sets[0].or(self.sets[1]).expect("a shape is listed because a set has it")
+    }
+
+    fn entry(&self) -> OperationId {
+        self.any().positions[0].operation
+    }
+}
+
+/// Shapes that are new, have vanished, or whose share changed beyond chance; the most requests first.
+pub(super) fn shape_changes(
+    sets: [&PopulationSummary; 2],
+    populations: [&Population<'_>; 2],
+    union: &UnionNames,
+    settings: &CompareSettings,
+) -> Vec<ShapeChange> {
+    let all = tested(sets);
+    let mut listed: Vec<&Seen<'_>> = all
+        .iter()
+        .filter(|seen| seen.requests(0).min(seen.requests(1)) == 0 || seen.p_value <= settings.level)
+        .collect();
+    listed.sort_by_key(|seen| {
+        let requests = seen.requests(0) + seen.requests(1);
+        (seen.p_value > settings.level, std::cmp::Reverse(requests), seen.id)
+    });
+    listed.truncate(SHAPES_MAX);
+    let mut relatives = Relatives { all: &all, paths: Paths::default(), profiles: HashMap::new() };
+    let mut changes = Vec::with_capacity(listed.len());
+    for seen in listed {
+        changes.push(shape_change(seen, &mut relatives, sets, populations, union, settings));
+    }
+    changes
+}
+
+/// Shapes of both sets.
+pub(super) fn shapes_seen(sets: [&PopulationSummary; 2]) -> u64 {
+    sets.iter().flat_map(|set| set.categories.keys()).collect::<BTreeSet<_>>().len() as u64
+}
+
+fn tested<'a>(sets: [&'a PopulationSummary; 2]) -> Vec<Seen<'a>> {
+    let ids: BTreeSet<Fingerprint> = sets.iter().flat_map(|set| set.categories.keys().copied()).collect();
+    let [all_before, all_after] = sets.map(complete);
+    let mut seen: Vec<Seen<'a>> = ids
+        .into_iter()
+        .map(|id| Seen { id, sets: sets.map(|set| set.categories.get(&id)), p_value: 1.0 })
+        .collect();
+    let test = |seen: &Seen<'_>| fisher_exact(seen.requests(0), all_before, seen.requests(1), all_after);
+    let adjusted = benjamini_hochberg(&seen.iter().map(test).collect::<Vec<f64>>());
+    seen.iter_mut().zip(adjusted).for_each(|(seen, p)| seen.p_value = p);
+    seen
+}
+
+fn shape_change(
+    seen: &Seen<'_>,
+    relatives: &mut Relatives<'_>,
+    sets: [&PopulationSummary; 2],
+    populations: [&Population<'_>; 2],
+    union: &UnionNames,
+    settings: &CompareSettings,
+) -> ShapeChange {
+    let [all_before, all_after] = sets.map(|set| complete(set).max(1) as f64);
+    let grown = seen.requests(1) as f64 / all_after > seen.requests(0) as f64 / all_before;
+    let fate = match (seen.requests(0), seen.requests(1)) {
+        (0, _) => ShapeFate::New,
+        (_, 0) => ShapeFate::Vanished,
+        _ if grown => ShapeFate::Grown,
+        _ => ShapeFate::Shrunk,
+    };
+    let found = match fate {
+        ShapeFate::New => relatives.nearest(seen, 1),
+        ShapeFate::Vanished => relatives.nearest(seen, 0),
+        ShapeFate::Grown | ShapeFate::Shrunk => None,
+    };
+    let key = union.names().operation_key(seen.entry());
+    let latency = |at: usize| seen.sets[at].map(|category| category.latency.mean());
+    let from = if fate == ShapeFate::Vanished { 0 } else { 1 };
+    let examples = seen.sets[from].map_or(&[][..], |category| &category.examples);
+    ShapeChange {
+        id: seen.id.short(),
+        service: key.service.to_owned(),
+        operation: key.operation.to_owned(),
+        fate,
+        requests_before: seen.requests(0),
+        requests_after: seen.requests(1),
+        latency_before_ns: latency(0),
+        latency_after_ns: latency(1),
+        p_value: seen.p_value,
+        significant: seen.p_value <= settings.level,
+        nearest: found.as_ref().map(|found| found.id.short()),
+        similarity: found.as_ref().map(|found| found.similarity),
+        differences: found.map_or_else(Vec::new, |found| {
+            let shown = found.differences.iter().take(DIFFERENCES_MAX);
+            shown.map(|difference| relatives.paths.view(difference, fate, union)).collect()
+        }),
+        trace_ids: examples
+            .iter()
+            .map(|&(_, trace)| populations[from].traces.trace_text(trace).to_string())
+            .collect(),
+    }
+}
+
+/// Call paths by number; a caller's is smaller than its callees'.
+#[derive(Default)]
+struct Paths {
+    numbers: HashMap<(Option<u32>, OperationId), u32>,
+    steps: Vec<(Option<u32>, OperationId)>,
+}
+
+impl Paths {
+    fn number(&mut self, caller: Option<u32>, operation: OperationId) -> u32 {
+        let new = self.steps.len() as u32;
+        let number = *self.numbers.entry((caller, operation)).or_insert(new);
+        if number == new {
+            self.steps.push((caller, operation));
+        }
+        number
+    }
+
+    fn profile(&mut self, category: &CategorySummary) -> ShapeProfile {
+        let mut of_position: Vec<u32> = Vec::with_capacity(category.positions.len());
+        let mut paths: BTreeMap<u32, PathCalls> = BTreeMap::new();
+        for (at, position) in category.positions.iter().enumerate() {
+            let parent = position.parent.map(|parent| of_position[parent as usize]);
+            let path = self.number(parent, position.operation);
+            of_position.push(path);
+            let calls = category.calls_per_request(at);
+            paths.entry(path).or_insert(PathCalls { path, parent, calls: 0.0 }).calls += calls;
+        }
+        ShapeProfile { paths: paths.into_values().collect() }
+    }
+
+    /// A difference, turned from "shape against its relative" into "before against after".
+    fn view(&self, difference: &PathDifference, fate: ShapeFate, union: &UnionNames) -> ShapeDifference {
+        let (path, relative, shape) = match *difference {
+            PathDifference::Added { path, calls } => (path, 0.0, calls),
+            PathDifference::Removed { path, calls } => (path, calls, 0.0),
+            PathDifference::Calls { path, from, to } => (path, from, to),
+        };
+        let turned = fate == ShapeFate::Vanished;
+        let (calls_before, calls_after) = if turned { (shape, relative) } else { (relative, shape) };
+        let mut steps = Vec::new();
+        let mut next = Some(path);
+        while let Some(at) = next {
+            let (caller, operation) = self.steps[at as usize];
+            let key = union.names().operation_key(operation);
+            steps.push(format!("{} {}", key.service, key.operation));
+            next = caller;
+        }
+        steps.reverse();
+        ShapeDifference { path: steps, calls_before, calls_after }
+    }
+}
+
+/// Finds the nearest shape of the other set.
+struct Relatives<'a> {
+    all: &'a [Seen<'a>],
+    paths: Paths,
+    /// Candidates of the other set by own set and entry: index into `all`, and profile.
+    profiles: HashMap<(usize, OperationId), Vec<(usize, ShapeProfile)>>,
+}
+
+struct Relative {
+    id: Fingerprint,
+    similarity: f64,
+    differences: Vec<PathDifference>,
+}
+
+impl Relatives<'_> {
+    /// `own` is the only set that has the shape.
+    fn nearest(&mut self, seen: &Seen<'_>, own: usize) -> Option<Relative> {
+        let entry = seen.entry();
+        if !self.profiles.contains_key(&(own, entry)) {
+            let candidates = self.candidates(entry, 1 - own);
+            self.profiles.insert((own, entry), candidates);
+        }
+        let profile = self.paths.profile(seen.any());
+        let candidates = &self.profiles[&(own, entry)];
+        let found = nearest(&profile, candidates.iter().map(|(_, profile)| profile))?;
+        Some(Relative {
+            id: self.all[candidates[found.candidate].0].id,
+            similarity: found.similarity,
+            differences: found.differences,
+        })
+    }
+
+    fn candidates(&mut self, entry: OperationId, set: usize) -> Vec<(usize, ShapeProfile)> {
+        let mut found: Vec<usize> = (0..self.all.len())
+            .filter(|&at| self.all[at].sets[set].is_some() && self.all[at].entry() == entry)
+            .collect();
+        found.sort_by_key(|&at| (std::cmp::Reverse(self.all[at].requests(set)), self.all[at].id));
+        found.truncate(CANDIDATES);
+        let mut candidates = Vec::with_capacity(found.len());
+        for at in found {
+            let category = self.all[at].sets[set].expect("candidates are of this set");
+            candidates.push((at, self.paths.profile(category)));
+        }
+        candidates
+    }
+}

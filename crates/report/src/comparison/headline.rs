@@ -1,0 +1,85 @@
+//! The difference in one sentence.
+
+use super::words::{change_word, changed_operations, quoted, relative, signed_share, signed_time};
+use super::{Change, Comparison, ComparisonVerdict, LatencyChange, OperationChange};
+use crate::numbers;
+
+/// Parts smaller than this share of the largest are not told.
+const PART_LEAST: f64 = 0.1;
+
+/// The answer in one sentence, from everything else in the comparison. Names stand in backticks.
+///
+/// ```text
+/// Requests take 57.3 ms on average instead of 52.1 ms (+10 %): the same requests take +5.0 ms. Most by
+/// `chunk-store read`, slower (1.10×); 2 other operations changed.
+/// ```
+pub fn comparison_headline(comparison: &Comparison) -> String {
+    let requests = [&comparison.before, &comparison.after].map(|set| set.input.requests);
+    let counted = |at: usize| numbers::counted(requests[at], "complete request");
+    if comparison.verdict == ComparisonVerdict::InsufficientData {
+        return format!("Too little data to say: {} before, {} after.", counted(0), counted(1));
+    }
+    if comparison.verdict == ComparisonVerdict::Unchanged {
+        return format!(
+            "No difference beyond chance between {} before and {} after{}.",
+            counted(0),
+            counted(1),
+            comparison.latency.as_ref().map_or_else(String::new, means)
+        );
+    }
+    let mut sentence = comparison.latency.as_ref().map_or_else(String::new, latency);
+    let changed: Vec<&OperationChange> = changed_operations(comparison).collect();
+    if let Some((lead, others)) = changed.split_first() {
+        sentence.push_str(&format!(" Among operations, most moved {}", operation(lead)));
+        match others.len() as u64 {
+            0 => {}
+            others => {
+                sentence.push_str(&format!("; {} moved too", numbers::counted(others, "other operation")))
+            }
+        }
+        sentence.push('.');
+    }
+    let shapes = comparison.shapes.iter().filter(|shape| shape.significant).count() as u64;
+    if shapes > 0 {
+        let are = if shapes == 1 { "is" } else { "are" };
+        let shapes = numbers::counted(shapes, "call tree");
+        sentence.push_str(&format!(" {shapes} {are} not as frequent as before."));
+    }
+    sentence
+}
+
+fn means(latency: &LatencyChange) -> String {
+    let [before, after] = [latency.before_ns, latency.after_ns].map(numbers::time_float);
+    format!(": {before} and {after} on average")
+}
+
+fn latency(latency: &LatencyChange) -> String {
+    let [before, after] = [latency.before_ns, latency.after_ns].map(numbers::time_float);
+    let change = relative(latency.before_ns, latency.after_ns).map_or_else(String::new, signed_share);
+    // A call tree that changed is one that vanished and one that is new: how the two share a change says little.
+    let trees = latency.new_shapes.change_ns + latency.vanished_shapes.change_ns;
+    let parts = [
+        (latency.same_requests.change_ns, "the same requests take"),
+        (latency.mix.change_ns, "a moved mix of requests makes"),
+        (trees, "new and vanished call trees make"),
+    ];
+    let largest = parts.iter().map(|(change, _)| change.abs()).fold(0.0, f64::max);
+    let told = parts.iter().filter(|(change, _)| *change != 0.0 && change.abs() >= PART_LEAST * largest);
+    let told: Vec<String> = told.map(|(change, words)| format!("{words} {}", signed_time(*change))).collect();
+    let why = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
+    format!("Requests take {after} on average instead of {before} ({change}){why}.")
+}
+
+fn operation(operation: &OperationChange) -> String {
+    let name = quoted(&format!("{} {}", operation.service, operation.operation));
+    let word = change_word(operation.change);
+    let shift = match operation.change {
+        Change::Slower | Change::Faster => operation.time,
+        Change::MoreCalls | Change::FewerCalls => operation.calls,
+        _ => None,
+    };
+    match shift.and_then(|shift| shift.ratio) {
+        Some(ratio) => format!("{name}, {word} ({})", numbers::factor(ratio)),
+        None => format!("{name}, {word}"),
+    }
+}
