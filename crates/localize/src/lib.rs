@@ -6,12 +6,15 @@
 //! categories ─ gate ─► requests x positions ─ robust PCA ─► flagged positions ─┐ pool by operation
 //!    └────────────────────────── peer comparison of replicas ──────────────────┴─► suspects, replicas
 //! ```
+//!
+//! Latency degradation patterns: which requests of a matrix requests x operations were hit by what.
 
 mod category;
 mod cloud_diag;
 mod decompose;
 mod evidence;
 mod gate;
+mod patterns;
 mod peers;
 mod pool;
 mod replicas;
@@ -21,5 +24,9 @@ pub use category::{Call, CategoryCalls, CategoryPosition, RequestRow};
 pub use cloud_diag::{CategoryFinding, CloudDiag, Excess, ReplicaCell, SuspectOperation, cloud_diag};
 pub use decompose::{Decomposed, PositionFinding, decompose};
 pub use gate::{Gate, gate};
+pub use patterns::{
+    Condition, LatencyPattern, LatencyPatterns, PatternSettings, RequestTable, RequestTableError,
+    latency_patterns,
+};
 pub use replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
 pub use settings::{CloudDiagSettings, Mode, SettingsError, TimeKind};
