@@ -6,6 +6,8 @@
 //! categories ─ gate ─► requests x positions ─ robust PCA ─► flagged positions ─┐ pool by operation
 //!    └────────────────────────── peer comparison of replicas ──────────────────┴─► suspects, replicas
 //! ```
+//!
+//! Latency degradation patterns: which requests of a matrix requests x operations were hit by what.
 
 mod category;
 mod cloud_diag;
@@ -15,6 +17,7 @@ mod evidence;
 mod gate;
 mod mi;
 mod parallel;
+mod patterns;
 mod peers;
 mod pool;
 mod replicas;
@@ -28,6 +31,10 @@ pub use gate::{Gate, gate, gate_weighted};
 pub use mi::{
     ClusterFinding, ClusterSize, ColumnFinding, MajorClusters, Mi, MiSettings, MinorFate, ReplicaRatio,
     Split, SplitDoubt, cluster_sequences, major_clusters, mi,
+pub use gate::{Gate, gate};
+pub use patterns::{
+    Condition, LatencyPattern, LatencyPatterns, PatternSettings, RequestTable, RequestTableError,
+    latency_patterns,
 };
 pub use replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
 pub use settings::{CloudDiagSettings, Mode, SettingsError, TimeKind};

@@ -152,6 +152,12 @@ pub struct SettingsError {
     pub(crate) high: f64,
 }
 
+impl SettingsError {
+    pub(crate) const fn new(name: &'static str, value: f64, low: f64, high: f64) -> SettingsError {
+        SettingsError { name, value, low, high }
+    }
+}
+
 impl fmt::Display for SettingsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "--{} is {}; it must be at least {}", self.name, self.value, self.low)?;

@@ -1,4 +1,6 @@
 //! Localization against the reference results and on small made-up incidents.
 
+mod delag;
 mod incidents;
+mod patterns;
 mod pipeline;
