@@ -18,11 +18,12 @@ use std::num::NonZeroUsize;
 pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
     let settings = settings(arguments)?;
     check_baseline(arguments, &settings)?;
-    let input = InputSettings { format: format(arguments)?, reader: reader_options(arguments)? };
-    let input = InputSettings {
-        format: format(arguments.format.as_deref())?,
-        reader: reader_options(&arguments.columns)?,
+    let reader = ReaderOptions {
+        weight_attribute: arguments.weight_attribute.clone(),
+        probability_attribute: arguments.probability_attribute.clone(),
+        ..reader_options(&arguments.columns)?
     };
+    let input = InputSettings { format: format(arguments.format.as_deref())?, reader };
     let sources = expand(&arguments.paths).map_err(Failure::unreadable)?;
     let earlier = match arguments.baseline.as_slice() {
         [] => Vec::new(),
@@ -178,14 +179,6 @@ pub(crate) fn format(name: Option<&str>) -> Result<Option<&'static Format>, Fail
     find_format(name).map(Some).ok_or_else(unknown)
 }
 
-fn reader_options(arguments: &Diagnose) -> Result<ReaderOptions, Failure> {
-    let columns: Result<Vec<_>, _> = arguments.columns.iter().map(|text| parse_column_option(text)).collect();
-    Ok(ReaderOptions {
-        columns: columns.map_err(Failure::usage)?,
-        source_name: None,
-        weight_attribute: arguments.weight_attribute.clone(),
-        probability_attribute: arguments.probability_attribute.clone(),
-    })
 pub(crate) fn reader_options(columns: &[String]) -> Result<ReaderOptions, Failure> {
     let columns: Result<Vec<_>, _> = columns.iter().map(|text| parse_column_option(text)).collect();
     Ok(ReaderOptions { columns: columns.map_err(Failure::usage)?, ..ReaderOptions::default() })

@@ -117,16 +117,13 @@ fn run(settings: &Settings, mode: Mode, method: SlowMethod) -> Scores {
     let started = Instant::now();
     let traces = ingest.finish(threads);
     let engine = LocalEngine::new(threads);
-    let slow =
-        SlowSettings { clouddiag: CloudDiagSettings::new(mode), suspects_max: 1000, ..Default::default() };
-    let report = diagnose(&traces, None, &InputFacts::default(), &slow, engine).expect("settings in range");
     let slow = SlowSettings {
         method,
         clouddiag: CloudDiagSettings::new(mode),
         suspects_max: 1000,
         ..Default::default()
     };
-    let report = diagnose(&traces, &InputFacts::default(), &slow, engine).expect("settings in range");
+    let report = diagnose(&traces, None, &InputFacts::default(), &slow, engine).expect("settings in range");
     let seconds = started.elapsed().as_secs_f64();
     let category_of = categories_of(&traces, engine, mode);
     if std::env::var_os("LAGGARD_VERBOSE").is_some() {

@@ -7,8 +7,8 @@
 mod clouddiag;
 mod combined;
 mod combined_sites;
-mod findings;
 mod compare;
+mod findings;
 mod gather;
 mod methods;
 mod missing;

@@ -1,7 +1,7 @@
 //! Parts of a data set.
 
 use laggard_engine::{Ingest, IngestSettings, Traces};
-use laggard_model::{ReplicaSource, Sink, SpanRecord, SpanRow};
+use laggard_model::{ReplicaSource, Sampling, Sink, SpanRecord, SpanRow};
 use std::num::NonZeroUsize;
 
 /// The traces that a rule keeps, as a data set of its own. The rule sees all rows of one trace, by start.
@@ -37,5 +37,6 @@ fn copy(traces: &Traces, row: &SpanRow, into: &mut Ingest) {
         replica_source: ReplicaSource::Column,
         start: row.start,
         inclusive: row.inclusive,
+        sampling: Sampling::default(),
     });
 }

@@ -31,7 +31,7 @@ pub use gate::{Gate, gate, gate_weighted};
 pub use mi::{
     ClusterFinding, ClusterSize, ColumnFinding, MajorClusters, Mi, MiSettings, MinorFate, ReplicaRatio,
     Split, SplitDoubt, cluster_sequences, major_clusters, mi,
-pub use gate::{Gate, gate};
+};
 pub use patterns::{
     Condition, LatencyPattern, LatencyPatterns, PatternSettings, RequestTable, RequestTableError,
     latency_patterns,

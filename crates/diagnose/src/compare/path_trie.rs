@@ -278,6 +278,7 @@ mod tests {
             parent: nodes.iter().map(|node| node.1).collect(),
             replica: nodes.iter().map(|_| ReplicaId::from_index(0)).collect(),
             self_time: nodes.iter().map(|node| Nanos::from_ns(node.2)).collect(),
+            path_time: nodes.iter().map(|node| Nanos::from_ns(node.2)).collect(),
             inclusive_time: inclusive.into_iter().map(Nanos::from_ns).collect(),
             order_group: vec![0; nodes.len()],
         }

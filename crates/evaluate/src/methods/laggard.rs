@@ -1,7 +1,7 @@
 //! Laggard's own methods, by their rows in the registry.
 
 use crate::case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName};
-use laggard_diagnose::{InputFacts, SlowSettings, diagnose};
+use laggard_diagnose::{InputFacts, METHODS, SlowMethod, SlowSettings, diagnose};
 use laggard_engine::LocalEngine;
 use laggard_report::Report;
 use std::num::NonZeroUsize;
@@ -21,11 +21,11 @@ pub(super) struct Laggard {
 /// # Errors
 /// When the settings are refused.
 pub fn laggard_report(case: &Case, method: &str) -> Result<Report, String> {
-    // `diagnose` has one method and knows no baseline yet; both go in here when it does.
-    let _ = (method, &case.baseline);
-    let settings = SlowSettings { suspects_max: SUSPECTS_MAX, ..SlowSettings::default() };
+    let row = METHODS.iter().find(|row| row.name == method).ok_or("no such method")?;
+    let settings = SlowSettings { method: row.method, suspects_max: SUSPECTS_MAX, ..SlowSettings::default() };
+    let baseline = case.baseline.as_deref().filter(|_| row.method == SlowMethod::Combined);
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    diagnose(&case.target, &InputFacts::default(), &settings, LocalEngine::new(threads))
+    diagnose(&case.target, baseline, &InputFacts::default(), &settings, LocalEngine::new(threads))
         .map_err(|error| error.to_string())
 }
 
@@ -43,7 +43,7 @@ impl Localizer for Laggard {
     }
 
     fn baseline_use(&self) -> BaselineUse {
-        BaselineUse::Ignored
+        if self.name == SlowMethod::Combined.name() { BaselineUse::Used } else { BaselineUse::Ignored }
     }
 
     fn localize(&self, case: &Case) -> Result<Answer, String> {

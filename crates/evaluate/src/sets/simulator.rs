@@ -6,7 +6,7 @@ use crate::case::{Case, OperationName, Question, Truth};
 use crate::measure::Cost;
 use crate::run::Runner;
 use laggard_engine::{Ingest, IngestSettings, Traces};
-use laggard_model::{ReplicaSource, Sink, SpanRecord, Status};
+use laggard_model::{ReplicaSource, Sampling, Sink, SpanRecord, Status};
 use laggard_simulate::{Request, Scenario, Scope, Settings, requests};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -152,6 +152,7 @@ fn take(request: &Request, ingest: &mut Ingest, injected: &mut Injected) {
             status: Status::Unset,
             start: call.start,
             inclusive: call.inclusive,
+            sampling: Sampling::default(),
         });
         if call.injected.ns() > 0 {
             let name = OperationName::new(request.service(call), request.operation(call));
