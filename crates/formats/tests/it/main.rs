@@ -4,5 +4,6 @@
 mod contract;
 mod input;
 mod real_data;
+mod request_table;
 mod samples;
 mod tables;
