@@ -179,6 +179,11 @@ impl Header {
         self.mapped.iter().find(|(mapped, _)| mapped == name).map(|&(_, index)| index)
     }
 
+    /// Whether a mapping names this column.
+    pub(crate) fn is_mapped(&self, index: usize) -> bool {
+        self.mapped.iter().any(|&(_, mapped)| mapped == index)
+    }
+
     /// A time column `stem_ns`, `stem_us`, `stem_ms`, `stem_s` or, for RFC 3339 text, `stem`; mappings
     /// first, then the finest unit. `synonyms` name columns in nanoseconds.
     pub(crate) fn find_time(&self, stem: &str, synonyms: &[&str]) -> Option<TimeColumn> {

@@ -30,6 +30,7 @@ mod pump;
 mod real_data;
 mod recognize;
 mod registry;
+mod request_table;
 #[cfg(test)]
 mod sample_checks;
 mod sampling;

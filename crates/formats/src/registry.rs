@@ -1,6 +1,6 @@
 //! The seam between bytes and records, and the list of formats.
 
-use crate::{call_log, jaeger, otlp_frames, otlp_json, span_csv, zipkin};
+use crate::{call_log, jaeger, otlp_frames, otlp_json, request_table, span_csv, zipkin};
 use laggard_model::Sink;
 use std::fmt;
 
@@ -115,6 +115,7 @@ pub static FORMATS: &[Format] = &[
     },
     span_csv::FORMAT,
     call_log::FORMAT,
+    request_table::FORMAT,
 ];
 
 /// The format of this name.

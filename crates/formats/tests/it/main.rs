@@ -4,6 +4,7 @@
 mod contract;
 mod input;
 mod real_data;
+mod request_table;
 mod samples;
 mod sampling;
 mod tables;

@@ -1,0 +1,176 @@
+//! Request table: one request a line, one operation a column, cumulative times.
+//!
+//! Nothing but the numbers tells such a table from any other, so it is read only when asked for.
+
+mod columns;
+
+use crate::delimited::{Row, Trouble};
+use crate::registry::{Format, FormatError, Reader, ReaderOptions, Sniff};
+use crate::table::{FirstLine, Table, TableReader};
+use crate::time_text::{TimeFormat, TimeUnit};
+use columns::RequestColumns;
+use laggard_model::{
+    FingerprintBuilder, Loss, Nanos, ReplicaSource, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp,
+    TraceId,
+};
+
+/// The row in [`FORMATS`](crate::FORMATS).
+pub(crate) const FORMAT: Format = Format {
+    name: "request-table",
+    title: "request tables: CSV, one request a line, one operation a column (only with --format)",
+    manual: "docs/manual/formats/request-table.md",
+    sniff: |_| Sniff::No,
+    open,
+};
+
+/// Unit of the operations' columns.
+const OPERATION_TIME: TimeFormat = TimeFormat::Decimal(TimeUnit::Milliseconds);
+
+/// Without times of their own, requests are this far apart, so that they stay in order.
+const SPACING_NS: i64 = 1_000_000_000;
+
+/// Operation of the request itself, when no column names one.
+const REQUEST: &str = "request";
+
+fn open(options: &ReaderOptions) -> Box<dyn Reader> {
+    Box::new(TableReader::new(RequestTable::new(options)))
+}
+
+/// State of one request table.
+struct RequestTable {
+    options: ReaderOptions,
+    columns: RequestColumns,
+    titles: Vec<String>,
+    /// Nanoseconds in the operations' columns of one row; `None` where the operation was not called.
+    times: Vec<Option<i64>>,
+}
+
+/// What a row says of its request.
+struct Request<'a> {
+    trace_id: TraceId,
+    trace_text: Option<&'a str>,
+    start: Timestamp,
+    service: &'a str,
+    operation: &'a str,
+}
+
+impl RequestTable {
+    fn new(options: &ReaderOptions) -> RequestTable {
+        RequestTable {
+            options: options.clone(),
+            columns: RequestColumns::default(),
+            titles: Vec::new(),
+            times: Vec::new(),
+        }
+    }
+
+    fn request<'a>(&self, row: &Row<'a>) -> Result<Request<'a>, Trouble> {
+        let id_text = self.columns.id.map(|at| row.get(at)).unwrap_or_default();
+        let (trace_id, trace_text) = match TraceId::parse_text(id_text) {
+            Some(id) => (id.id, (!id.displays_as_given).then_some(id_text)),
+            None => (self.trace_of_line(row.line), None),
+        };
+        let start = match self.columns.start {
+            Some(column) => {
+                let start = column.format.parse_ns(row.get(column.index));
+                start.ok_or(Trouble::field(column.index, column.format.expectation()))?
+            }
+            None => i64::try_from(row.line).unwrap_or(i64::MAX).saturating_mul(SPACING_NS),
+        };
+        let text = |column: Option<usize>, absent| {
+            column.map(|at| row.get(at)).filter(|text: &&str| !text.is_empty()).unwrap_or(absent)
+        };
+        Ok(Request {
+            trace_id,
+            trace_text,
+            start: Timestamp::from_unix_ns(start),
+            service: text(self.columns.service, "unknown"),
+            operation: text(self.columns.operation, REQUEST),
+        })
+    }
+
+    /// Lines of several files are different requests.
+    fn trace_of_line(&self, line: u64) -> TraceId {
+        let mut builder = FingerprintBuilder::new();
+        builder.bytes(self.options.source_name.as_deref().unwrap_or_default().as_bytes());
+        builder.word(line);
+        TraceId::from_value(builder.finish().value())
+    }
+
+    fn read_times(&mut self, row: &Row<'_>) -> Result<(), Trouble> {
+        self.times.clear();
+        for &column in &self.columns.operations {
+            let text = row.get(column);
+            if text.is_empty() {
+                self.times.push(None);
+                continue;
+            }
+            let time = OPERATION_TIME.parse_ns(text);
+            self.times.push(Some(time.ok_or(Trouble::field(column, OPERATION_TIME.expectation()))?));
+        }
+        Ok(())
+    }
+}
+
+impl Table for RequestTable {
+    fn begin(&mut self, first: &Row<'_>) -> Result<FirstLine, FormatError> {
+        let header = crate::columns::Header::new(first, &self.options.columns)?;
+        self.columns = RequestColumns::find(&header, first)?;
+        self.titles = header.into_titles();
+        Ok(FirstLine::Header)
+    }
+
+    fn width(&self) -> usize {
+        self.titles.len()
+    }
+
+    fn title(&self, column: usize) -> &str {
+        self.titles.get(column).map_or("", String::as_str)
+    }
+
+    fn reads_cut_lines(&self) -> bool {
+        false
+    }
+
+    fn row(&mut self, row: &Row<'_>, sink: &mut dyn Sink) -> Result<(), Trouble> {
+        if row.len() < self.titles.len() {
+            return Err(Trouble::record(Loss::MalformedRecord, "fewer fields than columns"));
+        }
+        let request = self.request(row)?;
+        let latency = self.columns.latency;
+        let latency_ns = latency.format.parse_ns(row.get(latency.index));
+        let latency_ns = latency_ns.ok_or(Trouble::field(latency.index, latency.format.expectation()))?;
+        self.read_times(row)?;
+        let mut is_negative = latency_ns < 0;
+        sink.span(&span(&request, request.operation, 0, latency_ns));
+        for (at, (&column, time)) in self.columns.operations.iter().zip(&self.times).enumerate() {
+            let Some(time) = *time else { continue };
+            is_negative |= time < 0;
+            sink.span(&span(&request, &self.titles[column], at + 1, time));
+        }
+        if is_negative {
+            sink.lose(Loss::NegativeTime, &|| format!("line {}", row.line));
+        }
+        Ok(())
+    }
+}
+
+/// The request's own span at 0, those of its operations from 1 on. All start together: a cumulative time says
+/// how long, not when.
+fn span<'a>(request: &Request<'a>, operation: &'a str, at: usize, length_ns: i64) -> SpanRecord<'a> {
+    let root = SpanId::new(1);
+    SpanRecord {
+        trace_id: request.trace_id,
+        trace_text: request.trace_text,
+        span_id: SpanId::new(at as u64 + 1).expect("one and more is not zero"),
+        parent: if at == 0 { None } else { root },
+        service: request.service,
+        replica: "",
+        replica_source: ReplicaSource::Unknown,
+        operation,
+        kind: SpanKind::Unspecified,
+        status: Status::Unset,
+        start: request.start,
+        inclusive: Nanos::from_ns(u64::try_from(length_ns).unwrap_or(0)),
+    }
+}
