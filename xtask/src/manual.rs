@@ -7,6 +7,7 @@ const THRESHOLDS: &str = "crates/cli/src/thresholds.rs";
 const METHODS: &str = "crates/diagnose/src/methods.rs";
 const ASSEMBLY_PAGE: &str = "docs/manual/assembly.md";
 const CLOUDDIAG_PAGE: &str = "docs/manual/methods/clouddiag.md";
+const PCA_PAGE: &str = "docs/manual/methods/pca.md";
 const DEPENDENCIES_PAGE: &str = "docs/dependencies.md";
 
 /// The one command that runs every test; README and CI use the same.
@@ -26,7 +27,12 @@ pub(crate) fn check(repository: &Repository) -> Judgement {
         offences.extend(missing.map(|term| format!("{page} does not explain {what} `{term}`")));
     };
     demand(ASSEMBLY_PAGE, "the loss", losses(repository.text(LOSSES).unwrap_or_default()));
-    demand(CLOUDDIAG_PAGE, "the threshold", thresholds(repository.text(THRESHOLDS).unwrap_or_default()));
+    let flags = thresholds(repository.text(THRESHOLDS).unwrap_or_default());
+    let (pca, shared) = flags.into_iter().partition(|flag: &String| flag.starts_with("--pca-"));
+    demand(CLOUDDIAG_PAGE, "the threshold", shared);
+    if !pca.is_empty() {
+        demand(PCA_PAGE, "the threshold", pca);
+    }
     demand(
         DEPENDENCIES_PAGE,
         "the dependency",

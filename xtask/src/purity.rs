@@ -40,6 +40,11 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "scoped threads over categories; the caller says how many, and the answer does not depend on it",
     },
     Exception {
+        path: "crates/localize/src/parallel.rs",
+        what: "std::thread",
+        reason: "scoped threads over clusters; the caller says how many, and the answer does not depend on it",
+    },
+    Exception {
         path: "crates/numeric/src/robust_pca/stripes.rs",
         what: "std::thread",
         reason: "scoped threads over stripes of rows; the caller says how many, and no bit of the answer depends on it",

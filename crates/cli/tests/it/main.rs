@@ -8,6 +8,7 @@ mod exits;
 mod inputs;
 mod lists;
 mod losses;
+mod methods;
 mod outcome;
 mod real_data;
 mod sampling;

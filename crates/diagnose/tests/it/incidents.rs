@@ -2,7 +2,7 @@
 //! `examples/accuracy.rs`; their figures are in `docs/accuracy.md`.
 
 use crate::simulated::{Incident, THREADS, incident};
-use laggard_diagnose::{InputFacts, SlowSettings, diagnose};
+use laggard_diagnose::{InputFacts, SlowMethod, SlowSettings, diagnose};
 use laggard_engine::LocalEngine;
 use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::Timestamp;
@@ -134,4 +134,45 @@ fn a_setting_out_of_range_is_an_error_that_names_it() {
     let engine = LocalEngine::new(THREADS);
     let error = diagnose(&incident.traces, None, &InputFacts::default(), &settings, engine).unwrap_err();
     assert_eq!(error.to_string(), "--cosine-max is 2; it must be at least 0 and at most 1");
+}
+
+/// Components of wide call trees take their time without optimisation.
+fn tiny(scenario: Scenario, seed: u64) -> Settings {
+    Settings { requests_per_service: 700, categories_per_service: 2, ..Settings::new(scenario, seed) }
+}
+
+fn by_components(mode: Mode) -> SlowSettings {
+    SlowSettings {
+        method: SlowMethod::Pca,
+        clouddiag: CloudDiagSettings::new(mode),
+        ..SlowSettings::default()
+    }
+}
+
+#[test]
+fn principal_components_name_the_operation_and_the_dead_hosts() {
+    let incident = incident(&tiny(Scenario::Failover, 41));
+    let report = report_with(&incident, &by_components(Mode::Robust));
+    assert_eq!((report.method.as_str(), report.mode.as_str()), ("pca", "robust"));
+    assert_eq!(top(&report), incident.injected[0].0);
+    assert_eq!(report.suspects[0].scope, Scope::Replicas);
+    assert_eq!(blamed(&report), guilty(&incident));
+    assert!(report.suspects.iter().map(|suspect| suspect.share).sum::<f64>() <= 1.0 + 1e-9);
+    let row = report.settings.iter().find(|row| row.name == "pca-variance").expect("a row");
+    assert_eq!(row.value, "0.95");
+}
+
+#[test]
+fn principal_components_find_nothing_in_a_quiet_hour() {
+    let report = report_with(&incident(&tiny(Scenario::Quiet, 31)), &by_components(Mode::Robust));
+    assert_eq!(report.verdict, Verdict::Healthy, "{}", report.headline);
+}
+
+#[test]
+fn principal_components_in_the_papers_form_run_to_the_end() {
+    let incident = incident(&tiny(Scenario::LoadImbalance, 42));
+    let report = report_with(&incident, &by_components(Mode::Paper));
+    assert_eq!((report.method.as_str(), report.mode.as_str()), ("pca", "paper"));
+    assert_eq!(report.verdict, Verdict::Suspects);
+    assert!(report.suspects.iter().all(|suspect| suspect.share >= 0.0 && suspect.factor.is_finite()));
 }

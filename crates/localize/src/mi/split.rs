@@ -65,7 +65,14 @@ pub(crate) fn split(table: &Table, own: &MiSettings, shared: &CloudDiagSettings)
         Mode::Paper => principal_components(&table.times),
         Mode::Robust => principal_components(&usual_rows(table)),
     };
-    let kept = components.components_holding(own.variance);
+    let kept = match shared.mode {
+        Mode::Paper => components.components_holding(own.variance),
+        // In a small call tree whose calls vary alike all components are needed; the least of them still
+        // makes a residual space.
+        Mode::Robust => {
+            components.components_holding(own.variance).min(components.loadings.rows().saturating_sub(1))
+        }
+    };
     let residual = components.residual_variances(kept);
     let limit = match shared.mode {
         Mode::Paper => jackson_mudholkar_limit(residual, own.row_level),

@@ -3,4 +3,5 @@
 mod delag;
 mod incidents;
 mod patterns;
+mod mi;
 mod pipeline;

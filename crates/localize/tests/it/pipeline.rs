@@ -9,15 +9,15 @@ use laggard_testkit::golden;
 use serde_json::Value;
 use std::num::NonZeroUsize;
 
-fn number(value: &Value) -> f64 {
+pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().expect("a number")
 }
 
-fn list(value: &Value) -> &[Value] {
+pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().expect("an array")
 }
 
-fn indices(value: &Value) -> Vec<usize> {
+pub(crate) fn indices(value: &Value) -> Vec<usize> {
     list(value).iter().map(|at| at.as_u64().expect("an index") as usize).collect()
 }
 
@@ -26,7 +26,7 @@ fn self_ns(case: &Value, row: usize, column: usize) -> u64 {
     (number(&case["self_us"][row][column]) * 1000.0).round() as u64
 }
 
-fn category(case: &Value) -> CategoryCalls {
+pub(crate) fn category(case: &Value) -> CategoryCalls {
     let parents = list(&case["parent"]);
     let rows = list(&case["self_us"]).len();
     let mut out = CategoryCalls { id: Fingerprint::of(b"reference"), ..CategoryCalls::default() };
@@ -56,7 +56,7 @@ fn category(case: &Value) -> CategoryCalls {
     out
 }
 
-fn close(got: f64, expected: f64, tolerance: f64, what: &str) {
+pub(crate) fn close(got: f64, expected: f64, tolerance: f64, what: &str) {
     assert!((got - expected).abs() <= tolerance, "{what}: got {got}, expected {expected}");
 }
 

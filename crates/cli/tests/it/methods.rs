@@ -1,0 +1,28 @@
+//! Every method by its name.
+
+use crate::outcome::diagnose;
+use crate::workshop::{Answer, QUIET, RANDOM_DEVICE, incident};
+
+#[test]
+fn principal_components_answer_by_name() {
+    let simulated = incident(RANDOM_DEVICE, &[]);
+    let report = diagnose(&simulated.traces(), &["--method", "pca"]).json();
+    assert_eq!((&report["method"], &report["mode"]), (&"pca".into(), &"robust".into()));
+    assert_eq!(Answer::given(&report), Answer::true_one(&simulated));
+    let suspect = &report["suspects"][0];
+    assert!(suspect["score"].as_f64().unwrap() >= 1.0 && suspect["requests_hit"].as_u64().unwrap() > 0);
+    assert!(suspect["trace_ids"].as_array().unwrap().len() <= 5);
+    let found = |name: &str| {
+        let rows = report["settings"].as_array().unwrap();
+        rows.iter().find(|row| row["name"] == name).unwrap()["value"].clone()
+    };
+    assert_eq!((found("pca-coverage"), found("pca-row-level")), ("0.75".into(), "0.05".into()));
+}
+
+#[test]
+fn its_thresholds_are_flags_with_ranges() {
+    let traces = incident(QUIET, &[]).traces();
+    let report = diagnose(&traces, &["--method", "pca", "--mode", "paper", "--pca-coverage", "0.5"]).json();
+    assert_eq!(report["mode"], "paper");
+    diagnose(&traces, &["--method", "pca", "--pca-variance", "2"]).fails(2, &["--pca-variance", "2", "1"]);
+}
