@@ -9,7 +9,7 @@ pub(super) const INTRODUCTION: &str = "\
 
 Every method over measured and simulated incidents whose truth is known: Laggard's own, as the product's registry lists
 them and with their default settings, against two simple rankings and two published methods. Every wrong answer is
-named below the table it belongs to.
+named below the table it belongs to, those of other methods with one example a group.
 
 ```sh
 cargo xtask evaluate --write                         # this page

@@ -11,12 +11,13 @@ use std::fmt::Write;
 const F1_MIN: f64 = 0.9;
 
 /// Lists every wrong answer of a set. Cases with the same wrong answer share a row. Other people's methods come
-/// folded away.
+/// folded away, with one example a group.
 pub(super) fn misses(out: &mut String, results: &Results, set: SetKind) {
     let mut ours = Vec::new();
     let mut others = Vec::new();
     for (at, method) in results.methods.iter().enumerate() {
-        let rows = rows(results, set, at);
+        let detail = if method.is_ours { Detail::Every } else { Detail::OneAGroup };
+        let rows = rows(results, set, at, detail);
         if method.is_ours { ours.extend(rows) } else { others.extend(rows) }
     }
     for (at, finder) in results.finders.iter().enumerate() {
@@ -43,7 +44,15 @@ fn rows_table(out: &mut String, rows: &[String]) {
     rows.iter().for_each(|row| out.push_str(row));
 }
 
-fn rows(results: &Results, set: SetKind, method: usize) -> Vec<String> {
+/// Which wrong answers are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Every,
+    /// All cases of a group, with the first wrong answer.
+    OneAGroup,
+}
+
+fn rows(results: &Results, set: SetKind, method: usize, detail: Detail) -> Vec<String> {
     let mut rows = Vec::new();
     for group in groups_of(results, set) {
         let mut cases: BTreeMap<_, Vec<&str>> = BTreeMap::new();
@@ -52,6 +61,12 @@ fn rows(results: &Results, set: SetKind, method: usize) -> Vec<String> {
             if let Some(miss) = &outcome.judgement.miss {
                 cases.entry(miss).or_default().push(&outcome.case);
             }
+        }
+        if detail == Detail::OneAGroup
+            && let Some((first, _)) = cases.first_key_value()
+        {
+            let first = *first;
+            cases = BTreeMap::from([(first, cases.into_values().flatten().collect())]);
         }
         for (miss, cases) in cases {
             let (method, got) = (&results.methods[method].name, or_nothing(&miss.got));

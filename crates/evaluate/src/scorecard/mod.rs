@@ -4,6 +4,7 @@ mod explained;
 mod misses;
 mod summary;
 
+use crate::measure::Cost;
 use crate::patterns::PatternScore;
 use crate::run::{Options, Outcome, PatternOutcome, Results};
 use crate::sets::{Group, SetKind};
@@ -12,6 +13,11 @@ use misses::{beaten, misses};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use summary::Summary;
+
+/// No method waits for anything: on an idle machine wall time hardly exceeds processor time.
+const BUSY: f64 = 1.3;
+const BUSY_NOTE: &str =
+    "- Other work ran on the machine meanwhile: wall seconds are too long, processor seconds about right.\n";
 
 /// The page, in Markdown.
 pub fn scorecard(results: &Results, options: &Options) -> String {
@@ -52,6 +58,10 @@ fn facts(out: &mut String, results: &Results, options: &Options) {
         .map(|method| method.name.as_str())
         .collect();
     let _ = writeln!(out, "Methods that compare with a baseline: {}.\n", using.join(", "));
+    let cost = results.outcomes.iter().fold(Cost::default(), |sum, outcome| sum.plus(outcome.cost));
+    if cost.processor_s > 0.0 && cost.wall_s > BUSY * cost.processor_s {
+        out.push_str(BUSY_NOTE);
+    }
     for note in &results.notes {
         let _ = writeln!(out, "- {note}");
     }
