@@ -85,6 +85,7 @@ pub fn compare(
         cautions: vec![],
         settings: settings.rows(),
     };
+    paths::inherit(&mut comparison.paths, &comparison.operations, settings.change_min);
     comparison.verdict = verdict(&comparison, both, settings);
     comparison.ruled_out = remarks::ruled_out(&comparison);
     comparison.cautions = remarks::cautions(both, sets, &comparison);
