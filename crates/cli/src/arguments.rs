@@ -170,6 +170,12 @@ pub(crate) struct Compare {
     /// Fewer complete requests in a set are too few to say anything
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) requests_min: u64,
+    /// Most call paths of a set that are kept apart
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub(crate) paths_max: usize,
+    /// Most requests of one operation in a set that are compared
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    pub(crate) observations_max: usize,
     /// Read every input as this format instead of recognising it (see `laggard formats`)
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<String>,

@@ -46,12 +46,13 @@ pub(crate) fn run(arguments: &Compare) -> Result<Status, Failure> {
 }
 
 fn settings(arguments: &Compare) -> Result<CompareSettings, Failure> {
-    let default = CompareSettings::default();
     let settings = CompareSettings {
         level: arguments.level,
         change_min: arguments.change_min,
         requests_min: arguments.requests_min,
-        ..default
+        paths_max: arguments.paths_max,
+        observations_max: arguments.observations_max,
+        ..CompareSettings::default()
     };
     settings.check().map_err(Failure::usage)?;
     Ok(settings)

@@ -287,7 +287,7 @@ pub struct PathChange {
     /// Rank test of the self time per call or, of a path in one set only, Fisher's exact test of the requests
     /// that have it; after Benjamini–Hochberg over all paths. `None` for pooled calls.
     pub p_value: Option<f64>,
-    /// What became of it.
+    /// What became of it: by this test or, if the path moved the same way, by that of its operation.
     pub change: Change,
 }
 

@@ -83,8 +83,9 @@ pub fn compare(
         paths: paths::path_changes(&before, &after, &union, settings),
         ruled_out: vec![],
         cautions: vec![],
-        settings: settings.rows(),
+        settings: settings.rows(populations[1].service),
     };
+    paths::inherit(&mut comparison.paths, &comparison.operations, settings.change_min);
     comparison.verdict = verdict(&comparison, both, settings);
     comparison.ruled_out = remarks::ruled_out(&comparison);
     comparison.cautions = remarks::cautions(both, sets, &comparison);

@@ -6,8 +6,8 @@ use super::settings::CompareSettings;
 use crate::population::UnionNames;
 use laggard_localize::compare::{compare_histograms, fisher_exact};
 use laggard_model::OperationId;
-use laggard_report::{Change, PathChange, PathFigures};
-use std::collections::{BTreeMap, BTreeSet};
+use laggard_report::{Change, OperationChange, PathChange, PathFigures};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The word for calls that had no room.
 const OTHER: &str = "(other)";
@@ -50,6 +50,23 @@ fn change_of(row: &PathChange, change_min: f64) -> Change {
         _ if (after - before).abs() < change_min * before.max(1.0) => Change::None,
         _ if after > before => Change::Slower,
         _ => Change::Faster,
+    }
+}
+
+/// One path of many may have too few calls for a test of its own. Where its operation is slower or faster as a
+/// whole, and the path moved the same way and far enough, it shares the finding.
+pub(super) fn inherit(paths: &mut [PathChange], operations: &[OperationChange], change_min: f64) {
+    let moved: HashMap<(&str, &str, &str), Change> = operations
+        .iter()
+        .filter(|found| matches!(found.change, Change::Slower | Change::Faster))
+        .map(|found| ((found.service.as_str(), found.operation.as_str(), found.kind.as_str()), found.change))
+        .collect();
+    for path in paths {
+        let key = (path.service.as_str(), path.operation.as_str(), path.kind.as_str());
+        let both = path.before.calls > 0 && path.after.calls > 0;
+        if both && path.change == Change::None && moved.get(&key) == Some(&change_of(path, change_min)) {
+            path.change = moved[&key];
+        }
     }
 }
 

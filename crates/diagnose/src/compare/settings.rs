@@ -79,8 +79,9 @@ impl CompareSettings {
     }
 
     /// Every setting under its command-line name.
-    pub(super) fn rows(&self) -> Vec<Setting> {
+    pub(super) fn rows(&self, service: Option<&str>) -> Vec<Setting> {
         let rows = [
+            ("service", service.unwrap_or_default().to_owned()),
             ("level", self.level.to_string()),
             ("change-min", self.change_min.to_string()),
             ("requests-min", self.requests_min.to_string()),
@@ -88,5 +89,28 @@ impl CompareSettings {
             ("observations-max", self.observations_max.to_string()),
         ];
         rows.into_iter().map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_checked_and_named() {
+        let default = CompareSettings::default();
+        assert_eq!(default.check(), Ok(()));
+        let cases = [
+            (CompareSettings { level: 1.0, ..default.clone() }, "--level is 1"),
+            (CompareSettings { level: f64::NAN, ..default.clone() }, "--level is NaN"),
+            (CompareSettings { change_min: -0.1, ..default.clone() }, "--change-min is -0.1"),
+            (CompareSettings { requests_min: 0, ..default.clone() }, "--requests-min is 0"),
+            (CompareSettings { paths_max: 0, ..default.clone() }, "--paths-max is 0"),
+            (CompareSettings { observations_max: 2_000_000, ..default }, "--observations-max is 2000000"),
+        ];
+        for (settings, wanted) in cases {
+            let told = settings.check().expect_err("out of range").to_string();
+            assert!(told.starts_with(wanted), "{told}");
+        }
     }
 }

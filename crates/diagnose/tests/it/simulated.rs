@@ -15,9 +15,14 @@ pub(crate) struct Incident {
 }
 
 pub(crate) fn incident(settings: &Settings) -> Incident {
+    incident_of(settings, |_| true)
+}
+
+/// As [`incident`], of some of the requests only.
+pub(crate) fn incident_of(settings: &Settings, wanted: impl Fn(&Request) -> bool) -> Incident {
     let mut ingest = Ingest::new(IngestSettings::default());
     let mut injected = Vec::new();
-    for request in requests(settings).expect("settings in range") {
+    for request in requests(settings).expect("settings in range").filter(wanted) {
         for call in &request.calls {
             ingest.span(&record(&request, call));
             if call.injected.ns() > 0 {

@@ -10,10 +10,10 @@ use crate::numbers;
 use std::io;
 
 /// Rows of each table and lines of each list; together they stay within forty lines.
-const ENTRIES: usize = 5;
-const OPERATIONS: usize = 6;
-const SHAPES: usize = 4;
-const CAUTIONS: usize = 3;
+const ENTRIES: usize = 4;
+const OPERATIONS: usize = 5;
+const SHAPES: usize = 3;
+const CAUTIONS: usize = 2;
 const RULED_OUT: usize = 2;
 
 /// Writes the comparison as GitHub-flavoured Markdown in at most forty lines, whatever it holds. Names stand in

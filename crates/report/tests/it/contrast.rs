@@ -8,7 +8,11 @@ type Colours = HashMap<String, [f64; 3]>;
 
 /// The `--name: #rrggbb` pairs of the n-th `:root` block.
 fn colours(block: usize) -> Colours {
-    let text = STYLE.split(":root {").nth(block + 1).unwrap().split('}').next().unwrap();
+    colours_of(STYLE, block)
+}
+
+fn colours_of(style: &str, block: usize) -> Colours {
+    let text = style.split(":root {").nth(block + 1).unwrap().split('}').next().unwrap();
     let pairs = text.split(';').filter_map(|pair| pair.split_once(": #"));
     pairs.map(|(name, hex)| (name.trim().trim_start_matches("--").to_owned(), rgb(hex.trim()))).collect()
 }
@@ -76,5 +80,16 @@ fn the_heat_scale_grows_steadily_in_lightness() {
         let steps: Vec<f64> = (0..8).map(|step| luminance(colours[&format!("h{step}")])).collect();
         let grows = steps.windows(2).all(|pair| if darker { pair[0] > pair[1] } else { pair[0] < pair[1] });
         assert!(grows, "scheme {scheme}: {steps:?}");
+    }
+}
+
+#[test]
+fn text_on_flames_is_readable_in_both_schemes() {
+    for scheme in [0, 1] {
+        let colours = colours_of(include_str!("../../assets/comparison.css"), scheme);
+        for back in ["less3", "less2", "less1", "same", "more1", "more2", "more3", "fresh"] {
+            let ratio = contrast(colours["frame-text"], colours[back]);
+            assert!(ratio >= 4.5, "text on {back} in scheme {scheme}: {ratio:.2}");
+        }
     }
 }

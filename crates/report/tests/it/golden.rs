@@ -9,7 +9,7 @@ fn file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
-fn compare(name: &str, actual: &str) {
+pub(crate) fn compare(name: &str, actual: &str) {
     let path = file(name);
     if env::var_os("LAGGARD_BLESS").is_some() {
         fs::write(&path, actual).unwrap();

@@ -150,6 +150,9 @@ impl Layout {
         let roots = paths.iter().filter(|path| path.parent.is_none());
         let whole: f64 = roots.map(|path| weight(&path.after, path.after.requests)).sum();
         let mut places: Vec<Option<Place>> = Vec::with_capacity(paths.len());
+        if whole <= 0.0 {
+            return Layout { places: vec![None; paths.len()] };
+        }
         let mut next_root = 0.0;
         for (at, path) in paths.iter().enumerate() {
             let caller = path.parent.map(|parent| parent as usize);

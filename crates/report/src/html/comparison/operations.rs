@@ -16,7 +16,7 @@ pub(super) fn write(m: &mut Markup, comparison: &Comparison) {
         m,
         "Requests of the same kind are compared: the shift is the median difference of the self time per call (or \
          of the calls per request) of two requests with the same call tree, or the same entry where too few trees \
-         are in both sets. \u{201c}In a request\u{201d} is the change of the mean self time over all requests.",
+         are in both sets. \u{201c}In a request\u{201d} is the change of the mean self time over all requests, \u{201c}Calls\u{201d} are those of a request that calls it.",
     );
     let changed = comparison.operations.iter().filter(|row| row.change != Change::None).count();
     let (first, rest) = comparison.operations.split_at(changed.min(comparison.operations.len()));
@@ -34,8 +34,7 @@ pub(super) fn write(m: &mut Markup, comparison: &Comparison) {
     }
 }
 
-const COLUMNS: [&str; 7] =
-    ["Median before", "After", "Shift [95 %]", "Ratio", "p", "Calls per request", "In a request"];
+const COLUMNS: [&str; 7] = ["Shift [95 %]", "Ratio", "p", "Median before", "After", "Calls", "In a request"];
 
 fn table(m: &mut Markup, caption: &str, rows: &[OperationChange]) {
     scroller(m, caption, |m| {
@@ -89,8 +88,6 @@ fn shift_cells(m: &mut Markup, shift: &MeasuredShift, by_calls: bool) {
     } else {
         (numbers::time_float as fn(f64) -> String, signed_time(shift.shift), shift_interval(shift))
     };
-    number(m, &value(shift.median_before), shift.median_before);
-    number(m, &value(shift.median_after), shift.median_after);
     m.open("td", &[("class", "number"), ("data-value", &format!("{}", shift.shift))]);
     m.text(&signed);
     m.element("span", &[("class", "interval")], &interval);
@@ -98,6 +95,8 @@ fn shift_cells(m: &mut Markup, shift: &MeasuredShift, by_calls: bool) {
     let ratio = shift.ratio.unwrap_or(f64::NAN);
     number(m, &numbers::factor(ratio), ratio);
     number(m, &numbers::p_value(shift.p_value), shift.p_value);
+    number(m, &value(shift.median_before), shift.median_before);
+    number(m, &value(shift.median_after), shift.median_after);
 }
 
 fn calls_interval(shift: &MeasuredShift) -> String {
