@@ -90,6 +90,7 @@ fn traces(settings: &Settings) -> Traces {
                 status: Status::Unset,
                 start: call.start,
                 inclusive: call.inclusive,
+                sampling: laggard_model::Sampling::default(),
             });
         }
     }

@@ -180,12 +180,23 @@ fn share_of(table: &SiteTable, mut sites: Vec<Raised>, settings: &ScanSettings) 
             *beyond.entry(request).or_default() += excess;
         }
         if beyond.len() >= settings.calling_min {
-            let share = share(table, beyond.iter().map(|(&request, &excess)| (request, excess)));
-            best = f64::max(best, share);
+            best = f64::max(best, carried_share(table, &beyond));
         }
     }
     if best > settings.excess_min { best } else { 0.0 }
 }
+
+/// The share without the requests that contribute most: a few giants are no slow period.
+fn carried_share(table: &SiteTable, beyond: &BTreeMap<u32, f64>) -> f64 {
+    let mut sizes: Vec<f64> = beyond.values().copied().collect();
+    sizes.sort_by(|a, b| b.total_cmp(a));
+    let left_out = 1 + sizes.len() / GIANTS_ONE_IN;
+    let limit = sizes.get(left_out).copied().unwrap_or(0.0);
+    share(table, beyond.iter().map(|(&request, &excess)| (request, excess.min(limit))))
+}
+
+/// One request in so many may be a giant.
+const GIANTS_ONE_IN: usize = 10;
 
 /// Excess over usual latency of some requests.
 fn share(table: &SiteTable, requests: impl Iterator<Item = (u32, f64)>) -> f64 {

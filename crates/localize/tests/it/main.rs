@@ -2,6 +2,6 @@
 
 mod delag;
 mod incidents;
-mod patterns;
 mod mi;
+mod patterns;
 mod pipeline;
