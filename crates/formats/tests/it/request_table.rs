@@ -31,7 +31,8 @@ fn nothing_is_taken_for_a_request_table() {
 
 fn read(text: &str, source: Option<&str>, columns: &[(&str, &str)]) -> laggard_formats::contract::Transcript {
     let columns = columns.iter().map(|&(name, header)| (name.to_owned(), header.to_owned())).collect();
-    let options = ReaderOptions { columns, source_name: source.map(str::to_owned) };
+    let options =
+        ReaderOptions { columns, source_name: source.map(str::to_owned), ..ReaderOptions::default() };
     transcript(find_format("request-table").unwrap(), &options, [text.as_bytes()])
 }
 
