@@ -103,6 +103,7 @@ fn requests(id: u64, operations: &[usize], rows: usize, slow: impl Fn(usize) -> 
             start: Timestamp::from_unix_ns(row as i64),
             trace: TraceId::from_value(u128::from(id) * 1_000_000 + row as u128 + 1),
             latency_ns: times.iter().sum(),
+            weight: 1.0,
         });
         out.calls.extend(times.iter().enumerate().map(|(position, &time_ns)| Call {
             request: row as u32,
