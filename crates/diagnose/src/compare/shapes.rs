@@ -13,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Shapes of the other set that are looked at for the nearest: the most frequent with the same entry.
 const CANDIDATES: usize = 200;
 
+/// … and no more of them than have so many paths together, so that huge trees do not take minutes.
+const CANDIDATE_PATHS: usize = 200_000;
+
 /// Shapes listed; those beyond are the least frequent.
 const SHAPES_MAX: usize = 500;
 
@@ -223,8 +226,13 @@ impl Relatives<'_> {
             .collect();
         found.sort_by_key(|&at| (std::cmp::Reverse(self.all[at].requests(set)), self.all[at].id));
         found.truncate(CANDIDATES);
-        let mut candidates = Vec::with_capacity(found.len());
+        let mut candidates: Vec<(usize, ShapeProfile)> = Vec::with_capacity(found.len());
+        let mut paths = 0;
         for at in found {
+            paths += self.all[at].any().positions.len();
+            if paths > CANDIDATE_PATHS && !candidates.is_empty() {
+                break;
+            }
             let category = self.all[at].sets[set].expect("candidates are of this set");
             candidates.push((at, self.paths.profile(category)));
         }

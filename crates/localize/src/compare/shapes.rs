@@ -1,6 +1,7 @@
 //! What distinguishes a call-tree shape from its nearest relative.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 /// Calls per request change when they differ by this factor …
 const CALLS_FACTOR: f64 = 1.5;
@@ -134,6 +135,7 @@ fn differences(shape: &ShapeProfile, relative: &ShapeProfile) -> Vec<PathDiffere
         |at: &PathCalls| at.parent.is_none_or(|parent| has(shape, parent) && has(relative, parent));
     let mut structure = Vec::new();
     let mut counts: Vec<(u32, f64, f64)> = Vec::new();
+    let mut changed: HashSet<u32> = HashSet::new();
     for sides in side_by_side(shape, relative) {
         match sides {
             (Some(new), None) if caller_in_both(new) => {
@@ -143,8 +145,12 @@ fn differences(shape: &ShapeProfile, relative: &ShapeProfile) -> Vec<PathDiffere
                 structure.push(PathDifference::Removed { path: old.path, calls: old.calls });
             }
             (Some(new), Some(old)) => {
-                let caller_changed = new.parent.is_some_and(|parent| counts.iter().any(|at| at.0 == parent));
-                if calls_differ(old.calls, new.calls) && !caller_changed {
+                let caller_changed = new.parent.is_some_and(|parent| changed.contains(&parent));
+                if !calls_differ(old.calls, new.calls) {
+                    continue;
+                }
+                changed.insert(new.path);
+                if !caller_changed {
                     counts.push((new.path, old.calls, new.calls));
                 }
             }
@@ -198,6 +204,15 @@ mod tests {
         assert_eq!(found.differences, [PathDifference::Calls { path: 2, from: 3.0, to: 11.0 }]);
         let slightly = profile(&[(0, None, 1.0), (1, Some(0), 1.0), (2, Some(1), 4.0)]);
         assert_eq!(nearest(&slightly, [&plain()].into_iter()).unwrap().differences, []);
+    }
+
+    #[test]
+    fn what_a_longer_loop_calls_is_not_told_again() {
+        let loops = |calls: f64| {
+            profile(&[(0, None, 1.0), (1, Some(0), calls), (2, Some(1), calls), (3, Some(2), calls)])
+        };
+        let found = nearest(&loops(11.0), [&loops(3.0)].into_iter()).unwrap();
+        assert_eq!(found.differences, [PathDifference::Calls { path: 1, from: 3.0, to: 11.0 }]);
     }
 
     #[test]
