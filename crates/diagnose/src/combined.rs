@@ -14,8 +14,8 @@ use crate::report::{Context, counted, report};
 use crate::scan::{Question, Scanned};
 use crate::views::rfc3339;
 use laggard_localize::{
-    Excess, ReplicaCell, ReplicaTest, Site, SiteSuspect, Spread, SuspectOperation, cloud_diag, join_suspects,
-    replica_levels,
+    Excess, ReplicaCell, ReplicaRate, ReplicaTest, Site, SiteSuspect, Spread, SuspectOperation, cloud_diag,
+    find_frequent_culprits, join_suspects, long_calls_rose, replica_levels,
 };
 use laggard_model::{OperationId, Timestamp, TraceId};
 use laggard_report::{Baseline, Between, Incident, IncidentSuspect, Onset, Report, Shift, Window};
@@ -117,14 +117,18 @@ fn onset(found: laggard_localize::Onset) -> Onset {
 
 fn between(study: &SiteStudy, suspect: &SiteSuspect) -> Option<Between> {
     let Some(&Site::Link { caller, callee }) = suspect.sites.first() else { return None };
+    Some(between_operations(study, caller, callee))
+}
+
+fn between_operations(study: &SiteStudy, caller: OperationId, callee: OperationId) -> Between {
     let (caller, callee) =
         (study.union.names().operation_key(caller), study.union.names().operation_key(callee));
-    Some(Between {
+    Between {
         caller_service: caller.service.to_owned(),
         caller_operation: caller.operation.to_owned(),
         callee_service: callee.service.to_owned(),
         callee_operation: callee.operation.to_owned(),
-    })
+    }
 }
 
 /// Requests by what identifies them: start and trace.
@@ -152,7 +156,8 @@ impl Joiner<'_> {
                 }
             }
         };
-        let dispersed = self.still_suspect(dispersed, found);
+        let mut dispersed = self.still_suspect(dispersed, found);
+        dispersed.iter_mut().for_each(|suspect| self.localise(suspect));
         note(&mut dispersed.iter().map(|suspect| suspect.operation), "dispersion");
         note(&mut self.study.uneven.iter().map(|suspect| suspect.operation), "peers");
         note(&mut self.study.shifted.iter().map(|suspect| suspect.operation), "baseline");
@@ -172,6 +177,9 @@ impl Joiner<'_> {
         found.details = details.collect();
         for suspect in joined.values() {
             let detail = found.details.entry(suspect.operation).or_default();
+            if detail.between.is_none() && !by_site.iter().any(|known| known.operation == suspect.operation) {
+                detail.between = self.link_of(suspect.operation);
+            }
             detail.evidence = evidence.remove(&suspect.operation).unwrap_or_default();
             detail.score = suspect.excess.total_ns / 1e9;
         }
@@ -201,6 +209,50 @@ impl Joiner<'_> {
         join_suspects(shifted.chain(&self.study.uneven).chain(incidents).cloned().collect())
     }
 
+    /// What lies between an operation that does nothing but call another, elsewhere, and the one it calls.
+    fn link_of(&self, operation: OperationId) -> Option<Between> {
+        let table = &self.study.window;
+        let own = table.by_site().find(|(site, _)| *site == Site::Operation(operation));
+        let is_link = |site: &Site| matches!(*site, Site::Link { caller, .. } if caller == operation);
+        let links = table.by_site().filter(|(site, _)| is_link(site));
+        let (site, rows) = links.max_by_key(|(_, rows)| rows.len())?;
+        let (caller, callee) = match site {
+            Site::Link { caller, callee } if rows.len() > own.map_or(0, |(_, rows)| rows.len()) => {
+                (caller, callee)
+            }
+            _ => return None,
+        };
+        Some(between_operations(self.study, caller, callee))
+    }
+
+    /// Few slow calls say where they come from, if they come from few replicas.
+    fn localise(&self, suspect: &mut SuspectOperation) {
+        if suspect.spread == Spread::Localised {
+            return;
+        }
+        let rates: Vec<ReplicaRate> = (suspect.cells.iter())
+            .map(|cell| ReplicaRate {
+                replica: cell.test.replica,
+                calls: cell.test.calls,
+                slow: cell.test.exceeding,
+            })
+            .collect();
+        let culprits = find_frequent_culprits(&rates, &self.question.settings.sites.culprits);
+        if culprits.is_empty() {
+            return;
+        }
+        suspect.spread = Spread::Localised;
+        suspect.replicas = culprits.iter().map(|culprit| culprit.replica).collect();
+        for cell in &mut suspect.cells {
+            let culprit = culprits.iter().find(|culprit| culprit.replica == cell.test.replica);
+            cell.culprit = culprit.is_some();
+            if let Some(culprit) = culprit {
+                cell.test.flagged = true;
+                cell.test.p_adjusted = culprit.p_adjusted;
+            }
+        }
+    }
+
     /// Without those that are as uneven as they were in the baseline.
     fn still_suspect(&self, suspects: Vec<SuspectOperation>, found: &mut Findings) -> Vec<SuspectOperation> {
         if self.study.change.is_none() || self.too_few_to_compare() {
@@ -209,8 +261,12 @@ impl Joiner<'_> {
         let slower: BTreeSet<OperationId> = (self.study.shifted.iter())
             .flat_map(|suspect| suspect.sites.iter().flat_map(|site| operations(*site)))
             .collect();
-        let (kept, known): (Vec<_>, Vec<_>) =
-            suspects.into_iter().partition(|suspect| slower.contains(&suspect.operation));
+        let baseline = self.study.baseline.as_ref().expect("there is a change only against a baseline");
+        let (kept, known): (Vec<_>, Vec<_>) = suspects.into_iter().partition(|suspect| {
+            let factor = suspect.excess.median_factor.max(1.0).sqrt();
+            slower.contains(&suspect.operation)
+                || long_calls_rose(baseline, &self.study.window, suspect.operation, factor)
+        });
         for suspect in known {
             found.ruled_out.push(format!(
                 "Some calls of `{}` are slow, but no more than in the baseline.",
@@ -341,9 +397,8 @@ impl Joiner<'_> {
         let mut hit: Vec<_> = dispersed.hit.iter().chain(&own.hit).copied().collect();
         hit.sort_unstable();
         hit.dedup();
-        let mut positions: Vec<_> = dispersed.positions.iter().chain(&own.positions).copied().collect();
-        positions.sort_unstable();
-        positions.dedup();
+        // CloudDiag says at which positions; a site is a place in the code, wherever it is called from.
+        let positions = if dispersed.positions.is_empty() { &own.positions } else { &dispersed.positions };
         let mut categories: Vec<_> = dispersed.categories.iter().chain(&own.categories).copied().collect();
         categories.sort_unstable();
         categories.dedup();
@@ -352,7 +407,7 @@ impl Joiner<'_> {
             spread,
             replicas,
             cells,
-            positions,
+            positions: positions.clone(),
             categories,
             excess: larger.excess,
             hit,

@@ -11,9 +11,10 @@
 //! ```
 
 use crate::sites::table::{Observation, Site, SiteTable};
-use laggard_model::Fingerprint;
+use laggard_model::{Fingerprint, OperationId};
 use laggard_numeric::{
-    benjamini_hochberg, mad, mean, median_of, sample_std, student_quantile_95, student_upper_tail,
+    benjamini_hochberg, binomial_upper_tail, mad, mean, median, median_of, sample_std, student_quantile_95,
+    student_upper_tail,
 };
 use std::collections::BTreeMap;
 
@@ -117,6 +118,62 @@ fn hit(
     let mut hit: Vec<u32> = slow.map(|row| row.request).collect();
     hit.dedup();
     hit
+}
+
+/// Whether calls of an operation that take very long are more frequent in the window than in the baseline: long
+/// is beyond `factor` times the window's median for such requests. A one-sided binomial test at 1 % against the
+/// baseline's rate, and twice that rate at least. A fault that hits few calls moves no mean.
+pub fn long_calls_rose(
+    baseline: &SiteTable,
+    window: &SiteTable,
+    operation: OperationId,
+    factor: f64,
+) -> bool {
+    let concerns = |site: &Site| match *site {
+        Site::Operation(own) => own == operation,
+        Site::Link { caller, .. } => caller == operation,
+        Site::Chain(_) => false,
+    };
+    let medians = Medians::of(window, &concerns);
+    let (calls, long) = medians.count_long(window, &concerns, factor);
+    let (earlier, earlier_long) = medians.count_long(baseline, &concerns, factor);
+    let rate = (earlier_long + 1) as f64 / (earlier + 2) as f64;
+    long as f64 >= 2.0 * rate * calls as f64 && binomial_upper_tail(calls, rate, long) <= 0.01
+}
+
+/// Median time of a call by category, and over all.
+struct Medians {
+    by_category: BTreeMap<Fingerprint, f64>,
+    overall: f64,
+}
+
+impl Medians {
+    fn of(table: &SiteTable, concerns: &impl Fn(&Site) -> bool) -> Medians {
+        let mut times: BTreeMap<Fingerprint, Vec<f64>> = BTreeMap::new();
+        let mut all = Vec::new();
+        for row in table.by_site().filter(|(site, _)| concerns(site)).flat_map(|(_, rows)| rows) {
+            let time = call_ns(row);
+            let category = table.requests[row.request as usize].category as usize;
+            times.entry(table.categories[category]).or_default().push(time);
+            all.push(time);
+        }
+        let by_category = times.into_iter().map(|(id, mut times)| (id, median(&mut times))).collect();
+        Medians { by_category, overall: median(&mut all) }
+    }
+
+    /// Observations, and those that took longer than `factor` times the usual.
+    fn count_long(&self, table: &SiteTable, concerns: &impl Fn(&Site) -> bool, factor: f64) -> (u64, u64) {
+        let rows = table.by_site().filter(|(site, _)| concerns(site)).flat_map(|(_, rows)| rows);
+        rows.fold((0, 0), |(all, long), row| {
+            let category = table.categories[table.requests[row.request as usize].category as usize];
+            let usual = self.by_category.get(&category).copied().unwrap_or(self.overall);
+            (all + 1, long + u64::from(call_ns(row) > factor * usual))
+        })
+    }
+}
+
+fn call_ns(row: &Observation) -> f64 {
+    f64::from(row.time_ns) / f64::from(row.calls)
 }
 
 /// How much longer the window's requests took than the baseline's of the same shape, nanoseconds, weighted; and
@@ -259,6 +316,10 @@ struct Shift {
 /// Block values vary by at least this much beyond what a few blocks show.
 const BLOCK_SPREAD_MIN: f64 = 0.005;
 
+/// Values of blocks have heavier tails than a normal distribution (collections, cold caches, retries), and with one
+/// block there is no mean to even that out: the tails of t with so many degrees are used at most.
+const BLOCK_DEGREES_MAX: f64 = 4.0;
+
 fn shift(before: &[f64], after: &[f64]) -> Option<Shift> {
     if before.len() < 2 || after.is_empty() {
         return None;
@@ -268,7 +329,8 @@ fn shift(before: &[f64], after: &[f64]) -> Option<Shift> {
         let middle = median_of(before);
         let spread = mad(before, middle).max(BLOCK_SPREAD_MIN);
         let error = spread * (1.0 + 1.57 / before.len() as f64).sqrt();
-        return Some(Shift { log_ratio: after[0] - middle, error, degrees: before.len() as f64 - 1.0 });
+        let degrees = (before.len() as f64 - 1.0).min(BLOCK_DEGREES_MAX);
+        return Some(Shift { log_ratio: after[0] - middle, error, degrees });
     }
     let variance = |values: &[f64]| sample_std(values).max(BLOCK_SPREAD_MIN).powi(2) / values.len() as f64;
     let (a, b) = (variance(before), variance(after));

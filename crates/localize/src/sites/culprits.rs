@@ -75,22 +75,34 @@ pub fn find_culprits(
     if shares.len() < settings.observations_min {
         return Vec::new();
     }
-    let search = Search::new(shares, sets);
-    let replicas = search.replicas.len();
-    if replicas < 2 {
-        return Vec::new();
-    }
-    let cost = |size: usize| {
-        let n = search.total.count;
-        0.5 * n.ln() * size as f64 + ln_choose(replicas, size)
-    };
-    let mut chosen = search.grow(&cost);
-    search.shrink(&mut chosen, &cost);
-    let gain = search.gain(&search.touched(&chosen));
-    if chosen.is_empty() || gain < cost(chosen.len()) + (choices.max(1) as f64).ln() + settings.margin {
-        return Vec::new();
-    }
-    search.confirm(chosen, settings)
+    Search::new(shares, sets).culprits(choices, settings)
+}
+
+/// Calls of one replica, and how many of them are slow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReplicaRate {
+    /// The replica.
+    pub replica: ReplicaId,
+    /// Its calls.
+    pub calls: u64,
+    /// The slow ones.
+    pub slow: u64,
+}
+
+/// Least factor between the rates of slow calls of a culprit and of the others.
+const RATE_FACTOR_MIN: f64 = 3.0;
+
+/// Finds the replicas on which slow calls are frequent, where they are rare on the others: the same search with a
+/// rate for culprits and one for the others in place of two levels of time. Factors are of the rates.
+pub fn find_frequent_culprits(rates: &[ReplicaRate], settings: &CulpritSettings) -> Vec<Culprit> {
+    let sets: Vec<Vec<ReplicaId>> = rates.iter().map(|rate| vec![rate.replica]).collect();
+    let moments = rates.iter().map(|rate| {
+        let slow = rate.slow.min(rate.calls) as f64;
+        Moments { count: rate.calls as f64, sum: slow, squares: slow }
+    });
+    let search = Search::over(moments.collect(), &sets, Model::Rates);
+    let settings = CulpritSettings { factor_min: RATE_FACTOR_MIN, ..*settings };
+    search.culprits(1, &settings)
 }
 
 /// Count, sum and sum of squares.
@@ -126,7 +138,17 @@ impl Moments {
     }
 }
 
+/// What is supposed of the observations.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Model {
+    /// Log times around one of two levels, with equal Gaussian noise.
+    Times,
+    /// Slow or not, at one of two rates.
+    Rates,
+}
+
 struct Search {
+    model: Model,
     replicas: Vec<ReplicaId>,
     /// Moments of the observations of every distinct set.
     sets: Vec<Moments>,
@@ -150,6 +172,10 @@ impl Search {
             let value = share.log_ratio.clamp(middle - reach, middle + reach) - middle;
             moments[share.set as usize].add(Moments { count: 1.0, sum: value, squares: value * value });
         }
+        Search::over(moments, sets, Model::Times)
+    }
+
+    fn over(moments: Vec<Moments>, sets: &[Vec<ReplicaId>], model: Model) -> Search {
         let mut member: BTreeMap<ReplicaId, Vec<u32>> = BTreeMap::new();
         let mut total = Moments::default();
         for (at, found) in moments.iter().enumerate().filter(|(_, found)| found.count > 0.0) {
@@ -159,7 +185,22 @@ impl Search {
             }
         }
         let (replicas, member) = member.into_iter().unzip();
-        Search { replicas, sets: moments, member, total }
+        Search { model, replicas, sets: moments, member, total }
+    }
+
+    fn culprits(&self, choices: usize, settings: &CulpritSettings) -> Vec<Culprit> {
+        let replicas = self.replicas.len();
+        if replicas < 2 {
+            return Vec::new();
+        }
+        let cost = |size: usize| 0.5 * self.total.count.ln() * size as f64 + ln_choose(replicas, size);
+        let mut chosen = self.grow(&cost);
+        self.shrink(&mut chosen, &cost);
+        let gain = self.gain(&self.touched(&chosen));
+        if chosen.is_empty() || gain < cost(chosen.len()) + (choices.max(1) as f64).ln() + settings.margin {
+            return Vec::new();
+        }
+        self.confirm(chosen, settings)
     }
 
     fn touched(&self, chosen: &[usize]) -> Touched {
@@ -180,6 +221,9 @@ impl Search {
         }
         if slow.mean() <= normal.mean() {
             return -1.0;
+        }
+        if self.model == Model::Rates {
+            return log_likelihood(slow) + log_likelihood(normal) - log_likelihood(self.total);
         }
         let n = self.total.count;
         let floor = n * SPREAD_MIN * SPREAD_MIN;
@@ -263,8 +307,18 @@ impl Search {
             }
         }
         let own = if alone.count > 0.0 { alone } else { all };
-        let effect = own.mean() - normal.mean();
-        let error = 1.96 * spread * (1.0 / own.count + 1.0 / normal.count.max(1.0)).sqrt();
+        let (effect, error) = match self.model {
+            Model::Times => {
+                let error = spread * (1.0 / own.count + 1.0 / normal.count.max(1.0)).sqrt();
+                (own.mean() - normal.mean(), 1.96 * error)
+            }
+            // Log of the ratio of two rates, with half a slow call added to each.
+            Model::Rates => {
+                let (slow, others) = (own.sum + 0.5, normal.sum + 0.5);
+                let effect = (slow / own.count).ln() - (others / normal.count.max(1.0)).ln();
+                (effect, 1.96 * (1.0 / slow + 1.0 / others).sqrt())
+            }
+        };
         Culprit {
             replica: self.replicas[at],
             factor: effect.exp(),
@@ -300,6 +354,12 @@ impl Touched {
         }
         moments
     }
+}
+
+/// Log likelihood of slow calls at their own rate.
+fn log_likelihood(calls: Moments) -> f64 {
+    let part = |count: f64| if count > 0.0 { count * (count / calls.count).ln() } else { 0.0 };
+    part(calls.sum) + part(calls.count - calls.sum)
 }
 
 /// `ln C(n, k)`.
@@ -401,6 +461,23 @@ mod tests {
             assert!(culprit.factor_low < culprit.factor && culprit.factor < culprit.factor_high);
             assert!(culprit.p_adjusted < 1e-6);
         }
+    }
+
+    #[test]
+    fn a_few_slow_calls_on_few_replicas_tell() {
+        let rates = |slow: &dyn Fn(usize) -> u64| -> Vec<ReplicaRate> {
+            (0..60).map(|at| ReplicaRate { replica: replica(at), calls: 80, slow: slow(at) }).collect()
+        };
+        let found = |rates: &[ReplicaRate]| -> Vec<usize> {
+            let found = find_frequent_culprits(rates, &CulpritSettings::default());
+            let mut found: Vec<usize> = found.iter().map(|culprit| culprit.replica.index()).collect();
+            found.sort_unstable();
+            found
+        };
+        assert_eq!(found(&rates(&|at| [4, 3, 3].get(at).copied().unwrap_or(0))), [0, 1, 2]);
+        assert_eq!(found(&rates(&|at| u64::from(at < 8))), [], "one slow call each is chance");
+        assert_eq!(found(&rates(&|at| 3 + (at as u64 * 7) % 5)), [], "slow everywhere");
+        assert_eq!(found(&[]), []);
     }
 
     #[test]

@@ -91,13 +91,38 @@ pub fn shifted_suspects(
             p_adjusted: change.p_adjusted,
             baseline_calls: change.baseline_calls,
         }),
-        culprits: Vec::new(),
+        culprits: if change.is_new() { only_homes(window, change, services) } else { Vec::new() },
         excess_ns: change.path_excess_ns,
         effect_ns: change.excess_ns,
         factor: change.factor,
         hit: change.hit.clone(),
     });
     join_suspects(suspects.collect())
+}
+
+/// Calls a replica must have had on average before one that never ran a new operation is one that cannot.
+const CALLS_A_REPLICA_MIN: usize = 5;
+
+/// The replicas that run a new operation, if others of its service do not: an upgrade on its way.
+fn only_homes(window: &SiteTable, change: &SiteChange, services: &[ServiceId]) -> Vec<Culprit> {
+    let operation = change.site.operation();
+    let service = services[operation.index()];
+    let of_service = |own: OperationId| services[own.index()] == service;
+    let serving: BTreeSet<ReplicaId> =
+        window.homes.iter().filter(|(own, _)| of_service(*own)).map(|&(_, replica)| replica).collect();
+    let homes: BTreeSet<ReplicaId> = window.homes_of(operation).collect();
+    if homes.len() == serving.len() || (change.calls as usize) < CALLS_A_REPLICA_MIN * serving.len() {
+        return Vec::new();
+    }
+    let culprit = |&replica: &ReplicaId| Culprit {
+        replica,
+        factor: change.factor,
+        factor_low: change.factor_low,
+        factor_high: change.factor_high,
+        observations: change.calls / homes.len() as u64,
+        p_adjusted: change.p_adjusted,
+    };
+    homes.iter().map(culprit).collect()
 }
 
 /// Operations that are slower on some replicas than on others.

@@ -10,8 +10,8 @@ mod peers;
 mod table;
 
 pub use blame::{End, LinkExcess, blame_ends};
-pub use change::{ChangeSettings, LatencyChange, SiteChange, compare_sites, latency_change};
-pub use culprits::{Culprit, CulpritSettings, Share, find_culprits};
+pub use change::{ChangeSettings, LatencyChange, SiteChange, compare_sites, latency_change, long_calls_rose};
+pub use culprits::{Culprit, CulpritSettings, ReplicaRate, Share, find_culprits, find_frequent_culprits};
 pub use incidents::{Bins, Incident, Onset, ScanSettings, find_incidents};
 pub use judge::{Shift, SiteSettings, SiteSuspect, join_suspects, shifted_suspects, uneven_suspects};
 pub use onset::find_onset;
