@@ -227,8 +227,8 @@ pub struct LatencyChange {
 }
 
 /// How requests are cut into blocks.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Blocks {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Blocks {
     baseline: usize,
     window: usize,
 }
@@ -243,7 +243,8 @@ const WINDOW_BLOCKS: usize = 16;
 const BLOCK_REQUESTS_MIN: usize = 5;
 
 impl Blocks {
-    fn choose(baseline: usize, window: usize) -> Blocks {
+    /// The window against blocks like it where the baseline is long enough, else both cut alike.
+    pub(crate) fn choose(baseline: usize, window: usize) -> Blocks {
         if baseline / window >= LIKE_BLOCKS_MIN {
             return Blocks { baseline: (baseline / window).min(BLOCKS_MAX), window: 1 };
         }
@@ -252,6 +253,11 @@ impl Blocks {
             baseline: (baseline / requests).clamp(2, BLOCKS_MAX),
             window: (window / requests).clamp(2, BLOCKS_MAX),
         }
+    }
+
+    /// Whether the window is one block among its like.
+    pub(crate) fn is_one_of_many(self) -> bool {
+        self.window == 1
     }
 }
 
@@ -291,19 +297,47 @@ impl Expected {
     }
 }
 
-/// Log of time over expected time by block, for blocks with any call; and the same over all.
-fn block_values(table: &SiteTable, rows: &[Observation], expected: &Expected, blocks: usize) -> Vec<f64> {
-    let mut sums = vec![(0.0, 0.0); blocks];
+/// One block's time against the expected.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct BlockValue {
+    /// Log of the time over the time expected: sees that a few calls take very long.
+    mean: f64,
+    /// Mean of the logs by request: sees that all take a little longer, and is not moved by a few.
+    geometric: f64,
+}
+
+/// Values of the blocks with any call.
+fn block_values(
+    table: &SiteTable,
+    rows: &[Observation],
+    expected: &Expected,
+    blocks: usize,
+) -> Vec<BlockValue> {
+    #[derive(Clone, Copy, Default)]
+    struct Sums {
+        time: f64,
+        usual: f64,
+        logs: f64,
+        weight: f64,
+    }
+    let mut sums = vec![Sums::default(); blocks];
     for row in rows {
         let request = &table.requests[row.request as usize];
-        let block = row.request as usize * blocks / table.requests.len();
+        let sum = &mut sums[row.request as usize * blocks / table.requests.len()];
         let weight = f64::from(request.weight);
-        let usual = expected.call_ns(table.categories[request.category as usize]);
-        sums[block].0 += weight * f64::from(row.time_ns);
-        sums[block].1 += weight * f64::from(row.calls) * usual;
+        let time = f64::from(row.time_ns);
+        let usual = f64::from(row.calls) * expected.call_ns(table.categories[request.category as usize]);
+        sum.time += weight * time;
+        sum.usual += weight * usual;
+        sum.logs += weight * (time.max(1.0) / usual).ln();
+        sum.weight += weight;
     }
-    let used = sums.into_iter().filter(|&(_, usual)| usual > 0.0);
-    used.map(|(time, usual)| (time.max(1.0) / usual).ln()).collect()
+    let used = sums.into_iter().filter(|sum| sum.weight > 0.0);
+    used.map(|sum| BlockValue {
+        mean: (sum.time.max(1.0) / sum.usual).ln(),
+        geometric: sum.logs / sum.weight,
+    })
+    .collect()
 }
 
 /// The window's log ratio with its standard error.
@@ -318,7 +352,7 @@ const BLOCK_SPREAD_MIN: f64 = 0.005;
 
 /// Values of blocks have heavier tails than a normal distribution (collections, cold caches, retries), and with one
 /// block there is no mean to even that out: the tails of t with so many degrees are used at most.
-const BLOCK_DEGREES_MAX: f64 = 4.0;
+const BLOCK_DEGREES_MAX: f64 = 8.0;
 
 fn shift(before: &[f64], after: &[f64]) -> Option<Shift> {
     if before.len() < 2 || after.is_empty() {
@@ -351,13 +385,25 @@ fn known_site(
     let after = block_values(window, rows, &expected, blocks.window);
     let mut change = unchanged(site, window, rows);
     change.baseline_calls = earlier.iter().map(|row| u64::from(row.calls)).sum();
-    let Some(shift) = shift(&before, &after) else { return change };
+    let values =
+        |of: &[BlockValue], value: fn(&BlockValue) -> f64| of.iter().map(value).collect::<Vec<f64>>();
+    let by = |value: fn(&BlockValue) -> f64| shift(&values(&before, value), &values(&after, value));
+    let (Some(shift), Some(geometric)) = (by(|block| block.mean), by(|block| block.geometric)) else {
+        return change;
+    };
     let reach = student_quantile_95(shift.degrees) * shift.error;
     change.factor = shift.log_ratio.exp();
     change.factor_low = (shift.log_ratio - reach).exp();
     change.factor_high = (shift.log_ratio + reach).exp();
-    let t = (shift.log_ratio - settings.factor_min.ln()) / shift.error;
-    change.p_value = student_upper_tail(t, shift.degrees);
+    let p_value = |shift: &Shift| {
+        let t = (shift.log_ratio - settings.factor_min.ln()) / shift.error;
+        student_upper_tail(t, shift.degrees)
+    };
+    // Of one block, either statistic may be the one that shows it, and both are looked at.
+    change.p_value = match blocks.window {
+        1 => (2.0 * p_value(&shift).min(p_value(&geometric))).min(1.0),
+        _ => p_value(&shift),
+    };
     let part = (1.0 - 1.0 / change.factor).max(0.0);
     let (calls, time, path) = totals(window, rows);
     change.excess_ns = part * time / calls;

@@ -153,9 +153,16 @@ pub fn find_incidents(table: &SiteTable, settings: &ScanSettings) -> Vec<Inciden
 }
 
 /// A site that is clearly above its usual in a bin: what each request calling it there spent beyond the usual.
-struct Raised {
+pub(crate) struct Raised {
     requests: Vec<(u32, f64)>,
     share: f64,
+}
+
+impl Raised {
+    /// From what each request spent at the site beyond the usual, nanoseconds.
+    pub(crate) fn new(table: &SiteTable, requests: Vec<(u32, f64)>) -> Raised {
+        Raised { share: share(table, requests.iter().copied()), requests }
+    }
 }
 
 /// By bin: time beyond the usual over the usual latency of the requests concerned; 0 where that is not slow.
@@ -166,12 +173,14 @@ fn slow_bins(table: &SiteTable, bins: &Bins, settings: &ScanSettings) -> Vec<f64
             raise(table, rows, bins, settings, &mut raised);
         }
     }
-    raised.into_iter().map(|sites| share_of(table, sites, settings)).collect()
+    let share = |sites| concerned_share(table, sites, settings.calling_min);
+    let slow = |share: f64| if share > settings.excess_min { share } else { 0.0 };
+    raised.into_iter().map(share).map(slow).collect()
 }
 
 /// The largest share that the sites of one bin make together, taken in order of their own shares: a site that
 /// all requests call must not hide one that few do.
-fn share_of(table: &SiteTable, mut sites: Vec<Raised>, settings: &ScanSettings) -> f64 {
+pub(crate) fn concerned_share(table: &SiteTable, mut sites: Vec<Raised>, calling_min: usize) -> f64 {
     sites.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.requests.cmp_first(&b.requests)));
     let mut beyond: BTreeMap<u32, f64> = BTreeMap::new();
     let mut best = 0.0;
@@ -179,11 +188,11 @@ fn share_of(table: &SiteTable, mut sites: Vec<Raised>, settings: &ScanSettings) 
         for (request, excess) in site.requests {
             *beyond.entry(request).or_default() += excess;
         }
-        if beyond.len() >= settings.calling_min {
+        if beyond.len() >= calling_min {
             best = f64::max(best, carried_share(table, &beyond));
         }
     }
-    if best > settings.excess_min { best } else { 0.0 }
+    best
 }
 
 /// The share without the requests that contribute most: a few giants are no slow period.
@@ -284,8 +293,7 @@ fn raise(
         }
     }
     for (bin, requests) in found {
-        let share = share(table, requests.iter().copied());
-        raised[bin].push(Raised { requests, share });
+        raised[bin].push(Raised::new(table, requests));
     }
 }
 

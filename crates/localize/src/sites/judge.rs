@@ -1,9 +1,9 @@
 //! From sites that are slower than they were, or slower on some replicas, to suspect operations.
 
 use crate::sites::blame::{End, LinkExcess, blame_ends};
-use crate::sites::change::{ChangeSettings, SiteChange, compare_sites};
+use crate::sites::change::{Blocks, ChangeSettings, SiteChange, compare_sites};
 use crate::sites::culprits::{Culprit, CulpritSettings};
-use crate::sites::incidents::ScanSettings;
+use crate::sites::incidents::{Raised, ScanSettings, concerned_share};
 use crate::sites::peers::{UnevenSite, find_uneven_sites};
 use crate::sites::table::{Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId, ServiceId};
@@ -21,6 +21,9 @@ pub struct SiteSettings {
     /// A suspect holds at least this share of the latency of all requests, if it is found by comparing replicas
     /// (0.01), or of the whole slowdown, if by comparing with a baseline.
     pub share_min: f64,
+    /// A window that is short against its baseline has suspects when they add this share to the latency of the
+    /// requests concerned (0.1).
+    pub concern_min: f64,
 }
 
 impl Default for SiteSettings {
@@ -30,6 +33,7 @@ impl Default for SiteSettings {
             change: ChangeSettings::default(),
             scan: ScanSettings::default(),
             share_min: 0.01,
+            concern_min: 0.1,
         }
     }
 }
@@ -78,7 +82,10 @@ pub fn shifted_suspects(
     services: &[ServiceId],
     settings: &SiteSettings,
 ) -> Vec<SiteSuspect> {
-    let changes = compare_sites(baseline, window, &settings.change);
+    let mut changes = compare_sites(baseline, window, &settings.change);
+    if !matters(baseline, window, &changes, settings) {
+        changes.iter_mut().for_each(|change| change.slower = false);
+    }
     let ends = blame(&changes, services);
     let slower = changes.iter().filter(|change| change.slower);
     let suspects = slower.map(|change| SiteSuspect {
@@ -98,6 +105,32 @@ pub fn shifted_suspects(
         hit: change.hit.clone(),
     });
     join_suspects(suspects.collect())
+}
+
+/// In a window that is short against its baseline something is always a little off. It matters when all that is
+/// slower adds a noticeable part to the latency of the requests concerned.
+fn matters(
+    baseline: &SiteTable,
+    window: &SiteTable,
+    changes: &[SiteChange],
+    settings: &SiteSettings,
+) -> bool {
+    let (before, now) = (baseline.requests.len(), window.requests.len().max(1));
+    if !Blocks::choose(before, now).is_one_of_many() {
+        return true;
+    }
+    let slower: BTreeMap<Site, f64> = (changes.iter())
+        .filter(|change| change.slower)
+        .map(|change| (change.site, 1.0 - 1.0 / change.factor))
+        .collect();
+    let raised = window.by_site().filter_map(|(site, rows)| {
+        let part = slower.get(&site)?;
+        Some(Raised::new(
+            window,
+            rows.iter().map(|row| (row.request, part * f64::from(row.path_ns))).collect(),
+        ))
+    });
+    concerned_share(window, raised.collect(), settings.scan.calling_min) > settings.concern_min
 }
 
 /// Calls a replica must have had on average before one that never ran a new operation is one that cannot.
