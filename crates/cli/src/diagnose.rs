@@ -10,7 +10,7 @@ use laggard_engine::{IngestSettings, LocalEngine, WINDOW_MARGIN};
 use laggard_formats::{
     FORMATS, Format, InputSettings, Outcome, ReaderOptions, expand, find_format, parse_column_option,
 };
-use laggard_localize::SiteSettings;
+use laggard_localize::{PatternSettings, SiteSettings};
 use laggard_model::{AdjustedCount, Timestamp};
 use laggard_report::{NamedCount, Report, Verdict};
 use std::num::NonZeroUsize;
@@ -155,6 +155,7 @@ fn settings(arguments: &Diagnose) -> Result<SlowSettings, Failure> {
     let settings = SlowSettings {
         method: method(&arguments.method)?,
         clouddiag: arguments.thresholds.settings(),
+        patterns: PatternSettings::default(),
         sites: SiteSettings::default(),
         baseline: baseline(arguments)?,
         pca: arguments.pca_thresholds.settings(),

@@ -8,6 +8,7 @@
 //! ```
 
 use crate::clouddiag::{cautions, judged, ruled_out};
+use crate::combined_patterns::pattern_suspects;
 use crate::combined_sites::SiteStudy;
 use crate::findings::{Detail, Findings, RequestCounts};
 use crate::report::{Context, counted, report};
@@ -156,9 +157,14 @@ impl Joiner<'_> {
                 }
             }
         };
-        let mut dispersed = self.still_suspect(dispersed, found);
-        dispersed.iter_mut().for_each(|suspect| self.localise(suspect));
+        let patterned = pattern_suspects(&self.scanned.categories, &self.question.settings.patterns);
         note(&mut dispersed.iter().map(|suspect| suspect.operation), "dispersion");
+        note(&mut patterned.iter().map(|suspect| suspect.operation), "pattern");
+        // Where CloudDiag has found an operation, it knows more about it.
+        let known: BTreeSet<OperationId> = dispersed.iter().map(|suspect| suspect.operation).collect();
+        let patterned = patterned.into_iter().filter(|suspect| !known.contains(&suspect.operation));
+        let mut dispersed = self.still_suspect(dispersed.into_iter().chain(patterned).collect(), found);
+        dispersed.iter_mut().for_each(|suspect| self.localise(suspect));
         note(&mut self.study.uneven.iter().map(|suspect| suspect.operation), "peers");
         note(&mut self.study.shifted.iter().map(|suspect| suspect.operation), "baseline");
         let incidents = self.study.incidents.iter().flat_map(|(_, suspects)| suspects);

@@ -6,6 +6,7 @@
 
 mod clouddiag;
 mod combined;
+mod combined_patterns;
 mod combined_sites;
 mod compare;
 mod findings;

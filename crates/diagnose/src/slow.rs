@@ -3,7 +3,7 @@
 use crate::methods::SlowMethod;
 use crate::scan::Question;
 use laggard_engine::{LocalEngine, Traces};
-use laggard_localize::{CloudDiagSettings, MiSettings, SettingsError, SiteSettings};
+use laggard_localize::{CloudDiagSettings, MiSettings, PatternSettings, SettingsError, SiteSettings};
 use laggard_model::Timestamp;
 use laggard_report::{NamedCount, Report};
 
@@ -16,6 +16,8 @@ pub struct SlowSettings {
     pub clouddiag: CloudDiagSettings,
     /// Thresholds of principal components.
     pub pca: MiSettings,
+    /// Thresholds of latency patterns; of the combined method.
+    pub patterns: PatternSettings,
     /// Thresholds of everything that works on sites; of the combined method.
     pub sites: SiteSettings,
     /// What the window is compared with.
@@ -55,6 +57,7 @@ impl Default for SlowSettings {
             method: SlowMethod::default(),
             clouddiag: CloudDiagSettings::default(),
             pca: MiSettings::default(),
+            patterns: PatternSettings::default(),
             sites: SiteSettings::default(),
             baseline: BaselineChoice::None,
             since: Timestamp::MIN,
