@@ -7,7 +7,12 @@ const THRESHOLDS: &str = "crates/cli/src/thresholds.rs";
 const METHODS: &str = "crates/diagnose/src/methods.rs";
 const ASSEMBLY_PAGE: &str = "docs/manual/assembly.md";
 const CLOUDDIAG_PAGE: &str = "docs/manual/methods/clouddiag.md";
-const PCA_PAGE: &str = "docs/manual/methods/pca.md";
+
+/// Pages of thresholds that are not CloudDiag's, by the first letters of their flags.
+const PAGES_OF_PREFIXES: [(&str, &[&str]); 2] = [
+    ("docs/manual/methods/pca.md", &["--pca-"]),
+    ("docs/manual/methods/combined.md", &["--site-", "--culprit-", "--period-", "--pattern-"]),
+];
 const DEPENDENCIES_PAGE: &str = "docs/dependencies.md";
 
 /// The one command that runs every test; README and CI use the same.
@@ -28,11 +33,16 @@ pub(crate) fn check(repository: &Repository) -> Judgement {
     };
     demand(ASSEMBLY_PAGE, "the loss", losses(repository.text(LOSSES).unwrap_or_default()));
     let flags = thresholds(repository.text(THRESHOLDS).unwrap_or_default());
-    let (pca, shared) = flags.into_iter().partition(|flag: &String| flag.starts_with("--pca-"));
-    demand(CLOUDDIAG_PAGE, "the threshold", shared);
-    if !pca.is_empty() {
-        demand(PCA_PAGE, "the threshold", pca);
+    let mut shared = flags;
+    for (page, prefixes) in PAGES_OF_PREFIXES {
+        let is_own = |flag: &String| prefixes.iter().any(|prefix| flag.starts_with(prefix));
+        let own: Vec<String> = shared.iter().filter(|flag| is_own(flag)).cloned().collect();
+        shared.retain(|flag| !is_own(flag));
+        if !own.is_empty() {
+            demand(page, "the threshold", own);
+        }
     }
+    demand(CLOUDDIAG_PAGE, "the threshold", shared);
     demand(
         DEPENDENCIES_PAGE,
         "the dependency",

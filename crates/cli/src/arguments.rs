@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::thresholds::{PcaThresholds, Thresholds};
+use crate::thresholds::{PcaThresholds, SiteThresholds, Thresholds};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -121,6 +121,8 @@ pub(crate) struct Diagnose {
     pub(crate) memory: usize,
     #[command(flatten)]
     pub(crate) thresholds: Thresholds,
+    #[command(flatten)]
+    pub(crate) site_thresholds: SiteThresholds,
     #[command(flatten)]
     pub(crate) pca_thresholds: PcaThresholds,
 }

@@ -10,7 +10,6 @@ use laggard_engine::{IngestSettings, LocalEngine, WINDOW_MARGIN};
 use laggard_formats::{
     FORMATS, Format, InputSettings, Outcome, ReaderOptions, expand, find_format, parse_column_option,
 };
-use laggard_localize::{PatternSettings, SiteSettings};
 use laggard_model::{AdjustedCount, Timestamp};
 use laggard_report::{NamedCount, Report, Verdict};
 use std::num::NonZeroUsize;
@@ -155,8 +154,8 @@ fn settings(arguments: &Diagnose) -> Result<SlowSettings, Failure> {
     let settings = SlowSettings {
         method: method(&arguments.method)?,
         clouddiag: arguments.thresholds.settings(),
-        patterns: PatternSettings::default(),
-        sites: SiteSettings::default(),
+        patterns: arguments.site_thresholds.patterns(),
+        sites: arguments.site_thresholds.settings(),
         baseline: baseline(arguments)?,
         pca: arguments.pca_thresholds.settings(),
         since: arguments.since.unwrap_or(Timestamp::MIN),
@@ -170,6 +169,8 @@ fn settings(arguments: &Diagnose) -> Result<SlowSettings, Failure> {
     }
     settings.clouddiag.check().map_err(Failure::usage)?;
     settings.pca.check().map_err(Failure::usage)?;
+    settings.sites.check().map_err(Failure::usage)?;
+    settings.patterns.check().map_err(Failure::usage)?;
     Ok(settings)
 }
 

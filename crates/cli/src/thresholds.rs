@@ -1,7 +1,8 @@
 //! The thresholds of CloudDiag as flags. Defaults depend on the mode, so a flag left out is `None`.
 
 use clap::{Args, ValueEnum};
-use laggard_localize::{CloudDiagSettings, MiSettings, Mode, TimeKind};
+use laggard_localize::{CloudDiagSettings, MiSettings, Mode, PatternSettings, SiteSettings, TimeKind};
+use laggard_model::Nanos;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ModeName {
@@ -160,6 +161,89 @@ impl PcaThresholds {
             row_level: self.pca_row_level.unwrap_or(default.row_level),
             column_level: self.pca_column_level.unwrap_or(default.column_level),
             excess_share_min: self.pca_share_min.unwrap_or(default.excess_share_min),
+        }
+    }
+}
+
+/// Thresholds of the combined method that are its own.
+#[derive(Args, Clone, Debug)]
+#[command(
+    next_help_heading = "Thresholds of combined (docs/manual/methods/combined.md); it shares those of clouddiag"
+)]
+pub(crate) struct SiteThresholds {
+    /// False discovery rate of the comparison with a baseline [default: 0.05]
+    #[arg(long, value_name = "P")]
+    site_fdr: Option<f64>,
+    /// … of sites that take more than this factor of their time in the baseline [default: 1.03]
+    #[arg(long, value_name = "X")]
+    site_factor_min: Option<f64>,
+    /// A suspect holds at least this share of the slowdown, or of the latency of all requests [default: 0.01]
+    #[arg(long, value_name = "X")]
+    site_share_min: Option<f64>,
+    /// In a window that is short against its baseline, suspects add this share to the requests concerned [default: 0.1]
+    #[arg(long, value_name = "X")]
+    site_concern_min: Option<f64>,
+    /// A culprit replica takes at least this factor of its peers' time [default: 1.3]
+    #[arg(long, value_name = "X")]
+    culprit_factor_min: Option<f64>,
+    /// … at this level after Benjamini–Hochberg [default: 0.01]
+    #[arg(long, value_name = "P")]
+    culprit_level: Option<f64>,
+    /// Seconds of a bin in the search for slow periods [default: 60]
+    #[arg(long, value_name = "S")]
+    period_bin: Option<u64>,
+    /// In a slow bin, sites are above their usual by X MAD … [default: 6]
+    #[arg(long, value_name = "X")]
+    period_mad: Option<f64>,
+    /// … and by this factor [default: 1.3]
+    #[arg(long, value_name = "X")]
+    period_factor_min: Option<f64>,
+    /// … and add this share to the latency of the requests concerned [default: 0.25]
+    #[arg(long, value_name = "X")]
+    period_excess_min: Option<f64>,
+    /// A mode with more than this share of the requests is no degradation [default: 0.333]
+    #[arg(long, value_name = "X")]
+    pattern_share_max: Option<f64>,
+    /// Requests of a pattern are slower than others with this probability [default: 0.9]
+    #[arg(long, value_name = "X")]
+    pattern_separation_min: Option<f64>,
+    /// … and by this share of the latency [default: 0.05]
+    #[arg(long, value_name = "X")]
+    pattern_excess_min: Option<f64>,
+    /// Level of the test of a pattern against chance [default: 0.001]
+    #[arg(long, value_name = "P")]
+    pattern_level: Option<f64>,
+}
+
+impl SiteThresholds {
+    pub(crate) fn settings(&self) -> SiteSettings {
+        let mut out = SiteSettings::default();
+        let rows = [
+            (&mut out.change.level, self.site_fdr),
+            (&mut out.change.factor_min, self.site_factor_min),
+            (&mut out.share_min, self.site_share_min),
+            (&mut out.concern_min, self.site_concern_min),
+            (&mut out.culprits.factor_min, self.culprit_factor_min),
+            (&mut out.culprits.level, self.culprit_level),
+            (&mut out.scan.mad_min, self.period_mad),
+            (&mut out.scan.factor_min, self.period_factor_min),
+            (&mut out.scan.excess_min, self.period_excess_min),
+        ];
+        for (setting, given) in rows {
+            *setting = given.unwrap_or(*setting);
+        }
+        out.scan.bin = self.period_bin.map_or(out.scan.bin, Nanos::from_secs);
+        out
+    }
+
+    pub(crate) fn patterns(&self) -> PatternSettings {
+        let default = PatternSettings::default();
+        PatternSettings {
+            share_max: self.pattern_share_max.unwrap_or(default.share_max),
+            separation_min: self.pattern_separation_min.unwrap_or(default.separation_min),
+            excess_min: self.pattern_excess_min.unwrap_or(default.excess_min),
+            level: self.pattern_level.unwrap_or(default.level),
+            ..default
         }
     }
 }

@@ -93,6 +93,8 @@ pub fn diagnose(
 ) -> Result<Report, SettingsError> {
     settings.clouddiag.check()?;
     settings.pca.check()?;
+    settings.sites.check()?;
+    settings.patterns.check()?;
     let question = Question { traces, baseline, facts, settings, engine };
     match settings.method {
         SlowMethod::Combined => Ok(crate::combined::diagnose(&question)),

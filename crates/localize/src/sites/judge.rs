@@ -1,5 +1,6 @@
 //! From sites that are slower than they were, or slower on some replicas, to suspect operations.
 
+use crate::SettingsError;
 use crate::sites::blame::{End, LinkExcess, blame_ends};
 use crate::sites::change::{Blocks, ChangeSettings, SiteChange, compare_sites};
 use crate::sites::culprits::{Culprit, CulpritSettings};
@@ -24,6 +25,32 @@ pub struct SiteSettings {
     /// A window that is short against its baseline has suspects when they add this share to the latency of the
     /// requests concerned (0.1).
     pub concern_min: f64,
+}
+
+impl SiteSettings {
+    /// Checks every value against its range.
+    ///
+    /// # Errors
+    /// Names the first setting out of range, its value and the range.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let rows = [
+            ("site-fdr", self.change.level, 0.0, 1.0),
+            ("site-factor-min", self.change.factor_min, 1.0, 1e6),
+            ("site-share-min", self.share_min, 0.0, 1.0),
+            ("site-concern-min", self.concern_min, 0.0, 1e6),
+            ("culprit-factor-min", self.culprits.factor_min, 1.0, 1e6),
+            ("culprit-level", self.culprits.level, 0.0, 1.0),
+            ("period-bin", self.scan.bin.ns() as f64 / 1e9, 1e-3, 1e9),
+            ("period-mad", self.scan.mad_min, 0.0, 1e6),
+            ("period-factor-min", self.scan.factor_min, 1.0, 1e6),
+            ("period-excess-min", self.scan.excess_min, 0.0, 1e6),
+        ];
+        let outside = rows.into_iter().find(|(_, value, low, high)| !(*low..=*high).contains(value));
+        match outside {
+            Some((name, value, low, high)) => Err(SettingsError::new(name, value, low, high)),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Default for SiteSettings {
