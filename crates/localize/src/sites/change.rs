@@ -188,7 +188,8 @@ const BLOCK_REQUESTS_MIN: usize = 5;
 impl Blocks {
     fn choose(baseline: usize, window: usize) -> Blocks {
         if baseline / window >= LIKE_BLOCKS_MIN {
-            return Blocks { baseline: (baseline / window).min(BLOCKS_MAX), window: 1 };
+            // As many as there are: longer blocks would vary less than the window does.
+            return Blocks { baseline: baseline / window, window: 1 };
         }
         let requests = (window / WINDOW_BLOCKS).max(BLOCK_REQUESTS_MIN);
         Blocks {
@@ -234,14 +235,51 @@ impl Expected {
     }
 }
 
-/// Log of time over expected time by block, for blocks with any call; and the same over all.
-fn block_values(table: &SiteTable, rows: &[Observation], expected: &Expected, blocks: usize) -> Vec<f64> {
+/// How many more calls of a category the window has than the baseline.
+struct Mix {
+    tilts: BTreeMap<Fingerprint, f64>,
+}
+
+impl Mix {
+    fn of(baseline: (&SiteTable, &[Observation]), window: (&SiteTable, &[Observation])) -> Mix {
+        let calls = |(table, rows): (&SiteTable, &[Observation])| {
+            let mut calls: BTreeMap<Fingerprint, f64> = BTreeMap::new();
+            for row in rows {
+                let request = &table.requests[row.request as usize];
+                let weight = f64::from(request.weight) * f64::from(row.calls);
+                *calls.entry(table.categories[request.category as usize]).or_default() += weight;
+            }
+            calls
+        };
+        let now = calls(window);
+        let tilt = |(id, before)| (id, now.get(&id).copied().unwrap_or(0.0) / before);
+        let tilts: BTreeMap<Fingerprint, f64> = calls(baseline).into_iter().map(tilt).collect();
+        // Nothing in common: there is no mix to go by.
+        let common = tilts.values().any(|&tilt| tilt > 0.0);
+        Mix { tilts: if common { tilts } else { BTreeMap::new() } }
+    }
+
+    /// Weight at which a baseline call counts, so that the baseline has the window's mix: a category that is rare
+    /// there and common here must not pass off its chance variation as a change.
+    fn tilt(&self, category: Fingerprint) -> f64 {
+        if self.tilts.is_empty() { 1.0 } else { self.tilts.get(&category).copied().unwrap_or(0.0) }
+    }
+}
+
+/// Log of time over expected time by block, for blocks with any call. `of` tells the expected time of a call of a
+/// category, and its weight.
+fn block_values(
+    table: &SiteTable,
+    rows: &[Observation],
+    of: impl Fn(Fingerprint) -> (f64, f64),
+    blocks: usize,
+) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); blocks];
     for row in rows {
         let request = &table.requests[row.request as usize];
         let block = row.request as usize * blocks / table.requests.len();
-        let weight = f64::from(request.weight);
-        let usual = expected.call_ns(table.categories[request.category as usize]);
+        let (usual, tilt) = of(table.categories[request.category as usize]);
+        let weight = f64::from(request.weight) * tilt;
         sums[block].0 += weight * f64::from(row.time_ns);
         sums[block].1 += weight * f64::from(row.calls) * usual;
     }
@@ -259,6 +297,10 @@ struct Shift {
 /// Block values vary by at least this much beyond what a few blocks show.
 const BLOCK_SPREAD_MIN: f64 = 0.005;
 
+/// A spread by MAD is as uncertain as a standard deviation of this part of the values (Rousseeuw & Croux, *JASA*
+/// 88, 1993).
+const MAD_EFFICIENCY: f64 = 0.37;
+
 fn shift(before: &[f64], after: &[f64]) -> Option<Shift> {
     if before.len() < 2 || after.is_empty() {
         return None;
@@ -268,7 +310,8 @@ fn shift(before: &[f64], after: &[f64]) -> Option<Shift> {
         let middle = median_of(before);
         let spread = mad(before, middle).max(BLOCK_SPREAD_MIN);
         let error = spread * (1.0 + 1.57 / before.len() as f64).sqrt();
-        return Some(Shift { log_ratio: after[0] - middle, error, degrees: before.len() as f64 - 1.0 });
+        let degrees = (MAD_EFFICIENCY * (before.len() as f64 - 1.0)).max(1.0);
+        return Some(Shift { log_ratio: after[0] - middle, error, degrees });
     }
     let variance = |values: &[f64]| sample_std(values).max(BLOCK_SPREAD_MIN).powi(2) / values.len() as f64;
     let (a, b) = (variance(before), variance(after));
@@ -285,8 +328,9 @@ fn known_site(
     settings: &ChangeSettings,
 ) -> SiteChange {
     let expected = Expected::of(baseline, earlier);
-    let before = block_values(baseline, earlier, &expected, blocks.baseline);
-    let after = block_values(window, rows, &expected, blocks.window);
+    let mix = Mix::of((baseline, earlier), (window, rows));
+    let before = block_values(baseline, earlier, |id| (expected.call_ns(id), mix.tilt(id)), blocks.baseline);
+    let after = block_values(window, rows, |id| (expected.call_ns(id), 1.0), blocks.window);
     let mut change = unchanged(site, window, rows);
     change.baseline_calls = earlier.iter().map(|row| u64::from(row.calls)).sum();
     let Some(shift) = shift(&before, &after) else { return change };
