@@ -51,8 +51,8 @@ fn nothing_changed_and_the_baseline_is_short() {
 
 #[test]
 fn a_tenth_more_at_one_site_is_found_and_measured() {
-    let load = Load { sigma: 0.25, ..Load::default() };
-    for (baseline, window) in [(2000, 1000), (8000, 1000)] {
+    let load = Load { sites: 3, sigma: 0.25, ..Load::default() };
+    for (baseline, window) in [(2000, 1000), (12_000, 600)] {
         let (mut found, mut covered, mut others) = (0, 0, 0);
         let runs = 50;
         for seed in 0..runs {
