@@ -5,3 +5,4 @@ mod folds;
 mod incidents;
 mod sampling;
 mod simulated;
+mod sites;
