@@ -82,35 +82,37 @@ pub fn compare_sites(baseline: &SiteTable, window: &SiteTable, settings: &Change
     }
     let blocks = Blocks::choose(baseline.requests.len(), window.requests.len());
     let before: BTreeMap<Site, &[Observation]> = baseline.by_site().collect();
-    let mut changes: Vec<SiteChange> = window
+    let (mut changes, levels): (Vec<SiteChange>, Vec<f64>) = window
         .by_site()
         .map(|(site, rows)| match before.get(&site) {
             Some(&earlier) => known_site(site, (baseline, earlier), (window, rows), &blocks, settings),
-            None => new_site(site, baseline, window, rows),
+            None => (new_site(site, baseline, window, rows), 1.0),
         })
-        .collect();
+        .unzip();
     let p_values: Vec<f64> = changes.iter().map(|change| change.p_value).collect();
     for (change, p_adjusted) in changes.iter_mut().zip(benjamini_hochberg(&p_values)) {
         change.p_adjusted = p_adjusted;
         change.slower = p_adjusted <= settings.level && change.path_excess_ns > 0.0;
     }
     let now: BTreeMap<Site, &[Observation]> = window.by_site().collect();
-    for change in changes.iter_mut().filter(|change| change.slower) {
-        let earlier = before.get(&change.site).copied();
-        change.hit = hit(change, earlier.map(|rows| Expected::of(baseline, rows)), window, now[&change.site]);
+    for (change, level) in changes.iter_mut().zip(levels).filter(|(change, _)| change.slower) {
+        let earlier = before.get(&change.site).map(|rows| Expected::of(baseline, rows));
+        change.hit = hit(change, earlier.map(|expected| (expected, level)), window, now[&change.site]);
     }
     changes
 }
 
+/// Requests beyond half way. What is expected counts times the baseline's usual level: other incidents in the
+/// baseline raise its mean, not its usual.
 fn hit(
     change: &SiteChange,
-    expected: Option<Expected>,
+    expected: Option<(Expected, f64)>,
     window: &SiteTable,
     rows: &[Observation],
 ) -> Vec<u32> {
     let limit = |row: &Observation| {
         let category = window.categories[window.requests[row.request as usize].category as usize];
-        let usual = expected.as_ref().map_or(0.0, |expected| expected.call_ns(category));
+        let usual = expected.as_ref().map_or(0.0, |(expected, level)| expected.call_ns(category) * level);
         if usual > 0.0 { f64::from(row.calls) * usual * f64::midpoint(1.0, change.factor) } else { 0.0 }
     };
     let slow = rows.iter().filter(|row| f64::from(row.time_ns) >= limit(row));
@@ -290,6 +292,8 @@ fn block_values(
 /// The window's log ratio with its standard error.
 struct Shift {
     log_ratio: f64,
+    /// The baseline's level: its usual time over its expected time.
+    level: f64,
     error: f64,
     degrees: f64,
 }
@@ -311,29 +315,31 @@ fn shift(before: &[f64], after: &[f64]) -> Option<Shift> {
         let spread = mad(before, middle).max(BLOCK_SPREAD_MIN);
         let error = spread * (1.0 + 1.57 / before.len() as f64).sqrt();
         let degrees = (MAD_EFFICIENCY * (before.len() as f64 - 1.0)).max(1.0);
-        return Some(Shift { log_ratio: after[0] - middle, error, degrees });
+        return Some(Shift { log_ratio: after[0] - middle, level: middle.exp(), error, degrees });
     }
     let variance = |values: &[f64]| sample_std(values).max(BLOCK_SPREAD_MIN).powi(2) / values.len() as f64;
     let (a, b) = (variance(before), variance(after));
     let degrees =
         (a + b).powi(2) / (a * a / (before.len() as f64 - 1.0) + b * b / (after.len() as f64 - 1.0));
-    Some(Shift { log_ratio: mean(after) - mean(before), error: (a + b).sqrt(), degrees })
+    let level = mean(before).exp();
+    Some(Shift { log_ratio: mean(after) - mean(before), level, error: (a + b).sqrt(), degrees })
 }
 
+/// A site that the baseline called as well, and the baseline's level.
 fn known_site(
     site: Site,
     (baseline, earlier): (&SiteTable, &[Observation]),
     (window, rows): (&SiteTable, &[Observation]),
     blocks: &Blocks,
     settings: &ChangeSettings,
-) -> SiteChange {
+) -> (SiteChange, f64) {
     let expected = Expected::of(baseline, earlier);
     let mix = Mix::of((baseline, earlier), (window, rows));
     let before = block_values(baseline, earlier, |id| (expected.call_ns(id), mix.tilt(id)), blocks.baseline);
     let after = block_values(window, rows, |id| (expected.call_ns(id), 1.0), blocks.window);
     let mut change = unchanged(site, window, rows);
     change.baseline_calls = earlier.iter().map(|row| u64::from(row.calls)).sum();
-    let Some(shift) = shift(&before, &after) else { return change };
+    let Some(shift) = shift(&before, &after) else { return (change, 1.0) };
     let reach = student_quantile_95(shift.degrees) * shift.error;
     change.factor = shift.log_ratio.exp();
     change.factor_low = (shift.log_ratio - reach).exp();
@@ -344,7 +350,7 @@ fn known_site(
     let (calls, time, path) = totals(window, rows);
     change.excess_ns = part * time / calls;
     change.path_excess_ns = part * path;
-    change
+    (change, shift.level)
 }
 
 /// A site that the baseline never called, although it had so many requests.

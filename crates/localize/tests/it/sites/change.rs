@@ -164,6 +164,18 @@ fn slow_requests_are_those_beyond_half_way() {
     assert!(changes.iter().filter(|change| !change.slower).all(|change| change.hit.is_empty()));
 }
 
+#[test]
+fn slow_requests_are_found_although_other_incidents_raised_the_mean_of_the_baseline() {
+    let load = Load { sigma: 0.05, shares: [1.0, 0.0, 0.0], ..Load::default() };
+    // A tenth of the baseline took a hundred times as long: its mean is eleven times its usual.
+    let other = |at: usize, request: usize| if at == 1 && request / 100 == 7 { 100.0 } else { 1.0 };
+    let before = load.table(&mut Random(6100), 1000, other);
+    let after = load.table(&mut Random(6101), 100, |at, _| if at == 1 { 3.0 } else { 1.0 });
+    let changes = compare_sites(&before, &after, &settings());
+    assert!(changes[1].slower && (2.9..3.1).contains(&changes[1].factor), "{:?}", changes[1]);
+    assert_eq!(changes[1].hit.len(), 100);
+}
+
 /// Counting every request ten times over changes nothing: weights carry no evidence of their own.
 #[test]
 fn equal_weights_only_scale_totals() {
