@@ -1,5 +1,6 @@
 //! Diagnosis of simulated incidents, and the laws of the folds behind it.
 
+mod baselines;
 mod comparison;
 mod folds;
 mod incidents;
