@@ -17,16 +17,17 @@ pub(crate) fn traces_of<'a>(lines: impl Iterator<Item = &'a str>) -> Traces {
     for line in lines.map(str::trim).filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [trace, id, parent, place, times, rest @ ..] = &words[..] else { panic!("not a span: {line}") };
-        let (name, replica) = place.split_once('@').unwrap();
-        let (service, operation) = name.split_once('/').unwrap();
-        let (from, to) = times.split_once("..").unwrap();
-        let (from, to): (i64, i64) = (from.parse().unwrap(), to.parse().unwrap());
+        let (name, replica) = place.split_once('@').expect("NAME@REPLICA");
+        let (service, operation) = name.split_once('/').expect("SERVICE/OPERATION");
+        let (from, to) = times.split_once("..").expect("FROM..TO");
+        let (from, to): (i64, i64) =
+            (from.parse().expect("FROM is a number"), to.parse().expect("TO is a number"));
         let weight = rest.iter().find_map(|word| word.strip_prefix('x')?.parse().ok());
         ingest.span(&SpanRecord {
-            trace_id: TraceId::from_value(trace.parse().unwrap()),
+            trace_id: TraceId::from_value(trace.parse().expect("TRACE is a number")),
             trace_text: None,
-            span_id: SpanId::parse_text(id).unwrap(),
-            parent: (*parent != "-").then(|| SpanId::parse_text(parent).unwrap()),
+            span_id: SpanId::parse_text(id).expect("an id is not empty"),
+            parent: (*parent != "-").then(|| SpanId::parse_text(parent).expect("an id is not empty")),
             service,
             replica,
             replica_source: ReplicaSource::Column,

@@ -27,11 +27,13 @@ pub struct ChangeSettings {
     pub factor_min: f64,
     /// Fewest requests in the window and in the baseline (10).
     pub requests_min: usize,
+    /// Fewest requests that a slower site made slow (3): one giant, or a rare path met once, is no change.
+    pub hit_min: usize,
 }
 
 impl Default for ChangeSettings {
     fn default() -> ChangeSettings {
-        ChangeSettings { level: 0.05, factor_min: 1.03, requests_min: 10 }
+        ChangeSettings { level: 0.05, factor_min: 1.03, requests_min: 10, hit_min: 3 }
     }
 }
 
@@ -98,6 +100,7 @@ pub fn compare_sites(baseline: &SiteTable, window: &SiteTable, settings: &Change
     for (change, level) in changes.iter_mut().zip(levels).filter(|(change, _)| change.slower) {
         let earlier = before.get(&change.site).map(|rows| Expected::of(baseline, rows));
         change.hit = hit(change, earlier.map(|expected| (expected, level)), window, now[&change.site]);
+        change.slower = change.hit.len() >= settings.hit_min;
     }
     changes
 }

@@ -176,6 +176,34 @@ fn slow_requests_are_found_although_other_incidents_raised_the_mean_of_the_basel
     assert_eq!(changes[1].hit.len(), 100);
 }
 
+/// One request that waited for something once is an outlier, not a change of the site.
+#[test]
+fn one_giant_request_is_no_change() {
+    for (baseline, window) in [(300, 150), (600, 150)] {
+        let mut found = 0;
+        for seed in 0..40 {
+            let mut random = Random(6200 + seed);
+            let before = Load::default().table(&mut random, baseline, |_, _| 1.0);
+            let giant = |at: usize, request: usize| if at == 1 && request == 40 { 1000.0 } else { 1.0 };
+            let after = Load::default().table(&mut random, window, giant);
+            let changes = compare_sites(&before, &after, &settings());
+            found += usize::from(changes.iter().any(|change| change.slower));
+        }
+        assert!(found <= few(40), "{found} of 40 ({baseline}, {window})");
+    }
+}
+
+/// Of many rare paths one is always met for the first time.
+#[test]
+fn a_rare_path_met_once_in_a_short_window_is_not_new() {
+    let mut random = Random(6300);
+    let before = Load { sites: 3, ..Load::default() }.table(&mut random, 4000, |_, _| 1.0);
+    let mut after = Load { sites: 4, ..Load::default() }.table(&mut random, 12, |_, _| 1.0);
+    after.observations.retain(|row| row.site < 3 || row.request == 5);
+    let changes = compare_sites(&before, &after, &settings());
+    assert!(changes[3].is_new() && !changes[3].slower, "{:?}", changes[3]);
+}
+
 /// Counting every request ten times over changes nothing: weights carry no evidence of their own.
 #[test]
 fn equal_weights_only_scale_totals() {
