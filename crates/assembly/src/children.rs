@@ -90,7 +90,7 @@ impl Children {
             awaited: Nanos::ZERO,
         }));
         let covered = self.covered(parent.inclusive);
-        self.share_out(links, covered, parent.inclusive);
+        self.share_out(links, covered, parent);
         covered
     }
 
@@ -165,11 +165,11 @@ impl Children {
 
     /// Shares what the callees cover out among them: children whose times can be compared by a walk along the
     /// caller's critical path, the others in proportion to their length. The parts sum to what is covered.
-    fn share_out(&mut self, links: &Links<'_>, covered: Covered, inclusive: Nanos) {
+    fn share_out(&mut self, links: &Links<'_>, covered: Covered, parent: &SpanRow) {
         let Covered::Length(covered) = covered else {
-            let lengths: Vec<u64> =
-                self.ordered.iter().map(|child| links.row(child.at).inclusive.ns()).collect();
-            for (child, part) in self.ordered.iter_mut().zip(proportional(&lengths, inclusive.ns())) {
+            let awaited = |row: &SpanRow| if is_message(parent, row) { 0 } else { row.inclusive.ns() };
+            let lengths: Vec<u64> = self.ordered.iter().map(|child| awaited(links.row(child.at))).collect();
+            for (child, part) in self.ordered.iter_mut().zip(proportional(&lengths, parent.inclusive.ns())) {
                 child.awaited = Nanos::from_ns(part);
             }
             return;

@@ -6,7 +6,7 @@ use crate::load::{Loaded, load};
 use crate::progress::Meter;
 use crate::write::{Destination, write_report};
 use laggard_diagnose::{BaselineChoice, InputFacts, METHODS, SlowMethod, SlowSettings, diagnose};
-use laggard_engine::{IngestSettings, LocalEngine, WINDOW_MARGIN};
+use laggard_engine::{IngestSettings, LocalEngine, Traces, WINDOW_MARGIN};
 use laggard_formats::{
     FORMATS, Format, InputSettings, Outcome, ReaderOptions, expand, find_format, parse_column_option,
 };
@@ -92,7 +92,16 @@ pub(crate) fn report(
         .map_err(Failure::usage)?;
     report.cautions.extend(skipped(&loaded.outcome));
     report.cautions.extend(unread.into_iter().map(|text| format!("Baseline: {text}")));
+    report.cautions.extend(earlier.as_ref().and_then(baseline_losses));
     Ok(report)
+}
+
+/// What reading the baseline lost; the losses that the report counts are those of the window's files.
+fn baseline_losses(traces: &Traces) -> Option<String> {
+    let lost = traces.losses().iter().map(|(loss, found)| format!("{} {}", found.count, loss.name()));
+    let thinned = (traces.kept_one_in() > 1).then(|| format!("one trace kept in {}", traces.kept_one_in()));
+    let words: Vec<String> = lost.chain(thinned).collect();
+    (!words.is_empty()).then(|| format!("Lost on the way of the baseline: {}.", words.join(", ")))
 }
 
 /// Without a window of its own, a baseline in the same files would be compared with itself.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
 mod answers;
+mod baseline;
 mod compare;
 mod determinism;
 mod exits;
@@ -12,6 +13,7 @@ mod losses;
 mod methods;
 mod outcome;
 mod real_data;
+mod real_sites;
 mod sampling;
 mod terminal;
 mod windows;

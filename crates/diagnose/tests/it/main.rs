@@ -1,7 +1,9 @@
 //! Diagnosis of simulated incidents, and the laws of the folds behind it.
 
+mod baselines;
 mod comparison;
 mod folds;
 mod incidents;
 mod sampling;
 mod simulated;
+mod sites;

@@ -28,11 +28,13 @@ pub struct ChangeSettings {
     pub factor_min: f64,
     /// Fewest requests in the window and in the baseline (10).
     pub requests_min: usize,
+    /// Fewest requests that a slower site made slow (3): one giant, or a rare path met once, is no change.
+    pub hit_min: usize,
 }
 
 impl Default for ChangeSettings {
     fn default() -> ChangeSettings {
-        ChangeSettings { level: 0.05, factor_min: 1.03, requests_min: 10 }
+        ChangeSettings { level: 0.05, factor_min: 1.03, requests_min: 10, hit_min: 3 }
     }
 }
 
@@ -83,35 +85,38 @@ pub fn compare_sites(baseline: &SiteTable, window: &SiteTable, settings: &Change
     }
     let blocks = Blocks::choose(baseline.requests.len(), window.requests.len());
     let before: BTreeMap<Site, &[Observation]> = baseline.by_site().collect();
-    let mut changes: Vec<SiteChange> = window
+    let (mut changes, levels): (Vec<SiteChange>, Vec<f64>) = window
         .by_site()
         .map(|(site, rows)| match before.get(&site) {
             Some(&earlier) => known_site(site, (baseline, earlier), (window, rows), &blocks, settings),
-            None => new_site(site, baseline, window, rows),
+            None => (new_site(site, baseline, window, rows), 1.0),
         })
-        .collect();
+        .unzip();
     let p_values: Vec<f64> = changes.iter().map(|change| change.p_value).collect();
     for (change, p_adjusted) in changes.iter_mut().zip(benjamini_hochberg(&p_values)) {
         change.p_adjusted = p_adjusted;
         change.slower = p_adjusted <= settings.level && change.path_excess_ns > 0.0;
     }
     let now: BTreeMap<Site, &[Observation]> = window.by_site().collect();
-    for change in changes.iter_mut().filter(|change| change.slower) {
-        let earlier = before.get(&change.site).copied();
-        change.hit = hit(change, earlier.map(|rows| Expected::of(baseline, rows)), window, now[&change.site]);
+    for (change, level) in changes.iter_mut().zip(levels).filter(|(change, _)| change.slower) {
+        let earlier = before.get(&change.site).map(|rows| Expected::of(baseline, rows));
+        change.hit = hit(change, earlier.map(|expected| (expected, level)), window, now[&change.site]);
+        change.slower = change.hit.len() >= settings.hit_min;
     }
     changes
 }
 
+/// Requests beyond half way. What is expected counts times the baseline's usual level: other incidents in the
+/// baseline raise its mean, not its usual.
 fn hit(
     change: &SiteChange,
-    expected: Option<Expected>,
+    expected: Option<(Expected, f64)>,
     window: &SiteTable,
     rows: &[Observation],
 ) -> Vec<u32> {
     let limit = |row: &Observation| {
         let category = window.categories[window.requests[row.request as usize].category as usize];
-        let usual = expected.as_ref().map_or(0.0, |expected| expected.call_ns(category));
+        let usual = expected.as_ref().map_or(0.0, |(expected, level)| expected.call_ns(category) * level);
         if usual > 0.0 { f64::from(row.calls) * usual * f64::midpoint(1.0, change.factor) } else { 0.0 }
     };
     let slow = rows.iter().filter(|row| f64::from(row.time_ns) >= limit(row));
@@ -246,7 +251,8 @@ impl Blocks {
     /// The window against blocks like it where the baseline is long enough, else both cut alike.
     pub(crate) fn choose(baseline: usize, window: usize) -> Blocks {
         if baseline / window >= LIKE_BLOCKS_MIN {
-            return Blocks { baseline: (baseline / window).min(BLOCKS_MAX), window: 1 };
+            // As many as there are: longer blocks would vary less than the window does.
+            return Blocks { baseline: baseline / window, window: 1 };
         }
         let requests = (window / WINDOW_BLOCKS).max(BLOCK_REQUESTS_MIN);
         Blocks {
@@ -331,6 +337,40 @@ fn block_values(
         sum.usual += weight * usual;
         sum.logs += weight * (time.max(1.0) / usual).ln();
         sum.weight += weight;
+/// How many more calls of a category the window has than the baseline.
+struct Mix {
+    tilts: BTreeMap<Fingerprint, f64>,
+impl Mix {
+    fn of(baseline: (&SiteTable, &[Observation]), window: (&SiteTable, &[Observation])) -> Mix {
+        let calls = |(table, rows): (&SiteTable, &[Observation])| {
+            let mut calls: BTreeMap<Fingerprint, f64> = BTreeMap::new();
+            for row in rows {
+                let request = &table.requests[row.request as usize];
+                let weight = f64::from(request.weight) * f64::from(row.calls);
+                *calls.entry(table.categories[request.category as usize]).or_default() += weight;
+            }
+            calls
+        };
+        let now = calls(window);
+        let tilt = |(id, before)| (id, now.get(&id).copied().unwrap_or(0.0) / before);
+        let tilts: BTreeMap<Fingerprint, f64> = calls(baseline).into_iter().map(tilt).collect();
+        // Nothing in common: there is no mix to go by.
+        let common = tilts.values().any(|&tilt| tilt > 0.0);
+        Mix { tilts: if common { tilts } else { BTreeMap::new() } }
+    /// Weight at which a baseline call counts, so that the baseline has the window's mix: a category that is rare
+    /// there and common here must not pass off its chance variation as a change.
+    fn tilt(&self, category: Fingerprint) -> f64 {
+        if self.tilts.is_empty() { 1.0 } else { self.tilts.get(&category).copied().unwrap_or(0.0) }
+/// Log of time over expected time by block, for blocks with any call. `of` tells the expected time of a call of a
+/// category, and its weight.
+    of: impl Fn(Fingerprint) -> (f64, f64),
+) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); blocks];
+        let block = row.request as usize * blocks / table.requests.len();
+        let (usual, tilt) = of(table.categories[request.category as usize]);
+        let weight = f64::from(request.weight) * tilt;
+        sums[block].0 += weight * f64::from(row.time_ns);
+        sums[block].1 += weight * f64::from(row.calls) * usual;
     }
     let used = sums.into_iter().filter(|sum| sum.weight > 0.0);
     used.map(|sum| BlockValue {
@@ -343,6 +383,8 @@ fn block_values(
 /// The window's log ratio with its standard error.
 struct Shift {
     log_ratio: f64,
+    /// The baseline's level: its usual time over its expected time.
+    level: f64,
     error: f64,
     degrees: f64,
 }
@@ -353,6 +395,9 @@ const BLOCK_SPREAD_MIN: f64 = 0.005;
 /// Values of blocks have heavier tails than a normal distribution (collections, cold caches, retries), and with one
 /// block there is no mean to even that out: the tails of t with so many degrees are used at most.
 const BLOCK_DEGREES_MAX: f64 = 8.0;
+/// A spread by MAD is as uncertain as a standard deviation of this part of the values (Rousseeuw & Croux, *JASA*
+/// 88, 1993).
+const MAD_EFFICIENCY: f64 = 0.37;
 
 fn shift(before: &[f64], after: &[f64]) -> Option<Shift> {
     if before.len() < 2 || after.is_empty() {
@@ -365,24 +410,29 @@ fn shift(before: &[f64], after: &[f64]) -> Option<Shift> {
         let error = spread * (1.0 + 1.57 / before.len() as f64).sqrt();
         let degrees = (before.len() as f64 - 1.0).min(BLOCK_DEGREES_MAX);
         return Some(Shift { log_ratio: after[0] - middle, error, degrees });
+        let degrees = (MAD_EFFICIENCY * (before.len() as f64 - 1.0)).max(1.0);
+        return Some(Shift { log_ratio: after[0] - middle, level: middle.exp(), error, degrees });
     }
     let variance = |values: &[f64]| sample_std(values).max(BLOCK_SPREAD_MIN).powi(2) / values.len() as f64;
     let (a, b) = (variance(before), variance(after));
     let degrees =
         (a + b).powi(2) / (a * a / (before.len() as f64 - 1.0) + b * b / (after.len() as f64 - 1.0));
-    Some(Shift { log_ratio: mean(after) - mean(before), error: (a + b).sqrt(), degrees })
+    let level = mean(before).exp();
+    Some(Shift { log_ratio: mean(after) - mean(before), level, error: (a + b).sqrt(), degrees })
 }
 
+/// A site that the baseline called as well, and the baseline's level.
 fn known_site(
     site: Site,
     (baseline, earlier): (&SiteTable, &[Observation]),
     (window, rows): (&SiteTable, &[Observation]),
     blocks: &Blocks,
     settings: &ChangeSettings,
-) -> SiteChange {
+) -> (SiteChange, f64) {
     let expected = Expected::of(baseline, earlier);
-    let before = block_values(baseline, earlier, &expected, blocks.baseline);
-    let after = block_values(window, rows, &expected, blocks.window);
+    let mix = Mix::of((baseline, earlier), (window, rows));
+    let before = block_values(baseline, earlier, |id| (expected.call_ns(id), mix.tilt(id)), blocks.baseline);
+    let after = block_values(window, rows, |id| (expected.call_ns(id), 1.0), blocks.window);
     let mut change = unchanged(site, window, rows);
     change.baseline_calls = earlier.iter().map(|row| u64::from(row.calls)).sum();
     let values =
@@ -391,6 +441,7 @@ fn known_site(
     let (Some(shift), Some(geometric)) = (by(|block| block.mean), by(|block| block.geometric)) else {
         return change;
     };
+    let Some(shift) = shift(&before, &after) else { return (change, 1.0) };
     let reach = student_quantile_95(shift.degrees) * shift.error;
     change.factor = shift.log_ratio.exp();
     change.factor_low = (shift.log_ratio - reach).exp();
@@ -408,7 +459,7 @@ fn known_site(
     let (calls, time, path) = totals(window, rows);
     change.excess_ns = part * time / calls;
     change.path_excess_ns = part * path;
-    change
+    (change, shift.level)
 }
 
 /// A site that the baseline never called, although it had so many requests.

@@ -90,7 +90,7 @@ impl Bins {
         let window = last.since(first).magnitude().ns();
         let length = length.ns().max(1);
         let length = length.saturating_mul((window / length / BINS_MAX) + 1);
-        let start = first.unix_ns() - first.unix_ns().rem_euclid(length as i64);
+        let start = first.unix_ns().saturating_sub(first.unix_ns().rem_euclid(length as i64));
         let mut bins =
             Bins { start: Timestamp::from_unix_ns(start), length: Nanos::from_ns(length), requests: vec![] };
         bins.requests = vec![0; bins.bin_of(last) + 1];

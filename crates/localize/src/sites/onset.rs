@@ -7,8 +7,10 @@ use laggard_numeric::{mad, median_of};
 
 /// Fewest requests on either side of a change.
 const SIDE_MIN: usize = 5;
-/// Twice the log likelihood may fall by this much inside a 95 % interval (χ² with one degree, halved).
-const LIKELIHOOD_DROP: f64 = 1.92;
+/// The log likelihood may fall by this much inside a 95 % interval. A place where levels change is no smooth
+/// parameter, so this is not half a χ² quantile (1.92) but half the quantile 7.35 of Hansen (*Econometrica* 68,
+/// 2000): `P(2 · fall ≤ x) = (1 − exp(−x/2))²`.
+const LIKELIHOOD_DROP: f64 = 3.675;
 /// Values further than this many MAD from the median are moved there.
 const WINSOR_MAD: f64 = 6.0;
 

@@ -5,3 +5,4 @@ mod incidents;
 mod mi;
 mod patterns;
 mod pipeline;
+mod sites;

@@ -1,0 +1,285 @@
+//! Against a baseline: of other traces, of another time, of all the rest; and slow periods without one.
+
+use crate::simulated::THREADS;
+use crate::sites::traces_of;
+use laggard_diagnose::{BaselineChoice, InputFacts, SlowMethod, SlowSettings, diagnose};
+use laggard_engine::{LocalEngine, Traces};
+use laggard_localize::SettingsError;
+use laggard_model::Timestamp;
+use laggard_report::{Report, Scope, Suspect, Verdict};
+use std::fmt::Write;
+
+/// A small shop: `shop` calls `cart` over the network, `cart` reads its `store`; every fifth request pays as well.
+struct Shop {
+    /// Requests; one a second.
+    requests: usize,
+    /// Start of the first, seconds.
+    from_s: usize,
+    /// Seed of the noise.
+    seed: u64,
+}
+
+/// What takes longer in one request, as factors.
+#[derive(Clone, Copy)]
+struct Factors {
+    shop: f64,
+    network: f64,
+    cart: f64,
+    store: f64,
+    pay: f64,
+}
+
+const USUAL: Factors = Factors { shop: 1.0, network: 1.0, cart: 1.0, store: 1.0, pay: 1.0 };
+
+impl Shop {
+    /// `of(request, replica of cart)` tells what is slow.
+    fn traces(&self, of: impl Fn(usize, usize) -> Factors) -> Traces {
+        let mut state = self.seed;
+        let mut noisy = move |usual_ns: f64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let uniform = (state >> 33) as f64 / (1_u64 << 31) as f64;
+            (usual_ns * (0.4 * (uniform - 0.5) * 3.0_f64.sqrt()).exp()) as u64
+        };
+        let mut text = String::new();
+        for at in 0..self.requests {
+            let cart_pod = at * 7 % 4;
+            let factor = of(at, cart_pod);
+            let [shop, network, cart, store] = [
+                noisy(1e6 * factor.shop),
+                noisy(4e5 * factor.network),
+                noisy(2e6 * factor.cart),
+                noisy(1e6 * factor.store),
+            ];
+            let pay = if at % 5 == 0 { noisy(5e6 * factor.pay) } else { 0 };
+            let (trace, start) = (self.from_s * 1000 + at + 1, (self.from_s + at) as u64 * 1_000_000_000);
+            let mut span = |id: &str, place: &str, from: u64, length: u64, kind: &str| {
+                writeln!(text, "{trace} {id} {place} {from}..{} {kind}", from + length).expect("text grows");
+            };
+            let call = network + cart + store;
+            span("a", "- shop/buy@shop-1", start, shop + call + pay, "server");
+            span("b", "a shop/call-cart@shop-1", start, call, "client");
+            span("c", &format!("b cart/add@cart-{cart_pod}"), start + network / 2, cart + store, "server");
+            span("d", &format!("c cart/read-store@cart-{cart_pod}"), start + network / 2, store, "internal");
+            if at % 5 == 0 {
+                span("e", "a shop/pay@shop-1", start + call, pay, "internal");
+            }
+        }
+        traces_of(text.lines())
+    }
+}
+
+fn at(seconds: usize) -> Timestamp {
+    Timestamp::from_unix_ns(seconds as i64 * 1_000_000_000)
+}
+
+fn ask(traces: &Traces, baseline: Option<&Traces>, settings: &SlowSettings) -> Report {
+    let engine = LocalEngine::new(THREADS);
+    let report = diagnose(traces, baseline, &InputFacts::default(), settings, engine);
+    let report = report.expect("settings in range");
+    check(&report);
+    report
+}
+
+fn json(report: &Report) -> String {
+    let mut out = Vec::new();
+    laggard_report::json(report, &mut out).expect("memory takes everything");
+    String::from_utf8(out).expect("JSON is UTF-8")
+}
+
+/// What holds of every report.
+fn check(report: &Report) {
+    assert!(report.suspects.iter().map(|suspect| suspect.share).sum::<f64>() <= 1.0 + 1e-9);
+    for (at, suspect) in report.suspects.iter().enumerate() {
+        assert_eq!(suspect.rank as usize, at + 1);
+        assert!(!suspect.evidence.is_empty(), "{suspect:?}");
+        let known = ["dispersion", "peers", "baseline", "period"];
+        assert!(suspect.evidence.iter().all(|word| known.contains(&word.as_str())), "{suspect:?}");
+        assert_eq!(suspect.scope == Scope::Replicas, !suspect.replicas.is_empty(), "{suspect:?}");
+        assert!(!suspect.trace_ids.is_empty() && suspect.trace_ids.len() <= 5, "{suspect:?}");
+        assert!(suspect.requests_hit <= suspect.requests_seen && suspect.share >= 0.0, "{suspect:?}");
+    }
+    for incident in &report.incidents {
+        assert!(incident.since_ns < incident.until_ns);
+        assert!(incident.suspects.iter().map(|suspect| suspect.share).sum::<f64>() <= 1.0 + 1e-9);
+    }
+}
+
+fn name(suspect: &Suspect) -> String {
+    format!("{} {}", suspect.service, suspect.operation)
+}
+
+fn names(report: &Report) -> Vec<String> {
+    report.suspects.iter().map(name).collect()
+}
+
+fn slow_cart(_: usize, _: usize) -> Factors {
+    Factors { cart: 2.0, ..USUAL }
+}
+
+const BEFORE: Shop = Shop { requests: 400, from_s: 0, seed: 1 };
+const NOW: Shop = Shop { requests: 200, from_s: 100_000, seed: 5 };
+
+#[test]
+fn nothing_changed_since_the_baseline() {
+    let report = ask(&NOW.traces(|_, _| USUAL), Some(&BEFORE.traces(|_, _| USUAL)), &SlowSettings::default());
+    assert_eq!((report.verdict, names(&report).len()), (Verdict::Healthy, 0), "{}", report.headline);
+    let baseline = report.baseline.expect("it was compared");
+    assert_eq!(baseline.requests, 400);
+    assert!(baseline.slower_ns.abs() < 0.05 * baseline.mean_ns, "{baseline:?}");
+}
+
+#[test]
+fn what_is_slower_than_the_baseline_of_other_traces_is_named() {
+    let report = ask(&NOW.traces(slow_cart), Some(&BEFORE.traces(|_, _| USUAL)), &SlowSettings::default());
+    assert_eq!(names(&report), ["cart add"]);
+    let suspect = &report.suspects[0];
+    assert_eq!((suspect.evidence.as_slice(), suspect.scope), (&["baseline".to_owned()][..], Scope::All));
+    let shift = suspect.shift.expect("it was compared");
+    assert!(shift.factor_low < 2.0 && 2.0 < shift.factor_high && shift.factor_high < 2.3, "{shift:?}");
+    assert_eq!(shift.baseline_calls, 400);
+    assert!(suspect.share > 0.9, "{}", suspect.share);
+    let baseline = report.baseline.expect("it was compared");
+    let slower = baseline.window_mean_ns - baseline.mean_ns;
+    assert!((baseline.slower_ns + baseline.mix_ns - slower).abs() < 1.0);
+    // Twice two milliseconds.
+    assert!((1.9e6..2.1e6).contains(&baseline.slower_ns), "{baseline:?}");
+    assert!(report.incidents.is_empty());
+}
+
+#[test]
+fn a_slow_network_is_between_caller_and_callee() {
+    let slow = |_: usize, _: usize| Factors { network: 10.0, ..USUAL };
+    let report = ask(&NOW.traces(slow), Some(&BEFORE.traces(|_, _| USUAL)), &SlowSettings::default());
+    let first = &report.suspects[0];
+    assert_eq!(
+        name(first),
+        "cart add",
+        "time before the callee's span is the callee's unless its others say no"
+    );
+    let between = first.between.as_ref().expect("it is a link");
+    assert_eq!((between.caller_operation.as_str(), between.callee_operation.as_str()), ("call-cart", "add"));
+    assert_eq!(report.suspects.len(), 1);
+}
+
+#[test]
+fn what_the_baseline_never_called_is_new() {
+    let text = |at: usize, calls: bool| {
+        let (trace, from) = (at + 1, at as u64 * 1_000_000_000);
+        let retry = if calls {
+            format!("{trace} b a shop/retry@s1 {from}..{} internal\n", from + 3_000_000)
+        } else {
+            String::new()
+        };
+        let length = if calls { 4_000_000 } else { 1_000_000 } + at as u64 * 7919 % 1000;
+        format!("{trace} a - shop/buy@s1 {from}..{} server\n{retry}", from + length)
+    };
+    let all = |calls| traces_of((0..200).map(|at| text(at, calls)).collect::<String>().lines());
+    let report = ask(&all(true), Some(&all(false)), &SlowSettings::default());
+    let suspect = report.suspects.iter().find(|suspect| suspect.operation == "retry").expect("it is new");
+    assert_eq!(suspect.evidence, ["baseline"]);
+    assert!(suspect.shift.is_some_and(|shift| shift.factor.is_infinite() && shift.baseline_calls == 0));
+    let json = json(&report);
+    assert!(!json.contains("inf") && json.contains("\"factor\": null"), "{json}");
+}
+
+/// Ten minutes of an hour are slow; asked about with that hour as its own baseline.
+fn hour() -> Traces {
+    let slow = |at: usize, _: usize| if (1800..2400).contains(&at) { slow_cart(at, 0) } else { USUAL };
+    Shop { requests: 3600, from_s: 0, seed: 3 }.traces(slow)
+}
+
+#[test]
+fn a_time_of_the_same_traces_is_compared_with_the_rest_or_with_another_time() {
+    let traces = hour();
+    let asked = SlowSettings { since: at(1800), until: at(2399), ..SlowSettings::default() };
+    let rest = SlowSettings { baseline: BaselineChoice::Rest, ..asked.clone() };
+    let within = BaselineChoice::Within { since: at(600), until: at(1799) };
+    let within = SlowSettings { baseline: within, ..asked.clone() };
+    let overlapping = BaselineChoice::Within { since: at(1200), until: at(2999) };
+    let overlapping = SlowSettings { baseline: overlapping, ..asked };
+    for (settings, requests) in [(&rest, 3000), (&within, 1200), (&overlapping, 1200)] {
+        let report = ask(&traces, None, settings);
+        assert_eq!(names(&report), ["cart add"], "{requests}");
+        assert_eq!(report.baseline.as_ref().expect("it was compared").requests, requests);
+        assert_eq!(report.input.requests, 600);
+        let onset = report.suspects[0].onset.as_ref().expect("it began inside the traces");
+        let begun = 1_800_000_000_000_i64;
+        assert!(onset.earliest_ns <= begun && begun <= onset.latest_ns, "{onset:?}");
+        assert!(onset.latest_ns - onset.earliest_ns < 60_000_000_000, "{onset:?}");
+    }
+}
+
+#[test]
+fn a_quiet_time_is_quiet_although_another_was_slow() {
+    let traces = hour();
+    let asked = SlowSettings {
+        since: at(600),
+        until: at(1199),
+        baseline: BaselineChoice::Rest,
+        ..SlowSettings::default()
+    };
+    let report = ask(&traces, None, &asked);
+    assert_eq!(names(&report), Vec::<String>::new(), "{}", report.headline);
+}
+
+#[test]
+fn without_a_baseline_a_slow_period_is_an_incident() {
+    let report = ask(&hour(), None, &SlowSettings::default());
+    assert_eq!(report.incidents.len(), 1, "{:?}", report.incidents);
+    let incident = &report.incidents[0];
+    assert_eq!((incident.since_ns, incident.until_ns), (1_800_000_000_000, 2_400_000_000_000));
+    assert_eq!(incident.suspects[0].operation, "add");
+    assert!((1.7..2.3).contains(&incident.suspects[0].factor), "{incident:?}");
+    let first = &report.suspects[0];
+    assert_eq!(name(first), "cart add");
+    assert!(first.evidence.contains(&"period".to_owned()), "{:?}", first.evidence);
+    assert!(report.baseline.is_none());
+}
+
+#[test]
+fn a_slow_replica_is_found_by_its_peers_and_no_news_if_it_always_was() {
+    let one_slow = |_: usize, pod: usize| Factors { cart: if pod == 2 { 2.0 } else { 1.0 }, ..USUAL };
+    let now = NOW.traces(one_slow);
+    let alone = ask(&now, None, &SlowSettings::default());
+    assert_eq!(names(&alone), ["cart add"]);
+    assert_eq!(alone.suspects[0].replicas, ["cart-2"]);
+    assert!(alone.suspects[0].evidence.contains(&"peers".to_owned()));
+    let standing = ask(&now, Some(&BEFORE.traces(one_slow)), &SlowSettings::default());
+    assert_eq!(names(&standing), Vec::<String>::new());
+    assert!(standing.ruled_out.iter().any(|text| text.contains("`cart add`")), "{:?}", standing.ruled_out);
+    let newly = ask(&now, Some(&BEFORE.traces(|_, _| USUAL)), &SlowSettings::default());
+    assert_eq!(newly.suspects[0].replicas, ["cart-2"]);
+    for word in ["peers", "baseline"] {
+        assert!(newly.suspects[0].evidence.contains(&word.to_owned()), "{:?}", newly.suspects[0].evidence);
+    }
+}
+
+#[test]
+fn two_slow_things_and_a_faster_one_share_one_whole() {
+    let now = NOW.traces(|_, _| Factors { cart: 2.0, store: 3.0, shop: 0.2, ..USUAL });
+    let report = ask(&now, Some(&BEFORE.traces(|_, _| USUAL)), &SlowSettings::default());
+    let mut found = names(&report);
+    found.sort();
+    assert_eq!(found, ["cart add", "cart read-store"]);
+}
+
+#[test]
+fn a_baseline_too_small_to_compare_is_said_to_be() {
+    let tiny = Shop { requests: 5, ..BEFORE }.traces(|_, _| USUAL);
+    for baseline in [&tiny, &Traces::default()] {
+        let report = ask(&NOW.traces(slow_cart), Some(baseline), &SlowSettings::default());
+        assert!(report.cautions.iter().any(|text| text.contains("to compare")), "{:?}", report.cautions);
+        assert!(report.suspects.iter().all(|suspect| suspect.shift.is_none()));
+    }
+}
+
+#[test]
+fn the_answer_does_not_depend_on_threads() {
+    let (now, before) = (NOW.traces(slow_cart), BEFORE.traces(|_, _| USUAL));
+    let run = |threads| -> Result<Report, SettingsError> {
+        let engine = LocalEngine::new(std::num::NonZeroUsize::new(threads).expect("not zero"));
+        diagnose(&now, Some(&before), &InputFacts::default(), &SlowSettings::default(), engine)
+    };
+    assert_eq!(json(&run(1).expect("in range")), json(&run(5).expect("in range")));
+    assert_eq!(SlowSettings::default().method, SlowMethod::Combined);
+}

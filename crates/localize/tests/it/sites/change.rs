@@ -1,0 +1,225 @@
+//! Comparison with a baseline: how often it is wrong, and how often it sees what is there.
+
+use super::{Load, Random, site};
+use laggard_localize::{ChangeSettings, SiteTable, compare_sites, latency_change};
+
+fn settings() -> ChangeSettings {
+    ChangeSettings::default()
+}
+
+/// Runs with any slower site, of so many in which nothing changed.
+fn false_alarms(runs: u64, baseline: usize, window: usize, load: Load) -> usize {
+    (0..runs)
+        .filter(|&seed| {
+            let mut random = Random(seed);
+            let before = load.table(&mut random, baseline, |_, _| 1.0);
+            let after = load.table(&mut random, window, |_, _| 1.0);
+            compare_sites(&before, &after, &settings()).iter().any(|change| change.slower)
+        })
+        .count()
+}
+
+/// At most 5 % of the runs, and what chance may add to that: two standard errors.
+fn few(runs: u64) -> usize {
+    let runs = runs as f64;
+    (0.05 * runs + 2.0 * (0.05 * 0.95 * runs).sqrt()) as usize
+}
+
+#[test]
+fn nothing_changed_and_the_window_is_cut_into_blocks() {
+    let found = false_alarms(200, 300, 150, Load::default());
+    assert!(found <= few(200), "{found} of 200");
+}
+
+#[test]
+fn nothing_changed_and_the_window_is_one_block_among_its_like() {
+    let found = false_alarms(200, 480, 48, Load::default());
+    assert!(found <= few(200), "{found} of 200");
+}
+
+#[test]
+fn nothing_changed_and_the_baseline_is_hundreds_of_windows() {
+    let found = false_alarms(100, 4000, 16, Load { sites: 2, ..Load::default() });
+    assert!(found <= few(100), "{found} of 100");
+}
+
+#[test]
+fn nothing_changed_and_the_baseline_is_short() {
+    let found = false_alarms(200, 60, 300, Load::default());
+    assert!(found <= few(200), "{found} of 200");
+}
+
+#[test]
+fn a_tenth_more_at_one_site_is_found_and_measured() {
+    let load = Load { sites: 3, sigma: 0.25, ..Load::default() };
+    for (baseline, window) in [(2000, 1000), (12_000, 600)] {
+        let (mut found, mut covered, mut others) = (0, 0, 0);
+        let runs = 50;
+        for seed in 0..runs {
+            let mut random = Random(1000 + seed);
+            let before = load.table(&mut random, baseline, |_, _| 1.0);
+            let after = load.table(&mut random, window, |at, _| if at == 2 { 1.1 } else { 1.0 });
+            let changes = compare_sites(&before, &after, &settings());
+            let change = &changes[2];
+            assert_eq!(change.site, site(2));
+            found += usize::from(change.slower);
+            covered += usize::from((change.factor_low..change.factor_high).contains(&1.1));
+            others += changes.iter().filter(|change| change.slower && change.site != site(2)).count();
+        }
+        // 47.5 of 50 are expected to be covered; 43 or fewer come about in 1 of 25.
+        assert!(covered >= 44, "{covered} of {runs} intervals cover the truth ({baseline} before)");
+        assert!(found >= 42, "{found} of {runs} found ({baseline} before)");
+        assert!(others <= 4, "{others} wrong sites ({baseline} before)");
+    }
+}
+
+#[test]
+fn another_mix_of_categories_is_not_slower() {
+    let mut found = 0;
+    for seed in 0..60 {
+        let mut random = Random(2000 + seed);
+        let before = Load { shares: [0.7, 0.2, 0.1], ..Load::default() }.table(&mut random, 2000, |_, _| 1.0);
+        let after = Load { shares: [0.1, 0.2, 0.7], ..Load::default() }.table(&mut random, 200, |_, _| 1.0);
+        found += usize::from(compare_sites(&before, &after, &settings()).iter().any(|change| change.slower));
+        let change = latency_change(&before, &after);
+        let whole = change.window_mean_ns - change.baseline_mean_ns;
+        assert!((change.slower_mean_ns + change.mix_mean_ns - whole).abs() < 1e-6 * whole);
+        assert!(change.mix_mean_ns > 0.8 * whole && change.mix_mean_ns < 1.2 * whole, "{change:?}");
+    }
+    assert!(found <= few(60), "{found} of 60");
+}
+
+#[test]
+fn other_incidents_in_half_of_the_baseline_hide_nothing() {
+    for seed in 0..20 {
+        let mut random = Random(3000 + seed);
+        // Other sites were slow in two stretches of the baseline, and so was this one, for a while.
+        let other = |at: usize, request: usize| match (at, request / 100) {
+            (0, 2 | 3 | 7 | 8) | (1, 12..=15) | (2, 5 | 17 | 18) => 3.0,
+            _ => 1.0,
+        };
+        let before = Load::default().table(&mut random, 2000, other);
+        let after = Load::default().table(&mut random, 100, |at, _| if at == 2 { 2.0 } else { 1.0 });
+        let changes = compare_sites(&before, &after, &settings());
+        let slower: Vec<_> =
+            changes.iter().filter(|change| change.slower).map(|change| change.site).collect();
+        assert_eq!(slower, [site(2)], "seed {seed}");
+        assert!(changes[2].factor > 1.4 && changes[2].factor < 2.6, "seed {seed}: {}", changes[2].factor);
+    }
+}
+
+#[test]
+fn a_site_that_the_baseline_never_called_is_new() {
+    let mut random = Random(4000);
+    let before = Load { sites: 3, ..Load::default() }.table(&mut random, 200, |_, _| 1.0);
+    let after = Load { sites: 4, ..Load::default() }.table(&mut random, 100, |_, _| 1.0);
+    let changes = compare_sites(&before, &after, &settings());
+    assert_eq!(changes.len(), 4);
+    let new = &changes[3];
+    assert!(new.slower && new.is_new() && new.factor.is_infinite());
+    assert_eq!((new.baseline_calls, new.calls, new.requests), (0, 100, 100));
+    assert_eq!(new.hit, (0..100).collect::<Vec<u32>>());
+    let time: f64 = after.by_site().last().unwrap().1.iter().map(|row| f64::from(row.time_ns)).sum();
+    assert!(
+        (new.path_excess_ns / time - 1.0).abs() < 1e-6 && (new.excess_ns * 100.0 / time - 1.0).abs() < 1e-6
+    );
+    assert!(!changes[0].is_new() && changes[0].baseline_calls == 200);
+}
+
+#[test]
+fn a_site_that_one_request_called_may_be_chance() {
+    let mut random = Random(4001);
+    let before = Load { sites: 3, ..Load::default() }.table(&mut random, 200, |_, _| 1.0);
+    let mut after = Load { sites: 4, ..Load::default() }.table(&mut random, 100, |_, _| 1.0);
+    after.observations.retain(|row| row.site < 3 || row.request == 50);
+    let changes = compare_sites(&before, &after, &settings());
+    assert!(changes[3].is_new() && !changes[3].slower, "{:?}", changes[3]);
+}
+
+#[test]
+fn too_few_requests_compare_with_nothing() {
+    let mut random = Random(5000);
+    let mut table = |requests| Load::default().table(&mut random, requests, |_, _| 1.0);
+    let (nine, ten, none) = (table(9), table(10), SiteTable::default());
+    assert!(compare_sites(&nine, &ten, &settings()).is_empty());
+    assert!(compare_sites(&ten, &nine, &settings()).is_empty());
+    assert!(compare_sites(&none, &ten, &settings()).is_empty());
+    assert!(compare_sites(&none, &none, &settings()).is_empty());
+    assert_eq!(compare_sites(&ten, &ten, &settings()).len(), 4);
+    let change = latency_change(&none, &none);
+    assert!(change.slower_mean_ns == 0.0 && change.mix_mean_ns == 0.0);
+}
+
+#[test]
+fn slow_requests_are_those_beyond_half_way() {
+    let mut random = Random(6000);
+    let load = Load { sigma: 0.05, shares: [1.0, 0.0, 0.0], ..Load::default() };
+    let before = load.table(&mut random, 300, |_, _| 1.0);
+    // Every third request takes three times as long.
+    let after =
+        load.table(&mut random, 150, |at, request| if at == 1 && request % 3 == 0 { 3.0 } else { 1.0 });
+    let changes = compare_sites(&before, &after, &settings());
+    assert!(changes[1].slower, "{:?}", changes[1]);
+    assert_eq!(changes[1].hit, (0..150).filter(|request| request % 3 == 0).collect::<Vec<u32>>());
+    assert!(changes.iter().filter(|change| !change.slower).all(|change| change.hit.is_empty()));
+}
+
+#[test]
+fn slow_requests_are_found_although_other_incidents_raised_the_mean_of_the_baseline() {
+    let load = Load { sigma: 0.05, shares: [1.0, 0.0, 0.0], ..Load::default() };
+    // A tenth of the baseline took a hundred times as long: its mean is eleven times its usual.
+    let other = |at: usize, request: usize| if at == 1 && request / 100 == 7 { 100.0 } else { 1.0 };
+    let before = load.table(&mut Random(6100), 1000, other);
+    let after = load.table(&mut Random(6101), 100, |at, _| if at == 1 { 3.0 } else { 1.0 });
+    let changes = compare_sites(&before, &after, &settings());
+    assert!(changes[1].slower && (2.9..3.1).contains(&changes[1].factor), "{:?}", changes[1]);
+    assert_eq!(changes[1].hit.len(), 100);
+}
+
+/// One request that waited for something once is an outlier, not a change of the site.
+#[test]
+fn one_giant_request_is_no_change() {
+    for (baseline, window) in [(300, 150), (600, 150)] {
+        let mut found = 0;
+        for seed in 0..40 {
+            let mut random = Random(6200 + seed);
+            let before = Load::default().table(&mut random, baseline, |_, _| 1.0);
+            let giant = |at: usize, request: usize| if at == 1 && request == 40 { 1000.0 } else { 1.0 };
+            let after = Load::default().table(&mut random, window, giant);
+            let changes = compare_sites(&before, &after, &settings());
+            found += usize::from(changes.iter().any(|change| change.slower));
+        }
+        assert!(found <= few(40), "{found} of 40 ({baseline}, {window})");
+    }
+}
+
+/// Of many rare paths one is always met for the first time.
+#[test]
+fn a_rare_path_met_once_in_a_short_window_is_not_new() {
+    let mut random = Random(6300);
+    let before = Load { sites: 3, ..Load::default() }.table(&mut random, 4000, |_, _| 1.0);
+    let mut after = Load { sites: 4, ..Load::default() }.table(&mut random, 12, |_, _| 1.0);
+    after.observations.retain(|row| row.site < 3 || row.request == 5);
+    let changes = compare_sites(&before, &after, &settings());
+    assert!(changes[3].is_new() && !changes[3].slower, "{:?}", changes[3]);
+}
+
+/// Counting every request ten times over changes nothing: weights carry no evidence of their own.
+#[test]
+fn equal_weights_only_scale_totals() {
+    let mut random = Random(7000);
+    let before = Load::default().table(&mut random, 300, |_, _| 1.0);
+    let after = Load::default().table(&mut random, 150, |at, _| if at == 0 { 2.0 } else { 1.0 });
+    let heavier = |table: &SiteTable| {
+        let mut table = table.clone();
+        table.requests.iter_mut().for_each(|request| request.weight = 10.0);
+        table
+    };
+    let plain = compare_sites(&before, &after, &settings());
+    let weighted = compare_sites(&heavier(&before), &heavier(&after), &settings());
+    for (a, b) in plain.iter().zip(&weighted) {
+        assert_eq!((a.site, a.slower, a.calls), (b.site, b.slower, b.calls));
+        assert!((a.factor / b.factor - 1.0).abs() < 0.02, "{a:?} {b:?}");
+    }
+    assert!((weighted[0].path_excess_ns / plain[0].path_excess_ns / 10.0 - 1.0).abs() < 0.05);
+}

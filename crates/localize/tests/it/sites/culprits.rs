@@ -1,0 +1,149 @@
+//! The search for slow replicas knows neither names nor order.
+
+use super::{Load, Random, site};
+use laggard_localize::{Culprit, CulpritSettings, Share, find_culprits, find_uneven_sites, replica_levels};
+use laggard_model::ReplicaId;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn replica(at: usize) -> ReplicaId {
+    ReplicaId::from_index(at)
+}
+
+/// Observations on sets of one to three replicas; those with a replica below `bad` take `factor` times as long.
+struct Made {
+    shares: Vec<Share>,
+    sets: Vec<Vec<ReplicaId>>,
+}
+
+fn made(seed: u64, count: usize, replicas: usize, bad: usize, factor: f64) -> Made {
+    let mut random = Random(seed);
+    let mut made = Made { shares: Vec::new(), sets: Vec::new() };
+    for at in 0..count {
+        let members = 1 + random.below(3.min(replicas));
+        let set: BTreeSet<ReplicaId> = (0..members).map(|_| replica(random.below(replicas))).collect();
+        let slow = set.iter().any(|replica| replica.index() < bad);
+        let level = if slow { factor.ln() } else { 0.0 };
+        made.sets.push(set.into_iter().collect());
+        made.shares.push(Share { set: at as u32, log_ratio: level + 0.4 * random.normal() });
+    }
+    made
+}
+
+fn found(made: &Made) -> Vec<Culprit> {
+    find_culprits(&made.shares, &made.sets, 1, &CulpritSettings::default())
+}
+
+fn names(culprits: &[Culprit]) -> BTreeSet<ReplicaId> {
+    culprits.iter().map(|culprit| culprit.replica).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn other_names_change_nothing(
+        seed in any::<u64>(), replicas in 2_usize..24, bad in 0_usize..6, factor in 1.2_f64..3.0,
+    ) {
+        let made = made(seed, 200, replicas, bad.min(replicas / 2), factor);
+        let mut other: Vec<usize> = (0..replicas).collect();
+        Random(seed ^ 1).shuffle(&mut other);
+        let rename = |set: &Vec<ReplicaId>| {
+            let mut set: Vec<ReplicaId> = set.iter().map(|at| replica(other[at.index()])).collect();
+            set.sort_unstable();
+            set
+        };
+        let renamed = Made { shares: made.shares.clone(), sets: made.sets.iter().map(rename).collect() };
+        let before: BTreeSet<ReplicaId> =
+            names(&found(&made)).into_iter().map(|at| replica(other[at.index()])).collect();
+        prop_assert_eq!(before, names(&found(&renamed)));
+    }
+
+    #[test]
+    fn another_order_changes_nothing(
+        seed in any::<u64>(), replicas in 2_usize..24, bad in 0_usize..6, factor in 1.2_f64..3.0,
+    ) {
+        let made = made(seed, 200, replicas, bad.min(replicas / 2), factor);
+        let before = found(&made);
+        let mut order: Vec<u32> = (0..made.sets.len() as u32).collect();
+        let mut random = Random(seed ^ 2);
+        random.shuffle(&mut order);
+        let mut sets = vec![Vec::new(); order.len()];
+        for (from, &to) in order.iter().enumerate() {
+            sets[to as usize].clone_from(&made.sets[from]);
+        }
+        let mut shares: Vec<Share> = made.shares.clone();
+        shares.iter_mut().for_each(|share| share.set = order[share.set as usize]);
+        random.shuffle(&mut shares);
+        let after = found(&Made { shares, sets });
+        prop_assert_eq!(names(&before), names(&after));
+        for (a, b) in before.iter().zip(&after) {
+            prop_assert!((a.factor - b.factor).abs() < 1e-9 && a.observations == b.observations);
+        }
+    }
+
+    /// A level common to all observations is nobody's fault.
+    #[test]
+    fn only_differences_count(seed in any::<u64>(), level in -5.0_f64..5.0) {
+        let mut made = made(seed, 200, 10, 2, 1.8);
+        let before = names(&found(&made));
+        made.shares.iter_mut().for_each(|share| share.log_ratio += level);
+        prop_assert_eq!(before, names(&found(&made)));
+    }
+}
+
+#[test]
+fn where_nobody_is_slow_nobody_is_named() {
+    let wrong = (0..300).filter(|&seed| !found(&made(seed, 150, 12, 0, 1.0)).is_empty()).count();
+    assert!(wrong <= 2, "{wrong} of 300");
+}
+
+#[test]
+fn intervals_cover_the_factor_as_often_as_they_say() {
+    let (mut covered, mut all) = (0, 0);
+    for seed in 0..150 {
+        for culprit in found(&made(1000 + seed, 400, 12, 2, 2.0)) {
+            assert!(culprit.replica.index() < 2, "seed {seed}: {culprit:?}");
+            covered += usize::from((culprit.factor_low..culprit.factor_high).contains(&2.0));
+            all += 1;
+        }
+    }
+    assert_eq!(all, 300, "both are always found");
+    assert!(covered >= 277, "{covered} of {all}");
+}
+
+/// Replicas that serve other kinds of requests are compared with their like.
+#[test]
+fn a_replica_that_gets_the_expensive_requests_is_not_slow() {
+    let mut table = Load { sites: 2, ..Load::default() }.table(&mut Random(5), 600, |_, _| 1.0);
+    table.sets = (0..4).map(|at| vec![replica(at)]).collect();
+    for row in &mut table.observations {
+        let request = &table.requests[row.request as usize];
+        row.set = if request.category == 2 && row.request % 4 != 0 { 3 } else { row.request % 4 };
+    }
+    assert_eq!(find_uneven_sites(&table, &CulpritSettings::default()), []);
+    let levels = replica_levels(&table, site(0));
+    assert_eq!(levels.len(), 4);
+    assert!(levels.iter().all(|level| (0.85..1.18).contains(&level.factor)), "{levels:?}");
+}
+
+#[test]
+fn the_excess_is_what_slow_replicas_took_beyond_normal_ones() {
+    let mut table = Load { sites: 2, sigma: 0.2, ..Load::default() }.table(&mut Random(6), 800, |_, _| 1.0);
+    table.sets = (0..4).map(|at| vec![replica(at)]).collect();
+    let mut truth = 0.0;
+    for row in &mut table.observations {
+        row.set = row.request % 4;
+        if row.set == 2 && row.site == 1 {
+            truth += 2.0 * f64::from(row.time_ns);
+            (row.time_ns, row.path_ns) = (3.0 * row.time_ns, 3.0 * row.path_ns);
+        }
+    }
+    table.requests.iter_mut().for_each(|request| request.weight = 5.0);
+    let uneven = find_uneven_sites(&table, &CulpritSettings::default());
+    assert_eq!(uneven.len(), 1);
+    assert_eq!((uneven[0].site, uneven[0].replicas, uneven[0].observations), (site(1), 4, 200));
+    assert_eq!(uneven[0].culprits.iter().map(|culprit| culprit.replica).collect::<Vec<_>>(), [replica(2)]);
+    assert!((uneven[0].excess_ns / (5.0 * truth) - 1.0).abs() < 0.05, "{} of {truth}", uneven[0].excess_ns);
+    assert!(uneven[0].requests.iter().all(|request| request % 4 == 2));
+}

@@ -1,0 +1,163 @@
+//! Slow periods inside a window.
+
+use super::{Load, Random};
+use laggard_localize::{Bins, Incident, ScanSettings, SiteTable, find_incidents};
+use laggard_model::{Nanos, Timestamp};
+
+fn found(table: &SiteTable) -> Vec<Incident> {
+    find_incidents(table, &ScanSettings::default())
+}
+
+fn minute(at: i64) -> Timestamp {
+    Timestamp::from_unix_ns(at * 60_000_000_000)
+}
+
+/// First and last minute, and slow bins, of every incident.
+fn periods(table: &SiteTable) -> Vec<(Timestamp, Timestamp, usize)> {
+    found(table).iter().map(|incident| (incident.since, incident.until, incident.bins)).collect()
+}
+
+/// One request a second: so many minutes.
+fn minutes(seed: u64, minutes: usize, factor: impl Fn(usize, usize) -> f64) -> SiteTable {
+    Load { sites: 3, ..Load::default() }
+        .table(&mut Random(seed), minutes * 60, |site, at| factor(site, at / 60))
+}
+
+#[test]
+fn quiet_windows_have_no_slow_period() {
+    let alarms = (0..60).filter(|&seed| !found(&minutes(seed, 24, |_, _| 1.0)).is_empty()).count();
+    assert_eq!(alarms, 0, "of 60 windows of 24 minutes");
+}
+
+#[test]
+fn a_slow_period_is_found_with_its_edges() {
+    for seed in 0..10 {
+        let slow = |site, minute| if site == 1 && (10..14).contains(&minute) { 5.0 } else { 1.0 };
+        let table = minutes(100 + seed, 30, slow);
+        assert_eq!(periods(&table), [(minute(10), minute(14), 4)], "seed {seed}");
+        let share = found(&table)[0].excess_share;
+        // One of three equal sites takes four times its usual beyond it: 4/3, less what giants are cut by.
+        assert!(share > 0.7 && share < 2.2, "seed {seed}: {share}");
+    }
+}
+
+#[test]
+fn two_slow_periods_are_two_incidents() {
+    let slow = |site, minute| match (site, minute) {
+        (0, 5..8) => 6.0,
+        (2, 20..22) => 8.0,
+        _ => 1.0,
+    };
+    let table = minutes(200, 30, slow);
+    assert_eq!(periods(&table), [(minute(5), minute(8), 3), (minute(20), minute(22), 2)]);
+}
+
+#[test]
+fn slowness_that_few_notice_is_no_incident() {
+    // A site with a third of the time takes 40 % longer: 13 % of the latency.
+    let table =
+        minutes(300, 30, |site, minute| if site == 1 && (10..14).contains(&minute) { 1.4 } else { 1.0 });
+    assert_eq!(periods(&table), []);
+}
+
+#[test]
+fn a_minute_without_requests_neither_ends_nor_makes_an_incident() {
+    let slow = |site, minute| if site == 1 && (10..16).contains(&minute) { 6.0 } else { 1.0 };
+    let without = |from: i64, to: i64| {
+        minutes(400, 40, slow).only(|request| !(minute(from)..minute(to)).contains(&request.start))
+    };
+    assert_eq!(periods(&without(13, 14)), [(minute(10), minute(16), 5)], "a minute inside is missing");
+    assert_eq!(
+        periods(&without(12, 14)),
+        [(minute(10), minute(12), 2), (minute(14), minute(16), 2)],
+        "two minutes inside are missing"
+    );
+    assert_eq!(periods(&without(16, 19)), [(minute(10), minute(16), 6)], "minutes after it are missing");
+    assert_eq!(periods(&without(0, 5)), [(minute(10), minute(16), 6)], "the window begins later");
+    assert_eq!(periods(&without(25, 30)), [(minute(10), minute(16), 6)], "a hole elsewhere");
+}
+
+#[test]
+fn a_few_giant_requests_are_no_incident() {
+    for giants in 1..=4 {
+        let load = Load { sites: 3, ..Load::default() };
+        let table = load.table(&mut Random(500 + giants as u64), 1800, |site, at| {
+            if site == 1 && (600..600 + giants).contains(&at) { 3000.0 } else { 1.0 }
+        });
+        assert_eq!(periods(&table), [], "{giants} giants");
+    }
+}
+
+#[test]
+fn what_grows_slowly_is_slow_in_the_end() {
+    // From 1 to 8 times the usual over the last ten of forty minutes.
+    let ramp =
+        |site, minute: usize| if site == 0 { 1.0 + 0.7 * minute.saturating_sub(29) as f64 } else { 1.0 };
+    let found = found(&minutes(600, 40, ramp));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!((minute(30)..=minute(34)).contains(&found[0].since), "{found:?}");
+    assert_eq!(found[0].until, minute(40));
+}
+
+#[test]
+fn slow_from_the_start_or_to_the_end_is_found_as_well() {
+    let first = minutes(700, 30, |site, minute| if site == 1 && minute < 3 { 6.0 } else { 1.0 });
+    assert_eq!(periods(&first), [(minute(0), minute(3), 3)]);
+    let last = minutes(701, 30, |site, minute| if site == 1 && minute >= 27 { 6.0 } else { 1.0 });
+    assert_eq!(periods(&last), [(minute(27), minute(30), 3)]);
+}
+
+#[test]
+fn with_few_bins_nothing_says_what_is_usual() {
+    let slow = |site, minute| if site == 1 && minute == 5 { 10.0 } else { 1.0 };
+    assert_eq!(periods(&minutes(800, 11, slow)), []);
+    assert_eq!(periods(&minutes(800, 12, slow)), [(minute(5), minute(6), 1)]);
+    assert_eq!(periods(&SiteTable::default()), []);
+}
+
+#[test]
+fn hostile_clocks_do_no_harm() {
+    for (first, last) in [
+        (i64::MIN, i64::MAX),
+        (i64::MIN, i64::MIN + 1),
+        (i64::MIN + 1, 0),
+        (i64::MAX - 1, i64::MAX),
+        (0, i64::MAX),
+    ] {
+        let mut table = minutes(900, 2, |_, _| 1.0);
+        table.requests[0].start = Timestamp::from_unix_ns(first);
+        let rest = table.requests.len() - 1;
+        for (at, request) in table.requests.iter_mut().enumerate().skip(1) {
+            let part = (i128::from(last) - i128::from(first)) * at as i128 / rest as i128;
+            request.start = Timestamp::from_unix_ns((i128::from(first) + part) as i64);
+        }
+        let bins = Bins::of(&table, Nanos::from_secs(60)).unwrap();
+        assert!(bins.requests.len() <= 1500, "{first}..{last}: {} bins", bins.requests.len());
+        assert_eq!(bins.requests.iter().sum::<usize>(), table.requests.len());
+        found(&table);
+    }
+}
+
+#[test]
+fn bins_lie_on_whole_minutes_and_get_longer_in_long_windows() {
+    let mut table = minutes(1000, 2, |_, _| 1.0);
+    for (at, request) in table.requests.iter_mut().enumerate() {
+        request.start = Timestamp::from_unix_ns(-30_000_000_000 + at as i64 * 1_000_000_000);
+    }
+    let bins = Bins::of(&table, Nanos::from_secs(60)).unwrap();
+    assert_eq!((bins.start, bins.requests.as_slice()), (minute(-1), &[30, 60, 30][..]));
+    assert_eq!((bins.start_of(1), bins.bin_of(minute(0)), bins.bin_of(minute(1))), (minute(0), 1, 2));
+    let last = table.requests.len() - 1;
+    table.requests[last].start = minute(2 * 1440);
+    let bins = Bins::of(&table, Nanos::from_secs(60)).unwrap();
+    assert_eq!(bins.length, Nanos::from_secs(180));
+}
+
+#[test]
+fn sampling_weights_do_not_make_a_slow_period() {
+    let mut table = minutes(1100, 30, |_, _| 1.0);
+    for (at, request) in table.requests.iter_mut().enumerate() {
+        request.weight = if at % 2 == 0 { 1.0 } else { 20.0 };
+    }
+    assert_eq!(periods(&table), []);
+}
