@@ -66,15 +66,24 @@ pub(crate) fn long_link(between: &Between, room: usize) -> String {
 /// `55× the time in the baseline (95 %: 39× to 77×; p = 2e-13; 17,712 calls there)`
 pub(crate) fn shift(shift: &Shift, against: &str) -> String {
     if !shift.factor.is_finite() {
+        return brief_shift(shift, against);
+    }
+    let ratio = numbers::factor(shift.factor);
+    format!("{ratio} the time in {against} ({}; {})", interval(shift), certainty(shift))
+}
+
+/// `55× the time in the baseline (95 %: 39× to 77×)`
+pub(crate) fn brief_shift(shift: &Shift, against: &str) -> String {
+    if !shift.factor.is_finite() {
         return format!("new: never called in {against}");
     }
-    format!(
-        "{} the time in {against} ({}; p = {}; {} there)",
-        numbers::factor(shift.factor),
-        interval(shift),
-        numbers::p_value(shift.p_value),
-        numbers::counted(shift.baseline_calls, "call"),
-    )
+    format!("{} the time in {against} ({})", numbers::factor(shift.factor), interval(shift))
+}
+
+/// `p = 2e-13; 17,712 calls there`
+pub(crate) fn certainty(shift: &Shift) -> String {
+    let calls = numbers::counted(shift.baseline_calls, "call");
+    format!("p = {}; {calls} there", numbers::p_value(shift.p_value))
 }
 
 /// `95 %: 39× to 77×`

@@ -5,6 +5,9 @@ use super::remark;
 use crate::comparison::signed_time;
 use crate::{Baseline, Report, evidence, numbers};
 
+/// The narrowest bar, in percent of the widest.
+const NARROWEST: f64 = 0.4;
+
 /// A line of the block: a mean, or what changes it.
 struct Row {
     name: String,
@@ -65,9 +68,32 @@ fn rows(baseline: &Baseline, requests: u64) -> Vec<Row> {
 }
 
 fn bar(m: &mut Markup, row: &Row, most: f64) {
-    let from = row.from_ns.max(0.0) / most * 100.0;
-    let (x, width) = (format!("{from:.2}%"), format!("{:.2}%", (row.to_ns / most * 100.0 - from).max(0.3)));
+    let from = (row.from_ns.max(0.0) / most * 100.0).min(100.0 - NARROWEST);
+    let wide = (row.to_ns / most * 100.0 - from).max(NARROWEST);
+    let (x, width) = (format!("{from:.2}%"), format!("{wide:.2}%"));
     m.raw("<svg width=\"100%\" height=\"14\" aria-hidden=\"true\">");
     m.element("rect", &[("class", row.class), ("x", &x), ("width", &width), ("height", "14")], "");
     m.close("svg");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_starts_where_the_one_before_ends() {
+        let baseline = Baseline {
+            requests: 7,
+            window: None,
+            mean_ns: 600.0,
+            window_mean_ns: 410.0,
+            slower_ns: -200.0,
+            mix_ns: 10.0,
+        };
+        let rows = rows(&baseline, 3);
+        let spans: Vec<[f64; 2]> = rows.iter().map(|row| [row.from_ns, row.to_ns]).collect();
+        assert_eq!(spans, [[0.0, 600.0], [400.0, 600.0], [400.0, 410.0], [0.0, 410.0]]);
+        assert_eq!(rows.iter().map(|row| row.class).collect::<Vec<_>>(), ["unhit", "gain", "hit", "unhit"]);
+        assert_eq!((&*rows[1].name, &*rows[1].value), ("same requests faster", "−200 ns"));
+    }
 }

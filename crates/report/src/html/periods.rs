@@ -221,3 +221,33 @@ fn culprit(m: &mut Markup, suspect: &IncidentSuspect) {
     m.text(" ");
     m.element("span", &[("class", "effect")], &evidence::incident_effect(suspect));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strip(since: i64, until: i64) -> Strip<'static> {
+        Strip { since_ns: since, until_ns: until, incidents: &[], tallest: 0.0 }
+    }
+
+    #[test]
+    fn ticks_are_round_and_inside() {
+        let minute = 60 * SECOND;
+        let five: Vec<i64> = (2..=9).map(|at| at * 5 * minute).collect();
+        assert_eq!(strip(7 * minute, 47 * minute).ticks(), five);
+        assert_eq!(strip(-3, SECOND).ticks(), [0, SECOND]);
+        assert_eq!(strip(5, 5).ticks(), [0_i64; 0]);
+        for (since, until) in [(i64::MIN, i64::MAX), (i64::MAX, i64::MIN), (i64::MAX, i64::MAX)] {
+            assert!(strip(since, until).ticks().len() as i64 <= TICKS + 2);
+        }
+    }
+
+    #[test]
+    fn places_are_to_scale() {
+        let strip = strip(1_000, 3_000);
+        assert_eq!(
+            [1_000, 1_500, 3_000, i64::MAX, i64::MIN].map(|ns| strip.x(ns)),
+            [0.0, 25.0, 100.0, 100.0, 0.0]
+        );
+    }
+}

@@ -157,7 +157,7 @@ fn chips(m: &mut Markup, list: &[String]) {
 /// How it compares, since when, and what speaks against it.
 fn reasons(m: &mut Markup, report: &Report, suspect: &Suspect) {
     let against = evidence::compared_with(report);
-    let shift = suspect.shift.as_ref().map(|shift| evidence::shift(shift, against));
+    let shift = suspect.shift.as_ref().map(|shift| evidence::brief_shift(shift, against));
     let onset = suspect.onset.as_ref();
     let onset = onset.map(|onset| format!("since {}", evidence::onset(onset, &Calendar::of(report))));
     let lines: Vec<String> =
@@ -171,11 +171,17 @@ fn reasons(m: &mut Markup, report: &Report, suspect: &Suspect) {
 }
 
 fn examples(m: &mut Markup, suspect: &Suspect, trees: &call_tree::Drawn) {
+    if suspect.categories.is_empty() && suspect.trace_ids.is_empty() && suspect.shift.is_none() {
+        return;
+    }
     m.open("details", &[]);
     let traces = numbers::counted(suspect.trace_ids.len() as u64, "trace");
     let categories = numbers::counted_categories(suspect.categories.len() as u64);
     m.element("summary", &[], &format!("{categories}, {traces}"));
     m.open("ul", &[("class", "evidence")]);
+    if let Some(shift) = suspect.shift.as_ref() {
+        m.element("li", &[], &evidence::certainty(shift));
+    }
     for id in suspect.categories.iter().take(IN_LIST) {
         m.open("li", &[]);
         m.text("category ");
