@@ -177,7 +177,9 @@ fn examples(m: &mut Markup, suspect: &Suspect, trees: &call_tree::Drawn) {
     m.open("details", &[]);
     let traces = numbers::counted(suspect.trace_ids.len() as u64, "trace");
     let categories = numbers::counted_categories(suspect.categories.len() as u64);
-    m.element("summary", &[], &format!("{categories}, {traces}"));
+    let nothing_listed = suspect.categories.is_empty() && suspect.trace_ids.is_empty();
+    let summary = if nothing_listed { "Details".to_owned() } else { format!("{categories}, {traces}") };
+    m.element("summary", &[], &summary);
     m.open("ul", &[("class", "evidence")]);
     if let Some(shift) = suspect.shift.as_ref() {
         m.element("li", &[], &evidence::certainty(shift));

@@ -109,7 +109,7 @@ fn report() -> impl Strategy<Value = Report> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
     fn outputs_keep_their_promises(report in report(), width in any::<u16>()) {
