@@ -13,7 +13,7 @@ pub struct Report {
     pub schema_version: u32,
     /// The answer in one word.
     pub verdict: Verdict,
-    /// The answer in one sentence.
+    /// The answer in a sentence or two.
     pub headline: String,
     /// Name of the method that gave it (`laggard methods`).
     pub method: String,

@@ -1,6 +1,8 @@
-//! The verdict in one sentence.
+//! The verdict in a sentence or two.
 
-use crate::{Report, Scope, Suspect, Verdict, names, numbers};
+mod suspects;
+
+use crate::{Report, Verdict, evidence, names, numbers};
 
 /// Columns given to a name inside the sentence.
 const NAME_ROOM: usize = 48;
@@ -11,63 +13,26 @@ const REPLICAS_NAMED: usize = 3;
 /// The setting that says how many requests a category needs.
 const MIN_REQUESTS: &str = "requests-min";
 
-/// The answer in one sentence, from everything else in the report. Names stand in backticks, without
+/// The answer in a sentence or two, from everything else in the report. Names stand in backticks, without
 /// control characters or backticks of their own, and shortened when they are long.
 ///
 /// ```text
+/// Between `frontend` and `cartservice` (`GetCart`): calls take 248 ms longer (55×) than in the baseline since
+/// 04:27:19 UTC (04:26:19–04:27:19), hit 812 of 1,281 requests and explain 86 % of the excess latency;
+/// `cartservice` is to blame.
+///
 /// `chunk-store` operation `write` is slow on 3 of 100 replicas (node007, node031, node090): slow calls
 /// take +48.2 ms (16×), hit 1,234 of 24,000 requests and explain 83 % of the excess latency.
 /// ```
 pub fn headline(report: &Report) -> String {
     match report.verdict {
         Verdict::Suspects => match report.suspects.first() {
-            Some(lead) => suspects_sentence(report, lead),
+            Some(lead) => suspects::sentence(report, lead),
             None => "Requests are slow, but no operation could be named.".to_owned(),
         },
         Verdict::Healthy => healthy_sentence(report),
         Verdict::InsufficientData => insufficient_sentence(report),
     }
-}
-
-fn suspects_sentence(report: &Report, lead: &Suspect) -> String {
-    let mut sentence = format!(
-        "{} is slow on {}: slow calls take {}{}{}",
-        operation(lead),
-        place(lead),
-        numbers::effect(lead.effect_ns),
-        factor(lead.factor),
-        consequence(lead, report.input.requests),
-    );
-    match report.suspects.len() {
-        0 | 1 => {}
-        2 => sentence.push_str("; 1 other operation is suspected"),
-        all => {
-            let others = numbers::count(all as u64 - 1);
-            sentence.push_str(&format!("; {others} other operations are suspected"));
-        }
-    }
-    sentence.push('.');
-    sentence
-}
-
-fn operation(suspect: &Suspect) -> String {
-    if suspect.service.is_empty() {
-        return format!("Operation {}", quoted(&suspect.operation));
-    }
-    format!("{} operation {}", quoted(&suspect.service), quoted(&suspect.operation))
-}
-
-fn place(suspect: &Suspect) -> String {
-    let named = suspect.replicas.len() as u64;
-    if suspect.scope == Scope::Replicas && named > 0 {
-        let names: Vec<String> = suspect.replicas.iter().map(|name| name.replace('`', "'")).collect();
-        let list = names::list(&names, REPLICAS_NAMED, NAME_ROOM);
-        return format!("{} ({list})", some_replicas(named, suspect.replicas_seen));
-    }
-    if suspect.scope_undecided && suspect.replicas_seen > 1 {
-        return undecided(suspect.replicas_seen);
-    }
-    all_replicas(suspect.replicas_seen)
 }
 
 /// For an operation of which too little is known to blame or clear replicas.
@@ -92,26 +57,6 @@ pub(crate) fn all_replicas(seen: u64) -> String {
     }
 }
 
-fn factor(value: f64) -> String {
-    if value.is_finite() { format!(" ({})", numbers::factor(value)) } else { String::new() }
-}
-
-/// What the slow calls did to requests; the share is left out when it is not known.
-fn consequence(lead: &Suspect, all: u64) -> String {
-    let requests = requests_hit(lead.requests_hit, all);
-    if !lead.share.is_finite() {
-        return format!(" and hit {requests}");
-    }
-    format!(", hit {requests} and explain {} of the excess latency", numbers::share(lead.share))
-}
-
-fn requests_hit(hit: u64, all: u64) -> String {
-    if all < hit {
-        return numbers::counted(hit, "request");
-    }
-    format!("{} of {}", numbers::count(hit), numbers::counted(all, "request"))
-}
-
 fn quoted(name: &str) -> String {
     format!("`{}`", names::label(name, NAME_ROOM).replace('`', "'"))
 }
@@ -134,6 +79,10 @@ fn healthy_sentence(report: &Report) -> String {
         sentence.push_str(&format!("; {} had too few to judge", numbers::counted_categories(left)));
     }
     sentence.push('.');
+    if let Some(baseline) = &report.baseline {
+        sentence.push(' ');
+        sentence.push_str(&evidence::change(baseline));
+    }
     sentence
 }
 

@@ -12,6 +12,7 @@
 
 mod comparison;
 mod data;
+mod evidence;
 mod facts;
 mod headline;
 mod html;
@@ -21,6 +22,7 @@ mod names;
 mod numbers;
 mod output;
 mod text;
+mod times;
 
 pub use comparison::{
     COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, EntryChange,

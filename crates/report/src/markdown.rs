@@ -1,16 +1,33 @@
 //! The verdict for an incident channel.
 
+mod evidence;
+
 use crate::names::{Part, parts};
 use crate::{Report, Suspect, facts, names, numbers};
 use std::io;
 
-/// Rows of each table, and lines of each list; together they stay within forty lines.
-const SUSPECTS: usize = 5;
-const REPLICAS: usize = 4;
-const CATEGORIES: usize = 4;
-const CAUTIONS: usize = 3;
-const RULED_OUT: usize = 2;
-const MISSING: usize = 3;
+/// Rows of each table, and lines of each list.
+struct Limits {
+    suspects: usize,
+    replicas: usize,
+    categories: usize,
+    periods: usize,
+    cautions: usize,
+    ruled_out: usize,
+    missing: usize,
+}
+
+/// Lines of the whole.
+const LINES: usize = 40;
+
+/// What is written when it fits.
+const USUAL: Limits =
+    Limits { suspects: 5, replicas: 4, categories: 4, periods: 5, cautions: 3, ruled_out: 2, missing: 3 };
+
+/// What is written otherwise: it always fits.
+const TIGHT: Limits =
+    Limits { suspects: 4, replicas: 2, categories: 2, periods: 3, cautions: 2, ruled_out: 1, missing: 1 };
+
 const TRACES: usize = 3;
 const LOSSES: usize = 3;
 
@@ -23,18 +40,26 @@ const NAME_ROOM: usize = 48;
 /// # Errors
 /// Those of `out`.
 pub fn markdown(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
+    let usual = written(report, &USUAL);
+    let text = if usual.lines().count() > LINES { written(report, &TIGHT) } else { usual };
+    writeln!(out, "{text}")
+}
+
+fn written(report: &Report, limits: &Limits) -> String {
     let blocks = [
         title(report),
-        suspects(report),
-        replicas(report),
-        categories(report),
+        suspects(report, limits.suspects),
+        evidence::periods(report, limits.periods),
+        evidence::baseline(report),
+        replicas(report, limits.replicas),
+        categories(report, limits.categories),
         traces(report),
-        remarks(report),
+        remarks(report, limits),
     ];
     let mut blocks: Vec<Vec<String>> = blocks.into_iter().filter(|block| !block.is_empty()).collect();
     blocks.push(vec![basis(report)]);
     let text: Vec<String> = blocks.iter().map(|block| block.join("\n")).collect();
-    writeln!(out, "{}", text.join("\n\n"))
+    text.join("\n\n")
 }
 
 fn title(report: &Report) -> Vec<String> {
@@ -45,21 +70,26 @@ fn title(report: &Report) -> Vec<String> {
     ]
 }
 
-fn suspects(report: &Report) -> Vec<String> {
-    let title = shown_of("operation", SUSPECTS, report.suspects.len());
-    let head = ["#", &title, "slow on", "slower by", "factor", "explains", "requests hit"];
-    let rows = report.suspects.iter().take(SUSPECTS).map(|suspect| {
-        row(&[
+fn suspects(report: &Report, limit: usize) -> Vec<String> {
+    let title = shown_of("operation", limit, report.suspects.len());
+    let further = evidence::Columns::of(report, limit);
+    let mut head = vec!["#", &title, "slow on", "slower by", "factor", "explains", "requests hit"];
+    head.extend(further.titles());
+    let rows = report.suspects.iter().take(limit).map(|suspect| {
+        let mut cells = vec![
             suspect.rank.to_string(),
-            operation(&suspect.service, &suspect.operation),
+            operation(&suspect.service, &suspect.operation) + &evidence::link(suspect.between.as_ref()),
             place(suspect),
             numbers::effect(suspect.effect_ns),
-            numbers::factor(suspect.factor),
+            crate::evidence::factor(suspect),
             numbers::share(suspect.share),
             numbers::count(suspect.requests_hit),
-        ])
+        ];
+        cells.extend(further.cells(report, suspect));
+        row(&cells)
     });
-    table(&head, "r l l r r r r", rows)
+    let align = format!("r l l r r r r{}", " l".repeat(further.titles().len()));
+    table(&head, &align, rows)
 }
 
 fn place(suspect: &Suspect) -> String {
@@ -73,10 +103,10 @@ fn place(suspect: &Suspect) -> String {
     format!("{place}: {}{more}", named.join(", "))
 }
 
-fn replicas(report: &Report) -> Vec<String> {
-    let title = shown_of("replica", REPLICAS, report.replicas.len());
+fn replicas(report: &Report, limit: usize) -> Vec<String> {
+    let title = shown_of("replica", limit, report.replicas.len());
     let head = ["#", &title, "service", "slower by", "slow calls", "p"];
-    let rows = report.replicas.iter().take(REPLICAS).map(|replica| {
+    let rows = report.replicas.iter().take(limit).map(|replica| {
         let slow = format!("{} of {}", numbers::count(replica.slow_calls), numbers::count(replica.calls));
         row(&[
             replica.rank.to_string(),
@@ -90,11 +120,11 @@ fn replicas(report: &Report) -> Vec<String> {
     table(&head, "r l l r r r", rows)
 }
 
-fn categories(report: &Report) -> Vec<String> {
+fn categories(report: &Report, limit: usize) -> Vec<String> {
     let paying = facts::paying(report);
-    let title = shown_of("who pays", CATEGORIES, paying.len());
+    let title = shown_of("who pays", limit, paying.len());
     let head = ["category", &title, "requests", "p50", "p99", "CV"];
-    let rows = paying.iter().take(CATEGORIES).map(|category| {
+    let rows = paying.iter().take(limit).map(|category| {
         row(&[
             code(&category.id),
             operation(&category.service, &category.operation),
@@ -112,10 +142,13 @@ fn traces(report: &Report) -> Vec<String> {
     if ids.is_empty() { Vec::new() } else { vec![format!("Example traces: {}", ids.join(", "))] }
 }
 
-fn remarks(report: &Report) -> Vec<String> {
-    let missing = report.missing.iter().take(MISSING).map(|text| format!("- Missing: {}", sentence(text)));
-    let cautions = report.cautions.iter().take(CAUTIONS).map(|text| format!("- Caution: {}", sentence(text)));
-    let fine = report.ruled_out.iter().take(RULED_OUT).map(|text| format!("- Ruled out: {}", sentence(text)));
+fn remarks(report: &Report, limits: &Limits) -> Vec<String> {
+    let missing =
+        report.missing.iter().take(limits.missing).map(|text| format!("- Missing: {}", sentence(text)));
+    let cautions =
+        report.cautions.iter().take(limits.cautions).map(|text| format!("- Caution: {}", sentence(text)));
+    let fine =
+        report.ruled_out.iter().take(limits.ruled_out).map(|text| format!("- Ruled out: {}", sentence(text)));
     let lost = losses(report).map(|text| format!("- Lost, repaired or mistrusted: {text}"));
     let clocks = facts::clocks(&report.input.clocks).map(|text| format!("- {}", prose(&text)));
     let sampling = facts::sampling(&report.input.sampling).map(|text| format!("- {}", prose(&text)));
@@ -172,7 +205,7 @@ pub(crate) fn operation(service: &str, operation: &str) -> String {
 
 /// A name as a code span: its fence is longer than any run of backticks inside, and a bar is escaped for
 /// the table around it.
-fn code(name: &str) -> String {
+pub(crate) fn code(name: &str) -> String {
     let name = names::label(name, NAME_ROOM).replace('|', "\\|");
     let runs = name.split(|c| c != '`').map(str::len);
     let fence = "`".repeat(runs.max().unwrap_or(0) + 1);
@@ -190,7 +223,7 @@ pub(crate) fn sentence(text: &str) -> String {
 }
 
 /// Running text in which no character means anything to Markdown, and no name calls a person.
-fn prose(text: &str) -> String {
+pub(crate) fn prose(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in names::visible(text).chars() {
         if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '$' | '#' | '!') {

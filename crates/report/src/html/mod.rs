@@ -3,6 +3,7 @@
 //! Everything is rendered here, charts included (SVG); the script in `assets/report.js` only adds sorting,
 //! a readout for the heat map, and opens folded parts for printing.
 
+mod baseline;
 mod basis;
 mod call_tree;
 mod categories;
@@ -11,6 +12,7 @@ mod heat_map;
 mod latency;
 mod markup;
 mod overview;
+mod periods;
 mod replicas;
 mod suspects;
 
@@ -40,8 +42,15 @@ struct Section {
 }
 
 /// The page from top to bottom, below the verdict.
-const SECTIONS: [Section; 9] = [
+const SECTIONS: [Section; 11] = [
     Section { id: "suspects", title: "Suspects", has: |r| !r.suspects.is_empty(), write: suspects::write },
+    Section { id: "periods", title: "Slow periods", has: |r| !r.incidents.is_empty(), write: periods::write },
+    Section {
+        id: "baseline",
+        title: "Against the baseline",
+        has: |r| r.baseline.is_some(),
+        write: baseline::write,
+    },
     Section {
         id: "heat-map",
         title: "Operations by replica",

@@ -1,7 +1,8 @@
 //! The top of the page: the verdict, its figures, and what limits trust in it.
 
 use super::markup::Markup;
-use crate::{Report, Verdict, facts, numbers};
+use crate::times::Calendar;
+use crate::{Report, Verdict, evidence, facts, numbers};
 
 /// Cautions shown unfolded.
 const CAUTIONS: usize = 8;
@@ -58,14 +59,26 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
         ];
     };
     let hit = numbers::count(lead.requests_hit);
-    let mut figures = vec![("Slow calls take", numbers::effect(lead.effect_ns), String::new())];
+    let compared = evidence::is_the_shift(lead);
+    let title = if compared { "Calls take" } else { "Slow calls take" };
+    let mut figures = vec![(title, numbers::effect(lead.effect_ns), String::new())];
     if lead.factor.is_finite() {
-        figures.push(("that is", numbers::factor(lead.factor), "the usual".to_owned()));
+        let usual = match compared {
+            true => format!("the time in {}", evidence::compared_with(report)),
+            false => "the usual".to_owned(),
+        };
+        figures.push(("that is", numbers::factor(lead.factor), usual));
+    }
+    if let Some(onset) = &lead.onset {
+        figures.push(("Since", Calendar::of(report).onset(onset), "UTC".to_owned()));
     }
     if lead.share.is_finite() {
         figures.push(("Explains", numbers::share(lead.share), "of the excess latency".to_owned()));
     }
     figures.push(("Requests hit", hit, format!("of {}", numbers::count(input.requests))));
+    if !report.incidents.is_empty() {
+        figures.push(("Slow periods", numbers::count(report.incidents.len() as u64), String::new()));
+    }
     figures.push(("Slow on", facts::place(lead), String::new()));
     figures
 }

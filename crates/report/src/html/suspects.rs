@@ -2,7 +2,8 @@
 
 use super::markup::Markup;
 use super::{NAME_ROOM, call_tree, operation, remark};
-use crate::{Report, Suspect, facts, names, numbers};
+use crate::times::Calendar;
+use crate::{Report, Suspect, evidence, facts, names, numbers};
 
 /// Suspects shown unfolded; the rest follow in a folded table.
 const UNFOLDED: usize = 20;
@@ -84,12 +85,16 @@ fn row(m: &mut Markup, report: &Report, suspect: &Suspect, trees: &call_tree::Dr
             m.text(" ");
             m.name("kind", &suspect.kind, 16);
         }
+        if let Some(between) = &suspect.between {
+            let link = evidence::link(between, NAME_ROOM / 2);
+            m.within("div", &[("class", "line")], |m| m.name("between", &link, NAME_ROOM + 4));
+        }
     });
     m.within("td", &[("role", "cell"), ("class", "wide"), ("data-label", "Slow on")], |m| {
         replicas(m, suspect)
     });
     number(m, "Slower by", suspect.effect_ns as f64, &numbers::effect(suspect.effect_ns));
-    number(m, "Factor", suspect.factor, &numbers::factor(suspect.factor));
+    number(m, "Factor", suspect.factor, &evidence::factor(suspect));
     let value = suspect.share.to_string();
     let attributes =
         [("role", "cell"), ("class", "number share"), ("data-label", "Explains"), ("data-value", &value)];
@@ -101,7 +106,10 @@ fn row(m: &mut Markup, report: &Report, suspect: &Suspect, trees: &call_tree::Dr
         hit
     };
     number(m, "Requests hit", suspect.requests_hit as f64, &of);
-    m.within("td", &[("role", "cell"), ("class", "wide")], |m| evidence(m, suspect, trees));
+    m.within("td", &[("role", "cell"), ("class", "wide")], |m| {
+        reasons(m, report, suspect);
+        examples(m, suspect, trees);
+    });
 }
 
 fn number(m: &mut Markup, label: &str, value: f64, text: &str) {
@@ -146,12 +154,36 @@ fn chips(m: &mut Markup, list: &[String]) {
     m.close("div");
 }
 
-fn evidence(m: &mut Markup, suspect: &Suspect, trees: &call_tree::Drawn) {
+/// How it compares, since when, and what speaks against it.
+fn reasons(m: &mut Markup, report: &Report, suspect: &Suspect) {
+    let against = evidence::compared_with(report);
+    let shift = suspect.shift.as_ref().map(|shift| evidence::brief_shift(shift, against));
+    let onset = suspect.onset.as_ref();
+    let onset = onset.map(|onset| format!("since {}", evidence::onset(onset, &Calendar::of(report))));
+    let lines: Vec<String> =
+        shift.into_iter().chain(onset).chain(evidence::words(&suspect.evidence)).collect();
+    if lines.is_empty() {
+        return;
+    }
+    m.open("ul", &[("class", "evidence reasons")]);
+    lines.iter().for_each(|line| m.element("li", &[], line));
+    m.close("ul");
+}
+
+fn examples(m: &mut Markup, suspect: &Suspect, trees: &call_tree::Drawn) {
+    if suspect.categories.is_empty() && suspect.trace_ids.is_empty() && suspect.shift.is_none() {
+        return;
+    }
     m.open("details", &[]);
     let traces = numbers::counted(suspect.trace_ids.len() as u64, "trace");
     let categories = numbers::counted_categories(suspect.categories.len() as u64);
-    m.element("summary", &[], &format!("{categories}, {traces}"));
+    let nothing_listed = suspect.categories.is_empty() && suspect.trace_ids.is_empty();
+    let summary = if nothing_listed { "Details".to_owned() } else { format!("{categories}, {traces}") };
+    m.element("summary", &[], &summary);
     m.open("ul", &[("class", "evidence")]);
+    if let Some(shift) = suspect.shift.as_ref() {
+        m.element("li", &[], &evidence::certainty(shift));
+    }
     for id in suspect.categories.iter().take(IN_LIST) {
         m.open("li", &[]);
         m.text("category ");

@@ -1,6 +1,7 @@
 //! The verdict for a person at a terminal.
 
 mod comparison;
+mod evidence;
 mod page;
 mod paint;
 mod sections;
@@ -28,8 +29,8 @@ pub struct TextStyle {
     pub width: u16,
 }
 
-/// Writes the verdict for a person at a terminal: first the answer, then who is to blame, who pays, what
-/// was ruled out, and what limits trust in it.
+/// Writes the verdict for a person at a terminal: first the answer, then who is to blame, since when,
+/// who pays, what was ruled out, and what limits trust in it.
 ///
 /// Every line fits the width, and nothing the input brought along can act on the terminal: control
 /// characters are spelt out.
@@ -42,6 +43,8 @@ pub fn text(report: &Report, style: &TextStyle, out: &mut dyn io::Write) -> io::
     sections::verdict(&mut page, report);
     sections::missing(&mut page, report);
     sections::suspects(&mut page, report);
+    evidence::periods(&mut page, report);
+    evidence::baseline(&mut page, report);
     sections::replicas(&mut page, report);
     sections::categories(&mut page, report);
     sections::cautions(&mut page, report);

@@ -1,5 +1,6 @@
 //! The sections of the text report, from the answer down to what it rests on.
 
+use super::evidence;
 use super::page::Page;
 use super::paint::{Paint, Piece, bar};
 use super::table::{Fit, Table};
@@ -43,13 +44,18 @@ pub(super) fn suspects(page: &mut Page, report: &Report) {
         suspect_row(&mut table, suspect, wide);
         let detailed = at < DETAILED;
         table.note("on ", replicas_of(suspect, if detailed { 8 } else { 3 }));
+        if detailed {
+            evidence::notes(&mut table, report, suspect);
+        } else {
+            evidence::brief_note(&mut table, suspect);
+        }
         if detailed && !suspect.trace_ids.is_empty() {
             let ids = names::list(&suspect.trace_ids, 3, 40);
             table.note("e.g. trace ", vec![Piece::plain(ids)]);
         }
     }
     table.print(page);
-    more(page, report.suspects.len(), "suspects");
+    more(page, report.suspects.len(), ROWS, "suspects");
 }
 
 const SUSPECT_COLUMNS: [(&str, Fit); 7] = [
@@ -74,7 +80,7 @@ fn suspect_row(table: &mut Table, suspect: &Suspect, wide: bool) {
     let rank = Piece::plain(suspect.rank.to_string());
     let name = Piece::strong(operation(suspect));
     let effect = Piece::new(&numbers::effect(suspect.effect_ns), Paint::Bad);
-    let factor = Piece::plain(numbers::factor(suspect.factor));
+    let factor = Piece::plain(crate::evidence::factor(suspect));
     let share = Piece::plain(numbers::share(suspect.share));
     let requests = Piece::plain(numbers::count(suspect.requests_hit));
     if !wide {
@@ -127,7 +133,7 @@ pub(super) fn replicas(page: &mut Page, report: &Report) {
         }
     }
     table.print(page);
-    more(page, report.replicas.len(), "replicas");
+    more(page, report.replicas.len(), ROWS, "replicas");
 }
 
 pub(super) fn categories(page: &mut Page, report: &Report) {
@@ -157,7 +163,7 @@ pub(super) fn categories(page: &mut Page, report: &Report) {
         table.note("category ", vec![Piece::faint(id)]);
     }
     table.print(page);
-    more(page, paying.len(), "categories");
+    more(page, paying.len(), ROWS, "categories");
 }
 
 const CATEGORY_COLUMNS: [(&str, Fit); 6] = [
@@ -190,7 +196,7 @@ fn bullets(page: &mut Page, title: &str, sentences: &[String], mark: Paint) {
         let lead = [Piece::plain(" "), Piece::new("-", mark), Piece::plain(" ")];
         page.sentence(&lead, sentence, Paint::Plain, Paint::Strong);
     }
-    more(page, sentences.len(), "remarks");
+    more(page, sentences.len(), ROWS, "remarks");
 }
 
 pub(super) fn losses(page: &mut Page, report: &Report) {
@@ -226,9 +232,10 @@ pub(super) fn basis(page: &mut Page, report: &Report) {
     page.wrapped(&lead, &[Piece::plain(format!("Method: {}.", facts::method(report)))]);
 }
 
-fn more(page: &mut Page, all: usize, what: &str) {
-    if all > ROWS {
-        let left = numbers::count((all - ROWS) as u64);
+/// Says so when not all rows are shown.
+pub(super) fn more(page: &mut Page, all: usize, shown: usize, what: &str) {
+    if all > shown {
+        let left = numbers::count((all - shown) as u64);
         page.line(&[Piece::faint(format!("  ... and {left} more {what}: see the html or json output"))]);
     }
 }

@@ -66,7 +66,7 @@ fn text_is_readable_in_both_schemes() {
 fn shapes_that_mean_something_stand_out() {
     for scheme in [0, 1] {
         let colours = colours(scheme);
-        for front in ["bar", "quiet", "h5", "h6", "h7", "flag", "link"] {
+        for front in ["bar", "quiet", "good", "h5", "h6", "h7", "flag", "link"] {
             let ratio = contrast(colours[front], colours["card"]);
             assert!(ratio >= 3.0, "{front} on card in scheme {scheme}: {ratio:.2}");
         }

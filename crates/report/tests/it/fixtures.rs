@@ -1,5 +1,9 @@
 //! Reports to render: every kind of verdict, and the shapes that strain a renderer.
 
+#[path = "fixtures/evidence.rs"]
+mod evidence;
+
+pub(crate) use evidence::{against_baseline, slow_periods};
 use laggard_model::{Loss, Losses};
 use laggard_report::*;
 
@@ -15,6 +19,8 @@ pub(crate) fn all() -> Vec<Fixture> {
         fixture("healthy", healthy()),
         fixture("three-replicas", three_replicas()),
         fixture("all-replicas", all_replicas()),
+        fixture("against-baseline", against_baseline()),
+        fixture("slow-periods", slow_periods()),
         fixture("insufficient", insufficient()),
         fixture("hostile", hostile()),
         fixture("thousand", thousand()),
@@ -362,10 +368,6 @@ pub(crate) fn all_replicas() -> Report {
         effect_ns: 151_000,
         requests_hit: 310,
         trace_ids: Vec::new(),
-        between: None,
-        evidence: Vec::new(),
-        shift: None,
-        onset: None,
         replicas_seen: 1,
         scope_undecided: false,
         ..lead.clone()
@@ -411,6 +413,7 @@ pub(crate) fn hostile() -> Report {
     lead.trace_ids = vec!["\" onmouseover=\"alert(3)".to_owned(), "]]>--><!--".to_owned()];
     lead.categories = vec!["javascript:alert(4)".to_owned()];
     (lead.factor, lead.share) = (f64::INFINITY, f64::NAN);
+    evidence::add_hostile(&mut report, &long);
     let put = &mut report.categories[1];
     (put.id, put.operation, put.cv) = ("javascript:alert(4)".to_owned(), long.clone(), f64::NAN);
     put.tree[4].operation = "\u{1b}[31m<script>alert(5)</script>".to_owned();

@@ -246,3 +246,19 @@ fn an_empty_report_is_still_a_page() {
     report.headline.clear();
     check(&report).unwrap();
 }
+
+#[test]
+fn slow_periods_are_drawn_to_scale() {
+    let html = rendered(Output::Html, &fixtures::slow_periods(), &PLAIN);
+    let page = read(&html).unwrap();
+    let section =
+        page.with_tag("section").find(|section| section.attribute("id") == Some("periods")).unwrap();
+    let bars: Vec<&Element> = section.with_tag("rect").collect();
+    let numbers = |name| bars.iter().map(|bar| bar.attribute(name).unwrap().to_owned()).collect::<Vec<_>>();
+    // The hour, to the end of the last minute that is slow: minutes 2 to 6, 21 to 22, 27 to 31, 58 to 60.
+    assert_eq!(numbers("x"), ["3.33%", "35.00%", "45.00%", "96.67%"]);
+    assert_eq!(numbers("width"), ["6.67%", "1.67%", "6.67%", "3.33%"]);
+    assert_eq!(numbers("height")[2], "44.0", "the worst is the tallest");
+    let words = bars[2].child("title").unwrap().text.as_str();
+    assert_eq!(words, "06:27 to 06:31: up to 17× the usual latency");
+}

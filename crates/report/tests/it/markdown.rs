@@ -103,3 +103,18 @@ fn closing(text: &str, fence: usize) -> Option<usize> {
     }
     None
 }
+
+/// Everything a report can have at once: the lists give way to each other.
+#[test]
+fn a_report_with_everything_fits_forty_lines() {
+    let mut report = fixtures::thousand();
+    report.baseline = fixtures::against_baseline().baseline;
+    report.incidents = (0..20).flat_map(|_| fixtures::slow_periods().incidents).collect();
+    report.missing = vec!["nothing".to_owned(); 9];
+    check(&report).unwrap();
+    let text = rendered(Output::Markdown, &report, &PLAIN);
+    assert_eq!(text.lines().count(), 40, "{text}");
+    assert!(text.contains("operation (4 of 1,000)") && text.contains("slow period (3 of 80)"), "{text}");
+    let worst = text.lines().filter(|line| line.starts_with("| 06:27 to 06:31 |")).count();
+    assert_eq!(worst, 3, "the worst are shown: {text}");
+}

@@ -1,7 +1,7 @@
 //! Whatever stands in a report, each output keeps its promises.
 
 use crate::{PLAIN, fixtures, html, markdown, rendered, text};
-use laggard_report::{NamedCount, Output, Report, headline};
+use laggard_report::{Between, NamedCount, Output, Report, headline};
 use proptest::prelude::*;
 
 /// Names of all kinds: any characters, markup, escape sequences, runs of what Markdown means something by.
@@ -49,6 +49,28 @@ fn dealt(mut report: Report, names: &[String], numbers: &[f64], counts: &[u64]) 
         (suspect.requests_hit, suspect.replicas_seen) = (count(), count());
         suspect.replicas.iter_mut().for_each(|replica| *replica = name());
         suspect.trace_ids.iter_mut().for_each(|id| *id = name());
+        suspect.evidence.iter_mut().for_each(|word| *word = name());
+        suspect.between.iter_mut().for_each(|between| deal_link(between, &mut name));
+        if let Some(shift) = &mut suspect.shift {
+            (shift.factor, shift.factor_low, shift.p_value) = (number(), number(), number());
+        }
+        if let Some(onset) = &mut suspect.onset {
+            (onset.at_ns, onset.earliest_ns, onset.latest_ns) =
+                (count() as i64, count() as i64, count() as i64);
+        }
+    }
+    for incident in &mut report.incidents {
+        (incident.since_ns, incident.until_ns) = (count() as i64, count() as i64);
+        incident.excess_share = number();
+        for suspect in &mut incident.suspects {
+            (suspect.service, suspect.operation) = (name(), name());
+            (suspect.factor, suspect.share, suspect.effect_ns) = (number(), number(), count());
+            suspect.between.iter_mut().for_each(|between| deal_link(between, &mut name));
+        }
+    }
+    if let Some(baseline) = &mut report.baseline {
+        (baseline.requests, baseline.mean_ns, baseline.window_mean_ns) = (count(), number(), number());
+        (baseline.slower_ns, baseline.mix_ns) = (number(), number());
     }
     for replica in &mut report.replicas {
         (replica.replica, replica.service) = (name(), name());
@@ -65,6 +87,11 @@ fn dealt(mut report: Report, names: &[String], numbers: &[f64], counts: &[u64]) 
     report
 }
 
+fn deal_link(between: &mut Between, name: &mut impl FnMut() -> String) {
+    (between.caller_service, between.caller_operation) = (name(), name());
+    (between.callee_service, between.callee_operation) = (name(), name());
+}
+
 fn report() -> impl Strategy<Value = Report> {
     let names = proptest::collection::vec(name(), 1..12);
     let numbers = proptest::collection::vec(number(), 1..6);
@@ -74,13 +101,15 @@ fn report() -> impl Strategy<Value = Report> {
         Just(0_usize).prop_map(|_| fixtures::three_replicas()),
         Just(0_usize).prop_map(|_| fixtures::insufficient()),
         Just(0_usize).prop_map(|_| fixtures::healthy()),
+        Just(0_usize).prop_map(|_| fixtures::against_baseline()),
+        Just(0_usize).prop_map(|_| fixtures::slow_periods()),
     ];
     (base, names, numbers, counts)
         .prop_map(|(base, names, numbers, counts)| dealt(base, &names, &numbers, &counts))
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
     fn outputs_keep_their_promises(report in report(), width in any::<u16>()) {
