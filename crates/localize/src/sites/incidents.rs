@@ -123,12 +123,12 @@ pub fn find_incidents(table: &SiteTable, settings: &ScanSettings) -> Vec<Inciden
     let mut incidents: Vec<Incident> = Vec::new();
     // Single bins without requests neither end an incident nor make one.
     let mut open: Option<usize> = None;
-    for bin in 0..bins.requests.len() {
+    for (bin, &excess) in slow_bins.iter().enumerate() {
         let silent = bins.requests[bin] == 0;
         if silent && bin > 0 && bins.requests[bin - 1] > 0 {
             continue;
         }
-        if slow_bins[bin] <= 0.0 {
+        if excess <= 0.0 {
             open = None;
             continue;
         }

@@ -2,7 +2,8 @@
 
 use crate::SettingsError;
 use crate::sites::blame::{End, LinkExcess, blame_ends};
-use crate::sites::change::{Blocks, ChangeSettings, SiteChange, compare_sites};
+use crate::sites::blocks::Blocks;
+use crate::sites::change::{ChangeSettings, SiteChange, compare_sites};
 use crate::sites::culprits::{Culprit, CulpritSettings};
 use crate::sites::incidents::{Raised, ScanSettings, concerned_share};
 use crate::sites::peers::{UnevenSite, find_uneven_sites};

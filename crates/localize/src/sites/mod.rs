@@ -1,19 +1,24 @@
 //! Sites: where requests spend time, and how that time differs between replicas, periods and baselines.
 
 mod blame;
+mod blocks;
 mod change;
 mod culprits;
 mod incidents;
 mod judge;
+mod latency_change;
+mod long_calls;
 mod onset;
 mod peers;
 mod table;
 
 pub use blame::{End, LinkExcess, blame_ends};
-pub use change::{ChangeSettings, LatencyChange, SiteChange, compare_sites, latency_change, long_calls_rose};
+pub use change::{ChangeSettings, SiteChange, compare_sites};
 pub use culprits::{Culprit, CulpritSettings, ReplicaRate, Share, find_culprits, find_frequent_culprits};
 pub use incidents::{Bins, Incident, Onset, ScanSettings, find_incidents};
 pub use judge::{Shift, SiteSettings, SiteSuspect, join_suspects, shifted_suspects, uneven_suspects};
+pub use latency_change::{LatencyChange, latency_change};
+pub use long_calls::long_calls_rose;
 pub use onset::find_onset;
 pub use peers::{ReplicaLevel, UnevenSite, find_uneven_sites, replica_levels};
 pub use table::{Observation, Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};

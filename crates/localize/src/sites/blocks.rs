@@ -1,0 +1,176 @@
+//! Requests cut into blocks, and what the baseline lets one expect of them.
+
+use crate::sites::table::{Observation, SiteTable};
+use laggard_model::Fingerprint;
+use std::collections::BTreeMap;
+
+/// How requests are cut into blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Blocks {
+    pub(crate) baseline: usize,
+    pub(crate) window: usize,
+}
+
+/// With so many blocks as long as the window in the baseline, the window is one block among its like.
+const LIKE_BLOCKS_MIN: usize = 8;
+/// More blocks say nothing more about drift.
+const BLOCKS_MAX: usize = 64;
+/// Else the window is cut into about so many.
+const WINDOW_BLOCKS: usize = 16;
+/// Fewer requests make no block.
+const BLOCK_REQUESTS_MIN: usize = 5;
+
+impl Blocks {
+    /// The window against blocks like it where the baseline is long enough, else both cut alike.
+    pub(crate) fn choose(baseline: usize, window: usize) -> Blocks {
+        if baseline / window >= LIKE_BLOCKS_MIN {
+            // As many as there are: longer blocks would vary less than the window does.
+            return Blocks { baseline: baseline / window, window: 1 };
+        }
+        let requests = (window / WINDOW_BLOCKS).max(BLOCK_REQUESTS_MIN);
+        Blocks {
+            baseline: (baseline / requests).clamp(2, BLOCKS_MAX),
+            window: (window / requests).clamp(2, BLOCKS_MAX),
+        }
+    }
+
+    /// Whether the window is one block among its like.
+    pub(crate) fn is_one_of_many(self) -> bool {
+        self.window == 1
+    }
+}
+
+/// What a call takes in the baseline, by category.
+pub(crate) struct Expected {
+    overall_ns: f64,
+    by_category: BTreeMap<Fingerprint, f64>,
+}
+
+/// A category's own mean counts like this many calls less.
+const SHRINKAGE_CALLS: f64 = 5.0;
+
+impl Expected {
+    pub(crate) fn of(table: &SiteTable, rows: &[Observation]) -> Expected {
+        let mut by_category: BTreeMap<Fingerprint, (f64, f64)> = BTreeMap::new();
+        let mut all = (0.0, 0.0);
+        for row in rows {
+            let request = &table.requests[row.request as usize];
+            let weight = f64::from(request.weight);
+            let sums = by_category.entry(table.categories[request.category as usize]).or_default();
+            for sums in [sums, &mut all] {
+                sums.0 += weight * f64::from(row.time_ns);
+                sums.1 += weight * f64::from(row.calls);
+            }
+        }
+        let overall_ns = (all.0 / all.1).max(1.0);
+        let mean =
+            |(time, calls): (f64, f64)| (time + SHRINKAGE_CALLS * overall_ns) / (calls + SHRINKAGE_CALLS);
+        Expected {
+            overall_ns,
+            by_category: by_category.into_iter().map(|(id, sums)| (id, mean(sums))).collect(),
+        }
+    }
+
+    pub(crate) fn call_ns(&self, category: Fingerprint) -> f64 {
+        self.by_category.get(&category).copied().unwrap_or(self.overall_ns)
+    }
+}
+
+/// How many more calls of a category the window has than the baseline.
+pub(crate) struct Mix {
+    tilts: BTreeMap<Fingerprint, f64>,
+}
+
+impl Mix {
+    pub(crate) fn of(baseline: (&SiteTable, &[Observation]), window: (&SiteTable, &[Observation])) -> Mix {
+        let calls = |(table, rows): (&SiteTable, &[Observation])| {
+            let mut calls: BTreeMap<Fingerprint, f64> = BTreeMap::new();
+            for row in rows {
+                let request = &table.requests[row.request as usize];
+                let weight = f64::from(request.weight) * f64::from(row.calls);
+                *calls.entry(table.categories[request.category as usize]).or_default() += weight;
+            }
+            calls
+        };
+        let now = calls(window);
+        let tilt = |(id, before)| (id, now.get(&id).copied().unwrap_or(0.0) / before);
+        let tilts: BTreeMap<Fingerprint, f64> = calls(baseline).into_iter().map(tilt).collect();
+        // Nothing in common: there is no mix to go by.
+        let common = tilts.values().any(|&tilt| tilt > 0.0);
+        Mix { tilts: if common { tilts } else { BTreeMap::new() } }
+    }
+
+    /// Weight at which a baseline call counts, so that the baseline has the window's mix: a category that is rare
+    /// there and common here must not pass off its chance variation as a change.
+    pub(crate) fn tilt(&self, category: Fingerprint) -> f64 {
+        if self.tilts.is_empty() { 1.0 } else { self.tilts.get(&category).copied().unwrap_or(0.0) }
+    }
+}
+
+/// One block's time against the expected.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct BlockValue {
+    /// Log of the time over the time expected: sees that a few calls take very long.
+    pub(crate) mean: f64,
+    /// Mean of the logs by request: sees that all take a little longer, and is not moved by a few.
+    pub(crate) geometric: f64,
+}
+
+/// Values of the blocks with any call.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct BlockValues {
+    /// By block.
+    pub(crate) blocks: Vec<BlockValue>,
+    /// Of all blocks together. Not the mean of the blocks' logs, which is lower the fewer calls a block has.
+    pub(crate) pooled: BlockValue,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    time: f64,
+    usual: f64,
+    logs: f64,
+    weight: f64,
+}
+
+impl Sums {
+    fn add(&mut self, other: Sums) {
+        self.time += other.time;
+        self.usual += other.usual;
+        self.logs += other.logs;
+        self.weight += other.weight;
+    }
+
+    fn value(self) -> BlockValue {
+        BlockValue {
+            mean: (self.time.max(1.0) / self.usual.max(1.0)).ln(),
+            geometric: self.logs / self.weight.max(f64::MIN_POSITIVE),
+        }
+    }
+}
+
+/// `of` tells the expected time of a call of a category, and the weight at which such a call counts.
+pub(crate) fn block_values(
+    table: &SiteTable,
+    rows: &[Observation],
+    of: impl Fn(Fingerprint) -> (f64, f64),
+    blocks: usize,
+) -> BlockValues {
+    let mut sums = vec![Sums::default(); blocks];
+    for row in rows {
+        let request = &table.requests[row.request as usize];
+        let (usual, tilt) = of(table.categories[request.category as usize]);
+        let weight = f64::from(request.weight) * tilt;
+        let (time, usual) = (f64::from(row.time_ns), f64::from(row.calls) * usual);
+        sums[row.request as usize * blocks / table.requests.len()].add(Sums {
+            time: weight * time,
+            usual: weight * usual,
+            logs: weight * (time.max(1.0) / usual).ln(),
+            weight,
+        });
+    }
+    let mut all = Sums::default();
+    sums.iter().for_each(|sum| all.add(*sum));
+    let used = sums.into_iter().filter(|sum| sum.weight > 0.0);
+    BlockValues { blocks: used.map(Sums::value).collect(), pooled: all.value() }
+}
