@@ -27,7 +27,8 @@ pub(crate) fn sampling(context: &Context<'_>) -> Sampling {
 
 /// How many requests some requests stand for.
 pub(crate) fn estimated<'r>(requests: impl IntoIterator<Item = &'r RequestRow>) -> f64 {
-    requests.into_iter().map(|request| f64::from(request.weight)).sum()
+    // A sum of nothing is -0.
+    requests.into_iter().fold(0.0, |sum, request| sum + f64::from(request.weight))
 }
 
 /// Below this share of the requests the effective sample size is worth a word.
