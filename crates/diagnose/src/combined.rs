@@ -15,8 +15,8 @@ use crate::report::{Context, counted, report};
 use crate::scan::{Question, Scanned};
 use crate::views::rfc3339;
 use laggard_localize::{
-    Excess, ReplicaCell, ReplicaRate, ReplicaTest, Site, SiteSuspect, Spread, SuspectOperation, cloud_diag,
-    find_frequent_culprits, join_suspects, long_calls_rose, replica_levels,
+    Excess, ReplicaCell, ReplicaRate, ReplicaTest, Site, SiteSuspect, Spread, SuspectOperation,
+    add_up_suspects, cloud_diag, find_frequent_culprits, join_suspects, long_calls_rose, replica_levels,
 };
 use laggard_model::{OperationId, Timestamp, TraceId};
 use laggard_report::{Baseline, Between, Incident, IncidentSuspect, Onset, Report, Shift, Window};
@@ -43,6 +43,13 @@ pub(crate) fn diagnose(question: &Question<'_>) -> Report {
         ..Findings::default()
     };
     found.cautions.extend(too_small(&study, question));
+    if study.left_out > 0 {
+        found.cautions.push(format!(
+            "{} in slow periods outside the window {} left out of the baseline.",
+            counted(study.left_out, "request", "requests"),
+            if study.left_out == 1 { "was" } else { "were" }
+        ));
+    }
     let joiner = Joiner { question, scanned: &scanned, study: &study };
     joiner.join(answer.suspects, &mut found);
     report(&Context { question, survey: &scanned.survey, categories: &scanned.categories, found: &found })
@@ -211,8 +218,9 @@ impl Joiner<'_> {
         let total: f64 = self.study.shifted.iter().map(|suspect| suspect.excess_ns).sum();
         let share_min = self.question.settings.sites.share_min;
         let shifted = self.study.shifted.iter().filter(|suspect| suspect.excess_ns >= share_min * total);
-        let incidents = self.study.incidents.iter().flat_map(|(_, suspects)| suspects);
-        join_suspects(shifted.chain(&self.study.uneven).chain(incidents).cloned().collect())
+        let incidents = self.study.incidents.iter().flat_map(|(_, suspects)| suspects.iter().cloned());
+        let incidents = add_up_suspects(incidents.collect());
+        join_suspects(shifted.chain(&self.study.uneven).chain(&incidents).cloned().collect())
     }
 
     /// What lies between an operation that does nothing but call another, elsewhere, and the one it calls.
@@ -434,7 +442,10 @@ impl Joiner<'_> {
         Detail {
             requests: Some(RequestCounts {
                 hit: suspect.hit.len() as u64,
-                hit_estimated: suspect.hit.iter().fold(0.0, |sum, &at| sum + f64::from(requests[at as usize].weight)),
+                hit_estimated: suspect
+                    .hit
+                    .iter()
+                    .fold(0.0, |sum, &at| sum + f64::from(requests[at as usize].weight)),
                 seen: seen.len() as u64,
             }),
             traces: slowest.into_iter().take(TRACES_MAX).map(|(_, trace)| trace).collect(),

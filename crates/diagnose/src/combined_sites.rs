@@ -19,6 +19,8 @@ pub(crate) struct SiteStudy {
     pub(crate) baseline: Option<SiteTable>,
     /// Window and baseline where they are of the same traces, for onsets.
     timeline: Option<SiteTable>,
+    /// Requests outside the window that are no part of the baseline, for they lie in slow periods.
+    pub(crate) left_out: usize,
     /// Slower than in the baseline.
     pub(crate) shifted: Vec<SiteSuspect>,
     /// Slower on some replicas than on others, and not so in the baseline.
@@ -35,6 +37,7 @@ struct Tables {
     window: SiteTable,
     baseline: Option<SiteTable>,
     timeline: Option<SiteTable>,
+    left_out: usize,
 }
 
 impl SiteStudy {
@@ -49,9 +52,9 @@ impl SiteStudy {
             question.engine.fold(populations[at].traces, &SiteFold { selected, assumed_count: assumed })
         };
         let tables = match earlier {
-            None => Tables { window: fold(0), baseline: None, timeline: None },
+            None => Tables { window: fold(0), baseline: None, timeline: None, left_out: 0 },
             Some(_) if question.baseline.is_some() => {
-                Tables { window: fold(0), baseline: Some(fold(1)), timeline: None }
+                Tables { window: fold(0), baseline: Some(fold(1)), timeline: None, left_out: 0 }
             }
             Some(_) => question.split(fold(1)),
         };
@@ -63,7 +66,7 @@ impl SiteStudy {
         let names = union.names();
         let services: Vec<ServiceId> =
             (0..names.operations()).map(|at| names.service_of(OperationId::from_index(at))).collect();
-        let Tables { window, baseline, timeline } = tables;
+        let Tables { window, baseline, timeline, left_out } = tables;
         let mut study = SiteStudy {
             shifted: baseline
                 .as_ref()
@@ -76,6 +79,7 @@ impl SiteStudy {
             window,
             baseline,
             timeline,
+            left_out,
         };
         if let Some(baseline) = &study.baseline {
             let before = uneven_suspects(baseline, settings);
@@ -133,12 +137,28 @@ impl<'a> Question<'a> {
             BaselineChoice::Within { since, until } => (since..=until).contains(&request.start),
             BaselineChoice::Rest | BaselineChoice::None => true,
         };
-        Tables {
-            window: timeline.only(asked),
-            baseline: Some(timeline.only(|request| !asked(request) && earlier(request))),
-            timeline: Some(timeline),
-        }
+        let mut baseline = timeline.only(|request| !asked(request) && earlier(request));
+        let left_out = match self.settings.baseline {
+            BaselineChoice::Rest => leave_out_incidents(&mut baseline, &timeline, self),
+            BaselineChoice::Within { .. } | BaselineChoice::None => 0,
+        };
+        Tables { window: timeline.only(asked), baseline: Some(baseline), timeline: Some(timeline), left_out }
     }
+}
+
+/// What is "the rest" may hold other incidents. Nobody asked to be compared with those; unless they are most of it.
+fn leave_out_incidents(baseline: &mut SiteTable, timeline: &SiteTable, question: &Question<'_>) -> usize {
+    let incidents = find_incidents(timeline, &question.settings.sites.scan);
+    let outside = |request: &SiteRequest| {
+        !incidents.iter().any(|incident| (incident.since..incident.until).contains(&request.start))
+    };
+    let kept = baseline.only(outside);
+    let left_out = baseline.requests.len() - kept.requests.len();
+    if left_out == 0 || kept.requests.len() < left_out {
+        return 0;
+    }
+    *baseline = kept;
+    left_out
 }
 
 /// A culprit is standing when it was this part as slow before, on the log scale.

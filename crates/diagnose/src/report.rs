@@ -104,7 +104,12 @@ fn input(context: &Context<'_>) -> Input {
 /// What the method ruled out, then operations that are slow on every replica alike.
 fn ruled_out(context: &Context<'_>) -> Vec<String> {
     let mut out = context.found.ruled_out.clone();
-    for suspect in context.found.suspects.iter().filter(|suspect| suspect.spread == Spread::Everywhere) {
+    for suspect in context
+        .found
+        .suspects
+        .iter()
+        .filter(|suspect| suspect.spread == Spread::Everywhere && suspect.cells.len() > 1)
+    {
         out.push(format!(
             "No replica stands out for `{}`: {} were compared.",
             operation_text(context, suspect.operation),
@@ -153,7 +158,12 @@ fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {
     if context.traces.names().replicas() <= 1 && context.traces.spans() > 0 {
         out.push("The spans name at most one replica, so replicas cannot be compared.".to_owned());
     }
-    for suspect in context.found.suspects.iter().filter(|suspect| suspect.spread == Spread::Undecided) {
+    for suspect in context
+        .found
+        .suspects
+        .iter()
+        .filter(|suspect| suspect.spread == Spread::Undecided && suspect.cells.len() > 1)
+    {
         out.push(format!(
             "Whether particular replicas are to blame for `{}` cannot be said: {} slow calls on {} replicas are too few.",
             operation_text(context, suspect.operation),

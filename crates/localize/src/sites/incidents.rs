@@ -52,7 +52,7 @@ pub struct Incident {
     pub until: Timestamp,
     /// Slow bins.
     pub bins: usize,
-    /// Time beyond the usual over the usual time, over the incident.
+    /// Largest share over its bins: time beyond the usual over the usual latency of the requests concerned.
     pub excess_share: f64,
     /// The earliest and the latest time at which it can have begun: see [`find_onset`].
     pub onset: Option<Onset>,

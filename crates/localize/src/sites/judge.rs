@@ -218,6 +218,17 @@ fn uneven_suspect(window: &SiteTable, uneven: UnevenSite) -> SiteSuspect {
     }
 }
 
+/// Suspects of different periods, where excesses of one operation add up; the most excess first.
+pub fn add_up_suspects(suspects: Vec<SiteSuspect>) -> Vec<SiteSuspect> {
+    let mut sums: BTreeMap<OperationId, f64> = BTreeMap::new();
+    for suspect in &suspects {
+        *sums.entry(suspect.operation).or_default() += suspect.excess_ns;
+    }
+    let mut joined = join_suspects(suspects);
+    joined.iter_mut().for_each(|suspect| suspect.excess_ns = sums[&suspect.operation]);
+    join_suspects(joined)
+}
+
 /// Suspects of one operation become one, which takes the numbers of the one with the most excess; the most
 /// excess first.
 pub fn join_suspects(mut suspects: Vec<SiteSuspect>) -> Vec<SiteSuspect> {

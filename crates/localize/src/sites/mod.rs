@@ -16,7 +16,9 @@ pub use blame::{End, LinkExcess, blame_ends};
 pub use change::{ChangeSettings, SiteChange, compare_sites};
 pub use culprits::{Culprit, CulpritSettings, ReplicaRate, Share, find_culprits, find_frequent_culprits};
 pub use incidents::{Bins, Incident, Onset, ScanSettings, find_incidents};
-pub use judge::{Shift, SiteSettings, SiteSuspect, join_suspects, shifted_suspects, uneven_suspects};
+pub use judge::{
+    Shift, SiteSettings, SiteSuspect, add_up_suspects, join_suspects, shifted_suspects, uneven_suspects,
+};
 pub use latency_change::{LatencyChange, latency_change};
 pub use long_calls::long_calls_rose;
 pub use onset::find_onset;
