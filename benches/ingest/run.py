@@ -62,7 +62,7 @@ def simulate(name, kind, requests, window_s=3600):
 def diagnose(traces, *options):
     """One run of the whole program: read, assemble, diagnose, report. Peak memory is that of the process."""
     report = WORK / "report.json"
-    command = [LAGGARD, "diagnose", traces, "--threads", "2", "--output", "json", "-o", report, *options]
+    command = [LAGGARD, "diagnose", traces, "--method", "clouddiag", "--threads", "2", "--output", "json", "-o", report, *options]
     start = time.perf_counter()
     process = subprocess.Popen([str(part) for part in command], stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -227,7 +227,7 @@ nodes, with clocks that disagree. The files are in the page cache.
 
 What is timed:
 
-- **Laggard**: the whole process of `laggard diagnose`, from start to the report written: reading (and decompressing), rebuilding call
+- **Laggard**: the whole process of `laggard diagnose --method clouddiag`, from start to the report written: reading (and decompressing), rebuilding call
   trees (duplicates, orphans, cycles, clock skew, the union of overlapping callees), grouping requests by the shape of their tree, robust
   PCA on the request matrices, replica tests, report.
 - **DuckDB, Polars**: from a loaded library to the result in memory; the start of the interpreter and of the libraries is not counted.

@@ -253,8 +253,8 @@ pub struct Suspect {
     /// Where the time is spent, if not simply in the operation's own work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
-    /// What speaks against it: `dispersion` (some requests are slower than others of their kind), `peers` (some
-    /// replicas are slower than others), `baseline` or `period` (slower than before, or than in the rest of the
+    /// What speaks against it: `dispersion` (some requests are slower than others of their kind), `pattern` (some
+    /// are slow in the same way, apart from the others), `peers` (some replicas are slower than others), `baseline` or `period` (slower than before, or than in the rest of the
     /// window).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,

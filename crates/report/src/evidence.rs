@@ -104,6 +104,7 @@ pub(crate) fn onset(onset: &Onset, calendar: &Calendar) -> String {
 pub(crate) fn words(evidence: &[String]) -> Vec<String> {
     let word = |name: &String| match name.as_str() {
         "dispersion" => "some requests are slower than others of their kind".to_owned(),
+        "pattern" => "some requests are slow in the same way, apart from the others".to_owned(),
         "peers" => "some replicas are slower than their peers".to_owned(),
         "baseline" => "slower than in the baseline".to_owned(),
         "period" => "slower in some periods than in the rest of the window".to_owned(),
