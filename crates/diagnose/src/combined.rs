@@ -15,11 +15,13 @@ use crate::report::{Context, counted, report};
 use crate::scan::{Question, Scanned};
 use crate::views::rfc3339;
 use laggard_localize::{
-    Excess, ReplicaCell, ReplicaRate, ReplicaTest, Site, SiteSuspect, Spread, SuspectOperation,
+    Culprit, Excess, ReplicaCell, ReplicaRate, ReplicaTest, Site, SiteSuspect, Spread, SuspectOperation,
     add_up_suspects, cloud_diag, find_frequent_culprits, join_suspects, long_calls_rose, replica_levels,
 };
 use laggard_model::{OperationId, Timestamp, TraceId};
-use laggard_report::{Baseline, Between, Incident, IncidentSuspect, Onset, Report, Shift, Window};
+use laggard_report::{
+    Baseline, Between, CulpritReplica, Incident, IncidentSuspect, Onset, Report, Shift, Window,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Answers a question with everything there is.
@@ -428,6 +430,17 @@ impl Joiner<'_> {
         }
     }
 
+    fn culprit(&self, culprit: &Culprit) -> CulpritReplica {
+        CulpritReplica {
+            replica: self.study.union.names().replica_name(culprit.replica).to_owned(),
+            factor: culprit.factor,
+            factor_low: culprit.factor_low,
+            factor_high: culprit.factor_high,
+            p_value: culprit.p_adjusted,
+            observations: culprit.observations,
+        }
+    }
+
     fn detail(&self, suspect: &SiteSuspect) -> Detail {
         let requests = &self.study.window.requests;
         let mut slowest: Vec<(f64, TraceId)> = (suspect.hit.iter())
@@ -451,6 +464,7 @@ impl Joiner<'_> {
             traces: slowest.into_iter().take(TRACES_MAX).map(|(_, trace)| trace).collect(),
             between: between(self.study, suspect),
             evidence: Vec::new(),
+            culprits: suspect.culprits.iter().map(|culprit| self.culprit(culprit)).collect(),
             shift: suspect.shift.map(|shift| Shift {
                 factor: shift.factor,
                 factor_low: shift.factor_low,

@@ -2,7 +2,7 @@
 
 use laggard_localize::{Gate, SuspectOperation};
 use laggard_model::{OperationId, TraceId};
-use laggard_report::{Baseline, Between, Incident, Onset, Shift};
+use laggard_report::{Baseline, Between, CulpritReplica, Incident, Onset, Shift};
 use std::collections::BTreeMap;
 
 /// The answer of a method over the categories it was given.
@@ -39,6 +39,8 @@ pub(crate) struct Detail {
     pub(crate) between: Option<Between>,
     /// What speaks against it.
     pub(crate) evidence: Vec<&'static str>,
+    /// Its culprits against their peers.
+    pub(crate) culprits: Vec<CulpritReplica>,
     /// How it compares with the baseline.
     pub(crate) shift: Option<Shift>,
     /// Since when.

@@ -66,6 +66,7 @@ fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspec
         },
         between: detail.between,
         evidence: detail.evidence.iter().map(|&word| word.to_owned()).collect(),
+        culprits: detail.culprits,
         shift: detail.shift,
         onset: detail.onset,
     }

@@ -254,16 +254,36 @@ pub struct Suspect {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
     /// What speaks against it: `dispersion` (some requests are slower than others of their kind), `pattern` (some
-    /// are slow in the same way, apart from the others), `peers` (some replicas are slower than others), `baseline` or `period` (slower than before, or than in the rest of the
-    /// window).
+    /// are slow in the same way, apart from the others), `peers` (some replicas are slower than others), `baseline` or
+    /// `period` (slower than before, or than in the rest of the window).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
+    /// How much slower each culprit replica is than its peers, where they were compared; the strongest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub culprits: Vec<CulpritReplica>,
     /// How it compares with the baseline, or with the rest of the window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shift: Option<Shift>,
     /// Since when it is slow, if that lies inside the window and the data say so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub onset: Option<Onset>,
+}
+
+/// A replica against its peers.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct CulpritReplica {
+    /// The replica's name.
+    pub replica: String,
+    /// Time of its calls over that of calls in which no culprit took part; `null` when only it runs the operation.
+    pub factor: f64,
+    /// Lower end of the 95 % interval.
+    pub factor_low: f64,
+    /// Upper end.
+    pub factor_high: f64,
+    /// p-value, adjusted over the replicas compared (Benjamini–Hochberg).
+    pub p_value: f64,
+    /// Its observations in which no other culprit took part.
+    pub observations: u64,
 }
 
 /// Two operations between which time is spent: network, queueing, and the caller's work around the call.

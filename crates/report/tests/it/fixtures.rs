@@ -224,6 +224,14 @@ fn write_suspect() -> Suspect {
         ]),
         between: None,
         evidence: Vec::new(),
+        culprits: vec![CulpritReplica {
+            replica: "node007".to_owned(),
+            factor: 4.9,
+            factor_low: 4.1,
+            factor_high: 5.8,
+            p_value: 1e-9,
+            observations: 52,
+        }],
         shift: None,
         onset: None,
     }
