@@ -41,7 +41,7 @@ pub(crate) fn diagnose(question: &Question<'_>) -> Report {
             .iter()
             .map(|(incident, found)| describe(&study, incident, found))
             .collect(),
-        enough: study.window.requests.len() as u64 >= settings.requests_min,
+        enough: study.window.requests.len() >= question.settings.sites.culprits.observations_min,
         ..Findings::default()
     };
     found.cautions.extend(too_small(&study, question));

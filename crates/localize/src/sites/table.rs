@@ -1,10 +1,11 @@
 //! Where time is spent, over all requests: the input of the combined method.
 
 use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::Hash;
 
 /// A place in the code or between two places where requests spend time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Site {
     /// The operation's own work: its self time.
     Operation(OperationId),
@@ -127,9 +128,9 @@ impl SiteTable {
 /// Collects observations in any order and puts them into the order of a [`SiteTable`].
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SiteTableBuilder {
-    sites: BTreeMap<Site, u32>,
-    sets: BTreeMap<Vec<ReplicaId>, u32>,
-    categories: BTreeMap<Fingerprint, u32>,
+    sites: HashMap<Site, u32>,
+    sets: HashMap<Vec<ReplicaId>, u32>,
+    categories: HashMap<Fingerprint, u32>,
     requests: Vec<SiteRequest>,
     observations: Vec<Observation>,
     homes: HashSet<(OperationId, ReplicaId)>,
@@ -259,7 +260,7 @@ impl SiteTableBuilder {
     }
 }
 
-fn intern<K: Ord>(known: &mut BTreeMap<K, u32>, key: K) -> u32 {
+fn intern<K: Eq + Hash>(known: &mut HashMap<K, u32>, key: K) -> u32 {
     let next = known.len() as u32;
     *known.entry(key).or_insert(next)
 }
@@ -271,10 +272,12 @@ fn lookup(mut pairs: Vec<(u32, u32)>) -> Vec<u32> {
 }
 
 /// Keys in their own order, and the rank of each by its number.
-fn ranked<K: Ord>(known: BTreeMap<K, u32>) -> (Vec<K>, Vec<u32>) {
+fn ranked<K: Ord>(known: HashMap<K, u32>) -> (Vec<K>, Vec<u32>) {
     let mut ranks = vec![0; known.len()];
-    let mut keys = Vec::with_capacity(known.len());
-    for (rank, (key, at)) in known.into_iter().enumerate() {
+    let mut pairs: Vec<(K, u32)> = known.into_iter().collect();
+    pairs.sort_unstable();
+    let mut keys = Vec::with_capacity(pairs.len());
+    for (rank, (key, at)) in pairs.into_iter().enumerate() {
         ranks[at as usize] = rank as u32;
         keys.push(key);
     }
