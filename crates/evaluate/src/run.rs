@@ -60,10 +60,12 @@ pub struct PatternOutcome {
     pub case: String,
     /// Index into [`Results::finders`].
     pub finder: usize,
-    /// The verdict.
-    pub score: PatternScore,
+    /// The verdict; `None` where nothing was hit, so that every group named is a false finding.
+    pub score: Option<PatternScore>,
     /// Groups named.
     pub found: usize,
+    /// What kept the finder from answering.
+    pub error: Option<String>,
     /// Time taken.
     pub cost: Cost,
 }
@@ -214,16 +216,27 @@ impl Runner<'_> {
         }
     }
 
-    /// Every pattern finder on a matrix.
+    /// Every pattern finder on a matrix, if its group is wanted. Those that always find something are not asked
+    /// where nothing was hit.
     pub(crate) fn find_patterns(&mut self, group: &Group, matrix: &RequestMatrix) {
-        for (at, finder) in self.finders.iter().enumerate() {
-            let (found, cost) = measured(|| finder.find(matrix));
+        if !self.wants(group) {
+            return;
+        }
+        let is_hit = matrix.is_hit();
+        let asked = self.finders.iter().enumerate().filter(|(_, finder)| is_hit || finder.detects());
+        for (at, finder) in asked {
+            let (answer, cost) = measured(|| finder.find(matrix));
+            let (found, error) = match answer {
+                Ok(found) => (found, None),
+                Err(error) => (Vec::new(), Some(error)),
+            };
             self.results.patterns.push(PatternOutcome {
                 group: group.clone(),
                 case: matrix.name.clone(),
                 finder: at,
-                score: score_patterns(matrix, &found),
+                score: is_hit.then(|| score_patterns(matrix, &found)),
                 found: found.len(),
+                error,
                 cost,
             });
         }

@@ -24,6 +24,7 @@ pub(super) const METHODS: &str = "
 
 - **Laggard's**: see `laggard methods`. The first in the tables is the default. They decide what to name; nobody tells
   them how many replicas are slow, or whether any is.
+- **latency patterns**: Laggard's own on matrices, see its [page](manual/methods/patterns.md). It is told nothing.
 - **p95-ratio**: what a dashboard shows. Operations by the ratio of their 95th percentile of inclusive time to the
   baseline's, from 1.5; without a baseline to their own median, from 3. Replicas by the ratio to the median replica,
   from 1.5.
@@ -84,7 +85,8 @@ Matrices of requests and calls in which two causes slow about a tenth of the req
 times and name groups of requests. Precision, recall and F1 are of all requests in any group against all that were hit;
 *F1 by cause* is the mean over the causes of the F1 of the group that stands for it, groups assigned one to one so that the sum is
 largest (Traini and Cortellessa, IEEE TSE 49(6), 2023). *Slowest fifth* is told the share; *best column* is the one call and
-threshold that agree best with the slowest fifth. A miss is an F1 below 0.9."
+threshold that agree best with the slowest fifth. A miss is an F1 below 0.9. The second table has the same files without the
+requests that were hit: any group is a false finding. Methods that always name a group are not asked there."
         }
         SetKind::Simulator => {
             "\

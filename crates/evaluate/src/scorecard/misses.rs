@@ -79,19 +79,27 @@ fn rows(results: &Results, set: SetKind, method: usize, detail: Detail) -> Vec<S
 
 fn matrix_rows(results: &Results, set: SetKind, finder: usize) -> Vec<String> {
     let of_finder = results.patterns.iter().filter(|one| one.group.set == set && one.finder == finder);
-    let missed = of_finder.filter(|one| one.score.f1 < F1_MIN);
     let row = |one: &crate::run::PatternOutcome| {
-        format!(
-            "| {} | {} | F1 of at least {F1_MIN} | F1 {:.3} (precision {:.3}, recall {:.3}), groups: {} |\n",
-            results.finders[finder].name,
-            one.case,
-            one.score.f1,
-            one.score.precision,
-            one.score.recall,
-            one.found
-        )
+        let (expected, got) = matrix_miss(one)?;
+        let case = format!("{}: {}", one.group.name, one.case);
+        Some(format!("| {} | {case} | {expected} | {} |\n", results.finders[finder].name, cell(&got)))
     };
-    missed.map(row).collect()
+    of_finder.filter_map(row).collect()
+}
+
+/// What was expected and what came, where the answer is wrong.
+fn matrix_miss(one: &crate::run::PatternOutcome) -> Option<(String, String)> {
+    let got = |found: String| one.error.clone().unwrap_or(found);
+    let groups = format!("groups: {}", one.found);
+    let Some(score) = one.score else {
+        let wrong = one.found > 0 || one.error.is_some();
+        return wrong.then(|| ("nothing".to_owned(), got(groups)));
+    };
+    let figures = format!(
+        "F1 {:.3} (precision {:.3}, recall {:.3}), {groups}",
+        score.f1, score.precision, score.recall
+    );
+    (score.f1 < F1_MIN).then(|| (format!("F1 of at least {F1_MIN}"), got(figures)))
 }
 
 fn or_nothing(got: &str) -> String {
@@ -141,20 +149,19 @@ fn by_cases(results: &Results) -> Vec<String> {
 
 fn by_matrices(results: &Results) -> Vec<String> {
     let Some(default) = results.finders.iter().position(|finder| finder.is_ours) else { return vec![] };
-    let score = |finder: usize, case: &str| {
-        results
-            .patterns
-            .iter()
-            .find(|one| one.finder == finder && one.case == case)
-            .map_or(0.0, |one| one.score.f1)
+    let own = |other: &crate::run::PatternOutcome| {
+        let is_own = |one: &&crate::run::PatternOutcome| {
+            one.finder == default && one.group == other.group && one.case == other.case
+        };
+        results.patterns.iter().find(is_own)?.score
     };
-    let better = results.patterns.iter().filter(|one| one.score.f1 > score(default, &one.case));
     let line = |one: &crate::run::PatternOutcome| {
+        let (own, other) = (own(one)?.f1, one.score?.f1);
         let [ours, theirs] = [default, one.finder].map(|at| &results.finders[at].name);
-        let own = score(default, &one.case);
-        format!("| {}/{} | {ours} {own:.3} | {theirs} {:.3} | |\n", one.group.path(), one.case, one.score.f1)
+        let case = format!("{}/{}", one.group.path(), one.case);
+        (other > own).then(|| format!("| {case} | {ours} {own:.3} | {theirs} {other:.3} | |\n"))
     };
-    better.map(line).collect()
+    results.patterns.iter().filter_map(line).collect()
 }
 
 #[cfg(test)]
