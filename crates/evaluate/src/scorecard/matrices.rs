@@ -38,12 +38,17 @@ fn rows(
             continue;
         }
         let mut row = |files: &str, of: &[&PatternOutcome]| {
-            let _ =
-                writeln!(out, "| {files} ({}) | {} | {} | {} |", of.len(), finder.name, cells(of), seconds(of));
+            let _ = writeln!(
+                out,
+                "| {files} ({}) | {} | {} | {} |",
+                of.len(),
+                finder.name,
+                cells(of),
+                seconds(of)
+            );
         };
         for system in &systems {
-            let of: Vec<&PatternOutcome> =
-                own.iter().copied().filter(|one| one.group == **system).collect();
+            let of: Vec<&PatternOutcome> = own.iter().copied().filter(|one| one.group == **system).collect();
             row(&system.name, &of);
         }
         row("all", &own);

@@ -10,22 +10,24 @@ use std::fmt::Write;
 /// An F1 below this is a miss.
 const F1_MIN: f64 = 0.9;
 
-/// Lists every wrong answer of a set. Cases with the same wrong answer share a row. Other people's methods come
-/// folded away, with one example a group.
+/// Lists every wrong answer of a set. Cases with the same wrong answer share a row. Methods that are not Laggard's
+/// default come folded away, with one example a group.
 pub(super) fn misses(out: &mut String, results: &Results, set: SetKind) {
     let mut ours = Vec::new();
     let mut others = Vec::new();
-    for (at, method) in results.methods.iter().enumerate() {
-        let detail = if method.is_ours { Detail::Every } else { Detail::OneAGroup };
+    let default = results.methods.iter().position(|row| row.is_ours);
+    for at in 0..results.methods.len() {
+        let is_default = default == Some(at);
+        let detail = if is_default { Detail::Every } else { Detail::OneAGroup };
         let rows = rows(results, set, at, detail);
-        if method.is_ours { ours.extend(rows) } else { others.extend(rows) }
+        if is_default { ours.extend(rows) } else { others.extend(rows) }
     }
     for (at, finder) in results.finders.iter().enumerate() {
         let rows = matrix_rows(results, set, at);
         if finder.is_ours { ours.extend(rows) } else { others.extend(rows) }
     }
     if !ours.is_empty() {
-        let _ = write!(out, "\n### Misses of Laggard on {}\n\n", set.name());
+        let _ = write!(out, "\n### Misses of Laggard's default on {}\n\n", set.name());
         rows_table(out, &ours);
     }
     if !others.is_empty() {
@@ -180,6 +182,7 @@ mod tests {
             method,
             hours: 0.0,
             detected: None,
+            false_alarms: 0,
             judgement: Judgement {
                 right,
                 miss: (!right).then(|| Miss { expected: "a|b".to_owned(), got: String::new() }),

@@ -99,6 +99,10 @@ fn faults_are_looked_for_in_their_window_and_minute_by_minute() {
     // Ten minutes less three of either fault; the minute after the code defect, and that after the other, do not
     // count either. That leaves two.
     assert_eq!(right(&results, "p95-ratio", "minute by minute: fault-free").1, 2);
+    // Ten minutes are too few for Laggard to say what is usual; other methods tell no times.
+    assert_eq!(right(&results, "combined", "one run: slow periods"), (0, 1));
+    assert_eq!(right(&results, "combined", "one run: fault-free data"), (1, 1));
+    assert_eq!(right(&results, "clouddiag", "one run"), (0, 0));
     assert!(results.notes.iter().any(|note| note.contains("ads-pod at 9000")), "{:?}", results.notes);
     let page = scorecard(&results, &options);
     assert!(page.contains("## online-boutique") && !page.contains("## delag"), "{page}");
@@ -130,6 +134,10 @@ fn simulated_incidents_need_no_folder() {
     let groups: Vec<&str> = results.outcomes.iter().map(|one| one.group.name.as_str()).collect();
     assert!(groups.contains(&"one-of-two") && groups.contains(&"one-of-two, with baseline"), "{groups:?}");
     assert!(results.outcomes.iter().all(|one| one.group.set == SetKind::Simulator));
+    // Methods that ignore baselines are not asked twice, but stand in both groups.
+    for method in ["combined", "clouddiag", "pca", "TraceRCA"] {
+        assert_eq!(right(&results, method, "one-of-two").1, 2, "{method}");
+    }
 }
 
 #[test]
