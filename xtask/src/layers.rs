@@ -57,6 +57,7 @@ const LAYERS: &[Layer] = &[
             "laggard-formats",
             "laggard-assembly",
             "laggard-engine",
+            "laggard-localize",
             "laggard-report",
             "laggard-diagnose",
             "laggard-simulate",

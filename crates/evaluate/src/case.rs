@@ -96,6 +96,8 @@ pub struct Answer {
     pub operations: Vec<OperationName>,
     /// Replicas, the most suspicious first, each once.
     pub replicas: Vec<String>,
+    /// What speaks for each, in words; shown where nothing should have been named.
+    pub reasons: Vec<String>,
 }
 
 impl Answer {
@@ -103,6 +105,17 @@ impl Answer {
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty() && self.replicas.is_empty()
     }
+}
+
+/// A time in which requests took longer than in the rest of the data.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SlowPeriod {
+    /// Its start, nanoseconds since the Unix epoch.
+    pub since_ns: i64,
+    /// Its end.
+    pub until_ns: i64,
+    /// Services of what was slow in it, the most excess first, each once.
+    pub services: Vec<String>,
 }
 
 /// A method under test.
@@ -125,6 +138,12 @@ pub trait Localizer: Sync {
 
     /// What it does with a baseline.
     fn baseline_use(&self) -> BaselineUse;
+
+    /// When requests were slow, in order of time, found in traces with nothing else given; `None` from methods
+    /// that do not tell times.
+    fn slow_periods(&self, _traces: &Traces) -> Option<Result<Vec<SlowPeriod>, String>> {
+        None
+    }
 
     /// Its answer.
     ///

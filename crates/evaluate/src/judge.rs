@@ -171,6 +171,9 @@ fn got(case: &Case, answer: &Answer) -> String {
     if let Truth::Replica(_) = case.truth {
         return shown(ranked_replicas(case, answer).iter());
     }
+    if case.truth == Truth::Quiet && !answer.reasons.is_empty() {
+        return shown(answer.reasons.iter());
+    }
     let operations = or(shown(answer.operations.iter().take(3)), "no operation");
     format!("{operations} on {}", or(shown(answer.replicas.iter()), "all replicas"))
 }

@@ -21,7 +21,7 @@ mod select;
 mod sets;
 
 pub use calls::{Call, CaseCalls, NameTable, RequestCalls};
-pub use case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName, Question, Truth};
+pub use case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName, Question, SlowPeriod, Truth};
 pub use judge::{Judgement, Miss, Retrieval, judge};
 pub use measure::Cost;
 pub use methods::{

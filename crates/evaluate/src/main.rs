@@ -10,7 +10,7 @@ cargo xtask evaluate [OPTION…]
     --data DIR         measured data, laid out like ../shared/data (which is the default, when it is there)
     --only TEXT        only groups whose SET/NAME contains this: tracebench, online-boutique, delag, simulator/quiet
     --method NAME      only this method
-    --seeds N          seeds of each simulated incident (10)
+    --seeds N          seeds of each simulated incident (5)
     --first-seed N     the first of them (1)
     --requests N       simulated requests of each of three services (2700)
     --write            write docs/scorecard.md instead of printing

@@ -1,11 +1,12 @@
 //! Every method on every case.
 
-use crate::case::{BaselineUse, Case, Localizer, Question};
+use crate::case::{BaselineUse, Case, Localizer, Question, SlowPeriod};
 use crate::judge::{Judgement, Miss, judge};
 use crate::measure::{Cost, measured};
 use crate::methods::localizers;
 use crate::patterns::{PatternFinder, PatternScore, RequestMatrix, pattern_finders, score_patterns};
 use crate::sets::{Group, SetKind, visit};
+use laggard_engine::Traces;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -28,7 +29,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { data: None, only: None, method: None, first_seed: 1, seeds: 10, requests: 2_700 }
+        Options { data: None, only: None, method: None, first_seed: 1, seeds: 5, requests: 2_700 }
     }
 }
 
@@ -45,6 +46,8 @@ pub struct Outcome {
     pub hours: f64,
     /// In a scan: whether the fault raised an alarm in time.
     pub detected: Option<bool>,
+    /// Alarms raised where nothing is wrong: at most one for a case, any number for a run over much data.
+    pub false_alarms: usize,
     /// The verdict.
     pub judgement: Judgement,
     /// Time taken, assembling included.
@@ -60,10 +63,12 @@ pub struct PatternOutcome {
     pub case: String,
     /// Index into [`Results::finders`].
     pub finder: usize,
-    /// The verdict.
-    pub score: PatternScore,
+    /// The verdict; `None` where nothing was hit, so that every group named is a false finding.
+    pub score: Option<PatternScore>,
     /// Groups named.
     pub found: usize,
+    /// What kept the finder from answering.
+    pub error: Option<String>,
     /// Time taken.
     pub cost: Cost,
 }
@@ -154,6 +159,13 @@ pub(crate) struct Answered {
     pub(crate) cost: Cost,
 }
 
+/// The slow periods of one method.
+pub(crate) struct PeriodsTold {
+    pub(crate) method: usize,
+    pub(crate) periods: Result<Vec<SlowPeriod>, String>,
+    pub(crate) cost: Cost,
+}
+
 impl Runner<'_> {
     pub(crate) fn threads(&self) -> NonZeroUsize {
         cores()
@@ -169,6 +181,11 @@ impl Runner<'_> {
 
     pub(crate) fn wants(&self, group: &Group) -> bool {
         self.options.only.as_deref().is_none_or(|only| group.path().contains(only))
+    }
+
+    /// Whether any method reads assembled calls; Laggard's own assemble by themselves.
+    pub(crate) fn needs_calls(&self) -> bool {
+        self.localizers.iter().any(|method| !method.is_ours())
     }
 
     /// Whether any group of a set could be wanted.
@@ -187,25 +204,69 @@ impl Runner<'_> {
         if !self.wants(group) {
             return;
         }
-        for answered in self.answers(&case) {
+        let answered = self.answers(&case);
+        self.keep(group, hours, &case.name, answered);
+    }
+
+    fn keep(&mut self, group: &Group, hours: f64, case: &str, answered: Vec<Answered>) {
+        for answered in answered {
             self.results.outcomes.push(Outcome {
                 group: group.clone(),
-                case: case.name.clone(),
+                case: case.to_owned(),
                 method: answered.method,
                 hours,
                 detected: None,
+                false_alarms: usize::from(answered.judgement.false_findings.is_some_and(|count| count > 0)),
                 judgement: answered.judgement,
                 cost: answered.cost,
             });
         }
-        (self.progress)(&format!("{}: {}", group.path(), case.name));
+        (self.progress)(&format!("{}: {case}", group.path()));
+    }
+
+    /// Every method on a case with a baseline that was also put without one, as a case of the same name in another
+    /// group. Methods that ignore baselines would do and say the same again; they are not asked twice.
+    pub(crate) fn run_compared(&mut self, alone: &Group, group: &Group, hours: f64, case: Case) {
+        if !self.wants(group) {
+            return;
+        }
+        let known = |one: &&Outcome| {
+            one.group == *alone
+                && one.case == case.name
+                && self.localizers[one.method].baseline_use() == BaselineUse::Ignored
+        };
+        let again: Vec<Outcome> = self.results.outcomes.iter().filter(known).cloned().collect();
+        let asked = |at: usize| !again.iter().any(|one| one.method == at);
+        let answered = self.answers_of(&case, asked);
+        self.results.outcomes.extend(again.into_iter().map(|one| Outcome { group: group.clone(), ..one }));
+        self.keep(group, hours, &case.name, answered);
     }
 
     /// Every method's judged answer.
     pub(crate) fn answers(&self, case: &Case) -> Vec<Answered> {
+        self.answers_of(case, |_| true)
+    }
+
+    fn answers_of(&self, case: &Case, asked: impl Fn(usize) -> bool) -> Vec<Answered> {
         let can = |method: &dyn Localizer| method.detects() || case.question == Question::Explain;
-        let asked = self.localizers.iter().enumerate().filter(|(_, method)| can(method.as_ref()));
+        let methods = self.localizers.iter().enumerate();
+        let asked = methods.filter(|(at, method)| asked(*at) && can(method.as_ref()));
         asked.map(|(at, method)| answer(at, method.as_ref(), case)).collect()
+    }
+
+    /// The slow periods of every method that tells any.
+    pub(crate) fn slow_periods(&self, traces: &Traces) -> Vec<PeriodsTold> {
+        let asked = self.localizers.iter().enumerate().filter_map(|(method, localizer)| {
+            let (told, cost) = measured(|| localizer.slow_periods(traces));
+            Some(PeriodsTold { method, periods: told?, cost })
+        });
+        asked.collect()
+    }
+
+    /// What Laggard's default method said so far about the cases of a group.
+    pub(crate) fn told_by_default<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Outcome> {
+        let default = self.localizers.iter().position(|method| method.is_ours());
+        self.results.outcomes.iter().filter(move |one| one.group == *group && Some(one.method) == default)
     }
 
     pub(crate) fn push(&mut self, outcome: Outcome) {
@@ -214,16 +275,27 @@ impl Runner<'_> {
         }
     }
 
-    /// Every pattern finder on a matrix.
+    /// Every pattern finder on a matrix, if its group is wanted. Those that always find something are not asked
+    /// where nothing was hit.
     pub(crate) fn find_patterns(&mut self, group: &Group, matrix: &RequestMatrix) {
-        for (at, finder) in self.finders.iter().enumerate() {
-            let (found, cost) = measured(|| finder.find(matrix));
+        if !self.wants(group) {
+            return;
+        }
+        let is_hit = matrix.is_hit();
+        let asked = self.finders.iter().enumerate().filter(|(_, finder)| is_hit || finder.detects());
+        for (at, finder) in asked {
+            let (answer, cost) = measured(|| finder.find(matrix));
+            let (found, error) = match answer {
+                Ok(found) => (found, None),
+                Err(error) => (Vec::new(), Some(error)),
+            };
             self.results.patterns.push(PatternOutcome {
                 group: group.clone(),
                 case: matrix.name.clone(),
                 finder: at,
-                score: score_patterns(matrix, &found),
+                score: is_hit.then(|| score_patterns(matrix, &found)),
                 found: found.len(),
+                error,
                 cost,
             });
         }

@@ -1,9 +1,9 @@
 //! Laggard's own methods, by their rows in the registry.
 
-use crate::case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName};
+use crate::case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName, SlowPeriod};
 use laggard_diagnose::{InputFacts, METHODS, SlowMethod, SlowSettings, diagnose};
-use laggard_engine::LocalEngine;
-use laggard_report::Report;
+use laggard_engine::{LocalEngine, Traces};
+use laggard_report::{Incident, ReplicaSuspect, Report, Suspect};
 use std::num::NonZeroUsize;
 
 /// More than anybody reads, so that precision sees everything that is named.
@@ -15,17 +15,21 @@ pub(super) struct Laggard {
     pub(super) name: &'static str,
 }
 
-/// The report of one of Laggard's methods on a case, with its default settings. This is the one place where the
-/// case's baseline and the method's name are handed to the product.
+/// The report of one of Laggard's methods on a case, with its default settings.
 ///
 /// # Errors
 /// When the settings are refused.
 pub fn laggard_report(case: &Case, method: &str) -> Result<Report, String> {
+    diagnosed(&case.target, case.baseline.as_deref(), method)
+}
+
+/// The one place where traces, a baseline and the method's name are handed to the product.
+fn diagnosed(target: &Traces, baseline: Option<&Traces>, method: &str) -> Result<Report, String> {
     let row = METHODS.iter().find(|row| row.name == method).ok_or("no such method")?;
     let settings = SlowSettings { method: row.method, suspects_max: SUSPECTS_MAX, ..SlowSettings::default() };
-    let baseline = case.baseline.as_deref().filter(|_| row.method == SlowMethod::Combined);
+    let baseline = baseline.filter(|_| row.method == SlowMethod::Combined);
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    diagnose(&case.target, baseline, &InputFacts::default(), &settings, LocalEngine::new(threads))
+    diagnose(target, baseline, &InputFacts::default(), &settings, LocalEngine::new(threads))
         .map_err(|error| error.to_string())
 }
 
@@ -46,6 +50,12 @@ impl Localizer for Laggard {
         if self.name == SlowMethod::Combined.name() { BaselineUse::Used } else { BaselineUse::Ignored }
     }
 
+    fn slow_periods(&self, traces: &Traces) -> Option<Result<Vec<SlowPeriod>, String>> {
+        let tells_times = self.name == SlowMethod::Combined.name();
+        let report = tells_times.then(|| diagnosed(traces, None, self.name))?;
+        Some(report.map(|report| report.incidents.iter().map(slow_period).collect()))
+    }
+
     fn localize(&self, case: &Case) -> Result<Answer, String> {
         let report = laggard_report(case, self.name)?;
         let mut answer = Answer::default();
@@ -54,12 +64,41 @@ impl Localizer for Laggard {
             if !answer.operations.contains(&name) {
                 answer.operations.push(name);
             }
+            answer.reasons.push(of_operation(suspect));
         }
         for suspect in &report.replicas {
             if !answer.replicas.contains(&suspect.replica) {
                 answer.replicas.push(suspect.replica.clone());
             }
+            answer.reasons.push(of_replica(suspect));
         }
         Ok(answer)
     }
+}
+
+fn slow_period(incident: &Incident) -> SlowPeriod {
+    let mut services: Vec<String> = Vec::new();
+    for suspect in &incident.suspects {
+        if !services.contains(&suspect.service) {
+            services.push(suspect.service.clone());
+        }
+    }
+    SlowPeriod { since_ns: incident.since_ns, until_ns: incident.until_ns, services }
+}
+
+fn of_operation(suspect: &Suspect) -> String {
+    let name = OperationName::new(&suspect.service, &suspect.operation);
+    let shift = suspect.shift.map_or_else(String::new, |shift| {
+        format!("; {:.2} times the usual, p {:.1e}", shift.factor, shift.p_value)
+    });
+    let replicas = match suspect.replicas.len() {
+        0 => String::new(),
+        _ => format!("; on {}", suspect.replicas.join(" ")),
+    };
+    let evidence = suspect.evidence.join(" ");
+    format!("{name} ({evidence}; slow calls {:.2} times the usual{shift}{replicas})", suspect.factor)
+}
+
+fn of_replica(suspect: &ReplicaSuspect) -> String {
+    format!("{} (p {:.1e})", suspect.replica, suspect.p_value)
 }

@@ -114,6 +114,7 @@ fn rank(calls: &CaseCalls, abnormal: &[&Arc<RequestCalls>], normal: &[&Arc<Reque
             .map(|at| names.operations[at as usize].clone())
             .collect(),
         replicas: ranked(of_replica).into_iter().map(|at| names.replicas[at as usize].clone()).collect(),
+        ..Answer::default()
     }
 }
 

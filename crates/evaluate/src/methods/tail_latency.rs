@@ -58,7 +58,7 @@ impl Localizer for TailLatency {
         let operations = ranked(scores).into_iter().map(|at| names.operations[at as usize].clone()).collect();
         let replicas = ranked(replica_scores(&mut by_replica));
         let replicas = replicas.into_iter().map(|at| names.replicas[at as usize].clone()).collect();
-        Ok(Answer { operations, replicas })
+        Ok(Answer { operations, replicas, ..Answer::default() })
     }
 }
 

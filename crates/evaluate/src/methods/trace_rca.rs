@@ -51,7 +51,11 @@ impl Localizer for TraceRca {
         if !flagged.iter().any(Flagged::is_abnormal) {
             return Ok(Answer::default());
         }
-        Ok(Answer { operations: rank_operations(calls, &flagged), replicas: rank_replicas(calls, &flagged) })
+        Ok(Answer {
+            operations: rank_operations(calls, &flagged),
+            replicas: rank_replicas(calls, &flagged),
+            ..Answer::default()
+        })
     }
 }
 

@@ -71,7 +71,7 @@ impl Localizer for WindowSelfTime {
         let operations = ranked(scores).into_iter().map(|at| names.operations[at as usize].clone()).collect();
         let replicas = ranked(replica_scores(&now, &medians));
         let replicas = replicas.into_iter().map(|at| names.replicas[at as usize].clone()).collect();
-        Ok(Answer { operations, replicas })
+        Ok(Answer { operations, replicas, ..Answer::default() })
     }
 }
 

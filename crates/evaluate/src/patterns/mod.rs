@@ -1,5 +1,6 @@
 //! Requests × calls matrices: which requests were hit, by which of several causes?
 
+mod laggard;
 mod load;
 mod score;
 mod simple;
@@ -33,11 +34,58 @@ pub trait PatternFinder: Sync {
         false
     }
 
+    /// Whether it can tell that nothing was hit; others are asked only where something was.
+    fn detects(&self) -> bool {
+        false
+    }
+
     /// The groups: rows of `times_ms` and `latency_ms`, each group ascending.
-    fn find(&self, matrix: &RequestMatrix) -> Vec<Vec<usize>>;
+    ///
+    /// # Errors
+    /// What kept it from answering; counts as nothing found.
+    fn find(&self, matrix: &RequestMatrix) -> Result<Vec<Vec<usize>>, String>;
 }
 
-/// Every pattern finder. Laggard's own is one more row.
+impl RequestMatrix {
+    /// Whether any request was hit.
+    pub fn is_hit(&self) -> bool {
+        self.cause.iter().any(|&cause| cause > 0)
+    }
+
+    /// The requests that nothing hit, as a matrix of their own.
+    pub(crate) fn only_normal(&self) -> RequestMatrix {
+        let rows: Vec<usize> = (0..self.cause.len()).filter(|&row| self.cause[row] == 0).collect();
+        let only = |values: &Vec<f64>| rows.iter().map(|&row| values[row]).collect();
+        RequestMatrix {
+            name: self.name.clone(),
+            latency_ms: only(&self.latency_ms),
+            columns: self.columns.clone(),
+            times_ms: self.times_ms.iter().map(only).collect(),
+            cause: vec![0; rows.len()],
+        }
+    }
+}
+
+/// Every pattern finder, Laggard's first.
 pub fn pattern_finders() -> Vec<Box<dyn PatternFinder>> {
-    vec![Box::new(simple::SlowestFifth), Box::new(simple::BestColumn)]
+    vec![Box::new(laggard::LatencyPatterns), Box::new(simple::SlowestFifth), Box::new(simple::BestColumn)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normal_requests_keep_their_columns() {
+        let matrix = RequestMatrix {
+            latency_ms: vec![1.0, 2.0, 3.0],
+            columns: vec!["a".to_owned()],
+            times_ms: vec![vec![4.0, 5.0, 6.0]],
+            cause: vec![0, 2, 0],
+            ..RequestMatrix::default()
+        };
+        let normal = matrix.only_normal();
+        assert!(matrix.is_hit() && !normal.is_hit());
+        assert_eq!((normal.latency_ms, normal.times_ms), (vec![1.0, 3.0], vec![vec![4.0, 6.0]]));
+    }
 }

@@ -13,8 +13,8 @@ impl PatternFinder for SlowestFifth {
         "slowest fifth"
     }
 
-    fn find(&self, matrix: &RequestMatrix) -> Vec<Vec<usize>> {
-        vec![slowest(matrix)]
+    fn find(&self, matrix: &RequestMatrix) -> Result<Vec<Vec<usize>>, String> {
+        Ok(vec![slowest(matrix)])
     }
 }
 
@@ -27,14 +27,14 @@ impl PatternFinder for BestColumn {
         "best column"
     }
 
-    fn find(&self, matrix: &RequestMatrix) -> Vec<Vec<usize>> {
+    fn find(&self, matrix: &RequestMatrix) -> Result<Vec<Vec<usize>>, String> {
         let mut is_slow = vec![false; matrix.latency_ms.len()];
         slowest(matrix).into_iter().for_each(|row| is_slow[row] = true);
         let cuts = matrix.times_ms.iter().map(|times| best_cut(times, &is_slow));
         let best = cuts.enumerate().max_by(|(_, a), (_, b)| a.f1.total_cmp(&b.f1));
-        let Some((column, cut)) = best else { return Vec::new() };
+        let Some((column, cut)) = best else { return Ok(Vec::new()) };
         let times = &matrix.times_ms[column];
-        vec![(0..times.len()).filter(|&row| times[row] >= cut.least).collect()]
+        Ok(vec![(0..times.len()).filter(|&row| times[row] >= cut.least).collect()])
     }
 }
 
@@ -80,12 +80,12 @@ mod tests {
         (cause[3], cause[8]) = (50.0, 40.0);
         let latency_ms = noise.iter().zip(&cause).map(|(a, b)| a / 10.0 + b).collect();
         let matrix = RequestMatrix { latency_ms, times_ms: vec![noise, cause], ..RequestMatrix::default() };
-        assert_eq!(SlowestFifth.find(&matrix), [[3, 8]]);
-        assert_eq!(BestColumn.find(&matrix), [[3, 8]]);
+        assert_eq!(SlowestFifth.find(&matrix), Ok(vec![vec![3, 8]]));
+        assert_eq!(BestColumn.find(&matrix), Ok(vec![vec![3, 8]]));
     }
 
     #[test]
     fn an_empty_matrix_has_no_column() {
-        assert_eq!(BestColumn.find(&RequestMatrix::default()), Vec::<Vec<usize>>::new());
+        assert_eq!(BestColumn.find(&RequestMatrix::default()), Ok(vec![]));
     }
 }

@@ -8,8 +8,8 @@ pub(super) const INTRODUCTION: &str = "\
 # Scorecard
 
 Every method over measured and simulated incidents whose truth is known: Laggard's own, as the product's registry lists
-them and with their default settings, against two simple rankings and two published methods. Every wrong answer is
-named below the table it belongs to, those of other methods with one example a group.
+them and with their default settings, against two simple rankings and two published methods. Every wrong answer of
+Laggard's default is named below the table it belongs to, those of other methods with one example a group.
 
 ```sh
 cargo xtask evaluate --write                         # this page
@@ -24,6 +24,7 @@ pub(super) const METHODS: &str = "
 
 - **Laggard's**: see `laggard methods`. The first in the tables is the default. They decide what to name; nobody tells
   them how many replicas are slow, or whether any is.
+- **latency patterns**: Laggard's own on matrices, see its [page](manual/methods/patterns.md). It is told nothing.
 - **p95-ratio**: what a dashboard shows. Operations by the ratio of their 95th percentile of inclusive time to the
   baseline's, from 1.5; without a baseline to their own median, from 3. Replicas by the ratio to the median replica,
   from 1.5.
@@ -76,7 +77,16 @@ counts for the pods that run it. *Minute by minute*: the data are cut into slice
 slice is put to the methods with all other slices as baseline. A fault is *detected* when anything is named in one of the first two
 slices that cover at least 30 s of it; right means that the faulty pod comes first in one of the two. A slice is fault-free when it
 overlaps no fault, of whatever kind, nor the minute after one; anything named there is a false alarm. Slices of faults that
-are code defects (`return`, `exception`), not a latency matter, count for neither."
+are code defects (`return`, `exception`), not a latency matter, count for neither. A fault-free minute may be slow all the
+same: a fault lasts three minutes, but a system that could not keep up works off what waited for longer than the one
+minute that is granted. Such minutes are listed, with their latencies, among the notes at the top of the page.
+
+*One run*: the data are put to the methods as a whole, with no window and no baseline; those that tell no times are left
+out. A fault is *detected* when a slow period overlaps it in one of the first two slices, as above; right means that a
+service of the faulty pod comes first in that period. A slow period is a false alarm when it touches no fault, of whatever
+kind, nor the minute before or after one, and does not merely go on with a period that does: one that lasts beyond its fault is
+the same alarm, also across a gap in the data. The hours are those of the fault-free slices; the seconds are those of the one
+run, shown with the fault-free data."
         }
         SetKind::Delag => {
             "\
@@ -84,7 +94,8 @@ Matrices of requests and calls in which two causes slow about a tenth of the req
 times and name groups of requests. Precision, recall and F1 are of all requests in any group against all that were hit;
 *F1 by cause* is the mean over the causes of the F1 of the group that stands for it, groups assigned one to one so that the sum is
 largest (Traini and Cortellessa, IEEE TSE 49(6), 2023). *Slowest fifth* is told the share; *best column* is the one call and
-threshold that agree best with the slowest fifth. A miss is an F1 below 0.9."
+threshold that agree best with the slowest fifth. A miss is an F1 below 0.9. The second table has the same files without the
+requests that were hit: any group is a false finding. Methods that always name a group are not asked there."
         }
         SetKind::Simulator => {
             "\

@@ -10,22 +10,24 @@ use std::fmt::Write;
 /// An F1 below this is a miss.
 const F1_MIN: f64 = 0.9;
 
-/// Lists every wrong answer of a set. Cases with the same wrong answer share a row. Other people's methods come
-/// folded away, with one example a group.
+/// Lists every wrong answer of a set. Cases with the same wrong answer share a row. Methods that are not Laggard's
+/// default come folded away, with one example a group.
 pub(super) fn misses(out: &mut String, results: &Results, set: SetKind) {
     let mut ours = Vec::new();
     let mut others = Vec::new();
-    for (at, method) in results.methods.iter().enumerate() {
-        let detail = if method.is_ours { Detail::Every } else { Detail::OneAGroup };
+    let default = results.methods.iter().position(|row| row.is_ours);
+    for at in 0..results.methods.len() {
+        let is_default = default == Some(at);
+        let detail = if is_default { Detail::Every } else { Detail::OneAGroup };
         let rows = rows(results, set, at, detail);
-        if method.is_ours { ours.extend(rows) } else { others.extend(rows) }
+        if is_default { ours.extend(rows) } else { others.extend(rows) }
     }
     for (at, finder) in results.finders.iter().enumerate() {
         let rows = matrix_rows(results, set, at);
         if finder.is_ours { ours.extend(rows) } else { others.extend(rows) }
     }
     if !ours.is_empty() {
-        let _ = write!(out, "\n### Misses of Laggard on {}\n\n", set.name());
+        let _ = write!(out, "\n### Misses of Laggard's default on {}\n\n", set.name());
         rows_table(out, &ours);
     }
     if !others.is_empty() {
@@ -79,19 +81,27 @@ fn rows(results: &Results, set: SetKind, method: usize, detail: Detail) -> Vec<S
 
 fn matrix_rows(results: &Results, set: SetKind, finder: usize) -> Vec<String> {
     let of_finder = results.patterns.iter().filter(|one| one.group.set == set && one.finder == finder);
-    let missed = of_finder.filter(|one| one.score.f1 < F1_MIN);
     let row = |one: &crate::run::PatternOutcome| {
-        format!(
-            "| {} | {} | F1 of at least {F1_MIN} | F1 {:.3} (precision {:.3}, recall {:.3}), groups: {} |\n",
-            results.finders[finder].name,
-            one.case,
-            one.score.f1,
-            one.score.precision,
-            one.score.recall,
-            one.found
-        )
+        let (expected, got) = matrix_miss(one)?;
+        let case = format!("{}: {}", one.group.name, one.case);
+        Some(format!("| {} | {case} | {expected} | {} |\n", results.finders[finder].name, cell(&got)))
     };
-    missed.map(row).collect()
+    of_finder.filter_map(row).collect()
+}
+
+/// What was expected and what came, where the answer is wrong.
+fn matrix_miss(one: &crate::run::PatternOutcome) -> Option<(String, String)> {
+    let got = |found: String| one.error.clone().unwrap_or(found);
+    let groups = format!("groups: {}", one.found);
+    let Some(score) = one.score else {
+        let wrong = one.found > 0 || one.error.is_some();
+        return wrong.then(|| ("nothing".to_owned(), got(groups)));
+    };
+    let figures = format!(
+        "F1 {:.3} (precision {:.3}, recall {:.3}), {groups}",
+        score.f1, score.precision, score.recall
+    );
+    (score.f1 < F1_MIN).then(|| (format!("F1 of at least {F1_MIN}"), got(figures)))
 }
 
 fn or_nothing(got: &str) -> String {
@@ -141,20 +151,19 @@ fn by_cases(results: &Results) -> Vec<String> {
 
 fn by_matrices(results: &Results) -> Vec<String> {
     let Some(default) = results.finders.iter().position(|finder| finder.is_ours) else { return vec![] };
-    let score = |finder: usize, case: &str| {
-        results
-            .patterns
-            .iter()
-            .find(|one| one.finder == finder && one.case == case)
-            .map_or(0.0, |one| one.score.f1)
+    let own = |other: &crate::run::PatternOutcome| {
+        let is_own = |one: &&crate::run::PatternOutcome| {
+            one.finder == default && one.group == other.group && one.case == other.case
+        };
+        results.patterns.iter().find(is_own)?.score
     };
-    let better = results.patterns.iter().filter(|one| one.score.f1 > score(default, &one.case));
     let line = |one: &crate::run::PatternOutcome| {
+        let (own, other) = (own(one)?.f1, one.score?.f1);
         let [ours, theirs] = [default, one.finder].map(|at| &results.finders[at].name);
-        let own = score(default, &one.case);
-        format!("| {}/{} | {ours} {own:.3} | {theirs} {:.3} | |\n", one.group.path(), one.case, one.score.f1)
+        let case = format!("{}/{}", one.group.path(), one.case);
+        (other > own).then(|| format!("| {case} | {ours} {own:.3} | {theirs} {other:.3} | |\n"))
     };
-    better.map(line).collect()
+    results.patterns.iter().filter_map(line).collect()
 }
 
 #[cfg(test)]
@@ -173,6 +182,7 @@ mod tests {
             method,
             hours: 0.0,
             detected: None,
+            false_alarms: 0,
             judgement: Judgement {
                 right,
                 miss: (!right).then(|| Miss { expected: "a|b".to_owned(), got: String::new() }),

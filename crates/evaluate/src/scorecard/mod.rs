@@ -1,14 +1,15 @@
 //! The results as one page.
 
 mod explained;
+mod matrices;
 mod misses;
 mod summary;
 
 use crate::measure::Cost;
-use crate::patterns::PatternScore;
 use crate::run::{Options, Outcome, PatternOutcome, Results};
 use crate::sets::{Group, SetKind};
 use explained::{INTRODUCTION, METHODS, about};
+use matrices::matrix_tables;
 use misses::{beaten, misses};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -37,7 +38,7 @@ pub fn scorecard(results: &Results, options: &Options) -> String {
         if matrices.is_empty() {
             table(&mut out, results, &groups);
         } else {
-            matrix_table(&mut out, results, &matrices);
+            matrix_tables(&mut out, results, &matrices);
         }
         misses(&mut out, results, set);
     }
@@ -112,39 +113,4 @@ fn table(out: &mut String, results: &Results, groups: &[&Group]) {
             let _ = writeln!(out, "| {title} | {} | {} |", method.name, summary.cells().join(" | "));
         }
     }
-}
-
-fn matrix_table(out: &mut String, results: &Results, matrices: &[&PatternOutcome]) {
-    out.push_str(
-        "\n| files | method | precision | recall | F1 | F1 by cause | lowest F1 | processor s | wall s |\n",
-    );
-    out.push_str("|---|---|---|---|---|---|---|---|---|\n");
-    let systems: BTreeSet<&Group> = matrices.iter().map(|outcome| &outcome.group).collect();
-    for (at, finder) in results.finders.iter().enumerate() {
-        let own: Vec<&PatternOutcome> = matrices.iter().copied().filter(|one| one.finder == at).collect();
-        for system in &systems {
-            let of_system: Vec<&PatternOutcome> =
-                own.iter().copied().filter(|one| one.group == **system).collect();
-            matrix_row(out, &system.name, &finder.name, &of_system);
-        }
-        matrix_row(out, "all", &finder.name, &own);
-    }
-}
-
-fn matrix_row(out: &mut String, files: &str, finder: &str, outcomes: &[&PatternOutcome]) {
-    let count = outcomes.len().max(1) as f64;
-    let mean = |of: fn(&PatternScore) -> f64| outcomes.iter().map(|one| of(&one.score)).sum::<f64>() / count;
-    let cost = |of: fn(&PatternOutcome) -> f64| outcomes.iter().map(|one| of(one)).sum::<f64>() / count;
-    let lowest = outcomes.iter().map(|one| one.score.f1).fold(1.0, f64::min);
-    let _ = writeln!(
-        out,
-        "| {files} ({}) | {finder} | {:.3} | {:.3} | {:.3} | {:.3} | {lowest:.3} | {:.3} | {:.3} |",
-        outcomes.len(),
-        mean(|score| score.precision),
-        mean(|score| score.recall),
-        mean(|score| score.f1),
-        mean(|score| score.f1_causes),
-        cost(|one| one.cost.processor_s),
-        cost(|one| one.cost.wall_s),
-    );
 }

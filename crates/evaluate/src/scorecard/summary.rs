@@ -40,7 +40,7 @@ impl Summary {
         self.detected.extend(outcome.detected);
         if let Some(findings) = judgement.false_findings {
             self.quiet_hours += outcome.hours;
-            self.alarms += usize::from(findings > 0);
+            self.alarms += outcome.false_alarms;
             self.findings += findings;
         }
         self.cost = self.cost.plus(outcome.cost);
@@ -71,7 +71,12 @@ impl Summary {
         out.push(share_within(&self.replica_ranks, 1));
         out.extend([mean(&self.precision), mean(&self.recall), detected]);
         out.extend([self.per_hour(self.alarms), self.per_hour(self.findings)]);
-        let per_case = |seconds: f64| format!("{:.2}", seconds / self.cases.max(1) as f64);
+        // Nothing takes no time at all: the cost is another group's.
+        let is_measured = self.cost.wall_s > 0.0;
+        let per_case = |seconds: f64| match is_measured {
+            true => format!("{:.2}", seconds / self.cases.max(1) as f64),
+            false => dash(),
+        };
         out.extend([per_case(self.cost.processor_s), per_case(self.cost.wall_s)]);
         out
     }
@@ -111,6 +116,7 @@ mod tests {
             method,
             hours,
             detected: None,
+            false_alarms: usize::from(judgement.false_findings.is_some_and(|count| count > 0)),
             judgement,
             cost: Cost { wall_s: 1.0, processor_s: 2.0 },
         }

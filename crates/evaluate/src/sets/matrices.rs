@@ -15,11 +15,13 @@ pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String
             continue;
         }
         let group = Group::new(SetKind::Delag, system_of(name));
-        if !runner.wants(&group) {
+        let normal = Group::new(SetKind::Delag, &format!("{}, only requests that nothing hit", group.name));
+        if !runner.wants(&group) && !runner.wants(&normal) {
             continue;
         }
         if let Some(matrix) = load(&path)? {
             runner.find_patterns(&group, &matrix);
+            runner.find_patterns(&normal, &matrix.only_normal());
         }
     }
     Ok(())

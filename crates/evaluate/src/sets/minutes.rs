@@ -3,13 +3,15 @@
 use serde::Deserialize;
 use std::path::Path;
 
+pub(super) const NS_PER_S: i64 = 1_000_000_000;
+
 /// How long a fault lasts, and how long after it a minute may still show it.
 const FAULT_S: i64 = 180;
-const AFTERMATH_S: i64 = 60;
+pub(super) const AFTERMATH_S: i64 = 60;
 /// Length of a slice.
 pub(super) const SLICE_S: i64 = 60;
 /// A slice shows a fault when it covers at least this much of it.
-const OVERLAP_S_MIN: i64 = 30;
+pub(super) const OVERLAP_S_MIN: i64 = 30;
 /// Slices within which a fault should be detected: two minutes.
 const SLICES_TO_DETECT: usize = 2;
 

@@ -1,9 +1,12 @@
 //! Where cases come from.
 
+mod lingering;
 mod matrices;
 mod minutes;
 mod online_boutique;
+mod shop;
 mod simulator;
+mod slow_periods;
 mod tracebench;
 
 pub use minutes::{Alarm, detection};

@@ -1,36 +1,32 @@
 //! A shop on Kubernetes with faults at known times: `faults.json` beside `spans.…`.
 
-use super::minutes::{Alarm, Fault, SLICE_S, detection, is_fault_free, read_faults, slices_to_detect};
+use super::lingering::{minute_title, tell_alarms};
+use super::minutes::{
+    Alarm, Fault, NS_PER_S, SLICE_S, detection, is_fault_free, read_faults, slices_to_detect,
+};
+use super::shop::Shop;
+use super::slow_periods::{IN_FREE_DATA, ON_FAULTS, one_run};
 use super::{Group, SetKind, entries, file_name, read_traces};
-use crate::calls::{CaseCalls, NameTable, RequestCalls, requests};
 use crate::case::{Case, Question, Truth};
 use crate::judge::{Judgement, Miss};
-use crate::measure::{Cost, measured};
+use crate::measure::Cost;
 use crate::run::{Answered, Outcome, Runner};
-use crate::select::{each_trace, select};
-use laggard_engine::Traces;
-use laggard_model::SpanRow;
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::Arc;
 
 const REST: &str = "window given, all other minutes as baseline";
 const NORMAL: &str = "window given, fault-free minutes as baseline";
 const SCAN: &str = "no window given, minute by minute: faults";
 const FREE: &str = "no window given, minute by minute: fault-free minutes";
 
-/// A slice with fewer traces is the ragged end of the data.
-const SLICE_TRACES_MIN: usize = 20;
-const NS_PER_S: i64 = 1_000_000_000;
-
 pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String> {
     let groups = [REST, NORMAL, SCAN, FREE].map(|name| Group::new(SetKind::OnlineBoutique, name));
+    let periods = [ON_FAULTS, IN_FREE_DATA].map(|name| Group::new(SetKind::OnlineBoutique, name));
     let faults = folder.join("faults.json");
     let is_spans = |path: &&std::path::PathBuf| file_name(path).starts_with("spans.");
     let files = entries(folder)?;
     let Some(spans) = files.iter().find(is_spans).filter(|_| faults.exists()) else { return Ok(()) };
-    if !groups.iter().any(|group| runner.wants(group)) {
+    if !groups.iter().chain(&periods).any(|group| runner.wants(group)) {
         return Ok(());
     }
     let faults = read_faults(&faults)?;
@@ -39,79 +35,9 @@ pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String
         window(&shop, fault, &faults, &groups, runner);
     }
     scan(&shop, &faults, &groups, runner);
+    tell_alarms(&shop, &faults, &groups[3], runner);
+    one_run(&shop, &faults, &periods, runner);
     Ok(())
-}
-
-/// The whole data set, cut at will.
-struct Shop {
-    traces: Traces,
-    names: Arc<NameTable>,
-    requests: Vec<Arc<RequestCalls>>,
-    cost: Cost,
-    threads: NonZeroUsize,
-    /// Start of the earliest trace, nanoseconds.
-    first_ns: i64,
-    /// Traces by the start of their slice, seconds.
-    slices: BTreeMap<i64, usize>,
-}
-
-impl Shop {
-    fn new(traces: Traces, threads: NonZeroUsize) -> Shop {
-        let mut names = NameTable::default();
-        let (requests, cost) = measured(|| requests(&traces, &mut names));
-        let first_ns = each_trace(&traces).map(start_ns).min().unwrap_or(0);
-        let mut slices: BTreeMap<i64, usize> = BTreeMap::new();
-        for rows in each_trace(&traces) {
-            *slices.entry(slice_of(start_ns(rows), first_ns)).or_default() += 1;
-        }
-        slices.retain(|_, traces| *traces >= SLICE_TRACES_MIN);
-        Shop { traces, names: Arc::new(names), requests, cost, threads, first_ns, slices }
-    }
-
-    fn slice_of(&self, ns: i64) -> i64 {
-        slice_of(ns, self.first_ns)
-    }
-
-    fn traces_at(&self, wants: impl Fn(i64) -> bool) -> Arc<Traces> {
-        Arc::new(select(&self.traces, self.threads, |rows| wants(start_ns(rows))))
-    }
-
-    fn requests_at(&self, wants: impl Fn(i64) -> bool) -> Vec<Arc<RequestCalls>> {
-        self.requests.iter().filter(|request| wants(request.start_ns)).cloned().collect()
-    }
-
-    /// A case of some times against others.
-    fn case(
-        &self,
-        name: String,
-        truth: Truth,
-        now: impl Fn(i64) -> bool,
-        usual: impl Fn(i64) -> bool,
-    ) -> Case {
-        let (target, baseline) = (self.requests_at(&now), self.requests_at(&usual));
-        // Assembled once for all cases; each pays for what it uses.
-        let part = (target.len() + baseline.len()) as f64 / self.requests.len().max(1) as f64;
-        let cost = Cost { wall_s: self.cost.wall_s * part, processor_s: self.cost.processor_s * part };
-        let calls = CaseCalls { names: Arc::clone(&self.names), target, baseline: Some(baseline), cost };
-        Case {
-            name,
-            target: self.traces_at(now),
-            baseline: Some(self.traces_at(usual)),
-            calls,
-            truth,
-            question: Question::Explain,
-        }
-    }
-}
-
-fn start_ns(rows: &[SpanRow]) -> i64 {
-    rows[0].start.unix_ns()
-}
-
-/// Start of the slice, in seconds. Slices are counted from the earliest trace.
-fn slice_of(ns: i64, first_ns: i64) -> i64 {
-    let first_s = first_ns.div_euclid(NS_PER_S);
-    first_s + (ns - first_s * NS_PER_S).div_euclid(SLICE_S * NS_PER_S) * SLICE_S
 }
 
 fn window(shop: &Shop, fault: &Fault, faults: &[Fault], groups: &[Group; 4], runner: &mut Runner<'_>) {
@@ -155,7 +81,7 @@ fn scan(shop: &Shop, faults: &[Fault], groups: &[Group; 4], runner: &mut Runner<
             None => Truth::Quiet,
         };
         let now = |ns: i64| shop.slice_of(ns) == slice;
-        let case = shop.case(format!("minute from {slice}"), truth, now, |ns| !now(ns));
+        let case = shop.case(minute_title(slice), truth, now, |ns| !now(ns));
         let case = Case { question: Question::Detect, ..case };
         if is_free {
             runner.run(free, SLICE_S as f64 / 3_600.0, case);
@@ -192,20 +118,8 @@ fn outcome(group: &Group, fault: &Fault, method: usize, heard: &Heard) -> Outcom
         method,
         hours: 0.0,
         detected: Some(found.raised),
+        false_alarms: 0,
         judgement: Judgement { rank: Some(found.rank), right, miss, ..Judgement::default() },
         cost: heard.cost,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slices_are_counted_from_the_second_of_the_earliest_trace() {
-        let first = 100 * NS_PER_S + 700;
-        assert_eq!(slice_of(first, first), 100);
-        assert_eq!(slice_of(160 * NS_PER_S - 1, first), 100);
-        assert_eq!(slice_of(160 * NS_PER_S, first), 160);
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn visit(runner: &mut Runner<'_>) -> Result<(), String> {
             if wanted_alone {
                 runner.run(&without, HOURS, incident.without_baseline());
             }
-            runner.run(&with, HOURS, incident.case);
+            runner.run_compared(&without, &with, HOURS, incident.case);
         }
     }
     Ok(())
@@ -74,7 +74,10 @@ impl Incident {
             (draw(&settings, threads), usual.join().expect("drawing does not panic"))
         });
         let ((target, truth), (usual, _)) = (now?, usual?);
-        let calls = CaseCalls::new(&target, Some(&usual));
+        let calls = match runner.needs_calls() {
+            true => CaseCalls::new(&target, Some(&usual)),
+            false => CaseCalls::default(),
+        };
         let (target, baseline) = (Arc::new(target), Some(Arc::new(usual)));
         let question = if truth == Truth::Quiet { Question::Detect } else { Question::Explain };
         Ok(Incident { case: Case { name: format!("seed {seed}"), target, baseline, calls, truth, question } })

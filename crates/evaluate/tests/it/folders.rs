@@ -99,6 +99,10 @@ fn faults_are_looked_for_in_their_window_and_minute_by_minute() {
     // Ten minutes less three of either fault; the minute after the code defect, and that after the other, do not
     // count either. That leaves two.
     assert_eq!(right(&results, "p95-ratio", "minute by minute: fault-free").1, 2);
+    // Ten minutes are too few for Laggard to say what is usual; other methods tell no times.
+    assert_eq!(right(&results, "combined", "one run: slow periods"), (0, 1));
+    assert_eq!(right(&results, "combined", "one run: fault-free data"), (1, 1));
+    assert_eq!(right(&results, "clouddiag", "one run"), (0, 0));
     assert!(results.notes.iter().any(|note| note.contains("ads-pod at 9000")), "{:?}", results.notes);
     let page = scorecard(&results, &options);
     assert!(page.contains("## online-boutique") && !page.contains("## delag"), "{page}");
@@ -108,8 +112,17 @@ fn faults_are_looked_for_in_their_window_and_minute_by_minute() {
 fn matrices_are_recognised_by_their_header() {
     let (results, options) = evaluated("delag");
     assert!(results.outcomes.is_empty());
-    let f1: Vec<f64> = results.patterns.iter().map(|one| one.score.f1).collect();
-    assert_eq!(f1, [1.0, 1.0]);
+    let of = |finder: &str| {
+        let at = results.finders.iter().position(|row| row.name == finder).unwrap();
+        results.patterns.iter().filter(move |one| one.finder == at)
+    };
+    for finder in ["slowest fifth", "best column"] {
+        let f1: Vec<f64> = of(finder).filter_map(|one| one.score).map(|score| score.f1).collect();
+        assert_eq!((f1, of(finder).count()), (vec![1.0], 1), "{finder}");
+    }
+    // Five rows are too few for Laggard; it alone is asked about those that nothing hit.
+    let found: Vec<usize> = of("latency patterns").map(|one| one.found).collect();
+    assert_eq!(found, [0, 0]);
     assert!(scorecard(&results, &options).contains("| system (1) | slowest fifth |"));
 }
 
@@ -121,6 +134,10 @@ fn simulated_incidents_need_no_folder() {
     let groups: Vec<&str> = results.outcomes.iter().map(|one| one.group.name.as_str()).collect();
     assert!(groups.contains(&"one-of-two") && groups.contains(&"one-of-two, with baseline"), "{groups:?}");
     assert!(results.outcomes.iter().all(|one| one.group.set == SetKind::Simulator));
+    // Methods that ignore baselines are not asked twice, but stand in both groups.
+    for method in ["combined", "clouddiag", "pca", "TraceRCA"] {
+        assert_eq!(right(&results, method, "one-of-two").1, 2, "{method}");
+    }
 }
 
 #[test]

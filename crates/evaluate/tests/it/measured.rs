@@ -22,8 +22,19 @@ fn told_how_many_a_ranking_by_self_time_finds_five_slow_nodes() {
 fn a_threshold_on_latency_finds_most_hit_requests() {
     let Some(results) = evaluated("delag") else { return };
     let slowest = results.patterns.iter().filter(|one| results.finders[one.finder].name == "slowest fifth");
-    let f1: Vec<f64> = slowest.map(|one| one.score.f1).collect();
+    let f1: Vec<f64> = slowest.filter_map(|one| one.score).map(|score| score.f1).collect();
     assert_eq!(f1.len(), 20);
     let mean = f1.iter().sum::<f64>() / 20.0;
     assert!((0.92..0.95).contains(&mean), "{mean}");
+}
+
+#[test]
+fn latency_patterns_find_hit_requests_and_nothing_else() {
+    let Some(results) = evaluated("delag") else { return };
+    let ours: Vec<_> = results.patterns.iter().filter(|one| results.finders[one.finder].is_ours).collect();
+    let f1: Vec<f64> = ours.iter().filter_map(|one| one.score).map(|score| score.f1).collect();
+    let mean = f1.iter().sum::<f64>() / f1.len() as f64;
+    assert!(f1.len() == 20 && mean > 0.99, "{mean}");
+    let false_findings: usize = ours.iter().filter(|one| one.score.is_none()).map(|one| one.found).sum();
+    assert_eq!(false_findings, 0);
 }

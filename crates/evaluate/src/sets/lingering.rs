@@ -1,0 +1,105 @@
+//! Whether minutes without a fault were slow all the same.
+
+use super::Group;
+use super::minutes::{Fault, is_fault_free};
+use super::shop::Shop;
+use crate::calls::RequestCalls;
+use crate::run::Runner;
+use std::collections::BTreeMap;
+
+/// Tells, of the fault-free minutes in which Laggard's default named anything, how long after a fault they come and
+/// how slow the requests were that the faulty pod takes part in.
+pub(super) fn tell_alarms(shop: &Shop, faults: &[Fault], free: &Group, runner: &mut Runner<'_>) {
+    let alarmed: Vec<String> = (runner.told_by_default(free))
+        .filter(|outcome| outcome.false_alarms > 0)
+        .map(|outcome| outcome.case.clone())
+        .collect();
+    let slices = shop.slices.keys().copied().filter(|&slice| is_fault_free(slice, faults));
+    let (alarms, silent): (Vec<i64>, Vec<i64>) =
+        slices.partition(|slice| alarmed.contains(&minute_title(*slice)));
+    for slice in alarms {
+        runner.note(line(shop, faults, slice, &silent));
+    }
+}
+
+/// What a case of one minute is called.
+pub(super) fn minute_title(slice: i64) -> String {
+    format!("minute from {slice}")
+}
+
+fn line(shop: &Shop, faults: &[Fault], slice: i64, silent: &[i64]) -> String {
+    let title = format!("online-boutique: Laggard's default raised an alarm in the {}", minute_title(slice));
+    let before = faults.iter().filter(|fault| fault.end_s() <= slice).max_by_key(|fault| fault.end_s());
+    let Some(fault) = before else { return format!("{title}, before any fault.") };
+    let pod = shop.names.replicas.iter().position(|name| *name == fault.pod);
+    let concerned = || {
+        let calls_pod =
+            |request: &RequestCalls| request.calls.iter().any(|call| Some(call.replica as usize) == pod);
+        shop.requests.iter().map(AsRef::as_ref).filter(move |request| calls_pod(request))
+    };
+    let now = concerned().filter(|request| shop.slice_of(request.start_ns) == slice);
+    let usual = concerned().filter(|request| silent.contains(&shop.slice_of(request.start_ns)));
+    format!(
+        "{title}, which begins {} s after the end of {}; requests that call this pod took {:.1} times as long \
+         as in fault-free minutes without an alarm.",
+        slice - fault.end_s(),
+        fault.title(),
+        slower(now, usual)
+    )
+}
+
+/// Requests of one kind enter at the same operation and make as many calls.
+type Kind = (u32, usize);
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    requests: u32,
+    latency_ns: f64,
+}
+
+/// Time of some requests over the time that as many of the same kinds usually take; kinds that are not known are
+/// left out.
+fn slower<'a>(
+    now: impl Iterator<Item = &'a RequestCalls>,
+    usual: impl Iterator<Item = &'a RequestCalls>,
+) -> f64 {
+    let (now, usual) = (by_kind(now), by_kind(usual));
+    let (mut took, mut expected) = (0.0, 0.0);
+    for (kind, sum) in now {
+        let Some(known) = usual.get(&kind) else { continue };
+        took += sum.latency_ns;
+        expected += known.latency_ns / f64::from(known.requests) * f64::from(sum.requests);
+    }
+    if expected > 0.0 { took / expected } else { 1.0 }
+}
+
+fn by_kind<'a>(requests: impl Iterator<Item = &'a RequestCalls>) -> BTreeMap<Kind, Sum> {
+    let mut out: BTreeMap<Kind, Sum> = BTreeMap::new();
+    for request in requests {
+        let Some(entry) = request.calls.first() else { continue };
+        let sum = out.entry((entry.operation, request.calls.len())).or_default();
+        sum.requests += 1;
+        sum.latency_ns += request.latency_ns() as f64;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::Call;
+
+    fn request(operation: u32, inclusive_ns: u64) -> RequestCalls {
+        let call = Call { operation, replica: 0, parent: None, self_ns: inclusive_ns, inclusive_ns };
+        RequestCalls { start_ns: 0, calls: vec![call] }
+    }
+
+    #[test]
+    fn requests_are_compared_with_their_own_kind() {
+        let usual = [request(0, 10), request(0, 30), request(1, 200)];
+        // Expected 20 + 20 + 200; the third kind is new.
+        let now = [request(0, 40), request(0, 40), request(1, 280), request(2, 9_000)];
+        assert!((slower(now.iter(), usual.iter()) - 1.5).abs() < 1e-12);
+        assert!((slower(now.iter(), [].iter()) - 1.0).abs() < 1e-12);
+    }
+}
