@@ -44,7 +44,7 @@ pub static METHODS: &[Method] = &[
         name: "combined",
         question: "Which operations on which replicas make requests slow, since when, and against what?",
         reads: "spans or call logs; optionally a baseline",
-        source: "this project; joins the published methods",
+        source: "this project, from published methods",
         manual: "docs/manual/methods/combined.md",
     },
     Method {

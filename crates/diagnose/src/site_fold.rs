@@ -53,15 +53,14 @@ fn row(request: &Request, trace: TraceId, assumed: Option<AdjustedCount>) -> Sit
 
 impl SiteFold<'_> {
     fn spend(&self, partial: &mut SiteTableBuilder, tree: &CallTree) {
-        let only_child = only_children(tree);
         let chains = Chains::of(tree);
         let mut replicas = Vec::new();
-        for node in 0..tree.len() {
+        for (node, only_child) in only_children(tree).into_iter().enumerate() {
             let operation = tree.operation[node];
             partial.home(operation, tree.replica[node]);
             replicas.clear();
             replicas.push(tree.replica[node]);
-            let site = match only_child[node].and_then(|child| self.link(tree, node, child)) {
+            let site = match only_child.and_then(|child| self.link(tree, node, child)) {
                 Some((site, callee)) => {
                     replicas.push(callee);
                     replicas.sort_unstable();

@@ -10,7 +10,9 @@ fn formats_and_methods_are_listed() {
         assert!(formats.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}");
     }
     let methods = laggard(&["methods"]).text();
-    assert!(methods.lines().any(|line| line.starts_with("clouddiag ")), "{methods}");
+    for name in ["combined", "clouddiag", "pca"] {
+        assert!(methods.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}");
+    }
     for line in formats.lines().chain(methods.lines()) {
         assert!(line.chars().count() <= 100, "{line}");
     }
@@ -39,7 +41,7 @@ fn help_shows_every_subcommand_with_an_example() {
         assert!(help.contains(word), "{word}");
     }
     let help = laggard(&["diagnose", "--help"]).text();
-    for word in ["--since", "--exit-code", "--memory", "Exit status: 0", "[default: clouddiag]"] {
+    for word in ["--since", "--exit-code", "--memory", "Exit status: 0", "[default: combined]"] {
         assert!(help.contains(word), "{word}");
     }
     assert!(laggard(&["simulate", "--help"]).text().contains("--late-host"));
