@@ -54,7 +54,7 @@ pub struct Incident {
     pub bins: usize,
     /// Largest share over its bins: time beyond the usual over the usual latency of the requests concerned.
     pub excess_share: f64,
-    /// The earliest and the latest time at which it can have begun: see [`find_onset`].
+    /// The earliest and the latest time at which it can have begun: see [`crate::find_onset`].
     pub onset: Option<Onset>,
 }
 

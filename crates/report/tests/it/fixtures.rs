@@ -1,8 +1,11 @@
 //! Reports to render: every kind of verdict, and the shapes that strain a renderer.
 
+#[path = "fixtures/deep.rs"]
+mod deep;
 #[path = "fixtures/evidence.rs"]
 mod evidence;
 
+use deep::deep_tree;
 pub(crate) use evidence::{against_baseline, slow_periods};
 use laggard_model::{Loss, Losses};
 use laggard_report::*;
@@ -484,24 +487,4 @@ pub(crate) fn thousand() -> Report {
         report.input.losses.add_many(loss, 17, || format!("an example of {}", loss.name()));
     }
     with_headline(report)
-}
-
-/// 150 nodes: a chain of 40, and fans of children.
-fn deep_tree() -> Vec<TreeNode> {
-    let mut draw = Draw(23);
-    let mut tree: Vec<TreeNode> = Vec::new();
-    for at in 0..150_u32 {
-        let parent = match at {
-            0 => None,
-            1..40 => Some(at - 1),
-            _ => Some(at % 37),
-        };
-        let (p50, spread) = (0.1 + 2.0 * draw.unit(), 1.0 + draw.unit());
-        tree.push(node(parent, &format!("service-{}", at % 12), &format!("step {at}"), p50, p50 * spread));
-    }
-    for (at, rank) in [(20_usize, 1), (77, 2), (149, 3)] {
-        (tree[at].suspect, tree[at].slow_requests, tree[at].share) = (Some(rank), 400, Some(0.2));
-        tree[at].self_p99_ns = ms(40.0);
-    }
-    tree
 }
