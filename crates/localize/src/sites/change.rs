@@ -169,6 +169,9 @@ fn shift(before: &BlockValues, after: &BlockValues, value: fn(&BlockValue) -> f6
     Some(Shift { log_ratio, level: level.exp(), error: (a + b).sqrt(), degrees })
 }
 
+/// Level of the test that the mean of the logs has risen, where the mean has.
+const CORROBORATION_LEVEL: f64 = 0.05;
+
 /// A site that the baseline called as well, and the baseline's level.
 fn known_site(
     site: Site,
@@ -194,10 +197,14 @@ fn known_site(
         let t = (shift.log_ratio - settings.factor_min.ln()) / shift.error;
         student_upper_tail(t, shift.degrees)
     };
-    // Of one block, either value may be the one that shows it, and both are looked at.
-    change.p_value = match blocks.is_one_of_many() {
-        true => (2.0 * p_value(&shift).min(p_value(&geometric))).min(1.0),
-        false => p_value(&shift),
+    // Of one block, either value may be the one that shows it, and both are looked at. Of many, the mean decides, but
+    // a few giants move it alone: the mean of the logs must have risen as well.
+    let rose =
+        student_upper_tail(geometric.log_ratio / geometric.error, geometric.degrees) <= CORROBORATION_LEVEL;
+    change.p_value = match (blocks.is_one_of_many(), rose) {
+        (true, _) => (2.0 * p_value(&shift).min(p_value(&geometric))).min(1.0),
+        (false, true) => p_value(&shift),
+        (false, false) => 1.0,
     };
     let part = (1.0 - 1.0 / change.factor).max(0.0);
     let (calls, time, path) = totals(window, rows);
