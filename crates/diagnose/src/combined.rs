@@ -434,7 +434,10 @@ impl Joiner<'_> {
         Detail {
             requests: Some(RequestCounts {
                 hit: suspect.hit.len() as u64,
-                hit_estimated: suspect.hit.iter().fold(0.0, |sum, &at| sum + f64::from(requests[at as usize].weight)),
+                hit_estimated: suspect
+                    .hit
+                    .iter()
+                    .fold(0.0, |sum, &at| sum + f64::from(requests[at as usize].weight)),
                 seen: seen.len() as u64,
             }),
             traces: slowest.into_iter().take(TRACES_MAX).map(|(_, trace)| trace).collect(),
