@@ -15,6 +15,7 @@ mod outcome;
 mod real_data;
 mod real_sites;
 mod sampling;
+mod shop;
 mod terminal;
 mod windows;
 mod workshop;

@@ -1,7 +1,7 @@
 //! Every method by its name.
 
 use crate::outcome::diagnose;
-use crate::workshop::{Answer, QUIET, RANDOM_DEVICE, incident};
+use crate::workshop::{Answer, RANDOM_DEVICE, incident};
 
 #[test]
 fn principal_components_answer_by_name() {
@@ -21,7 +21,7 @@ fn principal_components_answer_by_name() {
 
 #[test]
 fn its_thresholds_are_flags_with_ranges() {
-    let traces = incident(QUIET, &[]).traces();
+    let traces = incident(RANDOM_DEVICE, &[]).traces();
     let report = diagnose(&traces, &["--method", "pca", "--mode", "paper", "--pca-coverage", "0.5"]).json();
     assert_eq!(report["mode"], "paper");
     diagnose(&traces, &["--method", "pca", "--pca-variance", "2"]).fails(2, &["--pca-variance", "2", "1"]);

@@ -5,6 +5,7 @@
 //! outside their parent. The files are not part of the repository; without them the tests say so and pass.
 
 use crate::outcome::{diagnose, input_count, loss, losses};
+use crate::shop;
 use crate::workshop::Answer;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -101,13 +102,13 @@ fn what_slows_all_datanodes_alike_blames_none_of_them() {
 }
 
 #[test]
-fn a_million_spans_of_a_shop() {
-    let Some(data) = data() else { return };
-    let report = counted(&data.join("online-boutique/spans.csv.zst"), 1_105_099, 24_890);
-    assert_eq!(input_count(&report, "requests"), 24_890);
-    assert_eq!(loss(&report, "duplicate_span"), 10_471);
-    assert_eq!(loss(&report, "child_outlives_parent"), 84_215);
-    assert_eq!(loss(&report, "clock_skew"), 7228);
+fn a_quarter_of_an_hour_of_a_shop() {
+    let Some(spans) = shop::spans(shop::CART) else { return };
+    let report = counted(&spans, 180_686, 3943);
+    assert_eq!(input_count(&report, "requests"), 3943);
+    assert_eq!(loss(&report, "duplicate_span"), 768);
+    assert_eq!(loss(&report, "child_outlives_parent"), 13_943);
+    assert_eq!(loss(&report, "clock_skew"), 161);
     assert_eq!(losses(&report).len(), 3, "no orphan, no trace without a root or with two");
 }
 

@@ -16,9 +16,12 @@ pub(crate) struct Recipe {
 /// Replicas to blame: 4 of 10 front ends.
 pub(crate) const RANDOM_DEVICE: Recipe =
     Recipe { scenario: "random-device", flags: &["--seed", "1", "--requests", "250", "--categories", "4"] };
+/// The same, too few to blame them all.
+pub(crate) const FEW: Recipe =
+    Recipe { scenario: "random-device", flags: &["--seed", "1", "--requests", "60", "--categories", "2"] };
 /// No replica to blame.
 pub(crate) const THREAD_POOL: Recipe =
-    Recipe { scenario: "thread-pool", flags: &["--seed", "1", "--requests", "150", "--categories", "4"] };
+    Recipe { scenario: "thread-pool", flags: &["--seed", "1", "--requests", "80", "--categories", "4"] };
 /// Replicas to blame, for a rare delay.
 pub(crate) const BURSTS: Recipe =
     Recipe { scenario: "bursts", flags: &["--seed", "4", "--requests", "800", "--categories", "2"] };
@@ -27,7 +30,7 @@ pub(crate) const SLOW_HOST: Recipe =
     Recipe { scenario: "slow-host", flags: &["--seed", "1", "--requests", "400", "--categories", "4"] };
 /// Nothing to find.
 pub(crate) const QUIET: Recipe =
-    Recipe { scenario: "quiet", flags: &["--seed", "1", "--requests", "150", "--categories", "4"] };
+    Recipe { scenario: "quiet", flags: &["--seed", "1", "--requests", "80", "--categories", "2"] };
 /// Enough to be judged, and quickly.
 pub(crate) const SMALL: Recipe =
     Recipe { scenario: "thread-pool", flags: &["--seed", "3", "--requests", "60", "--categories", "2"] };
