@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Ranks operations by the excess of their mean self time in the window over the baseline's, times their calls.
 /// The gap between a caller's span and the one span it waits for on another replica counts for the callee.
-/// Without a baseline the median replica's mean stands in. Replicas are named when their mean is [`REPLICA_FACTOR`]
+/// Without a baseline the median replica's mean stands in. Replicas are named when their mean is `REPLICA_FACTOR`
 /// times that of the median replica, and ranked by their excess.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowSelfTime;
