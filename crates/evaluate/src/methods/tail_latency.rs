@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Ranks operations by the ratio of their 95th percentile of inclusive time to the baseline's; without a
-/// baseline, to their own median. Names those beyond `FACTOR` (without baseline [`FACTOR_ALONE`]). Names
+/// baseline, to their own median. Names those beyond `FACTOR` (without baseline `FACTOR_ALONE`). Names
 /// replicas whose percentile is `FACTOR` times the median over the replicas of the operation.
 #[derive(Clone, Copy, Debug)]
 pub struct TailLatency;
