@@ -54,7 +54,7 @@ pub struct Incident {
     pub bins: usize,
     /// Time beyond the usual over the usual time, over the incident.
     pub excess_share: f64,
-    /// The earliest and the latest time at which it can have begun: see [`find_onset`].
+    /// The earliest and the latest time at which it can have begun: see `find_onset`.
     pub onset: Option<Onset>,
 }
 
