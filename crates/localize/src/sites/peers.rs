@@ -20,7 +20,7 @@ pub struct UnevenSite {
     pub excess_ns: f64,
     /// Such observations.
     pub observations: usize,
-    /// Requests with such an observation.
+    /// Requests in which one took more than half way from the normal time to the slow one, on the log scale.
     pub requests: Vec<u32>,
 }
 
@@ -70,14 +70,17 @@ fn uneven(
     };
     let mut excess_ns = 0.0;
     let mut requests = Vec::new();
-    for row in rows {
+    let mut observations = 0;
+    for (row, share) in rows.iter().zip(&shares) {
         let Some(factor) = slow(row) else { continue };
+        observations += 1;
         let time = if matches!(site, Site::Chain(_)) { row.time_ns } else { row.path_ns };
         let weight = f64::from(table.requests[row.request as usize].weight);
         excess_ns += weight * f64::from(time) * (1.0 - 1.0 / factor);
-        requests.push(row.request);
+        if share.log_ratio >= 0.5 * factor.ln() {
+            requests.push(row.request);
+        }
     }
-    let observations = requests.len();
     requests.dedup();
     Some(UnevenSite { observations, site, replicas: replicas.len(), excess_ns, requests, culprits })
 }
@@ -119,23 +122,17 @@ pub fn replica_levels(table: &SiteTable, site: Site) -> Vec<ReplicaLevel> {
 /// What [`ReplicaLevel::slow`] calls slow.
 const SLOW_FACTOR: f64 = 1.5;
 
-/// Each observation's mean call against the median of its category, as a logarithm.
+/// Each observation's mean call against the median of its category, as a logarithm; in the order of the rows.
 fn log_ratios(table: &SiteTable, rows: &[Observation]) -> Vec<Share> {
     let log = |row: &Observation| (f64::from(row.time_ns) / f64::from(row.calls)).max(1.0).ln();
-    let mut groups: BTreeMap<Option<u32>, Vec<&Observation>> = BTreeMap::new();
+    let category = |row: &Observation| table.requests[row.request as usize].category;
     let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
-    for row in rows {
-        *sizes.entry(table.requests[row.request as usize].category).or_default() += 1;
-    }
-    for row in rows {
-        let category = table.requests[row.request as usize].category;
-        let own = sizes[&category] >= CATEGORY_OBSERVATIONS_MIN;
-        groups.entry(own.then_some(category)).or_default().push(row);
-    }
-    let mut shares = Vec::with_capacity(rows.len());
-    for group in groups.values() {
-        let middle = median(&mut group.iter().map(|row| log(row)).collect::<Vec<f64>>());
-        shares.extend(group.iter().map(|row| Share { set: row.set, log_ratio: log(row) - middle }));
-    }
-    shares
+    rows.iter().for_each(|row| *sizes.entry(category(row)).or_default() += 1);
+    let group = |row: &Observation| Some(category(row)).filter(|own| sizes[own] >= CATEGORY_OBSERVATIONS_MIN);
+    let mut logs: BTreeMap<Option<u32>, Vec<f64>> = BTreeMap::new();
+    rows.iter().for_each(|row| logs.entry(group(row)).or_default().push(log(row)));
+    let middles: BTreeMap<Option<u32>, f64> =
+        logs.into_iter().map(|(group, mut logs)| (group, median(&mut logs))).collect();
+    let share = |row: &Observation| Share { set: row.set, log_ratio: log(row) - middles[&group(row)] };
+    rows.iter().map(share).collect()
 }
