@@ -230,7 +230,8 @@ pub struct Suspect {
     pub replicas_seen: u64,
     /// With scope `all`: whether there was too little to say that no replica stands out.
     pub scope_undecided: bool,
-    /// Number of anomalous categories in which the operation is flagged. Larger is more suspicious.
+    /// What suspects are ordered by; larger is more suspicious. Method `combined`: seconds of excess time. Others:
+    /// number of anomalous categories in which the operation is flagged.
     pub score: f64,
     /// Median excess of a slow call over the usual one, in nanoseconds of self time.
     pub effect_ns: u64,
