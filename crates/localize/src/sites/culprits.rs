@@ -12,6 +12,7 @@
 //! is accepted if the gain pays for the choice (extended Bayesian information criterion, Chen & Chen,
 //! *Biometrika* 95, 2008): `½ ln n` a replica, `ln C(H, k)` for choosing k of H, and a margin.
 
+use crate::sites::moments::{Moments, log_likelihood};
 use laggard_model::ReplicaId;
 use laggard_numeric::{benjamini_hochberg, mad, median_of, normal_upper_tail};
 use std::collections::BTreeMap;
@@ -103,39 +104,6 @@ pub fn find_frequent_culprits(rates: &[ReplicaRate], settings: &CulpritSettings)
     let search = Search::over(moments.collect(), &sets, Model::Rates);
     let settings = CulpritSettings { factor_min: RATE_FACTOR_MIN, ..*settings };
     search.culprits(1, &settings)
-}
-
-/// Count, sum and sum of squares.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-struct Moments {
-    count: f64,
-    sum: f64,
-    squares: f64,
-}
-
-impl Moments {
-    fn add(&mut self, other: Moments) {
-        self.count += other.count;
-        self.sum += other.sum;
-        self.squares += other.squares;
-    }
-
-    fn less(self, other: Moments) -> Moments {
-        Moments {
-            count: self.count - other.count,
-            sum: self.sum - other.sum,
-            squares: self.squares - other.squares,
-        }
-    }
-
-    fn mean(self) -> f64 {
-        if self.count > 0.0 { self.sum / self.count } else { 0.0 }
-    }
-
-    /// Sum of squares around the mean.
-    fn residual(self) -> f64 {
-        if self.count > 0.0 { (self.squares - self.sum * self.sum / self.count).max(0.0) } else { 0.0 }
-    }
 }
 
 /// What is supposed of the observations.
@@ -321,11 +289,11 @@ impl Search {
         };
         Culprit {
             replica: self.replicas[at],
-            factor: effect.exp(),
-            factor_low: (effect - error).exp(),
-            factor_high: (effect + error).exp(),
+            factor: rounded(effect.exp()),
+            factor_low: rounded((effect - error).exp()),
+            factor_high: rounded((effect + error).exp()),
             observations: own.count as u64,
-            p_adjusted: p,
+            p_adjusted: rounded(p),
         }
     }
 }
@@ -356,10 +324,14 @@ impl Touched {
     }
 }
 
-/// Log likelihood of slow calls at their own rate.
-fn log_likelihood(calls: Moments) -> f64 {
-    let part = |count: f64| if count > 0.0 { count * (count / calls.count).ln() } else { 0.0 };
-    part(calls.sum) + part(calls.count - calls.sum)
+/// Nine significant digits: sums over replicas depend in their last ones on the order of the replicas' handles, and
+/// that on the order in which inputs were read.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let scale = 10_f64.powi(8 - value.abs().log10().floor() as i32);
+    if scale.is_finite() && scale > 0.0 { (value * scale).round() / scale } else { 0.0 }
 }
 
 /// `ln C(n, k)`.

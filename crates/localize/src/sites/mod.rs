@@ -8,6 +8,7 @@ mod incidents;
 mod judge;
 mod latency_change;
 mod long_calls;
+mod moments;
 mod onset;
 mod peers;
 mod table;
