@@ -12,10 +12,7 @@ use laggard_assembly::ShapeRule;
 use laggard_diagnose::{InputFacts, METHODS, SlowMethod, SlowSettings, SurveyFold, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Traces};
 use laggard_localize::{CloudDiagSettings, Mode};
-use laggard_model::{
-    Fingerprint, OperationId, ReplicaSource, Sampling, ServiceId, Sink, SpanRecord, Status, Timestamp,
-    TraceId,
-};
+use laggard_model::{Fingerprint, OperationId, ServiceId, Sink, Timestamp, TraceId};
 use laggard_report::{Report, Verdict};
 use laggard_simulate::{Request, Scenario, Settings, requests};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -134,21 +131,7 @@ fn run(settings: &Settings, mode: Mode, method: SlowMethod) -> Scores {
 
 fn take(request: &Request, ingest: &mut Ingest, truth: &mut Truth) {
     for call in &request.calls {
-        ingest.span(&SpanRecord {
-            trace_id: request.trace_id,
-            trace_text: None,
-            span_id: call.span_id,
-            parent: call.parent.map(|parent| request.calls[parent as usize].span_id),
-            service: request.service(call),
-            replica: request.replica(call),
-            replica_source: ReplicaSource::Column,
-            operation: request.operation(call),
-            kind: request.kind(call),
-            status: Status::Unset,
-            start: call.start,
-            inclusive: call.inclusive,
-            sampling: Sampling::default(),
-        });
+        ingest.span(&request.span(call));
         if call.injected.ns() == 0 {
             continue;
         }

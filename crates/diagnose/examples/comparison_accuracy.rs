@@ -10,7 +10,7 @@
 
 use laggard_diagnose::{CompareSettings, ComparedPopulation, InputFacts, Population, compare};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Traces};
-use laggard_model::{ReplicaSource, Sink, SpanRecord, Status};
+use laggard_model::Sink;
 use laggard_report::{Change, Comparison};
 use laggard_simulate::{Scenario, Settings, requests};
 use std::num::NonZeroUsize;
@@ -77,21 +77,7 @@ fn traces(settings: &Settings) -> Traces {
     let mut ingest = Ingest::new(IngestSettings::default());
     for request in requests(settings).expect("settings in range") {
         for call in &request.calls {
-            ingest.span(&SpanRecord {
-                trace_id: request.trace_id,
-                trace_text: None,
-                span_id: call.span_id,
-                parent: call.parent.map(|parent| request.calls[parent as usize].span_id),
-                service: request.service(call),
-                replica: request.replica(call),
-                replica_source: ReplicaSource::Column,
-                operation: request.operation(call),
-                kind: request.kind(call),
-                status: Status::Unset,
-                start: call.start,
-                inclusive: call.inclusive,
-                sampling: laggard_model::Sampling::default(),
-            });
+            ingest.span(&request.span(call));
         }
     }
     ingest.finish(THREADS)

@@ -5,7 +5,7 @@
 //! The inputs are made from `tests/samples` and by hand, the same for the same seed. `--bytes` counts per
 //! format. The exit code is 1 when a reader panics or breaks its contract, takes too long, or needs too much
 //! memory; the input is then left in the temporary folder.
-#![allow(clippy::print_stdout, reason = "a command-line program")]
+#![expect(clippy::print_stdout, reason = "a command-line program")]
 
 use laggard_formats::contract::{HostileCase, HostileCases, check_all, check_hostile};
 use laggard_formats::{FORMATS, Format, ReaderOptions, find_format};

@@ -3,7 +3,7 @@
 //! Two figures for each file: the reader alone on bytes in memory (one thread), and the whole road from the
 //! path, with decompression in its own thread. Rates are by the clock and, on Linux, by the processor time of
 //! the parsing thread, which other programs disturb less.
-#![allow(clippy::print_stdout, reason = "a command-line program")]
+#![expect(clippy::print_stdout, reason = "a command-line program")]
 
 use laggard_formats::{FORMATS, Format, InputSettings, NoProgress, ReaderOptions, Sniff, expand, read};
 use laggard_model::{CallRecord, Loss, Sink, SpanRecord};

@@ -7,7 +7,7 @@
 //! A table has a header, the latency first, one column per operation, and last the number of the cause (0 for
 //! none). Of every table the rows without a cause are searched as well: whatever is found there is false.
 
-#![allow(clippy::print_stdout, reason = "it is what an example is for")]
+#![expect(clippy::print_stdout, reason = "it is what an example is for")]
 
 #[path = "../tests/it/delag.rs"]
 mod delag;

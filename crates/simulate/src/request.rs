@@ -9,7 +9,9 @@ use crate::operations::OperationIndex;
 use crate::random::{Random, Stream, mix};
 use crate::simulation::{Arrival, Simulation};
 use crate::system::CategoryIndex;
-use laggard_model::{Nanos, SpanId, SpanKind, Timestamp, TraceId};
+use laggard_model::{
+    Nanos, ReplicaSource, Sampling, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
+};
 use std::sync::Arc;
 
 /// One request in this many is sampled; only those are generated.
@@ -73,6 +75,25 @@ impl Request {
     /// The node a call runs on.
     pub fn replica(&self, call: &Call) -> &str {
         &self.simulation.system.hosts.names[usize::from(call.node)]
+    }
+
+    /// The span of a call, as a reader would hand it over.
+    pub fn span<'a>(&'a self, call: &'a Call) -> SpanRecord<'a> {
+        SpanRecord {
+            trace_id: self.trace_id,
+            trace_text: None,
+            span_id: call.span_id,
+            parent: call.parent.map(|parent| self.calls[parent as usize].span_id),
+            service: self.service(call),
+            replica: self.replica(call),
+            replica_source: ReplicaSource::Column,
+            operation: self.operation(call),
+            kind: self.kind(call),
+            status: Status::Unset,
+            start: call.start,
+            inclusive: call.inclusive,
+            sampling: Sampling::default(),
+        }
     }
 
     /// The request's latency.

@@ -1,6 +1,6 @@
 //! What weights do to the answer: an incident as it was, and the same one after sampling.
 
-use crate::simulated::{THREADS, record};
+use crate::simulated::THREADS;
 use laggard_diagnose::{InputFacts, SlowSettings, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Traces};
 use laggard_model::{AdjustedCount, Nanos, Sampling, Sink, SpanRecord, TailSampler, WeightSource};
@@ -17,7 +17,7 @@ fn sampled(requests_per_service: u32, keep: impl Fn(&Request) -> Option<Sampling
     for request in requests(&settings(requests_per_service)).expect("settings in range") {
         let Some(sampling) = keep(&request) else { continue };
         for call in &request.calls {
-            ingest.span(&SpanRecord { sampling, ..record(&request, call) });
+            ingest.span(&SpanRecord { sampling, ..request.span(call) });
         }
     }
     ingest.finish(THREADS)

@@ -1,7 +1,7 @@
 //! Simulated requests as a span table.
 
 use laggard_engine::{Ingest, IngestSettings, Traces};
-use laggard_model::{ReplicaSource, Sampling, Sink, SpanRecord, Status};
+use laggard_model::Sink;
 use laggard_simulate::{Request, Settings, requests};
 use std::num::NonZeroUsize;
 
@@ -24,7 +24,7 @@ pub(crate) fn incident_of(settings: &Settings, wanted: impl Fn(&Request) -> bool
     let mut injected = Vec::new();
     for request in requests(settings).expect("settings in range").filter(wanted) {
         for call in &request.calls {
-            ingest.span(&record(&request, call));
+            ingest.span(&request.span(call));
             if call.injected.ns() > 0 {
                 let name = format!("{} {}", request.service(call), request.operation(call));
                 injected.push((name, request.replica(call).to_owned()));
@@ -32,22 +32,4 @@ pub(crate) fn incident_of(settings: &Settings, wanted: impl Fn(&Request) -> bool
         }
     }
     Incident { traces: ingest.finish(THREADS), injected }
-}
-
-pub(crate) fn record<'a>(request: &'a Request, call: &'a laggard_simulate::Call) -> SpanRecord<'a> {
-    SpanRecord {
-        trace_id: request.trace_id,
-        trace_text: None,
-        span_id: call.span_id,
-        parent: call.parent.map(|parent| request.calls[parent as usize].span_id),
-        service: request.service(call),
-        replica: request.replica(call),
-        replica_source: ReplicaSource::Column,
-        operation: request.operation(call),
-        kind: request.kind(call),
-        status: Status::Unset,
-        start: call.start,
-        inclusive: call.inclusive,
-        sampling: Sampling::default(),
-    }
 }

@@ -6,7 +6,7 @@ use crate::case::{Case, OperationName, Question, Truth};
 use crate::measure::Cost;
 use crate::run::Runner;
 use laggard_engine::{Ingest, IngestSettings, Traces};
-use laggard_model::{ReplicaSource, Sampling, Sink, SpanRecord, Status};
+use laggard_model::Sink;
 use laggard_simulate::{Request, Scenario, Scope, Settings, requests};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -142,21 +142,7 @@ impl Injected {
 
 fn take(request: &Request, ingest: &mut Ingest, injected: &mut Injected) {
     for call in &request.calls {
-        ingest.span(&SpanRecord {
-            trace_id: request.trace_id,
-            trace_text: None,
-            span_id: call.span_id,
-            parent: call.parent.map(|parent| request.calls[parent as usize].span_id),
-            service: request.service(call),
-            replica: request.replica(call),
-            replica_source: ReplicaSource::Column,
-            operation: request.operation(call),
-            kind: request.kind(call),
-            status: Status::Unset,
-            start: call.start,
-            inclusive: call.inclusive,
-            sampling: Sampling::default(),
-        });
+        ingest.span(&request.span(call));
         if call.injected.ns() > 0 {
             let name = OperationName::new(request.service(call), request.operation(call));
             *injected.operations_ns.entry(name).or_default() += call.injected.ns();

@@ -1,5 +1,4 @@
 //! Records and fields against an independent CSV parser, and the limits.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::{Cut, Fields, RECORD_BYTES_MAX, RawRecord, RecordCutter};
 use csv_core::ReadRecordResult;

@@ -125,8 +125,9 @@ pub(crate) struct BlockValues {
     pub(crate) pooled: BlockValue,
 }
 
+/// What is summed over some of a site's observations.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+pub(crate) struct Sums {
     time: f64,
     usual: f64,
     logs: f64,
@@ -141,36 +142,51 @@ impl Sums {
         self.weight += other.weight;
     }
 
-    fn value(self) -> BlockValue {
-        BlockValue {
+    /// `None` when nothing was summed.
+    pub(crate) fn value(self) -> Option<BlockValue> {
+        (self.weight > 0.0).then(|| BlockValue {
             mean: (self.time.max(1.0) / self.usual.max(1.0)).ln(),
-            geometric: self.logs / self.weight.max(f64::MIN_POSITIVE),
-        }
+            geometric: self.logs / self.weight,
+        })
     }
 }
 
-/// `of` tells the expected time of a call of a category, and the weight at which such a call counts.
-pub(crate) fn block_values(
+/// Sums by part. `of` tells the expected time of a call of a category, and the weight at which such a call counts;
+/// `part_of` the part of a request, below `parts`.
+pub(crate) fn sum_parts(
     table: &SiteTable,
     rows: &[Observation],
     of: impl Fn(Fingerprint) -> (f64, f64),
-    blocks: usize,
-) -> BlockValues {
-    let mut sums = vec![Sums::default(); blocks];
+    parts: usize,
+    part_of: impl Fn(u32) -> usize,
+) -> Vec<Sums> {
+    let mut sums = vec![Sums::default(); parts];
     for row in rows {
         let request = &table.requests[row.request as usize];
         let (usual, tilt) = of(table.categories[request.category as usize]);
         let weight = f64::from(request.weight) * tilt;
         let (time, usual) = (f64::from(row.time_ns), f64::from(row.calls) * usual);
-        sums[row.request as usize * blocks / table.requests.len()].add(Sums {
+        sums[part_of(row.request)].add(Sums {
             time: weight * time,
             usual: weight * usual,
             logs: weight * (time.max(1.0) / usual).ln(),
             weight,
         });
     }
+    sums
+}
+
+/// The values of so many blocks of equally many requests; see [`sum_parts`] for `of`. `None` without any call that
+/// counts.
+pub(crate) fn block_values(
+    table: &SiteTable,
+    rows: &[Observation],
+    of: impl Fn(Fingerprint) -> (f64, f64),
+    blocks: usize,
+) -> Option<BlockValues> {
+    let block_of = |request: u32| request as usize * blocks / table.requests.len();
+    let sums = sum_parts(table, rows, of, blocks, block_of);
     let mut all = Sums::default();
     sums.iter().for_each(|sum| all.add(*sum));
-    let used = sums.into_iter().filter(|sum| sum.weight > 0.0);
-    BlockValues { blocks: used.map(Sums::value).collect(), pooled: all.value() }
+    Some(BlockValues { pooled: all.value()?, blocks: sums.into_iter().filter_map(Sums::value).collect() })
 }

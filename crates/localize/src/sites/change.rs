@@ -186,6 +186,7 @@ fn known_site(
     let after = block_values(window, rows, |id| (expected.call_ns(id), 1.0), blocks.window);
     let mut change = unchanged(site, window, rows);
     change.baseline_calls = earlier.iter().map(|row| u64::from(row.calls)).sum();
+    let (Some(before), Some(after)) = (before, after) else { return (change, 1.0) };
     let by_mean = shift(&before, &after, |block| block.mean);
     let by_logs = shift(&before, &after, |block| block.geometric);
     let (Some(shift), Some(geometric)) = (by_mean, by_logs) else { return (change, 1.0) };

@@ -5,6 +5,7 @@
 //! slow when sites that are clearly above their usual add up to a part of the latency that users notice. Slow
 //! bins that follow each other are one incident.
 
+use crate::sites::blocks::{BlockValue, Expected, Sums, sum_parts};
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{Nanos, Timestamp};
 use laggard_numeric::{mad, median_of};
@@ -181,7 +182,9 @@ fn slow_bins(table: &SiteTable, bins: &Bins, settings: &ScanSettings) -> Vec<f64
 /// The largest share that the sites of one bin make together, taken in order of their own shares: a site that
 /// all requests call must not hide one that few do.
 pub(crate) fn concerned_share(table: &SiteTable, mut sites: Vec<Raised>, calling_min: usize) -> f64 {
-    sites.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.requests.cmp_first(&b.requests)));
+    // Equal shares are taken in a fixed order.
+    let first = |site: &Raised| site.requests.first().map(|&(request, _)| request);
+    sites.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| first(a).cmp(&first(b))));
     let mut beyond: BTreeMap<u32, f64> = BTreeMap::new();
     let mut best = 0.0;
     for site in sites {
@@ -217,38 +220,6 @@ fn share(table: &SiteTable, requests: impl Iterator<Item = (u32, f64)>) -> f64 {
     beyond / f64::max(usual, 1.0)
 }
 
-/// Orders lists by their first request, so that equal shares are taken in a fixed order.
-trait FirstRequest {
-    fn cmp_first(&self, other: &Self) -> std::cmp::Ordering;
-}
-
-impl FirstRequest for Vec<(u32, f64)> {
-    fn cmp_first(&self, other: &Self) -> std::cmp::Ordering {
-        self.first().map(|first| first.0).cmp(&other.first().map(|first| first.0))
-    }
-}
-
-/// What is summed over a site's observations in one bin.
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    time: f64,
-    usual: f64,
-    logs: f64,
-    count: f64,
-}
-
-impl Sums {
-    /// Log of the mean: sees that a few calls take very long.
-    fn mean(&self) -> f64 {
-        (self.time.max(1.0) / self.usual).ln()
-    }
-
-    /// Mean of the logs: sees that all calls take a little longer, and is not moved by a few.
-    fn geometric(&self) -> f64 {
-        self.logs / self.count
-    }
-}
-
 /// Finds the bins in which one site is clearly above its usual.
 fn raise(
     table: &SiteTable,
@@ -257,59 +228,30 @@ fn raise(
     settings: &ScanSettings,
     raised: &mut [Vec<Raised>],
 ) {
-    let expected = expected_by_category(table, rows);
-    let usual_of =
-        |row: &Observation| f64::from(row.calls) * expected[&table.requests[row.request as usize].category];
-    let bin_of = |row: &Observation| bins.bin_of(table.requests[row.request as usize].start);
-    let mut sums = vec![Sums::default(); bins.requests.len()];
-    for row in rows {
-        let weight = f64::from(table.requests[row.request as usize].weight);
-        let usual = usual_of(row);
-        let sum = &mut sums[bin_of(row)];
-        sum.time += weight * f64::from(row.time_ns);
-        sum.usual += weight * usual;
-        sum.logs += weight * (f64::from(row.time_ns).max(1.0) / usual).ln();
-        sum.count += weight;
-    }
-    let used = || sums.iter().filter(|sum| sum.count > 0.0);
-    if used().count() < settings.bins_min {
+    let expected = Expected::of(table, rows);
+    let bin_of = |request: u32| bins.bin_of(table.requests[request as usize].start);
+    let sums = sum_parts(table, rows, |id| (expected.call_ns(id), 1.0), bins.requests.len(), bin_of);
+    let values: Vec<Option<BlockValue>> = sums.into_iter().map(Sums::value).collect();
+    if values.iter().flatten().count() < settings.bins_min {
         return;
     }
-    let limit = |value: fn(&Sums) -> f64| {
-        let values: Vec<f64> = used().map(value).collect();
+    let limit = |value: fn(&BlockValue) -> f64| {
+        let values: Vec<f64> = values.iter().flatten().map(value).collect();
         let middle = median_of(&values);
         (middle, middle + (settings.mad_min * mad(&values, middle)).max(settings.factor_min.ln()))
     };
-    let (middle, mean_limit) = limit(Sums::mean);
-    let (_, geometric_limit) = limit(Sums::geometric);
-    let above =
-        |sum: &Sums| sum.count > 0.0 && (sum.mean() > mean_limit || sum.geometric() > geometric_limit);
+    let (middle, mean_limit) = limit(|bin| bin.mean);
+    let (_, geometric_limit) = limit(|bin| bin.geometric);
     let mut found: BTreeMap<usize, Vec<(u32, f64)>> = BTreeMap::new();
     for row in rows {
-        let bin = bin_of(row);
-        if above(&sums[bin]) {
-            let part = (1.0 - (middle - sums[bin].mean()).exp()).max(0.0);
+        let bin = bin_of(row.request);
+        let Some(value) = values[bin] else { continue };
+        if value.mean > mean_limit || value.geometric > geometric_limit {
+            let part = (1.0 - (middle - value.mean).exp()).max(0.0);
             found.entry(bin).or_default().push((row.request, part * f64::from(row.path_ns)));
         }
     }
     for (bin, requests) in found {
         raised[bin].push(Raised::new(table, requests));
     }
-}
-
-/// What a call takes, by category: its mean over the window, drawn towards the site's where there are few.
-fn expected_by_category(table: &SiteTable, rows: &[Observation]) -> BTreeMap<u32, f64> {
-    const SHRINKAGE_CALLS: f64 = 5.0;
-    let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
-    let mut all = (0.0, 0.0);
-    for row in rows {
-        let sum = sums.entry(table.requests[row.request as usize].category).or_default();
-        for sum in [sum, &mut all] {
-            sum.0 += f64::from(row.time_ns);
-            sum.1 += f64::from(row.calls);
-        }
-    }
-    let overall = (all.0 / all.1).max(1.0);
-    let mean = |(time, calls): (f64, f64)| (time + SHRINKAGE_CALLS * overall) / (calls + SHRINKAGE_CALLS);
-    sums.into_iter().map(|(category, sums)| (category, mean(sums))).collect()
 }

@@ -1,7 +1,7 @@
 //! Request tables with known truth: CSV with a latency, one column per operation, and the cause of each row.
 //! Shared with the example `patterns`.
 
-#![allow(clippy::unwrap_used, reason = "a file that is no such table ends the test")]
+#![expect(clippy::unwrap_used, reason = "a file that is no such table ends the test")]
 
 use laggard_localize::{LatencyPatterns, PatternSettings, RequestTable, latency_patterns};
 use std::fs;

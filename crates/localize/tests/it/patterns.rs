@@ -1,7 +1,5 @@
 //! Latency degradation patterns: made-up incidents, quiet tables, invariances, and measured ones.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use crate::delag::{Labelled, tables};
 use laggard_localize::{LatencyPatterns, PatternSettings, RequestTable, RequestTableError, latency_patterns};
 use laggard_testkit::data_folder;

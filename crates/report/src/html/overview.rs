@@ -22,11 +22,30 @@ pub(super) fn verdict(m: &mut Markup, report: &Report) {
         Verdict::Healthy => "verdict good",
         Verdict::InsufficientData => "verdict unsure",
     };
-    m.open("section", &[("id", "verdict"), ("class", class), ("aria-labelledby", "verdict-title")]);
-    m.element("p", &[("class", "chip")], facts::verdict(report.verdict));
-    m.within("h1", &[("id", "verdict-title")], |m| m.sentence(&report.headline));
+    let card = VerdictCard {
+        class,
+        word: facts::verdict(report.verdict),
+        headline: &report.headline,
+        figures: figures(report),
+    };
+    verdict_card(m, card);
+}
+
+/// What the first box of a page says.
+pub(super) struct VerdictCard<'a> {
+    pub(super) class: &'a str,
+    pub(super) word: &'a str,
+    pub(super) headline: &'a str,
+    /// Name, value, remark.
+    pub(super) figures: Vec<(&'static str, String, String)>,
+}
+
+pub(super) fn verdict_card(m: &mut Markup, card: VerdictCard<'_>) {
+    m.open("section", &[("id", "verdict"), ("class", card.class), ("aria-labelledby", "verdict-title")]);
+    m.element("p", &[("class", "chip")], card.word);
+    m.within("h1", &[("id", "verdict-title")], |m| m.sentence(card.headline));
     m.raw("\n<dl class=\"figures\">\n");
-    for (name, value, remark) in figures(report) {
+    for (name, value, remark) in card.figures {
         m.open("div", &[]);
         m.element("dt", &[], name);
         m.open("dd", &[]);

@@ -1,7 +1,8 @@
 //! The top and the end of the page: the answer, why the mean changed, what it rests on.
 
 use super::super::markup::Markup;
-use super::super::{operation, overview::sentences, remark, scroller};
+use super::super::overview::{VerdictCard, sentences, verdict_card};
+use super::super::{operation, remark, scroller};
 use super::number;
 use crate::comparison::{
     Change, Comparison, ComparisonVerdict, EntryChange, LatencyChange, Part, interval, latency_parts,
@@ -21,24 +22,13 @@ pub(super) fn verdict(m: &mut Markup, comparison: &Comparison) {
         ComparisonVerdict::Faster | ComparisonVerdict::Unchanged => "verdict good",
         ComparisonVerdict::Changed | ComparisonVerdict::InsufficientData => "verdict unsure",
     };
-    m.open("section", &[("id", "verdict"), ("class", class), ("aria-labelledby", "verdict-title")]);
-    m.element("p", &[("class", "chip")], verdict_word(comparison.verdict));
-    m.within("h1", &[("id", "verdict-title")], |m| m.sentence(&comparison.headline));
-    m.raw("\n<dl class=\"figures\">\n");
-    for (name, value, remark) in figures(comparison) {
-        m.open("div", &[]);
-        m.element("dt", &[], name);
-        m.open("dd", &[]);
-        m.element("strong", &[], &value);
-        if !remark.is_empty() {
-            m.text(" ");
-            m.element("span", &[], &remark);
-        }
-        m.close("dd");
-        m.close("div");
-    }
-    m.close("dl");
-    m.close("section");
+    let card = VerdictCard {
+        class,
+        word: verdict_word(comparison.verdict),
+        headline: &comparison.headline,
+        figures: figures(comparison),
+    };
+    verdict_card(m, card);
 }
 
 /// The figures under the sentence: name, value, remark.
