@@ -1,4 +1,4 @@
-//! The vocabulary every other crate shares: times, ids, span and call records, call trees, losses.
+//! The vocabulary every other crate shares: times, ids, span, call and sample records, call trees, losses.
 //!
 //! This crate uses the standard library only and does no input or output. A reader of some trace
 //! format turns bytes into [`SpanRecord`]s (or [`CallRecord`]s) and hands them to a [`Sink`];
@@ -11,6 +11,7 @@ mod fingerprint;
 mod ids;
 mod losses;
 mod names;
+mod sample;
 mod sampling;
 mod sink;
 mod span;
@@ -23,8 +24,9 @@ pub use fingerprint::{Fingerprint, FingerprintBuilder};
 pub use ids::{ParsedTraceId, SpanId, TraceId};
 pub use losses::{Loss, LossCount, Losses};
 pub use names::{Names, OperationId, OperationKey, ReplicaId, ServiceId};
+pub use sample::{Measure, SampleRecord};
 pub use sampling::{AdjustedCount, Sampling, TailSampler, WeightSource};
-pub use sink::{Collect, OwnedCall, OwnedSpan, Sink};
+pub use sink::{Collect, OwnedCall, OwnedSample, OwnedSpan, Sink};
 pub use span::{ReplicaSource, SpanKind, SpanRecord, Status};
 pub use span_row::{CallRow, SpanRow};
 pub use time::{Nanos, SignedNanos, Timestamp};

@@ -2,8 +2,8 @@
 
 use crate::CallFlag;
 use crate::{
-    CallRecord, Loss, Losses, Nanos, ReplicaSource, Sampling, SpanId, SpanKind, SpanRecord, Status,
-    Timestamp, TraceId,
+    CallRecord, Loss, Losses, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, SpanId, SpanKind,
+    SpanRecord, Status, Timestamp, TraceId,
 };
 
 /// Takes the records of one input, in the order of the input. A reader calls it for every record it could
@@ -20,6 +20,12 @@ pub trait Sink {
     /// Takes a call-log record.
     fn call(&mut self, call: &CallRecord<'_>);
 
+    /// Takes a sample. A question about traces has no use for one: unless said otherwise it is counted as
+    /// another signal.
+    fn sample(&mut self, sample: &SampleRecord<'_>) {
+        self.lose(Loss::OtherSignal, &|| format!("{:?} at {}", sample.measure, sample.time.unix_ns()));
+    }
+
     /// Counts something that could not be read. `example` is asked only for the first of its kind.
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String);
 }
@@ -31,6 +37,8 @@ pub struct Collect {
     pub spans: Vec<OwnedSpan>,
     /// Every call-log record.
     pub calls: Vec<OwnedCall>,
+    /// Every sample.
+    pub samples: Vec<OwnedSample>,
     /// Every loss.
     pub losses: Losses,
 }
@@ -69,6 +77,19 @@ pub struct OwnedCall {
     pub callee: Option<TraceId>,
 }
 
+/// A [`SampleRecord`] that owns its text.
+#[derive(Clone, PartialEq, Debug)]
+#[expect(missing_docs, reason = "the fields are those of SampleRecord")]
+pub struct OwnedSample {
+    pub time: Timestamp,
+    pub measure: Measure,
+    pub server: String,
+    pub tier: String,
+    pub transaction: String,
+    pub callee: String,
+    pub value: f64,
+}
+
 impl Sink for Collect {
     fn span(&mut self, span: &SpanRecord<'_>) {
         self.spans.push(OwnedSpan {
@@ -99,6 +120,18 @@ impl Sink for Collect {
             operation: call.operation.to_owned(),
             flag: call.flag,
             callee: call.callee,
+        });
+    }
+
+    fn sample(&mut self, sample: &SampleRecord<'_>) {
+        self.samples.push(OwnedSample {
+            time: sample.time,
+            measure: sample.measure,
+            server: sample.server.to_owned(),
+            tier: sample.tier.to_owned(),
+            transaction: sample.transaction.to_owned(),
+            callee: sample.callee.to_owned(),
+            value: sample.value,
         });
     }
 

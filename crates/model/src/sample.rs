@@ -1,0 +1,58 @@
+//! A sample: one number about one server or transaction in one stretch of time.
+
+use crate::Timestamp;
+
+/// What a sample measures, and with it the unit of its value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Measure {
+    /// Share of a server's CPU capacity in use, averaged over the sample's stretch of time: 0..1, all cores
+    /// together. A gauge.
+    Utilization,
+    /// CPU time a server used, in seconds: a counter that only grows, until the process starts anew.
+    CpuSecondsTotal,
+    /// CPU capacity of a server in cores: a CPU quota counts as what it allows, like 1.5. A gauge.
+    Cores,
+    /// Transactions completed in the sample's stretch of time.
+    Transactions,
+    /// Transactions completed since some start: a counter that only grows, until the process starts anew.
+    TransactionsTotal,
+    /// Transactions completed a second, averaged over the sample's stretch of time. A gauge.
+    TransactionRate,
+    /// Mean response time of the transactions completed in the sample's stretch of time, in seconds.
+    ResponseTime,
+    /// Sum of the response times of the transactions completed in the sample's stretch of time, in seconds.
+    ResponseSeconds,
+    /// Sum of the response times of all transactions completed since some start, in seconds: a counter.
+    ResponseSecondsTotal,
+    /// Outbound calls of a transaction type to a callee, completed in the sample's stretch of time.
+    Calls,
+    /// Outbound calls since some start: a counter.
+    CallsTotal,
+    /// Mean time an outbound call took, in seconds.
+    CallTime,
+    /// Sum of the times of the outbound calls completed in the sample's stretch of time, in seconds.
+    CallSeconds,
+    /// Sum of the times of all outbound calls since some start, in seconds: a counter.
+    CallSecondsTotal,
+    /// Clients (sessions) active at the time: the population of a closed model. A gauge.
+    Clients,
+}
+
+/// One sample. What it belongs to is told by names; a name that does not apply is empty.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SampleRecord<'a> {
+    /// Start of the stretch of time that the value covers; for gauges and counters, the instant of reading.
+    pub time: Timestamp,
+    /// What is measured.
+    pub measure: Measure,
+    /// The server (replica, pod, host); empty for a sample of the whole system.
+    pub server: &'a str,
+    /// The server's tier or service (`front`, `db`); empty when unknown.
+    pub tier: &'a str,
+    /// The transaction type; empty when the measure is not of one.
+    pub transaction: &'a str,
+    /// The type of outbound call (`db`, `payment`); empty when the measure is not of one.
+    pub callee: &'a str,
+    /// The value, in the measure's unit. May be anything a file can hold, NaN and infinities too.
+    pub value: f64,
+}
