@@ -21,6 +21,7 @@ mod markdown;
 mod names;
 mod numbers;
 mod output;
+mod sample_summary;
 mod text;
 mod times;
 
@@ -35,4 +36,5 @@ pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
 pub use output::{Output, render};
+pub use sample_summary::{SampleSummary, SampledServer};
 pub use text::{ColorChoice, TextStyle, text};
