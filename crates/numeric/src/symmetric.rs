@@ -57,6 +57,11 @@ impl Cholesky {
         x
     }
 
+    /// `ln det A`.
+    pub fn log_determinant(&self) -> f64 {
+        (0..self.lower.rows()).map(|i| 2.0 * self.lower.get(i, i).ln()).sum()
+    }
+
     /// The inverse `A⁻¹`, `p x p`.
     pub fn inverse(&self) -> Matrix {
         let size = self.lower.rows();
@@ -142,6 +147,7 @@ mod tests {
         for (found, wanted) in factor.inverse().data().iter().zip(wanted) {
             assert!((found - wanted).abs() < 1e-15);
         }
+        assert!((factor.log_determinant() - 8.0_f64.ln()).abs() < 1e-15);
         let root = 17.0_f64.sqrt();
         let eigen = symmetric_eigen(&two_by_two()).expect("it ends");
         assert!((eigen.values[0] - (7.0 + root) / 2.0).abs() < 1e-13);
