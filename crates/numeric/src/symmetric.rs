@@ -98,6 +98,9 @@ pub fn symmetric_eigen(matrix: &Matrix) -> Option<Eigen> {
     if matrix.data().iter().any(|value| !value.is_finite()) {
         return None;
     }
+    if size == 0 {
+        return Some(Eigen { values: Vec::new(), vectors: Matrix::zeros(0, 0) });
+    }
     let found =
         SymmetricEigen::try_new(DMatrix::from_row_slice(size, size, matrix.data()), f64::EPSILON, STEPS_MAX)?;
     let mut order: Vec<usize> = (0..size).collect();
@@ -161,6 +164,7 @@ mod tests {
         assert_eq!(condition_number(&dependent), f64::INFINITY);
         assert!(symmetric_eigen(&Matrix::from_row_major(1, 1, vec![f64::NAN])).is_none());
         assert_eq!(condition_number(&Matrix::zeros(0, 0)), 1.0);
+        assert!(symmetric_eigen(&Matrix::zeros(0, 0)).expect("nothing to do").values.is_empty());
     }
 
     proptest! {
