@@ -12,9 +12,18 @@
 //! columns, both by 0-based index; ranges of rows are half-open.
 
 mod analysis;
+mod error;
 mod observations;
+mod signature;
+mod tuned;
 
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
 };
+pub use error::TooLittleData;
 pub use observations::Observations;
+pub use signature::{
+    COUNT_MIN, LoadSlope, ServiceTime, ServiceTimeChange, SignatureTest, UTILIZATION_MAX, load_slope,
+    service_time, service_time_at, signature, signature_changes,
+};
+pub use tuned::{ChangeSettings, ChangeSettingsError};
