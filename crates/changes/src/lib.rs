@@ -13,6 +13,7 @@
 
 mod analysis;
 mod error;
+mod model;
 mod observations;
 mod signature;
 mod tuned;
@@ -21,6 +22,11 @@ pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
 };
 pub use error::TooLittleData;
+pub use model::{
+    Candidate, Constant, ENTRY_LEVEL, Estimator, EstimatorChoice, FittedModel, IndistinguishableGroup,
+    Interval, ModelReport, ModelSettings, Step, TooFewWindows, fit_model, nnls_model, stepwise,
+    stepwise_model,
+};
 pub use observations::Observations;
 pub use signature::{
     COUNT_MIN, LoadSlope, ServiceTime, ServiceTimeChange, SignatureTest, UTILIZATION_MAX, load_slope,
