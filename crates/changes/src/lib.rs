@@ -12,9 +12,14 @@
 //! columns, both by 0-based index; ranges of rows are half-open.
 
 mod analysis;
+mod cherkasova;
+mod error;
 mod observations;
+mod segmentation;
 
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
 };
+pub use cherkasova::{CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError};
+pub use error::TooLittleData;
 pub use observations::Observations;
