@@ -20,6 +20,6 @@ mod segmentation;
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
 };
-pub use cherkasova::{CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError};
+pub use cherkasova::{CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError, cherkasova};
 pub use error::TooLittleData;
 pub use observations::Observations;

@@ -7,11 +7,13 @@
 
 mod path;
 mod penalty_search;
+mod refine;
 mod regression;
 mod table;
 
-pub(crate) use path::{CheapestPath, cheapest_path, entropy_share};
+pub(crate) use path::{cheapest_path, entropy_share};
 pub(crate) use penalty_search::{ErrorBudget, SegmentErrors, Segmentation, search_penalty};
+pub(crate) use refine::refine_cuts;
 pub(crate) use regression::{WindowFit, WindowRegression, error_percent};
 pub(crate) use table::CostTable;
 

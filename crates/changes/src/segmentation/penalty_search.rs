@@ -116,7 +116,18 @@ fn attempt(
     lambda: f64,
 ) -> Segmentation {
     let path = cheapest_path(table, lambda);
-    let cuts: Vec<usize> = path.points.iter().map(|&point| table.points()[point]).collect();
+    let cuts = path.points.iter().map(|&point| table.points()[point]).collect();
+    assess(regression, budget, errors, lambda, cuts)
+}
+
+/// The error of given cuts.
+pub(super) fn assess(
+    regression: &WindowRegression,
+    budget: ErrorBudget,
+    errors: &mut SegmentErrors,
+    lambda: f64,
+    cuts: Vec<usize>,
+) -> Segmentation {
     let (mut total, mut within) = (0.0, true);
     for segment in cuts.windows(2).map(|pair| pair[0]..pair[1]) {
         let absolute = errors.of(regression, &segment);

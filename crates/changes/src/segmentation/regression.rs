@@ -67,6 +67,11 @@ impl WindowRegression {
         self.percent.len()
     }
 
+    /// Number of transaction types `n`.
+    pub(crate) fn types(&self) -> usize {
+        self.counts.cols()
+    }
+
     /// The sums, of scaled counts and percentages.
     pub(crate) fn sums(&self) -> &PrefixSums {
         &self.sums

@@ -139,8 +139,8 @@ impl LaneProblems {
                 inverse.0[lane] = if bad { 0.0 } else { inverse.0[lane] / pivot.0[lane] };
             }
             let column = &mut self.factor[k * (q + 1)..(k + 1) * (q + 1)];
-            for i in k + 1..=q {
-                column[i] = self.work[position(i, k)].times(inverse);
+            for (i, out) in column.iter_mut().enumerate().skip(k + 1) {
+                *out = self.work[position(i, k)].times(inverse);
             }
             for i in k + 1..=q {
                 let row = &mut self.work[position(i, k)..=position(i, i)];
