@@ -12,15 +12,18 @@
 //! columns, both by 0-based index; ranges of rows are half-open.
 
 mod analysis;
+mod cherkasova;
 mod error;
 mod model;
 mod observations;
+mod segmentation;
 mod signature;
 mod tuned;
 
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
 };
+pub use cherkasova::{CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError, cherkasova};
 pub use error::TooLittleData;
 pub use model::{
     Candidate, Constant, ENTRY_LEVEL, Estimator, EstimatorChoice, FittedModel, IndistinguishableGroup,
