@@ -13,7 +13,10 @@
 
 mod analysis;
 mod model;
+mod cherkasova;
+mod error;
 mod observations;
+mod segmentation;
 
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
@@ -23,4 +26,6 @@ pub use model::{
     Interval, ModelReport, ModelSettings, Step, TooFewWindows, fit_model, nnls_model, stepwise,
     stepwise_model,
 };
+pub use cherkasova::{CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError, cherkasova};
+pub use error::TooLittleData;
 pub use observations::Observations;
