@@ -17,6 +17,8 @@ mod cherkasova;
 mod error;
 mod observations;
 mod segmentation;
+mod signature;
+mod tuned;
 
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
@@ -29,3 +31,8 @@ pub use model::{
 pub use cherkasova::{CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError, cherkasova};
 pub use error::TooLittleData;
 pub use observations::Observations;
+pub use signature::{
+    COUNT_MIN, LoadSlope, ServiceTime, ServiceTimeChange, SignatureTest, UTILIZATION_MAX, load_slope,
+    service_time, service_time_at, signature, signature_changes,
+};
+pub use tuned::{ChangeSettings, ChangeSettingsError};
