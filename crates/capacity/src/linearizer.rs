@@ -1,0 +1,172 @@
+//! Approximate mean value analysis of several classes: Schweitzer's fixed point, and the Linearizer (Chandy and
+//! Neuse 1982), which estimates how the shares of a class's clients change when one client leaves.
+//!
+//! Queues before several cores need, beside the mean queue, the chance that a core is idle to one who arrives. It
+//! is taken from the shape of random arrivals with the mean number of busy cores that the network without that
+//! client has; the busy cores of that network follow from its throughputs, which the Linearizer has anyway.
+
+use crate::classes::{ClassNetwork, ClassSolution, ClassStation};
+use crate::idle::RandomArrivals;
+use crate::network::{Algorithm, Service};
+
+/// Estimates of the change by a client's leave: a third adds nothing (Chandy and Neuse 1982).
+const ROUNDS: usize = 3;
+
+/// Iterations of a fixed point at most; the last one is used beyond.
+const ITERATIONS_MAX: usize = 20_000;
+
+/// Relative change of a residence time at which a fixed point is reached.
+const TOLERANCE: f64 = 1e-8;
+
+/// Schweitzer's and Bard's fixed point: the shares stay as they are when a client leaves.
+pub(crate) fn schweitzer(network: &ClassNetwork) -> ClassSolution {
+    let whole = population(network, None);
+    let shares = fixed_point(network, &whole, Shares::even(network), &Shift::none(network));
+    ClassSolution::from_residences(network, &shares.residence_s, Algorithm::Schweitzer)
+}
+
+/// The Linearizer.
+pub(crate) fn linearizer(network: &ClassNetwork) -> ClassSolution {
+    let whole = population(network, None);
+    let mut shift = Shift::none(network);
+    let mut shares = fixed_point(network, &whole, Shares::even(network), &shift);
+    for _ in 1..ROUNDS {
+        let mut next = Shift::none(network);
+        for leaving in (0..whole.len()).filter(|class| whole[*class] > 0.0) {
+            let fewer = population(network, Some(leaving));
+            let left = fixed_point(network, &fewer, shares.clone(), &shift);
+            next.set(leaving, &fewer, &left, &shares);
+        }
+        shift = next;
+        shares = fixed_point(network, &whole, shares, &shift);
+    }
+    ClassSolution::from_residences(network, &shares.residence_s, Algorithm::Linearizer)
+}
+
+fn population(network: &ClassNetwork, leaving: Option<usize>) -> Vec<f64> {
+    let clients = network.classes().iter().map(|class| class.clients as f64);
+    clients.enumerate().map(|(at, clients)| clients - f64::from(u8::from(leaving == Some(at)))).collect()
+}
+
+/// Per client of a class, at one population vector.
+#[derive(Clone)]
+struct Shares {
+    /// Where a client of class `c` is, `[station][class]`; the rest of the time it thinks.
+    at: Vec<Vec<f64>>,
+    /// Transactions a second a client of the class makes.
+    rate: Vec<f64>,
+    /// Residence times, `[station][class]`.
+    residence_s: Vec<Vec<f64>>,
+}
+
+/// How shares and rates change when a client of a class leaves.
+struct Shift {
+    /// `[leaving][station][class]`.
+    at: Vec<Vec<Vec<f64>>>,
+    /// `[leaving][class]`.
+    rate: Vec<Vec<f64>>,
+}
+
+impl Shift {
+    fn none(network: &ClassNetwork) -> Shift {
+        let (classes, stations) = (network.classes().len(), network.stations().len());
+        Shift {
+            at: vec![vec![vec![0.0; classes]; stations]; classes],
+            rate: vec![vec![0.0; classes]; classes],
+        }
+    }
+
+    fn set(&mut self, leaving: usize, fewer: &[f64], left: &Shares, whole: &Shares) {
+        for class in (0..fewer.len()).filter(|class| fewer[*class] > 0.0) {
+            self.rate[leaving][class] = left.rate[class] - whole.rate[class];
+            for station in 0..whole.at.len() {
+                self.at[leaving][station][class] = left.at[station][class] - whole.at[station][class];
+            }
+        }
+    }
+}
+
+impl Shares {
+    /// Nobody waits: where to start.
+    fn even(network: &ClassNetwork) -> Shares {
+        let residence_s: Vec<Vec<f64>> =
+            network.stations().iter().map(|station| station.demands_s.clone()).collect();
+        let mut shares = Shares { at: residence_s.clone(), rate: Vec::new(), residence_s };
+        shares.settle(network, 1.0);
+        shares
+    }
+
+    /// Shares and rates from the residence times; `weight` of the new in the mean with the old.
+    fn settle(&mut self, network: &ClassNetwork, weight: f64) {
+        for (class, kind) in network.classes().iter().enumerate() {
+            let response_s: f64 = self.residence_s.iter().map(|station| station[class]).sum();
+            let rate = 1.0 / (kind.think_s + response_s);
+            match self.rate.get_mut(class) {
+                Some(old) => *old += weight * (rate - *old),
+                None => self.rate.push(rate),
+            }
+            for (at, residence_s) in self.at.iter_mut().zip(&self.residence_s) {
+                at[class] += weight * (residence_s[class] * rate - at[class]);
+            }
+        }
+    }
+}
+
+/// Iterates until the residence times stand still.
+fn fixed_point(network: &ClassNetwork, clients: &[f64], start: Shares, shift: &Shift) -> Shares {
+    let mut shares = start;
+    for iteration in 0..ITERATIONS_MAX {
+        let mut change: f64 = 0.0;
+        for (at, station) in network.stations().iter().enumerate() {
+            for class in 0..clients.len() {
+                let found = found(station, at, class, clients, &shares, shift);
+                let residence_s = residence_s(station, class, found);
+                let old = &mut shares.residence_s[at][class];
+                change = change.max((residence_s - *old).abs() / residence_s.max(f64::MIN_POSITIVE));
+                *old = residence_s;
+            }
+        }
+        // Half steps end a swing between two points, should there be one.
+        shares.settle(network, if iteration < 50 { 1.0 } else { 0.5 });
+        if change < TOLERANCE {
+            break;
+        }
+    }
+    shares
+}
+
+/// What a client finds at one replica when it arrives.
+#[derive(Clone, Copy)]
+struct Found {
+    /// Mean clients there.
+    clients: f64,
+    /// Mean busy cores.
+    busy: f64,
+}
+
+fn found(
+    station: &ClassStation,
+    at: usize,
+    arriving: usize,
+    clients: &[f64],
+    shares: &Shares,
+    shift: &Shift,
+) -> Found {
+    let mut found = Found { clients: 0.0, busy: 0.0 };
+    for (class, count) in clients.iter().enumerate() {
+        let others = (count - f64::from(u8::from(class == arriving))).max(0.0);
+        let share = (shares.at[at][class] + shift.at[arriving][at][class]).max(0.0);
+        let rate = (shares.rate[class] + shift.rate[arriving][class]).max(0.0);
+        found.clients += others * share;
+        found.busy += others * rate * station.demands_s[class];
+    }
+    let replicas = f64::from(station.replicas);
+    Found { clients: found.clients / replicas, busy: found.busy / replicas }
+}
+
+fn residence_s(station: &ClassStation, class: usize, found: Found) -> f64 {
+    let Service::Queue { cores } = station.service else { return station.demands_s[class] };
+    let spare = if cores > 1.0 { RandomArrivals::new(found.busy, cores).spare } else { 0.0 };
+    // Nobody is served faster than alone, whatever the estimates say.
+    station.demands_s[class] * ((1.0 + found.clients + spare) / cores).max(1.0)
+}
