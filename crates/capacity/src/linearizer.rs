@@ -114,13 +114,15 @@ impl Shares {
 
 /// Iterates until the residence times stand still.
 fn fixed_point(network: &ClassNetwork, clients: &[f64], start: Shares, shift: &Shift) -> Shares {
+    let left: Vec<Vec<Found>> =
+        (0..network.stations().len()).map(|at| shift.by_arriving(network, at, clients)).collect();
     let mut shares = start;
     for iteration in 0..ITERATIONS_MAX {
         let mut change: f64 = 0.0;
         for (at, station) in network.stations().iter().enumerate() {
+            let sight = Sight::new(station, &shares, at, clients);
             for class in 0..clients.len() {
-                let found = found(station, at, class, clients, &shares, shift);
-                let residence_s = residence_s(station, class, found);
+                let residence_s = sight.residence_s(class, left[at][class]);
                 let old = &mut shares.residence_s[at][class];
                 change = change.max((residence_s - *old).abs() / residence_s.max(f64::MIN_POSITIVE));
                 *old = residence_s;
@@ -135,8 +137,8 @@ fn fixed_point(network: &ClassNetwork, clients: &[f64], start: Shares, shift: &S
     shares
 }
 
-/// What a client finds at one replica when it arrives.
-#[derive(Clone, Copy)]
+/// What is at a station, all replicas together.
+#[derive(Clone, Copy, Default)]
 struct Found {
     /// Mean clients there.
     clients: f64,
@@ -144,29 +146,96 @@ struct Found {
     busy: f64,
 }
 
-fn found(
-    station: &ClassStation,
-    at: usize,
-    arriving: usize,
-    clients: &[f64],
-    shares: &Shares,
-    shift: &Shift,
-) -> Found {
-    let mut found = Found { clients: 0.0, busy: 0.0 };
-    for (class, count) in clients.iter().enumerate() {
-        let others = (count - f64::from(u8::from(class == arriving))).max(0.0);
-        let share = (shares.at[at][class] + shift.at[arriving][at][class]).max(0.0);
-        let rate = (shares.rate[class] + shift.rate[arriving][class]).max(0.0);
-        found.clients += others * share;
-        found.busy += others * rate * station.demands_s[class];
+impl Shift {
+    /// What the leave of a client of each class changes at a station by what the others then do.
+    fn by_arriving(&self, network: &ClassNetwork, at: usize, clients: &[f64]) -> Vec<Found> {
+        let demands_s = &network.stations()[at].demands_s;
+        let of = |arriving: usize| {
+            let mut found = Found::default();
+            for (class, count) in clients.iter().enumerate() {
+                let others = (count - f64::from(u8::from(class == arriving))).max(0.0);
+                found.clients += others * self.at[arriving][at][class];
+                found.busy += others * self.rate[arriving][class] * demands_s[class];
+            }
+            found
+        };
+        (0..clients.len()).map(of).collect()
     }
-    let replicas = f64::from(station.replicas);
-    Found { clients: found.clients / replicas, busy: found.busy / replicas }
 }
 
-fn residence_s(station: &ClassStation, class: usize, found: Found) -> f64 {
-    let Service::Queue { cores } = station.service else { return station.demands_s[class] };
-    let spare = if cores > 1.0 { RandomArrivals::new(found.busy, cores).spare } else { 0.0 };
-    // Nobody is served faster than alone, whatever the estimates say.
-    station.demands_s[class] * ((1.0 + found.clients + spare) / cores).max(1.0)
+/// One station in an iteration.
+struct Sight<'a> {
+    station: &'a ClassStation,
+    /// With everybody there.
+    all: Found,
+    /// A client's own part, by class; nothing of a class without clients.
+    own: Vec<Found>,
+    spare: Spare,
+}
+
+impl<'a> Sight<'a> {
+    fn new(station: &'a ClassStation, shares: &Shares, at: usize, clients: &[f64]) -> Sight<'a> {
+        let own: Vec<Found> = (0..clients.len())
+            .map(|class| match clients[class] > 0.0 {
+                true => Found {
+                    clients: shares.at[at][class],
+                    busy: shares.rate[class] * station.demands_s[class],
+                },
+                false => Found::default(),
+            })
+            .collect();
+        let mut all = Found::default();
+        for (found, count) in own.iter().zip(clients) {
+            all.clients += count * found.clients;
+            all.busy += count * found.busy;
+        }
+        let cores = station.cores().unwrap_or(1.0);
+        let spare = Spare::at(all.busy / f64::from(station.replicas), cores);
+        Sight { station, all, own, spare }
+    }
+
+    /// Residence time of a class that finds everybody but itself, `left` different from what they are otherwise.
+    fn residence_s(&self, class: usize, left: Found) -> f64 {
+        let demand_s = self.station.demands_s[class];
+        let Service::Queue { cores } = self.station.service else { return demand_s };
+        let replicas = f64::from(self.station.replicas);
+        let clients = (self.all.clients - self.own[class].clients + left.clients).max(0.0) / replicas;
+        let busy = (self.all.busy - self.own[class].busy + left.busy).max(0.0) / replicas;
+        // Nobody is served faster than alone, whatever the estimates say.
+        demand_s * ((1.0 + clients + self.spare.of(busy)) / cores).max(1.0)
+    }
+}
+
+/// Cores that stay idle, as a function of the busy ones: known at one point, with its slope there.
+struct Spare {
+    cores: f64,
+    busy: f64,
+    value: f64,
+    slope: f64,
+}
+
+/// Change of the busy cores, as a part of the idle ones, up to which the slope is good enough.
+const NEAR: f64 = 0.02;
+
+impl Spare {
+    fn at(busy: f64, cores: f64) -> Spare {
+        if cores <= 1.0 {
+            return Spare { cores, busy, value: 0.0, slope: 0.0 };
+        }
+        let value = RandomArrivals::new(busy, cores).spare;
+        let step = NEAR * (cores - busy).max(0.0);
+        let lower = RandomArrivals::new((busy - step).max(0.0), cores).spare;
+        let slope = if step > 0.0 { (value - lower) / step.min(busy).max(f64::MIN_POSITIVE) } else { 0.0 };
+        Spare { cores, busy, value, slope }
+    }
+
+    fn of(&self, busy: f64) -> f64 {
+        if self.cores <= 1.0 {
+            return 0.0;
+        }
+        if (busy - self.busy).abs() <= NEAR * (self.cores - self.busy) {
+            return (self.value + self.slope * (busy - self.busy)).max(0.0);
+        }
+        RandomArrivals::new(busy, self.cores).spare
+    }
 }
