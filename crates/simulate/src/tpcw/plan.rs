@@ -77,7 +77,7 @@ fn foreign_shares(phase: &Phase, random: &mut Random) -> Vec<f64> {
             let mut shares = Vec::with_capacity(windows);
             while shares.len() < windows {
                 let hold = 1 + random.below(u64::from(hold_windows)) as usize;
-                let share = random.between(low, high);
+                let share = libm::round(random.between(low, high) * 1e4) / 1e4;
                 shares.extend(std::iter::repeat_n(share, hold));
             }
             shares.truncate(windows);

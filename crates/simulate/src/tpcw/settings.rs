@@ -203,6 +203,24 @@ impl TpcwSettings {
         }
     }
 
+    /// The same time in windows of another length: phases keep their length to a window.
+    pub fn with_window_s(self, window_s: u32) -> TpcwSettings {
+        let rescale = |windows: u32| {
+            let length_s = u64::from(windows) * u64::from(self.window_s);
+            u32::try_from((length_s / u64::from(window_s.max(1))).max(1)).unwrap_or(u32::MAX)
+        };
+        let phases = self.phases.iter().map(|phase| {
+            let workload = match phase.workload.clone() {
+                Workload::Diurnal { low, high, day_windows } => {
+                    Workload::Diurnal { low, high, day_windows: rescale(day_windows) }
+                }
+                other => other,
+            };
+            Phase { windows: rescale(phase.windows), workload, ..phase.clone() }
+        });
+        TpcwSettings { phases: phases.collect(), window_s, ..self }
+    }
+
     /// Number of windows of all phases.
     pub fn windows(&self) -> u64 {
         self.phases.iter().map(|phase| u64::from(phase.windows)).sum()

@@ -117,13 +117,18 @@ impl TpcwTruth {
     }
 }
 
+/// To the nanosecond: numbers that survive the way through a file.
+fn milliseconds(seconds: f64) -> f64 {
+    libm::round(seconds * 1e9) / 1e6
+}
+
 fn transactions(settings: &TpcwSettings) -> Vec<TransactionTruth> {
     let truth = settings.transactions.iter().map(|transaction| TransactionTruth {
         name: transaction.name.clone(),
-        demand_ms: transaction.demand_s * 1_000.0,
-        service_ms: transaction.demand_s * transaction.main_share * 1_000.0,
+        demand_ms: milliseconds(transaction.demand_s),
+        service_ms: milliseconds(transaction.demand_s * transaction.main_share),
         calls: transaction.calls,
-        call_ms: transaction.call_s * 1_000.0,
+        call_ms: milliseconds(transaction.call_s),
     });
     truth.collect()
 }
@@ -194,7 +199,7 @@ fn differences(settings: &TpcwSettings, before: &Phase, after: &Phase) -> Vec<Ch
     let all = settings.transactions.iter().map(|transaction| {
         let main_s = transaction.demand_s * transaction.main_share;
         let cost_s = |phase: &Phase| (main_s + extra_s(phase, &transaction.name)).max(0.0);
-        let difference_ms = (cost_s(after) - cost_s(before)) * 1_000.0;
+        let difference_ms = milliseconds(cost_s(after) - cost_s(before));
         ChangedTransaction { name: transaction.name.clone(), difference_ms }
     });
     all.filter(|change| change.difference_ms != 0.0).collect()
