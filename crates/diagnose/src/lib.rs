@@ -18,6 +18,7 @@ mod pca;
 mod population;
 mod replicas;
 mod report;
+mod sample_summary;
 mod sampling;
 mod scan;
 mod settings_table;
@@ -33,6 +34,7 @@ pub use compare::{
 pub use gather::GatherFold;
 pub use methods::{METHODS, Method, SlowMethod};
 pub use population::{HandleMap, Population, Selected, UnionNames};
+pub use sample_summary::{SampleFacts, sample_summary};
 pub use site_fold::SiteFold;
 pub use slow::{BaselineChoice, InputFacts, SlowSettings, diagnose};
 pub use survey::{Survey, SurveyFold, SurveyedCategory};

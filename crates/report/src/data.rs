@@ -476,7 +476,7 @@ pub struct Setting {
 }
 
 /// `{"cause": {"count": n, "example": "..."}}`
-fn losses<S: Serializer>(losses: &Losses, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn losses<S: Serializer>(losses: &Losses, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Row<'a> {
         count: u64,

@@ -10,6 +10,7 @@
 //!          └── html      one self-contained page
 //! ```
 
+mod changes;
 mod comparison;
 mod data;
 mod evidence;
@@ -21,9 +22,16 @@ mod markdown;
 mod names;
 mod numbers;
 mod output;
+mod sample_summary;
 mod text;
 mod times;
 
+pub use changes::{
+    AnomalousRegion, CHANGES_SCHEMA_VERSION, ChangeEvent, ChangeEventKind, ChangeReport, ChangeVerdict,
+    CostModel, Deployment, DeploymentBefore, JointChange, MixSeries, MixShift, ReportedSegment,
+    SERIES_POINTS_MAX, SegmentState, ServerChanges, SignatureShift, TransactionCost, TransactionShift,
+    UtilizationSeries, change_headline, render_changes,
+};
 pub use comparison::{
     COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, EntryChange,
     LatencyChange, MeasuredShift, OperationChange, OperationFigures, Part, PathChange, PathFigures,
@@ -35,4 +43,5 @@ pub use html::html;
 pub use json::json;
 pub use markdown::markdown;
 pub use output::{Output, render};
+pub use sample_summary::{SampleSummary, SampledServer};
 pub use text::{ColorChoice, TextStyle, text};
