@@ -1,4 +1,4 @@
-//! Readers for trace formats: bytes in chunks of any size to span and call records.
+//! Readers for formats of traces and samples: bytes in chunks of any size to span, call and sample records.
 //!
 //! ```text
 //! file / folder / glob / stdin ─► decompress ─► sniff ─► Reader::push ─► Sink
@@ -20,6 +20,7 @@ mod jaeger;
 mod json_sniff;
 mod json_stream;
 mod lax_json;
+mod measures;
 mod otlp_frames;
 mod otlp_json;
 mod otlp_protobuf;
@@ -33,6 +34,7 @@ mod registry;
 mod request_table;
 #[cfg(test)]
 mod sample_checks;
+mod sample_csv;
 mod sampling;
 mod span_csv;
 mod table;
@@ -43,5 +45,6 @@ mod zipkin;
 
 pub use columns::parse_column_option;
 pub use input::{InputError, InputSettings, NoProgress, Outcome, Progress, SkippedInput, read, read_all};
+pub use measures::{MeasureRule, parse_measure_option};
 pub use paths::{Given, Source, expand};
-pub use registry::{FORMATS, Format, FormatError, Reader, ReaderOptions, Sniff, find_format};
+pub use registry::{FORMATS, Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff, find_format};

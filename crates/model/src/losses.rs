@@ -60,11 +60,33 @@ pub enum Loss {
     NameLimit,
     /// Requests of one category left out of its matrix, evenly, to stay within the row limit.
     RowLimit,
+    /// Samples of one series and one instant beyond the first, which was kept.
+    DuplicateSample,
+    /// A sample came after a later one of its series; it was put in its place.
+    LateSample,
+    /// A sample that is not a number, infinite or negative was skipped.
+    InvalidSample,
+    /// A counter fell: it was taken as started anew from 0.
+    CounterReset,
+    /// What a counter grew by while nobody read it for long was left out: when it grew is unknown.
+    CounterGap,
+    /// The utilization of a window is above 1; it was taken as 1.
+    UtilizationAboveOne,
+    /// A window at an end of the data, or beside a gap, is covered only in part and was left out.
+    PartialWindow,
+    /// Samples so far from all others that no table could hold both were left out.
+    StraySample,
+    /// Samples of further series when there are too many series already, left out.
+    SeriesLimit,
+    /// Samples beyond the limit of samples in memory, left out.
+    SampleLimit,
+    /// Transaction types or callees beyond the limit, the rarest, were pooled under one name.
+    TransactionLimit,
 }
 
 impl Loss {
     /// All causes, in the order reports list them.
-    pub const ALL: [Loss; 26] = [
+    pub const ALL: [Loss; 37] = [
         Loss::MalformedRecord,
         Loss::TruncatedInput,
         Loss::OversizedRecord,
@@ -91,6 +113,17 @@ impl Loss {
         Loss::MemoryLimit,
         Loss::NameLimit,
         Loss::RowLimit,
+        Loss::DuplicateSample,
+        Loss::LateSample,
+        Loss::InvalidSample,
+        Loss::CounterReset,
+        Loss::CounterGap,
+        Loss::UtilizationAboveOne,
+        Loss::PartialWindow,
+        Loss::StraySample,
+        Loss::SeriesLimit,
+        Loss::SampleLimit,
+        Loss::TransactionLimit,
     ];
 
     /// The cause's name in JSON.
@@ -147,6 +180,17 @@ impl Loss {
             }
             Loss::NameLimit => ("name_limit", "spans beyond the limit of distinct names, pooled as (other)"),
             Loss::RowLimit => ("row_limit", "requests thinned out of oversized matrices"),
+            Loss::DuplicateSample => ("duplicate_sample", "samples read more than once, first kept"),
+            Loss::LateSample => ("late_sample", "samples out of order, sorted"),
+            Loss::InvalidSample => ("invalid_sample", "samples that are not a number, infinite or negative, skipped"),
+            Loss::CounterReset => ("counter_reset", "counters that fell, taken as started anew"),
+            Loss::CounterGap => ("counter_gap", "stretches in which a counter was not read for long, left out"),
+            Loss::UtilizationAboveOne => ("utilization_above_one", "windows with utilization above 1, taken as 1"),
+            Loss::PartialWindow => ("partial_window", "windows covered by samples only in part, left out"),
+            Loss::StraySample => ("stray_sample", "samples far from all others in time, left out"),
+            Loss::SeriesLimit => ("series_limit", "samples of series beyond the limit of distinct series, left out"),
+            Loss::SampleLimit => ("sample_limit", "samples beyond the limit of samples, left out"),
+            Loss::TransactionLimit => ("transaction_limit", "transaction types or callees beyond the limit, pooled as (other)"),
         }
     }
 }

@@ -12,6 +12,9 @@ pub enum Measure {
     CpuSecondsTotal,
     /// CPU capacity of a server in cores: a CPU quota counts as what it allows, like 1.5. A gauge.
     Cores,
+    /// One transaction that completed at the time, with its response time in seconds; NaN when that is unknown.
+    /// Every sample is another transaction, also when all names and times are equal: what a log has.
+    Completion,
     /// Transactions completed in the sample's stretch of time.
     Transactions,
     /// Transactions completed since some start: a counter that only grows, until the process starts anew.

@@ -16,6 +16,8 @@ mod levenshtein;
 mod mann_whitney;
 mod matrix;
 mod multiple_testing;
+mod nnls;
+mod normal_equations;
 mod principal_components;
 mod quantiles;
 mod ranks;
@@ -36,6 +38,8 @@ pub use mann_whitney::{
 };
 pub use matrix::Matrix;
 pub use multiple_testing::benjamini_hochberg;
+pub use nnls::{NnlsSolver, NonNegativeFit, nnls};
+pub use normal_equations::{NormalEquations, PrefixSums};
 pub use principal_components::{PrincipalComponents, principal_components};
 pub use quantiles::{chi_square_quantile, chi_square_upper_tail, normal_quantile};
 pub use residual_limit::{hall_buckley_eagleson_limit, jackson_mudholkar_limit};

@@ -3,6 +3,7 @@
 mod distances;
 mod golden;
 mod latency_matrix;
+mod nnls;
 mod principal_components;
 mod properties;
 mod rank_tests;
