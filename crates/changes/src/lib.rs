@@ -12,9 +12,15 @@
 //! columns, both by 0-based index; ranges of rows are half-open.
 
 mod analysis;
+mod model;
 mod observations;
 
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
+};
+pub use model::{
+    Candidate, Constant, ENTRY_LEVEL, Estimator, EstimatorChoice, FittedModel, IndistinguishableGroup,
+    Interval, ModelReport, ModelSettings, Step, TooFewWindows, fit_model, nnls_model, stepwise,
+    stepwise_model,
 };
 pub use observations::Observations;

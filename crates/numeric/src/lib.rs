@@ -11,6 +11,7 @@
 
 mod cosine;
 mod distributions;
+mod f_distribution;
 mod histogram;
 mod levenshtein;
 mod mann_whitney;
@@ -25,10 +26,12 @@ mod residual_limit;
 mod robust_pca;
 mod student;
 mod summary;
+mod symmetric;
 mod weighted;
 
 pub use cosine::column_cosines;
 pub use distributions::{binomial_upper_tail, normal_upper_tail};
+pub use f_distribution::{f_quantile, f_upper_tail};
 pub use histogram::{BinRule, Bins, dissimilarity_ratios, jensen_shannon_distance};
 pub use levenshtein::{levenshtein_matches, levenshtein_within};
 pub use mann_whitney::{
@@ -48,6 +51,7 @@ pub use student::{student_quantile_95, student_upper_tail};
 pub use summary::{
     coefficient_of_variation, mad, mean, median, median_of, quantile_nearest_rank, sample_std,
 };
+pub use symmetric::{Cholesky, Eigen, condition_number, symmetric_eigen};
 pub use weighted::{
     Weights, effective_sample_size, weighted_coefficient_of_variation, weighted_mad, weighted_mean,
     weighted_median, weighted_quantiles, weighted_sample_std,
