@@ -1,6 +1,6 @@
 //! The answer in one to three sentences.
 
-use super::words::{cost_clause, deployment, mix_clause, place, unexplained, when};
+use super::words::{cost_clause, deployment, error, mix_clause, past_clause, place, unexplained, when};
 use super::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange};
 use crate::numbers;
 use crate::times::Calendar;
@@ -35,12 +35,12 @@ fn insufficient(report: &ChangeReport) -> Vec<String> {
 
 fn steady(report: &ChangeReport) -> String {
     let models = report.servers.iter().flat_map(|server| &server.models);
-    let error = models.map(|model| model.error).filter(|error| error.is_finite()).fold(0.0, f64::max);
+    let largest = models.map(|model| model.error).filter(|error| error.is_finite()).fold(0.0, f64::max);
     let windows = report.servers.iter().map(|server| server.windows).max().unwrap_or(0);
     format!(
         "Nothing changed: the load explains the CPU{}, within {} over {}.",
         all_servers(report),
-        numbers::share(error),
+        error(largest),
         numbers::counted(windows, "window")
     )
 }
@@ -87,7 +87,7 @@ fn application(report: &ChangeReport) -> Vec<String> {
         [] => {}
         [one] if one.kind == ChangeEventKind::ApplicationChange => {
             let time = when(&one.onset, &Calendar::dated());
-            out.push(format!("Before that, from {time}, {}{}.", cost_clause(&one.transactions), place(one)));
+            out.push(format!("Before that, at {time}, {}{}.", past_clause(&one.transactions), place(one)));
         }
         several => out.push(format!(
             "Before that, the application changed {}.",

@@ -1,7 +1,7 @@
 //! What changed, for an incident channel.
 
 use super::words::{
-    before_after, calendar, change_verdict_word, cost_clause, event_word, heading_of, mix_clause,
+    before_after, calendar, change_verdict_word, cost_clause, error, event_word, heading_of, mix_clause,
     onset_margin, percent, place, plus_minus, signed_length, unexplained,
 };
 use super::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, ServerChanges, deployment};
@@ -105,7 +105,7 @@ fn servers(report: &ChangeReport) -> Vec<String> {
             change_verdict_word(server.verdict).to_lowercase(),
             numbers::count(server.windows),
             model.map_or_else(String::new, |model| percent(model.constant_percent)),
-            model.map_or_else(String::new, |model| numbers::share(model.error)),
+            model.map_or_else(String::new, |model| error(model.error)),
         ])
     });
     table(&[&title, "", "windows", "constant", "error"], "l l r r r", rows)
