@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
 use laggard_formats::{FORMATS, Format, InputSettings, NoProgress, ReaderOptions, Sniff, expand, read};
-use laggard_model::{CallRecord, Loss, Sink, SpanRecord};
+use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,12 @@ impl Sink for Tally {
     fn call(&mut self, call: &CallRecord<'_>) {
         self.records += 1;
         self.checksum ^= call.time.unix_ns() as u64 ^ call.operation.len() as u64;
+    }
+
+    fn sample(&mut self, sample: &SampleRecord<'_>) {
+        self.records += 1;
+        self.checksum ^=
+            sample.time.unix_ns() as u64 ^ sample.value.to_bits() ^ sample.transaction.len() as u64;
     }
 
     fn lose(&mut self, _loss: Loss, _example: &dyn Fn() -> String) {

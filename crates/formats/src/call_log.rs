@@ -6,7 +6,7 @@ mod method;
 use crate::columns::Header;
 use crate::delimited::{Row, Trouble, guess_delimiter};
 use crate::recognize::{FirstText, first_line};
-use crate::registry::{Format, FormatError, Reader, ReaderOptions, Sniff};
+use crate::registry::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{CallColumns, parse_flag};
 use laggard_model::{CallRecord, Loss, ParsedTraceId, Sink, TraceId};
@@ -17,6 +17,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "call-log",
     title: "call logs: one line for every start and return of a call",
     manual: "docs/manual/formats/call-log.md",
+    fills: GroundTable::Spans,
     sniff,
     open,
 };

@@ -2,6 +2,7 @@
 
 use crate::delimited::Row;
 use crate::registry::FormatError;
+use crate::sample_csv::{is_sample_name, names_sample};
 use crate::time_text::{TimeFormat, TimeUnit};
 
 /// Most columns a header may have.
@@ -102,9 +103,12 @@ pub fn parse_column_option(text: &str) -> Result<(String, String), FormatError> 
     if !is_known(name) {
         let names: Vec<_> = SPAN_NAMES.iter().chain(&SPAN_END_NAMES).chain(&CALL_NAMES).copied().collect();
         return Err(FormatError::new(format!(
-            "--column {}: no table has a column of that name. The names are {} and attr.* for attributes.",
+            "--column {}: no table has a column of that name. The names are {} and attr.* for attributes; of \
+             tables of samples server, tier, transaction, callee, measure, value and measures ({}), also with \
+             a transaction's name (count:Home).",
             shorten(text),
-            names.join(", ")
+            names.join(", "),
+            crate::measures::EXAMPLES
         )));
     }
     Ok((name.to_owned(), header.to_owned()))
@@ -112,12 +116,15 @@ pub fn parse_column_option(text: &str) -> Result<(String, String), FormatError> 
 
 fn is_known(name: &str) -> bool {
     let mut names = SPAN_NAMES.iter().chain(&SPAN_END_NAMES).chain(&CALL_NAMES);
-    name.starts_with("attr.") || names.any(|&known| known == name)
+    name.starts_with("attr.") || names.any(|&known| known == name) || is_sample_name(name)
 }
 
 /// The table format that a mapping is meant for, judged by names that only one of them has.
 pub(crate) fn format_of_mapping(columns: &[(String, String)]) -> Option<&'static str> {
     let names = || columns.iter().map(|(name, _)| name.as_str());
+    if names().any(names_sample) {
+        return Some("sample-csv");
+    }
     let is_span = |name: &str| SPAN_NAMES.contains(&name) || SPAN_END_NAMES.contains(&name);
     if names().any(|name| is_span(name) && !CALL_NAMES.contains(&name)) {
         return Some("span-csv");
@@ -175,7 +182,8 @@ impl Header {
         self.mapped_to(name).or_else(|| self.comparable.iter().position(|found| found == name))
     }
 
-    fn mapped_to(&self, name: &str) -> Option<usize> {
+    /// Position of the column that a mapping gives this comparable name.
+    pub(crate) fn mapped_to(&self, name: &str) -> Option<usize> {
         self.mapped.iter().find(|(mapped, _)| mapped == name).map(|&(_, index)| index)
     }
 

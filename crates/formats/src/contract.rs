@@ -15,7 +15,7 @@ pub use cases::{HostileCase, HostileCases, Random};
 pub use transcript::{Event, Transcript, transcript};
 
 use crate::registry::{Format, FormatError, Reader, ReaderOptions};
-use laggard_model::{CallRecord, Loss, Sink, SpanRecord};
+use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
 
 /// Inputs up to this length are truncated at every position, longer ones at about as many, evenly spaced.
 const TRUNCATIONS: usize = 1_500;
@@ -175,6 +175,11 @@ impl Sink for Bounded {
     fn call(&mut self, call: &CallRecord<'_>) {
         self.outcome.records += 1;
         self.assert_texts(&[call.host, call.service, call.operation, call.request_text.unwrap_or("")]);
+    }
+
+    fn sample(&mut self, sample: &SampleRecord<'_>) {
+        self.outcome.records += 1;
+        self.assert_texts(&[sample.server, sample.tier, sample.transaction, sample.callee]);
     }
 
     fn lose(&mut self, _loss: Loss, example: &dyn Fn() -> String) {

@@ -1,4 +1,4 @@
-//! Readers for trace formats: bytes in chunks of any size to span and call records.
+//! Readers for formats of traces and samples: bytes in chunks of any size to span, call and sample records.
 //!
 //! ```text
 //! file / folder / glob / stdin ─► decompress ─► sniff ─► Reader::push ─► Sink
@@ -9,6 +9,7 @@
 
 pub mod contract;
 
+mod access_log;
 mod attributes_json;
 mod call_log;
 mod columns;
@@ -20,6 +21,7 @@ mod jaeger;
 mod json_sniff;
 mod json_stream;
 mod lax_json;
+mod measures;
 mod otlp_frames;
 mod otlp_json;
 mod otlp_protobuf;
@@ -33,6 +35,7 @@ mod registry;
 mod request_table;
 #[cfg(test)]
 mod sample_checks;
+mod sample_csv;
 mod sampling;
 mod span_csv;
 mod table;
@@ -41,7 +44,9 @@ mod time_text;
 mod wire;
 mod zipkin;
 
+pub use access_log::{AccessLogSettings, LogTimeUnit};
 pub use columns::parse_column_option;
 pub use input::{InputError, InputSettings, NoProgress, Outcome, Progress, SkippedInput, read, read_all};
+pub use measures::{MeasureRule, parse_measure_option};
 pub use paths::{Given, Source, expand};
-pub use registry::{FORMATS, Format, FormatError, Reader, ReaderOptions, Sniff, find_format};
+pub use registry::{FORMATS, Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff, find_format};

@@ -1,6 +1,8 @@
 //! The seam between bytes and records, and the list of formats.
 
-use crate::{call_log, jaeger, otlp_frames, otlp_json, request_table, span_csv, zipkin};
+use crate::access_log::{self, AccessLogSettings};
+use crate::measures::MeasureRule;
+use crate::{call_log, jaeger, otlp_frames, otlp_json, request_table, sample_csv, span_csv, zipkin};
 use laggard_model::Sink;
 use std::fmt;
 
@@ -15,7 +17,29 @@ pub enum Sniff {
     NeedMore,
 }
 
-/// One trace format: a row in [`FORMATS`].
+/// What the records of a format fill.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GroundTable {
+    /// Spans, directly or by way of call records.
+    Spans,
+    /// Samples: counts, times and utilization by window.
+    Samples,
+    /// Both: files of the format may carry either or a mixture.
+    SpansAndSamples,
+}
+
+impl GroundTable {
+    /// The word in lists.
+    pub const fn name(self) -> &'static str {
+        match self {
+            GroundTable::Spans => "traces",
+            GroundTable::Samples => "samples",
+            GroundTable::SpansAndSamples => "traces and samples",
+        }
+    }
+}
+
+/// One format: a row in [`FORMATS`].
 pub struct Format {
     /// The word for `--format`.
     pub name: &'static str,
@@ -23,6 +47,8 @@ pub struct Format {
     pub title: &'static str,
     /// Path of its page in the manual, from the repository's root.
     pub manual: &'static str,
+    /// What its records fill.
+    pub fills: GroundTable,
     /// Tells whether an input starts like this format. Called with a growing prefix.
     pub sniff: fn(prefix: &[u8]) -> Sniff,
     /// A reader for one input.
@@ -32,8 +58,12 @@ pub struct Format {
 /// Settings of readers; each format takes what concerns it.
 #[derive(Clone, Debug, Default)]
 pub struct ReaderOptions {
-    /// `NAME=HEADER` pairs that map other people's column headers to ours (span CSV and call log).
+    /// `NAME=HEADER` pairs that map other people's column headers to ours (tables).
     pub columns: Vec<(String, String)>,
+    /// What the columns of tables of samples measure that do not say so; the first rule that fits a file counts.
+    pub measures: Vec<MeasureRule>,
+    /// How access logs are read.
+    pub access_log: AccessLogSettings,
     /// Path of the input, for formats in which a file's name says something (a call log without a host
     /// column is one host's log); `None` for standard input.
     pub source_name: Option<String>,
@@ -89,6 +119,7 @@ pub static FORMATS: &[Format] = &[
         name: "otlp-json",
         title: "OpenTelemetry (OTLP) JSON",
         manual: "docs/manual/formats/otlp.md",
+        fills: GroundTable::SpansAndSamples,
         sniff: otlp_json::sniff,
         open: otlp_frames::open_json,
     },
@@ -96,6 +127,7 @@ pub static FORMATS: &[Format] = &[
         name: "otlp-proto",
         title: "OpenTelemetry (OTLP) protobuf, also as the Collector's files",
         manual: "docs/manual/formats/otlp.md",
+        fills: GroundTable::SpansAndSamples,
         sniff: otlp_frames::sniff,
         open: otlp_frames::open_protobuf,
     },
@@ -103,6 +135,7 @@ pub static FORMATS: &[Format] = &[
         name: "jaeger",
         title: "Jaeger JSON",
         manual: "docs/manual/formats/jaeger.md",
+        fills: GroundTable::Spans,
         sniff: jaeger::sniff,
         open: jaeger::open,
     },
@@ -110,12 +143,15 @@ pub static FORMATS: &[Format] = &[
         name: "zipkin",
         title: "Zipkin v2 JSON",
         manual: "docs/manual/formats/zipkin.md",
+        fills: GroundTable::Spans,
         sniff: zipkin::sniff,
         open: zipkin::open,
     },
     span_csv::FORMAT,
     call_log::FORMAT,
     request_table::FORMAT,
+    access_log::FORMAT,
+    sample_csv::FORMAT,
 ];
 
 /// The format of this name.

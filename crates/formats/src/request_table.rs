@@ -5,7 +5,7 @@
 mod columns;
 
 use crate::delimited::{Row, Trouble};
-use crate::registry::{Format, FormatError, Reader, ReaderOptions, Sniff};
+use crate::registry::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use crate::time_text::{TimeFormat, TimeUnit};
 use columns::RequestColumns;
@@ -19,6 +19,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "request-table",
     title: "request tables: CSV, one request a line, one operation a column (only with --format)",
     manual: "docs/manual/formats/request-table.md",
+    fills: GroundTable::Spans,
     sniff: |_| Sniff::No,
     open,
 };

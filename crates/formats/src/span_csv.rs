@@ -4,7 +4,7 @@ mod columns;
 
 use crate::delimited::{Row, Trouble, guess_delimiter};
 use crate::recognize::{FirstText, first_line};
-use crate::registry::{Format, FormatError, Reader, ReaderOptions, Sniff};
+use crate::registry::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{Length, SpanColumns};
 use laggard_model::{
@@ -17,6 +17,7 @@ pub(crate) const FORMAT: Format = Format {
     name: "span-csv",
     title: "span tables: CSV with a header, one span a line",
     manual: "docs/manual/formats/span-csv.md",
+    fills: GroundTable::Spans,
     sniff,
     open,
 };

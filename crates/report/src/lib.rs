@@ -10,6 +10,7 @@
 //!          └── html      one self-contained page
 //! ```
 
+mod changes;
 mod comparison;
 mod data;
 mod evidence;
@@ -25,6 +26,12 @@ mod sample_summary;
 mod text;
 mod times;
 
+pub use changes::{
+    AnomalousRegion, CHANGES_SCHEMA_VERSION, ChangeEvent, ChangeEventKind, ChangeReport, ChangeVerdict,
+    CostModel, Deployment, DeploymentBefore, JointChange, MixSeries, MixShift, ReportedSegment,
+    SERIES_POINTS_MAX, SegmentState, ServerChanges, SignatureShift, TransactionCost, TransactionShift,
+    UtilizationSeries, change_headline, render_changes,
+};
 pub use comparison::{
     COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, EntryChange,
     LatencyChange, MeasuredShift, OperationChange, OperationFigures, Part, PathChange, PathFigures,

@@ -4,6 +4,7 @@ mod evidence;
 
 use crate::names::{Part, parts};
 use crate::{Report, Suspect, facts, names, numbers};
+use laggard_model::Losses;
 use std::io;
 
 /// Rows of each table, and lines of each list.
@@ -149,15 +150,15 @@ fn remarks(report: &Report, limits: &Limits) -> Vec<String> {
         report.cautions.iter().take(limits.cautions).map(|text| format!("- Caution: {}", sentence(text)));
     let fine =
         report.ruled_out.iter().take(limits.ruled_out).map(|text| format!("- Ruled out: {}", sentence(text)));
-    let lost = losses(report).map(|text| format!("- Lost, repaired or mistrusted: {text}"));
+    let lost = losses(&report.input.losses).map(|text| format!("- Lost, repaired or mistrusted: {text}"));
     let clocks = facts::clocks(&report.input.clocks).map(|text| format!("- {}", prose(&text)));
     let sampling = facts::sampling(&report.input.sampling).map(|text| format!("- {}", prose(&text)));
     missing.chain(cautions).chain(fine).chain(lost).chain(sampling).chain(clocks).collect()
 }
 
 /// The most frequent losses on one line.
-fn losses(report: &Report) -> Option<String> {
-    let mut rows: Vec<_> = report.input.losses.iter().collect();
+pub(crate) fn losses(losses: &Losses) -> Option<String> {
+    let mut rows: Vec<_> = losses.iter().collect();
     rows.sort_by_key(|(_, found)| std::cmp::Reverse(found.count));
     let shown = rows.iter().take(LOSSES);
     let mut text: Vec<String> =

@@ -1,6 +1,6 @@
 //! Moments as people read them: time of day in UTC, with the date only where it is not the window's.
 
-use crate::{Onset, Report};
+use crate::{Onset, Report, Window};
 use jiff::{Timestamp, tz::TimeZone};
 
 /// Nanoseconds of a second.
@@ -47,11 +47,18 @@ pub(crate) struct Calendar {
 
 impl Calendar {
     pub(crate) fn of(report: &Report) -> Calendar {
-        let ends = report
-            .window
-            .as_ref()
-            .map(|window| [window.since_ns, window.until_ns].map(|ns| moment(ns, Digits::Short).date));
+        Calendar::of_window(report.window.as_ref())
+    }
+
+    pub(crate) fn of_window(window: Option<&Window>) -> Calendar {
+        let ends =
+            window.map(|window| [window.since_ns, window.until_ns].map(|ns| moment(ns, Digits::Short).date));
         Calendar { day: ends.filter(|[first, last]| first == last).map(|[day, _]| day) }
+    }
+
+    /// For sentences that stand alone: every time has its date.
+    pub(crate) const fn dated() -> Calendar {
+        Calendar { day: None }
     }
 
     /// What the times go without: `2026-01-12, UTC`.

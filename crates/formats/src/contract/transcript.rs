@@ -1,17 +1,38 @@
 //! Everything a reader says about an input, in order.
 
 use crate::registry::{Format, FormatError, Reader, ReaderOptions};
-use laggard_model::{CallRecord, Collect, Loss, Losses, OwnedCall, OwnedSpan, Sink, SpanRecord};
+use laggard_model::{
+    CallRecord, Collect, Loss, Losses, OwnedCall, OwnedSample, OwnedSpan, SampleRecord, Sink, SpanRecord,
+};
 
-/// One thing a reader said.
-#[derive(Clone, PartialEq, Debug)]
+/// One thing a reader said. Samples are equal when their values have the same bits: a NaN equals itself.
+#[derive(Clone, Debug)]
 pub enum Event {
     /// A span.
     Span(OwnedSpan),
     /// A call-log record.
     Call(OwnedCall),
+    /// A sample.
+    Sample(OwnedSample),
     /// A loss with its example.
     Lost(Loss, String),
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Event) -> bool {
+        match (self, other) {
+            (Event::Span(one), Event::Span(two)) => one == two,
+            (Event::Call(one), Event::Call(two)) => one == two,
+            (Event::Sample(one), Event::Sample(two)) => is_same_sample(one, two),
+            (Event::Lost(loss, example), Event::Lost(other, others)) => loss == other && example == others,
+            _ => false,
+        }
+    }
+}
+
+fn is_same_sample(one: &OwnedSample, two: &OwnedSample) -> bool {
+    let without_value = |sample: &OwnedSample| OwnedSample { value: 0.0, ..sample.clone() };
+    one.value.to_bits() == two.value.to_bits() && without_value(one) == without_value(two)
 }
 
 /// Everything a reader said about one input.
@@ -107,6 +128,12 @@ impl Sink for Script {
         let mut one = Collect::default();
         one.call(call);
         self.events.extend(one.calls.pop().map(Event::Call));
+    }
+
+    fn sample(&mut self, sample: &SampleRecord<'_>) {
+        let mut one = Collect::default();
+        one.sample(sample);
+        self.events.extend(one.samples.pop().map(Event::Sample));
     }
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {

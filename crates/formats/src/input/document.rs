@@ -5,7 +5,7 @@ use crate::columns::format_of_mapping;
 use crate::paths::{Given, Source};
 use crate::recognize::{PREFIX_MAX, Recognition, looks_like, recognize, recognize_all};
 use crate::registry::{Format, FormatError, Reader, ReaderOptions, find_format};
-use laggard_model::{CallRecord, Loss, Sink, SpanRecord};
+use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
 
 /// Whether the rest of a source is of interest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,7 +121,11 @@ impl Document {
             return Ok(Step::Continue);
         };
         let mapped = || format_of_mapping(&self.options.columns).and_then(find_format);
-        let Some(format) = format.or_else(mapped) else {
+        let told_by_name = || {
+            let is_told = crate::sample_csv::is_told_by_name(&prefix, &self.options);
+            is_told.then(|| find_format("sample-csv")).flatten()
+        };
+        let Some(format) = format.or_else(mapped).or_else(told_by_name) else {
             return self.reject(&prefix, damage, sink, outcome);
         };
         self.stage = Stage::Reading(format, (format.open)(&self.options));
@@ -187,6 +191,10 @@ impl Sink for NamedSink<'_> {
 
     fn call(&mut self, call: &CallRecord<'_>) {
         self.sink.call(call);
+    }
+
+    fn sample(&mut self, sample: &SampleRecord<'_>) {
+        self.sink.sample(sample);
     }
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {

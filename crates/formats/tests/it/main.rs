@@ -4,6 +4,7 @@
 mod contract;
 mod input;
 mod real_data;
+mod real_samples;
 mod request_table;
 mod samples;
 mod sampling;

@@ -53,7 +53,7 @@ impl Sink for Counting {
 }
 
 /// The folder of real data, or `None` with a message.
-fn data(subfolder: &str) -> Option<PathBuf> {
+pub(crate) fn data(subfolder: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(subfolder);
     if !root.is_dir() {
         eprintln!("skipped: {} is not there", root.display());

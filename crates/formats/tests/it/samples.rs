@@ -37,7 +37,9 @@ pub(crate) fn samples_in(name: &str, subfolder: &str) -> Vec<Sample> {
 pub(crate) fn table_samples() -> Vec<Sample> {
     let mut samples = samples_in("span-csv", "csv");
     samples.extend(samples_in("call-log", "call-log"));
-    assert!(samples.len() >= 7);
+    samples.extend(samples_in("sample-csv", "sample-csv"));
+    samples.extend(samples_in("access-log", "access-log"));
+    assert!(samples.len() >= 11);
     samples
 }
 
@@ -74,6 +76,17 @@ fn render(transcript: &Transcript) -> String {
                 call.operation,
                 call.flag,
                 call.callee.map_or("-".to_owned(), |id| id.to_string()),
+            ),
+            Event::Sample(sample) => writeln!(
+                text,
+                "sample {} {:?} server {:?} tier {:?} transaction {:?} callee {:?} value {}",
+                sample.time.unix_ns(),
+                sample.measure,
+                sample.server,
+                sample.tier,
+                sample.transaction,
+                sample.callee,
+                sample.value,
             ),
             Event::Lost(loss, example) => writeln!(text, "lost {}: {example}", loss.name()),
         }
@@ -138,7 +151,13 @@ fn every_sample_keeps_the_contract() {
 /// For formats of lines, the boundaries between records are known: exactly those cuts lose nothing.
 #[test]
 fn exactly_the_cuts_at_line_ends_lose_nothing() {
-    for name in ["csv/canonical.csv", "call-log/two-hosts.csv", "call-log/bare.log"] {
+    for name in [
+        "csv/canonical.csv",
+        "call-log/two-hosts.csv",
+        "call-log/bare.log",
+        "sample-csv/wide.csv",
+        "access-log/nginx-seconds.log",
+    ] {
         let sample = table_samples().into_iter().find(|sample| sample.path.ends_with(name)).unwrap();
         let header_end = sample.bytes.iter().position(|&byte| byte == b'\n').unwrap();
         for cut in header_end + 1..sample.bytes.len() {

@@ -203,3 +203,44 @@ proptest! {
         check_splits(find_format("span-csv").unwrap(), &ReaderOptions::default(), text.as_bytes(), &[seed]);
     }
 }
+
+fn samples(transcript: &Transcript) -> Vec<(i64, laggard_model::Measure, &str, &str, f64)> {
+    let events = transcript.events.iter();
+    let samples =
+        events.filter_map(|event| if let Event::Sample(sample) = event { Some(sample) } else { None });
+    let short =
+        |it: &'_ laggard_model::OwnedSample| (it.time.unix_ns() / 1_000_000_000, it.measure, it.value);
+    samples.map(|it| (short(it).0, it.measure, &*it.server, &*it.transaction, it.value)).collect()
+}
+
+/// A table of one measure, told by the file's name, by an option, or by a mapping.
+#[test]
+fn a_table_of_one_measure_is_read_without_reshaping() {
+    use laggard_model::Measure::{ResponseTime, TransactionRate, Utilization};
+    let read = |name: &str, text: &str, rules: &[&str]| {
+        let measures =
+            rules.iter().map(|text| laggard_formats::parse_measure_option(text).unwrap()).collect();
+        let options =
+            ReaderOptions { source_name: Some(name.to_owned()), measures, ..ReaderOptions::default() };
+        transcript(find_format("sample-csv").unwrap(), &options, [text.as_bytes()])
+    };
+    let two = "Timestamp;WC0;WC1\n1370202159000;15.5;12.5\n";
+    let found = read("x/host1_THROUGHPUT.csv", two, &[]);
+    let expected = [
+        (1_370_202_159, TransactionRate, "", "WC0", 15.5),
+        (1_370_202_159, TransactionRate, "", "WC1", 12.5),
+    ];
+    assert_eq!(samples(&found), expected);
+    let found = read("x/host1_CPU_UTILIZATION.csv", "Timestamp;All\n1370202159000;0.5\n", &[]);
+    assert_eq!(samples(&found), [(1_370_202_159, Utilization, "host1", "", 0.5)]);
+    let found = read("x/cpu.csv", "time,app-1,app-2\n60,50,25\n", &["*cpu*=utilization_percent"]);
+    assert_eq!(samples(&found), [(60, Utilization, "app-1", "", 0.5), (60, Utilization, "app-2", "", 0.25)]);
+    let found = read("-", "time,a\n60,500\n", &["*cpu*=cores", "response_ms"]);
+    assert_eq!(samples(&found), [(60, ResponseTime, "", "a", 0.5)]);
+    let mapping = [("rate:WC0", "wc0"), ("time_ms", "Timestamp")];
+    let found = super::tables::read("sample-csv", two, &mapping);
+    assert_eq!(samples(&found)[..1], expected[..1]);
+    assert_eq!(found.losses().count(Loss::OtherSignal), 1, "the other column is of no known measure");
+    let message = error(&super::tables::read("sample-csv", two, &[]));
+    assert!(message.contains("--measure"), "{message}");
+}

@@ -3,6 +3,7 @@
 use super::markup::Markup;
 use super::{NAME_ROOM, overview, remark, scroller};
 use crate::{Report, facts, names, numbers};
+use laggard_model::Losses;
 
 /// Characters of a loss's example.
 const EXAMPLE_ROOM: usize = 160;
@@ -17,8 +18,8 @@ pub(super) fn ruled_out(m: &mut Markup, report: &Report) {
     }
 }
 
-pub(super) fn losses(m: &mut Markup, report: &Report) {
-    if report.input.losses.is_empty() {
+pub(super) fn losses(m: &mut Markup, losses: &Losses) {
+    if losses.is_empty() {
         m.element("p", &[], "Nothing: every record was read and used.");
         return;
     }
@@ -26,7 +27,7 @@ pub(super) fn losses(m: &mut Markup, report: &Report) {
         m.raw("<table class=\"plain\">\n<caption class=\"away\">Losses by cause</caption>\n<thead><tr>");
         m.raw("<th scope=\"col\" class=\"number\">Count</th><th scope=\"col\">What</th>");
         m.raw("<th scope=\"col\">First example</th></tr></thead>\n<tbody>\n");
-        for (loss, found) in report.input.losses.iter() {
+        for (loss, found) in losses.iter() {
             m.open("tr", &[]);
             m.element("td", &[("class", "number")], &numbers::count(found.count));
             m.element("th", &[("scope", "row")], loss.phrase());

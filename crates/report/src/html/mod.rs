@@ -7,6 +7,7 @@ mod baseline;
 mod basis;
 mod call_tree;
 mod categories;
+mod changes;
 mod comparison;
 mod heat_map;
 mod latency;
@@ -15,8 +16,10 @@ mod overview;
 mod periods;
 mod replicas;
 mod suspects;
+mod time_axis;
 
 use crate::{Report, facts, names};
+pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
 use markup::Markup;
 use std::io;
@@ -77,7 +80,12 @@ const SECTIONS: [Section; 11] = [
         has: |r| !r.ruled_out.is_empty(),
         write: basis::ruled_out,
     },
-    Section { id: "losses", title: "Lost, repaired or mistrusted", has: |_| true, write: basis::losses },
+    Section {
+        id: "losses",
+        title: "Lost, repaired or mistrusted",
+        has: |_| true,
+        write: |m, r| basis::losses(m, &r.input.losses),
+    },
     Section { id: "basis", title: "What this rests on", has: |_| true, write: basis::write },
 ];
 
@@ -98,8 +106,8 @@ pub fn html(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     m.open("main", &[("id", "main")]);
     overview::verdict(&mut m, report);
     navigation(&mut m, report);
-    overview::missing(&mut m, report);
-    overview::cautions(&mut m, report);
+    overview::missing(&mut m, &report.missing);
+    overview::cautions(&mut m, &report.cautions);
     for section in SECTIONS.iter().filter(|section| (section.has)(report)) {
         write_section(&mut m, section, report);
     }

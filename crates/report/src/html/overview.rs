@@ -102,23 +102,23 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
     figures
 }
 
-pub(super) fn missing(m: &mut Markup, report: &Report) {
-    if report.missing.is_empty() {
+pub(super) fn missing(m: &mut Markup, missing: &[String]) {
+    if missing.is_empty() {
         return;
     }
     m.raw("<aside class=\"cautions\" aria-labelledby=\"missing-title\">\n");
     m.raw("<h2 id=\"missing-title\">What is missing</h2>\n");
-    sentences(m, &report.missing[..report.missing.len().min(CAUTIONS)]);
+    sentences(m, &missing[..missing.len().min(CAUTIONS)]);
     m.close("aside");
 }
 
-pub(super) fn cautions(m: &mut Markup, report: &Report) {
-    if report.cautions.is_empty() {
+pub(super) fn cautions(m: &mut Markup, cautions: &[String]) {
+    if cautions.is_empty() {
         return;
     }
     m.raw("<aside class=\"cautions\" aria-labelledby=\"cautions-title\">\n");
     m.raw("<h2 id=\"cautions-title\">Before you act on it</h2>\n");
-    let (shown, folded) = report.cautions.split_at(report.cautions.len().min(CAUTIONS));
+    let (shown, folded) = cautions.split_at(cautions.len().min(CAUTIONS));
     sentences(m, shown);
     if !folded.is_empty() {
         m.open("details", &[]);

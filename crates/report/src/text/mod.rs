@@ -1,5 +1,6 @@
 //! The verdict for a person at a terminal.
 
+mod changes;
 mod comparison;
 mod evidence;
 mod page;
@@ -7,6 +8,7 @@ mod paint;
 mod sections;
 mod table;
 
+pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
 pub use paint::ColorChoice;
 
@@ -49,7 +51,7 @@ pub fn text(report: &Report, style: &TextStyle, out: &mut dyn io::Write) -> io::
     sections::categories(&mut page, report);
     sections::cautions(&mut page, report);
     sections::ruled_out(&mut page, report);
-    sections::losses(&mut page, report);
+    sections::losses(&mut page, &report.input.losses);
     sections::basis(&mut page, report);
     out.write_all(page.finish().as_bytes())
 }

@@ -5,6 +5,7 @@ use super::page::Page;
 use super::paint::{Paint, Piece, bar};
 use super::table::{Fit, Table};
 use crate::{Report, Suspect, Verdict, facts, names, numbers};
+use laggard_model::Losses;
 
 /// Suspects, replicas and categories listed; the other outputs list all.
 const ROWS: usize = 10;
@@ -187,7 +188,7 @@ pub(super) fn cautions(page: &mut Page, report: &Report) {
     bullets(page, "Cautions", &report.cautions, Paint::Unsure);
 }
 
-fn bullets(page: &mut Page, title: &str, sentences: &[String], mark: Paint) {
+pub(super) fn bullets(page: &mut Page, title: &str, sentences: &[String], mark: Paint) {
     if sentences.is_empty() {
         return;
     }
@@ -199,14 +200,14 @@ fn bullets(page: &mut Page, title: &str, sentences: &[String], mark: Paint) {
     more(page, sentences.len(), ROWS, "remarks");
 }
 
-pub(super) fn losses(page: &mut Page, report: &Report) {
-    if report.input.losses.is_empty() {
+pub(super) fn losses(page: &mut Page, losses: &Losses) {
+    if losses.is_empty() {
         return;
     }
     page.heading("Lost, repaired or mistrusted", "");
-    let counts = report.input.losses.iter().map(|(_, found)| numbers::count(found.count).len());
+    let counts = losses.iter().map(|(_, found)| numbers::count(found.count).len());
     let widest = counts.max().unwrap_or(0);
-    for (loss, found) in report.input.losses.iter() {
+    for (loss, found) in losses.iter() {
         let count = format!("{:>width$}  ", numbers::count(found.count), width = widest + 1);
         let mut pieces = vec![Piece::plain(loss.phrase())];
         if !found.example.is_empty() {

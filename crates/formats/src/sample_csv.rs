@@ -1,0 +1,214 @@
+//! Sample CSV: measures of servers and transactions by time, one row an instant or a window (wide), or one row
+//! a number (long).
+
+mod columns;
+mod time;
+
+use crate::columns::shorten;
+use crate::delimited::{Row, Trouble, guess_delimiter};
+use crate::measures::{self, FileMeasure, Measured};
+use crate::recognize::{FirstText, first_line};
+use crate::registry::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
+use crate::table::{FirstLine, Table, TableReader};
+use columns::{SampleColumn, SampleColumns};
+pub(crate) use columns::{is_sample_name, names_sample};
+use laggard_model::{Loss, SampleRecord, Sink, Timestamp};
+use time::TimeReading;
+
+/// The row in [`FORMATS`](crate::FORMATS).
+pub(crate) const FORMAT: Format = Format {
+    name: "sample-csv",
+    title: "measures by time: CSV with a header, a column or a row for each measure",
+    manual: "docs/manual/formats/sample-csv.md",
+    fills: GroundTable::Samples,
+    sniff,
+    open,
+};
+
+fn open(options: &ReaderOptions) -> Box<dyn Reader> {
+    Box::new(TableReader::new(SampleTable::new(options)))
+}
+
+/// A header with a time and a measure is one of ours, if it is none of spans or calls, which are asked before.
+fn sniff(prefix: &[u8]) -> Sniff {
+    match first_line(prefix) {
+        FirstText::NeedMore => Sniff::NeedMore,
+        FirstText::NotText => Sniff::No,
+        FirstText::Line(line) => {
+            let titles = line.split(char::from(guess_delimiter(line)));
+            if columns::names_samples(titles) { Sniff::Yes } else { Sniff::No }
+        }
+    }
+}
+
+/// Whether the input, which no format has recognised, is a table by time of a measure that its file's name or
+/// an option tells.
+pub(crate) fn is_told_by_name(prefix: &[u8], options: &ReaderOptions) -> bool {
+    let is_told = measures::measure_of_file(&options.measures, options.source_name.as_deref()).is_some();
+    match first_line(prefix) {
+        FirstText::Line(line) if is_told => {
+            columns::starts_with_time(line.split(char::from(guess_delimiter(line))))
+        }
+        _ => false,
+    }
+}
+
+/// State of one table of samples.
+struct SampleTable {
+    options: ReaderOptions,
+    /// What columns measure that are not known by name.
+    file: Option<FileMeasure>,
+    columns: SampleColumns,
+    titles: Vec<String>,
+    time: TimeReading,
+    /// Whether columns that are passed over have been counted.
+    has_told_unknown: bool,
+    /// A long table's measure read last: neighbouring rows often share it.
+    word: String,
+    measured: Option<Measured>,
+}
+
+/// What a row says of all its samples.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    time: Timestamp,
+    server: &'a str,
+    tier: &'a str,
+    transaction: &'a str,
+    callee: &'a str,
+}
+
+impl SampleTable {
+    fn new(options: &ReaderOptions) -> SampleTable {
+        SampleTable {
+            file: measures::measure_of_file(&options.measures, options.source_name.as_deref()),
+            options: options.clone(),
+            columns: SampleColumns::default(),
+            titles: Vec::new(),
+            time: TimeReading::default(),
+            has_told_unknown: false,
+            word: String::new(),
+            measured: None,
+        }
+    }
+
+    fn context<'a>(&mut self, row: &Row<'a>) -> Result<Context<'a>, Trouble> {
+        let column = self.columns.time;
+        let time = self.time.parse(row.get(column));
+        let time = time.ok_or(Trouble::field(column, self.time.expectation()))?;
+        let text = |column: Option<usize>| column.map_or("", |at| row.get(at));
+        Ok(Context {
+            time,
+            server: text(self.columns.server),
+            tier: text(self.columns.tier),
+            transaction: text(self.columns.transaction),
+            callee: text(self.columns.callee),
+        })
+    }
+
+    /// Counts the columns that are passed over, with the first row that would have had them.
+    fn tell_unknown(&mut self, sink: &mut dyn Sink) {
+        if std::mem::replace(&mut self.has_told_unknown, true) {
+            return;
+        }
+        for &column in &self.columns.unknown {
+            let title = shorten(&self.titles[column]);
+            sink.lose(Loss::OtherSignal, &|| format!("column {title:?} is of no known measure"));
+        }
+    }
+
+    /// The sample of a long table's row.
+    fn long(&mut self, row: &Row<'_>, context: Context<'_>, sink: &mut dyn Sink) -> Result<(), Trouble> {
+        let Some(long) = self.columns.long else { return Ok(()) };
+        let word = row.get(long.measure);
+        if word != self.word || self.measured.is_none() {
+            self.measured = measures::parse_measured(word);
+            self.word.clear();
+            self.word.push_str(word);
+        }
+        let Some(measured) = &self.measured else {
+            sink.lose(Loss::OtherSignal, &|| format!("line {}: {:?} is no measure", row.line, shorten(word)));
+            return Ok(());
+        };
+        let text = row.get(long.value);
+        if text.is_empty() {
+            return Ok(());
+        }
+        let value = parse_value(text).ok_or(Trouble::field(long.value, NO_NUMBER))?;
+        emit(context, measured, value, sink);
+        Ok(())
+    }
+}
+
+const NO_NUMBER: &str = "not a number";
+
+/// A number; `NaN`, `inf` and the like are numbers, too. With a decimal comma where the delimiter allows it.
+fn parse_value(text: &str) -> Option<f64> {
+    if let Ok(value) = text.parse() {
+        return Some(value);
+    }
+    let is_comma = text.contains(',') && !text.contains('.');
+    if is_comma { text.replacen(',', ".", 1).parse().ok() } else { None }
+}
+
+fn emit(context: Context<'_>, measured: &Measured, value: f64, sink: &mut dyn Sink) {
+    let of_transactions = measures::is_of_transactions(measured.what.measure);
+    sink.sample(&SampleRecord {
+        time: context.time,
+        measure: measured.what.measure,
+        server: first_of(&measured.server, context.server),
+        tier: context.tier,
+        transaction: if of_transactions { first_of(&measured.transaction, context.transaction) } else { "" },
+        callee: if of_transactions { first_of(&measured.callee, context.callee) } else { "" },
+        value: value * measured.what.factor,
+    });
+}
+
+/// The column's own name, else the row's.
+const fn first_of<'a>(own: &'a str, of_row: &'a str) -> &'a str {
+    if own.is_empty() { of_row } else { own }
+}
+
+impl Table for SampleTable {
+    fn begin(&mut self, first: &Row<'_>) -> Result<FirstLine, FormatError> {
+        let header = crate::columns::Header::new(first, &self.options.columns)?;
+        self.columns = SampleColumns::find(&header, first, &self.options.columns, self.file.as_ref())?;
+        self.time = self.columns.time_reading;
+        self.titles = header.into_titles();
+        Ok(FirstLine::Header)
+    }
+
+    fn width(&self) -> usize {
+        self.titles.len()
+    }
+
+    fn title(&self, column: usize) -> &str {
+        self.titles.get(column).map_or("", String::as_str)
+    }
+
+    fn reads_cut_lines(&self) -> bool {
+        false
+    }
+
+    fn row(&mut self, row: &Row<'_>, sink: &mut dyn Sink) -> Result<(), Trouble> {
+        if row.len() < self.titles.len() {
+            return Err(Trouble::record(Loss::MalformedRecord, "fewer fields than columns"));
+        }
+        let context = self.context(row)?;
+        self.tell_unknown(sink);
+        for SampleColumn { index, measured } in &self.columns.measures {
+            let text = row.get(*index);
+            if text.is_empty() {
+                continue;
+            }
+            match parse_value(text) {
+                Some(value) => emit(context, measured, value, sink),
+                None => sink.lose(Loss::MalformedRecord, &|| {
+                    let title = shorten(&self.titles[*index]);
+                    format!("line {}: {title} is {:?}: {NO_NUMBER}", row.line, shorten(text))
+                }),
+            }
+        }
+        self.long(row, context, sink)
+    }
+}

@@ -1,0 +1,338 @@
+//! What changed in the cost of transactions, as data. Field names and meanings are schema version 1.
+//!
+//! Instants end in `_ns` (nanoseconds since the Unix epoch) and come with their text; lengths end in `_s` and
+//! are seconds; utilization is a share of 0..1 of all cores.
+
+mod headline;
+mod markdown;
+mod output;
+mod series;
+mod words;
+
+pub use headline::change_headline;
+pub use output::render_changes;
+pub use series::{MixSeries, SERIES_POINTS_MAX, UtilizationSeries};
+pub(crate) use words::*;
+
+use crate::{Onset, SampleSummary, Setting};
+use serde::Serialize;
+
+/// Version of the JSON schema of changes. Fields may be added within a version; none is removed or changes
+/// meaning.
+pub const CHANGES_SCHEMA_VERSION: u32 = 1;
+
+/// Code, workload or something foreign? The answer over all servers.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChangeReport {
+    /// [`CHANGES_SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Always `changes`, to tell it from other reports.
+    pub report: &'static str,
+    /// The answer in one word.
+    pub verdict: ChangeVerdict,
+    /// The answer in one to three sentences; names stand in backticks.
+    pub headline: String,
+    /// Name of the method that gave it (`laggard methods`).
+    pub method: String,
+    /// What was read, and what was lost.
+    pub input: SampleSummary,
+    /// Deployments that were told, in order of time.
+    pub deployments: Vec<Deployment>,
+    /// What happened, over all servers, in order of time: changes of one kind at one time on several servers
+    /// are one.
+    pub events: Vec<JointChange>,
+    /// The answer for every server, by tier and name.
+    pub servers: Vec<ServerChanges>,
+    /// Transactions of the whole system over time; `None` when there are none.
+    pub mix: Option<MixSeries>,
+    /// What was looked at and found fine; whole sentences.
+    pub ruled_out: Vec<String>,
+    /// What limits trust in the answer; whole sentences.
+    pub cautions: Vec<String>,
+    /// With the verdict `insufficient-data`: what would have been needed; whole sentences.
+    pub missing: Vec<String>,
+    /// Every setting in force.
+    pub settings: Vec<Setting>,
+}
+
+/// The answer in one word; the strongest that happened at any time in the data.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeVerdict {
+    /// There was too little data to say.
+    InsufficientData,
+    /// There was enough data, and nothing changed.
+    Steady,
+    /// Only the transaction mix moved; the cost of transactions did not.
+    WorkloadChange,
+    /// For some time transactions did not explain the CPU: something foreign ran.
+    Anomaly,
+    /// Transactions cost something else than before.
+    ApplicationChange,
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeEventKind {
+    /// Transactions cost something else than before.
+    ApplicationChange,
+    /// They cost again what they did once.
+    Rollback,
+    /// The transaction mix moved, and the model still holds.
+    WorkloadChange,
+    /// Transactions stop explaining the CPU.
+    AnomalyStart,
+    /// They explain it again.
+    AnomalyEnd,
+}
+
+/// Something that happened at one time, on one or several servers.
+#[derive(Clone, Debug, Serialize)]
+pub struct JointChange {
+    /// What.
+    pub kind: ChangeEventKind,
+    /// When: the earliest of the servers' most likely times, and an interval that covers theirs.
+    pub onset: Onset,
+    /// The servers that show it.
+    pub servers: Vec<String>,
+    /// Servers that were analysed.
+    pub servers_seen: u64,
+    /// Their tier, if they have one in common.
+    pub tier: String,
+    /// Transactions that explain an application change, the largest difference first; means over the servers.
+    pub transactions: Vec<TransactionShift>,
+    /// Of the start of an anomaly: the region, over all servers.
+    pub region: Option<AnomalousRegion>,
+    /// Of a change of the workload: what of the mix moved most, on the first of the servers.
+    pub mix: Vec<MixShift>,
+    /// The deployment it followed.
+    pub deployment: Option<DeploymentBefore>,
+}
+
+/// The answer for one server.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerChanges {
+    /// Its name; empty when the samples name none.
+    pub server: String,
+    /// Its tier; empty when the samples name none.
+    pub tier: String,
+    /// CPU capacity in cores that was assumed.
+    pub cores: f64,
+    /// Windows with both counts and utilization: what was analysed.
+    pub windows: u64,
+    /// The answer in one word.
+    pub verdict: ChangeVerdict,
+    /// Which estimator fitted the models and why; a sentence, empty when nothing was fitted.
+    pub estimator: String,
+    /// Models, each of one state of the application, in order of first appearance.
+    pub models: Vec<CostModel>,
+    /// Stretches of time that one fit describes, in order.
+    pub segments: Vec<ReportedSegment>,
+    /// What happened, in order of time.
+    pub changes: Vec<ChangeEvent>,
+    /// Times in which transactions do not explain the CPU, in order.
+    pub regions: Vec<AnomalousRegion>,
+    /// Utilization observed and predicted, for charts.
+    pub series: UtilizationSeries,
+    /// What limits trust in this server's answer; whole sentences.
+    pub cautions: Vec<String>,
+}
+
+/// What transactions cost while one state of the application lasts:
+/// `utilization = constant + Σ transactions per second · demand / cores`.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct CostModel {
+    /// Its segments, by position in the server's list.
+    pub segments: Vec<u32>,
+    /// Windows it was fitted to.
+    pub windows: u64,
+    /// CPU that is used without transactions, in percent of the capacity.
+    pub constant_percent: f64,
+    /// Relative absolute error of the fit: all deviations over all utilization.
+    pub error: f64,
+    /// Condition number of the fit; `None` when single demands cannot be told apart at all.
+    pub condition: Option<f64>,
+    /// Whether it holds at the end of the data.
+    pub in_force: bool,
+    /// What each transaction type costs, in the order of the input's list.
+    pub transactions: Vec<TransactionCost>,
+}
+
+/// What one transaction of a type costs.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct TransactionCost {
+    /// The transaction type.
+    pub transaction: String,
+    /// CPU seconds a transaction takes, by the model.
+    pub demand_s: f64,
+    /// Lower end of the 95 % interval; `null` when it cannot be told.
+    pub demand_low_s: f64,
+    /// Upper end.
+    pub demand_high_s: f64,
+    /// Whether the data tell this demand apart from the others': whether its interval is narrower than the
+    /// demand itself.
+    pub told_apart: bool,
+    /// Time at the server without queueing, in seconds: the signature; `None` when response times are not known.
+    pub service_time_s: Option<f64>,
+    /// Its standard error in seconds.
+    pub service_time_error_s: Option<f64>,
+}
+
+/// What a stretch of time is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SegmentState {
+    /// A model holds.
+    Normal,
+    /// Transactions do not explain the CPU.
+    Anomalous,
+    /// At the end, and too short to judge yet.
+    Pending,
+}
+
+/// A stretch of time that one fit describes.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ReportedSegment {
+    /// Start of its first window.
+    pub since_ns: i64,
+    /// End of its last window.
+    pub until_ns: i64,
+    /// `since_ns` as text.
+    pub since: String,
+    /// `until_ns` as text.
+    pub until: String,
+    /// Its windows with data.
+    pub windows: u64,
+    /// What it is.
+    pub state: SegmentState,
+    /// The model that holds, by position in the server's list.
+    pub model: Option<u32>,
+    /// Why it counts as anomalous; a phrase.
+    pub reason: Option<String>,
+    /// Constant of its own fit, in percent of the capacity.
+    pub constant_percent: f64,
+    /// Relative absolute error of its own fit.
+    pub error: f64,
+}
+
+/// Something that happened on one server.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ChangeEvent {
+    /// What.
+    pub kind: ChangeEventKind,
+    /// When, with its 95 % interval.
+    pub onset: Onset,
+    /// Error of one model for both sides over that of two; near 1 the model still holds. `null` where none was
+    /// fitted.
+    pub error_ratio: f64,
+    /// The model before, by position in the server's list.
+    pub model_before: Option<u32>,
+    /// The model after.
+    pub model_after: Option<u32>,
+    /// Transactions that explain an application change, the largest difference first.
+    pub transactions: Vec<TransactionShift>,
+    /// Service time of every transaction type before and after; empty when response times are not known.
+    pub signature: Vec<SignatureShift>,
+    /// What of the mix moved most, of the segments on both sides.
+    pub mix: Vec<MixShift>,
+    /// Transactions a second before.
+    pub rate_before: f64,
+    /// Transactions a second after.
+    pub rate_after: f64,
+    /// The deployment it followed.
+    pub deployment: Option<DeploymentBefore>,
+}
+
+/// A transaction type whose cost changed.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct TransactionShift {
+    /// The transaction type.
+    pub transaction: String,
+    /// Its time at the server without queueing, in seconds, before.
+    pub before_s: f64,
+    /// … and after.
+    pub after_s: f64,
+    /// After minus before.
+    pub difference_s: f64,
+    /// Standard error of the difference in seconds.
+    pub standard_error_s: f64,
+    /// Servers that show it.
+    pub servers: u64,
+}
+
+/// Service time of a transaction type on both sides of a change.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct SignatureShift {
+    /// The transaction type.
+    pub transaction: String,
+    /// Its time at the server without queueing, in seconds, before; `null` when it cannot be told.
+    pub before_s: f64,
+    /// Standard error of it.
+    pub before_error_s: f64,
+    /// … and after.
+    pub after_s: f64,
+    /// Standard error of that.
+    pub after_error_s: f64,
+    /// Whether it explains the change.
+    pub changed: bool,
+}
+
+/// Share of a transaction type on both sides of a change.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct MixShift {
+    /// The transaction type.
+    pub transaction: String,
+    /// Its share of all transactions before, 0..1.
+    pub share_before: f64,
+    /// … and after.
+    pub share_after: f64,
+}
+
+/// A time in which transactions do not explain the CPU.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct AnomalousRegion {
+    /// Start of its first window.
+    pub since_ns: i64,
+    /// End of its last window.
+    pub until_ns: i64,
+    /// `since_ns` as text.
+    pub since: String,
+    /// `until_ns` as text.
+    pub until: String,
+    /// Its windows with data.
+    pub windows: u64,
+    /// Why it counts as anomalous; phrases, the most frequent first.
+    pub reasons: Vec<String>,
+    /// Utilization beyond what transactions explain, mean of its windows; `null` without a model to compare with.
+    pub unexplained_mean: f64,
+    /// … and its largest.
+    pub unexplained_peak: f64,
+    /// CPU seconds beyond what transactions explain.
+    pub unexplained_cpu_s: f64,
+}
+
+/// A deployment that was told.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Deployment {
+    /// Its name: a version, a commit.
+    pub name: String,
+    /// When.
+    pub at_ns: i64,
+    /// `at_ns` as text.
+    pub at: String,
+}
+
+/// The deployment that a change followed.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct DeploymentBefore {
+    /// Its name.
+    pub name: String,
+    /// When.
+    pub at_ns: i64,
+    /// `at_ns` as text.
+    pub at: String,
+    /// From the deployment to the onset, in seconds; negative when the deployment lies inside the onset's interval,
+    /// after the most likely time.
+    pub before_s: f64,
+}

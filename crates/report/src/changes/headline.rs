@@ -1,0 +1,135 @@
+//! The answer in one to three sentences.
+
+use super::words::{cost_clause, deployment, error, mix_clause, past_clause, place, unexplained, when};
+use super::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange};
+use crate::numbers;
+use crate::times::Calendar;
+
+/// The answer in one to three sentences, from everything else in the report. Names stand in backticks.
+///
+/// ```text
+/// Since 2026-01-12 22:30 (±2 min) `Home` costs +5.00 ms a call (4.00 ms → 9.00 ms) on `app-1`, 12 s after
+/// deployment `v2.3`. The load explains the rest.
+/// ```
+pub fn change_headline(report: &ChangeReport) -> String {
+    let sentences = match report.verdict {
+        ChangeVerdict::InsufficientData => insufficient(report),
+        ChangeVerdict::Steady => vec![steady(report)],
+        ChangeVerdict::WorkloadChange => vec![workload(report)],
+        ChangeVerdict::Anomaly => anomalies(report).into_iter().chain([REST.to_owned()]).collect(),
+        ChangeVerdict::ApplicationChange => {
+            let told = application(report).into_iter().chain(anomalies(report));
+            told.chain([REST.to_owned()]).collect()
+        }
+    };
+    sentences.join(" ")
+}
+
+const REST: &str = "The load explains the rest.";
+
+fn insufficient(report: &ChangeReport) -> Vec<String> {
+    let mut out = vec!["Too little data to say.".to_owned()];
+    out.extend(report.missing.first().cloned());
+    out
+}
+
+fn steady(report: &ChangeReport) -> String {
+    let models = report.servers.iter().flat_map(|server| &server.models);
+    let largest = models.map(|model| model.error).filter(|error| error.is_finite()).fold(0.0, f64::max);
+    let windows = report.servers.iter().map(|server| server.windows).max().unwrap_or(0);
+    format!(
+        "Nothing changed: the load explains the CPU{}, within {} over {}.",
+        all_servers(report),
+        error(largest),
+        numbers::counted(windows, "window")
+    )
+}
+
+/// Of what a sentence about everything speaks.
+fn all_servers(report: &ChangeReport) -> String {
+    let judged: Vec<_> =
+        report.servers.iter().filter(|server| server.verdict != ChangeVerdict::InsufficientData).collect();
+    match judged.as_slice() {
+        [one] if !one.server.is_empty() => format!(" of {}", crate::comparison::quoted(&one.server)),
+        [_] | [] => String::new(),
+        several => format!(" of {} servers", several.len()),
+    }
+}
+
+fn workload(report: &ChangeReport) -> String {
+    let moved = of_kind(report, ChangeEventKind::WorkloadChange);
+    let Some(last) = moved.last() else { return steady(report) };
+    let times = match moved.len() {
+        1 => "the mix of transactions moved".to_owned(),
+        n => format!("the mix of transactions moved {n} times, last"),
+    };
+    let mix = match mix_clause(&last.mix, 2) {
+        mix if mix.is_empty() => String::new(),
+        mix => format!(" ({mix})"),
+    };
+    let time = when(&last.onset, &Calendar::dated());
+    format!("Only the load changed: {times} at {time}{mix}; a transaction costs what it did before.")
+}
+
+fn of_kind(report: &ChangeReport, kind: ChangeEventKind) -> Vec<&JointChange> {
+    report.events.iter().filter(|event| event.kind == kind).collect()
+}
+
+fn application(report: &ChangeReport) -> Vec<String> {
+    let is_one = |kind| matches!(kind, ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback);
+    let all: Vec<&JointChange> = report.events.iter().filter(|event| is_one(event.kind)).collect();
+    let Some((last, earlier)) = all.split_last() else { return vec![] };
+    let mut out = vec![match last.kind {
+        ChangeEventKind::Rollback => rollback(last),
+        _ => since(last),
+    }];
+    match earlier {
+        [] => {}
+        [one] if one.kind == ChangeEventKind::ApplicationChange => {
+            let time = when(&one.onset, &Calendar::dated());
+            out.push(format!("Before that, at {time}, {}{}.", past_clause(&one.transactions), place(one)));
+        }
+        several => out.push(format!(
+            "Before that, the application changed {}.",
+            if several.len() == 1 { "once".to_owned() } else { format!("{} times", several.len()) }
+        )),
+    }
+    out
+}
+
+fn since(change: &JointChange) -> String {
+    let time = when(&change.onset, &Calendar::dated());
+    format!("Since {time} {}{}{}.", cost_clause(&change.transactions), place(change), followed(change))
+}
+
+fn rollback(change: &JointChange) -> String {
+    let time = when(&change.onset, &Calendar::dated());
+    format!("Since {time} transactions cost again what they did once{}{}.", place(change), followed(change))
+}
+
+fn followed(change: &JointChange) -> String {
+    change.deployment.as_ref().map_or_else(String::new, |found| format!(", {}", deployment(found)))
+}
+
+fn anomalies(report: &ChangeReport) -> Vec<String> {
+    let starts = of_kind(report, ChangeEventKind::AnomalyStart);
+    let known = starts.iter().filter(|start| start.region.is_some());
+    let size = |start: &&&JointChange| start.region.as_ref().map_or(0.0, |region| region.unexplained_cpu_s);
+    // The first of equals: `max_by` would take the last.
+    let Some(worst) = known.rev().max_by(|a, b| size(a).total_cmp(&size(b))) else { return vec![] };
+    let Some(region) = &worst.region else { return vec![] };
+    let calendar = Calendar::dated();
+    let [first, last] = calendar.ends(region.since_ns, region.until_ns);
+    let at_the_end = report.input.window.as_ref().is_some_and(|window| window.until_ns <= region.until_ns);
+    let time = if at_the_end { format!("Since {first}") } else { format!("From {first} to {last}") };
+    let mut out = vec![format!(
+        "{time} something foreign used {}{}: transactions do not explain it.",
+        unexplained(region),
+        place(worst)
+    )];
+    match starts.len() as u64 {
+        1 => {}
+        all => out.push(format!("So they do not at {}.", numbers::counted(all - 1, "other time"))),
+    }
+    out
+}

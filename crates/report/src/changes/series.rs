@@ -1,0 +1,48 @@
+//! Series for charts.
+
+use serde::Serialize;
+
+/// Utilization of a server over time. Point `i` stands for `windows_per_point` windows from
+/// `since_ns + i · step_s` on; all lists have one entry a point, `None` where there are no data.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct UtilizationSeries {
+    /// Start of the first point.
+    pub since_ns: i64,
+    /// Length of a point in seconds.
+    pub step_s: f64,
+    /// Windows that a point stands for: the fewest with which there are at most 1,440 points.
+    pub windows_per_point: u64,
+    /// Mean utilization observed, 0..1 of all cores.
+    pub observed: Vec<Option<f64>>,
+    /// The smallest of the point's windows.
+    pub observed_low: Vec<Option<f64>>,
+    /// The largest.
+    pub observed_high: Vec<Option<f64>>,
+    /// Mean utilization that the model in force predicts from the transactions; in a time that transactions do
+    /// not explain, by the model before it.
+    pub predicted: Vec<Option<f64>>,
+    /// Smallest observed minus predicted of the point's windows.
+    pub residual_low: Vec<Option<f64>>,
+    /// Largest.
+    pub residual_high: Vec<Option<f64>>,
+    /// Transactions a second.
+    pub transactions_per_s: Vec<Option<f64>>,
+}
+
+/// Shares of transaction types over time, points as in [`UtilizationSeries`].
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct MixSeries {
+    /// Start of the first point.
+    pub since_ns: i64,
+    /// Length of a point in seconds.
+    pub step_s: f64,
+    /// Windows that a point stands for.
+    pub windows_per_point: u64,
+    /// Transaction types, the most frequent first; the last is `(other)` when some are pooled.
+    pub transactions: Vec<String>,
+    /// For each of them its share of all transactions by point, 0..1; `None` in a gap.
+    pub shares: Vec<Vec<Option<f64>>>,
+}
+
+/// Most points of a series; a chart of 1,280 pixels shows no more.
+pub const SERIES_POINTS_MAX: usize = 1_440;

@@ -1,0 +1,300 @@
+//! What every renderer of changes says in the same words.
+
+use super::{
+    AnomalousRegion, ChangeEventKind, ChangeReport, ChangeVerdict, DeploymentBefore, JointChange, MixShift,
+    ReportedSegment, SegmentState, TransactionShift,
+};
+use crate::comparison::{quoted, signed_time};
+use crate::times::Calendar;
+use crate::{Onset, numbers, sample_summary};
+
+/// Nanoseconds of a second.
+const SECOND_NS: f64 = 1e9;
+
+/// The verdict in one to three words.
+pub(crate) const fn change_verdict_word(verdict: ChangeVerdict) -> &'static str {
+    match verdict {
+        ChangeVerdict::ApplicationChange => "Application change",
+        ChangeVerdict::Anomaly => "Anomaly",
+        ChangeVerdict::WorkloadChange => "Workload change",
+        ChangeVerdict::Steady => "Steady",
+        ChangeVerdict::InsufficientData => "Not enough data",
+    }
+}
+
+/// What happened, in a few words.
+pub(crate) const fn event_word(kind: ChangeEventKind) -> &'static str {
+    match kind {
+        ChangeEventKind::ApplicationChange => "application change",
+        ChangeEventKind::Rollback => "rollback",
+        ChangeEventKind::WorkloadChange => "workload change",
+        ChangeEventKind::AnomalyStart => "anomaly begins",
+        ChangeEventKind::AnomalyEnd => "anomaly ends",
+    }
+}
+
+/// A length given in seconds: `4.00 ms`.
+pub(crate) fn length(seconds: f64) -> String {
+    numbers::time_float(seconds * SECOND_NS)
+}
+
+/// A signed length given in seconds: `+5.00 ms`.
+pub(crate) fn signed_length(seconds: f64) -> String {
+    signed_time(seconds * SECOND_NS)
+}
+
+/// `4.00 ms → 9.00 ms`
+pub(crate) fn before_after(shift: &TransactionShift) -> String {
+    format!("{} → {}", length(shift.before_s), length(shift.after_s))
+}
+
+/// Half of the 95 % interval of a difference: `±0.31 ms`; empty when it is not known.
+pub(crate) fn plus_minus(standard_error_s: f64) -> String {
+    if !standard_error_s.is_finite() {
+        return String::new();
+    }
+    format!("±{}", length(1.96 * standard_error_s))
+}
+
+/// The largest distance of an onset's time from an end of its interval: `±30 s`, `±2 min`; empty when it is exact.
+pub(crate) fn onset_margin(onset: &Onset) -> String {
+    let sides = [onset.at_ns.saturating_sub(onset.earliest_ns), onset.latest_ns.saturating_sub(onset.at_ns)];
+    let seconds = sides.into_iter().max().unwrap_or(0).max(0) as f64 / SECOND_NS;
+    match seconds {
+        0.0 => String::new(),
+        s if s < 1.0 => format!("±{} ms", (s * 1e3).ceil()),
+        s if s < 100.0 => format!("±{} s", s.ceil()),
+        s if s < 6_000.0 => format!("±{} min", (s / 60.0).ceil()),
+        s => format!("±{} h", (s / 3_600.0).ceil()),
+    }
+}
+
+/// `2026-01-12 22:30 (±2 min)`
+pub(crate) fn when(onset: &Onset, calendar: &Calendar) -> String {
+    let time = calendar.time(onset.at_ns);
+    match onset_margin(onset) {
+        margin if margin.is_empty() => time,
+        margin => format!("{time} ({margin})"),
+    }
+}
+
+/// `12 s after deployment `v2.3``, or that it lies inside the interval.
+pub(crate) fn deployment(deployment: &DeploymentBefore) -> String {
+    let name = quoted(&deployment.name);
+    match deployment.before_s {
+        s if s < 1.0 => format!("with deployment {name}"),
+        s => format!("{} after deployment {name}", whole_length(s)),
+    }
+}
+
+/// `12 s`, `4 min`, `2 h`: a length for reading, not for arithmetic.
+pub(crate) fn whole_length(seconds: f64) -> String {
+    match seconds {
+        s if !s.is_finite() => "–".to_owned(),
+        s if s < 120.0 => format!("{} s", s.round()),
+        s if s < 7_200.0 => format!("{} min", (s / 60.0).round()),
+        s if s < 172_800.0 => format!("{:.1} h", s / 3_600.0),
+        s => format!("{:.1} days", s / 86_400.0),
+    }
+}
+
+/// Where it happened: `on `app-1``, `on 2 of 3 servers (`app-1`, `app-2`)`; empty for a single server without
+/// a name.
+pub(crate) fn place(change: &JointChange) -> String {
+    let tier =
+        if change.tier.is_empty() { String::new() } else { format!(" of tier {}", quoted(&change.tier)) };
+    let several = change.servers.len() as u64;
+    let named: Vec<String> =
+        change.servers.iter().filter(|name| !name.is_empty()).map(|n| quoted(n)).collect();
+    match (several, change.servers_seen) {
+        (1, _) if named.is_empty() => String::new(),
+        (1, 1) => format!(" on {}", named[0]),
+        (_, seen) if several == seen => format!(" on all {seen} servers{tier}"),
+        (_, seen) => format!(" on {several} of {seen} servers{tier}{}", in_brackets(&named)),
+    }
+}
+
+fn in_brackets(named: &[String]) -> String {
+    const SHOWN: usize = 3;
+    if named.is_empty() {
+        return String::new();
+    }
+    let more = named.len().saturating_sub(SHOWN);
+    let shown = named[..named.len().min(SHOWN)].join(", ");
+    if more > 0 { format!(" ({shown} and {more} more)") } else { format!(" ({shown})") }
+}
+
+/// ``Home` costs +5.00 ms a call (4.00 ms → 9.00 ms)`: what an application change is, as a clause.
+pub(crate) fn cost_clause(shifts: &[TransactionShift]) -> String {
+    let one = |shift: &TransactionShift| {
+        format!("{} a call ({})", signed_length(shift.difference_s), before_after(shift))
+    };
+    match shifts {
+        [] => {
+            "transactions cost something else than before, and no single transaction explains it".to_owned()
+        }
+        [first] => format!("{} costs {}", quoted(&first.transaction), one(first)),
+        [first, second] => format!(
+            "{} costs {} and {} {}",
+            quoted(&first.transaction),
+            one(first),
+            quoted(&second.transaction),
+            one(second)
+        ),
+        [first, rest @ ..] => format!(
+            "{} costs {}, and {} changed",
+            quoted(&first.transaction),
+            one(first),
+            numbers::counted(rest.len() as u64, "other transaction")
+        ),
+    }
+}
+
+/// ``Home` went from 4.00 ms to 9.00 ms a call`: an application change that is history.
+pub(crate) fn past_clause(shifts: &[TransactionShift]) -> String {
+    match shifts {
+        [] => "the cost of transactions changed, and no single transaction explains it".to_owned(),
+        [first, rest @ ..] => {
+            let (before, after) = (length(first.before_s), length(first.after_s));
+            let others = match rest.len() as u64 {
+                0 => String::new(),
+                others => format!(", and {} changed", numbers::counted(others, "other transaction")),
+            };
+            format!("{} went from {before} to {after} a call{others}", quoted(&first.transaction))
+        }
+    }
+}
+
+/// ``Home` 29 % → 16 %, `Search` 11 % → 17 %` of the transactions; empty without any.
+pub(crate) fn mix_clause(mix: &[MixShift], limit: usize) -> String {
+    let one = |shift: &MixShift| {
+        let [before, after] = [shift.share_before, shift.share_after].map(numbers::share);
+        format!("{} {before} → {after}", quoted(&shift.transaction))
+    };
+    mix.iter().take(limit).map(one).collect::<Vec<String>>().join(", ")
+}
+
+/// What unexplained CPU amounts to: `14 % of the CPU (peak 28 %, 1,512 CPU seconds)`.
+pub(crate) fn unexplained(region: &AnomalousRegion) -> String {
+    if !region.unexplained_mean.is_finite() {
+        return "CPU of an unknown amount".to_owned();
+    }
+    format!(
+        "{} of the CPU (peak {}, {} CPU seconds)",
+        numbers::share(region.unexplained_mean.max(0.0)),
+        numbers::share(region.unexplained_peak.max(0.0)),
+        numbers::count(region.unexplained_cpu_s.max(0.0).round() as u64),
+    )
+}
+
+/// A model's name: `A`, `B` … `Z`, `AA` …
+pub(crate) fn letter(model: u32) -> String {
+    let (first, last) = (model / 26, (b'A' + (model % 26) as u8) as char);
+    match first {
+        0 => last.to_string(),
+        first => format!("{}{last}", letter(first - 1)),
+    }
+}
+
+/// What a segment is: `model A`, `anomalous: a large constant`, `too short to judge yet`.
+pub(crate) fn segment_word(segment: &ReportedSegment) -> String {
+    match (segment.state, segment.model, &segment.reason) {
+        (SegmentState::Normal, Some(model), _) => format!("model {}", letter(model)),
+        (SegmentState::Normal, None, _) => "normal".to_owned(),
+        (SegmentState::Anomalous, _, Some(reason)) => format!("anomalous: {reason}"),
+        (SegmentState::Anomalous, _, None) => "anomalous".to_owned(),
+        (SegmentState::Pending, ..) => "too short to judge yet".to_owned(),
+    }
+}
+
+/// A percentage that is already one: `1.2 %`.
+pub(crate) fn percent(value: f64) -> String {
+    if value.is_finite() { format!("{value:.1} %") } else { "–".to_owned() }
+}
+
+/// A relative error of a fit: `2.1 %`.
+pub(crate) fn error(value: f64) -> String {
+    percent(100.0 * value)
+}
+
+/// A server's name in a heading.
+pub(crate) fn heading_of(server: &str, tier: &str) -> String {
+    sample_summary::server_name(server, tier)
+}
+
+/// Times of a report about windows.
+pub(crate) fn calendar(report: &ChangeReport) -> Calendar {
+    Calendar::of_window(report.input.window.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn onset(at: i64, earliest: i64, latest: i64) -> Onset {
+        let [at_ns, earliest_ns, latest_ns] = [at, earliest, latest].map(|s| s * 1_000_000_000);
+        let text = String::new;
+        Onset { at_ns, earliest_ns, latest_ns, at: text(), earliest: text(), latest: text() }
+    }
+
+    #[test]
+    fn margins_are_rounded_away_from_the_onset() {
+        assert_eq!(onset_margin(&onset(0, 0, 0)), "");
+        assert_eq!(onset_margin(&onset(100, 70, 130)), "±30 s");
+        assert_eq!(onset_margin(&onset(200, 109, 209)), "±91 s");
+        assert_eq!(onset_margin(&onset(200, 79, 209)), "±3 min");
+        assert_eq!(onset_margin(&onset(20_000, 0, 20_000)), "±6 h");
+    }
+
+    #[test]
+    fn models_have_letters() {
+        assert_eq!([0, 1, 25, 26, 27, 52].map(letter), ["A", "B", "Z", "AA", "AB", "BA"]);
+    }
+
+    fn joint(servers: &[&str], seen: u64, tier: &str) -> String {
+        place(&JointChange {
+            kind: ChangeEventKind::ApplicationChange,
+            onset: onset(0, 0, 0),
+            servers: servers.iter().map(|name| (*name).to_owned()).collect(),
+            servers_seen: seen,
+            tier: tier.to_owned(),
+            transactions: vec![],
+            region: None,
+            mix: vec![],
+            deployment: None,
+        })
+    }
+
+    #[test]
+    fn places_tell_how_many_servers_of_how_many() {
+        assert_eq!(joint(&[""], 1, ""), "");
+        assert_eq!(joint(&["app-1"], 1, ""), " on `app-1`");
+        assert_eq!(joint(&["a", "b", "c"], 3, "front"), " on all 3 servers of tier `front`");
+        assert_eq!(joint(&["a"], 3, ""), " on 1 of 3 servers (`a`)");
+        assert_eq!(joint(&["a", "b", "c", "d"], 9, ""), " on 4 of 9 servers (`a`, `b`, `c` and 1 more)");
+    }
+
+    fn shift(name: &str, before_s: f64, after_s: f64) -> TransactionShift {
+        TransactionShift {
+            transaction: name.to_owned(),
+            before_s,
+            after_s,
+            difference_s: after_s - before_s,
+            standard_error_s: 1e-4,
+            servers: 1,
+        }
+    }
+
+    #[test]
+    fn costs_are_clauses() {
+        let [home, cart] = [shift("Home", 0.004, 0.009), shift("Ca`rt", 0.003, 0.002)];
+        assert_eq!(
+            cost_clause(std::slice::from_ref(&home)),
+            "`Home` costs +5.00 ms a call (4.00 ms → 9.00 ms)"
+        );
+        let both = cost_clause(&[home.clone(), cart.clone()]);
+        assert!(both.ends_with("and `Ca'rt` −1.00 ms a call (3.00 ms → 2.00 ms)"), "{both}");
+        assert!(cost_clause(&[home.clone(), cart, home]).ends_with(", and 2 other transactions changed"));
+        assert!(cost_clause(&[]).contains("no single transaction explains it"));
+    }
+}
