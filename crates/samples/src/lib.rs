@@ -6,6 +6,14 @@
 //!                                                                       counts, response times, utilization
 //! ```
 
+mod finish;
+mod grid;
+mod points;
+mod sample_table;
+mod settings;
 mod table;
 
+pub use grid::Grid;
+pub use sample_table::{SampleLimits, SampleTable};
+pub use settings::{CoresOf, LENGTH_MAX, LENGTH_MIN, UtilizationUnit, WindowError, WindowSettings};
 pub use table::{OutboundWindows, ServerWindows, TransactionWindows, WindowTable};
