@@ -8,6 +8,8 @@ mod exit;
 mod lists;
 mod load;
 mod progress;
+#[expect(dead_code, reason = "the commands that read samples are not merged yet")]
+mod samples;
 mod simulate;
 mod thresholds;
 mod times;
