@@ -4,6 +4,7 @@
 //! Traces ─ survey fold ─► categories with latencies ─ gather fold ─► request matrices ─ localize ─► Report
 //! ```
 
+mod capacity;
 mod clouddiag;
 mod combined;
 mod combined_patterns;
@@ -27,6 +28,7 @@ mod slow;
 mod survey;
 mod views;
 
+pub use capacity::{Amount, CapacitySettings, Property, WINDOWS_MIN, WhatIfChange, capacity};
 pub use compare::{
     CategorySummary, CompareSettings, CompareSettingsError, ComparedPopulation, OperationSummary, PathNode,
     PathTimes, PathTrie, PopulationFold, PopulationSummary, Sample, compare,
