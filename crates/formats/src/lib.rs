@@ -9,6 +9,7 @@
 
 pub mod contract;
 
+mod access_log;
 mod attributes_json;
 mod call_log;
 mod columns;
@@ -43,6 +44,7 @@ mod time_text;
 mod wire;
 mod zipkin;
 
+pub use access_log::{AccessLogSettings, LogTimeUnit};
 pub use columns::parse_column_option;
 pub use input::{InputError, InputSettings, NoProgress, Outcome, Progress, SkippedInput, read, read_all};
 pub use measures::{MeasureRule, parse_measure_option};

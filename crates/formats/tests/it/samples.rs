@@ -38,6 +38,7 @@ pub(crate) fn table_samples() -> Vec<Sample> {
     let mut samples = samples_in("span-csv", "csv");
     samples.extend(samples_in("call-log", "call-log"));
     samples.extend(samples_in("sample-csv", "sample-csv"));
+    samples.extend(samples_in("access-log", "access-log"));
     assert!(samples.len() >= 11);
     samples
 }
@@ -150,7 +151,13 @@ fn every_sample_keeps_the_contract() {
 /// For formats of lines, the boundaries between records are known: exactly those cuts lose nothing.
 #[test]
 fn exactly_the_cuts_at_line_ends_lose_nothing() {
-    for name in ["csv/canonical.csv", "call-log/two-hosts.csv", "call-log/bare.log", "sample-csv/wide.csv"] {
+    for name in [
+        "csv/canonical.csv",
+        "call-log/two-hosts.csv",
+        "call-log/bare.log",
+        "sample-csv/wide.csv",
+        "access-log/nginx-seconds.log",
+    ] {
         let sample = table_samples().into_iter().find(|sample| sample.path.ends_with(name)).unwrap();
         let header_end = sample.bytes.iter().position(|&byte| byte == b'\n').unwrap();
         for cut in header_end + 1..sample.bytes.len() {

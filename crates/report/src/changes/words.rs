@@ -16,6 +16,7 @@ pub(crate) const fn change_verdict_word(verdict: ChangeVerdict) -> &'static str 
     match verdict {
         ChangeVerdict::ApplicationChange => "Application change",
         ChangeVerdict::Anomaly => "Anomaly",
+        ChangeVerdict::UnexplainedChange => "Unexplained change",
         ChangeVerdict::WorkloadChange => "Workload change",
         ChangeVerdict::Steady => "Steady",
         ChangeVerdict::InsufficientData => "Not enough data",
@@ -28,10 +29,15 @@ pub(crate) const fn event_word(kind: ChangeEventKind) -> &'static str {
         ChangeEventKind::ApplicationChange => "application change",
         ChangeEventKind::Rollback => "rollback",
         ChangeEventKind::WorkloadChange => "workload change",
+        ChangeEventKind::Unexplained => "unexplained change",
         ChangeEventKind::AnomalyStart => "anomaly begins",
         ChangeEventKind::AnomalyEnd => "anomaly ends",
     }
 }
+
+/// What an unexplained change is, as a clause.
+pub(crate) const UNEXPLAINED: &str =
+    "the CPU moved, but neither what transactions take nor their counts account for it";
 
 /// A length given in seconds: `4.00 ms`.
 pub(crate) fn length(seconds: f64) -> String {

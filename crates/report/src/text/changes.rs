@@ -7,9 +7,9 @@ use super::table::{Fit, Table};
 use super::{TextStyle, WIDTH_MAX, WIDTH_MIN};
 use crate::changes::{
     ChangeEventKind, ChangeReport, ChangeVerdict, CostModel, JointChange, SegmentState, ServerChanges,
-    before_after, calendar, change_verdict_word, cost_clause, deployment, error, event_word, heading_of,
-    length, letter, mix_clause, onset_margin, percent, place, plus_minus, segment_word, signed_length,
-    unexplained,
+    UNEXPLAINED, before_after, calendar, change_verdict_word, cost_clause, deployment, error, event_word,
+    heading_of, length, letter, mix_clause, onset_margin, percent, place, plus_minus, segment_word,
+    signed_length, unexplained,
 };
 use crate::times::Calendar;
 use crate::{names, numbers};
@@ -47,6 +47,7 @@ fn verdict(page: &mut Page, report: &ChangeReport) {
     let (mark, paint) = match report.verdict {
         ChangeVerdict::ApplicationChange => ("[!]", Paint::Bad),
         ChangeVerdict::Anomaly => ("[!]", Paint::Unsure),
+        ChangeVerdict::UnexplainedChange => ("[~]", Paint::Unsure),
         ChangeVerdict::WorkloadChange | ChangeVerdict::Steady => ("[ok]", Paint::Good),
         ChangeVerdict::InsufficientData => ("[?]", Paint::Unsure),
     };
@@ -59,7 +60,9 @@ fn verdict(page: &mut Page, report: &ChangeReport) {
 fn event_paint(kind: ChangeEventKind) -> Paint {
     match kind {
         ChangeEventKind::ApplicationChange => Paint::Bad,
-        ChangeEventKind::AnomalyStart | ChangeEventKind::Rollback => Paint::Unsure,
+        ChangeEventKind::AnomalyStart | ChangeEventKind::Rollback | ChangeEventKind::Unexplained => {
+            Paint::Unsure
+        }
         ChangeEventKind::AnomalyEnd => Paint::Good,
         ChangeEventKind::WorkloadChange => Paint::Strong,
     }
@@ -97,6 +100,7 @@ fn event_lines(event: &JointChange, calendar: &Calendar) -> Vec<String> {
         ChangeEventKind::Rollback => {
             vec![where_and_after("transactions cost again what they did once".to_owned())]
         }
+        ChangeEventKind::Unexplained => vec![where_and_after(UNEXPLAINED.to_owned())],
         ChangeEventKind::WorkloadChange => match mix_clause(&event.mix, 3) {
             mix if mix.is_empty() => vec![],
             mix => vec![format!("{mix} of the transactions")],
