@@ -1,9 +1,8 @@
 //! From observations to tiers with demands.
 
-use super::loads::{Load, ServerGroup, cell};
-use super::model::Model;
+use super::loads::{ServerGroup, cell};
 use crate::sample_summary::seconds;
-use laggard_capacity::{BACKGROUND_MAX, Service, System, Tier, busy_demand, open_solution};
+use laggard_capacity::{BACKGROUND_MAX, Service, Tier, busy_demand};
 use laggard_changes::{FittedModel, ModelSettings, Observations, fit_model};
 use laggard_numeric::Matrix;
 use laggard_report::{TierKind, TierModel};
@@ -11,15 +10,6 @@ use laggard_samples::WindowTable;
 
 /// Name of the part of the response time that nothing else explains.
 pub(super) const OTHER: &str = "other";
-
-/// Utilization of the busiest tier up to which a stretch tells what is no queueing.
-const CALM: f64 = 0.7;
-
-/// Part of the response time below which what is unexplained counts as noise.
-const OTHER_MIN: f64 = 0.05;
-
-/// Stretches that must tell of unexplained time.
-const OTHER_STRETCHES_MIN: usize = 5;
 
 /// A tier from the utilization of its servers.
 pub(super) fn cpu_tier(table: &WindowTable, group: &ServerGroup, windows: &[usize]) -> (Tier, TierModel) {
@@ -35,7 +25,9 @@ pub(super) fn cpu_tier(table: &WindowTable, group: &ServerGroup, windows: &[usiz
     };
     let service = Service::Queue { cores: group.cores };
     let replicas = group.servers.len() as u32;
-    let tier = Tier { demands_s: demands_s.clone(), replicas, service, background };
+    let answered = vec![1.0; types];
+    let tier =
+        Tier { demands_s: demands_s.clone(), answered: answered.clone(), replicas, service, background };
     let shown = TierModel {
         tier: group.name.clone(),
         kind: TierKind::Cpu,
@@ -44,6 +36,7 @@ pub(super) fn cpu_tier(table: &WindowTable, group: &ServerGroup, windows: &[usiz
         demands_s,
         low_s,
         high_s,
+        answered,
         mean_s: f64::NAN,
         background,
         source,
@@ -136,10 +129,7 @@ pub(super) fn call_tiers(
 
 const CALLS_SOURCE: &str = "Calls times their mean time, as measured; the same at every load.";
 
-const OTHER_SOURCE: &str =
-    "Response time at calm load that processors and calls do not explain; the same at every load.";
-
-fn delay_tier(name: &str, kind: TierKind, demands_s: Vec<f64>, source: &str) -> (Tier, TierModel) {
+pub(super) fn delay_tier(name: &str, kind: TierKind, demands_s: Vec<f64>, source: &str) -> (Tier, TierModel) {
     let tier = Tier { demands_s: demands_s.clone(), replicas: 1, service: Service::Delay, background: 0.0 };
     let shown = TierModel {
         tier: name.to_owned(),
@@ -149,46 +139,10 @@ fn delay_tier(name: &str, kind: TierKind, demands_s: Vec<f64>, source: &str) -> 
         demands_s,
         low_s: Vec::new(),
         high_s: Vec::new(),
+        answered,
         mean_s: f64::NAN,
         background: 0.0,
         source: source.to_owned(),
     };
     (tier, shown)
-}
-
-/// What of the response times nothing in the model explains, as a delay by type; `None` when it is next to
-/// nothing, or unknown.
-pub(super) fn other_tier(table: &WindowTable, model: &Model, loads: &[Load]) -> Option<(Tier, TierModel)> {
-    let calm: Vec<&Load> = loads.iter().filter(|load| is_calm(&model.system, load)).collect();
-    if calm.len() < OTHER_STRETCHES_MIN {
-        return None;
-    }
-    let (mut all_s, mut left_s) = (0.0, 0.0);
-    let types = table.transactions.len();
-    let (mut sums, mut weights) = (vec![0.0; types], vec![0.0; types]);
-    for load in calm {
-        let network = model.system.network(&load.counts).ok()?;
-        let Some(solution) = open_solution(&network, load.throughput()) else { continue };
-        for column in 0..types {
-            let explained_s = model.system.response_s(column, &load.counts, &solution);
-            for window in load.first..=load.last {
-                let count = cell(&table.system.counts, window, column);
-                let response_s = cell(&table.system.response_s, window, column);
-                if count > 0.0 && response_s.is_finite() {
-                    sums[column] += count * (response_s - explained_s);
-                    weights[column] += count;
-                    all_s += count * response_s;
-                }
-            }
-        }
-    }
-    let mean = |column: usize| if weights[column] > 0.0 { sums[column] / weights[column] } else { 0.0 };
-    let demands_s: Vec<f64> = (0..types).map(|column| mean(column).max(0.0)).collect();
-    demands_s.iter().zip(&weights).for_each(|(demand_s, weight)| left_s += demand_s * weight);
-    (left_s > OTHER_MIN * all_s).then(|| delay_tier(OTHER, TierKind::Other, demands_s, OTHER_SOURCE))
-}
-
-fn is_calm(system: &System, load: &Load) -> bool {
-    load.response_s.is_finite()
-        && system.tiers.iter().all(|tier| tier.utilization(&load.counts, load.throughput()) < CALM)
 }

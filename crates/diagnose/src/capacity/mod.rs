@@ -11,6 +11,7 @@
 mod accuracy;
 mod answer;
 mod breakdown;
+mod calm;
 mod change;
 mod fit;
 mod loads;
@@ -135,11 +136,9 @@ fn fill(
     let mut loads = stretches(table, groups, windows);
     let everything = pooled(table, groups, windows);
     let mut model = without_clients(table, groups, windows, &everything, settings)?;
-    if let Some(other) = fit::other_tier(table, &model, &loads) {
-        model.add(other);
-    }
+    report.cautions.extend(calm::fit_calm(table, &mut model, &loads));
     let mut now = pooled(table, groups, &windows[windows.len().saturating_sub(NOW_WINDOWS)..]);
-    report.cautions.extend(think::set_clients(&mut model, &everything, settings.think_s));
+    report.cautions.extend(think::set_clients(&mut model, &everything, &loads, settings.think_s));
     think::fill_clients(&model, &mut loads);
     think::fill_clients(&model, std::slice::from_mut(&mut now));
     let load = current(&now, &loads);

@@ -10,10 +10,15 @@ use laggard_report::{ClientsBasis, ThinkTime};
 const SLACK: f64 = 0.02;
 
 /// Settles where clients come from; what limits trust in that, as sentences.
-pub(super) fn set_clients(model: &mut Model, everything: &Load, given_s: Option<f64>) -> Vec<String> {
+pub(super) fn set_clients(
+    model: &mut Model,
+    everything: &Load,
+    loads: &[Load],
+    given_s: Option<f64>,
+) -> Vec<String> {
     let measured = everything.clients.is_finite() && everything.clients > 0.0;
     match (measured, given_s) {
-        (true, _) => estimated(model, everything),
+        (true, _) => estimated(model, loads),
         (false, Some(seconds)) => {
             model.clients = ClientsBasis::FromThinkTime;
             model.system.think_s = seconds;
@@ -28,35 +33,44 @@ pub(super) fn set_clients(model: &mut Model, everything: &Load, given_s: Option<
     }
 }
 
-/// `Z = N/X − R`, over all windows.
-fn estimated(model: &mut Model, everything: &Load) -> Vec<String> {
-    let (response_s, by) = match everything.response_s.is_finite() {
-        true => (everything.response_s, "response time"),
-        false => (modelled_response_s(model, everything), "the model's response time"),
-    };
-    let inside_s = everything.clients / everything.throughput();
-    let think_s = (inside_s - response_s).max(0.0);
+/// `Z = N/X − R`, over all stretches that tell the clients.
+fn estimated(model: &mut Model, loads: &[Load]) -> Vec<String> {
+    let (mut clients, mut transactions, mut inside) = (0.0, 0.0, 0.0);
+    let mut measured = true;
+    for load in loads.iter().filter(|load| load.clients.is_finite()) {
+        measured &= load.response_s.is_finite();
+        clients += load.clients * load.seconds;
+        transactions += load.transactions();
+        inside += load.transactions() * inside_s(model, load);
+    }
+    let (cycle_s, inside_s) = (clients / transactions, inside / transactions);
     model.clients = ClientsBasis::Measured;
-    model.system.think_s = think_s;
-    let source = format!("From the mean number of clients, throughput and {by}: N/X − R.");
-    model.think = Some(ThinkTime { seconds: think_s, source });
-    if response_s > (1.0 + SLACK) * inside_s {
+    model.system.think_s = (cycle_s - inside_s).max(0.0);
+    let by = if measured { "response times" } else { "the model's response times" };
+    let source = format!("From mean clients, throughput and {by}: N/X − R.");
+    model.think = Some(ThinkTime { seconds: model.system.think_s, source });
+    if inside_s > (1.0 + SLACK) * cycle_s {
         return vec![format!(
-            "By Little's law {:.1} clients at {:.1} requests a second leave {} for each, less than the response time \
-             of {}: clients are undercounted, or requests have others inside. No think time is assumed.",
-            everything.clients,
-            everything.throughput(),
-            length(inside_s),
-            length(response_s)
+            "By Little's law the clients counted would be {} inside per transaction, less than the {} that transactions \
+             take: clients are undercounted, or others send requests too. No think time is assumed.",
+            length(cycle_s),
+            length(inside_s)
         )];
     }
     vec![]
 }
 
-/// As if requests arrived at random.
-fn modelled_response_s(model: &Model, load: &Load) -> f64 {
+/// Time of a transaction inside, what comes after its answer included: as measured, where it was.
+fn inside_s(model: &Model, load: &Load) -> f64 {
     let solution = model.network(&load.counts).and_then(|network| open_solution(&network, load.throughput()));
-    solution.map_or(0.0, |solution| solution.response_s)
+    let Some(solution) = solution else {
+        return if load.response_s.is_finite() { load.response_s } else { 0.0 };
+    };
+    let modelled_s: f64 = solution.stations.iter().map(|station| station.residence_s).sum();
+    match load.response_s.is_finite() {
+        true => load.response_s + (modelled_s - solution.response_s),
+        false => modelled_s,
+    }
 }
 
 /// Clients of loads that do not tell them, from the think time given.
@@ -65,10 +79,6 @@ pub(super) fn fill_clients(model: &Model, loads: &mut [Load]) {
         return;
     }
     for load in loads {
-        let response_s = match load.response_s.is_finite() {
-            true => load.response_s,
-            false => modelled_response_s(model, load),
-        };
-        load.clients = load.throughput() * (response_s + model.system.think_s);
+        load.clients = load.throughput() * (inside_s(model, load) + model.system.think_s);
     }
 }

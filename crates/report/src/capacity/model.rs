@@ -67,7 +67,10 @@ pub struct TierModel {
     pub low_s: Vec<f64>,
     /// 95 % intervals: upper ends.
     pub high_s: Vec<f64>,
-    /// The same for the mix of all data.
+    /// Shares 0..1 of the demands that pass before the client has its answer, in the model's order: the rest, like
+    /// objects that a page embeds, is not in the response time.
+    pub answered: Vec<f64>,
+    /// Mean demand of the mix of all data, in seconds.
     pub mean_s: f64,
     /// Share of the capacity that is used beside the transactions, 0..1.
     pub background: f64,
