@@ -12,9 +12,27 @@
 //! columns, both by 0-based index; ranges of rows are half-open.
 
 mod analysis;
+mod cherkasova;
+mod error;
+mod model;
 mod observations;
+mod segmentation;
+mod signature;
+mod tuned;
 
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
 };
+pub use cherkasova::{CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError, cherkasova};
+pub use error::TooLittleData;
+pub use model::{
+    Candidate, Constant, ENTRY_LEVEL, Estimator, EstimatorChoice, FittedModel, IndistinguishableGroup,
+    Interval, ModelReport, ModelSettings, Step, TooFewWindows, fit_model, nnls_model, stepwise,
+    stepwise_model,
+};
 pub use observations::Observations;
+pub use signature::{
+    COUNT_MIN, LoadSlope, ServiceTime, ServiceTimeChange, SignatureTest, UTILIZATION_MAX, load_slope,
+    service_time, service_time_at, signature, signature_changes,
+};
+pub use tuned::{ChangeSettings, ChangeSettingsError};

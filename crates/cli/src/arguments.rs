@@ -234,51 +234,62 @@ pub(crate) struct Demo {
 const SIMULATE_EXAMPLES: &str = "Examples:
   laggard simulate --scenario bursts --seed 7 -o incident
   laggard simulate --scenario quiet --format call-log --compression zstd -o quiet
+  laggard simulate --scenario tpcw --seed 3 -o shop            samples of a shop by the minute
   laggard diagnose incident/traces && cat incident/truth.json";
 
 #[derive(Args, Debug)]
 #[command(after_help = SIMULATE_EXAMPLES)]
 pub(crate) struct Simulate {
-    /// What goes wrong
+    /// What goes wrong, in traces or (tpcw, tpcw-...) in samples; an unknown name lists them
     #[arg(long, value_name = "NAME", default_value = "random-device", value_parser = crate::simulate::scenario)]
-    pub(crate) scenario: laggard_simulate::Scenario,
+    pub(crate) scenario: crate::simulate::AnyScenario,
     /// Same seed, same bytes
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Format of the traces
-    #[arg(long, value_name = "FORMAT", default_value = "span-csv", value_parser = crate::simulate::format)]
-    pub(crate) format: laggard_simulate::OutputFormat,
+    /// Format of the traces [default: span-csv]; samples are CSV
+    #[arg(long, value_name = "FORMAT", value_parser = crate::simulate::format)]
+    pub(crate) format: Option<laggard_simulate::OutputFormat>,
     /// plain, gzip or zstd
     #[arg(long, value_name = "KIND", default_value = "plain", value_parser = crate::simulate::compression)]
     pub(crate) compression: laggard_simulate::Compression,
-    /// Folder to write to; must not hold traces already
+    /// Folder to write to; must not hold traces or samples already
     #[arg(short = 'o', value_name = "DIR", default_value = "laggard-simulated")]
     pub(crate) directory: PathBuf,
-    /// Sampled requests of each of the three services (about 108 spans each)
-    #[arg(long, value_name = "N", default_value_t = 8_000)]
-    pub(crate) requests: u32,
-    /// Length of the period in seconds
-    #[arg(long, value_name = "S", default_value_t = 3_600)]
-    pub(crate) window: u32,
-    /// Call trees per service
-    #[arg(long, value_name = "N", default_value_t = 40)]
-    pub(crate) categories: u16,
-    /// Number of files the spans are spread over (the call log always has one a host)
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) files: u16,
-    /// A fault a third as strong
+    /// Samples: length of their windows in seconds [default: 60]
+    #[arg(long, value_name = "S")]
+    pub(crate) sample_window: Option<u32>,
+    #[command(flatten)]
+    pub(crate) traces: SimulateTraces,
+}
+
+/// What only simulated traces have.
+#[derive(Args, Clone, PartialEq, Debug)]
+pub(crate) struct SimulateTraces {
+    /// Traces: sampled requests of each of the three services (about 108 spans each) [default: 8000]
+    #[arg(long, value_name = "N")]
+    pub(crate) requests: Option<u32>,
+    /// Traces: length of the period in seconds [default: 3600]
+    #[arg(long, value_name = "S")]
+    pub(crate) window: Option<u32>,
+    /// Traces: call trees per service [default: 40]
+    #[arg(long, value_name = "N")]
+    pub(crate) categories: Option<u16>,
+    /// Traces: number of files the spans are spread over (the call log always has one a host) [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) files: Option<u16>,
+    /// Traces: probability that a record is lost [default: 0]
+    #[arg(long, value_name = "P")]
+    pub(crate) drop: Option<f64>,
+    /// Traces: probability that a record is delivered twice [default: 0]
+    #[arg(long, value_name = "P")]
+    pub(crate) duplicate: Option<f64>,
+    /// Traces: a fault a third as strong
     #[arg(long)]
     pub(crate) mild: bool,
-    /// Probability that a record is lost
-    #[arg(long, value_name = "P", default_value_t = 0.0)]
-    pub(crate) drop: f64,
-    /// Probability that a record is delivered twice
-    #[arg(long, value_name = "P", default_value_t = 0.0)]
-    pub(crate) duplicate: f64,
-    /// One host delivers its records ten minutes late
+    /// Traces: one host delivers its records ten minutes late
     #[arg(long)]
     pub(crate) late_host: bool,
-    /// All clocks agree (by default they are off by up to 20 ms and drift)
+    /// Traces: all clocks agree (by default they are off by up to 20 ms and drift)
     #[arg(long)]
     pub(crate) true_clocks: bool,
 }

@@ -11,6 +11,7 @@
 
 mod cosine;
 mod distributions;
+mod f_distribution;
 mod histogram;
 mod levenshtein;
 mod mann_whitney;
@@ -18,6 +19,7 @@ mod matrix;
 mod multiple_testing;
 mod nnls;
 mod normal_equations;
+mod parallel;
 mod principal_components;
 mod quantiles;
 mod ranks;
@@ -25,10 +27,12 @@ mod residual_limit;
 mod robust_pca;
 mod student;
 mod summary;
+mod symmetric;
 mod weighted;
 
 pub use cosine::column_cosines;
 pub use distributions::{binomial_upper_tail, normal_upper_tail};
+pub use f_distribution::{f_quantile, f_upper_tail};
 pub use histogram::{BinRule, Bins, dissimilarity_ratios, jensen_shannon_distance};
 pub use levenshtein::{levenshtein_matches, levenshtein_within};
 pub use mann_whitney::{
@@ -38,8 +42,9 @@ pub use mann_whitney::{
 };
 pub use matrix::Matrix;
 pub use multiple_testing::benjamini_hochberg;
-pub use nnls::{NnlsSolver, NonNegativeFit, nnls};
+pub use nnls::{NnlsSolver, NonNegativeFit, STRETCH_LANES, nnls, stretch_residuals};
 pub use normal_equations::{NormalEquations, PrefixSums};
+pub use parallel::parallel_map;
 pub use principal_components::{PrincipalComponents, principal_components};
 pub use quantiles::{chi_square_quantile, chi_square_upper_tail, normal_quantile};
 pub use residual_limit::{hall_buckley_eagleson_limit, jackson_mudholkar_limit};
@@ -48,6 +53,7 @@ pub use student::{student_quantile_95, student_upper_tail};
 pub use summary::{
     coefficient_of_variation, mad, mean, median, median_of, quantile_nearest_rank, sample_std,
 };
+pub use symmetric::{Cholesky, Eigen, condition_number, symmetric_eigen};
 pub use weighted::{
     Weights, effective_sample_size, weighted_coefficient_of_variation, weighted_mad, weighted_mean,
     weighted_median, weighted_quantiles, weighted_sample_std,

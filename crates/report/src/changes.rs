@@ -65,6 +65,9 @@ pub enum ChangeVerdict {
     Steady,
     /// Only the transaction mix moved; the cost of transactions did not.
     WorkloadChange,
+    /// CPU moved against the transactions, and neither their times nor their counts account for it: a background
+    /// load, another machine.
+    UnexplainedChange,
     /// For some time transactions did not explain the CPU: something foreign ran.
     Anomaly,
     /// Transactions cost something else than before.
@@ -81,6 +84,8 @@ pub enum ChangeEventKind {
     Rollback,
     /// The transaction mix moved, and the model still holds.
     WorkloadChange,
+    /// CPU moved against the transactions, and neither their times nor their counts account for it.
+    Unexplained,
     /// Transactions stop explaining the CPU.
     AnomalyStart,
     /// They explain it again.

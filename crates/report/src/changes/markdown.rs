@@ -1,8 +1,8 @@
 //! What changed, for an incident channel.
 
 use super::words::{
-    before_after, calendar, change_verdict_word, cost_clause, event_word, heading_of, mix_clause,
-    onset_margin, percent, place, plus_minus, signed_length, unexplained,
+    UNEXPLAINED, before_after, calendar, change_verdict_word, cost_clause, error, event_word, heading_of,
+    mix_clause, onset_margin, percent, place, plus_minus, signed_length, unexplained,
 };
 use super::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, ServerChanges, deployment};
 use crate::markdown::{code, losses, prose, row, sentence, shown_of, table};
@@ -58,8 +58,9 @@ const fn rank(kind: ChangeEventKind) -> u8 {
     match kind {
         ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback => 0,
         ChangeEventKind::AnomalyStart => 1,
-        ChangeEventKind::WorkloadChange => 2,
-        ChangeEventKind::AnomalyEnd => 3,
+        ChangeEventKind::Unexplained => 2,
+        ChangeEventKind::WorkloadChange => 3,
+        ChangeEventKind::AnomalyEnd => 4,
     }
 }
 
@@ -67,6 +68,7 @@ fn detail(event: &JointChange) -> String {
     let what = match event.kind {
         ChangeEventKind::ApplicationChange => cost_clause(&event.transactions),
         ChangeEventKind::Rollback => "transactions cost again what they did once".to_owned(),
+        ChangeEventKind::Unexplained => UNEXPLAINED.to_owned(),
         ChangeEventKind::WorkloadChange => return mix_clause(&event.mix, 2),
         ChangeEventKind::AnomalyStart => event.region.as_ref().map_or_else(String::new, unexplained),
         ChangeEventKind::AnomalyEnd => return String::new(),
@@ -105,7 +107,7 @@ fn servers(report: &ChangeReport) -> Vec<String> {
             change_verdict_word(server.verdict).to_lowercase(),
             numbers::count(server.windows),
             model.map_or_else(String::new, |model| percent(model.constant_percent)),
-            model.map_or_else(String::new, |model| numbers::share(model.error)),
+            model.map_or_else(String::new, |model| error(model.error)),
         ])
     });
     table(&[&title, "", "windows", "constant", "error"], "l l r r r", rows)

@@ -16,6 +16,7 @@ mod overview;
 mod periods;
 mod replicas;
 mod suspects;
+mod time_axis;
 
 use crate::{Report, facts, names};
 pub(crate) use changes::changes;

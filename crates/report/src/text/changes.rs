@@ -7,8 +7,9 @@ use super::table::{Fit, Table};
 use super::{TextStyle, WIDTH_MAX, WIDTH_MIN};
 use crate::changes::{
     ChangeEventKind, ChangeReport, ChangeVerdict, CostModel, JointChange, SegmentState, ServerChanges,
-    before_after, calendar, change_verdict_word, cost_clause, deployment, event_word, heading_of, length,
-    letter, mix_clause, onset_margin, percent, place, plus_minus, segment_word, signed_length, unexplained,
+    UNEXPLAINED, before_after, calendar, change_verdict_word, cost_clause, deployment, error, event_word,
+    heading_of, length, letter, mix_clause, onset_margin, percent, place, plus_minus, segment_word,
+    signed_length, unexplained,
 };
 use crate::times::Calendar;
 use crate::{names, numbers};
@@ -46,6 +47,7 @@ fn verdict(page: &mut Page, report: &ChangeReport) {
     let (mark, paint) = match report.verdict {
         ChangeVerdict::ApplicationChange => ("[!]", Paint::Bad),
         ChangeVerdict::Anomaly => ("[!]", Paint::Unsure),
+        ChangeVerdict::UnexplainedChange => ("[~]", Paint::Unsure),
         ChangeVerdict::WorkloadChange | ChangeVerdict::Steady => ("[ok]", Paint::Good),
         ChangeVerdict::InsufficientData => ("[?]", Paint::Unsure),
     };
@@ -58,7 +60,9 @@ fn verdict(page: &mut Page, report: &ChangeReport) {
 fn event_paint(kind: ChangeEventKind) -> Paint {
     match kind {
         ChangeEventKind::ApplicationChange => Paint::Bad,
-        ChangeEventKind::AnomalyStart | ChangeEventKind::Rollback => Paint::Unsure,
+        ChangeEventKind::AnomalyStart | ChangeEventKind::Rollback | ChangeEventKind::Unexplained => {
+            Paint::Unsure
+        }
         ChangeEventKind::AnomalyEnd => Paint::Good,
         ChangeEventKind::WorkloadChange => Paint::Strong,
     }
@@ -77,7 +81,7 @@ fn events(page: &mut Page, report: &ChangeReport) {
             Piece::faint(onset_margin(&event.onset)),
             Piece::new(event_word(event.kind), event_paint(event.kind)),
         ]);
-        for line in event_lines(event) {
+        for line in event_lines(event, &calendar) {
             table.note("  ", vec![Piece::plain(line.replace('`', ""))]);
         }
     }
@@ -86,7 +90,7 @@ fn events(page: &mut Page, report: &ChangeReport) {
 }
 
 /// What an event is, in lines of its own.
-fn event_lines(event: &JointChange) -> Vec<String> {
+fn event_lines(event: &JointChange, calendar: &Calendar) -> Vec<String> {
     let where_and_after = |text: String| {
         let after = event.deployment.as_ref().map_or_else(String::new, |d| format!(", {}", deployment(d)));
         format!("{text}{}{after}", place(event))
@@ -96,12 +100,16 @@ fn event_lines(event: &JointChange) -> Vec<String> {
         ChangeEventKind::Rollback => {
             vec![where_and_after("transactions cost again what they did once".to_owned())]
         }
+        ChangeEventKind::Unexplained => vec![where_and_after(UNEXPLAINED.to_owned())],
         ChangeEventKind::WorkloadChange => match mix_clause(&event.mix, 3) {
             mix if mix.is_empty() => vec![],
             mix => vec![format!("{mix} of the transactions")],
         },
         ChangeEventKind::AnomalyStart => match &event.region {
-            Some(region) => vec![where_and_after(unexplained(region))],
+            Some(region) => {
+                let [_, until] = calendar.ends(region.since_ns, region.until_ns);
+                vec![where_and_after(format!("until {until}: {} unexplained", unexplained(region)))]
+            }
             None => vec![where_and_after("transactions stop explaining the CPU".to_owned())],
         },
         ChangeEventKind::AnomalyEnd => vec![],
@@ -184,7 +192,7 @@ fn segments(page: &mut Page, server: &ServerChanges, calendar: &Calendar) {
             Piece::plain(numbers::count(stretch.windows)),
             Piece::new(&stretch.word, paint),
             Piece::plain(percent(stretch.constant_percent)),
-            Piece::plain(numbers::share(stretch.error)),
+            Piece::plain(error(stretch.error)),
         ]);
     }
     table.print(page);
@@ -228,7 +236,7 @@ fn costs(page: &mut Page, server: &ServerChanges, model: &CostModel) {
     let words = format!(
         "{title}: constant {}, error {}, condition {}",
         percent(model.constant_percent),
-        numbers::share(model.error),
+        error(model.error),
         model.condition.map_or_else(|| "infinite".to_owned(), numbers::ratio),
     );
     page.wrapped(&[Piece::plain(" ")], &[Piece::faint(words)]);

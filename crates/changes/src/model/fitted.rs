@@ -1,0 +1,150 @@
+//! What fitting a transaction model gives: the model, and all that is known of how well.
+
+use crate::TransactionModel;
+
+/// A transaction model and what supports it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FittedModel {
+    /// The model by the chosen estimator.
+    pub model: TransactionModel,
+    /// How it was chosen and how far it can be trusted.
+    pub report: ModelReport,
+}
+
+/// How a model was estimated, and how far it can be trusted.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ModelReport {
+    /// Windows of the fit.
+    pub windows: usize,
+    /// The estimator that gave the model.
+    pub estimator: Estimator,
+    /// Why this one: a sentence.
+    pub reason: String,
+    /// Every estimator, in the order of [`Estimator::ALL`].
+    pub candidates: Vec<Candidate>,
+    /// What the server uses beside the transactions (`D₀`).
+    pub constant: Constant,
+    /// 95 % interval (or what the settings say) of each demand, length `n`.
+    pub demand: Vec<Interval>,
+    /// The plain fit: non-negative least squares with a constant, as in the paper.
+    pub least_squares: TransactionModel,
+    /// Variance inflation factor of each transaction type's count, ≥ 1: how much more uncertain its demand is than if
+    /// its count moved independently of the others'. Infinite when the others determine it; NaN when it never
+    /// moves. Length `n`.
+    pub variance_inflation: Vec<f64>,
+    /// Transaction types whose counts move together, so that utilization cannot tell their demands apart. Groups are
+    /// disjoint, in the order of their first transaction.
+    pub indistinguishable: Vec<IndistinguishableGroup>,
+    /// What limits trust; whole sentences.
+    pub cautions: Vec<String>,
+}
+
+/// What a server uses beside its transactions.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Constant {
+    /// CPU seconds per window (`D₀`), ≥ 0.
+    pub seconds_per_window: f64,
+    /// The same in percent of the CPU capacity (`C₀`), ≥ 0.
+    pub percent: f64,
+    /// Its interval, in percent.
+    pub interval_percent: Interval,
+}
+
+/// An interval that covers the truth with the probability that the settings say.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Interval {
+    /// Lower end, ≥ 0.
+    pub low: f64,
+    /// Upper end; infinite when nothing bounds it.
+    pub high: f64,
+}
+
+/// Transaction types that utilization cannot tell apart, and what it does tell of them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct IndistinguishableGroup {
+    /// Columns, increasing, at least two.
+    pub transactions: Vec<usize>,
+    /// CPU seconds a transaction of the group takes on average, in the mix of these windows.
+    pub mean_demand_s: f64,
+    /// Its standard error in seconds; NaN where it cannot be told.
+    pub standard_error_s: f64,
+    /// The types' shares of the group's transactions in these windows; they add up to 1. The sum that is
+    /// identified is `Σ share · demand`.
+    pub share: Vec<f64>,
+}
+
+/// A way to estimate demands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Estimator {
+    /// Non-negative least squares with a constant (Cherkasova et al. 2009, §4.1).
+    LeastSquares,
+    /// The slopes of least squares, scaled so that they add up to the utilization: what is lost to regression
+    /// dilution at high load is given back.
+    ScaledLeastSquares,
+    /// Demands in proportion to response times, as under processor sharing.
+    ProcessorSharing,
+    /// Demands are response times less a waiting time common to all types, as under first come, first served.
+    FirstComeFirstServed,
+    /// Scaled least squares and processor sharing, weighted by what is known of the error of both.
+    Combined,
+}
+
+impl Estimator {
+    /// All, in the order of reports.
+    pub const ALL: [Estimator; 5] = [
+        Estimator::LeastSquares,
+        Estimator::ScaledLeastSquares,
+        Estimator::ProcessorSharing,
+        Estimator::FirstComeFirstServed,
+        Estimator::Combined,
+    ];
+
+    /// Its name in reports and settings: `least-squares`, `processor-sharing`, …
+    pub fn name(self) -> &'static str {
+        match self {
+            Estimator::LeastSquares => "least-squares",
+            Estimator::ScaledLeastSquares => "scaled-least-squares",
+            Estimator::ProcessorSharing => "processor-sharing",
+            Estimator::FirstComeFirstServed => "first-come-first-served",
+            Estimator::Combined => "combined",
+        }
+    }
+}
+
+/// An estimator and how it did.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Candidate {
+    /// Which.
+    pub estimator: Estimator,
+    /// Its demands in seconds, length `n`; empty when it does not apply.
+    pub demand_s: Vec<f64>,
+    /// Root mean squared error of the utilization of held-out windows, in percent of the CPU capacity; NaN when not
+    /// computed.
+    pub utilization_error_percent: f64,
+    /// Error of the response times of held-out windows relative to what one common factor per window leaves,
+    /// 0..; NaN when not computed.
+    pub response_error: f64,
+    /// What was decided about it, a phrase: `chosen`, `no response times`, …
+    pub outcome: String,
+}
+
+/// Why no model can be fitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooFewWindows {
+    /// Windows given.
+    pub given: usize,
+    /// Windows needed.
+    pub needed: usize,
+}
+
+impl std::fmt::Display for TooFewWindows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} windows are too few for a transaction model: at least {} are needed",
+            self.given, self.needed
+        )
+    }
+}
+
+impl std::error::Error for TooFewWindows {}

@@ -1,0 +1,141 @@
+//! The largest penalty, and so the fewest segments, within an allowed error.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::regression::error_percent;
+use super::{CostTable, WindowRegression, cheapest_path};
+
+/// Halvings of `λ = 1` until it is taken as 0: windows fitted one by one have no error.
+const HALVINGS_MAX: u32 = 60;
+/// Doublings: one segment is reached long before.
+const DOUBLINGS_MAX: u32 = 100;
+/// Bisections between the last penalty within the budget and the first beyond.
+const BISECTIONS: u32 = 14;
+
+/// How much error a segmentation may have.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct ErrorBudget {
+    /// `100 Σ|e| / Σu` over all windows may be at most this.
+    pub(crate) percent: f64,
+    /// If given, also within every segment of at least so many windows: a short change hides in a long average.
+    pub(crate) segment_windows_min: Option<usize>,
+}
+
+/// Cuts within the budget.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Segmentation {
+    /// Windows at which segments begin, from 0, and the number of windows.
+    pub(crate) cuts: Vec<usize>,
+    /// The penalty `λ` that gave them, in percent points.
+    pub(crate) lambda: f64,
+    /// Its relative absolute error over all windows in percent.
+    pub(crate) error_percent: f64,
+    /// Whether it keeps the budget. On a grid none may.
+    pub(crate) within_budget: bool,
+}
+
+impl Segmentation {
+    /// The segments, in order.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = Range<usize>> {
+        self.cuts.windows(2).map(|pair| pair[0]..pair[1])
+    }
+}
+
+/// `Σ|e|` of segments fitted once, whatever penalty asks for them.
+#[derive(Debug, Default)]
+pub(crate) struct SegmentErrors {
+    absolute: HashMap<Range<usize>, f64>,
+}
+
+impl SegmentErrors {
+    fn of(&mut self, regression: &WindowRegression, segment: &Range<usize>) -> f64 {
+        let fit = || regression.fit(std::slice::from_ref(segment)).absolute;
+        *self.absolute.entry(segment.clone()).or_insert_with(fit)
+    }
+}
+
+/// The segmentation of the largest penalty whose error is within `budget` (section 4.3; the print doubles `λ` while
+/// the error is too *large*, which makes it larger still; here it doubles while the budget holds).
+///
+/// From `λ = 1` doubled while the budget holds, or halved until it does, then 14 bisections; about 22
+/// segmentations in all. The error need not grow steadily with `λ`, so "largest" is of those tried.
+pub(crate) fn search_penalty(
+    regression: &WindowRegression,
+    table: &CostTable,
+    budget: ErrorBudget,
+    errors: &mut SegmentErrors,
+) -> Segmentation {
+    let mut attempt = |lambda: f64| attempt(regression, table, budget, errors, lambda);
+    let (mut good, mut beyond) = bracket(&mut attempt);
+    for _ in 0..BISECTIONS {
+        let Some(high) = beyond else { break };
+        let middle = attempt(0.5 * (good.lambda + high));
+        if middle.within_budget { good = middle } else { beyond = Some(middle.lambda) }
+    }
+    good
+}
+
+/// A segmentation within the budget and a larger penalty beyond it, a factor 2 apart; no such when one segment
+/// is within the budget.
+fn bracket(attempt: &mut impl FnMut(f64) -> Segmentation) -> (Segmentation, Option<f64>) {
+    let mut good = attempt(1.0);
+    if !good.within_budget {
+        return halve(attempt);
+    }
+    for _ in 0..DOUBLINGS_MAX {
+        if good.cuts.len() == 2 {
+            break;
+        }
+        let next = attempt(2.0 * good.lambda);
+        if !next.within_budget {
+            return (good, Some(next.lambda));
+        }
+        good = next;
+    }
+    (good, None)
+}
+
+fn halve(attempt: &mut impl FnMut(f64) -> Segmentation) -> (Segmentation, Option<f64>) {
+    let mut beyond = 1.0;
+    for _ in 0..HALVINGS_MAX {
+        let next = attempt(0.5 * beyond);
+        if next.within_budget {
+            return (next, Some(beyond));
+        }
+        beyond = next.lambda;
+    }
+    (attempt(0.0), None)
+}
+
+fn attempt(
+    regression: &WindowRegression,
+    table: &CostTable,
+    budget: ErrorBudget,
+    errors: &mut SegmentErrors,
+    lambda: f64,
+) -> Segmentation {
+    let path = cheapest_path(table, lambda);
+    let cuts = path.points.iter().map(|&point| table.points()[point]).collect();
+    assess(regression, budget, errors, lambda, cuts)
+}
+
+/// The error of given cuts.
+pub(super) fn assess(
+    regression: &WindowRegression,
+    budget: ErrorBudget,
+    errors: &mut SegmentErrors,
+    lambda: f64,
+    cuts: Vec<usize>,
+) -> Segmentation {
+    let (mut total, mut within) = (0.0, true);
+    for segment in cuts.windows(2).map(|pair| pair[0]..pair[1]) {
+        let absolute = errors.of(regression, &segment);
+        total += absolute;
+        let judged = budget.segment_windows_min.is_some_and(|least| segment.len() >= least);
+        within &= !judged || error_percent(absolute, regression.load(segment)) <= budget.percent;
+    }
+    let error_percent = error_percent(total, regression.load(0..regression.windows()));
+    let within_budget = within && error_percent <= budget.percent;
+    Segmentation { cuts, lambda, error_percent, within_budget }
+}

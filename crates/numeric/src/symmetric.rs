@@ -1,0 +1,179 @@
+//! Small symmetric matrices: solving, inverting, eigenvalues.
+
+use crate::Matrix;
+use nalgebra::{DMatrix, SymmetricEigen};
+
+/// Steps after which the eigenvalue iteration gives up; it needs about two a column.
+const STEPS_MAX: usize = 1 << 20;
+
+/// The Cholesky factor of a symmetric positive definite matrix, `p x p`; `O(p³)` to make, `O(p²)` to solve with.
+#[derive(Clone, Debug)]
+pub struct Cholesky {
+    lower: Matrix,
+}
+
+impl Cholesky {
+    /// Factors `matrix`, of which only the lower triangle is read. None if a pivot falls to or below
+    /// `pivot_min` times its own diagonal element, which means that the column depends on those before it.
+    ///
+    /// # Panics
+    /// If the matrix is not square.
+    pub fn new(matrix: &Matrix, pivot_min: f64) -> Option<Cholesky> {
+        let size = matrix.rows();
+        assert_eq!(size, matrix.cols(), "a square matrix");
+        let mut lower = Matrix::zeros(size, size);
+        for i in 0..size {
+            for j in 0..=i {
+                let known: f64 = (0..j).map(|k| lower.get(i, k) * lower.get(j, k)).sum();
+                let rest = matrix.get(i, j) - known;
+                if i != j {
+                    lower.set(i, j, rest / lower.get(j, j));
+                } else if rest > pivot_min * matrix.get(i, i).abs() && rest.is_finite() && rest > 0.0 {
+                    lower.set(i, i, rest.sqrt());
+                } else {
+                    return None;
+                }
+            }
+        }
+        Some(Cholesky { lower })
+    }
+
+    /// Solves `A x = b`.
+    ///
+    /// # Panics
+    /// If `b` does not have one number a row.
+    pub fn solve(&self, b: &[f64]) -> Vec<f64> {
+        let size = self.lower.rows();
+        assert_eq!(b.len(), size, "a number for every row");
+        let mut x = b.to_vec();
+        for i in 0..size {
+            let known: f64 = (0..i).map(|k| self.lower.get(i, k) * x[k]).sum();
+            x[i] = (x[i] - known) / self.lower.get(i, i);
+        }
+        for i in (0..size).rev() {
+            let known: f64 = (i + 1..size).map(|k| self.lower.get(k, i) * x[k]).sum();
+            x[i] = (x[i] - known) / self.lower.get(i, i);
+        }
+        x
+    }
+
+    /// The inverse `A⁻¹`, `p x p`.
+    pub fn inverse(&self) -> Matrix {
+        let size = self.lower.rows();
+        let mut inverse = Matrix::zeros(size, size);
+        for j in 0..size {
+            let mut unit = vec![0.0; size];
+            unit[j] = 1.0;
+            for (i, value) in self.solve(&unit).into_iter().enumerate() {
+                inverse.set(i, j, value);
+            }
+        }
+        inverse
+    }
+}
+
+/// Eigenvalues and eigenvectors of a symmetric matrix.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Eigen {
+    /// Eigenvalues, descending.
+    pub values: Vec<f64>,
+    /// One row an eigenvalue, in their order; rows are orthonormal, and the entry of largest magnitude (of
+    /// several, the first) is positive.
+    pub vectors: Matrix,
+}
+
+/// The eigenvalues of a symmetric `matrix`, `O(p³)`. None if it holds something that is not finite, or the
+/// iteration does not end.
+///
+/// # Panics
+/// If the matrix is not square.
+pub fn symmetric_eigen(matrix: &Matrix) -> Option<Eigen> {
+    let size = matrix.rows();
+    assert_eq!(size, matrix.cols(), "a square matrix");
+    if matrix.data().iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let found =
+        SymmetricEigen::try_new(DMatrix::from_row_slice(size, size, matrix.data()), f64::EPSILON, STEPS_MAX)?;
+    let mut order: Vec<usize> = (0..size).collect();
+    order.sort_by(|&a, &b| found.eigenvalues[b].total_cmp(&found.eigenvalues[a]).then(a.cmp(&b)));
+    let mut vectors = Matrix::zeros(size, size);
+    for (row, &at) in order.iter().enumerate() {
+        let column = found.eigenvectors.column(at);
+        let largest = column
+            .iter()
+            .fold(0.0_f64, |best, &v| if v.abs() > best.abs() * (1.0 + 1e-9) { v } else { best });
+        let sign = if largest < 0.0 { -1.0 } else { 1.0 };
+        vectors.row_mut(row).iter_mut().zip(column.iter()).for_each(|(to, from)| *to = sign * from);
+    }
+    Some(Eigen { values: order.iter().map(|&at| found.eigenvalues[at]).collect(), vectors })
+}
+
+/// The condition number `largest / smallest` eigenvalue of a symmetric matrix that should be positive definite;
+/// infinite when it is not, or the smallest is rounding (below 1e-15 of the largest); 1 for a `0 x 0` matrix.
+///
+/// # Panics
+/// If the matrix is not square.
+pub fn condition_number(matrix: &Matrix) -> f64 {
+    if matrix.rows() == 0 {
+        return 1.0;
+    }
+    let Some(eigen) = symmetric_eigen(matrix) else { return f64::INFINITY };
+    let (largest, smallest) = (eigen.values[0], eigen.values[matrix.rows() - 1]);
+    if smallest <= 1e-15 * largest { f64::INFINITY } else { largest / smallest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn two_by_two() -> Matrix {
+        Matrix::from_row_major(2, 2, vec![4.0, 2.0, 2.0, 3.0])
+    }
+
+    /// `[4 2; 2 3]` has determinant 8, so its inverse is `[3 −2; −2 4]/8`; eigenvalues `(7 ± √17)/2`.
+    #[test]
+    fn two_by_two_by_hand() {
+        let factor = Cholesky::new(&two_by_two(), 0.0).expect("positive definite");
+        let solved = factor.solve(&[8.0, 8.0]);
+        assert!((solved[0] - 1.0).abs() < 1e-15 && (solved[1] - 2.0).abs() < 1e-15);
+        let wanted = [0.375, -0.25, -0.25, 0.5];
+        for (found, wanted) in factor.inverse().data().iter().zip(wanted) {
+            assert!((found - wanted).abs() < 1e-15);
+        }
+        let root = 17.0_f64.sqrt();
+        let eigen = symmetric_eigen(&two_by_two()).expect("it ends");
+        assert!((eigen.values[0] - (7.0 + root) / 2.0).abs() < 1e-13);
+        assert!((condition_number(&two_by_two()) - (7.0 + root) / (7.0 - root)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn dependent_columns_have_no_factor_and_no_finite_condition() {
+        let dependent = Matrix::from_row_major(2, 2, vec![1.0, 2.0, 2.0, 4.0]);
+        assert!(Cholesky::new(&dependent, 1e-12).is_none());
+        assert_eq!(condition_number(&dependent), f64::INFINITY);
+        assert!(symmetric_eigen(&Matrix::from_row_major(1, 1, vec![f64::NAN])).is_none());
+        assert_eq!(condition_number(&Matrix::zeros(0, 0)), 1.0);
+    }
+
+    proptest! {
+        #[test]
+        fn inverse_times_matrix_is_one(rows in prop::collection::vec(prop::array::uniform4(-3.0..3.0f64), 6)) {
+            let mut gram = Matrix::zeros(4, 4);
+            for i in 0..4 {
+                for j in 0..4 {
+                    let product: f64 = rows.iter().map(|row| row[i] * row[j]).sum();
+                    gram.set(i, j, product + if i == j { 0.1 } else { 0.0 });
+                }
+            }
+            let inverse = Cholesky::new(&gram, 0.0).expect("positive definite").inverse();
+            for i in 0..4 {
+                for j in 0..4 {
+                    let sum: f64 = (0..4).map(|k| inverse.get(i, k) * gram.get(k, j)).sum();
+                    prop_assert!((sum - f64::from(u8::from(i == j))).abs() < 1e-9);
+                }
+            }
+        }
+    }
+}
