@@ -109,7 +109,7 @@ mod tests {
                 own: None,
             }],
             losses: Losses::default(),
-            cautions: vec![],
+            cautions: Vec::new(),
         }
     }
 

@@ -2,10 +2,15 @@
 //! allowed in advance; the signature and the regression check each other.
 
 mod design;
+mod fit;
 mod noise;
 mod regression;
+mod relation;
 mod scan;
 mod segment;
+mod service;
+mod service_events;
 mod settings;
+mod shift;
 
 pub use settings::{ChangeSettings, ChangeSettingsError};

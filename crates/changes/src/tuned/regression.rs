@@ -42,10 +42,15 @@ impl Regression {
 
     /// Fits `rows`; `O(len p² + p³)`.
     pub(super) fn fit(&self, rows: Range<usize>) -> LinearFit {
+        self.fit_all(&[rows])
+    }
+
+    /// Fits all `stretches` together.
+    pub(super) fn fit_all(&self, stretches: &[Range<usize>]) -> LinearFit {
         let p = self.columns();
         let mut gram = Matrix::zeros(p, p);
         let mut moments = vec![0.0; p];
-        for row in rows {
+        for row in stretches.iter().cloned().flatten() {
             let (x, weight) = (self.design.row(row), self.weight[row]);
             add_outer(&mut gram, x, weight);
             moments.iter_mut().zip(x).for_each(|(sum, value)| *sum += weight * value * self.response[row]);

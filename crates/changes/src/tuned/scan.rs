@@ -96,18 +96,18 @@ fn best_of(
     best
 }
 
-/// The step of coefficient `column` at `row`, given that every coefficient may have any value on `rows`; none where
-/// the columns do not tell.
+/// The step of coefficient `column` from rows `before` to rows `after`, which lie behind each other, given that every
+/// coefficient may have any value on all of them; none where the columns do not tell.
 pub(super) fn step_at(
     regression: &Regression,
-    rows: Range<usize>,
-    row: usize,
+    before: Range<usize>,
+    after: Range<usize>,
     column: usize,
 ) -> Option<StepEstimate> {
-    let fit = regression.fit(rows.clone());
+    let fit = regression.fit_all(&[before, after.clone()]);
     let p = regression.columns();
     let mut tail = Tail { gram: Matrix::zeros(p, p), scores: vec![0.0; p] };
-    (row..rows.end).for_each(|at| tail.add(regression, at, &fit.coefficients));
+    after.for_each(|at| tail.add(regression, at, &fit.coefficients));
     tail.estimate(&fit, column)
 }
 
@@ -174,7 +174,7 @@ mod tests {
         let step = strongest_step(&regression, 0..60, search).expect("long enough");
         assert_eq!(step.row, 40);
         assert!(step.score > 20.0, "{step:?}");
-        let estimate = step_at(&regression, 0..60, 40, 1).expect("identified");
+        let estimate = step_at(&regression, 0..40, 40..60, 1).expect("identified");
         assert!((estimate.size - 0.5).abs() < 4.0 * estimate.standard_error, "{estimate:?}");
     }
 

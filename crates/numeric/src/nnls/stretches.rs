@@ -13,6 +13,9 @@ pub const STRETCH_LANES: usize = LANES;
 /// Rounding of a prefix sum, as a share of it.
 const ROUNDING: f64 = 1e-15;
 
+/// Guesses checked together before the rest is solved one by one.
+const CHECKS_MAX: usize = 5;
+
 /// Columns up to which several fits are done at once; beyond, one by one.
 const LANE_COLUMNS_MAX: usize = 48;
 
@@ -39,16 +42,25 @@ fn by_lanes(sums: &PrefixSums, starts: &[usize], ends: &[usize], mut visit: impl
     let mut single = Single::new(sums.columns());
     let origins = origins(sums, starts);
     for &end in ends {
-        let check = Check { problems: &mut problems, upto: sums.prefix(end), origins: &origins };
-        let refuted = arch.dispatch(check);
-        for (lane, &start) in starts.iter().enumerate() {
-            if start >= end {
-                continue;
+        let mut open: Vec<usize> = (0..starts.len()).filter(|&lane| starts[lane] < end).collect();
+        let mut sse = Lanes::ZERO;
+        let mut fresh = Some((sums.prefix(end), &origins[..]));
+        for _ in 0..CHECKS_MAX {
+            let refuted = arch.dispatch(Check { problems: &mut problems, sums: fresh.take() });
+            open.retain(|&lane| {
+                // Written so that NaN is refuted, too.
+                let confirmed = refuted.0[lane] == 0.0 && problems.sse.0[lane].is_finite();
+                sse.0[lane] = problems.sse.0[lane];
+                !confirmed
+            });
+            let improved = open.iter().filter(|&&lane| problems.improve(lane).is_some()).count();
+            if improved == 0 {
+                break;
             }
-            // Written so that NaN is refuted, too.
-            let confirmed = refuted.0[lane] == 0.0 && problems.sse.0[lane].is_finite();
-            let sse = if confirmed { problems.sse.0[lane] } else { single.solve(&mut problems, lane) };
-            visit(lane, above_rounding(sse, sums.prefix(end)));
+        }
+        open.iter().for_each(|&lane| sse.0[lane] = single.solve(&mut problems, lane));
+        for lane in (0..starts.len()).filter(|&lane| starts[lane] < end) {
+            visit(lane, above_rounding(sse.0[lane], sums.prefix(end)));
         }
     }
 }
