@@ -1,6 +1,8 @@
 //! The one binary: reads the command line, runs the question, writes the report, picks the exit status.
 
 mod arguments;
+mod change_thresholds;
+mod changes;
 mod compare;
 mod demo;
 mod diagnose;
@@ -32,6 +34,7 @@ fn run(command: &Command) -> Result<Status, Failure> {
     match command {
         Command::Diagnose(arguments) => diagnose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Changes(arguments) => changes::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Formats => lists::formats(),
