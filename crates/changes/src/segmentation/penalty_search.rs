@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::regression::error_percent;
-use super::{CostTable, WindowRegression, cheapest_path};
+use super::{CostTable, PathSearch, WindowRegression};
 
 /// Halvings of `λ = 1` until it is taken as 0: windows fitted one by one have no error.
 const HALVINGS_MAX: u32 = 60;
@@ -66,7 +66,11 @@ pub(crate) fn search_penalty(
     budget: ErrorBudget,
     errors: &mut SegmentErrors,
 ) -> Segmentation {
-    let mut attempt = |lambda: f64| attempt(regression, table, budget, errors, lambda);
+    let paths = PathSearch::new(table);
+    let mut attempt = |lambda: f64| {
+        let cuts = paths.cheapest(lambda).points.iter().map(|&point| table.points()[point]).collect();
+        assess(regression, budget, errors, lambda, cuts)
+    };
     let (mut good, mut beyond) = bracket(&mut attempt);
     for _ in 0..BISECTIONS {
         let Some(high) = beyond else { break };
@@ -106,18 +110,6 @@ fn halve(attempt: &mut impl FnMut(f64) -> Segmentation) -> (Segmentation, Option
         beyond = next.lambda;
     }
     (attempt(0.0), None)
-}
-
-fn attempt(
-    regression: &WindowRegression,
-    table: &CostTable,
-    budget: ErrorBudget,
-    errors: &mut SegmentErrors,
-    lambda: f64,
-) -> Segmentation {
-    let path = cheapest_path(table, lambda);
-    let cuts = path.points.iter().map(|&point| table.points()[point]).collect();
-    assess(regression, budget, errors, lambda, cuts)
 }
 
 /// The error of given cuts.
