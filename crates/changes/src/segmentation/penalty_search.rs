@@ -42,16 +42,38 @@ impl Segmentation {
     }
 }
 
-/// `Σ|e|` of segments fitted once, whatever penalty asks for them.
-#[derive(Debug, Default)]
+/// `Σ|e|` and `Σu` of segments, found once, whatever penalty asks for them.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SegmentErrors {
-    absolute: HashMap<Range<usize>, f64>,
+    known: HashMap<Range<usize>, SegmentError>,
+    /// Windows forgotten since the beginning: what is known goes by numbers that stay.
+    dropped: usize,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct SegmentError {
+    absolute: f64,
+    load: f64,
+}
+
+/// Beyond so many segments, all are forgotten.
+const KNOWN_MAX: usize = 100_000;
+
 impl SegmentErrors {
-    fn of(&mut self, regression: &WindowRegression, segment: &Range<usize>) -> f64 {
-        let fit = || regression.fit(std::slice::from_ref(segment)).absolute;
-        *self.absolute.entry(segment.clone()).or_insert_with(fit)
+    fn of(&mut self, regression: &WindowRegression, segment: &Range<usize>) -> SegmentError {
+        let key = segment.start + self.dropped..segment.end + self.dropped;
+        *self.known.entry(key).or_insert_with(|| {
+            let fit = regression.fit(std::slice::from_ref(segment));
+            SegmentError { absolute: fit.absolute, load: fit.load }
+        })
+    }
+
+    /// Follows a regression that forgot its first window.
+    pub(crate) fn drop_first(&mut self) {
+        self.dropped += 1;
+        if self.known.len() > KNOWN_MAX {
+            self.known.clear();
+        }
     }
 }
 
@@ -120,14 +142,15 @@ pub(super) fn assess(
     lambda: f64,
     cuts: Vec<usize>,
 ) -> Segmentation {
-    let (mut total, mut within) = (0.0, true);
+    let (mut absolute, mut load, mut within) = (0.0, 0.0, true);
     for segment in cuts.windows(2).map(|pair| pair[0]..pair[1]) {
-        let absolute = errors.of(regression, &segment);
-        total += absolute;
+        let error = errors.of(regression, &segment);
+        absolute += error.absolute;
+        load += error.load;
         let judged = budget.segment_windows_min.is_some_and(|least| segment.len() >= least);
-        within &= !judged || error_percent(absolute, regression.load(segment)) <= budget.percent;
+        within &= !judged || error_percent(error.absolute, error.load) <= budget.percent;
     }
-    let error_percent = error_percent(total, regression.load(0..regression.windows()));
+    let error_percent = error_percent(absolute, load);
     let within_budget = within && error_percent <= budget.percent;
     Segmentation { cuts, lambda, error_percent, within_budget }
 }
