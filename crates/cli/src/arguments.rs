@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Diagnose(Box<Diagnose>),
     /// Tell what differs between two sets of traces: two releases, two hours, before and after
     Compare(Box<Compare>),
+    /// Tell how many clients a system can take within a latency target, from samples
+    Capacity(Box<crate::capacity::Capacity>),
     /// Make an incident, diagnose it, and show where the files are
     Demo(Demo),
     /// Generate traces with known truth

@@ -130,7 +130,14 @@ pub(super) fn call_tiers(
 const CALLS_SOURCE: &str = "Calls times their mean time, as measured; the same at every load.";
 
 pub(super) fn delay_tier(name: &str, kind: TierKind, demands_s: Vec<f64>, source: &str) -> (Tier, TierModel) {
-    let tier = Tier { demands_s: demands_s.clone(), replicas: 1, service: Service::Delay, background: 0.0 };
+    let answered = vec![1.0; demands_s.len()];
+    let tier = Tier {
+        demands_s: demands_s.clone(),
+        answered: answered.clone(),
+        replicas: 1,
+        service: Service::Delay,
+        background: 0.0,
+    };
     let shown = TierModel {
         tier: name.to_owned(),
         kind,
