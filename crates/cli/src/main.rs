@@ -2,6 +2,8 @@
 
 mod arguments;
 mod capacity;
+mod change_thresholds;
+mod changes;
 mod compare;
 mod demo;
 mod diagnose;
@@ -33,6 +35,7 @@ fn run(command: &Command) -> Result<Status, Failure> {
         Command::Diagnose(arguments) => diagnose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Capacity(arguments) => capacity::run(arguments),
+        Command::Changes(arguments) => changes::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Formats => lists::formats(),

@@ -36,8 +36,8 @@ pub use capacity::{
 pub use changes::{
     AnomalousRegion, CHANGES_SCHEMA_VERSION, ChangeEvent, ChangeEventKind, ChangeReport, ChangeVerdict,
     CostModel, Deployment, DeploymentBefore, JointChange, MixSeries, MixShift, ReportedSegment,
-    SERIES_POINTS_MAX, SegmentState, ServerChanges, SignatureShift, TransactionCost, TransactionShift,
-    UtilizationSeries, change_headline, render_changes,
+    SERIES_POINTS_MAX, SegmentState, ServerChanges, SignatureShift, TiedTransactions, TransactionCost,
+    TransactionShift, UtilizationSeries, change_headline, render_changes,
 };
 pub use comparison::{
     COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, EntryChange,

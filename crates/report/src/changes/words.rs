@@ -2,7 +2,7 @@
 
 use super::{
     AnomalousRegion, ChangeEventKind, ChangeReport, ChangeVerdict, DeploymentBefore, JointChange, MixShift,
-    ReportedSegment, SegmentState, TransactionShift,
+    ReportedSegment, SegmentState, TiedTransactions, TransactionShift,
 };
 use crate::comparison::{quoted, signed_time};
 use crate::times::Calendar;
@@ -211,6 +211,22 @@ pub(crate) fn segment_word(segment: &ReportedSegment) -> String {
         (SegmentState::Anomalous, _, None) => "anomalous".to_owned(),
         (SegmentState::Pending, ..) => "too short to judge yet".to_owned(),
     }
+}
+
+/// Transactions of which only the sum is known, as a sentence.
+pub(crate) fn tied_sentence(tied: &TiedTransactions) -> String {
+    const SHOWN: usize = 4;
+    let shown: Vec<String> = tied.transactions.iter().take(SHOWN).map(|name| quoted(name)).collect();
+    let more = match tied.transactions.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{}{more} come in the same proportions all the time: one of them takes {} {} on average, and more cannot be told.",
+        shown.join(", "),
+        length(tied.mean_demand_s),
+        plus_minus(tied.standard_error_s)
+    )
 }
 
 /// A percentage that is already one: `1.2 %`.

@@ -9,7 +9,7 @@ use crate::changes::{
     ChangeEventKind, ChangeReport, ChangeVerdict, CostModel, JointChange, SegmentState, ServerChanges,
     UNEXPLAINED, before_after, calendar, change_verdict_word, cost_clause, deployment, error, event_word,
     heading_of, length, letter, mix_clause, onset_margin, percent, place, plus_minus, segment_word,
-    signed_length, unexplained,
+    signed_length, tied_sentence, unexplained,
 };
 use crate::times::Calendar;
 use crate::{names, numbers};
@@ -23,6 +23,9 @@ const SERVERS: usize = 4;
 
 /// Columns a name may take.
 const NAME_ROOM: usize = 40;
+
+/// Groups of transactions that move together.
+const TIED: usize = 4;
 
 /// Columns of a bar.
 const BAR: usize = 10;
@@ -264,6 +267,9 @@ fn costs(page: &mut Page, server: &ServerChanges, model: &CostModel) {
     }
     table.print(page);
     more(page, model.transactions.len(), ROWS, "transactions");
+    for tied in model.indistinguishable.iter().take(TIED) {
+        page.sentence(&[Piece::plain(" ")], &tied_sentence(tied), Paint::Faint, Paint::Faint);
+    }
     if !server.estimator.is_empty() {
         page.sentence(&[Piece::plain(" ")], &server.estimator, Paint::Faint, Paint::Faint);
     }

@@ -5,7 +5,7 @@ use super::super::{NAME_ROOM, remark, scroller};
 use super::{SERVERS, number, number_titles, rest};
 use crate::changes::{
     ChangeReport, CostModel, ReportedSegment, SegmentState, ServerChanges, TransactionCost, calendar, error,
-    heading_of, length, letter, percent, segment_word,
+    heading_of, length, letter, percent, segment_word, tied_sentence,
 };
 use crate::numbers;
 use crate::times::Calendar;
@@ -14,6 +14,9 @@ use crate::times::Calendar;
 const MODELS: usize = 12;
 const ROWS: usize = 200;
 const SEGMENTS: usize = 400;
+
+/// Groups of transactions that move together.
+const TIED: usize = 20;
 
 /// Segments shown unfolded.
 const UNFOLDED: usize = 24;
@@ -77,6 +80,10 @@ fn costs(m: &mut Markup, caption: &str, model: &CostModel) {
         m.raw("</tbody></table>\n");
     });
     rest(m, model.transactions.len(), ROWS, "transactions");
+    for tied in model.indistinguishable.iter().take(TIED) {
+        m.within("p", &[("class", "remark")], |m| m.sentence(&tied_sentence(tied)));
+    }
+    rest(m, model.indistinguishable.len(), TIED, "groups of transactions that move together");
 }
 
 fn cost(m: &mut Markup, found: &TransactionCost) {
