@@ -15,12 +15,14 @@ mod markup;
 mod overview;
 mod periods;
 mod replicas;
+mod signature;
 mod suspects;
 mod time_axis;
 
 use crate::{Report, facts, names};
 pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
+pub(crate) use signature::{signature, signature_diff};
 use markup::Markup;
 use std::io;
 
