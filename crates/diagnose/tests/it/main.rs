@@ -7,3 +7,4 @@ mod incidents;
 mod sampling;
 mod simulated;
 mod sites;
+mod span_samples;
