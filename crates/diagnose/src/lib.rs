@@ -4,6 +4,7 @@
 //! Traces ─ survey fold ─► categories with latencies ─ gather fold ─► request matrices ─ localize ─► Report
 //! ```
 
+mod capacity;
 mod changes;
 mod clouddiag;
 mod combined;
@@ -28,6 +29,7 @@ mod slow;
 mod survey;
 mod views;
 
+pub use capacity::{Amount, CapacitySettings, Property, WINDOWS_MIN, WhatIfChange, capacity};
 pub use changes::{ChangesQuestion, ChangesSettings, ChangesSettingsError, ToldDeployment, changes};
 pub use compare::{
     CategorySummary, CompareSettings, CompareSettingsError, ComparedPopulation, OperationSummary, PathNode,

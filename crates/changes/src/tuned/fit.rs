@@ -108,7 +108,11 @@ impl Design {
         let windows = length(rows);
         let noise: f64 = rows.iter().cloned().flatten().map(|row| self.noise(row)).sum();
         let left = windows.saturating_sub(fit.positive).max(1) as f64 / windows.max(1) as f64;
-        let own = if windows > 2 * fit.positive { self.misfit(fit, Drift::NONE, rows).absolute / left.sqrt() } else { 0.0 };
+        let own = if windows > 2 * fit.positive {
+            self.misfit(fit, Drift::NONE, rows).absolute / left.sqrt()
+        } else {
+            0.0
+        };
         own.max(ABSOLUTE_OVER_STANDARD * noise)
     }
 
@@ -118,7 +122,8 @@ impl Design {
         let (mut n, mut x, mut y, mut xx, mut xy) = (0.0, 0.0, 0.0, 0.0, 0.0);
         for row in rows.iter().cloned().flatten() {
             let weight = self.regression.weight[row];
-            let (predicted, response) = (self.predicted(fit, Drift::NONE, row), self.regression.response[row]);
+            let (predicted, response) =
+                (self.predicted(fit, Drift::NONE, row), self.regression.response[row]);
             n += weight;
             x += weight * predicted;
             y += weight * response;

@@ -43,7 +43,8 @@ pub(super) fn pieces(design: &Design, cuts: &[usize], settings: &ChangeSettings)
     let windows_min = settings.windows_min(design.demands()).min((end / 2).max(1));
     let starts = std::iter::once(0).chain(cuts.iter().copied());
     let ends = cuts.iter().copied().chain(std::iter::once(end));
-    let judged = starts.zip(ends).map(|(start, end)| judge(design, start..end, windows_min, settings)).collect();
+    let judged =
+        starts.zip(ends).map(|(start, end)| judge(design, start..end, windows_min, settings)).collect();
     let mut pieces = absorb(design, join(judged));
     postpone_last(&mut pieces, windows_min);
     for at in 0..pieces.len() {
@@ -116,7 +117,8 @@ fn host_of(design: &Design, pieces: &[Piece], at: usize) -> Option<usize> {
     neighbours.into_iter().flatten().find(|&host| {
         pieces[host].kind == PieceKind::Normal && {
             let fit = own_fit(design, pieces[host].rows.clone());
-            let foreign = pieces[at].rows.clone().filter(|&row| deviations(design, &fit, row) > FOREIGN_DEVIATIONS);
+            let foreign =
+                pieces[at].rows.clone().filter(|&row| deviations(design, &fit, row) > FOREIGN_DEVIATIONS);
             foreign.count() < FOREIGN_MIN
         }
     })

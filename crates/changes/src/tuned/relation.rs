@@ -59,7 +59,8 @@ impl Pair<'_> {
         let group = self.design.fit(&part(self.group), free);
         let segment = self.design.fit(&part(self.segment), free);
         let constant_max = self.settings.constant_max_percent.max(0.0);
-        let settled = DriftBounds { constant: self.settings.drift_constant_percent, scale: self.settings.drift_scale };
+        let settled =
+            DriftBounds { constant: self.settings.drift_constant_percent, scale: self.settings.drift_scale };
         let joint = self.joint(settled, constant_max);
         let (error_ratio, excess_percent) = self.joint_errors(&group, &segment, constant_max);
         let relation = if self.is_enough(&joint, &group, &segment) {
@@ -71,7 +72,13 @@ impl Pair<'_> {
     }
 
     /// Whether another constant alone explains the segment, and better than another cost of everything.
-    fn constant_or_model(&self, settled: DriftBounds, constant_max: f64, group: &Fit, segment: &Fit) -> Relation {
+    fn constant_or_model(
+        &self,
+        settled: DriftBounds,
+        constant_max: f64,
+        group: &Fit,
+        segment: &Fit,
+    ) -> Relation {
         let constant = self.joint(DriftBounds { constant: f64::INFINITY, ..settled }, constant_max);
         let scale = self.joint(DriftBounds { scale: f64::INFINITY, ..settled }, constant_max);
         let left = |joint: &Joint| {
@@ -102,7 +109,8 @@ impl Pair<'_> {
     }
 
     fn is_enough(&self, joint: &Joint, group: &Fit, segment: &Fit) -> bool {
-        self.holds(joint, Drift::NONE, self.group, group) && self.holds(joint, joint.drift, self.segment, segment)
+        self.holds(joint, Drift::NONE, self.group, group)
+            && self.holds(joint, joint.drift, self.segment, segment)
     }
 
     /// Whether the joint model is good enough for the windows of one side.

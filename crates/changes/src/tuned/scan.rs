@@ -34,10 +34,10 @@ pub(super) struct Step {
 
 /// One coefficient's step at one row, given everything else.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StepEstimate {
+pub(crate) struct StepEstimate {
     /// By how much the coefficient steps.
-    pub(super) size: f64,
-    pub(super) standard_error: f64,
+    pub(crate) size: f64,
+    pub(crate) standard_error: f64,
 }
 
 /// Sums over the rows from a candidate cut to the end of the stretch.
@@ -105,13 +105,28 @@ pub(super) fn step_at(
     column: usize,
 ) -> Option<StepEstimate> {
     let fit = regression.fit_all(&[before, after.clone()]);
-    let p = regression.columns();
-    let mut tail = Tail { gram: Matrix::zeros(p, p), scores: vec![0.0; p] };
-    after.for_each(|at| tail.add(regression, at, &fit.coefficients));
-    tail.estimate(&fit, column)
+    Tail::of(regression, &fit, after).estimate(&fit, column)
+}
+
+/// The steps of coefficients `0..columns` at the rows `after`, each alone, given the fit to all rows.
+pub(crate) fn steps_at(
+    regression: &Regression,
+    fit: &LinearFit,
+    after: Range<usize>,
+    columns: usize,
+) -> Vec<Option<StepEstimate>> {
+    let tail = Tail::of(regression, fit, after);
+    (0..columns).map(|column| tail.estimate(fit, column)).collect()
 }
 
 impl Tail {
+    fn of(regression: &Regression, fit: &LinearFit, rows: Range<usize>) -> Tail {
+        let p = regression.columns();
+        let mut tail = Tail { gram: Matrix::zeros(p, p), scores: vec![0.0; p] };
+        rows.for_each(|at| tail.add(regression, at, &fit.coefficients));
+        tail
+    }
+
     fn add(&mut self, regression: &Regression, row: usize, coefficients: &[f64]) {
         let (x, weight) = (regression.design.row(row), regression.weight[row]);
         add_outer(&mut self.gram, x, weight);

@@ -69,7 +69,12 @@ impl ServiceSeries {
         }
         let weight = shape.iter().map(|shape| 1.0 / (shape * deviation * deviation)).collect();
         let rows = cells.iter().map(|cell| cell.row).collect();
-        Some(ServiceSeries { transaction, rows, utilization, regression: Regression { design, response, weight } })
+        Some(ServiceSeries {
+            transaction,
+            rows,
+            utilization,
+            regression: Regression { design, response, weight },
+        })
     }
 }
 
@@ -122,8 +127,9 @@ fn noise_shape(logs: &[f64], counts: &[f64]) -> Vec<f64> {
 /// Standard deviation of a cell of shape 1, from differences of neighbours: steps of the level do not disturb it.
 fn difference_deviation(values: &[f64], shape: &[f64]) -> f64 {
     let differences = values.windows(2).zip(shape.windows(2));
-    let mut scaled: Vec<f64> =
-        differences.map(|(value, shape)| (value[1] - value[0]).abs() / (shape[0] + shape[1]).sqrt()).collect();
+    let mut scaled: Vec<f64> = differences
+        .map(|(value, shape)| (value[1] - value[0]).abs() / (shape[0] + shape[1]).sqrt())
+        .collect();
     1.4826 * median(&mut scaled)
 }
 

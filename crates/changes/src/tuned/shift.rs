@@ -45,7 +45,9 @@ pub(super) fn shifts(
             continue;
         }
         alone.push(at_equal_load(of, &left, &right, settings));
-        shifts.push(given_load(of, &left, &right).unwrap_or_else(|| at_equal_load(of, &left, &right, settings)));
+        shifts.push(
+            given_load(of, &left, &right).unwrap_or_else(|| at_equal_load(of, &left, &right, settings)),
+        );
     }
     let common = common_shift(&shifts);
     for (shift, alone) in shifts.iter_mut().zip(&alone) {
@@ -53,7 +55,8 @@ pub(super) fn shifts(
         let least = settings.service_change_min;
         let by_itself = is_clear(alone.size, alone.standard_error, least + alone.tolerance);
         let beside = common.is_some_and(|common| {
-            is_clear(shift.size - common, shift.standard_error, least) && is_clear(shift.size, shift.standard_error, 0.0)
+            is_clear(shift.size - common, shift.standard_error, least)
+                && is_clear(shift.size, shift.standard_error, 0.0)
                 && shift.size.abs() > least
         });
         shift.is_change = by_itself || beside;
@@ -87,7 +90,12 @@ fn given_load(of: &ServiceSeries, left: &Range<usize>, right: &Range<usize>) -> 
 
 /// The shift among the cells whose utilization occurs in both periods; where none does, of all cells, with a
 /// tolerance for the load.
-fn at_equal_load(of: &ServiceSeries, left: &Range<usize>, right: &Range<usize>, settings: &ChangeSettings) -> Shift {
+fn at_equal_load(
+    of: &ServiceSeries,
+    left: &Range<usize>,
+    right: &Range<usize>,
+    settings: &ChangeSettings,
+) -> Shift {
     let (l, r) = (inner(&of.utilization[left.clone()]), inner(&of.utilization[right.clone()]));
     let both = l.0.max(r.0)..=l.1.min(r.1);
     let equal = |cells: &Range<usize>| -> Vec<usize> {

@@ -1,5 +1,6 @@
 //! The verdict for a person at a terminal.
 
+mod capacity;
 mod changes;
 mod comparison;
 mod evidence;
@@ -8,6 +9,7 @@ mod paint;
 mod sections;
 mod table;
 
+pub(crate) use capacity::capacity;
 pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
 pub use paint::ColorChoice;
