@@ -42,7 +42,7 @@ fn after_each_window_the_answer_is_that_of_the_batch() {
         match (news, batch) {
             (Ok(_), Ok(batch)) => {
                 let own = online.analysis().expect("there is an answer");
-                assert_eq!(outline(own), outline(&batch), "after window {t}");
+                assert_eq!(outline(&own), outline(&batch), "after window {t}");
             }
             (news, batch) => assert_eq!(news.err(), batch.err(), "after window {t}"),
         }
