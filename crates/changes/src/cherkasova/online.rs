@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use laggard_numeric::Matrix;
 
 use super::{CherkasovaSettings, Judged, budget, judge};
+use crate::error::is_usable;
 use crate::segmentation::{CostTable, SegmentErrors, WindowRegression, search_penalty};
 use crate::{Analysis, Change, ChangeKind, Observations, TooLittleData};
 
@@ -129,13 +130,11 @@ impl OnlineCherkasova {
     }
 
     fn accepts(&self, window: &OnlineWindow<'_>) -> bool {
-        let usable = |value: f64| value.is_finite() && value >= 0.0;
         let types = self.kept.counts.cols();
         window.counts.len() == types
             && (window.response_s.is_empty() || window.response_s.len() == types)
             && self.kept.windows.last().is_none_or(|&last| last < window.number)
-            && usable(window.utilization)
-            && window.counts.iter().all(|&count| usable(count))
+            && is_usable(window.counts, window.utilization)
     }
 
     /// Appends a window to everything kept, and forgets the first where there are too many.
