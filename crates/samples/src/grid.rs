@@ -40,11 +40,12 @@ impl Grid {
         Timestamp::from_unix_ns(window.saturating_mul(self.length_ns).saturating_add(self.origin_ns))
     }
 
-    /// The windows that lie wholly between two instants.
+    /// The windows that lie wholly between two instants; the ends of time are no bounds.
     pub(crate) fn windows_inside(self, since: Timestamp, until: Timestamp) -> Range<i64> {
         let first = self.window_of(since.unix_ns());
-        let begun = self.start_of(first) < since;
-        first.saturating_add(i64::from(begun))..self.window_of(until.unix_ns().saturating_add(1))
+        let begun = since != Timestamp::MIN && self.start_of(first) < since;
+        let end = self.window_of(until.unix_ns().saturating_add(1));
+        first.saturating_add(i64::from(begun))..end.saturating_add(i64::from(until == Timestamp::MAX))
     }
 
     /// A border between windows that an end of a stretch of time means, when one is near.
@@ -104,25 +105,24 @@ pub(crate) fn grid_for<'s>(series: impl Iterator<Item = &'s Series>, length: Nan
 
 /// The phase that nearly all points share, in 0..spacing.
 fn common_phase<'s>(series: impl Iterator<Item = &'s Series>, spacing: i64) -> Option<i64> {
-    let phases: Vec<i64> = series
+    let mut phases: Vec<i64> = series
         .flat_map(|series| {
             let step = series.points.len().div_ceil(LOOKED_AT).max(1);
             series.points.iter().step_by(step).map(|point| point.ns.rem_euclid(spacing))
         })
         .collect();
-    let reference = phases.iter().copied().min()?;
+    phases.sort_unstable();
     let tolerance = (spacing as f64 * TREMBLE / 2.0) as i64;
-    // The smallest may be the end of a circle's zero; then the phase is zero itself.
-    for candidate in [reference, 0] {
+    let agreed = |candidate: &i64| {
         let near = phases.iter().filter(|&&phase| {
             let apart = (phase - candidate).rem_euclid(spacing);
             apart <= tolerance || spacing - apart <= tolerance
         });
-        if near.count() as f64 >= AGREED * phases.len() as f64 {
-            return Some(candidate);
-        }
-    }
-    None
+        near.count() as f64 >= AGREED * phases.len() as f64
+    };
+    // A few may be off on either side, so several are asked; a round phase comes first.
+    let at = |tenth: usize| phases.get(phases.len() * tenth / 10).copied();
+    std::iter::once(0).chain([5, 3, 7, 1, 9].into_iter().filter_map(at)).find(agreed)
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub(crate) struct Series {
     pub(crate) points: Vec<Point>,
     /// The names as bytes.
     pub(crate) key: Box<[u8]>,
+    /// Points when it was last tidied.
+    pub(crate) tidied: usize,
     /// The series whose sample came after this one's last time.
     pub(crate) follower: u32,
 }
@@ -38,6 +40,7 @@ impl Series {
             callee: record.callee.into(),
             points: Vec::new(),
             key: key.into(),
+            tidied: 0,
             follower: u32::MAX,
         }
     }
@@ -58,6 +61,9 @@ impl Series {
     /// Puts points in order, keeps the first of several of one instant, and drops values that cannot be. Of what
     /// covers a stretch of time an impossible value stays as NaN, because the stretch is then unknown.
     pub(crate) fn tidy(&mut self, losses: &mut Losses) {
+        if self.tidied == self.points.len() {
+            return;
+        }
         if !self.points.is_sorted_by_key(|point| point.ns) {
             // Stable, so that the first of one instant is the first that was read.
             self.points.sort_by_key(|point| point.ns);
@@ -80,6 +86,7 @@ impl Series {
         if !covers_a_stretch(self.measure) && self.measure != Measure::Completion {
             self.points.retain(|point| !point.value.is_nan());
         }
+        self.tidied = self.points.len();
     }
 
     /// Median distance of successive points in ns, of at most [`LOOKED_AT`] of them; `None` below two.

@@ -94,6 +94,13 @@ pub enum WindowError {
         /// The length asked for.
         length: Nanos,
     },
+    /// Servers or tiers were asked for that the samples do not name.
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// What there is, a few of it.
+        known: Vec<String>,
+    },
     /// The table would not fit.
     TooLarge {
         /// Windows.
@@ -123,6 +130,9 @@ impl fmt::Display for WindowError {
             ),
             WindowError::Length { length } => {
                 write!(f, "a window of {} is not between 1 ms and 366 days", plain(*length))
+            }
+            WindowError::Unknown { name, known } => {
+                write!(f, "samples name no server or tier {name:?}; there is {}", known.join(", "))
             }
             WindowError::TooLarge { windows, cells } => write!(
                 f,
