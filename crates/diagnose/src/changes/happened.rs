@@ -160,4 +160,3 @@ const fn event_kind(kind: ChangeKind) -> ChangeEventKind {
         ChangeKind::Rollback { .. } => ChangeEventKind::Rollback,
     }
 }
-

@@ -74,4 +74,3 @@ fn most_frequent(reasons: &[&'static str]) -> Vec<String> {
     distinct.sort_by_key(|reason| std::cmp::Reverse(count(reason)));
     distinct.into_iter().map(str::to_owned).collect()
 }
-

@@ -22,8 +22,8 @@ mod time_axis;
 use crate::{Report, facts, names};
 pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
-pub(crate) use signature::{signature, signature_diff};
 use markup::Markup;
+pub(crate) use signature::{signature, signature_diff};
 use std::io;
 
 const STYLE: &str = include_str!("../../assets/report.css");
