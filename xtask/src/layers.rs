@@ -64,6 +64,7 @@ const LAYERS: &[Layer] = &[
         name: "laggard-evaluate",
         may_use: &[
             "laggard-model",
+            "laggard-numeric",
             "laggard-formats",
             "laggard-assembly",
             "laggard-engine",

@@ -10,6 +10,8 @@ pub const BACKGROUND_MAX: f64 = 0.95;
 pub struct Tier {
     /// Seconds a transaction of each type takes here in all its visits, ≥ 0, length `n`.
     pub demands_s: Vec<f64>,
+    /// Share 0..1 of each demand that passes before the client has its answer, length `n`.
+    pub answered: Vec<f64>,
     /// Load-balanced servers, ≥ 1.
     pub replicas: u32,
     /// How each of them serves.
@@ -22,6 +24,13 @@ impl Tier {
     /// Mean demand of a mix in seconds; `shares` need not sum to 1.
     pub fn mean_demand_s(&self, shares: &[f64]) -> f64 {
         crate::front_demand(shares, &self.demands_s)
+    }
+
+    /// The same as far as it passes before the answer.
+    fn mean_answered_s(&self, shares: &[f64]) -> f64 {
+        let answered_s: Vec<f64> =
+            self.demands_s.iter().zip(&self.answered).map(|(demand_s, share)| demand_s * share).collect();
+        crate::front_demand(shares, &answered_s)
     }
 
     /// Utilization 0..1 of all cores at a throughput of a mix, with what runs beside; 0 for a delay.
@@ -42,7 +51,10 @@ impl Tier {
             Service::Delay => Service::Delay,
             Service::Queue { cores } => Service::Queue { cores: cores * left },
         };
-        Station { demand_s: self.mean_demand_s(shares), replicas: self.replicas, service }
+        let demand_s = self.mean_demand_s(shares);
+        let answered =
+            if demand_s > 0.0 { (self.mean_answered_s(shares) / demand_s).clamp(0.0, 1.0) } else { 1.0 };
+        Station { demand_s, replicas: self.replicas, service, answered }
     }
 }
 
@@ -71,13 +83,18 @@ impl System {
     /// `shares`: under processor sharing all transactions at a tier are stretched by the same factor.
     pub fn response_s(&self, transaction: usize, shares: &[f64], solution: &Solution) -> f64 {
         let tiers = self.tiers.iter().zip(&solution.stations);
-        tiers.map(|(tier, load)| tier.demands_s[transaction] * tier.stretch(shares, load.residence_s)).sum()
+        tiers
+            .map(|(tier, load)| {
+                let answered_s = tier.demands_s[transaction] * tier.answered[transaction];
+                answered_s * tier.stretch(shares, load.residence_s)
+            })
+            .sum()
     }
 }
 
 impl Tier {
     /// Residence time over demand, ≥ 1.
-    fn stretch(&self, shares: &[f64], residence_s: f64) -> f64 {
+    pub fn stretch(&self, shares: &[f64], residence_s: f64) -> f64 {
         let demand_s = self.mean_demand_s(shares);
         if demand_s > 0.0 { residence_s / demand_s } else { 1.0 }
     }
@@ -91,6 +108,7 @@ mod tests {
     fn system() -> System {
         let cpu = |demands_s: [f64; 2], cores, background| Tier {
             demands_s: demands_s.to_vec(),
+            answered: vec![0.5, 1.0],
             replicas: 1,
             service: Service::Queue { cores },
             background,
@@ -98,12 +116,13 @@ mod tests {
         System { tiers: vec![cpu([0.01, 0.03], 1.0, 0.2), cpu([0.004, 0.0], 2.0, 0.0)], think_s: 1.0 }
     }
 
-    /// Shares 3 : 1. Front demand (3·10 + 30)/4 = 15 ms on the 0.8 cores that are left, behind it 3 ms.
+    /// Shares 3 : 1. Front demand (3·10 + 30)/4 = 15 ms on the 0.8 cores that are left, of which (3·5 + 30)/4 before the
+    /// answer; behind it 3 ms, all of the type of which half passes before the answer.
     #[test]
     fn a_mix_makes_a_network() {
         let network = system().network(&[3.0, 1.0]).unwrap();
-        assert_eq!(network.stations()[0], Station::cores(0.015, 0.8));
-        assert_eq!(network.stations()[1], Station::cores(0.003, 2.0));
+        assert_eq!(network.stations()[0], Station::cores(0.015, 0.8).answered(0.75));
+        assert_eq!(network.stations()[1], Station::cores(0.003, 2.0).answered(0.5));
         assert!(system().network(&[0.0, 0.0]).is_err());
     }
 

@@ -4,6 +4,7 @@
 //! Traces ─ survey fold ─► categories with latencies ─ gather fold ─► request matrices ─ localize ─► Report
 //! ```
 
+mod capacity;
 mod changes;
 mod clouddiag;
 mod combined;
@@ -26,9 +27,12 @@ mod settings_table;
 mod signature;
 mod site_fold;
 mod slow;
+mod span_samples;
+mod span_visits;
 mod survey;
 mod views;
 
+pub use capacity::{Amount, CapacitySettings, Property, WINDOWS_MIN, WhatIfChange, capacity};
 pub use changes::{ChangesQuestion, ChangesSettings, ChangesSettingsError, ToldDeployment, changes};
 pub use compare::{
     CategorySummary, CompareSettings, CompareSettingsError, ComparedPopulation, OperationSummary, PathNode,
@@ -41,4 +45,6 @@ pub use sample_summary::{SampleFacts, sample_summary};
 pub use signature::{NamedSignature, SignatureQuestion, build_signature, diff_signatures};
 pub use site_fold::SiteFold;
 pub use slow::{BaselineChoice, InputFacts, SlowSettings, diagnose};
+pub use span_samples::{CountedRequests, Key, Place, SpanSampleFold, SpanSampling, Sums, add_span_samples};
+pub use span_visits::{Callee, OutboundCall, Visit, visits};
 pub use survey::{Survey, SurveyFold, SurveyedCategory};

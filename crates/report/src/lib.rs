@@ -10,6 +10,7 @@
 //!          └── html      one self-contained page
 //! ```
 
+mod capacity;
 mod changes;
 mod comparison;
 mod data;
@@ -27,11 +28,17 @@ mod signature;
 mod text;
 mod times;
 
+pub use capacity::{
+    CAPACITY_SCHEMA_VERSION, CapacityAnswer, CapacityModel, CapacityReport, CapacityVerdict, ClientsBasis,
+    CurrentLoad, CurvePoint, ModelAccuracy, ObservedLoad, ThinkTime, TierError, TierKind, TierLoad,
+    TierModel, TransactionLatency, TransactionResponse, Trust, WhatIf, WhatIfLoad, WindowCapacity,
+    capacity_headline, render_capacity,
+};
 pub use changes::{
     AnomalousRegion, CHANGES_SCHEMA_VERSION, ChangeEvent, ChangeEventKind, ChangeReport, ChangeVerdict,
     CostModel, Deployment, DeploymentBefore, JointChange, MixSeries, MixShift, ReportedSegment,
-    SERIES_POINTS_MAX, SegmentState, ServerChanges, SignatureShift, TransactionCost, TransactionShift,
-    UtilizationSeries, change_headline, render_changes,
+    SERIES_POINTS_MAX, SegmentState, ServerChanges, SignatureShift, TiedTransactions, TransactionCost,
+    TransactionShift, UtilizationSeries, change_headline, render_changes,
 };
 pub use comparison::{
     COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, EntryChange,

@@ -2,7 +2,10 @@
 
 use super::regions::Region;
 use super::server::Judged;
-use laggard_changes::{Change, ChangeKind, SegmentKind, signature};
+use laggard_changes::{
+    Change, ChangeKind, SegmentKind, ServiceTime, SignatureTest, TransactionChange, signature,
+    signature_changes,
+};
 use laggard_report::{ChangeEvent, ChangeEventKind, MixShift, SignatureShift, TransactionShift};
 use std::ops::Range;
 
@@ -42,16 +45,18 @@ impl Judged<'_> {
         let kind = event_kind(change.kind);
         let compares = matches!(kind, ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback);
         let sides = [(&before, true), (&after, false)].map(|(side, is_before)| {
-            side.as_ref().map_or_else(Vec::new, |(group, _)| self.side(*group, row, is_before))
+            let rows = side.as_ref().map_or_else(Vec::new, |(group, _)| self.side(*group, row, is_before));
+            signature(&self.observed.observations, &rows)
         });
+        let named = if kind == ChangeEventKind::ApplicationChange { named(change, &sides) } else { vec![] };
         ChangeEvent {
             kind,
             onset: self.clock().onset(&change.onset),
             error_ratio: change.error_ratio,
             model_before: before.as_ref().map(|(group, _)| *group as u32),
             model_after: after.as_ref().map(|(group, _)| *group as u32),
-            transactions: change.transactions.iter().filter_map(|one| self.shift(one)).collect(),
-            signature: if compares { self.signatures(&sides, change) } else { vec![] },
+            signature: if compares { self.signatures(&sides, &named) } else { vec![] },
+            transactions: named.iter().filter_map(|one| self.shift(one)).collect(),
             mix: self.mix(before.as_ref(), after.as_ref()),
             rate_before,
             rate_after,
@@ -59,7 +64,7 @@ impl Judged<'_> {
         }
     }
 
-    fn shift(&self, one: &laggard_changes::TransactionChange) -> Option<TransactionShift> {
+    fn shift(&self, one: &TransactionChange) -> Option<TransactionShift> {
         Some(TransactionShift {
             transaction: self.observed.transactions.get(one.transaction)?.clone(),
             before_s: one.before_s,
@@ -93,20 +98,23 @@ impl Judged<'_> {
         ranges.map(cut).filter(|rows| !rows.is_empty()).collect()
     }
 
-    fn signatures(&self, sides: &[Vec<Range<usize>>; 2], change: &Change) -> Vec<SignatureShift> {
-        let [before, after] = sides.each_ref().map(|rows| signature(&self.observed.observations, rows));
-        if before.iter().chain(&after).all(Option::is_none) {
+    fn signatures(
+        &self,
+        [before, after]: &[Vec<Option<ServiceTime>>; 2],
+        named: &[TransactionChange],
+    ) -> Vec<SignatureShift> {
+        if before.iter().chain(after).all(Option::is_none) {
             return vec![];
         }
         let one = |(at, name): (usize, &String)| {
-            let [before, after] = [&before, &after].map(|times| times.get(at).copied().flatten());
+            let [before, after] = [before, after].map(|times| times.get(at).copied().flatten());
             SignatureShift {
                 transaction: name.clone(),
                 before_s: before.map_or(f64::NAN, |time| time.seconds),
                 before_error_s: before.map_or(f64::NAN, |time| time.standard_error_s),
                 after_s: after.map_or(f64::NAN, |time| time.seconds),
                 after_error_s: after.map_or(f64::NAN, |time| time.standard_error_s),
-                changed: change.transactions.iter().any(|changed| changed.transaction == at),
+                changed: named.iter().any(|changed| changed.transaction == at),
             }
         };
         self.observed.transactions.iter().enumerate().map(one).collect()
@@ -148,6 +156,21 @@ impl Judged<'_> {
         let all: f64 = sums.iter().sum();
         sums.into_iter().map(|sum| if all > 0.0 { sum / all } else { 0.0 }).collect()
     }
+}
+
+/// The transactions that a method named; where it names none, those whose signature changed.
+fn named(change: &Change, [before, after]: &[Vec<Option<ServiceTime>>; 2]) -> Vec<TransactionChange> {
+    if !change.transactions.is_empty() {
+        return change.transactions.clone();
+    }
+    let changed = signature_changes(before, after, SignatureTest::default());
+    let one = |found: laggard_changes::ServiceTimeChange| TransactionChange {
+        transaction: found.transaction,
+        before_s: found.before.seconds,
+        after_s: found.after.seconds,
+        standard_error_s: found.standard_error_s(),
+    };
+    changed.into_iter().map(one).collect()
 }
 
 const fn event_kind(kind: ChangeKind) -> ChangeEventKind {

@@ -4,6 +4,7 @@
 //! WindowTable ── ObservedServer (one a server) ── laggard_changes ──► Analysis ──► ServerChanges ──► ChangeReport
 //! ```
 
+mod costs;
 mod events;
 mod happened;
 mod observed;
@@ -25,6 +26,7 @@ use laggard_report::{
 use laggard_samples::WindowTable;
 pub(crate) use observed::{ObservedServer, POOLED};
 use server::{Judged, not_judged};
+use std::num::NonZeroUsize;
 
 /// A deployment the user told of.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,6 +48,8 @@ pub struct ChangesQuestion<'a> {
     pub deployments: &'a [ToldDeployment],
     /// Method and thresholds.
     pub settings: &'a ChangesSettings,
+    /// Threads to use; they change no bit of the answer.
+    pub threads: NonZeroUsize,
 }
 
 /// Analyses every server, and says what happened over all.
@@ -53,12 +57,12 @@ pub struct ChangesQuestion<'a> {
 /// # Errors
 /// When a setting is out of its range.
 pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, ChangesSettingsError> {
-    let ChangesQuestion { table, facts, deployments, settings } = *question;
+    let ChangesQuestion { table, facts, deployments, settings, threads } = *question;
     settings.check()?;
     let mut report = empty(question);
     for server in &table.servers {
         let observed = ObservedServer::of(table, server, settings.types_max);
-        let answer = settings.analyse(&observed.observations);
+        let answer = settings.analyse(&observed.observations, threads);
         let mut told = match &answer {
             Ok(analysis) => Judged { table, server, observed: &observed, analysis }.report(),
             Err(_) => not_judged(table, server, &observed),
@@ -79,6 +83,7 @@ pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, ChangesSe
     report.verdict = verdict(&report.servers);
     report.missing = missing(&report);
     report.ruled_out = remarks::ruled_out(&report, deployments);
+    report.cautions.extend(table.cautions.iter().cloned());
     report.cautions.extend(remarks::cautions(&report, table, deployments));
     report.headline = change_headline(&report);
     Ok(report)

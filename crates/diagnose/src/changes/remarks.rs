@@ -116,7 +116,8 @@ fn unchanged(server: &ServerChanges) -> Option<String> {
     let compared = last.signature.iter().filter(|row| row.before_s.is_finite() && row.after_s.is_finite());
     let (all, same) = (compared.clone().count(), compared.filter(|row| !row.changed).count());
     let name = server_name(&server.server, &server.tier);
-    (same > 0).then(|| format!("{name}: the service time of {same} of {all} transactions did not change."))
+    (same > 0 && same < all)
+        .then(|| format!("{name}: the service time of {same} of {all} transactions did not change."))
 }
 
 /// What limits trust in the whole.

@@ -1,19 +1,16 @@
 //! The answer for one server, with names and times.
 
+use super::costs::{self, ToldModel};
 use super::observed::ObservedServer;
 use super::regions::Region;
 use super::series::{models_of_rows, utilization};
 use super::times::{Clock, Span};
-use laggard_changes::{Analysis, SegmentKind, ServiceTime, TransactionModel, signature};
+use laggard_changes::{Analysis, SegmentKind};
 use laggard_report::{
-    ChangeEvent, ChangeEventKind, ChangeVerdict, CostModel, ReportedSegment, SegmentState, ServerChanges,
-    TransactionCost,
+    ChangeEvent, ChangeEventKind, ChangeVerdict, ReportedSegment, SegmentState, ServerChanges,
 };
 use laggard_samples::{ServerWindows, WindowTable};
 use std::ops::Range;
-
-/// Two-sided 95 % of the normal distribution.
-const Z_95: f64 = 1.96;
 
 /// What is known of one server.
 pub(super) struct Judged<'a> {
@@ -51,15 +48,19 @@ impl Judged<'_> {
         let models = models_of_rows(self.analysis, rows);
         let regions = self.regions(&models);
         let changes = self.changes(&regions);
+        let told = self.models();
+        let current = told.iter().find(|told| told.model.in_force);
+        let mut cautions = self.analysis.cautions.clone();
+        cautions.extend(current.iter().flat_map(|told| told.cautions.iter().cloned()));
         ServerChanges {
             verdict: verdict(&changes, &regions),
-            models: self.models(),
             segments: self.segments(),
             changes,
             regions: regions.into_iter().map(|region| region.told).collect(),
             series: utilization(self.table, self.observed, &models),
-            cautions: self.analysis.cautions.clone(),
-            estimator: "Non-negative least squares.".to_owned(),
+            cautions,
+            estimator: current.map_or_else(String::new, |told| told.reason.clone()),
+            models: told.into_iter().map(|told| told.model).collect(),
             ..not_judged(self.table, self.server, self.observed)
         }
     }
@@ -74,42 +75,17 @@ impl Judged<'_> {
         segments.map(|segment| segment.rows.clone()).collect()
     }
 
-    fn models(&self) -> Vec<CostModel> {
-        let normal = self.analysis.segments.iter().rev().find_map(|segment| match segment.kind {
+    fn models(&self) -> Vec<ToldModel> {
+        let in_force = self.analysis.segments.iter().rev().find_map(|segment| match segment.kind {
             SegmentKind::Normal { group } => Some(group),
             _ => None,
         });
-        let one = |(at, group): (usize, &laggard_changes::Group)| {
-            let ranges = self.ranges_of(at);
-            CostModel {
-                segments: group.segments.iter().map(|&segment| segment as u32).collect(),
-                windows: ranges.iter().map(|rows| rows.len() as u64).sum(),
-                constant_percent: group.model.constant_percent,
-                error: group.model.error,
-                condition: Some(group.model.condition).filter(|condition| condition.is_finite()),
-                in_force: normal == Some(at),
-                transactions: self.costs(&group.model, &signature(&self.observed.observations, &ranges)),
-            }
+        let one = |(at, group)| {
+            let mut told = costs::told(self.observed, group, &self.ranges_of(at));
+            told.model.in_force = in_force == Some(at);
+            told
         };
         self.analysis.groups.iter().enumerate().map(one).collect()
-    }
-
-    fn costs(&self, model: &TransactionModel, times: &[Option<ServiceTime>]) -> Vec<TransactionCost> {
-        let one = |(at, name): (usize, &String)| {
-            let demand_s = model.demand_s.get(at).copied().unwrap_or(f64::NAN);
-            let error = model.standard_error_s.get(at).copied().unwrap_or(f64::NAN);
-            let service = times.get(at).copied().flatten();
-            TransactionCost {
-                transaction: name.clone(),
-                demand_s,
-                demand_low_s: (demand_s - Z_95 * error).max(0.0),
-                demand_high_s: demand_s + Z_95 * error,
-                told_apart: model.condition.is_finite() && 2.0 * Z_95 * error < demand_s,
-                service_time_s: service.map(|time| time.seconds),
-                service_time_error_s: service.map(|time| time.standard_error_s),
-            }
-        };
-        self.observed.transactions.iter().enumerate().map(one).collect()
     }
 
     fn segments(&self) -> Vec<ReportedSegment> {

@@ -6,6 +6,7 @@
 mod baseline;
 mod basis;
 mod call_tree;
+mod capacity;
 mod categories;
 mod changes;
 mod comparison;
@@ -20,6 +21,7 @@ mod suspects;
 mod time_axis;
 
 use crate::{Report, facts, names};
+pub(crate) use capacity::capacity;
 pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
 use markup::Markup;

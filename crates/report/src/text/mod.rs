@@ -1,5 +1,6 @@
 //! The verdict for a person at a terminal.
 
+mod capacity;
 mod changes;
 mod comparison;
 mod evidence;
@@ -9,6 +10,7 @@ mod sections;
 mod signature;
 mod table;
 
+pub(crate) use capacity::capacity;
 pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
 pub use paint::ColorChoice;
