@@ -4,6 +4,7 @@ use crate::diagnose::{facts, format, reader_options, skipped};
 use crate::exit::Failure;
 use crate::load::{Gather, Gathered, gather, memory_shares};
 use crate::progress::Meter;
+use crate::sample_formats::SampleFormats;
 use clap::{Args, ValueEnum};
 use laggard_diagnose::{SampleFacts, add_span_samples};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine};
@@ -54,6 +55,8 @@ pub(crate) struct SampleInput {
     /// Map a column of somebody else's table: NAME=HEADER
     #[arg(long = "column", value_name = "NAME=HEADER")]
     pub(crate) columns: Vec<String>,
+    #[command(flatten)]
+    pub(crate) formats: SampleFormats,
     /// Of spans: attribute or column that says how many requests a kept one stands for, like Honeycomb's SampleRate
     #[arg(long, value_name = "NAME")]
     pub(crate) weight_attribute: Option<String>,
@@ -120,11 +123,11 @@ pub(crate) fn load_samples(input: &SampleInput, threads: NonZeroUsize) -> Result
 }
 
 fn read_inputs(input: &SampleInput, threads: NonZeroUsize) -> Result<Gathered<Mixed>, Failure> {
-    let reader = ReaderOptions {
+    let reader = input.formats.options(ReaderOptions {
         weight_attribute: input.weight_attribute.clone(),
         probability_attribute: input.probability_attribute.clone(),
         ..reader_options(&input.columns)?
-    };
+    })?;
     let settings = InputSettings { format: format(input.format.as_deref())?, reader };
     let sources = expand(&input.paths).map_err(Failure::unreadable)?;
     let empty = || Mixed::new(input.memory / memory_shares(&sources, threads));
