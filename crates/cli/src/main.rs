@@ -8,6 +8,7 @@ mod exit;
 mod lists;
 mod load;
 mod progress;
+mod prometheus;
 #[expect(dead_code, reason = "the commands that read samples are not merged yet")]
 mod samples;
 mod simulate;
