@@ -12,6 +12,8 @@ mod lists;
 mod load;
 mod progress;
 mod sample_formats;
+mod prometheus;
+#[expect(dead_code, reason = "the commands that read samples are not merged yet")]
 mod samples;
 mod signature;
 mod simulate;
