@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Diagnose(Box<Diagnose>),
     /// Tell what differs between two sets of traces: two releases, two hours, before and after
     Compare(Box<Compare>),
+    /// Tell how many clients a system can take within a latency target, from samples
+    Capacity(Box<crate::capacity::Capacity>),
     /// Tell whether code, the workload or something foreign changed what the CPU does, and since when
     Changes(Box<Changes>),
     /// Make an incident, diagnose it, and show where the files are

@@ -1,6 +1,7 @@
 //! The one binary: reads the command line, runs the question, writes the report, picks the exit status.
 
 mod arguments;
+mod capacity;
 mod change_thresholds;
 mod changes;
 mod compare;
@@ -10,7 +11,6 @@ mod exit;
 mod lists;
 mod load;
 mod progress;
-#[expect(dead_code, reason = "the commands that read samples are not merged yet")]
 mod samples;
 mod simulate;
 mod thresholds;
@@ -34,6 +34,7 @@ fn run(command: &Command) -> Result<Status, Failure> {
     match command {
         Command::Diagnose(arguments) => diagnose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Capacity(arguments) => capacity::run(arguments),
         Command::Changes(arguments) => changes::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),

@@ -5,10 +5,10 @@ use crate::exit::Failure;
 use crate::load::{Gather, Gathered, gather, memory_shares};
 use crate::progress::Meter;
 use clap::{Args, ValueEnum};
-use laggard_diagnose::SampleFacts;
-use laggard_engine::{Ingest, IngestSettings};
+use laggard_diagnose::{SampleFacts, add_span_samples};
+use laggard_engine::{Ingest, IngestSettings, LocalEngine};
 use laggard_formats::{InputSettings, ReaderOptions, expand};
-use laggard_model::{CallRecord, Loss, Nanos, SampleRecord, Sink, SpanRecord, Timestamp};
+use laggard_model::{AdjustedCount, CallRecord, Loss, Nanos, SampleRecord, Sink, SpanRecord, Timestamp};
 use laggard_samples::{
     CoresOf, LENGTH_MAX, LENGTH_MIN, SampleLimits, SampleTable, UtilizationUnit, WindowSettings, WindowTable,
 };
@@ -102,14 +102,21 @@ pub(crate) struct LoadedSamples {
 pub(crate) fn load_samples(input: &SampleInput, threads: NonZeroUsize) -> Result<LoadedSamples, Failure> {
     let settings = window_settings(input)?;
     let Gathered { tables, outcome } = read_inputs(input, threads)?;
-    let mut facts = SampleFacts { input: facts(&outcome), samples: tables.samples.samples(), spans: 0 };
+    let mut samples = tables.samples;
+    let mut facts = SampleFacts { input: facts(&outcome), samples: samples.samples(), spans: 0 };
+    let mut cautions: Vec<String> = skipped(&outcome).into_iter().collect();
     let traces = tables.spans.finish(threads);
     facts.spans = traces.spans();
-    let mut table = tables.samples.finish(&settings).map_err(Failure::unreadable)?;
-    table.losses.merge(traces.losses());
+    if facts.spans > 0 {
+        samples.add_losses(traces.losses());
+        let assumed = input.sampling_probability.and_then(AdjustedCount::of_probability);
+        let engine = LocalEngine::new(threads);
+        cautions.extend(add_span_samples(&traces, assumed, settings.length, &mut samples, engine).cautions);
+    }
+    let table = samples.finish(&settings).map_err(Failure::unreadable)?;
     let mut deployments = input.deployments.clone();
     deployments.sort_by_key(|deployment| deployment.time);
-    Ok(LoadedSamples { table, facts, deployments, cautions: skipped(&outcome).into_iter().collect() })
+    Ok(LoadedSamples { table, facts, deployments, cautions })
 }
 
 fn read_inputs(input: &SampleInput, threads: NonZeroUsize) -> Result<Gathered<Mixed>, Failure> {

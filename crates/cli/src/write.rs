@@ -3,8 +3,8 @@
 use crate::arguments::{OutputForm, When};
 use crate::exit::Failure;
 use laggard_report::{
-    ChangeReport, ColorChoice, Comparison, Output, Report, TextStyle, render, render_changes,
-    render_comparison,
+    CapacityReport, ChangeReport, ColorChoice, Comparison, Output, Report, TextStyle, render,
+    render_capacity, render_changes, render_comparison,
 };
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -29,6 +29,10 @@ pub(crate) fn write_comparison(
     destination: &Destination<'_>,
 ) -> Result<(), Failure> {
     write_with(destination, |form, style, out| render_comparison(form, comparison, style, out))
+}
+
+pub(crate) fn write_capacity(report: &CapacityReport, destination: &Destination<'_>) -> Result<(), Failure> {
+    write_with(destination, |form, style, out| render_capacity(form, report, style, out))
 }
 
 pub(crate) fn write_changes(report: &ChangeReport, destination: &Destination<'_>) -> Result<(), Failure> {

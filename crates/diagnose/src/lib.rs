@@ -26,6 +26,8 @@ mod scan;
 mod settings_table;
 mod site_fold;
 mod slow;
+mod span_samples;
+mod span_visits;
 mod survey;
 mod views;
 
@@ -41,4 +43,6 @@ pub use population::{HandleMap, Population, Selected, UnionNames};
 pub use sample_summary::{SampleFacts, sample_summary};
 pub use site_fold::SiteFold;
 pub use slow::{BaselineChoice, InputFacts, SlowSettings, diagnose};
+pub use span_samples::{CountedRequests, Key, Place, SpanSampleFold, SpanSampling, Sums, add_span_samples};
+pub use span_visits::{Callee, OutboundCall, Visit, visits};
 pub use survey::{Survey, SurveyFold, SurveyedCategory};

@@ -8,4 +8,5 @@ mod incidents;
 mod sampling;
 mod simulated;
 mod sites;
+mod span_samples;
 mod tpcw_table;

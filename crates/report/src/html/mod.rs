@@ -16,6 +16,7 @@ mod markup;
 mod overview;
 mod periods;
 mod replicas;
+mod signature;
 mod suspects;
 mod time_axis;
 
@@ -23,6 +24,7 @@ use crate::{Report, facts, names};
 pub(crate) use capacity::capacity;
 pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
+pub(crate) use signature::{signature, signature_diff};
 use markup::Markup;
 use std::io;
 
