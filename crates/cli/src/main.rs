@@ -11,9 +11,8 @@ mod exit;
 mod lists;
 mod load;
 mod progress;
-mod sample_formats;
 mod prometheus;
-#[expect(dead_code, reason = "the commands that read samples are not merged yet")]
+mod sample_formats;
 mod samples;
 mod signature;
 mod simulate;
