@@ -2,3 +2,42 @@
 //! 2009, section 7; Reiser and Lavenberg 1980).
 //!
 //! Pure functions of numbers. Times are seconds, rates are per second, populations are clients.
+//!
+//! ```text
+//! demands ──► Network (one class) ──► ExactMva, solve, most_clients, curve
+//!         └─► ClassNetwork        ──► solve_classes: exact by the lattice or by convolution, or Linearizer
+//! ```
+//!
+//! All of it assumes product form: service of random length under processor sharing (or first come, first
+//! served with the same exponential service for all), no blocking. Locks, connection pools and garbage
+//! collection are not in it.
+
+mod bounds;
+mod classes;
+mod constants;
+mod demand;
+mod exact;
+mod idle;
+mod lattice;
+mod linearizer;
+mod log_lattice;
+mod network;
+mod open;
+mod seidmann;
+mod solve;
+mod system;
+
+pub use bounds::{Bounds, bounds};
+pub use classes::{Class, ClassNetwork, ClassSolution, ClassStation, solve_classes, solve_classes_by};
+pub use demand::{
+    CalleeVisits, LatencyParts, OutboundTime, busy_demand, front_demand, latency_parts, mean_visits_demand,
+    own_latency,
+};
+pub use exact::ExactMva;
+pub use network::{
+    Algorithm, CORES_MAX, Network, NetworkError, REPLICAS_MAX, Service, Solution, Station, StationLoad,
+};
+pub use open::{erlang_c, most_throughput, open_solution};
+pub use seidmann::seidmann;
+pub use solve::{Capacity, WORK_MAX, curve, most_clients, solve, solve_fractional};
+pub use system::{BACKGROUND_MAX, System, Tier};

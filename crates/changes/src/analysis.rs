@@ -67,6 +67,9 @@ pub enum ChangeKind {
     WorkloadChange,
     /// Transactions cost something else than before: an alarm.
     ApplicationChange,
+    /// CPU moved against the transactions, but neither their own times nor their counts account for it: a background
+    /// load, another machine, an instance more. For information.
+    Unexplained,
     /// An application change back to an earlier group (index into [`Analysis::groups`]).
     Rollback {
         /// The group whose model holds again.

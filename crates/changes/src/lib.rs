@@ -12,15 +12,33 @@
 //! columns, both by 0-based index; ranges of rows are half-open.
 
 mod analysis;
+mod cherkasova;
+mod error;
 mod model;
+mod naming;
 mod observations;
+mod onset;
+mod segmentation;
+mod signature;
+mod tuned;
 
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
 };
+pub use cherkasova::{
+    CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError, OnlineChange, OnlineCherkasova, OnlineNews,
+    OnlineShape, OnlineWindow, cherkasova,
+};
+pub use error::TooLittleData;
 pub use model::{
     Candidate, Constant, ENTRY_LEVEL, Estimator, EstimatorChoice, FittedModel, IndistinguishableGroup,
     Interval, ModelReport, ModelSettings, Step, TooFewWindows, fit_model, nnls_model, stepwise,
     stepwise_model,
 };
 pub use observations::Observations;
+pub use onset::{PROFILE_DROP_95, onset};
+pub use signature::{
+    COUNT_MIN, LoadSlope, ServiceTime, ServiceTimeChange, SignatureTest, UTILIZATION_MAX, load_slope,
+    service_time, service_time_at, signature, signature_changes,
+};
+pub use tuned::{ChangeSettings, ChangeSettingsError, changes};

@@ -1,5 +1,7 @@
 //! The command line.
 
+use crate::change_thresholds::ChangeThresholds;
+use crate::samples::SampleInput;
 use crate::thresholds::{PcaThresholds, SiteThresholds, Thresholds};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -17,6 +19,8 @@ const EXAMPLES: &str = "Examples:
   laggard diagnose traces.json                   one file, format recognised
   laggard diagnose /var/traces/*.zst --output html -o report.html
   laggard compare yesterday/ today/              what differs between two sets
+  laggard changes samples.csv                    code, workload or something foreign?
+  laggard signature diff old.json new.json       which transactions take longer than they did?
   kubectl logs collector | laggard diagnose -    from a pipe";
 
 #[derive(Subcommand, Debug)]
@@ -25,6 +29,12 @@ pub(crate) enum Command {
     Diagnose(Box<Diagnose>),
     /// Tell what differs between two sets of traces: two releases, two hours, before and after
     Compare(Box<Compare>),
+    /// Tell how many clients a system can take within a latency target, from samples
+    Capacity(Box<crate::capacity::Capacity>),
+    /// Tell whether code, the workload or something foreign changed what the CPU does, and since when
+    Changes(Box<Changes>),
+    /// Tell what transactions take at every server without queueing, keep it in a file, and compare two of them
+    Signature(Box<crate::signature::SignatureArguments>),
     /// Make an incident, diagnose it, and show where the files are
     Demo(Demo),
     /// Generate traces with known truth
@@ -204,6 +214,42 @@ pub(crate) struct Compare {
     pub(crate) memory: usize,
 }
 
+const CHANGES_EXAMPLES: &str = "Examples:
+  laggard changes samples.csv                               transactions and CPU utilization by window
+  laggard changes traces/ cpu.csv --window 5m               counts and times from spans, one CPU series
+  laggard changes samples.csv --deployment 2026-01-12T22:29:48Z=v2.4
+  laggard changes samples.csv --method cherkasova --epsilon 3
+  laggard changes samples.csv --exit-code || page-somebody
+
+Exit status: 0 it ran, 1 application change or anomaly (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";
+
+#[derive(Args, Debug)]
+#[command(after_help = CHANGES_EXAMPLES)]
+pub(crate) struct Changes {
+    #[command(flatten)]
+    pub(crate) input: SampleInput,
+    /// Form of the report
+    #[arg(long, value_enum, default_value_t = OutputForm::Text)]
+    pub(crate) output: OutputForm,
+    /// Write the report to a file instead of standard output
+    #[arg(short = 'o', value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Method: tuned, or cherkasova as published (see `laggard methods`)
+    #[arg(long, value_name = "NAME", default_value = "tuned")]
+    pub(crate) method: String,
+    /// Exit with status 1 on an application change or an anomaly
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+    /// When to use colours
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+    pub(crate) color: When,
+    /// Threads to use [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) thresholds: ChangeThresholds,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum OutputForm {
     /// A verdict card for a terminal
@@ -234,51 +280,62 @@ pub(crate) struct Demo {
 const SIMULATE_EXAMPLES: &str = "Examples:
   laggard simulate --scenario bursts --seed 7 -o incident
   laggard simulate --scenario quiet --format call-log --compression zstd -o quiet
+  laggard simulate --scenario tpcw --seed 3 -o shop            samples of a shop by the minute
   laggard diagnose incident/traces && cat incident/truth.json";
 
 #[derive(Args, Debug)]
 #[command(after_help = SIMULATE_EXAMPLES)]
 pub(crate) struct Simulate {
-    /// What goes wrong
+    /// What goes wrong, in traces or (tpcw, tpcw-...) in samples; an unknown name lists them
     #[arg(long, value_name = "NAME", default_value = "random-device", value_parser = crate::simulate::scenario)]
-    pub(crate) scenario: laggard_simulate::Scenario,
+    pub(crate) scenario: crate::simulate::AnyScenario,
     /// Same seed, same bytes
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Format of the traces
-    #[arg(long, value_name = "FORMAT", default_value = "span-csv", value_parser = crate::simulate::format)]
-    pub(crate) format: laggard_simulate::OutputFormat,
+    /// Format of the traces [default: span-csv]; samples are CSV
+    #[arg(long, value_name = "FORMAT", value_parser = crate::simulate::format)]
+    pub(crate) format: Option<laggard_simulate::OutputFormat>,
     /// plain, gzip or zstd
     #[arg(long, value_name = "KIND", default_value = "plain", value_parser = crate::simulate::compression)]
     pub(crate) compression: laggard_simulate::Compression,
-    /// Folder to write to; must not hold traces already
+    /// Folder to write to; must not hold traces or samples already
     #[arg(short = 'o', value_name = "DIR", default_value = "laggard-simulated")]
     pub(crate) directory: PathBuf,
-    /// Sampled requests of each of the three services (about 108 spans each)
-    #[arg(long, value_name = "N", default_value_t = 8_000)]
-    pub(crate) requests: u32,
-    /// Length of the period in seconds
-    #[arg(long, value_name = "S", default_value_t = 3_600)]
-    pub(crate) window: u32,
-    /// Call trees per service
-    #[arg(long, value_name = "N", default_value_t = 40)]
-    pub(crate) categories: u16,
-    /// Number of files the spans are spread over (the call log always has one a host)
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) files: u16,
-    /// A fault a third as strong
+    /// Samples: length of their windows in seconds [default: 60]
+    #[arg(long, value_name = "S")]
+    pub(crate) sample_window: Option<u32>,
+    #[command(flatten)]
+    pub(crate) traces: SimulateTraces,
+}
+
+/// What only simulated traces have.
+#[derive(Args, Clone, PartialEq, Debug)]
+pub(crate) struct SimulateTraces {
+    /// Traces: sampled requests of each of the three services (about 108 spans each) [default: 8000]
+    #[arg(long, value_name = "N")]
+    pub(crate) requests: Option<u32>,
+    /// Traces: length of the period in seconds [default: 3600]
+    #[arg(long, value_name = "S")]
+    pub(crate) window: Option<u32>,
+    /// Traces: call trees per service [default: 40]
+    #[arg(long, value_name = "N")]
+    pub(crate) categories: Option<u16>,
+    /// Traces: number of files the spans are spread over (the call log always has one a host) [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) files: Option<u16>,
+    /// Traces: probability that a record is lost [default: 0]
+    #[arg(long, value_name = "P")]
+    pub(crate) drop: Option<f64>,
+    /// Traces: probability that a record is delivered twice [default: 0]
+    #[arg(long, value_name = "P")]
+    pub(crate) duplicate: Option<f64>,
+    /// Traces: a fault a third as strong
     #[arg(long)]
     pub(crate) mild: bool,
-    /// Probability that a record is lost
-    #[arg(long, value_name = "P", default_value_t = 0.0)]
-    pub(crate) drop: f64,
-    /// Probability that a record is delivered twice
-    #[arg(long, value_name = "P", default_value_t = 0.0)]
-    pub(crate) duplicate: f64,
-    /// One host delivers its records ten minutes late
+    /// Traces: one host delivers its records ten minutes late
     #[arg(long)]
     pub(crate) late_host: bool,
-    /// All clocks agree (by default they are off by up to 20 ms and drift)
+    /// Traces: all clocks agree (by default they are off by up to 20 ms and drift)
     #[arg(long)]
     pub(crate) true_clocks: bool,
 }

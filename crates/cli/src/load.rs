@@ -4,19 +4,36 @@ use crate::exit::Failure;
 use crate::progress::Meter;
 use laggard_engine::{Ingest, IngestSettings};
 use laggard_formats::{InputError, InputSettings, Outcome, Source, read};
-use laggard_model::{CallRecord, Loss, Sink, SpanRecord};
+use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex};
 
-/// What was read.
+/// The span table of what was read.
 pub(crate) struct Loaded {
     pub(crate) ingest: Ingest,
     pub(crate) outcome: Outcome,
 }
 
-/// Reads sources with up to `threads` at a time. Tables are merged in the order of the sources, so the result
-/// does not depend on timing; a thread waits when it is too far ahead of the merged part.
+/// What several readers can fill in parallel.
+pub(crate) trait Gather: Sink + Send {
+    /// Adds what a later input held.
+    fn merge(&mut self, later: Self);
+}
+
+impl Gather for Ingest {
+    fn merge(&mut self, later: Ingest) {
+        Ingest::merge(self, later);
+    }
+}
+
+/// What was read, in tables of any kind.
+pub(crate) struct Gathered<G> {
+    pub(crate) tables: G,
+    pub(crate) outcome: Outcome,
+}
+
+/// Reads sources into the span table with up to `threads` at a time.
 pub(crate) fn load(
     sources: &[Source],
     settings: &InputSettings,
@@ -24,36 +41,53 @@ pub(crate) fn load(
     threads: NonZeroUsize,
     meter: &Meter,
 ) -> Result<Loaded, Failure> {
-    let readers = threads.get().min(sources.len());
-    // What is being read and what is merged share the memory.
-    let share = if sources.len() == 1 { 1 } else { readers + 1 };
+    let share = memory_shares(sources, threads);
     let limits = IngestSettings { memory_bytes: limits.memory_bytes / share, ..limits };
-    let line = Line::new(limits, sources.len(), 2 * readers);
+    let gathered = gather(sources, settings, &|| Ingest::new(limits), threads, meter)?;
+    Ok(Loaded { ingest: gathered.tables, outcome: gathered.outcome })
+}
+
+/// In how many parts memory is shared: what is being read and what is merged exist at the same time.
+pub(crate) fn memory_shares(sources: &[Source], threads: NonZeroUsize) -> usize {
+    if sources.len() == 1 { 1 } else { threads.get().min(sources.len()) + 1 }
+}
+
+/// Reads sources with up to `threads` at a time. Tables are merged in the order of the sources, so the result
+/// does not depend on timing; a thread waits when it is too far ahead of the merged part.
+pub(crate) fn gather<G: Gather>(
+    sources: &[Source],
+    settings: &InputSettings,
+    empty: &(dyn Fn() -> G + Sync),
+    threads: NonZeroUsize,
+    meter: &Meter,
+) -> Result<Gathered<G>, Failure> {
+    let readers = threads.get().min(sources.len());
+    let line = Line::new(empty(), sources.len(), 2 * readers);
     std::thread::scope(|scope| {
         for _ in 0..readers {
             scope.spawn(|| {
                 while let Some(at) = line.next() {
-                    let mut sink = Counted { ingest: Ingest::new(limits), meter, uncounted: 0 };
+                    let mut sink = Counted { tables: empty(), meter, uncounted: 0 };
                     let outcome = read(&sources[at], settings, &mut sink, meter);
                     meter.spans(sink.uncounted);
-                    line.hand_in(at, outcome.map(|outcome| Loaded { ingest: sink.ingest, outcome }));
+                    line.hand_in(at, outcome.map(|outcome| Gathered { tables: sink.tables, outcome }));
                 }
             });
         }
     });
-    let loaded = line.into_loaded().map_err(Failure::unreadable)?;
-    loaded.outcome.check().map_err(Failure::unreadable)?;
-    Ok(loaded)
+    let gathered = line.into_gathered().map_err(Failure::unreadable)?;
+    gathered.outcome.check().map_err(Failure::unreadable)?;
+    Ok(gathered)
 }
 
 /// Counts records on their way into the table.
-struct Counted<'a> {
-    ingest: Ingest,
+struct Counted<'a, G> {
+    tables: G,
     meter: &'a Meter,
     uncounted: u64,
 }
 
-impl Counted<'_> {
+impl<G> Counted<'_, G> {
     fn count(&mut self) {
         self.uncounted += 1;
         if self.uncounted == 1 << 14 {
@@ -63,41 +97,46 @@ impl Counted<'_> {
     }
 }
 
-impl Sink for Counted<'_> {
+impl<G: Gather> Sink for Counted<'_, G> {
     fn span(&mut self, span: &SpanRecord<'_>) {
-        self.ingest.span(span);
+        self.tables.span(span);
         self.count();
     }
 
     fn call(&mut self, call: &CallRecord<'_>) {
-        self.ingest.call(call);
+        self.tables.call(call);
+        self.count();
+    }
+
+    fn sample(&mut self, sample: &SampleRecord<'_>) {
+        self.tables.sample(sample);
         self.count();
     }
 
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
-        self.ingest.lose(loss, example);
+        self.tables.lose(loss, example);
     }
 }
 
 /// Hands out sources and takes tables back in order.
-struct Line {
-    state: Mutex<State>,
+struct Line<G> {
+    state: Mutex<State<G>>,
     moved: Condvar,
     sources: usize,
     ahead_max: usize,
 }
 
-struct State {
+struct State<G> {
     next: usize,
     merged: usize,
-    waiting: BTreeMap<usize, Loaded>,
-    whole: Loaded,
+    waiting: BTreeMap<usize, Gathered<G>>,
+    whole: Gathered<G>,
     error: Option<(usize, InputError)>,
 }
 
-impl Line {
-    fn new(limits: IngestSettings, sources: usize, ahead_max: usize) -> Line {
-        let whole = Loaded { ingest: Ingest::new(limits), outcome: Outcome::default() };
+impl<G: Gather> Line<G> {
+    fn new(empty: G, sources: usize, ahead_max: usize) -> Line<G> {
+        let whole = Gathered { tables: empty, outcome: Outcome::default() };
         let state = State { next: 0, merged: 0, waiting: BTreeMap::new(), whole, error: None };
         Line { state: Mutex::new(state), moved: Condvar::new(), sources, ahead_max }
     }
@@ -105,7 +144,7 @@ impl Line {
     /// The next source to read; `None` when all are taken or one failed.
     fn next(&self) -> Option<usize> {
         let state = self.state.lock().expect("no thread panics while it holds the lock");
-        let too_far = |state: &mut State| {
+        let too_far = |state: &mut State<G>| {
             state.error.is_none() && state.next < self.sources && state.next > state.merged + self.ahead_max
         };
         let mut state =
@@ -117,11 +156,11 @@ impl Line {
         Some(state.next - 1)
     }
 
-    fn hand_in(&self, at: usize, read: Result<Loaded, InputError>) {
+    fn hand_in(&self, at: usize, read: Result<Gathered<G>, InputError>) {
         let mut state = self.state.lock().expect("no thread panics while it holds the lock");
         match read {
-            Ok(loaded) => {
-                state.waiting.insert(at, loaded);
+            Ok(gathered) => {
+                state.waiting.insert(at, gathered);
             }
             // Of several failures the first in the order of the sources is told.
             Err(error) if state.error.as_ref().is_none_or(|&(known, _)| at < known) => {
@@ -130,12 +169,12 @@ impl Line {
             Err(_) => {}
         }
         let state = &mut *state;
-        while let Some(loaded) = state.waiting.remove(&state.merged) {
+        while let Some(gathered) = state.waiting.remove(&state.merged) {
             match state.merged {
-                0 => state.whole = loaded,
+                0 => state.whole = gathered,
                 _ => {
-                    state.whole.ingest.merge(loaded.ingest);
-                    state.whole.outcome.merge(loaded.outcome);
+                    state.whole.tables.merge(gathered.tables);
+                    state.whole.outcome.merge(gathered.outcome);
                 }
             }
             state.merged += 1;
@@ -143,7 +182,7 @@ impl Line {
         self.moved.notify_all();
     }
 
-    fn into_loaded(self) -> Result<Loaded, InputError> {
+    fn into_gathered(self) -> Result<Gathered<G>, InputError> {
         let state = self.state.into_inner().expect("no thread panics while it holds the lock");
         match state.error {
             Some((_, error)) => Err(error),

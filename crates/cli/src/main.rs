@@ -1,6 +1,9 @@
 //! The one binary: reads the command line, runs the question, writes the report, picks the exit status.
 
 mod arguments;
+mod capacity;
+mod change_thresholds;
+mod changes;
 mod compare;
 mod demo;
 mod diagnose;
@@ -8,6 +11,10 @@ mod exit;
 mod lists;
 mod load;
 mod progress;
+mod prometheus;
+mod sample_formats;
+mod samples;
+mod signature;
 mod simulate;
 mod thresholds;
 mod times;
@@ -30,6 +37,9 @@ fn run(command: &Command) -> Result<Status, Failure> {
     match command {
         Command::Diagnose(arguments) => diagnose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Capacity(arguments) => capacity::run(arguments),
+        Command::Changes(arguments) => changes::run(arguments),
+        Command::Signature(arguments) => signature::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Formats => lists::formats(),

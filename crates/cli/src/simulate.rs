@@ -1,27 +1,84 @@
 //! `laggard simulate`.
 
-use crate::arguments::Simulate;
+use crate::arguments::{Simulate, SimulateTraces};
 use crate::exit::{Failure, Status};
 use crate::write::print;
-use laggard_simulate::{Compression, Error, OutputFormat, Scenario, Settings, Summary, generate};
+use laggard_simulate::{Compression, Error, OutputFormat, SamplesSummary, Scenario, Settings, Summary};
+use laggard_simulate::{TpcwScenario, TpcwSettings, generate, tpcw, write_tpcw};
+
+/// A scenario of either kind.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum AnyScenario {
+    Traces(Scenario),
+    Samples(TpcwScenario),
+}
 
 pub(crate) fn run(arguments: &Simulate) -> Result<Status, Failure> {
+    match arguments.scenario {
+        AnyScenario::Traces(scenario) => traces(arguments, scenario),
+        AnyScenario::Samples(scenario) => samples(arguments, scenario),
+    }
+}
+
+fn traces(arguments: &Simulate, scenario: Scenario) -> Result<Status, Failure> {
+    if arguments.sample_window.is_some() {
+        return Err(Failure::usage("--sample-window is for samples; this scenario makes traces"));
+    }
+    let usual = Settings::new(scenario, arguments.seed);
+    let given = &arguments.traces;
     let settings = Settings {
-        requests_per_service: arguments.requests,
-        window_s: arguments.window,
-        categories_per_service: arguments.categories,
-        files: arguments.files,
-        mild: arguments.mild,
-        drop_records: arguments.drop,
-        duplicate_records: arguments.duplicate,
-        late_host: arguments.late_host,
-        clock_skew: !arguments.true_clocks,
-        ..Settings::new(arguments.scenario, arguments.seed)
+        requests_per_service: given.requests.unwrap_or(usual.requests_per_service),
+        window_s: given.window.unwrap_or(usual.window_s),
+        categories_per_service: given.categories.unwrap_or(usual.categories_per_service),
+        files: given.files.unwrap_or(usual.files),
+        mild: given.mild,
+        drop_records: given.drop.unwrap_or(usual.drop_records),
+        duplicate_records: given.duplicate.unwrap_or(usual.duplicate_records),
+        late_host: given.late_host,
+        clock_skew: !given.true_clocks,
+        ..usual
     };
-    let summary = generate(&settings, arguments.format, &arguments.directory, arguments.compression)
-        .map_err(failure)?;
+    let format = arguments.format.unwrap_or(OutputFormat::SpanCsv);
+    let summary =
+        generate(&settings, format, &arguments.directory, arguments.compression).map_err(failure)?;
     print(&describe(&summary))?;
     Ok(Status::Done)
+}
+
+fn samples(arguments: &Simulate, scenario: TpcwScenario) -> Result<Status, Failure> {
+    let none = SimulateTraces {
+        requests: None,
+        window: None,
+        categories: None,
+        files: None,
+        drop: None,
+        duplicate: None,
+        mild: false,
+        late_host: false,
+        true_clocks: false,
+    };
+    if arguments.traces != none || arguments.format.is_some() {
+        let names = "--format, --requests, --window, --categories, --files, --drop, --duplicate, --mild, \
+                     --late-host and --true-clocks";
+        return Err(Failure::usage(format!("{names} are for traces; {} makes samples", scenario.name())));
+    }
+    let usual = TpcwSettings::scenario(scenario, arguments.seed);
+    let window_s = arguments.sample_window.unwrap_or(usual.window_s);
+    let run = tpcw(&usual.with_window_s(window_s)).map_err(failure)?;
+    let summary = write_tpcw(&run, &arguments.directory, arguments.compression).map_err(failure)?;
+    print(&describe_samples(&summary))?;
+    Ok(Status::Done)
+}
+
+fn describe_samples(summary: &SamplesSummary) -> String {
+    format!(
+        "{} transactions in {} windows on {} servers under {}; the truth is in {}\n",
+        summary.transactions,
+        summary.windows,
+        summary.servers,
+        summary.samples.display(),
+        summary.truth_file.display()
+    )
 }
 
 /// A sentence on what was written and what to do next.
@@ -43,12 +100,17 @@ pub(crate) fn failure(error: Error) -> Failure {
     }
 }
 
-pub(crate) fn scenario(name: &str) -> Result<Scenario, String> {
-    let list = || {
-        let rows = Scenario::ALL.iter().map(|known| format!("\n  {:<24} {}", known.name(), known.summary()));
-        rows.collect::<String>()
-    };
-    Scenario::parse(name).ok_or_else(|| format!("there is no such scenario; there is{}", list()))
+pub(crate) fn scenario(name: &str) -> Result<AnyScenario, String> {
+    let traces = Scenario::parse(name).map(AnyScenario::Traces);
+    let samples = TpcwScenario::parse(name).map(AnyScenario::Samples);
+    traces.or(samples).ok_or_else(|| format!("there is no such scenario; there is{}", list()))
+}
+
+/// Every scenario, a line each.
+fn list() -> String {
+    let traces = Scenario::ALL.iter().map(|known| (known.name(), known.summary()));
+    let samples = TpcwScenario::ALL.iter().map(|known| (known.name(), known.summary()));
+    traces.chain(samples).map(|(name, summary)| format!("\n  {name:<24} {summary}")).collect()
 }
 
 pub(crate) fn format(name: &str) -> Result<OutputFormat, String> {

@@ -31,7 +31,8 @@ impl Sink for Tally {
 
     fn sample(&mut self, sample: &SampleRecord<'_>) {
         self.records += 1;
-        self.checksum ^= sample.time.unix_ns() as u64 ^ sample.value.to_bits() ^ sample.transaction.len() as u64;
+        self.checksum ^=
+            sample.time.unix_ns() as u64 ^ sample.value.to_bits() ^ sample.transaction.len() as u64;
     }
 
     fn lose(&mut self, _loss: Loss, _example: &dyn Fn() -> String) {

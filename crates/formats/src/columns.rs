@@ -1,8 +1,8 @@
 //! Which column of a table is which: header names, their synonyms, and `--column` mappings.
 
 use crate::delimited::Row;
-use crate::sample_csv::{is_sample_name, names_sample};
 use crate::registry::FormatError;
+use crate::sample_csv::{is_sample_name, names_sample};
 use crate::time_text::{TimeFormat, TimeUnit};
 
 /// Most columns a header may have.

@@ -9,6 +9,7 @@
 
 pub mod contract;
 
+mod access_log;
 mod attributes_json;
 mod call_log;
 mod columns;
@@ -21,6 +22,7 @@ mod json_sniff;
 mod json_stream;
 mod lax_json;
 mod measures;
+mod metrics;
 mod otlp_frames;
 mod otlp_json;
 mod otlp_protobuf;
@@ -43,8 +45,10 @@ mod time_text;
 mod wire;
 mod zipkin;
 
+pub use access_log::{AccessLogSettings, LogTimeUnit};
 pub use columns::parse_column_option;
 pub use input::{InputError, InputSettings, NoProgress, Outcome, Progress, SkippedInput, read, read_all};
 pub use measures::{MeasureRule, parse_measure_option};
+pub use metrics::{MetricRule, parse_metric_option};
 pub use paths::{Given, Source, expand};
 pub use registry::{FORMATS, Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff, find_format};

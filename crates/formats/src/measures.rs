@@ -134,10 +134,7 @@ pub(crate) struct Measured {
 
 /// Whether a measure is one of transactions or of their calls, not of servers.
 pub(crate) const fn is_of_transactions(measure: Measure) -> bool {
-    !matches!(
-        measure,
-        Measure::Utilization | Measure::CpuSecondsTotal | Measure::Cores | Measure::Clients
-    )
+    !matches!(measure, Measure::Utilization | Measure::CpuSecondsTotal | Measure::Cores | Measure::Clients)
 }
 
 const fn is_of_calls(measure: Measure) -> bool {

@@ -10,8 +10,8 @@ use crate::measures::{self, FileMeasure, Measured};
 use crate::recognize::{FirstText, first_line};
 use crate::registry::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
-pub(crate) use columns::{is_sample_name, names_sample};
 use columns::{SampleColumn, SampleColumns};
+pub(crate) use columns::{is_sample_name, names_sample};
 use laggard_model::{Loss, SampleRecord, Sink, Timestamp};
 use time::TimeReading;
 

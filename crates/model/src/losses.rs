@@ -182,15 +182,25 @@ impl Loss {
             Loss::RowLimit => ("row_limit", "requests thinned out of oversized matrices"),
             Loss::DuplicateSample => ("duplicate_sample", "samples read more than once, first kept"),
             Loss::LateSample => ("late_sample", "samples out of order, sorted"),
-            Loss::InvalidSample => ("invalid_sample", "samples that are not a number, infinite or negative, skipped"),
+            Loss::InvalidSample => {
+                ("invalid_sample", "samples that are not a number, infinite or negative, skipped")
+            }
             Loss::CounterReset => ("counter_reset", "counters that fell, taken as started anew"),
-            Loss::CounterGap => ("counter_gap", "stretches in which a counter was not read for long, left out"),
-            Loss::UtilizationAboveOne => ("utilization_above_one", "windows with utilization above 1, taken as 1"),
+            Loss::CounterGap => {
+                ("counter_gap", "stretches in which a counter was not read for long, left out")
+            }
+            Loss::UtilizationAboveOne => {
+                ("utilization_above_one", "windows with utilization above 1, taken as 1")
+            }
             Loss::PartialWindow => ("partial_window", "windows covered by samples only in part, left out"),
             Loss::StraySample => ("stray_sample", "samples far from all others in time, left out"),
-            Loss::SeriesLimit => ("series_limit", "samples of series beyond the limit of distinct series, left out"),
+            Loss::SeriesLimit => {
+                ("series_limit", "samples of series beyond the limit of distinct series, left out")
+            }
             Loss::SampleLimit => ("sample_limit", "samples beyond the limit of samples, left out"),
-            Loss::TransactionLimit => ("transaction_limit", "transaction types or callees beyond the limit, pooled as (other)"),
+            Loss::TransactionLimit => {
+                ("transaction_limit", "transaction types or callees beyond the limit, pooled as (other)")
+            }
         }
     }
 }

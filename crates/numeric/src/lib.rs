@@ -19,6 +19,7 @@ mod matrix;
 mod multiple_testing;
 mod nnls;
 mod normal_equations;
+mod parallel;
 mod principal_components;
 mod quantiles;
 mod ranks;
@@ -41,8 +42,9 @@ pub use mann_whitney::{
 };
 pub use matrix::Matrix;
 pub use multiple_testing::benjamini_hochberg;
-pub use nnls::{NnlsSolver, NonNegativeFit, nnls};
+pub use nnls::{NnlsSolver, NonNegativeFit, STRETCH_LANES, nnls, residuals_upto, stretch_residuals};
 pub use normal_equations::{NormalEquations, PrefixSums};
+pub use parallel::parallel_map;
 pub use principal_components::{PrincipalComponents, principal_components};
 pub use quantiles::{chi_square_quantile, chi_square_upper_tail, normal_quantile};
 pub use residual_limit::{hall_buckley_eagleson_limit, jackson_mudholkar_limit};

@@ -6,6 +6,24 @@
 //!                                                                       counts, response times, utilization
 //! ```
 
+mod counters;
+mod coverage;
+mod extent;
+mod finish;
+mod grid;
+mod groups;
+mod points;
+mod sample_table;
+mod servers;
+mod settings;
+mod stretches;
+mod system;
 mod table;
+mod tally;
+mod told;
+mod types;
 
+pub use grid::Grid;
+pub use sample_table::{CountedServers, SampleLimits, SampleTable};
+pub use settings::{CoresOf, LENGTH_MAX, LENGTH_MIN, UtilizationUnit, WindowError, WindowSettings};
 pub use table::{OutboundWindows, ServerWindows, TransactionWindows, WindowTable};

@@ -5,7 +5,7 @@ use laggard_numeric::Matrix;
 
 /// Everything known of a stretch of time, in `T` windows of equal length, gaps included. What is not known is
 /// NaN, never 0.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct WindowTable {
     /// Start of the first window.
     pub since: Timestamp,
@@ -23,10 +23,12 @@ pub struct WindowTable {
     pub servers: Vec<ServerWindows>,
     /// What was lost, repaired or mistrusted on the way.
     pub losses: Losses,
+    /// What was assumed where samples do not say, and what limits trust in the table; whole sentences.
+    pub cautions: Vec<String>,
 }
 
 /// Transactions of the system or of one server, by window and type.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TransactionWindows {
     /// Completed transactions, `T x n`. NaN in every column of a window without data; 0 in a window with data
     /// in which the type did not occur.

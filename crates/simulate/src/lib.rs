@@ -14,8 +14,9 @@
 //! be drawn in any order and on any number of threads, and the bytes stay the same; nothing depends on the
 //! platform's mathematics either.
 //!
-//! What is *not* here: queues that form by themselves. Times are drawn, not simulated from contention, so the
-//! truth of each delay is exact.
+//! In these traces queues do not form by themselves: times are drawn, not simulated from contention, so the
+//! truth of each delay is exact. Queues are what [`tpcw`] and [`simulate_closed`] are about: clients, stations
+//! and contention, event by event, for questions about load and capacity.
 
 mod call_tree;
 mod components;
@@ -27,6 +28,7 @@ mod hosts;
 mod inject;
 mod layout;
 mod operations;
+mod queueing;
 mod random;
 mod request;
 mod scenario;
@@ -34,15 +36,26 @@ mod settings;
 mod simulation;
 mod system;
 mod tally;
+mod tpcw;
 mod truth;
 mod write;
 
 pub use error::Error;
 pub use generate::{Summary, TRACES_FOLDER, TRUTH_FILE, generate};
+pub use queueing::{
+    ClosedClass, ClosedNetwork, ClosedRun, ClosedStation, Discipline, Estimate, Visit, WorkShape,
+    simulate_closed,
+};
 pub use request::{Call, Request, SAMPLING};
 pub use scenario::{Scenario, Scope, ServiceSet};
 pub use settings::{Compression, OutputFormat, Settings};
 pub use simulation::{Requests, requests};
+pub use tpcw::{
+    Cache, ChangedTransaction, DemandChange, ExpectedChange, ExpectedKind, Foreign, OutboundSeries, Phase,
+    SAMPLES_FOLDER, SamplesSummary, SegmentTruth, ServerSeries, TPCW_TRUTH_SCHEMA_VERSION, TierSettings,
+    TpcwRun, TpcwScenario, TpcwSettings, TpcwTruth, TransactionSeries, TransactionTruth, TransactionType,
+    Workload, tpcw, write_tpcw,
+};
 pub use truth::{
     CategoryTruth, Expected, OperationName, PositionTruth, RecordCounts, TRUTH_SCHEMA_VERSION, Truth, Verdict,
 };

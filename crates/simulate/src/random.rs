@@ -48,6 +48,20 @@ pub(crate) enum Stream {
     Losses,
     /// When exporters flush, and which host is late.
     Export,
+    /// How long clients of a closed network think.
+    Think,
+    /// Which transaction a client issues, and which server takes it.
+    Choice,
+    /// How much work a job brings.
+    Work,
+    /// When client populations change.
+    Population,
+    /// Foreign load.
+    Foreign,
+    /// Noise of a measurement.
+    Measurement,
+    /// Invented transaction types.
+    Catalogue,
 }
 
 impl Random {

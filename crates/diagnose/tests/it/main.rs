@@ -1,9 +1,12 @@
 //! Diagnosis of simulated incidents, and the laws of the folds behind it.
 
 mod baselines;
+mod changes;
 mod comparison;
 mod folds;
 mod incidents;
 mod sampling;
 mod simulated;
 mod sites;
+mod span_samples;
+mod tpcw_table;

@@ -7,6 +7,7 @@ mod template;
 
 pub(crate) use operation::{NameQuality, OperationAttributes, OperationNamer};
 pub(crate) use resource::{ResourceAttributes, ResourceNames};
+pub(crate) use template::replace_ids;
 
 /// Stands for a name that is nowhere given.
 pub(crate) const UNKNOWN: &str = "unknown";

@@ -12,7 +12,7 @@
 const PLACEHOLDER: &str = "{id}";
 
 /// Writes `name` with its ids replaced to `out`.
-pub(super) fn replace_ids(name: &str, out: &mut String) {
+pub(crate) fn replace_ids(name: &str, out: &mut String) {
     let mut rest = name;
     let mut in_path = false;
     loop {

@@ -12,11 +12,15 @@ use laggard_model::Measure;
 const TIMES: [&str; 7] = ["time", "timestamp", "datetime", "date", "windowstart", "start", "window"];
 const SUFFIXES: [&str; 5] = ["", "ns", "us", "ms", "s"];
 
-const SERVER: Column =
-    Column { name: "server", synonyms: &["host", "hostname", "instance", "pod", "podname", "node", "replica"] };
+const SERVER: Column = Column {
+    name: "server",
+    synonyms: &["host", "hostname", "instance", "pod", "podname", "node", "replica"],
+};
 const TIER: Column = Column { name: "tier", synonyms: &["service", "service.name", "servicename", "job"] };
-const TRANSACTION: Column =
-    Column { name: "transaction", synonyms: &["operation", "endpoint", "route", "page", "class", "transactiontype"] };
+const TRANSACTION: Column = Column {
+    name: "transaction",
+    synonyms: &["operation", "endpoint", "route", "page", "class", "transactiontype"],
+};
 const CALLEE: Column = Column { name: "callee", synonyms: &["target", "peer"] };
 const MEASURE: Column = Column { name: "measure", synonyms: &["metric", "metricname"] };
 const VALUE: Column = Column { name: "value", synonyms: &[] };
@@ -112,7 +116,10 @@ impl SampleColumns {
             tier: header.find(&TIER),
             transaction: header.find(&TRANSACTION),
             callee: header.find(&CALLEE),
-            long: header.find(&MEASURE).zip(header.find(&VALUE)).map(|(measure, value)| LongColumns { measure, value }),
+            long: header
+                .find(&MEASURE)
+                .zip(header.find(&VALUE))
+                .map(|(measure, value)| LongColumns { measure, value }),
             ..SampleColumns::default()
         };
         columns.find_measures(header, titles, mapping, file);
@@ -152,7 +159,9 @@ impl SampleColumns {
         }
         let file = file.filter(|_| self.measures.is_empty() && self.long.is_none());
         match file {
-            Some(file) => self.measures.extend(unnamed.iter().map(|&(index, title)| of_file(file, index, title))),
+            Some(file) => {
+                self.measures.extend(unnamed.iter().map(|&(index, title)| of_file(file, index, title)))
+            }
             None => self.unknown.extend(unnamed.iter().map(|&(index, _)| index)),
         }
     }

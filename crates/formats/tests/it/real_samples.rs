@@ -49,7 +49,8 @@ const ALL_VALUES: usize = 169_287;
 fn pod_metrics_are_read_from_their_archive() {
     let Some(root) = data("online-boutique") else { return };
     let columns = vec![parse_column_option("rate=PodWorkload(Ops)").unwrap()];
-    let found = read(&root.join("pod-metrics.tar.zst"), ReaderOptions { columns, ..ReaderOptions::default() });
+    let found =
+        read(&root.join("pod-metrics.tar.zst"), ReaderOptions { columns, ..ReaderOptions::default() });
     let pod = "cartservice-579f59597d-wc2lz";
     let utilization = of(&found.samples, Measure::Utilization, "");
     let first = utilization.iter().find(|it| it.server == pod).unwrap();

@@ -38,6 +38,7 @@ pub(crate) fn table_samples() -> Vec<Sample> {
     let mut samples = samples_in("span-csv", "csv");
     samples.extend(samples_in("call-log", "call-log"));
     samples.extend(samples_in("sample-csv", "sample-csv"));
+    samples.extend(samples_in("access-log", "access-log"));
     assert!(samples.len() >= 11);
     samples
 }
@@ -150,7 +151,13 @@ fn every_sample_keeps_the_contract() {
 /// For formats of lines, the boundaries between records are known: exactly those cuts lose nothing.
 #[test]
 fn exactly_the_cuts_at_line_ends_lose_nothing() {
-    for name in ["csv/canonical.csv", "call-log/two-hosts.csv", "call-log/bare.log", "sample-csv/wide.csv"] {
+    for name in [
+        "csv/canonical.csv",
+        "call-log/two-hosts.csv",
+        "call-log/bare.log",
+        "sample-csv/wide.csv",
+        "access-log/nginx-seconds.log",
+    ] {
         let sample = table_samples().into_iter().find(|sample| sample.path.ends_with(name)).unwrap();
         let header_end = sample.bytes.iter().position(|&byte| byte == b'\n').unwrap();
         for cut in header_end + 1..sample.bytes.len() {
@@ -172,5 +179,20 @@ fn every_format_has_a_fuzz_target_and_a_page() {
         let source = fs::read_to_string(root.join(format!("fuzz/fuzz_targets/{target}.rs"))).unwrap();
         assert!(source.contains(&format!("{:?}", format.name)), "{target} checks another format");
         assert!(root.join(format.manual).is_file(), "no page {}", format.manual);
+    }
+}
+
+/// Metrics in both encodings, as a whole and in the Collector's frames.
+#[test]
+fn metrics_keep_the_contract() {
+    let read = |name: &str| fs::read(folder().join("otlp").join(name)).unwrap();
+    let (binary, json) = (read("samples.binpb"), read("samples.json"));
+    let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap().to_be_bytes();
+    let frames = [&length(&binary)[..], &binary, &length(&json), &json].concat();
+    for (name, bytes) in [("otlp-proto", binary), ("otlp-json", json), ("otlp-proto", frames)] {
+        let format = find_format(name).unwrap();
+        assert_eq!((format.sniff)(&bytes), Sniff::Yes);
+        check_splits(format, &ReaderOptions::default(), &bytes, &[1, 2]);
+        check_truncations(format, &ReaderOptions::default(), &bytes);
     }
 }

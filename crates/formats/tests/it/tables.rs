@@ -206,8 +206,10 @@ proptest! {
 
 fn samples(transcript: &Transcript) -> Vec<(i64, laggard_model::Measure, &str, &str, f64)> {
     let events = transcript.events.iter();
-    let samples = events.filter_map(|event| if let Event::Sample(sample) = event { Some(sample) } else { None });
-    let short = |it: &'_ laggard_model::OwnedSample| (it.time.unix_ns() / 1_000_000_000, it.measure, it.value);
+    let samples =
+        events.filter_map(|event| if let Event::Sample(sample) = event { Some(sample) } else { None });
+    let short =
+        |it: &'_ laggard_model::OwnedSample| (it.time.unix_ns() / 1_000_000_000, it.measure, it.value);
     samples.map(|it| (short(it).0, it.measure, &*it.server, &*it.transaction, it.value)).collect()
 }
 
@@ -216,14 +218,18 @@ fn samples(transcript: &Transcript) -> Vec<(i64, laggard_model::Measure, &str, &
 fn a_table_of_one_measure_is_read_without_reshaping() {
     use laggard_model::Measure::{ResponseTime, TransactionRate, Utilization};
     let read = |name: &str, text: &str, rules: &[&str]| {
-        let measures = rules.iter().map(|text| laggard_formats::parse_measure_option(text).unwrap()).collect();
-        let options = ReaderOptions { source_name: Some(name.to_owned()), measures, ..ReaderOptions::default() };
+        let measures =
+            rules.iter().map(|text| laggard_formats::parse_measure_option(text).unwrap()).collect();
+        let options =
+            ReaderOptions { source_name: Some(name.to_owned()), measures, ..ReaderOptions::default() };
         transcript(find_format("sample-csv").unwrap(), &options, [text.as_bytes()])
     };
     let two = "Timestamp;WC0;WC1\n1370202159000;15.5;12.5\n";
     let found = read("x/host1_THROUGHPUT.csv", two, &[]);
-    let expected =
-        [(1_370_202_159, TransactionRate, "", "WC0", 15.5), (1_370_202_159, TransactionRate, "", "WC1", 12.5)];
+    let expected = [
+        (1_370_202_159, TransactionRate, "", "WC0", 15.5),
+        (1_370_202_159, TransactionRate, "", "WC1", 12.5),
+    ];
     assert_eq!(samples(&found), expected);
     let found = read("x/host1_CPU_UTILIZATION.csv", "Timestamp;All\n1370202159000;0.5\n", &[]);
     assert_eq!(samples(&found), [(1_370_202_159, Utilization, "host1", "", 0.5)]);

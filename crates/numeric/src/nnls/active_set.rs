@@ -84,8 +84,9 @@ impl ActiveSet {
 
     /// Keeps the columns whose entry in `solution` is positive; true when some left.
     pub(super) fn retain(&mut self, packed: &[f64], solution: &[f64]) -> bool {
-        // Written so that NaN leaves, too.
-        let Some(first) = solution.iter().position(|&value| !(value > 0.0)) else { return false };
+        let Some(first) = solution.iter().position(|&value| value.is_nan() || value <= 0.0) else {
+            return false;
+        };
         self.refactor_from(packed, first, |at, _| solution[at] > 0.0);
         true
     }
@@ -98,8 +99,8 @@ impl ActiveSet {
             let row = position(i, 0);
             solution[i] *= self.factor[row + i];
             let value = solution[i];
-            for j in 0..i {
-                solution[j] -= self.factor[row + j] * value;
+            for (before, l) in solution[..i].iter_mut().zip(&self.factor[row..]) {
+                *before -= l * value;
             }
         }
     }
@@ -109,15 +110,6 @@ impl ActiveSet {
         let total = packed[position(self.total, self.total)];
         let rest = total - self.reduced.iter().map(|value| value * value).sum::<f64>();
         if rest > 0.0 { rest } else { 0.0 }
-    }
-
-    /// The largest `|Xᵀy|` by columns of unit length.
-    pub(super) fn largest_moment(&self, packed: &[f64]) -> f64 {
-        let scaled = |j: usize| {
-            let square = packed[position(j, j)];
-            if square > 0.0 { packed[position(self.total, j)].abs() / square.sqrt() } else { 0.0 }
-        };
-        (0..self.total).map(scaled).fold(0.0, f64::max)
     }
 
     /// The column outside that would lower the residual fastest, by columns of unit length; none when no gradient

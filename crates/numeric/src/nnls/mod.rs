@@ -1,13 +1,16 @@
 //! Non-negative least squares from normal equations (Lawson, Hanson 1974).
 
 mod active_set;
+mod lanes;
+mod stretches;
 
 use crate::NormalEquations;
 use active_set::ActiveSet;
+pub use stretches::{STRETCH_LANES, residuals_upto, stretch_residuals};
 
 /// A column is dependent on those in the active set when its Cholesky pivot is below this share of its own square.
 const PIVOT_MIN: f64 = 1e-10;
-/// A gradient counts when it is above this share of the largest moment, both by columns of unit length.
+/// A gradient by a column of unit length counts when it is above this share of `√Σy²`, the most it could be.
 const GRADIENT_MIN: f64 = 1e-11;
 
 /// The minimum of `‖Xc − y‖₂` over `c ≥ 0`.
@@ -84,7 +87,7 @@ impl NnlsSolver {
             "same columns"
         );
         self.start_feasible(packed);
-        let gradient_min = GRADIENT_MIN * self.set.largest_moment(packed);
+        let gradient_min = GRADIENT_MIN * packed.last().map_or(0.0, |square| square.max(0.0).sqrt());
         // Each round lowers the residual, so no active set returns; rounding could break that, hence the limit.
         for _ in 0..3 * self.coefficients.len() + 10 {
             let Some(column) = self.set.steepest(packed, &self.coefficients, &self.barred, gradient_min)

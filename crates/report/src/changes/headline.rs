@@ -1,6 +1,6 @@
 //! The answer in one to three sentences.
 
-use super::words::{cost_clause, deployment, mix_clause, place, unexplained, when};
+use super::words::{cost_clause, deployment, error, mix_clause, past_clause, place, unexplained, when};
 use super::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange};
 use crate::numbers;
 use crate::times::Calendar;
@@ -16,6 +16,9 @@ pub fn change_headline(report: &ChangeReport) -> String {
         ChangeVerdict::InsufficientData => insufficient(report),
         ChangeVerdict::Steady => vec![steady(report)],
         ChangeVerdict::WorkloadChange => vec![workload(report)],
+        ChangeVerdict::UnexplainedChange => {
+            unexplained_changes(report).into_iter().chain([REST.to_owned()]).collect()
+        }
         ChangeVerdict::Anomaly => anomalies(report).into_iter().chain([REST.to_owned()]).collect(),
         ChangeVerdict::ApplicationChange => {
             let told = application(report).into_iter().chain(anomalies(report));
@@ -35,12 +38,12 @@ fn insufficient(report: &ChangeReport) -> Vec<String> {
 
 fn steady(report: &ChangeReport) -> String {
     let models = report.servers.iter().flat_map(|server| &server.models);
-    let error = models.map(|model| model.error).filter(|error| error.is_finite()).fold(0.0, f64::max);
+    let largest = models.map(|model| model.error).filter(|error| error.is_finite()).fold(0.0, f64::max);
     let windows = report.servers.iter().map(|server| server.windows).max().unwrap_or(0);
     format!(
         "Nothing changed: the load explains the CPU{}, within {} over {}.",
         all_servers(report),
-        numbers::share(error),
+        error(largest),
         numbers::counted(windows, "window")
     )
 }
@@ -87,7 +90,7 @@ fn application(report: &ChangeReport) -> Vec<String> {
         [] => {}
         [one] if one.kind == ChangeEventKind::ApplicationChange => {
             let time = when(&one.onset, &Calendar::dated());
-            out.push(format!("Before that, from {time}, {}{}.", cost_clause(&one.transactions), place(one)));
+            out.push(format!("Before that, at {time}, {}{}.", past_clause(&one.transactions), place(one)));
         }
         several => out.push(format!(
             "Before that, the application changed {}.",
@@ -109,6 +112,22 @@ fn rollback(change: &JointChange) -> String {
 
 fn followed(change: &JointChange) -> String {
     change.deployment.as_ref().map_or_else(String::new, |found| format!(", {}", deployment(found)))
+}
+
+fn unexplained_changes(report: &ChangeReport) -> Vec<String> {
+    let all = of_kind(report, ChangeEventKind::Unexplained);
+    let Some((last, earlier)) = all.split_last() else { return vec![] };
+    let time = when(&last.onset, &Calendar::dated());
+    let mut out = vec![format!(
+        "Since {time} the same transactions use another share of the CPU{}{}, but what they take themselves did not \
+         change: look for a background load, another machine or another number of instances.",
+        place(last),
+        followed(last)
+    )];
+    if !earlier.is_empty() {
+        out.push(format!("The same happened {} before.", numbers::counted(earlier.len() as u64, "time")));
+    }
+    out
 }
 
 fn anomalies(report: &ChangeReport) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! What every renderer of changes says in the same words.
 
 use super::{
-    AnomalousRegion, ChangeEvent, ChangeEventKind, ChangeReport, ChangeVerdict, DeploymentBefore,
-    JointChange, MixShift, ReportedSegment, SegmentState, TransactionShift,
+    AnomalousRegion, ChangeEventKind, ChangeReport, ChangeVerdict, DeploymentBefore, JointChange, MixShift,
+    ReportedSegment, SegmentState, ServerChanges, TiedTransactions, TransactionShift,
 };
 use crate::comparison::{quoted, signed_time};
 use crate::times::Calendar;
@@ -16,6 +16,7 @@ pub(crate) const fn change_verdict_word(verdict: ChangeVerdict) -> &'static str 
     match verdict {
         ChangeVerdict::ApplicationChange => "Application change",
         ChangeVerdict::Anomaly => "Anomaly",
+        ChangeVerdict::UnexplainedChange => "Unexplained change",
         ChangeVerdict::WorkloadChange => "Workload change",
         ChangeVerdict::Steady => "Steady",
         ChangeVerdict::InsufficientData => "Not enough data",
@@ -28,10 +29,15 @@ pub(crate) const fn event_word(kind: ChangeEventKind) -> &'static str {
         ChangeEventKind::ApplicationChange => "application change",
         ChangeEventKind::Rollback => "rollback",
         ChangeEventKind::WorkloadChange => "workload change",
+        ChangeEventKind::Unexplained => "unexplained change",
         ChangeEventKind::AnomalyStart => "anomaly begins",
         ChangeEventKind::AnomalyEnd => "anomaly ends",
     }
 }
+
+/// What an unexplained change is, as a clause.
+pub(crate) const UNEXPLAINED: &str =
+    "the CPU moved, but neither what transactions take nor their counts account for it";
 
 /// A length given in seconds: `4.00 ms`.
 pub(crate) fn length(seconds: f64) -> String {
@@ -142,11 +148,26 @@ pub(crate) fn cost_clause(shifts: &[TransactionShift]) -> String {
             one(second)
         ),
         [first, rest @ ..] => format!(
-            "{} costs {}, and {} other transactions changed",
+            "{} costs {}, and {} changed",
             quoted(&first.transaction),
             one(first),
-            rest.len()
+            numbers::counted(rest.len() as u64, "other transaction")
         ),
+    }
+}
+
+/// ``Home` went from 4.00 ms to 9.00 ms a call`: an application change that is history.
+pub(crate) fn past_clause(shifts: &[TransactionShift]) -> String {
+    match shifts {
+        [] => "the cost of transactions changed, and no single transaction explains it".to_owned(),
+        [first, rest @ ..] => {
+            let (before, after) = (length(first.before_s), length(first.after_s));
+            let others = match rest.len() as u64 {
+                0 => String::new(),
+                others => format!(", and {} changed", numbers::counted(others, "other transaction")),
+            };
+            format!("{} went from {before} to {after} a call{others}", quoted(&first.transaction))
+        }
     }
 }
 
@@ -172,21 +193,6 @@ pub(crate) fn unexplained(region: &AnomalousRegion) -> String {
     )
 }
 
-/// What happened at a change on one server: the transactions, the mix, or nothing more than its name.
-pub(crate) fn event_detail(event: &ChangeEvent) -> String {
-    match event.kind {
-        ChangeEventKind::ApplicationChange => cost_clause(&event.transactions),
-        ChangeEventKind::Rollback => match event.model_after {
-            Some(model) => format!("model {} holds again", letter(model)),
-            None => "an earlier model holds again".to_owned(),
-        },
-        ChangeEventKind::WorkloadChange if event.mix.is_empty() => "the model still holds".to_owned(),
-        ChangeEventKind::WorkloadChange => format!("the model still holds; {}", mix_clause(&event.mix, 3)),
-        ChangeEventKind::AnomalyStart => "transactions stop explaining the CPU".to_owned(),
-        ChangeEventKind::AnomalyEnd => "transactions explain the CPU again".to_owned(),
-    }
-}
-
 /// A model's name: `A`, `B` … `Z`, `AA` …
 pub(crate) fn letter(model: u32) -> String {
     let (first, last) = (model / 26, (b'A' + (model % 26) as u8) as char);
@@ -207,14 +213,42 @@ pub(crate) fn segment_word(segment: &ReportedSegment) -> String {
     }
 }
 
+/// Transactions of which only the sum is known, as a sentence.
+pub(crate) fn tied_sentence(tied: &TiedTransactions) -> String {
+    const SHOWN: usize = 4;
+    let shown: Vec<String> = tied.transactions.iter().take(SHOWN).map(|name| quoted(name)).collect();
+    let more = match tied.transactions.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{}{more} come in the same proportions all the time: one of them takes {} {} on average, and more cannot be told.",
+        shown.join(", "),
+        length(tied.mean_demand_s),
+        plus_minus(tied.standard_error_s)
+    )
+}
+
 /// A percentage that is already one: `1.2 %`.
 pub(crate) fn percent(value: f64) -> String {
     if value.is_finite() { format!("{value:.1} %") } else { "–".to_owned() }
 }
 
+/// A relative error of a fit: `2.1 %`.
+pub(crate) fn error(value: f64) -> String {
+    percent(100.0 * value)
+}
+
 /// A server's name in a heading.
 pub(crate) fn heading_of(server: &str, tier: &str) -> String {
     sample_summary::server_name(server, tier)
+}
+
+/// Servers that were judged, those with the strongest verdict first, else by tier and name.
+pub(crate) fn by_verdict(report: &ChangeReport) -> Vec<&ServerChanges> {
+    let mut servers: Vec<&ServerChanges> = report.servers.iter().collect();
+    servers.sort_by_key(|server| std::cmp::Reverse(server.verdict));
+    servers
 }
 
 /// Times of a report about windows.

@@ -1,8 +1,9 @@
 //! Slow periods: a strip of the window to look at, and what was slow in each.
 
 use super::markup::Markup;
+use super::time_axis::{TimeAxis, labels, percent};
 use super::{NAME_ROOM, operation, remark};
-use crate::times::{Calendar, tick};
+use crate::times::Calendar;
 use crate::{Incident, IncidentSuspect, Report, evidence, numbers};
 
 /// Periods listed unfolded, and those the page can bear.
@@ -17,20 +18,8 @@ const ABOVE: f64 = 18.0;
 const LOWEST: f64 = 6.0;
 const NARROWEST: f64 = 0.25;
 
-/// Room a number and a tick's name need, in percent of the width, on a wide page and on a phone.
+/// Room a number needs, in percent of the width, on a wide page and on a phone.
 const NUMBER_ROOM: [f64; 2] = [2.4, 6.5];
-const TICK_ROOM: [f64; 2] = [9.0, 22.0];
-
-const SECOND: i64 = 1_000_000_000;
-
-/// Steps between ticks, in seconds.
-const STEPS: [i64; 20] = [
-    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400,
-    604_800, 2_592_000,
-];
-
-/// Ticks at most, unless the time is longer than all steps allow.
-const TICKS: i64 = 10;
 
 pub(super) fn write(m: &mut Markup, report: &Report) {
     let calendar = Calendar::of(report);
@@ -57,8 +46,7 @@ pub(super) fn write(m: &mut Markup, report: &Report) {
 
 /// The window to scale.
 struct Strip<'a> {
-    since_ns: i64,
-    until_ns: i64,
+    axis: TimeAxis,
     incidents: &'a [Incident],
     tallest: f64,
 }
@@ -68,22 +56,15 @@ impl Strip<'_> {
         let window = report.window.as_ref();
         let ends = |end: fn(&Incident) -> i64, known: Option<i64>| incidents.iter().map(end).chain(known);
         let heights = incidents.iter().map(height);
-        Strip {
+        let axis = TimeAxis {
             since_ns: ends(|one| one.since_ns, window.map(|w| w.since_ns)).min().unwrap_or(0),
             until_ns: ends(|one| one.until_ns, window.map(|w| w.until_ns)).max().unwrap_or(0),
-            incidents,
-            tallest: heights.fold(0.0, f64::max),
-        }
-    }
-
-    /// Place of a time, in percent.
-    fn x(&self, ns: i64) -> f64 {
-        let length = (self.until_ns as f64 - self.since_ns as f64).max(1.0);
-        ((ns as f64 - self.since_ns as f64) / length * 100.0).clamp(0.0, 100.0)
+        };
+        Strip { axis, incidents, tallest: heights.fold(0.0, f64::max) }
     }
 
     fn draw(&self, m: &mut Markup, calendar: &Calendar) {
-        let [first, last] = calendar.ends(self.since_ns, self.until_ns);
+        let [first, last] = calendar.ends(self.axis.since_ns, self.axis.until_ns);
         let periods = numbers::counted(self.incidents.len() as u64, "slow period");
         let height = format!("{}", ABOVE + STRIP + 2.0);
         m.open("figure", &[("class", "strip")]);
@@ -95,9 +76,8 @@ impl Strip<'_> {
             &[("id", "strip")],
             &format!("{periods} between {first} and {last} UTC; the list below holds the same"),
         );
-        let ticks = self.ticks();
-        for &ns in &ticks {
-            self.line(m, "grid", ns, [ABOVE, ABOVE + STRIP]);
+        for ns in self.axis.ticks() {
+            self.axis.line(m, "grid", ns, [ABOVE, ABOVE + STRIP]);
         }
         self.incidents.iter().for_each(|incident| self.bar(m, incident, calendar));
         self.numbers(m);
@@ -105,16 +85,12 @@ impl Strip<'_> {
         let axis = [("class", "axis"), ("x1", "0%"), ("x2", "100%"), ("y1", &floor), ("y2", &floor)];
         m.element("line", &axis, "");
         m.close("svg");
-        m.raw("<svg class=\"ticks\" width=\"100%\" height=\"20\" aria-hidden=\"true\">\n");
-        let dated = ticks.windows(2).next().is_some_and(|pair| pair[1] - pair[0] >= 86_400 * SECOND);
-        let places = ticks.iter().map(|&ns| self.x(ns)).collect::<Vec<f64>>();
-        labels(m, "14", TICK_ROOM, &places, |at| tick(ticks[at], dated));
-        m.close("svg");
+        self.axis.names(m);
         m.close("figure");
     }
 
     fn bar(&self, m: &mut Markup, incident: &Incident, calendar: &Calendar) {
-        let (from, to) = (self.x(incident.since_ns), self.x(incident.until_ns));
+        let (from, to) = (self.axis.x(incident.since_ns), self.axis.x(incident.until_ns));
         let share = if self.tallest > 0.0 { height(incident) / self.tallest } else { 1.0 };
         let high = (share * STRIP).max(LOWEST);
         let (x, width) = (percent(from), percent((to - from).max(NARROWEST)));
@@ -124,49 +100,14 @@ impl Strip<'_> {
         let words = format!("{first} to {last}: up to {} the usual latency", evidence::worst(incident));
         m.within("rect", &place, |m| m.element("title", &[], &words));
         if let Some(onset) = &incident.onset {
-            self.line(m, "median", onset.at_ns, [ABOVE, ABOVE + STRIP]);
+            self.axis.line(m, "median", onset.at_ns, [ABOVE, ABOVE + STRIP]);
         }
-    }
-
-    fn line(&self, m: &mut Markup, class: &str, ns: i64, y: [f64; 2]) {
-        let x = percent(self.x(ns));
-        let [y1, y2] = y.map(|y| y.to_string());
-        m.element("line", &[("class", class), ("x1", &x), ("x2", &x), ("y1", &y1), ("y2", &y2)], "");
     }
 
     fn numbers(&self, m: &mut Markup) {
-        let middle = |one: &Incident| (self.x(one.since_ns) + self.x(one.until_ns)) / 2.0;
+        let middle = |one: &Incident| (self.axis.x(one.since_ns) + self.axis.x(one.until_ns)) / 2.0;
         let places = self.incidents.iter().map(middle).collect::<Vec<f64>>();
         labels(m, "12", NUMBER_ROOM, &places, |at| (at + 1).to_string());
-    }
-
-    /// Round times inside the strip.
-    fn ticks(&self) -> Vec<i64> {
-        let length = self.until_ns.saturating_sub(self.since_ns);
-        let fits = |step: &&i64| length / (**step * SECOND) <= TICKS;
-        let step = STEPS.iter().find(fits).map_or_else(|| length / TICKS, |step| step * SECOND).max(1);
-        let first = self.since_ns.saturating_add((-self.since_ns.rem_euclid(step)).rem_euclid(step));
-        (0..=TICKS + 1)
-            .map(|at| first.saturating_add(step.saturating_mul(at)))
-            .take_while(|&ns| ns <= self.until_ns)
-            .collect()
-    }
-}
-
-/// Labels as far as there is room; a phone leaves out more of them.
-fn labels(m: &mut Markup, y: &str, room: [f64; 2], places: &[f64], name: impl Fn(usize) -> String) {
-    let (mut free_from, mut free_from_phone) = (room[0] / 2.0 - 1.0, room[1] / 2.0 - 4.0);
-    for (at, &x) in places.iter().enumerate() {
-        if x < free_from || x > 100.0 - (room[0] / 2.0 - 1.0) {
-            continue;
-        }
-        free_from = x + room[0];
-        let mut class = "tick wide-only";
-        if x >= free_from_phone && x <= 100.0 - (room[1] / 2.0 - 4.0) {
-            free_from_phone = x + room[1];
-            class = "tick";
-        }
-        m.element("text", &[("class", class), ("x", &percent(x)), ("y", y)], &name(at));
     }
 }
 
@@ -174,10 +115,6 @@ fn labels(m: &mut Markup, y: &str, room: [f64; 2], places: &[f64], name: impl Fn
 fn height(incident: &Incident) -> f64 {
     let share = incident.excess_share;
     if share.is_finite() { share.max(0.0).ln_1p() } else { 0.0 }
-}
-
-fn percent(value: f64) -> String {
-    format!("{value:.2}%")
 }
 
 fn list(m: &mut Markup, incidents: &[Incident], first: usize, calendar: &Calendar) {
@@ -220,34 +157,4 @@ fn culprit(m: &mut Markup, suspect: &IncidentSuspect) {
     }
     m.text(" ");
     m.element("span", &[("class", "effect")], &evidence::incident_effect(suspect));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn strip(since: i64, until: i64) -> Strip<'static> {
-        Strip { since_ns: since, until_ns: until, incidents: &[], tallest: 0.0 }
-    }
-
-    #[test]
-    fn ticks_are_round_and_inside() {
-        let minute = 60 * SECOND;
-        let five: Vec<i64> = (2..=9).map(|at| at * 5 * minute).collect();
-        assert_eq!(strip(7 * minute, 47 * minute).ticks(), five);
-        assert_eq!(strip(-3, SECOND).ticks(), [0, SECOND]);
-        assert_eq!(strip(5, 5).ticks(), [0_i64; 0]);
-        for (since, until) in [(i64::MIN, i64::MAX), (i64::MAX, i64::MIN), (i64::MAX, i64::MAX)] {
-            assert!(strip(since, until).ticks().len() as i64 <= TICKS + 2);
-        }
-    }
-
-    #[test]
-    fn places_are_to_scale() {
-        let strip = strip(1_000, 3_000);
-        assert_eq!(
-            [1_000, 1_500, 3_000, i64::MAX, i64::MIN].map(|ns| strip.x(ns)),
-            [0.0, 25.0, 100.0, 100.0, 0.0]
-        );
-    }
 }

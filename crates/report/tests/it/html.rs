@@ -35,7 +35,7 @@ pub(crate) fn check_page(html: &str, scripts: usize) -> Result<(), String> {
     if root.attribute("lang") != Some("en") { Err("no language".to_owned()) } else { Ok(()) }
 }
 
-const TAGS: [&str; 50] = [
+const TAGS: [&str; 52] = [
     "",
     "html",
     "head",
@@ -52,6 +52,7 @@ const TAGS: [&str; 50] = [
     "aside",
     "h1",
     "h2",
+    "h3",
     "p",
     "a",
     "ul",
@@ -75,6 +76,7 @@ const TAGS: [&str; 50] = [
     "td",
     "svg",
     "rect",
+    "path",
     "circle",
     "line",
     "text",

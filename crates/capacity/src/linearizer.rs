@@ -1,0 +1,241 @@
+//! Approximate mean value analysis of several classes: Schweitzer's fixed point, and the Linearizer (Chandy and
+//! Neuse 1982), which estimates how the shares of a class's clients change when one client leaves.
+//!
+//! Queues before several cores need, beside the mean queue, the chance that a core is idle to one who arrives. It
+//! is taken from the shape of random arrivals with the mean number of busy cores that the network without that
+//! client has; the busy cores of that network follow from its throughputs, which the Linearizer has anyway.
+
+use crate::classes::{ClassNetwork, ClassSolution, ClassStation};
+use crate::idle::RandomArrivals;
+use crate::network::{Algorithm, Service};
+
+/// Estimates of the change by a client's leave: a third adds nothing (Chandy and Neuse 1982).
+const ROUNDS: usize = 3;
+
+/// Iterations of a fixed point at most; the last one is used beyond.
+const ITERATIONS_MAX: usize = 20_000;
+
+/// Relative change of a residence time at which a fixed point is reached.
+const TOLERANCE: f64 = 1e-8;
+
+/// Schweitzer's and Bard's fixed point: the shares stay as they are when a client leaves.
+pub(crate) fn schweitzer(network: &ClassNetwork) -> ClassSolution {
+    let whole = population(network, None);
+    let shares = fixed_point(network, &whole, Shares::even(network), &Shift::none(network));
+    ClassSolution::from_residences(network, &shares.residence_s, Algorithm::Schweitzer)
+}
+
+/// The Linearizer.
+pub(crate) fn linearizer(network: &ClassNetwork) -> ClassSolution {
+    let whole = population(network, None);
+    let mut shift = Shift::none(network);
+    let mut shares = fixed_point(network, &whole, Shares::even(network), &shift);
+    for _ in 1..ROUNDS {
+        let mut next = Shift::none(network);
+        for leaving in (0..whole.len()).filter(|class| whole[*class] > 0.0) {
+            let fewer = population(network, Some(leaving));
+            let left = fixed_point(network, &fewer, shares.clone(), &shift);
+            next.set(leaving, &fewer, &left, &shares);
+        }
+        shift = next;
+        shares = fixed_point(network, &whole, shares, &shift);
+    }
+    ClassSolution::from_residences(network, &shares.residence_s, Algorithm::Linearizer)
+}
+
+fn population(network: &ClassNetwork, leaving: Option<usize>) -> Vec<f64> {
+    let clients = network.classes().iter().map(|class| class.clients as f64);
+    clients.enumerate().map(|(at, clients)| clients - f64::from(u8::from(leaving == Some(at)))).collect()
+}
+
+/// Per client of a class, at one population vector.
+#[derive(Clone)]
+struct Shares {
+    /// Where a client of class `c` is, `[station][class]`; the rest of the time it thinks.
+    at: Vec<Vec<f64>>,
+    /// Transactions a second a client of the class makes.
+    rate: Vec<f64>,
+    /// Residence times, `[station][class]`.
+    residence_s: Vec<Vec<f64>>,
+}
+
+/// How shares and rates change when a client of a class leaves.
+struct Shift {
+    /// `[leaving][station][class]`.
+    at: Vec<Vec<Vec<f64>>>,
+    /// `[leaving][class]`.
+    rate: Vec<Vec<f64>>,
+}
+
+impl Shift {
+    fn none(network: &ClassNetwork) -> Shift {
+        let (classes, stations) = (network.classes().len(), network.stations().len());
+        Shift {
+            at: vec![vec![vec![0.0; classes]; stations]; classes],
+            rate: vec![vec![0.0; classes]; classes],
+        }
+    }
+
+    fn set(&mut self, leaving: usize, fewer: &[f64], left: &Shares, whole: &Shares) {
+        for class in (0..fewer.len()).filter(|class| fewer[*class] > 0.0) {
+            self.rate[leaving][class] = left.rate[class] - whole.rate[class];
+            for station in 0..whole.at.len() {
+                self.at[leaving][station][class] = left.at[station][class] - whole.at[station][class];
+            }
+        }
+    }
+}
+
+impl Shares {
+    /// Nobody waits: where to start.
+    fn even(network: &ClassNetwork) -> Shares {
+        let residence_s: Vec<Vec<f64>> =
+            network.stations().iter().map(|station| station.demands_s.clone()).collect();
+        let mut shares = Shares { at: residence_s.clone(), rate: Vec::new(), residence_s };
+        shares.settle(network, 1.0);
+        shares
+    }
+
+    /// Shares and rates from the residence times; `weight` of the new in the mean with the old.
+    fn settle(&mut self, network: &ClassNetwork, weight: f64) {
+        for (class, kind) in network.classes().iter().enumerate() {
+            let response_s: f64 = self.residence_s.iter().map(|station| station[class]).sum();
+            let rate = 1.0 / (kind.think_s + response_s);
+            match self.rate.get_mut(class) {
+                Some(old) => *old += weight * (rate - *old),
+                None => self.rate.push(rate),
+            }
+            for (at, residence_s) in self.at.iter_mut().zip(&self.residence_s) {
+                at[class] += weight * (residence_s[class] * rate - at[class]);
+            }
+        }
+    }
+}
+
+/// Iterates until the residence times stand still.
+fn fixed_point(network: &ClassNetwork, clients: &[f64], start: Shares, shift: &Shift) -> Shares {
+    let left: Vec<Vec<Found>> =
+        (0..network.stations().len()).map(|at| shift.by_arriving(network, at, clients)).collect();
+    let mut shares = start;
+    for iteration in 0..ITERATIONS_MAX {
+        let mut change: f64 = 0.0;
+        for (at, station) in network.stations().iter().enumerate() {
+            let sight = Sight::new(station, &shares, at, clients);
+            for class in 0..clients.len() {
+                let residence_s = sight.residence_s(class, left[at][class]);
+                let old = &mut shares.residence_s[at][class];
+                change = change.max((residence_s - *old).abs() / residence_s.max(f64::MIN_POSITIVE));
+                *old = residence_s;
+            }
+        }
+        // Half steps end a swing between two points, should there be one.
+        shares.settle(network, if iteration < 50 { 1.0 } else { 0.5 });
+        if change < TOLERANCE {
+            break;
+        }
+    }
+    shares
+}
+
+/// What is at a station, all replicas together.
+#[derive(Clone, Copy, Default)]
+struct Found {
+    /// Mean clients there.
+    clients: f64,
+    /// Mean busy cores.
+    busy: f64,
+}
+
+impl Shift {
+    /// What the leave of a client of each class changes at a station by what the others then do.
+    fn by_arriving(&self, network: &ClassNetwork, at: usize, clients: &[f64]) -> Vec<Found> {
+        let demands_s = &network.stations()[at].demands_s;
+        let of = |arriving: usize| {
+            let mut found = Found::default();
+            for (class, count) in clients.iter().enumerate() {
+                let others = (count - f64::from(u8::from(class == arriving))).max(0.0);
+                found.clients += others * self.at[arriving][at][class];
+                found.busy += others * self.rate[arriving][class] * demands_s[class];
+            }
+            found
+        };
+        (0..clients.len()).map(of).collect()
+    }
+}
+
+/// One station in an iteration.
+struct Sight<'a> {
+    station: &'a ClassStation,
+    /// With everybody there.
+    all: Found,
+    /// A client's own part, by class; nothing of a class without clients.
+    own: Vec<Found>,
+    spare: Spare,
+}
+
+impl<'a> Sight<'a> {
+    fn new(station: &'a ClassStation, shares: &Shares, at: usize, clients: &[f64]) -> Sight<'a> {
+        let own: Vec<Found> = (0..clients.len())
+            .map(|class| match clients[class] > 0.0 {
+                true => Found {
+                    clients: shares.at[at][class],
+                    busy: shares.rate[class] * station.demands_s[class],
+                },
+                false => Found::default(),
+            })
+            .collect();
+        let mut all = Found::default();
+        for (found, count) in own.iter().zip(clients) {
+            all.clients += count * found.clients;
+            all.busy += count * found.busy;
+        }
+        let cores = station.cores().unwrap_or(1.0);
+        let spare = Spare::at(all.busy / f64::from(station.replicas), cores);
+        Sight { station, all, own, spare }
+    }
+
+    /// Residence time of a class that finds everybody but itself, `left` different from what they are otherwise.
+    fn residence_s(&self, class: usize, left: Found) -> f64 {
+        let demand_s = self.station.demands_s[class];
+        let Service::Queue { cores } = self.station.service else { return demand_s };
+        let replicas = f64::from(self.station.replicas);
+        let clients = (self.all.clients - self.own[class].clients + left.clients).max(0.0) / replicas;
+        let busy = (self.all.busy - self.own[class].busy + left.busy).max(0.0) / replicas;
+        // Nobody is served faster than alone, whatever the estimates say.
+        demand_s * ((1.0 + clients + self.spare.of(busy)) / cores).max(1.0)
+    }
+}
+
+/// Cores that stay idle, as a function of the busy ones: known at one point, with its slope there.
+struct Spare {
+    cores: f64,
+    busy: f64,
+    value: f64,
+    slope: f64,
+}
+
+/// Change of the busy cores, as a part of the idle ones, up to which the slope is good enough.
+const NEAR: f64 = 0.02;
+
+impl Spare {
+    fn at(busy: f64, cores: f64) -> Spare {
+        if cores <= 1.0 {
+            return Spare { cores, busy, value: 0.0, slope: 0.0 };
+        }
+        let value = RandomArrivals::new(busy, cores).spare;
+        let step = NEAR * (cores - busy).max(0.0);
+        let lower = RandomArrivals::new((busy - step).max(0.0), cores).spare;
+        let slope = if step > 0.0 { (value - lower) / step.min(busy).max(f64::MIN_POSITIVE) } else { 0.0 };
+        Spare { cores, busy, value, slope }
+    }
+
+    fn of(&self, busy: f64) -> f64 {
+        if self.cores <= 1.0 {
+            return 0.0;
+        }
+        if (busy - self.busy).abs() <= NEAR * (self.cores - self.busy) {
+            return (self.value + self.slope * (busy - self.busy)).max(0.0);
+        }
+        RandomArrivals::new(busy, self.cores).spare
+    }
+}

@@ -1,0 +1,82 @@
+//! What limits trust in the answer.
+
+use laggard_numeric::median_of;
+
+use super::CherkasovaSettings;
+use super::pieces::Piece;
+use crate::segmentation::{Segmentation, WindowRegression};
+use crate::{Change, ChangeKind, Observations};
+
+/// A segment of so many times the least length shows the noise rather than the flexibility of its fit.
+const LONG_SEGMENT: usize = 4;
+/// ε should be so many times the noise (specification 4.4).
+const FLOOR_FACTOR: f64 = 1.2;
+
+/// About ε and the noise.
+pub(super) fn of_error(
+    settings: &CherkasovaSettings,
+    regression: &WindowRegression,
+    segmentation: &Segmentation,
+    pieces: &[Piece],
+) -> Vec<String> {
+    let mut cautions = Vec::new();
+    let allowed = settings.error_max_percent;
+    if !segmentation.within_budget {
+        cautions.push(format!(
+            "No segmentation is within the allowed error of {allowed} %; the finest is shown."
+        ));
+    }
+    let long = LONG_SEGMENT * settings.windows_min(regression.types());
+    let errors: Vec<f64> = pieces
+        .iter()
+        .filter(|piece| piece.rows.len() >= long)
+        .map(|piece| piece.fit.error_percent())
+        .collect();
+    if errors.is_empty() {
+        if regression.windows() >= long {
+            cautions.push(format!(
+                "No segment is {long} windows long, so how noisy the data are cannot be told; if time falls to pieces, \
+                 the allowed error of {allowed} % is probably below the noise."
+            ));
+        }
+        return cautions;
+    }
+    let floor = median_of(&errors);
+    if allowed < FLOOR_FACTOR * floor {
+        cautions.push(format!(
+            "The allowed error of {allowed} % is close to the noise of {floor:.2} %: cuts may be false. Allow at least \
+             {:.1} %.",
+            FLOOR_FACTOR * floor
+        ));
+    }
+    cautions
+}
+
+/// There is nothing to compare with.
+pub(super) fn no_stable_model(windows: usize) -> String {
+    format!("No stable model: only {windows} windows are in segments that transactions explain.")
+}
+
+/// About the changes found.
+pub(super) fn of_changes(observations: &Observations, changes: &[Change]) -> Vec<String> {
+    let is = |of: fn(&Change) -> bool| changes.iter().filter(|change| of(change)).count();
+    let unnamed = is(|change| {
+        let alarm = matches!(change.kind, ChangeKind::ApplicationChange | ChangeKind::Rollback { .. });
+        alarm && change.transactions.is_empty()
+    });
+    let unexplained = is(|change| change.kind == ChangeKind::Unexplained);
+    let mut cautions = Vec::new();
+    if unnamed > 0 && observations.response_s.rows() == 0 {
+        cautions.push("Without response times it cannot be told which transactions changed.".to_owned());
+    } else if unnamed > 0 {
+        cautions.push(format!(
+            "{unnamed} changes of the model have too few windows with response times to name transactions."
+        ));
+    }
+    if unexplained > 0 {
+        cautions.push(format!(
+            "{unexplained} changes of the resource model are explained by no transaction: their own times did not change."
+        ));
+    }
+    cautions
+}

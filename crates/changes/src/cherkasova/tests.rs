@@ -1,0 +1,85 @@
+use std::num::NonZeroUsize;
+
+use laggard_numeric::Matrix;
+use laggard_testkit::golden;
+use serde_json::Value;
+
+use super::reconcile::Outcome;
+use super::*;
+use crate::{ChangeKind, SegmentKind};
+
+mod degenerate;
+
+const TWO: NonZeroUsize = NonZeroUsize::new(2).expect("two");
+
+fn items(value: &Value) -> &[Value] {
+    value.as_array().expect("an array")
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
+fn matrix(value: &Value) -> Matrix {
+    let rows = items(value);
+    let data = rows.iter().flat_map(|row| items(row).iter().map(number)).collect();
+    Matrix::from_row_major(rows.len(), items(&rows[0]).len(), data)
+}
+
+fn workload() -> Option<(Value, Observations)> {
+    let golden = golden("segmentation/tpcw_small")?;
+    let input = &golden["input"];
+    let counts = matrix(&input["n"]);
+    let data = Observations {
+        window_s: 60.0,
+        windows: (0..counts.rows()).collect(),
+        counts,
+        utilization: items(&input["u"]).iter().map(number).collect(),
+        response_s: matrix(&input["r_front_s"]),
+        cores: 1.0,
+    };
+    Some((golden, data))
+}
+
+/// Regions, groups and every step of the reconciliation as in the reference.
+#[test]
+fn the_small_workload_is_judged_as_in_the_reference() {
+    let Some((golden, data)) = workload() else { return };
+    let settings = CherkasovaSettings::default();
+    let regression = WindowRegression::new(&data);
+    let found = segment(&regression, &settings, TWO);
+    let pieces = judge_pieces(&regression, &settings, found.segments());
+    let reconciled = reconcile(&regression, &settings, &pieces);
+    let log = items(&golden["pipeline"]["reconcile_log"]);
+    assert_eq!(reconciled.steps.len(), log.len() + 1);
+    for (step, wanted) in reconciled.steps[1..].iter().zip(log) {
+        let rows = &pieces[step.piece].rows;
+        assert!(rows.start.abs_diff(number(&wanted[1]) as usize) <= 1, "{wanted} {rows:?}");
+        assert!((step.joint_error - number(&wanted[3])).abs() < 0.006, "{wanted} {step:?}");
+        assert!((step.ratio - number(&wanted[4])).abs() < 0.006, "{wanted} {step:?}");
+        assert_eq!(Some(step.outcome == Outcome::Same), wanted[5].as_bool(), "{wanted}");
+    }
+    for (group, wanted) in reconciled.groups.iter().zip(items(&golden["pipeline"]["groups"])) {
+        let windows: usize = group.rows.iter().map(ExactSizeIterator::len).sum();
+        assert_eq!(group.rows[0].start as f64, number(&wanted[0]));
+        assert_eq!(windows as f64, number(&wanted[2]));
+    }
+}
+
+#[test]
+fn the_small_workload_has_an_anomaly_and_two_alarms() {
+    let Some((_, data)) = workload() else { return };
+    for mode in [CherkasovaMode::Paper, CherkasovaMode::Robust] {
+        let analysis = cherkasova(&data, &CherkasovaSettings::new(mode), TWO).expect("enough data");
+        let changes: Vec<_> = analysis.changes.iter().map(|change| (change.kind, change.onset.row)).collect();
+        let wanted = [
+            (ChangeKind::AnomalyStart, 60),
+            (ChangeKind::AnomalyEnd, 90),
+            (ChangeKind::ApplicationChange, 245),
+            (ChangeKind::ApplicationChange, 290),
+        ];
+        assert_eq!(changes, wanted, "{mode:?}");
+        assert_eq!(analysis.groups.len(), 3);
+        assert!(matches!(analysis.segments[0].kind, SegmentKind::Normal { group: 0 }));
+    }
+}

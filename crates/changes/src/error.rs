@@ -1,0 +1,105 @@
+//! When there is no answer, and why.
+
+use std::fmt;
+
+use crate::Observations;
+
+/// The observations are too few, or not of a kind, to say anything of them. An answer all the same would be a
+/// guess.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TooLittleData {
+    /// Fewer windows with data than one stable model takes.
+    Windows {
+        /// Windows with data.
+        given: usize,
+        /// How many it takes.
+        needed: usize,
+    },
+    /// No transaction type, or none that ever occurred.
+    NoTransactions {
+        /// Columns of the table.
+        types: usize,
+        /// Its windows with data.
+        windows: usize,
+    },
+    /// The utilization is 0 in every window.
+    Idle {
+        /// Windows with data.
+        windows: usize,
+    },
+    /// A count or a utilization is negative, absurdly large, not a number, or missing.
+    Unusable {
+        /// The first row of which that is so.
+        row: usize,
+    },
+}
+
+impl TooLittleData {
+    /// Whether `observations` can be analysed at all, by a method that needs `needed` windows.
+    ///
+    /// # Errors
+    /// Names the first thing they lack.
+    pub fn check(observations: &Observations, needed: usize) -> Result<(), TooLittleData> {
+        let (windows, types) = (observations.utilization.len(), observations.counts.cols());
+        if let Some(row) = first_unusable(observations) {
+            return Err(TooLittleData::Unusable { row });
+        }
+        if windows < needed {
+            return Err(TooLittleData::Windows { given: windows, needed });
+        }
+        if observations.counts.data().iter().all(|&count| count <= 0.0) {
+            return Err(TooLittleData::NoTransactions { types, windows });
+        }
+        if observations.utilization.iter().all(|&utilization| utilization <= 0.0) {
+            return Err(TooLittleData::Idle { windows });
+        }
+        Ok(())
+    }
+}
+
+/// Above, a count is no longer a whole number in double precision: 2⁵³.
+const COUNT_LARGEST: f64 = 9_007_199_254_740_992.0;
+/// Above, a utilization is nonsense, whatever its unit.
+const UTILIZATION_LARGEST: f64 = 1e6;
+
+/// Whether the numbers of a window are such as a window can have.
+pub(crate) fn is_usable(counts: &[f64], utilization: f64) -> bool {
+    let within = |value: f64, largest: f64| (0.0..=largest).contains(&value);
+    within(utilization, UTILIZATION_LARGEST) && counts.iter().all(|&count| within(count, COUNT_LARGEST))
+}
+
+fn first_unusable(observations: &Observations) -> Option<usize> {
+    let (counts, utilization) = (&observations.counts, &observations.utilization);
+    let positive = |value: f64| value > 0.0 && value.is_finite();
+    let scale = positive(observations.window_s) && positive(observations.cores);
+    let both = counts.rows().min(utilization.len());
+    (0..both)
+        .find(|&i| !scale || !is_usable(counts.row(i), utilization[i]))
+        .or((counts.rows() != utilization.len()).then_some(both))
+}
+
+impl fmt::Display for TooLittleData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TooLittleData::Windows { given, needed } => write!(
+                f,
+                "{given} windows have transaction counts and CPU utilization; it takes at least {needed}: give a \
+                 longer period, or shorter windows"
+            ),
+            TooLittleData::NoTransactions { types, windows } => {
+                write!(f, "no transaction of {types} types completed in any of {windows} windows")
+            }
+            TooLittleData::Idle { windows } => {
+                write!(f, "the CPU utilization is 0 in all of {windows} windows: there is nothing to explain")
+            }
+            TooLittleData::Unusable { row } => {
+                write!(
+                    f,
+                    "window {row} (from 0, with data) has a count or CPU utilization that cannot be one"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for TooLittleData {}

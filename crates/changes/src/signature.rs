@@ -1,0 +1,185 @@
+//! The application signature: what each transaction takes at the server without queueing (Cherkasova et al.
+//! 2009, equations 7–9), and what changed of it between two periods.
+
+use std::ops::Range;
+
+use laggard_numeric::{mad, median_of, student_quantile_95};
+
+use crate::Observations;
+
+/// Fewest transactions of a type in a window that counts (specification: 5; the mean of fewer is all noise).
+pub const COUNT_MIN: f64 = 5.0;
+/// Windows busier than this do not count: `1/(1−U)` diverges, and rounding of `U` with it.
+pub const UTILIZATION_MAX: f64 = 0.95;
+/// Standard error of a median over that of a mean in a normal sample, `√(π/2)`.
+const MEDIAN_OVER_MEAN: f64 = 1.2533;
+
+/// What one transaction type takes at the server without queueing.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ServiceTime {
+    /// `S = median of R · (1 − U^c)` over the windows, in seconds.
+    pub seconds: f64,
+    /// `1.2533 · MAD / √windows`, in seconds.
+    pub standard_error_s: f64,
+    /// Windows it comes from.
+    pub windows: usize,
+}
+
+/// How two periods are compared.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SignatureTest {
+    /// A change is more than this share of the time before (0.10; specification 4.8).
+    pub change_min: f64,
+    /// … and more than so many standard errors (3; specification 4.8).
+    pub standard_errors_min: f64,
+    /// … and both periods have at least so many windows (30; specification 4.8).
+    pub windows_min: usize,
+}
+
+impl Default for SignatureTest {
+    fn default() -> SignatureTest {
+        SignatureTest { change_min: 0.10, standard_errors_min: 3.0, windows_min: 30 }
+    }
+}
+
+/// A difference of a transaction's service time between two periods.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ServiceTimeChange {
+    /// Its column.
+    pub transaction: usize,
+    /// Before.
+    pub before: ServiceTime,
+    /// After.
+    pub after: ServiceTime,
+}
+
+/// `S · (1 − U^c)⁻¹ = R`, solved for S: the time without queueing of a transaction that took `response_s`, for `c`
+/// cores behind one queue (first order in M/M/c; exact for one core). A CPU quota counts as the cores it allows. The
+/// utilization is cut to 0..1.
+pub fn service_time(response_s: f64, utilization: f64, cores: f64) -> f64 {
+    response_s * (1.0 - utilization.clamp(0.0, 1.0).powf(cores))
+}
+
+/// The service time of transaction `transaction` in window `row`, in seconds, where the window counts: at least
+/// [`COUNT_MIN`] transactions, at most [`UTILIZATION_MAX`], a response time ≥ 0.
+pub fn service_time_at(observations: &Observations, row: usize, transaction: usize) -> Option<f64> {
+    let response = response_at(observations, row, transaction)?;
+    let counts = observations.counts.get(row, transaction) >= COUNT_MIN;
+    counts.then(|| service_time(response, observations.utilization[row], observations.cores))
+}
+
+/// The response time, where it is known and the server was not saturated.
+pub(crate) fn response_at(observations: &Observations, row: usize, transaction: usize) -> Option<f64> {
+    let known = row < observations.response_s.rows() && transaction < observations.response_s.cols();
+    if !known || observations.utilization[row] >= UTILIZATION_MAX {
+        return None;
+    }
+    let response = observations.response_s.get(row, transaction);
+    (response.is_finite() && response >= 0.0).then_some(response)
+}
+
+/// The signature of the windows in `ranges`: one entry a transaction type, none where no window counts.
+pub fn signature(observations: &Observations, ranges: &[Range<usize>]) -> Vec<Option<ServiceTime>> {
+    let of = |transaction: usize| {
+        let rows = ranges.iter().cloned().flatten();
+        let times: Vec<f64> =
+            rows.filter_map(|row| service_time_at(observations, row, transaction)).collect();
+        median_time(&times)
+    };
+    (0..observations.counts.cols()).map(of).collect()
+}
+
+fn median_time(times: &[f64]) -> Option<ServiceTime> {
+    if times.is_empty() {
+        return None;
+    }
+    let seconds = median_of(times);
+    let standard_error_s = MEDIAN_OVER_MEAN * mad(times, seconds) / (times.len() as f64).sqrt();
+    Some(ServiceTime { seconds, standard_error_s, windows: times.len() })
+}
+
+/// The transactions whose signature differs between two periods; the largest difference in seconds first.
+pub fn signature_changes(
+    before: &[Option<ServiceTime>],
+    after: &[Option<ServiceTime>],
+    test: SignatureTest,
+) -> Vec<ServiceTimeChange> {
+    let pairs = before.iter().zip(after).enumerate();
+    let mut changes: Vec<ServiceTimeChange> = pairs
+        .filter_map(|(transaction, (before, after))| {
+            let change = ServiceTimeChange { transaction, before: (*before)?, after: (*after)? };
+            change.passes(test).then_some(change)
+        })
+        .collect();
+    changes.sort_by(|a, b| b.difference_s().abs().total_cmp(&a.difference_s().abs()));
+    changes
+}
+
+impl ServiceTimeChange {
+    /// After less before, in seconds.
+    pub fn difference_s(&self) -> f64 {
+        self.after.seconds - self.before.seconds
+    }
+
+    /// Standard error of the difference in seconds.
+    pub fn standard_error_s(&self) -> f64 {
+        self.before.standard_error_s.hypot(self.after.standard_error_s)
+    }
+
+    fn passes(&self, test: SignatureTest) -> bool {
+        let enough = self.before.windows.min(self.after.windows) >= test.windows_min;
+        let difference = self.difference_s().abs();
+        enough
+            && difference > test.change_min * self.before.seconds
+            && difference > test.standard_errors_min * self.standard_error_s()
+    }
+}
+
+/// How the service times of one transaction depend on utilization. They should not: a slope that is significantly
+/// different from 0 means another number of cores, or another bottleneck.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LoadSlope {
+    /// Seconds by unit of utilization (0..1).
+    pub slope_s: f64,
+    /// Its standard error in seconds.
+    pub standard_error_s: f64,
+    /// Windows it comes from.
+    pub windows: usize,
+}
+
+impl LoadSlope {
+    /// Whether it differs from 0 at 5 % (two-sided t test).
+    pub fn is_significant(&self) -> bool {
+        let degrees = self.windows.saturating_sub(2) as f64;
+        degrees >= 1.0 && self.slope_s.abs() > student_quantile_95(degrees) * self.standard_error_s
+    }
+}
+
+/// Regresses `S_{i,t}` on `U_t` over the windows in `ranges`; none with fewer than three windows that count, or when
+/// the utilization does not vary.
+pub fn load_slope(
+    observations: &Observations,
+    ranges: &[Range<usize>],
+    transaction: usize,
+) -> Option<LoadSlope> {
+    let rows = ranges.iter().cloned().flatten();
+    let points: Vec<(f64, f64)> = rows
+        .filter_map(|row| {
+            Some((observations.utilization[row], service_time_at(observations, row, transaction)?))
+        })
+        .collect();
+    let windows = points.len();
+    if windows < 3 {
+        return None;
+    }
+    let n = windows as f64;
+    let mean_u = points.iter().map(|p| p.0).sum::<f64>() / n;
+    let mean_s = points.iter().map(|p| p.1).sum::<f64>() / n;
+    let spread: f64 = points.iter().map(|p| (p.0 - mean_u).powi(2)).sum();
+    if spread <= f64::EPSILON * n * mean_u * mean_u {
+        return None;
+    }
+    let slope_s = points.iter().map(|p| (p.0 - mean_u) * (p.1 - mean_s)).sum::<f64>() / spread;
+    let sse: f64 = points.iter().map(|p| (p.1 - mean_s - slope_s * (p.0 - mean_u)).powi(2)).sum();
+    Some(LoadSlope { slope_s, standard_error_s: (sse / (n - 2.0) / spread).sqrt(), windows })
+}

@@ -1,0 +1,165 @@
+//! A weighted linear regression over windows in order of time, and the inverse that its tests need.
+
+use std::ops::Range;
+
+use laggard_numeric::Matrix;
+
+/// A column whose Cholesky pivot falls below this share of its square depends on those before it and is left out.
+const PIVOT_MIN: f64 = 1e-9;
+
+/// A response by columns of a design, `T x p`, each row with a weight: one over its noise variance.
+#[derive(Clone, Debug)]
+pub(crate) struct Regression {
+    /// `T x p`; column 0 is 1.
+    pub(crate) design: Matrix,
+    /// Length `T`.
+    pub(crate) response: Vec<f64>,
+    /// Length `T`, > 0.
+    pub(crate) weight: Vec<f64>,
+}
+
+/// The unconstrained least-squares fit of a stretch of rows.
+#[derive(Clone, Debug)]
+pub(crate) struct LinearFit {
+    /// A generalised inverse of the normal equations, `p x p`: zero for columns that depend on others.
+    pub(crate) inverse: Matrix,
+    /// Coefficients, length `p`.
+    pub(crate) coefficients: Vec<f64>,
+    /// Gram matrix `XᵀWX`.
+    pub(crate) gram: Matrix,
+    /// Columns that do not depend on others.
+    pub(crate) rank: usize,
+}
+
+impl Regression {
+    pub(crate) fn rows(&self) -> usize {
+        self.response.len()
+    }
+
+    pub(crate) fn columns(&self) -> usize {
+        self.design.cols()
+    }
+
+    /// Fits `rows`; `O(len p² + p³)`.
+    pub(crate) fn fit(&self, rows: Range<usize>) -> LinearFit {
+        self.fit_all(&[rows])
+    }
+
+    /// Fits all `stretches` together.
+    pub(crate) fn fit_all(&self, stretches: &[Range<usize>]) -> LinearFit {
+        let p = self.columns();
+        let mut gram = Matrix::zeros(p, p);
+        let mut moments = vec![0.0; p];
+        for row in stretches.iter().cloned().flatten() {
+            let (x, weight) = (self.design.row(row), self.weight[row]);
+            add_outer(&mut gram, x, weight);
+            moments.iter_mut().zip(x).for_each(|(sum, value)| *sum += weight * value * self.response[row]);
+        }
+        mirror(&mut gram);
+        let (inverse, rank) = generalised_inverse(&gram);
+        let coefficients = (0..p).map(|i| dot(inverse.row(i), &moments)).collect();
+        LinearFit { inverse, coefficients, gram, rank }
+    }
+
+    /// Response less fit.
+    pub(crate) fn residual(&self, row: usize, coefficients: &[f64]) -> f64 {
+        self.response[row] - dot(self.design.row(row), coefficients)
+    }
+
+    /// `Σ weight · residual²` over `rows`.
+    pub(crate) fn weighted_square(&self, rows: Range<usize>, coefficients: &[f64]) -> f64 {
+        rows.map(|row| self.weight[row] * self.residual(row, coefficients).powi(2)).sum()
+    }
+}
+
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// Adds `weight · x xᵀ` to the lower triangle.
+pub(crate) fn add_outer(gram: &mut Matrix, x: &[f64], weight: f64) {
+    for (i, &value) in x.iter().enumerate() {
+        if value == 0.0 {
+            continue;
+        }
+        let scaled = weight * value;
+        for (place, &other) in gram.row_mut(i)[..=i].iter_mut().zip(x) {
+            *place += scaled * other;
+        }
+    }
+}
+
+/// Copies the lower triangle to the upper.
+pub(crate) fn mirror(gram: &mut Matrix) {
+    for i in 0..gram.rows() {
+        for j in 0..i {
+            gram.set(j, i, gram.get(i, j));
+        }
+    }
+}
+
+/// The inverse of the largest leading set of independent columns, by Cholesky with dependent columns skipped.
+fn generalised_inverse(gram: &Matrix) -> (Matrix, usize) {
+    let p = gram.rows();
+    let mut lower = Matrix::zeros(p, p);
+    let mut kept = vec![false; p];
+    for j in 0..p {
+        let own = gram.get(j, j);
+        let pivot = own - (0..j).map(|k| lower.get(j, k).powi(2)).sum::<f64>();
+        if !(pivot > PIVOT_MIN * own && pivot > 0.0 && pivot.is_finite()) {
+            continue;
+        }
+        kept[j] = true;
+        lower.set(j, j, pivot.sqrt());
+        for i in j + 1..p {
+            let known = dot(&lower.row(i)[..j], &lower.row(j)[..j]);
+            lower.set(i, j, (gram.get(i, j) - known) / pivot.sqrt());
+        }
+    }
+    let rank = kept.iter().filter(|&&is_kept| is_kept).count();
+    (inverse_of_factor(&lower, &kept), rank)
+}
+
+/// `(L Lᵀ)⁻¹` over the kept columns, 0 elsewhere.
+fn inverse_of_factor(lower: &Matrix, kept: &[bool]) -> Matrix {
+    let p = kept.len();
+    let mut half = Matrix::zeros(p, p);
+    for j in (0..p).filter(|&j| kept[j]) {
+        half.set(j, j, 1.0 / lower.get(j, j));
+        for i in (j + 1..p).filter(|&i| kept[i]) {
+            let known: f64 = (j..i).filter(|&k| kept[k]).map(|k| lower.get(i, k) * half.get(k, j)).sum();
+            half.set(i, j, -known / lower.get(i, i));
+        }
+    }
+    let mut inverse = Matrix::zeros(p, p);
+    for i in 0..p {
+        for j in 0..=i {
+            let value: f64 = (i..p).map(|k| half.get(k, i) * half.get(k, j)).sum();
+            inverse.set(i, j, value);
+            inverse.set(j, i, value);
+        }
+    }
+    inverse
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dependent_column_gets_nothing() {
+        // Column 2 is twice column 1; y = 1 + 3 x.
+        let rows: Vec<f64> = (0..6).flat_map(|t| [1.0, f64::from(t), 2.0 * f64::from(t)]).collect();
+        let regression = Regression {
+            design: Matrix::from_row_major(6, 3, rows),
+            response: (0..6).map(|t| 1.0 + 3.0 * f64::from(t)).collect(),
+            weight: vec![2.0; 6],
+        };
+        let fit = regression.fit(0..6);
+        assert_eq!(fit.rank, 2);
+        for (found, expected) in fit.coefficients.iter().zip([1.0, 3.0, 0.0]) {
+            assert!((found - expected).abs() < 1e-9, "{:?}", fit.coefficients);
+        }
+        assert!(regression.weighted_square(0..6, &fit.coefficients) < 1e-12);
+    }
+}

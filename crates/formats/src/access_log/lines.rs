@@ -1,0 +1,80 @@
+//! Chunks cut into lines, whatever is in them: a stray quote must not join lines.
+
+use memchr::memchr;
+
+/// Longest line in bytes; longer ones are skipped.
+const LINE_BYTES_MAX: usize = 1 << 20;
+
+/// What comes next.
+pub(super) enum Piece<'a> {
+    /// A line without its line break, and its number from 1.
+    Line { bytes: &'a [u8], number: u64 },
+    /// A line over the limit.
+    Oversized { number: u64 },
+}
+
+/// Cuts chunks into lines. Its answers do not depend on where the chunks are cut.
+#[derive(Debug, Default)]
+pub(super) struct LineCutter {
+    /// The start of a line whose end has not come yet, or the line handed out last.
+    carry: Vec<u8>,
+    carry_is_spent: bool,
+    is_skipping: bool,
+    lines: u64,
+}
+
+impl LineCutter {
+    /// The next line of `rest`, which is shortened by what was taken; `None` when all of it is taken.
+    #[inline]
+    pub(super) fn next<'s, 'c: 's>(&'s mut self, rest: &mut &'c [u8]) -> Option<Piece<'s>> {
+        if self.carry_is_spent {
+            self.carry.clear();
+            self.carry_is_spent = false;
+        }
+        if self.is_skipping && !self.skip(rest) {
+            return None;
+        }
+        let window = &rest[..rest.len().min(LINE_BYTES_MAX + 1 - self.carry.len())];
+        let Some(end) = memchr(b'\n', window) else {
+            return self.keep(window.len(), rest);
+        };
+        let (head, tail) = (&rest[..end], &rest[end + 1..]);
+        *rest = tail;
+        self.lines += 1;
+        if self.carry.is_empty() {
+            return Some(Piece::Line { bytes: head, number: self.lines });
+        }
+        self.carry.extend_from_slice(head);
+        self.carry_is_spent = true;
+        Some(Piece::Line { bytes: &self.carry, number: self.lines })
+    }
+
+    /// The number of a line without an end, at the end of the input, unless it is blank.
+    pub(super) fn unterminated(&self) -> Option<u64> {
+        let is_line = !self.carry_is_spent && !self.is_skipping && !self.carry.trim_ascii().is_empty();
+        is_line.then_some(self.lines + 1)
+    }
+
+    fn keep<'s>(&'s mut self, taken: usize, rest: &mut &[u8]) -> Option<Piece<'s>> {
+        let (window, tail) = rest.split_at(taken);
+        *rest = tail;
+        self.carry.extend_from_slice(window);
+        if self.carry.len() <= LINE_BYTES_MAX {
+            return None;
+        }
+        self.carry.clear();
+        self.is_skipping = true;
+        Some(Piece::Oversized { number: self.lines + 1 })
+    }
+
+    fn skip(&mut self, rest: &mut &[u8]) -> bool {
+        let Some(end) = memchr(b'\n', rest) else {
+            *rest = &[];
+            return false;
+        };
+        *rest = &rest[end + 1..];
+        self.is_skipping = false;
+        self.lines += 1;
+        true
+    }
+}

@@ -1,0 +1,154 @@
+//! How samples become windows, and why they cannot.
+
+use laggard_model::{Nanos, Timestamp};
+use std::fmt;
+
+/// How samples become windows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WindowSettings {
+    /// Length of a window, at least [`LENGTH_MIN`].
+    pub length: Nanos,
+    /// Windows that start before this are left out.
+    pub since: Timestamp,
+    /// Windows that end after this are left out.
+    pub until: Timestamp,
+    /// Capacities of servers that their samples do not tell; they win over told ones.
+    pub cores: Vec<CoresOf>,
+    /// What a utilization of 1 means.
+    pub utilization: UtilizationUnit,
+    /// Keep these servers only; empty keeps all. Transactions of the system are not affected.
+    pub servers: Vec<String>,
+    /// Keep servers of these tiers only; empty keeps all. Transactions of the system are not affected.
+    pub tiers: Vec<String>,
+    /// The tier whose transactions are those of the clients, when samples of several tiers tell counts and none
+    /// tell those of the whole system.
+    pub front: Option<String>,
+    /// Most transaction types, and most callees, kept apart; the rarest beyond are pooled. From 1.
+    pub transactions_max: usize,
+}
+
+impl Default for WindowSettings {
+    /// Windows of a minute (Cherkasova et al. 2009, section 4.4), over everything there is.
+    fn default() -> WindowSettings {
+        WindowSettings {
+            length: Nanos::from_secs(60),
+            since: Timestamp::MIN,
+            until: Timestamp::MAX,
+            cores: Vec::new(),
+            utilization: UtilizationUnit::Auto,
+            servers: Vec::new(),
+            tiers: Vec::new(),
+            front: None,
+            transactions_max: 100,
+        }
+    }
+}
+
+/// Shortest window: a millisecond.
+pub const LENGTH_MIN: Nanos = Nanos::from_ms(1);
+
+/// Longest window: 366 days.
+pub const LENGTH_MAX: Nanos = Nanos::from_secs(366 * 86_400);
+
+/// The capacity of one server.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CoresOf {
+    /// The server's or its tier's name; empty for all servers that are not named.
+    pub name: String,
+    /// Its cores, > 0; a quota counts as what it allows.
+    pub cores: f64,
+}
+
+/// What the values of utilization samples are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UtilizationUnit {
+    /// Percent when the values say so, else a fraction.
+    Auto,
+    /// 0..1 of all cores.
+    Fraction,
+    /// 0..100 of all cores.
+    Percent,
+    /// Cores in use.
+    Cores,
+}
+
+/// Why there is no table.
+#[derive(Clone, PartialEq, Debug)]
+pub enum WindowError {
+    /// No sample counts transactions or tells utilization in the time asked for.
+    NoSamples {
+        /// Samples there are at all.
+        samples: u64,
+    },
+    /// Windows are shorter than what the samples cover.
+    TooFine {
+        /// The length asked for.
+        length: Nanos,
+        /// How far samples are apart.
+        spacing: Nanos,
+        /// What they measure, as a phrase.
+        what: String,
+    },
+    /// The length is outside [`LENGTH_MIN`] to [`LENGTH_MAX`].
+    Length {
+        /// The length asked for.
+        length: Nanos,
+    },
+    /// Servers or tiers were asked for that the samples do not name.
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// What there is, a few of it.
+        known: Vec<String>,
+    },
+    /// The table would not fit.
+    TooLarge {
+        /// Windows.
+        windows: usize,
+        /// Cells of all its matrices.
+        cells: usize,
+    },
+}
+
+impl fmt::Display for WindowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WindowError::NoSamples { samples: 0 } => {
+                write!(f, "no samples were found: need counts of transactions and CPU utilization by time")
+            }
+            WindowError::NoSamples { samples } => write!(
+                f,
+                "none of {samples} samples tells transactions or CPU utilization of a whole window in the time \
+                 asked for; look at --since, --until and --window"
+            ),
+            WindowError::TooFine { length, spacing, what } => write!(
+                f,
+                "{what} come every {}, so windows of {} are too short; try --window {}s",
+                plain(*spacing),
+                plain(*length),
+                spacing.ns().div_ceil(1_000_000_000)
+            ),
+            WindowError::Length { length } => {
+                write!(f, "a window of {} is not between 1 ms and 366 days", plain(*length))
+            }
+            WindowError::Unknown { name, known } => {
+                write!(f, "samples name no server or tier {name:?}; there is {}", known.join(", "))
+            }
+            WindowError::TooLarge { windows, cells } => write!(
+                f,
+                "{windows} windows make a table of {cells} numbers, more than {CELLS_MAX}; take longer windows, \
+                 less time, or some servers only (--window, --since, --server)"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for WindowError {}
+
+/// Most numbers in all matrices of a table: 1 GiB.
+pub(crate) const CELLS_MAX: usize = 1 << 27;
+
+fn plain(length: Nanos) -> String {
+    let seconds = length.ns() as f64 / 1e9;
+    format!("{} s", (seconds * 1e3).round() / 1e3)
+}

@@ -1,0 +1,288 @@
+//! Counts and times by window and type, of transactions or of the calls to one callee.
+
+use crate::counters::{birth, increments};
+use crate::coverage::{Coverage, Known};
+use crate::grid::Grid;
+use crate::groups::Form;
+use crate::points::{Point, Series};
+use crate::stretches::{shortest, stretches, usual_length};
+use laggard_model::Losses;
+use laggard_numeric::Matrix;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The windows of the table, and the columns of its types.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame<'s> {
+    pub(crate) grid: Grid,
+    pub(crate) windows: Range<i64>,
+    /// Column of each type; several when types are pooled.
+    pub(crate) columns: BTreeMap<&'s str, usize>,
+    /// Number of columns.
+    pub(crate) types: usize,
+}
+
+impl Frame<'_> {
+    pub(crate) fn rows(&self) -> usize {
+        (self.windows.end - self.windows.start) as usize
+    }
+}
+
+/// Sums by window and type.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    /// How many completed, `T x n`.
+    pub(crate) counts: Matrix,
+    /// Sum of their times in seconds, as far as they tell, `T x n`.
+    pub(crate) seconds: Matrix,
+    /// How many of them tell, `T x n`.
+    pub(crate) timed: Matrix,
+}
+
+/// Fills a tally and what it covers.
+pub(crate) struct Filling<'f, 's> {
+    pub(crate) frame: &'f Frame<'s>,
+    pub(crate) tally: Tally,
+    pub(crate) coverage: &'f mut Coverage,
+    pub(crate) losses: &'f mut Losses,
+    /// Sums of one type, by window, and which of them were touched.
+    count: Vec<f64>,
+    time: Vec<f64>,
+    timed: Vec<f64>,
+    touched: Range<usize>,
+}
+
+impl<'f, 's> Filling<'f, 's> {
+    pub(crate) fn new(frame: &'f Frame<'s>, coverage: &'f mut Coverage, losses: &'f mut Losses) -> Self {
+        let zeros = || Matrix::zeros(frame.rows(), frame.types);
+        Filling {
+            frame,
+            tally: Tally { counts: zeros(), seconds: zeros(), timed: zeros() },
+            coverage,
+            losses,
+            count: vec![0.0; frame.rows()],
+            time: vec![0.0; frame.rows()],
+            timed: vec![0.0; frame.rows()],
+            touched: frame.rows()..0,
+        }
+    }
+
+    /// Takes the series of every type.
+    pub(crate) fn fill(&mut self, types: &BTreeMap<&'s str, Vec<&'s Series>>) {
+        let counts = || types.values().flatten().copied().filter(|series| form(series).is_count());
+        let shortest = shortest(counts().filter(|series| form(series) == Form::Counts));
+        self.coverage.is_continuous |=
+            counts().any(|series| matches!(form(series), Form::Total | Form::Rate));
+        // Counters that appear late count from 0 only where others were read, so all must have been seen before.
+        for series in counts().filter(|series| form(series) == Form::Total) {
+            let (coverage, length) = (&mut *self.coverage, self.frame.grid.length().ns() as i64);
+            increments(
+                series,
+                length,
+                |_| false,
+                &mut Losses::none(),
+                |increment| {
+                    coverage.cover(increment.from, increment.to);
+                },
+            );
+        }
+        for (name, series) in types {
+            let Some(&column) = self.frame.columns.get(name) else { continue };
+            self.fill_type(series, shortest);
+            self.flush(column);
+        }
+    }
+
+    fn fill_type(&mut self, series: &[&Series], shortest: Option<i64>) {
+        let has = |wanted: Form| series.iter().any(|series| form(series) == wanted);
+        let of = |wanted: Form| series.iter().copied().filter(move |series| form(series) == wanted);
+        // Told in several forms, the first counts.
+        let counted =
+            [Form::Counts, Form::Total, Form::Rate, Form::Event].into_iter().find(|&form| has(form));
+        for series in counted.into_iter().flat_map(of) {
+            self.count_series(series, shortest);
+        }
+        let timed = [Form::Seconds, Form::SecondsTotal, Form::Mean].into_iter().find(|&form| has(form));
+        let siblings: Vec<&Series> = counted.into_iter().flat_map(of).collect();
+        for series in timed.into_iter().flat_map(of) {
+            match timed {
+                Some(Form::Mean) => self.time_means(series, &siblings, shortest),
+                _ => self.time_sums(series, shortest),
+            }
+        }
+        if matches!(timed, Some(Form::Seconds | Form::SecondsTotal)) {
+            self.time_all_counted();
+        }
+    }
+
+    fn count_series(&mut self, series: &Series, shortest: Option<i64>) {
+        match form(series) {
+            Form::Total => self.spread_counter(series, Target::Counts),
+            Form::Event => self.count_events(series),
+            other => {
+                let length = self.length_of(series, shortest);
+                for stretch in stretches(&series.points, length) {
+                    if stretch.value.is_nan() {
+                        self.coverage.spoil(stretch.from, stretch.to);
+                        continue;
+                    }
+                    let seconds = (stretch.to - stretch.from) as f64 / 1e9;
+                    let mass = if other == Form::Rate { stretch.value * seconds } else { stretch.value };
+                    self.coverage.cover(stretch.from, stretch.to);
+                    self.spread(stretch.from, stretch.to, mass, Target::Counts);
+                }
+            }
+        }
+    }
+
+    fn count_events(&mut self, series: &Series) {
+        for point in &series.points {
+            let window = self.frame.grid.window_of(point.ns);
+            self.coverage.event(point.ns);
+            if !self.frame.windows.contains(&window) {
+                continue;
+            }
+            let row = (window - self.frame.windows.start) as usize;
+            self.touch(row);
+            self.count[row] += 1.0;
+            if !point.value.is_nan() {
+                self.time[row] += point.value;
+                self.timed[row] += 1.0;
+            }
+        }
+    }
+
+    /// Times that are sums.
+    fn time_sums(&mut self, series: &Series, shortest: Option<i64>) {
+        if form(series) == Form::SecondsTotal {
+            return self.spread_counter(series, Target::Time);
+        }
+        let length = self.length_of(series, shortest);
+        for stretch in stretches(&series.points, length).filter(|stretch| !stretch.value.is_nan()) {
+            self.spread(stretch.from, stretch.to, stretch.value, Target::Time);
+        }
+    }
+
+    /// Sums of times are those of everything that was counted.
+    fn time_all_counted(&mut self) {
+        for row in self.touched.clone() {
+            self.timed[row] = if self.time[row] > 0.0 { self.count[row] } else { 0.0 };
+        }
+    }
+
+    /// Means count as much as the transactions of the same instant; without such counts all alike.
+    fn time_means(&mut self, series: &Series, siblings: &[&Series], shortest: Option<i64>) {
+        let paired: Vec<&[Point]> = siblings
+            .iter()
+            .filter(|series| matches!(form(series), Form::Counts | Form::Rate))
+            .map(|series| series.points.as_slice())
+            .collect();
+        let length = self.length_of(series, shortest);
+        let mut at = vec![0; paired.len()];
+        for stretch in stretches(&series.points, length) {
+            let weight = match paired.is_empty() {
+                true => 1.0,
+                false => {
+                    paired.iter().zip(&mut at).map(|(points, at)| value_at(points, at, stretch.from)).sum()
+                }
+            };
+            if weight > 0.0 {
+                self.spread(stretch.from, stretch.to, weight * stretch.value, Target::Time);
+                self.spread(stretch.from, stretch.to, weight, Target::Timed);
+            }
+        }
+    }
+
+    fn spread_counter(&mut self, series: &Series, target: Target) {
+        let spacing = series.spacing().unwrap_or_else(|| self.frame.grid.length().ns() as i64);
+        let window_ns = self.frame.grid.length().ns() as i64;
+        let mut grown = Vec::new();
+        let seen = &*self.coverage;
+        increments(series, window_ns, |ns| seen.covers(ns), self.losses, |increment| grown.push(increment));
+        grown.extend(birth(series, spacing, |ns| seen.covers(ns)));
+        for increment in grown {
+            self.spread(increment.from, increment.to, increment.mass, target);
+        }
+    }
+
+    fn spread(&mut self, from: i64, to: i64, mass: f64, target: Target) {
+        let sums = match target {
+            Target::Counts => &mut self.count,
+            Target::Time => &mut self.time,
+            Target::Timed => &mut self.timed,
+        };
+        let touched = &mut self.touched;
+        self.frame.grid.overlaps(from, to, &self.frame.windows, |row, share| {
+            sums[row] += mass * share;
+            *touched = touched.start.min(row)..touched.end.max(row + 1);
+        });
+    }
+
+    fn touch(&mut self, row: usize) {
+        self.touched = self.touched.start.min(row)..self.touched.end.max(row + 1);
+    }
+
+    fn length_of(&self, series: &Series, shortest: Option<i64>) -> i64 {
+        usual_length(series, shortest).unwrap_or_else(|| self.frame.grid.length().ns() as i64)
+    }
+
+    /// Adds the sums of a type to its column.
+    fn flush(&mut self, column: usize) {
+        let touched = std::mem::replace(&mut self.touched, self.frame.rows()..0);
+        for row in touched {
+            for (matrix, sums) in [
+                (&mut self.tally.counts, &mut self.count),
+                (&mut self.tally.seconds, &mut self.time),
+                (&mut self.tally.timed, &mut self.timed),
+            ] {
+                matrix.row_mut(row)[column] += sums[row];
+                sums[row] = 0.0;
+            }
+        }
+    }
+}
+
+/// What a mass is added to.
+#[derive(Clone, Copy)]
+enum Target {
+    Counts,
+    Time,
+    Timed,
+}
+
+impl Tally {
+    /// Makes windows that are known in part stand for all of them, and unknown ones unknown in every column.
+    pub(crate) fn settle(&mut self, known: &[Known]) {
+        for (row, known) in known.iter().enumerate() {
+            let factor = match *known {
+                Known::Share(share) => 1.0 / share,
+                Known::Partly | Known::Gap => f64::NAN,
+            };
+            if factor != 1.0 {
+                self.counts.row_mut(row).iter_mut().for_each(|count| *count *= factor);
+            }
+            if factor.is_nan() {
+                self.timed.row_mut(row).fill(0.0);
+            }
+        }
+    }
+
+    /// Mean times in seconds, `T x n`; NaN where none is known.
+    pub(crate) fn means(&self) -> Matrix {
+        let means = self.seconds.data().iter().zip(self.timed.data());
+        let means = means.map(|(&seconds, &timed)| if timed > 0.0 { seconds / timed } else { f64::NAN });
+        Matrix::from_row_major(self.seconds.rows(), self.seconds.cols(), means.collect())
+    }
+}
+
+/// The value of a series at an instant, walking on from where the last one was found; 0 when there is none.
+fn value_at(points: &[Point], at: &mut usize, ns: i64) -> f64 {
+    while points.get(*at).is_some_and(|point| point.ns < ns) {
+        *at += 1;
+    }
+    points.get(*at).filter(|point| point.ns == ns && !point.value.is_nan()).map_or(0.0, |point| point.value)
+}
+
+fn form(series: &Series) -> Form {
+    Form::of(series.measure).expect("only series about transactions and calls are filed under types")
+}

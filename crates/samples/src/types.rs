@@ -1,0 +1,114 @@
+//! Which transaction types have a column of their own.
+
+use crate::groups::{Form, Group, Place};
+use crate::points::Series;
+use laggard_model::{Loss, Losses};
+use std::collections::BTreeMap;
+
+/// The column of types beyond the limit.
+pub(crate) const OTHER: &str = "(other)";
+
+/// The name of transactions that have none.
+pub(crate) const ALL: &str = "(all)";
+
+/// Takes counts without a type out of places that count by type as well: they would count everything twice.
+pub(crate) fn drop_sums(groups: &mut BTreeMap<Place<'_>, Group<'_>>, cautions: &mut Vec<String>) {
+    for (place, group) in groups {
+        let typed = group.transactions.iter().any(|(name, series)| !name.is_empty() && counts(series));
+        if typed && group.transactions.remove("").is_some() {
+            cautions.push(format!(
+                "Counts of {} without a transaction type were left out beside those with one.",
+                place.words()
+            ));
+        }
+        for types in group.calls.values_mut() {
+            if types.iter().any(|(name, series)| !name.is_empty() && counts(series)) {
+                types.remove("");
+            }
+        }
+    }
+}
+
+fn counts(series: &[&Series]) -> bool {
+    series.iter().any(|series| Form::of(series.measure).is_some_and(Form::is_count))
+}
+
+/// Names with their columns.
+#[derive(Debug, Default)]
+pub(crate) struct Columns<'s> {
+    /// The column of each name as it is in the series.
+    pub(crate) of: BTreeMap<&'s str, usize>,
+    /// The names to show, sorted.
+    pub(crate) names: Vec<String>,
+}
+
+/// Columns for all types of all places, at most `most`; the rarest share one.
+pub(crate) fn columns<'s>(
+    groups: &BTreeMap<Place<'_>, Group<'s>>,
+    most: usize,
+    losses: &mut Losses,
+) -> Columns<'s> {
+    let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
+    for group in groups.values() {
+        let calls = group.calls.values().flatten();
+        for (&name, series) in group.transactions.iter().chain(calls) {
+            *sizes.entry(name).or_default() += series.iter().map(|series| size(series)).sum::<f64>();
+        }
+    }
+    pooled(sizes, most, losses)
+}
+
+/// Names by size: the largest keep their own column.
+pub(crate) fn pooled<'s>(sizes: BTreeMap<&'s str, f64>, most: usize, losses: &mut Losses) -> Columns<'s> {
+    let mut ranked: Vec<(&str, f64)> = sizes.into_iter().collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+    let kept = if ranked.len() > most { most.max(1) - 1 } else { ranked.len() };
+    losses.add_many(Loss::TransactionLimit, (ranked.len() - kept) as u64, || {
+        format!("{} is the first beyond {most}", ranked[kept].0)
+    });
+    let shown = |at: usize| if at < kept { ranked[at].0 } else { OTHER };
+    let shown = |at: usize| if shown(at).is_empty() { ALL } else { shown(at) };
+    let mut names: Vec<String> = (0..ranked.len()).map(|at| shown(at).to_owned()).collect();
+    names.sort();
+    names.dedup();
+    let column = |at: usize| {
+        names.binary_search_by(|name| name.as_str().cmp(shown(at))).expect("every shown name is listed")
+    };
+    let of = ranked.iter().enumerate().map(|(at, &(name, _))| (name, column(at))).collect();
+    Columns { of, names }
+}
+
+/// About how many transactions a series counts; 0 for one of times.
+fn size(series: &Series) -> f64 {
+    let sum = || series.points.iter().map(|point| point.value).filter(|value| !value.is_nan()).sum::<f64>();
+    match Form::of(series.measure) {
+        Some(Form::Counts) => sum(),
+        Some(Form::Rate) => sum() * series.spacing().unwrap_or(0) as f64 / 1e9,
+        Some(Form::Total) => match series.points.as_slice() {
+            [first, .., last] if last.value >= first.value => last.value - first.value,
+            [.., last] => last.value,
+            [] => 0.0,
+        },
+        Some(Form::Event) => series.points.len() as f64,
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rarest_types_share_a_column() {
+        let sizes = BTreeMap::from([("a", 1.0), ("b", 9.0), ("c", 5.0), ("", 7.0)]);
+        let mut losses = Losses::none();
+        let all = pooled(sizes.clone(), 4, &mut losses);
+        assert_eq!(all.names, ["(all)", "a", "b", "c"]);
+        assert_eq!(all.of[""], 0);
+        assert!(losses.is_empty());
+        let some = pooled(sizes, 3, &mut losses);
+        assert_eq!(some.names, ["(all)", "(other)", "b"]);
+        assert_eq!((some.of["a"], some.of["c"], some.of["b"]), (1, 1, 2));
+        assert_eq!(losses.count(Loss::TransactionLimit), 2);
+    }
+}

@@ -1,0 +1,93 @@
+//! What would not fit.
+
+use crate::{SECOND, counts, drawn, settings, table_of, windows};
+use laggard_model::{Loss, Measure, Nanos};
+use laggard_samples::{WindowError, WindowSettings};
+
+#[test]
+fn samples_from_another_age_are_left_out() {
+    let mut samples: Vec<_> =
+        (0..300).map(|at| drawn(1.7e9 + 60.0 * f64::from(at), Measure::Transactions, "Home", 1.0)).collect();
+    for ns in [0, i64::MIN, i64::MAX, 5 * SECOND] {
+        samples.push(crate::Drawn { ns, ..drawn(0.0, Measure::Transactions, "Home", 1.0) });
+    }
+    let table = windows(&samples, 60);
+    assert_eq!(table.losses.count(Loss::StraySample), 4);
+    assert_eq!((table.windows, counts(&table, "Home")[7]), (300, 1.0));
+}
+
+#[test]
+fn a_table_that_would_not_fit_is_refused() {
+    let names: Vec<&'static str> = (0..90).map(|at| &*format!("type {at}").leak()).collect();
+    let samples: Vec<_> = names
+        .iter()
+        .flat_map(|name| {
+            [0.0, 1.0, 526_000.0].map(|second| drawn(second, Measure::Completion, name, f64::NAN))
+        })
+        .collect();
+    let error = table_of(&samples).finish(&settings(1)).unwrap_err();
+    assert!(matches!(error, WindowError::TooLarge { .. }), "{error}");
+}
+
+#[test]
+fn many_types_are_pooled() {
+    let names: Vec<&'static str> = (0..150).map(|at| &*format!("/item/{at:03}").leak()).collect();
+    let samples: Vec<_> = (0..3)
+        .flat_map(|minute| {
+            let value = |at: usize| if at == 149 { 5.0 } else { 1.0 };
+            let at = 60.0 * f64::from(minute);
+            names
+                .iter()
+                .enumerate()
+                .map(move |(number, name)| drawn(at, Measure::Transactions, name, value(number)))
+        })
+        .collect();
+    let table = windows(&samples, 60);
+    assert_eq!(table.transactions.len(), 100);
+    assert_eq!(counts(&table, "(other)"), [51.0; 3]);
+    assert_eq!(counts(&table, "/item/149"), [5.0; 3], "the largest stays");
+    assert_eq!(table.losses.count(Loss::TransactionLimit), 51);
+}
+
+#[test]
+fn odd_lengths_are_an_error() {
+    for length in [Nanos::ZERO, Nanos::from_ns(10), Nanos::from_ns(u64::MAX)] {
+        let settings = WindowSettings { length, ..WindowSettings::default() };
+        let error = table_of(&[]).finish(&settings).unwrap_err();
+        assert_eq!(error, WindowError::Length { length });
+    }
+    assert_eq!(table_of(&[]).finish(&settings(60)).unwrap_err(), WindowError::NoSamples { samples: 0 });
+}
+
+#[test]
+fn any_value_at_any_time_is_survived() {
+    let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, f64::MAX, 1e-300];
+    let times = [i64::MIN, i64::MIN + 1, -1, 0, 1, SECOND, 61 * SECOND, i64::MAX - 1, i64::MAX];
+    let measures = [
+        Measure::Utilization,
+        Measure::CpuSecondsTotal,
+        Measure::Cores,
+        Measure::Completion,
+        Measure::Transactions,
+        Measure::TransactionsTotal,
+        Measure::TransactionRate,
+        Measure::ResponseTime,
+        Measure::ResponseSeconds,
+        Measure::ResponseSecondsTotal,
+        Measure::Calls,
+        Measure::CallsTotal,
+        Measure::CallTime,
+        Measure::CallSeconds,
+        Measure::CallSecondsTotal,
+        Measure::Clients,
+    ];
+    for seconds in [1, 60, 86_400] {
+        for value in values {
+            let samples: Vec<_> = measures
+                .into_iter()
+                .flat_map(|measure| times.map(|ns| crate::Drawn { ns, ..drawn(0.0, measure, "Home", value) }))
+                .collect();
+            let _ = table_of(&samples).finish(&settings(seconds));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Utilization and capacity.
+
+use crate::{Drawn, drawn, settings, shown, table_of, windows};
+use laggard_model::{Loss, Measure};
+use laggard_samples::{CoresOf, UtilizationUnit, WindowError};
+
+fn utilization(server: &'static str, values: &[f64]) -> Vec<Drawn> {
+    let at = |(second, &value): (usize, &f64)| {
+        drawn(20.0 * second as f64, Measure::Utilization, "", value).at(server, "app")
+    };
+    values.iter().enumerate().map(at).collect()
+}
+
+#[test]
+fn utilization_is_averaged_over_the_window() {
+    let table = windows(&utilization("a", &[0.2, 0.4, 0.6, 0.1, 0.1, 0.1]), 60);
+    assert_eq!(shown(table.servers[0].utilization.clone()), [0.4, 0.1]);
+    assert_eq!((table.servers[0].server.as_str(), table.servers[0].tier.as_str()), ("a", "app"));
+    assert!(table.servers[0].own.is_none());
+}
+
+#[test]
+fn percent_is_recognised_over_all_servers() {
+    let mut samples = utilization("busy", &[20.0, 40.0, 60.0, 90.0, 90.0, 90.0]);
+    samples.extend(utilization("idle", &[0.5, 1.0, 1.2, 1.0, 1.0, 1.0]));
+    let table = windows(&samples, 60);
+    assert_eq!(shown(table.servers[0].utilization.clone()), [0.4, 0.9]);
+    assert_eq!(shown(table.servers[1].utilization.clone()), [0.009, 0.01]);
+    assert!(table.cautions[0].contains("percent"), "{:?}", table.cautions);
+}
+
+#[test]
+fn a_little_above_one_is_one_and_counted() {
+    let mut values = vec![0.5; 300];
+    values[..3].fill(1.04);
+    values[100] = 7.0;
+    let table = windows(&utilization("a", &values), 60);
+    let found = shown(table.servers[0].utilization.clone());
+    assert_eq!((found[0], found[1]), (1.0, 0.5), "one odd value in 300 does not make it percent");
+    assert_eq!(table.losses.count(Loss::UtilizationAboveOne), 2);
+}
+
+#[test]
+fn cpu_seconds_need_the_cores() {
+    let mut samples: Vec<Drawn> = (0..13)
+        .map(|at| {
+            drawn(15.0 * f64::from(at), Measure::CpuSecondsTotal, "", 24.0 * f64::from(at)).at("pod-1", "")
+        })
+        .collect();
+    // 24 CPU seconds in 15: 1.6 cores.
+    let table = windows(&samples, 60);
+    assert_eq!(table.servers[0].cores, Some(2.0));
+    assert_eq!(shown(table.servers[0].utilization.clone()), [0.8; 3]);
+    assert!(table.cautions[0].contains("2 cores"), "{:?}", table.cautions);
+    samples.push(drawn(30.0, Measure::Cores, "", 4.0).at("pod-1", ""));
+    let table = windows(&samples, 60);
+    assert_eq!(table.servers[0].cores, Some(4.0));
+    assert_eq!(shown(table.servers[0].utilization.clone()), [0.4; 3]);
+    let mut told = settings(60);
+    told.cores = vec![CoresOf { name: "pod-1".to_owned(), cores: 1.6 }];
+    let table = table_of(&samples).finish(&told).unwrap();
+    assert_eq!(shown(table.servers[0].utilization.clone()), [1.0; 3]);
+}
+
+#[test]
+fn cores_in_use_are_a_unit_too() {
+    let mut told = settings(60);
+    told.utilization = UtilizationUnit::Cores;
+    told.cores = vec![CoresOf { name: String::new(), cores: 4.0 }];
+    let table = table_of(&utilization("a", &[1.0, 3.0, 2.0])).finish(&told).unwrap();
+    assert_eq!(shown(table.servers[0].utilization.clone()), [0.5]);
+}
+
+#[test]
+fn a_silent_server_has_a_gap() {
+    let mut samples = utilization("a", &[0.5; 30]);
+    samples.extend(utilization("b", &[0.25; 9]));
+    let table = windows(&samples, 60);
+    let found = shown(table.servers[1].utilization.clone());
+    assert_eq!(found[..3], [0.25; 3]);
+    assert_eq!(found[3..], [-1.0; 7]);
+}
+
+#[test]
+fn servers_are_kept_by_name_or_tier_and_unknown_ones_are_an_error() {
+    let mut samples = utilization("a", &[0.5; 9]);
+    samples.push(drawn(0.0, Measure::Cores, "", 2.0).at("b", "db"));
+    let mut wanted = settings(60);
+    wanted.tiers = vec!["db".to_owned()];
+    let table = table_of(&samples).finish(&wanted).unwrap();
+    assert_eq!(table.servers.len(), 1);
+    assert_eq!((table.servers[0].server.as_str(), table.servers[0].cores), ("b", Some(2.0)));
+    wanted.servers = vec!["c".to_owned()];
+    let error = table_of(&samples).finish(&wanted).unwrap_err();
+    assert!(matches!(error, WindowError::Unknown { .. }));
+    assert!(error.to_string().contains("there is a, b"), "{error}");
+}

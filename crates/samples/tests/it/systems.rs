@@ -1,0 +1,69 @@
+//! Which transactions are those of the whole system.
+
+use crate::{Drawn, counts, drawn, settings, shown, table_of, windows};
+use laggard_model::Measure;
+
+fn every_minute(
+    minutes: std::ops::Range<u32>,
+    server: &'static str,
+    tier: &'static str,
+    value: f64,
+) -> Vec<Drawn> {
+    let sample = |at: u32| drawn(60.0 * f64::from(at), Measure::Transactions, "Home", value).at(server, tier);
+    minutes.map(sample).collect()
+}
+
+#[test]
+fn servers_of_the_only_tier_add_up_while_they_live() {
+    let mut samples = every_minute(0..6, "a", "app", 5.0);
+    samples.extend(
+        every_minute(2..6, "b", "app", 3.0).into_iter().filter(|sample| sample.ns != 3 * crate::MINUTE),
+    );
+    let table = windows(&samples, 60);
+    // b starts in the third minute and is silent in the fourth.
+    assert_eq!(counts(&table, "Home"), [5.0, 5.0, 8.0, -1.0, 8.0, 8.0]);
+    let own = table.servers[1].own.as_ref().unwrap();
+    assert_eq!(shown(own.counts.column(0)), [-1.0, -1.0, 3.0, -1.0, 3.0, 3.0]);
+}
+
+#[test]
+fn counts_of_the_system_win_over_those_of_servers() {
+    let mut samples = every_minute(0..3, "", "", 9.0);
+    samples.extend(every_minute(0..3, "a", "app", 5.0));
+    let table = windows(&samples, 60);
+    assert_eq!(counts(&table, "Home"), [9.0; 3]);
+    assert_eq!(table.servers.len(), 1, "the system is not a server");
+    assert!(table.cautions.is_empty());
+}
+
+#[test]
+fn of_several_tiers_the_front_is_what_clients_see() {
+    let mut samples = every_minute(0..3, "a1", "cart", 50.0);
+    samples.extend(every_minute(0..3, "f1", "frontend", 10.0));
+    samples.extend(every_minute(0..3, "f2", "frontend", 10.0));
+    let table = windows(&samples, 60);
+    assert_eq!(counts(&table, "Home"), [20.0; 3]);
+    assert!(table.cautions[0].contains("2 tiers"), "{:?}", table.cautions);
+    let mut told = settings(60);
+    told.front = Some("cart".to_owned());
+    let table = table_of(&samples).finish(&told).unwrap();
+    assert_eq!(counts(&table, "Home"), [50.0; 3]);
+    assert!(table.cautions.is_empty());
+}
+
+#[test]
+fn a_server_that_names_its_tier_once_is_of_it() {
+    let mut samples = every_minute(0..3, "a", "app", 5.0);
+    samples.extend((0..3).map(|at| drawn(60.0 * f64::from(at), Measure::Utilization, "", 0.5).at("a", "")));
+    let table = windows(&samples, 60);
+    assert_eq!(table.servers.len(), 1);
+    assert_eq!(shown(table.servers[0].utilization.clone()), [0.5; 3]);
+    assert!(table.servers[0].own.is_some());
+}
+
+#[test]
+fn clients_are_averaged() {
+    let mut samples = every_minute(0..2, "", "", 5.0);
+    samples.extend((0..8).map(|at| drawn(15.0 * f64::from(at), Measure::Clients, "", f64::from(100 + at))));
+    assert_eq!(shown(windows(&samples, 60).clients), [101.5, 105.5]);
+}
