@@ -237,6 +237,38 @@ fn quiet_queues_give_no_alarm() {
     }
 }
 
+/// `docs/manual/methods/changes-example.csv`.
+#[test]
+fn the_worked_example_of_the_manual() {
+    let rows = 60;
+    let (mut counts, mut response_s, mut utilization) = (Vec::new(), Vec::new(), Vec::new());
+    for t in 0..rows {
+        let (cart, home) = (600.0 + 60.0 * ((t * 7) % 11) as f64, 900.0 + 50.0 * ((t * 5) % 13) as f64);
+        let cart_s = if t < 30 { 0.010 } else { 0.012 };
+        let noise = 0.3 * ((t % 3) as f64 - 1.0);
+        let busy = (2.0 + noise) / 100.0 + (cart * cart_s + home * 0.005) / 60.0;
+        counts.extend([cart, home]);
+        response_s.push(cart_s * (1.0 + 0.01 * (((t * 3) % 5) as f64 - 2.0)) / (1.0 - busy));
+        response_s.push(0.005 * (1.0 + 0.01 * (((t * 2) % 7) as f64 - 3.0)) / (1.0 - busy));
+        utilization.push(busy);
+    }
+    let observations = Observations {
+        window_s: 60.0,
+        windows: (0..rows).collect(),
+        counts: Matrix::from_row_major(rows, 2, counts),
+        response_s: Matrix::from_row_major(rows, 2, response_s),
+        utilization,
+        cores: 1.0,
+    };
+    let analysis = analysed(&observations);
+    assert_eq!(analysis.changes.len(), 1, "{:?}", analysis.changes);
+    let change = &analysis.changes[0];
+    assert_eq!((change.kind, change.onset.row, named(change)), (ChangeKind::ApplicationChange, 30, vec![0]));
+    assert!((change.error_ratio - 7.35).abs() < 0.2, "{}", change.error_ratio);
+    assert!((change.transactions[0].before_s - 0.010).abs() < 1e-6, "{:?}", change.transactions);
+    assert!((change.transactions[0].after_s - 0.012).abs() < 1e-6, "{:?}", change.transactions);
+}
+
 #[test]
 fn too_little_is_said() {
     let few = Observations {
