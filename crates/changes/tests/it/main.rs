@@ -5,3 +5,4 @@ mod demands;
 mod measured;
 mod queue;
 mod stepwise;
+mod tuned;
