@@ -65,6 +65,7 @@ const LAYERS: &[Layer] = &[
         name: "laggard-evaluate",
         may_use: &[
             "laggard-model",
+            "laggard-numeric",
             "laggard-formats",
             "laggard-assembly",
             "laggard-engine",

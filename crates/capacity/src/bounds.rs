@@ -9,7 +9,7 @@ pub struct Bounds {
     pub bottleneck: Option<usize>,
     /// Most transactions a second, `1 / max(D/c)`; infinite when nothing queues.
     pub throughput_max: f64,
-    /// Least response time in seconds, `ΣD`.
+    /// Least response time in seconds, `ΣD` as far as it passes before the answer.
     pub response_min_s: f64,
     /// Clients at which the asymptotes cross, `N* = (Z + ΣD) / max(D/c)`: with more, somebody always waits.
     /// Infinite when nothing queues.
@@ -25,23 +25,25 @@ pub fn bounds(network: &Network) -> Bounds {
         bottleneck,
         throughput_max,
         response_min_s,
-        knee_clients: throughput_max * (network.think_s() + response_min_s),
+        knee_clients: throughput_max * network.unqueued_cycle_s(),
     }
 }
 
 impl Bounds {
     /// Most throughput at a number of clients, `min(N/(Z + ΣD), 1/max(D/c))`.
     pub fn throughput_at_most(&self, network: &Network, clients: f64) -> f64 {
-        (clients / (network.think_s() + self.response_min_s)).min(self.throughput_max)
+        (clients / network.unqueued_cycle_s()).min(self.throughput_max)
     }
 
-    /// Least response time in seconds at a number of clients, `max(ΣD, N·max(D/c) − Z)`.
-    pub fn response_at_least_s(&self, network: &Network, clients: f64) -> f64 {
-        self.response_min_s.max(clients / self.throughput_max - network.think_s())
+    /// Least time inside in seconds at a number of clients, `max(ΣD, N·max(D/c) − Z)`: the response time, where
+    /// all of it passes before the answer.
+    pub fn inside_at_least_s(&self, network: &Network, clients: f64) -> f64 {
+        let unqueued_s = network.unqueued_cycle_s() - network.think_s();
+        unqueued_s.max(clients / self.throughput_max - network.think_s())
     }
 
-    /// Most clients that a mean response time of `target_s` can allow, `(target + Z) / max(D/c)`; infinite when
-    /// nothing queues.
+    /// Most clients that a mean response time of `target_s` can allow where all time inside passes before the
+    /// answer, `(target + Z) / max(D/c)`; infinite when nothing queues.
     pub fn clients_at_most(&self, network: &Network, target_s: f64) -> f64 {
         self.throughput_max * (target_s + network.think_s())
     }
@@ -55,7 +57,6 @@ impl Bounds {
             .filter(|station| matches!(station.service, Service::Queue { .. }))
             .map(Station::unqueued_s)
             .sum();
-        let delayed_s = self.response_min_s - queued_s;
-        clients / (network.think_s() + delayed_s + clients * queued_s)
+        clients / (network.unqueued_cycle_s() - queued_s + clients * queued_s)
     }
 }

@@ -60,16 +60,16 @@ impl<'a> ExactMva<'a> {
     /// The solution with one client more.
     pub fn step(&mut self) -> &Solution {
         let clients = self.solution.clients + 1.0;
-        let mut response_s = 0.0;
+        let mut inside_s = 0.0;
         for (at, state) in self.states.iter().enumerate() {
             let station = &self.network.stations()[at];
             let load = &mut self.solution.stations[at];
             let replicas = f64::from(station.replicas);
             let queue = load.clients / replicas;
             load.residence_s = replicas * state.residence_s(station.demand_per_replica_s(), queue);
-            response_s += load.residence_s;
+            inside_s += load.residence_s;
         }
-        let throughput = clients / (self.network.think_s() + response_s);
+        let throughput = clients / (self.network.think_s() + inside_s);
         for (at, state) in self.states.iter_mut().enumerate() {
             let station = &self.network.stations()[at];
             let load = &mut self.solution.stations[at];
@@ -79,7 +79,7 @@ impl<'a> ExactMva<'a> {
         }
         self.solution.clients = clients;
         self.solution.throughput = throughput;
-        self.solution.response_s = response_s;
+        self.solution.response_s = self.network.response_s(&self.solution.stations);
         &self.solution
     }
 

@@ -25,6 +25,7 @@ mod network;
 mod open;
 mod seidmann;
 mod solve;
+mod system;
 
 pub use bounds::{Bounds, bounds};
 pub use classes::{Class, ClassNetwork, ClassSolution, ClassStation, solve_classes, solve_classes_by};
@@ -39,3 +40,4 @@ pub use network::{
 pub use open::{erlang_c, most_throughput, open_solution};
 pub use seidmann::seidmann;
 pub use solve::{Capacity, WORK_MAX, curve, most_clients, solve, solve_fractional};
+pub use system::{BACKGROUND_MAX, System, Tier};

@@ -11,8 +11,8 @@ pub fn open_solution(network: &Network, rate: f64) -> Option<Solution> {
     for station in network.stations() {
         stations.push(open_load(station, rate)?);
     }
-    let response_s: f64 = stations.iter().map(|load| load.residence_s).sum();
-    let clients = rate * response_s;
+    let response_s = network.response_s(&stations);
+    let clients = stations.iter().map(|load| load.clients).sum();
     Some(Solution { clients, throughput: rate, response_s, stations, algorithm: Algorithm::Open })
 }
 

@@ -12,8 +12,12 @@ pub fn seidmann(network: &Network) -> Network {
         match station.service {
             Service::Queue { cores } if cores > 1.0 => {
                 let queue_s = station.demand_s / cores;
-                stations.push(Station::queue(queue_s).replicated(station.replicas));
-                stations.push(Station::delay(station.demand_s - queue_s));
+                stations.push(Station {
+                    demand_s: queue_s,
+                    service: Service::Queue { cores: 1.0 },
+                    ..*station
+                });
+                stations.push(Station::delay(station.demand_s - queue_s).answered(station.answered));
             }
             _ => stations.push(*station),
         }

@@ -1,6 +1,5 @@
 //! Solutions at given populations, and the largest population within a latency target.
 
-use crate::bounds::bounds;
 use crate::classes::{Class, ClassNetwork, ClassStation, solve_classes_by};
 use crate::exact::ExactMva;
 use crate::network::{Algorithm, Network, Solution, StationLoad};
@@ -70,11 +69,12 @@ fn approximate(network: &Network, clients: u64) -> Solution {
     let class = Class { clients, think_s: network.think_s() };
     let classes = ClassNetwork::new(vec![class], stations).expect("a network of one class was checked");
     let solution = solve_classes_by(&classes, Algorithm::Linearizer);
+    let stations: Vec<StationLoad> = solution.stations.iter().map(|classes| classes[0]).collect();
     Solution {
         clients: clients as f64,
         throughput: solution.throughput[0],
-        response_s: solution.response_s[0],
-        stations: solution.stations.iter().map(|classes| classes[0]).collect(),
+        response_s: network.response_s(&stations),
+        stations,
         algorithm: solution.algorithm,
     }
 }
@@ -93,36 +93,36 @@ pub struct Capacity {
 /// The largest population of at most `clients_max` whose mean response time is at most `target_s` seconds; think
 /// time is not part of it. Response time grows with the population, so this is one well-defined number.
 pub fn most_clients(network: &Network, target_s: f64, clients_max: u64, work_max: f64) -> Capacity {
-    let most = bounds(network).clients_at_most(network, target_s).min(clients_max as f64).max(1.0);
-    match is_exact(network, most, work_max) {
-        true => most_by_steps(network, target_s, clients_max),
-        false => most_by_halving(network, target_s, clients_max, most.ceil() as u64 + 1),
-    }
-}
-
-fn most_by_steps(network: &Network, target_s: f64, clients_max: u64) -> Capacity {
+    let steps = ((work_max / ExactMva::step_cost(network)) as u64).min(clients_max);
     let mut exact = ExactMva::new(network);
     let mut solution = exact.solution().clone();
-    for clients in 1..=clients_max {
+    for clients in 1..=steps {
         let next = exact.step();
         if next.response_s > target_s {
             return Capacity { clients: clients - 1, solution, at_limit: false };
         }
         solution.clone_from(next);
     }
-    Capacity { clients: clients_max, solution, at_limit: true }
+    match steps == clients_max {
+        true => Capacity { clients: clients_max, solution, at_limit: true },
+        false => beyond(network, target_s, clients_max, (steps, solution)),
+    }
 }
 
-fn most_by_halving(network: &Network, target_s: f64, clients_max: u64, above: u64) -> Capacity {
-    let (mut good, mut bad) = (0, above.min(clients_max.saturating_add(1)));
-    let mut solution = ExactMva::new(network).solution().clone();
+/// Goes on where exact steps take too long: doubles, then halves the distance.
+fn beyond(network: &Network, target_s: f64, clients_max: u64, known: (u64, Solution)) -> Capacity {
+    let (mut good, mut solution) = known;
+    let mut bad = clients_max.saturating_add(1);
+    let mut step = good.max(1);
     while bad - good > 1 {
-        let middle = good + (bad - good) / 2;
-        let next = approximate(network, middle);
+        let clients =
+            if bad > clients_max { (good + step).min(clients_max) } else { good + (bad - good) / 2 };
+        let next = approximate(network, clients);
         match next.response_s <= target_s {
-            true => (good, solution) = (middle, next),
-            false => bad = middle,
+            true => (good, solution) = (clients, next),
+            false => bad = clients,
         }
+        step = step.saturating_mul(2);
     }
     Capacity { clients: good, solution, at_limit: good == clients_max }
 }

@@ -15,7 +15,9 @@ mod analysis;
 mod cherkasova;
 mod error;
 mod model;
+mod naming;
 mod observations;
+mod onset;
 mod segmentation;
 mod signature;
 mod tuned;
@@ -23,7 +25,10 @@ mod tuned;
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
 };
-pub use cherkasova::{CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError, cherkasova};
+pub use cherkasova::{
+    CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError, OnlineChange, OnlineCherkasova, OnlineNews,
+    OnlineShape, OnlineWindow, cherkasova,
+};
 pub use error::TooLittleData;
 pub use model::{
     Candidate, Constant, ENTRY_LEVEL, Estimator, EstimatorChoice, FittedModel, IndistinguishableGroup,
@@ -31,8 +36,9 @@ pub use model::{
     stepwise_model,
 };
 pub use observations::Observations;
+pub use onset::{PROFILE_DROP_95, onset};
 pub use signature::{
     COUNT_MIN, LoadSlope, ServiceTime, ServiceTimeChange, SignatureTest, UTILIZATION_MAX, load_slope,
     service_time, service_time_at, signature, signature_changes,
 };
-pub use tuned::{ChangeSettings, ChangeSettingsError};
+pub use tuned::{ChangeSettings, ChangeSettingsError, changes};

@@ -1,5 +1,7 @@
 //! The command line.
 
+use crate::change_thresholds::ChangeThresholds;
+use crate::samples::SampleInput;
 use crate::thresholds::{PcaThresholds, SiteThresholds, Thresholds};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -17,6 +19,7 @@ const EXAMPLES: &str = "Examples:
   laggard diagnose traces.json                   one file, format recognised
   laggard diagnose /var/traces/*.zst --output html -o report.html
   laggard compare yesterday/ today/              what differs between two sets
+  laggard changes samples.csv                    code, workload or something foreign?
   kubectl logs collector | laggard diagnose -    from a pipe";
 
 #[derive(Subcommand, Debug)]
@@ -25,6 +28,10 @@ pub(crate) enum Command {
     Diagnose(Box<Diagnose>),
     /// Tell what differs between two sets of traces: two releases, two hours, before and after
     Compare(Box<Compare>),
+    /// Tell how many clients a system can take within a latency target, from samples
+    Capacity(Box<crate::capacity::Capacity>),
+    /// Tell whether code, the workload or something foreign changed what the CPU does, and since when
+    Changes(Box<Changes>),
     /// Make an incident, diagnose it, and show where the files are
     Demo(Demo),
     /// Generate traces with known truth
@@ -202,6 +209,42 @@ pub(crate) struct Compare {
     /// Memory for spans of both sets; beyond it whole traces are let go evenly, and the report says so
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
     pub(crate) memory: usize,
+}
+
+const CHANGES_EXAMPLES: &str = "Examples:
+  laggard changes samples.csv                               transactions and CPU utilization by window
+  laggard changes traces/ cpu.csv --window 5m               counts and times from spans, one CPU series
+  laggard changes samples.csv --deployment 2026-01-12T22:29:48Z=v2.4
+  laggard changes samples.csv --method cherkasova --epsilon 3
+  laggard changes samples.csv --exit-code || page-somebody
+
+Exit status: 0 it ran, 1 application change or anomaly (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";
+
+#[derive(Args, Debug)]
+#[command(after_help = CHANGES_EXAMPLES)]
+pub(crate) struct Changes {
+    #[command(flatten)]
+    pub(crate) input: SampleInput,
+    /// Form of the report
+    #[arg(long, value_enum, default_value_t = OutputForm::Text)]
+    pub(crate) output: OutputForm,
+    /// Write the report to a file instead of standard output
+    #[arg(short = 'o', value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Method: tuned, or cherkasova as published (see `laggard methods`)
+    #[arg(long, value_name = "NAME", default_value = "tuned")]
+    pub(crate) method: String,
+    /// Exit with status 1 on an application change or an anomaly
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+    /// When to use colours
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+    pub(crate) color: When,
+    /// Threads to use [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) thresholds: ChangeThresholds,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -1,6 +1,9 @@
 //! The one binary: reads the command line, runs the question, writes the report, picks the exit status.
 
 mod arguments;
+mod capacity;
+mod change_thresholds;
+mod changes;
 mod compare;
 mod demo;
 mod diagnose;
@@ -9,7 +12,6 @@ mod lists;
 mod load;
 mod progress;
 mod prometheus;
-#[expect(dead_code, reason = "the commands that read samples are not merged yet")]
 mod samples;
 mod simulate;
 mod thresholds;
@@ -33,6 +35,8 @@ fn run(command: &Command) -> Result<Status, Failure> {
     match command {
         Command::Diagnose(arguments) => diagnose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
+        Command::Capacity(arguments) => capacity::run(arguments),
+        Command::Changes(arguments) => changes::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Formats => lists::formats(),

@@ -2,7 +2,10 @@
 
 use crate::arguments::{OutputForm, When};
 use crate::exit::Failure;
-use laggard_report::{ColorChoice, Comparison, Output, Report, TextStyle, render, render_comparison};
+use laggard_report::{
+    CapacityReport, ChangeReport, ColorChoice, Comparison, Output, Report, TextStyle, render,
+    render_capacity, render_changes, render_comparison,
+};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -26,6 +29,14 @@ pub(crate) fn write_comparison(
     destination: &Destination<'_>,
 ) -> Result<(), Failure> {
     write_with(destination, |form, style, out| render_comparison(form, comparison, style, out))
+}
+
+pub(crate) fn write_capacity(report: &CapacityReport, destination: &Destination<'_>) -> Result<(), Failure> {
+    write_with(destination, |form, style, out| render_capacity(form, report, style, out))
+}
+
+pub(crate) fn write_changes(report: &ChangeReport, destination: &Destination<'_>) -> Result<(), Failure> {
+    write_with(destination, |form, style, out| render_changes(form, report, style, out))
 }
 
 fn write_with(

@@ -4,6 +4,8 @@
 //! Traces ─ survey fold ─► categories with latencies ─ gather fold ─► request matrices ─ localize ─► Report
 //! ```
 
+mod capacity;
+mod changes;
 mod clouddiag;
 mod combined;
 mod combined_patterns;
@@ -29,12 +31,14 @@ mod span_visits;
 mod survey;
 mod views;
 
+pub use capacity::{Amount, CapacitySettings, Property, WINDOWS_MIN, WhatIfChange, capacity};
+pub use changes::{ChangesQuestion, ChangesSettings, ChangesSettingsError, ToldDeployment, changes};
 pub use compare::{
     CategorySummary, CompareSettings, CompareSettingsError, ComparedPopulation, OperationSummary, PathNode,
     PathTimes, PathTrie, PopulationFold, PopulationSummary, Sample, compare,
 };
 pub use gather::GatherFold;
-pub use methods::{METHODS, Method, SlowMethod};
+pub use methods::{CHANGE_METHODS, ChangeMethod, METHODS, Method, SlowMethod};
 pub use population::{HandleMap, Population, Selected, UnionNames};
 pub use sample_summary::{SampleFacts, sample_summary};
 pub use site_fold::SiteFold;

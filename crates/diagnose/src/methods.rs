@@ -20,11 +20,29 @@ impl SlowMethod {
     }
 }
 
-/// A method.
+/// How a method that looks for changes is picked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ChangeMethod {
+    /// Changes found with the noise that the data show: no error has to be allowed in advance.
+    #[default]
+    Tuned,
+    /// Segmentation for an allowed error.
+    Cherkasova,
+}
+
+impl ChangeMethod {
+    /// The word for `--method`.
+    pub fn name(self) -> &'static str {
+        let row = CHANGE_METHODS.iter().find(|row| row.method == self);
+        row.expect("every method has a row").name
+    }
+}
+
+/// A method of one question.
 #[derive(Clone, Copy, Debug)]
-pub struct Method {
+pub struct Method<M = SlowMethod> {
     /// How it is picked.
-    pub method: SlowMethod,
+    pub method: M,
     /// The word for `--method`.
     pub name: &'static str,
     /// The question it answers.
@@ -62,5 +80,25 @@ pub static METHODS: &[Method] = &[
         reads: "spans or call logs",
         source: "Mi et al., Sci. China Inf. Sci. 55(12), 2012",
         manual: "docs/manual/methods/pca.md",
+    },
+];
+
+/// Every method of `laggard changes`; the first is the default.
+pub static CHANGE_METHODS: &[Method<ChangeMethod>] = &[
+    Method {
+        method: ChangeMethod::Tuned,
+        name: "tuned",
+        question: "Code, workload or something foreign: since when do transactions cost something else?",
+        reads: "transactions and CPU utilization by window; optionally response times",
+        source: "this project, from Cherkasova et al. 2009",
+        manual: "docs/manual/methods/changes.md",
+    },
+    Method {
+        method: ChangeMethod::Cherkasova,
+        name: "cherkasova",
+        question: "The same, as published: segments whose models stay within an allowed error",
+        reads: "transactions and CPU utilization by window; optionally response times",
+        source: "Cherkasova et al., ACM TOCS 27(3), 2009",
+        manual: "docs/manual/methods/cherkasova.md",
     },
 ];

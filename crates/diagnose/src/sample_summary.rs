@@ -109,6 +109,7 @@ mod tests {
                 own: None,
             }],
             losses: Losses::default(),
+            cautions: Vec::new(),
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! sets (tracebench, Online Boutique, simulator) ─► Case ─► Localizer ─► Answer ─► judge ─► Judgement ─┐
-//! sets (delag) ─► RequestMatrix ─► PatternFinder ─► patterns ─► F1 ───────────────────────────────────┴─► scorecard
+//! sets (delag) ─► RequestMatrix ─► PatternFinder ─► patterns ─► F1 ───────────────────────────────────┤
+//! sets (tpcw, cpu-demands) ─► ChangeCase, DemandCase ─► ChangeFinder, DemandEstimator ─► scores ──────┴─► scorecard
 //! ```
 //!
 //! Cases are found by the layout of a folder and the names of its files, so unseen cases of the same kinds are
@@ -11,6 +12,7 @@
 
 mod calls;
 mod case;
+mod changes;
 mod judge;
 mod measure;
 mod methods;
@@ -22,6 +24,11 @@ mod sets;
 
 pub use calls::{Call, CaseCalls, NameTable, RequestCalls};
 pub use case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName, Question, SlowPeriod, Truth};
+pub use changes::{
+    ChangeAnswer, ChangeCase, ChangeFinder, ChangeScore, ChangeTruth, DemandCase, DemandEstimator,
+    DemandScore, Difference, EstimatedDemand, FoundAlarm, TrueAlarm, change_finders, demand_estimators, pelt,
+    score_changes, score_demands,
+};
 pub use judge::{Judgement, Miss, Retrieval, judge};
 pub use measure::Cost;
 pub use methods::{
@@ -29,6 +36,6 @@ pub use methods::{
     laggard_report, localizers, mine, personalised_page_rank,
 };
 pub use patterns::{PatternFinder, PatternScore, RequestMatrix, pattern_finders, score_patterns};
-pub use run::{MethodRow, Options, Outcome, PatternOutcome, Results, run};
+pub use run::{ChangeOutcome, DemandOutcome, MethodRow, Options, Outcome, PatternOutcome, Results, run};
 pub use scorecard::scorecard;
 pub use sets::{Alarm, FileTruth, Group, SetKind, detection, tracebench_truth};

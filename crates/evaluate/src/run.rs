@@ -1,6 +1,10 @@
 //! Every method on every case.
 
 use crate::case::{BaselineUse, Case, Localizer, Question, SlowPeriod};
+use crate::changes::{
+    ChangeAnswer, ChangeCase, ChangeFinder, ChangeScore, DemandCase, DemandEstimator, DemandScore,
+    change_finders, demand_estimators, score_changes, score_demands,
+};
 use crate::judge::{Judgement, Miss, judge};
 use crate::measure::{Cost, measured};
 use crate::methods::localizers;
@@ -73,6 +77,40 @@ pub struct PatternOutcome {
     pub cost: Cost,
 }
 
+/// One change finder on one case.
+#[derive(Clone, Debug)]
+pub struct ChangeOutcome {
+    /// Where the case belongs.
+    pub group: Group,
+    /// The case's name.
+    pub case: String,
+    /// Index into [`Results::change_finders`].
+    pub finder: usize,
+    /// The verdict.
+    pub score: ChangeScore,
+    /// The answer in words, where it is not right.
+    pub got: String,
+    /// Time taken.
+    pub cost: Cost,
+}
+
+/// One estimator on one case.
+#[derive(Clone, Debug)]
+pub struct DemandOutcome {
+    /// Where the case belongs.
+    pub group: Group,
+    /// The case's name.
+    pub case: String,
+    /// Index into [`Results::estimators`].
+    pub estimator: usize,
+    /// How near it came.
+    pub score: DemandScore,
+    /// What kept it from answering.
+    pub error: Option<String>,
+    /// Time taken.
+    pub cost: Cost,
+}
+
 /// A method as the table shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MethodRow {
@@ -91,10 +129,18 @@ pub struct Results {
     pub methods: Vec<MethodRow>,
     /// Pattern finders.
     pub finders: Vec<MethodRow>,
+    /// Finders of changes.
+    pub change_finders: Vec<MethodRow>,
+    /// Estimators of demands.
+    pub estimators: Vec<MethodRow>,
     /// In the order of the sets.
     pub outcomes: Vec<Outcome>,
     /// Of the matrices.
     pub patterns: Vec<PatternOutcome>,
+    /// Of windows with changes, or without.
+    pub changes: Vec<ChangeOutcome>,
+    /// Of windows with known demands.
+    pub demands: Vec<DemandOutcome>,
     /// What a reader must know: sets that are absent, faults without data.
     pub notes: Vec<String>,
     /// Processor cores of the machine.
@@ -111,10 +157,12 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Results,
         options,
         localizers: localizers().into_iter().filter(|method| wants(method.name())).collect(),
         finders: pattern_finders().into_iter().filter(|finder| wants(finder.name())).collect(),
+        change_finders: change_finders().into_iter().filter(|finder| wants(finder.name())).collect(),
+        estimators: demand_estimators().into_iter().filter(|one| wants(one.name())).collect(),
         results: Results { cores: cores().get(), ..Results::default() },
         progress,
     };
-    if runner.localizers.is_empty() && runner.finders.is_empty() {
+    if runner.is_empty() {
         let known: Vec<String> = localizers().iter().map(|method| method.name().to_owned()).collect();
         return Err(format!("no such method; there is {}", known.join(", ")));
     }
@@ -130,8 +178,13 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Results,
         uses_baseline: false,
     });
     runner.results.finders = rows.collect();
+    let row = |name: &str, is_ours| MethodRow { name: name.to_owned(), is_ours, uses_baseline: false };
+    let rows = runner.change_finders.iter().map(|finder| row(finder.name(), finder.is_ours()));
+    runner.results.change_finders = rows.collect();
+    let rows = runner.estimators.iter().map(|one| row(one.name(), one.is_ours()));
+    runner.results.estimators = rows.collect();
     visit(options.data.as_deref(), &mut runner)?;
-    if runner.results.outcomes.is_empty() && runner.results.patterns.is_empty() {
+    if runner.results.is_empty() {
         let sets = SetKind::ALL.map(SetKind::name).join(", ");
         return Err(format!("nothing was evaluated; the sets are {sets}"));
     }
@@ -147,6 +200,8 @@ pub(crate) struct Runner<'a> {
     options: &'a Options,
     localizers: Vec<Box<dyn Localizer>>,
     finders: Vec<Box<dyn PatternFinder>>,
+    change_finders: Vec<Box<dyn ChangeFinder>>,
+    estimators: Vec<Box<dyn DemandEstimator>>,
     results: Results,
     progress: &'a mut dyn FnMut(&str),
 }
@@ -166,7 +221,69 @@ pub(crate) struct PeriodsTold {
     pub(crate) cost: Cost,
 }
 
+impl Results {
+    fn is_empty(&self) -> bool {
+        self.outcomes.is_empty()
+            && self.patterns.is_empty()
+            && self.changes.is_empty()
+            && self.demands.is_empty()
+    }
+}
+
 impl Runner<'_> {
+    fn is_empty(&self) -> bool {
+        self.localizers.is_empty()
+            && self.finders.is_empty()
+            && self.change_finders.is_empty()
+            && self.estimators.is_empty()
+    }
+
+    /// Whether any finder of changes is asked for.
+    pub(crate) fn has_change_finders(&self) -> bool {
+        !self.change_finders.is_empty()
+    }
+
+    /// Every finder of changes on a case, if its group is wanted.
+    pub(crate) fn find_changes(&mut self, group: &Group, case: &ChangeCase) {
+        if !self.wants(group) {
+            return;
+        }
+        for (at, finder) in self.change_finders.iter().enumerate() {
+            let (answer, cost) = measured(|| finder.find(&case.observations));
+            let (answer, error) = match answer {
+                Ok(answer) => (answer, None),
+                Err(error) => (ChangeAnswer::default(), Some(error)),
+            };
+            let score = score_changes(&case.truth, &answer, case.observations.window_s);
+            self.results.changes.push(ChangeOutcome {
+                group: group.clone(),
+                case: case.name.clone(),
+                finder: at,
+                got: error.unwrap_or_else(|| answer.words(&case.transactions)),
+                score,
+                cost,
+            });
+        }
+        (self.progress)(&format!("{}: {}", group.path(), case.name));
+    }
+
+    /// Every estimator on a case, if its group is wanted.
+    pub(crate) fn estimate_demands(&mut self, group: &Group, case: &DemandCase) {
+        if !self.wants(group) {
+            return;
+        }
+        for (at, estimator) in self.estimators.iter().enumerate() {
+            let (answer, cost) = measured(|| estimator.estimate(&case.observations));
+            let (score, error) = match answer {
+                Ok(estimates) => (score_demands(&case.demand_s, &estimates), None),
+                Err(error) => (DemandScore::default(), Some(error)),
+            };
+            let (group, case) = (group.clone(), case.name.clone());
+            self.results.demands.push(DemandOutcome { group, case, estimator: at, score, error, cost });
+        }
+        (self.progress)(&format!("{}: {}", group.path(), case.name));
+    }
+
     pub(crate) fn threads(&self) -> NonZeroUsize {
         cores()
     }

@@ -15,7 +15,7 @@ mod record;
 use crate::columns::shorten;
 use crate::recognize::{FirstText, first_line};
 use crate::registry::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
-use laggard_model::{FingerprintBuilder, Loss, Measure, Nanos, SampleRecord, Sink};
+use laggard_model::{Loss, Measure, Nanos, SampleRecord, Sink};
 use lines::{LineCutter, Piece};
 use pages::{Pages, Role};
 use record::{LineTimes, Record};
@@ -113,18 +113,14 @@ struct Requests {
     times: LineTimes,
     pages: Pages,
     settings: AccessLogSettings,
-    /// Keeps the samples of several logs of the same second apart.
-    salt_ns: u64,
 }
 
 impl Requests {
     fn new(options: &ReaderOptions) -> Requests {
-        let name = options.source_name.as_deref().unwrap_or_default();
         Requests {
             times: LineTimes::default(),
             pages: Pages::new(options.access_log),
             settings: options.access_log,
-            salt_ns: salt_ns(name),
         }
     }
 
@@ -142,37 +138,23 @@ impl Requests {
         }
     }
 
-    /// Hands on what a request adds: one transaction, unless it is embedded in one, and its response time.
+    /// Hands on a transaction, with the response time of its page; what pages embed is counted with them.
     fn record(&mut self, record: &Record<'_>, number: u64, sink: &mut dyn Sink) {
-        let own_ns = (number % 1_000_000) * 1_000 + self.salt_ns;
         let placed = self.pages.place(record);
         if placed.is_pooled {
             sink.lose(Loss::NameLimit, &|| format!("line {number}: {:?}", shorten(record.path)));
         }
-        let sample = SampleRecord {
-            // An instant in the second that is this line's own: requests of one second are not the same
-            // request read twice.
-            time: placed.start.plus(Nanos::from_ns(own_ns)),
-            measure: Measure::Transactions,
+        let Role::Transaction(name) = placed.role else { return };
+        sink.sample(&SampleRecord {
+            time: record.time,
+            measure: Measure::Completion,
             server: "",
             tier: "",
-            transaction: placed.name,
+            transaction: name,
             callee: "",
-            value: 1.0,
-        };
-        if placed.role == Role::Transaction {
-            sink.sample(&sample);
-        }
-        if let Some(value) = record.response_s {
-            sink.sample(&SampleRecord { measure: Measure::ResponseSeconds, value, ..sample });
-        }
+            value: record.response_s.unwrap_or(f64::NAN),
+        });
     }
-}
-
-fn salt_ns(name: &str) -> u64 {
-    let mut builder = FingerprintBuilder::new();
-    builder.bytes(name.as_bytes());
-    (builder.finish().value() % 1_000) as u64
 }
 
 #[cfg(test)]

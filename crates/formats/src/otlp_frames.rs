@@ -14,6 +14,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::metrics::MetricSamples;
 use crate::otlp_json::OtlpJson;
 use crate::otlp_protobuf::{self, OtlpProtobuf};
 use crate::registry::{FormatError, Reader, ReaderOptions, Sniff};
@@ -59,12 +60,12 @@ fn sniff_frame(prefix: &[u8]) -> Sniff {
 
 /// A reader for `--format otlp-json`: JSON, also length-prefixed.
 pub(crate) fn open_json(options: &ReaderOptions) -> Box<dyn Reader> {
-    Box::new(Otlp { choose: Encoding::of_json, stream: None, weights: WeightAttributes::new(options) })
+    Box::new(Otlp::new(Encoding::of_json, options))
 }
 
 /// A reader for `--format otlp-proto`: one request, or a length-prefixed stream of any encoding.
 pub(crate) fn open_protobuf(options: &ReaderOptions) -> Box<dyn Reader> {
-    Box::new(Otlp { choose: Encoding::of_protobuf, stream: None, weights: WeightAttributes::new(options) })
+    Box::new(Otlp::new(Encoding::of_protobuf, options))
 }
 
 /// How an input is encoded; its first byte tells.
@@ -96,6 +97,15 @@ struct Otlp {
     choose: fn(u8) -> Encoding,
     stream: Option<Stream>,
     weights: WeightAttributes,
+    /// Until the stream begins, which takes it.
+    metrics: MetricSamples,
+}
+
+impl Otlp {
+    fn new(choose: fn(u8) -> Encoding, options: &ReaderOptions) -> Otlp {
+        let metrics = MetricSamples::new(&options.metrics);
+        Otlp { choose, stream: None, weights: WeightAttributes::new(options), metrics }
+    }
 }
 
 enum Stream {
@@ -108,11 +118,16 @@ impl Reader for Otlp {
         let Some(&first) = chunk.first() else {
             return Ok(());
         };
-        let stream = self.stream.get_or_insert_with(|| match (self.choose)(first) {
-            Encoding::Json => Stream::Message(Message::json(&self.weights)),
-            Encoding::Protobuf => Stream::Message(Message::protobuf(None, &self.weights)),
-            Encoding::Framed => {
-                Stream::Frames(OtlpFrames { weights: self.weights.clone(), ..OtlpFrames::default() })
+        let stream = self.stream.get_or_insert_with(|| {
+            let metrics = std::mem::take(&mut self.metrics);
+            match (self.choose)(first) {
+                Encoding::Json => Stream::Message(Message::json(&self.weights, metrics)),
+                Encoding::Protobuf => Stream::Message(Message::protobuf(None, &self.weights, metrics)),
+                Encoding::Framed => Stream::Frames(OtlpFrames {
+                    weights: self.weights.clone(),
+                    metrics,
+                    ..OtlpFrames::default()
+                }),
             }
         });
         match stream {
@@ -140,20 +155,33 @@ enum Message {
 }
 
 impl Message {
-    fn json(weights: &WeightAttributes) -> Message {
-        Message::Json(Box::new(OtlpJson::new(weights)))
+    fn json(weights: &WeightAttributes, metrics: MetricSamples) -> Message {
+        Message::Json(Box::new(OtlpJson::new(weights, metrics)))
     }
 
-    fn protobuf(length: Option<u64>, weights: &WeightAttributes) -> Message {
-        Message::Protobuf(Box::new(OtlpProtobuf::new(length, weights)))
+    fn protobuf(length: Option<u64>, weights: &WeightAttributes, metrics: MetricSamples) -> Message {
+        Message::Protobuf(Box::new(OtlpProtobuf::new(length, weights, metrics)))
     }
 
-    /// A message that starts with this byte; `None` when none does.
-    fn starting(first: u8, length: Option<u64>, weights: &WeightAttributes) -> Option<Message> {
+    /// A message that starts with this byte, which takes `metrics`; `None` when none does.
+    fn starting(
+        first: u8,
+        length: Option<u64>,
+        weights: &WeightAttributes,
+        metrics: &mut MetricSamples,
+    ) -> Option<Message> {
         match first {
-            b'{' => Some(Message::json(weights)),
-            0x0A => Some(Message::protobuf(length, weights)),
+            b'{' => Some(Message::json(weights, std::mem::take(metrics))),
+            0x0A => Some(Message::protobuf(length, weights, std::mem::take(metrics))),
             _ => None,
+        }
+    }
+
+    /// What is known of metrics, for the next message.
+    fn take_metrics(&mut self) -> MetricSamples {
+        match self {
+            Message::Json(reader) => reader.take_metrics(),
+            Message::Protobuf(reader) => reader.take_metrics(),
         }
     }
 
@@ -181,6 +209,8 @@ struct OtlpFrames {
     /// Messages begun, for examples of losses.
     messages: u64,
     weights: WeightAttributes,
+    /// While no message is being read, which has it then.
+    metrics: MetricSamples,
 }
 
 #[derive(Debug, Default)]
@@ -237,6 +267,7 @@ impl OtlpFrames {
                 *left -= taken as u64;
                 if *left == 0 {
                     message.end(sink);
+                    self.metrics = message.take_metrics();
                     self.next = Next::Length;
                 }
                 taken
@@ -277,7 +308,7 @@ impl OtlpFrames {
     /// Starts on a message by its first byte.
     fn begin(&mut self, length: u64, first: u8, sink: &mut dyn Sink) {
         let number = self.messages;
-        self.next = match Message::starting(first, Some(length), &self.weights) {
+        self.next = match Message::starting(first, Some(length), &self.weights, &mut self.metrics) {
             Some(message) => Next::Plain { left: length, message },
             None if first != ZSTD_MAGIC[0] => {
                 sink.lose(Loss::MalformedRecord, &|| {
@@ -298,7 +329,7 @@ impl OtlpFrames {
     /// Reads the compressed message that is held, and is ready for the next length.
     fn unpack(&mut self, sink: &mut dyn Sink) {
         let number = self.messages;
-        if let Err(error) = unpack(&self.held, number, &self.weights, sink) {
+        if let Err(error) = unpack(&self.held, number, &self.weights, &mut self.metrics, sink) {
             sink.lose(Loss::CorruptCompression, &|| format!("message {number}: {error}"));
         }
         self.held.clear();
@@ -310,11 +341,33 @@ impl OtlpFrames {
 ///
 /// It is unpacked from the whole, in pieces of one size, so that a damaged one gives the same records however
 /// the input was cut.
-fn unpack(packed: &[u8], number: u64, weights: &WeightAttributes, sink: &mut dyn Sink) -> io::Result<()> {
+fn unpack(
+    packed: &[u8],
+    number: u64,
+    weights: &WeightAttributes,
+    metrics: &mut MetricSamples,
+    sink: &mut dyn Sink,
+) -> io::Result<()> {
+    let mut message = None;
+    let unpacked = unpack_into(&mut message, packed, number, weights, metrics, sink);
+    if let Some(mut message) = message {
+        *metrics = message.take_metrics();
+    }
+    unpacked
+}
+
+/// Unpacks into `message`, which is opened with the first byte.
+fn unpack_into(
+    message: &mut Option<Message>,
+    packed: &[u8],
+    number: u64,
+    weights: &WeightAttributes,
+    metrics: &mut MetricSamples,
+    sink: &mut dyn Sink,
+) -> io::Result<()> {
     let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
     decoder.window_log_max(WINDOW_LOG_MAX)?;
     let mut piece = vec![0; PIECE_BYTES];
-    let mut message = None;
     let mut unpacked_bytes = 0_u64;
     loop {
         let count = decoder.read(&mut piece)?;
@@ -327,15 +380,15 @@ fn unpack(packed: &[u8], number: u64, weights: &WeightAttributes, sink: &mut dyn
             return Ok(());
         }
         if message.is_none() {
-            message = Message::starting(piece[0], None, weights);
+            *message = Message::starting(piece[0], None, weights, metrics);
         }
-        let Some(message) = &mut message else {
+        let Some(message) = message else {
             sink.lose(Loss::MalformedRecord, &|| format!("message {number} is neither protobuf nor JSON"));
             return Ok(());
         };
         message.take(&piece[..count], sink);
     }
-    if let Some(message) = &mut message {
+    if let Some(message) = message {
         message.end(sink);
     }
     Ok(())

@@ -6,6 +6,7 @@
 //! ```
 
 mod id;
+mod metric;
 mod span;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
 use crate::json_sniff::{self, JsonFormat};
 use crate::json_stream::{Scanner, Shape, Step, Visitor};
 use crate::lax_json;
+use crate::metrics::{MetricSamples, WaitingMetrics};
 use crate::pending::PendingSpans;
 use crate::registry::Sniff;
 use crate::sampling::{SamplingAttributes, WeightAttributes};
@@ -35,9 +37,14 @@ pub(crate) struct OtlpJson {
 
 impl OtlpJson {
     /// A reader.
-    pub(crate) fn new(weights: &WeightAttributes) -> OtlpJson {
-        let documents = Documents { weights: weights.clone(), ..Documents::default() };
+    pub(crate) fn new(weights: &WeightAttributes, metrics: MetricSamples) -> OtlpJson {
+        let documents = Documents { weights: weights.clone(), metrics, ..Documents::default() };
         OtlpJson { scanner: Scanner::new(), documents }
+    }
+
+    /// What is known of metrics, for the next message of the input.
+    pub(crate) fn take_metrics(&mut self) -> MetricSamples {
+        std::mem::take(&mut self.documents.metrics)
     }
 
     /// Takes the next bytes.
@@ -64,6 +71,12 @@ enum Place {
     Scope,
     SpanList,
     Span,
+    ResourceMetricsList,
+    ResourceMetrics,
+    ScopeMetricsList,
+    ScopeMetrics,
+    MetricList,
+    Metric,
     /// Where a container should be.
     Misplaced,
 }
@@ -83,6 +96,8 @@ struct Documents {
     pending: PendingSpans,
     namer: OperationNamer,
     repaired: String,
+    metrics: MetricSamples,
+    waiting: WaitingMetrics,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -104,8 +119,10 @@ impl Documents {
             }
             // Wrappers: the document inside says what they are.
             b"result" | b"trace" => (Content::Empty, Some(Place::DocumentList)),
-            b"resourceMetrics" | b"resource_metrics" | b"resourceLogs" | b"resource_logs"
-            | b"resourceProfiles" | b"resource_profiles" => {
+            b"resourceMetrics" | b"resource_metrics" => {
+                (Content::Telemetry, Some(Place::ResourceMetricsList))
+            }
+            b"resourceLogs" | b"resource_logs" | b"resourceProfiles" | b"resource_profiles" => {
                 let name = String::from_utf8_lossy(key).into_owned();
                 sink.lose(Loss::OtherSignal, &|| format!("a document of {name}"));
                 (Content::Telemetry, None)
@@ -129,6 +146,12 @@ impl Documents {
             (Shape::Object, Place::ResourceSpansList) => {
                 self.resource = None;
                 Place::ResourceSpans
+            }
+            (Shape::Object, Place::MetricList) => return Step::Capture(Place::Metric),
+            (Shape::Object, Place::ScopeMetricsList) => Place::ScopeMetrics,
+            (Shape::Object, Place::ResourceMetricsList) => {
+                self.resource = None;
+                Place::ResourceMetrics
             }
             (Shape::Object, _) => {
                 self.open += 1;
@@ -163,8 +186,23 @@ impl Documents {
             sink.lose(Loss::MalformedRecord, &|| format!("a resource: {error}"));
         }
         let names = attributes.names();
-        self.pending.flush(|_| &names, sink);
+        self.give_pending(&names, sink);
         self.resource = Some(names);
+    }
+
+    /// Hands on what has waited for its resource.
+    fn give_pending(&mut self, names: &ResourceNames, sink: &mut dyn Sink) {
+        self.pending.flush(|_| names, sink);
+        for value in self.waiting.take() {
+            metric::read(&value, names, &mut self.metrics, &mut self.repaired, sink);
+        }
+    }
+
+    fn metric(&mut self, value: &[u8], sink: &mut dyn Sink) {
+        match &self.resource {
+            Some(names) => metric::read(value, names, &mut self.metrics, &mut self.repaired, sink),
+            None => self.waiting.push(value, sink),
+        }
     }
 
     /// Takes a scope, which concerns the spans after it. One that cannot be read bears no mark.
@@ -181,7 +219,9 @@ impl Documents {
             return;
         }
         if self.content == Content::Foreign {
-            sink.lose(Loss::MalformedRecord, &|| "a document without resourceSpans".to_owned());
+            sink.lose(Loss::MalformedRecord, &|| {
+                "a document without resourceSpans or resourceMetrics".to_owned()
+            });
         }
         self.content = Content::Empty;
     }
@@ -194,7 +234,9 @@ impl Visitor for Documents {
     fn enter(&mut self, place: Place, key: &[u8], shape: Shape, sink: &mut dyn Sink) -> Step<Place> {
         let list = match (place, key) {
             (Place::Document, _) => self.enter_member(key, sink),
-            (Place::ResourceSpans, b"resource") => return Step::Capture(Place::Resource),
+            (Place::ResourceSpans | Place::ResourceMetrics, b"resource") => {
+                return Step::Capture(Place::Resource);
+            }
             (
                 Place::ResourceSpans,
                 b"scopeSpans"
@@ -202,9 +244,19 @@ impl Visitor for Documents {
                 | b"instrumentationLibrarySpans"
                 | b"instrumentation_library_spans",
             ) => Some(Place::ScopeSpansList),
+            (
+                Place::ResourceMetrics,
+                b"scopeMetrics"
+                | b"scope_metrics"
+                | b"instrumentationLibraryMetrics"
+                | b"instrumentation_library_metrics",
+            ) => Some(Place::ScopeMetricsList),
+            (Place::ScopeMetrics, b"metrics") => Some(Place::MetricList),
             (Place::ScopeSpans, b"scope") => return Step::Capture(Place::Scope),
             (Place::ScopeSpans, b"spans") => Some(Place::SpanList),
-            (Place::ResourceSpans | Place::ScopeSpans, _) => None,
+            (Place::ResourceSpans | Place::ScopeSpans | Place::ResourceMetrics | Place::ScopeMetrics, _) => {
+                None
+            }
             (list, _) => Some(list),
         };
         list.map_or(Step::Skip, |list| self.enter_list(list, shape))
@@ -213,6 +265,7 @@ impl Visitor for Documents {
     fn captured(&mut self, place: Place, value: &[u8], sink: &mut dyn Sink) {
         match place {
             Place::Span => self.span(value, sink),
+            Place::Metric => self.metric(value, sink),
             Place::Resource => self.resource(value, sink),
             Place::Scope => self.scope(value),
             _ if value == b"null" => {}
@@ -226,9 +279,8 @@ impl Visitor for Documents {
     fn leave(&mut self, place: Place, sink: &mut dyn Sink) {
         match place {
             Place::Document => self.leave_document(sink),
-            Place::ResourceSpans => {
-                let unknown = ResourceNames::default();
-                self.pending.flush(|_| &unknown, sink);
+            Place::ResourceSpans | Place::ResourceMetrics => {
+                self.give_pending(&ResourceNames::default(), sink);
                 self.resource = None;
             }
             _ => {}
@@ -237,6 +289,7 @@ impl Visitor for Documents {
 
     fn abandon(&mut self, cause: Loss, sink: &mut dyn Sink) {
         self.pending.abandon(cause, sink);
+        self.waiting.abandon(cause, sink);
         self.resource = None;
         self.content = Content::Empty;
         self.open = 0;

@@ -11,15 +11,18 @@
 #[cfg(test)]
 pub(crate) mod encode;
 mod message;
+mod metric;
 pub(crate) mod sniff;
 #[cfg(test)]
 mod tests;
 
 use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
+use crate::metrics::{MetricSamples, WaitingMetrics};
 use crate::pending::PendingSpans;
 use crate::sampling::WeightAttributes;
 use crate::wire::{self, Contents, Header};
 use laggard_model::{Loss, Sink, TailSampler};
+use message::NoSpan;
 
 /// A resource or a span may have this many bytes; a larger one is a [`Loss::OversizedRecord`].
 const MESSAGE_BYTES_MAX: u64 = 16 << 20;
@@ -77,11 +80,17 @@ struct Records {
     weights: WeightAttributes,
     pending: PendingSpans,
     namer: OperationNamer,
+    metrics: MetricSamples,
+    waiting: WaitingMetrics,
 }
 
 impl OtlpProtobuf {
     /// A reader for one message of `length` bytes, or of all bytes there are.
-    pub(crate) fn new(length: Option<u64>, weights: &WeightAttributes) -> OtlpProtobuf {
+    pub(crate) fn new(
+        length: Option<u64>,
+        weights: &WeightAttributes,
+        metrics: MetricSamples,
+    ) -> OtlpProtobuf {
         let request = Open { level: Level::Request, end: length.unwrap_or(u64::MAX) };
         OtlpProtobuf {
             open: vec![request],
@@ -89,8 +98,13 @@ impl OtlpProtobuf {
             groups: 0,
             position: 0,
             held: Vec::new(),
-            records: Records { weights: weights.clone(), ..Records::default() },
+            records: Records { weights: weights.clone(), metrics, ..Records::default() },
         }
+    }
+
+    /// What is known of metrics, for the next message of the input.
+    pub(crate) fn take_metrics(&mut self) -> MetricSamples {
+        std::mem::take(&mut self.records.metrics)
     }
 
     /// Takes the next bytes of the message.
@@ -125,6 +139,7 @@ impl OtlpProtobuf {
         let position = self.position;
         sink.lose(Loss::TruncatedInput, &|| format!("the message ends at byte {position} inside a field"));
         self.records.pending.abandon(Loss::TruncatedInput, sink);
+        self.records.waiting.abandon(Loss::TruncatedInput, sink);
     }
 
     #[inline]
@@ -286,6 +301,7 @@ impl OtlpProtobuf {
         sink.lose(Loss::MalformedRecord, &|| format!("byte {position}: {what}"));
         if self.innermost().level == Level::ResourceSpans {
             self.records.pending.abandon(Loss::MalformedRecord, sink);
+            self.records.waiting.abandon(Loss::MalformedRecord, sink);
         }
         self.groups = 0;
         self.held.clear();
@@ -301,8 +317,7 @@ impl Records {
     }
 
     fn leave_resource_spans(&mut self, sink: &mut dyn Sink) {
-        let unknown = ResourceNames::default();
-        self.pending.flush(|_| &unknown, sink);
+        self.give_pending(&ResourceNames::default(), sink);
     }
 
     /// Takes a resource. A second one of the same spans adds to the first, as protobuf demands.
@@ -311,8 +326,25 @@ impl Records {
             sink.lose(Loss::MalformedRecord, &|| "a resource that is no message".to_owned());
         }
         let names = self.attributes.names();
-        self.pending.flush(|_| &names, sink);
+        self.give_pending(&names, sink);
         self.resource = Some(names);
+    }
+
+    /// Hands on what has waited for its resource.
+    fn give_pending(&mut self, names: &ResourceNames, sink: &mut dyn Sink) {
+        self.pending.flush(|_| names, sink);
+        for message in self.waiting.take() {
+            metric::read(&message, names, &mut self.metrics, sink);
+        }
+    }
+
+    /// Takes what is in a span's place and is none: a metric, which nests like one.
+    #[cold]
+    fn metric(&mut self, message: &[u8], sink: &mut dyn Sink) {
+        match &self.resource {
+            Some(names) => metric::read(message, names, &mut self.metrics, sink),
+            None => self.waiting.push(message, sink),
+        }
     }
 
     /// Takes a scope, which concerns the spans after it.
@@ -322,8 +354,10 @@ impl Records {
 
     #[inline]
     fn span(&mut self, message: &[u8], sink: &mut dyn Sink) {
-        let Some(span) = message::read_span(message, &self.weights, sink) else {
-            return;
+        let span = match message::read_span(message, &self.weights, sink) {
+            Ok(span) => span,
+            Err(NoSpan::Metric) => return self.metric(message, sink),
+            Err(NoSpan::Counted) => return,
         };
         let name = span.name();
         let mut fields = span.fields(&name, &mut self.namer);

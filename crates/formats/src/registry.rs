@@ -2,6 +2,7 @@
 
 use crate::access_log::{self, AccessLogSettings};
 use crate::measures::MeasureRule;
+use crate::metrics::MetricRule;
 use crate::{call_log, jaeger, otlp_frames, otlp_json, request_table, sample_csv, span_csv, zipkin};
 use laggard_model::Sink;
 use std::fmt;
@@ -62,6 +63,8 @@ pub struct ReaderOptions {
     pub columns: Vec<(String, String)>,
     /// What the columns of tables of samples measure that do not say so; the first rule that fits a file counts.
     pub measures: Vec<MeasureRule>,
+    /// What metrics of some names measure, before the semantic conventions.
+    pub metrics: Vec<MetricRule>,
     /// How access logs are read.
     pub access_log: AccessLogSettings,
     /// Path of the input, for formats in which a file's name says something (a call log without a host

@@ -65,6 +65,9 @@ pub enum ChangeVerdict {
     Steady,
     /// Only the transaction mix moved; the cost of transactions did not.
     WorkloadChange,
+    /// CPU moved against the transactions, and neither their times nor their counts account for it: a background
+    /// load, another machine.
+    UnexplainedChange,
     /// For some time transactions did not explain the CPU: something foreign ran.
     Anomaly,
     /// Transactions cost something else than before.
@@ -81,6 +84,8 @@ pub enum ChangeEventKind {
     Rollback,
     /// The transaction mix moved, and the model still holds.
     WorkloadChange,
+    /// CPU moved against the transactions, and neither their times nor their counts account for it.
+    Unexplained,
     /// Transactions stop explaining the CPU.
     AnomalyStart,
     /// They explain it again.
@@ -151,12 +156,27 @@ pub struct CostModel {
     pub constant_percent: f64,
     /// Relative absolute error of the fit: all deviations over all utilization.
     pub error: f64,
+    /// Which estimator gave the demands, by its name in the manual; empty when unknown.
+    pub estimator: String,
     /// Condition number of the fit; `None` when single demands cannot be told apart at all.
     pub condition: Option<f64>,
     /// Whether it holds at the end of the data.
     pub in_force: bool,
     /// What each transaction type costs, in the order of the input's list.
     pub transactions: Vec<TransactionCost>,
+    /// Transaction types whose counts move together, so that only their sum is known.
+    pub indistinguishable: Vec<TiedTransactions>,
+}
+
+/// Transaction types that always come together.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct TiedTransactions {
+    /// The types.
+    pub transactions: Vec<String>,
+    /// CPU seconds that one of them takes on average.
+    pub mean_demand_s: f64,
+    /// Standard error of it; `null` when it cannot be told.
+    pub standard_error_s: f64,
 }
 
 /// What one transaction of a type costs.
@@ -170,8 +190,8 @@ pub struct TransactionCost {
     pub demand_low_s: f64,
     /// Upper end.
     pub demand_high_s: f64,
-    /// Whether the data tell this demand apart from the others': whether its interval is narrower than the
-    /// demand itself.
+    /// Whether the data tell this demand apart from the others': it is in no group that moves together, and
+    /// its interval is narrower than the demand itself.
     pub told_apart: bool,
     /// Time at the server without queueing, in seconds: the signature; `None` when response times are not known.
     pub service_time_s: Option<f64>,

@@ -10,6 +10,7 @@
 //!          └── html      one self-contained page
 //! ```
 
+mod capacity;
 mod changes;
 mod comparison;
 mod data;
@@ -23,14 +24,21 @@ mod names;
 mod numbers;
 mod output;
 mod sample_summary;
+mod signature;
 mod text;
 mod times;
 
+pub use capacity::{
+    CAPACITY_SCHEMA_VERSION, CapacityAnswer, CapacityModel, CapacityReport, CapacityVerdict, ClientsBasis,
+    CurrentLoad, CurvePoint, ModelAccuracy, ObservedLoad, ThinkTime, TierError, TierKind, TierLoad,
+    TierModel, TransactionLatency, TransactionResponse, Trust, WhatIf, WhatIfLoad, WindowCapacity,
+    capacity_headline, render_capacity,
+};
 pub use changes::{
     AnomalousRegion, CHANGES_SCHEMA_VERSION, ChangeEvent, ChangeEventKind, ChangeReport, ChangeVerdict,
     CostModel, Deployment, DeploymentBefore, JointChange, MixSeries, MixShift, ReportedSegment,
-    SERIES_POINTS_MAX, SegmentState, ServerChanges, SignatureShift, TransactionCost, TransactionShift,
-    UtilizationSeries, change_headline, render_changes,
+    SERIES_POINTS_MAX, SegmentState, ServerChanges, SignatureShift, TiedTransactions, TransactionCost,
+    TransactionShift, UtilizationSeries, change_headline, render_changes,
 };
 pub use comparison::{
     COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, EntryChange,
@@ -44,4 +52,10 @@ pub use json::json;
 pub use markdown::markdown;
 pub use output::{Output, render};
 pub use sample_summary::{SampleSummary, SampledServer};
+pub use signature::{
+    DiffCounts, DiffOutput, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION,
+    SIGNATURE_SCHEMA_VERSION, ServerSignature, Signature, SignatureDiff, SignatureReadError, SignatureVerdict,
+    TransactionDiff, TransactionFate, TransactionSignature, diff_headline, read_signature, render_signature,
+    render_signature_diff, signature_headline,
+};
 pub use text::{ColorChoice, TextStyle, text};

@@ -168,7 +168,7 @@ fn asymptotes() {
     close(got.throughput_max, 125.0, 1e-12);
     close(got.knee_clients, 1.028 * 125.0, 1e-12);
     close(got.clients_at_most(&network, 0.5), 187.5, 1e-12);
-    close(got.response_at_least_s(&network, 250.0), 1.0, 1e-12);
+    close(got.inside_at_least_s(&network, 250.0), 1.0, 1e-12);
 }
 
 #[test]
@@ -195,4 +195,19 @@ fn what_is_no_network_is_an_error() {
     assert_eq!(bad(vec![Station::queue(1.0)], f64::INFINITY), NetworkError::Think(f64::INFINITY));
     assert_eq!(bad(vec![Station::queue(0.0)], 0.0), NetworkError::Cycle(0.0));
     assert_eq!(bad(vec![], 0.0), NetworkError::Cycle(0.0));
+}
+
+/// Half of the time at the queue passes after the answer: the same throughput, half of the response time.
+#[test]
+fn work_after_the_answer_competes_but_does_not_count() {
+    let whole = Network::new(vec![Station::queue(0.01)], 0.2).unwrap();
+    let half = Network::new(vec![Station::queue(0.01).answered(0.5)], 0.2).unwrap();
+    let (all, part) = (solve(&whole, 25, WORK_MAX), solve(&half, 25, WORK_MAX));
+    close(part.throughput, all.throughput, 1e-15);
+    close(part.response_s, all.response_s / 2.0, 1e-14);
+    close(solve(&half, 25, 0.0).response_s, part.response_s, 0.04);
+    let open = open_solution(&half, 50.0).unwrap();
+    close(open.response_s, 0.01, 1e-13);
+    close(open.clients, 1.0, 1e-13);
+    assert!(Network::new(vec![Station::queue(0.01).answered(1.5)], 0.2).is_err());
 }

@@ -120,7 +120,7 @@ fn linearizer_is_close_to_exact() {
             let linear = worst(&exact, &solve_classes_by(&network, Algorithm::Linearizer));
             let schweitzer = worst(&exact, &solve_classes_by(&network, Algorithm::Schweitzer));
             assert!(linear.0 < 0.02 && linear.1 < 0.05, "{scale} {cores}: {linear:?}");
-            assert!(schweitzer.0 < 0.05 && schweitzer.1 < 0.15, "{scale} {cores}: {schweitzer:?}");
+            assert!(schweitzer.0 < 0.06 && schweitzer.1 < 0.25, "{scale} {cores}: {schweitzer:?}");
             assert!(linear.1 <= schweitzer.1);
         }
     }

@@ -6,6 +6,7 @@
 //! ```
 
 mod cautions;
+mod online;
 mod pieces;
 mod reconcile;
 mod settings;
@@ -13,6 +14,7 @@ mod verdicts;
 
 use std::num::NonZeroUsize;
 
+pub use online::{OnlineChange, OnlineCherkasova, OnlineNews, OnlineShape, OnlineWindow};
 use pieces::judge_pieces;
 use reconcile::reconcile;
 pub use settings::{CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError};

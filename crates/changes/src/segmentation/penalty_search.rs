@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::regression::error_percent;
-use super::{CostTable, WindowRegression, cheapest_path};
+use super::{CostTable, PathSearch, WindowRegression};
 
 /// Halvings of `λ = 1` until it is taken as 0: windows fitted one by one have no error.
 const HALVINGS_MAX: u32 = 60;
@@ -42,16 +42,38 @@ impl Segmentation {
     }
 }
 
-/// `Σ|e|` of segments fitted once, whatever penalty asks for them.
-#[derive(Debug, Default)]
+/// `Σ|e|` and `Σu` of segments, found once, whatever penalty asks for them.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SegmentErrors {
-    absolute: HashMap<Range<usize>, f64>,
+    known: HashMap<Range<usize>, SegmentError>,
+    /// Windows forgotten since the beginning: what is known goes by numbers that stay.
+    dropped: usize,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct SegmentError {
+    absolute: f64,
+    load: f64,
+}
+
+/// Beyond so many segments, all are forgotten.
+const KNOWN_MAX: usize = 100_000;
+
 impl SegmentErrors {
-    fn of(&mut self, regression: &WindowRegression, segment: &Range<usize>) -> f64 {
-        let fit = || regression.fit(std::slice::from_ref(segment)).absolute;
-        *self.absolute.entry(segment.clone()).or_insert_with(fit)
+    fn of(&mut self, regression: &WindowRegression, segment: &Range<usize>) -> SegmentError {
+        let key = segment.start + self.dropped..segment.end + self.dropped;
+        *self.known.entry(key).or_insert_with(|| {
+            let fit = regression.fit(std::slice::from_ref(segment));
+            SegmentError { absolute: fit.absolute, load: fit.load }
+        })
+    }
+
+    /// Follows a regression that forgot its first window.
+    pub(crate) fn drop_first(&mut self) {
+        self.dropped += 1;
+        if self.known.len() > KNOWN_MAX {
+            self.known.clear();
+        }
     }
 }
 
@@ -66,7 +88,11 @@ pub(crate) fn search_penalty(
     budget: ErrorBudget,
     errors: &mut SegmentErrors,
 ) -> Segmentation {
-    let mut attempt = |lambda: f64| attempt(regression, table, budget, errors, lambda);
+    let paths = PathSearch::new(table);
+    let mut attempt = |lambda: f64| {
+        let cuts = paths.cheapest(lambda).points.iter().map(|&point| table.points()[point]).collect();
+        assess(regression, budget, errors, lambda, cuts)
+    };
     let (mut good, mut beyond) = bracket(&mut attempt);
     for _ in 0..BISECTIONS {
         let Some(high) = beyond else { break };
@@ -108,18 +134,6 @@ fn halve(attempt: &mut impl FnMut(f64) -> Segmentation) -> (Segmentation, Option
     (attempt(0.0), None)
 }
 
-fn attempt(
-    regression: &WindowRegression,
-    table: &CostTable,
-    budget: ErrorBudget,
-    errors: &mut SegmentErrors,
-    lambda: f64,
-) -> Segmentation {
-    let path = cheapest_path(table, lambda);
-    let cuts = path.points.iter().map(|&point| table.points()[point]).collect();
-    assess(regression, budget, errors, lambda, cuts)
-}
-
 /// The error of given cuts.
 pub(super) fn assess(
     regression: &WindowRegression,
@@ -128,14 +142,15 @@ pub(super) fn assess(
     lambda: f64,
     cuts: Vec<usize>,
 ) -> Segmentation {
-    let (mut total, mut within) = (0.0, true);
+    let (mut absolute, mut load, mut within) = (0.0, 0.0, true);
     for segment in cuts.windows(2).map(|pair| pair[0]..pair[1]) {
-        let absolute = errors.of(regression, &segment);
-        total += absolute;
+        let error = errors.of(regression, &segment);
+        absolute += error.absolute;
+        load += error.load;
         let judged = budget.segment_windows_min.is_some_and(|least| segment.len() >= least);
-        within &= !judged || error_percent(absolute, regression.load(segment)) <= budget.percent;
+        within &= !judged || error_percent(error.absolute, error.load) <= budget.percent;
     }
-    let error_percent = error_percent(total, regression.load(0..regression.windows()));
+    let error_percent = error_percent(absolute, load);
     let within_budget = within && error_percent <= budget.percent;
     Segmentation { cuts, lambda, error_percent, within_budget }
 }

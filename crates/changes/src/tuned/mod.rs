@@ -1,11 +1,25 @@
 //! The default method: changes of the model found with the noise that the data show, so that no error has to be
 //! allowed in advance; the signature and the regression check each other.
 
+mod answer;
+mod changes;
 mod design;
+mod evidence;
+mod fit;
 mod noise;
+mod pieces;
 mod regression;
+mod relation;
 mod scan;
 mod segment;
+mod service;
+mod service_events;
 mod settings;
+mod shift;
+mod timeline;
+mod turning;
 
+pub use changes::changes;
+pub(crate) use regression::{LinearFit, Regression};
+pub(crate) use scan::steps_at;
 pub use settings::{ChangeSettings, ChangeSettingsError};

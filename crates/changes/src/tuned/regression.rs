@@ -9,43 +9,48 @@ const PIVOT_MIN: f64 = 1e-9;
 
 /// A response by columns of a design, `T x p`, each row with a weight: one over its noise variance.
 #[derive(Clone, Debug)]
-pub(super) struct Regression {
+pub(crate) struct Regression {
     /// `T x p`; column 0 is 1.
-    pub(super) design: Matrix,
+    pub(crate) design: Matrix,
     /// Length `T`.
-    pub(super) response: Vec<f64>,
+    pub(crate) response: Vec<f64>,
     /// Length `T`, > 0.
-    pub(super) weight: Vec<f64>,
+    pub(crate) weight: Vec<f64>,
 }
 
 /// The unconstrained least-squares fit of a stretch of rows.
 #[derive(Clone, Debug)]
-pub(super) struct LinearFit {
+pub(crate) struct LinearFit {
     /// A generalised inverse of the normal equations, `p x p`: zero for columns that depend on others.
-    pub(super) inverse: Matrix,
+    pub(crate) inverse: Matrix,
     /// Coefficients, length `p`.
-    pub(super) coefficients: Vec<f64>,
+    pub(crate) coefficients: Vec<f64>,
     /// Gram matrix `XᵀWX`.
-    pub(super) gram: Matrix,
+    pub(crate) gram: Matrix,
     /// Columns that do not depend on others.
-    pub(super) rank: usize,
+    pub(crate) rank: usize,
 }
 
 impl Regression {
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.response.len()
     }
 
-    pub(super) fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         self.design.cols()
     }
 
     /// Fits `rows`; `O(len p² + p³)`.
-    pub(super) fn fit(&self, rows: Range<usize>) -> LinearFit {
+    pub(crate) fn fit(&self, rows: Range<usize>) -> LinearFit {
+        self.fit_all(&[rows])
+    }
+
+    /// Fits all `stretches` together.
+    pub(crate) fn fit_all(&self, stretches: &[Range<usize>]) -> LinearFit {
         let p = self.columns();
         let mut gram = Matrix::zeros(p, p);
         let mut moments = vec![0.0; p];
-        for row in rows {
+        for row in stretches.iter().cloned().flatten() {
             let (x, weight) = (self.design.row(row), self.weight[row]);
             add_outer(&mut gram, x, weight);
             moments.iter_mut().zip(x).for_each(|(sum, value)| *sum += weight * value * self.response[row]);
@@ -57,22 +62,22 @@ impl Regression {
     }
 
     /// Response less fit.
-    pub(super) fn residual(&self, row: usize, coefficients: &[f64]) -> f64 {
+    pub(crate) fn residual(&self, row: usize, coefficients: &[f64]) -> f64 {
         self.response[row] - dot(self.design.row(row), coefficients)
     }
 
     /// `Σ weight · residual²` over `rows`.
-    pub(super) fn weighted_square(&self, rows: Range<usize>, coefficients: &[f64]) -> f64 {
+    pub(crate) fn weighted_square(&self, rows: Range<usize>, coefficients: &[f64]) -> f64 {
         rows.map(|row| self.weight[row] * self.residual(row, coefficients).powi(2)).sum()
     }
 }
 
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 /// Adds `weight · x xᵀ` to the lower triangle.
-pub(super) fn add_outer(gram: &mut Matrix, x: &[f64], weight: f64) {
+pub(crate) fn add_outer(gram: &mut Matrix, x: &[f64], weight: f64) {
     for (i, &value) in x.iter().enumerate() {
         if value == 0.0 {
             continue;
@@ -85,7 +90,7 @@ pub(super) fn add_outer(gram: &mut Matrix, x: &[f64], weight: f64) {
 }
 
 /// Copies the lower triangle to the upper.
-pub(super) fn mirror(gram: &mut Matrix) {
+pub(crate) fn mirror(gram: &mut Matrix) {
     for i in 0..gram.rows() {
         for j in 0..i {
             gram.set(j, i, gram.get(i, j));

@@ -34,10 +34,10 @@ pub(super) struct Step {
 
 /// One coefficient's step at one row, given everything else.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StepEstimate {
+pub(crate) struct StepEstimate {
     /// By how much the coefficient steps.
-    pub(super) size: f64,
-    pub(super) standard_error: f64,
+    pub(crate) size: f64,
+    pub(crate) standard_error: f64,
 }
 
 /// Sums over the rows from a candidate cut to the end of the stretch.
@@ -96,22 +96,37 @@ fn best_of(
     best
 }
 
-/// The step of coefficient `column` at `row`, given that every coefficient may have any value on `rows`; none where
-/// the columns do not tell.
+/// The step of coefficient `column` from rows `before` to rows `after`, which lie behind each other, given that every
+/// coefficient may have any value on all of them; none where the columns do not tell.
 pub(super) fn step_at(
     regression: &Regression,
-    rows: Range<usize>,
-    row: usize,
+    before: Range<usize>,
+    after: Range<usize>,
     column: usize,
 ) -> Option<StepEstimate> {
-    let fit = regression.fit(rows.clone());
-    let p = regression.columns();
-    let mut tail = Tail { gram: Matrix::zeros(p, p), scores: vec![0.0; p] };
-    (row..rows.end).for_each(|at| tail.add(regression, at, &fit.coefficients));
-    tail.estimate(&fit, column)
+    let fit = regression.fit_all(&[before, after.clone()]);
+    Tail::of(regression, &fit, after).estimate(&fit, column)
+}
+
+/// The steps of coefficients `0..columns` at the rows `after`, each alone, given the fit to all rows.
+pub(crate) fn steps_at(
+    regression: &Regression,
+    fit: &LinearFit,
+    after: Range<usize>,
+    columns: usize,
+) -> Vec<Option<StepEstimate>> {
+    let tail = Tail::of(regression, fit, after);
+    (0..columns).map(|column| tail.estimate(fit, column)).collect()
 }
 
 impl Tail {
+    fn of(regression: &Regression, fit: &LinearFit, rows: Range<usize>) -> Tail {
+        let p = regression.columns();
+        let mut tail = Tail { gram: Matrix::zeros(p, p), scores: vec![0.0; p] };
+        rows.for_each(|at| tail.add(regression, at, &fit.coefficients));
+        tail
+    }
+
     fn add(&mut self, regression: &Regression, row: usize, coefficients: &[f64]) {
         let (x, weight) = (regression.design.row(row), regression.weight[row]);
         add_outer(&mut self.gram, x, weight);
@@ -174,7 +189,7 @@ mod tests {
         let step = strongest_step(&regression, 0..60, search).expect("long enough");
         assert_eq!(step.row, 40);
         assert!(step.score > 20.0, "{step:?}");
-        let estimate = step_at(&regression, 0..60, 40, 1).expect("identified");
+        let estimate = step_at(&regression, 0..40, 40..60, 1).expect("identified");
         assert!((estimate.size - 0.5).abs() < 4.0 * estimate.standard_error, "{estimate:?}");
     }
 

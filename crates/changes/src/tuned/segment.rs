@@ -12,13 +12,13 @@ use super::scan::{Step, StepSearch, strongest_step};
 /// Lengths of the intervals fall by this factor (`1/√2`; Kovács et al. 2020).
 const DECAY: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
-/// The rows at which a coefficient steps with a score of at least `score_min`, ascending.
+/// The steps of a coefficient with a score of at least `score_min`, by row ascending.
 pub(super) fn cuts(
     regression: &Regression,
     search: StepSearch,
     score_min: f64,
     threads: NonZeroUsize,
-) -> Vec<usize> {
+) -> Vec<Step> {
     let rows = regression.rows();
     let shortest = (2 * regression.columns()).max(4 * search.side_min).max(20);
     let seeds = seeded_intervals(rows, shortest);
@@ -40,11 +40,11 @@ pub(super) fn cuts(
         let known = strong.iter().find(|(seed, _)| inside(seed)).map(|(_, step)| *step);
         let here = || strongest_step(regression, stretch.clone(), search).filter(|s| s.score >= score_min);
         let Some(step) = known.or_else(here) else { continue };
-        cuts.push(step.row);
+        cuts.push(step);
         open.push(stretch.start..step.row);
         open.push(step.row..stretch.end);
     }
-    cuts.sort_unstable();
+    cuts.sort_by_key(|step| step.row);
     cuts
 }
 
@@ -87,6 +87,7 @@ mod tests {
         let design = Matrix::from_row_major(300, 1, vec![1.0; 300]);
         let regression = Regression { design, response, weight: vec![25.0; 300] };
         let search = StepSearch { directions: 1, side_min: 3, effect_min: 0.2 };
-        assert_eq!(cuts(&regression, search, 5.0, NonZeroUsize::MIN), [140, 160]);
+        let found = cuts(&regression, search, 5.0, NonZeroUsize::MIN);
+        assert_eq!(found.iter().map(|step| step.row).collect::<Vec<_>>(), [140, 160]);
     }
 }

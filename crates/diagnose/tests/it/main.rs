@@ -1,6 +1,7 @@
 //! Diagnosis of simulated incidents, and the laws of the folds behind it.
 
 mod baselines;
+mod changes;
 mod comparison;
 mod folds;
 mod incidents;
@@ -8,3 +9,4 @@ mod sampling;
 mod simulated;
 mod sites;
 mod span_samples;
+mod tpcw_table;

@@ -1,5 +1,6 @@
 //! The results as one page.
 
+mod changes;
 mod explained;
 mod matrices;
 mod misses;
@@ -8,6 +9,7 @@ mod summary;
 use crate::measure::Cost;
 use crate::run::{Options, Outcome, PatternOutcome, Results};
 use crate::sets::{Group, SetKind};
+use changes::change_tables;
 use explained::{INTRODUCTION, METHODS, about};
 use matrices::matrix_tables;
 use misses::{beaten, misses};
@@ -31,10 +33,16 @@ pub fn scorecard(results: &Results, options: &Options) -> String {
         let groups = groups_of(results, set);
         let matrices: Vec<&PatternOutcome> =
             results.patterns.iter().filter(|outcome| outcome.group.set == set).collect();
-        if groups.is_empty() && matrices.is_empty() {
+        let is_of_windows = results.changes.iter().any(|one| one.group.set == set)
+            || results.demands.iter().any(|one| one.group.set == set);
+        if groups.is_empty() && matrices.is_empty() && !is_of_windows {
             continue;
         }
         let _ = write!(out, "\n## {}\n\n{}\n", set.name(), about(set));
+        if is_of_windows {
+            change_tables(&mut out, results, set);
+            continue;
+        }
         if matrices.is_empty() {
             table(&mut out, results, &groups);
         } else {

@@ -1,5 +1,6 @@
 //! Where cases come from.
 
+mod cpu_demands;
 mod lingering;
 mod matrices;
 mod minutes;
@@ -7,6 +8,7 @@ mod online_boutique;
 mod shop;
 mod simulator;
 mod slow_periods;
+mod tpcw;
 mod tracebench;
 
 pub use minutes::{Alarm, detection};
@@ -29,12 +31,22 @@ pub enum SetKind {
     Delag,
     /// No data: simulated in the process.
     Simulator,
+    /// No data: a shop simulated in the process, window by window.
+    Tpcw,
+    /// `demands.csv` beside folders `…-exp…`.
+    CpuDemands,
 }
 
 impl SetKind {
     /// All of them, in the order of the scorecard.
-    pub const ALL: [SetKind; 4] =
-        [SetKind::Tracebench, SetKind::OnlineBoutique, SetKind::Delag, SetKind::Simulator];
+    pub const ALL: [SetKind; 6] = [
+        SetKind::Tracebench,
+        SetKind::OnlineBoutique,
+        SetKind::Delag,
+        SetKind::Simulator,
+        SetKind::Tpcw,
+        SetKind::CpuDemands,
+    ];
 
     /// The word for `--only`.
     pub const fn name(self) -> &'static str {
@@ -43,6 +55,8 @@ impl SetKind {
             SetKind::OnlineBoutique => "online-boutique",
             SetKind::Delag => "delag",
             SetKind::Simulator => "simulator",
+            SetKind::Tpcw => "tpcw",
+            SetKind::CpuDemands => "cpu-demands",
         }
     }
 }
@@ -73,8 +87,10 @@ pub(crate) fn visit(data: Option<&Path>, runner: &mut Runner<'_>) -> Result<(), 
         tracebench::visit(&folder, runner)?;
         online_boutique::visit(&folder, runner)?;
         matrices::visit(&folder, runner)?;
+        cpu_demands::visit(&folder, runner)?;
     }
-    simulator::visit(runner)
+    simulator::visit(runner)?;
+    tpcw::visit(runner)
 }
 
 fn folders(data: &Path) -> Result<Vec<PathBuf>, String> {

@@ -35,10 +35,6 @@ impl TransactionNames {
         TransactionNames { names, ids: HashMap::new(), template: String::new() }
     }
 
-    pub(super) const fn objects() -> NameId {
-        NameId(0)
-    }
-
     pub(super) const fn other() -> NameId {
         NameId(3)
     }

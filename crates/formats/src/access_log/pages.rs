@@ -1,7 +1,7 @@
 //! Which requests are one client transaction: a page and what it embeds.
 
 use super::AccessLogSettings;
-use super::names::{NameId, TransactionNames, is_data, is_object};
+use super::names::{OBJECTS, TransactionNames, is_data, is_object};
 use super::record::Record;
 use laggard_model::{Nanos, Timestamp};
 use std::collections::HashMap;
@@ -15,9 +15,9 @@ const PAGES: usize = 4;
 
 /// What a request is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
-    /// A transaction begins.
-    Transaction,
+pub(super) enum Role<'a> {
+    /// A transaction of this name.
+    Transaction(&'a str),
     /// A part of one that has begun.
     Embedded,
 }
@@ -25,18 +25,15 @@ pub(super) enum Role {
 /// Where a request belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Placed<'a> {
-    pub(super) role: Role,
-    /// Name of the transaction.
-    pub(super) name: &'a str,
-    /// Its start.
-    pub(super) start: Timestamp,
+    pub(super) role: Role<'a>,
     /// Whether the name stands for many because there are too many, or the client could not be remembered.
     pub(super) is_pooled: bool,
 }
 
+const EMBEDDED: Placed<'_> = Placed { role: Role::Embedded, is_pooled: false };
+
 #[derive(Clone, Copy, Debug)]
 struct Page {
-    name: NameId,
     path_hash: u64,
     start: Timestamp,
     /// Objects belong to it until then.
@@ -67,49 +64,36 @@ impl Pages {
     pub(super) fn place(&mut self, record: &Record<'_>) -> Placed<'_> {
         let client = stable_hash(&[record.client.as_bytes(), record.agent.as_bytes()]);
         if is_object(record.path) {
-            return self.place_object(client, record);
+            if self.has_page(client, record, Match::Any) {
+                return EMBEDDED;
+            }
+            return Placed { role: Role::Transaction(OBJECTS), is_pooled: false };
         }
         if is_data(record.path)
             && !record.referrer_path.is_empty()
-            && let Some(page) = self.page_of(client, record, Match::Referrer)
+            && self.has_page(client, record, Match::Referrer)
         {
-            return self.placed(Role::Embedded, page.name, page.start, false);
+            return EMBEDDED;
         }
         let name = self.names.of_page(record);
-        let is_kept = self.remember(client, record, name);
+        let is_kept = self.remember(client, record);
         let is_pooled = name == TransactionNames::other() || !is_kept;
-        self.placed(Role::Transaction, name, record.time, is_pooled)
+        Placed { role: Role::Transaction(self.names.text(name)), is_pooled }
     }
 
-    fn place_object(&mut self, client: u64, record: &Record<'_>) -> Placed<'_> {
-        let page = self
-            .page_of(client, record, Match::Referrer)
-            .or_else(|| self.page_of(client, record, Match::Any));
-        match page {
-            Some(page) => self.placed(Role::Embedded, page.name, page.start, false),
-            None => self.placed(Role::Transaction, TransactionNames::objects(), record.time, false),
-        }
-    }
-
-    fn placed(&self, role: Role, name: NameId, start: Timestamp, is_pooled: bool) -> Placed<'_> {
-        Placed { role, name: self.names.text(name), start, is_pooled }
-    }
-
-    /// The client's newest page that the request may belong to.
-    fn page_of(&self, client: u64, record: &Record<'_>, by: Match) -> Option<Page> {
+    /// Whether the client has a page open that the request may belong to.
+    fn has_page(&self, client: u64, record: &Record<'_>, by: Match) -> bool {
+        let Some(pages) = self.clients.get(&client) else { return false };
         let path_hash = stable_hash(&[record.referrer_path.as_bytes()]);
-        let pages = self.clients.get(&client)?.iter().flatten();
-        let open = pages.filter(|page| page.start <= record.time && record.time <= page.until);
-        open.filter(|page| by == Match::Any || page.path_hash == path_hash)
-            .max_by_key(|page| page.start)
-            .copied()
+        let mut open =
+            pages.iter().flatten().filter(|page| page.start <= record.time && record.time <= page.until);
+        open.any(|page| by == Match::Any || page.path_hash == path_hash)
     }
 
     /// Remembers a page in place of the client's oldest; `false` when there are too many clients.
-    fn remember(&mut self, client: u64, record: &Record<'_>, name: NameId) -> bool {
+    fn remember(&mut self, client: u64, record: &Record<'_>) -> bool {
         let response = Nanos::from_ns((record.response_s.unwrap_or(0.0) * 1e9) as u64);
         let page = Page {
-            name,
             path_hash: stable_hash(&[record.path.as_bytes()]),
             start: record.time,
             until: record.time.plus(response).plus(self.settings.page_gap),
@@ -141,7 +125,7 @@ impl Pages {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Match {
-    /// The request names the page as the one that led to it.
+    /// One that the request names as the page that led to it.
     Referrer,
     Any,
 }

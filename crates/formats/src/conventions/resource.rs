@@ -16,6 +16,8 @@ pub(crate) struct ResourceNames {
     /// Empty when nothing identifies a replica.
     pub(crate) replica: String,
     pub(crate) replica_source: ReplicaSource,
+    /// Name of the host, else its id; empty when unknown.
+    pub(crate) host: String,
 }
 
 impl Default for ResourceNames {
@@ -93,10 +95,17 @@ impl ResourceAttributes {
             (ReplicaSource::Host, Key::JaegerHostname, Some((':', Key::ProcessPid))),
             (ReplicaSource::Address, Key::Ip, None),
         ];
+        let host = [Key::HostName, Key::HostId, Key::JaegerHostname].map(|key| self.get(key));
+        let host = host.into_iter().find(|host| !host.is_empty()).unwrap_or_default().to_owned();
         let found = sources.into_iter().find(|&(_, key, _)| !self.get(key).is_empty());
         let Some((replica_source, key, part)) = found else {
             let replica_source = ReplicaSource::Unknown;
-            return ResourceNames { service: service.to_owned(), replica: String::new(), replica_source };
+            return ResourceNames {
+                service: service.to_owned(),
+                replica: String::new(),
+                replica_source,
+                host,
+            };
         };
         let mut replica = self.get(key).to_owned();
         if let Some((separator, key)) = part
@@ -105,7 +114,7 @@ impl ResourceAttributes {
             replica.push(separator);
             replica.push_str(self.get(key));
         }
-        ResourceNames { service: service.to_owned(), replica, replica_source }
+        ResourceNames { service: service.to_owned(), replica, replica_source, host }
     }
 }
 

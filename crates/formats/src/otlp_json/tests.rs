@@ -40,8 +40,7 @@ fn a_stream_of_every_variant_reads_and_counts_what_is_lost() {
     ];
     assert_eq!(spans, expected);
     // No end; a member without a value; a line cut off.
-    let counts =
-        [(Loss::MalformedRecord, 3), (Loss::InvalidId, 1), (Loss::OtherSignal, 1), (Loss::NegativeTime, 1)];
+    let counts = [(Loss::MalformedRecord, 3), (Loss::InvalidId, 1), (Loss::NegativeTime, 1)];
     assert_eq!(losses(&found), counts, "{:?}", found.losses);
 }
 

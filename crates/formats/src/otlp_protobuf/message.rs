@@ -62,27 +62,39 @@ fn read_wire<'a>(message: &'a [u8], weights: &WeightAttributes) -> Result<Wire<'
     Ok(wire)
 }
 
-/// Reads a span; what makes it none is counted.
+/// Why a message in a span's place is no span.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NoSpan {
+    /// It is a metric.
+    Metric,
+    /// It is counted as a loss.
+    Counted,
+}
+
+/// Reads a span; what makes it none is counted, unless it is a metric.
 #[inline]
 pub(super) fn read_span<'a>(
     message: &'a [u8],
     weights: &WeightAttributes,
     sink: &mut dyn Sink,
-) -> Option<Span<'a>> {
+) -> Result<Span<'a>, NoSpan> {
     let Ok(wire) = read_wire(message, weights) else {
         sink.lose(Loss::MalformedRecord, &|| "a span that is no message".to_owned());
-        return None;
+        return Err(NoSpan::Counted);
     };
     let Some((trace_id, span_id)) = trace_id(wire.trace_id).zip(span_id(wire.span_id)) else {
-        lose_without_ids(message, &wire, sink);
-        return None;
+        return Err(without_ids(message, &wire, sink));
     };
     let time = |ns: u64| i64::try_from(ns).ok().filter(|&ns| ns > 0).map(Timestamp::from_unix_ns);
     let Some((start, end)) = time(wire.start_time_unix_nano).zip(time(wire.end_time_unix_nano)) else {
+        // A metric's name and description may be as long as ids.
+        if like_metric(message, &wire) && wire.kind == 0 {
+            return Err(NoSpan::Metric);
+        }
         sink.lose(Loss::MalformedRecord, &|| format!("span {span_id} of trace {trace_id}: no start or end"));
-        return None;
+        return Err(NoSpan::Counted);
     };
-    Some(Span {
+    Ok(Span {
         message,
         trace_id,
         span_id,
@@ -150,23 +162,38 @@ pub(super) fn read_scope(message: &[u8], weights: &WeightAttributes) -> Option<T
     sampling_attributes(message, 3, weights).tail_sampler()
 }
 
-/// All three signals nest alike on the wire: metrics and log records come as spans without ids. Log records
-/// have fixed-width times where spans have messages, metrics have messages where spans have other things, and
-/// no times.
-#[cold]
-fn lose_without_ids(message: &[u8], wire: &Wire<'_>, sink: &mut dyn Sink) {
-    let has = |wanted: fn(u32, Value<'_>) -> bool| {
-        Fields::new(message).map_while(Result::ok).any(|(field, value)| wanted(field, value))
-    };
-    let like_log = has(|field, value| matches!((field, value), (1 | 11, Value::Fixed64(_))));
-    let like_metric = has(|field, value| matches!((field, value), (5 | 7 | 9 | 10 | 11, Value::Bytes(_))));
+fn has(message: &[u8], wanted: fn(u32, Value<'_>) -> bool) -> bool {
+    Fields::new(message).map_while(Result::ok).any(|(field, value)| wanted(field, value))
+}
+
+/// All three signals nest alike on the wire: metrics and log records come as spans without ids. Metrics have
+/// messages where spans have other things, and no times. Only a gauge lies where a span has its name; it
+/// starts with its first point.
+fn like_metric(message: &[u8], wire: &Wire<'_>) -> bool {
     let has_times = wire.start_time_unix_nano != 0 || wire.end_time_unix_nano != 0;
-    if like_log || (like_metric && !has_times) {
-        sink.lose(Loss::OtherSignal, &|| "a metric or a log record".to_owned());
-        return;
+    let is_other = has(message, |field, value| matches!((field, value), (7 | 10 | 11, Value::Bytes(_))));
+    let is_gauge = has(message, |field, value| matches!((field, value), (5, Value::Bytes([0x0A, ..] | []))));
+    !has_times && (is_other || is_gauge || (wire.trace_id.len() != 16 && has_histogram(message)))
+}
+
+/// A histogram lies where a span has its attributes.
+fn has_histogram(message: &[u8]) -> bool {
+    has(message, |field, value| matches!((field, value), (9, Value::Bytes([0x0A | 0x10, ..]))))
+}
+
+/// Tells what a message without ids is. Log records have fixed-width times where spans have messages.
+#[cold]
+fn without_ids(message: &[u8], wire: &Wire<'_>, sink: &mut dyn Sink) -> NoSpan {
+    if has(message, |field, value| matches!((field, value), (1 | 11, Value::Fixed64(_)))) {
+        sink.lose(Loss::OtherSignal, &|| "a log record".to_owned());
+        return NoSpan::Counted;
+    }
+    if like_metric(message, wire) {
+        return NoSpan::Metric;
     }
     let (trace_id, span_id) = (wire.trace_id, wire.span_id);
     sink.lose(Loss::InvalidId, &|| format!("trace id {trace_id:02x?}, span id {span_id:02x?}"));
+    NoSpan::Counted
 }
 
 fn trace_id(bytes: &[u8]) -> Option<TraceId> {
@@ -245,7 +272,7 @@ pub(super) fn read_resource(message: &[u8], attributes: &mut ResourceAttributes)
 
 /// Key and value of a `KeyValue`, the value still as the bytes of an `AnyValue`.
 #[inline]
-fn read_pair(message: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) fn read_pair(message: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut pair: (&[u8], &[u8]) = (&[], &[]);
     for field in Fields::new(message) {
         match field.ok()? {
@@ -258,7 +285,7 @@ fn read_pair(message: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// An `AnyValue` as text; arrays, lists, bytes and damage are empty.
-fn read_value(message: &[u8]) -> Cow<'_, str> {
+pub(super) fn read_value(message: &[u8]) -> Cow<'_, str> {
     match Fields::new(message).last() {
         Some(Ok((1, Value::Bytes(text)))) => String::from_utf8_lossy(text),
         Some(Ok((2, Value::Varint(value)))) => Cow::Borrowed(if value == 0 { "false" } else { "true" }),

@@ -181,3 +181,18 @@ fn every_format_has_a_fuzz_target_and_a_page() {
         assert!(root.join(format.manual).is_file(), "no page {}", format.manual);
     }
 }
+
+/// Metrics in both encodings, as a whole and in the Collector's frames.
+#[test]
+fn metrics_keep_the_contract() {
+    let read = |name: &str| fs::read(folder().join("otlp").join(name)).unwrap();
+    let (binary, json) = (read("samples.binpb"), read("samples.json"));
+    let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap().to_be_bytes();
+    let frames = [&length(&binary)[..], &binary, &length(&json), &json].concat();
+    for (name, bytes) in [("otlp-proto", binary), ("otlp-json", json), ("otlp-proto", frames)] {
+        let format = find_format(name).unwrap();
+        assert_eq!((format.sniff)(&bytes), Sniff::Yes);
+        check_splits(format, &ReaderOptions::default(), &bytes, &[1, 2]);
+        check_truncations(format, &ReaderOptions::default(), &bytes);
+    }
+}

@@ -8,7 +8,7 @@ use crate::normal_equations::{packed_len, position};
 /// Problems solved together.
 pub(super) const LANES: usize = 8;
 
-/// A number of each problem. Plain loops over the array become vector instructions.
+/// A number of each problem.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[repr(align(64))]
 pub(super) struct Lanes(pub(super) [f64; LANES]);
@@ -16,22 +16,53 @@ pub(super) struct Lanes(pub(super) [f64; LANES]);
 impl Lanes {
     pub(super) const ZERO: Lanes = Lanes([0.0; LANES]);
 
+    /// `op` on vectors of whatever length the processor has; they all divide [`LANES`].
     #[inline(always)]
-    fn each(self, other: Lanes, op: impl Fn(f64, f64) -> f64) -> Lanes {
+    fn with<S: Simd>(self, other: Lanes, op: impl Fn(S::f64s, S::f64s) -> S::f64s) -> Lanes {
         let mut out = self;
-        out.0.iter_mut().zip(other.0).for_each(|(a, b)| *a = op(*a, b));
+        let (values, _) = S::as_mut_simd_f64s(&mut out.0);
+        for (a, b) in values.iter_mut().zip(S::as_simd_f64s(&other.0).0) {
+            *a = op(*a, *b);
+        }
         out
     }
 
     #[inline(always)]
-    fn times(self, other: Lanes) -> Lanes {
-        self.each(other, |a, b| a * b)
+    fn plus<S: Simd>(self, simd: S, other: Lanes) -> Lanes {
+        self.with::<S>(other, |a, b| simd.add_f64s(a, b))
+    }
+
+    #[inline(always)]
+    fn minus<S: Simd>(self, simd: S, other: Lanes) -> Lanes {
+        self.with::<S>(other, |a, b| simd.sub_f64s(a, b))
+    }
+
+    #[inline(always)]
+    fn times<S: Simd>(self, simd: S, other: Lanes) -> Lanes {
+        self.with::<S>(other, |a, b| simd.mul_f64s(a, b))
+    }
+
+    #[inline(always)]
+    fn over<S: Simd>(self, simd: S, other: Lanes) -> Lanes {
+        self.with::<S>(other, |a, b| simd.div_f64s(a, b))
     }
 
     /// `self − a·b`, rounded twice, so that every processor finds the same bits.
     #[inline(always)]
-    fn less(self, a: Lanes, b: Lanes) -> Lanes {
-        self.each(a.times(b), |value, product| value - product)
+    fn less<S: Simd>(self, simd: S, a: Lanes, b: Lanes) -> Lanes {
+        self.minus(simd, a.times(simd, b))
+    }
+
+    /// Where `self > limit`: `value`; else 0, as where one is not a number.
+    #[inline(always)]
+    fn where_above<S: Simd>(self, simd: S, limit: Lanes, value: Lanes) -> Lanes {
+        let mut out = value;
+        let (values, _) = S::as_mut_simd_f64s(&mut out.0);
+        let pairs = S::as_simd_f64s(&self.0).0.iter().zip(S::as_simd_f64s(&limit.0).0);
+        for (value, (a, b)) in values.iter_mut().zip(pairs) {
+            *value = simd.select_f64s(simd.greater_than_f64s(*a, *b), *value, simd.splat_f64s(0.0));
+        }
+        out
     }
 }
 
@@ -57,6 +88,10 @@ pub(super) struct LaneProblems {
     /// the response's.
     factor: Vec<Lanes>,
     solution: Vec<Lanes>,
+    /// Gradients `Xᵀ(y − Xc)` by column.
+    gradient: Vec<Lanes>,
+    /// Above 0 where a guessed column depends on those before.
+    dependent: Lanes,
     /// Sums of squared residuals; may be negative by rounding.
     pub(super) sse: Lanes,
 }
@@ -74,6 +109,8 @@ impl LaneProblems {
             work: vec![Lanes::ZERO; packed_len(columns)],
             factor: vec![Lanes::ZERO; columns * (columns + 1)],
             solution: vec![Lanes::ZERO; columns],
+            gradient: vec![Lanes::ZERO; columns],
+            dependent: Lanes::ZERO,
             sse: Lanes::ZERO,
         }
     }
@@ -97,18 +134,52 @@ impl LaneProblems {
         self.active.extend(self.union.iter().map(|&column| Lanes(self.masks.map(|mask| bit(mask, column)))));
     }
 
-    /// Sets every lane's triangle to `upto` less its origin, and checks the guesses: 0 for each lane confirmed.
-    #[inline(always)]
-    fn check(&mut self, upto: &[f64], origins: &[Lanes]) -> Lanes {
-        for ((out, &upto), origin) in self.packed.iter_mut().zip(upto).zip(origins) {
-            *out = Lanes([upto; LANES]).each(*origin, |upto, origin| upto - origin);
+    /// A better guess for a lane that was refuted: without the columns that came out negative; or if none did, with the
+    /// steepest in. None when a column depends on others, which is for a careful solver.
+    pub(super) fn improve(&mut self, lane: usize) -> Option<()> {
+        if self.dependent.0[lane] > 0.0 {
+            return None;
         }
-        let mut refuted = Lanes::ZERO;
+        let mut mask = self.masks[lane];
+        for (&column, solution) in self.union.iter().zip(&self.solution) {
+            if solution.0[lane] <= 0.0 {
+                mask &= !(1 << column);
+            }
+        }
+        if mask == self.masks[lane] {
+            mask |= 1 << self.steepest(lane)?;
+        }
+        self.set_mask(lane, mask);
+        Some(())
+    }
+
+    /// The column outside with the largest gradient by columns of unit length.
+    fn steepest(&self, lane: usize) -> Option<usize> {
+        let outside = (0..self.columns).filter(|column| self.masks[lane] >> column & 1 == 0);
+        let steepness = |column: usize| {
+            let gradient = self.gradient[column].0[lane];
+            gradient.max(0.0) * gradient / self.packed[position(column, column)].0[lane]
+        };
+        let best = outside.map(|column| (column, steepness(column))).filter(|(_, value)| *value > 0.0);
+        best.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(column, _)| column)
+    }
+
+    /// Sets every lane's triangle to `upto` less its origin.
+    #[inline(always)]
+    fn load<S: Simd>(&mut self, simd: S, upto: &[f64], origins: &[Lanes]) {
+        for ((out, &upto), origin) in self.packed.iter_mut().zip(upto).zip(origins) {
+            *out = Lanes([upto; LANES]).minus(simd, *origin);
+        }
+    }
+
+    /// Checks the guesses: 0 for each lane confirmed.
+    #[inline(always)]
+    fn check<S: Simd>(&mut self, simd: S) -> Lanes {
         self.gather();
-        self.eliminate(&mut refuted);
-        self.substitute(&mut refuted);
-        self.check_gradients(&mut refuted);
-        refuted
+        self.eliminate(simd);
+        let negative = self.substitute(simd);
+        let steep = self.check_gradients(simd);
+        self.dependent.plus(simd, negative).plus(simd, steep)
     }
 
     #[inline(always)]
@@ -126,88 +197,91 @@ impl LaneProblems {
     /// `L D Lᵀ` of the union with the response below. Where a lane lacks a column its inverse pivot is 0: the
     /// column's factor vanishes, and the others are as if it were not there.
     #[inline(always)]
-    fn eliminate(&mut self, refuted: &mut Lanes) {
+    fn eliminate<S: Simd>(&mut self, simd: S) {
         let q = self.union.len();
+        self.dependent = Lanes::ZERO;
         for k in 0..q {
             let square = self.packed[position(self.union[k], self.union[k])];
-            let pivot = self.work[position(k, k)];
-            let mut inverse = self.active[k];
-            for lane in 0..LANES {
-                let bad = pivot.0[lane] <= PIVOT_MIN * square.0[lane];
-                let refutes = if bad { inverse.0[lane] } else { 0.0 };
-                refuted.0[lane] += refutes;
-                inverse.0[lane] = if bad { 0.0 } else { inverse.0[lane] / pivot.0[lane] };
-            }
+            let (pivot, active) = (self.work[position(k, k)], self.active[k]);
+            let least = square.times(simd, Lanes([PIVOT_MIN; LANES]));
+            let independent = pivot.where_above(simd, least, active);
+            self.dependent = self.dependent.plus(simd, active.minus(simd, independent));
+            let inverse = pivot.where_above(simd, least, active.over(simd, pivot));
             let column = &mut self.factor[k * (q + 1)..(k + 1) * (q + 1)];
             for (i, out) in column.iter_mut().enumerate().skip(k + 1) {
-                *out = self.work[position(i, k)].times(inverse);
+                *out = self.work[position(i, k)].times(simd, inverse);
             }
             for i in k + 1..=q {
-                let row = &mut self.work[position(i, k)..=position(i, i)];
-                let left = row[0];
-                for (value, &right) in row[1..].iter_mut().zip(&column[k + 1..=i]) {
-                    *value = value.less(left, right);
+                let (left, row) =
+                    self.work[position(i, k)..=position(i, i)].split_first_mut().expect("not empty");
+                for (value, &right) in row.iter_mut().zip(&column[k + 1..=i]) {
+                    *value = value.less(simd, *left, right);
                 }
             }
         }
         self.sse = self.work[position(q, q)];
     }
 
+    /// The coefficients; above 0 for each lane that has one at or below 0.
     #[inline(always)]
-    fn substitute(&mut self, refuted: &mut Lanes) {
+    fn substitute<S: Simd>(&mut self, simd: S) -> Lanes {
         let q = self.union.len();
+        let mut negative = Lanes::ZERO;
         for k in (0..q).rev() {
             let column = &self.factor[k * (q + 1)..(k + 1) * (q + 1)];
             let mut value = column[q];
             for (&l, &z) in column[k + 1..q].iter().zip(&self.solution[k + 1..q]) {
-                value = value.less(l, z);
+                value = value.less(simd, l, z);
             }
-            for lane in 0..LANES {
-                let positive = value.0[lane] > 0.0;
-                refuted.0[lane] += if positive { 0.0 } else { self.active[k].0[lane] };
-            }
+            let positive = value.where_above(simd, Lanes::ZERO, self.active[k]);
+            negative = negative.plus(simd, self.active[k].minus(simd, positive));
             self.solution[k] = value;
         }
+        negative
     }
 
+    /// Above 0 for each lane where a column outside has a gradient that counts.
     #[inline(always)]
-    fn check_gradients(&mut self, refuted: &mut Lanes) {
+    fn check_gradients<S: Simd>(&mut self, simd: S) -> Lanes {
         let response = position(self.columns, 0);
         let total = self.packed[position(self.columns, self.columns)];
-        let limit = total.each(Lanes::ZERO, |total, _| GRADIENT_MIN * GRADIENT_MIN * total);
-        let mut at = 0;
+        let limit = total.times(simd, Lanes([GRADIENT_MIN * GRADIENT_MIN; LANES]));
+        let (mut at, mut found) = (0, Lanes::ZERO);
         for i in 0..self.columns {
             let mut gradient = self.packed[response + i];
             for (&j, &z) in self.union.iter().zip(&self.solution) {
-                gradient = gradient.less(self.packed[position(i.max(j), i.min(j))], z);
+                gradient = gradient.less(simd, self.packed[position(i.max(j), i.min(j))], z);
             }
-            let mut inside = Lanes::ZERO;
+            let mut outside = Lanes([1.0; LANES]);
             if self.union.get(at) == Some(&i) {
-                inside = self.active[at];
+                outside = outside.minus(simd, self.active[at]);
                 at += 1;
             }
-            let bound = limit.times(self.packed[position(i, i)]);
-            for lane in 0..LANES {
-                let g = gradient.0[lane];
-                let steep = g.max(0.0) * g > bound.0[lane];
-                refuted.0[lane] += if steep { 1.0 - inside.0[lane] } else { 0.0 };
-            }
+            let bound = limit.times(simd, self.packed[position(i, i)]);
+            let upwards = gradient.where_above(simd, Lanes::ZERO, gradient);
+            let steep = upwards.times(simd, upwards).where_above(simd, bound, outside);
+            found = found.plus(simd, steep);
+            self.gradient[i] = gradient;
         }
+        found
     }
 }
 
-/// One check of all lanes, compiled for the processor at hand.
+/// One check of all lanes, compiled for the processor at hand; with new sums first, if given.
 pub(super) struct Check<'a> {
     pub(super) problems: &'a mut LaneProblems,
-    pub(super) upto: &'a [f64],
-    pub(super) origins: &'a [Lanes],
+    /// The sums up to the end of the stretches, and those before each start.
+    pub(super) sums: Option<(&'a [f64], &'a [Lanes])>,
 }
 
 impl WithSimd for Check<'_> {
     type Output = Lanes;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Lanes {
-        self.problems.check(self.upto, self.origins)
+    fn with_simd<S: Simd>(self, simd: S) -> Lanes {
+        if let Some((upto, origins)) = self.sums {
+            self.problems.load(simd, upto, origins);
+        }
+        self.problems.check(simd)
     }
 }

@@ -16,6 +16,9 @@ pub fn change_headline(report: &ChangeReport) -> String {
         ChangeVerdict::InsufficientData => insufficient(report),
         ChangeVerdict::Steady => vec![steady(report)],
         ChangeVerdict::WorkloadChange => vec![workload(report)],
+        ChangeVerdict::UnexplainedChange => {
+            unexplained_changes(report).into_iter().chain([REST.to_owned()]).collect()
+        }
         ChangeVerdict::Anomaly => anomalies(report).into_iter().chain([REST.to_owned()]).collect(),
         ChangeVerdict::ApplicationChange => {
             let told = application(report).into_iter().chain(anomalies(report));
@@ -109,6 +112,22 @@ fn rollback(change: &JointChange) -> String {
 
 fn followed(change: &JointChange) -> String {
     change.deployment.as_ref().map_or_else(String::new, |found| format!(", {}", deployment(found)))
+}
+
+fn unexplained_changes(report: &ChangeReport) -> Vec<String> {
+    let all = of_kind(report, ChangeEventKind::Unexplained);
+    let Some((last, earlier)) = all.split_last() else { return vec![] };
+    let time = when(&last.onset, &Calendar::dated());
+    let mut out = vec![format!(
+        "Since {time} the same transactions use another share of the CPU{}{}, but what they take themselves did not \
+         change: look for a background load, another machine or another number of instances.",
+        place(last),
+        followed(last)
+    )];
+    if !earlier.is_empty() {
+        out.push(format!("The same happened {} before.", numbers::counted(earlier.len() as u64, "time")));
+    }
+    out
 }
 
 fn anomalies(report: &ChangeReport) -> Vec<String> {

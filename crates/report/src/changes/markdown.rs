@@ -1,10 +1,10 @@
 //! What changed, for an incident channel.
 
 use super::words::{
-    before_after, calendar, change_verdict_word, cost_clause, error, event_word, heading_of, mix_clause,
-    onset_margin, percent, place, plus_minus, signed_length, unexplained,
+    UNEXPLAINED, before_after, by_verdict, calendar, change_verdict_word, cost_clause, error, event_word,
+    heading_of, mix_clause, onset_margin, percent, place, plus_minus, signed_length, unexplained,
 };
-use super::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, ServerChanges, deployment};
+use super::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, deployment};
 use crate::markdown::{code, losses, prose, row, sentence, shown_of, table};
 use crate::numbers;
 use std::io;
@@ -58,8 +58,9 @@ const fn rank(kind: ChangeEventKind) -> u8 {
     match kind {
         ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback => 0,
         ChangeEventKind::AnomalyStart => 1,
-        ChangeEventKind::WorkloadChange => 2,
-        ChangeEventKind::AnomalyEnd => 3,
+        ChangeEventKind::Unexplained => 2,
+        ChangeEventKind::WorkloadChange => 3,
+        ChangeEventKind::AnomalyEnd => 4,
     }
 }
 
@@ -67,6 +68,7 @@ fn detail(event: &JointChange) -> String {
     let what = match event.kind {
         ChangeEventKind::ApplicationChange => cost_clause(&event.transactions),
         ChangeEventKind::Rollback => "transactions cost again what they did once".to_owned(),
+        ChangeEventKind::Unexplained => UNEXPLAINED.to_owned(),
         ChangeEventKind::WorkloadChange => return mix_clause(&event.mix, 2),
         ChangeEventKind::AnomalyStart => event.region.as_ref().map_or_else(String::new, unexplained),
         ChangeEventKind::AnomalyEnd => return String::new(),
@@ -96,9 +98,7 @@ fn servers(report: &ChangeReport) -> Vec<String> {
         return vec![];
     }
     let title = shown_of("server", SERVERS, report.servers.len());
-    let mut by_verdict: Vec<&ServerChanges> = report.servers.iter().collect();
-    by_verdict.sort_by_key(|server| std::cmp::Reverse(server.verdict));
-    let rows = by_verdict.into_iter().take(SERVERS).map(|server| {
+    let rows = by_verdict(report).into_iter().take(SERVERS).map(|server| {
         let model = server.models.iter().find(|model| model.in_force);
         row(&[
             code(&heading_of(&server.server, &server.tier)),

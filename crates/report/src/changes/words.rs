@@ -2,7 +2,7 @@
 
 use super::{
     AnomalousRegion, ChangeEventKind, ChangeReport, ChangeVerdict, DeploymentBefore, JointChange, MixShift,
-    ReportedSegment, SegmentState, TransactionShift,
+    ReportedSegment, SegmentState, ServerChanges, TiedTransactions, TransactionShift,
 };
 use crate::comparison::{quoted, signed_time};
 use crate::times::Calendar;
@@ -16,6 +16,7 @@ pub(crate) const fn change_verdict_word(verdict: ChangeVerdict) -> &'static str 
     match verdict {
         ChangeVerdict::ApplicationChange => "Application change",
         ChangeVerdict::Anomaly => "Anomaly",
+        ChangeVerdict::UnexplainedChange => "Unexplained change",
         ChangeVerdict::WorkloadChange => "Workload change",
         ChangeVerdict::Steady => "Steady",
         ChangeVerdict::InsufficientData => "Not enough data",
@@ -28,10 +29,15 @@ pub(crate) const fn event_word(kind: ChangeEventKind) -> &'static str {
         ChangeEventKind::ApplicationChange => "application change",
         ChangeEventKind::Rollback => "rollback",
         ChangeEventKind::WorkloadChange => "workload change",
+        ChangeEventKind::Unexplained => "unexplained change",
         ChangeEventKind::AnomalyStart => "anomaly begins",
         ChangeEventKind::AnomalyEnd => "anomaly ends",
     }
 }
+
+/// What an unexplained change is, as a clause.
+pub(crate) const UNEXPLAINED: &str =
+    "the CPU moved, but neither what transactions take nor their counts account for it";
 
 /// A length given in seconds: `4.00 ms`.
 pub(crate) fn length(seconds: f64) -> String {
@@ -207,6 +213,22 @@ pub(crate) fn segment_word(segment: &ReportedSegment) -> String {
     }
 }
 
+/// Transactions of which only the sum is known, as a sentence.
+pub(crate) fn tied_sentence(tied: &TiedTransactions) -> String {
+    const SHOWN: usize = 4;
+    let shown: Vec<String> = tied.transactions.iter().take(SHOWN).map(|name| quoted(name)).collect();
+    let more = match tied.transactions.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{}{more} come in the same proportions all the time: one of them takes {} {} on average, and more cannot be told.",
+        shown.join(", "),
+        length(tied.mean_demand_s),
+        plus_minus(tied.standard_error_s)
+    )
+}
+
 /// A percentage that is already one: `1.2 %`.
 pub(crate) fn percent(value: f64) -> String {
     if value.is_finite() { format!("{value:.1} %") } else { "–".to_owned() }
@@ -220,6 +242,13 @@ pub(crate) fn error(value: f64) -> String {
 /// A server's name in a heading.
 pub(crate) fn heading_of(server: &str, tier: &str) -> String {
     sample_summary::server_name(server, tier)
+}
+
+/// Servers that were judged, those with the strongest verdict first, else by tier and name.
+pub(crate) fn by_verdict(report: &ChangeReport) -> Vec<&ServerChanges> {
+    let mut servers: Vec<&ServerChanges> = report.servers.iter().collect();
+    servers.sort_by_key(|server| std::cmp::Reverse(server.verdict));
+    servers
 }
 
 /// Times of a report about windows.

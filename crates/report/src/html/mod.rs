@@ -6,6 +6,7 @@
 mod baseline;
 mod basis;
 mod call_tree;
+mod capacity;
 mod categories;
 mod changes;
 mod comparison;
@@ -15,12 +16,15 @@ mod markup;
 mod overview;
 mod periods;
 mod replicas;
+mod signature;
 mod suspects;
 mod time_axis;
 
 use crate::{Report, facts, names};
+pub(crate) use capacity::capacity;
 pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
+pub(crate) use signature::{signature, signature_diff};
 use markup::Markup;
 use std::io;
 

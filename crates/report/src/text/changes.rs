@@ -7,9 +7,9 @@ use super::table::{Fit, Table};
 use super::{TextStyle, WIDTH_MAX, WIDTH_MIN};
 use crate::changes::{
     ChangeEventKind, ChangeReport, ChangeVerdict, CostModel, JointChange, SegmentState, ServerChanges,
-    before_after, calendar, change_verdict_word, cost_clause, deployment, error, event_word, heading_of,
-    length, letter, mix_clause, onset_margin, percent, place, plus_minus, segment_word, signed_length,
-    unexplained,
+    UNEXPLAINED, before_after, by_verdict, calendar, change_verdict_word, cost_clause, deployment, error,
+    event_word, heading_of, length, letter, mix_clause, onset_margin, percent, place, plus_minus,
+    segment_word, signed_length, tied_sentence, unexplained,
 };
 use crate::times::Calendar;
 use crate::{names, numbers};
@@ -24,6 +24,9 @@ const SERVERS: usize = 4;
 /// Columns a name may take.
 const NAME_ROOM: usize = 40;
 
+/// Groups of transactions that move together.
+const TIED: usize = 4;
+
 /// Columns of a bar.
 const BAR: usize = 10;
 
@@ -33,8 +36,14 @@ pub(crate) fn changes(report: &ChangeReport, style: &TextStyle, out: &mut dyn io
     verdict(&mut page, report);
     bullets(&mut page, "What is missing", &report.missing, Paint::Unsure);
     events(&mut page, report);
-    let judged = report.servers.iter().filter(|server| !server.segments.is_empty());
-    judged.take(SERVERS).for_each(|one| server(&mut page, report, one));
+    let judged = by_verdict(report).into_iter().filter(|server| !server.segments.is_empty());
+    for (at, one) in judged.take(SERVERS).enumerate() {
+        server(&mut page, report, one);
+        // Servers of one tier run the same code: the first stands for all.
+        if at == 0 {
+            in_force(&mut page, one);
+        }
+    }
     more(&mut page, report.servers.len(), SERVERS, "servers");
     bullets(&mut page, "Cautions", &report.cautions, Paint::Unsure);
     bullets(&mut page, "Looked at and found fine", &report.ruled_out, Paint::Good);
@@ -47,6 +56,7 @@ fn verdict(page: &mut Page, report: &ChangeReport) {
     let (mark, paint) = match report.verdict {
         ChangeVerdict::ApplicationChange => ("[!]", Paint::Bad),
         ChangeVerdict::Anomaly => ("[!]", Paint::Unsure),
+        ChangeVerdict::UnexplainedChange => ("[~]", Paint::Unsure),
         ChangeVerdict::WorkloadChange | ChangeVerdict::Steady => ("[ok]", Paint::Good),
         ChangeVerdict::InsufficientData => ("[?]", Paint::Unsure),
     };
@@ -59,7 +69,9 @@ fn verdict(page: &mut Page, report: &ChangeReport) {
 fn event_paint(kind: ChangeEventKind) -> Paint {
     match kind {
         ChangeEventKind::ApplicationChange => Paint::Bad,
-        ChangeEventKind::AnomalyStart | ChangeEventKind::Rollback => Paint::Unsure,
+        ChangeEventKind::AnomalyStart | ChangeEventKind::Rollback | ChangeEventKind::Unexplained => {
+            Paint::Unsure
+        }
         ChangeEventKind::AnomalyEnd => Paint::Good,
         ChangeEventKind::WorkloadChange => Paint::Strong,
     }
@@ -97,6 +109,7 @@ fn event_lines(event: &JointChange, calendar: &Calendar) -> Vec<String> {
         ChangeEventKind::Rollback => {
             vec![where_and_after("transactions cost again what they did once".to_owned())]
         }
+        ChangeEventKind::Unexplained => vec![where_and_after(UNEXPLAINED.to_owned())],
         ChangeEventKind::WorkloadChange => match mix_clause(&event.mix, 3) {
             mix if mix.is_empty() => vec![],
             mix => vec![format!("{mix} of the transactions")],
@@ -123,6 +136,9 @@ fn server(page: &mut Page, report: &ChangeReport, server: &ServerChanges) {
     );
     segments(page, server, &calendar(report));
     changed_transactions(page, server, &calendar(report));
+}
+
+fn in_force(page: &mut Page, server: &ServerChanges) {
     if let Some(model) = server.models.iter().find(|model| model.in_force) {
         costs(page, server, model);
     }
@@ -260,6 +276,9 @@ fn costs(page: &mut Page, server: &ServerChanges, model: &CostModel) {
     }
     table.print(page);
     more(page, model.transactions.len(), ROWS, "transactions");
+    for tied in model.indistinguishable.iter().take(TIED) {
+        page.sentence(&[Piece::plain(" ")], &tied_sentence(tied), Paint::Faint, Paint::Faint);
+    }
     if !server.estimator.is_empty() {
         page.sentence(&[Piece::plain(" ")], &server.estimator, Paint::Faint, Paint::Faint);
     }

@@ -1,16 +1,20 @@
 //! The verdict for a person at a terminal.
 
+mod capacity;
 mod changes;
 mod comparison;
 mod evidence;
 mod page;
 mod paint;
 mod sections;
+mod signature;
 mod table;
 
+pub(crate) use capacity::capacity;
 pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
 pub use paint::ColorChoice;
+pub(crate) use signature::{signature, signature_diff};
 
 use crate::Report;
 use page::Page;

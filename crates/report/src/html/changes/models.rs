@@ -4,8 +4,8 @@ use super::super::markup::Markup;
 use super::super::{NAME_ROOM, remark, scroller};
 use super::{SERVERS, number, number_titles, rest};
 use crate::changes::{
-    ChangeReport, CostModel, ReportedSegment, SegmentState, ServerChanges, TransactionCost, calendar, error,
-    heading_of, length, letter, percent, segment_word,
+    ChangeReport, CostModel, ReportedSegment, SegmentState, ServerChanges, TransactionCost, by_verdict,
+    calendar, error, heading_of, length, letter, percent, segment_word, tied_sentence,
 };
 use crate::numbers;
 use crate::times::Calendar;
@@ -14,6 +14,9 @@ use crate::times::Calendar;
 const MODELS: usize = 12;
 const ROWS: usize = 200;
 const SEGMENTS: usize = 400;
+
+/// Groups of transactions that move together.
+const TIED: usize = 20;
 
 /// Segments shown unfolded.
 const UNFOLDED: usize = 24;
@@ -32,7 +35,7 @@ pub(super) fn write(m: &mut Markup, report: &ChangeReport) {
         "CPU a call takes by the model, with its 95 % interval: windows of one steady mix cannot tell transactions \
          apart that always come together. The service time (the signature) is measured on each alone.",
     );
-    for server in report.servers.iter().filter(|server| !server.models.is_empty()).take(SERVERS) {
+    for server in by_verdict(report).into_iter().filter(|server| !server.models.is_empty()).take(SERVERS) {
         let name = heading_of(&server.server, &server.tier);
         let many = report.servers.len() > 1;
         let in_force = server.models.iter().position(|model| model.in_force);
@@ -77,6 +80,10 @@ fn costs(m: &mut Markup, caption: &str, model: &CostModel) {
         m.raw("</tbody></table>\n");
     });
     rest(m, model.transactions.len(), ROWS, "transactions");
+    for tied in model.indistinguishable.iter().take(TIED) {
+        m.within("p", &[("class", "remark")], |m| m.sentence(&tied_sentence(tied)));
+    }
+    rest(m, model.indistinguishable.len(), TIED, "groups of transactions that move together");
 }
 
 fn cost(m: &mut Markup, found: &TransactionCost) {
@@ -94,7 +101,7 @@ fn cost(m: &mut Markup, found: &TransactionCost) {
 pub(super) fn segments(m: &mut Markup, report: &ChangeReport) {
     let calendar = calendar(report);
     remark(m, &format!("Each with the constant and the error of a fit of its own ({}).", calendar.zone()));
-    for server in report.servers.iter().filter(|server| !server.segments.is_empty()).take(SERVERS) {
+    for server in by_verdict(report).into_iter().filter(|server| !server.segments.is_empty()).take(SERVERS) {
         let name = heading_of(&server.server, &server.tier);
         if report.servers.len() > 1 {
             m.element("h3", &[], &name);

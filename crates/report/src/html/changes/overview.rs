@@ -5,8 +5,8 @@ use super::super::overview::{VerdictCard, sentences, verdict_card};
 use super::super::remark;
 use super::rest;
 use crate::changes::{
-    ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, calendar, change_verdict_word, cost_clause,
-    deployment, event_word, mix_clause, onset_margin, place, signed_length, unexplained,
+    ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, UNEXPLAINED, calendar, change_verdict_word,
+    cost_clause, deployment, event_word, mix_clause, onset_margin, place, signed_length, unexplained,
 };
 use crate::times::Calendar;
 use crate::{names, numbers};
@@ -28,7 +28,9 @@ pub(super) fn verdict(m: &mut Markup, report: &ChangeReport) {
     let class = match report.verdict {
         ChangeVerdict::ApplicationChange => "verdict bad",
         ChangeVerdict::WorkloadChange | ChangeVerdict::Steady => "verdict good",
-        ChangeVerdict::Anomaly | ChangeVerdict::InsufficientData => "verdict unsure",
+        ChangeVerdict::Anomaly | ChangeVerdict::UnexplainedChange | ChangeVerdict::InsufficientData => {
+            "verdict unsure"
+        }
     };
     let card = VerdictCard {
         class,
@@ -99,7 +101,9 @@ pub(super) fn events(m: &mut Markup, report: &ChangeReport) {
 pub(super) fn tone(m: &mut Markup, kind: ChangeEventKind) {
     let class = match kind {
         ChangeEventKind::ApplicationChange => "tone bad",
-        ChangeEventKind::AnomalyStart | ChangeEventKind::Rollback => "tone unsure",
+        ChangeEventKind::AnomalyStart | ChangeEventKind::Rollback | ChangeEventKind::Unexplained => {
+            "tone unsure"
+        }
         ChangeEventKind::AnomalyEnd => "tone good",
         ChangeEventKind::WorkloadChange => "tone",
     };
@@ -110,6 +114,7 @@ fn details(event: &JointChange, calendar: &Calendar) -> Vec<String> {
     let what = match event.kind {
         ChangeEventKind::ApplicationChange => cost_clause(&event.transactions),
         ChangeEventKind::Rollback => "transactions cost again what they did once".to_owned(),
+        ChangeEventKind::Unexplained => UNEXPLAINED.to_owned(),
         ChangeEventKind::WorkloadChange => mix_clause(&event.mix, 4),
         ChangeEventKind::AnomalyStart => event.region.as_ref().map_or_else(String::new, |region| {
             let [_, until] = calendar.ends(region.since_ns, region.until_ns);

@@ -1,0 +1,222 @@
+//! The answer from pieces, groups and boundaries: exact cuts, segments, changes in order of time.
+
+use std::ops::Range;
+
+use super::evidence::Evidence;
+use super::fit::{Drift, Fit, Part};
+use super::pieces::{Piece, PieceKind, TOO_SHORT, UNEXPLAINED};
+use super::timeline::{Boundary, Timeline};
+use super::turning::turning;
+use crate::{Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionModel, nnls_model};
+
+/// Total variation distance of two mixes that are told as a change of the workload: a tenth of the transactions.
+const MIX_MOVED: f64 = 0.1;
+
+/// A boundary with its exact onset, in observation rows.
+struct Dated {
+    boundary: Boundary,
+    onset: Onset,
+    /// Whether an anomalous region lies between its pieces.
+    is_across: bool,
+}
+
+pub(super) fn answer(evidence: Evidence<'_>, mut pieces: Vec<Piece>, timeline: Timeline) -> Analysis {
+    let dated: Vec<Dated> =
+        timeline.boundaries.iter().map(|of| date(evidence, &mut pieces, of.clone())).collect();
+    let merged = merge(evidence, &pieces, &timeline, &dated);
+    let segments: Vec<Segment> = merged.iter().map(|piece| segment(evidence, piece)).collect();
+    let groups = groups(evidence, &merged, timeline.groups.len());
+    let mut changes = region_changes(evidence, &pieces);
+    changes.extend(dated.iter().filter_map(|dated| change(evidence, &pieces, dated)));
+    changes.sort_by_key(|change| (change.onset.row, order(change.kind)));
+    let cautions = cautions(evidence, &segments, &dated);
+    Analysis { segments, groups, changes, cautions }
+}
+
+/// The exact row of a boundary; moves the cut between adjacent pieces there.
+fn date(evidence: Evidence<'_>, pieces: &mut [Piece], boundary: Boundary) -> Dated {
+    let (before, after) = (boundary.before, boundary.after);
+    let is_across = after != before + 1;
+    let start = evidence.observed(&pieces[after].rows).start;
+    if is_across {
+        let earliest = evidence.observed(&pieces[before].rows).end.min(start);
+        return Dated { boundary, onset: Onset { row: start, earliest, latest: start }, is_across };
+    }
+    if boundary.kind.is_none() {
+        return Dated { boundary, onset: Onset { row: start, earliest: start, latest: start }, is_across };
+    }
+    let found = turning(evidence, &pieces[before].rows, &pieces[after].rows, &boundary);
+    (pieces[before].rows.end, pieces[after].rows.start) = (found.row, found.row);
+    let rows = &evidence.design.rows;
+    let onset = Onset { row: rows[found.row], earliest: rows[found.earliest], latest: rows[found.latest] };
+    Dated { boundary, onset, is_across }
+}
+
+/// A piece of the answer with its group.
+#[derive(Clone)]
+struct Merged {
+    rows: Range<usize>,
+    kind: SegmentKind,
+}
+
+/// Joins neighbours that nothing worth telling lies between.
+fn merge(evidence: Evidence<'_>, pieces: &[Piece], timeline: &Timeline, dated: &[Dated]) -> Vec<Merged> {
+    let mut merged: Vec<Merged> = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let kind = match piece.kind {
+            PieceKind::Normal => SegmentKind::Normal { group: group_of(timeline, at) },
+            PieceKind::Anomalous(reason) => SegmentKind::Anomalous { reason },
+            PieceKind::Pending => SegmentKind::Pending,
+        };
+        let is_told =
+            dated.iter().any(|dated| dated.boundary.after == at && is_told(evidence, pieces, dated));
+        match merged.last_mut().filter(|last| is_same(&last.kind, &kind) && !is_told) {
+            Some(last) => {
+                last.rows.end = piece.rows.end;
+                if last.kind != kind {
+                    last.kind = SegmentKind::Anomalous { reason: UNEXPLAINED };
+                }
+            }
+            None => merged.push(Merged { rows: piece.rows.clone(), kind }),
+        }
+    }
+    merged
+}
+
+fn group_of(timeline: &Timeline, piece: usize) -> usize {
+    timeline
+        .groups
+        .iter()
+        .position(|group| group.pieces.contains(&piece))
+        .expect("every normal piece has a group")
+}
+
+fn is_same(a: &SegmentKind, b: &SegmentKind) -> bool {
+    let both_anomalous =
+        matches!(a, SegmentKind::Anomalous { .. }) && matches!(b, SegmentKind::Anomalous { .. });
+    a == b || both_anomalous
+}
+
+/// Whether a boundary is worth telling: the model changed, or the mix moved while it held.
+fn is_told(evidence: Evidence<'_>, pieces: &[Piece], dated: &Dated) -> bool {
+    dated.boundary.kind.is_some() || (!dated.is_across && mix_moved(evidence, pieces, &dated.boundary))
+}
+
+fn mix_moved(evidence: Evidence<'_>, pieces: &[Piece], boundary: &Boundary) -> bool {
+    let before = mix(evidence, &pieces[boundary.before].rows);
+    let after = mix(evidence, &pieces[boundary.after].rows);
+    0.5 * before.iter().zip(&after).map(|(a, b)| (a - b).abs()).sum::<f64>() > MIX_MOVED
+}
+
+/// Share of each type in the transactions of a stretch.
+fn mix(evidence: Evidence<'_>, rows: &Range<usize>) -> Vec<f64> {
+    let counts = &evidence.observations.counts;
+    let of = |transaction| -> f64 {
+        rows.clone().map(|row| counts.get(evidence.design.rows[row], transaction)).sum()
+    };
+    let sums: Vec<f64> = (0..counts.cols()).map(of).collect();
+    let total: f64 = sums.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    sums.into_iter().map(|sum| sum / total).collect()
+}
+
+fn segment(evidence: Evidence<'_>, piece: &Merged) -> Segment {
+    let rows = evidence.observed(&piece.rows);
+    Segment { model: model(evidence, std::slice::from_ref(&piece.rows)), rows, kind: piece.kind.clone() }
+}
+
+fn groups(evidence: Evidence<'_>, merged: &[Merged], count: usize) -> Vec<Group> {
+    let of = |group: usize| {
+        let is_member = |piece: &Merged| piece.kind == SegmentKind::Normal { group };
+        let segments: Vec<usize> = (0..merged.len()).filter(|&at| is_member(&merged[at])).collect();
+        let rows: Vec<Range<usize>> = segments.iter().map(|&at| merged[at].rows.clone()).collect();
+        Group { model: model(evidence, &rows), segments }
+    };
+    (0..count).map(of).collect()
+}
+
+/// The model of some stretches of regression rows, with errors where there are windows enough.
+fn model(evidence: Evidence<'_>, rows: &[Range<usize>]) -> TransactionModel {
+    let observed: Vec<Range<usize>> = rows.iter().map(|rows| evidence.observed(rows)).collect();
+    nnls_model(evidence.observations, &observed).unwrap_or_else(|_| short_model(evidence, rows))
+}
+
+/// The fit of fewer windows than coefficients: no errors can be told.
+fn short_model(evidence: Evidence<'_>, rows: &[Range<usize>]) -> TransactionModel {
+    let design = evidence.design;
+    let fit: Fit = design.fit(&[Part { rows, drift: Drift::NONE }], f64::INFINITY);
+    let seconds = evidence.observations.window_s * evidence.observations.cores / 100.0;
+    let mut demand_s = vec![0.0; evidence.observations.counts.cols()];
+    for (k, &transaction) in design.types.iter().enumerate() {
+        demand_s[transaction] = fit.coefficients[1 + k] / design.scale[1 + k] * seconds;
+    }
+    let used: f64 = rows.iter().cloned().flatten().map(|row| design.regression.response[row]).sum();
+    TransactionModel {
+        constant_percent: fit.coefficients[0],
+        standard_error_s: vec![f64::NAN; demand_s.len()],
+        demand_s,
+        condition: f64::INFINITY,
+        error: design.misfit(&fit, Drift::NONE, rows).absolute / used.max(f64::MIN_POSITIVE),
+    }
+}
+
+fn region_changes(evidence: Evidence<'_>, pieces: &[Piece]) -> Vec<Change> {
+    let is_anomalous = |at: usize| matches!(pieces[at].kind, PieceKind::Anomalous(_));
+    let mut changes = Vec::new();
+    for at in 0..pieces.len() {
+        let row = evidence.observed(&pieces[at].rows).start;
+        let exactly = Onset { row, earliest: row, latest: row };
+        let follows = at > 0 && is_anomalous(at - 1);
+        let kind = match (follows, is_anomalous(at)) {
+            (false, true) => ChangeKind::AnomalyStart,
+            (true, false) => ChangeKind::AnomalyEnd,
+            _ => continue,
+        };
+        changes.push(Change { kind, onset: exactly, error_ratio: f64::NAN, transactions: Vec::new() });
+    }
+    changes
+}
+
+fn change(evidence: Evidence<'_>, pieces: &[Piece], dated: &Dated) -> Option<Change> {
+    let boundary = &dated.boundary;
+    let moved = || (is_told(evidence, pieces, dated)).then_some(ChangeKind::WorkloadChange);
+    Some(Change {
+        kind: boundary.kind.or_else(moved)?,
+        onset: dated.onset,
+        error_ratio: boundary.error_ratio,
+        transactions: boundary.transactions.clone(),
+    })
+}
+
+/// At one row an anomaly ends before anything else is told.
+fn order(kind: ChangeKind) -> u8 {
+    match kind {
+        ChangeKind::AnomalyEnd => 0,
+        ChangeKind::WorkloadChange | ChangeKind::Unexplained => 1,
+        ChangeKind::ApplicationChange | ChangeKind::Rollback { .. } => 2,
+        ChangeKind::AnomalyStart => 3,
+    }
+}
+
+fn cautions(evidence: Evidence<'_>, segments: &[Segment], dated: &[Dated]) -> Vec<String> {
+    let mut cautions: Vec<String> = dated.iter().flat_map(|dated| dated.boundary.cautions.clone()).collect();
+    let saturated = evidence.observations.utilization.len() - evidence.design.rows.len();
+    if saturated > 0 {
+        cautions.push(format!(
+            "{saturated} windows are left out because the CPU is full in them: it no longer grows with the work."
+        ));
+    }
+    if evidence.services.series.is_empty() {
+        cautions.push(
+            "Without response times there is no signature: changes below about a tenth of the CPU used cannot be told \
+             from a drifting background, and the transactions named come from their counts alone."
+                .to_owned(),
+        );
+    }
+    if !segments.iter().any(|segment| matches!(segment.kind, SegmentKind::Normal { .. })) {
+        cautions.push(format!("No stretch of time has a stable model ({TOO_SHORT}, or {UNEXPLAINED})."));
+    }
+    if dated.iter().any(|dated| dated.boundary.kind == Some(ChangeKind::Unexplained)) {
+        cautions.push("The resource model changed, and no transaction explains it.".to_owned());
+    }
+    cautions
+}

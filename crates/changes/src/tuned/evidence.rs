@@ -1,0 +1,154 @@
+//! What service times and counts say of a change between two stretches of windows.
+
+use std::ops::Range;
+
+use super::design::Design;
+use super::service_events::ServiceTimes;
+use super::settings::ChangeSettings;
+use super::shift::Shift;
+use crate::naming::{Naming, named_steps};
+use crate::signature::signature;
+use crate::{Observations, ServiceTime, TransactionChange};
+
+/// Types with known times must make at least this share of the transactions to refute a change.
+const COVERAGE_MIN: f64 = 0.8;
+/// Standard errors by which the bound of what service times explain is wide.
+const BOUND_ERRORS: f64 = 2.0;
+/// A shift of a type takes part in explaining CPU that moved when it is so many standard errors.
+const PART_ERRORS: f64 = 4.0;
+
+/// Everything that is looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Evidence<'a> {
+    pub(super) observations: &'a Observations,
+    pub(super) design: &'a Design,
+    pub(super) services: &'a ServiceTimes,
+    pub(super) settings: &'a ChangeSettings,
+}
+
+/// Whether service times account for CPU that moved.
+pub(super) enum Explanation {
+    /// Too few of them are known.
+    Unknown,
+    /// They may; these transactions do.
+    Possible(Vec<TransactionChange>),
+    /// They do not.
+    Refuted,
+}
+
+impl Evidence<'_> {
+    /// Observation rows of a stretch of regression rows, with the saturated ones between.
+    pub(super) fn observed(&self, rows: &Range<usize>) -> Range<usize> {
+        let all = &self.design.rows;
+        let start = if rows.start == 0 { 0 } else { all[rows.start] };
+        let end = all.get(rows.end).copied().unwrap_or(self.observations.utilization.len());
+        start..end
+    }
+
+    /// The shifts of service times from one stretch of observation rows to another.
+    pub(super) fn shifts(&self, before: &Range<usize>, after: &Range<usize>, score_min: f64) -> Vec<Shift> {
+        self.services.shifts(before, after, self.settings, score_min)
+    }
+
+    /// The transactions whose service time changed, the largest difference first.
+    pub(super) fn changed(
+        &self,
+        shifts: &[Shift],
+        before: &Range<usize>,
+        after: &Range<usize>,
+    ) -> Vec<TransactionChange> {
+        let chosen = shifts.iter().filter(|shift| shift.is_change);
+        self.described(chosen, before, after)
+    }
+
+    fn described<'s>(
+        &self,
+        shifts: impl Iterator<Item = &'s Shift>,
+        before: &Range<usize>,
+        after: &Range<usize>,
+    ) -> Vec<TransactionChange> {
+        let old = signature(self.observations, std::slice::from_ref(before));
+        let new = signature(self.observations, std::slice::from_ref(after));
+        let mut changes: Vec<TransactionChange> =
+            shifts.map(|shift| change(shift, old[shift.transaction], new[shift.transaction])).collect();
+        sort_by_difference(&mut changes);
+        changes
+    }
+
+    /// Whether the shifts may account for a move of the utilization by `excess_percent`.
+    pub(super) fn explanation(
+        &self,
+        shifts: &[Shift],
+        excess_percent: f64,
+        before: &Range<usize>,
+        after: &Range<usize>,
+    ) -> Explanation {
+        let observations = self.observations;
+        let old = signature(observations, std::slice::from_ref(before));
+        let windows = after.len().max(1) as f64;
+        let mean =
+            |of: usize| after.clone().map(|row| observations.counts.get(row, of)).sum::<f64>() / windows;
+        let total: f64 = (0..observations.counts.cols()).map(mean).sum();
+        let known: f64 = shifts.iter().map(|shift| mean(shift.transaction)).sum();
+        if shifts.is_empty() || known < COVERAGE_MIN * total {
+            return Explanation::Unknown;
+        }
+        let percent = 100.0 / (observations.window_s * observations.cores);
+        let (mut explained, mut variance) = (0.0, 0.0);
+        for shift in shifts {
+            let Some(old) = old[shift.transaction] else { continue };
+            let weight = percent * mean(shift.transaction) * old.seconds;
+            explained += weight * shift.size.exp_m1();
+            variance += (weight * shift.standard_error * shift.size.exp()).powi(2);
+        }
+        let bound = explained * excess_percent.signum() + BOUND_ERRORS * variance.sqrt();
+        if bound < self.settings.explained_min * excess_percent.abs() {
+            return Explanation::Refuted;
+        }
+        let takes_part =
+            |shift: &&Shift| shift.size * excess_percent.signum() > PART_ERRORS * shift.standard_error;
+        Explanation::Possible(self.described(shifts.iter().filter(takes_part), before, after))
+    }
+
+    /// The transactions whose demand changed, from counts and utilization; with what is doubtful about it.
+    pub(super) fn named_by_counts(
+        &self,
+        before: &[Range<usize>],
+        after: &[Range<usize>],
+        old_demand_s: &[f64],
+    ) -> (Vec<TransactionChange>, Naming) {
+        let singles = 1..1 + self.design.types.len();
+        let naming = named_steps(&self.design.regression, before, after, singles);
+        let seconds = self.observations.window_s * self.observations.cores / 100.0;
+        let described = naming.steps.iter().map(|step| {
+            let transaction = self.design.types[step.column - 1];
+            let unit = seconds / self.design.scale[step.column];
+            let before_s = old_demand_s[transaction];
+            TransactionChange {
+                transaction,
+                before_s,
+                after_s: (before_s + step.size * unit).max(0.0),
+                standard_error_s: step.standard_error * unit,
+            }
+        });
+        let mut changes: Vec<TransactionChange> = described.collect();
+        sort_by_difference(&mut changes);
+        (changes, naming)
+    }
+}
+
+fn change(shift: &Shift, old: Option<ServiceTime>, new: Option<ServiceTime>) -> TransactionChange {
+    let before_s = old.map_or(f64::NAN, |old| old.seconds);
+    let after_s = new.map_or(before_s * shift.size.exp(), |new| new.seconds);
+    TransactionChange {
+        transaction: shift.transaction,
+        before_s,
+        after_s,
+        standard_error_s: after_s * shift.standard_error,
+    }
+}
+
+fn sort_by_difference(changes: &mut [TransactionChange]) {
+    let size = |change: &TransactionChange| (change.after_s - change.before_s).abs();
+    changes.sort_by(|a, b| size(b).total_cmp(&size(a)).then(a.transaction.cmp(&b.transaction)));
+}

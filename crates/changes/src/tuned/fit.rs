@@ -1,0 +1,156 @@
+//! Non-negative fits of a model to stretches of windows.
+
+use std::ops::Range;
+
+use laggard_numeric::{NormalEquations, nnls};
+
+use super::design::Design;
+use super::regression::dot;
+
+/// Mean of `|e|` over the standard deviation in a normal sample, `√(2/π)`.
+const ABSOLUTE_OVER_STANDARD: f64 = 0.7979;
+
+/// A transaction model in the units of the design.
+#[derive(Clone, Debug)]
+pub(super) struct Fit {
+    /// Constant in percent, then percent by the largest count of each column; ≥ 0.
+    pub(super) coefficients: Vec<f64>,
+    /// How many of them are positive.
+    pub(super) positive: usize,
+}
+
+/// A background load that differs and a cost of everything that does: `u = constant + scale · model`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Drift {
+    /// In percent of the CPU.
+    pub(super) constant: f64,
+    /// 1 where nothing drifts.
+    pub(super) scale: f64,
+}
+
+impl Drift {
+    pub(super) const NONE: Drift = Drift { constant: 0.0, scale: 1.0 };
+}
+
+/// How well something describes a stretch of windows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Misfit {
+    /// `Σ |e|`, in percent.
+    pub(super) absolute: f64,
+    /// `Σ e² / noise variance`.
+    pub(super) square: f64,
+}
+
+/// Windows of a model with the drift they are seen through.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part<'a> {
+    /// Stretches of regression rows.
+    pub(super) rows: &'a [Range<usize>],
+    pub(super) drift: Drift,
+}
+
+impl Design {
+    /// Weighted non-negative fit of all `parts`, its constant at most `constant_max` percent.
+    pub(super) fn fit(&self, parts: &[Part<'_>], constant_max: f64) -> Fit {
+        let free = self.fit_columns(parts, 0, 0.0);
+        if free.coefficients[0] <= constant_max {
+            return free;
+        }
+        let mut bound = self.fit_columns(parts, 1, constant_max);
+        bound.coefficients[0] = constant_max;
+        bound
+    }
+
+    /// The fit of the columns from `first`, with `constant` percent taken as known.
+    fn fit_columns(&self, parts: &[Part<'_>], first: usize, constant: f64) -> Fit {
+        let mut equations = NormalEquations::zeros(self.regression.columns() - first);
+        let mut x = vec![0.0; self.regression.columns() - first];
+        for part in parts {
+            for row in part.rows.iter().cloned().flatten() {
+                let root = self.regression.weight[row].sqrt();
+                let own = &self.regression.design.row(row)[first..];
+                let scaled = root * part.drift.scale;
+                x.iter_mut().zip(own).for_each(|(place, value)| *place = scaled * value);
+                let known = part.drift.constant + part.drift.scale * constant;
+                equations.add_row(&x, root * (self.regression.response[row] - known));
+            }
+        }
+        let mut coefficients = vec![0.0; first];
+        coefficients.extend(nnls(&equations).coefficients);
+        let positive = coefficients.iter().filter(|&&value| value > 0.0).count();
+        Fit { coefficients, positive }
+    }
+
+    /// What `fit` predicts in regression row `row`, in percent.
+    pub(super) fn predicted(&self, fit: &Fit, drift: Drift, row: usize) -> f64 {
+        drift.constant + drift.scale * dot(self.regression.design.row(row), &fit.coefficients)
+    }
+
+    /// Response less prediction.
+    pub(super) fn residual(&self, fit: &Fit, drift: Drift, row: usize) -> f64 {
+        self.regression.response[row] - self.predicted(fit, drift, row)
+    }
+
+    /// The errors that `fit` leaves in `rows`.
+    pub(super) fn misfit(&self, fit: &Fit, drift: Drift, rows: &[Range<usize>]) -> Misfit {
+        let mut misfit = Misfit { absolute: 0.0, square: 0.0 };
+        for row in rows.iter().cloned().flatten() {
+            let residual = self.residual(fit, drift, row);
+            misfit.absolute += residual.abs();
+            misfit.square += self.regression.weight[row] * residual * residual;
+        }
+        misfit
+    }
+
+    /// What the best fit of `rows` alone would leave of new windows of the kind: its absolute error, corrected for the
+    /// coefficients spent on it, and not below the usual noise.
+    pub(super) fn own_absolute(&self, fit: &Fit, rows: &[Range<usize>]) -> f64 {
+        let windows = length(rows);
+        let noise: f64 = rows.iter().cloned().flatten().map(|row| self.noise(row)).sum();
+        let left = windows.saturating_sub(fit.positive).max(1) as f64 / windows.max(1) as f64;
+        let own = if windows > 2 * fit.positive {
+            self.misfit(fit, Drift::NONE, rows).absolute / left.sqrt()
+        } else {
+            0.0
+        };
+        own.max(ABSOLUTE_OVER_STANDARD * noise)
+    }
+
+    /// The drift within `bounds` through which `fit` sees `rows` best: weighted least squares of the utilization on
+    /// the prediction, cut to the bounds.
+    pub(super) fn drift(&self, fit: &Fit, rows: &[Range<usize>], bounds: DriftBounds) -> Drift {
+        let (mut n, mut x, mut y, mut xx, mut xy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        for row in rows.iter().cloned().flatten() {
+            let weight = self.regression.weight[row];
+            let (predicted, response) =
+                (self.predicted(fit, Drift::NONE, row), self.regression.response[row]);
+            n += weight;
+            x += weight * predicted;
+            y += weight * response;
+            xx += weight * predicted * predicted;
+            xy += weight * predicted * response;
+        }
+        let spread = xx - x * x / n;
+        let free = if spread > 1e-9 * xx { (xy - x * y / n) / spread } else { 1.0 };
+        let scale = free.clamp((1.0 - bounds.scale).max(0.0), 1.0 + bounds.scale);
+        let constant = ((y - scale * x) / n).clamp(-bounds.constant, bounds.constant);
+        // The scale once more, given the cut constant.
+        let given = if xx > 0.0 { (xy - constant * x) / xx } else { 1.0 };
+        let scale = given.clamp((1.0 - bounds.scale).max(0.0), 1.0 + bounds.scale);
+        Drift { constant, scale }
+    }
+}
+
+/// How far a drift may go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DriftBounds {
+    /// In percent of the CPU, either way.
+    pub(super) constant: f64,
+    /// As a share, either way; infinite where any cost is allowed.
+    pub(super) scale: f64,
+}
+
+/// Number of rows in all stretches.
+pub(super) fn length(rows: &[Range<usize>]) -> usize {
+    rows.iter().map(ExactSizeIterator::len).sum()
+}

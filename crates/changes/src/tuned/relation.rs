@@ -1,0 +1,148 @@
+//! Whether one model describes two sets of windows.
+
+use std::ops::Range;
+
+use super::design::Design;
+use super::fit::{Drift, DriftBounds, Fit, Part, length};
+use super::settings::ChangeSettings;
+
+/// Rounds of fitting the common model and the drift in turn; three change the third digit.
+const ROUNDS: usize = 4;
+/// A difference of two fits counts beyond its expectation by so many of its standard deviations.
+const DEVIATIONS: f64 = 5.0;
+/// By so much more, in units of `Σ e²/variance`, one explanation must leave less than another to be preferred.
+const PREFERENCE: f64 = 10.0;
+
+/// How a segment relates to a group of windows before.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Relation {
+    /// One model, perhaps with a drift that does not matter.
+    Same,
+    /// The same model with another constant load, in percent more.
+    Constant(f64),
+    /// Another model.
+    Model,
+}
+
+/// The comparison of a segment with a group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Comparison {
+    pub(super) relation: Relation,
+    /// `Σ|e_joint| / (Σ|e_group| + Σ|e_segment|)`.
+    pub(super) error_ratio: f64,
+    /// Mean of utilization less prediction of one model for both: in the segment over in the group, in percent. What
+    /// that model gives away to the change is not in it.
+    pub(super) excess_percent: f64,
+}
+
+/// Two sets of windows, and the fits of each alone.
+pub(super) struct Pair<'a> {
+    pub(super) design: &'a Design,
+    pub(super) settings: &'a ChangeSettings,
+    pub(super) group: &'a [Range<usize>],
+    pub(super) segment: &'a [Range<usize>],
+}
+
+/// A model for both sides, and how the segment is seen through it.
+struct Joint {
+    fit: Fit,
+    drift: Drift,
+}
+
+impl Pair<'_> {
+    /// Compares. One model holds when, seen through a drift within the settings, it leaves no more on either side than
+    /// `reconcile_ratio_max` times what a fit of that side alone leaves, or no more than noise, or too little to
+    /// matter.
+    pub(super) fn compare(&self) -> Comparison {
+        let free = f64::INFINITY;
+        let part = |rows| [Part { rows, drift: Drift::NONE }];
+        let group = self.design.fit(&part(self.group), free);
+        let segment = self.design.fit(&part(self.segment), free);
+        let constant_max = self.settings.constant_max_percent.max(0.0);
+        let settled =
+            DriftBounds { constant: self.settings.drift_constant_percent, scale: self.settings.drift_scale };
+        let joint = self.joint(settled, constant_max);
+        let (error_ratio, excess_percent) = self.joint_errors(&group, &segment, constant_max);
+        let relation = if self.is_enough(&joint, &group, &segment) {
+            Relation::Same
+        } else {
+            self.constant_or_model(settled, constant_max, &group, &segment)
+        };
+        Comparison { relation, error_ratio, excess_percent }
+    }
+
+    /// Whether another constant alone explains the segment, and better than another cost of everything.
+    fn constant_or_model(
+        &self,
+        settled: DriftBounds,
+        constant_max: f64,
+        group: &Fit,
+        segment: &Fit,
+    ) -> Relation {
+        let constant = self.joint(DriftBounds { constant: f64::INFINITY, ..settled }, constant_max);
+        let scale = self.joint(DriftBounds { scale: f64::INFINITY, ..settled }, constant_max);
+        let left = |joint: &Joint| {
+            self.design.misfit(&joint.fit, joint.drift, self.segment).square
+                + self.design.misfit(&joint.fit, Drift::NONE, self.group).square
+        };
+        let prefers = left(&constant) + PREFERENCE < left(&scale);
+        if prefers && self.is_enough(&constant, group, segment) {
+            return Relation::Constant(constant.drift.constant);
+        }
+        Relation::Model
+    }
+
+    /// A common model and the drift of the segment, fitted in turn.
+    fn joint(&self, bounds: DriftBounds, constant_max: f64) -> Joint {
+        let mut drift = Drift::NONE;
+        let mut fit = self.both(drift, constant_max);
+        for _ in 0..ROUNDS {
+            drift = self.design.drift(&fit, self.segment, bounds);
+            fit = self.both(drift, constant_max);
+        }
+        Joint { drift: self.design.drift(&fit, self.segment, bounds), fit }
+    }
+
+    fn both(&self, drift: Drift, constant_max: f64) -> Fit {
+        let parts = [Part { rows: self.group, drift: Drift::NONE }, Part { rows: self.segment, drift }];
+        self.design.fit(&parts, constant_max)
+    }
+
+    fn is_enough(&self, joint: &Joint, group: &Fit, segment: &Fit) -> bool {
+        self.holds(joint, Drift::NONE, self.group, group)
+            && self.holds(joint, joint.drift, self.segment, segment)
+    }
+
+    /// Whether the joint model is good enough for the windows of one side.
+    fn holds(&self, joint: &Joint, drift: Drift, rows: &[Range<usize>], own: &Fit) -> bool {
+        let together = self.design.misfit(&joint.fit, drift, rows);
+        let alone = self.design.own_absolute(own, rows);
+        if together.absolute <= self.settings.reconcile_ratio_max * alone {
+            return true;
+        }
+        let used: f64 = rows.iter().cloned().flatten().map(|row| self.design.regression.response[row]).sum();
+        if together.absolute - alone <= self.settings.excess_error_min * used {
+            return true;
+        }
+        let spent = self.design.regression.columns() as f64;
+        let least = self.design.misfit(own, Drift::NONE, rows).square;
+        together.square - least <= spent + DEVIATIONS * (2.0 * spent).sqrt()
+    }
+
+    /// The paper's ratio, and the mean of what one model leaves in the segment over what it leaves in the group.
+    fn joint_errors(&self, group: &Fit, segment: &Fit, constant_max: f64) -> (f64, f64) {
+        let absolute = |fit: &Fit, rows| self.design.misfit(fit, Drift::NONE, rows).absolute;
+        let plain = self.both(Drift::NONE, f64::INFINITY);
+        let together = absolute(&plain, self.group) + absolute(&plain, self.segment);
+        let apart = absolute(group, self.group) + absolute(segment, self.segment);
+        let bound = self.both(Drift::NONE, constant_max);
+        let excess = self.mean_residual(&bound, self.segment) - self.mean_residual(&bound, self.group);
+        (if apart > 0.0 { together / apart } else { f64::NAN }, excess)
+    }
+
+    fn mean_residual(&self, fit: &Fit, rows: &[Range<usize>]) -> f64 {
+        let sum: f64 =
+            rows.iter().cloned().flatten().map(|row| self.design.residual(fit, Drift::NONE, row)).sum();
+        sum / length(rows).max(1) as f64
+    }
+}

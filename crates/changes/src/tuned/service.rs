@@ -1,0 +1,174 @@
+//! The service times of one transaction type over time, as a regression on the utilization.
+
+use laggard_numeric::{Matrix, median};
+
+use super::regression::Regression;
+use super::settings::ChangeSettings;
+use crate::Observations;
+use crate::signature::{response_at, service_time};
+
+/// Fewest cells of a type that is looked at.
+const CELLS_MIN: usize = 20;
+/// Blocks of so many cells show noise that is not independent from cell to cell.
+const BLOCKS: [usize; 4] = [1, 3, 6, 12];
+/// Fewest blocks that say something of noise.
+const BLOCKS_MIN: usize = 8;
+/// Half the cells of the running median that tells single wild cells.
+const NEIGHBOURS: usize = 15;
+/// A cell is cut to so many standard deviations around its neighbours.
+const WILD: f64 = 4.0;
+/// The logarithm of a service time is known no better than this.
+const NOISE_MIN: f64 = 1e-3;
+/// Shapes of the noise tried, from constant to inversely proportional to the count.
+const SHAPES: usize = 6;
+
+/// Service times of a type, in cells of one or more windows with enough transactions.
+#[derive(Clone, Debug)]
+pub(super) struct ServiceSeries {
+    /// The type.
+    pub(super) transaction: usize,
+    /// First observation row of each cell, increasing.
+    pub(super) rows: Vec<usize>,
+    /// Utilization in each cell, 0..1.
+    pub(super) utilization: Vec<f64>,
+    /// Logarithm of the service time by `1, U, U²`: the load may show in it when the queue is not quite what the
+    /// formula assumes.
+    pub(super) regression: Regression,
+}
+
+/// A cell being filled.
+#[derive(Clone, Copy, Default)]
+struct Cell {
+    row: usize,
+    transactions: f64,
+    seconds: f64,
+    utilization: f64,
+}
+
+impl ServiceSeries {
+    /// The series of `transaction` over the rows that `is_normal` lets through; none with too few cells.
+    pub(super) fn new(
+        observations: &Observations,
+        transaction: usize,
+        settings: &ChangeSettings,
+        is_normal: &[bool],
+    ) -> Option<ServiceSeries> {
+        let cells = cells(observations, transaction, settings, is_normal);
+        if cells.len() < CELLS_MIN {
+            return None;
+        }
+        let counts: Vec<f64> = cells.iter().map(|cell| cell.transactions).collect();
+        let utilization: Vec<f64> = cells.iter().map(|cell| cell.utilization / cell.transactions).collect();
+        let logs: Vec<f64> = cells.iter().map(|cell| (cell.seconds / cell.transactions).ln()).collect();
+        let shape = noise_shape(&logs, &counts);
+        let deviation = long_run_deviation(&logs, &utilization, &shape).max(NOISE_MIN);
+        let response = without_wild(&logs, &shape, deviation);
+        let mut design = Matrix::zeros(cells.len(), 3);
+        for (at, &u) in utilization.iter().enumerate() {
+            design.row_mut(at).copy_from_slice(&[1.0, u, u * u]);
+        }
+        let weight = shape.iter().map(|shape| 1.0 / (shape * deviation * deviation)).collect();
+        let rows = cells.iter().map(|cell| cell.row).collect();
+        Some(ServiceSeries {
+            transaction,
+            rows,
+            utilization,
+            regression: Regression { design, response, weight },
+        })
+    }
+}
+
+fn cells(
+    observations: &Observations,
+    transaction: usize,
+    settings: &ChangeSettings,
+    is_normal: &[bool],
+) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let mut open = Cell::default();
+    for row in (0..observations.utilization.len()).filter(|&row| is_normal[row]) {
+        let Some(response) = response_at(observations, row, transaction) else { continue };
+        let (count, u) = (observations.counts.get(row, transaction), observations.utilization[row]);
+        let seconds = service_time(response, u, observations.cores);
+        if count < 1.0 || seconds <= 0.0 {
+            continue;
+        }
+        if open.transactions == 0.0 {
+            open.row = row;
+        }
+        open.transactions += count;
+        open.seconds += count * seconds;
+        open.utilization += count * u;
+        if open.transactions >= settings.cell_transactions {
+            cells.push(std::mem::take(&mut open));
+        }
+    }
+    cells
+}
+
+/// Variance of each cell but for a factor: `θ + (1 − θ) N̄/N`, with the θ under which the differences of neighbours are
+/// most likely normal.
+fn noise_shape(logs: &[f64], counts: &[f64]) -> Vec<f64> {
+    let typical = median(&mut counts.to_vec());
+    let mut best = (f64::INFINITY, vec![1.0; logs.len()]);
+    for step in (0..SHAPES).rev() {
+        let share = step as f64 / (SHAPES - 1) as f64;
+        let shape: Vec<f64> = counts.iter().map(|count| share + (1.0 - share) * typical / count).collect();
+        let deviation = difference_deviation(logs, &shape).max(NOISE_MIN);
+        let spread: f64 = shape.iter().map(|shape| 0.5 * shape.ln()).sum();
+        let unlikely = spread + logs.len() as f64 * deviation.ln();
+        if unlikely < best.0 - 1e-9 {
+            best = (unlikely, shape);
+        }
+    }
+    best.1
+}
+
+/// Standard deviation of a cell of shape 1, from differences of neighbours: steps of the level do not disturb it.
+fn difference_deviation(values: &[f64], shape: &[f64]) -> f64 {
+    let differences = values.windows(2).zip(shape.windows(2));
+    let mut scaled: Vec<f64> = differences
+        .map(|(value, shape)| (value[1] - value[0]).abs() / (shape[0] + shape[1]).sqrt())
+        .collect();
+    1.4826 * median(&mut scaled)
+}
+
+/// The same from blocks of several cells, the largest of all lengths: what counts for the error of a mean when noise
+/// lasts longer than a cell. The part that goes along with the load is taken out first.
+fn long_run_deviation(logs: &[f64], utilization: &[f64], shape: &[f64]) -> f64 {
+    let (mut along, mut spread) = (0.0, 0.0);
+    for i in 1..logs.len() {
+        let (u, weight) = (utilization[i] - utilization[i - 1], 1.0 / (shape[i] + shape[i - 1]));
+        along += weight * u * (logs[i] - logs[i - 1]);
+        spread += weight * u * u;
+    }
+    let slope = if spread > 0.0 { along / spread } else { 0.0 };
+    let level: Vec<f64> = logs.iter().zip(utilization).map(|(log, u)| log - slope * u).collect();
+    let of_blocks = |length: usize| {
+        let blocks = level.len() / length;
+        if length > 1 && blocks < BLOCKS_MIN {
+            return 0.0;
+        }
+        let (means, shapes): (Vec<f64>, Vec<f64>) = (0..blocks)
+            .map(|at| {
+                let rows = at * length..(at + 1) * length;
+                let weight: f64 = rows.clone().map(|row| 1.0 / shape[row]).sum();
+                (rows.map(|row| level[row] / shape[row]).sum::<f64>() / weight, 1.0 / weight)
+            })
+            .unzip();
+        difference_deviation(&means, &shapes)
+    };
+    BLOCKS.into_iter().map(of_blocks).fold(0.0, f64::max)
+}
+
+/// Cells far from their neighbours, cut to what is plausible: one wild window must not make a step.
+fn without_wild(logs: &[f64], shape: &[f64], deviation: f64) -> Vec<f64> {
+    (0..logs.len())
+        .map(|at| {
+            let near = at.saturating_sub(NEIGHBOURS)..(at + NEIGHBOURS + 1).min(logs.len());
+            let middle = median(&mut logs[near].to_vec());
+            let most = WILD * deviation * shape[at].sqrt();
+            logs[at].clamp(middle - most, middle + most)
+        })
+        .collect()
+}

@@ -1,0 +1,237 @@
+//! From stretches of windows to groups of one model each, and what happens between them.
+
+use std::ops::Range;
+
+use super::evidence::{Evidence, Explanation};
+use super::pieces::{LARGE_CONSTANT, Piece, PieceKind};
+use super::relation::{Comparison, Pair, Relation};
+use crate::{ChangeKind, Observations, TransactionChange, nnls_model};
+
+/// A change of service times this close to a cut, in windows, is the same event.
+const NEAR: usize = 10;
+/// Where a cut is known, a service time changed when it did by so many standard errors: nothing was searched for.
+const KNOWN_CUT_ERRORS: f64 = 4.0;
+
+/// Windows of one model.
+#[derive(Clone, Debug)]
+pub(super) struct ModelGroup {
+    /// Indices of its pieces, increasing.
+    pub(super) pieces: Vec<usize>,
+    /// Their regression rows.
+    pub(super) rows: Vec<Range<usize>>,
+}
+
+/// What happens between a normal piece and the next one.
+#[derive(Clone, Debug)]
+pub(super) struct Boundary {
+    /// The piece before.
+    pub(super) before: usize,
+    /// The piece after.
+    pub(super) after: usize,
+    /// None where one model holds.
+    pub(super) kind: Option<ChangeKind>,
+    pub(super) error_ratio: f64,
+    pub(super) transactions: Vec<TransactionChange>,
+    pub(super) cautions: Vec<String>,
+}
+
+/// Groups and what lies between.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timeline {
+    pub(super) groups: Vec<ModelGroup>,
+    pub(super) boundaries: Vec<Boundary>,
+}
+
+/// Where the walk is.
+struct Walk<'a> {
+    evidence: Evidence<'a>,
+    timeline: Timeline,
+    /// The group whose model is in force.
+    current: usize,
+    /// First observation row since when it is.
+    since: usize,
+}
+
+/// The verdict on one step of the walk.
+struct Verdict {
+    kind: ChangeKind,
+    transactions: Vec<TransactionChange>,
+    cautions: Vec<String>,
+}
+
+/// Walks over the normal pieces from left to right. A piece that only a large constant load tells from the group
+/// in force becomes anomalous.
+pub(super) fn timeline(evidence: Evidence<'_>, pieces: &mut [Piece]) -> Timeline {
+    let normal: Vec<usize> = (0..pieces.len()).filter(|&at| pieces[at].kind == PieceKind::Normal).collect();
+    let Some(&first) = normal.first() else { return Timeline::default() };
+    let start = evidence.observed(&pieces[first].rows).start;
+    let group = ModelGroup { pieces: vec![first], rows: vec![pieces[first].rows.clone()] };
+    let timeline = Timeline { groups: vec![group], boundaries: Vec::new() };
+    let mut walk = Walk { evidence, timeline, current: 0, since: start };
+    let mut before = first;
+    for &after in &normal[1..] {
+        if walk.step(pieces, before, after) {
+            before = after;
+        } else {
+            pieces[after].kind = PieceKind::Anomalous(LARGE_CONSTANT);
+        }
+    }
+    walk.timeline
+}
+
+impl Walk<'_> {
+    /// Judges piece `after`; false when it is anomalous.
+    fn step(&mut self, pieces: &[Piece], before: usize, after: usize) -> bool {
+        let rows = pieces[after].rows.clone();
+        let compared = self.compare(self.current, &rows);
+        let observed = self.evidence.observed(&rows);
+        let is_event = self.is_event(pieces[before].rows.end, observed.start);
+        if compared.relation == Relation::Same && !is_event {
+            self.join(self.current, after, rows);
+            self.bound(before, after, &compared, None);
+            return true;
+        }
+        let (old, new) = (self.since..observed.start, observed.start..self.until(observed.clone()));
+        let Some(verdict) = self.verdict(&compared, &rows, &old, &new, is_event) else { return false };
+        let earlier = self.earlier_group(&rows, &new);
+        self.since = observed.start;
+        let Some(verdict) = verdict.into_change() else {
+            self.join(self.current, after, rows);
+            self.bound(before, after, &compared, None);
+            return true;
+        };
+        let kind = match (earlier, verdict.kind) {
+            (Some(to), ChangeKind::ApplicationChange) => ChangeKind::Rollback { to },
+            (_, kind) => kind,
+        };
+        match earlier {
+            Some(to) => self.join(to, after, rows),
+            None => {
+                self.timeline.groups.push(ModelGroup { pieces: vec![after], rows: vec![rows] });
+                self.current = self.timeline.groups.len() - 1;
+            }
+        }
+        self.bound(before, after, &compared, Some(Verdict { kind, ..verdict }));
+        true
+    }
+
+    fn compare(&self, group: usize, rows: &Range<usize>) -> Comparison {
+        let Evidence { design, settings, .. } = self.evidence;
+        let segment = std::slice::from_ref(rows);
+        Pair { design, settings, group: &self.timeline.groups[group].rows, segment }.compare()
+    }
+
+    /// Whether service times change about where a piece begins.
+    fn is_event(&self, end_before: usize, start: usize) -> bool {
+        let from = self.evidence.design.rows[end_before.min(self.evidence.design.rows.len() - 1)];
+        let near = from.saturating_sub(NEAR)..=start + NEAR;
+        self.evidence.services.events.iter().any(|event| near.contains(event))
+    }
+
+    /// The last observation row that service times after the start of `rows` may come from: up to their next change.
+    fn until(&self, rows: Range<usize>) -> usize {
+        let next = self.evidence.services.events.iter().find(|&&event| event > rows.start + NEAR);
+        next.copied()
+            .unwrap_or(self.evidence.observations.utilization.len())
+            .max(rows.end.min(rows.start + NEAR))
+    }
+
+    /// What the change is; none when the piece is anomalous.
+    fn verdict(
+        &self,
+        compared: &Comparison,
+        rows: &Range<usize>,
+        old: &Range<usize>,
+        new: &Range<usize>,
+        is_event: bool,
+    ) -> Option<Verdict> {
+        let evidence = self.evidence;
+        let shifts = evidence.shifts(old, new, KNOWN_CUT_ERRORS);
+        let transactions = evidence.changed(&shifts, old, new);
+        if !transactions.is_empty() && (is_event || compared.relation != Relation::Same) {
+            return Some(Verdict::of(ChangeKind::ApplicationChange, transactions));
+        }
+        match compared.relation {
+            Relation::Same => Some(Verdict::of(ChangeKind::WorkloadChange, Vec::new())),
+            Relation::Constant(percent) if percent > evidence.settings.constant_max_percent => None,
+            Relation::Constant(_) => Some(Verdict::of(ChangeKind::Unexplained, Vec::new())),
+            Relation::Model => match evidence.explanation(&shifts, compared.excess_percent, old, new) {
+                Explanation::Refuted => Some(Verdict::of(ChangeKind::Unexplained, Vec::new())),
+                Explanation::Possible(named) if !named.is_empty() => {
+                    Some(Verdict::of(ChangeKind::ApplicationChange, named))
+                }
+                Explanation::Possible(_) | Explanation::Unknown => Some(self.by_counts(rows)),
+            },
+        }
+    }
+
+    fn by_counts(&self, rows: &Range<usize>) -> Verdict {
+        let evidence = self.evidence;
+        let group = &self.timeline.groups[self.current].rows;
+        let demands = demands(
+            evidence.observations,
+            &group.iter().map(|rows| evidence.observed(rows)).collect::<Vec<_>>(),
+        );
+        let (transactions, naming) = evidence.named_by_counts(group, std::slice::from_ref(rows), &demands);
+        let mut cautions = Vec::new();
+        if transactions.is_empty() {
+            cautions.push(
+                "The CPU cost of transactions changed, but their counts move together too much to tell of which."
+                    .to_owned(),
+            );
+        } else if !naming.confused.is_empty() {
+            cautions.push(format!(
+                "Without response times, {} other transaction types would explain the change of CPU cost about as \
+                 well as the first one named.",
+                naming.confused.len()
+            ));
+        }
+        Verdict { kind: ChangeKind::ApplicationChange, transactions, cautions }
+    }
+
+    /// The latest earlier group whose model and service times hold for a piece.
+    fn earlier_group(&self, rows: &Range<usize>, new: &Range<usize>) -> Option<usize> {
+        (0..self.timeline.groups.len()).rev().filter(|&group| group != self.current).find(|&group| {
+            let longest = self.timeline.groups[group].rows.iter().max_by_key(|rows| rows.len());
+            let Some(longest) = longest else { return false };
+            let old = self.evidence.observed(longest);
+            let shifts = self.evidence.shifts(&old, new, KNOWN_CUT_ERRORS);
+            shifts.iter().all(|shift| !shift.is_change)
+                && self.compare(group, rows).relation == Relation::Same
+        })
+    }
+
+    fn join(&mut self, group: usize, piece: usize, rows: Range<usize>) {
+        self.current = group;
+        self.timeline.groups[group].pieces.push(piece);
+        self.timeline.groups[group].rows.push(rows);
+    }
+
+    fn bound(&mut self, before: usize, after: usize, compared: &Comparison, verdict: Option<Verdict>) {
+        let (kind, transactions, cautions) = match verdict {
+            Some(verdict) => (Some(verdict.kind), verdict.transactions, verdict.cautions),
+            None => (None, Vec::new(), Vec::new()),
+        };
+        let error_ratio = compared.error_ratio;
+        self.timeline.boundaries.push(Boundary { before, after, kind, error_ratio, transactions, cautions });
+    }
+}
+
+impl Verdict {
+    fn of(kind: ChangeKind, transactions: Vec<TransactionChange>) -> Verdict {
+        Verdict { kind, transactions, cautions: Vec::new() }
+    }
+
+    /// None where the model still holds.
+    fn into_change(self) -> Option<Verdict> {
+        (self.kind != ChangeKind::WorkloadChange).then_some(self)
+    }
+}
+
+/// Demands of a group in seconds; 0 where there are too few windows.
+fn demands(observations: &Observations, rows: &[Range<usize>]) -> Vec<f64> {
+    match nnls_model(observations, rows) {
+        Ok(model) => model.demand_s,
+        Err(_) => vec![0.0; observations.counts.cols()],
+    }
+}

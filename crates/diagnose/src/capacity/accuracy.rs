@@ -1,0 +1,144 @@
+//! The model against what was observed.
+
+use super::loads::Load;
+use super::model::{Model, work_each};
+use crate::sample_summary::window_start;
+use laggard_capacity::Solution;
+use laggard_report::{ClientsBasis, ModelAccuracy, ObservedLoad, TierError, Trust};
+use laggard_samples::WindowTable;
+
+/// Errors up to which an answer is trusted, and up to which it is trusted with care.
+const GOOD: f64 = 0.1;
+const FAIR: f64 = 0.2;
+
+/// Every stretch beside what the model makes of it.
+pub(super) struct Compared<'a> {
+    load: &'a Load,
+    model: Option<Solution>,
+}
+
+pub(super) fn compare<'a>(model: &Model, loads: &'a [Load]) -> Vec<Compared<'a>> {
+    let work_max = work_each(loads.len());
+    loads.iter().map(|load| Compared { load, model: model.at(load, work_max) }).collect()
+}
+
+/// Sums of deviations and of what was observed.
+#[derive(Clone, Copy, Default)]
+struct Deviation {
+    absolute: f64,
+    signed: f64,
+    observed: f64,
+}
+
+impl Deviation {
+    fn add(&mut self, model: f64, observed: f64, weight: f64) {
+        if model.is_finite() && observed.is_finite() && weight > 0.0 {
+            self.absolute += weight * (model - observed).abs();
+            self.signed += weight * (model - observed);
+            self.observed += weight * observed;
+        }
+    }
+
+    fn error(&self) -> Option<f64> {
+        (self.observed > 0.0).then(|| self.absolute / self.observed)
+    }
+
+    fn bias(&self) -> Option<f64> {
+        (self.observed > 0.0).then(|| self.signed / self.observed)
+    }
+}
+
+pub(super) fn accuracy(model: &Model, compared: &[Compared<'_>]) -> ModelAccuracy {
+    let (mut throughput, mut response) = (Deviation::default(), Deviation::default());
+    let mut used = vec![Deviation::default(); model.tiers.len()];
+    for Compared { load, model: found } in compared {
+        let Some(found) = found else { continue };
+        if model.is_closed() {
+            throughput.add(found.throughput, load.throughput(), load.seconds);
+        }
+        response.add(found.response_s, load.response_s, load.transactions());
+        let model_used = model.utilization(&load.counts, found.throughput);
+        for (at, sum) in used.iter_mut().enumerate() {
+            let observed = load.utilization.get(at).copied().unwrap_or(f64::NAN);
+            sum.add(model_used[at].unwrap_or(f64::NAN), observed, load.seconds);
+        }
+    }
+    let tiers = model.tiers.iter().zip(&used);
+    let utilization: Vec<TierError> = tiers
+        .filter_map(|(tier, sum)| Some(TierError { tier: tier.tier.clone(), error: sum.error()? }))
+        .collect();
+    let errors = [throughput.error(), response.error()].into_iter().flatten();
+    let worst = errors.chain(utilization.iter().map(|tier| tier.error)).fold(0.0, f64::max);
+    let trust = match response.error() {
+        // Without response times nothing says whether the model has all of them.
+        None => Trust::Poor,
+        Some(_) if worst <= GOOD => Trust::Good,
+        Some(_) if worst <= FAIR => Trust::Fair,
+        Some(_) => Trust::Poor,
+    };
+    ModelAccuracy {
+        stretches: compared.iter().filter(|row| row.model.is_some()).count() as u64,
+        throughput: throughput.error(),
+        response: response.error(),
+        response_bias: response.bias(),
+        utilization,
+        trust,
+    }
+}
+
+/// What was observed, for charts.
+pub(super) fn observed(table: &WindowTable, model: &Model, compared: &[Compared<'_>]) -> Vec<ObservedLoad> {
+    let known = |value: f64| value.is_finite().then_some(value);
+    let row = |Compared { load, model: found }: &Compared<'_>| ObservedLoad {
+        since_ns: window_start(table, load.first).unix_ns(),
+        until_ns: window_start(table, load.last + 1).unix_ns(),
+        clients: known(load.clients),
+        throughput: load.throughput(),
+        response_s: known(load.response_s),
+        utilization: (0..model.tiers.len())
+            .map(|at| load.utilization.get(at).copied().and_then(known))
+            .collect(),
+        model_throughput: found.as_ref().filter(|_| model.is_closed()).map(|found| found.throughput),
+        model_response_s: found.as_ref().map(|found| found.response_s),
+    };
+    compared.iter().map(row).collect()
+}
+
+/// What limits trust, as sentences.
+pub(super) fn cautions(model: &Model, accuracy: &ModelAccuracy) -> Vec<String> {
+    let mut cautions = Vec::new();
+    let errors =
+        [("throughput".to_owned(), accuracy.throughput), ("the response time".to_owned(), accuracy.response)];
+    let tiers = accuracy
+        .utilization
+        .iter()
+        .map(|tier| (format!("the utilization of `{}`", tier.tier), Some(tier.error)));
+    for (what, error) in errors.into_iter().chain(tiers) {
+        match error {
+            Some(error) if error > FAIR => cautions.push(format!(
+                "The model misses {what} by {:.0} %: its answer is a rough guess.",
+                100.0 * error
+            )),
+            Some(error) if error > GOOD => cautions.push(format!(
+                "The model misses {what} by {:.0} %: leave a margin at least as large.",
+                100.0 * error
+            )),
+            _ => {}
+        }
+    }
+    if accuracy.response.is_none() {
+        cautions.push(
+            "No response times were measured, so the model's cannot be checked: waits other than for these processors \
+             are not in it."
+                .to_owned(),
+        );
+    }
+    if model.clients == ClientsBasis::FromThinkTime {
+        cautions.push(
+            "The number of clients is not measured but computed from throughput, response time and the think time \
+             given."
+                .to_owned(),
+        );
+    }
+    cautions
+}

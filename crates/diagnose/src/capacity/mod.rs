@@ -1,0 +1,232 @@
+//! How much is left?
+//!
+//! ```text
+//! WindowTable ─► stretches of windows ─► tiers with demands, think time ─► System
+//!                        │                                                   │ mean value analysis
+//!                        └──── observed X, R, U ◄── model's error ───────────┤
+//!                                                                            ▼
+//!                                     capacity by stretch, the least of them, what-if ─► CapacityReport
+//! ```
+
+mod accuracy;
+mod answer;
+mod breakdown;
+mod calm;
+mod change;
+mod fit;
+mod loads;
+mod model;
+mod remarks;
+mod think;
+mod what_if;
+
+pub use change::{Amount, Property, WhatIfChange};
+
+use crate::sample_summary::{SampleFacts, sample_summary};
+use laggard_capacity::System;
+use laggard_report::{
+    CAPACITY_SCHEMA_VERSION, CapacityModel, CapacityReport, CapacityVerdict, ClientsBasis, CurrentLoad,
+    Setting, capacity_headline,
+};
+use laggard_samples::WindowTable;
+use loads::{Load, ServerGroup, pooled, server_groups, stretches, usable_windows};
+use model::Model;
+
+/// Windows with transactions and utilization that an answer needs.
+pub const WINDOWS_MIN: usize = 10;
+
+/// Windows at the end that count as now.
+const NOW_WINDOWS: usize = 10;
+
+/// Part of the capacity from which on a system is near its limit.
+const NEAR: f64 = 0.8;
+
+/// What is asked of a table of windows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CapacitySettings {
+    /// The latency target: mean response time in seconds, > 0, think time not included.
+    pub latency_max_s: f64,
+    /// Think time in seconds: taken where it cannot be estimated, a what-if where it can.
+    pub think_s: Option<f64>,
+    /// A mix to ask about: transaction types and shares, which need not sum to 1.
+    pub mix: Option<Vec<(String, f64)>>,
+    /// Changes to ask about.
+    pub changes: Vec<WhatIfChange>,
+    /// How many times the present load to ask about.
+    pub load_factor: Option<f64>,
+    /// The tier that transactions enter; where not given, the first that is nobody's callee.
+    pub front: Option<String>,
+    /// Clients at which the search ends.
+    pub clients_max: u64,
+}
+
+impl CapacitySettings {
+    /// Defaults around a latency target in seconds.
+    pub fn new(latency_max_s: f64) -> CapacitySettings {
+        CapacitySettings {
+            latency_max_s,
+            think_s: None,
+            mix: None,
+            changes: Vec::new(),
+            load_factor: None,
+            front: None,
+            clients_max: 1_000_000,
+        }
+    }
+
+    fn rows(&self) -> Vec<Setting> {
+        let optional = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+        let rows = [
+            ("latency-max", self.latency_max_s.to_string()),
+            ("think", optional(self.think_s)),
+            ("load", optional(self.load_factor)),
+            ("front", self.front.clone().unwrap_or_default()),
+            ("clients-max", self.clients_max.to_string()),
+        ];
+        rows.into_iter().map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
+    }
+}
+
+/// Answers how many clients the system can take.
+///
+/// # Errors
+/// A setting that names what is not there, as a sentence.
+pub fn capacity(
+    table: &WindowTable,
+    facts: &SampleFacts,
+    settings: &CapacitySettings,
+) -> Result<CapacityReport, String> {
+    let mut report = CapacityReport {
+        schema_version: CAPACITY_SCHEMA_VERSION,
+        report: "capacity",
+        verdict: CapacityVerdict::InsufficientData,
+        headline: String::new(),
+        input: sample_summary(table, facts),
+        latency_max_s: settings.latency_max_s,
+        load: None,
+        answer: None,
+        what_if: None,
+        model: None,
+        accuracy: None,
+        observed: Vec::new(),
+        callees: table.system.outbound.iter().map(|outbound| outbound.callee.clone()).collect(),
+        latency: Vec::new(),
+        cautions: table.cautions.clone(),
+        missing: Vec::new(),
+        settings: settings.rows(),
+    };
+    let groups = server_groups(table);
+    let windows = usable_windows(table);
+    report.missing = remarks::missing(table, &groups, &windows);
+    if report.missing.is_empty() {
+        fill(&mut report, table, &groups, &windows, settings)?;
+    }
+    report.verdict = verdict(&report);
+    report.headline = capacity_headline(&report);
+    Ok(report)
+}
+
+fn fill(
+    report: &mut CapacityReport,
+    table: &WindowTable,
+    groups: &[ServerGroup],
+    windows: &[usize],
+    settings: &CapacitySettings,
+) -> Result<(), String> {
+    let mut loads = stretches(table, groups, windows);
+    let everything = pooled(table, groups, windows);
+    let mut model = without_clients(table, groups, windows, &everything, settings)?;
+    report.cautions.extend(calm::fit_calm(table, &mut model, &loads));
+    let mut now = pooled(table, groups, &windows[windows.len().saturating_sub(NOW_WINDOWS)..]);
+    report.cautions.extend(think::set_clients(&mut model, &everything, &loads, settings.think_s));
+    think::fill_clients(&model, &mut loads);
+    think::fill_clients(&model, std::slice::from_mut(&mut now));
+    let load = current(&now, &loads);
+    report.load = Some(load);
+    let target = answer::Target { latency_max_s: settings.latency_max_s, clients_max: settings.clients_max };
+    report.answer = answer::answer(table, &model, &loads, None, target);
+    report.what_if = what_if::what_if(table, &model, &loads, &load, settings)?;
+    let compared = accuracy::compare(&model, &loads);
+    let accuracy = accuracy::accuracy(&model, &compared);
+    report.cautions.extend(accuracy::cautions(&model, &accuracy));
+    report.observed = accuracy::observed(table, &model, &compared);
+    report.accuracy = Some(accuracy);
+    let front_demands_s = &model.system.tiers[model.front()].demands_s;
+    let breakdown = breakdown::breakdown(table, windows, front_demands_s);
+    report.latency = breakdown.rows;
+    report.cautions.extend(remarks::overlapping(breakdown.overlapping));
+    report.cautions.extend(remarks::cautions(report, groups, &model));
+    report.model = Some(described(&model));
+    Ok(())
+}
+
+/// Tiers with processors and calls; the rest follows from what they explain.
+fn without_clients(
+    table: &WindowTable,
+    groups: &[ServerGroup],
+    windows: &[usize],
+    everything: &Load,
+    settings: &CapacitySettings,
+) -> Result<Model, String> {
+    let mut model = Model {
+        transactions: table.transactions.clone(),
+        system: System { tiers: Vec::new(), think_s: 0.0 },
+        tiers: Vec::new(),
+        clients: ClientsBasis::Unknown,
+        think: None,
+        mix: everything.counts.clone(),
+        front: 0,
+    };
+    groups.iter().for_each(|group| model.add(fit::cpu_tier(table, group, windows)));
+    fit::call_tiers(table, groups, windows).into_iter().for_each(|tier| model.add(tier));
+    model.front = front(table, groups, settings)?;
+    Ok(model)
+}
+
+fn front(table: &WindowTable, groups: &[ServerGroup], settings: &CapacitySettings) -> Result<usize, String> {
+    if let Some(name) = &settings.front {
+        let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+        return names.iter().position(|known| known == name).ok_or_else(|| {
+            format!("--front: there is no tier {name:?} with processors; known are {}", names.join(", "))
+        });
+    }
+    let is_callee =
+        |group: &ServerGroup| table.system.outbound.iter().any(|outbound| outbound.callee == group.name);
+    Ok(groups.iter().position(|group| !is_callee(group)).unwrap_or(0))
+}
+
+fn current(now: &Load, loads: &[Load]) -> CurrentLoad {
+    let known = |value: f64| value.is_finite().then_some(value);
+    let clients = loads.iter().map(|load| load.clients).filter(|clients| clients.is_finite());
+    CurrentLoad {
+        windows: now.windows as u64,
+        clients: known(now.clients),
+        throughput: now.throughput(),
+        response_s: known(now.response_s),
+        clients_peak: clients.reduce(f64::max),
+        throughput_peak: loads.iter().map(Load::throughput).fold(0.0, f64::max),
+    }
+}
+
+fn described(model: &Model) -> CapacityModel {
+    let mut tiers = model.tiers.clone();
+    for (tier, shown) in model.system.tiers.iter().zip(&mut tiers) {
+        shown.mean_s = tier.mean_demand_s(&model.mix);
+    }
+    CapacityModel {
+        transactions: model.transactions.clone(),
+        mix: model::shares(&model.mix),
+        tiers,
+        clients: model.clients,
+        think: model.think.clone(),
+    }
+}
+
+fn verdict(report: &CapacityReport) -> CapacityVerdict {
+    match report.used() {
+        None => CapacityVerdict::InsufficientData,
+        Some(used) if used > 1.0 || used.is_nan() => CapacityVerdict::Exceeded,
+        Some(used) if used > NEAR => CapacityVerdict::NearLimit,
+        Some(_) => CapacityVerdict::Enough,
+    }
+}

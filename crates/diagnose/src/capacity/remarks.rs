@@ -1,0 +1,120 @@
+//! What is missing for an answer, and what limits trust in one.
+
+use super::WINDOWS_MIN;
+use super::fit::OTHER;
+use super::loads::{ServerGroup, usable_windows};
+use super::model::Model;
+use super::what_if::plain;
+use laggard_report::{CapacityAnswer, CapacityReport};
+use laggard_samples::WindowTable;
+
+/// How far beyond the highest observed load an answer may lie before that is a caution.
+const FAR: f64 = 1.5;
+
+/// What an answer would need and the data do not have; empty when they have all.
+pub(super) fn missing(table: &WindowTable, groups: &[ServerGroup], windows: &[usize]) -> Vec<String> {
+    let mut missing = Vec::new();
+    if usable_windows(table).is_empty() {
+        missing.push("No window has completed transactions: give counts of transactions by type.".to_owned());
+    }
+    if groups.is_empty() {
+        missing.push(
+            "No server tells its CPU utilization: give it as samples of utilization or CPU seconds."
+                .to_owned(),
+        );
+    }
+    if !missing.is_empty() {
+        return missing;
+    }
+    for group in groups {
+        let both = windows.iter().filter(|window| group.utilization(table, **window).is_finite()).count();
+        if both < WINDOWS_MIN {
+            missing.push(format!(
+                "`{}` has {both} windows with both transactions and utilization; {WINDOWS_MIN} are needed.",
+                plain(&group.name)
+            ));
+        } else if windows.iter().all(|window| !(group.utilization(table, *window) > 0.0)) {
+            missing.push(format!("`{}` never uses any CPU.", plain(&group.name)));
+        }
+    }
+    missing
+}
+
+/// Windows in which calls took longer than what made them.
+pub(super) fn overlapping(windows: u64) -> Option<String> {
+    (windows > 0).then(|| {
+        format!(
+            "In {windows} windows the outbound calls of a transaction took longer than it did, as calls in parallel \
+             do: left out of the breakdown."
+        )
+    })
+}
+
+/// What limits trust in the answer.
+pub(super) fn cautions(report: &CapacityReport, groups: &[ServerGroup], model: &Model) -> Vec<String> {
+    let mut cautions = Vec::new();
+    cautions.extend(extrapolation(report));
+    for group in groups {
+        if !group.cores_told {
+            cautions.push(format!(
+                "The cores of `{}` are not known; one is assumed. Give --cores.",
+                plain(&group.name)
+            ));
+        }
+        if group.uneven {
+            cautions.push(format!(
+                "Servers of `{}` differ in their cores; each counts as having the mean.",
+                plain(&group.name)
+            ));
+        }
+    }
+    if let Some(answer) = &report.answer {
+        cautions.extend(limits(answer, report.latency_max_s));
+    }
+    if let Some(other) = model.tiers.iter().position(|tier| tier.tier == OTHER) {
+        let share = model.system.tiers[other].mean_demand_s(&model.mix);
+        cautions.push(format!(
+            "{} of the response time are explained by neither processors nor calls (locks, disks, network); the model \
+             keeps them the same at every load.",
+            super::what_if::length(share)
+        ));
+    }
+    cautions
+}
+
+fn extrapolation(report: &CapacityReport) -> Option<String> {
+    let (answer, load) = (report.answer.as_ref()?, report.load?);
+    let (most, peak, what) = match (answer.clients, load.clients_peak) {
+        (Some(most), Some(peak)) => (most as f64, peak, "clients"),
+        _ => (answer.throughput, load.throughput_peak, "requests a second"),
+    };
+    (most > FAR * peak && peak > 0.0).then(|| {
+        format!(
+            "The answer lies {:.1} times beyond the highest load observed ({peak:.0} {what}): what only shows there, \
+             like locks, pools or garbage collection, is not in it.",
+            most / peak
+        )
+    })
+}
+
+fn limits(answer: &CapacityAnswer, target_s: f64) -> Vec<String> {
+    let mut cautions = Vec::new();
+    if answer.at_limit {
+        cautions.push(
+            "The search ended at its limit with the target still met; --clients-max raises it.".to_owned(),
+        );
+    }
+    if !answer.exact && answer.clients.is_some() {
+        cautions.push(format!(
+            "Solved by {}, because exact mean value analysis would take too long.",
+            answer.algorithm
+        ));
+    }
+    if answer.clients == Some(0) || (answer.clients.is_none() && answer.throughput <= 0.0) {
+        cautions.push(format!(
+            "Even alone, a mean transaction of the binding mix takes longer than {}.",
+            super::what_if::length(target_s)
+        ));
+    }
+    cautions
+}

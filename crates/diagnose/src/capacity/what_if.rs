@@ -1,0 +1,230 @@
+//! A changed system and its answer.
+
+use super::CapacitySettings;
+use super::answer::{Target, answer};
+use super::change::{Amount, Property, WhatIfChange};
+use super::loads::Load;
+use super::model::{Model, shares};
+use laggard_capacity::{CORES_MAX, REPLICAS_MAX, Service, WORK_MAX, open_solution, solve_fractional};
+use laggard_report::{CurrentLoad, ThinkTime, TierKind, WhatIf, WhatIfLoad};
+use laggard_samples::WindowTable;
+
+/// The answer after the changes that settings ask for; `None` when they ask for none.
+///
+/// # Errors
+/// A name that is not there.
+pub(super) fn what_if(
+    table: &WindowTable,
+    model: &Model,
+    loads: &[Load],
+    load: &CurrentLoad,
+    settings: &CapacitySettings,
+) -> Result<Option<WhatIf>, String> {
+    let mut changed = model.clone();
+    let mut changes = Vec::new();
+    for change in &settings.changes {
+        changes.push(changed.apply(change)?);
+    }
+    if let Some(think_s) =
+        settings.think_s.filter(|_| model.clients == laggard_report::ClientsBasis::Measured)
+    {
+        let before_s = model.system.think_s;
+        changes.push(format!("Clients think {} instead of {}.", length(think_s), length(before_s)));
+        changed.system.think_s = think_s;
+        changed.think = Some(ThinkTime { seconds: think_s, source: "Given.".to_owned() });
+    }
+    let mix = match &settings.mix {
+        Some(mix) => {
+            changes.push(mix_sentence(mix));
+            Some(model.given_mix(mix)?)
+        }
+        None => None,
+    };
+    if let Some(factor) = settings.load_factor {
+        changes.push(format!("The load is {factor} times the present one."));
+    }
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let target = Target { latency_max_s: settings.latency_max_s, clients_max: settings.clients_max };
+    let Some(answer) = answer(table, &changed, loads, mix.as_deref(), target) else {
+        return Err("after these changes nothing takes any time".to_owned());
+    };
+    let factor = settings.load_factor.unwrap_or(1.0);
+    let load = loaded(&changed, mix.as_deref().unwrap_or(&model.mix), load, factor, settings.latency_max_s);
+    Ok(Some(WhatIf { changes, answer, load }))
+}
+
+fn loaded(model: &Model, mix: &[f64], now: &CurrentLoad, factor: f64, target_s: f64) -> Option<WhatIfLoad> {
+    let mix = shares(mix);
+    let network = model.network(&mix)?;
+    let solution = match (model.is_closed(), now.clients) {
+        (true, Some(clients)) => solve_fractional(&network, (factor * clients).min(1e7), WORK_MAX),
+        (true, None) => return None,
+        (false, _) => open_solution(&network, factor * now.throughput)?,
+    };
+    Some(WhatIfLoad {
+        factor,
+        clients: model.is_closed().then_some(solution.clients),
+        throughput: solution.throughput,
+        response_s: solution.response_s,
+        within: solution.response_s <= target_s,
+        tiers: model.tier_loads(&mix, &solution),
+    })
+}
+
+fn mix_sentence(mix: &[(String, f64)]) -> String {
+    let all: f64 = mix.iter().map(|(_, share)| share).sum();
+    let part = |(name, share): &(String, f64)| format!("{:.0} % `{}`", 100.0 * share / all, plain(name));
+    let parts: Vec<String> = mix.iter().take(6).map(part).collect();
+    let rest = if mix.len() > 6 { " …" } else { "" };
+    format!("The mix is {}{rest}.", parts.join(", "))
+}
+
+impl Model {
+    fn given_mix(&self, mix: &[(String, f64)]) -> Result<Vec<f64>, String> {
+        let mut shares = vec![0.0; self.transactions.len()];
+        for (name, share) in mix {
+            match self.transactions.iter().position(|known| known == name) {
+                Some(at) => shares[at] += share,
+                None => return Err(unknown("transaction", name, &self.transactions)),
+            }
+        }
+        if shares.iter().sum::<f64>() > 0.0 {
+            Ok(shares)
+        } else {
+            Err("the mix has no transactions".to_owned())
+        }
+    }
+
+    /// Changes the system; returns what was changed as a sentence.
+    fn apply(&mut self, change: &WhatIfChange) -> Result<String, String> {
+        match change.property {
+            Property::Demand => self.change_demand(&change.target, change.amount),
+            Property::Servers | Property::Cores => self.change_servers(change),
+        }
+    }
+
+    fn tier_names(&self) -> Vec<String> {
+        self.tiers.iter().map(|tier| tier.tier.clone()).collect()
+    }
+
+    fn change_servers(&mut self, change: &WhatIfChange) -> Result<String, String> {
+        let at = self.tiers.iter().position(|tier| tier.tier == change.target && tier.kind == TierKind::Cpu);
+        let Some(at) = at else {
+            return Err(unknown("tier with processors", &change.target, &self.tier_names()));
+        };
+        let name = plain(&change.target);
+        let (tier, shown) = (&mut self.system.tiers[at], &mut self.tiers[at]);
+        if change.property == Property::Servers {
+            let before = tier.replicas;
+            let after = match change.amount {
+                Amount::Factor(factor) => (f64::from(before) * factor).round(),
+                Amount::Value(value) => value,
+            };
+            tier.replicas = (after as u32).clamp(1, REPLICAS_MAX);
+            shown.servers = tier.replicas;
+            return Ok(format!("`{name}` has {} servers instead of {before}.", tier.replicas));
+        }
+        let Service::Queue { cores: before } = tier.service else { unreachable!("CPU tiers have queues") };
+        let after = match change.amount {
+            Amount::Factor(factor) => (before * factor).clamp(1e-3, CORES_MAX),
+            Amount::Value(value) => value,
+        };
+        tier.service = Service::Queue { cores: after };
+        shown.cores = Some(after);
+        Ok(format!("Each server of `{name}` has {after} cores instead of {before}."))
+    }
+
+    fn change_demand(&mut self, target: &str, amount: Amount) -> Result<String, String> {
+        let Some(place) = self.place(target) else {
+            let names = [self.transactions.clone(), self.tier_names()].concat();
+            return Err(unknown("transaction or tier", target, &names));
+        };
+        let name = plain(&self.tiers[place.tier].tier);
+        let (who, before_s) = match place.transaction {
+            Some(at) => {
+                (format!("`{}`", plain(&self.transactions[at])), self.system.tiers[place.tier].demands_s[at])
+            }
+            None => ("A mean transaction".to_owned(), self.system.tiers[place.tier].mean_demand_s(&self.mix)),
+        };
+        let factor = match amount {
+            Amount::Factor(factor) => factor,
+            Amount::Value(after_s) if before_s > 0.0 => after_s / before_s,
+            Amount::Value(_) => f64::NAN,
+        };
+        let demands = &mut self.system.tiers[place.tier].demands_s;
+        let after_s = match (place.transaction, amount) {
+            (Some(at), Amount::Value(after_s)) => {
+                demands[at] = after_s;
+                after_s
+            }
+            (None, Amount::Value(after_s)) if factor.is_nan() => {
+                demands.iter_mut().for_each(|demand_s| *demand_s = after_s);
+                after_s
+            }
+            (Some(at), _) => {
+                demands[at] *= factor;
+                demands[at]
+            }
+            (None, _) => {
+                demands.iter_mut().for_each(|demand_s| *demand_s *= factor);
+                before_s * factor
+            }
+        };
+        self.tiers[place.tier].demands_s.clone_from(&self.system.tiers[place.tier].demands_s);
+        Ok(format!("{who} takes {} at `{name}` instead of {}.", length(after_s), length(before_s)))
+    }
+
+    /// What a name of a demand means: a transaction (at the first tier), a tier, or both with a dot between.
+    fn place(&self, target: &str) -> Option<Place> {
+        let transaction = |name: &str| self.transactions.iter().position(|known| known == name);
+        let tier = |name: &str| self.tiers.iter().position(|known| known.tier == name);
+        if let Some(at) = transaction(target) {
+            return Some(Place { tier: self.front(), transaction: Some(at) });
+        }
+        if let Some(tier) = tier(target) {
+            return Some(Place { tier, transaction: None });
+        }
+        target.match_indices('.').find_map(|(dot, _)| {
+            let (first, second) = (&target[..dot], &target[dot + 1..]);
+            Some(Place { transaction: Some(transaction(first)?), tier: tier(second)? })
+        })
+    }
+}
+
+/// Where a demand stands.
+#[derive(Clone, Copy)]
+struct Place {
+    tier: usize,
+    transaction: Option<usize>,
+}
+
+fn unknown(what: &str, name: &str, known: &[String]) -> String {
+    let shown: Vec<String> = known.iter().take(12).map(|known| plain(known)).collect();
+    let rest = if known.len() > shown.len() { ", …" } else { "" };
+    format!("there is no {what} {:?}; known are {}{rest}", plain(name), shown.join(", "))
+}
+
+/// A name that cannot end its quotes.
+pub(super) fn plain(name: &str) -> String {
+    name.chars().map(|c| if c == '`' { '\'' } else { c }).take(80).collect()
+}
+
+/// `1.4 ms`, `7 s`.
+pub(super) fn length(seconds: f64) -> String {
+    match seconds {
+        s if s >= 1.0 => format!("{} s", rounded(s)),
+        s if s >= 1e-3 || s == 0.0 => format!("{} ms", rounded(s * 1e3)),
+        s => format!("{} µs", rounded(s * 1e6)),
+    }
+}
+
+/// Three digits.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 {
+        return 0.0;
+    }
+    let scale = 10_f64.powf(2.0 - value.abs().log10().floor());
+    (value * scale).round() / scale
+}

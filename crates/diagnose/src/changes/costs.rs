@@ -1,0 +1,87 @@
+//! What transactions cost by each model, with intervals.
+
+use super::observed::ObservedServer;
+use laggard_changes::{
+    FittedModel, Group, IndistinguishableGroup, Interval, ModelSettings, ServiceTime, fit_model, signature,
+};
+use laggard_report::{CostModel, TiedTransactions, TransactionCost};
+use std::ops::Range;
+
+/// Two-sided 95 % of the normal distribution.
+const Z_95: f64 = 1.96;
+
+/// A model as it is told, and why its estimator was chosen.
+pub(super) struct ToldModel {
+    pub(super) model: CostModel,
+    pub(super) reason: String,
+    pub(super) cautions: Vec<String>,
+}
+
+/// Fits the rows of a group anew, by the estimator that predicts best; the method's own fit stands in when there are
+/// too few windows for that.
+pub(super) fn told(observed: &ObservedServer, group: &Group, ranges: &[Range<usize>]) -> ToldModel {
+    let fitted = fit_model(&observed.observations, ranges, &ModelSettings::default()).ok();
+    let times = signature(&observed.observations, ranges);
+    let model = fitted.as_ref().map_or(&group.model, |fitted| &fitted.model);
+    let report = fitted.as_ref().map(|fitted| &fitted.report);
+    let tied = report.map_or(&[][..], |report| &report.indistinguishable);
+    let cost = |(at, name): (usize, &String)| {
+        let interval = interval(fitted.as_ref(), group, at);
+        let demand_s = model.demand_s.get(at).copied().unwrap_or(f64::NAN);
+        let alone = !tied.iter().any(|group| group.transactions.contains(&at));
+        let service: Option<ServiceTime> = times.get(at).copied().flatten();
+        TransactionCost {
+            transaction: name.clone(),
+            demand_s,
+            demand_low_s: interval.low,
+            demand_high_s: interval.high,
+            told_apart: alone && interval.high - interval.low < demand_s,
+            service_time_s: service.map(|time| time.seconds),
+            service_time_error_s: service.map(|time| time.standard_error_s),
+        }
+    };
+    ToldModel {
+        model: CostModel {
+            segments: group.segments.iter().map(|&segment| segment as u32).collect(),
+            windows: ranges.iter().map(|rows| rows.len() as u64).sum(),
+            constant_percent: model.constant_percent,
+            error: model.error,
+            estimator: report.map_or_else(String::new, |report| report.estimator.name().to_owned()),
+            condition: Some(model.condition).filter(|condition| condition.is_finite()),
+            in_force: false,
+            transactions: observed.transactions.iter().enumerate().map(cost).collect(),
+            indistinguishable: tied.iter().map(|group| told_group(observed, group)).collect(),
+        },
+        reason: report.map_or_else(String::new, |report| sentence(&report.reason)),
+        cautions: report.map_or_else(Vec::new, |report| report.cautions.clone()),
+    }
+}
+
+fn interval(fitted: Option<&FittedModel>, group: &Group, at: usize) -> Interval {
+    if let Some(known) = fitted.and_then(|fitted| fitted.report.demand.get(at)) {
+        return *known;
+    }
+    let value = |values: &[f64]| values.get(at).copied().unwrap_or(f64::NAN);
+    let (demand, error) = (value(&group.model.demand_s), value(&group.model.standard_error_s));
+    if !error.is_finite() {
+        return Interval { low: 0.0, high: f64::INFINITY };
+    }
+    Interval { low: (demand - Z_95 * error).max(0.0), high: demand + Z_95 * error }
+}
+
+fn told_group(observed: &ObservedServer, group: &IndistinguishableGroup) -> TiedTransactions {
+    let names = group.transactions.iter().filter_map(|&at| observed.transactions.get(at).cloned());
+    TiedTransactions {
+        transactions: names.collect(),
+        mean_demand_s: group.mean_demand_s,
+        standard_error_s: group.standard_error_s,
+    }
+}
+
+/// With a capital at the start and a stop at the end.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let Some(first) = letters.next() else { return String::new() };
+    let stop = if text.ends_with('.') { "" } else { "." };
+    format!("{}{}{stop}", first.to_uppercase(), letters.as_str())
+}

@@ -1,0 +1,185 @@
+//! What happened on one server, in order of time.
+
+use super::regions::Region;
+use super::server::Judged;
+use laggard_changes::{
+    Change, ChangeKind, SegmentKind, ServiceTime, SignatureTest, TransactionChange, signature,
+    signature_changes,
+};
+use laggard_report::{ChangeEvent, ChangeEventKind, MixShift, SignatureShift, TransactionShift};
+use std::ops::Range;
+
+/// Transaction types told of a moved mix.
+const MIX_TOLD: usize = 5;
+
+/// A share of the mix that moved less is not told.
+const MIX_LEAST: f64 = 0.005;
+
+impl Judged<'_> {
+    /// The changes of the analysis, and the start of a region that no change announces: data that begin with it.
+    pub(super) fn changes(&self, regions: &[Region]) -> Vec<ChangeEvent> {
+        let changes = &self.analysis.changes;
+        let starts = |row: usize| {
+            changes.iter().any(|one| one.kind == ChangeKind::AnomalyStart && one.onset.row == row)
+        };
+        let silent = regions.iter().filter(|region| !starts(region.first_row)).map(|region| Change {
+            kind: ChangeKind::AnomalyStart,
+            onset: laggard_changes::Onset {
+                row: region.first_row,
+                earliest: region.first_row,
+                latest: region.first_row,
+            },
+            error_ratio: f64::NAN,
+            transactions: vec![],
+        });
+        let mut all: Vec<Change> = changes.iter().cloned().chain(silent).collect();
+        all.sort_by_key(|change| change.onset.row);
+        all.iter().map(|change| self.event(change)).collect()
+    }
+
+    fn event(&self, change: &Change) -> ChangeEvent {
+        let row = change.onset.row;
+        let before = self.normal_segment(|rows| rows.start < row, true);
+        let after = self.normal_segment(|rows| rows.start >= row, false);
+        let (rate_before, rate_after) = (self.rate(before.as_ref()), self.rate(after.as_ref()));
+        let kind = event_kind(change.kind);
+        let compares = matches!(kind, ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback);
+        let sides = [(&before, true), (&after, false)].map(|(side, is_before)| {
+            let rows = side.as_ref().map_or_else(Vec::new, |(group, _)| self.side(*group, row, is_before));
+            signature(&self.observed.observations, &rows)
+        });
+        let named = if kind == ChangeEventKind::ApplicationChange { named(change, &sides) } else { vec![] };
+        ChangeEvent {
+            kind,
+            onset: self.clock().onset(&change.onset),
+            error_ratio: change.error_ratio,
+            model_before: before.as_ref().map(|(group, _)| *group as u32),
+            model_after: after.as_ref().map(|(group, _)| *group as u32),
+            signature: if compares { self.signatures(&sides, &named) } else { vec![] },
+            transactions: named.iter().filter_map(|one| self.shift(one)).collect(),
+            mix: self.mix(before.as_ref(), after.as_ref()),
+            rate_before,
+            rate_after,
+            deployment: None,
+        }
+    }
+
+    fn shift(&self, one: &TransactionChange) -> Option<TransactionShift> {
+        Some(TransactionShift {
+            transaction: self.observed.transactions.get(one.transaction)?.clone(),
+            before_s: one.before_s,
+            after_s: one.after_s,
+            difference_s: one.after_s - one.before_s,
+            standard_error_s: one.standard_error_s,
+            servers: 1,
+        })
+    }
+
+    /// The normal segment next to a change: its group and rows.
+    fn normal_segment(
+        &self,
+        side: impl Fn(&Range<usize>) -> bool,
+        last: bool,
+    ) -> Option<(usize, Range<usize>)> {
+        let normal = |segment: &laggard_changes::Segment| match segment.kind {
+            SegmentKind::Normal { group } if side(&segment.rows) => Some((group, segment.rows.clone())),
+            _ => None,
+        };
+        let mut found = self.analysis.segments.iter().filter_map(normal);
+        if last { found.next_back() } else { found.next() }
+    }
+
+    /// Rows of a group on one side of a row: the same application for as long as it is known.
+    fn side(&self, group: usize, row: usize, before: bool) -> Vec<Range<usize>> {
+        let ranges = self.ranges_of(group).into_iter();
+        let cut = |rows: Range<usize>| {
+            if before { rows.start..rows.end.min(row) } else { rows.start.max(row)..rows.end }
+        };
+        ranges.map(cut).filter(|rows| !rows.is_empty()).collect()
+    }
+
+    fn signatures(
+        &self,
+        [before, after]: &[Vec<Option<ServiceTime>>; 2],
+        named: &[TransactionChange],
+    ) -> Vec<SignatureShift> {
+        if before.iter().chain(after).all(Option::is_none) {
+            return vec![];
+        }
+        let one = |(at, name): (usize, &String)| {
+            let [before, after] = [before, after].map(|times| times.get(at).copied().flatten());
+            SignatureShift {
+                transaction: name.clone(),
+                before_s: before.map_or(f64::NAN, |time| time.seconds),
+                before_error_s: before.map_or(f64::NAN, |time| time.standard_error_s),
+                after_s: after.map_or(f64::NAN, |time| time.seconds),
+                after_error_s: after.map_or(f64::NAN, |time| time.standard_error_s),
+                changed: named.iter().any(|changed| changed.transaction == at),
+            }
+        };
+        self.observed.transactions.iter().enumerate().map(one).collect()
+    }
+
+    fn rate(&self, segment: Option<&(usize, Range<usize>)>) -> f64 {
+        let Some((_, rows)) = segment else { return f64::NAN };
+        let observations = &self.observed.observations;
+        let all: f64 = rows.clone().map(|row| observations.counts.row(row).iter().sum::<f64>()).sum();
+        all / (rows.len() as f64 * observations.window_s)
+    }
+
+    fn mix(
+        &self,
+        before: Option<&(usize, Range<usize>)>,
+        after: Option<&(usize, Range<usize>)>,
+    ) -> Vec<MixShift> {
+        let (Some((_, before)), Some((_, after))) = (before, after) else { return vec![] };
+        let (before, after) = (self.shares(before), self.shares(after));
+        let names = self.observed.transactions.iter().enumerate();
+        let mut out: Vec<MixShift> = names
+            .map(|(at, name)| MixShift {
+                transaction: name.clone(),
+                share_before: before[at],
+                share_after: after[at],
+            })
+            .filter(|one| (one.share_after - one.share_before).abs() >= MIX_LEAST)
+            .collect();
+        let size = |one: &MixShift| (one.share_after - one.share_before).abs();
+        out.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        out.truncate(MIX_TOLD);
+        out
+    }
+
+    fn shares(&self, rows: &Range<usize>) -> Vec<f64> {
+        let counts = &self.observed.observations.counts;
+        let sum = |at: usize| rows.clone().map(|row| counts.get(row, at)).sum::<f64>();
+        let sums: Vec<f64> = (0..counts.cols()).map(sum).collect();
+        let all: f64 = sums.iter().sum();
+        sums.into_iter().map(|sum| if all > 0.0 { sum / all } else { 0.0 }).collect()
+    }
+}
+
+/// The transactions that a method named; where it names none, those whose signature changed.
+fn named(change: &Change, [before, after]: &[Vec<Option<ServiceTime>>; 2]) -> Vec<TransactionChange> {
+    if !change.transactions.is_empty() {
+        return change.transactions.clone();
+    }
+    let changed = signature_changes(before, after, SignatureTest::default());
+    let one = |found: laggard_changes::ServiceTimeChange| TransactionChange {
+        transaction: found.transaction,
+        before_s: found.before.seconds,
+        after_s: found.after.seconds,
+        standard_error_s: found.standard_error_s(),
+    };
+    changed.into_iter().map(one).collect()
+}
+
+const fn event_kind(kind: ChangeKind) -> ChangeEventKind {
+    match kind {
+        ChangeKind::AnomalyStart => ChangeEventKind::AnomalyStart,
+        ChangeKind::AnomalyEnd => ChangeEventKind::AnomalyEnd,
+        ChangeKind::WorkloadChange => ChangeEventKind::WorkloadChange,
+        ChangeKind::ApplicationChange => ChangeEventKind::ApplicationChange,
+        ChangeKind::Unexplained => ChangeEventKind::Unexplained,
+        ChangeKind::Rollback { .. } => ChangeEventKind::Rollback,
+    }
+}

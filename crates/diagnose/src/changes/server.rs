@@ -1,0 +1,127 @@
+//! The answer for one server, with names and times.
+
+use super::costs::{self, ToldModel};
+use super::observed::ObservedServer;
+use super::regions::Region;
+use super::series::{models_of_rows, utilization};
+use super::times::{Clock, Span};
+use laggard_changes::{Analysis, SegmentKind};
+use laggard_report::{
+    ChangeEvent, ChangeEventKind, ChangeVerdict, ReportedSegment, SegmentState, ServerChanges,
+};
+use laggard_samples::{ServerWindows, WindowTable};
+use std::ops::Range;
+
+/// What is known of one server.
+pub(super) struct Judged<'a> {
+    pub(super) table: &'a WindowTable,
+    pub(super) server: &'a ServerWindows,
+    pub(super) observed: &'a ObservedServer,
+    pub(super) analysis: &'a Analysis,
+}
+
+/// The answer about a server of which nothing could be said.
+pub(super) fn not_judged(
+    table: &WindowTable,
+    server: &ServerWindows,
+    observed: &ObservedServer,
+) -> ServerChanges {
+    ServerChanges {
+        server: server.server.clone(),
+        tier: server.tier.clone(),
+        cores: observed.observations.cores,
+        windows: observed.observations.utilization.len() as u64,
+        verdict: ChangeVerdict::InsufficientData,
+        estimator: String::new(),
+        models: vec![],
+        segments: vec![],
+        changes: vec![],
+        regions: vec![],
+        series: utilization(table, observed, &[]),
+        cautions: vec![],
+    }
+}
+
+impl Judged<'_> {
+    pub(super) fn report(&self) -> ServerChanges {
+        let rows = self.observed.observations.utilization.len();
+        let models = models_of_rows(self.analysis, rows);
+        let regions = self.regions(&models);
+        let changes = self.changes(&regions);
+        let told = self.models();
+        let current = told.iter().find(|told| told.model.in_force);
+        let mut cautions = self.analysis.cautions.clone();
+        cautions.extend(current.iter().flat_map(|told| told.cautions.iter().cloned()));
+        ServerChanges {
+            verdict: verdict(&changes, &regions),
+            segments: self.segments(),
+            changes,
+            regions: regions.into_iter().map(|region| region.told).collect(),
+            series: utilization(self.table, self.observed, &models),
+            cautions,
+            estimator: current.map_or_else(String::new, |told| told.reason.clone()),
+            models: told.into_iter().map(|told| told.model).collect(),
+            ..not_judged(self.table, self.server, self.observed)
+        }
+    }
+
+    pub(super) fn clock(&self) -> Clock<'_> {
+        Clock { table: self.table, windows: &self.observed.observations.windows }
+    }
+
+    pub(super) fn ranges_of(&self, group: usize) -> Vec<Range<usize>> {
+        let is_its = |kind: &SegmentKind| matches!(kind, SegmentKind::Normal { group: it } if *it == group);
+        let segments = self.analysis.segments.iter().filter(|segment| is_its(&segment.kind));
+        segments.map(|segment| segment.rows.clone()).collect()
+    }
+
+    fn models(&self) -> Vec<ToldModel> {
+        let in_force = self.analysis.segments.iter().rev().find_map(|segment| match segment.kind {
+            SegmentKind::Normal { group } => Some(group),
+            _ => None,
+        });
+        let one = |(at, group)| {
+            let mut told = costs::told(self.observed, group, &self.ranges_of(at));
+            told.model.in_force = in_force == Some(at);
+            told
+        };
+        self.analysis.groups.iter().enumerate().map(one).collect()
+    }
+
+    fn segments(&self) -> Vec<ReportedSegment> {
+        let one = |segment: &laggard_changes::Segment| {
+            let Span { since_ns, until_ns, since, until } = self.clock().span(&segment.rows);
+            let (state, model, reason) = match &segment.kind {
+                SegmentKind::Normal { group } => (SegmentState::Normal, Some(*group as u32), None),
+                SegmentKind::Anomalous { reason } => {
+                    (SegmentState::Anomalous, None, Some((*reason).to_owned()))
+                }
+                SegmentKind::Pending => (SegmentState::Pending, None, None),
+            };
+            ReportedSegment {
+                since_ns,
+                until_ns,
+                since,
+                until,
+                windows: segment.rows.len() as u64,
+                state,
+                model,
+                reason,
+                constant_percent: segment.model.constant_percent,
+                error: segment.model.error,
+            }
+        };
+        self.analysis.segments.iter().map(one).collect()
+    }
+}
+
+fn verdict(changes: &[ChangeEvent], regions: &[Region]) -> ChangeVerdict {
+    let of = |event: &ChangeEvent| match event.kind {
+        ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback => ChangeVerdict::ApplicationChange,
+        ChangeEventKind::WorkloadChange => ChangeVerdict::WorkloadChange,
+        ChangeEventKind::Unexplained => ChangeVerdict::UnexplainedChange,
+        ChangeEventKind::AnomalyStart | ChangeEventKind::AnomalyEnd => ChangeVerdict::Anomaly,
+    };
+    let strongest = changes.iter().map(of).max().unwrap_or(ChangeVerdict::Steady);
+    if regions.is_empty() { strongest } else { strongest.max(ChangeVerdict::Anomaly) }
+}

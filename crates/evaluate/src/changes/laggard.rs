@@ -1,0 +1,82 @@
+//! Laggard's methods.
+
+use super::{ChangeAnswer, ChangeFinder, Difference, FoundAlarm};
+use laggard_changes::{
+    Analysis, Change, ChangeKind, CherkasovaMode, CherkasovaSettings, Observations, SegmentKind,
+    TooLittleData, cherkasova,
+};
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+/// The product's methods, the default first.
+pub(super) fn finders() -> Vec<Box<dyn ChangeFinder>> {
+    vec![
+        Box::new(Ours {
+            name: "cherkasova",
+            analyse: |observations, threads| {
+                cherkasova(observations, &CherkasovaSettings::new(CherkasovaMode::Robust), threads)
+            },
+        }),
+        Box::new(Ours {
+            name: "cherkasova, paper",
+            analyse: |observations, threads| {
+                cherkasova(observations, &CherkasovaSettings::new(CherkasovaMode::Paper), threads)
+            },
+        }),
+    ]
+}
+
+struct Ours {
+    name: &'static str,
+    analyse: fn(&Observations, NonZeroUsize) -> Result<Analysis, TooLittleData>,
+}
+
+impl ChangeFinder for Ours {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn is_ours(&self) -> bool {
+        true
+    }
+
+    fn find(&self, observations: &Observations) -> Result<ChangeAnswer, String> {
+        let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let analysis = (self.analyse)(observations, threads).map_err(|error| error.to_string())?;
+        Ok(answer(observations, &analysis))
+    }
+}
+
+/// Rows become windows, and what is no alarm is left out.
+fn answer(observations: &Observations, analysis: &Analysis) -> ChangeAnswer {
+    let window = |row: usize| observations.windows[row.min(observations.windows.len() - 1)];
+    let is_alarm =
+        |change: &&Change| matches!(change.kind, ChangeKind::ApplicationChange | ChangeKind::Rollback { .. });
+    let alarms = analysis.changes.iter().filter(is_alarm).map(|change| FoundAlarm {
+        window: window(change.onset.row),
+        interval: Some([window(change.onset.earliest), window(change.onset.latest)]),
+        transactions: change
+            .transactions
+            .iter()
+            .map(|one| Difference {
+                transaction: one.transaction,
+                difference_ms: (one.after_s - one.before_s) * 1_000.0,
+            })
+            .collect(),
+    });
+    ChangeAnswer { alarms: alarms.collect(), regions: regions(analysis, window) }
+}
+
+/// Runs of anomalous segments.
+fn regions(analysis: &Analysis, window: impl Fn(usize) -> usize) -> Vec<Range<usize>> {
+    let mut regions: Vec<Range<usize>> = Vec::new();
+    let anomalous = analysis.segments.iter().filter(|one| matches!(one.kind, SegmentKind::Anomalous { .. }));
+    for rows in anomalous.map(|segment| segment.rows.clone()).filter(|rows| !rows.is_empty()) {
+        let found = window(rows.start)..window(rows.end - 1) + 1;
+        match regions.last_mut() {
+            Some(last) if last.end == found.start => last.end = found.end,
+            _ => regions.push(found),
+        }
+    }
+    regions
+}

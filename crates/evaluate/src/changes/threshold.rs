@@ -1,0 +1,30 @@
+//! What most monitoring does: an alarm when the CPU is busy.
+
+use super::{ChangeAnswer, ChangeFinder, FoundAlarm};
+use laggard_changes::Observations;
+
+const BUSY: f64 = 0.7;
+/// For this many windows in a row.
+const WINDOWS: usize = 5;
+
+/// An alarm whenever utilization has been above 70 % for five windows.
+pub(super) struct BusyThreshold;
+
+impl ChangeFinder for BusyThreshold {
+    fn name(&self) -> &str {
+        "utilization above 70 %"
+    }
+
+    fn find(&self, observations: &Observations) -> Result<ChangeAnswer, String> {
+        let mut busy = 0;
+        let mut alarms = Vec::new();
+        for (row, &utilization) in observations.utilization.iter().enumerate() {
+            busy = if utilization > BUSY { busy + 1 } else { 0 };
+            if busy == WINDOWS {
+                let window = observations.windows[row + 1 - WINDOWS];
+                alarms.push(FoundAlarm { window, ..FoundAlarm::default() });
+            }
+        }
+        Ok(ChangeAnswer { alarms, regions: Vec::new() })
+    }
+}

@@ -1,0 +1,182 @@
+//! From OpenTelemetry metrics to samples, whatever they were encoded in.
+//!
+//! ```text
+//! metric ─► mapping by its name ─► points grouped by instant and names, summed ─► samples
+//! ```
+//!
+//! A sample has no room for attributes that name nothing (status codes, CPU modes), so points that differ only
+//! in those are added up. All points of one collection are in one metric, so that needs no memory.
+
+mod attributes;
+mod groups;
+mod mappings;
+mod series;
+#[cfg(test)]
+mod tests;
+mod waiting;
+
+pub(crate) use attributes::Attributes;
+pub use mappings::{MetricRule, parse_metric_option};
+
+use crate::conventions::ResourceNames;
+use groups::{Amount, Groups, Names};
+use laggard_model::{Loss, Sink};
+use mappings::{Mapping, Mappings, Origin};
+use series::Series;
+use std::sync::{Arc, LazyLock};
+pub(crate) use waiting::WaitingMetrics;
+
+/// Over which time a sum or a distribution counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Temporality {
+    /// Since the start of the process.
+    #[default]
+    Cumulative,
+    /// Since the point before.
+    Delta,
+}
+
+/// What kind of instrument made a metric.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Instrument {
+    /// Gauges and sums that go up and down.
+    Gauge,
+    Counter(Temporality),
+    /// Histograms of both kinds and summaries.
+    Distribution(Temporality),
+}
+
+/// What all points of a metric share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MetricHead<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) unit: &'a str,
+    pub(crate) instrument: Instrument,
+}
+
+/// A point's numbers.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum PointValue {
+    Number(f64),
+    Distribution { count: f64, sum: Option<f64> },
+}
+
+/// One point of a metric.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Point<'p, 'a> {
+    /// Nanoseconds since the Unix epoch; 0 when unknown.
+    pub(crate) start_ns: i64,
+    /// Nanoseconds since the Unix epoch; never 0.
+    pub(crate) time_ns: i64,
+    pub(crate) value: PointValue,
+    pub(crate) attributes: &'p Attributes<'a>,
+}
+
+/// Makes samples of metrics. Keeps what is known of each series, which concerns all messages of an input.
+#[derive(Debug)]
+pub(crate) struct MetricSamples {
+    mappings: Arc<Mappings>,
+    series: Series,
+    groups: Groups,
+    /// The mapping of the metric that is being read.
+    current: Option<Current>,
+}
+
+#[derive(Clone, Debug)]
+struct Current {
+    mapping: Arc<Mapping>,
+    instrument: Instrument,
+    /// From the metric's unit to that of the measure.
+    factor: f64,
+}
+
+impl Default for MetricSamples {
+    fn default() -> MetricSamples {
+        static CONVENTIONS: LazyLock<Arc<Mappings>> = LazyLock::new(Arc::default);
+        MetricSamples {
+            mappings: Arc::clone(&CONVENTIONS),
+            series: Series::default(),
+            groups: Groups::default(),
+            current: None,
+        }
+    }
+}
+
+impl MetricSamples {
+    /// With the user's rules before those built in.
+    pub(crate) fn new(rules: &[MetricRule]) -> MetricSamples {
+        match rules {
+            [] => MetricSamples::default(),
+            _ => MetricSamples { mappings: Arc::new(Mappings::new(rules)), ..MetricSamples::default() },
+        }
+    }
+
+    /// Begins a metric; `false`, and a loss, when it is of no interest.
+    pub(crate) fn begin(&mut self, head: &MetricHead<'_>, sink: &mut dyn Sink) -> bool {
+        self.current = self.mappings.find(head.name).map(|mapping| Current {
+            factor: mapping.factor(head.unit),
+            mapping,
+            instrument: head.instrument,
+        });
+        if self.current.is_none() {
+            sink.lose(Loss::OtherSignal, &|| {
+                format!("metric {:?} is mapped to no measure", crate::columns::shorten(head.name))
+            });
+        }
+        self.groups.clear();
+        self.current.is_some()
+    }
+
+    /// Takes a point of the metric begun.
+    pub(crate) fn point(&mut self, point: &Point<'_, '_>, resource: &ResourceNames) {
+        let Some(current) = &self.current else { return };
+        let Some(names) = Names::of(&current.mapping, point.attributes, resource) else { return };
+        let amount = Amount::of(point, current.factor);
+        let amount = if is_idle(&current.mapping, point.attributes) { amount.nothing() } else { amount };
+        let processor = match current.mapping.sums_processors() {
+            true => point.attributes.first(&["cpu.logical.number", "cpu", "system.cpu.logical.number"]),
+            false => "",
+        };
+        self.groups.add(names, point, amount, processor);
+    }
+
+    /// Ends the metric: hands on its samples.
+    pub(crate) fn end(&mut self, sink: &mut dyn Sink) {
+        let Some(current) = self.current.take() else { return };
+        for group in self.groups.iter() {
+            self.series.emit(group, &current.mapping, current.instrument, sink);
+        }
+        self.groups.clear();
+    }
+}
+
+/// Whether a point tells CPU time that nobody used.
+fn is_idle(mapping: &Mapping, attributes: &Attributes<'_>) -> bool {
+    const IDLE: [&str; 6] = ["idle", "iowait", "io_wait", "wait", "steal", "stolen"];
+    let mode = || attributes.first(&["cpu.mode", "state", "system.cpu.state", "process.cpu.state", "mode"]);
+    mapping.is_of_cpu() && IDLE.contains(&mode())
+}
+
+/// Whether a service of this name was told at all.
+fn known_service(resource: &ResourceNames) -> &str {
+    if resource.service == crate::conventions::UNKNOWN { "" } else { &resource.service }
+}
+
+impl Origin {
+    /// Server and tier of a point.
+    fn server<'n>(self, attributes: &'n Attributes<'_>, resource: &'n ResourceNames) -> (&'n str, &'n str) {
+        match self {
+            Origin::Service => (&resource.replica, known_service(resource)),
+            Origin::Host if resource.host.is_empty() => (&resource.replica, ""),
+            Origin::Host => (&resource.host, ""),
+            // The resource is the Collector's, or the service's when the connector keeps it.
+            Origin::Spans => match attributes.first(&["service.name"]) {
+                "" => (&resource.replica, known_service(resource)),
+                service if service == resource.service => (&resource.replica, service),
+                service => {
+                    (attributes.first(&["service.instance.id", "k8s.pod.uid", "k8s.pod.name"]), service)
+                }
+            },
+        }
+    }
+}

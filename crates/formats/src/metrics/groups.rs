@@ -1,0 +1,158 @@
+//! Points of one metric that are one sample.
+
+use super::mappings::{Mapping, Origin};
+use super::{Attributes, Point, PointValue};
+use crate::conventions::{ResourceNames, UNKNOWN, replace_ids};
+use crate::measures::is_of_transactions;
+use laggard_model::Measure;
+use std::collections::{BTreeSet, HashMap};
+
+/// Longest name of a transaction or callee in bytes; longer ones are cut.
+const NAME_BYTES_MAX: usize = 1_024;
+
+/// What a point belongs to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Names {
+    pub(super) server: String,
+    pub(super) tier: String,
+    pub(super) transaction: String,
+    pub(super) callee: String,
+    /// Whether it is of an outbound call though the mapping speaks of transactions: a client's span.
+    pub(super) is_call: bool,
+}
+
+impl Names {
+    /// The names of a point; `None` when it is none of the mapping's measure.
+    pub(super) fn of(
+        mapping: &Mapping,
+        attributes: &Attributes<'_>,
+        resource: &ResourceNames,
+    ) -> Option<Names> {
+        let (server, tier) = mapping.origin.server(attributes, resource);
+        let mut names = Names {
+            server: server.to_owned(),
+            tier: tier.to_owned(),
+            transaction: String::new(),
+            callee: String::new(),
+            is_call: false,
+        };
+        if mapping.origin == Origin::Spans {
+            let kind = attributes.first(&["span.kind"]);
+            match kind.strip_prefix("SPAN_KIND_").unwrap_or(kind) {
+                "SERVER" | "CONSUMER" => names.transaction = template(mapping.transaction.name(attributes)),
+                "CLIENT" | "PRODUCER" => {
+                    names.is_call = true;
+                    names.callee = template(mapping.callee.name(attributes));
+                }
+                _ => return None,
+            }
+            return Some(names);
+        }
+        if is_of_transactions(mapping.measure) {
+            names.transaction = template(mapping.transaction.name(attributes));
+            names.callee = template(mapping.callee.name(attributes));
+            let is_unnamed = names.transaction.is_empty() && names.callee.is_empty();
+            if is_unnamed && !(mapping.transaction.is_empty() && mapping.callee.is_empty()) {
+                let place =
+                    if mapping.callee.is_empty() { &mut names.transaction } else { &mut names.callee };
+                place.push_str(UNKNOWN);
+            }
+        }
+        Some(names)
+    }
+}
+
+fn template(mut name: String) -> String {
+    if name.len() > NAME_BYTES_MAX {
+        let end = (0..=NAME_BYTES_MAX).rev().find(|&at| name.is_char_boundary(at));
+        name.truncate(end.unwrap_or(0));
+    }
+    let mut out = String::with_capacity(name.len());
+    replace_ids(&name, &mut out);
+    out
+}
+
+/// A point's numbers in the measure's units.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Amount {
+    /// The number, or the sum of a distribution; `None` when there is no sum.
+    pub(super) value: Option<f64>,
+    /// How many a distribution has.
+    pub(super) count: f64,
+}
+
+impl Amount {
+    pub(super) fn of(point: &Point<'_, '_>, factor: f64) -> Amount {
+        match point.value {
+            PointValue::Number(value) => Amount { value: Some(value * factor), count: 0.0 },
+            PointValue::Distribution { count, sum } => Amount { value: sum.map(|sum| sum * factor), count },
+        }
+    }
+
+    pub(super) fn nothing(self) -> Amount {
+        Amount { value: Some(0.0), count: 0.0 }
+    }
+}
+
+/// Points of one instant and the same names.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) names: Names,
+    pub(super) time_ns: i64,
+    /// The latest start of its points; 0 when none tells one.
+    pub(super) start_ns: i64,
+    pub(super) amount: Amount,
+    /// The processors that its points name.
+    processors: BTreeSet<String>,
+}
+
+impl Group {
+    /// How many processors the points name; 0 when they name none.
+    pub(super) fn processors(&self) -> usize {
+        self.processors.len()
+    }
+
+    /// The value for a measure: utilization is the mean of the processors.
+    pub(super) fn value(&self, measure: Measure) -> Option<f64> {
+        let value = self.amount.value?;
+        match measure {
+            Measure::Utilization => Some(value / self.processors.len().max(1) as f64),
+            _ => Some(value),
+        }
+    }
+}
+
+/// The groups of one metric, in the order in which they appeared.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    groups: Vec<Group>,
+    places: HashMap<(i64, Names), usize>,
+}
+
+impl Groups {
+    pub(super) fn clear(&mut self) {
+        self.groups.clear();
+        self.places.clear();
+    }
+
+    pub(super) fn add(&mut self, names: Names, point: &Point<'_, '_>, amount: Amount, processor: &str) {
+        let next = self.groups.len();
+        let at = *self.places.entry((point.time_ns, names.clone())).or_insert(next);
+        if at == next {
+            let start = Amount { value: amount.value.map(|_| 0.0), count: 0.0 };
+            let (time_ns, start_ns) = (point.time_ns, point.start_ns);
+            self.groups.push(Group { names, time_ns, start_ns, amount: start, processors: BTreeSet::new() });
+        }
+        let group = &mut self.groups[at];
+        group.start_ns = group.start_ns.max(point.start_ns);
+        group.amount.count += amount.count;
+        group.amount.value = group.amount.value.zip(amount.value).map(|(one, two)| one + two);
+        if !processor.is_empty() && !group.processors.contains(processor) {
+            group.processors.insert(processor.to_owned());
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Group> {
+        self.groups.iter()
+    }
+}

@@ -1,0 +1,255 @@
+//! Which metric is which measure: OpenTelemetry's semantic conventions, and the user's rules before them.
+
+use super::attributes::NameSpec;
+use crate::columns::shorten;
+use crate::measures::{EXAMPLES, MeasuredAs, find_word, time_factor};
+use crate::registry::FormatError;
+use laggard_model::Measure;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Whose numbers a metric tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Origin {
+    /// The resource's service and replica.
+    Service,
+    /// The resource's host.
+    Host,
+    /// The service of a span, which the point's attributes name; its kind tells transactions from calls.
+    Spans,
+}
+
+/// What becomes of a metric.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Mapping {
+    /// Of distributions and counters in the form without `Total`.
+    pub(super) measure: Measure,
+    pub(super) origin: Origin,
+    /// Whether the numbers are cores in use, from which CPU time is made.
+    pub(super) is_cores_in_use: bool,
+    pub(super) transaction: NameSpec,
+    pub(super) callee: NameSpec,
+    /// From the number to the measure's unit when the metric tells no unit.
+    factor: f64,
+}
+
+impl Mapping {
+    pub(super) const fn is_of_cpu(&self) -> bool {
+        matches!(self.measure, Measure::Utilization | Measure::CpuSecondsTotal)
+    }
+
+    /// Whether points of several processors belong together.
+    pub(super) const fn sums_processors(&self) -> bool {
+        self.is_of_cpu()
+    }
+
+    /// From a metric's unit to the measure's.
+    pub(super) fn factor(&self, unit: &str) -> f64 {
+        use Measure::{CallSeconds, CallTime, CpuSecondsTotal, ResponseSeconds, ResponseTime, Utilization};
+        match self.measure {
+            CallSeconds | CallTime | ResponseSeconds | ResponseTime => {
+                time_factor(unit).unwrap_or(self.factor)
+            }
+            CpuSecondsTotal if !self.is_cores_in_use => time_factor(unit).unwrap_or(self.factor),
+            Utilization if matches!(unit, "%" | "percent") => 0.01,
+            _ => self.factor,
+        }
+    }
+}
+
+/// Mappings by name.
+#[derive(Debug)]
+pub(super) struct Mappings {
+    /// `None` for a metric that a rule leaves out.
+    by_name: HashMap<String, Option<Arc<Mapping>>>,
+}
+
+impl Default for Mappings {
+    fn default() -> Mappings {
+        Mappings::new(&[])
+    }
+}
+
+impl Mappings {
+    pub(super) fn new(rules: &[MetricRule]) -> Mappings {
+        let mut by_name = HashMap::new();
+        for row in CONVENTIONS {
+            by_name.insert(normal(row.name), Some(Arc::new(row.mapping())));
+        }
+        for rule in rules.iter().rev() {
+            by_name.insert(normal(&rule.name), rule.mapping.clone().map(Arc::new));
+        }
+        Mappings { by_name }
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Arc<Mapping>> {
+        self.by_name.get(&normal(name)).cloned().flatten()
+    }
+}
+
+/// A metric's name as it is compared: with dots for underscores, and without the units that Prometheus adds.
+fn normal(name: &str) -> String {
+    let mut name = name.replace('_', ".");
+    for suffix in [".total", ".seconds", ".milliseconds", ".ratio"] {
+        if let Some(bare) = name.strip_suffix(suffix) {
+            name.truncate(bare.len());
+        }
+    }
+    name
+}
+
+struct Convention {
+    name: &'static str,
+    measure: Measure,
+    origin: Origin,
+    transaction: &'static str,
+    callee: &'static str,
+    factor: f64,
+}
+
+impl Convention {
+    fn mapping(&self) -> Mapping {
+        Mapping {
+            measure: self.measure,
+            origin: self.origin,
+            is_cores_in_use: false,
+            transaction: NameSpec::parse(self.transaction),
+            callee: NameSpec::parse(self.callee),
+            factor: self.factor,
+        }
+    }
+}
+
+const fn of_cpu(name: &'static str, measure: Measure, origin: Origin) -> Convention {
+    Convention { name, measure, origin, transaction: "", callee: "", factor: 1.0 }
+}
+
+const fn served(name: &'static str, transaction: &'static str, factor: f64) -> Convention {
+    let measure = Measure::ResponseSeconds;
+    Convention { transaction, factor, ..of_cpu(name, measure, Origin::Service) }
+}
+
+const fn called(name: &'static str, callee: &'static str, factor: f64) -> Convention {
+    let measure = Measure::CallSeconds;
+    Convention { callee, factor, ..of_cpu(name, measure, Origin::Service) }
+}
+
+/// Of the connector that makes metrics of spans. It writes calls and times apart, and times only if asked, so
+/// the calls alone are counted.
+const fn of_spans(name: &'static str, measure: Measure) -> Convention {
+    let factor = if matches!(measure, Measure::Transactions) { 1.0 } else { 1e-3 };
+    let callee =
+        "peer.service|server.address|net.peer.name|db.system.name|db.system|messaging.system|span.name";
+    Convention { transaction: "span.name", callee, factor, ..of_cpu(name, measure, Origin::Spans) }
+}
+
+const ROUTE: &str = "http.request.method|http.method+http.route|url.template|http.target";
+const RPC: &str = "rpc.service+rpc.method";
+const PEER: &str = "peer.service|server.address|net.peer.name|http.host|url.scheme";
+const RPC_PEER: &str = "peer.service|rpc.service|server.address|net.peer.name|rpc.method";
+const DB: &str = "peer.service|db.system.name|db.system|server.address";
+
+/// The semantic conventions, new and old, and names in wide use beside them.
+const CONVENTIONS: &[Convention] = &[
+    of_cpu("process.cpu.time", Measure::CpuSecondsTotal, Origin::Service),
+    of_cpu("process.cpu.utilization", Measure::Utilization, Origin::Service),
+    of_cpu("jvm.cpu.time", Measure::CpuSecondsTotal, Origin::Service),
+    of_cpu("jvm.cpu.recent_utilization", Measure::Utilization, Origin::Service),
+    of_cpu("jvm.cpu.count", Measure::Cores, Origin::Service),
+    of_cpu("dotnet.process.cpu.time", Measure::CpuSecondsTotal, Origin::Service),
+    of_cpu("dotnet.process.cpu.count", Measure::Cores, Origin::Service),
+    of_cpu("process.runtime.jvm.cpu.utilization", Measure::Utilization, Origin::Service),
+    of_cpu("process.runtime.cpython.cpu_time", Measure::CpuSecondsTotal, Origin::Service),
+    of_cpu("container.cpu.time", Measure::CpuSecondsTotal, Origin::Service),
+    of_cpu("container.cpu.usage.total", Measure::CpuSecondsTotal, Origin::Service),
+    of_cpu("k8s.pod.cpu.time", Measure::CpuSecondsTotal, Origin::Service),
+    of_cpu("k8s.node.cpu.time", Measure::CpuSecondsTotal, Origin::Host),
+    of_cpu("k8s.pod.cpu_limit_utilization", Measure::Utilization, Origin::Service),
+    of_cpu("k8s.container.cpu_limit_utilization", Measure::Utilization, Origin::Service),
+    of_cpu("k8s.container.cpu_limit", Measure::Cores, Origin::Service),
+    of_cpu("k8s.container.cpu.limit", Measure::Cores, Origin::Service),
+    of_cpu("system.cpu.time", Measure::CpuSecondsTotal, Origin::Host),
+    of_cpu("system.cpu.utilization", Measure::Utilization, Origin::Host),
+    of_cpu("system.cpu.logical.count", Measure::Cores, Origin::Host),
+    served("http.server.request.duration", ROUTE, 1.0),
+    served("http.server.duration", ROUTE, 1e-3),
+    served("rpc.server.call.duration", RPC, 1.0),
+    served("rpc.server.duration", RPC, 1e-3),
+    called("http.client.request.duration", PEER, 1.0),
+    called("http.client.duration", PEER, 1e-3),
+    called("rpc.client.call.duration", RPC_PEER, 1.0),
+    called("rpc.client.duration", RPC_PEER, 1e-3),
+    called("db.client.operation.duration", DB, 1.0),
+    of_spans("traces.span.metrics.calls", Measure::Transactions),
+    of_spans("traces.span.metrics.duration", Measure::ResponseSeconds),
+    of_spans("traces.spanmetrics.calls", Measure::Transactions),
+    of_spans("traces.spanmetrics.latency", Measure::ResponseSeconds),
+    of_spans("calls", Measure::Transactions),
+    of_spans("duration", Measure::ResponseSeconds),
+];
+
+/// The word for gauges of cores in use. None is known by name, because who exports one exports CPU time, too.
+const CORES_IN_USE: &str = "cores_in_use";
+
+/// What becomes of metrics of one name: `--metric NAME=MEASURE[:TRANSACTION[:CALLEE]]`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MetricRule {
+    name: String,
+    /// `None` to leave them out.
+    mapping: Option<Mapping>,
+}
+
+/// Reads one `--metric` argument. TRANSACTION and CALLEE name attributes: several joined by `+`, alternatives
+/// by `|`.
+///
+/// # Errors
+/// Text without `=`, and a MEASURE that is neither a measure nor `none`.
+///
+/// ```
+/// assert!(laggard_formats::parse_metric_option("shop.orders=count:order.type").is_ok());
+/// assert!(laggard_formats::parse_metric_option("jvm.cpu.recent_utilization=none").is_ok());
+/// assert!(laggard_formats::parse_metric_option("shop.orders=speed").is_err());
+/// ```
+pub fn parse_metric_option(text: &str) -> Result<MetricRule, FormatError> {
+    let refuse = |problem: String| {
+        FormatError::new(format!(
+            "--metric {}: {problem}. Give NAME=MEASURE[:TRANSACTION[:CALLEE]], for example \
+             --metric shop.orders=count:order.type; measures are {EXAMPLES}, {CORES_IN_USE}; none leaves the metric out.",
+            shorten(text)
+        ))
+    };
+    let (name, rest) = text.split_once('=').ok_or_else(|| refuse("there is no =".to_owned()))?;
+    let mut parts = rest.splitn(3, ':');
+    let word = parts.next().unwrap_or_default();
+    let (transaction, callee) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    if name.is_empty() {
+        return Err(refuse("the metric has no name".to_owned()));
+    }
+    if word == "none" {
+        return Ok(MetricRule { name: name.to_owned(), mapping: None });
+    }
+    let is_cores_in_use = word == CORES_IN_USE;
+    let cpu_time = MeasuredAs { measure: Measure::CpuSecondsTotal, factor: 1.0 };
+    let found = if is_cores_in_use { Some(cpu_time) } else { find_word(word) };
+    let measured = found.ok_or_else(|| refuse(format!("{:?} is no measure", shorten(word))))?;
+    let mapping = Mapping {
+        measure: without_total(measured.measure),
+        origin: Origin::Service,
+        is_cores_in_use,
+        transaction: NameSpec::parse(transaction),
+        callee: NameSpec::parse(callee),
+        factor: measured.factor,
+    };
+    Ok(MetricRule { name: name.to_owned(), mapping: Some(mapping) })
+}
+
+/// The metric itself says whether it is a counter.
+const fn without_total(measure: Measure) -> Measure {
+    match measure {
+        Measure::TransactionsTotal => Measure::Transactions,
+        Measure::ResponseSecondsTotal => Measure::ResponseSeconds,
+        Measure::CallsTotal => Measure::Calls,
+        Measure::CallSecondsTotal => Measure::CallSeconds,
+        other => other,
+    }
+}

@@ -1,0 +1,218 @@
+//! What is remembered of a series from point to point: its start, and sums that the metric itself does not keep.
+
+use super::groups::{Group, Names};
+use super::mappings::{Mapping, Origin};
+use super::{Instrument, Temporality};
+use laggard_model::{Loss, Measure, SampleRecord, Sink, Timestamp};
+use std::collections::HashMap;
+
+/// Series that are remembered; of further ones restarts show only where the counter falls.
+const SERIES_MAX: usize = 100_000;
+
+/// What is known of one series.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    start_ns: i64,
+    /// Of the point before.
+    time_ns: i64,
+    /// CPU seconds so far, where the metric tells only those since the point before.
+    seconds: f64,
+}
+
+/// The series of one input.
+#[derive(Debug, Default)]
+pub(super) struct Series {
+    known: HashMap<(Measure, Names), Known>,
+    /// The input's first point.
+    first_ns: Option<i64>,
+}
+
+/// A group and its mapping, on their way out.
+#[derive(Clone, Copy)]
+struct Outgoing<'g> {
+    group: &'g Group,
+    measure: Measure,
+    /// Measure of the number of observations of a distribution.
+    count_measure: Option<Measure>,
+}
+
+impl Series {
+    /// Hands on the samples of a group.
+    pub(super) fn emit(
+        &mut self,
+        group: &Group,
+        mapping: &Mapping,
+        instrument: Instrument,
+        sink: &mut dyn Sink,
+    ) {
+        let measure = if group.names.is_call { of_call(mapping.measure) } else { mapping.measure };
+        let (measure, count_measure) = match instrument {
+            Instrument::Distribution(_) => (summed(measure), count_measure(measure)),
+            _ => (measure, None),
+        };
+        // The connector counts calls in a metric of their own.
+        let count_measure = count_measure.filter(|_| mapping.origin != Origin::Spans);
+        let outgoing = Outgoing { group, measure, count_measure };
+        let first_ns = *self.first_ns.get_or_insert(group.time_ns);
+        if outgoing.measure == Measure::CpuSecondsTotal {
+            return self.emit_cpu(outgoing, mapping, instrument, sink);
+        }
+        match instrument {
+            Instrument::Gauge => {
+                give(outgoing, group.time_ns, outgoing.measure, group.value(measure), sink);
+            }
+            Instrument::Counter(Temporality::Delta) | Instrument::Distribution(Temporality::Delta) => {
+                let start_ns = if group.start_ns > 0 { group.start_ns } else { group.time_ns };
+                emit_both(outgoing, start_ns, |measure| measure, sink);
+            }
+            Instrument::Counter(Temporality::Cumulative)
+            | Instrument::Distribution(Temporality::Cumulative) => {
+                if let Some(start_ns) = self.restart(outgoing, first_ns) {
+                    give(outgoing, start_ns, total(measure), group.amount.value.map(|_| 0.0), sink);
+                    if let Some(counts) = outgoing.count_measure {
+                        give(outgoing, start_ns, total(counts), Some(0.0), sink);
+                    }
+                }
+                emit_both(outgoing, group.time_ns, total, sink);
+            }
+        }
+    }
+
+    /// The instant at which a counter started anew, when it did so since the point before: it was 0 then, which
+    /// tells a restart also where the new count has passed the old. A series that starts after the input does
+    /// was 0 then, too.
+    fn restart(&mut self, outgoing: Outgoing<'_>, first_ns: i64) -> Option<i64> {
+        let Group { start_ns, time_ns, .. } = *outgoing.group;
+        let key = (outgoing.measure, outgoing.group.names.clone());
+        let before = self.known.get(&key).copied();
+        if before.is_none() && self.known.len() >= SERIES_MAX {
+            return None;
+        }
+        let seconds = before.map_or(0.0, |known| known.seconds);
+        self.known.insert(key, Known { start_ns, time_ns, seconds });
+        let is_new = match before {
+            Some(known) => start_ns > known.start_ns && start_ns > known.time_ns,
+            None => start_ns > first_ns,
+        };
+        (is_new && start_ns < time_ns).then_some(start_ns)
+    }
+
+    /// CPU time: as it is from a counter, added up from differences and from cores in use.
+    fn emit_cpu(
+        &mut self,
+        outgoing: Outgoing<'_>,
+        mapping: &Mapping,
+        instrument: Instrument,
+        sink: &mut dyn Sink,
+    ) {
+        let group = outgoing.group;
+        let Some(value) = group.amount.value else { return };
+        if group.processors() > 0 {
+            let processors = Some(group.processors() as f64);
+            give(outgoing, group.time_ns, Measure::Cores, processors, sink);
+        }
+        let is_counter = matches!(instrument, Instrument::Counter(Temporality::Cumulative));
+        if is_counter && !mapping.is_cores_in_use {
+            if let Some(start_ns) = self.restart(outgoing, self.first_ns.unwrap_or(group.time_ns)) {
+                give(outgoing, start_ns, Measure::CpuSecondsTotal, Some(0.0), sink);
+            }
+            return give(outgoing, group.time_ns, Measure::CpuSecondsTotal, Some(value), sink);
+        }
+        let is_delta = matches!(instrument, Instrument::Counter(Temporality::Delta));
+        if !is_delta && !mapping.is_cores_in_use {
+            // A gauge of CPU time is taken for the counter that it should be.
+            return give(outgoing, group.time_ns, Measure::CpuSecondsTotal, Some(value), sink);
+        }
+        self.add_up(outgoing, value, mapping.is_cores_in_use, sink);
+    }
+
+    fn add_up(&mut self, outgoing: Outgoing<'_>, value: f64, is_rate: bool, sink: &mut dyn Sink) {
+        let Group { start_ns, time_ns, .. } = *outgoing.group;
+        let key = (outgoing.measure, outgoing.group.names.clone());
+        let before = self.known.get(&key).copied();
+        if before.is_none() && self.known.len() >= SERIES_MAX {
+            let transaction = &outgoing.group.names.server;
+            return sink.lose(Loss::NameLimit, &|| format!("CPU of server {transaction:?}"));
+        }
+        let elapsed_s = before.map_or(0.0, |known| (time_ns - known.time_ns).max(0) as f64 / 1e9);
+        let added = match (is_rate, before) {
+            (true, _) => value * elapsed_s,
+            (false, Some(_)) => value,
+            // The first difference counts from its own start, which is a point of its own.
+            (false, None) if start_ns > 0 && start_ns < time_ns => {
+                give(outgoing, start_ns, Measure::CpuSecondsTotal, Some(0.0), sink);
+                value
+            }
+            (false, None) => 0.0,
+        };
+        let added = if added.is_finite() && added > 0.0 { added } else { 0.0 };
+        let seconds = before.map_or(0.0, |known| known.seconds) + added;
+        self.known.insert(key, Known { start_ns, time_ns, seconds });
+        give(outgoing, time_ns, Measure::CpuSecondsTotal, Some(seconds), sink);
+    }
+}
+
+fn emit_both(outgoing: Outgoing<'_>, time_ns: i64, form: impl Fn(Measure) -> Measure, sink: &mut dyn Sink) {
+    if let Some(counts) = outgoing.count_measure {
+        give(outgoing, time_ns, form(counts), Some(outgoing.group.amount.count), sink);
+        // A distribution of which only the number counts.
+        if counts == outgoing.measure {
+            return;
+        }
+    }
+    give(outgoing, time_ns, form(outgoing.measure), outgoing.group.value(outgoing.measure), sink);
+}
+
+fn give(outgoing: Outgoing<'_>, time_ns: i64, measure: Measure, value: Option<f64>, sink: &mut dyn Sink) {
+    let Some(value) = value else { return };
+    let names = &outgoing.group.names;
+    sink.sample(&SampleRecord {
+        time: Timestamp::from_unix_ns(time_ns),
+        measure,
+        server: &names.server,
+        tier: &names.tier,
+        transaction: &names.transaction,
+        callee: &names.callee,
+        value,
+    });
+}
+
+/// What the sum of a distribution measures.
+const fn summed(measure: Measure) -> Measure {
+    match measure {
+        Measure::ResponseTime => Measure::ResponseSeconds,
+        Measure::CallTime => Measure::CallSeconds,
+        other => other,
+    }
+}
+
+/// What the number of a distribution's observations measures.
+const fn count_measure(measure: Measure) -> Option<Measure> {
+    match measure {
+        Measure::ResponseSeconds | Measure::ResponseTime | Measure::Transactions => {
+            Some(Measure::Transactions)
+        }
+        Measure::CallSeconds | Measure::CallTime | Measure::Calls => Some(Measure::Calls),
+        _ => None,
+    }
+}
+
+/// The measure of an outbound call that corresponds to one of a transaction.
+const fn of_call(measure: Measure) -> Measure {
+    match measure {
+        Measure::Transactions => Measure::Calls,
+        Measure::ResponseSeconds => Measure::CallSeconds,
+        other => other,
+    }
+}
+
+/// The counter of a measure.
+const fn total(measure: Measure) -> Measure {
+    match measure {
+        Measure::Transactions => Measure::TransactionsTotal,
+        Measure::ResponseSeconds => Measure::ResponseSecondsTotal,
+        Measure::Calls => Measure::CallsTotal,
+        Measure::CallSeconds => Measure::CallSecondsTotal,
+        other => other,
+    }
+}

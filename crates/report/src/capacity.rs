@@ -1,0 +1,111 @@
+//! How much is left, as data. Field names and meanings are schema version 1.
+//!
+//! Instants end in `_ns` (nanoseconds since the Unix epoch) and come with their text; lengths end in `_s` and
+//! are seconds; utilization is a share of 0..1 of all cores of a tier; throughput is transactions a second.
+
+mod answer;
+mod headline;
+mod markdown;
+mod model;
+mod output;
+mod words;
+
+pub use answer::{
+    CapacityAnswer, CurvePoint, TierLoad, TransactionResponse, WhatIf, WhatIfLoad, WindowCapacity,
+};
+pub use headline::capacity_headline;
+pub use model::{
+    CapacityModel, ClientsBasis, ModelAccuracy, ObservedLoad, ThinkTime, TierError, TierKind, TierModel,
+    TransactionLatency, Trust,
+};
+pub use output::render_capacity;
+pub(crate) use words::*;
+
+use crate::{SampleSummary, Setting};
+use serde::Serialize;
+
+/// Version of the JSON schema of capacity. Fields may be added within a version; none is removed or changes
+/// meaning.
+pub const CAPACITY_SCHEMA_VERSION: u32 = 1;
+
+/// How many clients a system can take within a latency target, and how sure that is.
+#[derive(Clone, Debug, Serialize)]
+pub struct CapacityReport {
+    /// [`CAPACITY_SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Always `capacity`, to tell it from other reports.
+    pub report: &'static str,
+    /// The answer in one word.
+    pub verdict: CapacityVerdict,
+    /// The answer in one to four sentences; names stand in backticks.
+    pub headline: String,
+    /// What was read, and what was lost.
+    pub input: SampleSummary,
+    /// The latency target: mean response time in seconds.
+    pub latency_max_s: f64,
+    /// The load at the end of the data, and the highest.
+    pub load: Option<CurrentLoad>,
+    /// What the system as it is can take; `None` when there was too little data.
+    pub answer: Option<CapacityAnswer>,
+    /// What it could take after the changes that were asked about.
+    pub what_if: Option<WhatIf>,
+    /// The model that answers.
+    pub model: Option<CapacityModel>,
+    /// How far the model is off where it can be compared.
+    pub accuracy: Option<ModelAccuracy>,
+    /// What was observed, in order of time, one entry a stretch of windows.
+    pub observed: Vec<ObservedLoad>,
+    /// Types of outbound calls, the order of [`TransactionLatency::callees_s`].
+    pub callees: Vec<String>,
+    /// Where the latency of each transaction type goes; in the model's order.
+    pub latency: Vec<TransactionLatency>,
+    /// What limits trust in the answer; whole sentences.
+    pub cautions: Vec<String>,
+    /// With the verdict `insufficient-data`: what would have been needed; whole sentences.
+    pub missing: Vec<String>,
+    /// Every setting in force.
+    pub settings: Vec<Setting>,
+}
+
+/// The answer in one word, for the system as it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CapacityVerdict {
+    /// There was too little data to say.
+    InsufficientData,
+    /// The load is below four fifths of what the system can take.
+    Enough,
+    /// The load is above four fifths of it.
+    NearLimit,
+    /// The load is above it.
+    Exceeded,
+}
+
+/// The load at the end of the data, and the highest.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct CurrentLoad {
+    /// Windows at the end of the data that count as now.
+    pub windows: u64,
+    /// Mean clients in them; `None` where unknown.
+    pub clients: Option<f64>,
+    /// Throughput in them.
+    pub throughput: f64,
+    /// Mean response time in them, in seconds; `None` where unknown.
+    pub response_s: Option<f64>,
+    /// Most clients observed.
+    pub clients_peak: Option<f64>,
+    /// Highest throughput observed.
+    pub throughput_peak: f64,
+}
+
+impl CapacityReport {
+    /// Share of the capacity that the load now takes, by clients if known, else by throughput. `None` without an
+    /// answer; infinite where not even one client is within the target.
+    pub fn used(&self) -> Option<f64> {
+        let (answer, load) = (self.answer.as_ref()?, self.load?);
+        Some(match (answer.clients, load.clients) {
+            (Some(most), Some(now)) => now / most as f64,
+            _ => load.throughput / answer.throughput,
+        })
+    }
+}

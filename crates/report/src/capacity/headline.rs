@@ -1,0 +1,74 @@
+//! The answer in one to four sentences.
+
+use super::words::{amount, gain, left, limit, most, most_amount, rate};
+use super::{CapacityAnswer, CapacityReport, Trust};
+use crate::comparison::quoted;
+use crate::numbers;
+
+/// The answer in one to four sentences, from everything else in the report. Names stand in backticks.
+///
+/// ```text
+/// Up to 620 clients (88.1 requests/s) within 500 ms; now 310 (44.2 requests/s): half is left. `app` saturates
+/// first. The model is off by 4 % at most.
+/// ```
+pub fn capacity_headline(report: &CapacityReport) -> String {
+    let Some(answer) = &report.answer else {
+        let mut out = vec!["Too little data to say.".to_owned()];
+        out.extend(report.missing.first().cloned());
+        return out.join(" ");
+    };
+    let mut out = vec![up_to(report, answer)];
+    out.extend(bottleneck(answer));
+    out.extend(changed(report, answer));
+    out.extend(error(report));
+    out.join(" ")
+}
+
+fn up_to(report: &CapacityReport, answer: &CapacityAnswer) -> String {
+    let target = limit(report.latency_max_s);
+    if most_amount(answer) <= 0.0 {
+        return format!("Not even one client is served within {target}.");
+    }
+    let more = if answer.at_limit { "At least" } else { "Up to" };
+    let now = report.load.map_or_else(String::new, |load| {
+        let used = report.used().map_or_else(String::new, |used| format!(": {}", left(used)));
+        match load.clients.filter(|_| answer.clients.is_some()) {
+            Some(clients) => format!("; now {} ({}){used}", amount(clients), rate(load.throughput)),
+            None => format!("; now {}{used}", rate(load.throughput)),
+        }
+    });
+    format!("{more} {} within {target}{now}.", most(answer))
+}
+
+fn bottleneck(answer: &CapacityAnswer) -> Option<String> {
+    (!answer.bottleneck.is_empty()).then(|| format!("{} saturates first.", quoted(&answer.bottleneck)))
+}
+
+fn changed(report: &CapacityReport, before: &CapacityAnswer) -> Option<String> {
+    let what_if = report.what_if.as_ref()?;
+    let after = &what_if.answer;
+    let compared = match gain(most_amount(before), most_amount(after)) {
+        gain if gain.is_empty() => String::new(),
+        gain => format!(", {gain}"),
+    };
+    let next = match after.bottleneck.as_str() {
+        "" => String::new(),
+        tier if tier == before.bottleneck => String::new(),
+        tier => format!("; then {} saturates first", quoted(tier)),
+    };
+    let load = what_if.load.as_ref().filter(|load| load.factor != 1.0).map_or_else(String::new, |load| {
+        let word = if load.within { "within" } else { "beyond" };
+        format!(" The load asked about takes {}, {word} the target.", super::words::latency(load.response_s))
+    });
+    Some(format!("With the changes asked about: up to {}{compared}{next}.{load}", most(after)))
+}
+
+fn error(report: &CapacityReport) -> Option<String> {
+    let accuracy = report.accuracy.as_ref()?;
+    let errors = [accuracy.throughput, accuracy.response].into_iter().flatten();
+    let worst = errors.chain(accuracy.utilization.iter().map(|tier| tier.error)).reduce(f64::max)?;
+    Some(match accuracy.trust {
+        Trust::Poor => format!("The model is off by up to {}: a rough guess.", numbers::share(worst)),
+        _ => format!("The model is off by {} at most.", numbers::share(worst)),
+    })
+}
