@@ -6,8 +6,8 @@ use super::overview::{VerdictCard, cautions, missing, verdict_card};
 use super::{NAME_ROOM, POLICY, SCRIPT, STYLE, head, remark, scroller};
 use crate::changes::{heading_of, length, plus_minus, signed_length};
 use crate::signature::{
-    DiffVerdict, ServerSignature, Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionFate,
-    TransactionSignature, basis, verdict_word,
+    DiffVerdict, ServerSignature, Signature, SignatureDiff, SignatureVerdict, TransactionDiff,
+    TransactionFate, TransactionSignature, basis, verdict_word,
 };
 use crate::{names, numbers};
 use std::io;
@@ -122,7 +122,8 @@ fn of_signature(m: &mut Markup, signature: &Signature) {
 fn server(m: &mut Markup, server: &ServerSignature) {
     let name = names::label(&heading_of(&server.server, &server.tier), 80);
     m.element("h3", &[], &name);
-    let used = server.utilization_mean.map_or_else(String::new, |used| format!(", {} used", numbers::share(used)));
+    let used =
+        server.utilization_mean.map_or_else(String::new, |used| format!(", {} used", numbers::share(used)));
     remark(m, &format!("Cores: {}, {}{used}.", server.cores, numbers::counted(server.windows, "window")));
     scroller(m, &name, |m| {
         m.raw("<table class=\"plain sortable\">\n");
