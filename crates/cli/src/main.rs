@@ -11,7 +11,11 @@ mod exit;
 mod lists;
 mod load;
 mod progress;
+mod sample_formats;
+mod prometheus;
+#[expect(dead_code, reason = "the commands that read samples are not merged yet")]
 mod samples;
+mod signature;
 mod simulate;
 mod thresholds;
 mod times;
@@ -36,6 +40,7 @@ fn run(command: &Command) -> Result<Status, Failure> {
         Command::Compare(arguments) => compare::run(arguments),
         Command::Capacity(arguments) => capacity::run(arguments),
         Command::Changes(arguments) => changes::run(arguments),
+        Command::Signature(arguments) => signature::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Formats => lists::formats(),

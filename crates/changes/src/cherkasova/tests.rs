@@ -8,6 +8,8 @@ use super::reconcile::Outcome;
 use super::*;
 use crate::{ChangeKind, SegmentKind};
 
+mod degenerate;
+
 const TWO: NonZeroUsize = NonZeroUsize::new(2).expect("two");
 
 fn items(value: &Value) -> &[Value] {

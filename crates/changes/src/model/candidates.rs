@@ -13,6 +13,12 @@ use crate::TransactionModel;
 /// demands: then only response times judge.
 const TRUSTED_MIN: f64 = 0.5;
 
+/// … and so do slopes that dilution may have biased by more than two standard errors.
+const INFLATION_MAX: f64 = 5.0;
+
+/// Standard errors by which the combination must predict worse than slopes alone before it is dropped.
+const WORSE_MIN: f64 = 2.0;
+
 /// Disagreement from which it is worth telling.
 const DISAGREEMENT_MIN: f64 = 0.1;
 
@@ -48,7 +54,7 @@ impl Candidates {
     pub(crate) fn new(design: &Design, settings: &ModelSettings) -> Candidates {
         let weighted = Weighted::new(design);
         let mut candidates = Candidates {
-            slopes: scaled_slopes(design, &weighted),
+            slopes: scaled_slopes(design, &weighted, settings.constant_scale_percent),
             by_estimator: Vec::new(),
             least_squares: None,
             weight: 1.0,
@@ -94,10 +100,14 @@ impl Candidates {
             self.push(estimator(discipline), estimate, utilization, response);
         }
         let Some(discipline) = self.likelier_discipline() else { return };
-        let (Some(estimate), true) = (combined(design, discipline), self.slopes.is_some()) else { return };
+        let (Some(estimate), true) = (combined(design, discipline, settings), self.slopes.is_some()) else {
+            return;
+        };
         // Held out, the combination is that of the other windows.
         let utilization = utilization_errors(design, settings.folds, roots, |rest| {
-            combined(rest, discipline).map(|estimate| estimate.demand).or_else(|| shape(rest, discipline))
+            combined(rest, discipline, settings)
+                .map(|estimate| estimate.demand)
+                .or_else(|| shape(rest, discipline))
         });
         self.push(Estimator::Combined, estimate, utilization, None);
     }
@@ -135,7 +145,9 @@ impl Candidates {
     }
 
     fn utilization_judges(&self) -> bool {
-        self.slopes.as_ref().is_some_and(|slopes| slopes.explained >= TRUSTED_MIN)
+        self.slopes
+            .as_ref()
+            .is_some_and(|slopes| slopes.explained >= TRUSTED_MIN && slopes.inflation <= INFLATION_MAX)
     }
 
     /// The estimator that answers.
@@ -200,7 +212,7 @@ impl Candidates {
             (Some(combined), Some(slopes)) => combined.standard_errors_worse(slopes),
             _ => 0.0,
         };
-        if worse > 1.0 && self.utilization_judges() {
+        if worse > WORSE_MIN && self.utilization_judges() {
             let reason = format!(
                 "Slopes alone predict the utilization of held-out windows better than together with response times, by \
                  {worse:.1} standard errors."
@@ -270,8 +282,8 @@ fn absent(estimator: Estimator, design: &Design) -> Candidate {
     }
 }
 
-fn combined(design: &Design, discipline: Discipline) -> Option<Estimate> {
-    let slopes = scaled_slopes(design, &Weighted::new(design))?;
+fn combined(design: &Design, discipline: Discipline, settings: &ModelSettings) -> Option<Estimate> {
+    let slopes = scaled_slopes(design, &Weighted::new(design), settings.constant_scale_percent)?;
     let covariance = relative_covariance(design, discipline)?;
     combine(design, &shape(design, discipline)?, &covariance, &slopes, utilization_of(design))
 }

@@ -9,9 +9,6 @@ use laggard_numeric::{Cholesky, Matrix};
 /// utilization `U` a share of about `U` is. Measured: ours. Time slices, priorities and few clients all count.
 const DEPARTURE: f64 = 0.08;
 
-/// Part of the dilution that may differ between types: as a standard error, relative to the demands.
-const UNEVEN_DILUTION: f64 = 0.5;
-
 /// Demands and how certain they are.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Estimate {
@@ -29,22 +26,14 @@ pub(crate) fn from_response(demand: &[f64], covariance: &Matrix, utilization: f6
     Estimate { demand: demand.to_vec(), standard_error: errors(demand, &covariance), disagreement: 0.0 }
 }
 
-/// Demands from slopes alone, non-negative: the errors are those of the slopes, with what of the dilution may be uneven.
+/// Demands from slopes alone, non-negative: the errors are those of the slopes.
 pub(crate) fn from_slopes(demand: &[f64], slopes: Option<&Slopes>) -> Estimate {
-    let error = |j: usize| {
-        let Some(slopes) = slopes else { return f64::INFINITY };
-        let uneven = uneven_dilution(slopes) * demand[j] * demand[j];
-        (slopes.covariance.get(j, j).max(0.0) + uneven).sqrt()
-    };
+    let error = |j: usize| slopes.map_or(f64::INFINITY, |slopes| slopes.covariance.get(j, j).max(0.0).sqrt());
     Estimate {
         demand: demand.to_vec(),
         standard_error: (0..demand.len()).map(error).collect(),
         disagreement: 0.0,
     }
-}
-
-fn uneven_dilution(slopes: &Slopes) -> f64 {
-    (UNEVEN_DILUTION * (1.0 - slopes.explained).max(0.0)).powi(2)
 }
 
 fn errors(demand: &[f64], relative: &Matrix) -> Vec<f64> {
@@ -71,7 +60,6 @@ pub(crate) fn combine(
             error.set(i, j, slopes.covariance.get(i, j) / (shape[i] * shape[j]));
         }
     }
-    let error = with_diagonal(&error, uneven_dilution(slopes));
     let excess = excess_variance(&distance, &error);
     let prior = with_diagonal(covariance, departure(utilization) + excess);
     let mut sum = prior.clone();

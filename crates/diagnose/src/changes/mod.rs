@@ -24,7 +24,7 @@ use laggard_report::{
     CHANGES_SCHEMA_VERSION, ChangeReport, ChangeVerdict, Deployment, ServerChanges, change_headline,
 };
 use laggard_samples::WindowTable;
-use observed::ObservedServer;
+pub(crate) use observed::{ObservedServer, POOLED};
 use server::{Judged, not_judged};
 use std::num::NonZeroUsize;
 
