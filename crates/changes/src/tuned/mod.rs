@@ -24,6 +24,6 @@ mod watch;
 pub use changes::changes;
 pub(crate) use fit::{Drift, DriftBounds};
 pub use online::OnlineChanges;
-pub(crate) use regression::{LinearFit, Regression};
+pub(crate) use regression::{LinearFit, Regression, dot};
 pub(crate) use scan::steps_at;
 pub use settings::{ChangeSettings, ChangeSettingsError};
