@@ -99,7 +99,7 @@ impl ChangeSettings {
     }
 
     /// The drift that is no change.
-    pub(super) fn drift_bounds(&self) -> DriftBounds {
+    pub(crate) fn drift_bounds(&self) -> DriftBounds {
         DriftBounds { constant: self.drift_constant_percent, scale: self.drift_scale }
     }
 
