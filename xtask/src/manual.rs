@@ -13,6 +13,10 @@ const PAGES_OF_PREFIXES: [(&str, &[&str]); 2] = [
     ("docs/manual/methods/pca.md", &["--pca-"]),
     ("docs/manual/methods/combined.md", &["--site-", "--culprit-", "--period-", "--pattern-"]),
 ];
+/// Thresholds of `laggard changes`, explained by the pages of its methods: some are of one, some of both.
+const CHANGE_THRESHOLDS: &str = "crates/cli/src/change_thresholds.rs";
+const CHANGE_PAGES: [&str; 2] = ["docs/manual/methods/changes.md", "docs/manual/methods/cherkasova.md"];
+
 const DEPENDENCIES_PAGE: &str = "docs/dependencies.md";
 
 /// The one command that runs every test; README and CI use the same.
@@ -49,6 +53,7 @@ pub(crate) fn check(repository: &Repository) -> Judgement {
         dependencies(repository.text("Cargo.toml").unwrap_or_default()),
     );
     offences.extend(missing_pages(repository));
+    offences.extend(unexplained_change_thresholds(repository));
     offences.extend(other_test_commands(repository));
     judge(offences, || format!("{explained} losses, thresholds and dependencies explained"))
 }
@@ -64,6 +69,17 @@ fn losses(code: &str) -> Vec<String> {
 fn thresholds(code: &str) -> Vec<String> {
     let fields = code.split("#[arg(long").skip(1).filter_map(|rest| rest.split_once("\n")?.1.split_once(':'));
     fields.map(|(field, _)| format!("--{}", field.trim().replace('_', "-"))).collect()
+}
+
+/// Thresholds of changes that no page of their methods explains.
+fn unexplained_change_thresholds(repository: &Repository) -> Vec<String> {
+    let flags = thresholds(repository.text(CHANGE_THRESHOLDS).unwrap_or_default());
+    let explains =
+        |page: &&str, flag: &str| repository.text(page).unwrap_or_default().contains(&format!("`{flag}`"));
+    let silent = flags.into_iter().filter(|flag| !CHANGE_PAGES.iter().any(|page| explains(page, flag)));
+    silent
+        .map(|flag| format!("{} do not explain the threshold `{flag}`", CHANGE_PAGES.join(" and ")))
+        .collect()
 }
 
 /// Dependencies from outside, of `[workspace.dependencies]`.
@@ -132,6 +148,16 @@ mod tests {
         assert_eq!(check(&repository("`bad_record`", "`--cv-min`", "`serde`")).unwrap_err().len(), 1);
         assert_eq!(check(&repository("`bad_record` `cut_off`", "cv-min", "`serde`")).unwrap_err().len(), 1);
         assert_eq!(check(&repository("`bad_record` `cut_off`", "`--cv-min`", "")).unwrap_err().len(), 1);
+    }
+
+    #[test]
+    fn thresholds_of_changes_are_explained_by_one_of_two_pages() {
+        let with = |page: &str, text: &str| {
+            unexplained_change_thresholds(&Repository::of(&[(CHANGE_THRESHOLDS, FLAGS), (page, text)])).len()
+        };
+        assert_eq!(with(CHANGE_PAGES[0], "`--cv-min`"), 0);
+        assert_eq!(with(CHANGE_PAGES[1], "`--cv-min`"), 0);
+        assert_eq!(with("docs/other.md", "`--cv-min`"), 1);
     }
 
     #[test]

@@ -25,7 +25,10 @@ mod tuned;
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
 };
-pub use cherkasova::{CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError, cherkasova};
+pub use cherkasova::{
+    CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError, OnlineChange, OnlineCherkasova, OnlineNews,
+    OnlineShape, OnlineWindow, cherkasova,
+};
 pub use error::TooLittleData;
 pub use model::{
     Candidate, Constant, ENTRY_LEVEL, Estimator, EstimatorChoice, FittedModel, IndistinguishableGroup,

@@ -4,7 +4,7 @@ use crate::arguments::Arguments;
 use crate::exit::{Failure, Status};
 use crate::write::print;
 use clap::CommandFactory;
-use laggard_diagnose::METHODS;
+use laggard_diagnose::{CHANGE_METHODS, METHODS, Method};
 use laggard_formats::FORMATS;
 use std::fmt::Write;
 
@@ -23,13 +23,16 @@ pub(crate) fn formats() -> Result<Status, Failure> {
 
 pub(crate) fn methods() -> Result<Status, Failure> {
     let mut text = String::new();
-    for method in METHODS {
-        let _ = writeln!(text, "{:<12} {}", method.name, method.question);
-        let _ = writeln!(text, "{:<12} reads {}; {}", "", method.reads, method.source);
-        let _ = writeln!(text, "{:<12} {}", "", method.manual);
-    }
+    METHODS.iter().for_each(|method| tell(&mut text, method));
+    CHANGE_METHODS.iter().for_each(|method| tell(&mut text, method));
     print(&text)?;
     Ok(Status::Done)
+}
+
+fn tell<M>(text: &mut String, method: &Method<M>) {
+    let _ = writeln!(text, "{:<12} {}", method.name, method.question);
+    let _ = writeln!(text, "{:<12} reads {}; {}", "", method.reads, method.source);
+    let _ = writeln!(text, "{:<12} {}", "", method.manual);
 }
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Status, Failure> {

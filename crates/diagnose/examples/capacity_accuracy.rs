@@ -8,13 +8,13 @@
 //! their mean response time? A row a kind of shop and target.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
-#[path = "../tests/it/shop.rs"]
-mod shop;
+#[path = "../tests/it/tpcw_table.rs"]
+mod tpcw_table;
 
 use laggard_diagnose::{CapacitySettings, SampleFacts, WhatIfChange, capacity};
 use laggard_report::CapacityAnswer;
 use laggard_simulate::{Phase, TierSettings, TpcwRun, TpcwSettings, Workload, tpcw};
-use shop::table;
+use tpcw_table::table;
 
 /// A kind of shop, and how many clients it is observed with.
 struct Shop {

@@ -42,7 +42,7 @@ pub use mann_whitney::{
 };
 pub use matrix::Matrix;
 pub use multiple_testing::benjamini_hochberg;
-pub use nnls::{NnlsSolver, NonNegativeFit, STRETCH_LANES, nnls, stretch_residuals};
+pub use nnls::{NnlsSolver, NonNegativeFit, STRETCH_LANES, nnls, residuals_upto, stretch_residuals};
 pub use normal_equations::{NormalEquations, PrefixSums};
 pub use parallel::parallel_map;
 pub use principal_components::{PrincipalComponents, principal_components};

@@ -59,6 +59,26 @@ impl Matrix {
         &mut self.data[i * self.cols..(i + 1) * self.cols]
     }
 
+    /// Appends a row.
+    ///
+    /// # Panics
+    /// If `row` does not have `cols()` numbers.
+    pub fn push_row(&mut self, row: &[f64]) {
+        assert_eq!(row.len(), self.cols, "a row of {} columns", self.cols);
+        self.data.extend_from_slice(row);
+        self.rows += 1;
+    }
+
+    /// Removes the first row; `O(rows · cols)`.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn drop_first_row(&mut self) {
+        assert!(self.rows > 0, "there is a row to drop");
+        self.data.drain(..self.cols);
+        self.rows -= 1;
+    }
+
     /// The element in row `i` and column `j`.
     ///
     /// # Panics
@@ -179,6 +199,14 @@ mod tests {
     fn the_norm_of_three_and_four_is_five() {
         assert_eq!(Matrix::from_row_major(1, 2, vec![3.0, 4.0]).frobenius_norm(), 5.0);
         assert_eq!(Matrix::zeros(0, 4).frobenius_norm(), 0.0);
+    }
+
+    #[test]
+    fn rows_come_and_go() {
+        let mut matrix = two_by_three();
+        matrix.push_row(&[7.0, 8.0, 9.0]);
+        matrix.drop_first_row();
+        assert_eq!(matrix, Matrix::from_row_major(2, 3, vec![4.0, 5.0, 6.0, 7.0, 8.0, 9.0]));
     }
 
     #[test]

@@ -122,16 +122,38 @@ impl PrefixSums {
     /// If the lengths differ.
     pub fn with_intercept(x: &Matrix, y: &[f64]) -> PrefixSums {
         assert_eq!(x.rows(), y.len(), "a response for every row");
-        let mut equations = NormalEquations::zeros(x.cols() + 1);
-        let mut sums = Vec::with_capacity((y.len() + 1) * packed_len(equations.columns));
-        sums.extend_from_slice(&equations.packed);
-        let mut row = vec![1.0; x.cols() + 1];
-        for (i, &response) in y.iter().enumerate() {
-            row[1..].copy_from_slice(x.row(i));
-            equations.add_row(&row, response);
-            sums.extend_from_slice(&equations.packed);
+        let columns = x.cols() + 1;
+        let mut sums = Vec::with_capacity((y.len() + 1) * packed_len(columns));
+        sums.resize(packed_len(columns), 0.0);
+        let mut out = PrefixSums { columns, sums };
+        y.iter().enumerate().for_each(|(i, &response)| out.push(x.row(i), response));
+        out
+    }
+
+    /// Appends a row; the intercept is not in `x`.
+    ///
+    /// # Panics
+    /// If `x` does not have `columns() - 1` numbers.
+    pub fn push(&mut self, x: &[f64], y: f64) {
+        assert_eq!(x.len() + 1, self.columns, "a number for every column but the intercept");
+        let row = std::iter::once(1.0).chain(x.iter().copied()).chain([y]);
+        let before = self.sums.len() - packed_len(self.columns);
+        let mut at = before;
+        for (i, left) in row.clone().enumerate() {
+            for right in row.clone().take(i + 1) {
+                self.sums.push(self.sums[at] + left * right);
+                at += 1;
+            }
         }
-        PrefixSums { columns: equations.columns, sums }
+    }
+
+    /// Forgets the first row. The sums of the prefixes stay as they are, so stretches keep their bits, and their rounding.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn drop_first(&mut self) {
+        assert!(self.rows() > 0, "there is a row to drop");
+        self.sums.drain(..packed_len(self.columns));
     }
 
     /// Number of columns `p = n + 1`.
@@ -144,7 +166,7 @@ impl PrefixSums {
         self.sums.len() / packed_len(self.columns) - 1
     }
 
-    /// The packed triangle over the first `rows` rows.
+    /// The packed triangle over the first `rows` rows, and those dropped.
     ///
     /// # Panics
     /// If there are fewer.
@@ -221,6 +243,17 @@ mod tests {
         all.add(&sums.between(0, 1));
         assert_eq!(all, sums.between(0, 3));
         assert_eq!(sums.between(2, 2), NormalEquations::zeros(3));
+    }
+
+    #[test]
+    fn rows_come_and_go() {
+        let (x, y) = three_rows();
+        let mut sums = PrefixSums::with_intercept(&x, &y);
+        sums.push(&[7.0, 8.0], 50.0);
+        let pair = sums.between(2, 4);
+        sums.drop_first();
+        assert_eq!((sums.rows(), sums.between(1, 3)), (3, pair));
+        assert_eq!(sums.between(2, 3).gram(1, 2), 56.0);
     }
 
     #[test]

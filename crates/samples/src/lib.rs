@@ -24,6 +24,6 @@ mod told;
 mod types;
 
 pub use grid::Grid;
-pub use sample_table::{SampleLimits, SampleTable};
+pub use sample_table::{CountedServers, SampleLimits, SampleTable};
 pub use settings::{CoresOf, LENGTH_MAX, LENGTH_MIN, UtilizationUnit, WindowError, WindowSettings};
 pub use table::{OutboundWindows, ServerWindows, TransactionWindows, WindowTable};

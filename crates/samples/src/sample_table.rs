@@ -1,8 +1,9 @@
 //! Samples as they come, by series.
 
+use crate::groups::Form;
 use crate::points::{Point, Series};
 use laggard_model::{CallRecord, Loss, Losses, Measure, SampleRecord, Sink, SpanRecord};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Limits of one [`SampleTable`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,6 +62,27 @@ impl SampleTable {
         &self.losses
     }
 
+    /// Counts what others lost on the way to this table.
+    pub fn add_losses(&mut self, losses: &Losses) {
+        self.losses.merge(losses);
+    }
+
+    /// Where samples count transactions.
+    pub fn counted_servers(&self) -> CountedServers {
+        let counts = |series: &&Series| {
+            Form::of(series.measure).is_some_and(Form::is_count) && !is_of_calls(series.measure)
+        };
+        let counted: Vec<&Series> = self.series.iter().filter(counts).collect();
+        CountedServers {
+            any: !counted.is_empty(),
+            servers: counted
+                .iter()
+                .map(|series| series.server.to_string())
+                .filter(|name| !name.is_empty())
+                .collect(),
+        }
+    }
+
     /// Adds the table of a later input to this one's.
     pub fn merge(&mut self, later: SampleTable) {
         self.losses.merge(&later.losses);
@@ -106,6 +128,19 @@ impl SampleTable {
         self.series.push(Series::new(record, &self.key));
         Some(number)
     }
+}
+
+/// Where samples count transactions.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CountedServers {
+    /// Whether any do.
+    pub any: bool,
+    /// The servers that have counts of their own.
+    pub servers: BTreeSet<String>,
+}
+
+const fn is_of_calls(measure: Measure) -> bool {
+    matches!(measure, Measure::Calls | Measure::CallsTotal)
 }
 
 impl Sink for SampleTable {

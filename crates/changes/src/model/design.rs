@@ -58,6 +58,21 @@ impl Design {
         }
     }
 
+    /// The same with these types only.
+    pub(crate) fn of_types(&self, types: &[usize]) -> Design {
+        let columns = |matrix: &Matrix| {
+            let rows = (0..matrix.rows()).flat_map(|t| types.iter().map(move |&j| matrix.get(t, j)));
+            Matrix::from_row_major(matrix.rows(), types.len(), rows.collect())
+        };
+        let response_s = if self.has_responses() { columns(&self.response_s) } else { Matrix::default() };
+        Design { counts: columns(&self.counts), response_s, ..self.clone() }
+    }
+
+    /// Whether any response times are known.
+    pub(crate) fn has_responses(&self) -> bool {
+        self.response_s.rows() > 0
+    }
+
     /// Number of windows `T`.
     pub(crate) fn rows(&self) -> usize {
         self.work.len()
@@ -84,10 +99,18 @@ impl Design {
         laggard_numeric::mean(&self.work)
     }
 
+    /// CPU seconds in each window that `demand` accounts for.
+    pub(crate) fn expected(&self, demand: &[f64]) -> Vec<f64> {
+        (0..self.rows()).map(|t| self.counts.row(t).iter().zip(demand).map(|(n, d)| n * d).sum()).collect()
+    }
+
     /// What a model leaves unexplained in each window, in CPU seconds.
     pub(crate) fn residuals(&self, constant: f64, demand: &[f64]) -> Vec<f64> {
-        let row = |t: usize| self.counts.row(t).iter().zip(demand).map(|(n, d)| n * d).sum::<f64>();
-        self.work.iter().enumerate().map(|(t, work)| work - constant - row(t)).collect()
+        self.work
+            .iter()
+            .zip(self.expected(demand))
+            .map(|(work, expected)| work - constant - expected)
+            .collect()
     }
 
     /// Relative absolute error `Σ|e| / Σ work`; 0 when nothing was used and nothing is predicted.

@@ -1,15 +1,18 @@
-//! Fits a transaction model.
+//! Fits a transaction model: every estimator, the choice among them, and what is left uncertain.
 
+use super::candidates::{Candidates, Choice};
+use super::collinearity::Collinearity;
+use super::constant::ConstantShare;
 use super::design::Design;
-use super::least_squares::{check_rows, model_on};
-use super::{
-    Candidate, Constant, Estimator, FittedModel, Interval, ModelReport, ModelSettings, TooFewWindows,
-};
-use crate::Observations;
+use super::least_squares::{check_rows, condition, fit_on, model_on};
+use super::regression::SATURATED_MIN;
+use super::{Constant, FittedModel, Interval, ModelReport, ModelSettings, TooFewWindows};
+use crate::{Observations, TransactionModel};
 use std::ops::Range;
 
 /// Fits a transaction model to the windows of `ranges`: demands with intervals, by the estimator that
-/// cross-validation favours.
+/// cross-validation favours. Response times are used if there are any. A few milliseconds for hundreds of windows
+/// and a few types; `O(folds · (T n² + n³))`.
 ///
 /// # Errors
 /// If there are fewer windows than types and two more.
@@ -21,42 +24,160 @@ pub fn fit_model(
     ranges: &[Range<usize>],
     settings: &ModelSettings,
 ) -> Result<FittedModel, TooFewWindows> {
-    let design = Design::new(observations, ranges);
-    check_rows(&design)?;
-    let columns: Vec<usize> = (0..design.types()).collect();
-    let model = model_on(&design, &columns);
-    let z = laggard_numeric::normal_quantile(0.5 * (1.0 - settings.coverage));
-    let demand =
-        model.demand_s.iter().zip(&model.standard_error_s).map(|(d, e)| interval(*d, z * e)).collect();
-    let percent = model.constant_percent;
-    let report = ModelReport {
-        windows: design.rows(),
-        estimator: Estimator::LeastSquares,
-        reason: "Only least squares is implemented.".into(),
-        candidates: vec![Candidate {
-            estimator: Estimator::LeastSquares,
-            demand_s: model.demand_s.clone(),
-            utilization_error_percent: f64::NAN,
-            response_error: f64::NAN,
-            outcome: "chosen".into(),
-        }],
-        constant: Constant {
-            seconds_per_window: percent / 100.0 * design.capacity_s,
-            percent,
-            interval_percent: Interval { low: 0.0, high: f64::INFINITY },
-        },
-        demand,
-        least_squares: model.clone(),
-        variance_inflation: vec![f64::NAN; design.types()],
-        indistinguishable: Vec::new(),
-        cautions: Vec::new(),
-    };
-    Ok(FittedModel { model, report })
+    let all = Design::new(observations, ranges);
+    check_rows(&all)?;
+    let seen: Vec<usize> =
+        (0..all.types()).filter(|&j| all.counts.column(j).any(|count| count > 0.0)).collect();
+    let design = all.of_types(&seen);
+    let fit = fit_seen(&design, settings);
+    Ok(fit.spread(&seen, &all))
 }
 
-fn interval(center: f64, half: f64) -> Interval {
-    if half.is_nan() {
-        return Interval { low: 0.0, high: f64::INFINITY };
+/// The fit to types that all occur.
+fn fit_seen(design: &Design, settings: &ModelSettings) -> FittedModel {
+    let columns: Vec<usize> = (0..design.types()).collect();
+    let least_squares = model_on(design, &columns);
+    let collinearity = Collinearity::of(design);
+    let candidates = Candidates::new(design, settings);
+    let choice = candidates.choose(design, &least_squares, settings);
+    let answer = Answer::new(design, &choice, &least_squares, settings);
+    let plain = fit_on(design, &columns);
+    let covariance = super::least_squares::demand_covariance(design, &plain);
+    let indistinguishable = collinearity.indistinguishable(design, &plain, covariance.as_ref());
+    let cautions = cautions(design, &choice, &answer);
+    let report = ModelReport {
+        windows: design.rows(),
+        estimator: choice.estimator,
+        reason: choice.reason,
+        candidates: choice.candidates,
+        constant: answer.constant,
+        demand: answer.demand,
+        least_squares,
+        variance_inflation: collinearity.inflation,
+        indistinguishable,
+        cautions,
+    };
+    FittedModel { model: answer.model, report }
+}
+
+/// The chosen demands with the constant taken off, and their intervals.
+struct Answer {
+    model: TransactionModel,
+    constant: Constant,
+    demand: Vec<Interval>,
+}
+
+impl Answer {
+    fn new(
+        design: &Design,
+        choice: &Choice,
+        least_squares: &TransactionModel,
+        settings: &ModelSettings,
+    ) -> Answer {
+        let Some(estimate) = &choice.estimate else { return Answer::plain(design, least_squares, settings) };
+        let share = ConstantShare::new(design, &estimate.demand, settings.constant_scale_percent);
+        let typical = share.quantile(0.5);
+        let seconds_per_window = typical * design.mean_work();
+        let demand_s: Vec<f64> = estimate.demand.iter().map(|demand| demand * (1.0 - typical)).collect();
+        let each =
+            || estimate.demand.iter().zip(&estimate.standard_error).map(|(demand, error)| (*demand, *error));
+        let columns: Vec<usize> = (0..design.types()).collect();
+        Answer {
+            constant: Constant {
+                seconds_per_window,
+                percent: design.percent(seconds_per_window),
+                interval_percent: share.interval_percent(settings.coverage),
+            },
+            demand: each()
+                .map(|(demand, error)| share.demand_interval(demand, error, settings.coverage))
+                .collect(),
+            model: TransactionModel {
+                constant_percent: design.percent(seconds_per_window),
+                standard_error_s: each().map(|(demand, error)| share.standard_error(demand, error)).collect(),
+                condition: condition(design, &columns),
+                error: design.relative_error(seconds_per_window, &demand_s),
+                demand_s,
+            },
+        }
     }
-    Interval { low: (center - half).max(0.0), high: center + half }
+
+    /// Least squares as it is, with its own standard errors.
+    fn plain(design: &Design, model: &TransactionModel, settings: &ModelSettings) -> Answer {
+        let z = laggard_numeric::normal_quantile(0.5 * (1.0 - settings.coverage));
+        let interval = |center: f64, error: f64| match error.is_nan() {
+            true => Interval { low: 0.0, high: f64::INFINITY },
+            false => Interval { low: (center - z * error).max(0.0), high: center + z * error },
+        };
+        let pairs = model.demand_s.iter().zip(&model.standard_error_s);
+        let percent = model.constant_percent;
+        let error = super::least_squares::constant_error(design, model);
+        Answer {
+            constant: Constant {
+                seconds_per_window: percent / 100.0 * design.capacity_s,
+                percent,
+                interval_percent: interval(percent, design.percent(error)),
+            },
+            demand: pairs.map(|(&demand, &error)| interval(demand, error)).collect(),
+            model: model.clone(),
+        }
+    }
+}
+
+/// What limits trust.
+fn cautions(design: &Design, choice: &Choice, answer: &Answer) -> Vec<String> {
+    let mut cautions = choice.cautions.clone();
+    let saturated = design.work.iter().filter(|&&work| work >= SATURATED_MIN * design.capacity_s).count();
+    if 2 * saturated > design.rows() {
+        cautions.push(format!(
+            "The CPU is saturated in {saturated} of {} windows, where utilization no longer depends on what completes.",
+            design.rows()
+        ));
+    }
+    let used = design.percent(design.mean_work());
+    if answer.constant.interval_percent.high > 0.2 * used && choice.estimate.is_some() {
+        cautions.push(format!(
+            "The load moves too little to tell what the server uses beside the transactions: up to {:.1} % of its \
+             CPU could be, of {used:.1} % in use, and demands would be smaller by as much.",
+            answer.constant.interval_percent.high
+        ));
+    }
+    cautions
+}
+
+impl FittedModel {
+    /// The same for all types of `all`, of which those `seen` were fitted.
+    fn spread(self, seen: &[usize], all: &Design) -> FittedModel {
+        if seen.len() == all.types() {
+            return self;
+        }
+        let FittedModel { model, mut report } = self;
+        let unseen = all.types() - seen.len();
+        report
+            .cautions
+            .push(format!("{unseen} transaction types never completed: nothing is known of their demands."));
+        report.demand = spread(&report.demand, seen, all.types(), Interval { low: 0.0, high: f64::INFINITY });
+        report.variance_inflation = spread(&report.variance_inflation, seen, all.types(), f64::NAN);
+        report.least_squares = spread_model(report.least_squares, seen, all.types());
+        for candidate in report.candidates.iter_mut().filter(|candidate| !candidate.demand_s.is_empty()) {
+            candidate.demand_s = spread(&candidate.demand_s, seen, all.types(), 0.0);
+        }
+        for group in &mut report.indistinguishable {
+            group.transactions.iter_mut().for_each(|column| *column = seen[*column]);
+        }
+        FittedModel { model: spread_model(model, seen, all.types()), report }
+    }
+}
+
+fn spread_model(model: TransactionModel, seen: &[usize], types: usize) -> TransactionModel {
+    TransactionModel {
+        demand_s: spread(&model.demand_s, seen, types, 0.0),
+        standard_error_s: spread(&model.standard_error_s, seen, types, f64::NAN),
+        ..model
+    }
+}
+
+fn spread<V: Copy>(values: &[V], seen: &[usize], types: usize, absent: V) -> Vec<V> {
+    let mut out = vec![absent; types];
+    seen.iter().zip(values).for_each(|(&column, &value)| out[column] = value);
+    out
 }

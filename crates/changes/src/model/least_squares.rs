@@ -94,6 +94,32 @@ fn standard_errors(design: &Design, fit: &Coefficients, columns: &[usize]) -> Ve
     errors
 }
 
+/// Covariance of the demands of all columns, whether at their bound or not; None if columns depend on each other.
+pub(crate) fn demand_covariance(design: &Design, fit: &Coefficients) -> Option<Matrix> {
+    let types = design.types();
+    let columns: Vec<usize> = (0..types).collect();
+    let x = design_matrix(design, &columns, true);
+    let residuals = design.residuals(fit.constant, &fit.demand);
+    let all = newey_west(&x, &residuals, &design.windows)?;
+    let mut of_demands = Matrix::zeros(types, types);
+    for i in 0..types {
+        for j in 0..types {
+            of_demands.set(i, j, all.get(i + 1, j + 1));
+        }
+    }
+    Some(of_demands)
+}
+
+/// Standard error of the constant of a plain fit, in CPU seconds a window; NaN where it cannot be told.
+pub(crate) fn constant_error(design: &Design, model: &TransactionModel) -> f64 {
+    let columns: Vec<usize> = (0..design.types()).filter(|&j| model.demand_s[j] > 0.0).collect();
+    let x = design_matrix(design, &columns, true);
+    let constant = model.constant_percent / 100.0 * design.capacity_s;
+    let residuals = design.residuals(constant, &model.demand_s);
+    let covariance = newey_west(&x, &residuals, &design.windows);
+    covariance.map_or(f64::NAN, |covariance| covariance.get(0, 0).max(0.0).sqrt())
+}
+
 /// `[1 | columns]`, or without the ones.
 pub(crate) fn design_matrix(design: &Design, columns: &[usize], has_constant: bool) -> Matrix {
     let first = usize::from(has_constant);

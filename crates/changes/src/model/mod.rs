@@ -3,11 +3,18 @@
 //! [`nnls_model`] is the paper's plain fit and cheap; [`stepwise_model`] the paper's reported model;
 //! [`fit_model`] chooses among estimators and says how far each demand can be trusted.
 
+mod candidates;
+mod collinearity;
+mod combined;
+mod constant;
 mod covariance;
+mod cross_validation;
 mod design;
 mod fit;
 mod fitted;
 mod least_squares;
+mod regression;
+mod response;
 mod settings;
 mod stepwise;
 

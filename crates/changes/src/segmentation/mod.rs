@@ -1,7 +1,7 @@
 //! Cutting time into segments that one model each describes, at the least cost.
 //!
 //! ```text
-//! Observations ──► WindowRegression ──► CostTable ──► cheapest_path for a penalty ──► search_penalty
+//! Observations ──► WindowRegression ──► CostTable ──► PathSearch::cheapest ──► search_penalty
 //!                   prefix sums          w1(a, b)      dynamic programme               error budget
 //! ```
 
@@ -11,7 +11,7 @@ mod refine;
 mod regression;
 mod table;
 
-pub(crate) use path::{cheapest_path, entropy_share};
+pub(crate) use path::{PathSearch, entropy_share};
 pub(crate) use penalty_search::{ErrorBudget, SegmentErrors, Segmentation, search_penalty};
 pub(crate) use refine::refine_cuts;
 pub(crate) use regression::{WindowFit, WindowRegression, error_percent};

@@ -6,6 +6,9 @@ use laggard_numeric::{Matrix, NnlsSolver, NormalEquations, PrefixSums};
 
 use crate::Observations;
 
+/// Beyond, scales are made anew: far from overflow, and counts still exact.
+const SCALED_MAX: f64 = 1e6;
+
 /// Utilization in percent and counts of every window, with their normal equations by prefix sums.
 ///
 /// Everything is kept multiplied by powers of two, so that no input overflows and products of whole counts
@@ -49,17 +52,43 @@ pub(crate) fn error_percent(absolute: f64, load: f64) -> f64 {
 impl WindowRegression {
     /// Prepares `observations`, `O(T n²)` in time and memory.
     pub(crate) fn new(observations: &Observations) -> WindowRegression {
-        let mut counts = observations.counts.clone();
-        let count_scale: Vec<f64> = (0..counts.cols()).map(|j| power_of_two(counts.column(j))).collect();
-        for i in 0..counts.rows() {
-            counts.row_mut(i).iter_mut().zip(&count_scale).for_each(|(count, scale)| *count *= scale);
+        let counts = &observations.counts;
+        let mut out = WindowRegression {
+            counts: Matrix::zeros(0, counts.cols()),
+            percent: Vec::with_capacity(counts.rows()),
+            count_scale: (0..counts.cols()).map(|j| power_of_two(counts.column(j))).collect(),
+            // 2⁷ above 100, so that a percentage is at most about 1 when scaled.
+            percent_scale: power_of_two(observations.utilization.iter().copied()) / 128.0,
+            sums: PrefixSums::with_intercept(&Matrix::zeros(0, counts.cols()), &[]),
+        };
+        for (i, &utilization) in observations.utilization.iter().enumerate() {
+            out.push(counts.row(i), utilization);
         }
-        let utilization = &observations.utilization;
-        // 2⁷ above 100, so that a percentage is at most about 1 when scaled.
-        let percent_scale = power_of_two(utilization.iter().copied()) / 128.0;
-        let percent: Vec<f64> = utilization.iter().map(|&u| u * percent_scale * 100.0).collect();
-        let sums = PrefixSums::with_intercept(&counts, &percent);
-        WindowRegression { counts, percent, count_scale, percent_scale, sums }
+        out
+    }
+
+    /// Appends a window.
+    pub(crate) fn push(&mut self, counts: &[f64], utilization: f64) {
+        let scaled: Vec<f64> =
+            counts.iter().zip(&self.count_scale).map(|(count, scale)| count * scale).collect();
+        let percent = utilization * self.percent_scale * 100.0;
+        self.sums.push(&scaled, percent);
+        self.counts.push_row(&scaled);
+        self.percent.push(percent);
+    }
+
+    /// Forgets the first window.
+    pub(crate) fn drop_first(&mut self) {
+        self.sums.drop_first();
+        self.counts.drop_first_row();
+        self.percent.remove(0);
+    }
+
+    /// Whether a window's numbers are of the size that the scales are made for.
+    pub(crate) fn fits_scale(&self, counts: &[f64], utilization: f64) -> bool {
+        let small = |value: f64, scale: f64| value * scale < SCALED_MAX;
+        small(utilization, self.percent_scale)
+            && counts.iter().zip(&self.count_scale).all(|(&c, &s)| small(c, s))
     }
 
     /// Number of windows `T`.
@@ -95,12 +124,17 @@ impl WindowRegression {
 
     /// `Σ|e|` of a fit over other rows than its own, in percent points.
     pub(crate) fn absolute_error(&self, fit: &WindowFit, rows: Range<usize>) -> f64 {
+        self.residuals(fit, rows).iter().map(|error| error.abs()).sum()
+    }
+
+    /// Utilization less what a fit predicts, for any rows, in percent points.
+    pub(crate) fn residuals(&self, fit: &WindowFit, rows: Range<usize>) -> Vec<f64> {
         let scaled: Vec<f64> =
             fit.percent_each.iter().zip(&self.count_scale).map(|(each, scale)| each / scale).collect();
-        let error = |i: usize| {
-            self.predicted(fit.constant_percent, &scaled, i) - self.percent[i] / self.percent_scale
+        let residual = |i: usize| {
+            self.percent[i] / self.percent_scale - self.predicted(fit.constant_percent, &scaled, i)
         };
-        rows.map(|i| error(i).abs()).sum()
+        rows.map(residual).collect()
     }
 
     /// `Σu` of rows, in percent points.

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use laggard_numeric::{STRETCH_LANES, parallel_map, stretch_residuals};
+use laggard_numeric::{STRETCH_LANES, parallel_map, residuals_upto, stretch_residuals};
 
 use super::WindowRegression;
 
@@ -33,9 +33,25 @@ impl CostTable {
         let blocks: Vec<Range<usize>> =
             (0..last).step_by(STRETCH_LANES).map(|at| at..(at + STRETCH_LANES).min(last)).collect();
         let rows = parallel_map(&blocks, threads, |block| rows_from(regression, &points, block.clone()));
-        let total = regression.sums().prefix(windows).last().expect("the square of the response").sqrt();
-        let rounding = ROUNDING * total * regression.residual_unit();
-        CostTable { rows: rows.into_iter().flatten().collect(), points, rounding }
+        CostTable { rows: rows.into_iter().flatten().collect(), points, rounding: rounding(regression) }
+    }
+
+    /// Follows `regression`, to which a window was appended, with every window a candidate.
+    pub(crate) fn push(&mut self, regression: &WindowRegression) {
+        let windows = regression.windows();
+        self.rows.push(Vec::new());
+        let (unit, rows) = (regression.residual_unit(), &mut self.rows);
+        residuals_upto(regression.sums(), &self.points, windows, |start, sse| {
+            rows[start].push(cost(sse, unit))
+        });
+        self.points.push(windows);
+        self.rounding = rounding(regression);
+    }
+
+    /// Follows `regression`, which forgot its first window, with every window a candidate.
+    pub(crate) fn drop_first(&mut self) {
+        self.rows.remove(0);
+        self.points.pop();
     }
 
     /// A segment costs at most so much more, in percent points, than one that contains it.
@@ -54,6 +70,16 @@ impl CostTable {
     }
 }
 
+fn rounding(regression: &WindowRegression) -> f64 {
+    let sums = regression.sums().prefix(regression.windows());
+    ROUNDING * sums.last().expect("the square of the response").sqrt() * regression.residual_unit()
+}
+
+/// Beyond single precision is beyond any answer.
+fn cost(sse: f64, unit: f64) -> f32 {
+    (sse.sqrt() * unit).min(f64::from(f32::MAX)) as f32
+}
+
 /// The rows of neighbouring starts.
 fn rows_from(regression: &WindowRegression, points: &[usize], starts: Range<usize>) -> Vec<Vec<f32>> {
     let unit = regression.residual_unit();
@@ -61,8 +87,7 @@ fn rows_from(regression: &WindowRegression, points: &[usize], starts: Range<usiz
     let mut rows: Vec<Vec<f32>> =
         starts.clone().map(|start| Vec::with_capacity(points.len() - 1 - start)).collect();
     stretch_residuals(regression.sums(), &points[starts], ends, |lane, sse| {
-        // Beyond single precision is beyond any answer.
-        rows[lane].push((sse.sqrt() * unit).min(f64::from(f32::MAX)) as f32);
+        rows[lane].push(cost(sse, unit));
     });
     rows
 }

@@ -55,7 +55,7 @@ fn small_tables_and_paths_are_those_of_exhaustive_search() {
             );
         }
         for solution in items(&case["solutions"]) {
-            let path = cheapest_path(&table, number(&solution["lam"]));
+            let path = PathSearch::new(&table).cheapest(number(&solution["lam"]));
             assert_relative(path.cost, number(&solution["cost"]), 1e-5, name);
         }
     }
@@ -82,7 +82,7 @@ fn costs_of_the_workload_are_those_of_the_reference() {
         );
     }
     for solution in items(&golden["solutions"]) {
-        let path = cheapest_path(&table, number(&solution["lam"]));
+        let path = PathSearch::new(&table).cheapest(number(&solution["lam"]));
         assert_relative(path.cost, number(&solution["cost"]), 1e-4, "cost");
         let segments = path.points.len() as f64 - 1.0;
         assert!((segments - number(&solution["nseg"])).abs() < 1.5, "{solution}: {segments} segments");

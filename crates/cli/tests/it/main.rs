@@ -5,6 +5,7 @@
 mod answers;
 mod baseline;
 mod capacity;
+mod changes;
 mod compare;
 mod determinism;
 mod exits;

@@ -1,6 +1,6 @@
 //! How much is left of a simulated shop.
 
-use crate::shop::table;
+use crate::tpcw_table::table;
 use laggard_diagnose::{CapacitySettings, SampleFacts, WhatIfChange, capacity};
 use laggard_report::{CapacityReport, CapacityVerdict, ClientsBasis, TierKind, Trust};
 use laggard_samples::WindowTable;

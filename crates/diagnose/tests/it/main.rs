@@ -2,10 +2,12 @@
 
 mod baselines;
 mod capacity;
+mod changes;
 mod comparison;
 mod folds;
 mod incidents;
 mod sampling;
-mod shop;
 mod simulated;
 mod sites;
+mod span_samples;
+mod tpcw_table;

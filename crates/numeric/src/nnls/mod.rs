@@ -6,7 +6,7 @@ mod stretches;
 
 use crate::NormalEquations;
 use active_set::ActiveSet;
-pub use stretches::{STRETCH_LANES, stretch_residuals};
+pub use stretches::{STRETCH_LANES, residuals_upto, stretch_residuals};
 
 /// A column is dependent on those in the active set when its Cholesky pivot is below this share of its own square.
 const PIVOT_MIN: f64 = 1e-10;

@@ -37,16 +37,73 @@ pub fn stretch_residuals(sums: &PrefixSums, starts: &[usize], ends: &[usize], vi
     }
 }
 
+/// [`stretch_residuals`] for any number of `starts` (increasing) and one end: what a window appended to a series costs.
+/// Each fit starts from the columns that were positive for starts nearby.
+///
+/// # Panics
+/// If the end is beyond the rows.
+pub fn residuals_upto(sums: &PrefixSums, starts: &[usize], end: usize, mut visit: impl FnMut(usize, f64)) {
+    if sums.columns() > LANE_COLUMNS_MAX {
+        one_by_one(sums, starts, &[end], visit);
+        return;
+    }
+    let mut fits = LaneFits::new(sums.columns());
+    for (block, starts) in starts.chunks(LANES).enumerate() {
+        fits.fit(sums, &origins(sums, starts), starts, end, |lane, sse| visit(block * LANES + lane, sse));
+    }
+}
+
 fn by_lanes(sums: &PrefixSums, starts: &[usize], ends: &[usize], mut visit: impl FnMut(usize, f64)) {
-    let (arch, mut problems) = (Arch::new(), LaneProblems::new(sums.columns()));
-    let mut single = Single::new(sums.columns());
+    let mut fits = LaneFits::new(sums.columns());
     let origins = origins(sums, starts);
     for &end in ends {
-        let mut open: Vec<usize> = (0..starts.len()).filter(|&lane| starts[lane] < end).collect();
+        fits.fit(sums, &origins, starts, end, &mut visit);
+    }
+}
+
+/// Fits eight stretches at a time, each from what it or its neighbour was before.
+struct LaneFits {
+    arch: Arch,
+    problems: LaneProblems,
+    single: Single,
+    /// Lanes not yet confirmed.
+    open: Vec<usize>,
+}
+
+impl LaneFits {
+    fn new(columns: usize) -> LaneFits {
+        LaneFits {
+            arch: Arch::new(),
+            problems: LaneProblems::new(columns),
+            single: Single::new(columns),
+            open: Vec::with_capacity(LANES),
+        }
+    }
+
+    fn fit(
+        &mut self,
+        sums: &PrefixSums,
+        origins: &[Lanes],
+        starts: &[usize],
+        end: usize,
+        mut visit: impl FnMut(usize, f64),
+    ) {
+        let upto = sums.prefix(end);
+        let valid = |lane: &usize| starts[*lane] < end;
+        self.open.extend((0..starts.len()).filter(valid));
+        let sse = self.solve(upto, origins);
+        for lane in (0..starts.len()).filter(valid) {
+            visit(lane, above_rounding(sse.0[lane], upto));
+        }
+    }
+
+    /// Solves the open lanes, and leaves none open.
+    fn solve(&mut self, upto: &[f64], origins: &[Lanes]) -> Lanes {
+        let LaneFits { arch, problems, single, open } = self;
         let mut sse = Lanes::ZERO;
-        let mut fresh = Some((sums.prefix(end), &origins[..]));
+        let mut fresh = Some((upto, origins));
         for _ in 0..CHECKS_MAX {
-            let refuted = arch.dispatch(Check { problems: &mut problems, sums: fresh.take() });
+            let refuted = arch.dispatch(Check { problems, sums: fresh.take() });
             open.retain(|&lane| {
                 // Written so that NaN is refuted, too.
                 let confirmed = refuted.0[lane] == 0.0 && problems.sse.0[lane].is_finite();
@@ -58,10 +115,8 @@ fn by_lanes(sums: &PrefixSums, starts: &[usize], ends: &[usize], mut visit: impl
                 break;
             }
         }
-        open.iter().for_each(|&lane| sse.0[lane] = single.solve(&mut problems, lane));
-        for lane in (0..starts.len()).filter(|&lane| starts[lane] < end) {
-            visit(lane, above_rounding(sse.0[lane], sums.prefix(end)));
-        }
+        open.drain(..).for_each(|lane| sse.0[lane] = single.solve(problems, lane));
+        sse
     }
 }
 
@@ -164,6 +219,21 @@ mod tests {
                 prop_assert_eq!(found.len(), starts.iter().map(|start| rows - start).sum::<usize>());
                 agree(&sums, &starts, &found);
             }
+        }
+    }
+
+    #[test]
+    fn fits_to_one_end_are_those_of_all_ends() {
+        let cell = |i: usize, j: usize| ((i * 7 + j * 13 + i * i * (j + 1)) % 29) as f64;
+        for cols in [4, LANE_COLUMNS_MAX] {
+            let data = (0..40 * cols).map(|at| cell(at / cols, at % cols)).collect();
+            let y: Vec<f64> = (0..40).map(|i| 3.0 * cell(i, 1) + 0.5 * cell(i, 2) + cell(i, 99)).collect();
+            let sums = PrefixSums::with_intercept(&Matrix::from_row_major(40, cols, data), &y);
+            let starts: Vec<usize> = (0..39).collect();
+            let mut found = vec![];
+            residuals_upto(&sums, &starts, 37, |start, sse| found.push((start, 37, sse)));
+            assert_eq!(found.len(), 37);
+            agree(&sums, &starts, &found);
         }
     }
 

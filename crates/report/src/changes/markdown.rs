@@ -1,10 +1,10 @@
 //! What changed, for an incident channel.
 
 use super::words::{
-    UNEXPLAINED, before_after, calendar, change_verdict_word, cost_clause, error, event_word, heading_of,
-    mix_clause, onset_margin, percent, place, plus_minus, signed_length, unexplained,
+    UNEXPLAINED, before_after, by_verdict, calendar, change_verdict_word, cost_clause, error, event_word,
+    heading_of, mix_clause, onset_margin, percent, place, plus_minus, signed_length, unexplained,
 };
-use super::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, ServerChanges, deployment};
+use super::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, deployment};
 use crate::markdown::{code, losses, prose, row, sentence, shown_of, table};
 use crate::numbers;
 use std::io;
@@ -70,7 +70,10 @@ fn detail(event: &JointChange) -> String {
         ChangeEventKind::Rollback => "transactions cost again what they did once".to_owned(),
         ChangeEventKind::Unexplained => UNEXPLAINED.to_owned(),
         ChangeEventKind::WorkloadChange => return mix_clause(&event.mix, 2),
-        ChangeEventKind::AnomalyStart => event.region.as_ref().map_or_else(String::new, unexplained),
+        ChangeEventKind::AnomalyStart => event
+            .region
+            .as_ref()
+            .map_or_else(String::new, |region| format!("{} unexplained", unexplained(region))),
         ChangeEventKind::AnomalyEnd => return String::new(),
     };
     let after = event.deployment.as_ref().map_or_else(String::new, |d| format!(", {}", deployment(d)));
@@ -98,9 +101,7 @@ fn servers(report: &ChangeReport) -> Vec<String> {
         return vec![];
     }
     let title = shown_of("server", SERVERS, report.servers.len());
-    let mut by_verdict: Vec<&ServerChanges> = report.servers.iter().collect();
-    by_verdict.sort_by_key(|server| std::cmp::Reverse(server.verdict));
-    let rows = by_verdict.into_iter().take(SERVERS).map(|server| {
+    let rows = by_verdict(report).into_iter().take(SERVERS).map(|server| {
         let model = server.models.iter().find(|model| model.in_force);
         row(&[
             code(&heading_of(&server.server, &server.tier)),

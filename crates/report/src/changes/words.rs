@@ -2,7 +2,7 @@
 
 use super::{
     AnomalousRegion, ChangeEventKind, ChangeReport, ChangeVerdict, DeploymentBefore, JointChange, MixShift,
-    ReportedSegment, SegmentState, TiedTransactions, TransactionShift,
+    ReportedSegment, SegmentState, ServerChanges, TiedTransactions, TransactionShift,
 };
 use crate::comparison::{quoted, signed_time};
 use crate::times::Calendar;
@@ -242,6 +242,13 @@ pub(crate) fn error(value: f64) -> String {
 /// A server's name in a heading.
 pub(crate) fn heading_of(server: &str, tier: &str) -> String {
     sample_summary::server_name(server, tier)
+}
+
+/// Servers that were judged, those with the strongest verdict first, else by tier and name.
+pub(crate) fn by_verdict(report: &ChangeReport) -> Vec<&ServerChanges> {
+    let mut servers: Vec<&ServerChanges> = report.servers.iter().collect();
+    servers.sort_by_key(|server| std::cmp::Reverse(server.verdict));
+    servers
 }
 
 /// Times of a report about windows.

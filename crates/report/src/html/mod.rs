@@ -16,6 +16,7 @@ mod markup;
 mod overview;
 mod periods;
 mod replicas;
+mod signature;
 mod suspects;
 mod time_axis;
 
@@ -24,6 +25,7 @@ pub(crate) use capacity::capacity;
 pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
 use markup::Markup;
+pub(crate) use signature::{signature, signature_diff};
 use std::io;
 
 const STYLE: &str = include_str!("../../assets/report.css");

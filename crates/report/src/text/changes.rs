@@ -7,9 +7,9 @@ use super::table::{Fit, Table};
 use super::{TextStyle, WIDTH_MAX, WIDTH_MIN};
 use crate::changes::{
     ChangeEventKind, ChangeReport, ChangeVerdict, CostModel, JointChange, SegmentState, ServerChanges,
-    UNEXPLAINED, before_after, calendar, change_verdict_word, cost_clause, deployment, error, event_word,
-    heading_of, length, letter, mix_clause, onset_margin, percent, place, plus_minus, segment_word,
-    signed_length, tied_sentence, unexplained,
+    UNEXPLAINED, before_after, by_verdict, calendar, change_verdict_word, cost_clause, deployment, error,
+    event_word, heading_of, length, letter, mix_clause, onset_margin, percent, place, plus_minus,
+    segment_word, signed_length, tied_sentence, unexplained,
 };
 use crate::times::Calendar;
 use crate::{names, numbers};
@@ -36,8 +36,14 @@ pub(crate) fn changes(report: &ChangeReport, style: &TextStyle, out: &mut dyn io
     verdict(&mut page, report);
     bullets(&mut page, "What is missing", &report.missing, Paint::Unsure);
     events(&mut page, report);
-    let judged = report.servers.iter().filter(|server| !server.segments.is_empty());
-    judged.take(SERVERS).for_each(|one| server(&mut page, report, one));
+    let judged = by_verdict(report).into_iter().filter(|server| !server.segments.is_empty());
+    for (at, one) in judged.take(SERVERS).enumerate() {
+        server(&mut page, report, one);
+        // Servers of one tier run the same code: the first stands for all.
+        if at == 0 {
+            in_force(&mut page, one);
+        }
+    }
     more(&mut page, report.servers.len(), SERVERS, "servers");
     bullets(&mut page, "Cautions", &report.cautions, Paint::Unsure);
     bullets(&mut page, "Looked at and found fine", &report.ruled_out, Paint::Good);
@@ -130,6 +136,9 @@ fn server(page: &mut Page, report: &ChangeReport, server: &ServerChanges) {
     );
     segments(page, server, &calendar(report));
     changed_transactions(page, server, &calendar(report));
+}
+
+fn in_force(page: &mut Page, server: &ServerChanges) {
     if let Some(model) = server.models.iter().find(|model| model.in_force) {
         costs(page, server, model);
     }

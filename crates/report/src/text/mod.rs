@@ -7,12 +7,14 @@ mod evidence;
 mod page;
 mod paint;
 mod sections;
+mod signature;
 mod table;
 
 pub(crate) use capacity::capacity;
 pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
 pub use paint::ColorChoice;
+pub(crate) use signature::{signature, signature_diff};
 
 use crate::Report;
 use page::Page;

@@ -14,6 +14,7 @@ mod json_schema;
 mod markdown;
 mod markup_reader;
 mod properties;
+mod signature;
 mod text;
 
 use laggard_report::{ColorChoice, Output, Report, TextStyle, render};

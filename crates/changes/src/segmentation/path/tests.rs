@@ -61,7 +61,7 @@ proptest! {
     ) {
         let regression = WindowRegression::new(&windows(&cells));
         let table = CostTable::new(&regression, step, NonZeroUsize::MIN);
-        prop_assert_eq!(cheapest_path(&table, lambda), unpruned(&table, lambda));
+        prop_assert_eq!(PathSearch::new(&table).cheapest(lambda), unpruned(&table, lambda));
     }
 }
 
@@ -69,7 +69,7 @@ proptest! {
 fn of_equal_costs_the_longest_last_segment_wins() {
     let cells = [(0, 0, 0); 70];
     let table = CostTable::new(&WindowRegression::new(&windows(&cells)), 1, NonZeroUsize::MIN);
-    assert_eq!(cheapest_path(&table, 0.0).points, [0, 70]);
+    assert_eq!(PathSearch::new(&table).cheapest(0.0).points, [0, 70]);
 }
 
 /// `1/2 · ln 2`, twice, is the entropy of two halves.

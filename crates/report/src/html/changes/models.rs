@@ -4,8 +4,8 @@ use super::super::markup::Markup;
 use super::super::{NAME_ROOM, remark, scroller};
 use super::{SERVERS, number, number_titles, rest};
 use crate::changes::{
-    ChangeReport, CostModel, ReportedSegment, SegmentState, ServerChanges, TransactionCost, calendar, error,
-    heading_of, length, letter, percent, segment_word, tied_sentence,
+    ChangeReport, CostModel, ReportedSegment, SegmentState, ServerChanges, TransactionCost, by_verdict,
+    calendar, error, heading_of, length, letter, percent, segment_word, tied_sentence,
 };
 use crate::numbers;
 use crate::times::Calendar;
@@ -35,7 +35,7 @@ pub(super) fn write(m: &mut Markup, report: &ChangeReport) {
         "CPU a call takes by the model, with its 95 % interval: windows of one steady mix cannot tell transactions \
          apart that always come together. The service time (the signature) is measured on each alone.",
     );
-    for server in report.servers.iter().filter(|server| !server.models.is_empty()).take(SERVERS) {
+    for server in by_verdict(report).into_iter().filter(|server| !server.models.is_empty()).take(SERVERS) {
         let name = heading_of(&server.server, &server.tier);
         let many = report.servers.len() > 1;
         let in_force = server.models.iter().position(|model| model.in_force);
@@ -101,7 +101,7 @@ fn cost(m: &mut Markup, found: &TransactionCost) {
 pub(super) fn segments(m: &mut Markup, report: &ChangeReport) {
     let calendar = calendar(report);
     remark(m, &format!("Each with the constant and the error of a fit of its own ({}).", calendar.zone()));
-    for server in report.servers.iter().filter(|server| !server.segments.is_empty()).take(SERVERS) {
+    for server in by_verdict(report).into_iter().filter(|server| !server.segments.is_empty()).take(SERVERS) {
         let name = heading_of(&server.server, &server.tier);
         if report.servers.len() > 1 {
             m.element("h3", &[], &name);

@@ -4,8 +4,8 @@ use super::super::markup::Markup;
 use super::super::{NAME_ROOM, remark, scroller};
 use super::{SERVERS, number, number_titles, rest};
 use crate::changes::{
-    ChangeEvent, ChangeEventKind, ChangeReport, ServerChanges, SignatureShift, calendar, heading_of, length,
-    plus_minus, signed_length, when,
+    ChangeEvent, ChangeEventKind, ChangeReport, ServerChanges, SignatureShift, by_verdict, calendar,
+    heading_of, length, plus_minus, signed_length, when,
 };
 
 /// Changes of one server, and transactions of one change, that the page can bear.
@@ -30,7 +30,8 @@ pub(super) fn write(m: &mut Markup, report: &ChangeReport) {
         "Time at the server without queueing (the signature), or CPU by the two models where response times are not \
          known. Open dots are before, filled ones after, lines 95 % intervals. Marked transactions explain the change.",
     );
-    let servers = report.servers.iter().filter(|server| compared(server).next().is_some()).take(SERVERS);
+    let servers =
+        by_verdict(report).into_iter().filter(|server| compared(server).next().is_some()).take(SERVERS);
     for server in servers {
         let all: Vec<&ChangeEvent> = compared(server).collect();
         // The latest is what matters now.

@@ -6,8 +6,8 @@ use super::super::time_axis::{TimeAxis, percent};
 use super::plot::{Plot, data, round_up};
 use super::{SERVERS, rest};
 use crate::changes::{
-    ChangeEventKind, ChangeReport, SegmentState, ServerChanges, UtilizationSeries, calendar, event_word,
-    heading_of, letter, segment_word,
+    ChangeEventKind, ChangeReport, SegmentState, ServerChanges, UtilizationSeries, by_verdict, calendar,
+    event_word, heading_of, letter, segment_word,
 };
 use crate::numbers;
 use crate::times::Calendar;
@@ -38,7 +38,7 @@ pub(super) fn write(m: &mut Markup, report: &ChangeReport) {
          a shaded time what transactions do not explain, a dotted line a deployment.",
     );
     let drawn: Vec<&ServerChanges> =
-        report.servers.iter().filter(|server| !server.series.observed.is_empty()).collect();
+        by_verdict(report).into_iter().filter(|server| !server.series.observed.is_empty()).collect();
     for (at, server) in drawn.iter().take(SERVERS).enumerate() {
         Chart::of(report, server).draw(m, at);
     }

@@ -1,0 +1,195 @@
+//! How well demands predict windows that they were not estimated from.
+
+use super::design::Design;
+use super::regression::{Weighted, dot, weight_roots};
+use super::response::{Discipline, Totals, block};
+use laggard_numeric::{mean, sample_std};
+
+/// Squared errors of held-out windows, one entry a fold.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct HeldOut {
+    /// Sums of weighted squared errors.
+    pub(crate) folds: Vec<f64>,
+    /// Values predicted, all folds together.
+    pub(crate) values: usize,
+}
+
+impl HeldOut {
+    /// Sum over the folds.
+    pub(crate) fn total(&self) -> f64 {
+        self.folds.iter().sum()
+    }
+
+    /// How much worse this is than `other` in each fold, in units of the better one's mean squared error: about twice a
+    /// difference of log likelihoods, so differences of several kinds of prediction add up.
+    pub(crate) fn deviances_beyond(&self, other: &HeldOut) -> Vec<f64> {
+        let best = self.total().min(other.total());
+        let scale = if best > 0.0 { self.values as f64 / best } else { 0.0 };
+        self.folds.iter().zip(&other.folds).map(|(a, b)| (a - b) * scale).collect()
+    }
+
+    /// [`standard_errors`] of the difference to `other`: above 1, this is worse by more than one.
+    pub(crate) fn standard_errors_worse(&self, other: &HeldOut) -> f64 {
+        standard_errors(&self.deviances_beyond(other))
+    }
+}
+
+/// The mean of differences, one a fold, over its standard error; 0 when they do not vary.
+pub(crate) fn standard_errors(differences: &[f64]) -> f64 {
+    let error = sample_std(differences) / (differences.len() as f64).sqrt();
+    if error > 0.0 { mean(differences) / error } else { 0.0 }
+}
+
+/// The windows of a fold, and the rest.
+struct Fold {
+    held_out: Vec<usize>,
+    rest: Design,
+}
+
+fn folds(design: &Design, count: usize) -> impl Iterator<Item = Fold> {
+    let count = count.clamp(2, design.rows().max(2));
+    (0..count).map(move |at| {
+        let held_out = block(design.rows(), count, at);
+        let rest: Vec<usize> = (0..design.rows()).filter(|row| !held_out.contains(row)).collect();
+        Fold { held_out: held_out.collect(), rest: design.at(&rest) }
+    })
+}
+
+/// Errors of the utilization that demands predict in held-out windows, weighted by the inverse of the expected work.
+///
+/// `estimate` gives demands from the other windows. How much they are diluted, and the constant, are fitted to the other
+/// windows too (a line from expected to measured work): the question is which *proportions* of demands are right. None if a fold
+/// cannot be estimated.
+pub(crate) fn utilization_errors(
+    design: &Design,
+    count: usize,
+    roots: &[f64],
+    estimate: impl Fn(&Design) -> Option<Vec<f64>>,
+) -> Option<HeldOut> {
+    let mut sums = Vec::new();
+    for fold in folds(design, count) {
+        let demand = estimate(&fold.rest)?;
+        let (coefficients, _) = Weighted::on_expected(&fold.rest, &demand).unconstrained()?;
+        let error = |&row: &usize| {
+            let expected = coefficients[0] + coefficients[1] * dot(design.counts.row(row), &demand);
+            (roots[row] * (design.work[row] - expected)).powi(2)
+        };
+        sums.push(fold.held_out.iter().map(error).sum());
+    }
+    Some(HeldOut { folds: sums, values: design.rows() })
+}
+
+/// Weights for [`utilization_errors`], the same for everything compared.
+pub(crate) fn common_roots(design: &Design, demand: &[f64]) -> Vec<f64> {
+    weight_roots(&design.expected(demand))
+}
+
+/// Errors of the response times that a discipline predicts in held-out windows from their utilization, relative to
+/// each type's mean and weighted by its count.
+///
+/// Under processor sharing all types are stretched by the same factor, so a type's mean response time changes with
+/// utilization in proportion to itself; under first come, first served all wait as long, so it changes by the same amount
+/// for all. Either way one number is fitted to the other windows.
+pub(crate) fn response_errors(design: &Design, count: usize, discipline: Discipline) -> Option<HeldOut> {
+    let mut sums = Vec::new();
+    let mut values = 0;
+    for fold in folds(design, count) {
+        let demand = Totals::of(&fold.rest).demands(discipline)?;
+        let line = ResponseLine::fit(&fold.rest, discipline, &demand);
+        let errors = line.squared_errors(design, &fold.held_out);
+        values += errors.len();
+        sums.push(errors.iter().sum());
+    }
+    (values > 0).then_some(HeldOut { folds: sums, values })
+}
+
+/// `R_it = mean_i + (own_i + slope · unit_i) · (U_t − utilization_i)`.
+///
+/// `own_i` is what a type's own service times do: transactions that happen to be large take longer and make the window
+/// busier, queue or no queue. With service times that vary as exponential ones do, `Cov(R_it, U_t) = g_i D_i² / capacity`, `g_i`
+/// being 1 when served alone and the stretch `R_i / D_i` under sharing.
+struct ResponseLine {
+    mean_s: Vec<f64>,
+    utilization: Vec<f64>,
+    own: Vec<f64>,
+    slope: f64,
+    discipline: Discipline,
+}
+
+impl ResponseLine {
+    fn fit(design: &Design, discipline: Discipline, demand: &[f64]) -> ResponseLine {
+        let (mut mean_s, mut utilization) = (Vec::new(), Vec::new());
+        for j in 0..design.types() {
+            let (mut counts, mut responses, mut busy) = (0.0, 0.0, 0.0);
+            for t in 0..design.rows() {
+                let Some(cell) = Cell::of(design, t, j) else { continue };
+                counts += cell.count;
+                responses += cell.count * cell.response_s;
+                busy += cell.count * cell.utilization;
+            }
+            mean_s.push(responses / counts);
+            utilization.push(busy / counts);
+        }
+        let variance = sample_std(&design.work).powi(2) / design.capacity_s;
+        let own = |(demand, mean_s): (&f64, &f64)| match discipline {
+            _ if variance <= 0.0 => 0.0,
+            Discipline::ProcessorSharing => demand * mean_s / variance,
+            Discipline::FirstComeFirstServed => demand * demand / variance,
+        };
+        let own = demand.iter().zip(&mean_s).map(own).collect();
+        let mut line = ResponseLine { mean_s, utilization, own, slope: 0.0, discipline };
+        let (mut products, mut squares) = (0.0, 0.0);
+        for t in 0..design.rows() {
+            for j in 0..design.types() {
+                let Some(cell) = Cell::of(design, t, j) else { continue };
+                let busier = cell.utilization - line.utilization[j];
+                let lever = line.unit(j) * busier;
+                let beyond_own = cell.response_s - line.mean_s[j] - line.own[j] * busier;
+                products += line.weight(&cell, j) * lever * beyond_own;
+                squares += line.weight(&cell, j) * lever * lever;
+            }
+        }
+        line.slope = if squares > 0.0 { products / squares } else { 0.0 };
+        line
+    }
+
+    fn unit(&self, j: usize) -> f64 {
+        match self.discipline {
+            Discipline::ProcessorSharing => self.mean_s[j],
+            Discipline::FirstComeFirstServed => 1.0,
+        }
+    }
+
+    fn weight(&self, cell: &Cell, j: usize) -> f64 {
+        cell.count / (self.mean_s[j] * self.mean_s[j])
+    }
+
+    fn squared_errors(&self, design: &Design, rows: &[usize]) -> Vec<f64> {
+        let mut errors = Vec::new();
+        for &t in rows {
+            for j in 0..design.types() {
+                let Some(cell) = Cell::of(design, t, j) else { continue };
+                let busier = cell.utilization - self.utilization[j];
+                let expected = self.mean_s[j] + (self.own[j] + self.slope * self.unit(j)) * busier;
+                let error = cell.response_s - expected;
+                errors.push(self.weight(&cell, j) * error * error);
+            }
+        }
+        errors
+    }
+}
+
+/// A type in a window in which its response time is known.
+struct Cell {
+    count: f64,
+    response_s: f64,
+    utilization: f64,
+}
+
+impl Cell {
+    fn of(design: &Design, t: usize, j: usize) -> Option<Cell> {
+        let (count, response_s) = (design.counts.get(t, j), design.response_s.get(t, j));
+        let is_known = count > 0.0 && response_s.is_finite() && response_s >= 0.0;
+        is_known.then(|| Cell { count, response_s, utilization: design.work[t] / design.capacity_s })
+    }
+}

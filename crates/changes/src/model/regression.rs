@@ -1,0 +1,179 @@
+//! What utilization alone tells of demands: weighted least squares, and how much of it dilution takes.
+
+use super::constant::ConstantShare;
+use super::covariance::{newey_west, product};
+use super::design::Design;
+use super::least_squares::design_matrix;
+use laggard_numeric::{Cholesky, Matrix, NormalEquations, nnls};
+
+/// Windows in which the CPU is busier than this are saturated: what completes then is not what arrived.
+pub(crate) const SATURATED_MIN: f64 = 0.95;
+
+/// The least weight-giving work, as a share of the mean: the variance of a window's work grows with the work, but not
+/// from zero.
+const WORK_FLOOR: f64 = 0.1;
+
+/// Slopes that explain a smaller share of the work than this tell nothing: nearly all is dilution.
+const EXPLAINED_MIN: f64 = 0.3;
+
+/// Columns that depend on each other to this degree cannot be told apart even in exact arithmetic.
+const PIVOT_MIN: f64 = 1e-10;
+
+/// Rows of a weighted regression on `[1 | x]`: everything multiplied by the root of its weight.
+#[derive(Clone, Debug)]
+pub(crate) struct Weighted {
+    /// Rows of `[1 | x]`.
+    pub(crate) x: Matrix,
+    /// Responses.
+    pub(crate) y: Vec<f64>,
+    /// Numbers of the windows.
+    pub(crate) windows: Vec<usize>,
+}
+
+impl Weighted {
+    /// The windows of `design` that are not saturated (all, if fewer than half are not), weighted by the inverse of the
+    /// work that plain non-negative least squares expects in them.
+    pub(crate) fn new(design: &Design) -> Weighted {
+        let kept = unsaturated(design);
+        let columns: Vec<usize> = (0..design.types()).collect();
+        let x = design_matrix(&kept, &columns, true);
+        let plain = solve_non_negative(&x, &kept.work);
+        let expected: Vec<f64> = (0..x.rows()).map(|t| dot(x.row(t), &plain)).collect();
+        Weighted::scaled(x, &kept, &expected)
+    }
+
+    /// The same windows of a regression on one column, `expected`: work in proportion to demands.
+    pub(crate) fn on_expected(design: &Design, demand: &[f64]) -> Weighted {
+        let kept = unsaturated(design);
+        let expected = kept.expected(demand);
+        let mut x = Matrix::zeros(kept.rows(), 2);
+        for (t, &work) in expected.iter().enumerate() {
+            x.row_mut(t).copy_from_slice(&[1.0, work]);
+        }
+        Weighted::scaled(x, &kept, &expected)
+    }
+
+    fn scaled(mut x: Matrix, design: &Design, expected: &[f64]) -> Weighted {
+        let mut y = design.work.clone();
+        for (t, root) in weight_roots(expected).into_iter().enumerate() {
+            x.row_mut(t).iter_mut().for_each(|value| *value *= root);
+            y[t] *= root;
+        }
+        Weighted { x, y, windows: design.windows.clone() }
+    }
+
+    /// Coefficients ≥ 0, the constant first.
+    pub(crate) fn non_negative(&self) -> Vec<f64> {
+        solve_non_negative(&self.x, &self.y)
+    }
+
+    /// Coefficients of any sign, the constant first, and their Newey–West covariance; None if columns depend on each
+    /// other.
+    pub(crate) fn unconstrained(&self) -> Option<(Vec<f64>, Matrix)> {
+        let gram = super::covariance::products(&self.x);
+        let moments: Vec<f64> = (0..self.x.cols())
+            .map(|j| (0..self.x.rows()).map(|t| self.x.get(t, j) * self.y[t]).sum())
+            .collect();
+        let coefficients = Cholesky::new(&gram, PIVOT_MIN)?.solve(&moments);
+        let residuals: Vec<f64> =
+            (0..self.x.rows()).map(|t| self.y[t] - dot(self.x.row(t), &coefficients)).collect();
+        let covariance = newey_west(&self.x, &residuals, &self.windows)?;
+        Some((coefficients, covariance))
+    }
+}
+
+/// Root of the weight of each window: one over the expected work.
+pub(crate) fn weight_roots(expected: &[f64]) -> Vec<f64> {
+    let floor = WORK_FLOOR * laggard_numeric::mean(expected);
+    expected.iter().map(|&work| if floor > 0.0 { 1.0 / work.max(floor).sqrt() } else { 1.0 }).collect()
+}
+
+fn unsaturated(design: &Design) -> Design {
+    let rows: Vec<usize> =
+        (0..design.rows()).filter(|&t| design.work[t] < SATURATED_MIN * design.capacity_s).collect();
+    if 2 * rows.len() >= design.rows() { design.at(&rows) } else { design.clone() }
+}
+
+fn solve_non_negative(x: &Matrix, y: &[f64]) -> Vec<f64> {
+    let mut equations = NormalEquations::zeros(x.cols());
+    y.iter().enumerate().for_each(|(t, &value)| equations.add_row(x.row(t), value));
+    nnls(&equations).coefficients
+}
+
+/// Demands from the slopes of a regression, scaled so that they account for all of the work.
+#[derive(Clone, Debug)]
+pub(crate) struct Slopes {
+    /// Demands in seconds of any sign: `b · W / Σ X b`.
+    pub(crate) demand: Vec<f64>,
+    /// Their covariance, `n x n`; of rank `n − 1`, since the sum is fixed. Inflated for what dilution may do to single types.
+    pub(crate) covariance: Matrix,
+    /// The factor by which it was inflated, ≥ 1.
+    pub(crate) inflation: f64,
+    /// Share of the work that the slopes explain by themselves, above 0.3; about 1 unless the load is high, when
+    /// chance in what completes dilutes them.
+    pub(crate) explained: f64,
+}
+
+/// The slopes of weighted least squares, scaled; None if columns depend on each other or hardly anything is explained.
+///
+/// At high load least squares finds slopes that are too small and a constant that is too large: the number of
+/// transactions that complete in a window is the smaller the larger they happen to be (at saturation the work is the
+/// same whatever completes), so counts are regressors with error, and their slopes are diluted. Queueing is shared
+/// by all types, and so is the factor.
+pub(crate) fn scaled_slopes(design: &Design, weighted: &Weighted, scale_percent: f64) -> Option<Slopes> {
+    let (coefficients, covariance) = weighted.unconstrained()?;
+    let (means, work) = (design.mean_counts(), design.mean_work());
+    let slopes = &coefficients[1..];
+    let sum = dot(slopes, &means);
+    if work <= 0.0 || sum <= EXPLAINED_MIN * work {
+        return None;
+    }
+    let factor = work / sum;
+    let types = slopes.len();
+    // The derivative of b·W/(X·b): factor · (I − b Xᵀ/(X·b)).
+    let mut derivative = Matrix::zeros(types, types);
+    for i in 0..types {
+        for j in 0..types {
+            let unit = f64::from(u8::from(i == j));
+            derivative.set(i, j, factor * (unit - slopes[i] * means[j] / sum));
+        }
+    }
+    let mut of_slopes = Matrix::zeros(types, types);
+    for i in 0..types {
+        for j in 0..types {
+            of_slopes.set(i, j, covariance.get(i + 1, j + 1));
+        }
+    }
+    let demand: Vec<f64> = slopes.iter().map(|slope| slope * factor).collect();
+    let mut covariance = product(&product(&derivative, &of_slopes), &transposed(&derivative));
+    let inflation = ConstantShare::new(design, &demand, scale_percent).variance_inflation();
+    covariance.data_mut().iter_mut().for_each(|value| *value *= inflation);
+    Some(Slopes { demand, covariance, inflation, explained: sum / work })
+}
+
+/// Non-negative slopes, scaled so that they account for all of the work; None when all are 0.
+pub(crate) fn scaled_non_negative(design: &Design, weighted: &Weighted) -> Option<Vec<f64>> {
+    let coefficients = weighted.non_negative();
+    scaled_to_work(&coefficients[1..], design)
+}
+
+/// `demand` times the factor with which it accounts for all of the work; None when it accounts for none.
+pub(crate) fn scaled_to_work(demand: &[f64], design: &Design) -> Option<Vec<f64>> {
+    let sum = dot(demand, &design.mean_counts());
+    let factor = design.mean_work() / sum;
+    (sum > 0.0 && factor.is_finite()).then(|| demand.iter().map(|value| value * factor).collect())
+}
+
+fn transposed(matrix: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(matrix.cols(), matrix.rows());
+    for i in 0..matrix.rows() {
+        for j in 0..matrix.cols() {
+            out.set(j, i, matrix.get(i, j));
+        }
+    }
+    out
+}
+
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}

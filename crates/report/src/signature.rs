@@ -1,0 +1,137 @@
+//! The application signature: what each transaction takes at each server without queueing, as data and as a file
+//! that later versions read. Field names and meanings are schema version 1.
+//!
+//! The file is this data as JSON. Lengths end in `_s` and are seconds, instants in `_ns` (nanoseconds since the
+//! Unix epoch), shares are 0..1.
+
+mod diff;
+mod headline;
+mod junit;
+mod markdown;
+mod output;
+mod read;
+mod sarif;
+
+pub use diff::{
+    DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION, SignatureDiff,
+    TransactionDiff, TransactionFate,
+};
+pub(crate) use diff::{basis, difference_clause, verdict_word};
+pub use headline::{diff_headline, signature_headline};
+pub use output::{DiffOutput, render_signature, render_signature_diff};
+pub use read::{SignatureReadError, read_signature};
+
+use crate::SampleSummary;
+use serde::{Deserialize, Serialize};
+
+/// Version of the file's schema. Fields may be added within a version; none is removed or changes meaning.
+pub const SIGNATURE_SCHEMA_VERSION: u32 = 1;
+
+/// What transactions take, at every server.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Signature {
+    /// [`SIGNATURE_SCHEMA_VERSION`] of the version that wrote it.
+    pub schema_version: u32,
+    /// Always `signature`, to tell it from other reports.
+    pub report: String,
+    /// Version of Laggard that wrote it.
+    pub laggard_version: String,
+    /// What it is of, as the user told: a version, a commit; may be empty.
+    pub label: String,
+    /// Whether there was enough data.
+    pub verdict: SignatureVerdict,
+    /// What was found, in one or two sentences; names stand in backticks.
+    pub headline: String,
+    /// Start of the first window; 0 without windows.
+    pub since_ns: i64,
+    /// End of the last window; 0 without windows.
+    pub until_ns: i64,
+    /// Both as text.
+    pub since: String,
+    /// Both as text.
+    pub until: String,
+    /// Length of a window in seconds.
+    pub window_s: f64,
+    /// Windows with fewer transactions of a type than this do not count for it.
+    pub count_min: f64,
+    /// Windows with a utilization of this and above do not count.
+    pub utilization_max: f64,
+    /// Every server, by tier and name.
+    pub servers: Vec<ServerSignature>,
+    /// What limits trust in it; whole sentences.
+    pub cautions: Vec<String>,
+    /// Without enough data: what would have been needed; whole sentences.
+    pub missing: Vec<String>,
+    /// What was read, and what was lost. Not read back: nothing is compared by it.
+    #[serde(skip_deserializing)]
+    pub input: SampleSummary,
+}
+
+/// Whether a signature can be compared with another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SignatureVerdict {
+    /// At least one transaction has enough windows.
+    Usable,
+    /// None has.
+    #[default]
+    #[serde(other)]
+    InsufficientData,
+}
+
+/// What transactions take at one server.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerSignature {
+    /// Its name; empty when the samples name none.
+    pub server: String,
+    /// Its tier; empty when the samples name none.
+    pub tier: String,
+    /// CPU capacity in cores; 1 when none was told.
+    pub cores: f64,
+    /// Whether it was told.
+    pub cores_known: bool,
+    /// Windows with both transactions and utilization.
+    pub windows: u64,
+    /// Mean utilization over them, 0..1; `None` without any.
+    pub utilization_mean: Option<f64>,
+    /// What the server uses beside the transactions, in percent of its capacity; `None` without a model.
+    pub constant_percent: Option<f64>,
+    /// Relative absolute error of the model over the windows, 0..; `None` without a model.
+    pub model_error: Option<f64>,
+    /// Every transaction type, by name.
+    pub transactions: Vec<TransactionSignature>,
+}
+
+/// What one transaction type takes at one server.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TransactionSignature {
+    /// Its name.
+    pub transaction: String,
+    /// Transactions completed in the windows.
+    pub count: f64,
+    /// Their share of all of the server's, 0..1: the mix.
+    pub share: f64,
+    /// Time at the server without queueing: the median over the windows, in seconds; `None` when no window counts.
+    pub service_time_s: Option<f64>,
+    /// Its standard error in seconds.
+    pub standard_error_s: Option<f64>,
+    /// Windows it comes from.
+    pub windows: u64,
+    /// CPU seconds a transaction takes by the model; `None` without one. Within one mix single demands mean little.
+    pub demand_s: Option<f64>,
+    /// Its standard error in seconds; `None` where it cannot be told.
+    pub demand_standard_error_s: Option<f64>,
+}
+
+impl Signature {
+    /// What it is of: the label, else the time.
+    pub(crate) fn name(&self) -> String {
+        match self.label.as_str() {
+            "" => self.since.clone(),
+            label => label.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What differs between two signatures, as data. Field names and meanings are schema version 1.
+
+use crate::changes::{length, signed_length};
+use crate::numbers;
+use serde::Serialize;
+
+/// Version of the JSON schema of differences. Fields may be added within a version; none is removed or changes
+/// meaning.
+pub const SIGNATURE_DIFF_SCHEMA_VERSION: u32 = 1;
+
+/// Which transactions take longer than before?
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SignatureDiff {
+    /// [`SIGNATURE_DIFF_SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Always `signature-diff`, to tell it from other reports.
+    pub report: &'static str,
+    /// Version of Laggard that compared.
+    pub laggard_version: String,
+    /// The answer in one word.
+    pub verdict: DiffVerdict,
+    /// The answer in one or two sentences; names stand in backticks.
+    pub headline: String,
+    /// The signature before.
+    pub old: DiffSide,
+    /// The signature after.
+    pub new: DiffSide,
+    /// When a difference counts.
+    pub test: DiffTest,
+    /// How many transactions met which fate.
+    pub counts: DiffCounts,
+    /// Every transaction of every server, what got slower first.
+    pub transactions: Vec<TransactionDiff>,
+    /// What limits trust in the answer; whole sentences.
+    pub cautions: Vec<String>,
+    /// Without enough data: what would have been needed; whole sentences.
+    pub missing: Vec<String>,
+}
+
+/// One of the two signatures.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct DiffSide {
+    /// The file it was read from.
+    pub file: String,
+    /// What it is of, as the user told; may be empty.
+    pub label: String,
+    /// Version of Laggard that wrote it.
+    pub laggard_version: String,
+    /// Start of its first window as text.
+    pub since: String,
+    /// End of its last window as text.
+    pub until: String,
+    /// Length of its windows in seconds.
+    pub window_s: f64,
+}
+
+/// When a difference counts (Cherkasova et al. 2009, section 4.4, made robust).
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct DiffTest {
+    /// It is more than this share of the time before.
+    pub change_min: f64,
+    /// … and more than so many standard errors.
+    pub standard_errors_min: f64,
+    /// … and both signatures have at least so many windows of the transaction.
+    pub windows_min: u64,
+    /// … and when the load differs, it is more than this share of how much the correction for queueing differs.
+    pub correction_share: f64,
+}
+
+/// The answer in one word.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiffVerdict {
+    /// No transaction could be judged.
+    #[default]
+    InsufficientData,
+    /// No transaction that could be judged got slower or faster.
+    Same,
+    /// Some got faster, none slower.
+    Faster,
+    /// Some got slower.
+    Slower,
+}
+
+/// What became of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransactionFate {
+    /// It takes longer.
+    Slower,
+    /// It takes less.
+    Faster,
+    /// Only the new signature has it.
+    New,
+    /// Only the old signature has it.
+    Removed,
+    /// Too little is known of it; the reason says what.
+    NotJudged,
+    /// It takes what it did, as far as the data can tell.
+    Same,
+}
+
+impl TransactionFate {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            TransactionFate::Slower => "slower",
+            TransactionFate::Faster => "faster",
+            TransactionFate::New => "new",
+            TransactionFate::Removed => "removed",
+            TransactionFate::NotJudged => "not judged",
+            TransactionFate::Same => "same",
+        }
+    }
+}
+
+/// How many transactions met which fate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[expect(missing_docs, reason = "the fields are named after the fates")]
+pub struct DiffCounts {
+    pub slower: u64,
+    pub faster: u64,
+    pub new: u64,
+    pub removed: u64,
+    pub not_judged: u64,
+    pub same: u64,
+}
+
+impl DiffCounts {
+    /// Counts the fates.
+    pub fn of(transactions: &[TransactionDiff]) -> DiffCounts {
+        let count = |fate| transactions.iter().filter(|one| one.fate == fate).count() as u64;
+        DiffCounts {
+            slower: count(TransactionFate::Slower),
+            faster: count(TransactionFate::Faster),
+            new: count(TransactionFate::New),
+            removed: count(TransactionFate::Removed),
+            not_judged: count(TransactionFate::NotJudged),
+            same: count(TransactionFate::Same),
+        }
+    }
+
+    /// Transactions that were judged.
+    pub const fn judged(&self) -> u64 {
+        self.slower + self.faster + self.same
+    }
+}
+
+/// One transaction at one server, or at all servers of a tier.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct TransactionDiff {
+    /// The server; empty when the signatures name none, or when a whole tier is compared.
+    pub server: String,
+    /// Its tier; empty when the signatures name none.
+    pub tier: String,
+    /// The transaction.
+    pub transaction: String,
+    /// What became of it.
+    pub fate: TransactionFate,
+    /// Why it was not judged; a phrase.
+    pub reason: Option<String>,
+    /// Time without queueing before, in seconds.
+    pub before_s: Option<f64>,
+    /// … and after.
+    pub after_s: Option<f64>,
+    /// After less before, in seconds.
+    pub difference_s: Option<f64>,
+    /// Standard error of the difference in seconds.
+    pub standard_error_s: Option<f64>,
+    /// The smallest difference in seconds that would have counted.
+    pub detectable_s: Option<f64>,
+    /// Windows before.
+    pub windows_before: u64,
+    /// … and after.
+    pub windows_after: u64,
+    /// Share of the transactions before, 0..1.
+    pub share_before: Option<f64>,
+    /// … and after.
+    pub share_after: Option<f64>,
+}
+
+impl TransactionDiff {
+    /// Where, for people and for names of test suites: the server, else the tier, else `system`.
+    pub(crate) fn place(&self) -> &str {
+        match (self.server.as_str(), self.tier.as_str()) {
+            ("", "") => "system",
+            ("", tier) => tier,
+            (server, _) => server,
+        }
+    }
+}
+
+/// The verdict in one to three words.
+pub(crate) const fn verdict_word(verdict: DiffVerdict) -> &'static str {
+    match verdict {
+        DiffVerdict::Slower => "Slower",
+        DiffVerdict::Faster => "Faster",
+        DiffVerdict::Same => "No change",
+        DiffVerdict::InsufficientData => "Not enough data",
+    }
+}
+
+/// `takes 9.00 ms instead of 4.00 ms (+5.00 ms, +125 %; windows 120 and 118)`, or why nothing can be said.
+pub(crate) fn difference_clause(one: &TransactionDiff) -> String {
+    let (Some(before), Some(after), Some(difference)) = (one.before_s, one.after_s, one.difference_s) else {
+        return one.reason.clone().unwrap_or_else(|| one.fate.word().to_owned());
+    };
+    let ratio = match before > 0.0 {
+        true => format!(", {}", signed_percent(difference / before)),
+        false => String::new(),
+    };
+    let windows = format!("{} and {}", numbers::count(one.windows_before), numbers::count(one.windows_after));
+    let reason = one.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    format!(
+        "takes {} instead of {} ({}{ratio}; windows {windows}){reason}",
+        length(after),
+        length(before),
+        signed_length(difference)
+    )
+}
+
+/// `+12 %`, `−3.4 %`
+pub(crate) fn signed_percent(share: f64) -> String {
+    let sign = if share < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", numbers::share(share.abs()))
+}
+
+/// What was compared, and how, in a sentence or two.
+pub(crate) fn basis(diff: &SignatureDiff) -> String {
+    let side = |side: &DiffSide| {
+        let label = if side.label.is_empty() { String::new() } else { format!("{}, ", shown(&side.label)) };
+        let time = match side.since.as_str() {
+            "" => String::new(),
+            since => format!(", {} to {}", shown(since), shown(&side.until)),
+        };
+        format!("{label}{}{time}", shown(&side.file))
+    };
+    format!(
+        "Compared {} with {}. A difference counts above {} and {} standard errors, with {} on both sides.",
+        side(&diff.old),
+        side(&diff.new),
+        numbers::share(diff.test.change_min),
+        diff.test.standard_errors_min,
+        numbers::counted(diff.test.windows_min, "window"),
+    )
+}
+
+fn shown(text: &str) -> String {
+    crate::names::label(text, 80)
+}

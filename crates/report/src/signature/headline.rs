@@ -1,0 +1,82 @@
+//! The answers in one or two sentences.
+
+use super::{DiffVerdict, diff::signed_percent};
+use super::{Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionFate};
+use crate::changes::{length, signed_length};
+use crate::comparison::quoted;
+use crate::numbers;
+
+/// What a signature has, from everything else in it. Names stand in backticks.
+pub fn signature_headline(signature: &Signature) -> String {
+    if signature.verdict == SignatureVerdict::InsufficientData {
+        let missing = signature.missing.first().map_or_else(String::new, |text| format!(" {text}"));
+        return format!("Too little data for a signature.{missing}");
+    }
+    let known = signature.servers.iter().flat_map(|server| &server.transactions);
+    let mut known: Vec<_> = known.filter(|one| one.service_time_s.is_some()).collect();
+    known.sort_by(|a, b| b.service_time_s.unwrap_or(0.0).total_cmp(&a.service_time_s.unwrap_or(0.0)));
+    let longest = known.first().map_or_else(String::new, |one| {
+        format!(
+            " {} takes longest: {} without queueing.",
+            quoted(&one.transaction),
+            length(one.service_time_s.unwrap_or(f64::NAN))
+        )
+    });
+    format!(
+        "{} at {}.{longest}",
+        numbers::counted(known.len() as u64, "service time"),
+        numbers::counted(signature.servers.len() as u64, "server")
+    )
+}
+
+/// What differs, from everything else in the report. Names stand in backticks.
+///
+/// ```text
+/// `Home` takes +5.00 ms (+125 %) on `app-1`, and 2 more transactions got slower.
+/// ```
+pub fn diff_headline(diff: &SignatureDiff) -> String {
+    let counts = &diff.counts;
+    let judged = numbers::counted(counts.judged(), "transaction");
+    let not_judged = match counts.not_judged {
+        0 => String::new(),
+        count => format!(" {} could not be judged.", numbers::counted(count, "transaction")),
+    };
+    match diff.verdict {
+        DiffVerdict::InsufficientData => {
+            let missing = diff.missing.first().map_or_else(String::new, |text| format!(" {text}"));
+            format!("Too little data to say.{missing}")
+        }
+        DiffVerdict::Same => format!("No transaction got slower or faster, of {judged} judged.{not_judged}"),
+        DiffVerdict::Slower => {
+            format!("{}{not_judged}", first_of(diff, TransactionFate::Slower, counts.slower, "slower"))
+        }
+        DiffVerdict::Faster => {
+            let faster = first_of(diff, TransactionFate::Faster, counts.faster, "faster");
+            format!("No transaction got slower. {faster}{not_judged}")
+        }
+    }
+}
+
+fn first_of(diff: &SignatureDiff, fate: TransactionFate, count: u64, word: &str) -> String {
+    let Some(first) = diff.transactions.iter().find(|one| one.fate == fate) else { return String::new() };
+    let more = match count {
+        0 | 1 => String::new(),
+        n => format!(", and {} more got {word}", numbers::counted(n - 1, "transaction")),
+    };
+    format!("{} takes {}{}{more}.", quoted(&first.transaction), by(first), on(first))
+}
+
+fn by(one: &TransactionDiff) -> String {
+    let difference = one.difference_s.unwrap_or(f64::NAN);
+    let ratio = one.before_s.filter(|&before| before > 0.0).map(|before| difference / before);
+    let ratio = ratio.map_or_else(String::new, |ratio| format!(" ({})", signed_percent(ratio)));
+    format!("{}{ratio}", signed_length(difference))
+}
+
+fn on(one: &TransactionDiff) -> String {
+    match (one.server.as_str(), one.tier.as_str()) {
+        ("", "") => String::new(),
+        ("", tier) => format!(" on tier {}", quoted(tier)),
+        (server, _) => format!(" on {}", quoted(server)),
+    }
+}
