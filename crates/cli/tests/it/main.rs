@@ -4,6 +4,7 @@
 
 mod answers;
 mod baseline;
+mod capacity;
 mod changes;
 mod compare;
 mod determinism;
