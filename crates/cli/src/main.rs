@@ -11,6 +11,7 @@ mod exit;
 mod lists;
 mod load;
 mod progress;
+mod prometheus;
 mod sample_formats;
 mod samples;
 mod signature;

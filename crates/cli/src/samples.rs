@@ -4,11 +4,12 @@ use crate::diagnose::{facts, format, reader_options, skipped};
 use crate::exit::Failure;
 use crate::load::{Gather, Gathered, gather, memory_shares};
 use crate::progress::Meter;
+use crate::prometheus::{self, Asked, PrometheusInput};
 use crate::sample_formats::SampleFormats;
 use clap::{Args, ValueEnum};
 use laggard_diagnose::{SampleFacts, add_span_samples};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine};
-use laggard_formats::{InputSettings, ReaderOptions, expand};
+use laggard_formats::{InputSettings, Outcome, ReaderOptions, expand};
 use laggard_model::{AdjustedCount, CallRecord, Loss, Nanos, SampleRecord, Sink, SpanRecord, Timestamp};
 use laggard_samples::{
     CoresOf, LENGTH_MAX, LENGTH_MIN, SampleLimits, SampleTable, UtilizationUnit, WindowSettings, WindowTable,
@@ -66,6 +67,8 @@ pub(crate) struct SampleInput {
     /// Probability with which traces were kept that do not say themselves, 0 to 1
     #[arg(long, value_name = "P", value_parser = crate::diagnose::probability)]
     pub(crate) sampling_probability: Option<f64>,
+    #[command(flatten)]
+    pub(crate) prometheus: PrometheusInput,
     /// Memory for samples and spans; what does not fit is left out, and the report says so
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
     pub(crate) memory: usize,
@@ -106,8 +109,11 @@ pub(crate) fn load_samples(input: &SampleInput, threads: NonZeroUsize) -> Result
     let settings = window_settings(input)?;
     let Gathered { tables, outcome } = read_inputs(input, threads)?;
     let mut samples = tables.samples;
-    let mut facts = SampleFacts { input: facts(&outcome), samples: samples.samples(), spans: 0 };
+    let mut facts = SampleFacts { input: facts(&outcome), ..SampleFacts::default() };
     let mut cautions: Vec<String> = skipped(&outcome).into_iter().collect();
+    let asked = Asked { since: input.since, until: input.until, window: input.window };
+    prometheus::ask(&input.prometheus, &asked, &mut samples, &mut facts, &mut cautions)?;
+    facts.samples = samples.samples();
     let traces = tables.spans.finish(threads);
     facts.spans = traces.spans();
     if facts.spans > 0 {
@@ -129,6 +135,9 @@ fn read_inputs(input: &SampleInput, threads: NonZeroUsize) -> Result<Gathered<Mi
         ..reader_options(&input.columns)?
     })?;
     let settings = InputSettings { format: format(input.format.as_deref())?, reader };
+    if input.paths.is_empty() && input.prometheus.url.is_some() {
+        return Ok(Gathered { tables: Mixed::new(input.memory), outcome: Outcome::default() });
+    }
     let sources = expand(&input.paths).map_err(Failure::unreadable)?;
     let empty = || Mixed::new(input.memory / memory_shares(&sources, threads));
     let meter = Meter::new(&sources);

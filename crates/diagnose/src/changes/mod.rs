@@ -70,10 +70,7 @@ pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, ChangesSe
         let name = remarks::server_name(&told.server, &told.tier);
         match answer {
             Err(reason) => report.missing.push(format!("{name}: {reason}.")),
-            Ok(_) => {
-                told.cautions.extend(remarks::observed_cautions(&told, &observed));
-                report.cautions.extend(told.cautions.iter().cloned());
-            }
+            Ok(_) => told.cautions.extend(remarks::observed_cautions(&observed, settings.method)),
         }
         report.servers.push(told);
     }

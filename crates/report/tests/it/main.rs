@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod capacity;
 mod changes;
 mod comparison;
 mod contrast;

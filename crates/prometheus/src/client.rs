@@ -1,0 +1,292 @@
+//! HTTP, with limits.
+
+use crate::answer::{Matrix, matrix, refusal};
+use crate::error::quoted;
+use crate::{Credentials, PrometheusError};
+use std::io::Read;
+use std::time::Duration;
+use ureq::http::{Response, header};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body};
+
+/// How to reach a server.
+#[derive(Clone, Debug)]
+pub struct ClientSettings {
+    /// `http://` or `https://`, with a path where the API is not at the root; `/api/v1` is added.
+    pub url: String,
+    /// What proves who asks.
+    pub credentials: Option<Credentials>,
+    /// Certificates of authorities to trust instead of the well-known ones, as PEM.
+    pub authorities_pem: Option<Vec<u8>>,
+    /// Longest time for one answer.
+    pub timeout: Duration,
+    /// Largest answer in bytes, decompressed.
+    pub answer_bytes_max: u64,
+    /// Times that a question is asked while the server is overloaded or unreachable, from 1.
+    pub tries: u32,
+    /// Pause before the second try; twice as long before each further one.
+    pub pause: Duration,
+}
+
+impl ClientSettings {
+    /// A minute and 256 MiB for an answer; four tries, with pauses of half a second, one and two.
+    pub fn new(url: impl Into<String>) -> ClientSettings {
+        ClientSettings {
+            url: url.into(),
+            credentials: None,
+            authorities_pem: None,
+            timeout: Duration::from_secs(60),
+            answer_bytes_max: 256 << 20,
+            tries: 4,
+            pause: Duration::from_millis(500),
+        }
+    }
+}
+
+/// Longest pause that a server may ask for by `Retry-After`.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
+
+/// Longer questions are sent in the body, because many servers limit addresses.
+const ADDRESS_BYTES_MAX: usize = 2_000;
+
+/// Asks one server. Follows no redirects, so credentials go nowhere else.
+#[derive(Debug)]
+pub struct Client {
+    agent: Agent,
+    settings: ClientSettings,
+    endpoint: String,
+}
+
+/// A range query as the API takes it; times in ns since the epoch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RangeQuery<'q> {
+    pub(crate) promql: &'q str,
+    pub(crate) start: i64,
+    pub(crate) end: i64,
+    pub(crate) step: i64,
+}
+
+/// An answer with its size.
+pub(crate) struct Answered {
+    pub(crate) matrix: Matrix,
+    pub(crate) bytes: u64,
+}
+
+impl Client {
+    /// A client; nothing is sent yet.
+    ///
+    /// # Errors
+    /// When the address is not an HTTP address, or holds a password; when the certificates cannot be read.
+    pub fn new(settings: ClientSettings) -> Result<Client, PrometheusError> {
+        let endpoint = endpoint(&settings.url)?;
+        let mut tls = TlsConfig::builder();
+        if let Some(pem) = &settings.authorities_pem {
+            tls = tls.root_certs(authorities(pem)?);
+        }
+        let agent = Agent::config_builder()
+            .timeout_global(Some(settings.timeout))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .tls_config(tls.build())
+            .user_agent(concat!("laggard/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .new_agent();
+        Ok(Client { agent, settings, endpoint })
+    }
+
+    /// Where questions go.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// Asks until there is an answer, or a reason why there is none.
+    pub(crate) fn ask(&self, query: &RangeQuery<'_>) -> Result<Answered, PrometheusError> {
+        let mut pause = self.settings.pause;
+        let mut left = self.settings.tries.max(1);
+        loop {
+            left -= 1;
+            let failure = match self.ask_once(query) {
+                Ok(answered) => return Ok(answered),
+                Err(failure) => failure,
+            };
+            if left == 0 || !failure.is_passing {
+                return Err(failure.error);
+            }
+            std::thread::sleep(failure.pause.unwrap_or(pause).min(PAUSE_MAX));
+            pause = pause.saturating_mul(2);
+        }
+    }
+
+    fn ask_once(&self, query: &RangeQuery<'_>) -> Result<Answered, Failed> {
+        let sent = self.send(query);
+        let mut response = sent.map_err(|error| Failed::passing(self.unreachable(&error)))?;
+        let status = response.status().as_u16();
+        let body = self.body(&mut response, query)?;
+        if response.status().is_success() {
+            let matrix = matrix(&body, &self.endpoint, query.promql).map_err(Failed::lasting)?;
+            return Ok(Answered { matrix, bytes: body.len() as u64 });
+        }
+        let passing = matches!(status, 429 | 502 | 503 | 504);
+        let error = match refusal(&body, query.promql) {
+            Some(refused) if !passing => refused,
+            Some(PrometheusError::Refused { message, .. }) => self.status(status, message),
+            _ => self.status(status, said(&response, &body)),
+        };
+        Err(Failed { error, is_passing: passing, pause: asked_pause(&response) })
+    }
+
+    fn send(&self, query: &RangeQuery<'_>) -> Result<Response<Body>, ureq::Error> {
+        let seconds = |ns: i64| {
+            format!("{}.{:03}", ns.div_euclid(1_000_000_000), ns.rem_euclid(1_000_000_000) / 1_000_000)
+        };
+        let [start, end, step] = [query.start, query.end, query.step].map(seconds);
+        let fields = [("query", query.promql), ("start", &start), ("end", &end), ("step", &step)];
+        let credentials = self.settings.credentials.as_ref().map(Credentials::header);
+        if query.promql.len() > ADDRESS_BYTES_MAX {
+            let mut request = self.agent.post(&self.endpoint);
+            if let Some(header) = credentials {
+                request = request.header(header::AUTHORIZATION, header);
+            }
+            return request.send_form(fields);
+        }
+        let mut request = self.agent.get(&self.endpoint).query_pairs(fields);
+        if let Some(header) = credentials {
+            request = request.header(header::AUTHORIZATION, header);
+        }
+        request.call()
+    }
+
+    fn body(&self, response: &mut Response<Body>, query: &RangeQuery<'_>) -> Result<Vec<u8>, Failed> {
+        let limit = self.settings.answer_bytes_max;
+        let mut body = Vec::new();
+        let read = response.body_mut().as_reader().take(limit + 1).read_to_end(&mut body);
+        if let Err(error) = read {
+            return Err(Failed::passing(self.unreachable(&ureq::Error::from(error))));
+        }
+        if body.len() as u64 > limit {
+            let query = query.promql.to_owned();
+            return Err(Failed::lasting(PrometheusError::TooLarge { query, limit }));
+        }
+        Ok(body)
+    }
+
+    fn unreachable(&self, error: &ureq::Error) -> PrometheusError {
+        let reason = match error {
+            ureq::Error::Timeout(_) => format!("no answer within {} s", self.settings.timeout.as_secs_f64()),
+            error => quoted(&error.to_string()),
+        };
+        PrometheusError::Unreachable { url: self.endpoint.clone(), reason }
+    }
+
+    fn status(&self, status: u16, message: String) -> PrometheusError {
+        PrometheusError::Status { url: self.endpoint.clone(), status, message }
+    }
+}
+
+/// A try that failed.
+struct Failed {
+    error: PrometheusError,
+    /// Whether another try may succeed.
+    is_passing: bool,
+    /// The pause that the server asks for.
+    pause: Option<Duration>,
+}
+
+impl Failed {
+    fn passing(error: PrometheusError) -> Failed {
+        Failed { error, is_passing: true, pause: None }
+    }
+
+    fn lasting(error: PrometheusError) -> Failed {
+        Failed { error, is_passing: false, pause: None }
+    }
+}
+
+fn asked_pause(response: &Response<Body>) -> Option<Duration> {
+    let seconds = response.headers().get(header::RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+/// What an answer that is no success says.
+fn said(response: &Response<Body>, body: &[u8]) -> String {
+    if let Some(location) = response.headers().get(header::LOCATION) {
+        return format!("it redirects to {}", quoted(&String::from_utf8_lossy(location.as_bytes())));
+    }
+    let text = quoted(&String::from_utf8_lossy(&body[..body.len().min(300)]));
+    if text.is_empty() {
+        response.status().canonical_reason().unwrap_or("no reason given").to_owned()
+    } else {
+        text
+    }
+}
+
+fn endpoint(url: &str) -> Result<String, PrometheusError> {
+    let wrong = |reason: &str| Err(PrometheusError::Settings(format!("{}: {reason}", quoted(url))));
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return wrong("write an address like http://localhost:9090");
+    };
+    if !matches!(scheme, "http" | "https") {
+        return wrong("only http and https are spoken");
+    }
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        // Not quoted: it may hold a password.
+        return Err(PrometheusError::Settings(
+            "the address holds a user; put user:password into a file for --basic-auth-file".to_owned(),
+        ));
+    }
+    if authority.is_empty() || rest.contains(['?', '#', ' ']) {
+        return wrong("write an address like http://localhost:9090, without a query");
+    }
+    let base = url.trim_end_matches('/');
+    let base =
+        base.strip_suffix("/api/v1/query_range").or_else(|| base.strip_suffix("/api/v1")).unwrap_or(base);
+    Ok(format!("{base}/api/v1/query_range"))
+}
+
+fn authorities(pem: &[u8]) -> Result<RootCerts, PrometheusError> {
+    let unreadable =
+        || PrometheusError::Settings("the file of authorities holds no PEM certificate".to_owned());
+    let mut found = Vec::new();
+    for item in parse_pem(pem) {
+        if let PemItem::Certificate(certificate) = item.map_err(|_| unreadable())? {
+            found.push(certificate);
+        }
+    }
+    if found.is_empty() {
+        return Err(unreadable());
+    }
+    Ok(RootCerts::new_with_certs(&found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_the_api_is_added_once() {
+        for url in
+            ["http://h:9090", "http://h:9090/", "http://h:9090/api/v1", "http://h:9090/api/v1/query_range"]
+        {
+            assert_eq!(endpoint(url).unwrap(), "http://h:9090/api/v1/query_range");
+        }
+        assert_eq!(endpoint("https://h/prom/").unwrap(), "https://h/prom/api/v1/query_range");
+    }
+
+    #[test]
+    fn odd_addresses_are_refused_and_passwords_not_repeated() {
+        for url in ["localhost:9090", "ftp://h", "http://", "http://h?x=1", "http://h a"] {
+            assert!(endpoint(url).is_err(), "{url}");
+        }
+        let refused = endpoint("http://me:secret@h").unwrap_err().to_string();
+        assert!(refused.contains("--basic-auth-file") && !refused.contains("secret"), "{refused}");
+    }
+
+    #[test]
+    fn authorities_must_be_certificates() {
+        let settings =
+            ClientSettings { authorities_pem: Some(b"none".to_vec()), ..ClientSettings::new("http://h") };
+        assert!(Client::new(settings).unwrap_err().to_string().contains("PEM"));
+    }
+}

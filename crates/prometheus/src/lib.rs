@@ -1,0 +1,23 @@
+//! Samples from a Prometheus server, or anything that speaks its query API: Thanos, Mimir, VictoriaMetrics.
+//!
+//! ```text
+//! Query … ─ range queries, split ─► Client ─ HTTP ─► matrices ─ labels to names ─► SampleRecord ─► Sink
+//! ```
+//!
+//! A leaf: the only crate with a network client in it. It asks; it never listens, writes or follows redirects.
+
+mod answer;
+mod client;
+mod credentials;
+mod error;
+mod fetch;
+mod labels;
+mod query;
+mod series;
+
+pub use client::{Client, ClientSettings};
+pub use credentials::Credentials;
+pub use error::PrometheusError;
+pub use fetch::{Fetched, TimeRange, fetch};
+pub use labels::LabelMap;
+pub use query::{DEFAULT_QUERIES, Query};

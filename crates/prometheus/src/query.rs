@@ -1,0 +1,153 @@
+//! What is asked, and what it measures.
+
+use crate::{LabelMap, PrometheusError};
+use laggard_model::Measure;
+
+/// One question.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Query {
+    /// What the numbers are.
+    pub measure: Measure,
+    /// What they are multiplied by to be in the measure's unit.
+    pub factor: f64,
+    /// Which labels name what.
+    pub labels: LabelMap,
+    /// The query; `$step` in it becomes the step, like `60s`.
+    pub promql: String,
+}
+
+/// Asked when no query is given: the CPU time and the limits of processes and containers, and the requests that
+/// OpenTelemetry's and Micrometer's metrics count. Of alternatives, those without series give nothing.
+pub const DEFAULT_QUERIES: [&str; 6] = [
+    "cpu_seconds_total=process_cpu_seconds_total",
+    "count_total=http_server_request_duration_seconds_count",
+    "response_seconds_total=http_server_request_duration_seconds_sum",
+    "count_total=http_server_requests_seconds_count",
+    "response_seconds_total=http_server_requests_seconds_sum",
+    "cores:tier=none=kube_pod_container_resource_limits{resource=\"cpu\"}",
+];
+
+/// Words for measures, with the factor of their unit.
+const WORDS: [(&str, Measure, f64); 20] = [
+    ("utilization", Measure::Utilization, 1.0),
+    ("utilization_percent", Measure::Utilization, 0.01),
+    ("cpu_seconds_total", Measure::CpuSecondsTotal, 1.0),
+    ("cores", Measure::Cores, 1.0),
+    ("millicores", Measure::Cores, 1e-3),
+    ("count", Measure::Transactions, 1.0),
+    ("count_total", Measure::TransactionsTotal, 1.0),
+    ("rate", Measure::TransactionRate, 1.0),
+    ("response_s", Measure::ResponseTime, 1.0),
+    ("response_ms", Measure::ResponseTime, 1e-3),
+    ("response_sum_s", Measure::ResponseSeconds, 1.0),
+    ("response_seconds_total", Measure::ResponseSecondsTotal, 1.0),
+    ("response_ms_total", Measure::ResponseSecondsTotal, 1e-3),
+    ("calls", Measure::Calls, 1.0),
+    ("calls_total", Measure::CallsTotal, 1.0),
+    ("call_s", Measure::CallTime, 1.0),
+    ("call_ms", Measure::CallTime, 1e-3),
+    ("call_seconds_total", Measure::CallSecondsTotal, 1.0),
+    ("call_ms_total", Measure::CallSecondsTotal, 1e-3),
+    ("clients", Measure::Clients, 1.0),
+];
+
+impl Query {
+    /// Reads `MEASURE[:NAME=LABEL[+LABEL],…]=PROMQL`, as in
+    /// `count_total:transaction=method+route,tier=app=sum by (method, route, app, instance) (requests_total)`. The
+    /// label `none` leaves a name empty.
+    ///
+    /// # Errors
+    /// When the measure or a name is unknown, or there is no query.
+    pub fn parse(text: &str) -> Result<Query, PrometheusError> {
+        let wrong = |reason: String| Err(PrometheusError::Settings(format!("--query {text:?}: {reason}")));
+        let end = text.find([':', '=']).unwrap_or(text.len());
+        let (word, mut rest) = text.split_at(end);
+        let Some(&(_, measure, factor)) = WORDS.iter().find(|(known, ..)| *known == word.trim()) else {
+            let words: Vec<&str> = WORDS.iter().map(|&(word, ..)| word).collect();
+            return wrong(format!("begin with what it measures, one of {}", words.join(", ")));
+        };
+        let mut labels = LabelMap::default();
+        while let Some(pair) = rest.strip_prefix([':', ',']) {
+            let Some((name, after)) = pair.split_once('=') else {
+                return wrong("write MEASURE:NAME=LABEL=PROMQL".to_owned());
+            };
+            let end = after.find([',', '=']).unwrap_or(after.len());
+            let named =
+                after[..end].split('+').filter(|&label| label != "none").map(|label| label.trim().to_owned());
+            if !labels.set(name.trim(), named.collect()) {
+                return wrong(format!("{name:?} is none of server, tier, transaction, callee"));
+            }
+            rest = &after[end..];
+        }
+        match rest.strip_prefix('=').map(str::trim) {
+            Some(promql) if !promql.is_empty() => {
+                Ok(Query { measure, factor, labels, promql: promql.to_owned() })
+            }
+            _ => wrong(
+                "write a query behind the measure, as in rate=sum by (route) (rate(requests_total[$step]))"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    /// The query with its step, in whole milliseconds when it is not in seconds.
+    pub(crate) fn with_step(&self, step_ns: i64) -> String {
+        let step = match step_ns % 1_000_000_000 {
+            0 => format!("{}s", step_ns / 1_000_000_000),
+            _ => format!("{}ms", (step_ns / 1_000_000).max(1)),
+        };
+        self.promql.replace("$step", &step)
+    }
+
+    /// Whether the query is a bare metric with matchers: then every point has an instant at which it was read.
+    pub(crate) fn is_selector(&self) -> bool {
+        let name = self.promql.split('{').next().unwrap_or_default();
+        let is_name = !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_:".contains(&byte));
+        is_name && (name.len() == self.promql.len() || self.promql.trim_end().ends_with('}'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_names_its_measure_and_its_labels() {
+        let plain = Query::parse("rate=sum(rate(x{a=\"b\"}[$step]))").unwrap();
+        assert_eq!((plain.measure, plain.labels.clone()), (Measure::TransactionRate, LabelMap::default()));
+        assert_eq!(plain.with_step(60_000_000_000), "sum(rate(x{a=\"b\"}[60s]))");
+        assert_eq!(plain.with_step(1_500_000_000), "sum(rate(x{a=\"b\"}[1500ms]))");
+        assert!(!plain.is_selector());
+        let full =
+            Query::parse("count_total:transaction=method+route,tier=none=x_total{a=\"b,c=d\"}").unwrap();
+        assert_eq!(full.labels.transaction, [["method", "route"]]);
+        assert_eq!(full.labels.tier, [Vec::<String>::new()]);
+        assert_eq!(full.promql, "x_total{a=\"b,c=d\"}");
+        assert!(full.is_selector());
+        assert_eq!(Query::parse("response_ms=x").unwrap().factor, 1e-3);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_explained() {
+        for (text, word) in [
+            ("", "begin with"),
+            ("up", "begin with"),
+            ("rate", "write a query"),
+            ("rate=", "write a query"),
+            ("rate:tier", "MEASURE:NAME"),
+            ("rate:colour=red=x", "none of server"),
+            ("rate:tier=job", "write a query"),
+        ] {
+            let said = Query::parse(text).unwrap_err().to_string();
+            assert!(said.contains(word), "{text}: {said}");
+        }
+    }
+
+    #[test]
+    fn the_default_queries_can_be_read() {
+        for text in DEFAULT_QUERIES {
+            assert!(Query::parse(text).unwrap().is_selector(), "{text}");
+        }
+    }
+}
