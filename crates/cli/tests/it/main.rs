@@ -18,6 +18,7 @@ mod real_data;
 mod real_sites;
 mod sampling;
 mod shop;
+mod signature;
 mod terminal;
 mod windows;
 mod workshop;
