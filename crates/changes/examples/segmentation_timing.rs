@@ -1,13 +1,16 @@
 //! Times the published method on a made-up workload.
 //!
-//! `segmentation_timing WINDOWS THREADS REPEATS [FILE]`: windows with 14 transaction types in which mix and load
+//! `segmentation_timing WINDOWS THREADS REPEATS PUSHES [FILE]`: windows with 14 transaction types in which mix and load
 //! move and demands change now and then. With `FILE` the counts and utilizations are written there as
-//! little-endian doubles, 15 a window, for other programs. One line of JSON is printed.
+//! little-endian doubles, 15 a window, for other programs. With `PUSHES` above 0, as many more windows are appended
+//! online, when as many windows as `WINDOWS` are kept, and timed one by one. One line of JSON is printed.
 
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use laggard_changes::{CherkasovaSettings, Observations, cherkasova};
+use laggard_changes::{
+    CherkasovaSettings, Observations, OnlineCherkasova, OnlineShape, OnlineWindow, cherkasova,
+};
 use laggard_numeric::Matrix;
 
 const TYPES: usize = 14;
@@ -29,7 +32,8 @@ fn main() {
             .and_then(|text| text.parse().ok())
             .unwrap_or_else(|| panic!("{what}: a number is wanted"))
     };
-    let (windows, threads, repeats) = (number("WINDOWS"), number("THREADS"), number("REPEATS"));
+    let (windows, threads, repeats, pushes) =
+        (number("WINDOWS"), number("THREADS"), number("REPEATS"), number("PUSHES"));
     let data = workload(windows);
     if let Some(file) = arguments.next() {
         write(&data, &file);
@@ -43,7 +47,30 @@ fn main() {
         seconds.push(start.elapsed().as_secs_f64());
         shape = (analysis.segments.len(), analysis.changes.len());
     }
-    println!("{{\"seconds\": {seconds:?}, \"segments\": {}, \"changes\": {}}}", shape.0, shape.1);
+    let push_ms = if pushes > 0 { online(windows, pushes) } else { Vec::new() };
+    println!(
+        "{{\"seconds\": {seconds:?}, \"segments\": {}, \"changes\": {}, \"push_ms\": {push_ms:?}}}",
+        shape.0, shape.1
+    );
+}
+
+/// Milliseconds of each push beyond `windows`.
+fn online(windows: usize, pushes: usize) -> Vec<f64> {
+    let data = workload(windows + pushes);
+    let settings = CherkasovaSettings { exact_windows_max: windows, ..CherkasovaSettings::default() };
+    let shape = OnlineShape { window_s: 60.0, types: TYPES, cores: 1.0, windows_max: windows };
+    let mut online = OnlineCherkasova::new(settings, &shape);
+    let mut push_ms = Vec::new();
+    for t in 0..windows + pushes {
+        let (counts, utilization) = (data.counts.row(t), data.utilization[t]);
+        let start = Instant::now();
+        let news = online.push(&OnlineWindow { number: t, counts, utilization, response_s: &[] });
+        if t >= windows {
+            push_ms.push(1e3 * start.elapsed().as_secs_f64());
+        }
+        assert!(news.is_ok() || t < 30, "enough data");
+    }
+    push_ms
 }
 
 /// The 30 hours of the paper in small steps, repeated.

@@ -27,7 +27,7 @@ pub enum TooLittleData {
         /// Windows with data.
         windows: usize,
     },
-    /// A count or a utilization is negative, not finite, or missing.
+    /// A count or a utilization is negative, absurdly large, not a number, or missing.
     Unusable {
         /// The first row of which that is so.
         row: usize,
@@ -57,13 +57,25 @@ impl TooLittleData {
     }
 }
 
+/// Above, a count is no longer a whole number in double precision: 2⁵³.
+const COUNT_LARGEST: f64 = 9_007_199_254_740_992.0;
+/// Above, a utilization is nonsense, whatever its unit.
+const UTILIZATION_LARGEST: f64 = 1e6;
+
+/// Whether the numbers of a window are such as a window can have.
+pub(crate) fn is_usable(counts: &[f64], utilization: f64) -> bool {
+    let within = |value: f64, largest: f64| (0.0..=largest).contains(&value);
+    within(utilization, UTILIZATION_LARGEST) && counts.iter().all(|&count| within(count, COUNT_LARGEST))
+}
+
 fn first_unusable(observations: &Observations) -> Option<usize> {
     let (counts, utilization) = (&observations.counts, &observations.utilization);
-    let usable = |value: f64| value.is_finite() && value >= 0.0;
-    let scale = usable(observations.window_s) && usable(observations.cores) && observations.window_s > 0.0;
-    let row = |i: usize| scale && usable(utilization[i]) && counts.row(i).iter().all(|&count| usable(count));
+    let positive = |value: f64| value > 0.0 && value.is_finite();
+    let scale = positive(observations.window_s) && positive(observations.cores);
     let both = counts.rows().min(utilization.len());
-    (0..both).find(|&i| !row(i)).or((counts.rows() != utilization.len()).then_some(both))
+    (0..both)
+        .find(|&i| !scale || !is_usable(counts.row(i), utilization[i]))
+        .or((counts.rows() != utilization.len()).then_some(both))
 }
 
 impl fmt::Display for TooLittleData {
@@ -83,7 +95,7 @@ impl fmt::Display for TooLittleData {
             TooLittleData::Unusable { row } => {
                 write!(
                     f,
-                    "window {row} (from 0, with data) has a count or CPU utilization that is no number ≥ 0"
+                    "window {row} (from 0, with data) has a count or CPU utilization that cannot be one"
                 )
             }
         }

@@ -20,6 +20,7 @@ const EXAMPLES: &str = "Examples:
   laggard diagnose /var/traces/*.zst --output html -o report.html
   laggard compare yesterday/ today/              what differs between two sets
   laggard changes samples.csv                    code, workload or something foreign?
+  laggard signature diff old.json new.json       which transactions take longer than they did?
   kubectl logs collector | laggard diagnose -    from a pipe";
 
 #[derive(Subcommand, Debug)]
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Capacity(Box<crate::capacity::Capacity>),
     /// Tell whether code, the workload or something foreign changed what the CPU does, and since when
     Changes(Box<Changes>),
+    /// Tell what transactions take at every server without queueing, keep it in a file, and compare two of them
+    Signature(Box<crate::signature::SignatureArguments>),
     /// Make an incident, diagnose it, and show where the files are
     Demo(Demo),
     /// Generate traces with known truth

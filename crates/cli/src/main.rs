@@ -12,7 +12,9 @@ mod lists;
 mod load;
 mod progress;
 mod prometheus;
+mod sample_formats;
 mod samples;
+mod signature;
 mod simulate;
 mod thresholds;
 mod times;
@@ -37,6 +39,7 @@ fn run(command: &Command) -> Result<Status, Failure> {
         Command::Compare(arguments) => compare::run(arguments),
         Command::Capacity(arguments) => capacity::run(arguments),
         Command::Changes(arguments) => changes::run(arguments),
+        Command::Signature(arguments) => signature::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Formats => lists::formats(),

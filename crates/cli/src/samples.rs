@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::load::{Gather, Gathered, gather, memory_shares};
 use crate::progress::Meter;
 use crate::prometheus::{self, Asked, PrometheusInput};
+use crate::sample_formats::SampleFormats;
 use clap::{Args, ValueEnum};
 use laggard_diagnose::{SampleFacts, add_span_samples};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine};
@@ -56,6 +57,8 @@ pub(crate) struct SampleInput {
     /// Map a column of somebody else's table: NAME=HEADER
     #[arg(long = "column", value_name = "NAME=HEADER")]
     pub(crate) columns: Vec<String>,
+    #[command(flatten)]
+    pub(crate) formats: SampleFormats,
     /// Of spans: attribute or column that says how many requests a kept one stands for, like Honeycomb's SampleRate
     #[arg(long, value_name = "NAME")]
     pub(crate) weight_attribute: Option<String>,
@@ -127,11 +130,11 @@ pub(crate) fn load_samples(input: &SampleInput, threads: NonZeroUsize) -> Result
 }
 
 fn read_inputs(input: &SampleInput, threads: NonZeroUsize) -> Result<Gathered<Mixed>, Failure> {
-    let reader = ReaderOptions {
+    let reader = input.formats.options(ReaderOptions {
         weight_attribute: input.weight_attribute.clone(),
         probability_attribute: input.probability_attribute.clone(),
         ..reader_options(&input.columns)?
-    };
+    })?;
     let settings = InputSettings { format: format(input.format.as_deref())?, reader };
     if input.paths.is_empty() && input.prometheus.url.is_some() {
         return Ok(Gathered { tables: Mixed::new(input.memory), outcome: Outcome::default() });

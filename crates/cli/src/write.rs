@@ -3,8 +3,9 @@
 use crate::arguments::{OutputForm, When};
 use crate::exit::Failure;
 use laggard_report::{
-    CapacityReport, ChangeReport, ColorChoice, Comparison, Output, Report, TextStyle, render,
-    render_capacity, render_changes, render_comparison,
+    CapacityReport, ChangeReport, ColorChoice, Comparison, DiffOutput, Output, Report, Signature,
+    SignatureDiff, TextStyle, render, render_capacity, render_changes, render_comparison, render_signature,
+    render_signature_diff,
 };
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -39,33 +40,63 @@ pub(crate) fn write_changes(report: &ChangeReport, destination: &Destination<'_>
     write_with(destination, |form, style, out| render_changes(form, report, style, out))
 }
 
+/// The file that is a signature, or what it says.
+pub(crate) fn write_signature(
+    signature: &Signature,
+    form: OutputForm,
+    place: &Place<'_>,
+) -> Result<(), Failure> {
+    place.write(|style, out| render_signature(output(form), signature, style, out))
+}
+
+pub(crate) fn write_signature_diff(
+    diff: &SignatureDiff,
+    form: DiffOutput,
+    place: &Place<'_>,
+) -> Result<(), Failure> {
+    place.write(|style, out| render_signature_diff(form, diff, style, out))
+}
+
 fn write_with(
     destination: &Destination<'_>,
     render: impl Fn(Output, &TextStyle, &mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let form = match destination.form {
+    let form = output(destination.form);
+    let place = Place { file: destination.file, color: destination.color };
+    place.write(|style, out| render(form, style, out))
+}
+
+const fn output(form: OutputForm) -> Output {
+    match form {
         OutputForm::Text => Output::Text,
         OutputForm::Json => Output::Json,
         OutputForm::Markdown => Output::Markdown,
         OutputForm::Html => Output::Html,
-    };
-    match destination.file {
-        Some(path) => {
-            let style = TextStyle { color: color(destination.color, false), width: WIDTH };
-            let written = File::create(path).and_then(|file| {
-                let mut out = BufWriter::new(file);
-                render(form, &style, &mut out)?;
-                out.flush()
-            });
-            written.map_err(|error| Failure::unreadable(format!("cannot write {}: {error}", path.display())))
-        }
-        None => {
+    }
+}
+
+/// Where something is written: a file, or standard output.
+pub(crate) struct Place<'a> {
+    pub(crate) file: Option<&'a Path>,
+    pub(crate) color: When,
+}
+
+impl Place<'_> {
+    fn write(&self, render: impl Fn(&TextStyle, &mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        let Some(path) = self.file else {
             let terminal = io::stdout().is_terminal();
             let width = terminal_size::terminal_size_of(io::stdout()).map_or(WIDTH, |(width, _)| width.0);
-            let style = TextStyle { color: color(destination.color, terminal), width };
+            let style = TextStyle { color: color(self.color, terminal), width };
             let mut out = BufWriter::new(io::stdout().lock());
-            finish(render(form, &style, &mut out).and_then(|()| out.flush()))
-        }
+            return finish(render(&style, &mut out).and_then(|()| out.flush()));
+        };
+        let style = TextStyle { color: color(self.color, false), width: WIDTH };
+        let written = File::create(path).and_then(|file| {
+            let mut out = BufWriter::new(file);
+            render(&style, &mut out)?;
+            out.flush()
+        });
+        written.map_err(|error| Failure::unreadable(format!("cannot write {}: {error}", path.display())))
     }
 }
 

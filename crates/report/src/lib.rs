@@ -54,8 +54,8 @@ pub use output::{Output, render};
 pub use sample_summary::{SampleSummary, SampledServer};
 pub use signature::{
     DiffCounts, DiffOutput, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION,
-    SIGNATURE_SCHEMA_VERSION, ServerSignature, Signature, SignatureDiff, SignatureReadError, SignatureVerdict,
-    TransactionDiff, TransactionFate, TransactionSignature, diff_headline, read_signature, render_signature,
-    render_signature_diff, signature_headline,
+    SIGNATURE_SCHEMA_VERSION, ServerSignature, Signature, SignatureDiff, SignatureReadError,
+    SignatureVerdict, TransactionDiff, TransactionFate, TransactionSignature, diff_headline, read_signature,
+    render_signature, render_signature_diff, signature_headline,
 };
 pub use text::{ColorChoice, TextStyle, text};

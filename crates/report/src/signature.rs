@@ -13,8 +13,8 @@ mod read;
 mod sarif;
 
 pub use diff::{
-    DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION, SignatureDiff, TransactionDiff,
-    TransactionFate,
+    DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION, SignatureDiff,
+    TransactionDiff, TransactionFate,
 };
 pub(crate) use diff::{basis, difference_clause, verdict_word};
 pub use headline::{diff_headline, signature_headline};

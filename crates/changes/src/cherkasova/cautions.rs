@@ -59,11 +59,24 @@ pub(super) fn no_stable_model(windows: usize) -> String {
 
 /// About the changes found.
 pub(super) fn of_changes(observations: &Observations, changes: &[Change]) -> Vec<String> {
-    let alarm =
-        |change: &Change| matches!(change.kind, ChangeKind::ApplicationChange | ChangeKind::Rollback { .. });
+    let is = |of: fn(&Change) -> bool| changes.iter().filter(|change| of(change)).count();
+    let unnamed = is(|change| {
+        let alarm = matches!(change.kind, ChangeKind::ApplicationChange | ChangeKind::Rollback { .. });
+        alarm && change.transactions.is_empty()
+    });
+    let unexplained = is(|change| change.kind == ChangeKind::Unexplained);
     let mut cautions = Vec::new();
-    if changes.iter().any(alarm) && observations.response_s.rows() == 0 {
+    if unnamed > 0 && observations.response_s.rows() == 0 {
         cautions.push("Without response times it cannot be told which transactions changed.".to_owned());
+    } else if unnamed > 0 {
+        cautions.push(format!(
+            "{unnamed} changes of the model have too few windows with response times to name transactions."
+        ));
+    }
+    if unexplained > 0 {
+        cautions.push(format!(
+            "{unexplained} changes of the resource model are explained by no transaction: their own times did not change."
+        ));
     }
     cautions
 }

@@ -7,22 +7,24 @@
 
 mod cautions;
 mod online;
+mod onsets;
 mod pieces;
 mod reconcile;
 mod settings;
+mod transactions;
 mod verdicts;
 
 use std::num::NonZeroUsize;
 
 pub use online::{OnlineChange, OnlineCherkasova, OnlineNews, OnlineShape, OnlineWindow};
-use pieces::judge_pieces;
-use reconcile::reconcile;
+use pieces::{Piece, judge_pieces};
+use reconcile::{Reconciled, reconcile};
 pub use settings::{CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError};
 
 use crate::segmentation::{
     CostTable, ErrorBudget, SegmentErrors, Segmentation, WindowRegression, refine_cuts, search_penalty,
 };
-use crate::{Analysis, Observations, TooLittleData};
+use crate::{Analysis, Change, Observations, TooLittleData};
 
 /// The paper's analysis of one server: segments within an error of ε, anomalous regions, groups of segments that one
 /// model describes, and the verdict at every cut.
@@ -41,7 +43,7 @@ pub fn cherkasova(
     TooLittleData::check(observations, settings.windows_min(observations.counts.cols()))?;
     let regression = WindowRegression::new(observations);
     let segmentation = segment(&regression, settings, threads);
-    Ok(judge(observations, &regression, settings, &segmentation))
+    Ok(judge(observations, &regression, settings, &segmentation).analysis(observations))
 }
 
 /// Cuts within the allowed error.
@@ -73,29 +75,42 @@ fn grid_step(windows: usize, settings: &CherkasovaSettings) -> usize {
     settings.grid_step.max(windows.div_ceil(settings.grid_points_max.max(1)))
 }
 
-/// What the cuts mean.
+/// What the cuts mean, before models are fitted for the report.
+#[derive(Clone, Debug)]
+struct Judged {
+    pieces: Vec<Piece>,
+    reconciled: Reconciled,
+    changes: Vec<Change>,
+    cautions: Vec<String>,
+}
+
 fn judge(
     observations: &Observations,
     regression: &WindowRegression,
     settings: &CherkasovaSettings,
     segmentation: &Segmentation,
-) -> Analysis {
+) -> Judged {
     let pieces = judge_pieces(regression, settings, segmentation.segments());
     let stable: usize = pieces.iter().filter(|piece| piece.is_normal()).map(|piece| piece.rows.len()).sum();
     let mut cautions = cautions::of_error(settings, regression, segmentation, &pieces);
     if stable < settings.windows_min(regression.types()) {
         cautions.push(cautions::no_stable_model(stable));
-        let segments = pieces.iter().map(|piece| piece.segment(observations, None)).collect();
-        return Analysis { segments, groups: Vec::new(), changes: Vec::new(), cautions };
+        return Judged { pieces, reconciled: Reconciled::default(), changes: Vec::new(), cautions };
     }
     let reconciled = reconcile(regression, settings, &pieces);
-    let changes = verdicts::changes(observations, regression, &pieces, &reconciled);
+    let changes = verdicts::changes(observations, regression, settings, &pieces, &reconciled);
     cautions.extend(cautions::of_changes(observations, &changes));
-    Analysis {
-        segments: verdicts::segments(observations, &pieces, &reconciled),
-        groups: verdicts::groups(observations, &reconciled),
-        changes,
-        cautions,
+    Judged { pieces, reconciled, changes, cautions }
+}
+
+impl Judged {
+    fn analysis(self, observations: &Observations) -> Analysis {
+        Analysis {
+            segments: verdicts::segments(observations, &self.pieces, &self.reconciled),
+            groups: verdicts::groups(observations, &self.reconciled),
+            changes: self.changes,
+            cautions: self.cautions,
+        }
     }
 }
 

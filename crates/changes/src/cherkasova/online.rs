@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 
 use laggard_numeric::Matrix;
 
-use super::{CherkasovaSettings, budget, judge};
+use super::{CherkasovaSettings, Judged, budget, judge};
+use crate::error::is_usable;
 use crate::segmentation::{CostTable, SegmentErrors, WindowRegression, search_penalty};
 use crate::{Analysis, Change, ChangeKind, Observations, TooLittleData};
 
@@ -66,7 +67,7 @@ pub struct OnlineCherkasova {
     errors: SegmentErrors,
     /// Pushes until sums start anew, so that what was forgotten does not round what is kept.
     fresh: usize,
-    analysis: Option<Analysis>,
+    judged: Option<Judged>,
     seen: Vec<OnlineChange>,
 }
 
@@ -92,7 +93,7 @@ impl OnlineCherkasova {
             kept,
             errors: SegmentErrors::default(),
             fresh: windows_max,
-            analysis: None,
+            judged: None,
             seen: Vec::new(),
         }
     }
@@ -109,18 +110,18 @@ impl OnlineCherkasova {
         self.keep(window);
         let checked = TooLittleData::check(&self.kept, self.settings.windows_min(self.kept.counts.cols()));
         if let Err(reason) = checked {
-            self.analysis = None;
+            self.judged = None;
             return Err(reason);
         }
-        let analysis = self.analyse();
-        let news = self.compare(&analysis);
-        self.analysis = Some(analysis);
+        let judged = self.judge();
+        let news = self.compare(&judged);
+        self.judged = Some(judged);
         Ok(news)
     }
 
-    /// The answer over the windows kept; none while there is too little data.
-    pub fn analysis(&self) -> Option<&Analysis> {
-        self.analysis.as_ref()
+    /// The answer over the windows kept; none while there is too little data. Fits the models that are reported, `O(T n²)`.
+    pub fn analysis(&self) -> Option<Analysis> {
+        Some(self.judged.clone()?.analysis(&self.kept))
     }
 
     /// The windows kept.
@@ -129,13 +130,11 @@ impl OnlineCherkasova {
     }
 
     fn accepts(&self, window: &OnlineWindow<'_>) -> bool {
-        let usable = |value: f64| value.is_finite() && value >= 0.0;
         let types = self.kept.counts.cols();
         window.counts.len() == types
             && (window.response_s.is_empty() || window.response_s.len() == types)
             && self.kept.windows.last().is_none_or(|&last| last < window.number)
-            && usable(window.utilization)
-            && window.counts.iter().all(|&count| usable(count))
+            && is_usable(window.counts, window.utilization)
     }
 
     /// Appends a window to everything kept, and forgets the first where there are too many.
@@ -169,17 +168,17 @@ impl OnlineCherkasova {
         self.errors.drop_first();
     }
 
-    fn analyse(&mut self) -> Analysis {
+    fn judge(&mut self) -> Judged {
         let budget = budget(&self.regression, &self.settings);
         let found = search_penalty(&self.regression, &self.table, budget, &mut self.errors);
         judge(&self.kept, &self.regression, &self.settings, &found)
     }
 
     /// What is new against what was seen.
-    fn compare(&mut self, analysis: &Analysis) -> OnlineNews {
+    fn compare(&mut self, judged: &Judged) -> OnlineNews {
         let near = self.settings.windows_min(self.kept.counts.cols());
         let number = |change: &Change| self.kept.windows[change.onset.row];
-        let now: Vec<OnlineChange> = analysis
+        let now: Vec<OnlineChange> = judged
             .changes
             .iter()
             .map(|change| OnlineChange { window: number(change), change: change.clone() })

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{CherkasovaMode, CherkasovaSettings};
 use crate::segmentation::{WindowFit, WindowRegression, error_percent};
-use crate::{Observations, Segment, SegmentKind, TransactionModel};
+use crate::{ENTRY_LEVEL, Observations, Segment, SegmentKind, TransactionModel, stepwise_model};
 
 /// A short segment is a glitch only if its own windows are within so many ε of its neighbour's model. (Ours: the
 /// union alone would swallow ten minutes of anything beside a long segment.)
@@ -54,12 +54,28 @@ impl Piece {
             (PieceState::Normal, None) => SegmentKind::Anomalous { reason: "no stable model" },
             (state, _) => SegmentKind::Anomalous { reason: state.reason() },
         };
-        Segment { rows: self.rows.clone(), model: transaction_model(observations, &self.fit), kind }
+        let model = match kind {
+            SegmentKind::Normal { .. } => {
+                group_model(observations, std::slice::from_ref(&self.rows), &self.fit)
+            }
+            _ => transaction_model(observations, &self.fit),
+        };
+        Segment { rows: self.rows.clone(), model, kind }
     }
 }
 
+/// The model that is reported: on the types that stepwise selection keeps (section 4.1); the plain fit where there are too
+/// few windows for that.
+pub(super) fn group_model(
+    observations: &Observations,
+    rows: &[Range<usize>],
+    fit: &WindowFit,
+) -> TransactionModel {
+    stepwise_model(observations, rows, ENTRY_LEVEL).unwrap_or_else(|_| transaction_model(observations, fit))
+}
+
 /// A fit in the units of the answer: percent of the CPU over a window become seconds of all cores.
-pub(super) fn transaction_model(observations: &Observations, fit: &WindowFit) -> TransactionModel {
+fn transaction_model(observations: &Observations, fit: &WindowFit) -> TransactionModel {
     let seconds = observations.window_s * observations.cores / 100.0;
     TransactionModel {
         constant_percent: fit.constant_percent,

@@ -50,7 +50,7 @@ pub(super) enum Outcome {
 }
 
 /// Groups in order of first appearance, and how each normal piece came to its own.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Reconciled {
     pub(super) groups: Vec<ModelGroup>,
     pub(super) steps: Vec<Step>,

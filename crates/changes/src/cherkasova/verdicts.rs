@@ -1,7 +1,9 @@
 //! From groups and anomalous regions to what happened at the cuts.
 
-use super::pieces::{Piece, transaction_model};
-use super::reconcile::{Outcome, Reconciled, Step};
+use super::pieces::{Piece, group_model};
+use super::reconcile::{ModelGroup, Outcome, Reconciled, Step};
+use super::transactions::{Explanation, explain};
+use super::{CherkasovaMode, CherkasovaSettings, onsets};
 use crate::segmentation::WindowRegression;
 use crate::{Change, ChangeKind, Group, Observations, Onset, Segment};
 
@@ -17,9 +19,9 @@ pub(super) fn segments(
 
 /// The groups as the answer has them.
 pub(super) fn groups(observations: &Observations, reconciled: &Reconciled) -> Vec<Group> {
-    let group = |group: &super::reconcile::ModelGroup| Group {
+    let group = |group: &ModelGroup| Group {
         segments: group.pieces.clone(),
-        model: transaction_model(observations, &group.fit),
+        model: group_model(observations, &group.rows, &group.fit),
     };
     reconciled.groups.iter().map(group).collect()
 }
@@ -28,51 +30,76 @@ pub(super) fn groups(observations: &Observations, reconciled: &Reconciled) -> Ve
 pub(super) fn changes(
     observations: &Observations,
     regression: &WindowRegression,
+    settings: &CherkasovaSettings,
     pieces: &[Piece],
     reconciled: &Reconciled,
 ) -> Vec<Change> {
-    let _ = (observations, regression);
     let mut changes = Vec::new();
-    let mut before: Option<usize> = None;
+    let mut before: Option<&Step> = None;
     for (at, piece) in pieces.iter().enumerate() {
-        if piece.is_anomalous() {
-            if at == 0 || !pieces[at - 1].is_anomalous() {
-                changes.push(change(ChangeKind::AnomalyStart, exactly(piece.rows.start), f64::NAN));
-            }
-            continue;
+        let previous = at.checked_sub(1).map(|previous| &pieces[previous]);
+        let after_anomaly = previous.is_some_and(Piece::is_anomalous);
+        if piece.is_anomalous() && !after_anomaly {
+            let onset = onsets::region_start(regression, previous, piece.rows.start);
+            changes.push(plain(ChangeKind::AnomalyStart, onset, f64::NAN));
         }
-        if at > 0 && pieces[at - 1].is_anomalous() {
-            changes.push(change(ChangeKind::AnomalyEnd, exactly(piece.rows.start), f64::NAN));
+        if !piece.is_anomalous() && after_anomaly {
+            changes.push(plain(ChangeKind::AnomalyEnd, onsets::region_end(regression, piece), f64::NAN));
         }
         let Some(step) = reconciled.steps.iter().find(|step| step.piece == at) else { continue };
-        changes.extend(verdict(pieces, before, step));
-        before = Some(at);
+        if let Some(before) = before {
+            let cut = Cut { observations, regression, settings, pieces, reconciled, before, step };
+            changes.extend(cut.verdict());
+        }
+        before = Some(step);
     }
     changes
 }
 
-/// The verdict on a normal piece after the normal piece `before`.
-fn verdict(pieces: &[Piece], before: Option<usize>, step: &Step) -> Option<Change> {
-    let before = before?;
-    let adjacent = before + 1 == step.piece;
-    let kind = match step.outcome {
-        // Across an anomaly that the model outlived there is nothing to tell.
-        Outcome::First => return None,
-        Outcome::Same if !adjacent => return None,
-        Outcome::Same => ChangeKind::WorkloadChange,
-        Outcome::New => ChangeKind::ApplicationChange,
-        Outcome::Earlier => ChangeKind::Rollback { to: step.group },
-    };
-    let row = pieces[step.piece].rows.start;
-    // Within an anomaly nobody can tell when.
-    let onset = Onset { row, earliest: pieces[before].rows.end, latest: row };
-    Some(change(kind, onset, step.ratio))
+/// A normal piece after another, anomalies between them or not.
+struct Cut<'a> {
+    observations: &'a Observations,
+    regression: &'a WindowRegression,
+    settings: &'a CherkasovaSettings,
+    pieces: &'a [Piece],
+    reconciled: &'a Reconciled,
+    before: &'a Step,
+    step: &'a Step,
 }
 
-fn exactly(row: usize) -> Onset {
-    Onset { row, earliest: row, latest: row }
+impl Cut<'_> {
+    fn verdict(&self) -> Option<Change> {
+        let adjacent = self.before.piece + 1 == self.step.piece;
+        let kind = match self.step.outcome {
+            // Across an anomaly that the model outlived there is nothing to tell.
+            Outcome::First => return None,
+            Outcome::Same if !adjacent => return None,
+            Outcome::Same => return Some(plain(ChangeKind::WorkloadChange, self.onset(), self.step.ratio)),
+            Outcome::New => ChangeKind::ApplicationChange,
+            Outcome::Earlier => ChangeKind::Rollback { to: self.step.group },
+        };
+        let rows = &self.pieces[self.step.piece].rows;
+        let group = &self.reconciled.groups[self.before.group];
+        let change = plain(kind, self.onset(), self.step.ratio);
+        Some(match explain(self.observations, self.regression, group, rows) {
+            Explanation::Named(transactions) => Change { transactions, ..change },
+            Explanation::NoneChanged if self.settings.mode == CherkasovaMode::Robust => {
+                Change { kind: ChangeKind::Unexplained, ..change }
+            }
+            Explanation::NoneChanged | Explanation::Unknown => change,
+        })
+    }
+
+    fn onset(&self) -> Onset {
+        let (before, after) = (&self.pieces[self.before.piece], &self.pieces[self.step.piece]);
+        if before.rows.end == after.rows.start {
+            return onsets::cut_onset(self.regression, before, after);
+        }
+        // Within an anomaly nobody can tell when.
+        Onset { row: after.rows.start, earliest: before.rows.end, latest: after.rows.start }
+    }
 }
 
-fn change(kind: ChangeKind, onset: Onset, error_ratio: f64) -> Change {
+fn plain(kind: ChangeKind, onset: Onset, error_ratio: f64) -> Change {
     Change { kind, onset, error_ratio, transactions: Vec::new() }
 }

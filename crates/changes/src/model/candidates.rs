@@ -1,7 +1,7 @@
 //! Every estimator on the same windows, and the choice among them.
 
 use super::combined::{Estimate, combine, from_response, from_slopes};
-use super::cross_validation::{HeldOut, common_roots, response_errors, utilization_errors};
+use super::cross_validation::{HeldOut, common_roots, response_errors, standard_errors, utilization_errors};
 use super::design::Design;
 use super::least_squares::fit_on;
 use super::regression::{Slopes, Weighted, scaled_non_negative, scaled_slopes};
@@ -12,6 +12,16 @@ use crate::TransactionModel;
 /// Slopes that explain a smaller share of the work are diluted so much that predicting utilization says little of
 /// demands: then only response times judge.
 const TRUSTED_MIN: f64 = 0.5;
+
+/// … and so do slopes that dilution may have biased by more than two standard errors.
+const INFLATION_MAX: f64 = 5.0;
+
+/// Standard errors by which first come, first served must predict better than processor sharing to be believed: CPUs share
+/// their time unless a server takes one transaction after the other.
+const BETTER_MIN: f64 = 1.5;
+
+/// Standard errors by which the combination must predict worse than slopes alone before it is dropped.
+const WORSE_MIN: f64 = 2.0;
 
 /// Disagreement from which it is worth telling.
 const DISAGREEMENT_MIN: f64 = 0.1;
@@ -33,6 +43,18 @@ struct Scored {
     response: Option<HeldOut>,
 }
 
+impl Scored {
+    fn folds(&self) -> usize {
+        self.response.as_ref().map_or(0, |errors| errors.folds.len())
+    }
+}
+
+/// Adds how much worse `a` is than `b` in each fold, if both are known.
+fn add_deviances(sums: &mut [f64], a: &Option<HeldOut>, b: &Option<HeldOut>) {
+    let (Some(a), Some(b)) = (a, b) else { return };
+    sums.iter_mut().zip(a.deviances_beyond(b)).for_each(|(sum, more)| *sum += more);
+}
+
 /// The choice.
 pub(crate) struct Choice {
     pub(crate) estimator: Estimator,
@@ -48,7 +70,7 @@ impl Candidates {
     pub(crate) fn new(design: &Design, settings: &ModelSettings) -> Candidates {
         let weighted = Weighted::new(design);
         let mut candidates = Candidates {
-            slopes: scaled_slopes(design, &weighted),
+            slopes: scaled_slopes(design, &weighted, settings.constant_scale_percent),
             by_estimator: Vec::new(),
             least_squares: None,
             weight: 1.0,
@@ -94,10 +116,14 @@ impl Candidates {
             self.push(estimator(discipline), estimate, utilization, response);
         }
         let Some(discipline) = self.likelier_discipline() else { return };
-        let (Some(estimate), true) = (combined(design, discipline), self.slopes.is_some()) else { return };
+        let (Some(estimate), true) = (combined(design, discipline, settings), self.slopes.is_some()) else {
+            return;
+        };
         // Held out, the combination is that of the other windows.
         let utilization = utilization_errors(design, settings.folds, roots, |rest| {
-            combined(rest, discipline).map(|estimate| estimate.demand).or_else(|| shape(rest, discipline))
+            combined(rest, discipline, settings)
+                .map(|estimate| estimate.demand)
+                .or_else(|| shape(rest, discipline))
         });
         self.push(Estimator::Combined, estimate, utilization, None);
     }
@@ -123,19 +149,19 @@ impl Candidates {
         let Some(first_come) = self.get(Estimator::FirstComeFirstServed) else {
             return Some(Discipline::ProcessorSharing);
         };
-        let beyond = |a: &Option<HeldOut>, b: &Option<HeldOut>| match (a, b) {
-            (Some(a), Some(b)) => a.deviance_beyond(b),
-            _ => 0.0,
-        };
-        let mut deviance = beyond(&first_come.response, &sharing.response);
+        let mut differences = vec![0.0; first_come.folds()];
+        add_deviances(&mut differences, &first_come.response, &sharing.response);
         if self.utilization_judges() {
-            deviance += beyond(&first_come.utilization, &sharing.utilization);
+            add_deviances(&mut differences, &first_come.utilization, &sharing.utilization);
         }
-        Some(if deviance < 0.0 { Discipline::FirstComeFirstServed } else { Discipline::ProcessorSharing })
+        let is_first_come = standard_errors(&differences) < -BETTER_MIN;
+        Some(if is_first_come { Discipline::FirstComeFirstServed } else { Discipline::ProcessorSharing })
     }
 
     fn utilization_judges(&self) -> bool {
-        self.slopes.as_ref().is_some_and(|slopes| slopes.explained >= TRUSTED_MIN)
+        self.slopes
+            .as_ref()
+            .is_some_and(|slopes| slopes.explained >= TRUSTED_MIN && slopes.inflation <= INFLATION_MAX)
     }
 
     /// The estimator that answers.
@@ -200,7 +226,7 @@ impl Candidates {
             (Some(combined), Some(slopes)) => combined.standard_errors_worse(slopes),
             _ => 0.0,
         };
-        if worse > 1.0 && self.utilization_judges() {
+        if worse > WORSE_MIN && self.utilization_judges() {
             let reason = format!(
                 "Slopes alone predict the utilization of held-out windows better than together with response times, by \
                  {worse:.1} standard errors."
@@ -270,8 +296,8 @@ fn absent(estimator: Estimator, design: &Design) -> Candidate {
     }
 }
 
-fn combined(design: &Design, discipline: Discipline) -> Option<Estimate> {
-    let slopes = scaled_slopes(design, &Weighted::new(design))?;
+fn combined(design: &Design, discipline: Discipline, settings: &ModelSettings) -> Option<Estimate> {
+    let slopes = scaled_slopes(design, &Weighted::new(design), settings.constant_scale_percent)?;
     let covariance = relative_covariance(design, discipline)?;
     combine(design, &shape(design, discipline)?, &covariance, &slopes, utilization_of(design))
 }

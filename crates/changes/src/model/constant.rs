@@ -6,8 +6,10 @@ use super::regression::Weighted;
 use laggard_numeric::{mean, normal_upper_tail, sample_std};
 
 /// Points of the grids over the constant's share of the work and over the dilution.
-const SHARES: usize = 951;
+const SHARES: usize = 381;
 const DILUTIONS: usize = 101;
+/// Most that steady counts multiply the scale of the dilution.
+const CHANCE_MAX: f64 = 4.0;
 /// Largest share of the work that may be constant.
 const SHARE_MAX: f64 = 0.95;
 
@@ -22,8 +24,8 @@ const SHARE_MAX: f64 = 0.95;
 pub(crate) struct ConstantShare {
     weights: Vec<f64>,
     utilization: f64,
-    /// Slope of measured on expected work; NaN when expected work does not vary.
-    pub(crate) slope: f64,
+    /// Squared dilution that is believed, over the slope's sampling variance.
+    dilution_to_error: f64,
 }
 
 impl ConstantShare {
@@ -34,17 +36,29 @@ impl ConstantShare {
             .map(|at| 1.0 / (1.0 + (share(at) * utilization * 100.0 / scale_percent).powi(2)))
             .collect();
         let Some(line) = Line::fit(design, demand) else {
-            return ConstantShare { weights: normalised(prior), utilization, slope: f64::NAN };
+            return ConstantShare { weights: normalised(prior), utilization, dilution_to_error: 0.0 };
         };
         let scale = 0.5 * utilization * utilization / (1.0 - utilization).max(0.02) * line.chance;
-        let weights: Vec<f64> =
-            prior.iter().enumerate().map(|(at, prior)| prior * line.likelihood(share(at), scale)).collect();
-        let is_possible = weights.iter().sum::<f64>() > f64::MIN_POSITIVE;
-        ConstantShare {
-            weights: normalised(if is_possible { weights } else { prior }),
-            utilization,
-            slope: line.slope,
+        let mut squared_dilution = 0.0;
+        let mut weights = Vec::with_capacity(SHARES);
+        for (at, prior) in prior.iter().enumerate() {
+            let likelihood = line.likelihood(share(at), scale);
+            weights.push(prior * likelihood.total);
+            squared_dilution += prior * likelihood.squared_dilution;
         }
+        let sum: f64 = weights.iter().sum();
+        if sum <= f64::MIN_POSITIVE {
+            return ConstantShare { weights: normalised(prior), utilization, dilution_to_error: 0.0 };
+        }
+        let dilution_to_error = squared_dilution / sum / line.standard_error.powi(2);
+        ConstantShare { weights: normalised(weights), utilization, dilution_to_error }
+    }
+
+    /// By what factor the variance of slopes is too small when dilution is taken for a bias that may differ between types:
+    /// `1 + E[dilution²] / variance of the slope`. Dilution of the slope comes from a correlation of counts and errors,
+    /// and the same correlation biases single slopes by as many of their standard errors.
+    pub(crate) fn variance_inflation(&self) -> f64 {
+        1.0 + self.dilution_to_error
     }
 
     /// The share below which the constant is with probability `p`.
@@ -109,7 +123,9 @@ impl ConstantShare {
 struct Line {
     slope: f64,
     standard_error: f64,
-    /// Share of the expected work's variance that chance in Poisson counts explains, 0..1.
+    /// Variance that chance gives the expected work of Poisson counts, over the variance it has: near 0 when the workload
+    /// moves, 1 for Poisson counts, above when waiting clients hold the counts steady, so that what is left of their
+    /// variation is the server's own doing. At most 4.
     chance: f64,
 }
 
@@ -123,23 +139,30 @@ impl Line {
         is_usable.then(|| Line {
             slope: coefficients[1],
             standard_error,
-            chance: (poisson / variance).min(1.0),
+            chance: (poisson / variance).min(CHANCE_MAX),
         })
     }
 
     /// Likelihood of the slope when `share` of the work is constant: integrated over a half-normal dilution.
-    fn likelihood(&self, share: f64, scale: f64) -> f64 {
-        let dilution = |at: usize| at as f64 / (DILUTIONS - 1) as f64;
-        (0..DILUTIONS)
-            .map(|at| {
-                let expected = (1.0 - share) * (1.0 - dilution(at));
-                // A slope beyond 1 or below 0 is no more than all or nothing.
-                let error = (self.slope.clamp(0.0, 1.0) - expected) / self.standard_error;
-                let prior = dilution(at) / scale.max(1e-4);
-                (-0.5 * (error * error + prior * prior)).exp()
-            })
-            .sum()
+    fn likelihood(&self, share: f64, scale: f64) -> Likelihood {
+        let mut likelihood = Likelihood { total: 0.0, squared_dilution: 0.0 };
+        for at in 0..DILUTIONS {
+            let dilution = at as f64 / (DILUTIONS - 1) as f64;
+            // A slope beyond 1 or below 0 is no more than all or nothing.
+            let error = (self.slope.clamp(0.0, 1.0) - (1.0 - share) * (1.0 - dilution)) / self.standard_error;
+            let prior = dilution / scale.max(1e-4);
+            let density = (-0.5 * (error * error + prior * prior)).exp();
+            likelihood.total += density;
+            likelihood.squared_dilution += density * dilution * dilution;
+        }
+        likelihood
     }
+}
+
+/// Sums over dilutions.
+struct Likelihood {
+    total: f64,
+    squared_dilution: f64,
 }
 
 fn share(at: usize) -> f64 {

@@ -1,5 +1,6 @@
 //! What utilization alone tells of demands: weighted least squares, and how much of it dilution takes.
 
+use super::constant::ConstantShare;
 use super::covariance::{newey_west, product};
 use super::design::Design;
 use super::least_squares::design_matrix;
@@ -104,8 +105,10 @@ fn solve_non_negative(x: &Matrix, y: &[f64]) -> Vec<f64> {
 pub(crate) struct Slopes {
     /// Demands in seconds of any sign: `b · W / Σ X b`.
     pub(crate) demand: Vec<f64>,
-    /// Their covariance, `n x n`; of rank `n − 1`, since the sum is fixed.
+    /// Their covariance, `n x n`; of rank `n − 1`, since the sum is fixed. Inflated for what dilution may do to single types.
     pub(crate) covariance: Matrix,
+    /// The factor by which it was inflated, ≥ 1.
+    pub(crate) inflation: f64,
     /// Share of the work that the slopes explain by themselves, above 0.3; about 1 unless the load is high, when
     /// chance in what completes dilutes them.
     pub(crate) explained: f64,
@@ -117,7 +120,7 @@ pub(crate) struct Slopes {
 /// transactions that complete in a window is the smaller the larger they happen to be (at saturation the work is the
 /// same whatever completes), so counts are regressors with error, and their slopes are diluted. Queueing is shared
 /// by all types, and so is the factor.
-pub(crate) fn scaled_slopes(design: &Design, weighted: &Weighted) -> Option<Slopes> {
+pub(crate) fn scaled_slopes(design: &Design, weighted: &Weighted, scale_percent: f64) -> Option<Slopes> {
     let (coefficients, covariance) = weighted.unconstrained()?;
     let (means, work) = (design.mean_counts(), design.mean_work());
     let slopes = &coefficients[1..];
@@ -141,11 +144,11 @@ pub(crate) fn scaled_slopes(design: &Design, weighted: &Weighted) -> Option<Slop
             of_slopes.set(i, j, covariance.get(i + 1, j + 1));
         }
     }
-    Some(Slopes {
-        demand: slopes.iter().map(|slope| slope * factor).collect(),
-        covariance: product(&product(&derivative, &of_slopes), &transposed(&derivative)),
-        explained: sum / work,
-    })
+    let demand: Vec<f64> = slopes.iter().map(|slope| slope * factor).collect();
+    let mut covariance = product(&product(&derivative, &of_slopes), &transposed(&derivative));
+    let inflation = ConstantShare::new(design, &demand, scale_percent).variance_inflation();
+    covariance.data_mut().iter_mut().for_each(|value| *value *= inflation);
+    Some(Slopes { demand, covariance, inflation, explained: sum / work })
 }
 
 /// Non-negative slopes, scaled so that they account for all of the work; None when all are 0.

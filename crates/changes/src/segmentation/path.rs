@@ -7,7 +7,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::CostTable;
 
 /// Candidate points treated together.
-const TILE: usize = 32;
+const TILE: usize = 16;
 
 /// The cheapest segmentation for one penalty.
 #[derive(Clone, PartialEq, Debug)]
@@ -44,19 +44,36 @@ pub(crate) struct PathSearch<'a> {
     table: &'a CostTable,
     /// `w1(max J, min L)` at `L (L − 1) / 2 + J`.
     corners: Vec<f32>,
+    /// `w2` by length in grid steps.
+    shares: Vec<f64>,
+    /// `w1` and `w2` from each point to the last, which may be off the grid.
+    to_last: Vec<LastSegment>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LastSegment {
+    w1: f64,
+    w2: f64,
 }
 
 impl<'a> PathSearch<'a> {
     /// Searches in `table`.
     pub(crate) fn new(table: &'a CostTable) -> PathSearch<'a> {
-        let last = table.points().len() - 1;
+        let points = table.points();
+        let (last, windows) = (points.len() - 1, points[points.len() - 1]);
         let corner = |tile: usize, ends: usize| {
             let start = tile * TILE + TILE - 1;
             table.row(start)[ends * TILE - start - 1]
         };
         let tiles = 0..last.div_ceil(TILE);
         let corners = tiles.flat_map(|ends| (0..ends).map(move |tile| corner(tile, ends))).collect();
-        PathSearch { table, corners }
+        let step = points[1] - points[0];
+        let shares = (0..last).map(|steps| entropy_share(steps * step, windows)).collect();
+        let to_last = |start: usize| LastSegment {
+            w1: f64::from(table.row(start)[last - start - 1]),
+            w2: entropy_share(windows - points[start], windows),
+        };
+        PathSearch { table, corners, shares, to_last: (0..last).map(to_last).collect() }
     }
 
     /// Minimises `Σ w1 + λ Σ w2` over all segmentations.
@@ -66,11 +83,10 @@ impl<'a> PathSearch<'a> {
 }
 
 struct Search<'a> {
-    table: &'a CostTable,
-    corners: &'a [f32],
-    /// `λ w2` by length in grid steps; the last point, which may be off the grid, has its own.
-    penalty: Vec<f64>,
+    of: &'a PathSearch<'a>,
     lambda: f64,
+    /// `λ w2` by length in grid steps.
+    penalty: Vec<f64>,
     best: Vec<f64>,
     from: Vec<usize>,
     /// The least of `best` in each settled tile.
@@ -92,15 +108,11 @@ impl WithSimd for Search<'_> {
 }
 
 impl<'a> Search<'a> {
-    fn new(search: &'a PathSearch<'a>, lambda: f64) -> Search<'a> {
-        let (table, corners) = (search.table, &search.corners[..]);
-        let points = table.points();
-        let (last, windows) = (points.len() - 1, points[points.len() - 1]);
-        let step = points[1] - points[0];
-        let penalty = (0..last).map(|steps| lambda * entropy_share(steps * step, windows)).collect();
-        let mut best = vec![f64::INFINITY; last];
+    fn new(of: &'a PathSearch<'a>, lambda: f64) -> Search<'a> {
+        let penalty: Vec<f64> = of.shares.iter().map(|share| lambda * share).collect();
+        let mut best = vec![f64::INFINITY; penalty.len()];
         best[0] = 0.0;
-        Search { table, corners, penalty, lambda, best, from: vec![0; last], least: Vec::new() }
+        Search { of, lambda, from: vec![0; penalty.len()], penalty, best, least: Vec::new() }
     }
 
     /// Finds the costs of the points of a tile; all before are known.
@@ -111,9 +123,11 @@ impl<'a> Search<'a> {
         if let Some(guess) = guess {
             self.offer_tile(guess, &ends);
         }
+        let mut worst = self.worst(&ends);
         for tile in (0..self.least.len()).rev().filter(|&tile| Some(tile) != guess) {
-            if self.may_matter(tile, &ends) {
+            if self.may_matter(tile, &ends, worst) {
                 self.offer_tile(tile, &ends);
+                worst = self.worst(&ends);
             }
         }
         for start in ends.clone() {
@@ -122,22 +136,26 @@ impl<'a> Search<'a> {
         self.least.push(self.best[ends].iter().copied().fold(f64::INFINITY, f64::min));
     }
 
-    /// Whether a start in `tile` could be as good as what is known for some of `ends`.
     #[inline(always)]
-    fn may_matter(&self, tile: usize, ends: &Range<usize>) -> bool {
+    fn worst(&self, ends: &Range<usize>) -> f64 {
+        self.best[ends.clone()].iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Whether a start in `tile` could be as good as what is known for some of `ends`, of which `worst` is the worst.
+    #[inline(always)]
+    fn may_matter(&self, tile: usize, ends: &Range<usize>, worst: f64) -> bool {
         let (first, last) = (tile * TILE, tile * TILE + TILE - 1);
         let (shortest, longest) = (ends.start - last, ends.end - 1 - first);
         let penalty = self.penalty[shortest].min(self.penalty[longest]);
-        let known = self.least[tile] + penalty - self.table.rounding();
-        let best = &self.best[ends.clone()];
-        let worst = best.iter().copied().fold(0.0, f64::max);
+        let known = self.least[tile] + penalty - self.of.table.rounding();
         let settled = self.least.len();
-        if known + f64::from(self.corners[settled * (settled - 1) / 2 + tile]) > worst {
+        if known + f64::from(self.of.corners[settled * (settled - 1) / 2 + tile]) > worst {
             return false;
         }
-        let w1 = &self.table.row(last)[shortest - 1..][..ends.len()];
+        let w1 = &self.of.table.row(last)[shortest - 1..][..ends.len()];
         // Without an early end, so that it is vector instructions.
-        w1.iter().zip(best).fold(false, |any, (&w1, &best)| any | (known + f64::from(w1) <= best))
+        let best = w1.iter().zip(&self.best[ends.clone()]);
+        best.fold(false, |any, (&w1, &best)| any | (known + f64::from(w1) <= best))
     }
 
     #[inline(always)]
@@ -151,7 +169,7 @@ impl<'a> Search<'a> {
     #[inline(always)]
     fn offer(&mut self, start: usize, ends: Range<usize>) {
         let (first, upto) = (ends.start - start, self.best[start]);
-        let costs = self.table.row(start)[first - 1..].iter().zip(&self.penalty[first..]);
+        let costs = self.of.table.row(start)[first - 1..].iter().zip(&self.penalty[first..]);
         let found = self.best[ends.clone()].iter_mut().zip(&mut self.from[ends]);
         for ((&w1, &penalty), (best, from)) in costs.zip(found) {
             let cost = upto + f64::from(w1) + penalty;
@@ -163,12 +181,9 @@ impl<'a> Search<'a> {
 
     /// The last point, from everywhere.
     fn finish(self) -> CheapestPath {
-        let points = self.table.points();
-        let (last, windows) = (points.len() - 1, points[points.len() - 1]);
-        let (mut cost, mut at) = (f64::INFINITY, 0);
-        for (start, &upto) in self.best.iter().enumerate() {
-            let w1 = self.table.row(start)[last - start - 1];
-            let total = upto + f64::from(w1) + self.lambda * entropy_share(windows - points[start], windows);
+        let (last, mut cost, mut at) = (self.best.len(), f64::INFINITY, 0);
+        for (start, (&upto, segment)) in self.best.iter().zip(&self.of.to_last).enumerate() {
+            let total = upto + segment.w1 + self.lambda * segment.w2;
             if total < cost {
                 (cost, at) = (total, start);
             }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::regression::error_percent;
-use super::{CostTable, PathSearch, WindowRegression};
+use super::{CostTable, PathSearch, WindowRegression, entropy_share};
 
 /// Halvings of `λ = 1` until it is taken as 0: windows fitted one by one have no error.
 const HALVINGS_MAX: u32 = 60;
@@ -12,6 +12,10 @@ const HALVINGS_MAX: u32 = 60;
 const DOUBLINGS_MAX: u32 = 100;
 /// Bisections between the last penalty within the budget and the first beyond.
 const BISECTIONS: u32 = 14;
+/// After every so many of them, whether the rest can be known without a search is found out by one.
+const SHORTCUT_EVERY: u32 = 3;
+/// Costs that differ by this share are the same but for rounding.
+const SAME_COST: f64 = 1e-12;
 
 /// How much error a segmentation may have.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -29,6 +33,10 @@ pub(crate) struct Segmentation {
     pub(crate) cuts: Vec<usize>,
     /// The penalty `λ` that gave them, in percent points.
     pub(crate) lambda: f64,
+    /// `Σ w1`, in percent points …
+    pub(crate) misfit: f64,
+    /// … and `Σ w2`.
+    pub(crate) entropy: f64,
     /// Its relative absolute error over all windows in percent.
     pub(crate) error_percent: f64,
     /// Whether it keeps the budget. On a grid none may.
@@ -90,24 +98,53 @@ pub(crate) fn search_penalty(
 ) -> Segmentation {
     let paths = PathSearch::new(table);
     let mut attempt = |lambda: f64| {
-        let cuts = paths.cheapest(lambda).points.iter().map(|&point| table.points()[point]).collect();
-        assess(regression, budget, errors, lambda, cuts)
+        let path = paths.cheapest(lambda);
+        let cuts: Vec<usize> = path.points.iter().map(|&point| table.points()[point]).collect();
+        assess(regression, budget, errors, Cut { cuts, lambda, cost: path.cost })
     };
     let (mut good, mut beyond) = bracket(&mut attempt);
-    for _ in 0..BISECTIONS {
-        let Some(high) = beyond else { break };
-        let middle = attempt(0.5 * (good.lambda + high));
-        if middle.within_budget { good = middle } else { beyond = Some(middle.lambda) }
+    let mut switch = None;
+    for round in 0..BISECTIONS {
+        let Some(bad) = &beyond else { break };
+        if switch.is_none() && round % SHORTCUT_EVERY == SHORTCUT_EVERY - 1 {
+            switch = only_switch(&good, bad, &mut attempt);
+        }
+        let lambda = 0.5 * (good.lambda + bad.lambda);
+        let middle = match switch {
+            Some(switch) if lambda < switch => Segmentation { lambda, ..good.clone() },
+            Some(_) => Segmentation { lambda, ..bad.clone() },
+            None => attempt(lambda),
+        };
+        if middle.within_budget { good = middle } else { beyond = Some(middle) }
     }
     good
 }
 
+/// The penalty at which `bad` becomes cheaper than `good`, if nothing else is ever cheapest in between.
+///
+/// The least cost is a concave function of `λ`, the lowest of the lines `W1 + λ W2`. If it is on both lines where they
+/// cross, then each is the lowest from its own penalty up to there, and no other segmentation needs to be sought.
+fn only_switch(
+    good: &Segmentation,
+    bad: &Segmentation,
+    attempt: &mut impl FnMut(f64) -> Segmentation,
+) -> Option<f64> {
+    let lambda = (bad.misfit - good.misfit) / (good.entropy - bad.entropy);
+    if !(good.lambda..=bad.lambda).contains(&lambda) {
+        return None;
+    }
+    let between = attempt(lambda);
+    let line = good.misfit + lambda * good.entropy;
+    let least = between.misfit + lambda * between.entropy;
+    (least >= line - SAME_COST * line).then_some(lambda)
+}
+
 /// A segmentation within the budget and a larger penalty beyond it, a factor 2 apart; no such when one segment
 /// is within the budget.
-fn bracket(attempt: &mut impl FnMut(f64) -> Segmentation) -> (Segmentation, Option<f64>) {
+fn bracket(attempt: &mut impl FnMut(f64) -> Segmentation) -> (Segmentation, Option<Segmentation>) {
     let mut good = attempt(1.0);
     if !good.within_budget {
-        return halve(attempt);
+        return halve(good, attempt);
     }
     for _ in 0..DOUBLINGS_MAX {
         if good.cuts.len() == 2 {
@@ -115,23 +152,34 @@ fn bracket(attempt: &mut impl FnMut(f64) -> Segmentation) -> (Segmentation, Opti
         }
         let next = attempt(2.0 * good.lambda);
         if !next.within_budget {
-            return (good, Some(next.lambda));
+            return (good, Some(next));
         }
         good = next;
     }
     (good, None)
 }
 
-fn halve(attempt: &mut impl FnMut(f64) -> Segmentation) -> (Segmentation, Option<f64>) {
-    let mut beyond = 1.0;
+fn halve(
+    first: Segmentation,
+    attempt: &mut impl FnMut(f64) -> Segmentation,
+) -> (Segmentation, Option<Segmentation>) {
+    let mut beyond = first;
     for _ in 0..HALVINGS_MAX {
-        let next = attempt(0.5 * beyond);
+        let next = attempt(0.5 * beyond.lambda);
         if next.within_budget {
             return (next, Some(beyond));
         }
-        beyond = next.lambda;
+        beyond = next;
     }
     (attempt(0.0), None)
+}
+
+/// Cuts and how they were found.
+pub(super) struct Cut {
+    pub(super) cuts: Vec<usize>,
+    pub(super) lambda: f64,
+    /// `Σ w1 + λ Σ w2`.
+    pub(super) cost: f64,
 }
 
 /// The error of given cuts.
@@ -139,9 +187,11 @@ pub(super) fn assess(
     regression: &WindowRegression,
     budget: ErrorBudget,
     errors: &mut SegmentErrors,
-    lambda: f64,
-    cuts: Vec<usize>,
+    found: Cut,
 ) -> Segmentation {
+    let Cut { cuts, lambda, cost } = found;
+    let entropy =
+        cuts.windows(2).map(|pair| entropy_share(pair[1] - pair[0], regression.windows())).sum::<f64>();
     let (mut absolute, mut load, mut within) = (0.0, 0.0, true);
     for segment in cuts.windows(2).map(|pair| pair[0]..pair[1]) {
         let error = errors.of(regression, &segment);
@@ -152,5 +202,5 @@ pub(super) fn assess(
     }
     let error_percent = error_percent(absolute, load);
     let within_budget = within && error_percent <= budget.percent;
-    Segmentation { cuts, lambda, error_percent, within_budget }
+    Segmentation { cuts, lambda, misfit: cost - lambda * entropy, entropy, error_percent, within_budget }
 }

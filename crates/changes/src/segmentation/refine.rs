@@ -2,7 +2,7 @@
 
 use laggard_numeric::stretch_residuals;
 
-use super::penalty_search::{ErrorBudget, SegmentErrors, Segmentation};
+use super::penalty_search::{Cut, ErrorBudget, SegmentErrors, Segmentation, assess};
 use super::{WindowRegression, entropy_share};
 
 /// Moves every cut by up to `step` windows so that the cost of all together is least: exact for the given number
@@ -28,8 +28,8 @@ pub(crate) fn refine_cuts(
         let stage = next_stage(regression, &stages[at - 1], places(at), found.lambda);
         stages.push(stage);
     }
-    let cuts = walk_back(&stages);
-    super::penalty_search::assess(regression, budget, &mut SegmentErrors::default(), found.lambda, cuts)
+    let cut = Cut { cuts: walk_back(&stages), lambda: found.lambda, cost: stages[inner].cost[0] };
+    assess(regression, budget, &mut SegmentErrors::default(), cut)
 }
 
 /// The places that one cut may take, the least cost up to each, and the place of the cut before.

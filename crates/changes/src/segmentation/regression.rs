@@ -124,12 +124,17 @@ impl WindowRegression {
 
     /// `Σ|e|` of a fit over other rows than its own, in percent points.
     pub(crate) fn absolute_error(&self, fit: &WindowFit, rows: Range<usize>) -> f64 {
+        self.residuals(fit, rows).iter().map(|error| error.abs()).sum()
+    }
+
+    /// Utilization less what a fit predicts, for any rows, in percent points.
+    pub(crate) fn residuals(&self, fit: &WindowFit, rows: Range<usize>) -> Vec<f64> {
         let scaled: Vec<f64> =
             fit.percent_each.iter().zip(&self.count_scale).map(|(each, scale)| each / scale).collect();
-        let error = |i: usize| {
-            self.predicted(fit.constant_percent, &scaled, i) - self.percent[i] / self.percent_scale
+        let residual = |i: usize| {
+            self.percent[i] / self.percent_scale - self.predicted(fit.constant_percent, &scaled, i)
         };
-        rows.map(|i| error(i).abs()).sum()
+        rows.map(residual).collect()
     }
 
     /// `Σu` of rows, in percent points.

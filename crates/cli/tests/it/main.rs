@@ -4,6 +4,7 @@
 
 mod answers;
 mod baseline;
+mod changes;
 mod compare;
 mod determinism;
 mod exits;

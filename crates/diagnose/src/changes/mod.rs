@@ -24,7 +24,7 @@ use laggard_report::{
     CHANGES_SCHEMA_VERSION, ChangeReport, ChangeVerdict, Deployment, ServerChanges, change_headline,
 };
 use laggard_samples::WindowTable;
-use observed::ObservedServer;
+pub(crate) use observed::{ObservedServer, POOLED};
 use server::{Judged, not_judged};
 use std::num::NonZeroUsize;
 
@@ -70,10 +70,7 @@ pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, ChangesSe
         let name = remarks::server_name(&told.server, &told.tier);
         match answer {
             Err(reason) => report.missing.push(format!("{name}: {reason}.")),
-            Ok(_) => {
-                told.cautions.extend(remarks::observed_cautions(&told, &observed));
-                report.cautions.extend(told.cautions.iter().cloned());
-            }
+            Ok(_) => told.cautions.extend(remarks::observed_cautions(&observed, settings.method)),
         }
         report.servers.push(told);
     }

@@ -2,9 +2,13 @@
 
 use super::ToldDeployment;
 use super::observed::ObservedServer;
+use crate::methods::ChangeMethod;
 use crate::views::rfc3339;
 use laggard_report::{ChangeEventKind, ChangeReport, ChangeVerdict, SegmentState, ServerChanges};
 use laggard_samples::WindowTable;
+
+/// Servers named before a sentence.
+const NAMES: usize = 3;
 
 /// A name in backticks, without any of its own.
 pub(super) fn quoted(name: &str) -> String {
@@ -21,41 +25,66 @@ pub(super) fn server_name(server: &str, tier: &str) -> String {
 }
 
 /// What is worth knowing of how a server was observed.
-pub(super) fn observed_cautions(server: &ServerChanges, observed: &ObservedServer) -> Vec<String> {
-    let name = server_name(&server.server, &server.tier);
+pub(super) fn observed_cautions(observed: &ObservedServer, method: ChangeMethod) -> Vec<String> {
     let mut out = Vec::new();
     if observed.pooled > 0 {
         out.push(format!(
-            "{name}: the {} least frequent transaction types are pooled as `(other)`; what changes in one of them is seen \
-             only in their sum.",
+            "The {} least frequent transaction types are pooled as `(other)`; what changes in one of them is seen only in \
+             their sum.",
             observed.pooled
         ));
     }
     if observed.sharing > 1 {
         out.push(format!(
-            "{name}: no sample tells which server served which transaction; those of the system were divided evenly \
-             among {} servers.",
+            "No sample tells which server served which transaction; those of the system were divided evenly among {} \
+             servers.",
             observed.sharing
         ));
     }
     if observed.overlapping > 0 {
         out.push(format!(
-            "{name}: outbound calls took longer than the transaction that made them in {} cases (a type in a window); its \
-             time at the server is unknown there.",
+            "Outbound calls took longer than the transaction that made them in {} cases (a type in a window); its time at \
+             the server is unknown there.",
             observed.overlapping
         ));
     }
-    if observed.observations.response_s.rows() == 0 {
-        out.push(format!(
-            "{name}: no response times of its own are known, so that changes cannot be checked against the times of \
-             single transactions."
-        ));
-    } else if !observed.cores_known {
-        out.push(format!(
-            "{name}: its cores are not known; 1 was assumed (--cores). Service times under load depend on it."
-        ));
+    let timed = observed.observations.response_s.rows() > 0;
+    // The default method says so itself.
+    if !timed && method == ChangeMethod::Cherkasova {
+        out.push("No response times are known, so that no signature can check what changed.".to_owned());
+    }
+    if timed && !observed.cores_known {
+        out.push(
+            "The number of cores is not known; 1 was assumed (--cores). Service times under load depend on it."
+                .to_owned(),
+        );
     }
     out
+}
+
+/// Sentences of servers, each once: with the names of its servers, unless it is true of all that were judged.
+pub(super) fn joined<'a>(
+    servers: &'a [ServerChanges],
+    of: impl Fn(&'a ServerChanges) -> Vec<String>,
+) -> Vec<String> {
+    let judged: Vec<&ServerChanges> = servers.iter().filter(|server| judged(server)).collect();
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for server in &judged {
+        for text in of(server) {
+            let name = server_name(&server.server, &server.tier);
+            match found.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, names)) if names.contains(&name) => {}
+                Some((_, names)) => names.push(name),
+                None => found.push((text, vec![name])),
+            }
+        }
+    }
+    let told = |(text, names): (String, Vec<String>)| match names.len() {
+        all if all == judged.len() => text,
+        n if n > NAMES => format!("{} and {} more: {text}", names[..NAMES].join(", "), n - NAMES),
+        _ => format!("{}: {text}", names.join(", ")),
+    };
+    found.into_iter().map(told).collect()
 }
 
 /// What was looked at and found fine.
@@ -68,7 +97,7 @@ pub(super) fn ruled_out(report: &ChangeReport, deployments: &[ToldDeployment]) -
             "The transaction mix moved {times} and the model still held: that was the load, not the application."
         ));
     }
-    out.extend(report.servers.iter().filter_map(unchanged));
+    out.extend(joined(&report.servers, |server| unchanged(server).into_iter().collect()));
     let steady: Vec<&ServerChanges> = report
         .servers
         .iter()
@@ -120,6 +149,12 @@ fn unchanged(server: &ServerChanges) -> Option<String> {
         .then(|| format!("{name}: the service time of {same} of {all} transactions did not change."))
 }
 
+/// Windows at the end that are not judged yet.
+fn pending(server: &ServerChanges) -> Option<String> {
+    let last = server.segments.last().filter(|segment| segment.state == SegmentState::Pending)?;
+    Some(format!("The last {} windows are too few to judge yet.", last.windows))
+}
+
 /// What limits trust in the whole.
 pub(super) fn cautions(
     report: &ChangeReport,
@@ -127,16 +162,8 @@ pub(super) fn cautions(
     deployments: &[ToldDeployment],
 ) -> Vec<String> {
     let mut out = Vec::new();
-    let pending = report.servers.iter().filter(|server| {
-        server.segments.last().is_some_and(|segment| segment.state == SegmentState::Pending)
-    });
-    for server in pending {
-        let windows = server.segments.last().map_or(0, |segment| segment.windows);
-        out.push(format!(
-            "{}: the last {windows} windows are too few to judge yet.",
-            server_name(&server.server, &server.tier)
-        ));
-    }
+    out.extend(joined(&report.servers, |server| server.cautions.clone()));
+    out.extend(joined(&report.servers, |server| pending(server).into_iter().collect()));
     let gaps = report.input.gaps;
     if gaps * 10 > report.input.windows {
         out.push(format!(

@@ -90,14 +90,24 @@ impl ChangesSettings {
         rows.into_iter().map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
     }
 
-    /// Asks the method.
+    /// Asks the method. Less than two segments' worth of windows can show no change, and so cannot show that there was
+    /// none.
     pub(super) fn analyse(
         &self,
         observations: &Observations,
         threads: NonZeroUsize,
     ) -> Result<Analysis, TooLittleData> {
+        let (given, types) = (observations.utilization.len(), observations.counts.cols());
+        let segment = match self.method {
+            ChangeMethod::Tuned => self.tuned.windows_min(types),
+            ChangeMethod::Cherkasova => self.cherkasova.windows_min(types),
+        };
+        let needed = segment.saturating_mul(2);
+        if given < needed {
+            return Err(TooLittleData::Windows { given, needed });
+        }
         match self.method {
-            ChangeMethod::Tuned => cherkasova(observations, &self.cherkasova, threads),
+            ChangeMethod::Tuned => laggard_changes::changes(observations, &self.tuned, threads),
             ChangeMethod::Cherkasova => cherkasova(observations, &self.cherkasova, threads),
         }
     }

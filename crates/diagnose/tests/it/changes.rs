@@ -141,7 +141,7 @@ fn small(windows: usize, servers: usize) -> WindowTable {
 
 #[test]
 fn too_little_is_never_a_verdict() {
-    for windows in [0, 1, 5] {
+    for windows in [0, 1, 5, 19] {
         let report = asked(&small(windows, 1), ChangeMethod::default(), &[]);
         assert_eq!(report.verdict, ChangeVerdict::InsufficientData, "{windows}");
         assert!(report.headline.starts_with("Too little data to say. `app-0`: "), "{}", report.headline);
@@ -200,7 +200,7 @@ fn long_tables_have_bounded_series_that_keep_extremes() {
     let series = &report.servers[0].series;
     assert_eq!((series.windows_per_point, series.observed.len()), (2, 1_000));
     assert_eq!(series.observed_high[1_234 / 2], Some(0.9));
-    assert!(series.observed[1_234 / 2].unwrap() < 0.3);
+    assert!(series.observed[1_234 / 2].unwrap() < 0.5);
     assert_eq!(report.mix.unwrap().windows_per_point, 2);
 }
 

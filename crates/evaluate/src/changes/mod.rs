@@ -37,6 +37,8 @@ pub struct ChangeTruth {
     pub alarms: Vec<TrueAlarm>,
     /// Windows in which something foreign used the CPU.
     pub regions: Vec<Range<usize>>,
+    /// Windows in which something foreign used the CPU so shortly that it need not be told, but may.
+    pub tolerated: Vec<Range<usize>>,
 }
 
 /// A change of the application.

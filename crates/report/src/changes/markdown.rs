@@ -70,7 +70,10 @@ fn detail(event: &JointChange) -> String {
         ChangeEventKind::Rollback => "transactions cost again what they did once".to_owned(),
         ChangeEventKind::Unexplained => UNEXPLAINED.to_owned(),
         ChangeEventKind::WorkloadChange => return mix_clause(&event.mix, 2),
-        ChangeEventKind::AnomalyStart => event.region.as_ref().map_or_else(String::new, unexplained),
+        ChangeEventKind::AnomalyStart => event
+            .region
+            .as_ref()
+            .map_or_else(String::new, |region| format!("{} unexplained", unexplained(region))),
         ChangeEventKind::AnomalyEnd => return String::new(),
     };
     let after = event.deployment.as_ref().map_or_else(String::new, |d| format!(", {}", deployment(d)));

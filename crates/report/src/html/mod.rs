@@ -24,8 +24,8 @@ use crate::{Report, facts, names};
 pub(crate) use capacity::capacity;
 pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
-pub(crate) use signature::{signature, signature_diff};
 use markup::Markup;
+pub(crate) use signature::{signature, signature_diff};
 use std::io;
 
 const STYLE: &str = include_str!("../../assets/report.css");

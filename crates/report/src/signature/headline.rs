@@ -1,7 +1,7 @@
 //! The answers in one or two sentences.
 
-use super::{Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionFate};
 use super::{DiffVerdict, diff::signed_percent};
+use super::{Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionFate};
 use crate::changes::{length, signed_length};
 use crate::comparison::quoted;
 use crate::numbers;

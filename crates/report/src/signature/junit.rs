@@ -55,7 +55,8 @@ fn test_case(xml: &mut String, case: &TransactionDiff) {
     let message = escaped(&difference_clause(case));
     match case.fate {
         TransactionFate::Slower => {
-            let _ = write!(xml, "><failure type=\"slower\" message=\"{message}\">{message}</failure></testcase>");
+            let _ =
+                write!(xml, "><failure type=\"slower\" message=\"{message}\">{message}</failure></testcase>");
         }
         fate if is_skipped(fate) => {
             let reason = match fate {

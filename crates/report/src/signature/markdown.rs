@@ -1,7 +1,8 @@
 //! Signatures and their differences, for an incident channel or a comment on a change.
 
 use super::{
-    Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionFate, TransactionSignature, verdict_word,
+    Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionFate, TransactionSignature,
+    verdict_word,
 };
 use crate::changes::{heading_of, length, plus_minus, signed_length};
 use crate::markdown::{code, losses, prose, row, sentence, shown_of, table};
@@ -47,7 +48,9 @@ pub(super) fn signature(signature: &Signature, out: &mut dyn io::Write) -> io::R
     let columns = ["server", &head, "without queueing", "windows", "CPU", "share"];
     let mut notes: Vec<String> = remarks("Missing", signature.missing.get(1..).unwrap_or_default()).collect();
     notes.extend(remarks("Caution", &signature.cautions));
-    notes.extend(losses(&signature.input.losses).map(|text| format!("- Lost, repaired or mistrusted: {text}")));
+    notes.extend(
+        losses(&signature.input.losses).map(|text| format!("- Lost, repaired or mistrusted: {text}")),
+    );
     let blocks = vec![
         vec![title.to_owned(), String::new(), sentence(&signature.headline)],
         table(&columns, "l l r r r r", rows),

@@ -24,10 +24,9 @@ pub enum SignatureReadError {
 impl fmt::Display for SignatureReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SignatureReadError::NotASignature(reason) => write!(
-                f,
-                "it is no signature ({reason}); `laggard signature FILE… -o NAME.json` writes one"
-            ),
+            SignatureReadError::NotASignature(reason) => {
+                write!(f, "it is no signature ({reason}); `laggard signature FILE… -o NAME.json` writes one")
+            }
             SignatureReadError::OtherReport(name) => write!(
                 f,
                 "it is the report {}, not a signature; `laggard signature FILE… -o NAME.json` writes one",
@@ -94,7 +93,11 @@ mod tests {
             assert!(error(text).contains("no signature"), "{text}: {}", error(text));
         }
         assert!(error(r#"{"schema_version":1,"report":"changes"}"#).contains("report changes"));
-        let newer = error(r#"{"schema_version":9,"report":"signature","laggard_version":"7.0","servers":"?"}"#);
-        assert!(newer.contains("version is 9") && newer.contains("7.0") && newer.contains("Update"), "{newer}");
+        let newer =
+            error(r#"{"schema_version":9,"report":"signature","laggard_version":"7.0","servers":"?"}"#);
+        assert!(
+            newer.contains("version is 9") && newer.contains("7.0") && newer.contains("Update"),
+            "{newer}"
+        );
     }
 }

@@ -7,8 +7,8 @@ use super::table::{Fit, Table};
 use super::{TextStyle, WIDTH_MAX, WIDTH_MIN};
 use crate::changes::{heading_of, length, plus_minus, signed_length};
 use crate::signature::{
-    DiffVerdict, ServerSignature, Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionFate, basis,
-    verdict_word,
+    DiffVerdict, ServerSignature, Signature, SignatureDiff, SignatureVerdict, TransactionDiff,
+    TransactionFate, basis, verdict_word,
 };
 use crate::{names, numbers};
 use std::io;
@@ -37,11 +37,7 @@ fn more(page: &mut Page, all: usize, shown: usize, what: &str) {
     }
 }
 
-pub(crate) fn signature(
-    signature: &Signature,
-    style: &TextStyle,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
+pub(crate) fn signature(signature: &Signature, style: &TextStyle, out: &mut dyn io::Write) -> io::Result<()> {
     let mut page = page(style);
     let (mark, word, paint) = match signature.verdict {
         SignatureVerdict::Usable => ("[ok]", "Signature", Paint::Good),
@@ -60,7 +56,8 @@ pub(crate) fn signature(
 
 fn server(page: &mut Page, server: &ServerSignature) {
     let cores = if server.cores == 1.0 { "1 core".to_owned() } else { format!("{} cores", server.cores) };
-    let used = server.utilization_mean.map_or_else(String::new, |used| format!(", {} used", numbers::share(used)));
+    let used =
+        server.utilization_mean.map_or_else(String::new, |used| format!(", {} used", numbers::share(used)));
     let windows = numbers::counted(server.windows, "window");
     page.heading(&heading_of(&server.server, &server.tier), &format!("{cores}, {windows}{used}"));
     let columns = [

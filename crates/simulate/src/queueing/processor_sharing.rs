@@ -14,6 +14,8 @@ pub(crate) struct ProcessorSharing {
     cores: f64,
     /// Share of the capacity that is gone, 0..1.
     background: f64,
+    /// What every further job costs all: caches and locks that they share.
+    contention: f64,
     /// When each job departs, in attained service.
     jobs: BinaryHeap<Due>,
     /// Service that a job present since the last empty moment has attained, in seconds.
@@ -29,6 +31,7 @@ impl ProcessorSharing {
         ProcessorSharing {
             cores,
             background: 0.0,
+            contention: 0.0,
             jobs: BinaryHeap::new(),
             attained_s: 0.0,
             now: 0.0,
@@ -36,8 +39,18 @@ impl ProcessorSharing {
         }
     }
 
+    /// With contention `a`, `k` jobs need `1 + a (k − 1)` times the CPU time of one alone.
+    pub(crate) fn with_contention(self, contention: f64) -> ProcessorSharing {
+        ProcessorSharing { contention, ..self }
+    }
+
     /// Seconds of service that a job attains in a second.
     fn rate(&self) -> f64 {
+        self.occupancy() / (1.0 + self.contention * self.jobs.len().saturating_sub(1) as f64)
+    }
+
+    /// CPU seconds that a job occupies in a second.
+    fn occupancy(&self) -> f64 {
         match self.jobs.len() {
             0 => 0.0,
             jobs => (self.cores * (1.0 - self.background) / jobs as f64).min(1.0),
@@ -47,9 +60,9 @@ impl ProcessorSharing {
     /// Lets time pass.
     pub(crate) fn advance(&mut self, now: f64) {
         let passed = now - self.now;
-        let rate = self.rate();
-        self.busy_core_s += passed * (rate * self.jobs.len() as f64 + self.background * self.cores);
-        self.attained_s += passed * rate;
+        let used = self.occupancy() * self.jobs.len() as f64 + self.background * self.cores;
+        self.busy_core_s += passed * used;
+        self.attained_s += passed * self.rate();
         self.now = now;
     }
 
@@ -129,5 +142,15 @@ mod tests {
         assert_eq!(departures(&mut processor), [(4, 12.0)]);
         // 5 core seconds of jobs, then 2 seconds of two busy cores.
         assert!((processor.busy_core_s() - 9.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn contention_costs_cpu_time_and_not_idleness() {
+        // Two jobs of 1 s at half speed, which contention divides by 1.25: both are done at 2.5, all of it busy.
+        let mut processor = ProcessorSharing::new(1.0).with_contention(0.25);
+        processor.arrive(0.0, 0, 1, 1.0);
+        processor.arrive(0.0, 1, 2, 1.0);
+        assert_eq!(departures(&mut processor), [(1, 2.5), (2, 2.5)]);
+        assert_eq!(processor.busy_core_s(), 2.5);
     }
 }

@@ -33,6 +33,11 @@ impl Station {
         }
     }
 
+    /// A shared processor whose jobs slow each other beyond sharing it.
+    pub(crate) fn contended(cores: f64, contention: f64) -> Station {
+        Station::Sharing(ProcessorSharing::new(cores).with_contention(contention))
+    }
+
     pub(crate) fn advance(&mut self, now: f64) {
         match self {
             Station::Sharing(station) => station.advance(now),

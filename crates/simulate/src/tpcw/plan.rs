@@ -73,6 +73,11 @@ fn foreign_shares(phase: &Phase, random: &mut Random) -> Vec<f64> {
     match phase.foreign {
         Foreign::None => vec![0.0; windows],
         Foreign::Constant { share } => vec![share; windows],
+        Foreign::Recurring { share, every_windows, runs_windows } => {
+            let every = every_windows.max(1) as usize;
+            let is_running = |window: usize| (window + every / 2) % every < runs_windows as usize;
+            (0..windows).map(|window| if is_running(window) { share } else { 0.0 }).collect()
+        }
         Foreign::Random { low, high, hold_windows } => {
             let mut shares = Vec::with_capacity(windows);
             while shares.len() < windows {

@@ -66,33 +66,70 @@ struct Load {
 /// Plays all windows.
 fn play(settings: &TpcwSettings, plan: &Plan, shop: &mut Shop<'_>) -> Load {
     let window_s = f64::from(settings.window_s);
-    let cores = cores(settings);
-    let mut load = Load { clients: Vec::new(), utilization: vec![Vec::new(); cores.len()] };
-    let mut noise: Vec<Random> = (0..cores.len() as u64)
-        .map(|station| Random::of(settings.seed, Stream::Measurement, &[station]))
+    let mut meters: Vec<Meter> = cores(settings)
+        .into_iter()
+        .enumerate()
+        .map(|(station, cores)| Meter::new(settings, station, cores))
         .collect();
-    let mut busy = vec![0.0; cores.len()];
+    let mut clients = Vec::new();
     let mut steps = plan.population.iter().peekable();
     for window in 0..plan.phase.len() {
         let (start_s, end_s) = (window as f64 * window_s, (window + 1) as f64 * window_s);
+        // With a lag, what is called this window's utilization begins before the window, and ends before its end.
+        let read_s = end_s - settings.utilization_lag_s;
         shop.begin_window(window);
         let (mut client_s, mut at_s) = (0.0, start_s);
         while let Some(step) = steps.next_if(|step| step.at_s < end_s) {
-            shop.run_until(step.at_s);
+            advance(shop, &mut meters, at_s, step.at_s, read_s);
             client_s += f64::from(shop.clients()) * (step.at_s - at_s);
             at_s = step.at_s;
             shop.set_clients(step.mix, step.clients);
         }
-        shop.run_until(end_s);
-        load.clients.push((client_s + f64::from(shop.clients()) * (end_s - at_s)) / window_s);
-        for (station, cores) in cores.iter().enumerate() {
-            let now = shop.busy_core_s(station);
-            let true_share = (now - std::mem::replace(&mut busy[station], now)) / (window_s * cores);
-            let error = settings.utilization_noise * noise[station].normal();
-            load.utilization[station].push((true_share + error).max(0.0));
+        advance(shop, &mut meters, at_s, end_s, read_s);
+        clients.push((client_s + f64::from(shop.clients()) * (end_s - at_s)) / window_s);
+    }
+    Load { clients, utilization: meters.into_iter().map(|meter| meter.utilization).collect() }
+}
+
+/// Lets the shop run, and reads the meters if their time comes.
+fn advance(shop: &mut Shop<'_>, meters: &mut [Meter], from_s: f64, until_s: f64, read_s: f64) {
+    if from_s < read_s && read_s <= until_s {
+        shop.run_until(read_s);
+        for (station, meter) in meters.iter_mut().enumerate() {
+            meter.read(shop.busy_core_s(station), read_s);
         }
     }
-    load
+    shop.run_until(until_s);
+}
+
+/// Measures the utilization of a station.
+struct Meter {
+    cores: f64,
+    noise: f64,
+    random: Random,
+    /// When it was read last, and what it said.
+    read_s: f64,
+    busy_core_s: f64,
+    utilization: Vec<f64>,
+}
+
+impl Meter {
+    fn new(settings: &TpcwSettings, station: usize, cores: f64) -> Meter {
+        Meter {
+            cores,
+            noise: settings.utilization_noise,
+            random: Random::of(settings.seed, Stream::Measurement, &[station as u64]),
+            read_s: 0.0,
+            busy_core_s: 0.0,
+            utilization: Vec::new(),
+        }
+    }
+
+    fn read(&mut self, busy_core_s: f64, now_s: f64) {
+        let true_share = (busy_core_s - self.busy_core_s) / ((now_s - self.read_s) * self.cores);
+        (self.busy_core_s, self.read_s) = (busy_core_s, now_s);
+        self.utilization.push((true_share + self.noise * self.random.normal()).max(0.0));
+    }
 }
 
 /// Of every station, front servers first.

@@ -1,6 +1,6 @@
 //! The 30 hours of the paper, and variations of them.
 
-use super::catalogue::invented;
+use super::catalogue::{TransactionType, invented};
 use super::settings::{Cache, Foreign, Phase, TierSettings, TpcwSettings, Workload};
 use crate::queueing::WorkShape;
 use crate::random::{Random, Stream};
@@ -38,17 +38,29 @@ pub enum TpcwScenario {
     Balanced,
     /// A foreign process takes a constant fifth of the CPU for two hours.
     Foreign,
-    /// Three days by the time of day, nothing changes.
+    /// Two days by the time of day, nothing changes.
     Diurnal,
     /// Work with a heavy tail; Home +5 ms.
     HeavyTail,
     /// The database gets slower by half; the front tier does not change.
     SlowDatabase,
+    /// Shopping Cart takes 3 ms longer and Search Request 1 ms less after six of twelve hours.
+    Two,
+    /// A transaction type that only ordering clients know appears with them; nothing changes.
+    NewType,
+    /// Transactions that run together slow each other by 1 %; nothing changes.
+    Contention,
+    /// The clock of the utilization is five seconds behind; nothing changes.
+    Lag,
+    /// A job takes 15 % of the CPU for two minutes each hour; nothing changes.
+    Recurring,
+    /// A thirtieth of the clients: counts are small; Home +5 ms.
+    FewClients,
 }
 
 impl TpcwScenario {
     /// All of them, in the order of the manual.
-    pub const ALL: [TpcwScenario; 16] = [
+    pub const ALL: [TpcwScenario; 22] = [
         TpcwScenario::Paper,
         TpcwScenario::Drift,
         TpcwScenario::Quiet,
@@ -65,6 +77,12 @@ impl TpcwScenario {
         TpcwScenario::Diurnal,
         TpcwScenario::HeavyTail,
         TpcwScenario::SlowDatabase,
+        TpcwScenario::Two,
+        TpcwScenario::NewType,
+        TpcwScenario::Contention,
+        TpcwScenario::Lag,
+        TpcwScenario::Recurring,
+        TpcwScenario::FewClients,
     ];
 
     /// The word for the command line.
@@ -86,6 +104,12 @@ impl TpcwScenario {
             TpcwScenario::Diurnal => "tpcw-diurnal",
             TpcwScenario::HeavyTail => "tpcw-heavy-tail",
             TpcwScenario::SlowDatabase => "tpcw-slow-database",
+            TpcwScenario::Two => "tpcw-two",
+            TpcwScenario::NewType => "tpcw-new-type",
+            TpcwScenario::Contention => "tpcw-contention",
+            TpcwScenario::Lag => "tpcw-lag",
+            TpcwScenario::Recurring => "tpcw-recurring",
+            TpcwScenario::FewClients => "tpcw-few-clients",
         }
     }
 
@@ -107,9 +131,19 @@ impl TpcwScenario {
             TpcwScenario::Quota => "12 hours on a quota of 1.5 cores, Home +5 ms after 6",
             TpcwScenario::Balanced => "12 hours on 3 front servers, Home +5 ms after 6",
             TpcwScenario::Foreign => "12 hours, 20 % of the CPU taken for 2 of them",
-            TpcwScenario::Diurnal => "3 days by the time of day, nothing changes",
+            TpcwScenario::Diurnal => "2 days by the time of day, nothing changes",
             TpcwScenario::HeavyTail => "12 hours of work with a heavy tail, Home +5 ms after 6",
-            TpcwScenario::SlowDatabase => "12 hours, the database half as fast after 6",
+            TpcwScenario::SlowDatabase => "12 hours, calls take half as long again after 6",
+            TpcwScenario::Two => "12 hours, Shopping Cart +3 ms and Search Request -1 ms after 6",
+            TpcwScenario::NewType => "12 hours, a type that only ordering clients know appears with them",
+            TpcwScenario::Contention => {
+                "12 hours, transactions that run together slow each other; nothing changes"
+            }
+            TpcwScenario::Lag => "12 hours, utilization is measured five seconds off; nothing changes",
+            TpcwScenario::Recurring => {
+                "12 hours, a job takes 15 % of the CPU for two minutes each hour; nothing changes"
+            }
+            TpcwScenario::FewClients => "12 hours with a thirtieth of the clients, Home +5 ms after 6",
         }
     }
 
@@ -141,9 +175,15 @@ impl TpcwSettings {
             TpcwScenario::Quota => on(home(5.0), 1, 1.5),
             TpcwScenario::Balanced => on(home(5.0), 3, 1.0),
             TpcwScenario::Foreign => TpcwSettings { phases: foreign(), ..settings },
-            TpcwScenario::Diurnal => TpcwSettings { phases: vec![three_days()], ..settings },
+            TpcwScenario::Diurnal => TpcwSettings { phases: vec![two_days()], ..settings },
             TpcwScenario::HeavyTail => TpcwSettings { work: WorkShape::Lognormal { cv: 3.0 }, ..home(5.0) },
             TpcwScenario::SlowDatabase => TpcwSettings { phases: slow_database(), ..settings },
+            TpcwScenario::Two => TpcwSettings { phases: two(), ..settings },
+            TpcwScenario::NewType => new_type(settings),
+            TpcwScenario::Contention => TpcwSettings { contention: 0.01, ..settings },
+            TpcwScenario::Lag => TpcwSettings { utilization_lag_s: 5.0, ..settings },
+            TpcwScenario::Recurring => TpcwSettings { phases: recurring(), ..settings },
+            TpcwScenario::FewClients => with_clients(home(5.0), 1.0 / 30.0),
         };
         TpcwSettings { name: scenario.name().to_owned(), ..settings }
     }
@@ -225,14 +265,51 @@ fn slow_database() -> Vec<Phase> {
     vec![bursts(), Phase { database_factor: 1.5, ..bursts() }]
 }
 
-fn three_days() -> Phase {
+fn two() -> Vec<Phase> {
+    let mut phases = changed("Shopping Cart", 3.0);
+    if let Some(last) = phases.pop() {
+        phases.push(last.with_change("Search Request", -0.001));
+    }
+    phases
+}
+
+/// Ordering clients spend a tenth of their transactions on a type that nobody else knows.
+fn new_type(settings: TpcwSettings) -> TpcwSettings {
+    let gift = TransactionType {
+        name: "Gift Wrap".to_owned(),
+        mix_percent: [0.0, 0.0, 11.0],
+        demand_s: 0.012,
+        main_share: 0.8,
+        calls: 2,
+        call_s: 0.0015,
+    };
+    let steps = |mix| Phase::new(180, Workload::paper_steps(mix));
+    let phases = vec![steps(BROWSING), steps(SHOPPING), steps(ORDERING), steps(SHOPPING)];
+    TpcwSettings { transactions: [settings.transactions, vec![gift]].concat(), phases, ..settings }
+}
+
+fn recurring() -> Vec<Phase> {
+    let job = Foreign::Recurring { share: 0.15, every_windows: 60, runs_windows: 2 };
+    twelve_hours().into_iter().map(|phase| Phase { foreign: job, ..phase }).collect()
+}
+
+fn two_days() -> Phase {
     let workload = Workload::Diurnal { low: [30, 30, 30], high: [250, 350, 250], day_windows: 1_440 };
-    Phase::new(3 * 1_440, workload)
+    Phase::new(2 * 1_440, workload)
 }
 
 /// More capacity, and as many more clients, so that the load is the same.
 fn on(settings: TpcwSettings, servers: u16, cores: f64) -> TpcwSettings {
     let factor = f64::from(servers) * cores;
+    TpcwSettings {
+        front: TierSettings { servers, cores },
+        database: TierSettings { servers: 1, cores: factor.ceil() },
+        ..with_clients(settings, factor)
+    }
+}
+
+/// So many times the clients.
+fn with_clients(settings: TpcwSettings, factor: f64) -> TpcwSettings {
     let more = |clients: u32| (f64::from(clients) * factor) as u32;
     let scale = |workload: &Workload| match workload.clone() {
         Workload::Steps { mix, clients } => {
@@ -248,10 +325,5 @@ fn on(settings: TpcwSettings, servers: u16, cores: f64) -> TpcwSettings {
     };
     let phases =
         settings.phases.iter().map(|phase| Phase { workload: scale(&phase.workload), ..phase.clone() });
-    TpcwSettings {
-        phases: phases.collect(),
-        front: TierSettings { servers, cores },
-        database: TierSettings { servers: 1, cores: factor.ceil() },
-        ..settings.clone()
-    }
+    TpcwSettings { phases: phases.collect(), ..settings.clone() }
 }

@@ -42,6 +42,10 @@ pub struct TpcwSettings {
     pub utilization_noise: f64,
     /// A cache in the front tier.
     pub cache: Option<Cache>,
+    /// Share of CPU time that every further transaction at a front server costs all that are there, 0..1.
+    pub contention: f64,
+    /// By how much the clock of the utilization lags behind that of the counts, in seconds, 0 to 0.9 windows.
+    pub utilization_lag_s: f64,
 }
 
 /// The servers of a tier, behind a balancer that picks one at random.
@@ -122,6 +126,15 @@ pub enum Foreign {
         /// Longest time it stays as it is.
         hold_windows: u32,
     },
+    /// A job that comes again and again, and takes a share of the capacity for a while.
+    Recurring {
+        /// 0..1.
+        share: f64,
+        /// From one start to the next, in windows, ≥ 1; the first starts in the middle of the first turn.
+        every_windows: u32,
+        /// How long it runs.
+        runs_windows: u32,
+    },
 }
 
 /// A transaction's main page takes longer at the front CPU, or less long.
@@ -200,6 +213,8 @@ impl TpcwSettings {
             idle_overhead: 0.012,
             utilization_noise: 0.0025,
             cache: None,
+            contention: 0.0,
+            utilization_lag_s: 0.0,
         }
     }
 
@@ -242,6 +257,14 @@ impl TpcwSettings {
         }
         check("think_s", self.think_s, 0.001, 86_400.0, "0.001 to 86 400 s")?;
         check("idle_overhead", self.idle_overhead, 0.0, 0.5, "0 to 0.5")?;
+        check("contention", self.contention, 0.0, 1.0, "0 to 1")?;
+        check(
+            "utilization_lag_s",
+            self.utilization_lag_s,
+            0.0,
+            0.9 * f64::from(self.window_s),
+            "0 to 0.9 windows",
+        )?;
         check("utilization_noise", self.utilization_noise, 0.0, 0.5, "0 to 0.5")?;
         check("work", if self.work.is_valid() { 1.0 } else { f64::NAN }, 0.0, 1.0, "a spread of 0 to 100")?;
         if !(1_000_000_000..4_000_000_000_000_000_000).contains(&self.start_unix_ns) {
@@ -281,11 +304,16 @@ impl TpcwSettings {
 }
 
 impl Foreign {
+    /// Whether it makes a whole phase anomalous; a job that recurs is a part of every day.
+    pub(crate) fn is_anomaly(self) -> bool {
+        matches!(self, Foreign::Constant { .. } | Foreign::Random { .. })
+    }
+
     /// Least and greatest share.
     fn range(self) -> (f64, f64) {
         match self {
             Foreign::None => (0.0, 0.0),
-            Foreign::Constant { share } => (share, share),
+            Foreign::Constant { share } | Foreign::Recurring { share, .. } => (share, share),
             Foreign::Random { low, high, .. } => (low, high),
         }
     }

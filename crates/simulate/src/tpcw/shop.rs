@@ -4,7 +4,7 @@ use super::catalogue::MIXES;
 use super::measure::{Completed, Sums};
 use super::plan::{PhaseCosts, Plan};
 use super::settings::TpcwSettings;
-use crate::queueing::{Discipline, Event, Network, Station, WorkSource};
+use crate::queueing::{Event, Network, Station, WorkSource};
 use crate::random::{Random, Stream};
 
 /// What a client does.
@@ -60,7 +60,7 @@ pub(crate) struct Shop<'a> {
 impl Shop<'_> {
     pub(crate) fn new<'a>(settings: &'a TpcwSettings, plan: &'a Plan) -> Shop<'a> {
         let front = (0..settings.front.servers)
-            .map(|_| Station::new(Discipline::ProcessorSharing, settings.front.cores));
+            .map(|_| Station::contended(settings.front.cores, settings.contention));
         let database = (0..settings.database.servers)
             .map(|_| Station::new(settings.database_discipline, settings.database.cores));
         let mut first = [0; MIXES];

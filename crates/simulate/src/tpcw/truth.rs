@@ -2,7 +2,7 @@
 
 use super::catalogue::MIX_NAMES;
 use super::plan::Plan;
-use super::settings::{DemandChange, Foreign, Phase, TpcwSettings, Workload};
+use super::settings::{DemandChange, Phase, TpcwSettings, Workload};
 use serde::{Deserialize, Serialize};
 
 /// Version of the layout of a run's `truth.json`.
@@ -151,7 +151,7 @@ fn segments(settings: &TpcwSettings, applications: &[usize]) -> Vec<SegmentTruth
     let truth = settings.phases.iter().zip(applications).map(|(phase, &application)| {
         let end = start + phase.windows as usize;
         let begin = std::mem::replace(&mut start, end);
-        let (workload, is_anomalous) = (phase.workload.words(), phase.foreign != Foreign::None);
+        let (workload, is_anomalous) = (phase.workload.words(), phase.foreign.is_anomaly());
         SegmentTruth { start: begin, end, workload, is_anomalous, application }
     });
     truth.collect()
@@ -163,8 +163,8 @@ fn expected(settings: &TpcwSettings, applications: &[usize]) -> Vec<ExpectedChan
     // The last phase without anything foreign.
     let mut normal: Option<usize> = None;
     for (index, phase) in settings.phases.iter().enumerate() {
-        let is_anomalous = phase.foreign != Foreign::None;
-        let was_anomalous = index > 0 && settings.phases[index - 1].foreign != Foreign::None;
+        let is_anomalous = phase.foreign.is_anomaly();
+        let was_anomalous = index > 0 && settings.phases[index - 1].foreign.is_anomaly();
         let mut push = |kind, transactions| changes.push(ExpectedChange { window, kind, transactions });
         if is_anomalous && !was_anomalous {
             push(ExpectedKind::AnomalyStart, Vec::new());

@@ -1,0 +1,126 @@
+//! Which transactions explain that the model changed: the signature, which is the other half of the paper; or where
+//! there are no response times, the counts.
+
+use std::ops::Range;
+
+use laggard_numeric::Matrix;
+
+use super::reconcile::ModelGroup;
+use crate::naming::named_steps;
+use crate::segmentation::WindowRegression;
+use crate::tuned::Regression;
+use crate::{
+    ChangeSettings, Observations, ServiceTime, SignatureTest, TransactionChange, signature, signature_changes,
+};
+
+/// Signatures must cover this share of the transactions on both sides before "none changed" says anything.
+const COVERAGE_MIN: f64 = 0.9;
+
+/// What the transactions' own times say of a change of the model.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Explanation {
+    /// These changed, the largest difference first.
+    Named(Vec<TransactionChange>),
+    /// Nearly all are known on both sides and none changed.
+    NoneChanged,
+    /// There is too little to say.
+    Unknown,
+}
+
+/// What explains that the model in `after` is not that of the group `before`, of which only the rows before `after` count: a
+/// group may go on after a rollback.
+pub(super) fn explain(
+    observations: &Observations,
+    regression: &WindowRegression,
+    before: &ModelGroup,
+    after: &Range<usize>,
+) -> Explanation {
+    let earlier: Vec<Range<usize>> =
+        before.rows.iter().filter(|rows| rows.end <= after.start).cloned().collect();
+    let later = std::slice::from_ref(after);
+    let test = SignatureTest::default();
+    let (old, new) = (signature(observations, &earlier), signature(observations, later));
+    let changes: Vec<TransactionChange> = signature_changes(&old, &new, test)
+        .into_iter()
+        .map(|change| TransactionChange {
+            transaction: change.transaction,
+            before_s: change.before.seconds,
+            after_s: change.after.seconds,
+            standard_error_s: change.standard_error_s(),
+        })
+        .collect();
+    if !changes.is_empty() {
+        return Explanation::Named(changes);
+    }
+    let known = |of: &[Option<ServiceTime>], transaction: usize| {
+        of[transaction].is_some_and(|time| time.windows >= test.windows_min)
+    };
+    let both = |transaction: usize| known(&old, transaction) && known(&new, transaction);
+    if covered(observations, after, both) >= COVERAGE_MIN {
+        return Explanation::NoneChanged;
+    }
+    let by_counts = by_counts(observations, regression, before, &earlier, after);
+    if by_counts.is_empty() { Explanation::Unknown } else { Explanation::Named(by_counts) }
+}
+
+/// Share of the transactions in `rows` that are of a type for which `known` holds.
+fn covered(observations: &Observations, rows: &Range<usize>, known: impl Fn(usize) -> bool) -> f64 {
+    let (mut all, mut of_known) = (0.0, 0.0);
+    for row in rows.clone() {
+        for (transaction, &count) in observations.counts.row(row).iter().enumerate() {
+            all += count;
+            of_known += if known(transaction) { count } else { 0.0 };
+        }
+    }
+    if all > 0.0 { of_known / all } else { 0.0 }
+}
+
+/// The types whose demand stepped, from counts and utilization alone.
+fn by_counts(
+    observations: &Observations,
+    regression: &WindowRegression,
+    before: &ModelGroup,
+    earlier: &[Range<usize>],
+    after: &Range<usize>,
+) -> Vec<TransactionChange> {
+    let own = regression.fit(std::slice::from_ref(after));
+    let windows = before.rows.iter().map(ExactSizeIterator::len).sum::<usize>() + after.len();
+    // Standard deviation from the mean size of normal residuals.
+    let deviation = 1.2533 * (before.fit.absolute + own.absolute) / windows as f64;
+    if deviation <= 0.0 || !deviation.is_finite() {
+        return Vec::new();
+    }
+    let types = observations.counts.cols();
+    let seconds = observations.window_s * observations.cores / 100.0;
+    let stacked = regression_of(observations, deviation);
+    let drift = ChangeSettings::default().drift_bounds();
+    let naming = named_steps(&stacked, earlier, std::slice::from_ref(after), 1..1 + types, drift);
+    let described = naming.steps.iter().map(|step| {
+        let transaction = step.column - 1;
+        let before_s = before.fit.percent_each[transaction] * seconds;
+        TransactionChange {
+            transaction,
+            before_s,
+            after_s: (before_s + step.size * seconds).max(0.0),
+            standard_error_s: step.standard_error * seconds,
+        }
+    });
+    let mut changes: Vec<TransactionChange> =
+        described.filter(|change| change.standard_error_s.is_finite()).collect();
+    let size = |change: &TransactionChange| (change.after_s - change.before_s).abs();
+    changes.sort_by(|a, b| size(b).total_cmp(&size(a)).then(a.transaction.cmp(&b.transaction)));
+    changes
+}
+
+/// Utilization in percent on a constant and the counts, with noise of one size.
+fn regression_of(observations: &Observations, deviation: f64) -> Regression {
+    let (windows, types) = (observations.utilization.len(), observations.counts.cols());
+    let mut design = Matrix::zeros(windows, types + 1);
+    for row in 0..windows {
+        let place = design.row_mut(row);
+        place[0] = 1.0;
+        place[1..].copy_from_slice(observations.counts.row(row));
+    }
+    let response = observations.utilization.iter().map(|utilization| 100.0 * utilization).collect();
+    Regression { design, response, weight: vec![1.0 / (deviation * deviation); windows] }
+}

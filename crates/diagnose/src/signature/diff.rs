@@ -1,0 +1,398 @@
+//! What differs between two signatures (specification 4.8: the robust test).
+
+use laggard_changes::SignatureTest;
+use laggard_report::{
+    DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION, ServerSignature, Signature,
+    SignatureDiff, TransactionDiff, TransactionFate, TransactionSignature, diff_headline,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A signature and the file it was read from.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedSignature<'a> {
+    /// The file's name, for the report.
+    pub file: &'a str,
+    /// What it holds.
+    pub signature: &'a Signature,
+}
+
+/// When a difference counts.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct DiffThresholds {
+    /// Size and significance.
+    pub test: SignatureTest,
+    /// The correction for queueing, `1 − U^c`, is of first order. When it differs between the signatures because the
+    /// load does, a difference must exceed this share of `|ln(1 − U_old^c) − ln(1 − U_new^c)|`, too (0.5: on a
+    /// processor-sharing CPU measured at 20, 50 and 80 % the same code differed by 0.05 to 0.4 of it).
+    pub correction_share: f64,
+}
+
+impl Default for DiffThresholds {
+    fn default() -> DiffThresholds {
+        DiffThresholds { test: SignatureTest::default(), correction_share: 0.5 }
+    }
+}
+
+/// Mixes further apart than this (half the sum of the differences of shares) are told: caches and the correction
+/// for queueing depend on them.
+const MIX_MAX: f64 = 0.2;
+/// Mean utilizations further apart than this are told: the correction for queueing is of first order.
+const UTILIZATION_MAX: f64 = 0.2;
+
+/// Compares two signatures.
+///
+/// Servers are compared by name when both signatures have the same names in a tier. When they do not, because
+/// every run has new ones, all servers of the tier count as one.
+pub fn diff_signatures(
+    old: NamedSignature<'_>,
+    new: NamedSignature<'_>,
+    test: &DiffThresholds,
+) -> SignatureDiff {
+    let DiffThresholds { test, correction_share } = *test;
+    let test = &test;
+    let units = Unit::all(old.signature, new.signature);
+    let mut transactions: Vec<TransactionDiff> =
+        units.iter().flat_map(|unit| unit.transactions(test, correction_share)).collect();
+    transactions.sort_by(|a, b| {
+        let size = |one: &TransactionDiff| one.difference_s.map_or(0.0, f64::abs);
+        a.fate
+            .cmp(&b.fate)
+            .then(size(b).total_cmp(&size(a)))
+            .then_with(|| (&a.tier, &a.server, &a.transaction).cmp(&(&b.tier, &b.server, &b.transaction)))
+    });
+    let counts = DiffCounts::of(&transactions);
+    let mut diff = SignatureDiff {
+        schema_version: SIGNATURE_DIFF_SCHEMA_VERSION,
+        report: "signature-diff",
+        laggard_version: env!("CARGO_PKG_VERSION").to_owned(),
+        verdict: verdict(&counts),
+        headline: String::new(),
+        old: side(old),
+        new: side(new),
+        test: DiffTest {
+            change_min: test.change_min,
+            standard_errors_min: test.standard_errors_min,
+            windows_min: test.windows_min as u64,
+            correction_share,
+        },
+        counts,
+        cautions: cautions(old.signature, new.signature, &units),
+        missing: vec![],
+        transactions,
+    };
+    diff.missing = missing(&diff);
+    diff.headline = diff_headline(&diff);
+    diff
+}
+
+fn side(named: NamedSignature<'_>) -> DiffSide {
+    let NamedSignature { file, signature } = named;
+    DiffSide {
+        file: file.to_owned(),
+        label: signature.label.clone(),
+        laggard_version: signature.laggard_version.clone(),
+        since: signature.since.clone(),
+        until: signature.until.clone(),
+        window_s: signature.window_s,
+    }
+}
+
+const fn verdict(counts: &DiffCounts) -> DiffVerdict {
+    match counts {
+        _ if counts.judged() == 0 => DiffVerdict::InsufficientData,
+        DiffCounts { slower: 1.., .. } => DiffVerdict::Slower,
+        DiffCounts { faster: 1.., .. } => DiffVerdict::Faster,
+        _ => DiffVerdict::Same,
+    }
+}
+
+fn missing(diff: &SignatureDiff) -> Vec<String> {
+    if diff.verdict != DiffVerdict::InsufficientData {
+        return vec![];
+    }
+    let known = |one: &TransactionDiff| one.windows_before.min(one.windows_after) >= diff.test.windows_min;
+    vec![match diff.counts.not_judged {
+        0 => "The signatures have no transaction in common.".to_owned(),
+        _ if diff.transactions.iter().any(known) => {
+            "The load differs too much to tell: measure both at a like load.".to_owned()
+        }
+        _ => format!(
+            "No transaction has service times in at least {} windows of both signatures.",
+            diff.test.windows_min
+        ),
+    }]
+}
+
+/// What is compared with what: one server, or all of a tier.
+struct Unit {
+    server: String,
+    tier: String,
+    old: Vec<ServerSignature>,
+    new: Vec<ServerSignature>,
+}
+
+impl Unit {
+    fn all(old: &Signature, new: &Signature) -> Vec<Unit> {
+        let tiers: BTreeSet<&str> =
+            old.servers.iter().chain(&new.servers).map(|one| one.tier.as_str()).collect();
+        tiers.into_iter().flat_map(|tier| Unit::of_tier(tier, old, new)).collect()
+    }
+
+    fn of_tier(tier: &str, old: &Signature, new: &Signature) -> Vec<Unit> {
+        let of = |signature: &Signature| -> Vec<ServerSignature> {
+            signature.servers.iter().filter(|one| one.tier == tier).cloned().collect()
+        };
+        let names = |servers: &[ServerSignature]| -> BTreeSet<String> {
+            servers.iter().map(|one| one.server.clone()).collect()
+        };
+        let (old, new) = (of(old), of(new));
+        let tier = tier.to_owned();
+        if names(&old) != names(&new) {
+            let server = match (old.as_slice(), new.as_slice()) {
+                // Of the only one there is, the new name says most.
+                ([_], [one]) if tier.is_empty() => one.server.clone(),
+                _ => String::new(),
+            };
+            return vec![Unit { server, tier, old, new }];
+        }
+        let pairs = std::iter::zip(old, new);
+        let unit = |(old, new): (ServerSignature, ServerSignature)| Unit {
+            server: old.server.clone(),
+            tier: tier.clone(),
+            old: vec![old],
+            new: vec![new],
+        };
+        pairs.map(unit).collect()
+    }
+
+    fn transactions(&self, test: &SignatureTest, correction_share: f64) -> Vec<TransactionDiff> {
+        let load = Load { used: [used(&self.old), used(&self.new)], trust: correction_share };
+        let (old, new) = (pooled(&self.old), pooled(&self.new));
+        let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        names
+            .into_iter()
+            .map(|name| self.transaction(name, [old.get(name), new.get(name)], test, load))
+            .collect()
+    }
+
+    fn transaction(
+        &self,
+        name: &str,
+        [old, new]: [Option<&TransactionSignature>; 2],
+        test: &SignatureTest,
+        load: Load,
+    ) -> TransactionDiff {
+        let times = old.and_then(|one| one.service_time_s).zip(new.and_then(|one| one.service_time_s));
+        let errors = old.and_then(|one| one.standard_error_s).zip(new.and_then(|one| one.standard_error_s));
+        let error = errors.map(|(old, new)| old.hypot(new));
+        let difference = times.map(|(old, new)| new - old);
+        let detectable = times
+            .zip(error)
+            .map(|((old, _), error)| (test.change_min * old.abs()).max(test.standard_errors_min * error));
+        let windows = |one: Option<&TransactionSignature>| one.map_or(0, |one| one.windows);
+        let doubt = times.map_or(0.0, |(old, _)| load.doubt() * old.abs());
+        let judged = Judged { difference, detectable, doubt, windows: [windows(old), windows(new)] };
+        let (fate, reason) = match (old, new) {
+            (None, _) => (TransactionFate::New, None),
+            (_, None) => (TransactionFate::Removed, None),
+            _ => judged.fate(test, load),
+        };
+        TransactionDiff {
+            server: self.server.clone(),
+            tier: self.tier.clone(),
+            transaction: name.to_owned(),
+            fate,
+            reason,
+            before_s: old.and_then(|one| one.service_time_s),
+            after_s: new.and_then(|one| one.service_time_s),
+            difference_s: difference,
+            standard_error_s: error,
+            detectable_s: detectable.map(|detectable| detectable + doubt),
+            windows_before: windows(old),
+            windows_after: windows(new),
+            share_before: old.map(|one| one.share),
+            share_after: new.map(|one| one.share),
+        }
+    }
+}
+
+/// What the test looks at.
+struct Judged {
+    difference: Option<f64>,
+    detectable: Option<f64>,
+    /// What another load may account for, in seconds.
+    doubt: f64,
+    windows: [u64; 2],
+}
+
+/// The load of both sides.
+#[derive(Clone, Copy)]
+struct Load {
+    /// Mean utilization and cores.
+    used: [Option<(f64, f64)>; 2],
+    /// See [`DiffThresholds::correction_share`].
+    trust: f64,
+}
+
+impl Load {
+    /// The share of a service time that another load may account for.
+    fn doubt(self) -> f64 {
+        let [Some(old), Some(new)] = self.used.map(|used| used.map(log_correction)) else { return 0.0 };
+        self.trust * (old - new).abs()
+    }
+}
+
+/// `ln(1 − U^c)`, of at most the utilization that counts.
+fn log_correction((used, cores): (f64, f64)) -> f64 {
+    (1.0 - used.clamp(0.0, laggard_changes::UTILIZATION_MAX).powf(cores.max(f64::MIN_POSITIVE))).ln()
+}
+
+/// Mean utilization of servers, and the cores of the first.
+fn used(servers: &[ServerSignature]) -> Option<(f64, f64)> {
+    let known: Vec<f64> = servers.iter().filter_map(|one| one.utilization_mean).collect();
+    let cores = servers.first()?.cores;
+    (!known.is_empty()).then(|| (known.iter().sum::<f64>() / known.len() as f64, cores))
+}
+
+impl Judged {
+    fn fate(&self, test: &SignatureTest, load: Load) -> (TransactionFate, Option<String>) {
+        let unknown = |reason: String| (TransactionFate::NotJudged, Some(reason));
+        let side = |at: usize| if at == 0 { "before" } else { "after" };
+        if let Some(at) = self.windows.iter().position(|&windows| windows == 0) {
+            return unknown(format!("no window with response times counts {}", side(at)));
+        }
+        let Some((difference, detectable)) = self.difference.zip(self.detectable) else {
+            return unknown("the signature tells no standard error".to_owned());
+        };
+        let few = self.windows.iter().position(|&windows| windows < test.windows_min as u64);
+        if let Some(at) = few {
+            let (windows, needed) = (self.windows[at], test.windows_min);
+            return unknown(format!("{windows} windows {}, {needed} are needed", side(at)));
+        }
+        match difference {
+            _ if difference.abs() <= detectable => (TransactionFate::Same, None),
+            _ if difference.abs() <= detectable + self.doubt => {
+                let [old, new] = load.used.map(|used| used.map_or(0.0, |(used, _)| used * 100.0));
+                unknown(format!("another load ({old:.0} % and {new:.0} % CPU) may account for it"))
+            }
+            d if d > 0.0 => (TransactionFate::Slower, None),
+            _ => (TransactionFate::Faster, None),
+        }
+    }
+}
+
+/// The transactions of several servers as of one: service times are means by windows, and errors follow.
+fn pooled(servers: &[ServerSignature]) -> BTreeMap<String, TransactionSignature> {
+    let mut all: BTreeMap<String, Vec<&TransactionSignature>> = BTreeMap::new();
+    for one in servers.iter().flat_map(|server| &server.transactions) {
+        all.entry(one.transaction.clone()).or_default().push(one);
+    }
+    let total: f64 = servers.iter().flat_map(|server| &server.transactions).map(|one| one.count).sum();
+    all.into_iter().map(|(name, parts)| (name, pool(&parts, total))).collect()
+}
+
+fn pool(parts: &[&TransactionSignature], total: f64) -> TransactionSignature {
+    if let [one] = parts {
+        let share = if total > 0.0 { one.count / total } else { one.share };
+        return TransactionSignature { share, ..(*one).clone() };
+    }
+    let count: f64 = parts.iter().map(|one| one.count).sum();
+    let known: Vec<(f64, f64, f64)> = parts
+        .iter()
+        .filter_map(|one| Some((one.windows as f64, one.service_time_s?, one.standard_error_s?)))
+        .collect();
+    let windows: f64 = known.iter().map(|known| known.0).sum();
+    let is_known = windows > 0.0;
+    let mean = known.iter().map(|(windows, time, _)| windows * time).sum::<f64>() / windows;
+    let variance = known.iter().map(|(windows, _, error)| (windows * error).powi(2)).sum::<f64>();
+    TransactionSignature {
+        transaction: parts[0].transaction.clone(),
+        count,
+        share: if total > 0.0 { count / total } else { 0.0 },
+        service_time_s: is_known.then_some(mean),
+        standard_error_s: is_known.then(|| variance.sqrt() / windows),
+        windows: windows as u64,
+        ..TransactionSignature::default()
+    }
+}
+
+fn cautions(old: &Signature, new: &Signature, units: &[Unit]) -> Vec<String> {
+    let mut cautions = Vec::new();
+    if old.window_s != new.window_s {
+        cautions.push(format!(
+            "The windows are of different length: {} s before, {} s after.",
+            old.window_s, new.window_s
+        ));
+    }
+    if old.since_ns < new.until_ns && new.since_ns < old.until_ns {
+        cautions.push("The two signatures are of overlapping times: is it the same data?".to_owned());
+    }
+    if (old.count_min, old.utilization_max) != (new.count_min, new.utilization_max) {
+        cautions.push("The two signatures were built by different rules of which windows count.".to_owned());
+    }
+    cautions.extend(units.iter().flat_map(Unit::cautions));
+    for (signature, word) in [(old, "old"), (new, "new")] {
+        let depends = signature.cautions.iter().find(|text| text.contains("depend on the load"));
+        cautions.extend(depends.map(|text| format!("Of the {word} signature: {text}")));
+    }
+    cautions
+}
+
+impl Unit {
+    fn name(&self) -> String {
+        match (self.server.as_str(), self.tier.as_str()) {
+            ("", "") => "the server".to_owned(),
+            ("", tier) => format!("tier `{tier}`"),
+            (server, _) => format!("`{server}`"),
+        }
+    }
+
+    fn cautions(&self) -> Vec<String> {
+        let mut cautions = Vec::new();
+        let name = self.name();
+        let [old, new] = [&self.old, &self.new];
+        if old.len() > 1 || new.len() > 1 {
+            cautions.push(format!(
+                "The servers of {name} have other names than before: {} and {} servers are compared as one.",
+                old.len(),
+                new.len()
+            ));
+        }
+        let cores = |servers: &[ServerSignature]| servers.first().map(|one| one.cores);
+        if let (Some(before), Some(after)) = (cores(old), cores(new))
+            && before != after
+        {
+            cautions.push(format!("{name} has {after} cores instead of {before}."));
+        }
+        if let (Some((before, _)), Some((after, _))) = (used(old), used(new))
+            && (after - before).abs() > UTILIZATION_MAX
+        {
+            cautions.push(format!(
+                "{name} was used {:.0} % before and {:.0} % after: the correction for queueing is of first order, so \
+                 compare signatures of like load.",
+                before * 100.0,
+                after * 100.0
+            ));
+        }
+        let moved = mix_distance(old, new);
+        if moved > MIX_MAX {
+            cautions.push(format!(
+                "The mix of transactions at {name} moved by {:.0} %: caches may make the same code take another time.",
+                moved * 100.0
+            ));
+        }
+        cautions
+    }
+}
+
+/// Half the sum of the differences of shares, 0..1; 0 when one side has no transactions.
+fn mix_distance(old: &[ServerSignature], new: &[ServerSignature]) -> f64 {
+    let (old, new) = (pooled(old), pooled(new));
+    if old.is_empty() || new.is_empty() {
+        return 0.0;
+    }
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let share =
+        |side: &BTreeMap<String, TransactionSignature>, name| side.get(name).map_or(0.0, |one| one.share);
+    0.5 * names.into_iter().map(|name| (share(&old, name) - share(&new, name)).abs()).sum::<f64>()
+}

@@ -1,0 +1,195 @@
+//! By hand: what becomes of windows whose service times are known.
+
+use super::*;
+use laggard_model::{Losses, Nanos, Timestamp};
+use laggard_numeric::Matrix;
+use laggard_report::{DiffVerdict, SignatureDiff, TransactionFate};
+use laggard_samples::TransactionWindows;
+
+/// Windows of one server: utilization and the service times of two types in ms, to which queueing is added.
+fn table(windows: usize, cart_ms: f64, home_ms: f64, cores: Option<f64>) -> WindowTable {
+    // Quiet noise of mean 0, the same in every run.
+    let noise = |row: usize, column: usize| 1.0 + 0.02 * (((row * 7 + column * 3) % 11) as f64 - 5.0) / 5.0;
+    let used = |row: usize| 0.2 + 0.05 * (row % 8) as f64;
+    let mut response = Vec::new();
+    for row in 0..windows {
+        let queueing = 1.0 / (1.0 - used(row).powf(cores.unwrap_or(1.0)));
+        response.push(cart_ms / 1e3 * noise(row, 0) * queueing);
+        response.push(home_ms / 1e3 * noise(row, 1) * queueing);
+    }
+    let counts = (0..windows).flat_map(|row| [50.0 + (row % 5) as f64, 20.0 + (row % 3) as f64]).collect();
+    WindowTable {
+        since: Timestamp::from_unix_ns(0),
+        length: Nanos::from_secs(60),
+        windows,
+        transactions: vec!["Cart".to_owned(), "Home".to_owned()],
+        system: TransactionWindows {
+            counts: Matrix::from_row_major(windows, 2, counts),
+            response_s: Matrix::from_row_major(windows, 2, response),
+            outbound: vec![],
+        },
+        clients: vec![f64::NAN; windows],
+        servers: vec![ServerWindows {
+            server: "app-1".to_owned(),
+            tier: "front".to_owned(),
+            cores,
+            utilization: (0..windows).map(used).collect(),
+            own: None,
+        }],
+        losses: Losses::default(),
+        cautions: vec![],
+    }
+}
+
+fn build(table: &WindowTable) -> Signature {
+    let facts = SampleFacts::default();
+    build_signature(&SignatureQuestion { table, facts: &facts, label: "v1", types_max: 64 })
+}
+
+fn diff(old: &Signature, new: &Signature) -> SignatureDiff {
+    let named = |file, signature| NamedSignature { file, signature };
+    diff_signatures(named("old.json", old), named("new.json", new), &DiffThresholds::default())
+}
+
+fn fates(diff: &SignatureDiff) -> Vec<(&str, TransactionFate)> {
+    diff.transactions.iter().map(|one| (one.transaction.as_str(), one.fate)).collect()
+}
+
+#[test]
+fn service_times_come_back_from_response_times() {
+    let signature = build(&table(60, 4.0, 9.0, None));
+    assert_eq!(signature.verdict, SignatureVerdict::Usable);
+    let server = &signature.servers[0];
+    let of =
+        |at: usize| (&*server.transactions[at].transaction, server.transactions[at].service_time_s.unwrap());
+    let [(first, cart), (second, home)] = [of(0), of(1)];
+    assert_eq!([first, second], ["Cart", "Home"]);
+    assert!((cart - 0.004).abs() < 1e-4 && (home - 0.009).abs() < 2e-4, "{cart} {home}");
+    assert_eq!((server.transactions[0].windows, server.cores, server.cores_known), (60, 1.0, false));
+    let share: f64 = server.transactions.iter().map(|one| one.share).sum();
+    assert!((share - 1.0).abs() < 1e-12);
+    assert!(
+        signature.cautions.iter().all(|text| !text.contains("depend on the load")),
+        "{:?}",
+        signature.cautions
+    );
+}
+
+#[test]
+fn a_wrong_number_of_cores_is_told() {
+    let mut four = table(120, 4.0, 9.0, Some(4.0));
+    assert!(build(&four).cautions.is_empty());
+    four.servers[0].cores = None;
+    assert!(build(&four).cautions.iter().any(|text| text.contains("depend on the load")));
+}
+
+#[test]
+fn what_got_slower_is_named_and_the_rest_is_not() {
+    let (old, new) = (build(&table(60, 4.0, 9.0, None)), build(&table(60, 4.0, 10.5, None)));
+    let found = diff(&old, &new);
+    assert_eq!(found.verdict, DiffVerdict::Slower);
+    assert_eq!(fates(&found), [("Home", TransactionFate::Slower), ("Cart", TransactionFate::Same)]);
+    assert!((found.transactions[0].difference_s.unwrap() - 0.0015).abs() < 2e-4);
+    assert!(
+        found.headline.contains("`Home` takes +1.5") && found.headline.contains("on `app-1`"),
+        "{}",
+        found.headline
+    );
+    let back = diff(&new, &old);
+    assert_eq!((back.verdict, back.counts.faster), (DiffVerdict::Faster, 1));
+    let same = diff(&old, &old);
+    assert_eq!((same.verdict, same.counts.same), (DiffVerdict::Same, 2));
+    assert!(same.cautions[0].contains("overlapping"), "{:?}", same.cautions);
+}
+
+/// Less than a tenth does not count, however sure it is.
+#[test]
+fn small_changes_do_not_count() {
+    let found = diff(&build(&table(600, 4.0, 9.0, None)), &build(&table(600, 4.3, 9.0, None)));
+    assert_eq!(found.verdict, DiffVerdict::Same);
+}
+
+#[test]
+fn too_few_windows_are_not_judged() {
+    let (old, new) = (build(&table(60, 4.0, 9.0, None)), build(&table(29, 40.0, 90.0, None)));
+    assert_eq!(new.verdict, SignatureVerdict::InsufficientData);
+    assert!(new.missing[0].contains("29 windows"), "{:?}", new.missing);
+    let found = diff(&old, &new);
+    assert_eq!((found.verdict, found.counts.not_judged), (DiffVerdict::InsufficientData, 2));
+    assert_eq!(found.transactions[0].reason.as_deref(), Some("29 windows after, 30 are needed"));
+    assert!(found.headline.starts_with("Too little data"), "{}", found.headline);
+}
+
+/// The same difference at another load may come of the correction for queueing.
+#[test]
+fn another_load_must_not_account_for_a_difference() {
+    let (old, mut new) = (build(&table(60, 4.0, 9.0, None)), build(&table(60, 4.0, 11.0, None)));
+    assert_eq!(diff(&old, &new).counts.slower, 1);
+    let used = new.servers[0].utilization_mean.unwrap();
+    // (1 - 0.375) / (1 - 0.7) is e to the 0.73: half of that is more than 22 %, but less than 200 %.
+    assert!((used - 0.375).abs() < 0.01);
+    new.servers[0].utilization_mean = Some(0.7);
+    let found = diff(&old, &new);
+    let home = found.transactions.iter().find(|one| one.transaction == "Home").unwrap();
+    assert_eq!(home.fate, TransactionFate::NotJudged);
+    assert!(home.reason.as_ref().unwrap().contains("another load"), "{home:?}");
+    let mut slow = build(&table(60, 4.0, 27.0, None));
+    slow.servers[0].utilization_mean = Some(0.7);
+    assert_eq!(diff(&old, &slow).counts.slower, 1);
+}
+
+#[test]
+fn transactions_come_and_go() {
+    let old = build(&table(60, 4.0, 9.0, None));
+    let mut renamed = table(60, 4.0, 9.0, None);
+    renamed.transactions[0] = "Basket".to_owned();
+    let found = diff(&old, &build(&renamed));
+    let expected = [
+        ("Basket", TransactionFate::New),
+        ("Cart", TransactionFate::Removed),
+        ("Home", TransactionFate::Same),
+    ];
+    assert_eq!(fates(&found), expected);
+}
+
+/// Every deployment names its servers anew: a tier is compared as a whole then.
+#[test]
+fn servers_of_other_names_are_compared_by_tier() {
+    let old = build(&table(60, 4.0, 9.0, None));
+    let mut two = table(60, 4.0, 12.0, None);
+    let mut other = two.servers[0].clone();
+    other.server = "app-8".to_owned();
+    two.servers[0].server = "app-7".to_owned();
+    two.servers.push(other);
+    let found = diff(&old, &build(&two));
+    assert_eq!(fates(&found), [("Home", TransactionFate::Slower), ("Cart", TransactionFate::Same)]);
+    let home = &found.transactions[0];
+    assert_eq!((&*home.server, &*home.tier, home.windows_after), ("", "front", 120));
+    assert!(found.cautions.iter().any(|text| text.contains("1 and 2 servers")), "{:?}", found.cautions);
+}
+
+#[test]
+fn nothing_gives_no_verdict() {
+    let mut bare = table(60, 4.0, 9.0, None);
+    bare.system.response_s = Matrix::zeros(0, 0);
+    let signature = build(&bare);
+    assert_eq!(signature.verdict, SignatureVerdict::InsufficientData);
+    assert!(signature.missing[0].contains("No response times"), "{:?}", signature.missing);
+    bare.servers.clear();
+    assert!(build(&bare).missing[0].contains("No CPU utilization"));
+    assert_eq!(diff(&signature, &build(&bare)).verdict, DiffVerdict::InsufficientData);
+    assert_eq!(diff(&Signature::default(), &Signature::default()).verdict, DiffVerdict::InsufficientData);
+}
+
+/// The file is the data: what is read back differs in nothing that is compared.
+#[test]
+fn the_file_is_read_back() {
+    let signature = build(&table(60, 4.0, 9.0, Some(2.0)));
+    let mut file = Vec::new();
+    let style = laggard_report::TextStyle { color: laggard_report::ColorChoice::Off, width: 80 };
+    laggard_report::render_signature(laggard_report::Output::Json, &signature, &style, &mut file).unwrap();
+    let read = laggard_report::read_signature(std::str::from_utf8(&file).unwrap()).unwrap();
+    assert_eq!(read.servers, signature.servers);
+    assert_eq!((read.since_ns, read.until_ns, read.window_s), (0, 3_600_000_000_000, 60.0));
+    assert_eq!(read.label, "v1");
+}
