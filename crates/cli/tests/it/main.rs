@@ -16,6 +16,7 @@ mod methods;
 mod outcome;
 mod real_data;
 mod real_sites;
+mod sample_inputs;
 mod sampling;
 mod shop;
 mod signature;
