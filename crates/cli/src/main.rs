@@ -13,7 +13,6 @@ mod load;
 mod progress;
 mod sample_formats;
 mod prometheus;
-#[expect(dead_code, reason = "the commands that read samples are not merged yet")]
 mod samples;
 mod signature;
 mod simulate;

@@ -12,8 +12,8 @@ pub use laggard_changes::SignatureTest;
 use crate::changes::{ObservedServer, POOLED};
 use crate::sample_summary::{SampleFacts, sample_summary};
 use laggard_changes::{
-    COUNT_MIN, LoadSlope, ModelSettings, Observations, ServiceTime, TransactionModel,
-    UTILIZATION_MAX, fit_model, load_slope, signature as service_times,
+    COUNT_MIN, LoadSlope, ModelSettings, Observations, ServiceTime, TransactionModel, UTILIZATION_MAX,
+    fit_model, load_slope, signature as service_times,
 };
 use laggard_report::{
     SIGNATURE_SCHEMA_VERSION, ServerSignature, Signature, SignatureVerdict, TransactionSignature,
