@@ -1,3 +1,9 @@
-//! Tests of the crate from outside, against references and measured data.
+//! Tests of the crate from outside, against references, measured data and simulated queues.
 
+mod accuracy;
+mod demands;
+mod measured;
+mod queue;
 mod stepwise;
+mod tuned;
+mod tpcw;

@@ -71,9 +71,9 @@ fn windows(
     let (rows, types) = (rates.len() / seconds, rates[0].len());
     let (mut counts, mut response_s) = (Matrix::zeros(rows, types), Matrix::zeros(rows, types));
     let mut busy = vec![0.0; rows];
-    for t in 0..rows {
+    for (t, busy) in busy.iter_mut().enumerate() {
         let samples = t * seconds..(t + 1) * seconds;
-        busy[t] = samples.clone().map(|s| utilization[s][0]).sum::<f64>() / seconds as f64;
+        *busy = samples.clone().map(|s| utilization[s][0]).sum::<f64>() / seconds as f64;
         for j in 0..types {
             let count: f64 = samples.clone().map(|s| rates[s][j]).sum();
             let time_s: f64 =
@@ -90,4 +90,30 @@ fn windows(
         response_s,
         cores: 1.0,
     }
+}
+
+/// The runs of each experiment one after the other, in order of load: what moves is the load, not the application.
+pub(crate) fn joined(mut runs: Vec<Run>) -> Vec<Run> {
+    runs.sort_by_key(|run| (run.experiment, run.load));
+    let mut joined: Vec<Run> = Vec::new();
+    for run in runs {
+        match joined.last_mut().filter(|last| last.experiment == run.experiment) {
+            Some(last) => append(&mut last.observations, &run.observations),
+            None => joined.push(Run { name: format!("exp{}", run.experiment), ..run }),
+        }
+    }
+    joined
+}
+
+fn append(to: &mut Observations, more: &Observations) {
+    let next = to.windows.last().map_or(0, |last| last + 1);
+    to.windows.extend(more.windows.iter().map(|window| next + window));
+    to.utilization.extend(&more.utilization);
+    to.counts = stacked(&to.counts, &more.counts);
+    to.response_s = stacked(&to.response_s, &more.response_s);
+}
+
+fn stacked(above: &Matrix, below: &Matrix) -> Matrix {
+    let data = above.data().iter().chain(below.data()).copied().collect();
+    Matrix::from_row_major(above.rows() + below.rows(), above.cols(), data)
 }

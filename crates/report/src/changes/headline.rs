@@ -90,7 +90,8 @@ fn application(report: &ChangeReport) -> Vec<String> {
         [] => {}
         [one] if one.kind == ChangeEventKind::ApplicationChange => {
             let time = when(&one.onset, &Calendar::dated());
-            out.push(format!("Before that, at {time}, {}{}.", past_clause(&one.transactions), place(one)));
+            let what = past_clause(&one.transactions);
+            out.push(format!("Before that, at {time}, {what}{}{}.", place(one), followed(one)));
         }
         several => out.push(format!(
             "Before that, the application changed {}.",
