@@ -4,6 +4,7 @@ use laggard_numeric::median_of;
 
 use super::CherkasovaSettings;
 use super::pieces::Piece;
+use super::verdicts::is_alarm;
 use crate::segmentation::{Segmentation, WindowRegression};
 use crate::{Change, ChangeKind, Observations};
 
@@ -62,10 +63,7 @@ pub(super) fn no_stable_model(windows: usize) -> String {
 /// About the changes found.
 pub(super) fn of_changes(observations: &Observations, changes: &[Change]) -> Vec<String> {
     let is = |of: fn(&Change) -> bool| changes.iter().filter(|change| of(change)).count();
-    let unnamed = is(|change| {
-        let alarm = matches!(change.kind, ChangeKind::ApplicationChange | ChangeKind::Rollback { .. });
-        alarm && change.transactions.is_empty()
-    });
+    let unnamed = is(|change| is_alarm(change) && change.transactions.is_empty());
     let unexplained = is(|change| change.kind == ChangeKind::Unexplained);
     let mut cautions = Vec::new();
     if unnamed > 0 && observations.response_s.rows() == 0 {
