@@ -150,6 +150,15 @@ pub(crate) struct DriftBounds {
     pub(crate) scale: f64,
 }
 
+/// At most `most` rows of some stretches: every k-th of all, from the first.
+pub(super) fn thinned(rows: &[Range<usize>], most: usize) -> Vec<Range<usize>> {
+    let every = length(rows).div_ceil(most.max(1));
+    if every <= 1 {
+        return rows.to_vec();
+    }
+    rows.iter().cloned().flatten().step_by(every).map(|row| row..row + 1).collect()
+}
+
 /// Number of rows in all stretches.
 pub(super) fn length(rows: &[Range<usize>]) -> usize {
     rows.iter().map(ExactSizeIterator::len).sum()

@@ -103,13 +103,13 @@ fn generalised_inverse(gram: &Matrix) -> (Matrix, usize) {
     let p = gram.rows();
     let mut lower = Matrix::zeros(p, p);
     let mut kept = vec![false; p];
-    for j in 0..p {
+    for (j, is_kept) in kept.iter_mut().enumerate() {
         let own = gram.get(j, j);
         let pivot = own - (0..j).map(|k| lower.get(j, k).powi(2)).sum::<f64>();
         if !(pivot > PIVOT_MIN * own && pivot > 0.0 && pivot.is_finite()) {
             continue;
         }
-        kept[j] = true;
+        *is_kept = true;
         lower.set(j, j, pivot.sqrt());
         for i in j + 1..p {
             let known = dot(&lower.row(i)[..j], &lower.row(j)[..j]);
