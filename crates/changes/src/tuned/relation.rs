@@ -95,18 +95,23 @@ impl Pair<'_> {
 
     /// A common model and the drift of the segment, fitted in turn.
     fn joint(&self, bounds: DriftBounds, constant_max: f64) -> Joint {
+        // Rounds cost nothing on as many rows as columns.
+        let few = self.design.regression.columns() + 1;
+        let (group, segment) = (Vec::from([Range { start: 0, end: few }]), Vec::from([few..2 * few]));
+        let design = &self.design.compressed(&[self.group, self.segment]);
+        let small = Pair { design, settings: self.settings, group: &group, segment: &segment };
         let mut drift = Drift::NONE;
-        let mut fit = self.both(drift, constant_max);
+        let mut fit = small.both(drift, constant_max);
         for _ in 0..ROUNDS_MAX {
-            let next = self.design.drift(&fit, self.segment, bounds);
-            fit = self.both(next, constant_max);
+            let next = design.drift(&fit, small.segment, bounds);
+            fit = small.both(next, constant_max);
             let moved = (next.constant - drift.constant).abs().max(100.0 * (next.scale - drift.scale).abs());
             drift = next;
             if moved < SETTLED {
                 break;
             }
         }
-        Joint { drift: self.design.drift(&fit, self.segment, bounds), fit }
+        Joint { drift: design.drift(&fit, small.segment, bounds), fit }
     }
 
     fn both(&self, drift: Drift, constant_max: f64) -> Fit {
