@@ -225,3 +225,19 @@ fn outbound_calls_are_taken_out_and_overlaps_counted() {
     assert!((service - 0.01 * 0.969).abs() < 2e-4, "{service}");
     assert!(report.cautions.iter().any(|text| text.contains("in 1 cases")), "{:?}", report.cautions);
 }
+
+/// The database takes twice as long for every transaction: its calls tell which, and by how much.
+#[test]
+fn a_tier_that_is_called_has_the_times_of_the_calls() {
+    let load = || Workload::Steps { mix: 1, clients: vec![100, 200, 300] };
+    let phases = vec![Phase::new(60, load()), Phase { database_factor: 2.0, ..Phase::new(60, load()) }];
+    let table = table(&tpcw(&TpcwSettings::new(3, phases)).unwrap());
+    let report = asked(&table, ChangeMethod::Cherkasova, &[]);
+    let database = report.servers.iter().find(|server| server.tier == "db").unwrap();
+    assert_eq!(database.verdict, ChangeVerdict::ApplicationChange, "{}", report.headline);
+    let change =
+        database.changes.iter().find(|change| change.kind == ChangeEventKind::ApplicationChange).unwrap();
+    let home = change.transactions.iter().find(|shift| shift.transaction == "Home").unwrap();
+    assert!((home.after_s / home.before_s - 2.0).abs() < 0.2, "{home:?}");
+    assert!(change.transactions.len() > 4, "{:?}", change.transactions);
+}
