@@ -67,17 +67,18 @@ fn measured(folder: &Path, seconds: usize, piece: Option<usize>) {
 }
 
 fn simulated(seeds: u64) {
-    summary(situations::all().into_iter().map(|situation| {
+    let loads = [20_u32, 50, 80];
+    let cases =
+        situations::all().into_iter().flat_map(|situation| loads.map(|load| (situation.clone(), load)));
+    summary(cases.map(|(situation, load)| {
         let mut errors = Errors::default();
         for seed in 0..seeds {
-            for load in [0.2, 0.5, 0.8] {
-                for types in 1..=4 {
-                    let (queue, truth) = situation.queue(load, types, seed);
-                    errors.add(&queue.observe(360, 10.0), 0..360, &truth);
-                }
+            for types in 1..=4 {
+                let (queue, truth) = situation.queue(f64::from(load) / 100.0, types, seed);
+                errors.add(&queue.observe(360, 10.0), 0..360, &truth);
             }
         }
-        (situation.name.to_owned(), errors)
+        (format!("{}, {load} %", situation.name), errors)
     }));
 }
 

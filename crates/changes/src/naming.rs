@@ -2,18 +2,22 @@
 //!
 //! Few transactions change at a time. So types are taken one by one, each time the one whose changed demand explains
 //! most, given every demand on both sides together: where counts hardly move by themselves this says more than the
-//! difference of two fits, and where it says nothing, it says so.
+//! difference of two fits. A first name counts only if no other type explains about as much, each beside the drift of
+//! the background and of the cost of everything that suits it best; else counts do not tell, and nothing is named.
 
 use std::ops::Range;
 
 use laggard_numeric::Matrix;
 
-use crate::tuned::{LinearFit, Regression};
+use crate::tuned::{Drift, DriftBounds, LinearFit, Regression};
 
 /// A type's changed demand must explain so much of `Σ e²/variance` (25: five standard errors).
 const GAIN_MIN: f64 = 25.0;
-/// Another type that explains all but this much of it cannot be told apart (9: three standard errors).
+/// Another type that leaves no more than this beyond, times what the best leaves over its noise, cannot be told apart
+/// (9: three standard errors).
 const CONFUSED_WITHIN: f64 = 9.0;
+/// … and each after the first at least this share of what the first does (0.05; ours).
+const NEXT_SHARE_MIN: f64 = 0.05;
 /// Most types named.
 const NAMED_MAX: usize = 3;
 
@@ -29,12 +33,8 @@ pub(crate) struct NamedStep {
 /// What the counts say of which coefficients stepped.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Naming {
-    /// The steps that explain the change, the most telling first; empty where no single one does.
+    /// The steps that explain the change, the most telling first; empty where counts do not tell.
     pub(crate) steps: Vec<NamedStep>,
-    /// Columns that would explain about as much as the first.
-    pub(crate) confused: Vec<usize>,
-    /// A step of all coefficients by one factor (less 1), where that explains more than any single one.
-    pub(crate) common_factor: Option<f64>,
 }
 
 /// Names the columns (of `columns`) whose coefficients differ between the stretches `before` and `after`.
@@ -44,32 +44,53 @@ pub(crate) fn named_steps(
     before: &[Range<usize>],
     after: &[Range<usize>],
     columns: Range<usize>,
+    drift: DriftBounds,
 ) -> Naming {
-    let mut naming = Naming::default();
+    let sides = Sides { regression, before, after };
+    let Some(first) = told_apart(sides, columns.clone(), drift) else { return Naming::default() };
     let mut chosen: Vec<usize> = Vec::new();
     let mut best_single = 0.0;
     while chosen.len() < NAMED_MAX {
-        let stacked = Stacked::new(regression, before, after, &chosen);
-        let gains = stacked.gains(regression.columns());
-        let Some(best) =
-            columns.clone().filter(|c| !chosen.contains(c)).max_by(|&a, &b| gains[a].total_cmp(&gains[b]))
+        let gains = Stacked::new(sides, &chosen, Drift::NONE).gains(regression.columns());
+        let rest = columns.clone().filter(|column| !chosen.contains(column));
+        let best_of_rest = || rest.max_by(|&a, &b| gains[a].total_cmp(&gains[b]));
+        let next = if chosen.is_empty() { Some(first) } else { best_of_rest() };
+        let Some(next) = next.filter(|&next| gains[next] >= GAIN_MIN.max(NEXT_SHARE_MIN * best_single))
         else {
             break;
         };
-        if gains[best] < GAIN_MIN {
-            break;
-        }
-        if chosen.is_empty() {
-            best_single = gains[best];
-            let is_confused = |c: &usize| *c != best && gains[*c] > gains[best] - CONFUSED_WITHIN;
-            naming.confused = columns.clone().filter(is_confused).collect();
-        } else if gains[best] < 0.05 * best_single {
-            break;
-        }
-        chosen.push(best);
+        best_single = gains[next].max(best_single);
+        chosen.push(next);
     }
-    naming.steps = Stacked::new(regression, before, after, &chosen).steps(regression.columns(), &chosen);
-    naming
+    Naming { steps: Stacked::new(sides, &chosen, Drift::NONE).steps(regression.columns(), &chosen) }
+}
+
+/// The column whose step leaves least, each seen through its best drift, if no other leaves about as little.
+fn told_apart(sides: Sides<'_>, columns: Range<usize>, bounds: DriftBounds) -> Option<usize> {
+    let mut left = vec![f64::INFINITY; sides.regression.columns()];
+    let mut free = 1;
+    for constant in [0.0, -bounds.constant, bounds.constant] {
+        for scale in [1.0, 1.0 - bounds.scale, 1.0 + bounds.scale] {
+            let stacked = Stacked::new(sides, &[], Drift { constant, scale });
+            let square = stacked.square();
+            free = stacked.regression.rows().saturating_sub(stacked.fit.rank).max(1);
+            let gains = stacked.gains(left.len());
+            left.iter_mut().zip(gains).for_each(|(least, gain)| *least = least.min(square - gain));
+        }
+    }
+    let best = columns.clone().min_by(|&a, &b| left[a].total_cmp(&left[b]))?;
+    let second =
+        columns.filter(|&column| column != best).map(|column| left[column]).fold(f64::INFINITY, f64::min);
+    let overdispersion = (left[best] / free as f64).max(1.0);
+    (second - left[best] >= CONFUSED_WITHIN * overdispersion).then_some(best)
+}
+
+/// What is compared.
+#[derive(Clone, Copy)]
+struct Sides<'a> {
+    regression: &'a Regression,
+    before: &'a [Range<usize>],
+    after: &'a [Range<usize>],
 }
 
 /// The windows of both sides in one regression; behind the usual columns, those chosen once more on the side after.
@@ -81,28 +102,31 @@ struct Stacked {
 }
 
 impl Stacked {
-    fn new(
-        regression: &Regression,
-        before: &[Range<usize>],
-        after: &[Range<usize>],
-        chosen: &[usize],
-    ) -> Stacked {
+    /// `drift` is taken out of the side after.
+    fn new(sides: Sides<'_>, chosen: &[usize], drift: Drift) -> Stacked {
+        let Sides { regression, before, after } = sides;
         let rows: Vec<usize> = before.iter().chain(after).cloned().flatten().collect();
         let cut = before.iter().map(ExactSizeIterator::len).sum();
         let p = regression.columns();
         let mut design = Matrix::zeros(rows.len(), p + chosen.len());
+        let mut response: Vec<f64> = rows.iter().map(|&row| regression.response[row]).collect();
         for (at, &row) in rows.iter().enumerate() {
             let (place, own) = (design.row_mut(at), regression.design.row(row));
             place[..p].copy_from_slice(own);
             if at >= cut {
                 chosen.iter().enumerate().for_each(|(k, &column)| place[p + k] = own[column]);
+                response[at] = (response[at] - drift.constant) / drift.scale;
             }
         }
-        let response = rows.iter().map(|&row| regression.response[row]).collect();
         let weight = rows.iter().map(|&row| regression.weight[row]).collect();
         let regression = Regression { design, response, weight };
         let fit = regression.fit(0..rows.len());
         Stacked { regression, fit, cut }
+    }
+
+    /// `Σ e²/variance` of the fit.
+    fn square(&self) -> f64 {
+        self.regression.weighted_square(0..self.regression.rows(), &self.fit.coefficients)
     }
 
     /// By how much a step of each of the first `columns` coefficients would lower `Σ e²/variance`.
@@ -117,8 +141,7 @@ impl Stacked {
     /// The steps of the chosen columns, with errors widened by what the fit leaves beyond the noise.
     fn steps(&self, columns: usize, chosen: &[usize]) -> Vec<NamedStep> {
         let rows = self.regression.rows();
-        let left = self.regression.weighted_square(0..rows, &self.fit.coefficients);
-        let widened = (left / rows.saturating_sub(self.fit.rank).max(1) as f64).max(1.0).sqrt();
+        let widened = (self.square() / rows.saturating_sub(self.fit.rank).max(1) as f64).max(1.0).sqrt();
         let step = |(k, &column): (usize, &usize)| {
             let at = columns + k;
             let standard_error = widened * self.fit.inverse.get(at, at).max(0.0).sqrt();

@@ -183,3 +183,87 @@ pub fn load_slope(
     let sse: f64 = points.iter().map(|p| (p.1 - mean_s - slope_s * (p.0 - mean_u)).powi(2)).sum();
     Some(LoadSlope { slope_s, standard_error_s: (sse / (n - 2.0) / spread).sqrt(), windows })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_numeric::Matrix;
+
+    /// One type; `(count, response in ms, utilization)` a window.
+    fn observed(windows: &[(f64, f64, f64)], cores: f64) -> Observations {
+        let column = |of: &dyn Fn(&(f64, f64, f64)) -> f64| {
+            Matrix::from_row_major(windows.len(), 1, windows.iter().map(of).collect())
+        };
+        Observations {
+            window_s: 60.0,
+            windows: (0..windows.len()).collect(),
+            counts: column(&|w| w.0),
+            utilization: windows.iter().map(|w| w.2).collect(),
+            response_s: column(&|w| w.1 / 1e3),
+            cores,
+        }
+    }
+
+    #[test]
+    fn median_of_the_windows_that_count() {
+        // 10 · 0.5 = 5, 8 · 0.75 = 6, 10 · 0.7 = 7; too few transactions, too busy, and no response time do not count.
+        let windows = [
+            (5.0, 10.0, 0.5),
+            (9.0, 8.0, 0.25),
+            (6.0, 10.0, 0.3),
+            (4.0, 99.0, 0.1),
+            (9.0, 99.0, 0.96),
+            (9.0, f64::NAN, 0.1),
+        ];
+        let found = signature(&observed(&windows, 1.0), &[0..6])[0].expect("three windows count");
+        assert!((found.seconds - 0.006).abs() < 1e-12, "{found:?}");
+        // MAD = 1.4826 · 1 ms; 1.2533 · 1.4826 / √3.
+        assert!((found.standard_error_s - 0.001_072_8).abs() < 1e-6, "{found:?}");
+        assert_eq!(found.windows, 3);
+        assert_eq!(signature(&observed(&windows, 1.0), &[3..6]), [None]);
+    }
+
+    #[test]
+    fn several_cores_and_quotas_queue_later() {
+        // 10 ms · (1 − 0.5²) and 10 ms · (1 − 0.5^1.5).
+        assert!((service_time(0.010, 0.5, 2.0) - 0.0075).abs() < 1e-12);
+        assert!((service_time(0.010, 0.5, 1.5) - 0.006_464_466).abs() < 1e-9);
+        assert_eq!(service_time(0.010, 1.2, 1.0), 0.0);
+    }
+
+    #[test]
+    fn a_change_is_large_and_certain_and_seen_often() {
+        let time = |ms: f64, error_ms: f64, windows| {
+            Some(ServiceTime { seconds: ms / 1e3, standard_error_s: error_ms / 1e3, windows })
+        };
+        let before = [time(2.0, 0.1, 30), time(2.0, 0.1, 30), time(2.0, 0.1, 30), time(2.0, 0.01, 30), None];
+        let after = [
+            time(3.0, 0.1, 30),
+            time(2.4, 0.1, 30),
+            time(3.0, 0.1, 29),
+            time(2.19, 0.01, 30),
+            time(9.0, 0.1, 99),
+        ];
+        let changes = signature_changes(&before, &after, SignatureTest::default());
+        let named: Vec<usize> = changes.iter().map(|change| change.transaction).collect();
+        // Type 1: 0.4 < 3 · 0.14. Type 2: too few windows. Type 3: not more than a tenth. Type 4: unknown before.
+        assert_eq!(named, [0]);
+        assert!((changes[0].difference_s() - 0.001).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_wrong_number_of_cores_shows_as_a_slope() {
+        // True times of 2 cores, R = S / (1 − U²), told as 1 core: S' = S (1 − U)/(1 − U²) = S / (1 + U).
+        let window = |t: usize| {
+            let u = 0.1 + 0.02 * (t % 40) as f64;
+            (50.0, 4.0 / (1.0 - u * u) * (1.0 + 0.01 * ((t % 7) as f64 - 3.0)), u)
+        };
+        let windows: Vec<_> = (0..120).map(window).collect();
+        let wrong = load_slope(&observed(&windows, 1.0), &[0..120], 0).expect("varies");
+        assert!(wrong.is_significant() && wrong.slope_s < 0.0, "{wrong:?}");
+        let right = load_slope(&observed(&windows, 2.0), &[0..120], 0).expect("varies");
+        assert!(!right.is_significant(), "{right:?}");
+        assert_eq!(load_slope(&observed(&windows, 1.0), &[0..2], 0), None);
+        assert_eq!(load_slope(&observed(&[(9.0, 1.0, 0.5); 5], 1.0), &[0..5], 0), None);
+    }
+}

@@ -35,7 +35,7 @@ pub(crate) struct Capacity {
     changes: Vec<WhatIfChange>,
     /// Ask what if a tier had so many load-balanced servers: app=4; repeat for more
     #[arg(long = "servers", value_name = "TIER=N", value_parser = WhatIfChange::servers)]
-    servers: Vec<WhatIfChange>,
+    tier_servers: Vec<WhatIfChange>,
     /// Ask what if the mix of transactions were this: cart=20%,home=80%; or @FILE with a NAME=SHARE on each line
     #[arg(long, value_name = "MIX")]
     mix: Option<String>,
@@ -78,7 +78,7 @@ fn settings(arguments: &Capacity) -> Result<CapacitySettings, Failure> {
     Ok(CapacitySettings {
         think_s: arguments.think,
         mix: arguments.mix.as_deref().map(mix).transpose()?,
-        changes: arguments.changes.iter().chain(&arguments.servers).cloned().collect(),
+        changes: arguments.changes.iter().chain(&arguments.tier_servers).cloned().collect(),
         load_factor: arguments.load,
         front: arguments.input.front.clone(),
         clients_max: arguments.clients_max,

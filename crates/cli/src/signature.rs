@@ -6,7 +6,9 @@ use crate::exit::{Failure, Status};
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
 use crate::write::{Place, write_signature, write_signature_diff};
 use clap::{Args, Subcommand, ValueEnum};
-use laggard_diagnose::{NamedSignature, SignatureQuestion, SignatureTest, build_signature, diff_signatures};
+use laggard_diagnose::{
+    DiffThresholds, NamedSignature, SignatureQuestion, SignatureTest, build_signature, diff_signatures,
+};
 use laggard_report::{
     DiffOutput, DiffVerdict, Output, Signature, SignatureDiff, SignatureVerdict, read_signature,
 };
@@ -93,6 +95,9 @@ struct Diff {
     /// … with so many windows in both signatures
     #[arg(long, value_name = "N", default_value_t = SignatureTest::default().windows_min)]
     windows_min: usize,
+    /// … and, when the load differs, above this share of how much the correction for queueing differs
+    #[arg(long, value_name = "SHARE", default_value_t = DiffThresholds::default().correction_share, value_parser = share)]
+    correction_share: f64,
     /// Form of the report
     #[arg(long, value_enum, default_value_t = DiffForm::Text)]
     output: DiffForm,
@@ -192,10 +197,13 @@ fn diff(arguments: &Diff) -> Result<Status, Failure> {
     }
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
     let files = [&arguments.old, &arguments.new].map(|path| path.display().to_string());
-    let test = SignatureTest {
-        change_min: arguments.change_min,
-        standard_errors_min: arguments.standard_errors,
-        windows_min: arguments.windows_min,
+    let test = DiffThresholds {
+        test: SignatureTest {
+            change_min: arguments.change_min,
+            standard_errors_min: arguments.standard_errors,
+            windows_min: arguments.windows_min,
+        },
+        correction_share: arguments.correction_share,
     };
     let named = |at: usize, signature| NamedSignature { file: &files[at], signature };
     let found = diff_signatures(named(0, &old), named(1, &new), &test);

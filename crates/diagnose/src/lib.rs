@@ -42,7 +42,9 @@ pub use gather::GatherFold;
 pub use methods::{CHANGE_METHODS, ChangeMethod, METHODS, Method, SlowMethod};
 pub use population::{HandleMap, Population, Selected, UnionNames};
 pub use sample_summary::{SampleFacts, sample_summary};
-pub use signature::{NamedSignature, SignatureQuestion, SignatureTest, build_signature, diff_signatures};
+pub use signature::{
+    DiffThresholds, NamedSignature, SignatureQuestion, SignatureTest, build_signature, diff_signatures,
+};
 pub use site_fold::SiteFold;
 pub use slow::{BaselineChoice, InputFacts, SlowSettings, diagnose};
 pub use span_samples::{CountedRequests, Key, Place, SpanSampleFold, SpanSampling, Sums, add_span_samples};

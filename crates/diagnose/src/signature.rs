@@ -6,7 +6,7 @@
 
 mod diff;
 
-pub use diff::{NamedSignature, diff_signatures};
+pub use diff::{DiffThresholds, NamedSignature, diff_signatures};
 pub use laggard_changes::SignatureTest;
 
 use crate::changes::{ObservedServer, POOLED};

@@ -2,8 +2,8 @@
 
 use crate::case::{BaselineUse, Case, Localizer, Question, SlowPeriod};
 use crate::changes::{
-    ChangeAnswer, ChangeCase, ChangeFinder, ChangeScore, DemandCase, DemandEstimator, DemandScore,
-    change_finders, demand_estimators, score_changes, score_demands,
+    ChangeCase, ChangeFinder, ChangeScore, DemandCase, DemandEstimator, DemandScore, change_finders,
+    demand_estimators, score_changes, score_demands,
 };
 use crate::judge::{Judgement, Miss, judge};
 use crate::measure::{Cost, measured};
@@ -250,16 +250,12 @@ impl Runner<'_> {
         }
         for (at, finder) in self.change_finders.iter().enumerate() {
             let (answer, cost) = measured(|| finder.find(&case.observations));
-            let (answer, error) = match answer {
-                Ok(answer) => (answer, None),
-                Err(error) => (ChangeAnswer::default(), Some(error)),
-            };
-            let score = score_changes(&case.truth, &answer, case.observations.window_s);
+            let score = score_changes(&case.truth, answer.as_ref().ok(), case.observations.window_s);
             self.results.changes.push(ChangeOutcome {
                 group: group.clone(),
                 case: case.name.clone(),
                 finder: at,
-                got: error.unwrap_or_else(|| answer.words(&case.transactions)),
+                got: answer.map_or_else(|error| error, |answer| answer.words(&case.transactions)),
                 score,
                 cost,
             });

@@ -57,6 +57,11 @@ impl Cholesky {
         x
     }
 
+    /// `ln det A`.
+    pub fn log_determinant(&self) -> f64 {
+        (0..self.lower.rows()).map(|i| 2.0 * self.lower.get(i, i).ln()).sum()
+    }
+
     /// The inverse `A⁻¹`, `p x p`.
     pub fn inverse(&self) -> Matrix {
         let size = self.lower.rows();
@@ -92,6 +97,9 @@ pub fn symmetric_eigen(matrix: &Matrix) -> Option<Eigen> {
     assert_eq!(size, matrix.cols(), "a square matrix");
     if matrix.data().iter().any(|value| !value.is_finite()) {
         return None;
+    }
+    if size == 0 {
+        return Some(Eigen { values: Vec::new(), vectors: Matrix::zeros(0, 0) });
     }
     let found =
         SymmetricEigen::try_new(DMatrix::from_row_slice(size, size, matrix.data()), f64::EPSILON, STEPS_MAX)?;
@@ -142,6 +150,7 @@ mod tests {
         for (found, wanted) in factor.inverse().data().iter().zip(wanted) {
             assert!((found - wanted).abs() < 1e-15);
         }
+        assert!((factor.log_determinant() - 8.0_f64.ln()).abs() < 1e-15);
         let root = 17.0_f64.sqrt();
         let eigen = symmetric_eigen(&two_by_two()).expect("it ends");
         assert!((eigen.values[0] - (7.0 + root) / 2.0).abs() < 1e-13);
@@ -155,6 +164,7 @@ mod tests {
         assert_eq!(condition_number(&dependent), f64::INFINITY);
         assert!(symmetric_eigen(&Matrix::from_row_major(1, 1, vec![f64::NAN])).is_none());
         assert_eq!(condition_number(&Matrix::zeros(0, 0)), 1.0);
+        assert!(symmetric_eigen(&Matrix::zeros(0, 0)).expect("nothing to do").values.is_empty());
     }
 
     proptest! {

@@ -73,11 +73,11 @@ pub struct CapacityReport {
 pub enum CapacityVerdict {
     /// There was too little data to say.
     InsufficientData,
-    /// The load is below four fifths of what the system can take.
+    /// The load, at its highest too, is below four fifths of what the system can take.
     Enough,
-    /// The load is above four fifths of it.
+    /// The load now is above four fifths of it, or was at its highest.
     NearLimit,
-    /// The load is above it.
+    /// The load now is above it.
     Exceeded,
 }
 
@@ -102,10 +102,21 @@ impl CapacityReport {
     /// Share of the capacity that the load now takes, by clients if known, else by throughput. `None` without an
     /// answer; infinite where not even one client is within the target.
     pub fn used(&self) -> Option<f64> {
-        let (answer, load) = (self.answer.as_ref()?, self.load?);
-        Some(match (answer.clients, load.clients) {
-            (Some(most), Some(now)) => now / most as f64,
-            _ => load.throughput / answer.throughput,
+        let load = self.load?;
+        self.share_of_capacity(load.clients, load.throughput)
+    }
+
+    /// The same of the highest load observed.
+    pub fn used_at_peak(&self) -> Option<f64> {
+        let load = self.load?;
+        self.share_of_capacity(load.clients_peak, load.throughput_peak)
+    }
+
+    fn share_of_capacity(&self, clients: Option<f64>, throughput: f64) -> Option<f64> {
+        let answer = self.answer.as_ref()?;
+        Some(match (answer.clients, clients) {
+            (Some(most), Some(clients)) => clients / most as f64,
+            _ => throughput / answer.throughput,
         })
     }
 }

@@ -83,3 +83,29 @@ fn the_small_workload_has_an_anomaly_and_two_alarms() {
         assert!(matches!(analysis.segments[0].kind, SegmentKind::Normal { group: 0 }));
     }
 }
+
+/// The example of docs/manual/methods/cherkasova.md.
+#[test]
+fn the_worked_example_is_as_by_hand() {
+    let count = |t: usize| if t.is_multiple_of(2) { 1000.0 } else { 2000.0 };
+    let each = |t: usize| if t < 12 { 0.10 } else { 0.12 };
+    let data = Observations {
+        window_s: 60.0,
+        windows: (0..24).collect(),
+        counts: Matrix::from_row_major(24, 1, (0..24).map(count).collect()),
+        utilization: (0..24).map(|t| 0.01 + each(t) * count(t) / 1000.0).collect(),
+        response_s: Matrix::zeros(0, 0),
+        cores: 1.0,
+    };
+    let found = segment(&WindowRegression::new(&data), &CherkasovaSettings::default(), TWO);
+    assert_eq!(found.cuts, [0, 12, 24]);
+    assert!((found.lambda - 11.1748).abs() < 5e-4, "{}", found.lambda);
+    for mode in [CherkasovaMode::Paper, CherkasovaMode::Robust] {
+        let analysis = cherkasova(&data, &CherkasovaSettings::new(mode), TWO).expect("enough data");
+        let [change] = &analysis.changes[..] else { panic!("one change: {:?}", analysis.changes) };
+        assert_eq!((change.kind, change.onset.row), (ChangeKind::ApplicationChange, 12));
+        assert!((change.error_ratio - 85.7).abs() < 0.05, "{}", change.error_ratio);
+        let demands: Vec<f64> = analysis.groups.iter().map(|group| group.model.demand_s[0]).collect();
+        assert!((demands[0] - 0.006).abs() < 1e-9 && (demands[1] - 0.0072).abs() < 1e-9, "{demands:?}");
+    }
+}

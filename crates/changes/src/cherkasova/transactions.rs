@@ -9,7 +9,9 @@ use super::reconcile::ModelGroup;
 use crate::naming::named_steps;
 use crate::segmentation::WindowRegression;
 use crate::tuned::Regression;
-use crate::{Observations, ServiceTime, SignatureTest, TransactionChange, signature, signature_changes};
+use crate::{
+    ChangeSettings, Observations, ServiceTime, SignatureTest, TransactionChange, signature, signature_changes,
+};
 
 /// Signatures must cover this share of the transactions on both sides before "none changed" says anything.
 const COVERAGE_MIN: f64 = 0.9;
@@ -91,7 +93,8 @@ fn by_counts(
     let types = observations.counts.cols();
     let seconds = observations.window_s * observations.cores / 100.0;
     let stacked = regression_of(observations, deviation);
-    let naming = named_steps(&stacked, earlier, std::slice::from_ref(after), 1..1 + types);
+    let drift = ChangeSettings::default().drift_bounds();
+    let naming = named_steps(&stacked, earlier, std::slice::from_ref(after), 1..1 + types, drift);
     let described = naming.steps.iter().map(|step| {
         let transaction = step.column - 1;
         let before_s = before.fit.percent_each[transaction] * seconds;

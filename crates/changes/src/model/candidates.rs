@@ -1,7 +1,7 @@
 //! Every estimator on the same windows, and the choice among them.
 
 use super::combined::{Estimate, combine, from_response, from_slopes};
-use super::cross_validation::{HeldOut, common_roots, response_errors, utilization_errors};
+use super::cross_validation::{HeldOut, common_roots, response_errors, standard_errors, utilization_errors};
 use super::design::Design;
 use super::least_squares::fit_on;
 use super::regression::{Slopes, Weighted, scaled_non_negative, scaled_slopes};
@@ -15,6 +15,10 @@ const TRUSTED_MIN: f64 = 0.5;
 
 /// … and so do slopes that dilution may have biased by more than two standard errors.
 const INFLATION_MAX: f64 = 5.0;
+
+/// Standard errors by which first come, first served must predict better than processor sharing to be believed: CPUs share
+/// their time unless a server takes one transaction after the other.
+const BETTER_MIN: f64 = 1.5;
 
 /// Standard errors by which the combination must predict worse than slopes alone before it is dropped.
 const WORSE_MIN: f64 = 2.0;
@@ -37,6 +41,18 @@ struct Scored {
     estimate: Estimate,
     utilization: Option<HeldOut>,
     response: Option<HeldOut>,
+}
+
+impl Scored {
+    fn folds(&self) -> usize {
+        self.response.as_ref().map_or(0, |errors| errors.folds.len())
+    }
+}
+
+/// Adds how much worse `a` is than `b` in each fold, if both are known.
+fn add_deviances(sums: &mut [f64], a: &Option<HeldOut>, b: &Option<HeldOut>) {
+    let (Some(a), Some(b)) = (a, b) else { return };
+    sums.iter_mut().zip(a.deviances_beyond(b)).for_each(|(sum, more)| *sum += more);
 }
 
 /// The choice.
@@ -133,15 +149,13 @@ impl Candidates {
         let Some(first_come) = self.get(Estimator::FirstComeFirstServed) else {
             return Some(Discipline::ProcessorSharing);
         };
-        let beyond = |a: &Option<HeldOut>, b: &Option<HeldOut>| match (a, b) {
-            (Some(a), Some(b)) => a.deviance_beyond(b),
-            _ => 0.0,
-        };
-        let mut deviance = beyond(&first_come.response, &sharing.response);
+        let mut differences = vec![0.0; first_come.folds()];
+        add_deviances(&mut differences, &first_come.response, &sharing.response);
         if self.utilization_judges() {
-            deviance += beyond(&first_come.utilization, &sharing.utilization);
+            add_deviances(&mut differences, &first_come.utilization, &sharing.utilization);
         }
-        Some(if deviance < 0.0 { Discipline::FirstComeFirstServed } else { Discipline::ProcessorSharing })
+        let is_first_come = standard_errors(&differences) < -BETTER_MIN;
+        Some(if is_first_come { Discipline::FirstComeFirstServed } else { Discipline::ProcessorSharing })
     }
 
     fn utilization_judges(&self) -> bool {

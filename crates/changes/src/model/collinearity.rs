@@ -181,8 +181,8 @@ mod tests {
     /// Two columns with correlation r have the variance inflation 1/(1 − r²).
     #[test]
     fn inflation_of_two_columns_by_hand() {
-        // Deviations of A and B from 4.5: products add up to 19, squares to 42 each: r = 19/42.
-        let r: f64 = 19.0 / 42.0;
+        // Deviations of A and B from 4.5: products add up to 20, squares to 42 each: r = 20/42.
+        let r: f64 = 20.0 / 42.0;
         let found = Collinearity::of(&design(&[&A, &B])).inflation;
         assert!(found.iter().all(|value| (value - 1.0 / (1.0 - r * r)).abs() < 1e-12), "{found:?}");
     }

@@ -2,12 +2,17 @@
 
 use super::covariance::product;
 use super::design::Design;
-use super::regression::{Slopes, scaled_to_work};
+use super::regression::{Slopes, dot, scaled_to_work};
 use laggard_numeric::{Cholesky, Matrix};
 
 /// Relative error that a real scheduler's departure from its ideal causes where all of a response time is queueing; at
 /// utilization `U` a share of about `U` is. Measured: ours. Time slices, priorities and few clients all count.
 const DEPARTURE: f64 = 0.08;
+
+/// Scale of the prior of how far response times are no picture of demands, relative to the demands. Ours.
+const DISAGREEMENT_SCALE: f64 = 0.05;
+/// Points of its grid.
+const DISAGREEMENTS: usize = 17;
 
 /// Demands and how certain they are.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,7 +21,7 @@ pub(crate) struct Estimate {
     pub(crate) demand: Vec<f64>,
     /// Their standard errors in seconds, as if nothing were constant; infinite where nothing is known.
     pub(crate) standard_error: Vec<f64>,
-    /// Standard deviation, over types, of what response times miss relative to utilization beyond the errors of both.
+    /// How far response times are likely to be no picture of demands, relative to them: beyond the errors of both.
     pub(crate) disagreement: f64,
 }
 
@@ -41,9 +46,10 @@ fn errors(demand: &[f64], relative: &Matrix) -> Vec<f64> {
 }
 
 /// Both kinds of evidence. True demands are `shape · (1 + δ)`, with `δ` of mean 0 and covariance
-/// `sampling + (departure² + τ²) I`; the slopes are the demands plus errors of known covariance. `τ²` is what the
-/// slopes' distance from the shape has beyond their errors (method of moments), so response times that hold much
-/// else than CPU lose their weight by themselves. None if a matrix is singular.
+/// `sampling + (departure² + τ²) I`; the slopes are the demands plus errors of known covariance. How far response times
+/// are no picture of demands (`τ`: time spent elsewhere, another discipline) is unknown, with a half-Cauchy prior: the slopes'
+/// distance from the shape tells (a random-effects model, Gelman 2006), and the answer is the mean over `τ`. So
+/// response times that hold much else than CPU lose their weight by themselves. None if a matrix is singular.
 pub(crate) fn combine(
     design: &Design,
     shape: &[f64],
@@ -60,28 +66,62 @@ pub(crate) fn combine(
             error.set(i, j, slopes.covariance.get(i, j) / (shape[i] * shape[j]));
         }
     }
-    let excess = excess_variance(&distance, &error);
-    let prior = with_diagonal(covariance, departure(utilization) + excess);
-    let mut sum = prior.clone();
-    sum.data_mut().iter_mut().zip(error.data()).for_each(|(to, from)| *to += from);
-    // Gain = prior (prior + error)⁻¹: what of the distance is believed.
-    let gain = product(&prior, &Cholesky::new(&sum, 1e-12)?.inverse());
-    let believed = product(&gain, &Matrix::from_row_major(types, 1, distance));
-    let demand: Vec<f64> = shape.iter().zip(believed.data()).map(|(s, d)| (s * (1.0 + d)).max(0.0)).collect();
-    let mut posterior = product(&gain, &prior);
-    posterior.data_mut().iter_mut().zip(prior.data()).for_each(|(less, all)| *less = all - *less);
+    let sampling = with_diagonal(covariance, departure(utilization));
+    let posteriors: Vec<Posterior> = (0..DISAGREEMENTS)
+        .map(|at| Posterior::new(&with_diagonal(&sampling, disagreement(at).powi(2)), &error, &distance, at))
+        .collect::<Option<_>>()?;
+    let best = posteriors.iter().map(|posterior| posterior.log_weight).fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = posteriors.iter().map(|posterior| (posterior.log_weight - best).exp()).collect();
+    let all: f64 = weights.iter().sum();
+    let average = |value: &dyn Fn(usize) -> f64| -> f64 {
+        weights.iter().enumerate().map(|(at, weight)| weight * value(at)).sum::<f64>() / all
+    };
+    let mut demand = Vec::new();
+    let mut standard_error = Vec::new();
+    for (j, shape) in shape.iter().enumerate() {
+        let mean = average(&|at| posteriors[at].mean[j]);
+        let square = average(&|at| posteriors[at].variance[j] + posteriors[at].mean[j].powi(2));
+        demand.push((shape * (1.0 + mean)).max(0.0));
+        standard_error.push(shape * (square - mean * mean).max(0.0).sqrt());
+    }
     Some(Estimate {
         demand: scaled_to_work(&demand, design)?,
-        standard_error: errors(shape, &posterior),
-        disagreement: excess.sqrt(),
+        standard_error,
+        disagreement: average(&disagreement),
     })
 }
 
-/// What squared distances, weighted by their inverse variances, have beyond their expectation.
-fn excess_variance(distance: &[f64], error: &Matrix) -> f64 {
-    let weights: Vec<f64> = (0..distance.len()).map(|i| 1.0 / error.get(i, i).max(1e-12)).collect();
-    let sum: f64 = distance.iter().zip(&weights).map(|(d, w)| w * d * d).sum();
-    ((sum - distance.len() as f64) / weights.iter().sum::<f64>()).max(0.0)
+/// What is believed of `δ` for one `τ`.
+struct Posterior {
+    mean: Vec<f64>,
+    variance: Vec<f64>,
+    /// Logarithm of prior density and likelihood, up to a constant.
+    log_weight: f64,
+}
+
+impl Posterior {
+    fn new(prior: &Matrix, error: &Matrix, distance: &[f64], at: usize) -> Option<Posterior> {
+        let types = distance.len();
+        let mut sum = prior.clone();
+        sum.data_mut().iter_mut().zip(error.data()).for_each(|(to, from)| *to += from);
+        let factor = Cholesky::new(&sum, 1e-12)?;
+        // Gain = prior (prior + error)⁻¹: what of the distance is believed.
+        let gain = product(prior, &factor.inverse());
+        let kept = product(&gain, prior);
+        let explained = dot(distance, &factor.solve(distance));
+        // Log-spaced points each stand for a stretch of τ in proportion to τ.
+        let density = 1.0 / (1.0 + (disagreement(at) / DISAGREEMENT_SCALE).powi(2)) * disagreement(at);
+        Some(Posterior {
+            mean: (0..types).map(|i| dot(gain.row(i), distance)).collect(),
+            variance: (0..types).map(|i| (prior.get(i, i) - kept.get(i, i)).max(0.0)).collect(),
+            log_weight: density.ln() - 0.5 * (factor.log_determinant() + explained),
+        })
+    }
+}
+
+/// The grid of `τ`: from 0.005 to 1.28 in steps of √2.
+fn disagreement(at: usize) -> f64 {
+    0.005 * (0.5 * at as f64).exp2()
 }
 
 fn departure(utilization: f64) -> f64 {

@@ -20,23 +20,24 @@ impl HeldOut {
         self.folds.iter().sum()
     }
 
-    /// How much worse this is than `other` in units of the better one's mean squared error: about twice a difference of
-    /// log likelihoods, so differences of several kinds of prediction add up.
-    pub(crate) fn deviance_beyond(&self, other: &HeldOut) -> f64 {
+    /// How much worse this is than `other` in each fold, in units of the better one's mean squared error: about twice a
+    /// difference of log likelihoods, so differences of several kinds of prediction add up.
+    pub(crate) fn deviances_beyond(&self, other: &HeldOut) -> Vec<f64> {
         let best = self.total().min(other.total());
-        if best <= 0.0 {
-            return 0.0;
-        }
-        (self.total() - other.total()) / best * self.values as f64
+        let scale = if best > 0.0 { self.values as f64 / best } else { 0.0 };
+        self.folds.iter().zip(&other.folds).map(|(a, b)| (a - b) * scale).collect()
     }
 
-    /// The mean difference to `other` over its standard error across folds: above 1, this is worse by more than one
-    /// standard error. 0 when they are equal.
+    /// [`standard_errors`] of the difference to `other`: above 1, this is worse by more than one.
     pub(crate) fn standard_errors_worse(&self, other: &HeldOut) -> f64 {
-        let differences: Vec<f64> = self.folds.iter().zip(&other.folds).map(|(a, b)| a - b).collect();
-        let error = sample_std(&differences) / (differences.len() as f64).sqrt();
-        if error > 0.0 { mean(&differences) / error } else { 0.0 }
+        standard_errors(&self.deviances_beyond(other))
     }
+}
+
+/// The mean of differences, one a fold, over its standard error; 0 when they do not vary.
+pub(crate) fn standard_errors(differences: &[f64]) -> f64 {
+    let error = sample_std(differences) / (differences.len() as f64).sqrt();
+    if error > 0.0 { mean(differences) / error } else { 0.0 }
 }
 
 /// The windows of a fold, and the rest.
@@ -93,8 +94,8 @@ pub(crate) fn response_errors(design: &Design, count: usize, discipline: Discipl
     let mut sums = Vec::new();
     let mut values = 0;
     for fold in folds(design, count) {
-        Totals::of(&fold.rest).demands(Discipline::ProcessorSharing)?;
-        let line = ResponseLine::fit(&fold.rest, discipline);
+        let demand = Totals::of(&fold.rest).demands(discipline)?;
+        let line = ResponseLine::fit(&fold.rest, discipline, &demand);
         let errors = line.squared_errors(design, &fold.held_out);
         values += errors.len();
         sums.push(errors.iter().sum());
@@ -102,16 +103,21 @@ pub(crate) fn response_errors(design: &Design, count: usize, discipline: Discipl
     (values > 0).then_some(HeldOut { folds: sums, values })
 }
 
-/// `R_it = mean_i + slope · unit_i · (U_t − utilization_i)`.
+/// `R_it = mean_i + (own_i + slope · unit_i) · (U_t − utilization_i)`.
+///
+/// `own_i` is what a type's own service times do: transactions that happen to be large take longer and make the window
+/// busier, queue or no queue. With service times that vary as exponential ones do, `Cov(R_it, U_t) = g_i D_i² / capacity`, `g_i`
+/// being 1 when served alone and the stretch `R_i / D_i` under sharing.
 struct ResponseLine {
     mean_s: Vec<f64>,
     utilization: Vec<f64>,
+    own: Vec<f64>,
     slope: f64,
     discipline: Discipline,
 }
 
 impl ResponseLine {
-    fn fit(design: &Design, discipline: Discipline) -> ResponseLine {
+    fn fit(design: &Design, discipline: Discipline, demand: &[f64]) -> ResponseLine {
         let (mut mean_s, mut utilization) = (Vec::new(), Vec::new());
         for j in 0..design.types() {
             let (mut counts, mut responses, mut busy) = (0.0, 0.0, 0.0);
@@ -124,13 +130,22 @@ impl ResponseLine {
             mean_s.push(responses / counts);
             utilization.push(busy / counts);
         }
-        let mut line = ResponseLine { mean_s, utilization, slope: 0.0, discipline };
+        let variance = sample_std(&design.work).powi(2) / design.capacity_s;
+        let own = |(demand, mean_s): (&f64, &f64)| match discipline {
+            _ if variance <= 0.0 => 0.0,
+            Discipline::ProcessorSharing => demand * mean_s / variance,
+            Discipline::FirstComeFirstServed => demand * demand / variance,
+        };
+        let own = demand.iter().zip(&mean_s).map(own).collect();
+        let mut line = ResponseLine { mean_s, utilization, own, slope: 0.0, discipline };
         let (mut products, mut squares) = (0.0, 0.0);
         for t in 0..design.rows() {
             for j in 0..design.types() {
                 let Some(cell) = Cell::of(design, t, j) else { continue };
-                let lever = line.unit(j) * (cell.utilization - line.utilization[j]);
-                products += line.weight(&cell, j) * lever * (cell.response_s - line.mean_s[j]);
+                let busier = cell.utilization - line.utilization[j];
+                let lever = line.unit(j) * busier;
+                let beyond_own = cell.response_s - line.mean_s[j] - line.own[j] * busier;
+                products += line.weight(&cell, j) * lever * beyond_own;
                 squares += line.weight(&cell, j) * lever * lever;
             }
         }
@@ -154,8 +169,9 @@ impl ResponseLine {
         for &t in rows {
             for j in 0..design.types() {
                 let Some(cell) = Cell::of(design, t, j) else { continue };
-                let lever = self.unit(j) * (cell.utilization - self.utilization[j]);
-                let error = cell.response_s - self.mean_s[j] - self.slope * lever;
+                let busier = cell.utilization - self.utilization[j];
+                let expected = self.mean_s[j] + (self.own[j] + self.slope * self.unit(j)) * busier;
+                let error = cell.response_s - expected;
                 errors.push(self.weight(&cell, j) * error * error);
             }
         }

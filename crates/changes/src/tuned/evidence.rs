@@ -6,7 +6,7 @@ use super::design::Design;
 use super::service_events::ServiceTimes;
 use super::settings::ChangeSettings;
 use super::shift::Shift;
-use crate::naming::{Naming, named_steps};
+use crate::naming::named_steps;
 use crate::signature::signature;
 use crate::{Observations, ServiceTime, TransactionChange};
 
@@ -110,15 +110,16 @@ impl Evidence<'_> {
         Explanation::Possible(self.described(shifts.iter().filter(takes_part), before, after))
     }
 
-    /// The transactions whose demand changed, from counts and utilization; with what is doubtful about it.
+    /// The transactions whose demand changed, from counts and utilization; none where those do not tell.
     pub(super) fn named_by_counts(
         &self,
         before: &[Range<usize>],
         after: &[Range<usize>],
         old_demand_s: &[f64],
-    ) -> (Vec<TransactionChange>, Naming) {
+    ) -> Vec<TransactionChange> {
         let singles = 1..1 + self.design.types.len();
-        let naming = named_steps(&self.design.regression, before, after, singles);
+        let naming =
+            named_steps(&self.design.regression, before, after, singles, self.settings.drift_bounds());
         let seconds = self.observations.window_s * self.observations.cores / 100.0;
         let described = naming.steps.iter().map(|step| {
             let transaction = self.design.types[step.column - 1];
@@ -133,7 +134,7 @@ impl Evidence<'_> {
         });
         let mut changes: Vec<TransactionChange> = described.collect();
         sort_by_difference(&mut changes);
-        (changes, naming)
+        changes
     }
 }
 

@@ -21,15 +21,15 @@ pub(super) struct Fit {
 
 /// A background load that differs and a cost of everything that does: `u = constant + scale · model`.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Drift {
+pub(crate) struct Drift {
     /// In percent of the CPU.
-    pub(super) constant: f64,
+    pub(crate) constant: f64,
     /// 1 where nothing drifts.
-    pub(super) scale: f64,
+    pub(crate) scale: f64,
 }
 
 impl Drift {
-    pub(super) const NONE: Drift = Drift { constant: 0.0, scale: 1.0 };
+    pub(crate) const NONE: Drift = Drift { constant: 0.0, scale: 1.0 };
 }
 
 /// How well something describes a stretch of windows.
@@ -143,11 +143,11 @@ impl Design {
 
 /// How far a drift may go.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DriftBounds {
+pub(crate) struct DriftBounds {
     /// In percent of the CPU, either way.
-    pub(super) constant: f64,
+    pub(crate) constant: f64,
     /// As a share, either way; infinite where any cost is allowed.
-    pub(super) scale: f64,
+    pub(crate) scale: f64,
 }
 
 /// Number of rows in all stretches.

@@ -20,6 +20,7 @@ mod timeline;
 mod turning;
 
 pub use changes::changes;
+pub(crate) use fit::{Drift, DriftBounds};
 pub(crate) use regression::{LinearFit, Regression};
 pub(crate) use scan::steps_at;
 pub use settings::{ChangeSettings, ChangeSettingsError};

@@ -6,8 +6,10 @@ use super::design::Design;
 use super::fit::{Drift, DriftBounds, Fit, Part, length};
 use super::settings::ChangeSettings;
 
-/// Rounds of fitting the common model and the drift in turn; three change the third digit.
-const ROUNDS: usize = 4;
+/// Most rounds of fitting the common model and the drift in turn.
+const ROUNDS_MAX: usize = 60;
+/// They end when the constant moves by less than this, in percent, and the scale by a hundredth of it.
+const SETTLED: f64 = 0.01;
 /// A difference of two fits counts beyond its expectation by so many of its standard deviations.
 const DEVIATIONS: f64 = 5.0;
 /// By so much more, in units of `Σ e²/variance`, one explanation must leave less than another to be preferred.
@@ -59,8 +61,7 @@ impl Pair<'_> {
         let group = self.design.fit(&part(self.group), free);
         let segment = self.design.fit(&part(self.segment), free);
         let constant_max = self.settings.constant_max_percent.max(0.0);
-        let settled =
-            DriftBounds { constant: self.settings.drift_constant_percent, scale: self.settings.drift_scale };
+        let settled = self.settings.drift_bounds();
         let joint = self.joint(settled, constant_max);
         let (error_ratio, excess_percent) = self.joint_errors(&group, &segment, constant_max);
         let relation = if self.is_enough(&joint, &group, &segment) {
@@ -96,9 +97,14 @@ impl Pair<'_> {
     fn joint(&self, bounds: DriftBounds, constant_max: f64) -> Joint {
         let mut drift = Drift::NONE;
         let mut fit = self.both(drift, constant_max);
-        for _ in 0..ROUNDS {
-            drift = self.design.drift(&fit, self.segment, bounds);
-            fit = self.both(drift, constant_max);
+        for _ in 0..ROUNDS_MAX {
+            let next = self.design.drift(&fit, self.segment, bounds);
+            fit = self.both(next, constant_max);
+            let moved = (next.constant - drift.constant).abs().max(100.0 * (next.scale - drift.scale).abs());
+            drift = next;
+            if moved < SETTLED {
+                break;
+            }
         }
         Joint { drift: self.design.drift(&fit, self.segment, bounds), fit }
     }

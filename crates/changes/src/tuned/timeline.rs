@@ -172,19 +172,13 @@ impl Walk<'_> {
             evidence.observations,
             &group.iter().map(|rows| evidence.observed(rows)).collect::<Vec<_>>(),
         );
-        let (transactions, naming) = evidence.named_by_counts(group, std::slice::from_ref(rows), &demands);
+        let transactions = evidence.named_by_counts(group, std::slice::from_ref(rows), &demands);
         let mut cautions = Vec::new();
         if transactions.is_empty() {
             cautions.push(
                 "The CPU cost of transactions changed, but their counts move together too much to tell of which."
                     .to_owned(),
             );
-        } else if !naming.confused.is_empty() {
-            cautions.push(format!(
-                "Without response times, {} other transaction types would explain the change of CPU cost about as \
-                 well as the first one named.",
-                naming.confused.len()
-            ));
         }
         Verdict { kind: ChangeKind::ApplicationChange, transactions, cautions }
     }

@@ -1,3 +1,8 @@
-//! Tests of the crate from outside, against references and measured data.
+//! Tests of the crate from outside, against references, measured data and simulated queues.
 
+mod accuracy;
+mod demands;
+mod measured;
+mod queue;
 mod stepwise;
+mod tuned;

@@ -91,3 +91,29 @@ fn windows(
         cores: 1.0,
     }
 }
+
+/// The runs of each experiment one after the other, in order of load: what moves is the load, not the application.
+pub(crate) fn joined(mut runs: Vec<Run>) -> Vec<Run> {
+    runs.sort_by_key(|run| (run.experiment, run.load));
+    let mut joined: Vec<Run> = Vec::new();
+    for run in runs {
+        match joined.last_mut().filter(|last| last.experiment == run.experiment) {
+            Some(last) => append(&mut last.observations, &run.observations),
+            None => joined.push(Run { name: format!("exp{}", run.experiment), ..run }),
+        }
+    }
+    joined
+}
+
+fn append(to: &mut Observations, more: &Observations) {
+    let next = to.windows.last().map_or(0, |last| last + 1);
+    to.windows.extend(more.windows.iter().map(|window| next + window));
+    to.utilization.extend(&more.utilization);
+    to.counts = stacked(&to.counts, &more.counts);
+    to.response_s = stacked(&to.response_s, &more.response_s);
+}
+
+fn stacked(above: &Matrix, below: &Matrix) -> Matrix {
+    let data = above.data().iter().chain(below.data()).copied().collect();
+    Matrix::from_row_major(above.rows() + below.rows(), above.cols(), data)
+}

@@ -3,6 +3,7 @@
 use super::queue::{Arrivals, Discipline, Queue};
 
 /// A family of queues.
+#[derive(Clone)]
 pub(crate) struct Situation {
     pub(crate) name: &'static str,
     change: fn(&mut Queue, &Draw),
@@ -28,7 +29,7 @@ pub(crate) fn all() -> Vec<Situation> {
         Situation { name: "… time spent elsewhere", change: |queue, draw| elsewhere(queue, draw) },
         Situation { name: "first come, first served", change: |queue, _| first_come(queue) },
         Situation {
-            name: "… few clients (closed)",
+            name: "first come, first served, few clients (closed)",
             change: |queue, draw| {
                 first_come(queue);
                 closed(queue, draw);

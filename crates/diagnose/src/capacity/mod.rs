@@ -223,10 +223,11 @@ fn described(model: &Model) -> CapacityModel {
 }
 
 fn verdict(report: &CapacityReport) -> CapacityVerdict {
+    let peak = report.used_at_peak().unwrap_or(0.0);
     match report.used() {
         None => CapacityVerdict::InsufficientData,
         Some(used) if used > 1.0 || used.is_nan() => CapacityVerdict::Exceeded,
-        Some(used) if used > NEAR => CapacityVerdict::NearLimit,
+        Some(used) if used.max(peak) > NEAR => CapacityVerdict::NearLimit,
         Some(_) => CapacityVerdict::Enough,
     }
 }

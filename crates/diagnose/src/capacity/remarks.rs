@@ -9,7 +9,7 @@ use laggard_report::{CapacityAnswer, CapacityReport};
 use laggard_samples::WindowTable;
 
 /// How far beyond the highest observed load an answer may lie before that is a caution.
-const FAR: f64 = 1.5;
+const FAR: f64 = 1.1;
 
 /// What an answer would need and the data do not have; empty when they have all.
 pub(super) fn missing(table: &WindowTable, groups: &[ServerGroup], windows: &[usize]) -> Vec<String> {

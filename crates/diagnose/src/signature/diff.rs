@@ -16,6 +16,23 @@ pub struct NamedSignature<'a> {
     pub signature: &'a Signature,
 }
 
+/// When a difference counts.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct DiffThresholds {
+    /// Size and significance.
+    pub test: SignatureTest,
+    /// The correction for queueing, `1 − U^c`, is of first order. When it differs between the signatures because the
+    /// load does, a difference must exceed this share of `|ln(1 − U_old^c) − ln(1 − U_new^c)|`, too (0.5: on a
+    /// processor-sharing CPU measured at 20, 50 and 80 % the same code differed by 0.05 to 0.4 of it).
+    pub correction_share: f64,
+}
+
+impl Default for DiffThresholds {
+    fn default() -> DiffThresholds {
+        DiffThresholds { test: SignatureTest::default(), correction_share: 0.5 }
+    }
+}
+
 /// Mixes further apart than this (half the sum of the differences of shares) are told: caches and the correction
 /// for queueing depend on them.
 const MIX_MAX: f64 = 0.2;
@@ -29,11 +46,13 @@ const UTILIZATION_MAX: f64 = 0.2;
 pub fn diff_signatures(
     old: NamedSignature<'_>,
     new: NamedSignature<'_>,
-    test: &SignatureTest,
+    test: &DiffThresholds,
 ) -> SignatureDiff {
+    let DiffThresholds { test, correction_share } = *test;
+    let test = &test;
     let units = Unit::all(old.signature, new.signature);
     let mut transactions: Vec<TransactionDiff> =
-        units.iter().flat_map(|unit| unit.transactions(test)).collect();
+        units.iter().flat_map(|unit| unit.transactions(test, correction_share)).collect();
     transactions.sort_by(|a, b| {
         let size = |one: &TransactionDiff| one.difference_s.map_or(0.0, f64::abs);
         a.fate
@@ -54,6 +73,7 @@ pub fn diff_signatures(
             change_min: test.change_min,
             standard_errors_min: test.standard_errors_min,
             windows_min: test.windows_min as u64,
+            correction_share,
         },
         counts,
         cautions: cautions(old.signature, new.signature, &units),
@@ -90,9 +110,12 @@ fn missing(diff: &SignatureDiff) -> Vec<String> {
     if diff.verdict != DiffVerdict::InsufficientData {
         return vec![];
     }
-    let both = diff.counts.not_judged;
-    vec![match both {
+    let known = |one: &TransactionDiff| one.windows_before.min(one.windows_after) >= diff.test.windows_min;
+    vec![match diff.counts.not_judged {
         0 => "The signatures have no transaction in common.".to_owned(),
+        _ if diff.transactions.iter().any(known) => {
+            "The load differs too much to tell: measure both at a like load.".to_owned()
+        }
         _ => format!(
             "No transaction has service times in at least {} windows of both signatures.",
             diff.test.windows_min
@@ -142,18 +165,22 @@ impl Unit {
         pairs.map(unit).collect()
     }
 
-    fn transactions(&self, test: &SignatureTest) -> Vec<TransactionDiff> {
+    fn transactions(&self, test: &SignatureTest, correction_share: f64) -> Vec<TransactionDiff> {
+        let load = Load { used: [used(&self.old), used(&self.new)], trust: correction_share };
         let (old, new) = (pooled(&self.old), pooled(&self.new));
         let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-        names.into_iter().map(|name| self.transaction(name, old.get(name), new.get(name), test)).collect()
+        names
+            .into_iter()
+            .map(|name| self.transaction(name, [old.get(name), new.get(name)], test, load))
+            .collect()
     }
 
     fn transaction(
         &self,
         name: &str,
-        old: Option<&TransactionSignature>,
-        new: Option<&TransactionSignature>,
+        [old, new]: [Option<&TransactionSignature>; 2],
         test: &SignatureTest,
+        load: Load,
     ) -> TransactionDiff {
         let times = old.and_then(|one| one.service_time_s).zip(new.and_then(|one| one.service_time_s));
         let errors = old.and_then(|one| one.standard_error_s).zip(new.and_then(|one| one.standard_error_s));
@@ -163,11 +190,12 @@ impl Unit {
             .zip(error)
             .map(|((old, _), error)| (test.change_min * old.abs()).max(test.standard_errors_min * error));
         let windows = |one: Option<&TransactionSignature>| one.map_or(0, |one| one.windows);
-        let judged = Judged { difference, detectable, windows: [windows(old), windows(new)] };
+        let doubt = times.map_or(0.0, |(old, _)| load.doubt() * old.abs());
+        let judged = Judged { difference, detectable, doubt, windows: [windows(old), windows(new)] };
         let (fate, reason) = match (old, new) {
             (None, _) => (TransactionFate::New, None),
             (_, None) => (TransactionFate::Removed, None),
-            _ => judged.fate(test),
+            _ => judged.fate(test, load),
         };
         TransactionDiff {
             server: self.server.clone(),
@@ -179,7 +207,7 @@ impl Unit {
             after_s: new.and_then(|one| one.service_time_s),
             difference_s: difference,
             standard_error_s: error,
-            detectable_s: detectable,
+            detectable_s: detectable.map(|detectable| detectable + doubt),
             windows_before: windows(old),
             windows_after: windows(new),
             share_before: old.map(|one| one.share),
@@ -192,11 +220,42 @@ impl Unit {
 struct Judged {
     difference: Option<f64>,
     detectable: Option<f64>,
+    /// What another load may account for, in seconds.
+    doubt: f64,
     windows: [u64; 2],
 }
 
+/// The load of both sides.
+#[derive(Clone, Copy)]
+struct Load {
+    /// Mean utilization and cores.
+    used: [Option<(f64, f64)>; 2],
+    /// See [`DiffThresholds::correction_share`].
+    trust: f64,
+}
+
+impl Load {
+    /// The share of a service time that another load may account for.
+    fn doubt(self) -> f64 {
+        let [Some(old), Some(new)] = self.used.map(|used| used.map(log_correction)) else { return 0.0 };
+        self.trust * (old - new).abs()
+    }
+}
+
+/// `ln(1 − U^c)`, of at most the utilization that counts.
+fn log_correction((used, cores): (f64, f64)) -> f64 {
+    (1.0 - used.clamp(0.0, laggard_changes::UTILIZATION_MAX).powf(cores.max(f64::MIN_POSITIVE))).ln()
+}
+
+/// Mean utilization of servers, and the cores of the first.
+fn used(servers: &[ServerSignature]) -> Option<(f64, f64)> {
+    let known: Vec<f64> = servers.iter().filter_map(|one| one.utilization_mean).collect();
+    let cores = servers.first()?.cores;
+    (!known.is_empty()).then(|| (known.iter().sum::<f64>() / known.len() as f64, cores))
+}
+
 impl Judged {
-    fn fate(&self, test: &SignatureTest) -> (TransactionFate, Option<String>) {
+    fn fate(&self, test: &SignatureTest, load: Load) -> (TransactionFate, Option<String>) {
         let unknown = |reason: String| (TransactionFate::NotJudged, Some(reason));
         let side = |at: usize| if at == 0 { "before" } else { "after" };
         if let Some(at) = self.windows.iter().position(|&windows| windows == 0) {
@@ -212,6 +271,10 @@ impl Judged {
         }
         match difference {
             _ if difference.abs() <= detectable => (TransactionFate::Same, None),
+            _ if difference.abs() <= detectable + self.doubt => {
+                let [old, new] = load.used.map(|used| used.map_or(0.0, |(used, _)| used * 100.0));
+                unknown(format!("another load ({old:.0} % and {new:.0} % CPU) may account for it"))
+            }
             d if d > 0.0 => (TransactionFate::Slower, None),
             _ => (TransactionFate::Faster, None),
         }
@@ -301,11 +364,7 @@ impl Unit {
         {
             cautions.push(format!("{name} has {after} cores instead of {before}."));
         }
-        let used = |servers: &[ServerSignature]| {
-            let known: Vec<f64> = servers.iter().filter_map(|one| one.utilization_mean).collect();
-            (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
-        };
-        if let (Some(before), Some(after)) = (used(old), used(new))
+        if let (Some((before, _)), Some((after, _))) = (used(old), used(new))
             && (after - before).abs() > UTILIZATION_MAX
         {
             cautions.push(format!(

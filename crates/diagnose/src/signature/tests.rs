@@ -48,7 +48,7 @@ fn build(table: &WindowTable) -> Signature {
 
 fn diff(old: &Signature, new: &Signature) -> SignatureDiff {
     let named = |file, signature| NamedSignature { file, signature };
-    diff_signatures(named("old.json", old), named("new.json", new), &SignatureTest::default())
+    diff_signatures(named("old.json", old), named("new.json", new), &DiffThresholds::default())
 }
 
 fn fates(diff: &SignatureDiff) -> Vec<(&str, TransactionFate)> {
@@ -118,6 +118,24 @@ fn too_few_windows_are_not_judged() {
     assert_eq!((found.verdict, found.counts.not_judged), (DiffVerdict::InsufficientData, 2));
     assert_eq!(found.transactions[0].reason.as_deref(), Some("29 windows after, 30 are needed"));
     assert!(found.headline.starts_with("Too little data"), "{}", found.headline);
+}
+
+/// The same difference at another load may come of the correction for queueing.
+#[test]
+fn another_load_must_not_account_for_a_difference() {
+    let (old, mut new) = (build(&table(60, 4.0, 9.0, None)), build(&table(60, 4.0, 11.0, None)));
+    assert_eq!(diff(&old, &new).counts.slower, 1);
+    let used = new.servers[0].utilization_mean.unwrap();
+    // (1 - 0.375) / (1 - 0.7) is e to the 0.73: half of that is more than 22 %, but less than 200 %.
+    assert!((used - 0.375).abs() < 0.01);
+    new.servers[0].utilization_mean = Some(0.7);
+    let found = diff(&old, &new);
+    let home = found.transactions.iter().find(|one| one.transaction == "Home").unwrap();
+    assert_eq!(home.fate, TransactionFate::NotJudged);
+    assert!(home.reason.as_ref().unwrap().contains("another load"), "{home:?}");
+    let mut slow = build(&table(60, 4.0, 27.0, None));
+    slow.servers[0].utilization_mean = Some(0.7);
+    assert_eq!(diff(&old, &slow).counts.slower, 1);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use super::{ChangeAnswer, ChangeFinder, Difference, FoundAlarm};
 use laggard_changes::{
-    Analysis, Change, ChangeKind, CherkasovaMode, CherkasovaSettings, Observations, SegmentKind,
-    TooLittleData, cherkasova,
+    Analysis, Change, ChangeKind, ChangeSettings, CherkasovaMode, CherkasovaSettings, Observations,
+    SegmentKind, TooLittleData, changes, cherkasova,
 };
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -11,6 +11,10 @@ use std::ops::Range;
 /// The product's methods, the default first.
 pub(super) fn finders() -> Vec<Box<dyn ChangeFinder>> {
     vec![
+        Box::new(Ours {
+            name: "changes",
+            analyse: |observations, threads| changes(observations, &ChangeSettings::default(), threads),
+        }),
         Box::new(Ours {
             name: "cherkasova",
             analyse: |observations, threads| {
@@ -43,6 +47,9 @@ impl ChangeFinder for Ours {
     fn find(&self, observations: &Observations) -> Result<ChangeAnswer, String> {
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let analysis = (self.analyse)(observations, threads).map_err(|error| error.to_string())?;
+        if analysis.groups.is_empty() {
+            return Err("no stable model".to_owned());
+        }
         Ok(answer(observations, &analysis))
     }
 }

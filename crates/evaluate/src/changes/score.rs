@@ -11,6 +11,8 @@ const SIZE_MS: f64 = 1.0;
 /// How good an answer is.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ChangeScore {
+    /// Whether there was an answer at all; else the rest counts as if nothing had been found.
+    pub is_answered: bool,
     /// Changes of the application that there are.
     pub expected: usize,
     /// Those with an alarm near them.
@@ -38,16 +40,21 @@ pub struct ChangeScore {
 impl ChangeScore {
     /// Whether every alarm, every region and every name and size is right, and nothing else is there.
     pub fn is_right(&self) -> bool {
-        let all_found = self.found == self.expected && self.sized == self.expected;
+        let all_found = self.is_answered && self.found == self.expected && self.sized == self.expected;
         all_found && self.false_alarms == 0 && self.regions_found == self.regions && self.false_regions == 0
     }
 }
 
 /// Compares. A window is `window_s` seconds long.
-pub fn score_changes(truth: &ChangeTruth, answer: &ChangeAnswer, window_s: f64) -> ChangeScore {
+pub fn score_changes(truth: &ChangeTruth, answer: Option<&ChangeAnswer>, window_s: f64) -> ChangeScore {
     let near = (NEAR_MIN * 60.0 / window_s).max(3.0);
-    let mut score =
-        ChangeScore { expected: truth.alarms.len(), regions: truth.regions.len(), ..ChangeScore::default() };
+    let mut score = ChangeScore {
+        is_answered: answer.is_some(),
+        expected: truth.alarms.len(),
+        regions: truth.regions.len(),
+        ..ChangeScore::default()
+    };
+    let Some(answer) = answer else { return score };
     let mut left: Vec<&FoundAlarm> = answer.alarms.iter().collect();
     for change in &truth.alarms {
         if let Some(alarm) = take_nearest(&mut left, change.window, near) {
@@ -58,7 +65,8 @@ pub fn score_changes(truth: &ChangeTruth, answer: &ChangeAnswer, window_s: f64) 
     let covered =
         |region: &Range<usize>| answer.regions.iter().map(|found| overlap(region, found)).sum::<usize>();
     score.regions_found = truth.regions.iter().filter(|region| 2 * covered(region) >= region.len()).count();
-    let touches = |found: &Range<usize>| truth.regions.iter().any(|region| overlap(region, found) > 0);
+    let foreign = || truth.regions.iter().chain(&truth.tolerated);
+    let touches = |found: &Range<usize>| foreign().any(|region| overlap(region, found) > 0);
     score.false_regions = answer.regions.iter().filter(|found| !touches(found)).count();
     score
 }
@@ -103,7 +111,11 @@ mod tests {
 
     fn truth() -> ChangeTruth {
         let alarm = |window| TrueAlarm { window, transactions: vec![difference(7, 5.0)] };
-        ChangeTruth { alarms: vec![alarm(100), alarm(200)], regions: std::iter::once(30..50).collect() }
+        ChangeTruth {
+            alarms: vec![alarm(100), alarm(200)],
+            regions: std::iter::once(30..50).collect(),
+            tolerated: std::iter::once(90..91).collect(),
+        }
     }
 
     #[test]
@@ -115,7 +127,7 @@ mod tests {
         };
         let regions = vec![31..40, 40..49];
         let answer = ChangeAnswer { alarms: vec![alarm(101, 4.5), alarm(198, 5.9)], regions };
-        let score = score_changes(&truth(), &answer, 60.0);
+        let score = score_changes(&truth(), Some(&answer), 60.0);
         assert!(score.is_right(), "{score:?}");
         assert_eq!((score.onset_errors, score.intervals, score.covered), (vec![1.0, 2.0], 2, 1));
     }
@@ -129,12 +141,14 @@ mod tests {
             alarm(199, vec![difference(7, 5.0), difference(2, 1.0)]),
             alarm(300, Vec::new()),
         ];
-        let answer = ChangeAnswer { alarms, regions: vec![45..55, 90..95] };
-        let score = score_changes(&truth(), &answer, 60.0);
+        let answer = ChangeAnswer { alarms, regions: vec![45..55, 90..95, 97..99] };
+        let score = score_changes(&truth(), Some(&answer), 60.0);
         assert_eq!((score.expected, score.found, score.false_alarms), (2, 2, 2));
         assert_eq!((score.named, score.sized), (1, 0));
         assert_eq!((score.regions, score.regions_found, score.false_regions), (1, 0, 1));
         assert!(!score.is_right());
-        assert!(score_changes(&ChangeTruth::default(), &ChangeAnswer::default(), 60.0).is_right());
+        let nothing = ChangeAnswer::default();
+        assert!(score_changes(&ChangeTruth::default(), Some(&nothing), 60.0).is_right());
+        assert!(!score_changes(&ChangeTruth::default(), None, 60.0).is_right());
     }
 }

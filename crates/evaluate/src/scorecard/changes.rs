@@ -28,8 +28,8 @@ fn groups<'a>(all: impl Iterator<Item = &'a Group>) -> Vec<&'a Group> {
 }
 
 const CHANGES: &str = "
-| cases | method | right | alarms found | false alarms | median onset error, windows | in the interval | named | sized | regions found | false regions | wall s |
-|---|---|---|---|---|---|---|---|---|---|---|---|
+| cases | method | right | no answer | alarms found | false alarms | median onset error, windows | in the interval | named | sized | regions found | false regions | wall s |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|
 ";
 
 fn change_table(out: &mut String, results: &Results, outcomes: &[&ChangeOutcome]) {
@@ -71,6 +71,7 @@ fn change_cells(own: &[&ChangeOutcome]) -> String {
     let errors = own.iter().flat_map(|one| one.score.onset_errors.iter().copied()).collect();
     let cells = [
         format!("{right}/{}", own.len()),
+        own.iter().filter(|one| !one.score.is_answered).count().to_string(),
         share(found, sum(|one| one.score.expected)),
         sum(|one| one.score.false_alarms).to_string(),
         median(errors).map_or("–".to_owned(), |error| format!("{error:.0}")),

@@ -6,6 +6,7 @@ use crate::run::Runner;
 use laggard_changes::Observations;
 use laggard_numeric::Matrix;
 use laggard_simulate::{ExpectedChange, ExpectedKind, TpcwRun, TpcwScenario, TpcwSettings, TpcwTruth, tpcw};
+use std::ops::Range;
 
 pub(super) fn visit(runner: &mut Runner<'_>) -> Result<(), String> {
     if !runner.wants_set(SetKind::Tpcw) || !runner.has_change_finders() {
@@ -71,6 +72,44 @@ fn truth(truth: &TpcwTruth, names: &[String]) -> ChangeTruth {
     };
     ChangeTruth {
         alarms: truth.expected.iter().filter(is_alarm).map(alarm).collect(),
+        tolerated: foreign_runs(&truth.foreign_share),
         regions: truth.segments.iter().filter(|one| one.is_anomalous).map(|one| one.start..one.end).collect(),
+    }
+}
+
+/// Runs of windows with foreign load.
+fn foreign_runs(share: &[f64]) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let runs = share.chunk_by(|a, b| (*a > 0.0) == (*b > 0.0)).map(|run| {
+        let begin = start;
+        start += run.len();
+        (run[0] > 0.0, begin..start)
+    });
+    runs.filter(|(is_foreign, _)| *is_foreign).map(|(_, run)| run).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_simulate::{Foreign, Phase, Workload};
+
+    #[test]
+    fn a_run_becomes_a_case_with_its_truth() {
+        let phase = || Phase::new(10, Workload::Steps { mix: 1, clients: vec![200] });
+        let foreign = Phase { foreign: Foreign::Constant { share: 0.2 }, ..phase() };
+        let phases = vec![phase(), foreign, phase().with_change("Home", 0.005)];
+        let run = tpcw(&TpcwSettings::new(1, phases)).unwrap();
+        let case = case("one", &run);
+        assert_eq!(case.truth.regions, std::iter::once(10..20).collect::<Vec<Range<usize>>>());
+        assert_eq!(case.truth.regions, case.truth.tolerated);
+        let [alarm] = &case.truth.alarms[..] else { panic!("{:?}", case.truth.alarms) };
+        let [home] = alarm.transactions[..] else { panic!("{alarm:?}") };
+        assert_eq!((alarm.window, case.transactions[home.transaction].as_str()), (20, "Home"));
+        assert!((home.difference_ms - 5.0).abs() < 1e-9);
+        let observations = &case.observations;
+        assert_eq!((observations.counts.rows(), observations.counts.cols()), (30, 14));
+        // Home spends about 2.6 ms / (1 − U) at the front, and 5 ms more in the end.
+        let front_s = |row: usize| observations.response_s.row(row)[home.transaction];
+        assert!((0.002..0.005).contains(&front_s(5)) && (0.007..0.012).contains(&front_s(25)));
     }
 }

@@ -30,14 +30,26 @@ fn up_to(report: &CapacityReport, answer: &CapacityAnswer) -> String {
         return format!("Not even one client is served within {target}.");
     }
     let more = if answer.at_limit { "At least" } else { "Up to" };
-    let now = report.load.map_or_else(String::new, |load| {
-        let used = report.used().map_or_else(String::new, |used| format!(": {}", left(used)));
-        match load.clients.filter(|_| answer.clients.is_some()) {
-            Some(clients) => format!("; now {} ({}){used}", amount(clients), rate(load.throughput)),
-            None => format!("; now {}{used}", rate(load.throughput)),
-        }
+    format!("{more} {} within {target}{}.", most(answer), now(report, answer).unwrap_or_default())
+}
+
+/// `; now 310 (44.2 requests/s): half is left`, and what the peak left when that is much less.
+fn now(report: &CapacityReport, answer: &CapacityAnswer) -> Option<String> {
+    let load = report.load?;
+    let used = report.used()?;
+    let now = match load.clients.filter(|_| answer.clients.is_some()) {
+        Some(clients) => format!("{} ({})", amount(clients), rate(load.throughput)),
+        None => rate(load.throughput),
+    };
+    let peak = report.used_at_peak().filter(|peak| *peak > 1.25 * used).map_or_else(String::new, |peak| {
+        let most = load.clients_peak.filter(|_| answer.clients.is_some()).unwrap_or(load.throughput_peak);
+        format!(
+            "; at the peak of {} {}",
+            amount(most),
+            left(peak).replace("is left", "was left").replace("are left", "were left")
+        )
     });
-    format!("{more} {} within {target}{now}.", most(answer))
+    Some(format!("; now {now}: {}{peak}", left(used)))
 }
 
 fn bottleneck(answer: &CapacityAnswer) -> Option<String> {

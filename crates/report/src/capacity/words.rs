@@ -44,6 +44,7 @@ fn three_digits(value: f64) -> f64 {
 pub(crate) fn amount(value: f64) -> String {
     match value {
         v if !v.is_finite() => "–".to_owned(),
+        0.0 => "0".to_owned(),
         v if v >= 100.0 => numbers::count(v.round() as u64),
         v if v >= 10.0 => format!("{v:.1}"),
         v => format!("{v:.2}"),

@@ -47,8 +47,28 @@ fn document(
     out.write_all(m.finish().as_bytes())
 }
 
-fn section(m: &mut Markup, id: &'static str, title: &str, content: impl FnOnce(&mut Markup)) {
+/// Title of each section, by its id.
+const SECTIONS: [(&str, &str); 3] = [
+    ("transactions", "Transactions"),
+    ("losses", "Lost, repaired or mistrusted"),
+    ("basis", "What this rests on"),
+];
+
+fn navigation(m: &mut Markup, ids: &[&str]) {
+    m.open("nav", &[("aria-label", "Sections")]);
+    m.open("ul", &[]);
+    for (id, title) in SECTIONS.iter().filter(|(id, _)| ids.contains(id)) {
+        m.open("li", &[]);
+        m.element("a", &[("href", &format!("#{id}"))], title);
+        m.close("li");
+    }
+    m.close("ul");
+    m.close("nav");
+}
+
+fn section(m: &mut Markup, id: &'static str, content: impl FnOnce(&mut Markup)) {
     let title_id = format!("{id}-title");
+    let title = SECTIONS.iter().find(|(known, _)| *known == id).map_or("", |(_, title)| title);
     m.open("section", &[("id", id), ("aria-labelledby", &title_id)]);
     m.element("h2", &[("id", &title_id)], title);
     m.raw("\n");
@@ -109,14 +129,15 @@ pub(crate) fn signature(signature: &Signature, out: &mut dyn io::Write) -> io::R
 }
 
 fn of_signature(m: &mut Markup, signature: &Signature) {
+    navigation(m, &["transactions", "losses", "basis"]);
     missing(m, &signature.missing);
     cautions(m, &signature.cautions);
-    section(m, "transactions", "Transactions without queueing", |m| {
+    section(m, "transactions", |m| {
         signature.servers.iter().take(SERVERS).for_each(|one| server(m, one));
         rest(m, signature.servers.len(), SERVERS, "servers");
     });
-    section(m, "losses", "Lost, repaired or mistrusted", |m| losses(m, &signature.input.losses));
-    section(m, "basis", "What this rests on", |m| m.element("p", &[], &signature.input.sentence()));
+    section(m, "losses", |m| losses(m, &signature.input.losses));
+    section(m, "basis", |m| m.element("p", &[], &signature.input.sentence()));
 }
 
 fn server(m: &mut Markup, server: &ServerSignature) {
@@ -174,10 +195,11 @@ pub(crate) fn signature_diff(diff: &SignatureDiff, out: &mut dyn io::Write) -> i
 }
 
 fn of_diff(m: &mut Markup, diff: &SignatureDiff) {
+    navigation(m, &["transactions", "basis"]);
     missing(m, &diff.missing);
     cautions(m, &diff.cautions);
-    section(m, "transactions", "Transactions before and after", |m| {
-        remark(m, "Time at the server without queueing. What got slower comes first.");
+    section(m, "transactions", |m| {
+        remark(m, "Before and after: time at the server without queueing. What got slower comes first.");
         scroller(m, "Transactions before and after", |m| {
             m.raw("<table class=\"plain sortable\">\n");
             m.element("caption", &[("class", "away")], "Transactions before and after");
@@ -190,7 +212,7 @@ fn of_diff(m: &mut Markup, diff: &SignatureDiff) {
         });
         rest(m, diff.transactions.len(), ROWS, "transactions");
     });
-    section(m, "basis", "What this rests on", |m| m.element("p", &[], &basis(diff)));
+    section(m, "basis", |m| m.element("p", &[], &basis(diff)));
 }
 
 fn diff_row(m: &mut Markup, one: &TransactionDiff) {

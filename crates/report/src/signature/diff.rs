@@ -63,6 +63,8 @@ pub struct DiffTest {
     pub standard_errors_min: f64,
     /// … and both signatures have at least so many windows of the transaction.
     pub windows_min: u64,
+    /// … and when the load differs, it is more than this share of how much the correction for queueing differs.
+    pub correction_share: f64,
 }
 
 /// The answer in one word.

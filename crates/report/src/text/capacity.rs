@@ -6,8 +6,8 @@ use super::sections::{bullets, losses};
 use super::table::{Fit, Table};
 use super::{TextStyle, WIDTH_MAX, WIDTH_MIN};
 use crate::capacity::{
-    CapacityAnswer, CapacityReport, CapacityVerdict, TransactionLatency, accuracy_sentence, amount,
-    binding_sentence, capacity_verdict_word, latency, most, tier_size, trust_word,
+    CapacityAnswer, CapacityReport, CapacityVerdict, CurvePoint, TransactionLatency, accuracy_sentence,
+    amount, binding_sentence, capacity_verdict_word, latency, most, most_amount, tier_size, trust_word,
 };
 use crate::{names, numbers};
 use std::io;
@@ -21,8 +21,15 @@ const NAME_ROOM: usize = 40;
 /// Columns of a bar.
 const BAR: usize = 16;
 
-/// Points of the curve that are told.
-const POINTS: usize = 8;
+/// Tiers whose demands are shown, and the page from which more than the first are.
+const TIERS: usize = 4;
+const WIDE: usize = 80;
+
+/// Titles must outlive the table, so tiers are numbered; the lines below the table name them.
+const DEMAND_TITLES: [&str; TIERS] = ["demand 1", "demand 2", "demand 3", "demand 4"];
+
+/// Points of the curve that are told, as parts of the capacity: more of them where it bends.
+const POINTS: [f64; 9] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1.0, 1.05, 1.2];
 
 /// Utilization from which a tier is marked.
 const BUSY: f64 = 0.9;
@@ -39,10 +46,9 @@ pub(crate) fn capacity(
     if let Some(answer) = &report.answer {
         curve(&mut page, report, answer);
         tiers(&mut page, report, answer);
-        transactions(&mut page, answer);
+        transactions(&mut page, report, answer);
     }
     changes(&mut page, report);
-    demands(&mut page, report);
     breakdown(&mut page, report);
     bullets(&mut page, "Cautions", &report.cautions, Paint::Unsure);
     losses(&mut page, &report.input.losses);
@@ -83,9 +89,8 @@ fn curve(page: &mut Page, report: &CapacityReport, answer: &CapacityAnswer) {
         ("", Fit::Fixed),
     ];
     let mut table = Table::new(1, &columns);
-    let step = answer.curve.len().div_ceil(POINTS).max(1);
     let longest = 2.0 * report.latency_max_s;
-    for point in answer.curve.iter().skip(step - 1).step_by(step) {
+    for point in told_points(answer) {
         let within = point.response_s <= report.latency_max_s;
         let clients =
             if closed { numbers::count(point.clients.round() as u64) } else { amount(point.clients) };
@@ -98,6 +103,19 @@ fn curve(page: &mut Page, report: &CapacityReport, answer: &CapacityAnswer) {
         ]);
     }
     table.print(page);
+}
+
+/// The points next to the parts of the capacity, none twice.
+fn told_points(answer: &CapacityAnswer) -> Vec<&CurvePoint> {
+    let across = |point: &CurvePoint| if answer.clients.is_some() { point.clients } else { point.throughput };
+    let capacity = most_amount(answer);
+    let mut told: Vec<usize> = POINTS
+        .iter()
+        .map(|part| answer.curve.partition_point(|point| across(point) < part * capacity))
+        .map(|at| at.min(answer.curve.len() - 1))
+        .collect();
+    told.dedup();
+    told.into_iter().map(|at| &answer.curve[at]).collect()
 }
 
 fn tiers(page: &mut Page, report: &CapacityReport, answer: &CapacityAnswer) {
@@ -128,22 +146,40 @@ fn tiers(page: &mut Page, report: &CapacityReport, answer: &CapacityAnswer) {
     more(page, model.tiers.len(), "tiers");
 }
 
-fn transactions(page: &mut Page, answer: &CapacityAnswer) {
-    if answer.transactions.len() < 2 {
+/// One row a transaction type: what it demands where, and its response time at capacity.
+fn transactions(page: &mut Page, report: &CapacityReport, answer: &CapacityAnswer) {
+    let Some(model) = &report.model else { return };
+    if model.transactions.len() < 2 {
         return;
     }
-    page.heading("Transactions", "at capacity");
-    let columns = [("transaction", Fit::Name), ("share", Fit::Number), ("response", Fit::Number)];
+    page.heading("Transactions", "demand at each tier, and response time at capacity");
+    let mut columns = vec![("transaction", Fit::Name), ("share", Fit::Number)];
+    let tiers = model.tiers.iter().take(if page.width() >= WIDE { TIERS } else { 1 });
+    columns.extend(tiers.clone().enumerate().map(|(at, _)| (DEMAND_TITLES[at], Fit::Number)));
+    columns.extend([("response", Fit::Number), ("", Fit::Fixed)]);
+    let longest = answer.transactions.iter().map(|one| one.response_s).fold(0.0, f64::max);
     let mut table = Table::new(1, &columns);
-    for one in answer.transactions.iter().take(ROWS) {
-        table.row(vec![
+    for (at, one) in answer.transactions.iter().enumerate().take(ROWS) {
+        let mut cells = vec![
             Piece::plain(names::label(&one.transaction, NAME_ROOM)),
             Piece::plain(numbers::share(one.share)),
-            Piece::plain(latency(one.response_s)),
-        ]);
+        ];
+        cells.extend(tiers.clone().map(|tier| Piece::plain(latency(tier.demands_s[at]))));
+        cells.push(Piece::strong(latency(one.response_s)));
+        cells.push(Piece::plain(if longest > 0.0 {
+            bar(one.response_s / longest, BAR)
+        } else {
+            String::new()
+        }));
+        table.row(cells);
     }
     table.print(page);
     more(page, answer.transactions.len(), "transactions");
+    for (at, tier) in tiers.enumerate() {
+        let words =
+            format!("{}: {}. {}", DEMAND_TITLES[at], names::label(&tier.tier, NAME_ROOM), tier.source);
+        page.wrapped(&[Piece::plain(" ")], &[Piece::faint(words)]);
+    }
 }
 
 fn changes(page: &mut Page, report: &CapacityReport) {
@@ -163,43 +199,6 @@ fn changes(page: &mut Page, report: &CapacityReport) {
         if load.within { "within" } else { "beyond" }
     );
     page.wrapped(&lead, &[Piece::new(&words, if load.within { Paint::Good } else { Paint::Bad })]);
-}
-
-fn demands(page: &mut Page, report: &CapacityReport) {
-    let Some(model) = &report.model else { return };
-    if model.transactions.len() < 2 {
-        return;
-    }
-    page.heading("Demands", "seconds a transaction takes at each tier without waiting");
-    for tier in model.tiers.iter().take(4) {
-        let mut table = Table::new(
-            1,
-            &[("", Fit::Name), ("demand", Fit::Number), ("95 %", Fit::Number), ("", Fit::Fixed)],
-        );
-        let largest = tier.demands_s.iter().copied().fold(0.0, f64::max);
-        let place = names::label(&tier.tier, NAME_ROOM);
-        page.sentence(&[Piece::plain(" ")], &format!("{place}: {}", tier.source), Paint::Faint, Paint::Faint);
-        for (at, name) in model.transactions.iter().enumerate().take(ROWS) {
-            let interval = match (tier.low_s.get(at), tier.high_s.get(at)) {
-                (Some(low), Some(high)) if low.is_finite() && high.is_finite() => {
-                    format!("{} to {}", latency(*low), latency(*high))
-                }
-                _ => "–".to_owned(),
-            };
-            table.row(vec![
-                Piece::plain(names::label(name, NAME_ROOM)),
-                Piece::strong(latency(tier.demands_s[at])),
-                Piece::faint(interval),
-                Piece::plain(if largest > 0.0 {
-                    bar(tier.demands_s[at] / largest, BAR)
-                } else {
-                    String::new()
-                }),
-            ]);
-        }
-        table.print(page);
-    }
-    more(page, model.transactions.len(), "transactions");
 }
 
 fn breakdown(page: &mut Page, report: &CapacityReport) {

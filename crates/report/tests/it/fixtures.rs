@@ -1,5 +1,7 @@
 //! Reports to render: every kind of verdict, and the shapes that strain a renderer.
 
+#[path = "fixtures/capacity.rs"]
+pub(crate) mod capacity;
 #[path = "fixtures/changes.rs"]
 pub(crate) mod changes;
 #[path = "fixtures/deep.rs"]

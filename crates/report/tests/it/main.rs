@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod capacity;
 mod changes;
 mod comparison;
 mod contrast;
@@ -13,6 +14,7 @@ mod json_schema;
 mod markdown;
 mod markup_reader;
 mod properties;
+mod signature;
 mod text;
 
 use laggard_report::{ColorChoice, Output, Report, TextStyle, render};

@@ -105,6 +105,14 @@ impl Chart {
         }
     }
 
+    /// A line across, with words at its right end.
+    pub(super) fn target(&self, m: &mut Markup, value: f64, words: &str) {
+        self.level(m, "target", value, "");
+        let at = (self.y(value) - 4.0).max(11.0).to_string();
+        let place = [("class", "level at-end"), ("x", "100%"), ("y", &*at)];
+        m.element("text", &place, words);
+    }
+
     /// Numbers below.
     pub(super) fn axis(&self, m: &mut Markup, name: impl Fn(f64) -> String) {
         m.raw("<svg class=\"ticks\" width=\"100%\" height=\"20\" aria-hidden=\"true\">\n");

@@ -162,7 +162,7 @@ impl Drawing<'_> {
             });
             if quantity.id == RESPONSE.id {
                 let target_s = self.report.latency_max_s;
-                chart.level(m, "target", target_s, &format!("target {}", limit(target_s)));
+                chart.target(m, target_s, &format!("target {}", limit(target_s)));
             }
             self.marks(m, &chart);
         });

@@ -18,7 +18,7 @@ pub(super) fn tiers(m: &mut Markup, report: &CapacityReport) {
     remark(m, "Demand is what a mean transaction takes without waiting; the rest holds at capacity.");
     scroller(m, "Tiers", |m| {
         m.open("table", &[("class", "parts")]);
-        m.raw("<thead><tr><th scope=\"col\">tier</th><th scope=\"col\">size</th>");
+        m.raw("<caption class=\"away\">Tiers at capacity</caption>\n<thead><tr><th scope=\"col\">tier</th><th scope=\"col\">size</th>");
         for title in ["demand", "time at capacity", "utilization at capacity", "used beside"] {
             number_title(m, title);
         }
@@ -27,7 +27,7 @@ pub(super) fn tiers(m: &mut Markup, report: &CapacityReport) {
             let load = report.answer.as_ref().and_then(|answer| answer.tiers.get(at));
             m.open("tr", &[]);
             m.within("th", &[("scope", "row")], |m| m.name("operation", &tier.tier, NAME_ROOM));
-            m.element("td", &[], &tier_size(tier));
+            m.element("td", &[("class", "size")], &tier_size(tier));
             number(m, &latency(tier.mean_s), tier.mean_s);
             let residence_s = load.map_or(f64::NAN, |load| load.residence_s);
             number(m, &latency(residence_s), residence_s);
@@ -56,7 +56,7 @@ pub(super) fn transactions(m: &mut Markup, report: &CapacityReport) {
     );
     scroller(m, "Demands", |m| {
         m.open("table", &[("class", "parts")]);
-        m.raw("<thead><tr><th scope=\"col\">transaction</th>");
+        m.raw("<caption class=\"away\">Demands of transactions by tier</caption>\n<thead><tr><th scope=\"col\">transaction</th>");
         number_title(m, "share");
         for tier in model.tiers.iter().take(TIERS) {
             m.open("th", &[("scope", "col"), ("class", "number"), ("data-sort", "number")]);
@@ -89,11 +89,7 @@ fn row(m: &mut Markup, report: &CapacityReport, at: usize, name: &str) {
             && low.is_finite()
             && high.is_finite()
         {
-            m.element(
-                "span",
-                &[("class", "line remark")],
-                &format!("{} to {}", latency(*low), latency(*high)),
-            );
+            m.element("span", &[("class", "interval")], &format!("{} to {}", latency(*low), latency(*high)));
         }
         m.close("td");
     }

@@ -25,7 +25,7 @@ pub(super) fn write(m: &mut Markup, report: &CapacityReport) {
     let longest = report.latency.iter().map(|one| one.response_s).fold(0.0, f64::max);
     scroller(m, "Latency", |m| {
         m.open("table", &[("class", "parts")]);
-        m.raw("<thead><tr><th scope=\"col\">transaction</th>");
+        m.raw("<caption class=\"away\">Parts of the latency by transaction</caption>\n<thead><tr><th scope=\"col\">transaction</th>");
         for title in ["transactions", "response", "service", "waiting", "calls"] {
             number_title(m, title);
         }

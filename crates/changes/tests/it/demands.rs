@@ -1,0 +1,196 @@
+//! Demands against known truth: measured runs, and simulated queues.
+
+use crate::accuracy::{Errors, mean, only, percent_off};
+use crate::measured;
+use crate::queue::{Arrivals, Discipline, Queue};
+use laggard_changes::{Estimator, ModelSettings, fit_model, nnls_model};
+use laggard_numeric::Matrix;
+use laggard_testkit::data_folder;
+use std::collections::BTreeMap;
+
+/// One-hour runs in windows of 10 s: mean relative error of the demands at most 8, 10 and 15 % at 20, 50 and 80 %
+/// load. Intervals cover at least 90 %, of the hours and of pieces of ten minutes.
+#[test]
+fn measured_demands_are_met() {
+    let Some(folder) = data_folder("cpu-demands") else { return };
+    let (mut hours, mut pieces): (BTreeMap<u32, Errors>, Errors) = Default::default();
+    for run in measured::runs(&folder, 10) {
+        let rows = run.observations.windows.len();
+        hours.entry(run.load).or_default().add(&run.observations, 0..rows, &run.demand_s);
+        for start in (0..=rows - 60).step_by(60) {
+            pieces.add(&run.observations, start..start + 60, &run.demand_s);
+        }
+    }
+    for (load, errors) in &hours {
+        let limit = match load {
+            ..=20 => 8.0,
+            21..=50 => 10.0,
+            _ => 15.0,
+        };
+        let (found, plain) = (mean(&errors.chosen), mean(&errors.without_constant));
+        assert!(found <= limit, "{load} % load: {found:.1} % off");
+        assert!(found < plain, "{load} % load: {found:.1} % off, plain least squares {plain:.1} %");
+    }
+    let covered: usize = hours.values().map(|errors| errors.covered).sum();
+    let all: usize = hours.values().map(|errors| errors.chosen.len()).sum();
+    assert!(covered as f64 >= 0.9 * all as f64, "{covered} of {all} intervals cover the truth");
+    assert!(pieces.coverage() >= 0.9, "{:.2} of the intervals of ten minutes cover", pieces.coverage());
+    assert!(mean(&pieces.chosen) < 8.0, "ten minutes: {:.1} % off", mean(&pieces.chosen));
+}
+
+/// One model holds when only the load moves: runs of one experiment at three loads, one after the other, have no more
+/// error together than apart, and demands that agree with the truth.
+#[test]
+fn a_load_that_moves_changes_no_demand() {
+    let Some(folder) = data_folder("cpu-demands") else { return };
+    let mut errors = Errors::default();
+    for run in measured::joined(measured::runs(&folder, 10)) {
+        let rows = run.observations.windows.len();
+        let fit = errors.add(&run.observations, 0..rows, &run.demand_s);
+        assert!(fit.report.constant.percent < 4.0, "{}: {:?}", run.name, fit.report.constant);
+    }
+    assert!(mean(&errors.chosen) < 5.0, "{:.1} % off", mean(&errors.chosen));
+    assert!(errors.coverage() >= 0.8);
+}
+
+fn simulated(change: impl Fn(&mut Queue)) -> Errors {
+    let mut errors = Errors::default();
+    for (seed, demand_s, rates) in [
+        (1, vec![0.02, 0.1], vec![12.5, 2.5]),
+        (2, vec![0.05, 0.01, 0.03], vec![4.0, 15.0, 5.0]),
+        (3, vec![0.01, 0.02, 0.04, 0.16], vec![15.0, 10.0, 2.5, 1.0]),
+    ] {
+        let mut queue = Queue::open(&demand_s, &rates, seed);
+        change(&mut queue);
+        errors.add(&queue.observe(300, 10.0), 0..300, &demand_s);
+    }
+    errors
+}
+
+fn set_load(queue: &mut Queue, factor: f64) {
+    if let Arrivals::Open { rates, .. } = &mut queue.arrivals {
+        rates.iter_mut().for_each(|rate| *rate *= factor);
+    }
+}
+
+#[test]
+fn processor_sharing_at_high_load_is_told_from_response_times() {
+    let errors = simulated(|queue| set_load(queue, 1.6));
+    assert!(mean(&errors.chosen) < 4.0 && errors.coverage() >= 0.9, "{errors:?}");
+    assert!(mean(&errors.least_squares) > 2.0 * mean(&errors.chosen), "{errors:?}");
+}
+
+/// Few clients hold the counts steady, so that least squares sees hardly more than the server's own chance.
+#[test]
+fn few_clients_at_high_load_do_not_mislead() {
+    let errors = simulated(|queue| {
+        let clients = vec![5; queue.demand_s.len()];
+        let work_s: f64 = queue.demand_s.iter().map(|demand| 5.0 * demand).sum();
+        queue.arrivals = Arrivals::Closed { clients, think_s: 0.9 * work_s };
+    });
+    assert!(mean(&errors.chosen) < 8.0 && errors.coverage() >= 0.8, "{errors:?}");
+    assert!(mean(&errors.least_squares) > 3.0 * mean(&errors.chosen), "{errors:?}");
+}
+
+#[test]
+fn first_come_first_served_is_recognised() {
+    let mut queue = Queue::open(&[0.01, 0.05, 0.02], &[20.0, 6.0, 10.0], 5);
+    queue.discipline = Discipline::FirstComeFirstServed;
+    let observations = queue.observe(300, 10.0);
+    let fit = fit_model(&observations, &[0..300], &ModelSettings::default()).expect("enough windows");
+    assert!(fit.report.reason.contains("first come"), "{}", fit.report.reason);
+    for (found, truth) in fit.model.demand_s.iter().zip(&queue.demand_s) {
+        assert!(percent_off(*found, *truth) < 8.0, "{:?}", fit.model.demand_s);
+    }
+}
+
+/// Time spent elsewhere makes response times a wrong picture; utilization is right, and has the last word.
+#[test]
+fn time_spent_elsewhere_is_noticed() {
+    let mut queue = Queue::open(&[0.02, 0.02], &[12.0, 13.0], 8);
+    queue.elsewhere_s = vec![0.0, 0.1];
+    let observations = queue.observe(1500, 10.0);
+    let fit = fit_model(&observations, &[0..1500], &ModelSettings::default()).expect("enough windows");
+    let sharing = fit_model(&observations, &[0..1500], &only(Estimator::ProcessorSharing)).expect("windows");
+    assert!(percent_off(sharing.model.demand_s[1], 0.02) > 30.0);
+    assert!(percent_off(fit.model.demand_s[1], 0.02) < 12.0, "{:?}", fit.report);
+    assert!(
+        fit.report.cautions.iter().any(|caution| caution.contains("elsewhere")),
+        "{:?}",
+        fit.report.cautions
+    );
+}
+
+/// A load that moves tells what is constant, also when it is much.
+#[test]
+fn a_constant_is_found_when_the_load_moves() {
+    let mut queue = Queue::open(&[0.02, 0.05], &[10.0, 6.0], 9);
+    queue.overhead = 0.15;
+    if let Arrivals::Open { load, .. } = &mut queue.arrivals {
+        *load = [0.4, 1.4, 0.8, 1.1].iter().flat_map(|level| vec![*level; 20]).collect();
+    }
+    let fit = fit_model(&queue.observe(300, 60.0), &[0..300], &ModelSettings::default()).expect("windows");
+    let constant = fit.report.constant;
+    assert!((constant.percent - 15.0).abs() < 2.0, "{constant:?}");
+    assert!((constant.interval_percent.low..constant.interval_percent.high).contains(&15.0), "{constant:?}");
+    assert!((constant.seconds_per_window - 0.6 * constant.percent).abs() < 1e-9);
+}
+
+#[test]
+fn without_response_times_slopes_answer() {
+    let queue = Queue::open(&[0.02, 0.05], &[10.0, 6.0], 10);
+    let mut observations = queue.observe(400, 10.0);
+    observations.response_s = Matrix::default();
+    let fit = fit_model(&observations, &[0..400], &ModelSettings::default()).expect("enough windows");
+    assert_eq!(fit.report.estimator, Estimator::ScaledLeastSquares);
+    for (j, truth) in queue.demand_s.iter().enumerate() {
+        assert!((fit.report.demand[j].low..fit.report.demand[j].high).contains(truth), "{:?}", fit.report);
+    }
+    let asked = fit_model(&observations, &[0..400], &only(Estimator::Combined)).expect("enough windows");
+    assert!(asked.report.cautions.iter().any(|caution| caution.contains("combined")));
+}
+
+/// Two types that always come together: the sum is known, the parts are not, and the group says so.
+#[test]
+fn types_that_move_together_are_a_group() {
+    let queue = Queue::open(&[0.02, 0.05], &[10.0, 4.0], 11);
+    let mut observations = queue.observe(300, 10.0);
+    observations.response_s = Matrix::default();
+    let mut counts = Matrix::zeros(300, 3);
+    for t in 0..300 {
+        let row = observations.counts.row(t);
+        counts.row_mut(t).copy_from_slice(&[row[0], 2.0 * row[0], row[1]]);
+    }
+    observations.counts = counts;
+    let fit = fit_model(&observations, &[0..300], &ModelSettings::default()).expect("enough windows");
+    assert_eq!(fit.report.indistinguishable.len(), 1);
+    let group = &fit.report.indistinguishable[0];
+    assert_eq!(group.transactions, [0, 1]);
+    // 20 ms for one of the first and two of the second: 6.7 ms each.
+    assert!(percent_off(group.mean_demand_s, 0.02 / 3.0) < 15.0, "{group:?}");
+    assert_eq!(fit.model.condition, f64::INFINITY);
+    assert!(fit.report.demand[0].high.is_infinite());
+}
+
+#[test]
+fn degenerate_windows_say_little_and_never_panic() {
+    let queue = Queue::open(&[0.02, 0.05], &[10.0, 4.0], 12);
+    let observations = queue.observe(40, 10.0);
+    let settings = ModelSettings::default();
+    assert_eq!(fit_model(&observations, &[0..3], &settings).expect_err("too few").needed, 4);
+    assert!(nnls_model(&observations, &[0..3]).is_err());
+    assert!(fit_model(&observations, &[0..4], &settings).is_ok());
+    let mut idle = observations.clone();
+    idle.utilization.fill(0.0);
+    let fit = fit_model(&idle, &[0..40], &settings).expect("enough windows");
+    assert!(fit.model.demand_s.iter().all(|demand| *demand == 0.0));
+    let mut steady = observations.clone();
+    (0..40).for_each(|t| steady.counts.row_mut(t).copy_from_slice(&[100.0, 0.0]));
+    let fit = fit_model(&steady, &[0..40], &settings).expect("enough windows");
+    assert!(fit.report.cautions.iter().any(|caution| caution.contains("never completed")));
+    assert!(fit.report.demand[1].high.is_infinite() && fit.model.standard_error_s[1].is_nan());
+    let mut nothing = observations;
+    nothing.counts = Matrix::zeros(40, 2);
+    let fit = fit_model(&nothing, &[0..40], &settings).expect("enough windows");
+    assert!(fit.model.demand_s.iter().all(|demand| *demand == 0.0));
+}
