@@ -194,7 +194,7 @@ impl OnlineCherkasova {
 
 impl OnlineChange {
     /// Whether one of `others` is the same change, found up to `near` windows elsewhere.
-    fn is_among(&self, others: &[OnlineChange], near: usize) -> bool {
+    pub(crate) fn is_among(&self, others: &[OnlineChange], near: usize) -> bool {
         let alike = |other: &OnlineChange| match (self.change.kind, other.change.kind) {
             (ChangeKind::Rollback { .. }, ChangeKind::Rollback { .. }) => true,
             (own, other) => own == other,

@@ -176,7 +176,8 @@ impl Walk<'_> {
         let mut cautions = Vec::new();
         if transactions.is_empty() {
             cautions.push(
-                "The CPU cost of transactions changed, but their counts move together too much to tell of which."
+                "The CPU cost of transactions changed, but counts do not tell of which: they move together, or the cost of \
+                 all of them changed."
                     .to_owned(),
             );
         }

@@ -6,3 +6,4 @@ mod measured;
 mod queue;
 mod stepwise;
 mod tuned;
+mod tpcw;

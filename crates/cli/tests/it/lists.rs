@@ -6,7 +6,9 @@ use crate::workshop::{Answer, Incident};
 #[test]
 fn formats_and_methods_are_listed() {
     let formats = laggard(&["formats"]).text();
-    for name in ["otlp-json", "otlp-proto", "jaeger", "zipkin", "span-csv", "call-log"] {
+    for name in
+        ["otlp-json", "otlp-proto", "jaeger", "zipkin", "span-csv", "call-log", "sample-csv", "access-log"]
+    {
         assert!(formats.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}");
     }
     let methods = laggard(&["methods"]).text();

@@ -1,7 +1,7 @@
 //! Settings as a schedule: what holds in each window.
 
 use super::load::PopulationStep;
-use super::settings::{Foreign, Phase, TpcwSettings};
+use super::settings::{ChangedPart, Foreign, Phase, TpcwSettings};
 use crate::random::{Random, Stream};
 
 /// The schedule of a run.
@@ -53,18 +53,17 @@ impl Plan {
 
 impl PhaseCosts {
     fn new(settings: &TpcwSettings, phase: &Phase) -> PhaseCosts {
-        let main = settings.transactions.iter().map(|transaction| {
-            let changes = phase.changes.iter().filter(|change| change.transaction == transaction.name);
-            let extra_s: f64 = changes.map(|change| change.extra_s).sum();
-            (transaction.demand_s * transaction.main_share * phase.demand_factor + extra_s).max(0.0)
-        });
-        let objects = settings
-            .transactions
-            .iter()
-            .map(|transaction| transaction.demand_s * (1.0 - transaction.main_share) * phase.demand_factor);
+        let cost = |part: ChangedPart| -> Vec<f64> {
+            let of = settings.transactions.iter().map(|transaction| phase.cost_s(transaction, part));
+            of.collect()
+        };
         let calls =
             settings.transactions.iter().map(|transaction| transaction.call_s * phase.database_factor);
-        PhaseCosts { main_s: main.collect(), objects_s: objects.collect(), call_s: calls.collect() }
+        PhaseCosts {
+            main_s: cost(ChangedPart::MainPage),
+            objects_s: cost(ChangedPart::Objects),
+            call_s: calls.collect(),
+        }
     }
 }
 

@@ -137,13 +137,24 @@ pub enum Foreign {
     },
 }
 
-/// A transaction's main page takes longer at the front CPU, or less long.
+/// The part of a transaction whose cost changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChangedPart {
+    /// The main page, which is in the response time.
+    MainPage,
+    /// The embedded objects, which are not.
+    Objects,
+}
+
+/// A transaction takes longer at the front CPU, or less long.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DemandChange {
     /// Name of the transaction.
     pub transaction: String,
     /// CPU seconds added to each; negative for an improvement. What would be less than nothing is nothing.
     pub extra_s: f64,
+    /// Of what.
+    pub part: ChangedPart,
 }
 
 /// A cache whose misses make transactions dearer. It is empty at the start, fills with transactions and forgets
@@ -171,10 +182,24 @@ impl Phase {
         }
     }
 
-    /// The same phase with a change of one transaction.
+    /// The same phase with a change of one transaction's main page.
     pub fn with_change(self, transaction: &str, extra_s: f64) -> Phase {
-        let change = DemandChange { transaction: transaction.to_owned(), extra_s };
+        let part = ChangedPart::MainPage;
+        let change = DemandChange { transaction: transaction.to_owned(), extra_s, part };
         Phase { changes: [self.changes, vec![change]].concat(), ..self }
+    }
+}
+
+impl Phase {
+    /// Mean CPU seconds of a part of a transaction.
+    pub(crate) fn cost_s(&self, transaction: &TransactionType, part: ChangedPart) -> f64 {
+        let share = match part {
+            ChangedPart::MainPage => transaction.main_share,
+            ChangedPart::Objects => 1.0 - transaction.main_share,
+        };
+        let is_own = |change: &&DemandChange| change.transaction == transaction.name && change.part == part;
+        let extra_s: f64 = self.changes.iter().filter(is_own).map(|change| change.extra_s).sum();
+        (transaction.demand_s * share * self.demand_factor + extra_s).max(0.0)
     }
 }
 
