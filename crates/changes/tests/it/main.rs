@@ -5,5 +5,5 @@ mod demands;
 mod measured;
 mod queue;
 mod stepwise;
-mod tuned;
 mod tpcw;
+mod tuned;
