@@ -1,7 +1,7 @@
 //! How much is left of a simulated shop.
 
 use crate::tpcw_table::table;
-use laggard_diagnose::{CapacitySettings, SampleFacts, WhatIfChange, capacity};
+use laggard_diagnose::{CapacitySettings, CountedWindows, SampleFacts, WhatIfChange, capacity};
 use laggard_report::{CapacityReport, CapacityVerdict, ClientsBasis, TierKind, Trust};
 use laggard_samples::WindowTable;
 use laggard_simulate::{Phase, TierSettings, TpcwRun, TpcwSettings, Workload, tpcw};
@@ -171,4 +171,22 @@ fn data_that_do_not_fit_are_not_trusted() {
     let report = asked(&table, &CapacitySettings::new(0.1));
     assert_eq!(report.accuracy.unwrap().trust, Trust::Poor);
     assert!(report.cautions.iter().any(|caution| caution.contains("rough guess")));
+}
+
+/// Home takes 10 ms more for the second half: only that half counts, and the capacity is what it is now.
+#[test]
+fn only_the_application_as_it_is_now_counts() {
+    let load = || Workload::Steps { mix: 1, clients: vec![200, 450, 700] };
+    let phases = vec![Phase::new(60, load()), Phase::new(60, load()).with_change("Home", 0.01)];
+    let table = table(&tpcw(&TpcwSettings::new(3, phases)).unwrap());
+    let now = asked(&table, &CapacitySettings::new(0.05));
+    let all = CapacitySettings { windows: CountedWindows::All, ..CapacitySettings::new(0.05) };
+    let all = asked(&table, &all);
+    assert!(now.cautions.iter().any(|caution| caution.contains("was another than now")), "{:?}", now.cautions);
+    let first = now.observed.first().unwrap().since_ns;
+    let cut = table.since.unix_ns() + 60 * 60_000_000_000;
+    assert!((first - cut).abs() <= 3 * 60_000_000_000, "{}", (first - cut) / 60_000_000_000);
+    let clients = |report: &CapacityReport| report.answer.as_ref().unwrap().clients_median.unwrap();
+    assert!(clients(&now) < 0.95 * clients(&all), "{} {}", clients(&now), clients(&all));
+    assert!(now.accuracy.unwrap().trust == Trust::Good);
 }

@@ -11,6 +11,8 @@ pub(crate) struct Plan {
     pub(crate) population: Vec<PopulationStep>,
     /// Foreign share of the front CPUs, by window.
     pub(crate) foreign: Vec<f64>,
+    /// Share of the front CPUs that transactions do not get, by window: foreign load and overhead.
+    pub(crate) background: Vec<f64>,
     /// Index of the phase, by window.
     pub(crate) phase: Vec<usize>,
     /// Costs of each phase.
@@ -42,12 +44,17 @@ impl Plan {
             foreign.extend(foreign_shares(phase, &mut random));
             phases.extend(std::iter::repeat_n(index, phase.windows as usize));
         }
+        let background = foreign.iter().zip(&phases).map(|(share, &phase): (&f64, &usize)| {
+            let overhead = settings.idle_overhead + settings.phases[phase].overhead_drift;
+            share + overhead.max(0.0)
+        });
+        let background = background.collect();
         let most = |mix: usize| {
             population.iter().filter(|step: &&PopulationStep| step.mix == mix).map(|step| step.clients).max()
         };
         let clients_max = (0..super::catalogue::MIXES).map(|mix| most(mix).unwrap_or(0)).collect();
         let costs = settings.phases.iter().map(|phase| PhaseCosts::new(settings, phase)).collect();
-        Plan { population, foreign, phase: phases, costs, clients_max }
+        Plan { population, foreign, background, phase: phases, costs, clients_max }
     }
 }
 

@@ -68,6 +68,9 @@ pub struct Phase {
     pub foreign: Foreign,
     /// What transactions cost more (or less) than in the catalogue.
     pub changes: Vec<DemandChange>,
+    /// By how much the share of the front CPU that is used without any transaction differs from
+    /// [`TpcwSettings::idle_overhead`]; what would be less than nothing is nothing.
+    pub overhead_drift: f64,
     /// Factor of every transaction's demand: slow drift of hardware and data, 1 for none.
     pub demand_factor: f64,
     /// Factor of every call's time at the database.
@@ -177,6 +180,7 @@ impl Phase {
             workload,
             foreign: Foreign::None,
             changes: Vec::new(),
+            overhead_drift: 0.0,
             demand_factor: 1.0,
             database_factor: 1.0,
         }
@@ -305,11 +309,18 @@ impl TpcwSettings {
 
     fn check_phase(&self, phase: &Phase) -> Result<(), Error> {
         check("windows of a phase", f64::from(phase.windows), 1.0, WINDOWS_MAX as f64, "1 to 525 600")?;
+        check("overhead_drift", phase.overhead_drift, -0.1, 0.1, "-0.1 to 0.1")?;
         check("demand_factor", phase.demand_factor, 0.0, 1_000.0, "0 to 1 000")?;
         check("database_factor", phase.database_factor, 0.0, 1_000.0, "0 to 1 000")?;
         let (low, high) = phase.foreign.range();
         check("foreign load", low, 0.0, high, "0 to 0.95, the least first")?;
-        check("foreign load", high + self.idle_overhead, 0.0, 0.95, "0 to 0.95 with the idle overhead")?;
+        check(
+            "foreign load",
+            (high + self.idle_overhead + phase.overhead_drift).max(0.0),
+            0.0,
+            0.95,
+            "0 to 0.95 with the idle overhead",
+        )?;
         for change in &phase.changes {
             check("extra_s", change.extra_s, -1_000.0, 1_000.0, "-1 000 to 1 000 s")?;
             let known = self.transactions.iter().any(|transaction| transaction.name == change.transaction);

@@ -70,11 +70,13 @@ fn paper() -> Vec<Phase> {
     ]
 }
 
-/// What the hardware of a segment does: our reference workload's numbers, in turn.
+/// What hardware and data do in a segment: the numbers of our reference workload, in turn.
 fn drifting(phases: Vec<Phase>) -> Vec<Phase> {
     let factors = [1.01, 1.0, 1.03, 0.98];
-    let drift = |(phase, factor)| Phase { demand_factor: factor, ..phase };
-    phases.into_iter().zip(factors.into_iter().cycle()).map(drift).collect()
+    let offsets = [0.0, 0.012, -0.004];
+    let drifts = factors.into_iter().cycle().zip(offsets.into_iter().cycle());
+    let drift = |(phase, (demand_factor, overhead_drift))| Phase { demand_factor, overhead_drift, ..phase };
+    phases.into_iter().zip(drifts).map(drift).collect()
 }
 
 /// Two hours each of the steady workloads, then six of bursts, in halves of three.
