@@ -40,9 +40,9 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "scoped threads over categories; the caller says how many, and the answer does not depend on it",
     },
     Exception {
-        path: "crates/localize/src/parallel.rs",
+        path: "crates/numeric/src/parallel.rs",
         what: "std::thread",
-        reason: "scoped threads over clusters; the caller says how many, and the answer does not depend on it",
+        reason: "scoped threads over items; the caller says how many, and the answer does not depend on it",
     },
     Exception {
         path: "crates/numeric/src/robust_pca/stripes.rs",

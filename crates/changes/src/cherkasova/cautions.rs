@@ -35,7 +35,7 @@ pub(super) fn of_error(
         .collect();
     if errors.is_empty() {
         if regression.windows() >= long {
-            let one = regression.fit(&[0..regression.windows()]).error_percent();
+            let one = regression.fit(std::slice::from_ref(&(0..regression.windows()))).error_percent();
             cautions.push(format!(
                 "No segment is {long} windows long, so how noisy the data are cannot be told; if time falls to pieces, \
                  the allowed error of {allowed} % is probably below the noise. One model for all windows has an error of \

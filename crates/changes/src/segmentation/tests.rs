@@ -103,3 +103,66 @@ fn the_penalty_found_is_that_of_the_reference() {
     let worst = worst.map(|fit| fit.error_percent()).fold(0.0, f64::max);
     assert_relative(worst, number(&golden["pipeline"]["error"]), 1e-6, "error");
 }
+
+/// Without the shortcut: one segmentation after another.
+fn plain_search(regression: &WindowRegression, table: &CostTable, budget: ErrorBudget) -> (f64, Vec<usize>) {
+    let mut errors = SegmentErrors::default();
+    let paths = PathSearch::new(table);
+    let mut attempt = |lambda: f64| {
+        let path = paths.cheapest(lambda);
+        let cuts = path.points.iter().map(|&point| table.points()[point]).collect();
+        penalty_search::assess(
+            regression,
+            budget,
+            &mut errors,
+            penalty_search::Cut { cuts, lambda, cost: path.cost },
+        )
+    };
+    let mut good = attempt(1.0);
+    assert!(good.within_budget);
+    let mut beyond = 2.0;
+    loop {
+        let next = attempt(beyond);
+        if !next.within_budget {
+            break;
+        }
+        (good, beyond) = (next, 2.0 * beyond);
+    }
+    for _ in 0..14 {
+        let middle = attempt(0.5 * (good.lambda + beyond));
+        if middle.within_budget { good = middle } else { beyond = middle.lambda }
+    }
+    (good.lambda, good.cuts)
+}
+
+#[test]
+fn the_shortcut_changes_nothing() {
+    let Some((_, data)) = tpcw_small() else { return };
+    let regression = WindowRegression::new(&data);
+    let table = CostTable::new(&regression, 1, TWO);
+    for percent in [0.5, 0.9, 1.1, 1.3, 2.0, 3.0, 5.0, 9.0] {
+        let budget = ErrorBudget { percent, segment_windows_min: None };
+        let found = search_penalty(&regression, &table, budget, &mut SegmentErrors::default());
+        let (lambda, cuts) = plain_search(&regression, &table, budget);
+        assert!((found.lambda - lambda).abs() <= 1e-9 * lambda, "{percent} %: {} {lambda}", found.lambda);
+        assert_eq!(found.cuts, cuts, "{percent} %");
+    }
+}
+
+/// On a grid of 5 windows and refined: the cuts of long segments are where the exact search has them.
+#[test]
+fn cuts_on_a_grid_are_refined_to_the_window() {
+    let Some((_, data)) = tpcw_small() else { return };
+    let regression = WindowRegression::new(&data);
+    let budget = ErrorBudget { percent: 3.0, segment_windows_min: Some(15) };
+    let table = CostTable::new(&regression, 5, TWO);
+    let coarse = search_penalty(&regression, &table, budget, &mut SegmentErrors::default());
+    let fine = refine_cuts(&regression, coarse.clone(), 5, budget);
+    assert!(
+        fine.misfit + fine.lambda * fine.entropy <= coarse.misfit + coarse.lambda * coarse.entropy + 1e-6
+    );
+    assert_eq!(fine.cuts.len(), coarse.cuts.len());
+    for cut in [60, 90, 245, 290] {
+        assert!(fine.cuts.iter().any(|found| found.abs_diff(cut) <= 1), "{cut} in {:?}", fine.cuts);
+    }
+}
