@@ -121,8 +121,8 @@ fn fixed_point(network: &ClassNetwork, clients: &[f64], start: Shares, shift: &S
         let mut change: f64 = 0.0;
         for (at, station) in network.stations().iter().enumerate() {
             let sight = Sight::new(station, &shares, at, clients);
-            for class in 0..clients.len() {
-                let residence_s = sight.residence_s(class, left[at][class]);
+            for (class, left) in left[at].iter().enumerate() {
+                let residence_s = sight.residence_s(class, *left);
                 let old = &mut shares.residence_s[at][class];
                 change = change.max((residence_s - *old).abs() / residence_s.max(f64::MIN_POSITIVE));
                 *old = residence_s;

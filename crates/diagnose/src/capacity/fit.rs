@@ -17,7 +17,8 @@ pub(super) fn cpu_tier(table: &WindowTable, group: &ServerGroup, windows: &[usiz
     let rows: Vec<usize> =
         windows.iter().copied().filter(|window| group.utilization(table, *window).is_finite()).collect();
     let observations = observations(table, group, &rows);
-    let fitted = fit_model(&observations, &[0..rows.len()], &ModelSettings::default()).ok();
+    let fitted =
+        fit_model(&observations, std::slice::from_ref(&(0..rows.len())), &ModelSettings::default()).ok();
     let usable = fitted.filter(|fit| fit.model.demand_s.iter().any(|demand_s| *demand_s > 0.0));
     let (demands_s, background, low_s, high_s, source) = match usable {
         Some(fit) => from_fit(&fit),

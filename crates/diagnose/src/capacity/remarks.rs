@@ -33,7 +33,7 @@ pub(super) fn missing(table: &WindowTable, groups: &[ServerGroup], windows: &[us
                 "`{}` has {both} windows with both transactions and utilization; {WINDOWS_MIN} are needed.",
                 plain(&group.name)
             ));
-        } else if windows.iter().all(|window| !(group.utilization(table, *window) > 0.0)) {
+        } else if windows.iter().all(|window| group.utilization(table, *window).max(0.0) <= 0.0) {
             missing.push(format!("`{}` never uses any CPU.", plain(&group.name)));
         }
     }

@@ -9,7 +9,7 @@ use laggard_simulate::{Phase, TierSettings, TpcwRun, TpcwSettings, Workload, tpc
 fn run(seed: u64, clients: &[u32], windows: u32, cores: f64) -> TpcwRun {
     let phases = vec![Phase::new(windows, Workload::Steps { mix: 1, clients: clients.to_vec() })];
     let front = TierSettings { servers: 1, cores };
-    tpcw(&TpcwSettings { front, ..TpcwSettings::new(seed, phases) }).unwrap()
+    tpcw(&TpcwSettings { front, ..TpcwSettings::new(seed, phases) }).expect("settings in range")
 }
 
 fn light() -> WindowTable {
@@ -17,7 +17,7 @@ fn light() -> WindowTable {
 }
 
 fn asked(table: &WindowTable, settings: &CapacitySettings) -> CapacityReport {
-    capacity(table, &SampleFacts::default(), settings).unwrap()
+    capacity(table, &SampleFacts::default(), settings).expect("names that are there")
 }
 
 /// Mean over the later nine tenths.
@@ -182,7 +182,11 @@ fn only_the_application_as_it_is_now_counts() {
     let now = asked(&table, &CapacitySettings::new(0.05));
     let all = CapacitySettings { windows: CountedWindows::All, ..CapacitySettings::new(0.05) };
     let all = asked(&table, &all);
-    assert!(now.cautions.iter().any(|caution| caution.contains("was another than now")), "{:?}", now.cautions);
+    assert!(
+        now.cautions.iter().any(|caution| caution.contains("was another than now")),
+        "{:?}",
+        now.cautions
+    );
     let first = now.observed.first().unwrap().since_ns;
     let cut = table.since.unix_ns() + 60 * 60_000_000_000;
     assert!((first - cut).abs() <= 3 * 60_000_000_000, "{}", (first - cut) / 60_000_000_000);

@@ -135,7 +135,8 @@ fn the_manual_documents_every_field() {
     let json: Value = serde_json::from_str(&written(Output::Json, &more_servers(), &PLAIN)).unwrap();
     let mut fields = BTreeSet::new();
     names(&json, &mut fields);
-    let page = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/manual/capacity-json.md");
+    let page =
+        std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/manual/capacity-json.md");
     let page = std::fs::read_to_string(page).unwrap();
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let documented: BTreeSet<String> = rows.map(|(name, _)| name.to_owned()).collect();
