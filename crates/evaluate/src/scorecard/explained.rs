@@ -110,7 +110,9 @@ see. In `quiet` and `heavy-tail` anything named is a false finding."
             "\
 Measured runs of an hour on a server with one CPU, one or two types of requests with known demands, at 20, 50 and 80 % load,
 in windows of 10 s. The first table has the error of the estimated demands, and how often the truth is in the 95 %
-interval. The second has the same runs put to the finders of changes: nothing changes, so any alarm is false."
+interval. The truth itself is inferred: demands rounded from mean response times at 20 % load and confirmed by regression over
+all runs, so an error of a few percent says little. The second table has the same runs put to the finders of changes: nothing
+changes, so any alarm is false."
         }
     }
 }
