@@ -42,6 +42,10 @@ impl Failure {
         Failure { status: Status::Unreadable, message: message.to_string() }
     }
 
+    pub(crate) fn too_little(message: impl Display) -> Failure {
+        Failure { status: Status::TooLittle, message: message.to_string() }
+    }
+
     /// Says it on standard error. That nobody may be listening there changes nothing about the status.
     pub(crate) fn tell(&self) -> Status {
         let _ = writeln!(io::stderr(), "laggard: {}", self.message);

@@ -12,7 +12,8 @@ use laggard_engine::{Ingest, IngestSettings, LocalEngine};
 use laggard_formats::{InputSettings, Outcome, ReaderOptions, expand};
 use laggard_model::{AdjustedCount, CallRecord, Loss, Nanos, SampleRecord, Sink, SpanRecord, Timestamp};
 use laggard_samples::{
-    CoresOf, LENGTH_MAX, LENGTH_MIN, SampleLimits, SampleTable, UtilizationUnit, WindowSettings, WindowTable,
+    CoresOf, LENGTH_MAX, LENGTH_MIN, SampleLimits, SampleTable, UtilizationUnit, WindowError, WindowSettings,
+    WindowTable,
 };
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -122,7 +123,7 @@ pub(crate) fn load_samples(input: &SampleInput, threads: NonZeroUsize) -> Result
         let engine = LocalEngine::new(threads);
         cautions.extend(add_span_samples(&traces, assumed, settings.length, &mut samples, engine).cautions);
     }
-    let table = samples.finish(&settings).map_err(Failure::unreadable)?;
+    let table = samples.finish(&settings).map_err(no_table)?;
     let mut deployments = input.deployments.clone();
     deployments.sort_by_key(|deployment| deployment.time);
     Ok(LoadedSamples { table, facts, deployments, cautions })
@@ -187,6 +188,13 @@ impl Gather for Mixed {
     fn merge(&mut self, later: Mixed) {
         self.samples.merge(later.samples);
         self.spans.merge(later.spans);
+    }
+}
+
+fn no_table(error: WindowError) -> Failure {
+    match error {
+        WindowError::NoSamples { .. } => Failure::too_little(error),
+        _ => Failure::usage(error),
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod answers;
 mod baseline;
+mod capacity;
 mod changes;
 mod compare;
 mod determinism;
@@ -15,8 +16,10 @@ mod methods;
 mod outcome;
 mod real_data;
 mod real_sites;
+mod sample_inputs;
 mod sampling;
 mod shop;
+mod signature;
 mod terminal;
 mod windows;
 mod workshop;

@@ -1,0 +1,84 @@
+//! Counters of several series, repeated values, and true instants.
+
+use crate::stand_in::{Asked, StandIn, success};
+use crate::{get, range, settings};
+use laggard_model::Loss;
+
+type Values = Vec<(f64, String)>;
+
+fn at(asked: &Asked, wanted: impl Fn(f64) -> Option<f64>) -> Values {
+    asked.instants().filter_map(|time| wanted(time).map(|value| (time, value.to_string()))).collect()
+}
+
+#[test]
+fn series_that_differ_in_other_labels_add_up_by_what_they_grew() {
+    let server = StandIn::new(|_, asked| {
+        success(&[
+            (r#""route":"/buy","instance":"a","code":"200""#, at(asked, |t| Some(100.0 + t))),
+            // The first error comes at 30 s; the process ends at 60 s, and its series with it.
+            (
+                r#""route":"/buy","instance":"a","code":"500""#,
+                at(asked, |t| (30.0..60.0).contains(&t).then_some(4.0)),
+            ),
+        ])
+    });
+    let got =
+        get(settings(&server), "count_total=sum by (route, instance, code) (x)", range(90, 15)).unwrap();
+    let expected =
+        [(0.0, 0.0), (15.0, 15.0), (30.0, 34.0), (45.0, 49.0), (60.0, 64.0), (75.0, 79.0), (90.0, 94.0)];
+    assert_eq!(got.of("/buy"), expected);
+}
+
+#[test]
+fn a_fall_is_a_new_start_and_counted() {
+    let server = StandIn::new(|_, asked| {
+        success(&[(r#""instance":"a""#, at(asked, |t| Some(if t < 30.0 { 100.0 + t } else { t - 30.0 })))])
+    });
+    let got = get(settings(&server), "count_total=max by (instance) (x)", range(60, 15)).unwrap();
+    assert_eq!(got.of(""), [(0.0, 0.0), (15.0, 15.0), (30.0, 15.0), (45.0, 30.0), (60.0, 45.0)]);
+    assert_eq!(got.collected.losses.count(Loss::CounterReset), 1);
+}
+
+#[test]
+fn repeated_values_are_no_readings() {
+    // Read at 0 and 20 s, then not until 80 s; Prometheus repeats the value in between.
+    let read = |t: f64| match t {
+        t if t < 20.0 => 0.0,
+        t if t < 80.0 => 20.0,
+        _ => 80.0,
+    };
+    let server = StandIn::new(move |_, asked| match asked.query.as_str() {
+        "timestamp(x_total)" => success(&[(r#""instance":"a""#, at(asked, |t| Some(read(t))))]),
+        _ => success(&[(r#""__name__":"x_total","instance":"a""#, at(asked, |t| Some(5.0 * read(t))))]),
+    });
+    let got = get(settings(&server), "count_total=x_total", range(90, 10)).unwrap();
+    assert_eq!(got.of(""), [(0.0, 0.0), (20.0, 100.0), (80.0, 400.0)]);
+    assert_eq!(got.fetched.answers, 2);
+}
+
+#[test]
+fn numbers_that_no_counter_can_have_are_counted() {
+    let server = StandIn::new(|_, _| {
+        success(&[(
+            "",
+            [(0.0, "1"), (15.0, "NaN"), (30.0, "-3"), (45.0, "4")].map(|(t, v)| (t, v.to_owned())).to_vec(),
+        )])
+    });
+    let got = get(settings(&server), "count_total=sum(x)", range(45, 15)).unwrap();
+    assert_eq!(got.of(""), [(0.0, 0.0), (45.0, 3.0)]);
+    assert_eq!(got.collected.losses.count(Loss::InvalidSample), 2);
+}
+
+#[test]
+fn capacities_add_up_and_utilizations_are_averaged() {
+    let server = StandIn::new(|_, asked| {
+        success(&[
+            (r#""pod":"p","container":"a""#, at(asked, |_| Some(1.0))),
+            (r#""pod":"p","container":"b""#, at(asked, |_| Some(0.5))),
+        ])
+    });
+    let cores = get(settings(&server), "cores=sum by (pod, container) (x)", range(0, 15)).unwrap();
+    assert_eq!(cores.of(""), [(0.0, 1.5)]);
+    let mean = get(settings(&server), "utilization=sum by (pod, container) (x)", range(0, 15)).unwrap();
+    assert_eq!(mean.of(""), [(-15.0, 0.75)]);
+}
