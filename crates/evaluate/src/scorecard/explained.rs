@@ -105,8 +105,19 @@ or none when the fault is on all. The baseline is the quiet hour before, of the 
 `heavy-tail`, another hour of heavy tails). `uniform` is asked with a baseline only, since without one there is nothing to
 see. In `quiet` and `heavy-tail` anything named is a false finding."
         }
-        SetKind::Tpcw => {
+        SetKind::Tpcw => TPCW,
+        SetKind::CpuDemands => {
             "\
+Measured runs of an hour on a server with one CPU, one or two types of requests with known demands, at 20, 50 and 80 % load,
+in windows of 10 s. The first table has the error of the estimated demands, and how often the truth is in the 95 %
+interval. The truth itself is inferred: demands rounded from mean response times at 20 % load and confirmed by regression over
+all runs, so an error of a few percent says little. The second table has the same runs put to the finders of changes: nothing
+changes, so any alarm is false."
+        }
+    }
+}
+
+const TPCW: &str = "\
 A [shop under load](manual/simulate.md#a-shop-under-load), by real queueing, a scenario a group, a seed a case. Methods see
 counts, utilization and times of the first front server by the minute. *Alarms*: changes of the application; one is found
 when an alarm's onset is within 15 minutes of it, any other alarm is false. *In the interval*: of the intervals told for the
@@ -119,13 +130,4 @@ all transactions change alike; which, is not asked.
 The simple methods name no transactions and no regions; every change they see is an alarm. *Utilization above 70 %*: for five
 minutes. *CUSUM* (Page, Biometrika 41, 1954): two-sided, slack half a deviation, limit five, learned from an hour and anew
 after every alarm. *PELT* (Killick et al., JASA 107, 2012): changes of the mean under a penalty of 3 ln T noise variances, the noise from the
-differences of neighbours, segments of ten minutes and more. Both on utilization, and on CPU time a transaction, whatever its type."
-        }
-        SetKind::CpuDemands => {
-            "\
-Measured runs of an hour on a server with one CPU, one or two types of requests with known demands, at 20, 50 and 80 % load,
-in windows of 10 s. The first table has the error of the estimated demands, and how often the truth is in the 95 %
-interval. The second has the same runs put to the finders of changes: nothing changes, so any alarm is false."
-        }
-    }
-}
+differences of neighbours, segments of ten minutes and more. Both on utilization, and on CPU time a transaction, whatever its type.";

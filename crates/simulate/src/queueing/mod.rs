@@ -13,7 +13,7 @@ mod closed;
 mod due;
 mod first_come;
 mod network;
-mod processor_sharing;
+mod shared_cpu;
 mod station;
 mod work;
 

@@ -1,7 +1,7 @@
 //! A station of a network.
 
 use super::first_come::FirstCome;
-use super::processor_sharing::ProcessorSharing;
+use super::shared_cpu::SharedCpu;
 use serde::{Deserialize, Serialize};
 
 /// In which order a station serves its jobs.
@@ -19,7 +19,7 @@ pub enum Discipline {
 /// A station and the jobs it holds.
 #[derive(Clone, Debug)]
 pub(crate) enum Station {
-    Sharing(ProcessorSharing),
+    Sharing(SharedCpu),
     Line(FirstCome),
 }
 
@@ -27,7 +27,7 @@ impl Station {
     /// An empty station. Cores may be a fraction for processor sharing; lines round down to at least one server.
     pub(crate) fn new(discipline: Discipline, cores: f64) -> Station {
         match discipline {
-            Discipline::ProcessorSharing => Station::Sharing(ProcessorSharing::new(cores)),
+            Discipline::ProcessorSharing => Station::Sharing(SharedCpu::new(cores)),
             Discipline::FirstComeFirstServed => Station::Line(FirstCome::new((cores as usize).max(1))),
             Discipline::Delay => Station::Line(FirstCome::new(usize::MAX)),
         }
@@ -35,7 +35,7 @@ impl Station {
 
     /// A shared processor whose jobs slow each other beyond sharing it.
     pub(crate) fn contended(cores: f64, contention: f64) -> Station {
-        Station::Sharing(ProcessorSharing::new(cores).with_contention(contention))
+        Station::Sharing(SharedCpu::new(cores).with_contention(contention))
     }
 
     pub(crate) fn advance(&mut self, now: f64) {

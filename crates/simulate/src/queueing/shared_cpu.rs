@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 /// since the processor was last empty has grown by `w`: the order of departures never changes, whatever the
 /// rate does, and an event costs `O(log k)`.
 #[derive(Clone, Debug)]
-pub(crate) struct ProcessorSharing {
+pub(crate) struct SharedCpu {
     cores: f64,
     /// Share of the capacity that is gone, 0..1.
     background: f64,
@@ -24,11 +24,11 @@ pub(crate) struct ProcessorSharing {
     busy_core_s: f64,
 }
 
-impl ProcessorSharing {
+impl SharedCpu {
     /// An empty processor at time 0; `cores` > 0, fractions allowed.
-    pub(crate) fn new(cores: f64) -> ProcessorSharing {
+    pub(crate) fn new(cores: f64) -> SharedCpu {
         assert!(cores > 0.0, "a processor has cores");
-        ProcessorSharing {
+        SharedCpu {
             cores,
             background: 0.0,
             contention: 0.0,
@@ -40,8 +40,8 @@ impl ProcessorSharing {
     }
 
     /// With contention `a`, `k` jobs need `1 + a (k − 1)` times the CPU time of one alone.
-    pub(crate) fn with_contention(self, contention: f64) -> ProcessorSharing {
-        ProcessorSharing { contention, ..self }
+    pub(crate) fn with_contention(self, contention: f64) -> SharedCpu {
+        SharedCpu { contention, ..self }
     }
 
     /// Seconds of service that a job attains in a second.
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     /// Runs until empty: `(job, time)` of every departure.
-    fn departures(processor: &mut ProcessorSharing) -> Vec<(u32, f64)> {
+    fn departures(processor: &mut SharedCpu) -> Vec<(u32, f64)> {
         let mut all = Vec::new();
         while processor.next_at().is_finite() {
             let at = processor.next_at();
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn two_jobs_halve_each_others_speed() {
         // 1: needs 3, alone until 1, then shares until done. 2: needs 1, arrives at 1, done at 3. 1 is done at 4.
-        let mut processor = ProcessorSharing::new(1.0);
+        let mut processor = SharedCpu::new(1.0);
         processor.arrive(0.0, 0, 1, 3.0);
         processor.arrive(1.0, 1, 2, 1.0);
         assert_eq!(departures(&mut processor), [(2, 3.0), (1, 4.0)]);
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn two_cores_serve_two_jobs_at_full_speed_and_a_background_slows_the_rest() {
-        let mut processor = ProcessorSharing::new(2.0);
+        let mut processor = SharedCpu::new(2.0);
         processor.arrive(0.0, 0, 1, 1.0);
         processor.arrive(0.0, 1, 2, 2.0);
         processor.arrive(0.0, 2, 3, 2.0);
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn contention_costs_cpu_time_and_not_idleness() {
         // Two jobs of 1 s at half speed, which contention divides by 1.25: both are done at 2.5, all of it busy.
-        let mut processor = ProcessorSharing::new(1.0).with_contention(0.25);
+        let mut processor = SharedCpu::new(1.0).with_contention(0.25);
         processor.arrive(0.0, 0, 1, 1.0);
         processor.arrive(0.0, 1, 2, 1.0);
         assert_eq!(departures(&mut processor), [(1, 2.5), (2, 2.5)]);
