@@ -1,10 +1,10 @@
 //! Accuracy of the methods that find changes, on simulated shops with known truth.
 //!
 //! ```text
-//! cargo run --release -p laggard-changes --example change_accuracy -- SEEDS [SCENARIO|all] [each]
+//! cargo run --release -p laggard-changes --example change_accuracy -- SEEDS [SCENARIO|all|sizes] [each]
 //! ```
 //!
-//! `each` prints every run. An alarm is an application change or a rollback; it is right within 20 windows of a true
+//! `sizes` is twelve hours with Home dearer by less and less. `each` prints every run. An alarm is an application change or a rollback; it is right within 20 windows of a true
 //! one. Names are right when they are exactly the true ones; their error is the mean of `|difference − truth|`.
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
@@ -57,24 +57,41 @@ fn main() {
         "{:<20} {:<14} alarms      named  error  onset off, covered  regions    ms",
         "scenario", "method"
     );
-    for scenario in TpcwScenario::ALL {
-        if chosen != "all" && chosen != scenario.name() {
-            continue;
+    if chosen == "sizes" {
+        for extra_ms in [0.2, 0.3, 0.4, 0.5, 1.0, 2.0, 3.0, 5.0] {
+            judge_all(&format!("Home +{extra_ms} ms"), seeds, each, |seed| home_dearer(seed, extra_ms));
         }
-        let mut tallies: Vec<Tally> = JUDGES.iter().map(|_| Tally::default()).collect();
-        for seed in 1..=seeds {
-            let run =
-                tpcw(&TpcwSettings::scenario(scenario, seed)).expect("scenarios are within their ranges");
-            for (judge, tally) in JUDGES.iter().zip(&mut tallies) {
-                let line = tally.add(&run, *judge);
-                if each {
-                    println!("  {} {seed} {}: {line}", scenario.name(), judge.name());
-                }
+        return;
+    }
+    for scenario in TpcwScenario::ALL {
+        if chosen == "all" || chosen == scenario.name() {
+            judge_all(scenario.name(), seeds, each, |seed| TpcwSettings::scenario(scenario, seed));
+        }
+    }
+}
+
+/// The scenario of one millisecond with another size.
+fn home_dearer(seed: u64, extra_ms: f64) -> TpcwSettings {
+    let mut settings = TpcwSettings::scenario(TpcwScenario::OneMillisecond, seed);
+    for change in settings.phases.iter_mut().flat_map(|phase| &mut phase.changes) {
+        change.extra_s = extra_ms / 1e3;
+    }
+    settings
+}
+
+fn judge_all(name: &str, seeds: u64, each: bool, settings: impl Fn(u64) -> TpcwSettings) {
+    let mut tallies: Vec<Tally> = JUDGES.iter().map(|_| Tally::default()).collect();
+    for seed in 1..=seeds {
+        let run = tpcw(&settings(seed)).expect("scenarios are within their ranges");
+        for (judge, tally) in JUDGES.iter().zip(&mut tallies) {
+            let line = tally.add(&run, *judge);
+            if each {
+                println!("  {name} {seed} {}: {line}", judge.name());
             }
         }
-        for (judge, tally) in JUDGES.iter().zip(&tallies) {
-            println!("{:<20} {:<14} {}", scenario.name(), judge.name(), tally.line());
-        }
+    }
+    for (judge, tally) in JUDGES.iter().zip(&tallies) {
+        println!("{name:<20} {:<14} {}", judge.name(), tally.line());
     }
 }
 

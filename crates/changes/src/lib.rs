@@ -41,4 +41,4 @@ pub use signature::{
     COUNT_MIN, LoadSlope, ServiceTime, ServiceTimeChange, SignatureTest, UTILIZATION_MAX, load_slope,
     service_time, service_time_at, signature, signature_changes,
 };
-pub use tuned::{ChangeSettings, ChangeSettingsError, changes};
+pub use tuned::{ChangeSettings, ChangeSettingsError, OnlineChanges, changes};

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use laggard_numeric::Matrix;
 
-use crate::tuned::{Drift, DriftBounds, LinearFit, Regression};
+use crate::tuned::{Drift, DriftBounds, LinearFit, Regression, dot};
 
 /// A type's changed demand must explain so much of `Σ e²/variance` (25: five standard errors).
 const GAIN_MIN: f64 = 25.0;
@@ -82,7 +82,30 @@ fn told_apart(sides: Sides<'_>, columns: Range<usize>, bounds: DriftBounds) -> O
     let second =
         columns.filter(|&column| column != best).map(|column| left[column]).fold(f64::INFINITY, f64::min);
     let overdispersion = (left[best] / free as f64).max(1.0);
-    (second - left[best] >= CONFUSED_WITHIN * overdispersion).then_some(best)
+    let margin = CONFUSED_WITHIN * overdispersion;
+    // With one type, its cost is the cost of everything.
+    let is_everything = second.is_finite() && everything(sides) <= left[best] + margin;
+    (second - left[best] >= margin && !is_everything).then_some(best)
+}
+
+/// What a step of all costs by one factor leaves: half the load went to another machine, or the machine is another.
+fn everything(sides: Sides<'_>) -> f64 {
+    let Sides { regression, before, after } = sides;
+    let old = regression.fit_all(before);
+    let p = regression.columns();
+    let rows: Vec<usize> = before.iter().chain(after).cloned().flatten().collect();
+    let cut: usize = before.iter().map(ExactSizeIterator::len).sum();
+    let mut design = Matrix::zeros(rows.len(), p + 1);
+    for (at, &row) in rows.iter().enumerate() {
+        let (place, own) = (design.row_mut(at), regression.design.row(row));
+        place[..p].copy_from_slice(own);
+        let transactions = dot(own, &old.coefficients) - old.coefficients[0];
+        place[p] = if at >= cut { transactions / 100.0 } else { 0.0 };
+    }
+    let of = |values: &[f64]| rows.iter().map(|&row| values[row]).collect::<Vec<f64>>();
+    let stacked = Regression { design, response: of(&regression.response), weight: of(&regression.weight) };
+    let fit = stacked.fit(0..rows.len());
+    stacked.weighted_square(0..rows.len(), &fit.coefficients)
 }
 
 /// What is compared.

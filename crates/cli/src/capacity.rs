@@ -6,7 +6,7 @@ use crate::exit::{Failure, Status};
 use crate::samples::{LoadedSamples, SampleInput, length, load_samples};
 use crate::write::{Destination, write_capacity};
 use clap::Args;
-use laggard_diagnose::{CapacitySettings, WhatIfChange, capacity};
+use laggard_diagnose::{CapacitySettings, CountedWindows, WhatIfChange, capacity};
 use laggard_report::{CapacityReport, CapacityVerdict};
 use std::path::PathBuf;
 
@@ -45,6 +45,9 @@ pub(crate) struct Capacity {
     /// Clients at which the search ends
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     clients_max: u64,
+    /// Count all windows as one application, also those before its last change or beside something foreign
+    #[arg(long)]
+    all_windows: bool,
     /// Form of the report
     #[arg(long, value_enum, default_value_t = OutputForm::Text)]
     output: OutputForm,
@@ -63,8 +66,8 @@ pub(crate) struct Capacity {
 }
 
 pub(crate) fn run(arguments: &Capacity) -> Result<Status, Failure> {
-    let settings = settings(arguments)?;
     let threads = arguments.threads.unwrap_or_else(available_threads);
+    let settings = CapacitySettings { threads, ..settings(arguments)? };
     let LoadedSamples { table, facts, deployments: _, cautions } = load_samples(&arguments.input, threads)?;
     let mut report = capacity(&table, &facts, &settings).map_err(Failure::usage)?;
     report.cautions.extend(cautions);
@@ -82,6 +85,7 @@ fn settings(arguments: &Capacity) -> Result<CapacitySettings, Failure> {
         load_factor: arguments.load,
         front: arguments.input.front.clone(),
         clients_max: arguments.clients_max,
+        windows: if arguments.all_windows { CountedWindows::All } else { CountedWindows::InForce },
         ..CapacitySettings::new(arguments.latency_max)
     })
 }

@@ -12,7 +12,7 @@ pub(crate) fn formats() -> Result<Status, Failure> {
     let mut text = String::new();
     for format in FORMATS {
         let _ = writeln!(text, "{:<12} {}", format.name, format.title);
-        let _ = writeln!(text, "{:<12} {}", "", format.manual);
+        let _ = writeln!(text, "{:<12} {}; {}", "", format.fills.name(), format.manual);
     }
     text.push_str(
         "\nEach plain, gzip or zstd, in files, folders, patterns, tar archives and on standard input.\n",

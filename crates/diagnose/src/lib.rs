@@ -32,7 +32,7 @@ mod span_visits;
 mod survey;
 mod views;
 
-pub use capacity::{Amount, CapacitySettings, Property, WINDOWS_MIN, WhatIfChange, capacity};
+pub use capacity::{Amount, CapacitySettings, CountedWindows, Property, WINDOWS_MIN, WhatIfChange, capacity};
 pub use changes::{ChangesQuestion, ChangesSettings, ChangesSettingsError, ToldDeployment, changes};
 pub use compare::{
     CategorySummary, CompareSettings, CompareSettingsError, ComparedPopulation, OperationSummary, PathNode,

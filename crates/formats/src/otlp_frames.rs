@@ -110,7 +110,7 @@ impl Otlp {
 
 enum Stream {
     Message(Message),
-    Frames(OtlpFrames),
+    Frames(Box<OtlpFrames>),
 }
 
 impl Reader for Otlp {
@@ -123,11 +123,11 @@ impl Reader for Otlp {
             match (self.choose)(first) {
                 Encoding::Json => Stream::Message(Message::json(&self.weights, metrics)),
                 Encoding::Protobuf => Stream::Message(Message::protobuf(None, &self.weights, metrics)),
-                Encoding::Framed => Stream::Frames(OtlpFrames {
+                Encoding::Framed => Stream::Frames(Box::new(OtlpFrames {
                     weights: self.weights.clone(),
                     metrics,
                     ..OtlpFrames::default()
-                }),
+                })),
             }
         });
         match stream {

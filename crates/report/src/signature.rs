@@ -126,6 +126,16 @@ pub struct TransactionSignature {
     pub demand_standard_error_s: Option<f64>,
 }
 
+impl ServerSignature {
+    /// The transactions, the most frequent first.
+    pub(crate) fn by_share(&self) -> Vec<&TransactionSignature> {
+        let mut transactions: Vec<&TransactionSignature> = self.transactions.iter().collect();
+        transactions
+            .sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.transaction.cmp(&b.transaction)));
+        transactions
+    }
+}
+
 impl Signature {
     /// What it is of: the label, else the time.
     pub(crate) fn name(&self) -> String {

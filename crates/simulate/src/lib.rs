@@ -51,10 +51,10 @@ pub use scenario::{Scenario, Scope, ServiceSet};
 pub use settings::{Compression, OutputFormat, Settings};
 pub use simulation::{Requests, requests};
 pub use tpcw::{
-    Cache, ChangedTransaction, DemandChange, ExpectedChange, ExpectedKind, Foreign, OutboundSeries, Phase,
-    SAMPLES_FOLDER, SamplesSummary, SegmentTruth, ServerSeries, TPCW_TRUTH_SCHEMA_VERSION, TierSettings,
-    TpcwRun, TpcwScenario, TpcwSettings, TpcwTruth, TransactionSeries, TransactionTruth, TransactionType,
-    Workload, tpcw, write_tpcw,
+    Cache, ChangedPart, ChangedTransaction, DemandChange, ExpectedChange, ExpectedKind, Foreign,
+    OutboundSeries, Phase, SAMPLES_FOLDER, SamplesSummary, SegmentTruth, ServerSeries,
+    TPCW_TRUTH_SCHEMA_VERSION, TierSettings, TpcwRun, TpcwScenario, TpcwSettings, TpcwTruth,
+    TransactionSeries, TransactionTruth, TransactionType, Workload, tpcw, write_tpcw,
 };
 pub use truth::{
     CategoryTruth, Expected, OperationName, PositionTruth, RecordCounts, TRUTH_SCHEMA_VERSION, Truth, Verdict,

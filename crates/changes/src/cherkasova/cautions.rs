@@ -4,6 +4,7 @@ use laggard_numeric::median_of;
 
 use super::CherkasovaSettings;
 use super::pieces::Piece;
+use super::verdicts::is_alarm;
 use crate::segmentation::{Segmentation, WindowRegression};
 use crate::{Change, ChangeKind, Observations};
 
@@ -34,9 +35,11 @@ pub(super) fn of_error(
         .collect();
     if errors.is_empty() {
         if regression.windows() >= long {
+            let one = regression.fit(&[0..regression.windows()]).error_percent();
             cautions.push(format!(
                 "No segment is {long} windows long, so how noisy the data are cannot be told; if time falls to pieces, \
-                 the allowed error of {allowed} % is probably below the noise."
+                 the allowed error of {allowed} % is probably below the noise. One model for all windows has an error of \
+                 {one:.1} %."
             ));
         }
         return cautions;
@@ -60,10 +63,7 @@ pub(super) fn no_stable_model(windows: usize) -> String {
 /// About the changes found.
 pub(super) fn of_changes(observations: &Observations, changes: &[Change]) -> Vec<String> {
     let is = |of: fn(&Change) -> bool| changes.iter().filter(|change| of(change)).count();
-    let unnamed = is(|change| {
-        let alarm = matches!(change.kind, ChangeKind::ApplicationChange | ChangeKind::Rollback { .. });
-        alarm && change.transactions.is_empty()
-    });
+    let unnamed = is(|change| is_alarm(change) && change.transactions.is_empty());
     let unexplained = is(|change| change.kind == ChangeKind::Unexplained);
     let mut cautions = Vec::new();
     if unnamed > 0 && observations.response_s.rows() == 0 {

@@ -43,7 +43,7 @@ pub fn cherkasova(
     TooLittleData::check(observations, settings.windows_min(observations.counts.cols()))?;
     let regression = WindowRegression::new(observations);
     let segmentation = segment(&regression, settings, threads);
-    Ok(judge(observations, &regression, settings, &segmentation).analysis(observations))
+    Ok(judge(observations, &regression, settings, &segmentation).analysis(observations, &regression))
 }
 
 /// Cuts within the allowed error.
@@ -99,12 +99,14 @@ fn judge(
     }
     let reconciled = reconcile(regression, settings, &pieces);
     let changes = verdicts::changes(observations, regression, settings, &pieces, &reconciled);
-    cautions.extend(cautions::of_changes(observations, &changes));
     Judged { pieces, reconciled, changes, cautions }
 }
 
 impl Judged {
-    fn analysis(self, observations: &Observations) -> Analysis {
+    fn analysis(mut self, observations: &Observations, regression: &WindowRegression) -> Analysis {
+        let (pieces, reconciled) = (&self.pieces, &self.reconciled);
+        verdicts::name_by_counts(observations, regression, pieces, reconciled, &mut self.changes);
+        self.cautions.extend(cautions::of_changes(observations, &self.changes));
         Analysis {
             segments: verdicts::segments(observations, &self.pieces, &self.reconciled),
             groups: verdicts::groups(observations, &self.reconciled),

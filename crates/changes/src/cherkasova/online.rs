@@ -40,7 +40,8 @@ pub struct OnlineWindow<'a> {
 pub struct OnlineChange {
     /// Number of the first window after it.
     pub window: usize,
-    /// The change; its rows are those of the analysis in which it was seen last.
+    /// The change; its rows are those of the analysis in which it was seen last. Transactions are named by response times
+    /// only; [`OnlineCherkasova::analysis`] names by counts, too.
     pub change: Change,
 }
 
@@ -121,7 +122,7 @@ impl OnlineCherkasova {
 
     /// The answer over the windows kept; none while there is too little data. Fits the models that are reported, `O(T n²)`.
     pub fn analysis(&self) -> Option<Analysis> {
-        Some(self.judged.clone()?.analysis(&self.kept))
+        Some(self.judged.clone()?.analysis(&self.kept, &self.regression))
     }
 
     /// The windows kept.
@@ -194,7 +195,7 @@ impl OnlineCherkasova {
 
 impl OnlineChange {
     /// Whether one of `others` is the same change, found up to `near` windows elsewhere.
-    fn is_among(&self, others: &[OnlineChange], near: usize) -> bool {
+    pub(crate) fn is_among(&self, others: &[OnlineChange], near: usize) -> bool {
         let alike = |other: &OnlineChange| match (self.change.kind, other.change.kind) {
             (ChangeKind::Rollback { .. }, ChangeKind::Rollback { .. }) => true,
             (own, other) => own == other,

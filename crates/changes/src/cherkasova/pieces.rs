@@ -122,50 +122,66 @@ fn judge_piece(regression: &WindowRegression, settings: &CherkasovaSettings, row
 fn absorb_glitches(regression: &WindowRegression, settings: &CherkasovaSettings, pieces: &mut Vec<Piece>) {
     let mut at = 1;
     while at + 1 < pieces.len() {
-        let [before, glitch, after] = &pieces[at - 1..=at + 1] else { unreachable!("three pieces") };
-        let alone = glitch.state == PieceState::Short && before.is_normal() && after.is_normal();
-        let union = alone.then(|| {
-            [union(regression, settings, before, glitch), union(regression, settings, after, glitch)]
-        });
-        let Some([left, right]) = union else {
+        let Some(host) = host(regression, settings, &pieces[at - 1..=at + 1]) else {
             at += 1;
             continue;
         };
-        let to_left = match (&left, &right) {
-            (Some(left), Some(right)) => left.error <= right.error,
-            (Some(_), None) => true,
-            (None, Some(_)) => false,
-            (None, None) => {
-                at += 1;
-                continue;
-            }
+        let range = match host {
+            Host::Before => at - 1..at + 1,
+            Host::After => at..at + 2,
         };
-        let rows =
-            if to_left { before.rows.start..glitch.rows.end } else { glitch.rows.start..after.rows.end };
-        let joined = judge_piece(regression, settings, rows);
-        let range = if to_left { at - 1..=at } else { at..=at + 1 };
-        pieces.splice(range, [joined]);
+        let rows = pieces[range.start].rows.start..pieces[range.end - 1].rows.end;
+        pieces.splice(range, [judge_piece(regression, settings, rows)]);
     }
 }
 
-/// A possible union of a short segment with a neighbour.
-struct Union {
-    /// Relative absolute error of the joint model in the short segment, percent.
-    error: f64,
+/// The neighbour that a short segment joins.
+enum Host {
+    Before,
+    After,
 }
 
-fn union(
+/// Where the middle one of three pieces belongs, if it is a glitch.
+fn host(regression: &WindowRegression, settings: &CherkasovaSettings, three: &[Piece]) -> Option<Host> {
+    let [before, glitch, after] = three else { return None };
+    if glitch.state != PieceState::Short || !before.is_normal() || !after.is_normal() {
+        return None;
+    }
+    let between = between(regression, [before, after], glitch);
+    let union = |neighbour: &Piece| union_error(regression, settings, neighbour, glitch, &between);
+    match (union(before), union(after)) {
+        (Some(left), Some(right)) if left <= right => Some(Host::Before),
+        (_, Some(_)) => Some(Host::After),
+        (Some(_), None) => Some(Host::Before),
+        (None, None) => None,
+    }
+}
+
+/// Which windows of a short segment lie between what the models before and after it say: a deployment fell into them, or
+/// rolled over them.
+fn between(regression: &WindowRegression, neighbours: [&Piece; 2], glitch: &Piece) -> Vec<bool> {
+    let [old, new] = neighbours.map(|piece| regression.residuals(&piece.fit, glitch.rows.clone()));
+    old.iter().zip(&new).map(|(old, new)| old * new < 0.0).collect()
+}
+
+/// Relative absolute error in the short segment of one model for it and a neighbour, in percent, if they may be one.
+fn union_error(
     regression: &WindowRegression,
     settings: &CherkasovaSettings,
     neighbour: &Piece,
     glitch: &Piece,
-) -> Option<Union> {
+    between: &[bool],
+) -> Option<f64> {
     let joint = regression.fit(&[neighbour.rows.clone(), glitch.rows.clone()]);
-    let inside = regression.absolute_error(&joint, glitch.rows.clone());
-    let error = error_percent(inside, regression.load(glitch.rows.clone()));
+    let errors = regression.residuals(&joint, glitch.rows.clone());
+    let load = regression.load(glitch.rows.clone());
+    let sum = |of: &dyn Fn(usize) -> bool| -> f64 {
+        errors.iter().enumerate().filter(|(at, _)| of(*at)).map(|(_, error)| error.abs()).sum()
+    };
+    let foreign = error_percent(sum(&|at| !between[at]), load);
     let allowed = settings.error_max_percent;
     let fits = joint.error_percent() <= allowed
-        && error <= GLITCH_ERRORS_MAX * allowed
+        && foreign <= GLITCH_ERRORS_MAX * allowed
         && joint.constant_percent <= settings.constant_max_percent;
-    fits.then_some(Union { error })
+    fits.then(|| error_percent(sum(&|_| true), load))
 }

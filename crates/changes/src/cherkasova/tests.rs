@@ -9,6 +9,7 @@ use super::*;
 use crate::{ChangeKind, SegmentKind};
 
 mod degenerate;
+mod verdicts;
 
 const TWO: NonZeroUsize = NonZeroUsize::new(2).expect("two");
 

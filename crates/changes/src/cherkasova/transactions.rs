@@ -29,14 +29,8 @@ pub(super) enum Explanation {
 
 /// What explains that the model in `after` is not that of the group `before`, of which only the rows before `after` count: a
 /// group may go on after a rollback.
-pub(super) fn explain(
-    observations: &Observations,
-    regression: &WindowRegression,
-    before: &ModelGroup,
-    after: &Range<usize>,
-) -> Explanation {
-    let earlier: Vec<Range<usize>> =
-        before.rows.iter().filter(|rows| rows.end <= after.start).cloned().collect();
+pub(super) fn explain(observations: &Observations, before: &ModelGroup, after: &Range<usize>) -> Explanation {
+    let earlier = earlier(before, after);
     let later = std::slice::from_ref(after);
     let test = SignatureTest::default();
     let (old, new) = (signature(observations, &earlier), signature(observations, later));
@@ -56,11 +50,12 @@ pub(super) fn explain(
         of[transaction].is_some_and(|time| time.windows >= test.windows_min)
     };
     let both = |transaction: usize| known(&old, transaction) && known(&new, transaction);
-    if covered(observations, after, both) >= COVERAGE_MIN {
-        return Explanation::NoneChanged;
-    }
-    let by_counts = by_counts(observations, regression, before, &earlier, after);
-    if by_counts.is_empty() { Explanation::Unknown } else { Explanation::Named(by_counts) }
+    let is_known = covered(observations, after, both) >= COVERAGE_MIN;
+    if is_known { Explanation::NoneChanged } else { Explanation::Unknown }
+}
+
+fn earlier(before: &ModelGroup, after: &Range<usize>) -> Vec<Range<usize>> {
+    before.rows.iter().filter(|rows| rows.end <= after.start).cloned().collect()
 }
 
 /// Share of the transactions in `rows` that are of a type for which `known` holds.
@@ -75,12 +70,11 @@ fn covered(observations: &Observations, rows: &Range<usize>, known: impl Fn(usiz
     if all > 0.0 { of_known / all } else { 0.0 }
 }
 
-/// The types whose demand stepped, from counts and utilization alone.
-fn by_counts(
+/// The types whose demand stepped, from counts and utilization alone; `O(T n²)`.
+pub(super) fn by_counts(
     observations: &Observations,
     regression: &WindowRegression,
     before: &ModelGroup,
-    earlier: &[Range<usize>],
     after: &Range<usize>,
 ) -> Vec<TransactionChange> {
     let own = regression.fit(std::slice::from_ref(after));
@@ -94,7 +88,8 @@ fn by_counts(
     let seconds = observations.window_s * observations.cores / 100.0;
     let stacked = regression_of(observations, deviation);
     let drift = ChangeSettings::default().drift_bounds();
-    let naming = named_steps(&stacked, earlier, std::slice::from_ref(after), 1..1 + types, drift);
+    let naming =
+        named_steps(&stacked, &earlier(before, after), std::slice::from_ref(after), 1..1 + types, drift);
     let described = naming.steps.iter().map(|step| {
         let transaction = step.column - 1;
         let before_s = before.fit.percent_each[transaction] * seconds;

@@ -2,7 +2,7 @@
 
 use super::pieces::{Piece, group_model};
 use super::reconcile::{ModelGroup, Outcome, Reconciled, Step};
-use super::transactions::{Explanation, explain};
+use super::transactions::{Explanation, by_counts, explain};
 use super::{CherkasovaMode, CherkasovaSettings, onsets};
 use crate::segmentation::WindowRegression;
 use crate::{Change, ChangeKind, Group, Observations, Onset, Segment};
@@ -56,6 +56,27 @@ pub(super) fn changes(
     changes
 }
 
+/// Names the transactions of alarms that response times did not name by the counts.
+pub(super) fn name_by_counts(
+    observations: &Observations,
+    regression: &WindowRegression,
+    pieces: &[Piece],
+    reconciled: &Reconciled,
+    changes: &mut [Change],
+) {
+    for change in changes.iter_mut().filter(|change| change.transactions.is_empty() && is_alarm(change)) {
+        let starts_here = |pair: &&[Step]| pieces[pair[1].piece].rows.start == change.onset.row;
+        let Some([before, step]) = reconciled.steps.windows(2).find(starts_here) else { continue };
+        let (group, rows) = (&reconciled.groups[before.group], &pieces[step.piece].rows);
+        change.transactions = by_counts(observations, regression, group, rows);
+    }
+}
+
+/// Whether the application itself changed.
+pub(super) fn is_alarm(change: &Change) -> bool {
+    matches!(change.kind, ChangeKind::ApplicationChange | ChangeKind::Rollback { .. })
+}
+
 /// A normal piece after another, anomalies between them or not.
 struct Cut<'a> {
     observations: &'a Observations,
@@ -81,7 +102,7 @@ impl Cut<'_> {
         let rows = &self.pieces[self.step.piece].rows;
         let group = &self.reconciled.groups[self.before.group];
         let change = plain(kind, self.onset(), self.step.ratio);
-        Some(match explain(self.observations, self.regression, group, rows) {
+        Some(match explain(self.observations, group, rows) {
             Explanation::Named(transactions) => Change { transactions, ..change },
             Explanation::NoneChanged if self.settings.mode == CherkasovaMode::Robust => {
                 Change { kind: ChangeKind::Unexplained, ..change }

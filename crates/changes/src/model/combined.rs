@@ -10,7 +10,7 @@ use laggard_numeric::{Cholesky, Matrix};
 const DEPARTURE: f64 = 0.08;
 
 /// Scale of the prior of how far response times are no picture of demands, relative to the demands. Ours.
-const DISAGREEMENT_SCALE: f64 = 0.05;
+const DISAGREEMENT_SCALE: f64 = 0.1;
 /// Points of its grid.
 const DISAGREEMENTS: usize = 17;
 

@@ -2,7 +2,7 @@
 
 use super::Interval;
 use super::design::Design;
-use super::regression::Weighted;
+use super::regression::{Weighted, plain_variance};
 use laggard_numeric::{mean, normal_upper_tail, sample_std};
 
 /// Points of the grids over the constant's share of the work and over the dilution.
@@ -131,8 +131,9 @@ struct Line {
 
 impl Line {
     fn fit(design: &Design, demand: &[f64]) -> Option<Line> {
-        let (coefficients, covariance) = Weighted::on_expected(design, demand).unconstrained()?;
-        let standard_error = covariance.get(1, 1).max(0.0).sqrt();
+        let weighted = Weighted::on_expected(design, demand);
+        let (coefficients, covariance) = weighted.unconstrained()?;
+        let standard_error = covariance.get(1, 1).max(plain_variance(&weighted, &coefficients, 1)).sqrt();
         let poisson: f64 = design.mean_counts().iter().zip(demand).map(|(count, d)| count * d * d).sum();
         let variance = sample_std(&design.expected(demand)).powi(2);
         let is_usable = standard_error > 0.0 && standard_error.is_finite() && variance > 0.0;

@@ -1,6 +1,7 @@
 //! Fits a transaction model: every estimator, the choice among them, and what is left uncertain.
 
-use super::candidates::{Candidates, Choice};
+use super::candidates::Candidates;
+use super::choice::Choice;
 use super::collinearity::Collinearity;
 use super::constant::ConstantShare;
 use super::design::Design;

@@ -4,6 +4,7 @@
 //! [`fit_model`] chooses among estimators and says how far each demand can be trusted.
 
 mod candidates;
+mod choice;
 mod collinearity;
 mod combined;
 mod constant;

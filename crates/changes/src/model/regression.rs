@@ -82,6 +82,17 @@ impl Weighted {
     }
 }
 
+/// The variance that coefficient `at` would have if errors were alike and independent: with few windows the Newey–West
+/// variance is itself uncertain, and too small more often than too large.
+pub(crate) fn plain_variance(weighted: &Weighted, coefficients: &[f64], at: usize) -> f64 {
+    let (x, y) = (&weighted.x, &weighted.y);
+    let sse: f64 = (0..x.rows()).map(|t| (y[t] - dot(x.row(t), coefficients)).powi(2)).sum();
+    let Some(factor) = Cholesky::new(&super::covariance::products(x), PIVOT_MIN) else {
+        return f64::INFINITY;
+    };
+    sse / (x.rows() as f64 - x.cols() as f64).max(1.0) * factor.inverse().get(at, at)
+}
+
 /// Root of the weight of each window: one over the expected work.
 pub(crate) fn weight_roots(expected: &[f64]) -> Vec<f64> {
     let floor = WORK_FLOOR * laggard_numeric::mean(expected);
@@ -132,10 +143,10 @@ pub(crate) fn scaled_slopes(design: &Design, weighted: &Weighted, scale_percent:
     let types = slopes.len();
     // The derivative of b·W/(X·b): factor · (I − b Xᵀ/(X·b)).
     let mut derivative = Matrix::zeros(types, types);
-    for i in 0..types {
-        for j in 0..types {
+    for (i, slope) in slopes.iter().enumerate() {
+        for (j, mean) in means.iter().enumerate() {
             let unit = f64::from(u8::from(i == j));
-            derivative.set(i, j, factor * (unit - slopes[i] * means[j] / sum));
+            derivative.set(i, j, factor * (unit - slope * mean / sum));
         }
     }
     let mut of_slopes = Matrix::zeros(types, types);

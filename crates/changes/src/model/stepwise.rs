@@ -40,11 +40,8 @@ pub fn stepwise(x: &Matrix, y: &[f64], level: f64) -> Vec<Step> {
     assert_eq!(x.rows(), y.len(), "a response for every row");
     let mut swept = Swept::new(x, y);
     let mut path: Vec<Step> = Vec::new();
-    loop {
-        let Some(degrees) = x.rows().checked_sub(path.len() + 2).filter(|&degrees| degrees >= 1) else {
-            break;
-        };
-        let Some(candidate) = swept.best() else { break };
+    // Two more than the columns in: the intercept and the candidate.
+    while let (Some(degrees @ 1..), Some(candidate)) = (x.rows().checked_sub(path.len() + 2), swept.best()) {
         let sse = swept.sse_with(candidate);
         let f = (swept.sse - sse) / (sse / degrees as f64);
         let p = f_upper_tail(f, 1.0, degrees as f64);

@@ -122,11 +122,6 @@ impl WindowRegression {
         self.describe(solver.coefficients(), stretches)
     }
 
-    /// `Σ|e|` of a fit over other rows than its own, in percent points.
-    pub(crate) fn absolute_error(&self, fit: &WindowFit, rows: Range<usize>) -> f64 {
-        self.residuals(fit, rows).iter().map(|error| error.abs()).sum()
-    }
-
     /// Utilization less what a fit predicts, for any rows, in percent points.
     pub(crate) fn residuals(&self, fit: &WindowFit, rows: Range<usize>) -> Vec<f64> {
         let scaled: Vec<f64> =

@@ -162,8 +162,8 @@ fn short_model(evidence: Evidence<'_>, rows: &[Range<usize>]) -> TransactionMode
 fn region_changes(evidence: Evidence<'_>, pieces: &[Piece]) -> Vec<Change> {
     let is_anomalous = |at: usize| matches!(pieces[at].kind, PieceKind::Anomalous(_));
     let mut changes = Vec::new();
-    for at in 0..pieces.len() {
-        let row = evidence.observed(&pieces[at].rows).start;
+    for (at, piece) in pieces.iter().enumerate() {
+        let row = evidence.observed(&piece.rows).start;
         let exactly = Onset { row, earliest: row, latest: row };
         let follows = at > 0 && is_anomalous(at - 1);
         let kind = match (follows, is_anomalous(at)) {

@@ -29,9 +29,7 @@ pub fn changes(
     settings: &ChangeSettings,
     threads: NonZeroUsize,
 ) -> Result<Analysis, TooLittleData> {
-    let types =
-        (0..observations.counts.cols()).filter(|&of| observations.counts.column(of).any(|count| count > 0.0));
-    let needed = 2 * (types.count() + 1);
+    let needed = windows_needed(observations);
     TooLittleData::check(observations, needed)?;
     let design = Design::new(observations, settings);
     let given = design.regression.rows();
@@ -45,6 +43,12 @@ pub fn changes(
     let evidence = Evidence { observations, design: &design, services: &services, settings };
     let timeline = timeline(evidence, &mut pieces);
     Ok(answer(evidence, pieces, timeline))
+}
+
+/// `2 (n + 1)` for the types that occur: as many windows again as coefficients.
+pub(super) fn windows_needed(observations: &Observations) -> usize {
+    let occurs = |of: &usize| observations.counts.column(*of).any(|count| count > 0.0);
+    2 * ((0..observations.counts.cols()).filter(occurs).count() + 1)
 }
 
 fn regression_pieces(design: &Design, settings: &ChangeSettings, threads: NonZeroUsize) -> Vec<Piece> {

@@ -71,7 +71,8 @@ impl Design {
                 let own = &self.regression.design.row(row)[first..];
                 let scaled = root * part.drift.scale;
                 x.iter_mut().zip(own).for_each(|(place, value)| *place = scaled * value);
-                let known = part.drift.constant + part.drift.scale * constant;
+                let one = self.regression.design.get(row, 0);
+                let known = one * (part.drift.constant + part.drift.scale * constant);
                 equations.add_row(&x, root * (self.regression.response[row] - known));
             }
         }
@@ -81,9 +82,20 @@ impl Design {
         Fit { coefficients, positive }
     }
 
+    /// The same regression with few rows: those of `parts[k]` become `k * q..(k + 1) * q` for `q` columns and one.
+    pub(super) fn compressed(&self, parts: &[&[Range<usize>]]) -> Design {
+        Design {
+            regression: self.regression.compressed(parts),
+            rows: Vec::new(),
+            types: self.types.clone(),
+            scale: self.scale.clone(),
+        }
+    }
+
     /// What `fit` predicts in regression row `row`, in percent.
     pub(super) fn predicted(&self, fit: &Fit, drift: Drift, row: usize) -> f64 {
-        drift.constant + drift.scale * dot(self.regression.design.row(row), &fit.coefficients)
+        let x = self.regression.design.row(row);
+        drift.constant * x[0] + drift.scale * dot(x, &fit.coefficients)
     }
 
     /// Response less prediction.
@@ -124,9 +136,11 @@ impl Design {
             let weight = self.regression.weight[row];
             let (predicted, response) =
                 (self.predicted(fit, Drift::NONE, row), self.regression.response[row]);
-            n += weight;
-            x += weight * predicted;
-            y += weight * response;
+            // 1, but for compressed rows.
+            let one = self.regression.design.get(row, 0);
+            n += weight * one * one;
+            x += weight * one * predicted;
+            y += weight * one * response;
             xx += weight * predicted * predicted;
             xy += weight * predicted * response;
         }
@@ -148,6 +162,15 @@ pub(crate) struct DriftBounds {
     pub(crate) constant: f64,
     /// As a share, either way; infinite where any cost is allowed.
     pub(crate) scale: f64,
+}
+
+/// At most `most` rows of some stretches: every k-th of all, from the first.
+pub(super) fn thinned(rows: &[Range<usize>], most: usize) -> Vec<Range<usize>> {
+    let every = length(rows).div_ceil(most.max(1));
+    if every <= 1 {
+        return rows.to_vec();
+    }
+    rows.iter().cloned().flatten().step_by(every).map(|row| row..row + 1).collect()
 }
 
 /// Number of rows in all stretches.

@@ -11,6 +11,9 @@ const FOREIGN_DEVIATIONS: f64 = 4.0;
 /// Fewest foreign windows of an anomalous region; fewer are single wild windows.
 const FOREIGN_MIN: usize = 3;
 
+/// One in so many windows may be wild.
+const WILD_SHARE: usize = 10;
+
 /// What a stretch is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum PieceKind {
@@ -68,11 +71,18 @@ fn own_fit(design: &Design, rows: Range<usize>) -> Fit {
     design.fit(&[Part { rows: &[rows], drift: Drift::NONE }], f64::INFINITY)
 }
 
-/// What the best fit leaves, over the usual noise.
+/// What the best fit leaves, over the usual noise. The tenth of the windows that are furthest off are left out: a
+/// few wild windows are no region.
 fn noise_ratio(design: &Design, rows: Range<usize>) -> f64 {
-    let fit = own_fit(design, rows.clone());
-    let left = rows.len().saturating_sub(fit.positive).max(1) as f64;
-    (design.misfit(&fit, Drift::NONE, &[rows]).square / left).sqrt()
+    let first = own_fit(design, rows.clone());
+    let mut by_deviation: Vec<usize> = rows.collect();
+    by_deviation.sort_by(|&a, &b| deviations(design, &first, a).total_cmp(&deviations(design, &first, b)));
+    by_deviation.truncate(by_deviation.len() - by_deviation.len() / WILD_SHARE);
+    by_deviation.sort_unstable();
+    let kept: Vec<Range<usize>> = by_deviation.into_iter().map(|row| row..row + 1).collect();
+    let fit = design.fit(&[Part { rows: &kept, drift: Drift::NONE }], f64::INFINITY);
+    let left = kept.len().saturating_sub(fit.positive).max(1) as f64;
+    (design.misfit(&fit, Drift::NONE, &kept).square / left).sqrt()
 }
 
 /// Joins neighbours that are both anomalous.

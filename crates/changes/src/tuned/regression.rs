@@ -6,6 +6,8 @@ use laggard_numeric::Matrix;
 
 /// A column whose Cholesky pivot falls below this share of its square depends on those before it and is left out.
 const PIVOT_MIN: f64 = 1e-9;
+/// A remainder below this share of a column's square is rounding.
+const COMPRESSED_PIVOT_MIN: f64 = 1e-13;
 
 /// A response by columns of a design, `T x p`, each row with a weight: one over its noise variance.
 #[derive(Clone, Debug)]
@@ -61,6 +63,31 @@ impl Regression {
         LinearFit { inverse, coefficients, gram, rank }
     }
 
+    /// A regression of `p + 1` rows for each of `parts` that has the same normal equations part by part, and so the same
+    /// fits: the columns of the Cholesky factor of each part's products. Their weight is in them, column 0 is no
+    /// longer 1.
+    pub(crate) fn compressed(&self, parts: &[&[Range<usize>]]) -> Regression {
+        let p = self.columns();
+        let mut design = Matrix::zeros(parts.len() * (p + 1), p);
+        let mut response = vec![0.0; parts.len() * (p + 1)];
+        for (part, stretches) in parts.iter().enumerate() {
+            let mut products = Matrix::zeros(p + 1, p + 1);
+            for row in stretches.iter().cloned().flatten() {
+                let both: Vec<f64> =
+                    self.design.row(row).iter().copied().chain([self.response[row]]).collect();
+                add_outer(&mut products, &both, self.weight[row]);
+            }
+            let (lower, _) = cholesky(&products, COMPRESSED_PIVOT_MIN);
+            for k in 0..=p {
+                let row = part * (p + 1) + k;
+                (0..p).for_each(|j| design.set(row, j, lower.get(j, k)));
+                response[row] = lower.get(p, k);
+            }
+        }
+        let weight = vec![1.0; response.len()];
+        Regression { design, response, weight }
+    }
+
     /// Response less fit.
     pub(crate) fn residual(&self, row: usize, coefficients: &[f64]) -> f64 {
         self.response[row] - dot(self.design.row(row), coefficients)
@@ -100,24 +127,31 @@ pub(crate) fn mirror(gram: &mut Matrix) {
 
 /// The inverse of the largest leading set of independent columns, by Cholesky with dependent columns skipped.
 fn generalised_inverse(gram: &Matrix) -> (Matrix, usize) {
+    let (lower, kept) = cholesky(gram, PIVOT_MIN);
+    let rank = kept.iter().filter(|&&is_kept| is_kept).count();
+    (inverse_of_factor(&lower, &kept), rank)
+}
+
+/// The lower factor `L` of `L Lᵀ = gram`, of which only the lower triangle is read, and which columns have a pivot of more
+/// than `pivot_min` of their own square; the others are 0.
+fn cholesky(gram: &Matrix, pivot_min: f64) -> (Matrix, Vec<bool>) {
     let p = gram.rows();
     let mut lower = Matrix::zeros(p, p);
     let mut kept = vec![false; p];
-    for j in 0..p {
+    for (j, is_kept) in kept.iter_mut().enumerate() {
         let own = gram.get(j, j);
         let pivot = own - (0..j).map(|k| lower.get(j, k).powi(2)).sum::<f64>();
-        if !(pivot > PIVOT_MIN * own && pivot > 0.0 && pivot.is_finite()) {
+        if !(pivot > pivot_min * own && pivot > 0.0 && pivot.is_finite()) {
             continue;
         }
-        kept[j] = true;
+        *is_kept = true;
         lower.set(j, j, pivot.sqrt());
         for i in j + 1..p {
             let known = dot(&lower.row(i)[..j], &lower.row(j)[..j]);
             lower.set(i, j, (gram.get(i, j) - known) / pivot.sqrt());
         }
     }
-    let rank = kept.iter().filter(|&&is_kept| is_kept).count();
-    (inverse_of_factor(&lower, &kept), rank)
+    (lower, kept)
 }
 
 /// `(L Lᵀ)⁻¹` over the kept columns, 0 elsewhere.
@@ -161,5 +195,30 @@ mod tests {
             assert!((found - expected).abs() < 1e-9, "{:?}", fit.coefficients);
         }
         assert!(regression.weighted_square(0..6, &fit.coefficients) < 1e-12);
+    }
+
+    #[test]
+    fn a_compressed_regression_has_the_same_fit() {
+        let rows: Vec<f64> =
+            (0..40).flat_map(|t| [1.0, f64::from((t * 7) % 11), f64::from((t * 5) % 13)]).collect();
+        let regression = Regression {
+            design: Matrix::from_row_major(40, 3, rows),
+            response: (0..40).map(|t| f64::from((t * 3) % 17)).collect(),
+            weight: (0..40).map(|t| 1.0 + f64::from(t % 4)).collect(),
+        };
+        let parts = [Range { start: 0, end: 25 }, Range { start: 25, end: 40 }];
+        let small = regression.compressed(&[&parts[..1], &parts[1..]]);
+        assert_eq!(small.rows(), 8);
+        for (own, all) in [(0..4, 0..25), (4..8, 25..40), (0..8, 0..40)] {
+            let (small_fit, fit) = (small.fit(own.clone()), regression.fit(all.clone()));
+            for (a, b) in small_fit.coefficients.iter().zip(&fit.coefficients) {
+                assert!((a - b).abs() < 1e-9, "{a} for {b}");
+            }
+            let (a, b) = (
+                small.weighted_square(own, &fit.coefficients),
+                regression.weighted_square(all, &fit.coefficients),
+            );
+            assert!((a / b - 1.0).abs() < 1e-9, "{a} for {b}");
+        }
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn cuts(
         b.1.score.total_cmp(&a.1.score).then(a.1.row.cmp(&b.1.row)).then(a.0.start.cmp(&b.0.start))
     });
     let mut cuts = Vec::new();
-    let mut open = vec![0..rows];
+    let mut open = Vec::from([Range { start: 0, end: rows }]);
     while let Some(stretch) = open.pop() {
         let inside = |seed: &Range<usize>| seed.start >= stretch.start && seed.end <= stretch.end;
         let known = strong.iter().find(|(seed, _)| inside(seed)).map(|(_, step)| *step);

@@ -151,3 +151,55 @@ impl ServiceSeries {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Observations;
+    use laggard_numeric::Matrix;
+
+    /// Five types of 10 ms, 200 windows; from 100 on type 0 takes `own` times as long, and the load is `load` instead of
+    /// 0.3; times grow by `1/(1 − U)` and, wrongly, another `exp(U)`.
+    fn observed(types: usize, own: f64, load: f64) -> Vec<Shift> {
+        let busy = |t: usize| if t < 100 { 0.3 } else { load } + 0.02 * ((t * 7) % 11) as f64 / 10.0;
+        let time_s = |t: usize, of: usize| {
+            let own = if t >= 100 && of == 0 { own } else { 1.0 };
+            0.010 * own * (1.0 + 0.02 * (((t * 3 + of) % 5) as f64 - 2.0)) * busy(t).exp() / (1.0 - busy(t))
+        };
+        let times =
+            (0..200).flat_map(|t| (0..types).map(move |of| (t, of))).map(|(t, of)| time_s(t, of)).collect();
+        let observations = Observations {
+            window_s: 60.0,
+            windows: (0..200).collect(),
+            counts: Matrix::from_row_major(200, types, vec![50.0; 200 * types]),
+            utilization: (0..200).map(busy).collect(),
+            response_s: Matrix::from_row_major(200, types, times),
+            cores: 1.0,
+        };
+        let settings = ChangeSettings::default();
+        let series =
+            |of| ServiceSeries::new(&observations, of, &settings, &[true; 200]).expect("enough cells");
+        let series: Vec<ServiceSeries> = (0..types).map(series).collect();
+        shifts(&series, &(0..100), &(100..200), &settings, 5.0)
+    }
+
+    fn changed(shifts: &[Shift]) -> Vec<usize> {
+        shifts.iter().filter(|shift| shift.is_change).map(|shift| shift.transaction).collect()
+    }
+
+    #[test]
+    fn the_type_that_changed_and_no_other() {
+        let same_load = observed(5, 1.3, 0.3);
+        assert_eq!(changed(&same_load), [0]);
+        assert!((same_load[0].size - 1.3_f64.ln()).abs() < 0.02, "{same_load:?}");
+        assert_eq!(changed(&observed(5, 1.05, 0.3)), [] as [usize; 0]);
+        assert_eq!(changed(&observed(1, 1.3, 0.3)), [0]);
+    }
+
+    #[test]
+    fn what_the_load_does_to_all_is_nobodys_change() {
+        // exp(0.4) is 49 % more, of every type.
+        assert_eq!(changed(&observed(5, 1.0, 0.7)), [] as [usize; 0]);
+        assert_eq!(changed(&observed(1, 1.0, 0.7)), [] as [usize; 0]);
+    }
+}

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::evidence::{Evidence, Explanation};
+use super::fit::thinned;
 use super::pieces::{LARGE_CONSTANT, Piece, PieceKind};
 use super::relation::{Comparison, Pair, Relation};
 use crate::{ChangeKind, Observations, TransactionChange, nnls_model};
@@ -11,6 +12,9 @@ use crate::{ChangeKind, Observations, TransactionChange, nnls_model};
 const NEAR: usize = 10;
 /// Where a cut is known, a service time changed when it did by so many standard errors: nothing was searched for.
 const KNOWN_CUT_ERRORS: f64 = 4.0;
+
+/// Of longer groups and segments every k-th window is compared, so that a month takes no longer than a day and a half.
+const COMPARED_MAX: usize = 2_000;
 
 /// Windows of one model.
 #[derive(Clone, Debug)]
@@ -117,8 +121,9 @@ impl Walk<'_> {
 
     fn compare(&self, group: usize, rows: &Range<usize>) -> Comparison {
         let Evidence { design, settings, .. } = self.evidence;
-        let segment = std::slice::from_ref(rows);
-        Pair { design, settings, group: &self.timeline.groups[group].rows, segment }.compare()
+        let group = thinned(&self.timeline.groups[group].rows, COMPARED_MAX);
+        let segment = thinned(std::slice::from_ref(rows), COMPARED_MAX);
+        Pair { design, settings, group: &group, segment: &segment }.compare()
     }
 
     /// Whether service times change about where a piece begins.
@@ -172,11 +177,14 @@ impl Walk<'_> {
             evidence.observations,
             &group.iter().map(|rows| evidence.observed(rows)).collect::<Vec<_>>(),
         );
-        let transactions = evidence.named_by_counts(group, std::slice::from_ref(rows), &demands);
+        let before = thinned(group, COMPARED_MAX);
+        let after = thinned(std::slice::from_ref(rows), COMPARED_MAX);
+        let transactions = evidence.named_by_counts(&before, &after, &demands);
         let mut cautions = Vec::new();
         if transactions.is_empty() {
             cautions.push(
-                "The CPU cost of transactions changed, but their counts move together too much to tell of which."
+                "The CPU cost of transactions changed, but counts do not tell of which: they move together, or the cost of \
+                 all of them changed."
                     .to_owned(),
             );
         }

@@ -27,7 +27,8 @@ impl Errors {
         truth: &[f64],
     ) -> FittedModel {
         let plain = without_constant(observations, rows.clone());
-        let fit = fit_model(observations, &[rows], &ModelSettings::default()).expect("enough windows");
+        let fit = fit_model(observations, std::slice::from_ref(&rows), &ModelSettings::default())
+            .expect("enough windows");
         for (j, &truth) in truth.iter().enumerate() {
             let interval = fit.report.demand[j];
             self.chosen.push(percent_off(fit.model.demand_s[j], truth));

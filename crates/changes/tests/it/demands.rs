@@ -3,7 +3,7 @@
 use crate::accuracy::{Errors, mean, only, percent_off};
 use crate::measured;
 use crate::queue::{Arrivals, Discipline, Queue};
-use laggard_changes::{Estimator, ModelSettings, fit_model, nnls_model};
+use laggard_changes::{Estimator, FittedModel, ModelSettings, Observations, fit_model, nnls_model};
 use laggard_numeric::Matrix;
 use laggard_testkit::data_folder;
 use std::collections::BTreeMap;
@@ -53,6 +53,12 @@ fn a_load_that_moves_changes_no_demand() {
     assert!(errors.coverage() >= 0.8);
 }
 
+/// The fit to all windows.
+fn fit_all(observations: &Observations, settings: &ModelSettings) -> FittedModel {
+    let rows = 0..observations.windows.len();
+    fit_model(observations, std::slice::from_ref(&rows), settings).expect("enough windows")
+}
+
 fn simulated(change: impl Fn(&mut Queue)) -> Errors {
     let mut errors = Errors::default();
     for (seed, demand_s, rates) in [
@@ -97,7 +103,7 @@ fn first_come_first_served_is_recognised() {
     let mut queue = Queue::open(&[0.01, 0.05, 0.02], &[20.0, 6.0, 10.0], 5);
     queue.discipline = Discipline::FirstComeFirstServed;
     let observations = queue.observe(300, 10.0);
-    let fit = fit_model(&observations, &[0..300], &ModelSettings::default()).expect("enough windows");
+    let fit = fit_all(&observations, &ModelSettings::default());
     assert!(fit.report.reason.contains("first come"), "{}", fit.report.reason);
     for (found, truth) in fit.model.demand_s.iter().zip(&queue.demand_s) {
         assert!(percent_off(*found, *truth) < 8.0, "{:?}", fit.model.demand_s);
@@ -110,8 +116,8 @@ fn time_spent_elsewhere_is_noticed() {
     let mut queue = Queue::open(&[0.02, 0.02], &[12.0, 13.0], 8);
     queue.elsewhere_s = vec![0.0, 0.1];
     let observations = queue.observe(1500, 10.0);
-    let fit = fit_model(&observations, &[0..1500], &ModelSettings::default()).expect("enough windows");
-    let sharing = fit_model(&observations, &[0..1500], &only(Estimator::ProcessorSharing)).expect("windows");
+    let fit = fit_all(&observations, &ModelSettings::default());
+    let sharing = fit_all(&observations, &only(Estimator::ProcessorSharing));
     assert!(percent_off(sharing.model.demand_s[1], 0.02) > 30.0);
     assert!(percent_off(fit.model.demand_s[1], 0.02) < 12.0, "{:?}", fit.report);
     assert!(
@@ -129,7 +135,7 @@ fn a_constant_is_found_when_the_load_moves() {
     if let Arrivals::Open { load, .. } = &mut queue.arrivals {
         *load = [0.4, 1.4, 0.8, 1.1].iter().flat_map(|level| vec![*level; 20]).collect();
     }
-    let fit = fit_model(&queue.observe(300, 60.0), &[0..300], &ModelSettings::default()).expect("windows");
+    let fit = fit_all(&queue.observe(300, 60.0), &ModelSettings::default());
     let constant = fit.report.constant;
     assert!((constant.percent - 15.0).abs() < 2.0, "{constant:?}");
     assert!((constant.interval_percent.low..constant.interval_percent.high).contains(&15.0), "{constant:?}");
@@ -141,12 +147,12 @@ fn without_response_times_slopes_answer() {
     let queue = Queue::open(&[0.02, 0.05], &[10.0, 6.0], 10);
     let mut observations = queue.observe(400, 10.0);
     observations.response_s = Matrix::default();
-    let fit = fit_model(&observations, &[0..400], &ModelSettings::default()).expect("enough windows");
+    let fit = fit_all(&observations, &ModelSettings::default());
     assert_eq!(fit.report.estimator, Estimator::ScaledLeastSquares);
     for (j, truth) in queue.demand_s.iter().enumerate() {
         assert!((fit.report.demand[j].low..fit.report.demand[j].high).contains(truth), "{:?}", fit.report);
     }
-    let asked = fit_model(&observations, &[0..400], &only(Estimator::Combined)).expect("enough windows");
+    let asked = fit_all(&observations, &only(Estimator::Combined));
     assert!(asked.report.cautions.iter().any(|caution| caution.contains("combined")));
 }
 
@@ -162,7 +168,7 @@ fn types_that_move_together_are_a_group() {
         counts.row_mut(t).copy_from_slice(&[row[0], 2.0 * row[0], row[1]]);
     }
     observations.counts = counts;
-    let fit = fit_model(&observations, &[0..300], &ModelSettings::default()).expect("enough windows");
+    let fit = fit_all(&observations, &ModelSettings::default());
     assert_eq!(fit.report.indistinguishable.len(), 1);
     let group = &fit.report.indistinguishable[0];
     assert_eq!(group.transactions, [0, 1]);
@@ -177,20 +183,20 @@ fn degenerate_windows_say_little_and_never_panic() {
     let queue = Queue::open(&[0.02, 0.05], &[10.0, 4.0], 12);
     let observations = queue.observe(40, 10.0);
     let settings = ModelSettings::default();
-    assert_eq!(fit_model(&observations, &[0..3], &settings).expect_err("too few").needed, 4);
-    assert!(nnls_model(&observations, &[0..3]).is_err());
-    assert!(fit_model(&observations, &[0..4], &settings).is_ok());
+    assert_eq!(fit_model(&observations, &[0..2, 5..6], &settings).expect_err("too few").needed, 4);
+    assert!(nnls_model(&observations, &[0..2, 5..6]).is_err());
+    assert!(fit_model(&observations, &[0..2, 5..7], &settings).is_ok());
     let mut idle = observations.clone();
     idle.utilization.fill(0.0);
-    let fit = fit_model(&idle, &[0..40], &settings).expect("enough windows");
+    let fit = fit_all(&idle, &settings);
     assert!(fit.model.demand_s.iter().all(|demand| *demand == 0.0));
     let mut steady = observations.clone();
     (0..40).for_each(|t| steady.counts.row_mut(t).copy_from_slice(&[100.0, 0.0]));
-    let fit = fit_model(&steady, &[0..40], &settings).expect("enough windows");
+    let fit = fit_all(&steady, &settings);
     assert!(fit.report.cautions.iter().any(|caution| caution.contains("never completed")));
     assert!(fit.report.demand[1].high.is_infinite() && fit.model.standard_error_s[1].is_nan());
     let mut nothing = observations;
     nothing.counts = Matrix::zeros(40, 2);
-    let fit = fit_model(&nothing, &[0..40], &settings).expect("enough windows");
+    let fit = fit_all(&nothing, &settings);
     assert!(fit.model.demand_s.iter().all(|demand| *demand == 0.0));
 }

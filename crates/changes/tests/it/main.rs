@@ -5,4 +5,5 @@ mod demands;
 mod measured;
 mod queue;
 mod stepwise;
+mod tpcw;
 mod tuned;

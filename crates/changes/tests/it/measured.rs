@@ -71,9 +71,9 @@ fn windows(
     let (rows, types) = (rates.len() / seconds, rates[0].len());
     let (mut counts, mut response_s) = (Matrix::zeros(rows, types), Matrix::zeros(rows, types));
     let mut busy = vec![0.0; rows];
-    for t in 0..rows {
+    for (t, busy) in busy.iter_mut().enumerate() {
         let samples = t * seconds..(t + 1) * seconds;
-        busy[t] = samples.clone().map(|s| utilization[s][0]).sum::<f64>() / seconds as f64;
+        *busy = samples.clone().map(|s| utilization[s][0]).sum::<f64>() / seconds as f64;
         for j in 0..types {
             let count: f64 = samples.clone().map(|s| rates[s][j]).sum();
             let time_s: f64 =

@@ -55,7 +55,7 @@ fn the_model_on_what_was_selected_agrees_with_the_reference() {
             response_s: Matrix::default(),
             cores: 1.0,
         };
-        let model = stepwise_model(&observations, &[0..y.len()], ENTRY_LEVEL).expect("enough windows");
+        let model = stepwise_model(&observations, &[0..3, 3..y.len()], ENTRY_LEVEL).expect("enough windows");
         assert_close(model.constant_percent, &case["nnls_coefficients"][0], "constant");
         let selected = case["selected"].as_array().expect("columns");
         for (at, column) in selected.iter().enumerate() {

@@ -6,11 +6,13 @@ use crate::workshop::{Answer, Incident};
 #[test]
 fn formats_and_methods_are_listed() {
     let formats = laggard(&["formats"]).text();
-    for name in ["otlp-json", "otlp-proto", "jaeger", "zipkin", "span-csv", "call-log"] {
+    for name in
+        ["otlp-json", "otlp-proto", "jaeger", "zipkin", "span-csv", "call-log", "sample-csv", "access-log"]
+    {
         assert!(formats.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}");
     }
     let methods = laggard(&["methods"]).text();
-    for name in ["combined", "clouddiag", "pca"] {
+    for name in ["combined", "clouddiag", "pca", "tuned", "cherkasova"] {
         assert!(methods.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}");
     }
     for line in formats.lines().chain(methods.lines()) {

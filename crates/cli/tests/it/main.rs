@@ -4,6 +4,7 @@
 
 mod answers;
 mod baseline;
+mod capacity;
 mod changes;
 mod compare;
 mod determinism;
@@ -18,6 +19,7 @@ mod real_sites;
 mod sample_inputs;
 mod sampling;
 mod shop;
+mod signature;
 mod terminal;
 mod windows;
 mod workshop;

@@ -14,6 +14,7 @@ mod breakdown;
 mod calm;
 mod change;
 mod fit;
+mod in_force;
 mod loads;
 mod model;
 mod remarks;
@@ -31,6 +32,7 @@ use laggard_report::{
 use laggard_samples::WindowTable;
 use loads::{Load, ServerGroup, pooled, server_groups, stretches, usable_windows};
 use model::Model;
+use std::num::NonZeroUsize;
 
 /// Windows with transactions and utilization that an answer needs.
 pub const WINDOWS_MIN: usize = 10;
@@ -58,6 +60,19 @@ pub struct CapacitySettings {
     pub front: Option<String>,
     /// Clients at which the search ends.
     pub clients_max: u64,
+    /// Whether all windows count, or only those that tell of the application as it is now.
+    pub windows: CountedWindows,
+    /// Threads to use; they change no bit of the answer.
+    pub threads: NonZeroUsize,
+}
+
+/// Which windows count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CountedWindows {
+    /// Those since the last change of the application, without times in which something foreign ran.
+    InForce,
+    /// All.
+    All,
 }
 
 impl CapacitySettings {
@@ -71,6 +86,8 @@ impl CapacitySettings {
             load_factor: None,
             front: None,
             clients_max: 1_000_000,
+            windows: CountedWindows::InForce,
+            threads: NonZeroUsize::MIN,
         }
     }
 
@@ -82,6 +99,7 @@ impl CapacitySettings {
             ("load", optional(self.load_factor)),
             ("front", self.front.clone().unwrap_or_default()),
             ("clients-max", self.clients_max.to_string()),
+            ("all-windows", (self.windows == CountedWindows::All).to_string()),
         ];
         rows.into_iter().map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
     }
@@ -119,7 +137,12 @@ pub fn capacity(
     let windows = usable_windows(table);
     report.missing = remarks::missing(table, &groups, &windows);
     if report.missing.is_empty() {
-        fill(&mut report, table, &groups, &windows, settings)?;
+        let counted = match settings.windows {
+            CountedWindows::InForce => in_force::in_force(table, &windows, settings.threads),
+            CountedWindows::All => in_force::InForce { windows, cautions: vec![] },
+        };
+        report.cautions.extend(counted.cautions);
+        fill(&mut report, table, &groups, &counted.windows, settings)?;
     }
     report.verdict = verdict(&report);
     report.headline = capacity_headline(&report);

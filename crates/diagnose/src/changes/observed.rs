@@ -3,7 +3,7 @@
 use crate::sample_summary::seconds;
 use laggard_changes::Observations;
 use laggard_numeric::Matrix;
-use laggard_samples::{ServerWindows, TransactionWindows, WindowTable};
+use laggard_samples::{OutboundWindows, ServerWindows, TransactionWindows, WindowTable};
 
 /// The name under which rare transaction types are pooled.
 pub(crate) const POOLED: &str = "(other)";
@@ -84,23 +84,36 @@ struct Source<'a> {
     transactions: &'a TransactionWindows,
     /// Servers among which they are divided.
     peers: Vec<&'a ServerWindows>,
-    /// Whether their response times are those of this server's tier.
-    times: bool,
+    times: Times<'a>,
+}
+
+/// Which times are those of the server's tier.
+#[derive(Clone, Copy)]
+enum Times<'a> {
+    /// The response times, less outbound calls.
+    Own,
+    /// Those of the calls that reach the tier.
+    Called(&'a OutboundWindows),
+    /// None that are known.
+    Unknown,
 }
 
 impl<'a> Source<'a> {
     /// The server's own transactions, or those of the system, divided evenly among the servers of its tier.
     fn of(table: &'a WindowTable, server: &'a ServerWindows) -> Source<'a> {
         if let Some(own) = &server.own {
-            return Source { transactions: own, peers: vec![], times: true };
+            return Source { transactions: own, peers: vec![], times: Times::Own };
         }
         let peers: Vec<&ServerWindows> =
             table.servers.iter().filter(|other| other.tier == server.tier && other.own.is_none()).collect();
-        let tiers = table.servers.iter().filter(|other| other.tier != server.tier).count();
+        let alone = table.servers.iter().all(|other| other.tier == server.tier);
         let system = &table.system;
-        let called = system.outbound.iter().any(|calls| calls.callee == server.tier);
-        // What clients wait for is the time of this tier only when nothing else is in it.
-        let times = tiers == 0 || (!called && !system.outbound.is_empty());
+        let times = match system.outbound.iter().find(|calls| calls.callee == server.tier) {
+            Some(calls) => Times::Called(calls),
+            // What clients wait for is the time of this tier only when nothing else is in it.
+            None if alone || !system.outbound.is_empty() => Times::Own,
+            None => Times::Unknown,
+        };
         Source { transactions: system, peers, times }
     }
 
@@ -115,7 +128,11 @@ impl<'a> Source<'a> {
         for &at in types {
             let count = self.transactions.counts.get(window, at);
             out.count += count;
-            let own = if self.times { self.own_time_s(window, at) } else { f64::NAN };
+            let own = match self.times {
+                Times::Own => self.own_time_s(window, at),
+                Times::Called(calls) => called_s(calls, window, at) / count,
+                Times::Unknown => f64::NAN,
+            };
             if own < 0.0 {
                 out.overlapping += 1;
             } else if own.is_finite() && count > 0.0 {
@@ -134,11 +151,16 @@ impl<'a> Source<'a> {
         let response = entry(&self.transactions.response_s, window, at);
         let count = self.transactions.counts.get(window, at);
         let outbound = self.transactions.outbound.iter().map(|calls| {
-            let calls_s = entry(&calls.counts, window, at) * entry(&calls.time_s, window, at);
+            let calls_s = called_s(calls, window, at);
             if calls_s.is_finite() { calls_s } else { 0.0 }
         });
         if count > 0.0 { response - outbound.sum::<f64>() / count } else { f64::NAN }
     }
+}
+
+/// Seconds of all calls of a transaction type in a window.
+fn called_s(calls: &OutboundWindows, window: usize, at: usize) -> f64 {
+    entry(&calls.counts, window, at) * entry(&calls.time_s, window, at)
 }
 
 /// What types in one window amount to.

@@ -1,6 +1,7 @@
 //! Diagnosis of simulated incidents, and the laws of the folds behind it.
 
 mod baselines;
+mod capacity;
 mod changes;
 mod comparison;
 mod folds;

@@ -78,6 +78,12 @@ fn add_found(score: &mut ChangeScore, change: &TrueAlarm, alarm: &FoundAlarm) {
         score.intervals += 1;
         score.covered += usize::from((earliest..=latest).contains(&change.window));
     }
+    // All transactions changed alike: which, is not asked.
+    if change.transactions.is_empty() {
+        score.named += 1;
+        score.sized += 1;
+        return;
+    }
     let size = |differences: &[Difference], transaction: usize| {
         differences.iter().find(|one| one.transaction == transaction).map(|one| one.difference_ms)
     };

@@ -112,8 +112,9 @@ counts, utilization and times of the first front server by the minute. *Alarms*:
 when an alarm's onset is within 15 minutes of it, any other alarm is false. *In the interval*: of the intervals told for the
 onset, those with the truth in them. *Named*: of the alarms found, those that name exactly the transactions that changed;
 *sized*: and by how many ms, within 1. *Regions*: times of foreign load, found when at least half is covered. *Right*: all of this,
-and nothing false. In `tpcw-quiet`, `tpcw-cache`, `tpcw-diurnal` and `tpcw-slow-database` nothing happens to the front tier, and in
-`tpcw-foreign` no alarm is due, only a region.
+and nothing false. In `tpcw-quiet`, `tpcw-cache`, `tpcw-diurnal`, `tpcw-slow-database`, `tpcw-new-type`, `tpcw-contention`, `tpcw-lag` and
+`tpcw-recurring` nothing happens that should be told, and in `tpcw-foreign` no alarm is due, only a region. In `tpcw-slower-host`
+all transactions change alike; which, is not asked.
 
 The simple methods name no transactions and no regions; every change they see is an alarm. *Utilization above 70 %*: for five
 minutes. *CUSUM* (Page, Biometrika 41, 1954): two-sided, slack half a deviation, limit five, learned from an hour and anew

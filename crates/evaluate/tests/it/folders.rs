@@ -37,6 +37,21 @@ fn shop() -> String {
     out
 }
 
+/// Twenty minutes of a server whose transactions take 20 ms each, and nothing else happens: utilization,
+/// throughput and response time by the second.
+fn seconds() -> [String; 3] {
+    let mut files = ["All", "WC0", "WC0"].map(|column| format!("Timestamp;{column}\n"));
+    for second in 0..1_200_u32 {
+        let count = f64::from(second / 10 * 7 % 11 + second % 3);
+        let utilization = count * 0.02;
+        let values = [utilization, count, 0.02 / (1.0 - utilization)];
+        for (file, value) in files.iter_mut().zip(values) {
+            let _ = writeln!(file, "{};{value}", u64::from(second) * 1_000);
+        }
+    }
+    files
+}
+
 const FAULTS: &str = r#"[{"inject_epoch_s": 1360, "pod": "cart-pod", "fault": "cpu", "performance": true},
     {"inject_epoch_s": 9000, "pod": "ads-pod", "fault": "cpu", "performance": true},
     {"inject_epoch_s": 1000, "pod": "ads-pod", "fault": "return", "performance": false}]"#;
@@ -57,6 +72,12 @@ fn write_all(folder: &Path) {
         "Latency,a,b,anomaly\n9,8,1,1\n1,1,1,0\n2,1,1,0\n2,2,1,0\n2,1,2,0\n",
     );
     put("some-matrices", "notes.csv", "not,a,matrix\n");
+    put("some-demands", "demands.csv", "exp,wc0_s,wc1_s,basis\n7,0.02,,known\n");
+    let [utilization, throughput, response] = seconds();
+    put("some-demands/util20-exp7", "host1_CPU_UTILIZATION.csv", &utilization);
+    put("some-demands/util20-exp7", "host1_THROUGHPUT.csv", &throughput);
+    put("some-demands/util20-exp7", "experiment1_AVERAGE_RESPONSE_TIME.csv", &response);
+    put("some-demands/util20-exp8", "of-no-known-demand.csv", "");
 }
 
 fn evaluated(only: &str) -> (Results, Options) {
@@ -124,6 +145,34 @@ fn matrices_are_recognised_by_their_header() {
     let found: Vec<usize> = of("latency patterns").map(|one| one.found).collect();
     assert_eq!(found, [0, 0]);
     assert!(scorecard(&results, &options).contains("| system (1) | slowest fifth |"));
+}
+
+#[test]
+fn demands_and_alarms_of_measured_runs() {
+    let (results, options) = evaluated("cpu-demands");
+    let estimators: Vec<&str> = results.estimators.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(results.demands.len(), estimators.len());
+    for one in &results.demands {
+        let error = one.score.relative_errors[0];
+        assert!(error < 0.02, "{}: {error}", estimators[one.estimator]);
+    }
+    let threshold =
+        results.change_finders.iter().position(|row| row.name == "utilization above 70 %").unwrap();
+    let quiet = results.changes.iter().find(|one| one.finder == threshold).unwrap();
+    assert!(quiet.score.is_right() && quiet.group.name == "util20, no change");
+    let page = scorecard(&results, &options);
+    assert!(page.contains("| util20 (1 runs) | least squares without a constant | 0.0 % |"), "{page}");
+    assert!(page.contains("|  | utilization above 70 % | 1/1 | 0 | – | 0 |"), "{page}");
+}
+
+#[test]
+fn a_quiet_hour_of_the_shop_by_a_method_that_is_asked_for() {
+    let (only, method) = (Some("tpcw/tpcw-few-clients".to_owned()), Some("CUSUM of utilization".to_owned()));
+    let options = Options { only, method, seeds: 1, ..Options::default() };
+    let results = run(&options, &mut |_| ()).unwrap();
+    let [one] = &results.changes[..] else { panic!("{:?}", results.changes) };
+    assert_eq!((one.score.expected, one.case.as_str()), (1, "seed 1"));
+    assert!(scorecard(&results, &options).contains("## tpcw\n"));
 }
 
 #[test]

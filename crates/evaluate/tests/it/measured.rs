@@ -18,6 +18,26 @@ fn told_how_many_a_ranking_by_self_time_finds_five_slow_nodes() {
     assert_eq!(right, [true, true]);
 }
 
+/// The limits that the product promises: 8, 10 and 15 % at 20, 50 and 80 % load.
+#[test]
+fn demands_of_measured_runs_are_near_and_nothing_is_raised() {
+    let Some(results) = evaluated("cpu-demands") else { return };
+    assert!(results.estimators[0].is_ours && results.change_finders[0].is_ours);
+    for (load, limit) in [("util20", 0.08), ("util50", 0.10), ("util80", 0.15)] {
+        let ours = results.demands.iter().filter(|one| one.estimator == 0 && one.group.name == load);
+        let errors: Vec<f64> = ours.flat_map(|one| one.score.relative_errors.clone()).collect();
+        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+        assert!(errors.len() == 6 && mean <= limit, "{load}: {mean}");
+    }
+    let ours = || results.demands.iter().filter(|one| one.estimator == 0);
+    let (covered, intervals): (usize, usize) =
+        (ours().map(|one| one.score.covered).sum(), ours().map(|one| one.score.intervals).sum());
+    assert!(intervals == 18 && 10 * covered >= 9 * intervals, "{covered} of {intervals}");
+    let default: Vec<bool> =
+        results.changes.iter().filter(|one| one.finder == 0).map(|one| one.score.is_right()).collect();
+    assert_eq!(default, [true; 12]);
+}
+
 #[test]
 fn a_threshold_on_latency_finds_most_hit_requests() {
     let Some(results) = evaluated("delag") else { return };

@@ -55,7 +55,7 @@ impl TransactionNames {
             self.template.push_str(record.method);
             self.template.push(' ');
         }
-        replace_ids(record.path, &mut self.template);
+        append_template(record.path, &mut self.template);
         if self.template.len() > NAME_BYTES_MAX {
             let end = (0..=NAME_BYTES_MAX).rev().find(|&at| self.template.is_char_boundary(at));
             self.template.truncate(end.unwrap_or(0));
@@ -71,6 +71,17 @@ impl TransactionNames {
         self.ids.insert(self.template.clone(), id);
         id
     }
+}
+
+/// Writes a path with its ids replaced. Beyond what is done to names of spans, every segment that is a number is an
+/// id: addresses are not names that somebody chose.
+fn append_template(path: &str, out: &mut String) {
+    let is_number = |segment: &str| !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_digit());
+    if !path.split('/').any(|segment| segment.len() == 1 && is_number(segment)) {
+        return replace_ids(path, out);
+    }
+    let numbered = path.split('/').map(|segment| if is_number(segment) { "{id}" } else { segment });
+    replace_ids(&numbered.collect::<Vec<_>>().join("/"), out);
 }
 
 /// Whether a path is of an object that pages embed, by its extension.
@@ -123,6 +134,22 @@ pub(super) fn is_data(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn segments_that_are_numbers_are_ids() {
+        for (path, expected) in [
+            ("/cart/7", "/cart/{id}"),
+            ("/7", "/{id}"),
+            ("/a/1/b/2x/3", "/a/{id}/b/2x/{id}"),
+            ("/cart/4711/items", "/cart/{id}/items"),
+            ("/api/v2/list", "/api/v2/list"),
+            ("//", "//"),
+        ] {
+            let mut out = String::new();
+            append_template(path, &mut out);
+            assert_eq!(out, expected);
+        }
+    }
 
     #[test]
     fn objects_and_data_are_told_by_their_paths() {

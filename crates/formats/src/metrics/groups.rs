@@ -7,7 +7,7 @@ use crate::measures::is_of_transactions;
 use laggard_model::Measure;
 use std::collections::{BTreeSet, HashMap};
 
-/// Longest name of a transaction or callee in bytes; longer ones are cut.
+/// Longest name in bytes; longer ones are cut.
 const NAME_BYTES_MAX: usize = 1_024;
 
 /// What a point belongs to.
@@ -30,8 +30,8 @@ impl Names {
     ) -> Option<Names> {
         let (server, tier) = mapping.origin.server(attributes, resource);
         let mut names = Names {
-            server: server.to_owned(),
-            tier: tier.to_owned(),
+            server: cut(server).to_owned(),
+            tier: cut(tier).to_owned(),
             transaction: String::new(),
             callee: String::new(),
             is_call: false,
@@ -62,13 +62,17 @@ impl Names {
     }
 }
 
-fn template(mut name: String) -> String {
-    if name.len() > NAME_BYTES_MAX {
-        let end = (0..=NAME_BYTES_MAX).rev().find(|&at| name.is_char_boundary(at));
-        name.truncate(end.unwrap_or(0));
-    }
+/// At most [`NAME_BYTES_MAX`] bytes.
+fn cut(name: &str) -> &str {
+    let end = name.len().min(NAME_BYTES_MAX);
+    let end = (0..=end).rev().find(|&at| name.is_char_boundary(at));
+    &name[..end.unwrap_or(0)]
+}
+
+fn template(name: String) -> String {
+    let name = cut(&name);
     let mut out = String::with_capacity(name.len());
-    replace_ids(&name, &mut out);
+    replace_ids(name, &mut out);
     out
 }
 

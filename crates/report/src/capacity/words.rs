@@ -167,11 +167,6 @@ pub(crate) fn binding_sentence(report: &CapacityReport, answer: &CapacityAnswer)
     format!("The mix from {since} to {until} binds: {mix}. The median over all windows is {median}.")
 }
 
-/// Times are dated when the data cover several days.
-pub(crate) fn capacity_calendar(report: &CapacityReport) -> Calendar {
-    Calendar::of_window(report.input.window.as_ref())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

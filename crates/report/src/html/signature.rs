@@ -152,7 +152,7 @@ fn server(m: &mut Markup, server: &ServerSignature) {
         m.raw("<thead><tr><th scope=\"col\" data-sort=\"text\">Transaction</th>");
         titles(m, &["Without queueing", "95 %", "Windows", "CPU by the model", "Share"]);
         m.raw("</tr></thead>\n<tbody>\n");
-        server.transactions.iter().take(ROWS).for_each(|one| row(m, one));
+        server.by_share().into_iter().take(ROWS).for_each(|one| row(m, one));
         m.raw("</tbody></table>\n");
     });
     rest(m, server.transactions.len(), ROWS, "transactions");

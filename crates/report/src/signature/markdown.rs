@@ -32,7 +32,7 @@ pub(super) fn signature(signature: &Signature, out: &mut dyn io::Write) -> io::R
     let of: Vec<_> = signature
         .servers
         .iter()
-        .flat_map(|server| server.transactions.iter().map(move |one| (server, one)))
+        .flat_map(|server| server.by_share().into_iter().map(move |one| (server, one)))
         .collect();
     let head = shown_of("transaction", ROWS, of.len());
     let rows = of.iter().take(ROWS).map(|(server, one)| {

@@ -33,7 +33,7 @@ fn verdict(page: &mut Page, mark: &str, word: &str, headline: &str, paint: Paint
 fn more(page: &mut Page, all: usize, shown: usize, what: &str) {
     if all > shown {
         let left = numbers::count((all - shown) as u64);
-        page.line(&[Piece::faint(&format!("  {left} more {what} are in the JSON output."))]);
+        page.line(&[Piece::faint(format!("  {left} more {what} are in the JSON output."))]);
     }
 }
 
@@ -69,11 +69,11 @@ fn server(page: &mut Page, server: &ServerSignature) {
         ("share", Fit::Number),
     ];
     let mut table = Table::new(1, &columns);
-    for one in server.transactions.iter().take(ROWS) {
+    for one in server.by_share().into_iter().take(ROWS) {
         table.row(vec![
             Piece::strong(names::shorten(&one.transaction, NAME_ROOM).as_ref()),
             Piece::plain(one.service_time_s.map_or_else(|| "–".to_owned(), length)),
-            Piece::faint(&one.standard_error_s.map_or_else(String::new, plus_minus)),
+            Piece::faint(one.standard_error_s.map_or_else(String::new, plus_minus)),
             Piece::plain(numbers::count(one.windows)),
             Piece::plain(one.demand_s.map_or_else(|| "–".to_owned(), length)),
             Piece::plain(numbers::share(one.share)),
@@ -143,6 +143,6 @@ fn cells(one: &TransactionDiff) -> Vec<Piece> {
         Piece::plain(one.before_s.map_or_else(|| "–".to_owned(), length)),
         Piece::plain(one.after_s.map_or_else(|| "–".to_owned(), length)),
         Piece::plain(one.difference_s.map_or_else(String::new, signed_length)),
-        Piece::faint(&one.standard_error_s.map_or_else(String::new, plus_minus)),
+        Piece::faint(one.standard_error_s.map_or_else(String::new, plus_minus)),
     ]
 }

@@ -165,7 +165,7 @@ fn the_manual_documents_every_field() {
 }
 
 /// Names of all fields but the causes of losses, which the page of the report documents.
-fn names(value: &Value, into: &mut BTreeSet<String>) {
+pub(crate) fn names(value: &Value, into: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {

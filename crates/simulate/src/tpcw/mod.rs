@@ -21,13 +21,14 @@ mod scenario;
 mod settings;
 mod shop;
 mod truth;
+mod variations;
 mod write;
 
 pub use catalogue::TransactionType;
 pub use measure::{OutboundSeries, ServerSeries, TransactionSeries};
 pub use run::{TpcwRun, tpcw};
 pub use scenario::TpcwScenario;
-pub use settings::{Cache, DemandChange, Foreign, Phase, TierSettings, TpcwSettings, Workload};
+pub use settings::{Cache, ChangedPart, DemandChange, Foreign, Phase, TierSettings, TpcwSettings, Workload};
 pub use truth::{
     ChangedTransaction, ExpectedChange, ExpectedKind, SegmentTruth, TPCW_TRUTH_SCHEMA_VERSION, TpcwTruth,
     TransactionTruth,

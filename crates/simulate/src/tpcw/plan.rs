@@ -1,7 +1,7 @@
 //! Settings as a schedule: what holds in each window.
 
 use super::load::PopulationStep;
-use super::settings::{Foreign, Phase, TpcwSettings};
+use super::settings::{ChangedPart, Foreign, Phase, TpcwSettings};
 use crate::random::{Random, Stream};
 
 /// The schedule of a run.
@@ -11,6 +11,8 @@ pub(crate) struct Plan {
     pub(crate) population: Vec<PopulationStep>,
     /// Foreign share of the front CPUs, by window.
     pub(crate) foreign: Vec<f64>,
+    /// Share of the front CPUs that transactions do not get, by window: foreign load and overhead.
+    pub(crate) background: Vec<f64>,
     /// Index of the phase, by window.
     pub(crate) phase: Vec<usize>,
     /// Costs of each phase.
@@ -42,29 +44,33 @@ impl Plan {
             foreign.extend(foreign_shares(phase, &mut random));
             phases.extend(std::iter::repeat_n(index, phase.windows as usize));
         }
+        let background = foreign.iter().zip(&phases).map(|(share, &phase): (&f64, &usize)| {
+            let overhead = settings.idle_overhead + settings.phases[phase].overhead_drift;
+            share + overhead.max(0.0)
+        });
+        let background = background.collect();
         let most = |mix: usize| {
             population.iter().filter(|step: &&PopulationStep| step.mix == mix).map(|step| step.clients).max()
         };
         let clients_max = (0..super::catalogue::MIXES).map(|mix| most(mix).unwrap_or(0)).collect();
         let costs = settings.phases.iter().map(|phase| PhaseCosts::new(settings, phase)).collect();
-        Plan { population, foreign, phase: phases, costs, clients_max }
+        Plan { population, foreign, background, phase: phases, costs, clients_max }
     }
 }
 
 impl PhaseCosts {
     fn new(settings: &TpcwSettings, phase: &Phase) -> PhaseCosts {
-        let main = settings.transactions.iter().map(|transaction| {
-            let changes = phase.changes.iter().filter(|change| change.transaction == transaction.name);
-            let extra_s: f64 = changes.map(|change| change.extra_s).sum();
-            (transaction.demand_s * transaction.main_share * phase.demand_factor + extra_s).max(0.0)
-        });
-        let objects = settings
-            .transactions
-            .iter()
-            .map(|transaction| transaction.demand_s * (1.0 - transaction.main_share) * phase.demand_factor);
+        let cost = |part: ChangedPart| -> Vec<f64> {
+            let of = settings.transactions.iter().map(|transaction| phase.cost_s(transaction, part));
+            of.collect()
+        };
         let calls =
             settings.transactions.iter().map(|transaction| transaction.call_s * phase.database_factor);
-        PhaseCosts { main_s: main.collect(), objects_s: objects.collect(), call_s: calls.collect() }
+        PhaseCosts {
+            main_s: cost(ChangedPart::MainPage),
+            objects_s: cost(ChangedPart::Objects),
+            call_s: calls.collect(),
+        }
     }
 }
 

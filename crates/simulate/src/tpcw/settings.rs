@@ -68,6 +68,9 @@ pub struct Phase {
     pub foreign: Foreign,
     /// What transactions cost more (or less) than in the catalogue.
     pub changes: Vec<DemandChange>,
+    /// By how much the share of the front CPU that is used without any transaction differs from
+    /// [`TpcwSettings::idle_overhead`]; what would be less than nothing is nothing.
+    pub overhead_drift: f64,
     /// Factor of every transaction's demand: slow drift of hardware and data, 1 for none.
     pub demand_factor: f64,
     /// Factor of every call's time at the database.
@@ -137,13 +140,24 @@ pub enum Foreign {
     },
 }
 
-/// A transaction's main page takes longer at the front CPU, or less long.
+/// The part of a transaction whose cost changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChangedPart {
+    /// The main page, which is in the response time.
+    MainPage,
+    /// The embedded objects, which are not.
+    Objects,
+}
+
+/// A transaction takes longer at the front CPU, or less long.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DemandChange {
     /// Name of the transaction.
     pub transaction: String,
     /// CPU seconds added to each; negative for an improvement. What would be less than nothing is nothing.
     pub extra_s: f64,
+    /// Of what.
+    pub part: ChangedPart,
 }
 
 /// A cache whose misses make transactions dearer. It is empty at the start, fills with transactions and forgets
@@ -166,15 +180,30 @@ impl Phase {
             workload,
             foreign: Foreign::None,
             changes: Vec::new(),
+            overhead_drift: 0.0,
             demand_factor: 1.0,
             database_factor: 1.0,
         }
     }
 
-    /// The same phase with a change of one transaction.
+    /// The same phase with a change of one transaction's main page.
     pub fn with_change(self, transaction: &str, extra_s: f64) -> Phase {
-        let change = DemandChange { transaction: transaction.to_owned(), extra_s };
+        let part = ChangedPart::MainPage;
+        let change = DemandChange { transaction: transaction.to_owned(), extra_s, part };
         Phase { changes: [self.changes, vec![change]].concat(), ..self }
+    }
+}
+
+impl Phase {
+    /// Mean CPU seconds of a part of a transaction.
+    pub(crate) fn cost_s(&self, transaction: &TransactionType, part: ChangedPart) -> f64 {
+        let share = match part {
+            ChangedPart::MainPage => transaction.main_share,
+            ChangedPart::Objects => 1.0 - transaction.main_share,
+        };
+        let is_own = |change: &&DemandChange| change.transaction == transaction.name && change.part == part;
+        let extra_s: f64 = self.changes.iter().filter(is_own).map(|change| change.extra_s).sum();
+        (transaction.demand_s * share * self.demand_factor + extra_s).max(0.0)
     }
 }
 
@@ -280,11 +309,18 @@ impl TpcwSettings {
 
     fn check_phase(&self, phase: &Phase) -> Result<(), Error> {
         check("windows of a phase", f64::from(phase.windows), 1.0, WINDOWS_MAX as f64, "1 to 525 600")?;
+        check("overhead_drift", phase.overhead_drift, -0.1, 0.1, "-0.1 to 0.1")?;
         check("demand_factor", phase.demand_factor, 0.0, 1_000.0, "0 to 1 000")?;
         check("database_factor", phase.database_factor, 0.0, 1_000.0, "0 to 1 000")?;
         let (low, high) = phase.foreign.range();
         check("foreign load", low, 0.0, high, "0 to 0.95, the least first")?;
-        check("foreign load", high + self.idle_overhead, 0.0, 0.95, "0 to 0.95 with the idle overhead")?;
+        check(
+            "foreign load",
+            (high + self.idle_overhead + phase.overhead_drift).max(0.0),
+            0.0,
+            0.95,
+            "0 to 0.95 with the idle overhead",
+        )?;
         for change in &phase.changes {
             check("extra_s", change.extra_s, -1_000.0, 1_000.0, "-1 000 to 1 000 s")?;
             let known = self.transactions.iter().any(|transaction| transaction.name == change.transaction);

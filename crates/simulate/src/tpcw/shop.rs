@@ -98,7 +98,7 @@ impl Shop<'_> {
     /// A window begins: its background load, its costs.
     pub(crate) fn begin_window(&mut self, window: usize) {
         self.window = window;
-        let share = self.settings.idle_overhead + self.plan.foreign[window];
+        let share = self.plan.background[window];
         for station in 0..usize::from(self.settings.front.servers) {
             self.network.set_background(station, share);
         }

@@ -2,7 +2,7 @@
 
 use super::catalogue::MIX_NAMES;
 use super::plan::Plan;
-use super::settings::{DemandChange, Phase, TpcwSettings, Workload};
+use super::settings::{ChangedPart, Phase, TpcwSettings, Workload};
 use serde::{Deserialize, Serialize};
 
 /// Version of the layout of a run's `truth.json`.
@@ -70,7 +70,7 @@ pub struct ExpectedChange {
     pub window: usize,
     /// What.
     pub kind: ExpectedKind,
-    /// The transactions whose cost changed, by name.
+    /// The transactions whose cost changed, by name; none when all changed alike, or nothing did.
     pub transactions: Vec<ChangedTransaction>,
 }
 
@@ -133,13 +133,25 @@ fn transactions(settings: &TpcwSettings) -> Vec<TransactionTruth> {
     truth.collect()
 }
 
-/// Number of the application version in each phase. Slow drift (`demand_factor`) is no new version.
+/// Factors of all demands that differ by less are the same application: drift.
+const DRIFT: f64 = 0.1;
+
+/// Whether the application is the same, slow drift aside.
+fn is_same(a: &Phase, b: &Phase) -> bool {
+    a.changes == b.changes && is_drift(a, b)
+}
+
+fn is_drift(a: &Phase, b: &Phase) -> bool {
+    (a.demand_factor - b.demand_factor).abs() < DRIFT * a.demand_factor
+}
+
+/// Number of the application version in each phase.
 fn applications(phases: &[Phase]) -> Vec<usize> {
-    let mut versions: Vec<&[DemandChange]> = Vec::new();
+    let mut versions: Vec<&Phase> = Vec::new();
     let number = phases.iter().map(|phase| {
-        let known = versions.iter().position(|&changes| changes == phase.changes);
+        let known = versions.iter().position(|version| is_same(version, phase));
         known.unwrap_or_else(|| {
-            versions.push(&phase.changes);
+            versions.push(phase);
             versions.len() - 1
         })
     });
@@ -190,16 +202,19 @@ fn expected(settings: &TpcwSettings, applications: &[usize]) -> Vec<ExpectedChan
     changes
 }
 
-/// Transactions that cost something else in the second phase than in the first.
+/// Transactions that cost something else in the second phase than in the first; none when all do alike.
 fn differences(settings: &TpcwSettings, before: &Phase, after: &Phase) -> Vec<ChangedTransaction> {
-    let extra_s = |phase: &Phase, name: &str| -> f64 {
-        let own = phase.changes.iter().filter(|change| change.transaction == name);
-        own.map(|change| change.extra_s).sum()
-    };
+    if !is_drift(before, after) {
+        return Vec::new();
+    }
+    let without_drift = |phase: &Phase| Phase { demand_factor: 1.0, ..phase.clone() };
+    let (before, after) = (without_drift(before), without_drift(after));
     let all = settings.transactions.iter().map(|transaction| {
-        let main_s = transaction.demand_s * transaction.main_share;
-        let cost_s = |phase: &Phase| (main_s + extra_s(phase, &transaction.name)).max(0.0);
-        let difference_ms = milliseconds(cost_s(after) - cost_s(before));
+        let cost_s = |phase: &Phase| {
+            let parts = [ChangedPart::MainPage, ChangedPart::Objects];
+            parts.map(|part| phase.cost_s(transaction, part)).iter().sum::<f64>()
+        };
+        let difference_ms = milliseconds(cost_s(&after) - cost_s(&before));
         ChangedTransaction { name: transaction.name.clone(), difference_ms }
     });
     all.filter(|change| change.difference_ms != 0.0).collect()

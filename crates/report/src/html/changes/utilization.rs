@@ -202,7 +202,9 @@ impl Chart<'_> {
     /// Changes and deployments.
     fn marks(&self, m: &mut Markup) {
         let bottom = ABOVE + UTILIZATION + BETWEEN + RESIDUAL;
-        for deployment in self.report.deployments.iter().take(MARKS) {
+        let inside = |ns: i64| (self.axis.since_ns..=self.axis.until_ns).contains(&ns);
+        let deployments = self.report.deployments.iter().filter(|deployment| inside(deployment.at_ns));
+        for deployment in deployments.take(MARKS) {
             self.axis.line(m, "deployment", deployment.at_ns, [8.0, bottom]);
             let x = percent(self.axis.x(deployment.at_ns));
             let place = [("class", "pin"), ("cx", &*x), ("cy", "6"), ("r", "4")];

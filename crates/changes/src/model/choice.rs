@@ -1,0 +1,165 @@
+//! Which estimator answers, and why.
+
+use super::candidates::{Candidates, Scored, estimator};
+use super::combined::Estimate;
+use super::cross_validation::HeldOut;
+use super::design::Design;
+use super::response::Discipline;
+use super::{Candidate, Estimator, EstimatorChoice, ModelSettings};
+use crate::TransactionModel;
+
+/// Disagreement from which it is worth telling.
+const DISAGREEMENT_MIN: f64 = 0.1;
+
+/// Standard errors by which the combination must predict worse than slopes alone before it is dropped.
+const WORSE_MIN: f64 = 2.0;
+
+/// The choice.
+pub(crate) struct Choice {
+    pub(crate) estimator: Estimator,
+    /// None: plain least squares stands as it is.
+    pub(crate) estimate: Option<Estimate>,
+    pub(crate) reason: String,
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) cautions: Vec<String>,
+}
+
+impl Candidates {
+    /// The estimator that answers.
+    pub(crate) fn choose(
+        &self,
+        design: &Design,
+        least_squares: &TransactionModel,
+        settings: &ModelSettings,
+    ) -> Choice {
+        let (favoured, reason) = self.favoured(design);
+        let (mut estimator, mut reason, mut cautions) = (favoured, reason, Vec::new());
+        if let EstimatorChoice::Only(wanted) = settings.choice {
+            if wanted == Estimator::LeastSquares || self.get(wanted).is_some() {
+                (estimator, reason) = (wanted, "It was asked for.".to_owned());
+            } else {
+                cautions.push(format!("The estimator {} does not apply to these windows.", wanted.name()));
+            }
+        }
+        let estimate = self.get(estimator).map(|scored| scored.estimate.clone());
+        if let Some(combined) = self.get(Estimator::Combined)
+            && combined.estimate.disagreement >= DISAGREEMENT_MIN
+        {
+            cautions.push(format!(
+                "Response times and utilization disagree about demands by about {:.0} %: part of the response times \
+                 may be spent elsewhere than on the CPU.",
+                100.0 * combined.estimate.disagreement
+            ));
+        }
+        let candidates = self.listed(design, least_squares, estimator);
+        Choice { estimator, estimate, reason, candidates, cautions }
+    }
+
+    fn favoured(&self, design: &Design) -> (Estimator, String) {
+        let has = |estimator| self.get(estimator).is_some();
+        if design.types() == 1 && has(Estimator::ScaledLeastSquares) {
+            let reason = "With one transaction type its demand follows from utilization and throughput.";
+            return (Estimator::ScaledLeastSquares, reason.into());
+        }
+        let Some(discipline) = self.likelier_discipline() else {
+            if has(Estimator::ScaledLeastSquares) {
+                let reason = "There are no response times to compare with, and scaled slopes are least squares but for \
+                              the dilution of high load.";
+                return (Estimator::ScaledLeastSquares, reason.into());
+            }
+            return (Estimator::LeastSquares, "Nothing else applies to these windows.".into());
+        };
+        let Some(combined) = self.get(Estimator::Combined) else {
+            let reason = format!(
+                "Utilization says too little of single demands here, and response times behave as under {}.",
+                phrase(discipline)
+            );
+            return (estimator(discipline), reason);
+        };
+        self.combined_or_slopes(combined, discipline)
+    }
+
+    /// The combination, unless slopes alone predict held-out utilization better by more than one standard error: of
+    /// estimators that predict alike, the one with the smaller variance.
+    fn combined_or_slopes(&self, combined: &Scored, discipline: Discipline) -> (Estimator, String) {
+        let slopes = self.get(Estimator::ScaledLeastSquares);
+        let worse = match (&combined.utilization, slopes.and_then(|slopes| slopes.utilization.as_ref())) {
+            (Some(combined), Some(slopes)) => combined.standard_errors_worse(slopes),
+            _ => 0.0,
+        };
+        if worse > WORSE_MIN && self.utilization_judges() {
+            let reason = format!(
+                "Slopes alone predict the utilization of held-out windows better than together with response times, by \
+                 {worse:.1} standard errors."
+            );
+            return (Estimator::ScaledLeastSquares, reason);
+        }
+        let alike = match self.utilization_judges() {
+            true => format!(
+                "slopes alone do not predict the utilization of held-out windows better ({:+.1} standard errors), \
+                 and are less certain",
+                worse
+            ),
+            false => {
+                "the load is so high that what completes in a window hardly tells its utilization".to_owned()
+            }
+        };
+        let reason = format!("Response times behave as under {}; {alike}.", phrase(discipline));
+        (Estimator::Combined, reason)
+    }
+
+    /// All estimators with their scores.
+    fn listed(&self, design: &Design, least_squares: &TransactionModel, chosen: Estimator) -> Vec<Candidate> {
+        let percent = |held_out: &Option<HeldOut>| {
+            let mean = held_out.as_ref().map_or(f64::NAN, |errors| errors.total() / errors.values as f64);
+            design.percent(mean.sqrt() / self.weight)
+        };
+        let listed = |estimator: Estimator| {
+            let outcome = if estimator == chosen { "chosen" } else { "not chosen" }.to_owned();
+            if estimator == Estimator::LeastSquares {
+                return Candidate {
+                    estimator,
+                    demand_s: least_squares.demand_s.clone(),
+                    utilization_error_percent: percent(&self.least_squares),
+                    response_error: f64::NAN,
+                    outcome,
+                };
+            }
+            let Some(scored) = self.get(estimator) else { return absent(estimator, design) };
+            let response = scored.response.as_ref();
+            Candidate {
+                estimator,
+                demand_s: scored.estimate.demand.clone(),
+                utilization_error_percent: percent(&scored.utilization),
+                response_error: response
+                    .map_or(f64::NAN, |errors| (errors.total() / errors.values as f64).sqrt()),
+                outcome,
+            }
+        };
+        Estimator::ALL.into_iter().map(listed).collect()
+    }
+}
+
+fn absent(estimator: Estimator, design: &Design) -> Candidate {
+    let needs_responses = !matches!(estimator, Estimator::LeastSquares | Estimator::ScaledLeastSquares);
+    let outcome = match (needs_responses, design.has_responses(), design.types()) {
+        (true, false, _) => "no response times",
+        (true, true, 1) => "one transaction type only",
+        (true, true, _) if estimator == Estimator::FirstComeFirstServed => "a demand would not be positive",
+        _ => "the windows do not determine it",
+    };
+    Candidate {
+        estimator,
+        demand_s: Vec::new(),
+        utilization_error_percent: f64::NAN,
+        response_error: f64::NAN,
+        outcome: outcome.into(),
+    }
+}
+
+fn phrase(discipline: Discipline) -> &'static str {
+    match discipline {
+        Discipline::ProcessorSharing => "processor sharing",
+        Discipline::FirstComeFirstServed => "first come, first served",
+    }
+}

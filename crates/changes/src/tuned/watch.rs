@@ -1,0 +1,127 @@
+//! Cumulative sums over the model in force: whether a window and those before it stray together.
+
+use std::ops::Range;
+
+use laggard_numeric::{mad, median_of};
+
+use crate::signature::{UTILIZATION_MAX, service_time_at, signature};
+use crate::{Analysis, Observations, SegmentKind};
+
+/// Deviations by less than this, in standard deviations, are not summed (half of a shift by one; Page 1954).
+const ALLOWANCE: f64 = 0.5;
+/// A sum beyond so many standard deviations stirs: about one false stir in 3,000 windows a sum.
+const STIRRED: f64 = 7.0;
+/// One window adds at most so many standard deviations.
+const WINDOW_MAX: f64 = 4.0;
+/// Windows of the group in force from which its deviations are measured.
+const WINDOWS: usize = 300;
+/// Utilization is read no better than this, in percent.
+const NOISE_MIN_PERCENT: f64 = 0.05;
+/// A service time is known no better than this share of it.
+const SERVICE_NOISE_MIN: f64 = 0.01;
+
+/// What windows are compared with.
+#[derive(Clone, Debug)]
+pub(super) struct Watch {
+    constant_percent: f64,
+    demand_s: Vec<f64>,
+    utilization: Sum,
+    /// By transaction type; none where too little is known.
+    services: Vec<Option<Sum>>,
+}
+
+/// A two-sided cumulative sum.
+#[derive(Clone, Copy, Debug)]
+struct Sum {
+    center: f64,
+    deviation: f64,
+    up: f64,
+    down: f64,
+}
+
+impl Watch {
+    /// A watch over the group of the last normal segment; none without one.
+    pub(super) fn new(observations: &Observations, analysis: &Analysis) -> Option<Watch> {
+        let group = analysis.segments.iter().rev().find_map(|segment| match segment.kind {
+            SegmentKind::Normal { group } => Some(group),
+            _ => None,
+        })?;
+        let group = &analysis.groups[group];
+        let rows: Vec<Range<usize>> = latest(analysis, &group.segments);
+        let mut watch = Watch {
+            constant_percent: group.model.constant_percent,
+            demand_s: group.model.demand_s.clone(),
+            utilization: Sum::new(0.0, NOISE_MIN_PERCENT),
+            services: Vec::new(),
+        };
+        let residuals: Vec<f64> =
+            rows.iter().cloned().flatten().map(|row| watch.residual(observations, row)).collect();
+        let center = median_of(&residuals);
+        watch.utilization = Sum::new(center, mad(&residuals, center).max(NOISE_MIN_PERCENT));
+        let sum = |time: crate::ServiceTime| {
+            let deviation = time.standard_error_s * (time.windows as f64).sqrt() / 1.2533;
+            Sum::new(time.seconds, deviation.max(SERVICE_NOISE_MIN * time.seconds))
+        };
+        watch.services = signature(observations, &rows)
+            .into_iter()
+            .map(|time| time.filter(|time| time.windows >= 10 && time.seconds > 0.0).map(sum))
+            .collect();
+        Some(watch)
+    }
+
+    fn residual(&self, observations: &Observations, row: usize) -> f64 {
+        let counts = observations.counts.row(row);
+        let work: f64 = counts.iter().zip(&self.demand_s).map(|(count, demand)| count * demand).sum();
+        let capacity = observations.window_s * observations.cores;
+        100.0 * observations.utilization[row] - self.constant_percent - 100.0 * work / capacity
+    }
+
+    /// Adds a window; whether some sum is beyond its limit. A sum that was starts anew.
+    pub(super) fn stirs(&mut self, observations: &Observations, row: usize) -> bool {
+        let mut stirs = false;
+        if observations.utilization[row] < UTILIZATION_MAX {
+            let residual = self.residual(observations, row);
+            stirs |= self.utilization.add(residual);
+        }
+        for (transaction, sum) in self.services.iter_mut().enumerate() {
+            let Some(sum) = sum else { continue };
+            if let Some(time) = service_time_at(observations, row, transaction) {
+                stirs |= sum.add(time);
+            }
+        }
+        stirs
+    }
+}
+
+/// The last windows of some segments.
+fn latest(analysis: &Analysis, segments: &[usize]) -> Vec<Range<usize>> {
+    let mut left = WINDOWS;
+    let mut rows = Vec::new();
+    for &segment in segments.iter().rev() {
+        let own = analysis.segments[segment].rows.clone();
+        let taken = own.len().min(left);
+        rows.push(own.end - taken..own.end);
+        left -= taken;
+        if left == 0 {
+            break;
+        }
+    }
+    rows
+}
+
+impl Sum {
+    fn new(center: f64, deviation: f64) -> Sum {
+        Sum { center, deviation, up: 0.0, down: 0.0 }
+    }
+
+    fn add(&mut self, value: f64) -> bool {
+        let z = ((value - self.center) / self.deviation).clamp(-WINDOW_MAX, WINDOW_MAX);
+        self.up = (self.up + z - ALLOWANCE).max(0.0);
+        self.down = (self.down - z - ALLOWANCE).max(0.0);
+        let stirs = self.up.max(self.down) > STIRRED;
+        if stirs {
+            (self.up, self.down) = (0.0, 0.0);
+        }
+        stirs
+    }
+}
