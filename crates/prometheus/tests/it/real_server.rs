@@ -42,7 +42,7 @@ fn start() -> Option<Server> {
 #[test]
 fn the_real_server_answers() {
     let Some(server) = start() else {
-        println!("skipped: there is no program `prometheus` on the path");
+        eprintln!("skipped: there is no program `prometheus` on the path");
         return;
     };
     assert!(server.folder.path().exists());
@@ -72,5 +72,5 @@ fn the_real_server_answers() {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    println!("skipped: the server did not read itself in time");
+    eprintln!("skipped: the server did not read itself in time");
 }

@@ -3,6 +3,7 @@
 mod counters;
 mod counts;
 mod limits;
+mod measured;
 mod properties;
 mod servers;
 mod systems;
