@@ -42,10 +42,10 @@ pub(crate) struct ChangeThresholds {
     /// tuned: a segment is anomalous with more than X times the usual noise [default: 3]
     #[arg(long, value_name = "X")]
     noise_ratio_max: Option<f64>,
-    /// tuned: a background load may drift by X percent of the CPU … [default: 2]
+    /// tuned: a background load may drift by X percent of the CPU … [default: 0.7]
     #[arg(long, value_name = "X")]
     drift_constant: Option<f64>,
-    /// … and the cost of all transactions by this share, within one model [default: 0.07]
+    /// … and the cost of all transactions by this share, within one model [default: 0.04]
     #[arg(long, value_name = "X")]
     drift_scale: Option<f64>,
     /// tuned: another model adds more than this share of the CPU used to the error [default: 0.02]
