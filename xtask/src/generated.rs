@@ -102,12 +102,13 @@ fn entry<'a>(lines: &[&'a str]) -> Option<Entry<'a>> {
     Some(Entry { name, title: title.trim(), facts, page: page.trim() })
 }
 
-/// Entries, an empty line, then prose.
+/// Entries with `HOLDS; PAGE`, an empty line, then prose.
 fn formats(listed: &str) -> String {
-    let mut out = "| `--format` | what it is | page |\n|---|---|---|\n".to_owned();
+    let mut out = "| `--format` | what it is | holds | page |\n|---|---|---|---|\n".to_owned();
     let (rows, prose) = listed.split_once("\n\n").unwrap_or((listed, ""));
     for entry in entries(rows) {
-        let _ = writeln!(out, "| `{}` | {} | {} |", entry.name, entry.title, link(entry.page));
+        let (holds, page) = entry.page.split_once("; ").unwrap_or(("", entry.page));
+        let _ = writeln!(out, "| `{}` | {} | {holds} | {} |", entry.name, entry.title, link(page));
     }
     if !prose.trim().is_empty() {
         let _ = writeln!(out, "\n{}", prose.trim());
@@ -146,7 +147,7 @@ mod tests {
             }
             ["one", "--help"] => "First \n\nUsage: laggard one\n",
             ["formats"] => {
-                "otlp-json    OpenTelemetry JSON\n       docs/manual/formats/otlp.md\n\nEach plain.\n"
+                "otlp-json    OpenTelemetry JSON\n       traces; docs/manual/formats/otlp.md\n\nEach plain.\n"
             }
             ["methods"] => "cd   Why?\n     reads spans; Mi, 2013\n     docs/manual/methods/cd.md\n",
             _ => return Err(io::Error::other("asked something else")),
@@ -158,9 +159,9 @@ mod tests {
     fn the_page_holds_every_command_format_and_method() {
         let page = page(&fake).unwrap();
         assert!(page.contains("## `laggard one`\n\n```text\nFirst\n\nUsage: laggard one\n```"));
-        assert!(
-            page.contains("| `otlp-json` | OpenTelemetry JSON | [otlp.md](formats/otlp.md) |\n\nEach plain.")
-        );
+        assert!(page.contains(
+            "| `otlp-json` | OpenTelemetry JSON | traces | [otlp.md](formats/otlp.md) |\n\nEach plain."
+        ));
         assert!(page.contains("| `cd` | Why? | spans | Mi, 2013 | [cd.md](methods/cd.md) |"));
     }
 

@@ -215,12 +215,13 @@ mod tests {
             (9.0, 99.0, 0.96),
             (9.0, f64::NAN, 0.1),
         ];
-        let found = signature(&observed(&windows, 1.0), &[0..6])[0].expect("three windows count");
+        let found = signature(&observed(&windows, 1.0), std::slice::from_ref(&(0..6)))[0]
+            .expect("three windows count");
         assert!((found.seconds - 0.006).abs() < 1e-12, "{found:?}");
         // MAD = 1.4826 · 1 ms; 1.2533 · 1.4826 / √3.
         assert!((found.standard_error_s - 0.001_072_8).abs() < 1e-6, "{found:?}");
         assert_eq!(found.windows, 3);
-        assert_eq!(signature(&observed(&windows, 1.0), &[3..6]), [None]);
+        assert_eq!(signature(&observed(&windows, 1.0), std::slice::from_ref(&(3..6))), [None]);
     }
 
     #[test]
@@ -259,11 +260,11 @@ mod tests {
             (50.0, 4.0 / (1.0 - u * u) * (1.0 + 0.01 * ((t % 7) as f64 - 3.0)), u)
         };
         let windows: Vec<_> = (0..120).map(window).collect();
-        let wrong = load_slope(&observed(&windows, 1.0), &[0..120], 0).expect("varies");
+        let wrong = load_slope(&observed(&windows, 1.0), std::slice::from_ref(&(0..120)), 0).expect("varies");
         assert!(wrong.is_significant() && wrong.slope_s < 0.0, "{wrong:?}");
-        let right = load_slope(&observed(&windows, 2.0), &[0..120], 0).expect("varies");
+        let right = load_slope(&observed(&windows, 2.0), std::slice::from_ref(&(0..120)), 0).expect("varies");
         assert!(!right.is_significant(), "{right:?}");
-        assert_eq!(load_slope(&observed(&windows, 1.0), &[0..2], 0), None);
-        assert_eq!(load_slope(&observed(&[(9.0, 1.0, 0.5); 5], 1.0), &[0..5], 0), None);
+        assert_eq!(load_slope(&observed(&windows, 1.0), std::slice::from_ref(&(0..2)), 0), None);
+        assert_eq!(load_slope(&observed(&[(9.0, 1.0, 0.5); 5], 1.0), std::slice::from_ref(&(0..5)), 0), None);
     }
 }

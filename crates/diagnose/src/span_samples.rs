@@ -258,7 +258,7 @@ impl SpanSampleFold<'_> {
 
 /// The windows that traces tell wholly.
 struct WholeWindows {
-    windows: std::ops::RangeInclusive<i64>,
+    windows: std::ops::Range<i64>,
     losses: Losses,
 }
 
@@ -268,7 +268,7 @@ impl CountedRequests {
     fn windows_cut(&self, grid: Grid) -> WholeWindows {
         let mut losses = Losses::none();
         if self.requests == 0 {
-            return WholeWindows { windows: 1..=0, losses };
+            return WholeWindows { windows: 0..0, losses };
         }
         let apart = self.last.since(self.first).ns() as f64 / self.requests as f64;
         let allowed = (3.0 * apart).max(grid.length().ns() as f64 / 20.0);
@@ -284,7 +284,7 @@ impl CountedRequests {
             losses.add(Loss::PartialWindow, || "the last window of the traces".to_owned());
             last -= 1;
         }
-        WholeWindows { windows: first..=last, losses }
+        WholeWindows { windows: first..last.saturating_add(1), losses }
     }
 }
 
@@ -293,7 +293,7 @@ struct Writer<'a> {
     names: &'a Names,
     grid: Grid,
     counted: &'a CountedRequests,
-    windows: std::ops::RangeInclusive<i64>,
+    windows: std::ops::Range<i64>,
 }
 
 impl Writer<'_> {

@@ -144,10 +144,9 @@ impl Begun {
         let mut visit = self.visit;
         let waited = visit.inclusive.ns().saturating_sub(self.own_ns);
         let lengths: u128 = visit.calls.iter().map(|call| u128::from(call.waited_ns)).sum();
-        if lengths > 0 {
-            for call in &mut visit.calls {
-                call.waited_ns = (u128::from(call.waited_ns) * u128::from(waited) / lengths) as u64;
-            }
+        for call in &mut visit.calls {
+            let share = u128::from(call.waited_ns) * u128::from(waited);
+            call.waited_ns = share.checked_div(lengths).map_or(0, |share_ns| share_ns as u64);
         }
         visit
     }

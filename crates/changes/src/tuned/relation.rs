@@ -97,7 +97,8 @@ impl Pair<'_> {
     fn joint(&self, bounds: DriftBounds, constant_max: f64) -> Joint {
         // Rounds cost nothing on as many rows as columns.
         let few = self.design.regression.columns() + 1;
-        let (group, segment) = (Vec::from([Range { start: 0, end: few }]), Vec::from([few..2 * few]));
+        let (group, segment) =
+            (Vec::from([Range { start: 0, end: few }]), vec![Range { start: few, end: 2 * few }]);
         let design = &self.design.compressed(&[self.group, self.segment]);
         let small = Pair { design, settings: self.settings, group: &group, segment: &segment };
         let mut drift = Drift::NONE;

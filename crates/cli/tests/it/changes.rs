@@ -41,9 +41,9 @@ fn samples(story: Story, windows: usize) -> String {
         let used = 0.01 + work / 60.0 + foreign + 0.004 * (draw(5) - 0.5);
         let (hour, minute) = (9 + window / 60, window % 60);
         let _ = write!(text, "2026-01-12T{hour:02}:{minute:02}:00Z,app-1,app,1,{used:.4}");
-        for at in 0..3 {
+        for (at, count) in counts.iter().enumerate() {
             let response_ms = 1e3 * demand(at) / (1.0 - used) * (0.97 + 0.06 * draw(6 + at as u64));
-            let _ = write!(text, ",{},{response_ms:.4}", counts[at]);
+            let _ = write!(text, ",{count},{response_ms:.4}");
         }
         text.push('\n');
     }

@@ -19,7 +19,7 @@ pub(super) fn predicted(model: &TransactionModel, observed: &ObservedServer, row
 
 /// The model to compare each row with: that of its group; where transactions do not explain the CPU, the one
 /// before or, failing that, the one after. `None` when nothing is normal.
-pub(super) fn models_of_rows<'a>(analysis: &'a Analysis, rows: usize) -> Vec<Option<&'a TransactionModel>> {
+pub(super) fn models_of_rows(analysis: &Analysis, rows: usize) -> Vec<Option<&TransactionModel>> {
     let mut out: Vec<Option<&TransactionModel>> = vec![None; rows];
     let group_of = |kind: &SegmentKind| match kind {
         SegmentKind::Normal { group } => analysis.groups.get(*group),
