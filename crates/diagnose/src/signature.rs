@@ -10,16 +10,18 @@ pub use diff::{DiffThresholds, NamedSignature, diff_signatures};
 pub use laggard_changes::SignatureTest;
 
 use crate::changes::{ObservedServer, POOLED};
-use crate::sample_summary::{SampleFacts, sample_summary};
+use crate::sample_summary::{SampleFacts, sample_summary, window_start};
+use crate::views::rfc3339;
 use laggard_changes::{
-    COUNT_MIN, LoadSlope, ModelSettings, Observations, ServiceTime, TransactionModel, UTILIZATION_MAX,
-    fit_model, load_slope, signature as service_times,
+    COUNT_MIN, ChangeKind, ChangeSettings, LoadSlope, ModelSettings, Observations, ServiceTime,
+    TransactionModel, UTILIZATION_MAX, changes, fit_model, load_slope, signature as service_times,
 };
 use laggard_report::{
     SIGNATURE_SCHEMA_VERSION, ServerSignature, Signature, SignatureVerdict, TransactionSignature,
     signature_headline,
 };
 use laggard_samples::{ServerWindows, WindowTable};
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
 /// What is asked.
@@ -63,6 +65,7 @@ pub fn build_signature(question: &SignatureQuestion<'_>) -> Signature {
     for server in &table.servers {
         let measured = MeasuredServer::of(table, server, types_max);
         signature.cautions.extend(measured.cautions());
+        signature.cautions.extend(measured.mixture_caution(table));
         signature.servers.push(measured.told());
     }
     signature.verdict = verdict(&signature);
@@ -194,6 +197,20 @@ impl<'a> MeasuredServer<'a> {
         }
         cautions.extend(self.load_caution(&name));
         cautions
+    }
+
+    /// One signature of two applications is that of neither.
+    fn mixture_caution(&self, table: &WindowTable) -> Option<String> {
+        let observations = &self.observed.observations;
+        let analysis = changes(observations, &ChangeSettings::default(), NonZeroUsize::MIN).ok()?;
+        let is_other = |kind| matches!(kind, ChangeKind::ApplicationChange | ChangeKind::Rollback { .. });
+        let last = analysis.changes.iter().rfind(|change| is_other(change.kind))?;
+        let since = rfc3339(window_start(table, *observations.windows.get(last.onset.row)?));
+        Some(format!(
+            "What transactions take at {} changed within this time, last at {since}: the signature mixes what was with \
+             what is. Give `--since` or `--until`, and see `laggard changes`.",
+            self.name()
+        ))
     }
 
     /// Service times should not depend on load; when they do, the correction for queueing is not the right one.

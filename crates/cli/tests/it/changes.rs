@@ -124,6 +124,18 @@ fn every_form_is_written_and_tells_the_same() {
 }
 
 #[test]
+fn a_signature_of_two_applications_says_so() {
+    let mixed = "changed within this time, last at 2026-01-12T11:00:00";
+    for (story, is_mixed) in [(Story::Dearer, true), (Story::Nothing, false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(folder.path(), story, 240);
+        let found = laggard(&["signature", path.to_str().unwrap()]);
+        let text = found.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(text.contains(mixed), is_mixed, "{text}");
+    }
+}
+
+#[test]
 fn a_wrong_command_line_says_what_is_allowed() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), Story::Nothing, 30);

@@ -25,8 +25,8 @@ const BAR: usize = 16;
 const TIERS: usize = 4;
 const WIDE: usize = 80;
 
-/// Titles must outlive the table, so tiers are numbered; the lines below the table name them.
-const DEMAND_TITLES: [&str; TIERS] = ["demand 1", "demand 2", "demand 3", "demand 4"];
+/// Columns of a tier's name as a title.
+const TITLE_ROOM: usize = 10;
 
 /// Points of the curve that are told, as parts of the capacity: more of them where it bends.
 const POINTS: [f64; 9] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1.0, 1.05, 1.2];
@@ -155,7 +155,9 @@ fn transactions(page: &mut Page, report: &CapacityReport, answer: &CapacityAnswe
     page.heading("Transactions", "demand at each tier, and response time at capacity");
     let mut columns = vec![("transaction", Fit::Name), ("share", Fit::Number)];
     let tiers = model.tiers.iter().take(if page.width() >= WIDE { TIERS } else { 1 });
-    columns.extend(tiers.clone().enumerate().map(|(at, _)| (DEMAND_TITLES[at], Fit::Number)));
+    let titles: Vec<String> =
+        tiers.clone().map(|tier| format!("at {}", names::label(&tier.tier, TITLE_ROOM))).collect();
+    columns.extend(titles.iter().map(|title| (title.as_str(), Fit::Number)));
     columns.extend([("response", Fit::Number), ("", Fit::Fixed)]);
     let longest = answer.transactions.iter().map(|one| one.response_s).fold(0.0, f64::max);
     let mut table = Table::new(1, &columns);
@@ -175,9 +177,8 @@ fn transactions(page: &mut Page, report: &CapacityReport, answer: &CapacityAnswe
     }
     table.print(page);
     more(page, answer.transactions.len(), "transactions");
-    for (at, tier) in tiers.enumerate() {
-        let words =
-            format!("{}: {}. {}", DEMAND_TITLES[at], names::label(&tier.tier, NAME_ROOM), tier.source);
+    for tier in tiers {
+        let words = format!("{}: {}", names::label(&tier.tier, NAME_ROOM), tier.source);
         page.wrapped(&[Piece::plain(" ")], &[Piece::faint(words)]);
     }
 }

@@ -22,9 +22,9 @@ pub(super) enum Fit {
 }
 
 /// A column's title and behaviour.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Column {
-    pub(super) title: &'static str,
+    pub(super) title: String,
     pub(super) fit: Fit,
 }
 
@@ -47,8 +47,8 @@ struct Note {
 }
 
 impl Table {
-    pub(super) fn new(indent: usize, columns: &[(&'static str, Fit)]) -> Table {
-        let columns = columns.iter().map(|&(title, fit)| Column { title, fit }).collect();
+    pub(super) fn new(indent: usize, columns: &[(&str, Fit)]) -> Table {
+        let columns = columns.iter().map(|&(title, fit)| Column { title: title.to_owned(), fit }).collect();
         Table { indent, columns, rows: Vec::new() }
     }
 
@@ -76,7 +76,8 @@ impl Table {
 
     pub(super) fn print(self, page: &mut Page) {
         let widths = self.widths(page.width());
-        let titles: Vec<Piece> = self.columns.iter().map(|column| Piece::faint(column.title)).collect();
+        let titles: Vec<Piece> =
+            self.columns.iter().map(|column| Piece::faint(column.title.as_str())).collect();
         page.line(&self.laid_out(&titles, &widths));
         let note_indent = self.note_indent(&widths);
         for row in &self.rows {
@@ -105,7 +106,7 @@ impl Table {
             let heads = self.rows.iter().filter(|_| at == 0).filter_map(|row| row.head.first());
             cells
                 .chain(heads.map(Piece::columns))
-                .chain([columns(self.columns[at].title)])
+                .chain([columns(&self.columns[at].title)])
                 .max()
                 .unwrap_or(0)
                 .min(page)
