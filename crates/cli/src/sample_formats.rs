@@ -13,7 +13,7 @@ pub(crate) struct SampleFormats {
     /// What the columns of a table measure that does not say so: [FILE=]MEASURE, where FILE is a pattern; repeat for more
     #[arg(long = "measure", value_name = "[FILE=]MEASURE")]
     pub(crate) measures: Vec<String>,
-    /// What OpenTelemetry metrics of a name are: NAME=MEASURE[:TRANSACTION[:CALLEE]] with attributes, or NAME=none; repeat for more
+    /// What OpenTelemetry metrics of a name are: `NAME=MEASURE[:TRANSACTION[:CALLEE]]` with attributes, or `NAME=none`; repeat for more
     #[arg(long = "metric", value_name = "NAME=MEASURE")]
     pub(crate) metrics: Vec<String>,
     /// Of access logs: what a client asks for so long after a page may belong to it

@@ -1,4 +1,4 @@
-//! How fast samples become windows: `cargo run --release -p laggard-samples --example throughput -- 10000000`.
+//! How fast samples become windows: `cargo run --release -p laggard-samples --example window_throughput -- 10000000`.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use laggard_model::{Measure, Nanos, SampleRecord, Sink, Timestamp};
