@@ -44,7 +44,7 @@ fn now(report: &CapacityReport, answer: &CapacityAnswer) -> Option<String> {
     let peak = report.used_at_peak().filter(|peak| *peak > 1.25 * used).map_or_else(String::new, |peak| {
         let most = load.clients_peak.filter(|_| answer.clients.is_some()).unwrap_or(load.throughput_peak);
         format!(
-            "; at the peak of {} {}",
+            "; at the peak of {}, {}",
             amount(most),
             left(peak).replace("is left", "was left").replace("are left", "were left")
         )

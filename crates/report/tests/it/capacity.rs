@@ -104,7 +104,7 @@ fn a_peak_far_above_the_present_load_is_told() {
     let mut report = half_left();
     report.load = report.load.map(|load| CurrentLoad { clients_peak: Some(558.0), ..load });
     let told = with_headline(report).headline;
-    assert!(told.contains("half is left; at the peak of 558 10 % was left."), "{told}");
+    assert!(told.contains("half is left; at the peak of 558, 10 % was left."), "{told}");
 }
 
 #[test]
