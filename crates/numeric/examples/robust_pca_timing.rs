@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn input(rows: usize, cols: usize) -> Matrix {
     let generator =
         LatencyMatrix { seed: 42, rows, cols, culprit: 7, hit_probability: 0.08, hit_multiple: 200.0 };
-    generator.generate().matrix
+    generator.generate(|_| ())
 }
 
 fn report(input: &Matrix, parts: &RobustPca, seconds: &[f64], cpu: &[f64], peak_bytes: u64) {

@@ -13,27 +13,20 @@ pub(crate) struct LatencyMatrix {
     pub(crate) hit_multiple: f64,
 }
 
-/// A generated matrix and the rows whose culprit column was hit.
-pub(crate) struct Generated {
-    pub(crate) matrix: Matrix,
-    #[allow(dead_code, reason = "the timing example, which shares this file, does not need it")]
-    pub(crate) hits: Vec<usize>,
-}
-
 impl LatencyMatrix {
-    pub(crate) fn generate(self) -> Generated {
+    /// The matrix; `on_hit` is told each row whose culprit column was hit.
+    pub(crate) fn generate(self, mut on_hit: impl FnMut(usize)) -> Matrix {
         let mut random = SplitMix64(self.seed);
         let (low, high) = (20.0_f64.ln(), 1500.0_f64.ln());
         let levels: Vec<f64> =
             (0..self.cols).map(|_| (low + (high - low) * random.uniform()).exp()).collect();
         let mut matrix = Matrix::zeros(self.rows, self.cols);
-        let mut hits = Vec::new();
         for i in 0..self.rows {
             if self.fill_row(matrix.row_mut(i), &levels, &mut random) {
-                hits.push(i);
+                on_hit(i);
             }
         }
-        Generated { matrix, hits }
+        matrix
     }
 
     /// Returns whether the culprit was hit.
