@@ -109,7 +109,8 @@ pub fn html(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     overview::header(&mut m, report);
     m.open("main", &[("id", "main")]);
     overview::verdict(&mut m, report);
-    navigation(&mut m, report);
+    let shown = SECTIONS.iter().filter(|section| (section.has)(report));
+    navigation(&mut m, shown.map(|section| [section.id, section.title]));
     overview::missing(&mut m, &report.missing);
     overview::cautions(&mut m, &report.cautions);
     for section in SECTIONS.iter().filter(|section| (section.has)(report)) {
@@ -137,12 +138,13 @@ fn head(m: &mut Markup, title: &str, policy: &str, styles: &[&'static str]) {
     m.raw("</style>\n</head>\n");
 }
 
-fn navigation(m: &mut Markup, report: &Report) {
+/// Links to the sections of a page, given as id and title.
+fn navigation(m: &mut Markup, sections: impl Iterator<Item = [&'static str; 2]>) {
     m.open("nav", &[("aria-label", "Sections")]);
     m.open("ul", &[]);
-    for section in SECTIONS.iter().filter(|section| (section.has)(report)) {
+    for [id, title] in sections {
         m.open("li", &[]);
-        m.element("a", &[("href", &format!("#{}", section.id))], section.title);
+        m.element("a", &[("href", &format!("#{id}"))], title);
         m.close("li");
     }
     m.close("ul");

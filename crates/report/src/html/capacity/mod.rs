@@ -74,7 +74,8 @@ pub(crate) fn capacity(report: &CapacityReport, out: &mut dyn io::Write) -> io::
     overview::header(&mut m, report);
     m.open("main", &[("id", "main")]);
     overview::verdict(&mut m, report);
-    navigation(&mut m, report);
+    let shown = SECTIONS.iter().filter(|section| (section.has)(report));
+    super::navigation(&mut m, shown.map(|section| [section.id, section.title]));
     shared::missing(&mut m, &report.missing);
     shared::cautions(&mut m, &report.cautions);
     for section in SECTIONS.iter().filter(|section| (section.has)(report)) {
@@ -93,18 +94,6 @@ pub(crate) fn capacity(report: &CapacityReport, out: &mut dyn io::Write) -> io::
     m.raw(SCRIPT);
     m.raw("</script>\n</body>\n</html>\n");
     out.write_all(m.finish().as_bytes())
-}
-
-fn navigation(m: &mut Markup, report: &CapacityReport) {
-    m.open("nav", &[("aria-label", "Sections")]);
-    m.open("ul", &[]);
-    for section in SECTIONS.iter().filter(|section| (section.has)(report)) {
-        m.open("li", &[]);
-        m.element("a", &[("href", &format!("#{}", section.id))], section.title);
-        m.close("li");
-    }
-    m.close("ul");
-    m.close("nav");
 }
 
 /// A cell with a number; its exact value is what sorting uses.

@@ -68,7 +68,8 @@ pub(crate) fn comparison(comparison: &Comparison, out: &mut dyn io::Write) -> io
     m.raw("<header><p class=\"brand\">Laggard</p>\n<p class=\"window\">Comparison of two sets of requests</p></header>\n");
     m.open("main", &[("id", "main")]);
     overview::verdict(&mut m, comparison);
-    navigation(&mut m, comparison);
+    let shown = SECTIONS.iter().filter(|section| (section.has)(comparison));
+    super::navigation(&mut m, shown.map(|section| [section.id, section.title]));
     overview::cautions(&mut m, comparison);
     for section in SECTIONS.iter().filter(|section| (section.has)(comparison)) {
         let title_id = format!("{}-title", section.id);
@@ -87,18 +88,6 @@ pub(crate) fn comparison(comparison: &Comparison, out: &mut dyn io::Write) -> io
     }
     m.raw("</body>\n</html>\n");
     out.write_all(m.finish().as_bytes())
-}
-
-fn navigation(m: &mut Markup, comparison: &Comparison) {
-    m.open("nav", &[("aria-label", "Sections")]);
-    m.open("ul", &[]);
-    for section in SECTIONS.iter().filter(|section| (section.has)(comparison)) {
-        m.open("li", &[]);
-        m.element("a", &[("href", &format!("#{}", section.id))], section.title);
-        m.close("li");
-    }
-    m.close("ul");
-    m.close("nav");
 }
 
 /// A cell with a number; its exact value is what sorting uses.
