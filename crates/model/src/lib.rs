@@ -1,4 +1,4 @@
-//! The vocabulary every other crate shares: times, ids, span, call and sample records, call trees, losses.
+//! The vocabulary every other crate shares: times, ids, span, call and sample records, kernel events, call trees, losses.
 //!
 //! This crate uses the standard library only and does no input or output. A reader of some trace
 //! format turns bytes into [`SpanRecord`]s (or [`CallRecord`]s) and hands them to a [`Sink`];
@@ -9,6 +9,7 @@ mod call_record;
 mod call_tree;
 mod fingerprint;
 mod ids;
+mod kernel;
 mod losses;
 mod names;
 mod sample;
@@ -22,6 +23,10 @@ pub use call_record::{CallFlag, CallRecord};
 pub use call_tree::{CallTree, NodeIndex};
 pub use fingerprint::{Fingerprint, FingerprintBuilder};
 pub use ids::{ParsedTraceId, SpanId, TraceId};
+pub use kernel::{
+    ClockMap, ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, KernelTexts, KernelTime, PrevState,
+    Socket, StatedumpStatus, TextId, Tid,
+};
 pub use losses::{Loss, LossCount, Losses};
 pub use names::{Names, OperationId, OperationKey, ReplicaId, ServiceId};
 pub use sample::{Measure, SampleRecord};

@@ -82,11 +82,36 @@ pub enum Loss {
     SampleLimit,
     /// Transaction types or callees beyond the limit, the rarest, were pooled under one name.
     TransactionLimit,
+    /// Events of a kernel trace that the tracer itself lost, as the trace counts them; waits that contain a loss
+    /// are unknown.
+    LostEvents,
+    /// Stretches of a CPU's trace in which events were lost, how many is not told.
+    LostStretch,
+    /// Further buffers or guests of a trace, beyond the top buffer, were skipped.
+    SkippedBuffer,
+    /// The trace of a CPU is missing or empty while others are there.
+    MissingStream,
+    /// An event lies before its predecessor by more than the reorder window; it was moved to it.
+    TimeWentBack,
+    /// A switch of threads was not recorded; it follows from the next record of that CPU.
+    ImpliedSwitch,
+    /// A wait ended without a wake-up in the trace: what it waited for stays unknown.
+    UnknownWaker,
+    /// The end of an interrupt that never began, or the reverse; ignored.
+    UnbalancedContext,
+    /// An execution without its end or its beginning was left out.
+    UnfinishedExecution,
+    /// An execution without any state was left out.
+    EmptyExecution,
+    /// States of an execution beyond the limit of the alignment, left out.
+    SequenceLimit,
+    /// Events whose time is told in microseconds: those of one microsecond may have lost their order.
+    CoarseTime,
 }
 
 impl Loss {
     /// All causes, in the order reports list them.
-    pub const ALL: [Loss; 37] = [
+    pub const ALL: [Loss; 49] = [
         Loss::MalformedRecord,
         Loss::TruncatedInput,
         Loss::OversizedRecord,
@@ -124,6 +149,18 @@ impl Loss {
         Loss::SeriesLimit,
         Loss::SampleLimit,
         Loss::TransactionLimit,
+        Loss::LostEvents,
+        Loss::LostStretch,
+        Loss::SkippedBuffer,
+        Loss::MissingStream,
+        Loss::TimeWentBack,
+        Loss::ImpliedSwitch,
+        Loss::UnknownWaker,
+        Loss::UnbalancedContext,
+        Loss::UnfinishedExecution,
+        Loss::EmptyExecution,
+        Loss::SequenceLimit,
+        Loss::CoarseTime,
     ];
 
     /// The cause's name in JSON.
@@ -200,6 +237,24 @@ impl Loss {
             Loss::SampleLimit => ("sample_limit", "samples beyond the limit of samples, left out"),
             Loss::TransactionLimit => {
                 ("transaction_limit", "transaction types or callees beyond the limit, pooled as (other)")
+            }
+            Loss::LostEvents => ("lost_events", "events lost by the tracer, waits around them unknown"),
+            Loss::LostStretch => ("lost_stretch", "stretches with an untold number of lost events"),
+            Loss::SkippedBuffer => ("skipped_buffer", "further buffers or guests of a trace, skipped"),
+            Loss::MissingStream => ("missing_stream", "CPUs without a trace of their own"),
+            Loss::TimeWentBack => ("time_went_back", "kernel events too far out of order, moved"),
+            Loss::ImpliedSwitch => ("implied_switch", "switches not recorded, implied by the next record"),
+            Loss::UnknownWaker => ("unknown_waker", "waits whose wake-up is not in the trace"),
+            Loss::UnbalancedContext => {
+                ("unbalanced_context", "interrupts that end without a beginning, ignored")
+            }
+            Loss::UnfinishedExecution => {
+                ("unfinished_execution", "executions without beginning or end, left out")
+            }
+            Loss::EmptyExecution => ("empty_execution", "executions without a state, left out"),
+            Loss::SequenceLimit => ("sequence_limit", "states beyond the alignment's limit, left out"),
+            Loss::CoarseTime => {
+                ("coarse_time", "kernel events with times in microseconds: order within one is lost")
             }
         }
     }

@@ -152,7 +152,7 @@ impl Names {
 
 /// Text to dense numbers, in order of first appearance.
 #[derive(Clone, Debug, Default)]
-struct Interner {
+pub(crate) struct Interner {
     index: HashMap<Box<str>, u32, BuildFast>,
     texts: Vec<Box<str>>,
     /// The answer to the last question: spans of one resource come in runs.
@@ -160,7 +160,7 @@ struct Interner {
 }
 
 impl Interner {
-    fn intern(&mut self, text: &str) -> u32 {
+    pub(crate) fn intern(&mut self, text: &str) -> u32 {
         if self.texts.get(self.last as usize).is_some_and(|last| &**last == text) {
             return self.last;
         }
@@ -175,15 +175,15 @@ impl Interner {
         new
     }
 
-    fn find(&self, text: &str) -> Option<u32> {
+    pub(crate) fn find(&self, text: &str) -> Option<u32> {
         self.index.get(text).copied()
     }
 
-    fn text(&self, id: u32) -> &str {
+    pub(crate) fn text(&self, id: u32) -> &str {
         &self.texts[id as usize]
     }
 
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.texts.len()
     }
 }

@@ -1,0 +1,61 @@
+//! Why a trace cannot be read at all.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A trace that cannot be read as what it is.
+#[derive(Debug)]
+pub enum KernelTraceError {
+    /// The file system said no.
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it said.
+        source: std::io::Error,
+    },
+    /// No format recognises it.
+    Unrecognised {
+        /// The file or folder.
+        path: PathBuf,
+    },
+    /// A format recognises it, but its head cannot be read.
+    Damaged {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It is whole, but of a kind that is not read; the reason says what to do.
+    Unsupported {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it is and what to do.
+        reason: String,
+    },
+}
+
+impl fmt::Display for KernelTraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KernelTraceError::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            KernelTraceError::Unrecognised { path } => write!(
+                f,
+                "{}: not a kernel trace that is read here (trace.dat, perf.data, a CTF folder, Perfetto, or the text \
+                 of trace-cmd report, perf script or tracefs)",
+                path.display()
+            ),
+            KernelTraceError::Damaged { path, reason } | KernelTraceError::Unsupported { path, reason } => {
+                write!(f, "{}: {reason}", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for KernelTraceError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            KernelTraceError::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

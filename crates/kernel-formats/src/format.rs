@@ -1,0 +1,45 @@
+//! The formats, and which one a path is in.
+
+use crate::error::KernelTraceError;
+use crate::trace::KernelTrace;
+use std::path::Path;
+
+/// One kernel trace format: a row.
+pub struct KernelFormat {
+    /// The name users see and give.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// Whether a path looks like it: the path, and the first bytes when it is a file (a folder gives none). Files
+    /// compressed as a whole with gzip or zstd are unpacked before.
+    pub(crate) recognise: fn(&Path, &[u8]) -> bool,
+    /// Opens it.
+    pub(crate) open: fn(&Path) -> Result<KernelTrace, KernelTraceError>,
+}
+
+/// All formats; the first that recognises a path opens it.
+pub const KERNEL_FORMATS: &[KernelFormat] = &[];
+
+/// How many bytes of a file the formats see to recognise it.
+const HEAD_BYTES: u64 = 64 * 1024;
+
+/// Opens a trace, whatever its format.
+///
+/// # Errors
+/// When the path cannot be read, no format recognises it, or its head is damaged or of a kind not read.
+pub fn open(path: &Path) -> Result<KernelTrace, KernelTraceError> {
+    let head = head(path).map_err(|source| KernelTraceError::Io { path: path.to_owned(), source })?;
+    match KERNEL_FORMATS.iter().find(|format| (format.recognise)(path, &head)) {
+        Some(format) => (format.open)(path),
+        None => Err(KernelTraceError::Unrecognised { path: path.to_owned() }),
+    }
+}
+
+fn head(path: &Path) -> std::io::Result<Vec<u8>> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    if !path.is_dir() {
+        std::fs::File::open(path)?.take(HEAD_BYTES).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}

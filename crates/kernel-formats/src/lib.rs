@@ -1,0 +1,18 @@
+//! Kernel traces to [`KernelEvent`](laggard_model::KernelEvent)s: trace.dat, perf.data, CTF, Perfetto and text.
+//!
+//! ```text
+//! file or folder ─► recognise ─► open ─► one stream per CPU ─► merge by time ─► events
+//! ```
+//!
+//! A trace is read once, from its beginning to its end, in bounded memory: a stream hands over a page or a packet at
+//! a time. What cannot be read is a [`Loss`](laggard_model::Loss); an error is only for what is no trace at all.
+
+mod error;
+mod format;
+mod merge;
+mod trace;
+
+pub use error::KernelTraceError;
+pub use format::{KERNEL_FORMATS, KernelFormat, open};
+pub use merge::REORDER_WINDOW_NS;
+pub use trace::{EventBatch, EventStream, KernelTrace, ReadTrace, StreamState, TraceFacts};

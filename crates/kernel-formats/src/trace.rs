@@ -1,0 +1,81 @@
+//! An opened trace: streams of events that are merged while they are read.
+
+use crate::merge;
+use laggard_model::{ClockMap, KernelEvent, KernelTexts, Losses};
+
+/// What a trace says of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TraceFacts {
+    /// The format's name (`trace.dat v7`).
+    pub format: String,
+    /// The clock's name (`mono`, `local`, `boot`); empty when not told.
+    pub clock: String,
+    /// Where the clock lies in calendar time, when the trace tells.
+    pub calendar: Option<ClockMap>,
+    /// The host's name, when the trace tells.
+    pub host: Option<String>,
+    /// The kernel's release, when the trace tells.
+    pub kernel: Option<String>,
+    /// Number of CPUs the trace speaks of; 0 when not told.
+    pub cpus: u32,
+    /// Bytes of the trace on disk, for progress.
+    pub bytes: u64,
+}
+
+/// Where one stream's events are put, with what they refer to.
+#[derive(Debug, Default)]
+pub struct EventBatch {
+    /// Events in the stream's order. The reader appends; whoever called takes them out.
+    pub events: Vec<KernelEvent>,
+    /// Texts of the whole trace.
+    pub texts: KernelTexts,
+    /// Losses of the whole trace.
+    pub losses: Losses,
+}
+
+/// Whether a stream has more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StreamState {
+    /// Ask again.
+    More,
+    /// This was the last.
+    Ended,
+}
+
+/// The events of one CPU, or of all: in time order, up to a small disorder.
+///
+/// Contract: every call makes progress through the input and appends a bounded number of events (a page, a packet, a
+/// chunk of lines; none is allowed); after [`StreamState::Ended`] it is not called again. Damage is counted in the
+/// batch's losses, and the stream goes on behind it where it can, else ends. No input panics.
+pub trait EventStream: Send {
+    /// Reads the next piece.
+    fn read(&mut self, batch: &mut EventBatch) -> StreamState;
+}
+
+/// An opened trace.
+pub struct KernelTrace {
+    /// What it says of itself.
+    pub facts: TraceFacts,
+    /// What opening it has met already.
+    pub losses: Losses,
+    /// Its streams.
+    pub streams: Vec<Box<dyn EventStream>>,
+}
+
+/// What is left when a trace has been read.
+#[derive(Debug, Default)]
+pub struct ReadTrace {
+    /// What the trace said of itself.
+    pub facts: TraceFacts,
+    /// The texts its events refer to.
+    pub texts: KernelTexts,
+    /// What was lost.
+    pub losses: Losses,
+}
+
+impl KernelTrace {
+    /// Reads all events in time order; `each` sees every event once, with the texts known so far.
+    pub fn read(self, each: impl FnMut(&KernelEvent, &KernelTexts)) -> ReadTrace {
+        merge::read(self, each)
+    }
+}

@@ -1,0 +1,15 @@
+//! What a thread really waited on: the execution graph of a kernel trace and the critical path of any thread and
+//! window (Giraldeau and Dagenais 2016; Janecek et al. 2022).
+//!
+//! ```text
+//! KernelEvents ─► status and interrupt context ─► ExecutionGraph ─► CriticalPath of an Execution ─► states
+//!            └──► delimiters ───────────────────► Executions ──────┘
+//! ```
+//!
+//! Pure: events come in time order from outside; nothing here knows files or formats.
+
+mod path;
+mod worker;
+
+pub use path::{CriticalPath, PathLink, PathPiece, PieceState, Window};
+pub use worker::{HostId, Worker, WorkerId, WorkerKind};

@@ -1,0 +1,38 @@
+//! Who works: threads, idle tasks, and the interrupt sides of hosts.
+
+use laggard_model::{Cpu, TextId, Tid};
+
+/// A host by its 0-based number among the traces of one question.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct HostId(pub u16);
+
+/// The handle of a worker in the graph that made it; dense, in order of first appearance.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct WorkerId(pub u32);
+
+/// What a worker is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum WorkerKind {
+    /// A thread. Tids are used again: each life is a worker of its own.
+    Thread {
+        /// Its number.
+        tid: Tid,
+        /// 0 for the first thread of that number, and so on.
+        generation: u32,
+    },
+    /// The idle task of a CPU (of all CPUs, CPU 0, in compatible mode).
+    Idle(Cpu),
+    /// The kernel's interrupt side of the host.
+    Interrupts,
+}
+
+/// A worker and its last known name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Worker {
+    /// Where.
+    pub host: HostId,
+    /// What.
+    pub kind: WorkerKind,
+    /// The thread's name; empty when never told.
+    pub name: TextId,
+}
