@@ -10,6 +10,7 @@
 mod error;
 mod format;
 mod merge;
+mod text;
 mod trace;
 
 pub use error::KernelTraceError;
