@@ -10,6 +10,16 @@
 //! Pure functions of numbers: states are small integers, executions are 0-based indices into the set they came in.
 //! Nothing here knows threads, names or clocks.
 
+mod diagnosis;
+mod pipeline;
 mod sequence;
+mod settings;
 
+pub use diagnosis::{
+    AlignedColumn, AlignedRow, Caution, DeviationKind, Diagnosis, ExecutionPlace, ExecutionSet,
+    ExecutionVerdict, Finding, JudgedExecution, Kind, KindAlignment, KindOrigin, Occurrence, Pair,
+    Resemblance, StateComparison, StateExcess, TimeComparison, Verdict,
+};
+pub use pipeline::diagnose;
 pub use sequence::{State, StateSequence};
+pub use settings::{AlignMode, AlignSettings, AlignSettingsError};
