@@ -8,8 +8,17 @@
 //!
 //! Pure: events come in time order from outside; nothing here knows files or formats.
 
+mod builder;
+mod critical_path;
+mod graph;
 mod path;
+mod sketch;
+mod vertex;
 mod worker;
 
+pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName};
+pub use graph::{ExecutionGraph, GraphCounts, WorkerPiece};
 pub use path::{CriticalPath, PathLink, PathPiece, PieceState, Window};
+pub use sketch::{GraphSketch, Point};
+pub use vertex::VerticalKind;
 pub use worker::{HostId, Worker, WorkerId, WorkerKind};
