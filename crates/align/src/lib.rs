@@ -10,6 +10,8 @@
 //! Pure functions of numbers: states are small integers, executions are 0-based indices into the set they came in.
 //! Nothing here knows threads, names or clocks.
 
+pub mod localise;
+pub mod msa;
 mod sequence;
 
 pub use sequence::{State, StateSequence};
