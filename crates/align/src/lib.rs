@@ -11,6 +11,8 @@
 //! Nothing here knows threads, names or clocks.
 
 mod diagnosis;
+pub mod localise;
+pub mod msa;
 mod optics;
 mod pipeline;
 mod sequence;
