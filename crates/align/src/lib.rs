@@ -20,9 +20,9 @@ mod settings;
 mod vectors;
 
 pub use diagnosis::{
-    AlignedColumn, AlignedRow, Caution, DeviationKind, Diagnosis, ExecutionPlace, ExecutionSet,
-    ExecutionVerdict, Finding, JudgedExecution, Kind, KindAlignment, KindOrigin, Occurrence, Pair,
-    Resemblance, StateComparison, StateExcess, TimeComparison, Verdict,
+    AlignedExecution, Caution, Diagnosis, ExecutionPlace, ExecutionVerdict, FindingGroup, JudgedExecution,
+    Kind, KindAlignment, KindOrigin, Occurrence, Pair, Resemblance, StateComparison, StateExcess,
+    TimeComparison, Verdict,
 };
 pub use optics::{Dent, Optics, OpticsSettings, optics};
 pub use pipeline::diagnose;
