@@ -11,15 +11,21 @@
 //! Nothing here knows threads, names or clocks.
 
 mod diagnosis;
+pub mod localise;
+pub mod msa;
+mod optics;
 mod pipeline;
 mod sequence;
 mod settings;
+mod vectors;
 
 pub use diagnosis::{
-    AlignedColumn, AlignedRow, Caution, DeviationKind, Diagnosis, ExecutionPlace, ExecutionSet,
-    ExecutionVerdict, Finding, JudgedExecution, Kind, KindAlignment, KindOrigin, Occurrence, Pair,
-    Resemblance, StateComparison, StateExcess, TimeComparison, Verdict,
+    AlignedExecution, Caution, Diagnosis, ExecutionPlace, ExecutionVerdict, FindingGroup, JudgedExecution,
+    Kind, KindAlignment, KindOrigin, Occurrence, Pair, Resemblance, StateComparison, StateExcess,
+    TimeComparison, Verdict,
 };
+pub use optics::{Dent, Optics, OpticsSettings, optics};
 pub use pipeline::diagnose;
 pub use sequence::{State, StateSequence};
 pub use settings::{AlignMode, AlignSettings, AlignSettingsError};
+pub use vectors::{StateVectors, state_vectors, states_of};

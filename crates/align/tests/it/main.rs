@@ -1,0 +1,3 @@
+//! References and properties of executions' kinds and deviations.
+
+mod optics;
