@@ -10,6 +10,7 @@
 mod error;
 mod format;
 mod merge;
+mod perfetto;
 mod text;
 mod trace;
 
