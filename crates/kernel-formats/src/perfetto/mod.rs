@@ -53,7 +53,7 @@ fn recognise(_path: &Path, head: &[u8]) -> bool {
     match Fields::new(packet).next() {
         Some(Ok((1, Value::Bytes(bundle)))) => packets::cpu_of(bundle).is_some(),
         // A clock snapshot, a time stamp, a sequence id, a configuration, …: every packet has one of them early.
-        Some(Ok((field, _))) => field >= 6 && field < 2048,
+        Some(Ok((field, _))) => (6..2048).contains(&field),
         // The first packet is larger than what can be seen of it.
         Some(Err(_)) | None => packet.len() > 16 && packet[0] == 0x0A,
     }
