@@ -8,8 +8,19 @@
 //!
 //! Pure: events come in time order from outside; nothing here knows files or formats.
 
+mod executions;
 mod path;
+mod states;
+mod tid_map;
 mod worker;
 
+pub use executions::{
+    Delimiter, DelimiterError, DelimiterKind, DelimiterSurvey, EventPattern, Execution, ExecutionFinder,
+    FieldPattern, FoundExecutions, Glob, MarkerRule, NoExecution, Pairing, Proposal, Scope, SpanExecution,
+    SpanInterval, SpanThread, SyscallName, Template, TraceContext, executions_of_spans,
+};
 pub use path::{CriticalPath, PathLink, PathPiece, PieceState, Window};
+pub use states::{
+    Alphabet, AlphabetSettings, Encoding, Letter, SplitBy, StatePiece, Whose, WorkerNames, state_pieces,
+};
 pub use worker::{HostId, Worker, WorkerId, WorkerKind};
