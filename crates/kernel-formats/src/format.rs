@@ -1,6 +1,7 @@
 //! The formats, and which one a path is in.
 
 use crate::error::KernelTraceError;
+use crate::options::OpenOptions;
 use crate::trace::KernelTrace;
 use std::path::Path;
 
@@ -14,23 +15,32 @@ pub struct KernelFormat {
     /// compressed as a whole with gzip or zstd are unpacked before.
     pub(crate) recognise: fn(&Path, &[u8]) -> bool,
     /// Opens it.
-    pub(crate) open: fn(&Path) -> Result<KernelTrace, KernelTraceError>,
+    pub(crate) open: fn(&Path, &OpenOptions) -> Result<KernelTrace, KernelTraceError>,
 }
 
 /// All formats; the first that recognises a path opens it.
 pub const KERNEL_FORMATS: &[KernelFormat] = &[crate::perfetto::FORMAT, crate::text::FORMAT];
+pub const KERNEL_FORMATS: &[KernelFormat] = &[crate::trace_dat::FORMAT];
 
 /// How many bytes of a file the formats see to recognise it.
 const HEAD_BYTES: u64 = 64 * 1024;
 
-/// Opens a trace, whatever its format.
+/// Opens a trace, whatever its format, for the events that have a kind of their own.
 ///
 /// # Errors
 /// When the path cannot be read, no format recognises it, or its head is damaged or of a kind not read.
 pub fn open(path: &Path) -> Result<KernelTrace, KernelTraceError> {
+    open_with(path, &OpenOptions::default())
+}
+
+/// Opens a trace, whatever its format, with what the options ask for.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with(path: &Path, options: &OpenOptions) -> Result<KernelTrace, KernelTraceError> {
     let head = head(path).map_err(|source| KernelTraceError::Io { path: path.to_owned(), source })?;
     match KERNEL_FORMATS.iter().find(|format| (format.recognise)(path, &head)) {
-        Some(format) => (format.open)(path),
+        Some(format) => (format.open)(path, options),
         None => Err(KernelTraceError::Unrecognised { path: path.to_owned() }),
     }
 }
