@@ -1,0 +1,90 @@
+//! One recording of a small program in every form: the same events each time.
+
+use laggard_kernel_formats::{ReadTrace, open};
+use laggard_model::{EventKind, KernelEvent, Loss, Losses, PrevState};
+use laggard_testkit::data_folder;
+use std::path::PathBuf;
+
+/// An event with its texts in place of their handles, which differ from reader to reader.
+#[derive(Clone, Debug, PartialEq)]
+struct Told {
+    time_ns: u64,
+    cpu: u16,
+    recorded: Option<u32>,
+    what: String,
+}
+
+struct Run {
+    events: Vec<Told>,
+    losses: Losses,
+}
+
+fn read(name: &str) -> Option<Run> {
+    let folder = data_folder("kernel/own-formats")?;
+    let path: PathBuf = folder.join(name);
+    let mut events = Vec::new();
+    let read: ReadTrace = open(&path).expect("a trace").read(|event, texts| events.push((*event, told(event, texts))));
+    Some(Run { events: events.into_iter().map(|(_, told)| told).collect(), losses: read.losses })
+}
+
+/// What an event says, in words that do not depend on the reader. The detail that some forms leave out is left out
+/// of all: letters of a runnable state, the flags of the context.
+fn told(event: &KernelEvent, texts: &laggard_model::KernelTexts) -> Told {
+    let text = |id| texts.text(id);
+    let what = match event.kind {
+        EventKind::Switch { prev, prev_name, prev_state, next, next_name } => format!(
+            "switch {} {} {:?} {} {}",
+            prev.0,
+            text(prev_name),
+            state(prev_state),
+            next.0,
+            text(next_name)
+        ),
+        EventKind::Waking { tid, name, target } => format!("waking {} {} {target:?}", tid.0, text(name)),
+        EventKind::Wakeup { tid, name, target } => format!("wakeup {} {} {target:?}", tid.0, text(name)),
+        EventKind::WakeupNew { tid, name, target } => format!("new {} {} {target:?}", tid.0, text(name)),
+        EventKind::IrqEntry { irq, name } => format!("irq {irq} {}", text(name)),
+        EventKind::Fork { parent, child, child_name } => {
+            format!("fork {} {} {}", parent.0, child.0, text(child_name))
+        }
+        EventKind::Exec { tid, filename } => format!("exec {} {}", tid.0, text(filename)),
+        EventKind::Marker { text: marker } => format!("marker {}", text(marker)),
+        other => format!("{other:?}"),
+    };
+    let recorded = event.recorded.map(|tid| tid.0);
+    Told { time_ns: event.time.ns(), cpu: event.cpu.0, recorded, what }
+}
+
+fn state(state: PrevState) -> PrevState {
+    if state.is_runnable() { PrevState::RUNNABLE } else { state }
+}
+
+/// Drops the decimals that a form in microseconds does not tell. Reports round, so a microsecond either way is equal.
+fn assert_equal_to_the_microsecond(coarse: &Run, fine: &Run) {
+    assert_eq!(coarse.events.len(), fine.events.len());
+    for (coarse, fine) in coarse.events.iter().zip(&fine.events) {
+        let apart = coarse.time_ns.abs_diff(fine.time_ns);
+        assert!(apart <= 1_000, "{coarse:?} and {fine:?}");
+        assert_eq!((coarse.cpu, coarse.recorded, &coarse.what), (fine.cpu, fine.recorded, &fine.what));
+    }
+}
+
+#[test]
+fn reports_of_one_file_say_the_same() {
+    let Some(fine) = read("report-t.txt.zst") else { return };
+    assert!(fine.events.len() > 5_000);
+    assert!(fine.losses.is_empty(), "{:?}", fine.losses);
+    for name in ["report.txt.zst", "report-R.txt.zst", "report-l.txt.zst"] {
+        let other = read(name).expect("the folder is there");
+        let coarse = u64::from(name != "report-R.txt.zst");
+        assert_eq!(other.losses.count(Loss::CoarseTime), coarse, "{name}");
+        assert_equal_to_the_microsecond(&other, &fine);
+    }
+}
+
+#[test]
+fn a_report_says_what_the_trace_says() {
+    let Some(trace) = read("trace.v7.zstd.dat") else { return };
+    let report = read("report-t.txt.zst").expect("the folder is there");
+    assert_eq!(report.events, trace.events);
+}
