@@ -12,11 +12,11 @@ mod error;
 mod format;
 mod format_text;
 mod merge;
-mod perfetto;
-mod text;
 mod options;
+mod perfetto;
 mod ring_buffer;
 mod source;
+mod text;
 mod trace;
 mod trace_dat;
 
