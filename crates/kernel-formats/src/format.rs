@@ -3,6 +3,7 @@
 use crate::error::KernelTraceError;
 use crate::options::OpenOptions;
 use crate::trace::KernelTrace;
+use crate::unpack::Wrapping;
 use std::path::Path;
 
 /// One kernel trace format: a row.
@@ -42,8 +43,27 @@ pub fn open(path: &Path) -> Result<KernelTrace, KernelTraceError> {
 /// # Errors
 /// As [`open`].
 pub fn open_with(path: &Path, options: &OpenOptions) -> Result<KernelTrace, KernelTraceError> {
-    let head = head(path).map_err(|source| KernelTraceError::Io { path: path.to_owned(), source })?;
-    match KERNEL_FORMATS.iter().find(|format| (format.recognise)(path, &head)) {
+    let first = head(path).map_err(|source| KernelTraceError::Io { path: path.to_owned(), source })?;
+    let Some(wrapping) = Wrapping::recognise(&first) else { return open_plain(path, path, &first, options) };
+    let unpacked = wrapping.unpack(path)?;
+    let inner = wrapping.inner_path(path);
+    let first =
+        head(unpacked.path()).map_err(|source| KernelTraceError::Io { path: path.to_owned(), source })?;
+    let mut trace =
+        open_plain(unpacked.path(), &inner, &first, options).map_err(|error| error.with_path(path))?;
+    trace.losses.merge(&unpacked.losses);
+    trace.streams = trace.streams.into_iter().map(|stream| unpacked.keep(stream)).collect();
+    Ok(trace)
+}
+
+/// Opens what lies at `path` and is called `name`.
+fn open_plain(
+    path: &Path,
+    name: &Path,
+    head: &[u8],
+    options: &OpenOptions,
+) -> Result<KernelTrace, KernelTraceError> {
+    match KERNEL_FORMATS.iter().find(|format| (format.recognise)(name, head)) {
         Some(format) => (format.open)(path, options),
         None => Err(KernelTraceError::Unrecognised { path: path.to_owned() }),
     }

@@ -19,6 +19,7 @@ mod source;
 mod text;
 mod trace;
 mod trace_dat;
+mod unpack;
 
 pub use error::KernelTraceError;
 pub use format::{KERNEL_FORMATS, KernelFormat, open, open_with};

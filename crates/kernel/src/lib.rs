@@ -21,4 +21,15 @@ pub use graph::{ExecutionGraph, GraphCounts, WorkerPiece};
 pub use path::{CriticalPath, PathLink, PathPiece, PieceState, Window};
 pub use sketch::{GraphSketch, Point};
 pub use vertex::VerticalKind;
+mod executions;
+mod states;
+mod tid_map;
+pub use executions::{
+    Delimiter, DelimiterError, DelimiterKind, DelimiterSurvey, EventPattern, Execution, ExecutionFinder,
+    FieldPattern, FoundExecutions, Glob, MarkerRule, NoExecution, Pairing, Proposal, Scope, SpanExecution,
+    SpanInterval, SpanThread, SyscallName, Template, TraceContext, executions_of_spans,
+};
+pub use states::{
+    Alphabet, AlphabetSettings, Encoding, Letter, SplitBy, StatePiece, Whose, WorkerNames, state_pieces,
+};
 pub use worker::{HostId, Worker, WorkerId, WorkerKind};
