@@ -12,6 +12,8 @@ mod stream;
 
 use crate::error::KernelTraceError;
 use crate::format::KernelFormat;
+use crate::options::OpenOptions;
+use crate::source::SharedFile;
 use crate::trace::{EventStream, KernelTrace, TraceFacts};
 use laggard_model::{Loss, Losses};
 use laggard_wire::{Fields, Value};
@@ -20,7 +22,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 pub(crate) const FORMAT: KernelFormat = KernelFormat {
     name: "perfetto",
@@ -68,17 +70,16 @@ struct Walk {
     bundle_count: u64,
 }
 
-fn open(path: &Path) -> Result<KernelTrace, KernelTraceError> {
+fn open(path: &Path, _options: &OpenOptions) -> Result<KernelTrace, KernelTraceError> {
     let io_error = |source| KernelTraceError::Io { path: path.to_owned(), source };
-    let file = File::open(path).map_err(io_error)?;
-    let bytes = file.metadata().map_err(io_error)?.len();
+    let shared = Arc::new(SharedFile::open(path).map_err(io_error)?);
+    let bytes = shared.bytes();
     let mut walk = Walk::default();
     walk.facts = TraceFacts { format: "Perfetto".to_owned(), clock: "boot".to_owned(), bytes, ..walk.facts };
-    walk.through(path, file).map_err(io_error)?;
+    walk.through(path, File::open(path).map_err(io_error)?).map_err(io_error)?;
     walk.facts.cpus = u32::try_from(walk.bundles.len()).unwrap_or(u32::MAX);
-    let file = Arc::new(Mutex::new(File::open(path).map_err(io_error)?));
     let stream = |(cpu, places)| -> Box<dyn EventStream> {
-        Box::new(stream::BundleStream::new(path.to_owned(), Arc::clone(&file), cpu, places))
+        Box::new(stream::BundleStream::new(path.to_owned(), Arc::clone(&shared), cpu, places))
     };
     let streams = walk.bundles.into_iter().map(stream).collect();
     Ok(KernelTrace { facts: walk.facts, losses: walk.losses, streams })

@@ -3,18 +3,18 @@
 use super::bundle::{self, Running};
 use super::packets::{self, Content};
 use super::{BundlePlace, Place};
+use crate::source::SharedFile;
 use crate::trace::{EventBatch, EventStream, StreamState};
 use laggard_model::{Cpu, Loss};
 use laggard_wire::{Fields, Value};
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 pub(super) struct BundleStream {
     path: PathBuf,
     /// Shared by the streams of all CPUs.
-    file: Arc<Mutex<File>>,
+    file: Arc<SharedFile>,
     cpu: u16,
     places: std::vec::IntoIter<BundlePlace>,
     running: Running,
@@ -26,7 +26,7 @@ pub(super) struct BundleStream {
 impl BundleStream {
     pub(super) fn new(
         path: PathBuf,
-        file: Arc<Mutex<File>>,
+        file: Arc<SharedFile>,
         cpu: u16,
         places: Vec<BundlePlace>,
     ) -> BundleStream {
@@ -41,10 +41,8 @@ impl BundleStream {
         self.packet = Some(place.offset);
         self.bundles.clear();
         let mut packet = Vec::new();
-        let mut file =
-            self.file.lock().map_err(|_| io::Error::other("another stream of this file failed"))?;
-        file.seek(SeekFrom::Start(place.offset))?;
-        file.by_ref().take(place.bytes).read_to_end(&mut packet)?;
+        let count = usize::try_from(place.bytes).unwrap_or(usize::MAX);
+        self.file.read_at(place.offset, count, &mut packet)?;
         collect(&packet, &mut self.bundles);
         Ok(())
     }

@@ -36,7 +36,8 @@ fn read(trace: &[u8]) -> (Vec<KernelEvent>, crate::trace::ReadTrace) {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(trace).expect("room for it");
     let mut events = Vec::new();
-    let read = open(file.path()).expect("a trace").read(|event, _| events.push(*event));
+    let read =
+        open(file.path(), &OpenOptions::default()).expect("a trace").read(|event, _| events.push(*event));
     (events, read)
 }
 
