@@ -25,7 +25,7 @@ impl<'a> WorkerNames<'a> {
                 self.texts.text(*name)
             }
             Some(Worker { kind: WorkerKind::Idle(_), .. }) => "idle task",
-            Some(Worker { kind: WorkerKind::Interrupts, .. }) => "interrupts",
+            Some(Worker { kind: WorkerKind::Interrupts(_), .. }) => "interrupts",
             _ => "a thread without a name",
         }
     }
@@ -35,7 +35,7 @@ impl<'a> WorkerNames<'a> {
         match self.worker(id).map(|worker| worker.kind) {
             Some(WorkerKind::Thread { tid, .. }) => format!("{} ({})", self.name(id), tid.0),
             Some(WorkerKind::Idle(cpu)) => format!("the idle task of CPU {}", cpu.0),
-            Some(WorkerKind::Interrupts) => "the interrupt side of the kernel".to_owned(),
+            Some(WorkerKind::Interrupts(_)) => "the interrupt side of the kernel".to_owned(),
             None => "an unknown worker".to_owned(),
         }
     }
