@@ -1,3 +1,5 @@
 //! References and properties of executions' kinds and deviations.
 
+mod anomaly;
 mod optics;
+mod silhouette;
