@@ -3,3 +3,5 @@
 mod anomaly;
 mod optics;
 mod silhouette;
+//! Tests of alignment and localisation as their users see them.
+mod msa_golden;
