@@ -1,5 +1,6 @@
 //! What [`crate::diagnose`] answers.
 
+use crate::localise::{ClusterProfile, DeviationKind, LocalisedExecution, Place};
 use crate::{AlignMode, State};
 use std::ops::Range;
 
@@ -27,7 +28,7 @@ pub struct Diagnosis {
     pub sample: Vec<JudgedExecution>,
     /// What sample executions do abnormally: equal deviations of several executions are one finding. The most excess
     /// time first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<FindingGroup>,
     /// Anomalous executions laid beside the normal ones of their kind, one entry per normal kind that has any.
     pub alignments: Vec<KindAlignment>,
     /// What the reader should know before believing any of it.
@@ -194,34 +195,27 @@ pub struct StateExcess {
     pub deviation: f64,
 }
 
-/// A kind of deviation from the normal executions.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum DeviationKind {
-    /// A state where normal executions have none or another.
-    Unexpected,
-    /// No state where normal executions have one.
-    Missing,
-    /// The usual state, for longer than usual.
-    Slow,
-}
-
-/// An abnormal stretch of steps, in one execution or the same in several.
+/// The same deviation in one execution or in several of a kind.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Finding {
-    /// Index of the normal kind in [`Diagnosis::normal_kinds`], which is also that of the alignment.
+pub struct FindingGroup {
+    /// Index of the normal kind in [`Diagnosis::normal_kinds`].
     pub normal_kind: usize,
-    /// What is abnormal.
-    pub deviation: DeviationKind,
+    /// In what way.
+    pub kind: DeviationKind,
     /// The state: the one that was there, or (missing) should have been.
     pub state: State,
-    /// Columns of the kind's alignment ([`KindAlignment::columns`]).
-    pub columns: Range<usize>,
-    /// Where each execution has it, ascending by execution.
+    /// First place in the kind's profile ([`KindAlignment::profile`]).
+    pub first: Place,
+    /// Last place, included.
+    pub last: Place,
+    /// Where each execution has it, ascending by execution, then step.
     pub occurrences: Vec<Occurrence>,
-    /// Sum of the occurrences' excess time.
+    /// How many sample executions have it.
+    pub executions: usize,
+    /// Sum of the occurrences' times.
+    pub time_us: f64,
+    /// Sum of the occurrences' excess times; 0 for missing states.
     pub excess_us: f64,
-    /// Usual time of the stretch (median over normal executions that have it; 0 for unexpected states).
-    pub usual_us: f64,
 }
 
 /// A finding in one execution.
@@ -229,11 +223,13 @@ pub struct Finding {
 pub struct Occurrence {
     /// Sample execution.
     pub execution: usize,
-    /// Its steps; empty where a state is missing (at the step before which it should have been).
+    /// Which of its findings, an index into [`LocalisedExecution::findings`].
+    pub finding: usize,
+    /// Its steps; empty for a missing state (at the step before which it should have been).
     pub steps: Range<usize>,
-    /// Time of these steps in the state.
+    /// Time of these steps.
     pub time_us: f64,
-    /// Time above what is usual; negative for a missing state.
+    /// Time above what is usual.
     pub excess_us: f64,
 }
 
@@ -242,41 +238,21 @@ pub struct Occurrence {
 pub struct KindAlignment {
     /// Index into [`Diagnosis::normal_kinds`].
     pub normal_kind: usize,
-    /// The columns, in order.
-    pub columns: Vec<AlignedColumn>,
-    /// Rows: normal executions first (at most as many as were aligned), then anomalous ones.
-    pub rows: Vec<AlignedRow>,
+    /// The normal executions that the profile was made of: its rows point into this.
+    pub normals: Vec<usize>,
+    /// The normal executions, aligned.
+    pub profile: ClusterProfile,
+    /// Anomalous executions, ascending.
+    pub executions: Vec<AlignedExecution>,
 }
 
-/// What normal executions do in a column.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct AlignedColumn {
-    /// The state most of them are in; `None`: only sample executions have a step here.
-    pub state: Option<State>,
-    /// Share of normal executions in that state, 0..1.
-    pub share: f64,
-    /// Median time of those in that state.
-    pub median_us: f64,
-}
-
-/// One execution's row.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct AlignedRow {
-    /// Which set it is from.
-    pub set: ExecutionSet,
-    /// Which execution of it.
+/// An anomalous execution beside the normal ones.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AlignedExecution {
+    /// Sample execution.
     pub execution: usize,
-    /// Step in each column, `None`: a gap. As long as the columns; steps ascend by one.
-    pub steps: Vec<Option<usize>>,
-}
-
-/// One of the two sets.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum ExecutionSet {
-    /// The executions to compare with.
-    Normal,
-    /// The executions in question.
-    Sample,
+    /// Its row and its deviations, all of them. [`Diagnosis::findings`] holds those worth telling.
+    pub localised: LocalisedExecution,
 }
 
 /// What weakens an answer.

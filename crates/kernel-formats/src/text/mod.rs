@@ -7,6 +7,7 @@ mod stream;
 
 use crate::error::KernelTraceError;
 use crate::format::KernelFormat;
+use crate::options::OpenOptions;
 use crate::trace::{KernelTrace, TraceFacts};
 use std::fs::File;
 use std::io::BufReader;
@@ -33,7 +34,7 @@ fn recognise(_path: &Path, head: &[u8]) -> bool {
         || text.lines().take(LINES_LOOKED_AT).any(|line| line::parse(line).is_some())
 }
 
-fn open(path: &Path) -> Result<KernelTrace, KernelTraceError> {
+fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, KernelTraceError> {
     let io_error = |source| KernelTraceError::Io { path: path.to_owned(), source };
     let file = File::open(path).map_err(io_error)?;
     let bytes = file.metadata().map_err(io_error)?.len();
@@ -41,7 +42,7 @@ fn open(path: &Path) -> Result<KernelTrace, KernelTraceError> {
     Ok(KernelTrace {
         facts: TraceFacts { format: "text".to_owned(), bytes, ..TraceFacts::default() },
         losses: laggard_model::Losses::none(),
-        streams: vec![Box::new(stream::TextStream::new(path.to_owned(), input))],
+        streams: vec![Box::new(stream::TextStream::new(path.to_owned(), input, options.clone()))],
     })
 }
 

@@ -1,6 +1,7 @@
 //! The lines of a text trace as one stream.
 
 use super::{events, line};
+use crate::options::OpenOptions;
 use crate::trace::{EventBatch, EventStream, StreamState};
 use laggard_model::{Cpu, EventKind, KernelEvent, KernelTime, Loss, Tid};
 use std::io::{BufRead, Read};
@@ -14,6 +15,7 @@ const LINES_A_BATCH: usize = 4096;
 pub(super) struct TextStream<R> {
     path: PathBuf,
     input: R,
+    options: OpenOptions,
     line: Vec<u8>,
     number: u64,
     last: KernelTime,
@@ -21,9 +23,9 @@ pub(super) struct TextStream<R> {
 }
 
 impl<R: BufRead> TextStream<R> {
-    pub(super) fn new(path: PathBuf, input: R) -> TextStream<R> {
+    pub(super) fn new(path: PathBuf, input: R, options: OpenOptions) -> TextStream<R> {
         let last = KernelTime::default();
-        TextStream { path, input, line: Vec::new(), number: 0, last, told_coarse: false }
+        TextStream { path, input, options, line: Vec::new(), number: 0, last, told_coarse: false }
     }
 
     /// Reads one line into `self.line`; whether there was one.
@@ -76,6 +78,7 @@ impl<R: BufRead> TextStream<R> {
         }
         let kind = match events::read(line.event, line.fields, batch) {
             events::Read::Event(kind) => kind,
+            events::Read::Unwanted if self.options.wants_name(line.event) => other(&line, batch),
             events::Read::Unwanted => return,
             events::Read::Malformed => {
                 batch.losses.add(Loss::MalformedRecord, || self.place());
@@ -86,6 +89,11 @@ impl<R: BufRead> TextStream<R> {
         let recorded = Some(recorded(line.tid, line.task));
         batch.events.push(KernelEvent { time, cpu: line.cpu, flags: line.flags, recorded, kind });
     }
+}
+
+fn other(line: &line::Line<'_>, batch: &mut EventBatch) -> EventKind {
+    let name = batch.texts.intern(line.event);
+    EventKind::Other { name, fields: batch.texts.intern(line.fields) }
 }
 
 /// perf gives the idle task its name and 0; tracefs writes `<idle>-0`.

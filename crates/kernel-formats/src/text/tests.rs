@@ -4,7 +4,11 @@ use crate::trace::{EventBatch, EventStream, StreamState};
 use laggard_model::{EventKind, Loss, PrevState, Tid};
 
 fn read(text: &[u8]) -> EventBatch {
-    let mut stream = TextStream::new("t".into(), text);
+    read_with(text, OpenOptions::default())
+}
+
+fn read_with(text: &[u8], options: OpenOptions) -> EventBatch {
+    let mut stream = TextStream::new("t".into(), text, options);
     let mut batch = EventBatch::default();
     while stream.read(&mut batch) == StreamState::More {}
     batch
@@ -63,4 +67,13 @@ fn binary_is_not_taken_for_text() {
     assert!(recognise(Path::new("x"), SWITCH.as_bytes()));
     assert!(!recognise(Path::new("x"), b"\x17\x08\x44tracing6\0"));
     assert!(!recognise(Path::new("x"), b"{\"resourceSpans\":[]}"));
+}
+
+#[test]
+fn other_events_are_read_when_asked_for() {
+    let line = b" app-7 [000] 1.5: probe_app:handle: (401136) id=4\n";
+    assert!(read(line).events.is_empty());
+    let batch = read_with(line, OpenOptions { also: vec!["probe_app:handle".to_owned()] });
+    let EventKind::Other { name, fields } = batch.events[0].kind else { panic!() };
+    assert_eq!((batch.texts.text(name), batch.texts.text(fields)), ("handle", "(401136) id=4"));
 }
