@@ -11,12 +11,14 @@
 mod builder;
 mod critical_path;
 mod graph;
+mod idle;
 mod path;
+mod resolve;
 mod sketch;
 mod vertex;
 mod worker;
 
-pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName};
+pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName, WakeupKind};
 pub use graph::{ExecutionGraph, GraphCounts, WorkerPiece};
 pub use path::{CriticalPath, PathLink, PathPiece, PieceState, Window};
 pub use sketch::{GraphSketch, Point};
