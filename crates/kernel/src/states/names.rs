@@ -1,5 +1,6 @@
 //! Workers by name.
 
+use crate::graph::ExecutionGraph;
 use crate::worker::{Worker, WorkerId, WorkerKind};
 use laggard_model::{KernelTexts, TextId};
 
@@ -13,6 +14,11 @@ pub struct WorkerNames<'a> {
 }
 
 impl<'a> WorkerNames<'a> {
+    /// The workers of a graph.
+    pub fn of(graph: &'a ExecutionGraph) -> WorkerNames<'a> {
+        WorkerNames { workers: graph.workers(), texts: graph.texts() }
+    }
+
     /// The worker of a handle; `None` when the handle is another graph's.
     pub fn worker(self, id: WorkerId) -> Option<&'a Worker> {
         self.workers.get(id.0 as usize)
@@ -25,7 +31,7 @@ impl<'a> WorkerNames<'a> {
                 self.texts.text(*name)
             }
             Some(Worker { kind: WorkerKind::Idle(_), .. }) => "idle task",
-            Some(Worker { kind: WorkerKind::Interrupts, .. }) => "interrupts",
+            Some(Worker { kind: WorkerKind::Interrupts(_), .. }) => "interrupts",
             _ => "a thread without a name",
         }
     }
@@ -35,7 +41,7 @@ impl<'a> WorkerNames<'a> {
         match self.worker(id).map(|worker| worker.kind) {
             Some(WorkerKind::Thread { tid, .. }) => format!("{} ({})", self.name(id), tid.0),
             Some(WorkerKind::Idle(cpu)) => format!("the idle task of CPU {}", cpu.0),
-            Some(WorkerKind::Interrupts) => "the interrupt side of the kernel".to_owned(),
+            Some(WorkerKind::Interrupts(_)) => "the kernel's interrupts".to_owned(),
             None => "an unknown worker".to_owned(),
         }
     }
