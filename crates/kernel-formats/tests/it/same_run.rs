@@ -1,8 +1,11 @@
 //! One recording of a small program in every form: the same events each time.
 
-use laggard_kernel_formats::{ReadTrace, open};
-use laggard_model::{EventKind, KernelEvent, Loss, Losses, PrevState};
+use crate::encode_perfetto::{Scheduling, perfetto};
+use laggard_kernel_formats::open;
+use laggard_model::{EventKind, KernelEvent, KernelTexts, Loss, Losses, PrevState};
 use laggard_testkit::data_folder;
+use std::io::Write;
+use std::path::Path;
 
 /// An event with its texts in place of their handles, which differ from reader to reader.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,20 +19,24 @@ struct Told {
 struct Run {
     events: Vec<Told>,
     losses: Losses,
+    raw: Vec<KernelEvent>,
+    texts: KernelTexts,
 }
 
 fn read(name: &str) -> Option<Run> {
-    let folder = data_folder("kernel/own-formats")?;
+    Some(read_path(&data_folder("kernel/own-formats")?.join(name)))
+}
+
+fn read_path(path: &Path) -> Run {
     let mut events = Vec::new();
-    let read: ReadTrace = open(&folder.join(name))
-        .expect("a trace")
-        .read(|event, texts| events.push((*event, told(event, texts))));
-    Some(Run { events: events.into_iter().map(|(_, told)| told).collect(), losses: read.losses })
+    let read = open(path).expect("a trace").read(|event, texts| events.push((*event, told(event, texts))));
+    let (raw, events) = events.into_iter().unzip();
+    Run { events, raw, losses: read.losses, texts: read.texts }
 }
 
 /// What an event says, in words that do not depend on the reader. The detail that some forms leave out is left out
 /// of all: letters of a runnable state, the flags of the context.
-fn told(event: &KernelEvent, texts: &laggard_model::KernelTexts) -> Told {
+fn told(event: &KernelEvent, texts: &KernelTexts) -> Told {
     let text = |id| texts.text(id);
     let what = match event.kind {
         EventKind::Switch { prev, prev_name, prev_state, next, next_name } => format!(
@@ -93,8 +100,45 @@ fn reports_of_one_file_say_the_same() {
 fn a_report_says_what_the_trace_says() {
     let Some(trace) = read("trace.v7.zstd.dat") else { return };
     let report = read("report-t.txt.zst").expect("the folder is there");
-    assert_eq!(report.events.len(), trace.events.len());
-    for (report, trace) in report.events.iter().zip(&trace.events) {
-        assert_eq!(report, trace);
+    assert_same(&report.events, &trace.events);
+}
+
+fn assert_same(some: &[Told], others: &[Told]) {
+    for (one, other) in some.iter().zip(others) {
+        assert_eq!(one, other);
     }
+    assert_eq!(some.len(), others.len());
+}
+
+/// Writes the run as Perfetto would, and reads that.
+fn through_perfetto(run: &Run, scheduling: Scheduling) -> Run {
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(&perfetto(&run.raw, &run.texts, scheduling)).expect("room for it");
+    read_path(file.path())
+}
+
+#[test]
+fn perfetto_says_what_the_trace_says() {
+    let Some(trace) = read("trace.v7.zstd.dat") else { return };
+    let full = through_perfetto(&trace, Scheduling::Full);
+    assert!(full.losses.is_empty(), "{:?}", full.losses);
+    assert_same(&full.events, &trace.events);
+}
+
+#[test]
+fn compact_perfetto_leaves_out_only_who_left_a_cpu_first() {
+    let Some(trace) = read("trace.v7.zstd.dat") else { return };
+    let compact = through_perfetto(&trace, Scheduling::Compact);
+    assert!(compact.losses.is_empty(), "{:?}", compact.losses);
+    let cpus = 2;
+    assert_eq!(compact.events.len(), trace.events.len() - cpus);
+    let switched_to = |run: &Run| -> Vec<(u64, u32)> {
+        let next = |event: &KernelEvent| match event.kind {
+            EventKind::Switch { next, .. } => Some((event.time.ns(), next.0)),
+            _ => None,
+        };
+        run.raw.iter().filter_map(next).collect()
+    };
+    let (compact, trace) = (switched_to(&compact), switched_to(&trace));
+    assert!(compact.iter().all(|switch| trace.contains(switch)));
 }

@@ -41,7 +41,7 @@ impl<'a> WorkerNames<'a> {
         match self.worker(id).map(|worker| worker.kind) {
             Some(WorkerKind::Thread { tid, .. }) => format!("{} ({})", self.name(id), tid.0),
             Some(WorkerKind::Idle(cpu)) => format!("the idle task of CPU {}", cpu.0),
-            Some(WorkerKind::Interrupts(_)) => "the kernel's interrupts".to_owned(),
+            Some(WorkerKind::Interrupts(_)) => "the interrupt side of the kernel".to_owned(),
             None => "an unknown worker".to_owned(),
         }
     }
