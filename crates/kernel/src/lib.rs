@@ -12,14 +12,16 @@ mod builder;
 mod critical_path;
 mod executions;
 mod graph;
+mod idle;
 mod path;
+mod resolve;
 mod sketch;
 mod states;
 mod tid_map;
 mod vertex;
 mod worker;
 
-pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName};
+pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName, WakeupKind};
 pub use executions::{
     Delimiter, DelimiterError, DelimiterKind, DelimiterSurvey, EventPattern, Execution, ExecutionFinder,
     FieldPattern, FoundExecutions, Glob, MarkerRule, NoExecution, Pairing, Proposal, Scope, SpanExecution,
