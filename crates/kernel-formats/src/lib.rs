@@ -13,6 +13,7 @@ mod format;
 mod format_text;
 mod merge;
 mod options;
+mod perf_data;
 mod ring_buffer;
 mod source;
 mod trace;
