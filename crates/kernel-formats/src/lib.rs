@@ -8,14 +8,17 @@
 //! a time. What cannot be read is a [`Loss`](laggard_model::Loss); an error is only for what is no trace at all.
 
 mod bytes;
+pub mod contract;
 mod error;
 mod format;
 mod format_text;
 mod merge;
 mod options;
 mod perf_data;
+mod perfetto;
 mod ring_buffer;
 mod source;
+mod text;
 mod trace;
 mod trace_dat;
 mod unpack;

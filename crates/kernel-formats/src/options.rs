@@ -17,6 +17,11 @@ impl OpenOptions {
             None => wanted == name,
         })
     }
+
+    /// The same where only the name is told.
+    pub fn wants_name(&self, name: &str) -> bool {
+        self.also.iter().any(|wanted| wanted.split_once(':').map_or(&**wanted, |(_, name)| name) == name)
+    }
 }
 
 #[cfg(test)]
@@ -29,6 +34,7 @@ mod tests {
         assert!(options.wants("probe_app", "handle"));
         assert!(options.wants("block", "block_rq_issue"));
         assert!(!options.wants("nvme", "block_rq_issue"));
+        assert!(options.wants_name("block_rq_issue") && !options.wants_name("block"));
         assert!(!OpenOptions::default().wants("block", "block_rq_issue"));
     }
 }
