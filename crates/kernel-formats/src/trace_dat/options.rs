@@ -125,7 +125,6 @@ fn buffer(data: &[u8], order: ByteOrder) -> Option<Buffer> {
         page_bytes: Some(page_bytes),
         section: Some(section),
         cpus,
-        ..Buffer::default()
     })
 }
 
