@@ -216,7 +216,7 @@ impl Follower {
             }
         };
         let id = CpuId(u32::try_from(self.cpus.len()).expect("at most 2^16 CPUs of 2^16 hosts"));
-        self.cpus.push(CpuState::new(host, number, idle, interrupts));
+        self.cpus.push(CpuState::new(number, idle, interrupts));
         self.hosts[host as usize].set_cpu(number, id);
         id
     }

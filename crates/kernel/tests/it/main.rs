@@ -1,0 +1,5 @@
+//! Tests of the graph and its paths against references, real traces, and properties.
+
+mod chains;
+mod synthetic;
+mod xml_fixtures;
