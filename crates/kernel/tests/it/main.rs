@@ -1,0 +1,7 @@
+//! Tests of the graph and its paths against references, real traces, and properties.
+
+mod chains;
+mod published;
+mod recorded;
+mod synthetic;
+mod xml_fixtures;
