@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 pub struct ExecutionGraph {
     pub(crate) workers: Vec<Worker>,
     pub(crate) chains: Vec<Vec<Vertex>>,
+    pub(crate) vertices: usize,
     texts: KernelTexts,
     lives: BTreeMap<(HostId, Tid), Vec<WorkerId>>,
     idle: BTreeMap<(HostId, Cpu), WorkerId>,
@@ -59,7 +60,8 @@ impl ExecutionGraph {
                 WorkerKind::Interrupts(_) => {}
             }
         }
-        ExecutionGraph { workers: sketch.workers, chains: sketch.chains, texts: sketch.texts, lives, idle }
+        let GraphSketch { workers, chains, texts, vertices } = sketch;
+        ExecutionGraph { workers, chains, vertices, texts, lives, idle }
     }
 
     /// All workers; a [`WorkerId`] is the position here.

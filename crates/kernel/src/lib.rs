@@ -13,7 +13,9 @@ mod clocks;
 mod critical_path;
 mod executions;
 mod graph;
+mod idle;
 mod path;
+mod resolve;
 mod sketch;
 mod states;
 mod stats;
@@ -22,7 +24,7 @@ mod vertex;
 mod words;
 mod worker;
 
-pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName};
+pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName, WakeupKind};
 pub use clocks::{ClockAlignment, HostClock, NoAlignment, PacketTimes, Side};
 pub use executions::{
     Delimiter, DelimiterError, DelimiterKind, DelimiterSurvey, EventPattern, Execution, ExecutionFinder,

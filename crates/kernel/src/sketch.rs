@@ -83,6 +83,10 @@ impl GraphSketch {
         self.chains[worker.0 as usize].last()
     }
 
+    pub(crate) fn last_mut(&mut self, worker: WorkerId) -> Option<&mut Vertex> {
+        self.chains[worker.0 as usize].last_mut()
+    }
+
     pub(crate) fn vertex(&self, at: Point) -> &Vertex {
         &self.chains[at.0.worker as usize][at.0.index as usize]
     }
