@@ -1,0 +1,3 @@
+//! Tests of executions against real recordings.
+
+mod own_formats;
