@@ -5,3 +5,5 @@ mod published;
 mod recorded;
 mod synthetic;
 mod xml_fixtures;
+//! Tests of executions against real recordings.
+mod own_formats;
