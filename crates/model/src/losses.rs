@@ -99,6 +99,10 @@ pub enum Loss {
     UnknownWaker,
     /// The end of an interrupt that never began, or the reverse; ignored.
     UnbalancedContext,
+    /// Better wake-up events than those the graph is made of appeared only later in the trace; they were ignored.
+    LateWakeups,
+    /// Events beyond the limit of an execution graph's vertices, left out.
+    GraphLimit,
     /// An execution without its end or its beginning was left out.
     UnfinishedExecution,
     /// An execution without any state was left out.
@@ -111,7 +115,7 @@ pub enum Loss {
 
 impl Loss {
     /// All causes, in the order reports list them.
-    pub const ALL: [Loss; 49] = [
+    pub const ALL: [Loss; 51] = [
         Loss::MalformedRecord,
         Loss::TruncatedInput,
         Loss::OversizedRecord,
@@ -157,6 +161,8 @@ impl Loss {
         Loss::ImpliedSwitch,
         Loss::UnknownWaker,
         Loss::UnbalancedContext,
+        Loss::LateWakeups,
+        Loss::GraphLimit,
         Loss::UnfinishedExecution,
         Loss::EmptyExecution,
         Loss::SequenceLimit,
@@ -247,6 +253,12 @@ impl Loss {
             Loss::UnknownWaker => ("unknown_waker", "waits whose wake-up is not in the trace"),
             Loss::UnbalancedContext => {
                 ("unbalanced_context", "interrupts that end without a beginning, ignored")
+            }
+            Loss::LateWakeups => {
+                ("late_wakeups", "wake-ups of a better kind that began only within the trace, ignored")
+            }
+            Loss::GraphLimit => {
+                ("graph_limit", "kernel events beyond the limit of an execution graph, left out")
             }
             Loss::UnfinishedExecution => {
                 ("unfinished_execution", "executions without beginning or end, left out")

@@ -22,6 +22,7 @@ mod call_tree;
 mod components;
 mod delivery;
 mod error;
+mod executions;
 mod faults;
 mod generate;
 mod hosts;
@@ -41,6 +42,10 @@ mod truth;
 mod write;
 
 pub use error::Error;
+pub use executions::{
+    ALPHABET_LEN, DrawnExecution, DrawnExecutions, ExecutionScenario, ExecutionSettings, InjectedStep, Mix,
+    StepFault, StepFaultKind, draw_executions, step_state,
+};
 pub use generate::{Summary, TRACES_FOLDER, TRUTH_FILE, generate};
 pub use queueing::{
     ClosedClass, ClosedNetwork, ClosedRun, ClosedStation, Discipline, Estimate, Visit, WorkShape,

@@ -1,0 +1,173 @@
+//! What localisation answers.
+
+use crate::State;
+use std::ops::Range;
+
+/// The normal executions of a kind, aligned, and what they do in each column. Frozen: executions are compared with it
+/// one by one, so their deviations can be compared with one another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClusterProfile {
+    pub(crate) columns: Vec<ColumnSummary>,
+    pub(crate) rows: Vec<NormalRow>,
+    pub(crate) median_total_us: f64,
+}
+
+impl ClusterProfile {
+    /// What normal executions do in each column.
+    pub fn columns(&self) -> &[ColumnSummary] {
+        &self.columns
+    }
+
+    /// The normal executions that made the alignment, the most typical first.
+    pub fn rows(&self) -> &[NormalRow] {
+        &self.rows
+    }
+
+    /// Median total time of the normal executions in microseconds.
+    pub fn median_total_us(&self) -> f64 {
+        self.median_total_us
+    }
+}
+
+/// A normal execution in the alignment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NormalRow {
+    /// Its index in what [`super::align_cluster`] was given.
+    pub normal: usize,
+    /// The column of each of its steps, ascending.
+    pub columns: Vec<u32>,
+}
+
+/// What normal executions do in a column. Shares are of all normal executions that were aligned.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ColumnSummary {
+    /// States seen here, the most frequent first (ties: smaller state).
+    pub states: Vec<StateShare>,
+    /// Share of normal executions without a step here, 0..=1.
+    pub gap_share: f64,
+}
+
+/// A state in a column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StateShare {
+    /// The state.
+    pub state: State,
+    /// Share of normal executions in it here, 0..=1.
+    pub share: f64,
+    /// How many executions that is.
+    pub count: usize,
+    /// Mean time in microseconds.
+    pub mean_us: f64,
+    /// Standard deviation (divisor n - 1; 0 for one value).
+    pub std_us: f64,
+    /// Median time.
+    pub median_us: f64,
+    /// Median of `ln(1 + time)`.
+    pub log_median: f64,
+    /// `1.4826 * median |ln(1 + time) - log_median|`.
+    pub log_mad: f64,
+}
+
+/// Where a step stands in relation to the frozen columns. Ordered as drawn: what is inserted before a column comes
+/// before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// Inserted before this column (the number of columns: after the last).
+    Before(u32),
+    /// In this column.
+    Column(u32),
+}
+
+/// One cell of the anomalous execution's row, in the order in which it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AlignedCell {
+    /// Where. Several inserted steps have the same place.
+    pub place: Place,
+    /// The step; `None` is a gap (only in columns).
+    pub step: Option<u32>,
+    /// Share of normal executions with this state (or this gap) here; 0 for what is inserted.
+    pub share: f64,
+    /// The deviation found here, as an index into [`LocalisedExecution::deviations`].
+    pub deviation: Option<u32>,
+}
+
+/// In what a deviation consists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DeviationKind {
+    /// A state that normal executions do not have there.
+    Unexpected,
+    /// A state that normal executions have, and this one has not.
+    Missing,
+    /// The usual state for an unusual time.
+    Slow,
+}
+
+/// One cell that deviates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deviation {
+    /// In what way.
+    pub kind: DeviationKind,
+    /// The state (of a missing one: the one that should be there).
+    pub state: State,
+    /// Where.
+    pub place: Place,
+    /// The step; of a missing one the next step (may be the number of steps).
+    pub step: u32,
+    /// Time of the step in microseconds; 0 for missing.
+    pub time_us: f64,
+    /// What would be usual: median (robust) or mean (paper) of the column, or what was missing instead.
+    pub usual_us: f64,
+    /// Time beyond the usual, >= 0; 0 for missing.
+    pub excess_us: f64,
+}
+
+/// Neighbouring deviations of one kind, merged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// In what way.
+    pub kind: DeviationKind,
+    /// The state with the most excess (ties: the first).
+    pub state: State,
+    /// First place and last place.
+    pub first: Place,
+    /// Last place, included.
+    pub last: Place,
+    /// Steps of the execution; empty for missing.
+    pub steps: Range<usize>,
+    /// Its deviations, as a range of [`LocalisedExecution::deviations`].
+    pub deviations: Range<usize>,
+    /// Sum of their times.
+    pub time_us: f64,
+    /// Sum of their excesses.
+    pub excess_us: f64,
+}
+
+/// All deviations of one kind and state together: "preempted 14 times for 9.8 ms".
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeviationSum {
+    /// In what way.
+    pub kind: DeviationKind,
+    /// The state.
+    pub state: State,
+    /// How many.
+    pub count: usize,
+    /// Sum of their times in microseconds.
+    pub time_us: f64,
+    /// Sum of their excesses.
+    pub excess_us: f64,
+}
+
+/// An execution beside the normal ones of its kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LocalisedExecution {
+    /// Its row: every column and every inserted step, in order.
+    pub cells: Vec<AlignedCell>,
+    /// Deviations by place.
+    pub deviations: Vec<Deviation>,
+    /// Merged and ordered by excess, the largest first, then by place.
+    pub findings: Vec<Finding>,
+    /// Sums by kind and state, the largest excess first.
+    pub sums: Vec<DeviationSum>,
+    /// Total time less the median total of the normal executions; negative when it was faster.
+    pub excess_us: f64,
+}

@@ -1,0 +1,167 @@
+//! What it is worth to put two columns opposite each other, row by row of the alignment table, in whole numbers.
+
+use super::profile::{Background, Profile};
+use super::settings::{ColumnScore, MsaSettings};
+use std::ops::Range;
+
+/// Scores of a table's rows and costs of its gaps, in units of `1 / scale`.
+pub(super) trait TableScores {
+    /// Number of rows: columns of the first profile.
+    fn rows(&self) -> usize;
+    /// Number of columns: columns of the second profile.
+    fn columns(&self) -> usize;
+    /// Writes the scores of row `row` for `range` of the columns; `out` is as long as `range`.
+    fn fill(&self, row: usize, range: Range<usize>, out: &mut [i32]);
+    /// Costs of gaps opposite the first profile's columns.
+    fn first_gaps(&self) -> &GapCosts;
+    /// Costs of gaps opposite the second profile's columns.
+    fn second_gaps(&self) -> &GapCosts;
+}
+
+/// What a gap opposite each column costs; a column counts with its share of rows that have a state.
+pub(super) struct GapCosts {
+    /// As the first column of a gap.
+    pub(super) open: Vec<i32>,
+    /// As a further column.
+    pub(super) extend: Vec<i32>,
+}
+
+impl GapCosts {
+    pub(super) fn new(occupancy: &[f32], settings: &MsaSettings, scale: f32) -> GapCosts {
+        let whole = |cost: f32| occupancy.iter().map(|filled| round(cost * filled * scale)).collect();
+        GapCosts {
+            open: whole(settings.gap_first_cost.max(settings.gap_next_cost)),
+            extend: whole(settings.gap_next_cost),
+        }
+    }
+}
+
+/// Units of a score of 1, so that no path through `n x m` leaves 29 bits and no score 21.
+pub(super) fn scale(n: usize, m: usize, settings: &MsaSettings) -> f32 {
+    const LARGEST_SCORE: f32 = 16.0;
+    let largest = LARGEST_SCORE.max(settings.gap_first_cost);
+    (2.0_f32.powi(28) / (largest * (n + m + 1) as f32)).min(4096.0)
+}
+
+/// Rounds to the nearest whole number, for `|x| < 2^21`: the addition leaves it in the low bits. Plain conversions
+/// saturate, which costs more than the rest of the loop.
+#[inline]
+pub(super) fn round(x: f32) -> i32 {
+    const MAGIC: f32 = 12_582_912.0;
+    ((x + MAGIC).to_bits() as i32).wrapping_sub(MAGIC.to_bits() as i32)
+}
+
+/// Two profiles.
+pub(super) struct ProfileScores<'a> {
+    first: &'a Profile,
+    second: &'a Profile,
+    score: ColumnScore,
+    theta: f32,
+    scale: f32,
+    /// The states both have: shares in the first, each divided by `q` where the score wants it, and in the second.
+    joint: Vec<(f32, &'a [f32], &'a [f32])>,
+    first_gaps: GapCosts,
+    second_gaps: GapCosts,
+}
+
+impl<'a> ProfileScores<'a> {
+    pub(super) fn new(
+        first: &'a Profile,
+        second: &'a Profile,
+        background: &Background,
+        settings: &MsaSettings,
+    ) -> Self {
+        let scale = scale(first.len(), second.len(), settings);
+        let joint = first.states().filter_map(|state| {
+            let factor = match settings.column_score {
+                ColumnScore::LogExpectation => settings.theta / background.frequency(state),
+                ColumnScore::SumOfPairs => 2.0,
+            };
+            Some((factor, first.shares(state)?, second.shares(state)?))
+        });
+        ProfileScores {
+            first,
+            second,
+            score: settings.column_score,
+            theta: settings.theta,
+            scale,
+            joint: joint.collect(),
+            first_gaps: GapCosts::new(first.occupancy(), settings, scale),
+            second_gaps: GapCosts::new(second.occupancy(), settings, scale),
+        }
+    }
+
+    /// `constant + sum of factor * f_x(a) * f_y(a)` for a stretch of the second profile.
+    fn expectations(&self, row: usize, range: Range<usize>, constant: f32, sums: &mut [f32]) {
+        sums.fill(constant);
+        for (factor, first, second) in &self.joint {
+            let weight = factor * first[row];
+            if weight == 0.0 {
+                continue;
+            }
+            for (sum, share) in sums.iter_mut().zip(&second[range.clone()]) {
+                *sum += weight * share;
+            }
+        }
+    }
+}
+
+/// Columns whose sums are held at a time: they stay in registers and the nearest cache.
+const STRETCH: usize = 256;
+
+impl TableScores for ProfileScores<'_> {
+    fn rows(&self) -> usize {
+        self.first.len()
+    }
+
+    fn columns(&self) -> usize {
+        self.second.len()
+    }
+
+    fn fill(&self, row: usize, range: Range<usize>, out: &mut [i32]) {
+        let factor = self.first.occupancy()[row] * self.scale;
+        let mut sums = [0.0_f32; STRETCH];
+        for (part, out) in out.chunks_mut(STRETCH).enumerate() {
+            let start = range.start + part * STRETCH;
+            let stretch = start..start + out.len();
+            let sums = &mut sums[..out.len()];
+            let filled = &self.second.occupancy()[stretch.clone()];
+            match self.score {
+                ColumnScore::LogExpectation => {
+                    self.expectations(row, stretch, 1.0 - self.theta, sums);
+                    for ((out, sum), filled) in out.iter_mut().zip(sums).zip(filled) {
+                        *out = round(factor * filled * ln(*sum));
+                    }
+                }
+                ColumnScore::SumOfPairs => {
+                    self.expectations(row, stretch, -1.0, sums);
+                    for ((out, sum), filled) in out.iter_mut().zip(sums).zip(filled) {
+                        *out = round(factor * filled * *sum);
+                    }
+                }
+            }
+        }
+    }
+
+    fn first_gaps(&self) -> &GapCosts {
+        &self.first_gaps
+    }
+
+    fn second_gaps(&self) -> &GapCosts {
+        &self.second_gaps
+    }
+}
+
+/// Natural logarithm of a positive normal number to within 2e-7, without branches so that it is done several at a
+/// time: `x = 2^e * z` with `z` in `[sqrt 1/2, sqrt 2)`, and `ln z = 2 artanh((z - 1) / (z + 1))`.
+#[inline]
+pub(super) fn ln(x: f32) -> f32 {
+    const ROOT_HALF: i32 = 0x3f35_04f3;
+    let bits = x.to_bits() as i32;
+    let exponent = (bits - ROOT_HALF) >> 23;
+    let z = f32::from_bits((bits - (exponent << 23)) as u32);
+    let s = (z - 1.0) / (z + 1.0);
+    let square = s * s;
+    let series = 2.0 + square * (2.0 / 3.0 + square * (0.4 + square * (2.0 / 7.0)));
+    exponent as f32 * std::f32::consts::LN_2 + s * series
+}

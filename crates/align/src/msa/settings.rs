@@ -1,0 +1,58 @@
+//! What the aligner may be told.
+
+use std::num::NonZeroUsize;
+
+/// How two columns are compared when profiles are aligned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ColumnScore {
+    /// Log expectation (Edgar 2004) for states, which have no chemistry: the default.
+    #[default]
+    LogExpectation,
+    /// Expected match (+1) or mismatch (-1) of a pair of rows.
+    SumOfPairs,
+}
+
+/// Settings of [`super::align`]; every default states its source.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MsaSettings {
+    /// Length of the words whose shared number makes the first distances; 1..=8. 3.
+    pub word_length: usize,
+    /// How columns are compared.
+    pub column_score: ColumnScore,
+    /// `theta` of the log expectation, in (0, 1): how likely two states of a column are equal because they belong
+    /// together rather than by chance. 0.8, measured.
+    pub theta: f32,
+    /// Cost of the first column of a gap; >= `gap_next_cost`. 2.0, measured.
+    pub gap_first_cost: f32,
+    /// Cost of each further column of a gap; >= 0. 0.5, measured.
+    pub gap_next_cost: f32,
+    /// Most sweeps of refinement; 0 for none. 16 (Edgar 2004).
+    pub sweeps_max: usize,
+    /// Width of the band that is searched, as a share of the longer side, in (0, 1]. 0.2; it widens when the best
+    /// path touches its edge.
+    pub band_share: f64,
+    /// Least half width of the band in columns. 48, ours.
+    pub band_min: usize,
+    /// Most cells of refinement; when they are used up the alignment is returned as it is and says so. 20 billion
+    /// (a minute or three), ours.
+    pub refinement_cells_max: u64,
+    /// Threads; the answer does not depend on them.
+    pub threads: NonZeroUsize,
+}
+
+impl Default for MsaSettings {
+    fn default() -> MsaSettings {
+        MsaSettings {
+            word_length: 3,
+            column_score: ColumnScore::LogExpectation,
+            theta: 0.8,
+            gap_first_cost: 2.0,
+            gap_next_cost: 0.5,
+            sweeps_max: 16,
+            band_share: 0.2,
+            band_min: 48,
+            refinement_cells_max: 20_000_000_000,
+            threads: NonZeroUsize::MIN,
+        }
+    }
+}
