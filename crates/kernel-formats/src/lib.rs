@@ -8,6 +8,7 @@
 //! a time. What cannot be read is a [`Loss`](laggard_model::Loss); an error is only for what is no trace at all.
 
 mod bytes;
+pub mod contract;
 mod error;
 mod format;
 mod format_text;

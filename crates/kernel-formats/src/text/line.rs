@@ -11,6 +11,9 @@
 
 use laggard_model::{ContextFlags, Cpu, Tid};
 
+/// The CPU stands within so many bytes of a line's beginning: names of tasks are short.
+const ANCHOR_BYTES_MAX: usize = 256;
+
 /// The parts of a line that is an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Line<'a> {
@@ -65,7 +68,7 @@ pub(super) fn parse(line: &str) -> Option<Line<'_>> {
 /// `task [cpu] flags? time:`; the first bracket that is followed by a time.
 fn bracketed(line: &str) -> Option<Anchor<'_>> {
     let mut from = 0;
-    while let Some(open) = line[from..].find('[').map(|at| from + at) {
+    while let Some(open) = find_early(line, b'[', from) {
         if let Some(anchor) = behind_bracket(line, open) {
             return Some(anchor);
         }
@@ -74,9 +77,17 @@ fn bracketed(line: &str) -> Option<Anchor<'_>> {
     None
 }
 
+/// Where an ASCII letter stands next, if it is near the line's beginning.
+fn find_early(line: &str, letter: u8, from: usize) -> Option<usize> {
+    let near = line.bytes().take(ANCHOR_BYTES_MAX).skip(from);
+    near.into_iter().position(|byte| byte == letter).map(|at| from + at)
+}
+
 fn behind_bracket(line: &str, open: usize) -> Option<Anchor<'_>> {
-    let (number, rest) = line[open + 1..].split_once(']')?;
-    let cpu = Cpu(number.parse().ok()?);
+    let behind = &line[open + 1..];
+    let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = behind[digits..].strip_prefix(']')?;
+    let cpu = Cpu(behind[..digits].parse().ok()?);
     let (first, behind) = word(rest)?;
     let task = line[..open].trim();
     if let Some(time) = time(first) {
@@ -90,7 +101,7 @@ fn behind_bracket(line: &str, open: usize) -> Option<Anchor<'_>> {
 /// `task-pid  cpu+flags time:`, as `trace-cmd report -l` writes it.
 fn latency_form(line: &str) -> Option<Anchor<'_>> {
     let mut from = 0;
-    while let Some(dash) = line[from..].find('-').map(|at| from + at) {
+    while let Some(dash) = find_early(line, b'-', from) {
         if let Some(anchor) = behind_dash(line, dash) {
             return Some(anchor);
         }

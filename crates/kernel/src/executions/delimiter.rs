@@ -77,8 +77,10 @@ pub enum MarkerRule {
 /// An event by its name and fields.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EventPattern {
-    /// The event's name without its system.
-    pub name: Glob,
+    /// Its system (`uprobes`), when it was given; it counts only for what a reader is asked to deliver.
+    pub system: Option<String>,
+    /// Its name.
+    pub name: String,
     /// The field whose value tells overlapping executions apart.
     pub key: Option<String>,
     /// Fields that must have a value.
@@ -128,10 +130,41 @@ impl Default for Scope {
     }
 }
 
+impl EventPattern {
+    /// Every event of a name.
+    pub fn named(name: &str) -> EventPattern {
+        EventPattern { system: None, name: name.to_owned(), key: None, fields: Vec::new() }
+    }
+
+    /// `SYSTEM:NAME`, or the name when no system was given.
+    pub(crate) fn full_name(&self) -> String {
+        match &self.system {
+            Some(system) => format!("{system}:{}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
 impl Delimiter {
     /// A delimiter for all threads.
     pub fn new(kind: DelimiterKind) -> Delimiter {
         Delimiter { kind, scope: Scope::default() }
+    }
+
+    /// Names of events that a reader must deliver as [`Other`](laggard_model::EventKind::Other) for this delimiter,
+    /// with their system where it was given.
+    pub fn other_events(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        if let DelimiterKind::Events { begin, end } = &self.kind {
+            names.extend([begin, end].map(EventPattern::full_name));
+        }
+        if self.scope.pairing != Pairing::Thread {
+            names.push("task_newtask".to_owned());
+        }
+        if self.scope.pairing == Pairing::Container {
+            names.extend(["cgroup_attach_task", "lttng_statedump_process_pid_ns"].map(str::to_owned));
+        }
+        names
     }
 
     /// Whatever the trace offers.

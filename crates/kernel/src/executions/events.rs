@@ -32,11 +32,11 @@ impl PatternCache {
         threads: &Threads,
     ) -> Option<EventMatch> {
         if let EventKind::Other { name, .. } = event.kind {
-            let matches = || pattern.name.matches(texts.text(name));
+            let matches = || texts.text(name) == pattern.name;
             if !*self.others.entry(name).or_insert_with(matches) {
                 return None;
             }
-        } else if !pattern.name.matches(&event_name(event, texts)?) {
+        } else if event_name(event, texts)? != pattern.name {
             return None;
         }
         let value = |name: &str| event_field(event, texts, name);

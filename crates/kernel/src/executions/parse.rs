@@ -125,9 +125,14 @@ fn parse_event(text: &str) -> Result<EventPattern, String> {
     if name.is_empty() {
         return Err("an event needs a name".to_owned());
     }
-    // `system:event` is how tools write it; the trace has the event's own name.
-    let name = name.rsplit_once(':').map_or(name, |(_, name)| name);
-    let mut pattern = EventPattern { name: Glob::new(name), key: None, fields: Vec::new() };
+    if name.contains(['*', '?']) {
+        return Err(format!("`{name}`: events are named in full, without * and ?"));
+    }
+    let (system, name) = match name.split_once(':') {
+        Some((system, name)) => (Some(system.to_owned()), name),
+        None => (None, name),
+    };
+    let mut pattern = EventPattern { system, ..EventPattern::named(name) };
     for condition in conditions.split(',').filter(|condition| !condition.is_empty()) {
         let (field, value) =
             condition.split_once('=').ok_or(format!("`{condition}` should be key=FIELD or FIELD=VALUE"))?;
@@ -234,8 +239,8 @@ impl fmt::Display for EventPattern {
         let fields = self.fields.iter().map(|field| format!("{}={}", field.name, field.value));
         let conditions: Vec<String> = key.chain(fields).collect();
         match conditions.is_empty() {
-            true => write!(f, "{}", self.name),
-            false => write!(f, "{}[{}]", self.name, conditions.join(",")),
+            true => f.write_str(&self.full_name()),
+            false => write!(f, "{}[{}]", self.full_name(), conditions.join(",")),
         }
     }
 }
@@ -255,6 +260,7 @@ mod tests {
             "process:job.sh",
             "events:order_begin,order_end",
             "events:order_begin[key=id,kind=buy*],order_end[key=id]",
+            "events:uprobes:f_in,uprobes:f_out",
             "syscall:pread64",
             "between:epoll_wait",
             "thread:worker-*",
@@ -272,9 +278,10 @@ mod tests {
     }
 
     #[test]
-    fn systems_of_events_are_left_out() {
-        let delimiter = Delimiter::parse("events:uprobes:f_in,uprobes:f_out").unwrap();
-        assert_eq!(delimiter.to_string(), "events:f_in,f_out");
+    fn readers_are_asked_for_the_events() {
+        let delimiter = Delimiter::parse("events:uprobes:f_in,f_out@thread").unwrap();
+        assert_eq!(delimiter.other_events(), ["uprobes:f_in", "f_out"]);
+        assert!(Delimiter::auto().other_events().contains(&"task_newtask".to_owned()));
     }
 
     #[test]
@@ -291,6 +298,7 @@ mod tests {
             ("events:a,b[x", "bracket"),
             ("events:a[x],b", "FIELD=VALUE"),
             ("events:,b", "name"),
+            ("events:a*,b", "in full"),
             ("marker:{id} on,{id} off", "{key}"),
             ("marker:{key} on,off", "both forms"),
             ("marker:x,x", "same form"),

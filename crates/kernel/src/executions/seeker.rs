@@ -220,7 +220,7 @@ fn process_mark(
 
 fn event_mark(begin: &EventPattern, phase: Phase, found: EventMatch, event: &KernelEvent) -> Mark {
     let mut mark = plain_mark(phase, found.tid, event);
-    mark.name = begin.name.to_string();
+    mark.name.push_str(&begin.name);
     mark.label = found.name;
     let repeated = if found.key.is_some() { Repeated::Replaces } else { Repeated::Nests };
     Mark { key: found.key, repeated, ..mark }

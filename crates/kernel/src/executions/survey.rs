@@ -1,7 +1,6 @@
 //! Which delimiters would find executions in a trace.
 
 use super::delimiter::{Delimiter, DelimiterKind, EventPattern, MarkerRule, SyscallName};
-use super::glob::Glob;
 use super::marker;
 use super::marks::Phase;
 use super::seeker::Seeker;
@@ -100,10 +99,9 @@ fn event_pairs(others: &HashMap<TextId, u64>, texts: &KernelTexts) -> Vec<Propos
             _ => {}
         }
     }
-    let pattern = |name: &str| EventPattern { name: Glob::new(name), key: None, fields: Vec::new() };
     let pair = |(stem, &(begin, begun)): (&&str, &(&str, u64))| {
         let &(end, ended) = ends.get(stem)?;
-        let kind = DelimiterKind::Events { begin: pattern(begin), end: pattern(end) };
+        let kind = DelimiterKind::Events { begin: EventPattern::named(begin), end: EventPattern::named(end) };
         let executions = begun.min(ended);
         Some(Proposal {
             delimiter: Delimiter::new(kind),

@@ -1,5 +1,6 @@
 //! Workers by name.
 
+use crate::graph::ExecutionGraph;
 use crate::worker::{Worker, WorkerId, WorkerKind};
 use laggard_model::{KernelTexts, TextId};
 
@@ -13,6 +14,11 @@ pub struct WorkerNames<'a> {
 }
 
 impl<'a> WorkerNames<'a> {
+    /// The workers of a graph.
+    pub fn of(graph: &'a ExecutionGraph) -> WorkerNames<'a> {
+        WorkerNames { workers: graph.workers(), texts: graph.texts() }
+    }
+
     /// The worker of a handle; `None` when the handle is another graph's.
     pub fn worker(self, id: WorkerId) -> Option<&'a Worker> {
         self.workers.get(id.0 as usize)
