@@ -13,9 +13,10 @@ use std::io;
 const CAUSES: usize = 6;
 const WAITS: usize = 6;
 const WORKERS: usize = 4;
-const EXECUTIONS: usize = 5;
-const STEPS: usize = 5;
-const COARSE: usize = 4;
+const EXECUTIONS: usize = 3;
+const STEPS: usize = 3;
+const ABNORMAL: usize = 4;
+const COARSE: usize = 3;
 const REMARKS: usize = 2;
 const ROWS: usize = 8;
 
@@ -49,6 +50,7 @@ pub(super) fn diagnosis(report: &KernelDiagnosis, out: &mut dyn io::Write) -> io
     let told = usize::from(report.verdict == KernelVerdict::InsufficientData).min(report.missing.len());
     let blocks = [
         vec![format!("### Laggard: {verdict}"), String::new(), sentence(&report.headline)],
+        waits(report),
         steps(report),
         executions(report),
         coarse(report),
@@ -61,6 +63,18 @@ pub(super) fn diagnosis(report: &KernelDiagnosis, out: &mut dyn io::Write) -> io
         )],
     ];
     write(&blocks, out)
+}
+
+fn waits(report: &KernelDiagnosis) -> Vec<String> {
+    let title = shown_of("what they wait for", ABNORMAL, report.waits.len());
+    let rows = report.waits.iter().take(ABNORMAL).map(|wait| {
+        row(&[
+            format!("{} {}", code(&wait.thread), sentence(&wait.words)),
+            numbers::count(wait.executions),
+            numbers::share(wait.share),
+        ])
+    });
+    table(&[&title, "executions", "of the excess"], "l r r", rows)
 }
 
 fn steps(report: &KernelDiagnosis) -> Vec<String> {
