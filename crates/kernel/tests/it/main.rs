@@ -1,9 +1,8 @@
-//! Tests of the graph and its paths against references, real traces, and properties.
+//! The graph, its paths and executions against references, real traces, and properties.
 
 mod chains;
+mod own_formats;
 mod published;
 mod recorded;
 mod synthetic;
 mod xml_fixtures;
-//! Tests of executions against real recordings.
-mod own_formats;
