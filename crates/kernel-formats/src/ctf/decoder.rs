@@ -86,7 +86,8 @@ impl Decoder {
     pub(super) fn new(schema: &Schema, options: &OpenOptions) -> Result<Decoder, String> {
         let mut left = STEPS_MAX;
         let mut compiler = Compiler::new(&schema.referenced);
-        let packet_header = compiler.scope(Scope::PacketHeader, schema.packet_header.as_ref(), Fields::NONE, &mut left)?;
+        let packet_header =
+            compiler.scope(Scope::PacketHeader, schema.packet_header.as_ref(), Fields::NONE, &mut left)?;
         let meanings = Meanings::new(schema, options);
         let mut streams = HashMap::new();
         for (&id, stream) in &schema.streams {
@@ -119,10 +120,17 @@ fn stream_plan(
 ) -> Result<StreamPlan, String> {
     const THREAD: &[(&str, Slot)] = &[("tid", RECORDED)];
     let contexts = Fields { named: THREAD, printed: false };
-    let packet_context = compiler.scope(Scope::PacketContext, stream.packet_context.as_ref(), Fields::NONE, left)?;
-    let event_header = compiler.scope(Scope::EventHeader, stream.event_header.as_ref(), Fields::NONE, left)?;
-    let common_context = compiler.scope(Scope::CommonContext, stream.common_context.as_ref(), contexts, left)?;
-    let clock = stream.clock.as_ref().and_then(|name| schema.clocks.get(name)).or_else(|| schema.clocks.values().next());
+    let packet_context =
+        compiler.scope(Scope::PacketContext, stream.packet_context.as_ref(), Fields::NONE, left)?;
+    let event_header =
+        compiler.scope(Scope::EventHeader, stream.event_header.as_ref(), Fields::NONE, left)?;
+    let common_context =
+        compiler.scope(Scope::CommonContext, stream.common_context.as_ref(), contexts, left)?;
+    let clock = stream
+        .clock
+        .as_ref()
+        .and_then(|name| schema.clocks.get(name))
+        .or_else(|| schema.clocks.values().next());
     let mut plan = StreamPlan {
         packet_context,
         event_header,
@@ -182,8 +190,16 @@ fn role_bits(class: Option<&super::class::Class>, role: Role) -> u32 {
     use super::class::Kind;
     let Some(class) = class else { return 0 };
     match class.kind() {
-        Kind::Integer(integer) if integer.role == Some(role) => if integer.bits == 0 { 64 } else { integer.bits },
-        Kind::Struct(members) => members.iter().map(|member| role_bits(Some(&member.class), role)).max().unwrap_or(0),
+        Kind::Integer(integer) if integer.role == Some(role) => {
+            if integer.bits == 0 {
+                64
+            } else {
+                integer.bits
+            }
+        }
+        Kind::Struct(members) => {
+            members.iter().map(|member| role_bits(Some(&member.class), role)).max().unwrap_or(0)
+        }
         Kind::Variant { choices, .. } => {
             choices.iter().map(|choice| role_bits(Some(&choice.class), role)).max().unwrap_or(0)
         }

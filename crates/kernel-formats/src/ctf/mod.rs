@@ -32,7 +32,7 @@ pub(crate) const FORMAT: KernelFormat = KernelFormat {
     name: "ctf",
     about: "CTF 1.8 folders of LTTng and `perf data convert --to-ctf`",
     recognise,
-    open: |path| open(path, &OpenOptions::default()),
+    open,
 };
 
 fn recognise(path: &Path, _head: &[u8]) -> bool {
@@ -78,8 +78,7 @@ fn facts(schema: &Schema) -> TraceFacts {
         calendar: clock.and_then(calendar),
         host: schema.fact(&["hostname", "host"]).map(str::to_owned),
         kernel: schema.fact(&["kernel_release", "release"]).map(str::to_owned),
-        cpus: 0,
-        bytes: 0,
+        ..TraceFacts::default()
     }
 }
 

@@ -66,7 +66,8 @@ fn visit(name: &str, class: &Class, role: ByName, left: &mut usize) -> Result<Cl
         }
         Kind::Struct(members) => {
             let members = members.iter().map(|member| {
-                visit(&member.name, &member.class, role, left).map(|class| Member { name: member.name.clone(), class })
+                visit(&member.name, &member.class, role, left)
+                    .map(|class| Member { name: member.name.clone(), class })
             });
             Kind::Struct(members.collect::<Result<_, _>>()?)
         }
@@ -99,9 +100,10 @@ pub(super) fn with_role(class: &Class, role: Role) -> Result<Class, String> {
 /// Binds an integer to a clock; other classes stay as they are.
 pub(super) fn with_clock(class: &Class, clock: &Arc<str>) -> Result<Class, String> {
     match class.kind() {
-        Kind::Integer(integer) => {
-            Class::new(Kind::Integer(Integer { clock: Some(clock.clone()), ..integer.clone() }), class.align())
-        }
+        Kind::Integer(integer) => Class::new(
+            Kind::Integer(Integer { clock: Some(clock.clone()), ..integer.clone() }),
+            class.align(),
+        ),
         _ => Ok(class.clone()),
     }
 }

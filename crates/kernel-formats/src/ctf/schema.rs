@@ -89,7 +89,11 @@ impl Schema {
     }
 
     /// The class of each scope of an event, in [`Scope`]'s order.
-    pub(super) fn scopes<'a>(&'a self, stream: &'a StreamClass, event: &'a EventClass) -> [Option<&'a Class>; SCOPES] {
+    pub(super) fn scopes<'a>(
+        &'a self,
+        stream: &'a StreamClass,
+        event: &'a EventClass,
+    ) -> [Option<&'a Class>; SCOPES] {
         let mut scopes = [None; SCOPES];
         scopes[Scope::PacketHeader as usize] = self.packet_header.as_ref();
         scopes[Scope::PacketContext as usize] = stream.packet_context.as_ref();

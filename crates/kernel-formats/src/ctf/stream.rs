@@ -8,7 +8,9 @@ use super::packet::{Head, NoHead, head};
 use super::plan::{Cursor, Registers, Stop, role_slot};
 use super::window::{Filled, Window};
 use crate::trace::{EventBatch, EventStream, StreamState};
-use laggard_model::{ContextFlags, Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, Loss, Losses, TextId, Tid};
+use laggard_model::{
+    ContextFlags, Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, Loss, Losses, TextId, Tid,
+};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -128,7 +130,9 @@ impl CtfStream {
                     }
                 }
                 Err(NoHead::Damaged(reason)) => {
-                    losses.add(Loss::MalformedRecord, || format!("{}: no packet: {reason}", self.place(self.next)));
+                    losses.add(Loss::MalformedRecord, || {
+                        format!("{}: no packet: {reason}", self.place(self.next))
+                    });
                     self.next = self.search(self.next + 1);
                 }
             }
@@ -189,7 +193,9 @@ impl CtfStream {
             });
         }
         if self.has_gap(&head) {
-            batch.losses.add(Loss::LostStretch, || format!("{}: packets before it are missing", self.place(start)));
+            batch
+                .losses
+                .add(Loss::LostStretch, || format!("{}: packets before it are missing", self.place(start)));
             self.push_lost(None, cpu, &head, batch);
         }
         self.sequence = head.sequence;
@@ -226,7 +232,13 @@ impl CtfStream {
     fn push_lost(&self, count: Option<u64>, cpu: Cpu, head: &Head, batch: &mut EventBatch) {
         let frequency = self.decoder.streams[&head.class].frequency;
         let kind = EventKind::Lost { count };
-        batch.events.push(KernelEvent { time: time(self.clock, frequency), cpu, flags: None, recorded: None, kind });
+        batch.events.push(KernelEvent {
+            time: time(self.clock, frequency),
+            cpu,
+            flags: None,
+            recorded: None,
+            kind,
+        });
     }
 
     /// Reads events of the packet as far as the bytes at hand go.
@@ -308,7 +320,9 @@ impl EventStream for CtfStream {
             Progress::Done => self.finish(&packet, batch),
             Progress::Damaged(loss) => {
                 let offset = packet.origin + packet.at / 8;
-                batch.losses.add(loss, || format!("{}: an event; the rest of its packet is lost", self.place(offset)));
+                batch.losses.add(loss, || {
+                    format!("{}: an event; the rest of its packet is lost", self.place(offset))
+                });
                 self.push_lost(None, packet.cpu, &packet.head, batch);
                 self.finish(&packet, batch);
             }
@@ -353,7 +367,9 @@ impl Reading<'_> {
         let time = time(cursor.clock, self.plan.frequency);
         let Some(kind) = record.kind(&event.what, name, self.names, &mut batch.texts) else {
             let cpu = self.cpu.0;
-            batch.losses.add(Loss::MalformedRecord, || format!("{:?} on CPU {cpu} at {} ns", event.what, time.ns()));
+            batch
+                .losses
+                .add(Loss::MalformedRecord, || format!("{:?} on CPU {cpu} at {} ns", event.what, time.ns()));
             return;
         };
         let flags = self.registers.get(FLAGS).map(|flags| ContextFlags(flags as u8));
@@ -380,4 +396,3 @@ fn time(clock: u64, frequency: u64) -> KernelTime {
     let ns = u128::from(clock) * 1_000_000_000 / u128::from(frequency.max(1));
     KernelTime::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
 }
-
