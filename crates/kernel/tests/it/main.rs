@@ -1,6 +1,8 @@
 //! The graph, its paths and executions against references, real traces, and properties.
 
 mod chains;
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 mod own_formats;
 mod published;
 mod recorded;
