@@ -4,7 +4,7 @@ use crate::kinds::{Kinds, all_kinds};
 use crate::pairing::{NormalKinds, best_pair, median_point, relative_distance};
 use crate::silhouette::distance;
 use crate::tail::Tail;
-use crate::vectors::StateVectors;
+use crate::vectors::{StateVectors, state_vectors};
 use crate::{AlignMode, AlignSettings, State, StateSequence};
 use laggard_numeric::{Matrix, benjamini_hochberg};
 use std::collections::BTreeSet;
@@ -63,39 +63,72 @@ pub(crate) struct Place {
     pub(crate) kind: usize,
     /// Its silhouette there; `None` with one kind.
     pub(crate) score: Option<f64>,
-    /// Distance from the kind's median over the norm of that, in square roots of counts.
+    /// Distance from the kind's median over the norm of that.
     pub(crate) distance: f64,
     /// Whether nothing like it is in the normal set.
     pub(crate) is_new: bool,
 }
 
-/// Distance beyond which an execution may be of a new kind. Measured: the same kind up to 0.14, altered ones 0.13 to 1,
-/// new ones 0.63 to 2.5.
-const NEW_DISTANCE: f64 = 0.6;
+/// Distance beyond which an execution may be of a new kind. Ours; what decides is how far normal executions are from
+/// their own kinds.
+const NEW_DISTANCE: f64 = 0.35;
+
+/// Probability below which an execution without one of its states still fits no kind.
+const STILL_NEW: f64 = 0.01;
+
+/// Both sets in several views.
+#[derive(Clone, Copy)]
+pub(crate) struct Views<'a> {
+    pub(crate) sets: [&'a [&'a StateSequence]; 2],
+    pub(crate) states: &'a [State],
+    /// [`robust_points`].
+    pub(crate) points: &'a [Matrix; 2],
+}
 
 /// Finds the normal kinds and pairs every sample execution with one.
-pub(crate) fn places(points: &[Matrix; 2], vectors: [&StateVectors; 2], settings: &AlignSettings) -> Places {
+pub(crate) fn places(views: Views<'_>, settings: &AlignSettings) -> Places {
+    let points = views.points;
     let kinds = largest_first(all_kinds(&points[0], settings));
     let count = kinds.origins.len();
     let normal = NormalKinds::new(&points[0], &kinds.labels, count);
     let members: Vec<Vec<usize>> = (0..count).map(|kind| kinds.members(kind)).collect();
-    let roots = vectors.map(|set| square_roots(&set.counts));
-    let medians: Vec<Vec<f64>> = members.iter().map(|rows| median_point(&roots[0], rows)).collect();
-    let p_values = new_p_values(points, &members, settings.cluster_points_min - 1);
-    let adjusted = benjamini_hochberg(&p_values);
+    let medians: Vec<Vec<f64>> = members.iter().map(|rows| median_point(&points[0], rows)).collect();
+    let adjusted = benjamini_hochberg(&new_p_values(points, &members, settings.cluster_points_min - 1));
     let place = |at: usize| {
         let one = Matrix::from_row_major(1, points[1].cols(), points[1].row(at).to_vec());
         let pair = best_pair(&normal.scores(&one, AlignMode::Robust), AlignMode::Robust);
         let kind = pair.map_or(0, |pair| pair.kind);
-        let distance = relative_distance(&medians[kind], roots[1].row(at));
+        let distance = relative_distance(&medians[kind], points[1].row(at));
         let is_new = distance > NEW_DISTANCE && adjusted[at] <= settings.false_alarm;
         Place { kind, score: pair.map(|pair| pair.score), distance, is_new }
     };
-    Places { sample: (0..points[1].rows()).map(place).collect(), kinds }
+    let mut sample: Vec<Place> = (0..points[1].rows()).map(place).collect();
+    take_back_changed(views, &members, settings, &mut sample);
+    Places { sample, kinds }
 }
 
-fn square_roots(counts: &Matrix) -> Matrix {
-    Matrix::from_row_major(counts.rows(), counts.cols(), counts.data().iter().map(|x| x.sqrt()).collect())
+/// An execution that fits a kind once one of its states is left out is of that kind, with much more of the state: it
+/// has changed, but is not new.
+fn take_back_changed(
+    views: Views<'_>,
+    members: &[Vec<usize>],
+    settings: &AlignSettings,
+    sample: &mut [Place],
+) {
+    for &state in views.states {
+        if !sample.iter().any(|place| place.is_new) {
+            return;
+        }
+        let without = |set: &[&StateSequence]| set.iter().map(|one| one.without(state)).collect();
+        let sets: [Vec<StateSequence>; 2] = views.sets.map(without);
+        let sets: [Vec<&StateSequence>; 2] = [sets[0].iter().collect(), sets[1].iter().collect()];
+        let vectors = [state_vectors(&sets[0], views.states), state_vectors(&sets[1], views.states)];
+        let points = robust_points([&sets[0], &sets[1]], [&vectors[0], &vectors[1]], views.states);
+        let p_values = new_p_values(&points, members, settings.cluster_points_min - 1);
+        for (place, p_value) in sample.iter_mut().zip(p_values) {
+            place.is_new &= p_value <= STILL_NEW;
+        }
+    }
 }
 
 /// Numbers kinds by size, the largest 0 (ties: the one with the smallest member).

@@ -6,7 +6,7 @@ use crate::findings::{align_kind, groups, sort};
 use crate::judge::{Placed, SUPPORTED_DEVIATION, StateEvidence, anomalous, columns};
 use crate::kinds::Kinds;
 use crate::pipeline::{Answer, Sets};
-use crate::place::{Place, Places, places, robust_points};
+use crate::place::{Place, Places, Views, places, robust_points};
 use crate::{
     AlignSettings, Caution, ExecutionPlace, ExecutionVerdict, JudgedExecution, Kind, KindOrigin, Pair,
     Resemblance, StateExcess, TimeComparison, Verdict,
@@ -25,7 +25,8 @@ const RAISED_SHARE_MIN: f64 = 0.05;
 /// Answers from sets that are not empty.
 pub(crate) fn answer(sets: &Sets<'_>, settings: &AlignSettings) -> Answer {
     let points = robust_points(sets.both(), [&sets.normal_vectors, &sets.sample_vectors], &sets.states);
-    let places = places(&points, [&sets.normal_vectors, &sets.sample_vectors], settings);
+    let views = Views { sets: sets.both(), states: &sets.states, points: &points };
+    let places = places(views, settings);
     let case = Case::new(sets, &points, places, settings);
     case.answer()
 }
