@@ -28,12 +28,12 @@ impl Workshop<'_> {
 
     pub(super) fn best_path(
         &self,
-        first: &Profile,
-        second: &Profile,
+        sides: (&Profile, &Profile),
+        score: ColumnScore,
         guide: &Guide,
         half: usize,
     ) -> BestPath {
-        let scores = ProfileScores::new(first, second, self.background, self.settings);
+        let scores = ProfileScores::new(sides.0, sides.1, self.background, score, self.settings);
         best_path(&scores, guide, half)
     }
 
