@@ -107,8 +107,8 @@ pub struct SetOfExecutions {
 /// One state, on average over a set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CoarseRow {
-    /// The letter's place in [`KernelDiagnosis::alphabet`].
-    pub letter: u32,
+    /// The letter's place in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
+    pub letter: Option<u32>,
     /// What is compared: `time` or `count`.
     pub measure: &'static str,
     /// Mean of the normal executions (nanoseconds, or entries).

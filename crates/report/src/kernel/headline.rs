@@ -1,6 +1,6 @@
 //! The answer in one to four sentences.
 
-use super::words::{letter_name, step_clause, thread};
+use super::words::{row_name, step_clause, thread};
 use super::{
     AbnormalWait, ExecutionVerdict, KernelDiagnosis, KernelPathReport, KernelStatsReport, KernelVerdict,
     WaitCause,
@@ -124,13 +124,13 @@ fn who(report: &KernelDiagnosis) -> String {
 }
 
 fn overall(report: &KernelDiagnosis) -> String {
-    let fired = report.coarse.iter().filter(|row| row.fired && row.measure == "time");
+    let fired = report.coarse.iter().filter(|row| row.fired && row.measure == "time" && row.letter.is_some());
     let most =
         fired.max_by(|a, b| (a.sample_mean - a.normal_mean).total_cmp(&(b.sample_mean - b.normal_mean)));
     let state = most.map_or_else(String::new, |row| {
         format!(
             ": {} takes {} instead of {} on average",
-            quoted(&letter_name(report, row.letter)),
+            quoted(&row_name(report, row.letter)),
             numbers::time_float(row.sample_mean),
             numbers::time_float(row.normal_mean)
         )

@@ -1,7 +1,7 @@
 //! What kernel traces say, for an incident channel: forty lines at most.
 
 use super::words::{
-    execution_name, instant, judged_thread, kernel_verdict_word, letter_name, step_place, step_word, thread,
+    execution_name, instant, judged_thread, kernel_verdict_word, row_name, step_place, step_word, thread,
 };
 use super::{KernelDiagnosis, KernelPathReport, KernelStatsReport, KernelVerdict};
 use crate::markdown::{code, losses, prose, row, sentence, shown_of, table};
@@ -109,7 +109,7 @@ fn coarse(report: &KernelDiagnosis) -> Vec<String> {
     let fired = report.coarse.iter().filter(|row| row.fired && row.measure == "time");
     let rows = fired.take(COARSE).map(|one| {
         row(&[
-            code(&letter_name(report, one.letter)),
+            code(&row_name(report, one.letter)),
             numbers::time_float(one.normal_mean),
             numbers::time_float(one.sample_mean),
         ])

@@ -151,6 +151,11 @@ pub(crate) fn set_words(set: &SetOfExecutions) -> String {
     )
 }
 
+/// The name of what a row compares.
+pub(crate) fn row_name(report: &KernelDiagnosis, letter: Option<u32>) -> String {
+    letter.map_or_else(|| "whole execution".to_owned(), |letter| letter_name(report, letter))
+}
+
 /// The name of a letter; empty when there is none.
 pub(crate) fn letter_name(report: &KernelDiagnosis, letter: u32) -> String {
     report.alphabet.get(letter as usize).map_or_else(String::new, |letter| names::label(&letter.name, 40))

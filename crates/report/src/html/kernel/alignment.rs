@@ -39,8 +39,9 @@ pub(super) fn write(m: &mut Markup, report: &KernelDiagnosis) {
          framed cell deviates: an unexpected state, or one that takes longer than it does there in normal executions; \
          a framed gap lacks a state that normal executions have.",
     );
-    let states = report.alphabet.iter().map(|letter| letter.state);
-    legend(m, states);
+    let rows = report.alignments.iter().flat_map(|one| &one.rows);
+    let cells = rows.flat_map(|row| row.cells.iter().flatten());
+    legend(m, cells.map(|cell| report.state(cell.letter)));
     for (at, one) in report.alignments.iter().enumerate().take(CLUSTERS) {
         let title = match one.cluster {
             Some(cluster) => format!("Kind {cluster} of the normal executions"),

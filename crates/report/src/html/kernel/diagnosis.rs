@@ -9,7 +9,7 @@ use super::{
 };
 use crate::kernel::{
     ExecutionSet, ExecutionVerdict, KernelDiagnosis, KernelVerdict, instant, judged_thread,
-    kernel_verdict_word, letter_name, set_words, step_clause, step_word,
+    kernel_verdict_word, row_name, set_words, step_clause, step_word,
 };
 use crate::{names, numbers};
 use std::io;
@@ -227,7 +227,7 @@ fn coarse(m: &mut Markup, report: &KernelDiagnosis) {
         for row in report.coarse.iter().take(ROWS) {
             let text = if row.measure == "time" { numbers::time_float } else { numbers::ratio };
             m.open("tr", &[]);
-            m.element("th", &[("scope", "row")], &letter_name(report, row.letter));
+            m.element("th", &[("scope", "row")], &row_name(report, row.letter));
             m.element("td", &[], row.measure);
             for value in [row.normal_mean, row.normal_deviation, row.sample_mean] {
                 number(m, &text(value), value);

@@ -8,7 +8,7 @@ use super::super::table::{Fit, Table};
 use super::{BAR, NAME_ROOM, ROWS, flat, page, spoken, timeline, verdict};
 use crate::kernel::{
     ExecutionSet, ExecutionVerdict, KernelDiagnosis, KernelVerdict, instant, judged_thread,
-    kernel_verdict_word, letter_name, offset, set_words, step_clause, step_word, thread,
+    kernel_verdict_word, offset, row_name, set_words, step_clause, step_word, thread,
 };
 use crate::{names, numbers};
 use std::io;
@@ -171,7 +171,7 @@ fn coarse(page: &mut Page, report: &KernelDiagnosis) {
     for row in rows.iter().take(ROWS) {
         let paint = if row.fired { Paint::Bad } else { Paint::Plain };
         table.row(vec![
-            Piece::plain(letter_name(report, row.letter)),
+            Piece::plain(row_name(report, row.letter)),
             Piece::plain(numbers::time_float(row.normal_mean)),
             Piece::new(&numbers::time_float(row.sample_mean), paint),
             Piece::plain(bar(row.sample_mean / most, BAR)),
