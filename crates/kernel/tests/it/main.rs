@@ -6,5 +6,6 @@ mod chains;
 mod own_formats;
 mod published;
 mod recorded;
+mod same_paths;
 mod synthetic;
 mod xml_fixtures;
