@@ -141,8 +141,8 @@ Machine: {machine}.
 {rows}
 
 The peers write text, which is most of their work, and nobody who wants the events can have them from these tools otherwise; their
-libraries alone (libtraceevent and libtracecmd) were not timed. The trace.dat files are a recording of a small program, its pages repeated with later times, so that caches of names see few names. In
-compressed files most of the time goes into unpacking. Peak memory is the process's; events are not kept.
+libraries alone (libtraceevent and libtracecmd) were not timed. The trace.dat files are a recording of a small program, its pages repeated
+with later times, so that caches of names see few names. Peak memory is the process's; events are not kept.
 """
 
 
