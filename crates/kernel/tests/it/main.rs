@@ -1,8 +1,7 @@
 //! The graph, its paths and executions against references, real traces, and properties.
-
-mod chains;
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod chains;
 mod own_formats;
 mod published;
 mod recorded;
