@@ -9,6 +9,7 @@
 
 mod bytes;
 pub mod contract;
+mod ctf;
 mod error;
 mod format;
 mod format_text;

@@ -25,7 +25,6 @@ mod words;
 mod worker;
 
 pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName, WakeupKind};
-pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName};
 pub use clocks::{ClockAlignment, HostClock, NoAlignment, PacketTimes, Side};
 pub use executions::{
     Delimiter, DelimiterError, DelimiterKind, DelimiterSurvey, EventPattern, Execution, ExecutionFinder,

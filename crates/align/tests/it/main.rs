@@ -1,7 +1,6 @@
-//! References and properties of executions' kinds and deviations.
+//! References and properties: executions' kinds and deviations, alignment and localisation.
 
 mod anomaly;
+mod msa_golden;
 mod optics;
 mod silhouette;
-//! Tests of alignment and localisation as their users see them.
-mod msa_golden;
