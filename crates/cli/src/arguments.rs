@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Changes(Box<Changes>),
     /// Tell what transactions take at every server without queueing, keep it in a file, and compare two of them
     Signature(Box<crate::signature::SignatureArguments>),
+    /// Record a kernel trace while a command runs, for `laggard kernel`
+    Record(Box<crate::record::Record>),
     /// Make an incident, diagnose it, and show where the files are
     Demo(Demo),
     /// Generate traces with known truth
