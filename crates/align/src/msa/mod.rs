@@ -1,5 +1,28 @@
 //! Multiple sequence alignment in the manner of MUSCLE (R. C. Edgar, *BMC Bioinformatics* 5:113, 2004), for states.
+//!
+//! ```text
+//! words ─► tree ─► along the tree ─► tree ─► along the tree ─► the better of both ─► refinement
+//! ```
 
+mod alignment;
+mod anchors;
+mod band;
+mod group;
+mod pairs;
+mod profile;
+mod progressive;
+mod refine;
+mod scores;
 mod settings;
+mod table;
+mod tree;
+mod words;
 
-pub use settings::{ColumnScore, MsaSettings};
+pub use alignment::{MultipleAlignment, align};
+pub use band::Move;
+pub use pairs::sum_of_pairs;
+pub use profile::{Background, Profile, Row};
+pub use refine::{Refinement, RefinementEnd};
+pub use settings::MsaSettings;
+pub use tree::{Merge, Tree, upgma};
+pub use words::{Distances, word_distance};

@@ -1,5 +1,6 @@
-//! References and properties of executions' kinds and deviations.
+//! References and properties of kinds, alignment and localisation.
 
 mod anomaly;
+mod msa_golden;
 mod optics;
 mod silhouette;

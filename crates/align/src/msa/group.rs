@@ -1,0 +1,121 @@
+//! Sequences aligned with one another, and how two such groups become one.
+
+use super::band::Move;
+use super::pairs::Bits;
+use super::profile::{Profile, Row};
+use crate::State;
+
+/// The distinct sequences to be aligned, and how often each occurs.
+pub(super) struct Distinct<'a> {
+    pub(super) sequences: Vec<&'a [State]>,
+    pub(super) weights: Vec<u32>,
+}
+
+/// Some of the sequences, aligned.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Group {
+    /// Which sequences.
+    pub(super) members: Vec<usize>,
+    /// For each the column of each of its steps.
+    pub(super) columns: Vec<Vec<u32>>,
+    /// Number of columns.
+    pub(super) len: usize,
+}
+
+impl Group {
+    pub(super) fn single(sequence: usize, len: usize) -> Group {
+        Group { members: vec![sequence], columns: vec![(0..len as u32).collect()], len }
+    }
+
+    pub(super) fn rows<'a>(&'a self, distinct: &'a Distinct<'_>) -> Vec<Row<'a>> {
+        let row = |(&member, columns): (&usize, &'a Vec<u32>)| Row {
+            states: distinct.sequences[member],
+            columns,
+            weight: distinct.weights[member],
+        };
+        self.members.iter().zip(&self.columns).map(row).collect()
+    }
+
+    pub(super) fn profile(&self, distinct: &Distinct<'_>) -> Profile {
+        Profile::new(&self.rows(distinct), self.len)
+    }
+
+    pub(super) fn bits(&self) -> Bits {
+        Bits::new(self.columns.iter().map(Vec::as_slice), self.len)
+    }
+
+    /// Both groups side by side, columns as the path says.
+    pub(super) fn join(&self, other: &Group, moves: &[Move]) -> Group {
+        let (mine, theirs) = column_maps(moves, self.len, other.len);
+        let moved =
+            |columns: &[u32], map: &[u32]| columns.iter().map(|&column| map[column as usize]).collect();
+        let mut columns: Vec<Vec<u32>> = self.columns.iter().map(|row| moved(row, &mine)).collect();
+        columns.extend(other.columns.iter().map(|row| moved(row, &theirs)));
+        Group { members: [self.members.as_slice(), &other.members].concat(), columns, len: moves.len() }
+    }
+
+    /// The rows of some members, without the columns that become empty, and which columns are left.
+    pub(super) fn part(&self, is_in: impl Fn(usize) -> bool) -> Part {
+        let chosen: Vec<usize> = (0..self.members.len()).filter(|&row| is_in(self.members[row])).collect();
+        let mut map = vec![0_u32; self.len];
+        for &row in &chosen {
+            self.columns[row].iter().for_each(|&column| map[column as usize] = 1);
+        }
+        let is_kept: Vec<bool> = map.iter().map(|&kept| kept == 1).collect();
+        let mut len = 0;
+        for kept in &mut map {
+            len += std::mem::replace(kept, len);
+        }
+        let moved = |row: &usize| self.columns[*row].iter().map(|&column| map[column as usize]).collect();
+        let group = Group {
+            members: chosen.iter().map(|&row| self.members[row]).collect(),
+            columns: chosen.iter().map(moved).collect(),
+            len: len as usize,
+        };
+        Part { group, is_kept }
+    }
+
+    /// Rows in the order of their members.
+    pub(super) fn sorted(mut self) -> Group {
+        let mut order: Vec<usize> = (0..self.members.len()).collect();
+        order.sort_by_key(|&row| self.members[row]);
+        let columns = order.iter().map(|&row| std::mem::take(&mut self.columns[row])).collect();
+        Group { members: order.iter().map(|&row| self.members[row]).collect(), columns, len: self.len }
+    }
+}
+
+/// A part of a group.
+pub(super) struct Part {
+    pub(super) group: Group,
+    /// Which columns of the whole are columns of the part.
+    pub(super) is_kept: Vec<bool>,
+}
+
+/// How two parts of a group lie beside each other in it. Runs of columns that only one has are put in one order, the
+/// first's before the second's, so that equal alignments give equal paths.
+pub(super) fn path_between(first: &Part, second: &Part) -> Vec<Move> {
+    let mut moves = Vec::with_capacity(first.is_kept.len());
+    for (&first, &second) in first.is_kept.iter().zip(&second.is_kept) {
+        match (first, second) {
+            (true, true) => moves.push(Move::Both),
+            (true, false) => moves.push(Move::First),
+            (false, true) => moves.push(Move::Second),
+            (false, false) => {}
+        }
+    }
+    moves
+}
+
+/// The new column of each old one.
+fn column_maps(moves: &[Move], first_len: usize, second_len: usize) -> (Vec<u32>, Vec<u32>) {
+    let (mut first, mut second) = (Vec::with_capacity(first_len), Vec::with_capacity(second_len));
+    for (column, step) in moves.iter().enumerate() {
+        if *step != Move::Second {
+            first.push(column as u32);
+        }
+        if *step != Move::First {
+            second.push(column as u32);
+        }
+    }
+    (first, second)
+}

@@ -1,0 +1,98 @@
+//! Aligning along a tree, from the leaves to the root.
+
+use super::anchors::guide_between;
+use super::band::Guide;
+use super::group::{Distinct, Group};
+use super::profile::{Background, Profile};
+use super::scores::ProfileScores;
+use super::settings::{ColumnScore, MsaSettings};
+use super::table::{BestPath, best_path};
+use super::tree::Tree;
+use laggard_numeric::parallel_map;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What every alignment of two groups needs.
+pub(super) struct Workshop<'a> {
+    pub(super) distinct: &'a Distinct<'a>,
+    pub(super) background: &'a Background,
+    pub(super) settings: &'a MsaSettings,
+}
+
+impl Workshop<'_> {
+    /// Half the width of the band between sequences of these lengths.
+    pub(super) fn half_band(&self, n: usize, m: usize) -> usize {
+        let half = (n.max(m) as f64 * self.settings.band_share / 2.0).ceil() as usize;
+        half.max(self.settings.band_min)
+    }
+
+    pub(super) fn best_path(
+        &self,
+        sides: (&Profile, &Profile),
+        score: ColumnScore,
+        guide: &Guide,
+        half: usize,
+    ) -> BestPath {
+        let scores = ProfileScores::new(sides.0, sides.1, self.background, score, self.settings);
+        best_path(&scores, guide, half)
+    }
+
+    fn align(&self, first: &Group, second: &Group) -> Group {
+        let profiles = (first.profile(self.distinct), second.profile(self.distinct));
+        let near = guide_between(&profiles.0, &profiles.1);
+        let half = self.half_band(near.span.0, near.span.1);
+        let path = self.best_path((&profiles.0, &profiles.1), ColumnScore::LogExpectation, &near.guide, half);
+        first.join(second, &path.moves)
+    }
+}
+
+/// Groups by the shape of the tree that made them, so that a second tree does not repeat what it shares with the first.
+#[derive(Default)]
+pub(super) struct Subtrees {
+    ids: HashMap<(usize, usize), usize>,
+    groups: HashMap<usize, Arc<Group>>,
+}
+
+/// Aligns bottom-up. Merges whose parts are ready are done at the same time.
+pub(super) fn progressive(tree: &Tree, known: &mut Subtrees, workshop: &Workshop<'_>) -> Group {
+    let leaves = tree.leaves();
+    let mut nodes: Vec<Option<Arc<Group>>> = (0..leaves)
+        .map(|leaf| Some(Arc::new(Group::single(leaf, workshop.distinct.sequences[leaf].len()))))
+        .collect();
+    nodes.resize(leaves + tree.merges().len(), None);
+    let ids = shape_ids(tree, known);
+    let mut waiting: Vec<usize> = (0..tree.merges().len()).collect();
+    while !waiting.is_empty() {
+        let is_ready = |&at: &usize| {
+            let merge = &tree.merges()[at];
+            nodes[merge.left].is_some() && nodes[merge.right].is_some()
+        };
+        let (ready, later): (Vec<usize>, Vec<usize>) = waiting.into_iter().partition(is_ready);
+        let made = parallel_map(&ready, workshop.settings.threads, |&at| {
+            let merge = &tree.merges()[at];
+            let part = |node: usize| nodes[node].as_deref().expect("the merge is ready");
+            let known = known.groups.get(&ids[at]).cloned();
+            known.unwrap_or_else(|| Arc::new(workshop.align(part(merge.left), part(merge.right))))
+        });
+        for (&at, group) in ready.iter().zip(made) {
+            known.groups.insert(ids[at], Arc::clone(&group));
+            nodes[leaves + at] = Some(group);
+        }
+        waiting = later;
+    }
+    let root = nodes.pop().flatten().expect("there is a sequence");
+    Group::clone(&root)
+}
+
+/// A number for each merge, equal for subtrees of equal shape over equal leaves, also of trees asked about before.
+fn shape_ids(tree: &Tree, known: &mut Subtrees) -> Vec<usize> {
+    let leaves = tree.leaves();
+    let mut ids: Vec<usize> = Vec::with_capacity(tree.merges().len());
+    for merge in tree.merges() {
+        let part = |node: usize| if node < leaves { node } else { ids[node - leaves] };
+        let (left, right) = (part(merge.left), part(merge.right));
+        let next = leaves + known.ids.len();
+        ids.push(*known.ids.entry((left, right)).or_insert(next));
+    }
+    ids
+}

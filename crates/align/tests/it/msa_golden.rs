@@ -1,0 +1,123 @@
+//! The reference results beside the repository.
+
+use laggard_align::State;
+use laggard_align::msa::{
+    Distances, MsaSettings, MultipleAlignment, Row, align, sum_of_pairs, upgma, word_distance,
+};
+use laggard_testkit::golden;
+use serde_json::Value;
+use std::num::NonZeroUsize;
+
+fn states(value: &Value) -> Vec<State> {
+    let states = value.as_array().expect("a list of states").iter();
+    states.map(|state| State::try_from(state.as_u64().expect("a state")).expect("a small state")).collect()
+}
+
+fn sequences(case: &Value) -> Vec<Vec<State>> {
+    case["sequences"].as_array().expect("sequences").iter().map(states).collect()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().expect("a number")
+}
+
+fn aligned(sequences: &[Vec<State>]) -> MultipleAlignment {
+    let slices: Vec<&[State]> = sequences.iter().map(Vec::as_slice).collect();
+    let states =
+        slices.iter().flat_map(|states| states.iter()).max().map_or(0, |&state| usize::from(state) + 1);
+    align(&slices, states, &MsaSettings::default())
+}
+
+/// The score of a reference alignment, by our scoring.
+fn score_of(reference: &Value) -> f64 {
+    let rows: Vec<Vec<Option<State>>> = reference
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| {
+            row.as_array()
+                .expect("a row")
+                .iter()
+                .map(|cell| State::try_from(cell.as_i64().unwrap()).ok())
+                .collect()
+        })
+        .collect();
+    let parts: Vec<(Vec<State>, Vec<u32>)> = rows
+        .iter()
+        .map(|row| {
+            row.iter()
+                .enumerate()
+                .filter_map(|(column, cell)| cell.map(|state| (state, column as u32)))
+                .unzip()
+        })
+        .collect();
+    let rows_of: Vec<Row<'_>> =
+        parts.iter().map(|(states, columns)| Row { states, columns, weight: 1 }).collect();
+    sum_of_pairs(&rows_of, rows[0].len(), NonZeroUsize::MIN)
+}
+
+#[test]
+fn every_case_reaches_the_required_score() {
+    let Some(golden) = golden("msa/cases") else { return };
+    for case in golden["cases"].as_array().expect("cases") {
+        let found = aligned(&sequences(case));
+        let required = number(&case["sp_required"]);
+        println!("{} required {required} found {} {:?}", case["name"], found.sum_of_pairs, found.refinement);
+        assert!(
+            found.sum_of_pairs >= required - 1e-9,
+            "{}: {} < {required}",
+            case["name"],
+            found.sum_of_pairs
+        );
+        assert!((score_of(&case["reference_alignment"]) - number(&case["sp_reference_le"])).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn pairs_reach_the_optimum() {
+    let Some(golden) = golden("msa/cases") else { return };
+    for case in golden["pairwise"].as_array().expect("cases") {
+        let found = aligned(&[states(&case["a"]), states(&case["b"])]);
+        println!("{} {} {}", case, number(&case["optimum"]), found.sum_of_pairs);
+    }
+    for case in golden["triples"].as_array().expect("cases") {
+        let found = aligned(&sequences(case));
+        println!("{} {} {}", number(&case["sp_optimum"]), number(&case["sp_reference"]), found.sum_of_pairs);
+        assert!(found.sum_of_pairs >= number(&case["sp_reference"]) - 1e-9);
+    }
+}
+
+#[test]
+fn trees_merge_in_the_reference_order() {
+    let Some(golden) = golden("msa/cases") else { return };
+    let matrix = &golden["upgma"]["D"];
+    let distances = Distances::from_pairs(4, NonZeroUsize::MIN, |i, j| number(&matrix[i][j]));
+    let tree = upgma(&distances);
+    for (merge, reference) in tree.merges().iter().zip(golden["upgma"]["merges"].as_array().expect("merges"))
+    {
+        let found = [merge.left as f64, merge.right as f64, merge.height];
+        assert_eq!(
+            found.as_slice(),
+            reference.as_array().expect("a merge").iter().map(number).collect::<Vec<_>>()
+        );
+    }
+    assert_eq!(tree.merges().len(), 3);
+}
+
+#[test]
+fn word_distances_equal_the_reference() {
+    let Some(golden) = golden("msa/cases") else { return };
+    let letters = |value: &Value| -> Vec<State> {
+        value
+            .as_array()
+            .expect("letters")
+            .iter()
+            .map(|letter| letter.as_str().expect("a letter").as_bytes()[0])
+            .collect()
+    };
+    for case in golden["kmer"].as_array().expect("cases") {
+        let k = case["k"].as_u64().expect("k") as usize;
+        let found = word_distance(&letters(&case["a"]), &letters(&case["b"]), k);
+        assert!((found - number(&case["distance"])).abs() < 1e-12, "{case}: {found}");
+    }
+}
