@@ -1,3 +1,5 @@
 //! Tests of alignment and localisation as their users see them.
 
+mod generated;
+mod localise_golden;
 mod msa_golden;
