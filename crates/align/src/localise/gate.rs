@@ -16,6 +16,8 @@ type Group = (DeviationKind, State);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Limits {
     groups: BTreeMap<Group, Measures>,
+    /// The largest of any state.
+    largest: BTreeMap<DeviationKind, f64>,
 }
 
 /// Measures of the deviations of one kind and state in one execution.
@@ -49,7 +51,7 @@ fn measures(deviations: &[Deviation]) -> BTreeMap<Group, Measures> {
 
 impl Limits {
     /// From the deviations of each normal execution.
-    pub fn of(normals: &[Vec<Deviation>]) -> Limits {
+    pub(super) fn of(normals: &[Vec<Deviation>]) -> Limits {
         let all: Vec<BTreeMap<Group, Measures>> =
             normals.iter().map(|deviations| measures(deviations)).collect();
         let mut groups = BTreeMap::new();
@@ -64,20 +66,35 @@ impl Limits {
                 largest: limit(|measures| measures.largest),
             });
         }
-        Limits { groups }
+        let mut largest = BTreeMap::new();
+        for kind in [DeviationKind::Unexpected, DeviationKind::Missing, DeviationKind::Slow] {
+            let of_kind = |deviations: &Vec<Deviation>| {
+                deviations.iter().filter(|deviation| deviation.kind == kind).map(measure).fold(0.0, f64::max)
+            };
+            largest.insert(kind, upper(normals.iter().map(of_kind).collect()));
+        }
+        Limits { groups, largest }
     }
 
     /// Keeps the deviations that are beyond what is normal, each for itself or all of its kind and state together, and
-    /// that hold at least `excess_min_us` together.
-    pub fn keep(&self, deviations: Vec<Deviation>, excess_min_us: f64) -> Vec<Deviation> {
+    /// that hold at least `excess_min_us` together. A state that is new altogether need only hold that.
+    pub(super) fn keep(
+        &self,
+        deviations: Vec<Deviation>,
+        excess_min_us: f64,
+        is_new: impl Fn(State) -> bool,
+    ) -> Vec<Deviation> {
         let found = measures(&deviations);
         let keeps = |deviation: &Deviation| {
             let group = (deviation.kind, deviation.state);
             let limit = self.groups.get(&group).copied().unwrap_or_default();
             let all = &found[&group];
-            let is_many = all.count > limit.count && all.sum > BEYOND * limit.sum && all.sum >= excess_min_us;
-            let is_large = measure(deviation) > BEYOND * limit.largest && measure(deviation) >= excess_min_us;
-            is_many || is_large
+            let is_beyond = all.count > BEYOND * limit.count || all.sum > BEYOND * limit.sum;
+            let is_many = is_beyond && all.count > limit.count.max(1.0) && all.sum > limit.sum;
+            let largest = self.largest.get(&deviation.kind).copied().unwrap_or_default();
+            let is_large = measure(deviation) > (BEYOND * limit.largest).max(largest);
+            (is_many || is_new(deviation.state)) && all.sum >= excess_min_us
+                || is_large && measure(deviation) >= excess_min_us
         };
         deviations.into_iter().filter(keeps).collect()
     }

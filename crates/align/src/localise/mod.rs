@@ -36,7 +36,8 @@ pub fn localise(
         LocaliseRules::Robust => {
             let found = robust::deviations(profile, &placed, None, settings);
             let base_us = if excess_us > 0.0 { excess_us } else { profile.median_total_us() };
-            profile.limits.keep(found, settings.excess_share_min * base_us)
+            let is_new = |state| profile.entries.iter().all(|entries| !entries.has(state));
+            profile.limits.keep(found, settings.excess_share_min * base_us, is_new)
         }
     };
     row::localised(profile, &placed, deviations, excess_us)
