@@ -23,6 +23,6 @@ pub use band::Move;
 pub use pairs::sum_of_pairs;
 pub use profile::{Background, Profile, Row};
 pub use refine::{Refinement, RefinementEnd};
-pub use settings::{ColumnScore, MsaSettings};
+pub use settings::MsaSettings;
 pub use tree::{Merge, Tree, upgma};
 pub use words::{Distances, word_distance};

@@ -5,7 +5,7 @@ use super::band::Guide;
 use super::group::{Distinct, Group};
 use super::profile::{Background, Profile};
 use super::scores::ProfileScores;
-use super::settings::MsaSettings;
+use super::settings::{ColumnScore, MsaSettings};
 use super::table::{BestPath, best_path};
 use super::tree::Tree;
 use laggard_numeric::parallel_map;
@@ -28,12 +28,12 @@ impl Workshop<'_> {
 
     pub(super) fn best_path(
         &self,
-        first: &Profile,
-        second: &Profile,
+        sides: (&Profile, &Profile),
+        score: ColumnScore,
         guide: &Guide,
         half: usize,
     ) -> BestPath {
-        let scores = ProfileScores::new(first, second, self.background, self.settings);
+        let scores = ProfileScores::new(sides.0, sides.1, self.background, score, self.settings);
         best_path(&scores, guide, half)
     }
 
@@ -41,7 +41,7 @@ impl Workshop<'_> {
         let profiles = (first.profile(self.distinct), second.profile(self.distinct));
         let near = guide_between(&profiles.0, &profiles.1);
         let half = self.half_band(near.span.0, near.span.1);
-        let path = self.best_path(&profiles.0, &profiles.1, &near.guide, half);
+        let path = self.best_path((&profiles.0, &profiles.1), ColumnScore::LogExpectation, &near.guide, half);
         first.join(second, &path.moves)
     }
 }

@@ -119,14 +119,7 @@ fn buffer(data: &[u8], order: ByteOrder) -> Option<Buffer> {
         };
         cpus.push(CpuPages { cpu, offset, bytes });
     }
-    Some(Buffer {
-        name,
-        clock,
-        page_bytes: Some(page_bytes),
-        section: Some(section),
-        cpus,
-        ..Buffer::default()
-    })
+    Some(Buffer { name, clock, page_bytes: Some(page_bytes), section: Some(section), cpus })
 }
 
 fn text(data: &[u8]) -> String {

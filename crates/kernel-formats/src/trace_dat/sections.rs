@@ -27,7 +27,7 @@ pub(super) struct SectionedStart {
 
 impl SectionedStart {
     /// Reads it; `None` when the bytes end too early.
-    pub(super) fn parse(bytes: &[u8], preamble: Preamble) -> Option<SectionedStart> {
+    pub(super) fn parse(bytes: &[u8], preamble: &Preamble) -> Option<SectionedStart> {
         let mut cursor = Cursor::new(bytes.get(preamble.bytes..)?, preamble.order);
         let compression = String::from_utf8_lossy(cursor.zero_ended()?).into_owned();
         cursor.zero_ended()?;

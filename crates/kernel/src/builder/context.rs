@@ -34,8 +34,6 @@ pub(super) struct LostStretch {
 #[derive(Debug)]
 pub(super) struct CpuState {
     pub(super) number: Cpu,
-    /// The host, by its place in the builder.
-    pub(super) host: u32,
     pub(super) current: Option<ThreadId>,
     pub(super) idle: ThreadId,
     pub(super) interrupts: ThreadId,
@@ -46,10 +44,9 @@ pub(super) struct CpuState {
 }
 
 impl CpuState {
-    pub(super) fn new(host: u32, number: Cpu, idle: ThreadId, interrupts: ThreadId) -> CpuState {
+    pub(super) fn new(number: Cpu, idle: ThreadId, interrupts: ThreadId) -> CpuState {
         CpuState {
             number,
-            host,
             current: None,
             idle,
             interrupts,
@@ -90,7 +87,7 @@ mod tests {
     use super::*;
 
     fn cpu() -> CpuState {
-        CpuState::new(0, Cpu(0), ThreadId(0), ThreadId(1))
+        CpuState::new(Cpu(0), ThreadId(0), ThreadId(1))
     }
 
     #[test]
