@@ -92,7 +92,7 @@ def main(arguments):
     WORK.mkdir(parents=True, exist_ok=True)
     for example in ("kernel_throughput", "write_ctf"):
         subprocess.run(["cargo", "build", "--release", "-q", "-p", "laggard-kernel-formats", "--example", example], check=True, cwd=ROOT)
-    count, rounds = (400_000, 3) if quick else (4_000_000, 5)
+    count, rounds = (400_000, 3) if quick else (4_000_000, 3)
     before = os.getloadavg()[0]
     found = []
     for what, language in (("CTF 1.8, made up", "1"), ("CTF 2, the same", "2")):
