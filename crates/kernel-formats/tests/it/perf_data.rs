@@ -1,7 +1,7 @@
 //! perf.data written here: rounds, losses, perf's own records, truncation, damage.
 
 use crate::encode_perf_data::{At, COMM, EXIT, FORK, Form, LOST, LOST_SAMPLES, PerfData};
-use crate::encode_trace_dat::{Order, irq, probe, switch, waking};
+use crate::encode_records::{Order, irq, probe, switch, waking};
 use laggard_kernel_formats::contract::{check_hostile, check_truncated, transcript};
 use laggard_kernel_formats::{KernelTraceError, OpenOptions, ReadTrace, open, open_with};
 use laggard_model::{EventKind, KernelEvent, Loss};
