@@ -1,5 +1,7 @@
 //! Writes records of tracepoints, as the kernel does.
 
+use laggard_model::{Cpu, EventKind, KernelEvent, KernelTexts, Tid};
+
 /// Which end of a number comes first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
@@ -54,6 +56,25 @@ pub(crate) const FORMATS: &[(&str, &str)] = &[
         "name: irq_handler_entry\nID: 90\nformat:\n\tfield:int irq;\toffset:8;\tsize:4;\tsigned:1;\n\
          \tfield:__data_loc char[] name;\toffset:12;\tsize:4;\tsigned:0;\n",
     ),
+    ("sched", WAKEUP_FORMAT),
+    ("sched", WAKEUP_NEW_FORMAT),
+    ("irq", "name: irq_handler_exit\nID: 91\nformat:\n\tfield:int irq;\toffset:8;\tsize:4;\tsigned:1;\n"),
+    (
+        "irq",
+        "name: softirq_entry\nID: 92\nformat:\n\tfield:unsigned int vec;\toffset:8;\tsize:4;\tsigned:0;\n",
+    ),
+    (
+        "irq",
+        "name: softirq_exit\nID: 93\nformat:\n\tfield:unsigned int vec;\toffset:8;\tsize:4;\tsigned:0;\n",
+    ),
+    (
+        "timer",
+        "name: hrtimer_expire_entry\nID: 94\nformat:\n\tfield:void * hrtimer;\toffset:8;\tsize:8;\tsigned:0;\n",
+    ),
+    (
+        "timer",
+        "name: hrtimer_expire_exit\nID: 95\nformat:\n\tfield:void * hrtimer;\toffset:8;\tsize:8;\tsigned:0;\n",
+    ),
     (
         "probe_app",
         "name: handle\nID: 1500\nformat:\n\tfield:unsigned long __probe_ip;\toffset:8;\tsize:8;\tsigned:0;\n\
@@ -61,6 +82,14 @@ pub(crate) const FORMATS: &[(&str, &str)] = &[
          \tfield:__rel_loc char[] path;\toffset:28;\tsize:4;\tsigned:0;\n",
     ),
 ];
+
+const WAKEUP_FORMAT: &str = "name: sched_wakeup\nID: 313\nformat:\n\
+     \tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n\
+     \tfield:int target_cpu;\toffset:28;\tsize:4;\tsigned:1;\n";
+
+const WAKEUP_NEW_FORMAT: &str = "name: sched_wakeup_new\nID: 314\nformat:\n\
+     \tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n\
+     \tfield:int target_cpu;\toffset:28;\tsize:4;\tsigned:1;\n";
 
 /// The format of markers, which lies apart.
 pub(crate) const PRINT_FORMAT: &str = "name: print\nID: 5\nformat:\n\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n\
@@ -136,4 +165,38 @@ pub(crate) fn probe(order: Order, tid: u32, depth: i32, path: &str) -> Vec<u8> {
     out.push(0);
     out.resize(out.len().next_multiple_of(4), 0);
     out
+}
+
+/// An event as a record of its tracepoint; `None` for kinds that no tracepoint above has.
+pub(crate) fn of_event(order: Order, event: &KernelEvent, texts: &KernelTexts) -> Option<Vec<u8>> {
+    let text = |id| texts.text(id);
+    let flags = event.flags.map_or(0, |flags| flags.0);
+    let tid = event.recorded.map_or(0, |tid| tid.0);
+    let bare = |id, number| [record(order, id, flags, tid), order.u32(number).to_vec(), vec![0; 4]].concat();
+    let wake = |id, woken: Tid, name, target: Option<Cpu>| {
+        let mut out = record(order, id, flags, tid);
+        out.extend(padded(text(name)));
+        out.extend(order.u32(woken.0));
+        out.extend(order.u32(u32::from(target.map_or(0, |cpu| cpu.0))));
+        out
+    };
+    let mut out = match event.kind {
+        EventKind::Switch { prev, prev_name, prev_state, next, next_name } => {
+            switch(order, (prev.0, text(prev_name)), prev_state.0, (next.0, text(next_name)))
+        }
+        EventKind::Waking { tid, name, target } => wake(WAKING, tid, name, target),
+        EventKind::Wakeup { tid, name, target } => wake(313, tid, name, target),
+        EventKind::WakeupNew { tid, name, target } => wake(314, tid, name, target),
+        EventKind::IrqEntry { irq: number, name } => irq(order, number, text(name)),
+        EventKind::IrqExit { irq } => bare(91, irq),
+        EventKind::SoftirqEntry { vector } => bare(92, u32::from(vector)),
+        EventKind::SoftirqExit { vector } => bare(93, u32::from(vector)),
+        EventKind::HrtimerEntry => bare(94, 0),
+        EventKind::HrtimerExit => bare(95, 0),
+        EventKind::Marker { text: marker } => print(order, tid, text(marker)),
+        _ => return None,
+    };
+    out[2] = flags;
+    out[4..8].copy_from_slice(&order.u32(tid));
+    Some(out)
 }
