@@ -1,5 +1,8 @@
 //! Kernel traces as they come from real tools, and from encoders of our own.
 
+mod ctf;
+mod ctf_recorded;
+mod encode_ctf;
 mod encode_perf_data;
 mod encode_perfetto;
 mod encode_records;
