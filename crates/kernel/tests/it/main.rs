@@ -6,5 +6,6 @@ mod own_formats;
 mod published;
 mod recorded;
 mod same_paths;
+mod simulated;
 mod synthetic;
 mod xml_fixtures;
