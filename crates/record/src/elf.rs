@@ -43,7 +43,10 @@ impl std::error::Error for ElfError {}
 impl From<io::Error> for ElfError {
     fn from(error: io::Error) -> ElfError {
         match error.kind() {
-            io::ErrorKind::UnexpectedEof => ElfError::NotReadable("it ends too early"),
+            // A place in the file beyond all numbers is no valid one.
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput => {
+                ElfError::NotReadable("it ends too early")
+            }
             _ => ElfError::Io(error),
         }
     }

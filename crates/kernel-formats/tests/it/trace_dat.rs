@@ -232,6 +232,17 @@ fn records_that_cannot_be_are_counted() {
 }
 
 #[test]
+fn cpus_that_share_pages_are_read_once() {
+    let file = small(MACHINES[0]);
+    let mut bytes = file.version_6();
+    let table = bytes.windows(10).position(|window| window == b"flyrecord\0").expect("it is there") + 10;
+    bytes.copy_within(table..table + 16, table + 16);
+    let (events, read) = read_all(&bytes);
+    assert_eq!(events.len(), 5);
+    assert_eq!(read.losses.count(Loss::MalformedRecord), 1);
+}
+
+#[test]
 fn truncation_anywhere_gives_a_prefix_and_is_told() {
     for machine in [MACHINES[0], MACHINES[3]] {
         for bytes in variants(&small(machine)) {

@@ -22,6 +22,9 @@ pub struct TraceHead {
     pub ftrace_formats: Vec<Vec<u8>>,
     /// `events/SYSTEM/*/format` of what was recorded.
     pub systems: Vec<EventSystem>,
+    /// Lines of `/proc/kallsyms`. Only the functions that texts of events refer to: all of them would be most of a small
+    /// file, and no reader needs them.
+    pub symbols: Vec<u8>,
     /// `printk_formats`.
     pub printk_formats: Vec<u8>,
     /// `saved_cmdlines`: a line for each thread, `PID NAME`.
@@ -73,16 +76,12 @@ impl TraceHead {
         bytes
     }
 
-    /// Addresses of the kernel's functions: left out, no event that is recorded needs them and they would be most of
-    /// a small file.
     pub(super) fn symbols_section(&self) -> Vec<u8> {
-        count(0).to_vec()
+        short_text(&self.symbols)
     }
 
     pub(super) fn printk_section(&self) -> Vec<u8> {
-        let mut bytes = count(self.printk_formats.len()).to_vec();
-        bytes.extend(&self.printk_formats);
-        bytes
+        short_text(&self.printk_formats)
     }
 
     pub(super) fn command_lines_section(&self) -> Vec<u8> {
@@ -96,6 +95,13 @@ impl TraceHead {
 fn put_long_text(bytes: &mut Vec<u8>, text: &[u8]) {
     bytes.extend((text.len() as u64).to_ne_bytes());
     bytes.extend(text);
+}
+
+/// A length of 4 bytes, and the text.
+fn short_text(text: &[u8]) -> Vec<u8> {
+    let mut bytes = count(text.len()).to_vec();
+    bytes.extend(text);
+    bytes
 }
 
 fn count(number: usize) -> [u8; 4] {

@@ -8,7 +8,8 @@ use crate::events::EventName;
 use crate::summary::CpuSummary;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 
 /// Number of CPUs the kernel may have: one more than the highest number.
 pub(super) fn cpu_count() -> u32 {
@@ -68,6 +69,7 @@ pub(super) fn head(buffer: &Buffer, events: &[EventName], offset_ns: i64) -> Res
         header_event: read("events/header_event")?,
         ftrace_formats: formats(tracefs, "ftrace", &tracefs.names("events/ftrace")),
         systems: systems(tracefs, events),
+        symbols: marker_symbol(),
         printk_formats: read("printk_formats").unwrap_or_default(),
         command_lines: command_lines(tracefs),
         cpus,
@@ -94,6 +96,19 @@ fn systems(tracefs: &Tracefs, events: &[EventName]) -> Vec<EventSystem> {
         .into_iter()
         .map(|(name, names)| EventSystem { name: name.to_owned(), formats: formats(tracefs, name, &names) })
         .collect()
+}
+
+/// The function that markers name as their place, and the one behind it: readers take it for the end of the first.
+/// Nothing where addresses are hidden.
+fn marker_symbol() -> Vec<u8> {
+    let Ok(symbols) = File::open("/proc/kallsyms") else { return Vec::new() };
+    let lines = BufReader::new(symbols).lines().map_while(Result::ok);
+    let from_marker = lines.skip_while(|line| !line.ends_with(" tracing_mark_write"));
+    let both: Vec<String> = from_marker.take(2).map(|line| format!("{line}\n")).collect();
+    match both.iter().any(|line| line.starts_with("0000000000000000")) {
+        true => Vec::new(),
+        false => both.concat().into_bytes(),
+    }
 }
 
 /// Names of threads: those the kernel kept while recording, and of those it had no room for, the living.

@@ -15,12 +15,12 @@ pub use guardian::guard;
 use crate::dat::{self, CpuPages};
 use crate::error::RecordError;
 use crate::events::{EventName, Need, PATH_EVENTS};
-use crate::settings::{MarkerMode, RecordMode, RecordSettings};
+use crate::settings::{DatForm, MarkerMode, RecordMode, RecordSettings};
 use crate::summary::{CpuSummary, RecordSummary, Recording};
 use buffer::Buffer;
 use reader::{CpuFile, Readers};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tracefs::Tracefs;
@@ -35,12 +35,11 @@ use watch::{Signals, Watched};
 pub fn record(settings: &RecordSettings) -> Result<Recording, RecordError> {
     let mut session = Session::prepare(settings)?;
     let ran = session.run(settings);
-    let mut failures = session.restorer.restore();
+    let failures = session.restorer.restore();
     let mut ran = ran?;
-    let bytes = write(settings, &mut session.out, &mut ran)?;
+    let bytes = write(settings.form, session.out, &mut ran)?;
     let end = ran.watched.end(&mut ran.signals);
-    let mut notes = session.notes;
-    notes.append(&mut failures);
+    let notes = [session.notes, failures].concat();
     let summary = RecordSummary {
         file: settings.output.clone(),
         bytes,
@@ -57,7 +56,7 @@ struct Session {
     buffer: Buffer,
     events: Vec<EventName>,
     restorer: Restorer,
-    out: File,
+    out: Output,
     notes: Vec<String>,
 }
 
@@ -86,8 +85,7 @@ impl Session {
             left => notes.push(format!("Removed {left} leftovers of recordings that had died.")),
         }
         let mut events = fixed_events(&tracefs, settings, &mut notes)?;
-        let out = File::create(&settings.output)
-            .map_err(|source| RecordError::Output { path: settings.output.clone(), source })?;
+        let out = Output::open(&settings.output)?;
         events.extend(uprobes::create(&tracefs, &mut restorer, &settings.uprobes)?);
         let buffer = Buffer::prepare(&tracefs, &mut restorer, settings)?;
         for event in &events {
@@ -135,9 +133,14 @@ fn fixed_events(
     let wanted =
         settings.groups.iter().fold(PATH_EVENTS.to_vec(), |all, group| [&all, group.events()].concat());
     let (present, absent): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|wanted| there(&wanted.event()));
-    let asked_absent = settings.events.iter().filter(|event| !there(event));
-    let mut missing: Vec<String> = asked_absent.map(EventName::to_string).collect();
-    missing.extend(absent.iter().filter(|one| one.need == Need::Required).map(|one| one.event().to_string()));
+    if let Some(event) = settings.events.iter().find(|event| !there(event)) {
+        let reason = format!(
+            "the kernel has no event {event}; those it has are listed in available_events of tracefs"
+        );
+        return Err(RecordError::Impossible { reason });
+    }
+    let required = absent.iter().filter(|one| one.need == Need::Required);
+    let mut missing: Vec<String> = required.map(|one| one.event().to_string()).collect();
     if !present.iter().any(|one| one.need == Need::OneWakeup) {
         missing.push("sched:sched_waking or sched:sched_wakeup".to_owned());
     }
@@ -175,12 +178,41 @@ fn remarks(buffer: &Buffer) -> Vec<String> {
     remarks
 }
 
-fn write(settings: &RecordSettings, out: &mut File, ran: &mut Ran) -> Result<u64, RecordError> {
+/// The file to be written. It is opened before anything is recorded, and touched only after.
+struct Output {
+    path: PathBuf,
+    file: File,
+    /// Whether it is ours to remove when nothing comes.
+    is_new: bool,
+}
+
+impl Output {
+    fn open(path: &Path) -> Result<Output, RecordError> {
+        let is_new = !path.exists();
+        let file = File::options().write(true).create(true).truncate(false).open(path);
+        let failed = |source| RecordError::Output { path: path.to_owned(), source };
+        Ok(Output { path: path.to_owned(), file: file.map_err(failed)?, is_new })
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if self.is_new {
+            // Without it nothing is lost.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn write(form: DatForm, mut out: Output, ran: &mut Ran) -> Result<u64, RecordError> {
     let mut pages: Vec<CpuPages<'_>> = ran
         .files
         .iter_mut()
         .map(|file| CpuPages { cpu: file.cpu, bytes: file.bytes, pages: &mut file.file })
         .collect();
-    dat::write(settings.form, out, &ran.head, &mut pages)
-        .map_err(|source| RecordError::Output { path: settings.output.clone(), source })
+    let emptied = out.file.set_len(0);
+    let written = emptied.and_then(|()| dat::write(form, &mut out.file, &ran.head, &mut pages));
+    let bytes = written.map_err(|source| RecordError::Output { path: out.path.clone(), source })?;
+    out.is_new = false;
+    Ok(bytes)
 }

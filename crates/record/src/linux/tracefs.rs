@@ -38,9 +38,9 @@ impl Tracefs {
         Ok(Tracefs { root, private: Some(mount) })
     }
 
-    /// Whether other programs can see it too.
+    /// Whether it is where programs look for it.
     pub(super) fn is_public(&self) -> bool {
-        self.private.is_none()
+        self.private.is_none() && USUAL.iter().any(|place| self.root == Path::new(place))
     }
 
     /// Where a file of it is.
