@@ -11,5 +11,6 @@ mod published;
 mod recorded;
 mod recursion;
 mod same_paths;
+mod simulated;
 mod synthetic;
 mod xml_fixtures;
