@@ -60,7 +60,10 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
     let kernel = match (wanted.len(), wanted.pop()) {
         (1, Some(kernel)) => kernel,
         (_, None) => {
-            return Err(unsupported(format!("holds CTF traces, but none of the kernel ({})", names(&others))));
+            return Err(unsupported(format!(
+                "holds CTF traces, but none of the kernel ({})",
+                names(&others)
+            )));
         }
         (_, Some(last)) => {
             wanted.push(last);
