@@ -8,6 +8,11 @@ mod compare;
 mod demo;
 mod diagnose;
 mod exit;
+mod kernel;
+mod kernel_diagnose;
+mod kernel_join;
+mod kernel_path;
+mod kernel_read;
 mod lists;
 mod load;
 mod progress;
@@ -40,6 +45,7 @@ fn run(command: &Command) -> Result<Status, Failure> {
         Command::Capacity(arguments) => capacity::run(arguments),
         Command::Changes(arguments) => changes::run(arguments),
         Command::Signature(arguments) => signature::run(arguments),
+        Command::Kernel(arguments) => kernel::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Formats => lists::formats(),

@@ -33,6 +33,11 @@ impl Meter {
         Meter { bar, started: Instant::now(), bytes: AtomicU64::new(0), spans: AtomicU64::new(0) }
     }
 
+    /// A meter of events, of which it is not known how many there will be.
+    pub(crate) fn of_events() -> Meter {
+        Meter::new(&[])
+    }
+
     /// Counts spans, or call-log records.
     pub(crate) fn spans(&self, more: u64) {
         self.spans.fetch_add(more, Ordering::Relaxed);
@@ -65,8 +70,9 @@ impl Meter {
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
         let rate = (spans as f64 / seconds) as u64;
         self.bar.set_position(bytes);
-        self.bar.set_message(match spans {
-            0 => format!("reading {}", HumanBytes(bytes)),
+        self.bar.set_message(match (bytes, spans) {
+            (_, 0) => format!("reading {}", HumanBytes(bytes)),
+            (0, _) => format!("reading {} events, {}/s", HumanCount(spans), HumanCount(rate)),
             _ => format!(
                 "reading {}, {} records, {}/s",
                 HumanBytes(bytes),
