@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Signature(Box<crate::signature::SignatureArguments>),
     /// Tell what threads and executions really waited on, from kernel traces
     Kernel(crate::kernel::KernelArguments),
+    /// Record a kernel trace while a command runs, for `laggard kernel`
+    Record(Box<crate::record::Record>),
     /// Make an incident, diagnose it, and show where the files are
     Demo(Demo),
     /// Generate traces with known truth

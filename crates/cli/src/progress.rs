@@ -22,8 +22,8 @@ impl Meter {
     pub(crate) fn new(sources: &[Source]) -> Meter {
         let sizes: Option<Vec<u64>> = sources.iter().map(Source::size).collect();
         let bar = match sizes {
-            Some(sizes) => ProgressBar::new(sizes.iter().sum()),
-            None => ProgressBar::no_length(),
+            Some(sizes) if !sizes.is_empty() => ProgressBar::new(sizes.iter().sum()),
+            _ => ProgressBar::no_length(),
         };
         bar.set_draw_target(ProgressDrawTarget::hidden());
         let template = if bar.length().is_some() { "{msg} [{bar:30}] {percent} %" } else { "{msg}" };

@@ -9,11 +9,13 @@
 
 mod bytes;
 pub mod contract;
+mod ctf;
 mod error;
 mod format;
 mod format_text;
 mod merge;
 mod options;
+mod perf_data;
 mod perfetto;
 mod ring_buffer;
 mod source;

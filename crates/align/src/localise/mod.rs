@@ -5,34 +5,40 @@
 //!                              anomalous execution ────┴─► localise ─► LocalisedExecution: row, deviations, findings
 //! ```
 
+mod cluster;
+mod gate;
+mod paper;
+mod placed;
 mod result;
+mod robust;
+mod row;
 mod settings;
 
+pub use cluster::{ClusterProfile, align_cluster};
 pub use result::{
-    AlignedCell, ClusterProfile, ColumnSummary, Deviation, DeviationKind, DeviationSum, Finding,
-    LocalisedExecution, NormalRow, Place, StateShare,
+    AlignedCell, ColumnSummary, Deviation, DeviationKind, DeviationSum, Finding, LocalisedExecution,
+    NormalRow, Place, StateShare,
 };
 pub use settings::{LocaliseRules, LocaliseSettings};
 
 use crate::StateSequence;
 
-/// Aligns the normal executions of a kind once and freezes the profile. An index into `normals` that the result
-/// names is that of the slice. Executions without steps are left out.
-pub fn align_cluster(
-    normals: &[&StateSequence],
-    alphabet_len: usize,
-    settings: &LocaliseSettings,
-) -> ClusterProfile {
-    let _ = (normals, alphabet_len, settings);
-    ClusterProfile::default()
-}
-
-/// Aligns one execution with the frozen profile and says where it deviates.
+/// Lays one execution over the frozen columns and says where it deviates. One alignment of a sequence with a profile.
 pub fn localise(
     profile: &ClusterProfile,
     anomalous: &StateSequence,
     settings: &LocaliseSettings,
 ) -> LocalisedExecution {
-    let _ = (profile, anomalous, settings);
-    LocalisedExecution::default()
+    let placed = profile.place(anomalous, settings);
+    let excess_us = anomalous.total_us() - profile.median_total_us();
+    let deviations = match settings.rules {
+        LocaliseRules::Paper => paper::deviations(profile, &placed, settings),
+        LocaliseRules::Robust => {
+            let found = robust::deviations(profile, &placed, None, settings);
+            let base_us = if excess_us > 0.0 { excess_us } else { profile.median_total_us() };
+            let is_new = |state| profile.entries.iter().all(|entries| !entries.has(state));
+            profile.limits.keep(found, settings.excess_share_min * base_us, is_new)
+        }
+    };
+    row::localised(profile, &placed, deviations, excess_us)
 }

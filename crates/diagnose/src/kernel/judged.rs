@@ -112,6 +112,7 @@ fn cluster(set: ExecutionSet, at: usize, kind: &Kind, sequenced: &Sequenced) -> 
     let remark = match kind.origin {
         KindOrigin::Dense => "",
         KindOrigin::Rare => "fewer executions than a cluster needs",
+        KindOrigin::Paired => "the executions that one normal kind fits",
         KindOrigin::Whole => "all executions of the set as one kind",
     };
     ExecutionCluster {

@@ -75,7 +75,11 @@ impl Mapping {
     /// The ranges of every label of that name; LTTng's leading underscores may be on one side only.
     pub(super) fn ranges(&self, name: &str) -> Vec<Range> {
         let found = |same: &dyn Fn(&str) -> bool| -> Vec<Range> {
-            self.labels.iter().filter(|label| same(&label.name)).flat_map(|label| label.ranges.clone()).collect()
+            self.labels
+                .iter()
+                .filter(|label| same(&label.name))
+                .flat_map(|label| label.ranges.clone())
+                .collect()
         };
         let exact = found(&|label| label == name);
         if !exact.is_empty() {
@@ -210,11 +214,9 @@ impl Class {
         let (align, depth) = match &kind {
             Kind::Integer(_) | Kind::Float { .. } => (align, 0),
             Kind::Text => (align.max(8), 0),
-            Kind::Struct(members) => members
-                .iter()
-                .fold((align, 0), |(align, depth), member| {
-                    (align.max(member.class.align()), depth.max(member.class.0.depth))
-                }),
+            Kind::Struct(members) => members.iter().fold((align, 0), |(align, depth), member| {
+                (align.max(member.class.align()), depth.max(member.class.0.depth))
+            }),
             Kind::Variant { choices, .. } => {
                 (1, choices.iter().map(|choice| choice.class.0.depth).max().unwrap_or(0))
             }
@@ -245,7 +247,8 @@ impl Class {
 
     /// Whether an array of it is text.
     pub(super) fn is_character(&self) -> bool {
-        matches!(self.kind(), Kind::Integer(integer) if integer.text && integer.bits == 8) && self.align() == 8
+        matches!(self.kind(), Kind::Integer(integer) if integer.text && integer.bits == 8)
+            && self.align() == 8
     }
 }
 

@@ -33,8 +33,8 @@ pub(super) struct StreamPlan {
     sparse: HashMap<u64, u32>,
     /// Cycles a second of its clock.
     pub(super) frequency: u64,
-    /// Whether events tell their class.
-    pub(super) tells_class: bool,
+    /// Bits of the clock at the beginning of packets.
+    pub(super) begin_bits: u32,
     /// Bits of the counter of discarded events.
     pub(super) discarded_bits: u32,
     /// Slots its plans use.
@@ -68,8 +68,6 @@ impl StreamPlan {
 pub(super) struct Decoder {
     pub(super) packet_header: Plan,
     pub(super) streams: HashMap<u64, StreamPlan>,
-    /// Whether packets tell their stream class; without, there is one class only.
-    pub(super) tells_stream: bool,
     /// Whether packets begin with the magic number.
     pub(super) magic: bool,
     /// Whether the kernel is older than 4.14.
@@ -86,7 +84,8 @@ impl Decoder {
     pub(super) fn new(schema: &Schema, options: &OpenOptions) -> Result<Decoder, String> {
         let mut left = STEPS_MAX;
         let mut compiler = Compiler::new(&schema.referenced);
-        let packet_header = compiler.scope(Scope::PacketHeader, schema.packet_header.as_ref(), Fields::NONE, &mut left)?;
+        let packet_header =
+            compiler.scope(Scope::PacketHeader, schema.packet_header.as_ref(), Fields::NONE, &mut left)?;
         let meanings = Meanings::new(schema, options);
         let mut streams = HashMap::new();
         for (&id, stream) in &schema.streams {
@@ -95,7 +94,6 @@ impl Decoder {
         }
         let slots = streams.values().map(|stream| stream.slots).max().unwrap_or(0).max(compiler.slots());
         Ok(Decoder {
-            tells_stream: role_bits(schema.packet_header.as_ref(), Role::StreamClass) > 0,
             magic: role_bits(schema.packet_header.as_ref(), Role::Magic) > 0,
             old_states: schema.fact(&["kernel_release", "release"]).is_some_and(is_before_4_14),
             packet_header,
@@ -119,10 +117,17 @@ fn stream_plan(
 ) -> Result<StreamPlan, String> {
     const THREAD: &[(&str, Slot)] = &[("tid", RECORDED)];
     let contexts = Fields { named: THREAD, printed: false };
-    let packet_context = compiler.scope(Scope::PacketContext, stream.packet_context.as_ref(), Fields::NONE, left)?;
-    let event_header = compiler.scope(Scope::EventHeader, stream.event_header.as_ref(), Fields::NONE, left)?;
-    let common_context = compiler.scope(Scope::CommonContext, stream.common_context.as_ref(), contexts, left)?;
-    let clock = stream.clock.as_ref().and_then(|name| schema.clocks.get(name)).or_else(|| schema.clocks.values().next());
+    let packet_context =
+        compiler.scope(Scope::PacketContext, stream.packet_context.as_ref(), Fields::NONE, left)?;
+    let event_header =
+        compiler.scope(Scope::EventHeader, stream.event_header.as_ref(), Fields::NONE, left)?;
+    let common_context =
+        compiler.scope(Scope::CommonContext, stream.common_context.as_ref(), contexts, left)?;
+    let clock = stream
+        .clock
+        .as_ref()
+        .and_then(|name| schema.clocks.get(name))
+        .or_else(|| schema.clocks.values().next());
     let mut plan = StreamPlan {
         packet_context,
         event_header,
@@ -131,7 +136,7 @@ fn stream_plan(
         dense: Vec::new(),
         sparse: HashMap::new(),
         frequency: clock.map_or(1_000_000_000, |clock| clock.frequency),
-        tells_class: role_bits(stream.event_header.as_ref(), Role::EventClass) > 0,
+        begin_bits: role_bits(stream.packet_context.as_ref(), Role::Begin),
         discarded_bits: role_bits(stream.packet_context.as_ref(), Role::Discarded),
         slots: compiler.slots(),
     };
@@ -182,8 +187,16 @@ fn role_bits(class: Option<&super::class::Class>, role: Role) -> u32 {
     use super::class::Kind;
     let Some(class) = class else { return 0 };
     match class.kind() {
-        Kind::Integer(integer) if integer.role == Some(role) => if integer.bits == 0 { 64 } else { integer.bits },
-        Kind::Struct(members) => members.iter().map(|member| role_bits(Some(&member.class), role)).max().unwrap_or(0),
+        Kind::Integer(integer) if integer.role == Some(role) => {
+            if integer.bits == 0 {
+                64
+            } else {
+                integer.bits
+            }
+        }
+        Kind::Struct(members) => {
+            members.iter().map(|member| role_bits(Some(&member.class), role)).max().unwrap_or(0)
+        }
         Kind::Variant { choices, .. } => {
             choices.iter().map(|choice| role_bits(Some(&choice.class), role)).max().unwrap_or(0)
         }

@@ -77,7 +77,13 @@ impl Record<'_> {
     }
 
     /// The kind; none when a field it needs was not read. `name` is the handle of a name in `what`.
-    pub(super) fn kind(&self, what: &What, name: TextId, names: &mut NameCache, texts: &mut KernelTexts) -> Option<EventKind> {
+    pub(super) fn kind(
+        &self,
+        what: &What,
+        name: TextId,
+        names: &mut NameCache,
+        texts: &mut KernelTexts,
+    ) -> Option<EventKind> {
         Some(match what {
             What::Switch => EventKind::Switch {
                 prev: self.tid(0)?,
@@ -96,7 +102,9 @@ impl Record<'_> {
                     Wake::TryToWakeUp => EventKind::TryToWakeUp { tid, name, target },
                 }
             }
-            What::Irq(Side::Entry) => EventKind::IrqEntry { irq: self.number(0)? as u32, name: names.id(self.text(1), texts) },
+            What::Irq(Side::Entry) => {
+                EventKind::IrqEntry { irq: self.number(0)? as u32, name: names.id(self.text(1), texts) }
+            }
             What::Irq(Side::Exit) => EventKind::IrqExit { irq: self.number(0)? as u32 },
             What::Softirq(Side::Entry) => EventKind::SoftirqEntry { vector: self.vector()? },
             What::Softirq(Side::Exit) => EventKind::SoftirqExit { vector: self.vector()? },
@@ -110,7 +118,9 @@ impl Record<'_> {
             What::Reception(Side::Entry) => EventKind::ReceptionEntry,
             What::Reception(Side::Exit) => EventKind::ReceptionExit,
             What::Syscall { side, .. } => self.syscall(*side, name),
-            What::Other { .. } => EventKind::Other { name, fields: texts.intern(&self.registers.printed.text) },
+            What::Other { .. } => {
+                EventKind::Other { name, fields: texts.intern(&self.registers.printed.text) }
+            }
             _ => return self.life(what, names, texts),
         })
     }

@@ -52,11 +52,16 @@ pub(super) enum What {
     ProcessState,
     Interrupt,
     Marker,
-    Syscall { side: Side, name: String },
+    Syscall {
+        side: Side,
+        name: String,
+    },
     PacketSent,
     PacketReceived,
     Reception(Side),
-    Other { name: String },
+    Other {
+        name: String,
+    },
 }
 
 /// The vectors of x86's `irq_vectors` that have handlers; not `vector_alloc` and its like.
@@ -151,11 +156,13 @@ fn both_ends(name: &str) -> Option<What> {
         (None, None) => return None,
     };
     let kernel_name = name.strip_prefix("net_napi_").map(|rest| format!("napi_{rest}"));
-    let kernel_name = kernel_name.or_else(|| name.strip_prefix("net_if_").map(|rest| format!("netif_{rest}")));
+    let kernel_name =
+        kernel_name.or_else(|| name.strip_prefix("net_if_").map(|rest| format!("netif_{rest}")));
     if RECEPTIONS.contains(&kernel_name.as_deref().unwrap_or(name)) {
         return Some(What::Reception(side));
     }
-    let vector = name.strip_prefix("x86_irq_vectors_").or_else(|| name.strip_prefix("irq_vectors_")).unwrap_or(name);
+    let vector =
+        name.strip_prefix("x86_irq_vectors_").or_else(|| name.strip_prefix("irq_vectors_")).unwrap_or(name);
     IPI_VECTORS.iter().find(|(known, _)| *known == vector).map(|&(_, vector)| What::Ipi(side, vector))
 }
 
@@ -177,7 +184,9 @@ fn syscall(system: &str, name: &str) -> Option<What> {
     if name == "exit_syscall" {
         return call(Side::Exit, "");
     }
-    for (prefix, side) in [("syscall_entry_", Side::Entry), ("syscall_exit_", Side::Exit), ("sys_", Side::Entry)] {
+    for (prefix, side) in
+        [("syscall_entry_", Side::Entry), ("syscall_exit_", Side::Exit), ("sys_", Side::Entry)]
+    {
         if let Some(found) = name.strip_prefix(prefix) {
             return call(side, if found == "unknown" { "" } else { found });
         }
@@ -215,7 +224,9 @@ impl What {
                 &["source_port", "sport"],
                 &["dest_port", "dport"],
             ],
-            What::Unwanted | What::Hrtimer(_) | What::Ipi(..) | What::Reception(_) | What::Other { .. } => &[],
+            What::Unwanted | What::Hrtimer(_) | What::Ipi(..) | What::Reception(_) | What::Other { .. } => {
+                &[]
+            }
         }
     }
 
@@ -251,7 +262,9 @@ fn collect<'a>(class: &'a Class, names: &mut HashSet<&'a str>, left: &mut usize)
                 collect(&member.class, names, left);
             }
         }
-        Kind::Variant { choices, .. } => choices.iter().for_each(|choice| collect(&choice.class, names, left)),
+        Kind::Variant { choices, .. } => {
+            choices.iter().for_each(|choice| collect(&choice.class, names, left))
+        }
         Kind::Optional { class, .. } => collect(class, names, left),
         Kind::Integer(_) | Kind::Float { .. } | Kind::Text | Kind::Array { .. } => {}
     }

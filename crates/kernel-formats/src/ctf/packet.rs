@@ -51,8 +51,13 @@ impl From<Stop> for NoHead {
 
 /// Reads the head of the packet that begins with `bytes`.
 pub(super) fn head(decoder: &Decoder, bytes: &[u8], registers: &mut Registers) -> Result<Head, NoHead> {
-    let mut cursor =
-        Cursor { bytes, at: 0, end: 8 * bytes.len() as u64, clock: 0, effort: 1_000_000 + bytes.len() as u64 };
+    let mut cursor = Cursor {
+        bytes,
+        at: 0,
+        end: 8 * bytes.len() as u64,
+        clock: 0,
+        effort: 1_000_000 + bytes.len() as u64,
+    };
     registers.forget_from(0);
     cursor.run(&decoder.packet_header, registers)?;
     let get = |registers: &Registers, role| registers.get(role_slot(role));

@@ -34,8 +34,6 @@ pub(super) struct LostStretch {
 #[derive(Debug)]
 pub(super) struct CpuState {
     pub(super) number: Cpu,
-    /// The host, by its place in the builder.
-    pub(super) host: u32,
     pub(super) current: Option<ThreadId>,
     pub(super) idle: ThreadId,
     pub(super) interrupts: ThreadId,
@@ -46,10 +44,9 @@ pub(super) struct CpuState {
 }
 
 impl CpuState {
-    pub(super) fn new(host: u32, number: Cpu, idle: ThreadId, interrupts: ThreadId) -> CpuState {
+    pub(super) fn new(number: Cpu, idle: ThreadId, interrupts: ThreadId) -> CpuState {
         CpuState {
             number,
-            host,
             current: None,
             idle,
             interrupts,
@@ -80,6 +77,14 @@ impl CpuState {
         self.stack.iter().any(|context| !matches!(context, Context::Reception))
     }
 
+    /// Takes out hard interrupts, inside which no thread is switched: their exits were not recorded. Says whether
+    /// there were any.
+    pub(super) fn drop_hard(&mut self) -> bool {
+        let before = self.stack.len();
+        self.stack.retain(|context| !matches!(context, Context::Irq { .. } | Context::Ipi));
+        self.stack.len() < before
+    }
+
     pub(super) fn clear_contexts(&mut self) {
         self.stack.clear();
     }
@@ -90,7 +95,7 @@ mod tests {
     use super::*;
 
     fn cpu() -> CpuState {
-        CpuState::new(0, Cpu(0), ThreadId(0), ThreadId(1))
+        CpuState::new(Cpu(0), ThreadId(0), ThreadId(1))
     }
 
     #[test]

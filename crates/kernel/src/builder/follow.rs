@@ -38,9 +38,10 @@ pub(super) struct Place {
 impl Follower {
     pub(super) fn new(mut settings: GraphSettings) -> Follower {
         let irq_names = IrqNames::new(std::mem::take(&mut settings.irq_names));
+        let shares_idle = settings.mode == GraphMode::Compat;
         Follower {
             settings,
-            sketch: GraphSketch::default(),
+            sketch: GraphSketch { shares_idle, ..GraphSketch::default() },
             hosts: Vec::new(),
             threads: Vec::new(),
             cpus: Vec::new(),
@@ -204,19 +205,17 @@ impl Follower {
         if let Some(cpu) = self.hosts[host as usize].cpu(number) {
             return cpu;
         }
-        let shared = self.hosts[host as usize].cpus.iter().flatten().next().copied();
-        let (idle, interrupts) = match shared.filter(|_| !self.is_modern()) {
-            Some(first) => (self.cpu(first).idle, self.cpu(first).interrupts),
-            None => {
-                let number = if self.is_modern() { number } else { Cpu(0) };
-                let idle = self.add_thread(host, WorkerKind::Idle(number), TextId::EMPTY);
-                let interrupts = self.add_thread(host, WorkerKind::Interrupts(number), TextId::EMPTY);
-                self.thread_mut(interrupts).set(Status::Running);
-                (idle, interrupts)
-            }
-        };
+        let modern = self.is_modern();
+        let told = if modern { number } else { Cpu(0) };
+        let idle = self.add_thread(host, WorkerKind::Idle(told), TextId::EMPTY);
+        let other = self.hosts[host as usize].cpus.iter().flatten().next().copied().filter(|_| !modern);
+        let interrupts = other.map(|other| self.cpu(other).interrupts).unwrap_or_else(|| {
+            let side = self.add_thread(host, WorkerKind::Interrupts(told), TextId::EMPTY);
+            self.thread_mut(side).set(Status::Running);
+            side
+        });
         let id = CpuId(u32::try_from(self.cpus.len()).expect("at most 2^16 CPUs of 2^16 hosts"));
-        self.cpus.push(CpuState::new(host, number, idle, interrupts));
+        self.cpus.push(CpuState::new(number, idle, interrupts));
         self.hosts[host as usize].set_cpu(number, id);
         id
     }
@@ -335,8 +334,13 @@ impl Follower {
         if let Some(worker) = known.worker {
             return worker;
         }
-        let host = self.hosts[known.host as usize].id;
-        let worker = self.sketch.worker(host, known.kind, TextId::EMPTY);
+        let (host, kind) = (known.host, known.kind);
+        let shared = self.hosts[host as usize].shared_idle.filter(|_| known.is_idle() && !self.is_modern());
+        let host_id = self.hosts[host as usize].id;
+        let worker = shared.unwrap_or_else(|| self.sketch.worker(host_id, kind, TextId::EMPTY));
+        if matches!(kind, WorkerKind::Idle(_)) {
+            self.hosts[host as usize].shared_idle = Some(worker);
+        }
         self.thread_mut(thread).worker = Some(worker);
         worker
     }

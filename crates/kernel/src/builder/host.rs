@@ -1,7 +1,7 @@
 //! One host's threads and CPUs, by number.
 
 use super::thread::{CpuId, ThreadId};
-use crate::worker::HostId;
+use crate::worker::{HostId, WorkerId};
 use laggard_model::{Cpu, KernelTime, TextId, Tid};
 use std::collections::BTreeMap;
 
@@ -65,6 +65,8 @@ pub(super) struct Host {
     pub(super) texts: Vec<Option<TextId>>,
     /// Names of interrupts from the state dump.
     pub(super) irq_names: BTreeMap<u32, TextId>,
+    /// The one worker of all idle tasks in compatible mode; each CPU's keeps a status of its own.
+    pub(super) shared_idle: Option<WorkerId>,
     pub(super) last_event: KernelTime,
     pub(super) last_loss: Option<KernelTime>,
 }
@@ -78,6 +80,7 @@ impl Host {
             wakeups: None,
             texts: Vec::new(),
             irq_names: BTreeMap::new(),
+            shared_idle: None,
             last_event: KernelTime::from_ns(0),
             last_loss: None,
         }

@@ -97,7 +97,13 @@ impl<'a> Compiler<'a> {
 
 impl Work<'_, '_> {
     /// `label` is what is printed before the value: nothing inside arrays.
-    fn class(&mut self, name: &str, label: Option<&Arc<str>>, class: &Class, track: &mut Track) -> Result<(), String> {
+    fn class(
+        &mut self,
+        name: &str,
+        label: Option<&Arc<str>>,
+        class: &Class,
+        track: &mut Track,
+    ) -> Result<(), String> {
         *self.left = self.left.checked_sub(1).ok_or("more fields than are read")?;
         match class.kind() {
             Kind::Integer(integer) => {
@@ -124,7 +130,8 @@ impl Work<'_, '_> {
                 Ok(())
             }
             Kind::Variant { selector, choices } => {
-                let selector = selector.as_ref().ok_or_else(|| format!("the variant `{name}` has no selector"))?;
+                let selector =
+                    selector.as_ref().ok_or_else(|| format!("the variant `{name}` has no selector"))?;
                 self.variant(name, label, selector, choices, track)
             }
             Kind::Array { count, element } => {
@@ -139,9 +146,15 @@ impl Work<'_, '_> {
                 };
                 // Without ranges only 0 leaves it out, whatever the sign.
                 let flip = if ranges.is_some() { flip(found.signed) } else { 0 };
-                let (plan, known) = self.branch(track.known(), |work, track| work.class(name, label, class, track))?;
+                let (plan, known) =
+                    self.branch(track.known(), |work, track| work.class(name, label, class, track))?;
                 let known = known.or(track.known());
-                track.push(Step::Select { slot: found.slot, flip, branches: [Branch { spans, plan }].into(), otherwise: true });
+                track.push(Step::Select {
+                    slot: found.slot,
+                    flip,
+                    branches: [Branch { spans, plan }].into(),
+                    otherwise: true,
+                });
                 track.set(known);
                 Ok(())
             }
@@ -182,7 +195,13 @@ impl Work<'_, '_> {
         }
     }
 
-    fn integer(&mut self, name: &str, label: Option<&Arc<str>>, integer: &Integer, track: &mut Track) -> Result<(), String> {
+    fn integer(
+        &mut self,
+        name: &str,
+        label: Option<&Arc<str>>,
+        integer: &Integer,
+        track: &mut Track,
+    ) -> Result<(), String> {
         if integer.bits > 64 {
             track.skip(u64::from(integer.bits));
             return Ok(());
@@ -196,7 +215,14 @@ impl Work<'_, '_> {
             track.skip(u64::from(integer.bits));
         } else {
             let form = form(integer.bits, integer.order, track.at_byte());
-            track.number(Number { ahead: 0, bits: integer.bits as u8, form, signed: integer.signed, clock, slot });
+            track.number(Number {
+                ahead: 0,
+                bits: integer.bits as u8,
+                form,
+                signed: integer.signed,
+                clock,
+                slot,
+            });
         }
         if self.fields.printed && slot != NO_SLOT {
             let how = if integer.signed { Notation::Signed } else { Notation::Unsigned };
@@ -205,7 +231,13 @@ impl Work<'_, '_> {
         Ok(())
     }
 
-    fn float(&mut self, label: Option<&Arc<str>>, bits: u32, order: ByteOrder, track: &mut Track) -> Result<(), String> {
+    fn float(
+        &mut self,
+        label: Option<&Arc<str>>,
+        bits: u32,
+        order: ByteOrder,
+        track: &mut Track,
+    ) -> Result<(), String> {
         let how = match bits {
             32 => Notation::Single,
             64 => Notation::Double,
@@ -225,7 +257,14 @@ impl Work<'_, '_> {
         Ok(())
     }
 
-    fn array(&mut self, name: &str, label: Option<&Arc<str>>, count: &Count, element: &Class, track: &mut Track) -> Result<(), String> {
+    fn array(
+        &mut self,
+        name: &str,
+        label: Option<&Arc<str>>,
+        count: &Count,
+        element: &Class,
+        track: &mut Track,
+    ) -> Result<(), String> {
         let times = match count {
             Count::Fixed(count) => Times::Fixed(*count),
             Count::Field(reference) => Times::Slot(self.compiler.scopes.find(reference)?.slot),
@@ -243,7 +282,9 @@ impl Work<'_, '_> {
             self.print_text(label, slot, track);
             return Ok(());
         }
-        if !self.fields.printed && let Some(bits) = element.fixed_bits() {
+        if !self.fields.printed
+            && let Some(bits) = element.fixed_bits()
+        {
             match times {
                 Times::Fixed(count) => track.skip(array_bits(count, element).unwrap_or(u64::MAX)),
                 Times::Slot(slot) => {
@@ -262,7 +303,14 @@ impl Work<'_, '_> {
         Ok(())
     }
 
-    fn variant(&mut self, name: &str, label: Option<&Arc<str>>, selector: &Reference, choices: &[Choice], track: &mut Track) -> Result<(), String> {
+    fn variant(
+        &mut self,
+        name: &str,
+        label: Option<&Arc<str>>,
+        selector: &Reference,
+        choices: &[Choice],
+        track: &mut Track,
+    ) -> Result<(), String> {
         let found = self.compiler.scopes.find(selector)?;
         let from = track.known();
         let mut to: Option<Known> = None;
@@ -272,14 +320,22 @@ impl Work<'_, '_> {
             let ranges = match (&choice.ranges, &found.mapping) {
                 (Some(ranges), _) => ranges.clone(),
                 (None, Some(mapping)) => mapping.ranges(&choice.name),
-                (None, None) => return Err(format!("the selector of the variant `{name}` is no enumeration")),
+                (None, None) => {
+                    return Err(format!("the selector of the variant `{name}` is no enumeration"));
+                }
             };
-            let (plan, known) = self.branch(from, |work, track| work.class(&choice.name, label, &choice.class, track))?;
+            let (plan, known) =
+                self.branch(from, |work, track| work.class(&choice.name, label, &choice.class, track))?;
             to = Some(to.map_or(known, |to| to.or(known)));
             branches.push(Branch { spans: spans(&ranges, found.signed), plan });
         }
         self.compiler.scopes.close(name);
-        track.push(Step::Select { slot: found.slot, flip: flip(found.signed), branches: branches.into(), otherwise: false });
+        track.push(Step::Select {
+            slot: found.slot,
+            flip: flip(found.signed),
+            branches: branches.into(),
+            otherwise: false,
+        });
         track.set(to.unwrap_or(Known::NOTHING));
         Ok(())
     }
@@ -335,8 +391,10 @@ fn flip(signed: bool) -> u64 {
 }
 
 fn spans(ranges: &[Range], signed: bool) -> Box<[Span]> {
-    let (least, most) = if signed { (i128::from(i64::MIN), i128::from(i64::MAX)) } else { (0, i128::from(u64::MAX)) };
-    let within = ranges.iter().filter(|range| range.first <= range.last && range.first <= most && range.last >= least);
+    let (least, most) =
+        if signed { (i128::from(i64::MIN), i128::from(i64::MAX)) } else { (0, i128::from(u64::MAX)) };
+    let within =
+        ranges.iter().filter(|range| range.first <= range.last && range.first <= most && range.last >= least);
     within
         .map(|range| Span {
             first: (range.first.max(least) as u64) ^ flip(signed),

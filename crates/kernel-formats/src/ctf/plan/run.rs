@@ -192,7 +192,8 @@ impl<'a> Cursor<'a> {
             self.clock = advanced(self.clock, raw, u32::from(number.bits));
         }
         let unused = 64 - u32::from(number.bits);
-        registers.set(number.slot, if number.signed { ((raw << unused) as i64 >> unused) as u64 } else { raw });
+        registers
+            .set(number.slot, if number.signed { ((raw << unused) as i64 >> unused) as u64 } else { raw });
         Ok(())
     }
 
@@ -264,7 +265,9 @@ impl<'a> Cursor<'a> {
     fn print(&self, print: &Print, registers: &mut Registers) {
         let Registers { slots, printed, .. } = registers;
         match print {
-            Print::Number { name, slot, how } => printed.number(name.as_deref(), slots[usize::from(*slot)], *how),
+            Print::Number { name, slot, how } => {
+                printed.number(name.as_deref(), slots[usize::from(*slot)], *how)
+            }
             Print::Text { name, slot } => {
                 printed.text(name.as_deref(), text_at(slots[usize::from(*slot)], self.bytes));
             }

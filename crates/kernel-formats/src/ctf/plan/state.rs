@@ -69,7 +69,8 @@ impl Track {
     }
 
     fn move_by(&mut self, bits: u64) {
-        self.offset = ((u64::from(self.offset) + bits % u64::from(self.align)) % u64::from(self.align)) as u32;
+        self.offset =
+            ((u64::from(self.offset) + bits % u64::from(self.align)) % u64::from(self.align)) as u32;
     }
 
     /// A step that does not move, or after which [`Track::lost`] is called.

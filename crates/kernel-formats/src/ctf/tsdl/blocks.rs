@@ -114,7 +114,9 @@ impl Metadata {
         let name = block.word("name").ok_or("a clock without name")?;
         let signed = |key: &str| -> Result<i64, String> {
             match block.values.get(key) {
-                Some(Value::Number(number)) => i64::try_from(*number).map_err(|_| format!("a clock's {key} out of range")),
+                Some(Value::Number(number)) => {
+                    i64::try_from(*number).map_err(|_| format!("a clock's {key} out of range"))
+                }
                 Some(Value::Word(word)) => Err(format!("a clock's {key} is `{word}`")),
                 None => Ok(0),
             }
@@ -136,7 +138,8 @@ impl Metadata {
     fn stream(&mut self, mut block: Block) -> Result<(), String> {
         let id = block.number("id")?.unwrap_or(0);
         let stream = self.schema.streams.entry(id).or_default();
-        let (context, header) = (block.classes.remove("packet.context"), block.classes.remove("event.header"));
+        let (context, header) =
+            (block.classes.remove("packet.context"), block.classes.remove("event.header"));
         stream.packet_context = context.map(|class| roles::of_packet_context(&class)).transpose()?;
         let header = header.map(|class| roles::of_event_header(&class)).transpose()?;
         stream.clock = header.as_ref().and_then(roles::clock_of);
@@ -147,7 +150,11 @@ impl Metadata {
 
     fn event(&mut self, mut block: Block) -> Result<(), String> {
         let id = block.number("id")?.unwrap_or(0);
-        let stream = self.schema.streams.entry(block.number("stream_id")?.unwrap_or(0)).or_insert_with(StreamClass::default);
+        let stream = self
+            .schema
+            .streams
+            .entry(block.number("stream_id")?.unwrap_or(0))
+            .or_insert_with(StreamClass::default);
         let event = EventClass {
             name: block.word("name").unwrap_or_default(),
             context: block.classes.remove("context"),
@@ -171,7 +178,9 @@ fn block(parser: &mut Parser<'_>) -> Result<Block, String> {
                 parser.lexer.next()?;
                 parser.alias(&word)?;
             }
-            Token::Name(word) if ["struct", "enum", "variant", "integer", "floating_point"].contains(&word.as_str()) => {
+            Token::Name(word)
+                if ["struct", "enum", "variant", "integer", "floating_point"].contains(&word.as_str()) =>
+            {
                 parser.member()?;
             }
             Token::End => return Err("a block without end".to_owned()),

@@ -93,7 +93,8 @@ impl<'a> Lexer<'a> {
         let rest = self.rest();
         let Some(&first) = rest.first() else { return Ok(Token::End) };
         if first.is_ascii_alphabetic() || first == b'_' {
-            let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+            let length =
+                rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
             self.at += length;
             return Ok(Token::Name(String::from_utf8_lossy(&rest[..length]).into_owned()));
         }
@@ -110,7 +111,9 @@ impl<'a> Lexer<'a> {
         }
         match first {
             b'"' => self.quoted(b'"').map(Token::Text),
-            b'\'' => self.quoted(b'\'').map(|text| Token::Number(text.chars().next().map_or(0, |c| c as i128))),
+            b'\'' => {
+                self.quoted(b'\'').map(|text| Token::Number(text.chars().next().map_or(0, |c| c as i128)))
+            }
             b'-' | b'+' if rest.get(1).is_some_and(u8::is_ascii_digit) => self.signed(first),
             0x21..=0x7e => {
                 self.at += 1;

@@ -250,7 +250,9 @@ impl<'a> Parser<'a> {
         if *self.lexer.peek()? == Token::Name("align".to_owned()) {
             self.lexer.next()?;
             self.lexer.expect('(')?;
-            let Token::Number(number) = self.lexer.next()? else { return Err("an alignment expected".to_owned()) };
+            let Token::Number(number) = self.lexer.next()? else {
+                return Err("an alignment expected".to_owned());
+            };
             align = u32::try_from(number).map_err(|_| format!("an alignment of {number}"))?;
             self.lexer.expect(')')?;
         }
@@ -271,7 +273,11 @@ impl<'a> Parser<'a> {
         }
         if self.lexer.takes('{')? {
             let members = self.members()?;
-            let choices = members.into_iter().map(|member| Choice { name: member.name, ranges: None, class: member.class });
+            let choices = members.into_iter().map(|member| Choice {
+                name: member.name,
+                ranges: None,
+                class: member.class,
+            });
             let class = Class::new(Kind::Variant { selector, choices: choices.collect() }, 1)?;
             if let Some(known) = known {
                 self.declare(known, class.clone());
