@@ -7,6 +7,7 @@ mod events;
 mod properties;
 mod published;
 mod recorded;
+mod recordings;
 mod recursion;
 mod synthetic;
 mod xml_fixtures;
