@@ -119,8 +119,10 @@ pub enum KindOrigin {
     Dense,
     /// Executions like one another, but fewer than a cluster needs.
     Rare,
-    /// All executions of the set: too few to cluster.
+    /// All executions of the set: too few to cluster, or none like another.
     Whole,
+    /// Executions of the sample that one normal kind fits.
+    Paired,
 }
 
 /// A sample kind and the normal kind that it is compared with.

@@ -11,16 +11,25 @@
 //! Nothing here knows threads, names or clocks.
 
 mod coarse;
+mod describe;
 mod diagnosis;
+mod findings;
+mod judge;
+mod kinds;
 pub mod localise;
 pub mod msa;
 mod optics;
 mod outliers;
 mod pairing;
+mod paper;
 mod pipeline;
+mod place;
+mod reference;
+mod robust;
 mod sequence;
 mod settings;
 mod silhouette;
+mod tail;
 mod vectors;
 
 pub use coarse::compare_times;

@@ -13,7 +13,7 @@ pub struct StateVectors {
 }
 
 /// The states that occur in either set, ascending. States at or above `alphabet_len` are the caller's mistake.
-pub fn states_of(normal: &[StateSequence], sample: &[StateSequence], alphabet_len: usize) -> Vec<State> {
+pub fn states_of(normal: &[&StateSequence], sample: &[&StateSequence], alphabet_len: usize) -> Vec<State> {
     let mut is_there = [false; 256];
     for sequence in normal.iter().chain(sample) {
         for &state in sequence.states() {
@@ -25,7 +25,7 @@ pub fn states_of(normal: &[StateSequence], sample: &[StateSequence], alphabet_le
 }
 
 /// Counts and times of every execution in `states` (ascending, all that occur). `O(steps)`.
-pub fn state_vectors(set: &[StateSequence], states: &[State]) -> StateVectors {
+pub fn state_vectors(set: &[&StateSequence], states: &[State]) -> StateVectors {
     let mut column = [0; 256];
     for (at, &state) in states.iter().enumerate() {
         column[usize::from(state)] = at;
@@ -56,7 +56,7 @@ mod tests {
         for (state, time_us) in [(3, 1.0), (3, 2.0), (0, 4.0), (3, 8.0)] {
             one.push(state, time_us);
         }
-        let set = [one, StateSequence::new()];
+        let set = [&one, &StateSequence::new()];
         let states = states_of(&set, &[], 4);
         assert_eq!(states, [0, 3]);
         let vectors = state_vectors(&set, &states);

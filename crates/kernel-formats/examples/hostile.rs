@@ -7,6 +7,7 @@
 //! Spoils each trace in many ways until so many bytes have been read, and tells the slowest case. Of a folder, its
 //! largest file and its metadata are spoilt in turn. Ends with a panic, and the input in a file, when a reader breaks
 //! its contract.
+#![expect(clippy::print_stdout, reason = "a command-line program")]
 
 use laggard_formats::FORMATS;
 use laggard_formats::contract::HostileCases;

@@ -22,6 +22,7 @@ pub struct KernelFormat {
 /// All formats; the first that recognises a path opens it.
 pub const KERNEL_FORMATS: &[KernelFormat] = &[
     crate::trace_dat::FORMAT,
+    crate::perf_data::FORMAT,
     crate::ctf::FORMAT,
     crate::perfetto::FORMAT,
     // The last: any file with a line that looks like an event.

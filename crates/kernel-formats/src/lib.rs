@@ -15,6 +15,7 @@ mod format;
 mod format_text;
 mod merge;
 mod options;
+mod perf_data;
 mod perfetto;
 mod ring_buffer;
 mod source;

@@ -29,6 +29,11 @@ impl SharedFile {
     /// Replaces `into` by the bytes from `offset` on: `count`, or as many as there are.
     pub(crate) fn read_at(&self, offset: u64, count: usize, into: &mut Vec<u8>) -> io::Result<()> {
         into.clear();
+        self.append_at(offset, count, into)
+    }
+
+    /// Appends to `into` the bytes from `offset` on: `count`, or as many as there are.
+    pub(crate) fn append_at(&self, offset: u64, count: usize, into: &mut Vec<u8>) -> io::Result<()> {
         let left = self.bytes.saturating_sub(offset);
         let count = u64::try_from(count).unwrap_or(u64::MAX).min(left);
         if count == 0 {

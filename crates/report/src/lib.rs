@@ -51,9 +51,9 @@ pub use headline::headline;
 pub use html::html;
 pub use json::json;
 pub use kernel::{
-    AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind, CausedTime, CoarseRow, CpuTime,
-    DurationRow, EventCount, ExecutionCluster, ExecutionSet, ExecutionSummary, ExecutionVerdict,
-    JudgedExecution, KERNEL_DIAGNOSIS_SCHEMA_VERSION, KERNEL_PATH_SCHEMA_VERSION,
+    AbnormalWait, AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind, CausedTime,
+    CoarseRow, CpuTime, DurationRow, EventCount, ExecutionCluster, ExecutionSet, ExecutionSummary,
+    ExecutionVerdict, JudgedExecution, KERNEL_DIAGNOSIS_SCHEMA_VERSION, KERNEL_PATH_SCHEMA_VERSION,
     KERNEL_STATS_SCHEMA_VERSION, KernelDiagnosis, KernelInput, KernelPathReport, KernelState,
     KernelStatsReport, KernelTrace, KernelVerdict, Letter, PathJump, PathLane, PathSegment, PathTimeline,
     ProjectedExecution, Projection, SetOfExecutions, StateTime, StepDeviation, StepGroup, StepKind,

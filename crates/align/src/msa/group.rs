@@ -1,6 +1,7 @@
 //! Sequences aligned with one another, and how two such groups become one.
 
 use super::band::Move;
+use super::pairs::Bits;
 use super::profile::{Profile, Row};
 use crate::State;
 
@@ -37,6 +38,10 @@ impl Group {
 
     pub(super) fn profile(&self, distinct: &Distinct<'_>) -> Profile {
         Profile::new(&self.rows(distinct), self.len)
+    }
+
+    pub(super) fn bits(&self) -> Bits {
+        Bits::new(self.columns.iter().map(Vec::as_slice), self.len)
     }
 
     /// Both groups side by side, columns as the path says.

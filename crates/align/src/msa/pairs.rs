@@ -1,7 +1,7 @@
 //! The sum-of-pairs score, exactly: every pair of rows, with affine gaps, in words of 64 columns.
 
-use super::profile::Row;
-use crate::State;
+use super::band::Move;
+use super::profile::{Profile, Row};
 use laggard_numeric::parallel_map;
 use std::num::NonZeroUsize;
 
@@ -17,137 +17,126 @@ const GAP_NEXT: f64 = -0.5;
 /// # Panics
 /// When a row names a column that is not there.
 pub fn sum_of_pairs(rows: &[Row<'_>], len: usize, threads: NonZeroUsize) -> f64 {
-    let sides = Side::new(rows, len);
-    let within: f64 = rows.iter().map(|row| copies(row.weight) * row.states.len() as f64).sum();
+    let bits = Bits::new(rows.iter().map(|row| row.columns), len);
     let indices: Vec<usize> = (0..rows.len()).collect();
-    let runs = parallel_map(&indices, threads, |&i| {
+    let gaps = parallel_map(&indices, threads, |&i| {
         let weight = f64::from(rows[i].weight);
-        let against = |j: usize| f64::from(rows[j].weight) * sides.runs(i, &sides, j) as f64;
-        weight * (i + 1..rows.len()).map(against).sum::<f64>()
+        weight * (i + 1..rows.len()).map(|j| f64::from(rows[j].weight) * bits.gaps(i, &bits, j)).sum::<f64>()
     });
-    // Columns: all pairs of rows less those of a row with itself.
-    let mut same = 0.0;
-    let mut columns = sides.columns_against(&sides);
-    for row in rows {
-        let weight = f64::from(row.weight);
-        same += weight * weight * row.states.len() as f64;
+    let profile = Profile::new(rows, len);
+    let mut cells = Cells::default();
+    for column in 0..len {
+        cells.add(&profile, column, &profile, column);
     }
-    columns.equal = (columns.equal - same) / 2.0;
-    columns.both = (columns.both - same) / 2.0;
-    columns.one /= 2.0;
-    within + columns.score(runs.iter().sum())
+    // All ordered pairs of rows less those of a row with itself, then each pair once.
+    let steps = rows.iter().map(|row| (f64::from(row.weight), row.states.len() as f64));
+    let itself: f64 = steps.clone().map(|(weight, steps)| weight * weight * steps).sum();
+    let copies: f64 = steps.map(|(weight, steps)| weight * (weight - 1.0) / 2.0 * steps).sum();
+    cells.one_side(&profile, &profile);
+    let pairs = Cells {
+        equal: (cells.equal - itself) / 2.0,
+        both: (cells.both - itself) / 2.0,
+        one: cells.one / 2.0,
+    };
+    MATCH * copies + pairs.score(gaps.iter().sum())
 }
 
-fn copies(weight: u32) -> f64 {
-    f64::from(weight) * (f64::from(weight) - 1.0) / 2.0
-}
-
-/// The part of the sum that comes from pairs of a row of one side and a row of the other.
-pub(super) fn sum_across(first: &Side<'_>, second: &Side<'_>) -> f64 {
-    let mut runs = 0.0;
-    for (i, row) in first.rows.iter().enumerate() {
-        let against =
-            |(j, other): (usize, &Row<'_>)| f64::from(other.weight) * first.runs(i, second, j) as f64;
-        runs += f64::from(row.weight) * second.rows.iter().enumerate().map(against).sum::<f64>();
+/// What the pairs of a row of one side and a row of the other contribute when the sides lie as `moves` say.
+pub(super) fn sum_across(sides: (&Profile, &Profile), moves: &[Move], gaps: f64) -> f64 {
+    let (first, second) = sides;
+    let (mut x, mut y, mut cells) = (0, 0, Cells::default());
+    for step in moves {
+        if *step == Move::Both {
+            cells.add(first, x, second, y);
+        }
+        x += usize::from(*step != Move::Second);
+        y += usize::from(*step != Move::First);
     }
-    first.columns_against(second).score(runs)
+    cells.one_side(first, second);
+    cells.score(gaps)
 }
 
 /// Numbers of weighted pairs of cells.
-struct PairColumns {
+#[derive(Default)]
+struct Cells {
     equal: f64,
     both: f64,
     one: f64,
 }
 
-impl PairColumns {
-    fn score(&self, runs: f64) -> f64 {
-        let unequal = self.both - self.equal;
-        MATCH * self.equal + MISMATCH * unequal + (GAP_FIRST - GAP_NEXT) * runs + GAP_NEXT * self.one
-    }
-}
-
-/// Rows over common columns, prepared for scoring.
-pub(super) struct Side<'a> {
-    rows: Vec<Row<'a>>,
-    words: usize,
-    /// Whether each row has a state, a bit a column.
-    filled: Vec<u64>,
-    /// Weight of each state by column, state by state, and the states.
-    weights: Vec<f64>,
-    states: Vec<State>,
-    len: usize,
-    /// Weight of all states by column, and of all rows.
-    filled_weight: Vec<f64>,
-    weight: f64,
-}
-
-impl<'a> Side<'a> {
-    pub(super) fn new(rows: &[Row<'a>], len: usize) -> Side<'a> {
-        let words = len / 64 + 1;
-        let mut states: Vec<State> = Vec::new();
-        let mut slots = [usize::MAX; 256];
-        let mut filled = vec![0_u64; words * rows.len()];
-        let mut filled_weight = vec![0.0; len];
-        let mut weights: Vec<f64> = Vec::new();
-        for (index, row) in rows.iter().enumerate() {
-            let weight = f64::from(row.weight);
-            for (&state, &column) in row.states.iter().zip(row.columns) {
-                let column = column as usize;
-                filled[index * words + column / 64] |= 1 << (column % 64);
-                let slot = &mut slots[usize::from(state)];
-                if *slot == usize::MAX {
-                    *slot = states.len();
-                    states.push(state);
-                    weights.resize(states.len() * len, 0.0);
-                }
-                weights[*slot * len + column] += weight;
-                filled_weight[column] += weight;
+impl Cells {
+    fn add(&mut self, first: &Profile, x: usize, second: &Profile, y: usize) {
+        self.both += f64::from(first.filled()[x]) * f64::from(second.filled()[y]);
+        let (mine, theirs) = (first.counts(x), second.counts(y));
+        if first.states() == second.states() {
+            self.equal += mine.iter().zip(theirs).map(|(x, y)| f64::from(x * y)).sum::<f64>();
+            return;
+        }
+        for (state, count) in first.states().iter().zip(mine) {
+            if let Ok(slot) = second.states().binary_search(state) {
+                self.equal += f64::from(count * theirs[slot]);
             }
         }
-        let weight = rows.iter().map(|row| f64::from(row.weight)).sum();
-        Side { rows: rows.to_vec(), words, filled, weights, states, len, filled_weight, weight }
     }
 
-    fn filled(&self, row: usize) -> &[u64] {
+    /// Whatever is not opposite a state is opposite a gap.
+    fn one_side(&mut self, first: &Profile, second: &Profile) {
+        let steps = |profile: &Profile| profile.filled().iter().map(|&filled| f64::from(filled)).sum::<f64>();
+        let (rows, other_rows) = (f64::from(first.rows()), f64::from(second.rows()));
+        self.one = steps(first) * other_rows + steps(second) * rows - 2.0 * self.both;
+    }
+
+    fn score(&self, gaps: f64) -> f64 {
+        let unequal = self.both - self.equal;
+        MATCH * self.equal + MISMATCH * unequal + (GAP_FIRST - GAP_NEXT) * gaps + GAP_NEXT * self.one
+    }
+}
+
+/// Whether each row has a state in each column.
+pub(super) struct Bits {
+    words: usize,
+    filled: Vec<u64>,
+}
+
+impl Bits {
+    pub(super) fn new<'a>(rows: impl ExactSizeIterator<Item = &'a [u32]>, len: usize) -> Bits {
+        // At least one bit beyond the last column: a gap that ends there carries into it.
+        let words = len / 64 + 1;
+        let mut filled = vec![0_u64; words * rows.len()];
+        for (row, columns) in filled.chunks_exact_mut(words).zip(rows) {
+            for &column in columns {
+                row[column as usize / 64] |= 1 << (column % 64);
+            }
+        }
+        Bits { words, filled }
+    }
+
+    fn row(&self, row: usize) -> &[u64] {
         &self.filled[row * self.words..][..self.words]
     }
 
-    /// Number of gaps, on either side, in the pair of a row of this side and one of another.
-    fn runs(&self, row: usize, other: &Side<'_>, other_row: usize) -> u32 {
-        let (a, b) = (self.filled(row), other.filled(other_row));
-        hit_gaps(a, b) + hit_gaps(b, a)
-    }
-
-    fn columns_against(&self, other: &Side<'_>) -> PairColumns {
-        let product = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
-        let mut columns =
-            PairColumns { equal: 0.0, both: product(&self.filled_weight, &other.filled_weight), one: 0.0 };
-        for (slot, state) in self.states.iter().enumerate() {
-            if let Some(other_slot) = other.states.iter().position(|other| other == state) {
-                let mine = &self.weights[slot * self.len..][..self.len];
-                columns.equal += product(mine, &other.weights[other_slot * other.len..][..other.len]);
-            }
-        }
-        let (mine, theirs) =
-            (self.filled_weight.iter().sum::<f64>(), other.filled_weight.iter().sum::<f64>());
-        columns.one = mine * other.weight + theirs * self.weight - 2.0 * columns.both;
-        columns
+    /// Number of gaps, on either side, in the pair of a row here and one there.
+    pub(super) fn gaps(&self, row: usize, other: &Bits, other_row: usize) -> f64 {
+        f64::from(hit_gaps(self.row(row), other.row(other_row)))
     }
 }
 
-/// Maximal stretches of columns where `a` has none and `b` has at least one: the gaps of `a` in the pair, because
-/// columns where both have none are skipped. Adding `b`'s bits to a stretch of ones carries out of its end exactly if
-/// there is one; the carry lands on a column of `a`.
+/// Maximal stretches of columns where one has none and the other at least one: the gaps of the pair, because columns
+/// where both have none are skipped. Adding the other's bits to a stretch of ones carries out of its end exactly if
+/// there is one; the carry lands on a column that is filled.
 fn hit_gaps(a: &[u64], b: &[u64]) -> u32 {
-    let (mut carry, mut hits) = (false, 0);
+    let (mut carry_a, mut carry_b, mut hits) = (false, false, 0);
     for (&a, &b) in a.iter().zip(b) {
-        let gaps = !a;
-        let (sum, over) = gaps.overflowing_add(gaps & b);
-        let (sum, over_again) = sum.overflowing_add(u64::from(carry));
-        carry = over | over_again;
-        hits += (sum & a).count_ones();
+        let (sum_a, over_a) = add(!a, b & !a, carry_a);
+        let (sum_b, over_b) = add(!b, a & !b, carry_b);
+        (carry_a, carry_b) = (over_a, over_b);
+        hits += (sum_a & a).count_ones() + (sum_b & b).count_ones();
     }
-    // The last word ends in columns that are not there, where nobody has a state: the last gap carries out of it.
-    hits + u32::from(carry)
+    hits + u32::from(carry_a) + u32::from(carry_b)
+}
+
+fn add(x: u64, y: u64, carry: bool) -> (u64, bool) {
+    let (sum, over) = x.overflowing_add(y);
+    let (sum, over_again) = sum.overflowing_add(u64::from(carry));
+    (sum, over | over_again)
 }

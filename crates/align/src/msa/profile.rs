@@ -1,4 +1,4 @@
-//! Aligned sequences as shares of states by column.
+//! Aligned sequences as counts of states by column.
 
 use crate::State;
 
@@ -6,12 +6,16 @@ use crate::State;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     len: usize,
-    /// Position of each state in `shares`; `u16::MAX` where it occurs in no sequence.
-    slots: Vec<u16>,
-    /// `f_x(a)`: share of each state among the rows that have one, state by state.
-    shares: Vec<f32>,
-    /// Share of rows with a state, by column.
-    occupancy: Vec<f32>,
+    /// The states that occur, ascending.
+    states: Vec<State>,
+    /// Number of rows with each state, column by column; whole numbers, exact to 2^24.
+    counts: Vec<f32>,
+    /// Number of rows with any state, by column.
+    filled: Vec<f32>,
+    /// Number of rows whose gap begins in a column, and of rows whose gap ended before it.
+    gap_begins: Vec<f32>,
+    gap_ended: Vec<f32>,
+    rows: f32,
 }
 
 /// A sequence, the column of each of its steps, and how often it counts.
@@ -31,41 +35,40 @@ impl Profile {
     /// # Panics
     /// When a row names a column that is not there.
     pub fn new(rows: &[Row<'_>], len: usize) -> Profile {
-        let mut slots = vec![u16::MAX; 256];
-        let mut states = 0;
-        for &state in rows.iter().flat_map(|row| row.states) {
-            let slot = &mut slots[usize::from(state)];
-            if *slot == u16::MAX {
-                *slot = states;
-                states += 1;
-            }
+        let (states, slots) = slots(rows);
+        let zeros = || vec![0.0; len];
+        let mut profile = Profile {
+            len,
+            counts: vec![0.0; states.len() * len],
+            states,
+            filled: zeros(),
+            gap_begins: zeros(),
+            gap_ended: zeros(),
+            rows: rows.iter().map(|row| row.weight as f32).sum(),
+        };
+        rows.iter().for_each(|row| profile.count(row, &slots));
+        let width = profile.states.len().max(1);
+        for (filled, counts) in profile.filled.iter_mut().zip(profile.counts.chunks_exact(width)) {
+            *filled = counts.iter().sum();
         }
-        let mut profile =
-            Profile { len, slots, shares: vec![0.0; usize::from(states) * len], occupancy: vec![0.0; len] };
-        profile.count(rows);
-        profile.normalise(rows.iter().map(|row| row.weight).sum());
         profile
     }
 
-    fn count(&mut self, rows: &[Row<'_>]) {
-        for row in rows {
-            let weight = row.weight as f32;
-            for (&state, &column) in row.states.iter().zip(row.columns) {
-                let column = column as usize;
-                self.shares[usize::from(self.slots[usize::from(state)]) * self.len + column] += weight;
-                self.occupancy[column] += weight;
+    fn count(&mut self, row: &Row<'_>, slots: &[u8; 256]) {
+        let (weight, width) = (row.weight as f32, self.states.len());
+        let mut next = 0;
+        for (&state, &column) in row.states.iter().zip(row.columns) {
+            let column = column as usize;
+            self.counts[column * width + usize::from(slots[usize::from(state)])] += weight;
+            if column > next {
+                self.gap_begins[next] += weight;
+                self.gap_ended[column] += weight;
             }
+            next = column + 1;
         }
-    }
-
-    fn normalise(&mut self, weight: u32) {
-        for shares in self.shares.chunks_exact_mut(self.len.max(1)) {
-            for (share, &filled) in shares.iter_mut().zip(&self.occupancy) {
-                *share /= filled.max(1.0);
-            }
+        if next < self.len {
+            self.gap_begins[next] += weight;
         }
-        let weight = weight.max(1) as f32;
-        self.occupancy.iter_mut().for_each(|filled| *filled /= weight);
     }
 
     /// Number of columns.
@@ -78,21 +81,61 @@ impl Profile {
         self.len == 0
     }
 
-    /// Share of rows that have a state, by column.
-    pub fn occupancy(&self) -> &[f32] {
-        &self.occupancy
-    }
-
-    /// Share of `state` among the rows that have one, by column; `None` when no row has it anywhere.
-    pub fn shares(&self, state: State) -> Option<&[f32]> {
-        let slot = self.slots[usize::from(state)];
-        (slot != u16::MAX).then(|| &self.shares[usize::from(slot) * self.len..][..self.len])
+    /// Number of rows, weights counted.
+    pub fn rows(&self) -> f32 {
+        self.rows
     }
 
     /// The states that occur, ascending.
-    pub fn states(&self) -> impl Iterator<Item = State> + '_ {
-        (0..=State::MAX).filter(|&state| self.slots[usize::from(state)] != u16::MAX)
+    pub fn states(&self) -> &[State] {
+        &self.states
     }
+
+    /// Number of rows with a state, by column.
+    pub fn filled(&self) -> &[f32] {
+        &self.filled
+    }
+
+    /// Number of rows with each of [`Profile::states`] in a column.
+    pub fn counts(&self, column: usize) -> &[f32] {
+        &self.counts[column * self.states.len()..][..self.states.len()]
+    }
+
+    /// Share of rows that have a state, by column.
+    pub fn occupancy(&self) -> Vec<f32> {
+        self.part_of_rows(&self.filled)
+    }
+
+    /// Share of rows whose gap begins in a column.
+    pub(super) fn gap_begins(&self) -> Vec<f32> {
+        self.part_of_rows(&self.gap_begins)
+    }
+
+    /// Share of rows that have a state in a column, after a gap.
+    pub(super) fn gap_ended(&self) -> Vec<f32> {
+        self.part_of_rows(&self.gap_ended)
+    }
+
+    fn part_of_rows(&self, counts: &[f32]) -> Vec<f32> {
+        counts.iter().map(|count| count / self.rows.max(1.0)).collect()
+    }
+
+    /// `f_x(a)`: share of `state` among the rows that have one, by column; `None` when no row has it anywhere.
+    pub fn shares(&self, state: State) -> Option<Vec<f32>> {
+        let slot = self.states.binary_search(&state).ok()?;
+        let counts = self.counts.iter().skip(slot).step_by(self.states.len());
+        Some(counts.zip(&self.filled).map(|(count, filled)| count / filled.max(1.0)).collect())
+    }
+}
+
+/// The states that occur, ascending, and the position of each.
+fn slots(rows: &[Row<'_>]) -> (Vec<State>, [u8; 256]) {
+    let mut occurs = [false; 256];
+    rows.iter().flat_map(|row| row.states).for_each(|&state| occurs[usize::from(state)] = true);
+    let states: Vec<State> = (0..=State::MAX).filter(|&state| occurs[usize::from(state)]).collect();
+    let mut slots = [0; 256];
+    states.iter().enumerate().for_each(|(slot, &state)| slots[usize::from(state)] = slot as u8);
+    (states, slots)
 }
 
 /// Frequency of each state in all sequences together, one more of each so that none is 0.

@@ -5,12 +5,18 @@ use super::band::Guide;
 use super::group::{Distinct, Group};
 use super::profile::{Background, Profile};
 use super::scores::ProfileScores;
-use super::settings::MsaSettings;
+use super::settings::{ColumnScore, MsaSettings};
 use super::table::{BestPath, best_path};
 use super::tree::Tree;
 use laggard_numeric::parallel_map;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Half the width of the band between sequences of these lengths.
+pub(super) fn half_band(n: usize, m: usize, settings: &MsaSettings) -> usize {
+    let half = (n.max(m) as f64 * settings.band_share / 2.0).ceil() as usize;
+    half.max(settings.band_min).max(n.abs_diff(m))
+}
 
 /// What every alignment of two groups needs.
 pub(super) struct Workshop<'a> {
@@ -20,28 +26,22 @@ pub(super) struct Workshop<'a> {
 }
 
 impl Workshop<'_> {
-    /// Half the width of the band between sequences of these lengths.
-    pub(super) fn half_band(&self, n: usize, m: usize) -> usize {
-        let half = (n.max(m) as f64 * self.settings.band_share / 2.0).ceil() as usize;
-        half.max(self.settings.band_min)
-    }
-
     pub(super) fn best_path(
         &self,
-        first: &Profile,
-        second: &Profile,
+        sides: (&Profile, &Profile),
+        score: ColumnScore,
         guide: &Guide,
         half: usize,
     ) -> BestPath {
-        let scores = ProfileScores::new(first, second, self.background, self.settings);
+        let scores = ProfileScores::new(sides.0, sides.1, self.background, score, self.settings);
         best_path(&scores, guide, half)
     }
 
     fn align(&self, first: &Group, second: &Group) -> Group {
         let profiles = (first.profile(self.distinct), second.profile(self.distinct));
         let near = guide_between(&profiles.0, &profiles.1);
-        let half = self.half_band(near.span.0, near.span.1);
-        let path = self.best_path(&profiles.0, &profiles.1, &near.guide, half);
+        let half = half_band(near.span.0, near.span.1, self.settings);
+        let path = self.best_path((&profiles.0, &profiles.1), ColumnScore::LogExpectation, &near.guide, half);
         first.join(second, &path.moves)
     }
 }

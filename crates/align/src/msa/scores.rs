@@ -21,17 +21,42 @@ pub(super) trait TableScores {
 /// What a gap opposite each column costs; a column counts with its share of rows that have a state.
 pub(super) struct GapCosts {
     /// As the first column of a gap.
-    pub(super) open: Vec<i32>,
+    pub open: Vec<f32>,
     /// As a further column.
-    pub(super) extend: Vec<i32>,
+    pub extend: Vec<i32>,
+    /// What part of the cost of opening is to be paid where the gap is put: before each column of the profile that gets
+    /// the gap, and after the last.
+    pub share: Vec<f32>,
 }
 
 impl GapCosts {
-    pub(super) fn new(occupancy: &[f32], settings: &MsaSettings, scale: f32) -> GapCosts {
-        let whole = |cost: f32| occupancy.iter().map(|filled| round(cost * filled * scale)).collect();
-        GapCosts {
-            open: whole(settings.gap_first_cost.max(settings.gap_next_cost)),
-            extend: whole(settings.gap_next_cost),
+    /// Gaps opposite the columns of `profile`, put into `other`.
+    pub(super) fn new(
+        profile: &Profile,
+        other: &Profile,
+        score: ColumnScore,
+        settings: &MsaSettings,
+        scale: f32,
+    ) -> GapCosts {
+        let (first, next) = (settings.gap_first_cost.max(settings.gap_next_cost), settings.gap_next_cost);
+        let occupancy = profile.occupancy();
+        let columns = occupancy.iter().zip(profile.gap_ended());
+        let open = occupancy.iter().map(|filled| first * filled * scale).collect();
+        match score {
+            ColumnScore::LogExpectation => GapCosts {
+                open,
+                extend: occupancy.iter().map(|filled| round(next * filled * scale)).collect(),
+                share: vec![1.0; other.len() + 1],
+            },
+            // A row whose own gap ends inside this one pays for the first column only now; a row that has a gap where
+            // this one is put goes on with it.
+            ColumnScore::SumOfPairs => GapCosts {
+                open,
+                extend: columns
+                    .map(|(filled, ended)| round((next * filled + (first - next) * ended) * scale))
+                    .collect(),
+                share: [1.0].into_iter().chain(other.occupancy()).collect(),
+            },
         }
     }
 }
@@ -52,50 +77,58 @@ pub(super) fn round(x: f32) -> i32 {
 }
 
 /// Two profiles.
-pub(super) struct ProfileScores<'a> {
-    first: &'a Profile,
-    second: &'a Profile,
+pub(super) struct ProfileScores {
     score: ColumnScore,
     theta: f32,
     scale: f32,
-    /// The states both have: shares in the first, each divided by `q` where the score wants it, and in the second.
-    joint: Vec<(f32, &'a [f32], &'a [f32])>,
+    /// The states both have: shares in the first, weighted as the score wants it, and in the second.
+    joint: Vec<(Vec<f32>, Vec<f32>)>,
+    filled: Vec<f32>,
+    other_filled: Vec<f32>,
+    /// Sum of pairs only: what a state opposite a column pays for the gaps there.
+    gap_costs: Vec<f32>,
+    other_gap_costs: Vec<f32>,
     first_gaps: GapCosts,
     second_gaps: GapCosts,
 }
 
-impl<'a> ProfileScores<'a> {
+impl ProfileScores {
     pub(super) fn new(
-        first: &'a Profile,
-        second: &'a Profile,
+        first: &Profile,
+        second: &Profile,
         background: &Background,
+        score: ColumnScore,
         settings: &MsaSettings,
     ) -> Self {
         let scale = scale(first.len(), second.len(), settings);
-        let joint = first.states().filter_map(|state| {
-            let factor = match settings.column_score {
+        let joint = first.states().iter().filter_map(|&state| {
+            let factor = match score {
                 ColumnScore::LogExpectation => settings.theta / background.frequency(state),
                 ColumnScore::SumOfPairs => 2.0,
             };
-            Some((factor, first.shares(state)?, second.shares(state)?))
+            let mut weighted = first.shares(state)?;
+            weighted.iter_mut().for_each(|share| *share *= factor);
+            Some((weighted, second.shares(state)?))
         });
         ProfileScores {
-            first,
-            second,
-            score: settings.column_score,
+            score,
             theta: settings.theta,
             scale,
             joint: joint.collect(),
-            first_gaps: GapCosts::new(first.occupancy(), settings, scale),
-            second_gaps: GapCosts::new(second.occupancy(), settings, scale),
+            filled: first.occupancy(),
+            other_filled: second.occupancy(),
+            gap_costs: gap_costs(first, settings),
+            other_gap_costs: gap_costs(second, settings),
+            first_gaps: GapCosts::new(first, second, score, settings, scale),
+            second_gaps: GapCosts::new(second, first, score, settings, scale),
         }
     }
 
-    /// `constant + sum of factor * f_x(a) * f_y(a)` for a stretch of the second profile.
+    /// `constant + sum of f_x(a) * f_y(a)`, weighted, for a stretch of the second profile.
     fn expectations(&self, row: usize, range: Range<usize>, constant: f32, sums: &mut [f32]) {
         sums.fill(constant);
-        for (factor, first, second) in &self.joint {
-            let weight = factor * first[row];
+        for (first, second) in &self.joint {
+            let weight = first[row];
             if weight == 0.0 {
                 continue;
             }
@@ -106,26 +139,34 @@ impl<'a> ProfileScores<'a> {
     }
 }
 
+/// What a state opposite each column pays for the gaps in it.
+fn gap_costs(profile: &Profile, settings: &MsaSettings) -> Vec<f32> {
+    let (first, next) = (settings.gap_first_cost.max(settings.gap_next_cost), settings.gap_next_cost);
+    let columns = profile.occupancy().into_iter().zip(profile.gap_begins());
+    columns.map(|(filled, begins)| next * (1.0 - filled) + (first - next) * begins).collect()
+}
+
 /// Columns whose sums are held at a time: they stay in registers and the nearest cache.
 const STRETCH: usize = 256;
 
-impl TableScores for ProfileScores<'_> {
+impl TableScores for ProfileScores {
     fn rows(&self) -> usize {
-        self.first.len()
+        self.filled.len()
     }
 
     fn columns(&self) -> usize {
-        self.second.len()
+        self.other_filled.len()
     }
 
     fn fill(&self, row: usize, range: Range<usize>, out: &mut [i32]) {
-        let factor = self.first.occupancy()[row] * self.scale;
+        let factor = self.filled[row] * self.scale;
+        let gap_cost = self.gap_costs[row] * self.scale;
         let mut sums = [0.0_f32; STRETCH];
         for (part, out) in out.chunks_mut(STRETCH).enumerate() {
             let start = range.start + part * STRETCH;
             let stretch = start..start + out.len();
             let sums = &mut sums[..out.len()];
-            let filled = &self.second.occupancy()[stretch.clone()];
+            let filled = &self.other_filled[stretch.clone()];
             match self.score {
                 ColumnScore::LogExpectation => {
                     self.expectations(row, stretch, 1.0 - self.theta, sums);
@@ -134,9 +175,10 @@ impl TableScores for ProfileScores<'_> {
                     }
                 }
                 ColumnScore::SumOfPairs => {
-                    self.expectations(row, stretch, -1.0, sums);
-                    for ((out, sum), filled) in out.iter_mut().zip(sums).zip(filled) {
-                        *out = round(factor * filled * *sum);
+                    self.expectations(row, stretch.clone(), -1.0, sums);
+                    let columns = filled.iter().zip(&self.other_gap_costs[stretch]);
+                    for ((out, sum), (filled, other_gap_cost)) in out.iter_mut().zip(sums).zip(columns) {
+                        *out = round(filled * (factor * *sum - gap_cost) - factor * other_gap_cost);
                     }
                 }
             }

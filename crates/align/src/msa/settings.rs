@@ -3,12 +3,11 @@
 use std::num::NonZeroUsize;
 
 /// How two columns are compared when profiles are aligned.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum ColumnScore {
-    /// Log expectation (Edgar 2004) for states, which have no chemistry: the default.
-    #[default]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ColumnScore {
+    /// Log expectation (Edgar 2004) for states, which have no chemistry.
     LogExpectation,
-    /// Expected match (+1) or mismatch (-1) of a pair of rows.
+    /// What the pairs of rows contribute to the sum of pairs; gaps as far as can be told without looking at pairs.
     SumOfPairs,
 }
 
@@ -17,8 +16,6 @@ pub enum ColumnScore {
 pub struct MsaSettings {
     /// Length of the words whose shared number makes the first distances; 1..=8. 3.
     pub word_length: usize,
-    /// How columns are compared.
-    pub column_score: ColumnScore,
     /// `theta` of the log expectation, in (0, 1): how likely two states of a column are equal because they belong
     /// together rather than by chance. 0.8, measured.
     pub theta: f32,
@@ -26,7 +23,7 @@ pub struct MsaSettings {
     pub gap_first_cost: f32,
     /// Cost of each further column of a gap; >= 0. 0.5, measured.
     pub gap_next_cost: f32,
-    /// Most sweeps of refinement; 0 for none. 16 (Edgar 2004).
+    /// Most sweeps of refinement by either column score; 0 for none. 16 (Edgar 2004).
     pub sweeps_max: usize,
     /// Width of the band that is searched, as a share of the longer side, in (0, 1]. 0.2; it widens when the best
     /// path touches its edge.
@@ -44,7 +41,6 @@ impl Default for MsaSettings {
     fn default() -> MsaSettings {
         MsaSettings {
             word_length: 3,
-            column_score: ColumnScore::LogExpectation,
             theta: 0.8,
             gap_first_cost: 2.0,
             gap_next_cost: 0.5,

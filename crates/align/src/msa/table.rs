@@ -4,7 +4,7 @@
 //! so many rows: a table too large for one block is computed twice, block by block from the end.
 
 use super::band::{Band, Guide, Move};
-use super::scores::TableScores;
+use super::scores::{TableScores, round};
 
 /// Cells whose directions are held at a time: 16 MiB.
 const BLOCK_CELLS: usize = 1 << 24;
@@ -136,7 +136,7 @@ impl<'a, S: TableScores> Table<'a, S> {
         directions.fill(0);
         if row == 0 {
             self.best[0] = 0;
-            self.gaps_in_first(low, high, directions);
+            self.gaps_in_first(row, low, high, directions);
             return;
         }
         std::mem::swap(&mut self.best, &mut self.above);
@@ -150,7 +150,7 @@ impl<'a, S: TableScores> Table<'a, S> {
             self.above[above_low - 1] = NEVER;
         }
         self.matches_and_gaps_in_second(row, low, high, directions);
-        self.gaps_in_first(low, high, directions);
+        self.gaps_in_first(row, low, high, directions);
     }
 
     fn matches_and_gaps_in_second(&mut self, row: usize, low: usize, high: usize, directions: &mut [u8]) {
@@ -158,6 +158,7 @@ impl<'a, S: TableScores> Table<'a, S> {
         let (open, extend) = (gaps.open[row - 1], gaps.extend[row - 1]);
         let mut start = low;
         if low == 0 {
+            let open = round(open * gaps.share[0]);
             let (gap, longer) = longer_gap(self.above[0] - open, self.first_gap[0] - extend);
             self.first_gap[0] = gap;
             self.best[0] = gap;
@@ -174,9 +175,19 @@ impl<'a, S: TableScores> Table<'a, S> {
         let first_gap = &mut self.first_gap[start..high];
         let (diagonal, above) = (&self.above[start - 1..high - 1], &self.above[start..high]);
         let directions = &mut directions[start - low..];
+        let shares = &gaps.share[start..high];
         // Slices of one length, so that the loop has no checks and is done several cells at a time.
-        for at in 0..count.min(best.len()).min(first_gap.len()).min(diagonal.len()).min(above.len()) {
+        for at in 0..count
+            .min(best.len())
+            .min(first_gap.len())
+            .min(diagonal.len())
+            .min(above.len())
+            .min(shares.len())
+            .min(row_scores.len())
+            .min(directions.len())
+        {
             let matched = diagonal[at] + row_scores[at];
+            let open = round(open * shares[at]);
             let (gap, longer) = longer_gap(above[at] - open, first_gap[at] - extend);
             first_gap[at] = gap;
             best[at] = if gap > matched { gap } else { matched };
@@ -184,14 +195,15 @@ impl<'a, S: TableScores> Table<'a, S> {
         }
     }
 
-    fn gaps_in_first(&mut self, low: usize, high: usize, directions: &mut [u8]) {
+    fn gaps_in_first(&mut self, row: usize, low: usize, high: usize, directions: &mut [u8]) {
         let gaps = self.scores.second_gaps();
+        let share = gaps.share[row];
         let costs = gaps.open[low..high - 1].iter().zip(&gaps.extend[low..high - 1]);
         let (mut gap, mut before) = (NEVER, self.best[low]);
         let cells = self.best[low + 1..high].iter_mut().zip(&mut directions[1..]);
         for ((best, direction), (&open, &extend)) in cells.zip(costs) {
             // `before` may itself end in this gap, but opening another is never cheaper than going on.
-            let (longest, longer) = longer_gap(before - open, gap - extend);
+            let (longest, longer) = longer_gap(before - round(open * share), gap - extend);
             gap = longest;
             *direction |= longer as u8 * SECOND_GOES_ON;
             before = *best;

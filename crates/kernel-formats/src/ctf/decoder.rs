@@ -33,8 +33,8 @@ pub(super) struct StreamPlan {
     sparse: HashMap<u64, u32>,
     /// Cycles a second of its clock.
     pub(super) frequency: u64,
-    /// Whether events tell their class.
-    pub(super) tells_class: bool,
+    /// Bits of the clock at the beginning of packets.
+    pub(super) begin_bits: u32,
     /// Bits of the counter of discarded events.
     pub(super) discarded_bits: u32,
     /// Slots its plans use.
@@ -68,8 +68,6 @@ impl StreamPlan {
 pub(super) struct Decoder {
     pub(super) packet_header: Plan,
     pub(super) streams: HashMap<u64, StreamPlan>,
-    /// Whether packets tell their stream class; without, there is one class only.
-    pub(super) tells_stream: bool,
     /// Whether packets begin with the magic number.
     pub(super) magic: bool,
     /// Whether the kernel is older than 4.14.
@@ -96,7 +94,6 @@ impl Decoder {
         }
         let slots = streams.values().map(|stream| stream.slots).max().unwrap_or(0).max(compiler.slots());
         Ok(Decoder {
-            tells_stream: role_bits(schema.packet_header.as_ref(), Role::StreamClass) > 0,
             magic: role_bits(schema.packet_header.as_ref(), Role::Magic) > 0,
             old_states: schema.fact(&["kernel_release", "release"]).is_some_and(is_before_4_14),
             packet_header,
@@ -139,7 +136,7 @@ fn stream_plan(
         dense: Vec::new(),
         sparse: HashMap::new(),
         frequency: clock.map_or(1_000_000_000, |clock| clock.frequency),
-        tells_class: role_bits(stream.event_header.as_ref(), Role::EventClass) > 0,
+        begin_bits: role_bits(stream.packet_context.as_ref(), Role::Begin),
         discarded_bits: role_bits(stream.packet_context.as_ref(), Role::Discarded),
         slots: compiler.slots(),
     };

@@ -1,7 +1,6 @@
 //! Which fields of packets and event headers the reader itself needs. CTF 1.8 tells them by reserved names.
 
 use super::class::{Choice, Class, Integer, Kind, Member, Role, plain};
-use std::sync::Arc;
 
 /// Fields in one header, counted as often as they are used. More is an attack.
 const FIELDS_MAX: usize = 4096;
@@ -30,6 +29,11 @@ pub(super) fn of_packet_context(class: &Class) -> Result<Class, String> {
         "cpu_id" => Some(Role::Cpu),
         _ => None,
     })
+}
+
+/// The CPU in a packet's context, beside roles told otherwise.
+pub(super) fn of_packet_cpu(class: &Class) -> Result<Class, String> {
+    assigned(class, |name, _| (name == "cpu_id").then_some(Role::Cpu))
 }
 
 /// The roles in an event's header.
@@ -85,25 +89,4 @@ fn visit(name: &str, class: &Class, role: ByName, left: &mut usize) -> Result<Cl
         Kind::Integer(_) | Kind::Float { .. } | Kind::Text | Kind::Array { .. } => return Ok(class.clone()),
     };
     Class::new(kind, class.align())
-}
-
-/// Gives an integer a role; other classes stay as they are.
-pub(super) fn with_role(class: &Class, role: Role) -> Result<Class, String> {
-    match class.kind() {
-        Kind::Integer(integer) => {
-            Class::new(Kind::Integer(Integer { role: Some(role), ..integer.clone() }), class.align())
-        }
-        _ => Ok(class.clone()),
-    }
-}
-
-/// Binds an integer to a clock; other classes stay as they are.
-pub(super) fn with_clock(class: &Class, clock: &Arc<str>) -> Result<Class, String> {
-    match class.kind() {
-        Kind::Integer(integer) => Class::new(
-            Kind::Integer(Integer { clock: Some(clock.clone()), ..integer.clone() }),
-            class.align(),
-        ),
-        _ => Ok(class.clone()),
-    }
 }

@@ -1,6 +1,6 @@
 //! What the metadata of a trace says, whichever language it is written in.
 
-use super::class::{Class, SCOPES, Scope};
+use super::class::Class;
 use std::collections::{BTreeMap, HashSet};
 
 /// A clock.
@@ -86,21 +86,5 @@ impl Schema {
     /// A fact on the environment, under the first of several names that is there.
     pub(super) fn fact(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| self.environment.get(*name)).map(String::as_str)
-    }
-
-    /// The class of each scope of an event, in [`Scope`]'s order.
-    pub(super) fn scopes<'a>(
-        &'a self,
-        stream: &'a StreamClass,
-        event: &'a EventClass,
-    ) -> [Option<&'a Class>; SCOPES] {
-        let mut scopes = [None; SCOPES];
-        scopes[Scope::PacketHeader as usize] = self.packet_header.as_ref();
-        scopes[Scope::PacketContext as usize] = stream.packet_context.as_ref();
-        scopes[Scope::EventHeader as usize] = stream.event_header.as_ref();
-        scopes[Scope::CommonContext as usize] = stream.common_context.as_ref();
-        scopes[Scope::EventContext as usize] = event.context.as_ref();
-        scopes[Scope::Payload as usize] = event.payload.as_ref();
-        scopes
     }
 }

@@ -5,7 +5,7 @@ use super::decoder::{Decoder, EventPlan, StreamPlan};
 use super::kinds::{NameCache, Record};
 use super::meaning::{FLAGS, RECORDED, What};
 use super::packet::{Head, NoHead, head};
-use super::plan::{Cursor, Registers, Stop, role_slot};
+use super::plan::{Cursor, Registers, Stop, advanced, role_slot};
 use super::window::{Filled, Window};
 use crate::trace::{EventBatch, EventStream, StreamState};
 use laggard_model::{
@@ -75,6 +75,17 @@ pub(super) struct CtfStream {
     clock: u64,
     discarded: Option<u64>,
     sequence: Option<u64>,
+    lost: Option<LostAfter>,
+}
+
+/// Events discarded after the last one of a packet. Tracers count them when they close it, and close it when the next
+/// one can begin; the packet's end is the clock of then, or a little later than the first event of the next.
+#[derive(Debug)]
+struct LostAfter {
+    count: u64,
+    cpu: Cpu,
+    end: u64,
+    frequency: u64,
 }
 
 impl CtfStream {
@@ -95,6 +106,7 @@ impl CtfStream {
             clock: 0,
             discarded: None,
             sequence: None,
+            lost: None,
         };
         stream.next_file();
         stream
@@ -182,8 +194,10 @@ impl CtfStream {
             self.class = Some(head.class);
             self.class_names = vec![None; self.decoder.streams[&head.class].events()];
         }
+        self.tell_lost(head.begin.unwrap_or(u64::MAX), batch);
         if let Some(begin) = head.begin {
-            self.clock = begin;
+            let bits = self.decoder.streams[&head.class].begin_bits;
+            self.clock = advanced(self.clock, begin, bits);
         }
         let cpu = head.cpu.map_or(self.cpu, Cpu);
         let discarded = self.newly_discarded(&head);
@@ -196,7 +210,8 @@ impl CtfStream {
             batch
                 .losses
                 .add(Loss::LostStretch, || format!("{}: packets before it are missing", self.place(start)));
-            self.push_lost(None, cpu, &head, batch);
+            let now = time(self.clock, self.decoder.streams[&head.class].frequency);
+            batch.events.push(lost_event(now, cpu, None));
         }
         self.sequence = head.sequence;
         self.packet = Some(Packet {
@@ -229,16 +244,11 @@ impl CtfStream {
         }
     }
 
-    fn push_lost(&self, count: Option<u64>, cpu: Cpu, head: &Head, batch: &mut EventBatch) {
-        let frequency = self.decoder.streams[&head.class].frequency;
-        let kind = EventKind::Lost { count };
-        batch.events.push(KernelEvent {
-            time: time(self.clock, frequency),
-            cpu,
-            flags: None,
-            recorded: None,
-            kind,
-        });
+    /// Says that events were lost after those of the packet before, which ended at `end` at the latest.
+    fn tell_lost(&mut self, end: u64, batch: &mut EventBatch) {
+        let Some(lost) = self.lost.take() else { return };
+        let clock = lost.end.min(end).max(self.clock);
+        batch.events.push(lost_event(time(clock, lost.frequency), lost.cpu, Some(lost.count)));
     }
 
     /// Reads events of the packet as far as the bytes at hand go.
@@ -299,10 +309,14 @@ impl CtfStream {
         }
     }
 
-    fn finish(&mut self, packet: &Packet, batch: &mut EventBatch) {
+    fn finish(&mut self, packet: &Packet) {
         if packet.discarded > 0 {
-            self.clock = self.clock.max(packet.head.end.unwrap_or(0));
-            self.push_lost(Some(packet.discarded), packet.cpu, &packet.head, batch);
+            self.lost = Some(LostAfter {
+                count: packet.discarded,
+                cpu: packet.cpu,
+                end: packet.head.end.unwrap_or(0),
+                frequency: self.decoder.streams[&packet.head.class].frequency,
+            });
         }
         self.next = packet.next;
     }
@@ -311,20 +325,24 @@ impl CtfStream {
 impl EventStream for CtfStream {
     fn read(&mut self, batch: &mut EventBatch) -> StreamState {
         let Some(mut packet) = self.packet.take() else {
-            let Some(head) = self.next_head(&mut batch.losses) else { return StreamState::Ended };
+            let Some(head) = self.next_head(&mut batch.losses) else {
+                self.tell_lost(u64::MAX, batch);
+                return StreamState::Ended;
+            };
             self.begin(head, batch);
             return StreamState::More;
         };
         match self.events(&mut packet, batch) {
             Progress::More => self.packet = Some(packet),
-            Progress::Done => self.finish(&packet, batch),
+            Progress::Done => self.finish(&packet),
             Progress::Damaged(loss) => {
                 let offset = packet.origin + packet.at / 8;
                 batch.losses.add(loss, || {
                     format!("{}: an event; the rest of its packet is lost", self.place(offset))
                 });
-                self.push_lost(None, packet.cpu, &packet.head, batch);
-                self.finish(&packet, batch);
+                let now = time(self.clock, self.decoder.streams[&packet.head.class].frequency);
+                batch.events.push(lost_event(now, packet.cpu, None));
+                self.finish(&packet);
             }
         }
         StreamState::More
@@ -385,6 +403,10 @@ impl Reading<'_> {
             _ => TextId::EMPTY,
         }
     }
+}
+
+fn lost_event(time: KernelTime, cpu: Cpu, count: Option<u64>) -> KernelEvent {
+    KernelEvent { time, cpu, flags: None, recorded: None, kind: EventKind::Lost { count } }
 }
 
 /// Cycles to nanoseconds, exactly and rounded down.

@@ -5,10 +5,10 @@ use crate::format_text::EventFormat;
 use laggard_model::Tid;
 
 /// The first bytes of every trace.dat.
-pub(super) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
+pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// Head sections are at most this large: all format texts of a kernel are some 4 MB, its symbols some 15.
-pub(super) const SECTION_BYTES_MAX: u64 = 256 << 20;
+pub(crate) const SECTION_BYTES_MAX: u64 = 64 << 20;
 
 /// Event formats beyond this many are left out; a kernel's numbers have 16 bits.
 const FORMATS_MAX: usize = 1 << 16;
@@ -17,24 +17,24 @@ const FORMATS_MAX: usize = 1 << 16;
 const THREADS_MAX: usize = 1 << 22;
 
 /// The first few bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Preamble {
-    /// The version: 6 or 7; whatever else is refused.
-    pub(super) version: u32,
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Preamble {
+    /// The version: `6` or `7`, and `0.6` inside perf.data.
+    pub(crate) version: String,
     /// Byte order of all that follows.
-    pub(super) order: ByteOrder,
+    pub(crate) order: ByteOrder,
     /// Bytes of a page of the traced host.
-    pub(super) page_bytes: u32,
+    pub(crate) page_bytes: u32,
     /// Where the next part begins.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 impl Preamble {
     /// Reads the first bytes; `None` when they end too early or name no byte order.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Preamble> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Preamble> {
         let mut cursor = Cursor::new(bytes, ByteOrder::Little);
         cursor.take(MAGIC.len())?;
-        let version = std::str::from_utf8(cursor.zero_ended()?).ok()?.trim().parse().ok()?;
+        let version = String::from_utf8_lossy(cursor.zero_ended()?).into_owned();
         let order = match cursor.take(1)? {
             [0] => ByteOrder::Little,
             [1] => ByteOrder::Big,
@@ -49,78 +49,78 @@ impl Preamble {
 
 /// The pages of one CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct CpuPages {
+pub(crate) struct CpuPages {
     /// The CPU's number.
-    pub(super) cpu: u32,
+    pub(crate) cpu: u32,
     /// Where they begin in the file.
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     /// Their bytes in the file.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// One ring buffer in the file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     /// Its name; empty for the top one.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its clock, when told here.
-    pub(super) clock: String,
+    pub(crate) clock: String,
     /// Bytes of a page, when told here.
-    pub(super) page_bytes: Option<u32>,
+    pub(crate) page_bytes: Option<u32>,
     /// Where the section begins that holds the pages; its head tells whether they are compressed. Version 7.
-    pub(super) section: Option<u64>,
+    pub(crate) section: Option<u64>,
     /// Its pages.
-    pub(super) cpus: Vec<CpuPages>,
+    pub(crate) cpus: Vec<CpuPages>,
 }
 
 /// What options say.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Options {
+pub(crate) struct Options {
     /// `uname` of the host.
-    pub(super) uname: Option<String>,
+    pub(crate) uname: Option<String>,
     /// Content of the file `trace_clock`.
-    pub(super) clock: Option<String>,
+    pub(crate) clock: Option<String>,
     /// Number of CPUs.
-    pub(super) cpus: Option<u32>,
+    pub(crate) cpus: Option<u32>,
     /// Nanoseconds from the trace's clock to calendar time.
-    pub(super) calendar_ns: Option<i64>,
+    pub(crate) calendar_ns: Option<i64>,
     /// Nanoseconds to add to every time.
-    pub(super) shift_ns: i64,
+    pub(crate) shift_ns: i64,
     /// How cycles become nanoseconds: `(cycles × multiplier) >> shift`.
-    pub(super) cycles: Option<CycleLength>,
+    pub(crate) cycles: Option<CycleLength>,
 }
 
 /// The length of a cycle of the time stamp counter, as a fraction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct CycleLength {
+pub(crate) struct CycleLength {
     /// Its numerator.
-    pub(super) multiplier: u32,
+    pub(crate) multiplier: u32,
     /// Its denominator's power of two.
-    pub(super) shift: u32,
+    pub(crate) shift: u32,
 }
 
 /// Everything before the pages.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Head {
+pub(crate) struct Head {
     /// The text of `events/header_page`.
-    pub(super) header_page: String,
+    pub(crate) header_page: String,
     /// All events.
-    pub(super) formats: Vec<EventFormat>,
+    pub(crate) formats: Vec<EventFormat>,
     /// Names of threads, saved when the recording ended.
-    pub(super) threads: Vec<(Tid, String)>,
+    pub(crate) threads: Vec<(Tid, String)>,
     /// What options say.
-    pub(super) options: Options,
+    pub(crate) options: Options,
     /// Buffers, in the file's order.
-    pub(super) buffers: Vec<Buffer>,
+    pub(crate) buffers: Vec<Buffer>,
     /// Whether pages were looked for but only a text of latencies was found.
-    pub(super) latency_text: bool,
+    pub(crate) latency_text: bool,
     /// Whether the file ended before all of this was read.
-    pub(super) truncated: bool,
+    pub(crate) truncated: bool,
 }
 
 impl Head {
     /// Adds the event formats of one system: `count` times a size of 64 bits and a text.
-    pub(super) fn add_formats(&mut self, system: &str, count: u32, cursor: &mut Cursor<'_>) -> Option<()> {
+    pub(crate) fn add_formats(&mut self, system: &str, count: u32, cursor: &mut Cursor<'_>) -> Option<()> {
         for _ in 0..count {
             let size = usize::try_from(cursor.u64()?).ok()?;
             let text = String::from_utf8_lossy(cursor.take(size)?);
@@ -132,7 +132,7 @@ impl Head {
     }
 
     /// Adds the formats of all systems: a count, and for each a name, a count and that many formats.
-    pub(super) fn add_systems(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
+    pub(crate) fn add_systems(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         for _ in 0..cursor.u32()? {
             let system = String::from_utf8_lossy(cursor.zero_ended()?).into_owned();
             let count = cursor.u32()?;
@@ -142,7 +142,7 @@ impl Head {
     }
 
     /// Adds saved names: lines of a number and a name.
-    pub(super) fn add_threads(&mut self, text: &[u8]) {
+    pub(crate) fn add_threads(&mut self, text: &[u8]) {
         for line in String::from_utf8_lossy(text).lines() {
             let Some((tid, name)) = line.trim_end_matches('\0').split_once(' ') else { continue };
             if let (Ok(tid), true) = (tid.parse(), self.threads.len() < THREADS_MAX) {
@@ -152,7 +152,7 @@ impl Head {
     }
 
     /// Reads `header_page` and `header_event`.
-    pub(super) fn add_header_info(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
+    pub(crate) fn add_header_info(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         for _ in 0..2 {
             let name = cursor.zero_ended()?;
             let size = usize::try_from(cursor.u64()?).ok()?;

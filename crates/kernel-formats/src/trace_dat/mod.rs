@@ -11,6 +11,9 @@ mod sections;
 mod sequential;
 mod stream;
 
+pub(crate) use head::Head;
+pub(crate) use sequential::read_texts;
+
 use crate::format::KernelFormat;
 
 /// The row of [`KERNEL_FORMATS`](crate::KERNEL_FORMATS).

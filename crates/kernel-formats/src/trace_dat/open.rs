@@ -52,10 +52,10 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Refusal>
     file.read_at(0, START_BYTES, &mut start)?;
     let preamble =
         Preamble::parse(&start).ok_or(Refusal::Damaged("the head of this trace.dat is damaged"))?;
-    let (head, compression) = match preamble.version {
-        6 => (sequential::read(&file, preamble)?, Compression::None),
-        7 => {
-            let (head, compression) = sectioned(&file, &start, preamble)?;
+    let (head, compression) = match preamble.version.as_str() {
+        "6" => (sequential::read(&file, &preamble)?, Compression::None),
+        "7" => {
+            let (head, compression) = sectioned(&file, &start, &preamble)?;
             (Some(head), compression)
         }
         version => {
@@ -65,10 +65,10 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Refusal>
         }
     };
     let head = head.ok_or(Refusal::Damaged("the file ends inside its head: there are no events"))?;
-    assemble(file, preamble, head, compression, options)
+    assemble(file, &preamble, head, compression, options)
 }
 
-fn sectioned(file: &SharedFile, start: &[u8], preamble: Preamble) -> Result<(Head, Compression), Refusal> {
+fn sectioned(file: &SharedFile, start: &[u8], preamble: &Preamble) -> Result<(Head, Compression), Refusal> {
     let beginning = SectionedStart::parse(start, preamble)
         .ok_or(Refusal::Damaged("the head of this trace.dat is damaged"))?;
     let name = &beginning.compression;
@@ -91,7 +91,7 @@ fn choose(buffers: &[Buffer]) -> Option<usize> {
 
 fn assemble(
     file: Arc<SharedFile>,
-    preamble: Preamble,
+    preamble: &Preamble,
     head: Head,
     compression: Compression,
     options: &OpenOptions,
@@ -118,7 +118,9 @@ fn assemble(
     if !filled.is_empty() {
         losses.add_many(Loss::MissingStream, empty.len() as u64, || format!("CPU {}", empty[0].cpu));
     }
-    let streams = filled
+    let (apart, overlapping) = apart(filled);
+    losses.add_many(Loss::MalformedRecord, overlapping, || "CPUs whose pages are another CPU's".to_owned());
+    let streams = apart
         .into_iter()
         .map(|at| {
             let (file, decoder) = (Arc::clone(&file), decoder.another());
@@ -127,6 +129,21 @@ fn assemble(
         .collect();
     let facts = facts(&file, preamble, head, clock);
     Ok(KernelTrace { facts, losses, streams })
+}
+
+/// Leaves out CPUs whose pages lie in another's, and tells how many: a damaged table would give events many times.
+fn apart(mut cpus: Vec<CpuPages>) -> (Vec<CpuPages>, u64) {
+    let before = cpus.len();
+    cpus.sort_by_key(|cpu| (cpu.offset, cpu.cpu));
+    let mut end = 0;
+    cpus.retain(|cpu| {
+        let kept = cpu.offset >= end;
+        end = if kept { cpu.offset.saturating_add(cpu.bytes) } else { end };
+        kept
+    });
+    let overlapping = before - cpus.len();
+    cpus.sort_by_key(|cpu| cpu.cpu);
+    (cpus, overlapping as u64)
 }
 
 fn without_pages(head: &Head) -> Refusal {
@@ -142,7 +159,7 @@ fn without_pages(head: &Head) -> Refusal {
 
 fn pages_are(
     file: &SharedFile,
-    preamble: Preamble,
+    preamble: &Preamble,
     buffer: &Buffer,
     compression: Compression,
 ) -> Result<PagesAre, Refusal> {
@@ -172,7 +189,7 @@ fn refuse_clock(clock: &str, head: &Head) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn facts(file: &SharedFile, preamble: Preamble, head: Head, clock: String) -> TraceFacts {
+fn facts(file: &SharedFile, preamble: &Preamble, head: Head, clock: String) -> TraceFacts {
     let mut uname = head.options.uname.as_deref().unwrap_or_default().split_whitespace().skip(1);
     let host = uname.next().map(str::to_owned);
     let kernel = uname.next().map(str::to_owned);

@@ -10,10 +10,10 @@ use std::io;
 const FIRST_BYTES: u64 = 8 << 20;
 
 /// CPUs beyond this many are refused; Linux has at most 8192.
-const CPUS_MAX: u32 = 1 << 16;
+const CPUS_MAX: u32 = 8192;
 
 /// Reads the head; `None` when the file ends inside it, or it is larger than any.
-pub(super) fn read(file: &SharedFile, preamble: Preamble) -> io::Result<Option<Head>> {
+pub(super) fn read(file: &SharedFile, preamble: &Preamble) -> io::Result<Option<Head>> {
     let mut bytes = Vec::new();
     let mut size = FIRST_BYTES;
     loop {
@@ -28,18 +28,10 @@ pub(super) fn read(file: &SharedFile, preamble: Preamble) -> io::Result<Option<H
     }
 }
 
-fn parse(bytes: &[u8], preamble: Preamble) -> Option<Head> {
+fn parse(bytes: &[u8], preamble: &Preamble) -> Option<Head> {
     let mut cursor = Cursor::new(bytes, preamble.order);
     let mut head = Head::default();
-    head.add_header_info(&mut cursor)?;
-    let count = cursor.u32()?;
-    head.add_formats("ftrace", count, &mut cursor)?;
-    head.add_systems(&mut cursor)?;
-    // Symbols of the kernel and formats of trace_printk.
-    for _ in 0..2 {
-        let size = cursor.u32()? as usize;
-        cursor.take(size)?;
-    }
+    texts(&mut cursor, &mut head)?;
     let size = usize::try_from(cursor.u64()?).ok()?;
     head.add_threads(cursor.take(size)?);
     let cpus = cursor.u32().filter(|&cpus| cpus <= CPUS_MAX)?;
@@ -47,8 +39,36 @@ fn parse(bytes: &[u8], preamble: Preamble) -> Option<Head> {
     Some(head)
 }
 
+/// The texts that every sequential head begins with.
+fn texts(cursor: &mut Cursor<'_>, head: &mut Head) -> Option<()> {
+    head.add_header_info(cursor)?;
+    let count = cursor.u32()?;
+    head.add_formats("ftrace", count, cursor)?;
+    head.add_systems(cursor)?;
+    // Symbols of the kernel and formats of trace_printk.
+    for _ in 0..2 {
+        let size = cursor.u32()? as usize;
+        cursor.take(size)?;
+    }
+    Some(())
+}
+
+/// Reads the texts that perf.data carries: the same head without pages. `None` when it is damaged before the end of its
+/// event formats.
+pub(crate) fn read_texts(bytes: &[u8]) -> Option<Head> {
+    let preamble = Preamble::parse(bytes)?;
+    let mut cursor = Cursor::new(bytes.get(preamble.bytes..)?, preamble.order);
+    let mut head = Head::default();
+    head.truncated = texts(&mut cursor, &mut head).is_none();
+    let size = cursor.u64().and_then(|size| usize::try_from(size).ok());
+    if let Some(threads) = size.and_then(|size| cursor.take(size)) {
+        head.add_threads(threads);
+    }
+    (!head.formats.is_empty()).then_some(head)
+}
+
 /// What comes behind the number of CPUs: options, then where the pages lie.
-fn pages(cursor: &mut Cursor<'_>, cpus: u32, preamble: Preamble, head: &mut Head) -> Option<()> {
+fn pages(cursor: &mut Cursor<'_>, cpus: u32, preamble: &Preamble, head: &mut Head) -> Option<()> {
     let mut word = cursor.take(10)?;
     if word.starts_with(b"options") {
         options::read(cursor, ListKind::Sequential, preamble.order, head)?;

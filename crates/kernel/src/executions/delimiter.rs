@@ -30,7 +30,7 @@ pub enum DelimiterKind {
     },
     /// A program: from its start (`exec`) to its exit.
     Process {
-        /// Its name, the last part of the executed file's path; all when absent.
+        /// Its name, the last part of the executed file's path, or all of that path; all programs when absent.
         name: Option<Glob>,
     },
     /// One call of a system call.

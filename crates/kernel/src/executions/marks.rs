@@ -17,6 +17,17 @@ pub(crate) enum Repeated {
     Nests,
     /// It proves that the other's end was missed.
     Replaces,
+    /// It makes another thing of it, from now on.
+    Supersedes,
+}
+
+/// What an end is that has no beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lonely {
+    /// An execution of which the beginning is missing.
+    Unfinished,
+    /// Nothing: such events are common without one.
+    Nothing,
 }
 
 /// One end of an execution.
@@ -32,4 +43,5 @@ pub(crate) struct Mark {
     pub(crate) label: String,
     pub(crate) context: Option<TraceContext>,
     pub(crate) repeated: Repeated,
+    pub(crate) lonely: Lonely,
 }

@@ -33,3 +33,6 @@ pub use glob::Glob;
 pub use spans::{NoExecution, SpanExecution, SpanInterval, SpanThread, executions_of_spans};
 pub use survey::{DelimiterSurvey, Proposal};
 pub use template::Template;
+
+#[cfg(test)]
+mod tests;

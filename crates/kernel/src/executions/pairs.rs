@@ -2,7 +2,7 @@
 
 use super::delimiter::Pairing;
 use super::execution::Execution;
-use super::marks::{Mark, Phase, Repeated};
+use super::marks::{Lonely, Mark, Phase, Repeated};
 use super::threads::Threads;
 use crate::path::Window;
 use crate::worker::HostId;
@@ -63,10 +63,11 @@ impl Pairs {
     }
 
     fn begin(&mut self, mark: Mark) {
-        if mark.repeated == Repeated::Replaces
-            && let Some(older) = self.on_thread(&mark)
-        {
-            self.give_up(older);
+        let older = if mark.repeated == Repeated::Nests { None } else { self.on_thread(&mark) };
+        match older {
+            Some(older) if mark.repeated == Repeated::Supersedes => drop(self.take(older)),
+            Some(older) => self.give_up(older),
+            None => {}
         }
         let id = self.next;
         self.next += 1;
@@ -87,7 +88,10 @@ impl Pairs {
 
     fn end(&mut self, mark: &Mark, threads: &Threads) {
         let Some(id) = self.on_thread(mark).or_else(|| self.elsewhere(mark, threads)) else {
-            return self.unfinished(mark);
+            if mark.lonely == Lonely::Unfinished {
+                self.unfinished(mark);
+            }
+            return;
         };
         let Some(begin) = self.take(id) else { return };
         if begin.time > mark.time || (begin.key.is_none() && self.loss_between(&begin, mark)) {

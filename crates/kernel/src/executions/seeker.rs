@@ -5,7 +5,7 @@ use super::events::{EventMatch, PatternCache};
 use super::glob::Glob;
 use super::lives::Lives;
 use super::marker::{self, MarkerText};
-use super::marks::{Mark, Phase, Repeated};
+use super::marks::{Lonely, Mark, Phase, Repeated};
 use super::pairs::{Paired, Pairs};
 use super::template::Template;
 use super::threads::Threads;
@@ -78,7 +78,7 @@ impl Seeker {
     fn marks(&mut self, event: &KernelEvent, texts: &KernelTexts, threads: &Threads) -> [Option<Mark>; 2] {
         match &self.delimiter.kind {
             DelimiterKind::Markers(rule) => [marker_mark(rule, event, texts, threads), None],
-            DelimiterKind::Process { name } => [process_mark(name.as_ref(), event, texts, threads), None],
+            DelimiterKind::Process { name } => [process_mark(name.as_ref(), event, texts), None],
             DelimiterKind::Syscall { name } => {
                 [self.syscall_mark(name, Phase::Begin, event, texts, threads), None]
             }
@@ -121,11 +121,13 @@ impl Seeker {
         }
         let mut mark = plain_mark(phase, threads.acting(event)?, event);
         mark.name.push_str(&wanted.text);
-        mark.label = match at_entry {
-            Phase::Begin => wanted.text.clone(),
-            Phase::End => format!("after {}", wanted.text),
-        };
-        Some(mark)
+        if at_entry == Phase::Begin {
+            mark.label.clone_from(&wanted.text);
+            return Some(mark);
+        }
+        mark.label = format!("after {}", wanted.text);
+        // A call after one that brought nothing to do.
+        Some(Mark { lonely: Lonely::Nothing, ..mark })
     }
 }
 
@@ -150,6 +152,7 @@ fn plain_mark(phase: Phase, tid: Tid, event: &KernelEvent) -> Mark {
         label: String::new(),
         context: None,
         repeated: Repeated::Replaces,
+        lonely: Lonely::Unfinished,
     }
 }
 
@@ -193,26 +196,24 @@ fn by_template(begin: &Template, end: &Template, text: &str) -> Option<MarkerTex
 }
 
 /// A program's start and exit.
-fn process_mark(
-    wanted: Option<&Glob>,
-    event: &KernelEvent,
-    texts: &KernelTexts,
-    threads: &Threads,
-) -> Option<Mark> {
+fn process_mark(wanted: Option<&Glob>, event: &KernelEvent, texts: &KernelTexts) -> Option<Mark> {
     match event.kind {
         EventKind::Exec { tid, filename } => {
             let path = texts.text(filename);
             let program = path.rsplit('/').next().unwrap_or(path);
-            if !is_wanted(wanted, program) && !is_wanted(wanted, threads.name_of(tid)) {
+            if !is_wanted(wanted, program) && !is_wanted(wanted, path) {
                 return None;
             }
             let mut mark = plain_mark(Phase::Begin, tid, event);
             mark.label = program.to_owned();
-            Some(Mark { name: LIFE.to_owned(), key: Some(tid.0.to_string()), ..mark })
+            let key = Some(tid.0.to_string());
+            Some(Mark { name: LIFE.to_owned(), key, repeated: Repeated::Supersedes, ..mark })
         }
         EventKind::Exit { tid } => {
             let mark = plain_mark(Phase::End, tid, event);
-            Some(Mark { name: LIFE.to_owned(), key: Some(tid.0.to_string()), ..mark })
+            let key = Some(tid.0.to_string());
+            // Threads exit too, and programs that were started before the trace.
+            Some(Mark { name: LIFE.to_owned(), key, lonely: Lonely::Nothing, ..mark })
         }
         _ => None,
     }

@@ -9,3 +9,6 @@ pub use cpus::CpuUse;
 pub use kinds::KindCount;
 pub use statistics::{TraceStatistics, TraceSummary};
 pub use threads::ThreadUse;
+
+#[cfg(test)]
+mod tests;

@@ -18,7 +18,7 @@ pub struct ThreadUse {
     pub blocked_ns: u64,
     /// How often it got a CPU.
     pub switches_in: u64,
-    /// How often it was woken.
+    /// How often it was woken while it did not run or wait for a CPU.
     pub wakeups: u64,
 }
 
@@ -64,12 +64,13 @@ impl ThreadClocks {
 
     pub(crate) fn woken(&mut self, tid: Tid, time: KernelTime) {
         let thread = self.alive.entry(tid);
-        thread.wakeups += 1;
         match thread.state {
             State::Blocked(since) => thread.blocked_ns += time.since(since),
             State::Unknown => {}
+            // The second event of the same wake-up, or one that wakes nobody.
             State::Running | State::Runnable(_) => return,
         }
+        thread.wakeups += 1;
         thread.state = State::Runnable(time);
     }
 

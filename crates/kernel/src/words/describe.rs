@@ -72,21 +72,26 @@ fn kind_of(path: &CriticalPath, piece: &PathPiece, circumstances: Circumstances<
 }
 
 fn resource_of(path: &CriticalPath, piece: &PathPiece, circumstances: Circumstances<'_>) -> Resource {
-    let qualifier = circumstances.names.texts.text(piece.qualifier).to_owned();
+    let qualifier = circumstances.names.texts.text(piece.qualifier);
+    // A soft interrupt says of what kind the device is, which the state says already.
+    let device = if qualifier.starts_with("softirq ") { String::new() } else { qualifier.to_owned() };
     match piece.state {
         PieceState::Running => Resource::Work,
         PieceState::Preempted => Resource::Cpu,
-        PieceState::BlockDevice => Resource::Disk(qualifier),
+        PieceState::BlockDevice => Resource::Disk(device),
         PieceState::Network => match sender(path, piece) {
             Some(sender) => Resource::PacketOf(sender),
-            None => Resource::Packet(qualifier),
+            None => Resource::Packet(device),
         },
         PieceState::Timer => Resource::Timer,
-        PieceState::UserInput => Resource::Person(qualifier),
+        PieceState::UserInput => Resource::Person(device),
         PieceState::Interrupted => Resource::Interrupt,
         PieceState::Ipi => Resource::OtherCpu,
-        PieceState::Blocked if piece.qualifier != TextId::EMPTY => Resource::Device(qualifier),
-        PieceState::Blocked => Resource::Unknown(reason(piece, UnknownReason::NoWakeUp, circumstances)),
+        PieceState::Blocked if piece.qualifier == TextId::EMPTY => {
+            Resource::Unknown(reason(piece, UnknownReason::NoWakeUp, circumstances))
+        }
+        PieceState::Blocked if device.is_empty() => Resource::Interrupt,
+        PieceState::Blocked => Resource::Device(device),
         PieceState::Unknown => Resource::Unknown(reason(piece, UnknownReason::NoRecord, circumstances)),
     }
 }

@@ -9,3 +9,6 @@ mod wait;
 pub use describe::{Circumstances, PieceRange, waits_of};
 pub use losses::LossInstants;
 pub use wait::{Resource, UnknownReason, Wait};
+
+#[cfg(test)]
+mod tests;

@@ -70,8 +70,10 @@ pub enum WaitCause {
     OtherThread,
     /// Runnable while its CPU stood idle for long: a CPU quota.
     CpuQuota,
-    /// Runnable while its CPU ran something else, or just woken.
+    /// Runnable while its CPU ran something else.
     CpuBusy,
+    /// Runnable while its CPU woke up from idleness.
+    CpuWakeUp,
     /// A disk.
     Disk,
     /// A packet.
@@ -90,11 +92,12 @@ pub enum WaitCause {
 
 impl WaitCause {
     /// All causes, in the order reports list them.
-    pub const ALL: [WaitCause; 11] = [
+    pub const ALL: [WaitCause; 12] = [
         WaitCause::Computing,
         WaitCause::OtherThread,
         WaitCause::CpuQuota,
         WaitCause::CpuBusy,
+        WaitCause::CpuWakeUp,
         WaitCause::Disk,
         WaitCause::Network,
         WaitCause::Timer,
@@ -105,8 +108,8 @@ impl WaitCause {
     ];
 
     /// Idle time of a pre-empted piece from which on it looks like a quota, in nanoseconds. A CPU that wakes from
-    /// idle takes microseconds; the shortest period of a CPU quota is one millisecond.
-    pub const QUOTA_IDLE_NS: u64 = 1_000_000;
+    /// its deepest idle state takes some hundred microseconds at most, a quota throttles for milliseconds.
+    pub const QUOTA_IDLE_NS: u64 = 500_000;
 
     /// The cause of a piece: its state, whether it is the asked thread's own, its length and the part of it during
     /// which the CPU stood idle (nanoseconds).
@@ -114,10 +117,9 @@ impl WaitCause {
         match state {
             KernelState::Running if own => WaitCause::Computing,
             KernelState::Running => WaitCause::OtherThread,
-            KernelState::Preempted if idle_ns >= WaitCause::QUOTA_IDLE_NS && idle_ns >= elapsed_ns / 2 => {
-                WaitCause::CpuQuota
-            }
-            KernelState::Preempted => WaitCause::CpuBusy,
+            KernelState::Preempted if idle_ns == 0 || idle_ns < elapsed_ns / 2 => WaitCause::CpuBusy,
+            KernelState::Preempted if idle_ns >= WaitCause::QUOTA_IDLE_NS => WaitCause::CpuQuota,
+            KernelState::Preempted => WaitCause::CpuWakeUp,
             KernelState::BlockDevice => WaitCause::Disk,
             KernelState::Network => WaitCause::Network,
             KernelState::Timer => WaitCause::Timer,
@@ -135,6 +137,7 @@ impl WaitCause {
             WaitCause::OtherThread => "waiting for other threads that ran",
             WaitCause::CpuQuota => "pre-empted while its CPU stood idle: a CPU quota",
             WaitCause::CpuBusy => "waiting for a CPU that others used",
+            WaitCause::CpuWakeUp => "waiting for an idle CPU to wake up",
             WaitCause::Disk => "waiting for a disk",
             WaitCause::Network => "waiting for the network",
             WaitCause::Timer => "waiting for a timer: a sleep or a timeout",
@@ -152,6 +155,7 @@ impl WaitCause {
             WaitCause::OtherThread => "another thread",
             WaitCause::CpuQuota => "CPU quota",
             WaitCause::CpuBusy => "busy CPU",
+            WaitCause::CpuWakeUp => "waking CPU",
             WaitCause::Disk => "disk",
             WaitCause::Network => "network",
             WaitCause::Timer => "timer",
@@ -171,7 +175,8 @@ mod tests {
     fn a_quota_needs_a_cpu_that_idles_for_long() {
         let cause = |elapsed_ns, idle_ns| WaitCause::of(KernelState::Preempted, true, elapsed_ns, idle_ns);
         assert_eq!(cause(9_800_000, 9_700_000), WaitCause::CpuQuota);
-        assert_eq!(cause(60_000, 60_000), WaitCause::CpuBusy, "a CPU that wakes up");
+        assert_eq!(cause(60_000, 60_000), WaitCause::CpuWakeUp);
+        assert_eq!(cause(60_000, 0), WaitCause::CpuBusy);
         assert_eq!(cause(90_000_000, 2_000_000), WaitCause::CpuBusy, "mostly used by others");
     }
 

@@ -1,6 +1,8 @@
 //! A sample of executions against normal ones.
 
-use super::{AlignedCluster, KernelInput, KernelState, Letter, PathTimeline, Projection, StepGroup};
+use super::{
+    AbnormalWait, AlignedCluster, KernelInput, KernelState, Letter, PathTimeline, Projection, StepGroup,
+};
 use crate::Setting;
 use serde::Serialize;
 
@@ -31,7 +33,9 @@ pub struct KernelDiagnosis {
     pub clusters: Vec<ExecutionCluster>,
     /// Sample executions that are slower than their kind, the largest excess first.
     pub anomalous: Vec<JudgedExecution>,
-    /// Where they wait: findings that are alike, together, the largest excess first.
+    /// What they wait for, over all steps; the largest excess first.
+    pub waits: Vec<AbnormalWait>,
+    /// Where they wait: findings that are alike at one step, together, the largest excess first.
     pub steps: Vec<StepGroup>,
     /// Sequences under each other, one block for each kind with findings.
     pub alignments: Vec<AlignedCluster>,
@@ -61,6 +65,8 @@ pub enum KernelVerdict {
     InsufficientData,
     /// No execution is slower than its kind.
     NothingFound,
+    /// None is, but the sample as a whole spends more time in some state.
+    SlowerOverall,
     /// Some are.
     Slower,
 }
@@ -101,8 +107,8 @@ pub struct SetOfExecutions {
 /// One state, on average over a set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CoarseRow {
-    /// The letter's place in [`KernelDiagnosis::alphabet`].
-    pub letter: u32,
+    /// The letter's place in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
+    pub letter: Option<u32>,
     /// What is compared: `time` or `count`.
     pub measure: &'static str,
     /// Mean of the normal executions (nanoseconds, or entries).

@@ -1,7 +1,10 @@
 //! The answer in one to four sentences.
 
-use super::words::{step_clause, thread};
-use super::{KernelDiagnosis, KernelPathReport, KernelStatsReport, KernelVerdict, StepGroup, WaitCause};
+use super::words::{row_name, step_clause, thread};
+use super::{
+    AbnormalWait, ExecutionVerdict, KernelDiagnosis, KernelPathReport, KernelStatsReport, KernelVerdict,
+    WaitCause,
+};
 use crate::comparison::quoted;
 use crate::numbers;
 
@@ -44,18 +47,28 @@ fn executions(count: u64, report: &KernelPathReport) -> String {
     format!("{} (median {})", numbers::counted(count, "execution"), numbers::time(elapsed[elapsed.len() / 2]))
 }
 
-/// The wait with the largest sum, unless the first sentence says all of it.
+/// What more there is to say of the largest wait: how often, for whom or for what.
 fn largest_wait(report: &KernelPathReport) -> Option<String> {
+    let first = report.causes.first()?.cause;
     let told = |cause| matches!(cause, WaitCause::Computing | WaitCause::Unknown);
     let wait = report.waits.iter().find(|wait| !told(wait.cause) && wait.share >= 0.02)?;
-    Some(format!("{} {}.", quoted(&wait.thread), wait.words))
+    if wait.cause != first || wait.waker.is_some() || wait.resource.is_some() {
+        return Some(format!("{} {}.", quoted(&wait.thread), wait.words));
+    }
+    (wait.count > 1).then(|| {
+        format!(
+            "It happened {} times, {} at most at a time.",
+            numbers::count(wait.count),
+            numbers::time(wait.longest_ns)
+        )
+    })
 }
 
 /// The answer of a diagnosis, from everything else in the report. Names stand in backticks.
 ///
 /// ```text
-/// 12 of 50 executions are slower: 31.0 ms instead of 12.1 ms. At step 14 of 37, after `running`, `worker` was
-/// pre-empted 168 times for 118 ms while its CPU stood idle: a CPU quota (83 % of the excess).
+/// 12 of 50 executions are slower: 31.0 ms instead of 12.1 ms. `worker` was pre-empted 168 times for 118 ms while its
+/// CPU stood idle: a CPU quota (83 % of the excess), mostly at step 14 of 37, after `running`.
 /// ```
 pub fn kernel_diagnosis_headline(report: &KernelDiagnosis) -> String {
     match report.verdict {
@@ -64,6 +77,7 @@ pub fn kernel_diagnosis_headline(report: &KernelDiagnosis) -> String {
             format!("Too little data to say. {missing}").trim_end().to_owned()
         }
         KernelVerdict::NothingFound => nothing(report),
+        KernelVerdict::SlowerOverall => overall(report),
         KernelVerdict::Slower => slower(report),
     }
 }
@@ -79,25 +93,49 @@ fn nothing(report: &KernelDiagnosis) -> String {
 }
 
 fn slower(report: &KernelDiagnosis) -> String {
-    let many = report.anomalous.len() as u64;
-    let all = report.sample.executions;
-    let subject = match (many, all) {
-        (1, _) => format!("1 of {} is slower", numbers::counted(all, "execution")),
-        (many, all) if many == all => format!("All {} are slower", numbers::counted(all, "execution")),
-        (many, all) => {
-            format!("{} of {} are slower", numbers::count(many), numbers::counted(all, "execution"))
-        }
-    };
-    let mut sentences = vec![format!("{subject}{}.", instead(report))];
-    match report.steps.iter().filter(|step| step.excess_ns > 0).collect::<Vec<&StepGroup>>().as_slice() {
+    let mut sentences = vec![format!("{}{}.", who(report), instead(report))];
+    match report.waits.iter().filter(|wait| wait.excess_ns > 0).collect::<Vec<_>>().as_slice() {
         [] => sentences.push("No single step stands out.".to_owned()),
         [first, rest @ ..] => {
-            sentences.push(capitalised(&step(first)));
-            let others = rest.iter().filter(|other| other.share >= 0.05 && other.cause != first.cause);
-            sentences.extend(others.take(1).map(|other| capitalised(&step(other))));
+            sentences.push(wait(report, first));
+            let others = rest.iter().filter(|other| other.share >= 0.1);
+            sentences.extend(others.take(1).map(|other| wait(report, other)));
         }
     }
     sentences.join(" ")
+}
+
+/// `12 of 50 executions are slower`
+fn who(report: &KernelDiagnosis) -> String {
+    let all = numbers::counted(report.sample.executions, "execution");
+    let many = report.anomalous.len() as u64;
+    let new = report.anomalous.iter().filter(|one| one.verdict == ExecutionVerdict::NewKind).count() as u64;
+    let slower = report.anomalous.iter().filter(|one| one.elapsed_ns > one.expected_ns).count() as u64;
+    let what = match many {
+        many if new == many => "of a kind that the normal set does not have",
+        many if slower * 2 >= many => "slower",
+        _ => "different",
+    };
+    match many {
+        1 => format!("1 of {all} is {what}"),
+        many if many == report.sample.executions => format!("All {all} are {what}"),
+        many => format!("{} of {all} are {what}", numbers::count(many)),
+    }
+}
+
+fn overall(report: &KernelDiagnosis) -> String {
+    let fired = report.coarse.iter().filter(|row| row.fired && row.measure == "time" && row.letter.is_some());
+    let most =
+        fired.max_by(|a, b| (a.sample_mean - a.normal_mean).total_cmp(&(b.sample_mean - b.normal_mean)));
+    let state = most.map_or_else(String::new, |row| {
+        format!(
+            ": {} takes {} instead of {} on average",
+            quoted(&row_name(report, row.letter)),
+            numbers::time_float(row.sample_mean),
+            numbers::time_float(row.normal_mean)
+        )
+    });
+    format!("The sample as a whole is slower{state}. No single execution stands out.")
 }
 
 /// How long they take instead of how long.
@@ -114,19 +152,15 @@ fn instead(report: &KernelDiagnosis) -> String {
     }
 }
 
-fn step(step: &StepGroup) -> String {
-    format!(
-        "{}, {} {} ({} of the excess).",
-        step_clause(step),
-        quoted(&step.thread),
-        step.words,
-        numbers::share(step.share)
-    )
-}
-
-fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+/// `` `worker` was pre-empted … (84 % of the excess), mostly at step 5 of 13, after `running`.``
+fn wait(report: &KernelDiagnosis, wait: &AbnormalWait) -> String {
+    let main = wait.steps.first().and_then(|&at| report.steps.get(at as usize));
+    let place = match main {
+        Some(step) if wait.steps.len() == 1 => format!(", {}", step_clause(step)),
+        Some(step) if step.excess_ns >= wait.excess_ns / 2 => format!(", mostly {}", step_clause(step)),
+        _ => format!(", at {}", numbers::counted(wait.steps.len() as u64, "step")),
+    };
+    format!("{} {} ({} of the excess){place}.", quoted(&wait.thread), wait.words, numbers::share(wait.share))
 }
 
 /// What a trace holds, in one to three sentences.

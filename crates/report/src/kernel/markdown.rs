@@ -1,7 +1,7 @@
 //! What kernel traces say, for an incident channel: forty lines at most.
 
 use super::words::{
-    execution_name, instant, judged_thread, kernel_verdict_word, letter_name, step_place, step_word, thread,
+    execution_name, instant, judged_thread, kernel_verdict_word, row_name, step_place, step_word, thread,
 };
 use super::{KernelDiagnosis, KernelPathReport, KernelStatsReport, KernelVerdict};
 use crate::markdown::{code, losses, prose, row, sentence, shown_of, table};
@@ -13,9 +13,10 @@ use std::io;
 const CAUSES: usize = 6;
 const WAITS: usize = 6;
 const WORKERS: usize = 4;
-const EXECUTIONS: usize = 5;
-const STEPS: usize = 5;
-const COARSE: usize = 4;
+const EXECUTIONS: usize = 3;
+const STEPS: usize = 3;
+const ABNORMAL: usize = 4;
+const COARSE: usize = 3;
 const REMARKS: usize = 2;
 const ROWS: usize = 8;
 
@@ -49,6 +50,7 @@ pub(super) fn diagnosis(report: &KernelDiagnosis, out: &mut dyn io::Write) -> io
     let told = usize::from(report.verdict == KernelVerdict::InsufficientData).min(report.missing.len());
     let blocks = [
         vec![format!("### Laggard: {verdict}"), String::new(), sentence(&report.headline)],
+        waits(report),
         steps(report),
         executions(report),
         coarse(report),
@@ -61,6 +63,18 @@ pub(super) fn diagnosis(report: &KernelDiagnosis, out: &mut dyn io::Write) -> io
         )],
     ];
     write(&blocks, out)
+}
+
+fn waits(report: &KernelDiagnosis) -> Vec<String> {
+    let title = shown_of("what they wait for", ABNORMAL, report.waits.len());
+    let rows = report.waits.iter().take(ABNORMAL).map(|wait| {
+        row(&[
+            format!("{} {}", code(&wait.thread), sentence(&wait.words)),
+            numbers::count(wait.executions),
+            numbers::share(wait.share),
+        ])
+    });
+    table(&[&title, "executions", "of the excess"], "l r r", rows)
 }
 
 fn steps(report: &KernelDiagnosis) -> Vec<String> {
@@ -95,7 +109,7 @@ fn coarse(report: &KernelDiagnosis) -> Vec<String> {
     let fired = report.coarse.iter().filter(|row| row.fired && row.measure == "time");
     let rows = fired.take(COARSE).map(|one| {
         row(&[
-            code(&letter_name(report, one.letter)),
+            code(&row_name(report, one.letter)),
             numbers::time_float(one.normal_mean),
             numbers::time_float(one.sample_mean),
         ])

@@ -30,8 +30,8 @@ pub use path::{
 pub use projection::{ProjectedExecution, Projection};
 pub use stats::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakingPair};
 pub use steps::{
-    AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind, Letter, StepDeviation, StepGroup,
-    StepKind,
+    AbnormalWait, AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind, Letter,
+    StepDeviation, StepGroup, StepKind,
 };
 pub(crate) use words::*;
 pub use words::{WaitFacts, wait_words};

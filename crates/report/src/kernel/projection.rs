@@ -8,8 +8,6 @@ use serde::Serialize;
 pub struct Projection {
     /// What the vectors hold: `square roots of how often each state was entered`.
     pub of: String,
-    /// Share of the variance on each axis, 0..1.
-    pub explained: [f64; 2],
     /// The points.
     pub points: Vec<ProjectedExecution>,
     /// Executions beyond the limit of points.

@@ -71,8 +71,8 @@ pub struct SwitchingThread {
     pub waiting_ns: u64,
     /// How often it got a CPU.
     pub switches: u64,
-    /// How often it lost one while runnable.
-    pub preemptions: u64,
+    /// How often it was woken.
+    pub wakeups: u64,
 }
 
 /// Who wakes whom.

@@ -26,6 +26,33 @@ pub enum StepKind {
     Missing,
 }
 
+/// Deviations for one cause at whatever step, over all anomalous executions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AbnormalWait {
+    /// In words: `was pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
+    pub words: String,
+    /// What it means.
+    pub cause: WaitCause,
+    /// Who waits there.
+    pub thread: String,
+    /// Who it waits for or who ended the wait.
+    pub waker: Option<String>,
+    /// The interrupt, device or CPU.
+    pub resource: Option<String>,
+    /// Anomalous executions with it.
+    pub executions: u64,
+    /// How often, over all of them.
+    pub count: u64,
+    /// Time of it, over all of them, in nanoseconds.
+    pub total_ns: u64,
+    /// More than usual, over all of them, in nanoseconds.
+    pub excess_ns: u64,
+    /// Share of all excess of the anomalous executions, 0..1.
+    pub share: f64,
+    /// Places in [`super::KernelDiagnosis::steps`], the largest excess first.
+    pub steps: Vec<u32>,
+}
+
 /// Deviations that are alike, over all anomalous executions of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepGroup {
@@ -63,7 +90,7 @@ pub struct StepGroup {
     pub total_ns: u64,
     /// More than usual, over all of them, in nanoseconds.
     pub excess_ns: u64,
-    /// Share of all excess that was found, 0..1.
+    /// Share of all excess of the anomalous executions, 0..1.
     pub share: f64,
     /// Single ones to look at, the largest first.
     pub examples: Vec<StepDeviation>,
@@ -108,6 +135,8 @@ pub struct AlignedCluster {
 /// A column of an alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AlignedColumn {
+    /// Its number among the steps of normal executions, from 1; `None` for what anomalous ones have between two.
+    pub step: Option<u32>,
     /// The state most normal executions have there; `None` where most have nothing.
     pub letter: Option<u32>,
     /// Share of normal executions with it, 0..1.

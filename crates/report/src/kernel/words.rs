@@ -28,7 +28,8 @@ pub fn wait_words(cause: WaitCause, facts: WaitFacts<'_>) -> String {
     let resource = facts.resource.map_or_else(String::new, |name| format!(" ({})", quoted(name)));
     match cause {
         WaitCause::CpuQuota => format!("was pre-empted {often} while its CPU stood idle: a CPU quota"),
-        WaitCause::CpuBusy => format!("waited {often} for a CPU{}", waker(", woken by ")),
+        WaitCause::CpuBusy => format!("waited {often} for a CPU that others used"),
+        WaitCause::CpuWakeUp => format!("waited {often} for an idle CPU to wake up"),
         WaitCause::OtherThread => match facts.waker {
             Some(name) => format!("waited {often} for {}, which ran", quoted(name)),
             None => format!("waited {often} for other threads, which ran"),
@@ -59,6 +60,7 @@ fn times(count: u64) -> String {
 pub(crate) const fn kernel_verdict_word(verdict: KernelVerdict) -> &'static str {
     match verdict {
         KernelVerdict::Slower => "Slower",
+        KernelVerdict::SlowerOverall => "Slower overall",
         KernelVerdict::NothingFound => "Nothing found",
         KernelVerdict::InsufficientData => "Not enough data",
     }
@@ -147,6 +149,11 @@ pub(crate) fn set_words(set: &SetOfExecutions) -> String {
         numbers::time(set.elapsed_min_ns),
         numbers::time(set.elapsed_max_ns),
     )
+}
+
+/// The name of what a row compares.
+pub(crate) fn row_name(report: &KernelDiagnosis, letter: Option<u32>) -> String {
+    letter.map_or_else(|| "whole execution".to_owned(), |letter| letter_name(report, letter))
 }
 
 /// The name of a letter; empty when there is none.

@@ -38,6 +38,7 @@ fn named() -> Vec<(&'static str, Any)> {
         ("kernel-no-path", path(fixtures::no_path())),
         ("kernel-slower", diagnosis(fixtures::slower())),
         ("kernel-nothing", diagnosis(fixtures::nothing())),
+        ("kernel-overall", diagnosis(fixtures::overall())),
         ("kernel-too-few", diagnosis(fixtures::too_few())),
         ("kernel-stats", Any::Stats(Box::new(fixtures::stats()))),
     ]
@@ -134,15 +135,18 @@ fn lines_fit_and_nothing_acts() {
 fn the_first_lines_answer() {
     assert_eq!(
         fixtures::path().headline,
-        "62 % of 31.0 ms of `worker` (tid 812) was pre-empted while its CPU stood idle: a CPU quota. `worker` was \
-         pre-empted twice for 19.3 ms while its CPU stood idle: a CPU quota."
+        "62 % of 31.0 ms of `worker` (tid 812) was pre-empted while its CPU stood idle: a CPU quota. It happened 2 times, \
+         9.65 ms at most at a time."
     );
     assert_eq!(
         fixtures::slower().headline,
-        "4 of 50 executions are slower: 31.0 ms instead of 12.1 ms. At step 5 of 13, after `running: another thread`, \
-         `worker` was pre-empted 168 times for 118 ms while its CPU stood idle: a CPU quota (84 % of the excess). At \
-         step 11 of 13, after `running: another thread`, `worker` waited 168 times for 9.00 ms for a CPU (6 % of the \
-         excess)."
+        "4 of 50 executions are slower: 31.0 ms instead of 12.1 ms. `worker` was pre-empted 168 times for 118 ms while \
+         its CPU stood idle: a CPU quota (84 % of the excess), at step 5 of 13, after `running: another thread`."
+    );
+    assert_eq!(
+        fixtures::overall().headline,
+        "The sample as a whole is slower: `pre-empted` takes 9.90 ms instead of 120 µs on average. No single execution \
+         stands out."
     );
     assert!(fixtures::nothing().headline.starts_with("Nothing found: none of 50 executions waits longer"));
     assert_eq!(

@@ -10,7 +10,7 @@ mod scopes;
 mod state;
 
 pub(super) use compile::{Compiler, Fields};
-pub(super) use run::{Cursor, Registers, Stop};
+pub(super) use run::{Cursor, Registers, Stop, advanced};
 
 use super::class::Role;
 

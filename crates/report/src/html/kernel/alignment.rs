@@ -4,8 +4,8 @@ use super::super::markup::Markup;
 use super::super::remark;
 use super::letters::{class, legend, letter};
 use crate::kernel::{
-    AlignedCell, AlignedCluster, AlignedRow, AlignedRowKind, KernelDiagnosis, StepKind, letter_name,
-    step_word,
+    AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind, KernelDiagnosis, StepKind,
+    letter_name, step_word,
 };
 use crate::{names, numbers};
 use std::collections::BTreeMap;
@@ -39,8 +39,9 @@ pub(super) fn write(m: &mut Markup, report: &KernelDiagnosis) {
          framed cell deviates: an unexpected state, or one that takes longer than it does there in normal executions; \
          a framed gap lacks a state that normal executions have.",
     );
-    let states = report.alphabet.iter().map(|letter| letter.state);
-    legend(m, states);
+    let rows = report.alignments.iter().flat_map(|one| &one.rows);
+    let cells = rows.flat_map(|row| row.cells.iter().flatten());
+    legend(m, cells.map(|cell| report.state(cell.letter)));
     for (at, one) in report.alignments.iter().enumerate().take(CLUSTERS) {
         let title = match one.cluster {
             Some(cluster) => format!("Kind {cluster} of the normal executions"),
@@ -70,7 +71,7 @@ fn block(m: &mut Markup, report: &KernelDiagnosis, one: &AlignedCluster, at: usi
         ("aria-label", "Aligned executions"),
         ("tabindex", "0"),
     ];
-    m.within("div", &attributes, |m| picture(m, report, &rows, columns, at));
+    m.within("div", &attributes, |m| picture(m, report, &rows, &one.columns[..columns], at));
     m.raw("</div>\n<output class=\"readout\" hidden aria-live=\"polite\"></output>\n");
     cut(m, one, &rows, columns);
 }
@@ -82,16 +83,24 @@ fn row_title(row: &AlignedRow) -> String {
     format!("{set} {}{label}, {}", row.execution, numbers::time(row.elapsed_ns))
 }
 
-fn picture(m: &mut Markup, report: &KernelDiagnosis, rows: &[&AlignedRow], columns: usize, at: usize) {
+fn picture(
+    m: &mut Markup,
+    report: &KernelDiagnosis,
+    rows: &[&AlignedRow],
+    steps: &[AlignedColumn],
+    at: usize,
+) {
+    let columns = steps.len();
     let (width, height) = (columns as f64 * CELL, rows.len() as f64 * ROW + TOP);
     let (w, h, id) = (format!("{width}"), format!("{height}"), format!("block-{at}"));
     let attributes =
         [("class", "blocks"), ("role", "img"), ("aria-labelledby", &*id), ("width", &*w), ("height", &*h)];
     m.open("svg", &attributes);
     m.element("title", &[("id", &id)], "Aligned executions; the table of findings holds what deviates");
-    for step in (0..columns).filter(|step| step % 10 == 9) {
-        let x = format!("{}", step as f64 * CELL + CELL / 2.0);
-        m.element("text", &[("class", "tick"), ("x", &x), ("y", "12")], &(step + 1).to_string());
+    let numbered = steps.iter().enumerate().filter_map(|(at, column)| Some((at, column.step?)));
+    for (at, step) in numbered.filter(|(_, step)| step % 5 == 0) {
+        let x = format!("{}", at as f64 * CELL + CELL / 2.0);
+        m.element("text", &[("class", "tick"), ("x", &x), ("y", "12")], &step.to_string());
     }
     for (place, row) in rows.iter().enumerate() {
         let y = place as f64 * ROW + TOP;

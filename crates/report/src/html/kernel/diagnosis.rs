@@ -9,14 +9,15 @@ use super::{
 };
 use crate::kernel::{
     ExecutionSet, ExecutionVerdict, KernelDiagnosis, KernelVerdict, instant, judged_thread,
-    kernel_verdict_word, letter_name, set_words, step_clause, step_word,
+    kernel_verdict_word, row_name, set_words, step_clause, step_word,
 };
 use crate::{names, numbers};
 use std::io;
 
 /// The page from top to bottom, below the answer.
-const SECTIONS: [Section<KernelDiagnosis>; 11] = [
-    Section { id: "steps", title: "Where they wait", has: |r| !r.steps.is_empty(), write: steps },
+const SECTIONS: [Section<KernelDiagnosis>; 12] = [
+    Section { id: "waits", title: "What they wait for", has: |r| !r.waits.is_empty(), write: waits },
+    Section { id: "steps", title: "At which step", has: |r| !r.steps.is_empty(), write: steps },
     Section {
         id: "executions",
         title: "Executions that stand out",
@@ -66,6 +67,7 @@ const SECTIONS: [Section<KernelDiagnosis>; 11] = [
 pub(crate) fn kernel_diagnosis(report: &KernelDiagnosis, out: &mut dyn io::Write) -> io::Result<()> {
     let class = match report.verdict {
         KernelVerdict::Slower => "verdict bad",
+        KernelVerdict::SlowerOverall => "verdict unsure",
         KernelVerdict::NothingFound => "verdict good",
         KernelVerdict::InsufficientData => "verdict unsure",
     };
@@ -85,8 +87,8 @@ fn figures(report: &KernelDiagnosis) -> Vec<(&'static str, String, String)> {
         let of = format!("of {}", numbers::count(report.sample.executions));
         figures.push(("Slower executions", numbers::count(report.anomalous.len() as u64), of));
     }
-    if let Some(step) = report.steps.first() {
-        figures.push(("Explained by it", numbers::share(step.share), "of the excess".to_owned()));
+    if let Some(wait) = report.waits.first() {
+        figures.push(("Explained by it", numbers::share(wait.share), "of the excess".to_owned()));
     }
     let sets = [("Normal median", &report.normal), ("Sample median", &report.sample)];
     for (name, set) in sets {
@@ -94,6 +96,31 @@ fn figures(report: &KernelDiagnosis) -> Vec<(&'static str, String, String)> {
         figures.push((name, numbers::time(set.elapsed_p50_ns), of));
     }
     figures
+}
+
+fn waits(m: &mut Markup, report: &KernelDiagnosis) {
+    remark(m, "Deviations for one cause at whatever step, together; the largest excess first.");
+    let columns = [
+        Column::Number("excess"),
+        Column::Number("share"),
+        Column::Text("thread"),
+        Column::Text("what"),
+        Column::Number("executions"),
+        Column::Number("steps"),
+    ];
+    table(m, "Abnormal waits", &columns, |m| {
+        for wait in report.waits.iter().take(ROWS) {
+            m.open("tr", &[]);
+            number(m, &numbers::effect(wait.excess_ns), wait.excess_ns as f64);
+            share_cell(m, wait.share);
+            m.within("th", &[("scope", "row")], |m| m.name("operation", &wait.thread, 32));
+            m.within("td", &[("class", "words")], |m| m.sentence(&wait.words));
+            number(m, &numbers::count(wait.executions), wait.executions as f64);
+            number(m, &numbers::count(wait.steps.len() as u64), wait.steps.len() as f64);
+            m.close("tr");
+        }
+    });
+    rest(m, report.waits.len(), ROWS, "waits");
 }
 
 fn steps(m: &mut Markup, report: &KernelDiagnosis) {
@@ -115,7 +142,7 @@ fn steps(m: &mut Markup, report: &KernelDiagnosis) {
             share_cell(m, step.share);
             m.within("th", &[("scope", "row")], |m| m.name("operation", &step.thread, 32));
             m.within("td", &[("class", "words")], |m| m.sentence(&step.words));
-            m.within("td", &[], |m| m.sentence(&step_clause(step)));
+            m.within("td", &[("class", "where")], |m| m.sentence(&step_clause(step)));
             m.element("td", &[], step_word(step.kind));
             number(m, &format!("{} of {}", step.executions, step.of_executions), step.executions as f64);
             m.within("td", &[("class", "examples")], |m| {
@@ -200,7 +227,7 @@ fn coarse(m: &mut Markup, report: &KernelDiagnosis) {
         for row in report.coarse.iter().take(ROWS) {
             let text = if row.measure == "time" { numbers::time_float } else { numbers::ratio };
             m.open("tr", &[]);
-            m.element("th", &[("scope", "row")], &letter_name(report, row.letter));
+            m.element("th", &[("scope", "row")], &row_name(report, row.letter));
             m.element("td", &[], row.measure);
             for value in [row.normal_mean, row.normal_deviation, row.sample_mean] {
                 number(m, &text(value), value);

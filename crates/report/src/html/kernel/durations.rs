@@ -4,7 +4,7 @@ use super::super::markup::Markup;
 use super::super::remark;
 use super::super::time_axis::percent;
 use super::{Column, number, rest};
-use crate::kernel::{DurationRow, KernelDiagnosis, letter_name};
+use crate::kernel::{DurationRow, KernelDiagnosis, row_name};
 use crate::numbers;
 
 /// States drawn.
@@ -31,7 +31,7 @@ pub(super) fn write(m: &mut Markup, report: &KernelDiagnosis) {
     let axis = Axis { high: 10_f64.powf(most.log10().ceil()) };
     m.open("div", &[("class", "strips-list")]);
     for row in report.durations.iter().take(STATES) {
-        let name = row.letter.map_or_else(|| "whole execution".to_owned(), |at| letter_name(report, at));
+        let name = row_name(report, row.letter);
         m.open("div", &[("class", "strip-row")]);
         m.within("div", &[("class", "strip-name")], |m| m.text(&name));
         m.raw("<svg class=\"strip-picture\" width=\"100%\" height=\"38\" aria-hidden=\"true\">\n");
@@ -135,7 +135,7 @@ fn table(m: &mut Markup, report: &KernelDiagnosis) {
 }
 
 fn table_row(m: &mut Markup, report: &KernelDiagnosis, row: &DurationRow) {
-    let name = row.letter.map_or_else(|| "whole execution".to_owned(), |at| letter_name(report, at));
+    let name = row_name(report, row.letter);
     m.open("tr", &[]);
     m.element("th", &[("scope", "row")], &name);
     for (set, share) in

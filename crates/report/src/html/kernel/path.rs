@@ -50,6 +50,7 @@ fn figures(report: &KernelPathReport) -> Vec<(&'static str, String, String)> {
             WaitCause::OtherThread => "Other threads",
             WaitCause::CpuQuota => "CPU quota",
             WaitCause::CpuBusy => "Waiting for a CPU",
+            WaitCause::CpuWakeUp => "Waking CPUs",
             WaitCause::Disk => "Disk",
             WaitCause::Network => "Network",
             WaitCause::Timer => "Timer",

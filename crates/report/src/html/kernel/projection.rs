@@ -27,11 +27,9 @@ pub(super) fn write(m: &mut Markup, report: &KernelDiagnosis) {
     remark(
         m,
         &format!(
-            "Each execution by its {}, on the two principal components ({} and {} of the variance). Near points are \
+            "Each execution by its {}, on the two principal components of both sets. Near points are \
              alike; the kinds (clusters) are coloured, the number in the legend is the kind\u{2019}s.",
-            projection.of,
-            numbers::share(projection.explained[0]),
-            numbers::share(projection.explained[1])
+            projection.of
         ),
     );
     legend(m, projection);

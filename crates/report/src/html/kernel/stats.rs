@@ -102,7 +102,7 @@ fn threads(m: &mut Markup, report: &KernelStatsReport) {
         Column::Number("ran"),
         Column::Number("waited for a CPU"),
         Column::Number("switches"),
-        Column::Number("pre-empted"),
+        Column::Number("woken"),
     ];
     m.open("div", &[("class", "tall")]);
     table(m, "Threads", &columns, |m| {
@@ -113,7 +113,7 @@ fn threads(m: &mut Markup, report: &KernelStatsReport) {
             for ns in [one.running_ns, one.waiting_ns] {
                 number(m, &numbers::time(ns), ns as f64);
             }
-            for count in [one.switches, one.preemptions] {
+            for count in [one.switches, one.wakeups] {
                 number(m, &numbers::count(count), count as f64);
             }
             m.close("tr");

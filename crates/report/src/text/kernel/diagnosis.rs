@@ -8,7 +8,7 @@ use super::super::table::{Fit, Table};
 use super::{BAR, NAME_ROOM, ROWS, flat, page, spoken, timeline, verdict};
 use crate::kernel::{
     ExecutionSet, ExecutionVerdict, KernelDiagnosis, KernelVerdict, instant, judged_thread,
-    kernel_verdict_word, letter_name, offset, set_words, step_clause, step_word, thread,
+    kernel_verdict_word, offset, row_name, set_words, step_clause, step_word, thread,
 };
 use crate::{names, numbers};
 use std::io;
@@ -24,11 +24,13 @@ pub(crate) fn kernel_diagnosis(
     let mut page = page(style);
     let (mark, paint) = match report.verdict {
         KernelVerdict::Slower => ("[!]", Paint::Bad),
+        KernelVerdict::SlowerOverall => ("[~]", Paint::Unsure),
         KernelVerdict::NothingFound => ("[ok]", Paint::Good),
         KernelVerdict::InsufficientData => ("[?]", Paint::Unsure),
     };
     verdict(&mut page, mark, kernel_verdict_word(report.verdict), paint, &report.headline);
     bullets(&mut page, "What is missing", &report.missing, Paint::Unsure);
+    waits(&mut page, report);
     steps(&mut page, report);
     executions(&mut page, report);
     coarse(&mut page, report);
@@ -43,11 +45,40 @@ pub(crate) fn kernel_diagnosis(
     out.write_all(page.finish().as_bytes())
 }
 
+fn waits(page: &mut Page, report: &KernelDiagnosis) {
+    if report.waits.is_empty() {
+        return;
+    }
+    page.heading("What they wait for", "more than usual, over all steps");
+    let columns = [
+        ("excess", Fit::Number),
+        ("share", Fit::Number),
+        ("", Fit::Fixed),
+        ("executions", Fit::Number),
+        ("steps", Fit::Number),
+        ("thread", Fit::Name),
+    ];
+    let mut table = Table::new(1, &columns);
+    for wait in report.waits.iter().take(ROWS) {
+        table.row(vec![
+            Piece::new(&numbers::effect(wait.excess_ns), Paint::Bad),
+            Piece::plain(numbers::share(wait.share)),
+            Piece::plain(bar(wait.share, BAR)),
+            Piece::plain(numbers::count(wait.executions)),
+            Piece::plain(numbers::count(wait.steps.len() as u64)),
+            Piece::strong(names::label(&wait.thread, NAME_ROOM)),
+        ]);
+        table.note("", spoken(&wait.words));
+    }
+    table.print(page);
+    more(page, report.waits.len(), ROWS, "waits");
+}
+
 fn steps(page: &mut Page, report: &KernelDiagnosis) {
     if report.steps.is_empty() {
         return;
     }
-    page.heading("Where they wait", "findings that are alike, together; the largest excess first");
+    page.heading("At which step", "findings that are alike, together; the largest excess first");
     let columns = [
         ("excess", Fit::Number),
         ("share", Fit::Number),
@@ -140,7 +171,7 @@ fn coarse(page: &mut Page, report: &KernelDiagnosis) {
     for row in rows.iter().take(ROWS) {
         let paint = if row.fired { Paint::Bad } else { Paint::Plain };
         table.row(vec![
-            Piece::plain(letter_name(report, row.letter)),
+            Piece::plain(row_name(report, row.letter)),
             Piece::plain(numbers::time_float(row.normal_mean)),
             Piece::new(&numbers::time_float(row.sample_mean), paint),
             Piece::plain(bar(row.sample_mean / most, BAR)),

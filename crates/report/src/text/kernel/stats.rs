@@ -103,7 +103,7 @@ fn threads(page: &mut Page, report: &KernelStatsReport) {
         ("ran", Fit::Number),
         ("waited for a CPU", Fit::Number),
         ("switches", Fit::Number),
-        ("pre-empted", Fit::Number),
+        ("woken", Fit::Number),
     ];
     let mut table = Table::new(1, &columns);
     for one in report.threads.iter().take(ROWS) {
@@ -112,7 +112,7 @@ fn threads(page: &mut Page, report: &KernelStatsReport) {
             Piece::plain(numbers::time(one.running_ns)),
             Piece::plain(numbers::time(one.waiting_ns)),
             Piece::plain(numbers::count(one.switches)),
-            Piece::plain(numbers::count(one.preemptions)),
+            Piece::plain(numbers::count(one.wakeups)),
         ]);
     }
     table.print(page);

@@ -1,0 +1,145 @@
+//! A program to be recorded: executions of several kinds, each between two trace markers, and the truth about them.
+//!
+//! ```text
+//! workload run --truth truth.json [--executions 20] [--seed 1] [--kinds poll,read,query,write,compute,handoff]
+//!              [--slow query,handoff] [--share 0.5]
+//! workload ping-pong 20000        two threads that wake each other, for measuring overhead
+//! workload serve                  the server that `run` asks; started by itself
+//! ```
+
+mod kinds;
+mod truth;
+
+use kinds::{Kind, Pace, Stage};
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+use truth::Execution;
+
+/// Time between two executions.
+const GAP: Duration = Duration::from_millis(2);
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("run") => run(&Settings::read(&arguments[1..])),
+        Some("ping-pong") => {
+            ping_pong(arguments.get(1).and_then(|count| count.parse().ok()).unwrap_or(20_000))
+        }
+        Some("serve") => kinds::serve(),
+        _ => panic!("run, ping-pong or serve"),
+    }
+}
+
+/// What `run` is told.
+struct Settings {
+    truth: PathBuf,
+    executions: usize,
+    seed: u64,
+    kinds: Vec<Kind>,
+    slow: Vec<Kind>,
+    share: f64,
+}
+
+impl Settings {
+    fn read(arguments: &[String]) -> Settings {
+        let pairs: HashMap<&str, &str> =
+            arguments.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
+        let kinds = |name: &str, usual: &str| -> Vec<Kind> {
+            let names = pairs.get(name).copied().unwrap_or(usual).split(',').filter(|name| !name.is_empty());
+            names.map(|name| Kind::named(name).expect("a kind")).collect()
+        };
+        let number =
+            |name: &str, usual: f64| pairs.get(name).map_or(usual, |text| text.parse().expect("a number"));
+        Settings {
+            truth: pairs.get("--truth").expect("--truth FILE").into(),
+            executions: number("--executions", 20.0) as usize,
+            seed: number("--seed", 1.0) as u64,
+            kinds: kinds("--kinds", "poll,read,query,write,compute,handoff"),
+            slow: kinds("--slow", ""),
+            share: number("--share", 0.5),
+        }
+    }
+}
+
+/// Executions of all kinds in mixed order. Of the slow kinds, a share is slow: which ones is drawn too.
+fn run(settings: &Settings) {
+    let mut marker =
+        std::fs::OpenOptions::new().write(true).open(marker()).expect("trace_marker can be written");
+    let mut stage = Stage::set(settings.kinds.contains(&Kind::Query), settings.truth.parent());
+    let mut random = Random(settings.seed);
+    let mut planned: Vec<(Kind, Pace)> = Vec::new();
+    for kind in &settings.kinds {
+        let slow =
+            if settings.slow.contains(kind) { settings.share * settings.executions as f64 } else { 0.0 };
+        let pace = |number: usize| if (number as f64) < slow { Pace::Slow } else { Pace::Usual };
+        planned.extend((0..settings.executions).map(|number| (*kind, pace(number))));
+    }
+    random.shuffle(&mut planned);
+    let mut executions = Vec::new();
+    for (id, (kind, pace)) in planned.into_iter().enumerate() {
+        std::thread::sleep(GAP);
+        // Sizes of executions of one kind differ by up to a seventh either way.
+        let size = 0.87 + 0.26 * random.fraction();
+        // In one call: each is a marker.
+        let mut mark = |text: String| marker.write_all(text.as_bytes()).expect("a marker can be written");
+        mark(format!("exec_begin id={id} type={}", kind.name()));
+        stage.perform(kind, pace, size);
+        mark(format!("exec_end id={id}"));
+        executions.push(Execution { id, kind, pace });
+    }
+    truth::write(&settings.truth, &executions);
+}
+
+/// Where markers are written: at whichever place tracefs is mounted.
+fn marker() -> PathBuf {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").expect("mounts can be read");
+    let place = mounts.lines().find_map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        (words.get(2) == Some(&"tracefs")).then(|| PathBuf::from(words[1]))
+    });
+    place.expect("tracefs is mounted").join("trace_marker")
+}
+
+/// Two threads that pass a byte to and fro: nothing but switches and wake-ups.
+fn ping_pong(rounds: u32) {
+    let (mut here, mut there) = std::os::unix::net::UnixStream::pair().expect("a pair of sockets");
+    let echo = std::thread::spawn(move || {
+        let mut byte = [0];
+        for _ in 0..rounds {
+            there.read_exact(&mut byte).expect("a byte comes");
+            there.write_all(&byte).expect("a byte goes");
+        }
+    });
+    let mut byte = [7];
+    for _ in 0..rounds {
+        here.write_all(&byte).expect("a byte goes");
+        here.read_exact(&mut byte).expect("a byte comes");
+    }
+    echo.join().expect("the other thread ends");
+}
+
+/// Numbers that look random: Vigna's SplitMix64 (2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Between 0 and 1.
+    fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, (self.next() % (last as u64 + 1)) as usize);
+        }
+    }
+}
