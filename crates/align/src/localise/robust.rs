@@ -357,9 +357,7 @@ impl<'a> Review<'a> {
             Some(other) => self.lack_us(other as usize),
             None => {
                 let usual = self.frozen.columns[column].state(state);
-                usual
-                    .filter(|usual| usual.share >= self.settings.missing_share)
-                    .map_or(0.0, |usual| usual.median_us)
+                usual.filter(|usual| usual.share >= REPLACED_SHARE).map_or(0.0, |usual| usual.median_us)
             }
         };
         columns.map(lack).sum()
