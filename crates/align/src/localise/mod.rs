@@ -7,6 +7,7 @@
 
 mod cluster;
 mod gate;
+mod measure;
 mod paper;
 mod placed;
 mod result;
@@ -15,6 +16,7 @@ mod row;
 mod settings;
 
 pub use cluster::{ClusterProfile, align_cluster};
+pub use measure::{DeviationMeasure, NormalMeasure};
 pub use result::{
     AlignedCell, ColumnSummary, Deviation, DeviationKind, DeviationSum, Finding, LocalisedExecution,
     NormalRow, Place, StateShare,
@@ -65,4 +67,16 @@ pub fn localise_all(
             row::localised(profile, placed, deviations, excess_us)
         })
         .collect()
+    let placed = profile.place(anomalous, settings);
+    let excess_us = anomalous.total_us() - profile.median_total_us();
+    let mut measure = DeviationMeasure::default();
+    let deviations = match settings.rules {
+        LocaliseRules::Paper => paper::deviations(profile, &placed, settings),
+        LocaliseRules::Robust => {
+            let found = robust::deviations(profile, &placed, None, settings);
+            measure = DeviationMeasure::of(&found);
+            let base_us = if excess_us > 0.0 { excess_us } else { profile.median_total_us() };
+            profile.limits.keep(found, settings.excess_share_min * base_us)
+        }
+    LocalisedExecution { measure, ..row::localised(profile, &placed, deviations, excess_us) }
 }
