@@ -59,24 +59,14 @@ pub fn localise_all(
     executions
         .map(|(placed, mut deviations)| {
             let excess_us = placed.sequence.total_us() - profile.median_total_us();
+            let mut measure = DeviationMeasure::default();
             if settings.rules == LocaliseRules::Robust {
+                measure = DeviationMeasure::of(&deviations);
                 let base_us = if excess_us > 0.0 { excess_us } else { profile.median_total_us() };
                 let excess_min_us = settings.excess_share_min * base_us;
                 deviations = profile.limits.keep(deviations, excess_min_us, &raised, is_new);
             }
-            row::localised(profile, placed, deviations, excess_us)
+            LocalisedExecution { measure, ..row::localised(profile, placed, deviations, excess_us) }
         })
         .collect()
-    let placed = profile.place(anomalous, settings);
-    let excess_us = anomalous.total_us() - profile.median_total_us();
-    let mut measure = DeviationMeasure::default();
-    let deviations = match settings.rules {
-        LocaliseRules::Paper => paper::deviations(profile, &placed, settings),
-        LocaliseRules::Robust => {
-            let found = robust::deviations(profile, &placed, None, settings);
-            measure = DeviationMeasure::of(&found);
-            let base_us = if excess_us > 0.0 { excess_us } else { profile.median_total_us() };
-            profile.limits.keep(found, settings.excess_share_min * base_us)
-        }
-    LocalisedExecution { measure, ..row::localised(profile, &placed, deviations, excess_us) }
 }
