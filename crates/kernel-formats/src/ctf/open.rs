@@ -34,7 +34,7 @@ impl Described {
 
 /// Opens a folder, a session's folder, or a metadata file.
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, KernelTraceError> {
-    let unsupported = |reason: String| KernelTraceError::Unsupported { path: path.to_owned(), reason };
+    let unsupported = |reason: String| KernelTraceError::Unsupported { path: path.to_owned(), reason: short(reason) };
     let folders = traces(path);
     if folders.len() >= TRACES_MAX {
         return Err(unsupported(format!("holds {TRACES_MAX} CTF traces or more; give one of them")));
@@ -74,8 +74,18 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
         }
     };
     let mut trace = read_folder(kernel)?;
-    trace.losses.add_many(Loss::SkippedBuffer, others.len() as u64, || names(&others));
+    trace.losses.add_many(Loss::SkippedBuffer, others.len() as u64, || short(names(&others)));
     Ok(trace)
+}
+
+/// Messages quote metadata, which can be anything.
+fn short(mut text: String) -> String {
+    const BYTES_MAX: usize = 1000;
+    if let Some((end, _)) = text.char_indices().find(|(at, _)| *at >= BYTES_MAX) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 fn no_kernel_events(domain: &str) -> String {
@@ -97,7 +107,7 @@ fn io_error(path: &Path) -> impl FnOnce(std::io::Error) -> KernelTraceError {
 
 fn describe(folder: &Path, options: &OpenOptions) -> Result<Described, KernelTraceError> {
     let path = folder.join(METADATA);
-    let damaged = |reason: String| KernelTraceError::Damaged { path: folder.to_owned(), reason };
+    let damaged = |reason: String| KernelTraceError::Damaged { path: folder.to_owned(), reason: short(reason) };
     if std::fs::metadata(&path).map_err(io_error(&path))?.len() > METADATA_BYTES_MAX {
         return Err(damaged(format!("more than {} MiB of metadata", METADATA_BYTES_MAX >> 20)));
     }
@@ -147,7 +157,7 @@ fn read_folder(described: Described) -> Result<KernelTrace, KernelTraceError> {
     facts.cpus = cpus.count();
     let missing = cpus.missing();
     losses.add_many(Loss::MissingStream, missing.len() as u64, || {
-        format!("CPUs {missing:?} of {}", folder.display())
+        short(format!("{}: CPUs {missing:?}", folder.display()))
     });
     let streams = streams(begun)
         .into_iter()

@@ -403,9 +403,9 @@ impl Reading<'_> {
         let time = time(cursor.clock, self.plan.frequency);
         let Some(kind) = record.kind(&event.what, name, self.names, &mut batch.texts) else {
             let cpu = self.cpu.0;
-            batch
-                .losses
-                .add(Loss::MalformedRecord, || format!("{:?} on CPU {cpu} at {} ns", event.what, time.ns()));
+            batch.losses.add(Loss::MalformedRecord, || {
+                format!("an event on CPU {cpu} at {} ns lacks a field that its kind needs", time.ns())
+            });
             return;
         };
         let flags = self.registers.get(FLAGS).map(|flags| ContextFlags(flags as u8));
