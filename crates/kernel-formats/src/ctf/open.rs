@@ -34,7 +34,8 @@ impl Described {
 
 /// Opens a folder, a session's folder, or a metadata file.
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, KernelTraceError> {
-    let unsupported = |reason: String| KernelTraceError::Unsupported { path: path.to_owned(), reason: short(reason) };
+    let unsupported =
+        |reason: String| KernelTraceError::Unsupported { path: path.to_owned(), reason: short(reason) };
     let folders = traces(path);
     if folders.len() >= TRACES_MAX {
         return Err(unsupported(format!("holds {TRACES_MAX} CTF traces or more; give one of them")));
@@ -107,7 +108,8 @@ fn io_error(path: &Path) -> impl FnOnce(std::io::Error) -> KernelTraceError {
 
 fn describe(folder: &Path, options: &OpenOptions) -> Result<Described, KernelTraceError> {
     let path = folder.join(METADATA);
-    let damaged = |reason: String| KernelTraceError::Damaged { path: folder.to_owned(), reason: short(reason) };
+    let damaged =
+        |reason: String| KernelTraceError::Damaged { path: folder.to_owned(), reason: short(reason) };
     if std::fs::metadata(&path).map_err(io_error(&path))?.len() > METADATA_BYTES_MAX {
         return Err(damaged(format!("more than {} MiB of metadata", METADATA_BYTES_MAX >> 20)));
     }

@@ -242,8 +242,8 @@ pub(crate) fn written(
     let mut texts = KernelTexts::default();
     let mut events = sample(&mut texts);
     change(&mut events, &mut texts);
-    let folder = tempfile::tempdir().unwrap();
-    write(folder.path(), &events, &texts, layout).unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    write(folder.path(), &events, &texts, layout).expect("room for it");
     let told = events.iter().map(|event| told(event, &texts)).collect();
     (folder, told)
 }

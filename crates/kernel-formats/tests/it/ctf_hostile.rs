@@ -25,9 +25,9 @@ fn sizes_that_lie_cost_neither_memory_nor_time() {
 }
 
 fn small_trace(metadata: &[u8], stream: &[u8]) -> Result<Losses, String> {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("metadata"), metadata).unwrap();
-    std::fs::write(folder.path().join("channel0_0"), stream).unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("metadata"), metadata).expect("room for it");
+    std::fs::write(folder.path().join("channel0_0"), stream).expect("room for it");
     let trace = open(folder.path()).map_err(|error| error.to_string())?;
     Ok(trace.read(|_, _| {}).losses)
 }

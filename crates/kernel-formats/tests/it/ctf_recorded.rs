@@ -14,7 +14,7 @@ fn trace(name: &str, also: &[&str]) -> Option<Run> {
 fn counts(run: &Run) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
     for event in &run.events {
-        *counts.entry(event.what.split([' ', '{', '(']).next().unwrap()).or_default() += 1;
+        *counts.entry(event.what.split([' ', '{', '(']).next().expect("a word")).or_default() += 1;
     }
     counts
 }

@@ -4,7 +4,7 @@ use super::lexer::Token;
 use super::types::{Parser, Value};
 use crate::ctf::class::{ByteOrder, Class};
 use crate::ctf::roles;
-use crate::ctf::schema::{Clock, EventClass, Schema, StreamClass, Version};
+use crate::ctf::schema::{Clock, EventClass, Schema, Version};
 use std::collections::HashMap;
 
 /// What a block says: values and classes by key.
@@ -150,11 +150,7 @@ impl Metadata {
 
     fn event(&mut self, mut block: Block) -> Result<(), String> {
         let id = block.number("id")?.unwrap_or(0);
-        let stream = self
-            .schema
-            .streams
-            .entry(block.number("stream_id")?.unwrap_or(0))
-            .or_insert_with(StreamClass::default);
+        let stream = self.schema.streams.entry(block.number("stream_id")?.unwrap_or(0)).or_default();
         let event = EventClass {
             name: block.word("name").unwrap_or_default(),
             context: block.classes.remove("context"),
