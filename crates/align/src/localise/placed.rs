@@ -12,7 +12,7 @@ pub(super) struct Placed<'a> {
 }
 
 impl<'a> Placed<'a> {
-    pub fn along(sequence: &'a StateSequence, moves: &[Move]) -> Placed<'a> {
+    pub(super) fn along(sequence: &'a StateSequence, moves: &[Move]) -> Placed<'a> {
         let (mut column, mut places) = (0, Vec::with_capacity(sequence.len()));
         for step in moves {
             match step {
@@ -25,24 +25,24 @@ impl<'a> Placed<'a> {
         Placed { sequence, places }
     }
 
-    pub fn in_columns(sequence: &'a StateSequence, columns: &[u32]) -> Placed<'a> {
+    pub(super) fn in_columns(sequence: &'a StateSequence, columns: &[u32]) -> Placed<'a> {
         Placed { sequence, places: columns.iter().map(|&column| Place::Column(column)).collect() }
     }
 
-    pub fn state(&self, step: usize) -> State {
+    pub(super) fn state(&self, step: usize) -> State {
         self.sequence.states()[step]
     }
 
-    pub fn time_us(&self, step: usize) -> f64 {
+    pub(super) fn time_us(&self, step: usize) -> f64 {
         self.sequence.times_us()[step]
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.places.len()
     }
 
     /// The step in each of `columns` columns.
-    pub fn steps_by_column(&self, columns: usize) -> Vec<Option<u32>> {
+    pub(super) fn steps_by_column(&self, columns: usize) -> Vec<Option<u32>> {
         let mut steps = vec![None; columns];
         for (step, place) in self.places.iter().enumerate() {
             if let Place::Column(column) = place {
@@ -53,7 +53,7 @@ impl<'a> Placed<'a> {
     }
 
     /// The first step at or after a place.
-    pub fn step_from(&self, place: Place) -> usize {
+    pub(super) fn step_from(&self, place: Place) -> usize {
         self.places.partition_point(|&other| other < place)
     }
 }
@@ -72,7 +72,7 @@ struct StateEntries {
 
 impl Entries {
     /// The steps for which `counts` holds.
-    pub fn new(placed: &Placed<'_>, counts: impl Fn(usize) -> bool) -> Entries {
+    pub(super) fn new(placed: &Placed<'_>, counts: impl Fn(usize) -> bool) -> Entries {
         let mut by_state: Vec<StateEntries> = Vec::new();
         for step in (0..placed.len()).filter(|&step| counts(step)) {
             let state = usize::from(placed.state(step));
@@ -85,8 +85,13 @@ impl Entries {
         Entries { by_state }
     }
 
+    /// Whether there is any entry into `state`.
+    pub(super) fn has(&self, state: State) -> bool {
+        self.by_state.get(usize::from(state)).is_some_and(|entries| !entries.positions.is_empty())
+    }
+
     /// Times of the entries into `state` within a stretch.
-    pub fn times_us(&self, state: State, window: Window) -> &[f64] {
+    pub(super) fn times_us(&self, state: State, window: Window) -> &[f64] {
         let Some(entries) = self.by_state.get(usize::from(state)) else { return &[] };
         let from = entries.positions.partition_point(|&position| position < window.first);
         let to = entries.positions.partition_point(|&position| position <= window.last);

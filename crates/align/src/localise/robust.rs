@@ -19,6 +19,9 @@ const NEIGHBOURS: f64 = 3.0;
 /// Least spread of log times: nothing is slow that takes 5 % longer.
 const LEAST_SPREAD: f64 = 0.02;
 
+/// What so many normal executions have in a neighbourhood is usual there.
+const USUAL_SHARE: f64 = 0.1;
+
 /// From this share on a state that is not there was replaced by what is there instead.
 const REPLACED_SHARE: f64 = 0.5;
 
@@ -218,14 +221,24 @@ impl<'a> Review<'a> {
         missing
     }
 
+    /// The longest time that is usual for a state near here, or anywhere if it is rare near here.
+    fn usual_near(&self, state: State, window: Window) -> Option<Usual> {
+        let whole = Window { first: 0, last: u32::MAX };
+        self.usual_within(state, window).or_else(|| self.usual_within(state, whole))
+    }
+
     fn least_entries(&self, state: State, window: Window) -> usize {
         // The same order statistic as for the most, from the other end.
         let counts = self.others().map(|other| -(other.times_us(state, window).len() as f64)).collect();
         -upper(counts) as usize
     }
 
+    /// As many entries as at least [`USUAL_SHARE`] of the normal executions have, or more.
     fn most_entries(&self, state: State, window: Window) -> usize {
-        upper(self.others().map(|other| other.times_us(state, window).len() as f64).collect()) as usize
+        let mut counts: Vec<usize> = self.others().map(|other| other.times_us(state, window).len()).collect();
+        counts.sort_unstable();
+        let rank = (USUAL_SHARE * counts.len() as f64).ceil().max(1.0) as usize;
+        counts.len().checked_sub(rank).map_or(0, |at| counts[at])
     }
 
     fn unexpected(&self) -> Vec<Deviation> {
@@ -305,7 +318,7 @@ impl<'a> Review<'a> {
         if self.own.times_us(state, window).len() > self.most_entries(state, window) {
             return Some(deviation);
         }
-        let usual = self.usual_within(state, window)?;
+        let usual = self.usual_near(state, window)?;
         (time_us.ln_1p() > usual.log_high).then(|| Deviation {
             kind: DeviationKind::Slow,
             usual_us: usual.median_us,
@@ -322,7 +335,7 @@ impl<'a> Review<'a> {
         }
         let (state, time_us, place) = (self.placed.state(step), self.times_us[step], Place::Column(column));
         let window = self.frozen.window(place.position(), place.position(), NEIGHBOURS);
-        let usual = self.usual_in(column, state).or_else(|| self.usual_within(state, window))?;
+        let usual = self.usual_in(column, state).or_else(|| self.usual_near(state, window))?;
         if time_us.ln_1p() <= usual.log_high {
             return None;
         }
@@ -347,9 +360,7 @@ impl<'a> Review<'a> {
             Some(other) => self.lack_us(other as usize),
             None => {
                 let usual = self.frozen.columns[column].state(state);
-                usual
-                    .filter(|usual| usual.share >= self.settings.missing_share)
-                    .map_or(0.0, |usual| usual.median_us)
+                usual.filter(|usual| usual.share >= REPLACED_SHARE).map_or(0.0, |usual| usual.median_us)
             }
         };
         columns.map(lack).sum()

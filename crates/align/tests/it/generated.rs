@@ -3,16 +3,17 @@
 
 use laggard_align::localise::{
     ClusterProfile, DeviationKind, LocaliseSettings, LocalisedExecution, align_cluster, localise,
+    localise_all,
 };
 use laggard_align::{State, StateSequence};
 
-pub const RUNNING: State = 0;
-pub const SYSTEM: State = 1;
-pub const PREEMPTED: State = 2;
-pub const STATES: usize = 8;
+pub(super) const RUNNING: State = 0;
+
+pub(super) const PREEMPTED: State = 2;
+pub(super) const STATES: usize = 8;
 
 /// splitmix64.
-pub struct Random(pub u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -23,39 +24,39 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub fn uniform(&mut self) -> f64 {
+    pub(super) fn uniform(&mut self) -> f64 {
         (self.next() >> 11) as f64 * 2.0_f64.powi(-53)
     }
 
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         (self.uniform() * end as f64) as usize
     }
 
-    pub fn normal(&mut self) -> f64 {
+    pub(super) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    pub fn lognormal(&mut self, median: f64) -> f64 {
+    pub(super) fn lognormal(&mut self, median: f64) -> f64 {
         median * (0.3 * self.normal()).exp()
     }
 }
 
 /// A step and whether it was injected.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub(super) struct Step {
     pub state: State,
     pub time_us: f64,
     pub is_injected: bool,
 }
 
 /// A kind of execution.
-pub struct Template {
+pub(super) struct Template {
     steps: Vec<(State, f64)>,
 }
 
 impl Template {
-    pub fn new(random: &mut Random) -> Template {
+    pub(super) fn new(random: &mut Random) -> Template {
         let len = 20 + random.below(41);
         let steps = (0..len).map(|at| {
             if at % 2 == 0 {
@@ -68,7 +69,7 @@ impl Template {
     }
 
     /// One execution: steps inserted and left out with `rate`, replaced with 2 %, times spread by 0.3.
-    pub fn draw(&self, random: &mut Random, rate: f64) -> Vec<Step> {
+    pub(super) fn draw(&self, random: &mut Random, rate: f64) -> Vec<Step> {
         let mut steps = Vec::new();
         let any = |random: &mut Random| random.below(STATES) as State;
         for &(state, time) in &self.steps {
@@ -87,7 +88,7 @@ impl Template {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Fault {
+pub(super) enum Fault {
     None,
     ExtraWaits,
     LongWait,
@@ -100,7 +101,7 @@ fn waits(steps: &[Step]) -> Vec<usize> {
     (0..steps.len()).filter(|&at| steps[at].state > PREEMPTED).collect()
 }
 
-pub fn inject(steps: &mut Vec<Step>, fault: Fault, random: &mut Random, state: State) {
+pub(super) fn inject(steps: &mut Vec<Step>, fault: Fault, random: &mut Random, state: State) {
     match fault {
         Fault::None => {}
         Fault::ExtraWaits => {
@@ -147,7 +148,7 @@ fn preempt(steps: &mut Vec<Step>, splits: bool, random: &mut Random) {
 }
 
 /// The sequence, and for each of its steps whether a part of it was injected.
-pub fn sequence(steps: &[Step]) -> (StateSequence, Vec<bool>) {
+pub(super) fn sequence(steps: &[Step]) -> (StateSequence, Vec<bool>) {
     let (mut sequence, mut injected) = (StateSequence::new(), Vec::new());
     for step in steps {
         sequence.push(step.state, step.time_us);
@@ -163,7 +164,7 @@ pub fn sequence(steps: &[Step]) -> (StateSequence, Vec<bool>) {
 
 /// Counts over executions.
 #[derive(Default, Debug)]
-pub struct Tally {
+pub(super) struct Tally {
     pub executions: usize,
     pub quiet: usize,
     pub injected: usize,
@@ -194,16 +195,16 @@ impl Tally {
         }
     }
 
-    pub fn recall(&self) -> f64 {
+    pub(super) fn recall(&self) -> f64 {
         self.reported as f64 / self.injected.max(1) as f64
     }
 
-    pub fn unrelated(&self) -> f64 {
+    pub(super) fn unrelated(&self) -> f64 {
         self.unrelated_us / self.time_us.max(1e-9)
     }
 }
 
-pub fn cluster(
+pub(super) fn cluster(
     template: &Template,
     random: &mut Random,
     rate: f64,
@@ -214,19 +215,40 @@ pub fn cluster(
     align_cluster(&normals, STATES, settings)
 }
 
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Together {
+    Yes,
+    No,
+}
+
 /// Ten faulty executions of a kind, for several kinds.
-pub fn run(fault: Fault, rate: f64, kinds: u64, settings: &LocaliseSettings) -> Tally {
+pub(super) fn run(
+    fault: Fault,
+    rate: f64,
+    kinds: u64,
+    together: Together,
+    settings: &LocaliseSettings,
+) -> Tally {
     let mut tally = Tally::default();
     for seed in 0..kinds {
         let mut random = Random(1_000 * seed + 17);
         let template = Template::new(&mut random);
         let frozen = cluster(&template, &mut random, rate, settings);
         let state = 3 + random.below(5) as State;
-        for _ in 0..10 {
-            let mut steps = template.draw(&mut random, rate);
-            inject(&mut steps, fault, &mut random, state);
-            let (sequence, injected) = sequence(&steps);
-            tally.add(&localise(&frozen, &sequence, settings), &injected);
+        let executions: Vec<(StateSequence, Vec<bool>)> = (0..10)
+            .map(|_| {
+                let mut steps = template.draw(&mut random, rate);
+                inject(&mut steps, fault, &mut random, state);
+                sequence(&steps)
+            })
+            .collect();
+        let sequences: Vec<&StateSequence> = executions.iter().map(|(sequence, _)| sequence).collect();
+        let found = match together {
+            Together::Yes => localise_all(&frozen, &sequences, settings),
+            Together::No => sequences.iter().map(|sequence| localise(&frozen, sequence, settings)).collect(),
+        };
+        for (found, (_, injected)) in found.iter().zip(&executions) {
+            tally.add(found, injected);
         }
     }
     tally
@@ -246,10 +268,12 @@ fn injected_steps_are_reported_and_little_else() {
             Fault::SplitByQuota,
             Fault::MovedWait,
         ] {
-            for rate in [0.03, 0.08] {
-                let tally = run(fault, rate, kinds, &settings);
+            for (rate, together) in
+                [(0.03, Together::No), (0.08, Together::No), (0.03, Together::Yes), (0.08, Together::Yes)]
+            {
+                let tally = run(fault, rate, kinds, together, &settings);
                 println!(
-                    "{rules:?} {fault:?} {rate}: recall {:.3} unrelated {:.3} quiet {}/{} mean told {:.0} us",
+                    "{rules:?} {fault:?} {rate} together {together:?}: recall {:.3} unrelated {:.3} quiet {}/{} mean told {:.0} us",
                     tally.recall(),
                     tally.unrelated(),
                     tally.quiet,
