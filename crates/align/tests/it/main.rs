@@ -5,4 +5,5 @@ mod generated;
 mod localise_golden;
 mod msa_golden;
 mod optics;
+mod pipeline;
 mod silhouette;
