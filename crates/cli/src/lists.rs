@@ -6,6 +6,7 @@ use crate::write::print;
 use clap::CommandFactory;
 use laggard_diagnose::{CHANGE_METHODS, METHODS, Method};
 use laggard_formats::FORMATS;
+use laggard_kernel_formats::KERNEL_FORMATS;
 use std::fmt::Write;
 
 pub(crate) fn formats() -> Result<Status, Failure> {
@@ -13,6 +14,10 @@ pub(crate) fn formats() -> Result<Status, Failure> {
     for format in FORMATS {
         let _ = writeln!(text, "{:<12} {}", format.name, format.title);
         let _ = writeln!(text, "{:<12} {}; {}", "", format.fills.name(), format.manual);
+    }
+    for format in KERNEL_FORMATS {
+        let _ = writeln!(text, "{:<12} {}", format.name, format.about);
+        let _ = writeln!(text, "{:<12} kernel events, for `laggard kernel`; docs/manual/kernel.md", "");
     }
     text.push_str(
         "\nEach plain, gzip or zstd, in files, folders, patterns, tar archives and on standard input.\n",

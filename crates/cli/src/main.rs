@@ -8,6 +8,11 @@ mod compare;
 mod demo;
 mod diagnose;
 mod exit;
+mod kernel;
+mod kernel_diagnose;
+mod kernel_join;
+mod kernel_path;
+mod kernel_read;
 mod lists;
 mod load;
 mod progress;
@@ -46,6 +51,7 @@ fn run(command: &Command) -> Result<Status, Failure> {
         Command::Capacity(arguments) => capacity::run(arguments),
         Command::Changes(arguments) => changes::run(arguments),
         Command::Signature(arguments) => signature::run(arguments),
+        Command::Kernel(arguments) => kernel::run(arguments),
         // Its exit status may be any.
         Command::Record(arguments) => record::run(arguments).map(|_| Status::Done),
         Command::Demo(arguments) => demo::run(arguments),

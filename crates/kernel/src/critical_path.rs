@@ -145,7 +145,9 @@ impl<'g> PathWriter<'g> {
     fn put_link(&mut self, to: u32, to_time: KernelTime, network: bool) {
         let (from, from_time) = (WorkerId(self.worker), self.time);
         self.worker = to;
-        if to_time <= self.path.window.to {
+        let end = self.path.window.to;
+        if to_time <= end || from_time < end {
+            let to_time = to_time.min(end);
             self.path.links.push(PathLink { from, from_time, to: WorkerId(to), to_time, network });
         }
     }

@@ -56,11 +56,11 @@ impl ExecutionGraph {
         for (id, worker) in (0..).map(WorkerId).zip(&sketch.workers) {
             match worker.kind {
                 WorkerKind::Thread { tid, .. } => lives.entry((worker.host, tid)).or_default().push(id),
-                WorkerKind::Idle(cpu) => drop(idle.insert((worker.host, cpu), id)),
-                WorkerKind::Interrupts(_) => {}
+                WorkerKind::Idle(cpu) if !sketch.shares_idle => drop(idle.insert((worker.host, cpu), id)),
+                WorkerKind::Idle(_) | WorkerKind::Interrupts(_) => {}
             }
         }
-        let GraphSketch { workers, chains, texts, vertices } = sketch;
+        let GraphSketch { workers, chains, texts, vertices, shares_idle: _ } = sketch;
         ExecutionGraph { workers, chains, vertices, texts, lives, idle }
     }
 
@@ -96,7 +96,7 @@ impl ExecutionGraph {
         lives.get(begun.saturating_sub(1)).copied()
     }
 
-    /// The idle task of a CPU.
+    /// The idle task of a CPU; nothing in compatible mode, where all CPUs share one.
     pub fn idle_of(&self, host: HostId, cpu: Cpu) -> Option<WorkerId> {
         self.idle.get(&(host, cpu)).copied()
     }

@@ -18,6 +18,8 @@ pub struct GraphSketch {
     pub(crate) chains: Vec<Vec<Vertex>>,
     pub(crate) texts: KernelTexts,
     pub(crate) vertices: usize,
+    /// All idle tasks of a host are one worker: which CPU is idle when is not known then.
+    pub(crate) shares_idle: bool,
 }
 
 impl GraphSketch {

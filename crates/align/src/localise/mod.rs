@@ -5,34 +5,64 @@
 //!                              anomalous execution ────┴─► localise ─► LocalisedExecution: row, deviations, findings
 //! ```
 
+mod cluster;
+mod gate;
+mod paper;
+mod placed;
 mod result;
+mod robust;
+mod row;
 mod settings;
 
+pub use cluster::{ClusterProfile, align_cluster};
 pub use result::{
-    AlignedCell, ClusterProfile, ColumnSummary, Deviation, DeviationKind, DeviationSum, Finding,
-    LocalisedExecution, NormalRow, Place, StateShare,
+    AlignedCell, ColumnSummary, Deviation, DeviationKind, DeviationSum, Finding, LocalisedExecution,
+    NormalRow, Place, StateShare,
 };
 pub use settings::{LocaliseRules, LocaliseSettings};
 
 use crate::StateSequence;
+use laggard_numeric::parallel_map;
+use std::collections::BTreeSet;
 
-/// Aligns the normal executions of a kind once and freezes the profile. An index into `normals` that the result
-/// names is that of the slice. Executions without steps are left out.
-pub fn align_cluster(
-    normals: &[&StateSequence],
-    alphabet_len: usize,
-    settings: &LocaliseSettings,
-) -> ClusterProfile {
-    let _ = (normals, alphabet_len, settings);
-    ClusterProfile::default()
-}
-
-/// Aligns one execution with the frozen profile and says where it deviates.
+/// Lays one execution over the frozen columns and says where it deviates. One alignment of a sequence with a profile.
 pub fn localise(
     profile: &ClusterProfile,
     anomalous: &StateSequence,
     settings: &LocaliseSettings,
 ) -> LocalisedExecution {
-    let _ = (profile, anomalous, settings);
-    LocalisedExecution::default()
+    let mut found = localise_all(profile, &[anomalous], settings);
+    found.pop().expect("one for each execution")
+}
+
+/// The same for several executions of the kind that are thought anomalous, in their order. Robust rules look at them
+/// together: three or more that all deviate a little in the same state are telling where each alone is not.
+pub fn localise_all(
+    profile: &ClusterProfile,
+    anomalous: &[&StateSequence],
+    settings: &LocaliseSettings,
+) -> Vec<LocalisedExecution> {
+    let placed =
+        parallel_map(anomalous, settings.msa.threads, |execution| profile.place(execution, settings));
+    let found = parallel_map(&placed, settings.msa.threads, |placed| match settings.rules {
+        LocaliseRules::Paper => paper::deviations(profile, placed, settings),
+        LocaliseRules::Robust => robust::deviations(profile, placed, None, settings),
+    });
+    let raised = match settings.rules {
+        LocaliseRules::Paper => BTreeSet::new(),
+        LocaliseRules::Robust => profile.limits.raised(&found),
+    };
+    let is_new = |state| profile.entries.iter().all(|entries| !entries.has(state));
+    let executions = placed.iter().zip(found);
+    executions
+        .map(|(placed, mut deviations)| {
+            let excess_us = placed.sequence.total_us() - profile.median_total_us();
+            if settings.rules == LocaliseRules::Robust {
+                let base_us = if excess_us > 0.0 { excess_us } else { profile.median_total_us() };
+                let excess_min_us = settings.excess_share_min * base_us;
+                deviations = profile.limits.keep(deviations, excess_min_us, &raised, is_new);
+            }
+            row::localised(profile, placed, deviations, excess_us)
+        })
+        .collect()
 }

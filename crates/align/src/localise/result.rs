@@ -3,32 +3,6 @@
 use crate::State;
 use std::ops::Range;
 
-/// The normal executions of a kind, aligned, and what they do in each column. Frozen: executions are compared with it
-/// one by one, so their deviations can be compared with one another.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ClusterProfile {
-    pub(crate) columns: Vec<ColumnSummary>,
-    pub(crate) rows: Vec<NormalRow>,
-    pub(crate) median_total_us: f64,
-}
-
-impl ClusterProfile {
-    /// What normal executions do in each column.
-    pub fn columns(&self) -> &[ColumnSummary] {
-        &self.columns
-    }
-
-    /// The normal executions that made the alignment, the most typical first.
-    pub fn rows(&self) -> &[NormalRow] {
-        &self.rows
-    }
-
-    /// Median total time of the normal executions in microseconds.
-    pub fn median_total_us(&self) -> f64 {
-        self.median_total_us
-    }
-}
-
 /// A normal execution in the alignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NormalRow {
@@ -68,6 +42,13 @@ pub struct StateShare {
     pub log_mad: f64,
 }
 
+impl ColumnSummary {
+    /// The summary of a state here.
+    pub fn state(&self, state: State) -> Option<&StateShare> {
+        self.states.iter().find(|share| share.state == state)
+    }
+}
+
 /// Where a step stands in relation to the frozen columns. Ordered as drawn: what is inserted before a column comes
 /// before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,6 +57,16 @@ pub enum Place {
     Before(u32),
     /// In this column.
     Column(u32),
+}
+
+impl Place {
+    /// Places in one order of whole numbers: `2 c` before column `c`, `2 c + 1` in it.
+    pub(super) fn position(self) -> u32 {
+        match self {
+            Place::Before(column) => 2 * column,
+            Place::Column(column) => 2 * column + 1,
+        }
+    }
 }
 
 /// One cell of the anomalous execution's row, in the order in which it is drawn.

@@ -12,6 +12,12 @@ use laggard_numeric::parallel_map;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Half the width of the band between sequences of these lengths.
+pub(super) fn half_band(n: usize, m: usize, settings: &MsaSettings) -> usize {
+    let half = (n.max(m) as f64 * settings.band_share / 2.0).ceil() as usize;
+    half.max(settings.band_min).max(n.abs_diff(m))
+}
+
 /// What every alignment of two groups needs.
 pub(super) struct Workshop<'a> {
     pub(super) distinct: &'a Distinct<'a>,
@@ -20,12 +26,6 @@ pub(super) struct Workshop<'a> {
 }
 
 impl Workshop<'_> {
-    /// Half the width of the band between sequences of these lengths.
-    pub(super) fn half_band(&self, n: usize, m: usize) -> usize {
-        let half = (n.max(m) as f64 * self.settings.band_share / 2.0).ceil() as usize;
-        half.max(self.settings.band_min)
-    }
-
     pub(super) fn best_path(
         &self,
         sides: (&Profile, &Profile),
@@ -40,7 +40,7 @@ impl Workshop<'_> {
     fn align(&self, first: &Group, second: &Group) -> Group {
         let profiles = (first.profile(self.distinct), second.profile(self.distinct));
         let near = guide_between(&profiles.0, &profiles.1);
-        let half = self.half_band(near.span.0, near.span.1);
+        let half = half_band(near.span.0, near.span.1, self.settings);
         let path = self.best_path((&profiles.0, &profiles.1), ColumnScore::LogExpectation, &near.guide, half);
         first.join(second, &path.moves)
     }

@@ -31,7 +31,7 @@ pub(super) struct GapCosts {
 
 impl GapCosts {
     /// Gaps opposite the columns of `profile`, put into `other`.
-    pub fn new(
+    pub(super) fn new(
         profile: &Profile,
         other: &Profile,
         score: ColumnScore,
@@ -93,7 +93,7 @@ pub(super) struct ProfileScores {
 }
 
 impl ProfileScores {
-    pub fn new(
+    pub(super) fn new(
         first: &Profile,
         second: &Profile,
         background: &Background,

@@ -1,6 +1,8 @@
 //! References and properties: executions' kinds and deviations, alignment and localisation.
 
 mod anomaly;
+mod generated;
+mod localise_golden;
 mod msa_golden;
 mod optics;
 mod silhouette;

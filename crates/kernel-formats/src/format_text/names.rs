@@ -9,15 +9,10 @@ const SLOTS: usize = 1024;
 type Padded = [u8; 16];
 
 /// Handles of the names seen last, by what their bytes hash to.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ThreadNames {
-    slots: Box<[(Padded, TextId)]>,
-}
-
-impl Default for ThreadNames {
-    fn default() -> ThreadNames {
-        ThreadNames { slots: vec![(Padded::default(), TextId::EMPTY); SLOTS].into_boxed_slice() }
-    }
+    /// Empty before the first name: a file may speak of many CPUs that have none.
+    slots: Vec<(Padded, TextId)>,
 }
 
 impl ThreadNames {
@@ -26,6 +21,9 @@ impl ThreadNames {
     pub(super) fn id(&mut self, name: &[u8], texts: &mut KernelTexts) -> TextId {
         if name.len() > 16 {
             return texts.intern(&String::from_utf8_lossy(name));
+        }
+        if self.slots.is_empty() {
+            self.slots.resize(SLOTS, (Padded::default(), TextId::EMPTY));
         }
         let mut padded = Padded::default();
         padded[..name.len()].copy_from_slice(name);

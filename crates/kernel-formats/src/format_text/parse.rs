@@ -181,3 +181,74 @@ impl<'t> Declared<'t> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(line: &str) -> Shape {
+        field(line).expect("a field").shape
+    }
+
+    #[test]
+    fn declarations_tell_what_a_field_holds() {
+        let number = |offset, size, signed| Shape::Number(NumberField { offset, size, signed });
+        assert_eq!(shape("field:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;"), number(24, 4, true));
+        assert_eq!(shape("field:void * skbaddr;\toffset:8;\tsize:8;\tsigned:0;"), number(8, 8, false));
+        assert_eq!(shape("field:const char *reason;\toffset:8;\tsize:8;\tsigned:0;"), number(8, 8, false));
+        let fixed = BytesField::Fixed { offset: 8, size: 16 };
+        assert_eq!(shape("field:char comm[16];\toffset:8;\tsize:16;\tsigned:0;"), Shape::Text(fixed));
+        assert_eq!(
+            shape("field:char comm[TASK_COMM_LEN];\toffset:8;\tsize:16;\tsigned:0;"),
+            Shape::Text(fixed)
+        );
+        let location = BytesField::DataLocation { offset: 12 };
+        assert_eq!(
+            shape("field:__data_loc char[] name;\toffset:12;\tsize:4;\tsigned:0;"),
+            Shape::Text(location)
+        );
+        let location = BytesField::RelativeLocation { offset: 12 };
+        assert_eq!(
+            shape("field:__rel_loc u32[] codes;\toffset:12;\tsize:4;\tsigned:0;"),
+            Shape::Numbers { bytes: location, size: 4, signed: false }
+        );
+        let rest = BytesField::Rest { offset: 16 };
+        assert_eq!(shape("field:char buf[];\toffset:16;\tsize:0;\tsigned:0;"), Shape::Text(rest));
+        let six = BytesField::Fixed { offset: 16, size: 48 };
+        assert_eq!(
+            shape("field:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;"),
+            Shape::Numbers { bytes: six, size: 8, signed: false }
+        );
+        let address = BytesField::Fixed { offset: 8, size: 16 };
+        assert_eq!(
+            shape("field:__u8 saddr_v6[16];\toffset:8;\tsize:16;\tsigned:0;"),
+            Shape::Numbers { bytes: address, size: 1, signed: false }
+        );
+    }
+
+    #[test]
+    fn old_kernels_tell_no_sign() {
+        assert_eq!(
+            shape("field:unsigned int vec;\toffset:8;\tsize:4;"),
+            Shape::Number(NumberField { offset: 8, size: 4, signed: false })
+        );
+        assert_eq!(
+            shape("field:int irq;\toffset:8;\tsize:4;"),
+            Shape::Number(NumberField { offset: 8, size: 4, signed: true })
+        );
+    }
+
+    #[test]
+    fn a_format_needs_a_name_and_a_number() {
+        let text = "name: sched_waking\nID: 312\nformat:\n\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n\n\
+                    print fmt: \"field:int x;offset:0;size:4;\", REC->pid\n";
+        let format = EventFormat::parse("sched", text).expect("a format");
+        assert_eq!((format.name.as_str(), format.id, format.fields.len()), ("sched_waking", 312, 1));
+        assert_eq!(format.number("pid"), Some(NumberField { offset: 24, size: 4, signed: true }));
+        assert_eq!((format.text("pid"), format.number("tid")), (None, None));
+        assert_eq!(EventFormat::parse("sched", "ID: 3\nformat:\n"), None);
+        assert_eq!(EventFormat::parse("sched", "name: x\nID: many\n"), None);
+        assert_eq!(field("field:broken"), None);
+        assert_eq!(field("field:int x;\toffset:-1;\tsize:4;"), None);
+    }
+}

@@ -206,3 +206,65 @@ fn syscall(format: &EventFormat, texts: &mut Vec<String>) -> Option<Plan> {
     let returned = format.number("ret");
     Some(Plan::SyscallExit { number: numbered, name: keep(name.trim_start_matches('_'), texts), returned })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(system: &str, name: &str, fields: &str) -> Plan {
+        let mut text = format!("name: {name}\nID: 9\nformat:\n");
+        for (field, at) in fields.split_whitespace().zip((8..).step_by(8)) {
+            text.push_str(&format!("\tfield:long {field};\toffset:{at};\tsize:8;\tsigned:1;\n"));
+        }
+        let format = EventFormat::parse(system, &text).expect("a format");
+        let options = OpenOptions { also: vec!["wanted".to_owned(), "sched_switch".to_owned()] };
+        Plan::new(&format, &options, &mut Vec::new())
+    }
+
+    fn at(offset: usize) -> NumberField {
+        NumberField { offset, size: 8, signed: true }
+    }
+
+    #[test]
+    fn events_are_known_by_system_and_name() {
+        assert_eq!(plan("irq", "softirq_exit", "vec"), Plan::Softirq(Side::Exit, at(8)));
+        assert_eq!(plan("other", "softirq_exit", "vec"), Plan::Unwanted);
+        assert_eq!(
+            plan("irq_vectors", "reschedule_exit", "vector"),
+            Plan::Ipi(Side::Exit, IpiVector::Reschedule)
+        );
+        assert_eq!(
+            plan("irq_vectors", "call_function_single_entry", "vector"),
+            Plan::Ipi(Side::Entry, IpiVector::CallFunction)
+        );
+        assert_eq!(plan("ipi", "ipi_entry", "reason"), Plan::Ipi(Side::Entry, IpiVector::Other));
+        assert_eq!(plan("ipi", "ipi_raise", "reason"), Plan::Unwanted);
+        assert_eq!(plan("net", "net_dev_queue", "skbaddr len"), Plan::PacketSent { buffer: at(8) });
+        assert_eq!(plan("net", "netif_receive_skb", "skbaddr len"), Plan::PacketReceived { buffer: at(8) });
+        assert_eq!(plan("net", "netif_rx", "skbaddr len"), Plan::Unwanted);
+        assert_eq!(plan("sched", "sched_process_exit", "comm pid"), Plan::Exit { tid: at(16) });
+    }
+
+    #[test]
+    fn system_calls_have_a_number_and_mostly_a_name() {
+        assert_eq!(
+            plan("raw_syscalls", "sys_enter", "id args"),
+            Plan::SyscallEntry { number: Some(at(8)), name: PlanText(0) }
+        );
+        assert_eq!(
+            plan("syscalls", "sys_exit_futex", "__syscall_nr ret"),
+            Plan::SyscallExit { number: Some(at(8)), name: PlanText(0), returned: Some(at(16)) }
+        );
+        let mut texts = Vec::new();
+        let format = EventFormat::parse("syscalls", "name: sys_enter_futex\nID: 9\n").expect("a format");
+        Plan::new(&format, &OpenOptions::default(), &mut texts);
+        assert_eq!(texts, ["futex"]);
+    }
+
+    #[test]
+    fn what_has_no_kind_or_lacks_a_field_is_other_when_asked_for() {
+        assert!(matches!(plan("any", "wanted", "a b"), Plan::Other { fields, .. } if fields.len() == 2));
+        assert!(matches!(plan("sched", "sched_switch", "prev_pid next_pid"), Plan::Other { .. }));
+        assert_eq!(plan("sched", "sched_waking", "comm"), Plan::Unwanted);
+    }
+}

@@ -32,7 +32,7 @@ const IDS_MAX: usize = 1 << 22;
 const THREADS_MAX: usize = 1 << 22;
 
 /// Features larger than this are not read.
-const FEATURE_BYTES_MAX: u64 = 256 << 20;
+const FEATURE_BYTES_MAX: u64 = 64 << 20;
 
 /// Everything before the first sample.
 pub(super) struct Head {

@@ -8,7 +8,7 @@ use laggard_model::Tid;
 pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// Head sections are at most this large: all format texts of a kernel are some 4 MB, its symbols some 15.
-pub(crate) const SECTION_BYTES_MAX: u64 = 256 << 20;
+pub(crate) const SECTION_BYTES_MAX: u64 = 64 << 20;
 
 /// Event formats beyond this many are left out; a kernel's numbers have 16 bits.
 const FORMATS_MAX: usize = 1 << 16;

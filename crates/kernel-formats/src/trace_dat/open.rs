@@ -118,7 +118,9 @@ fn assemble(
     if !filled.is_empty() {
         losses.add_many(Loss::MissingStream, empty.len() as u64, || format!("CPU {}", empty[0].cpu));
     }
-    let streams = filled
+    let (apart, overlapping) = apart(filled);
+    losses.add_many(Loss::MalformedRecord, overlapping, || "CPUs whose pages are another CPU's".to_owned());
+    let streams = apart
         .into_iter()
         .map(|at| {
             let (file, decoder) = (Arc::clone(&file), decoder.another());
@@ -127,6 +129,21 @@ fn assemble(
         .collect();
     let facts = facts(&file, preamble, head, clock);
     Ok(KernelTrace { facts, losses, streams })
+}
+
+/// Leaves out CPUs whose pages lie in another's, and tells how many: a damaged table would give events many times.
+fn apart(mut cpus: Vec<CpuPages>) -> (Vec<CpuPages>, u64) {
+    let before = cpus.len();
+    cpus.sort_by_key(|cpu| (cpu.offset, cpu.cpu));
+    let mut end = 0;
+    cpus.retain(|cpu| {
+        let kept = cpu.offset >= end;
+        end = if kept { cpu.offset.saturating_add(cpu.bytes) } else { end };
+        kept
+    });
+    let overlapping = before - cpus.len();
+    cpus.sort_by_key(|cpu| cpu.cpu);
+    (cpus, overlapping as u64)
 }
 
 fn without_pages(head: &Head) -> Refusal {

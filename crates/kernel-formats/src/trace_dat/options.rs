@@ -19,7 +19,7 @@ pub(super) const CMDLINES: u16 = 21;
 const BUFFER_TEXT: u16 = 22;
 
 /// CPUs of one buffer beyond this many are left out; Linux has at most 8192.
-const CPUS_MAX: u32 = 1 << 16;
+const CPUS_MAX: u32 = 8192;
 
 /// A section that an option points to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

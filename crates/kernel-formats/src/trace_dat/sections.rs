@@ -7,8 +7,8 @@ use crate::bytes::{ByteOrder, Cursor};
 use crate::source::SharedFile;
 use std::io;
 
-/// Lists of options beyond this many are not followed: a damaged file may have them in a circle.
-const LISTS_MAX: usize = 1000;
+/// Sections beyond this many are not read: there is one of a kind, and a damaged file may have them in a circle.
+const SECTIONS_MAX: usize = 64;
 
 /// Bytes of a section's head.
 const SECTION_HEAD_BYTES: usize = 16;
@@ -62,7 +62,8 @@ impl Sections<'_> {
     pub(super) fn read(&self, start: &SectionedStart) -> io::Result<Head> {
         let mut head = Head::default();
         let mut next = start.first_options;
-        for _ in 0..LISTS_MAX {
+        let mut sections_left = SECTIONS_MAX;
+        while sections_left > 0 {
             let Some(content) = self.content(SectionAt { kind: 0, offset: next })? else {
                 head.truncated = true;
                 break;
@@ -72,7 +73,9 @@ impl Sections<'_> {
                 head.truncated = true;
                 break;
             };
-            for section in pointed.sections {
+            sections_left -= 1;
+            for section in pointed.sections.into_iter().take(sections_left) {
+                sections_left -= 1;
                 let read = self
                     .content(section)?
                     .and_then(|content| self.section(section.kind, &content, &mut head));

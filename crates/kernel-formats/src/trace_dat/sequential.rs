@@ -10,7 +10,7 @@ use std::io;
 const FIRST_BYTES: u64 = 8 << 20;
 
 /// CPUs beyond this many are refused; Linux has at most 8192.
-const CPUS_MAX: u32 = 1 << 16;
+const CPUS_MAX: u32 = 8192;
 
 /// Reads the head; `None` when the file ends inside it, or it is larger than any.
 pub(super) fn read(file: &SharedFile, preamble: &Preamble) -> io::Result<Option<Head>> {

@@ -1,8 +1,7 @@
 //! trace.dat: files written here in every variant, and recorded ones.
 
-use crate::encode_trace_dat::{
-    Machine, Order, PAGE_BYTES, Packing, PageWriter, TraceDat, irq, print, probe, switch, waking,
-};
+use crate::encode_records::{Order, irq, print, probe, switch, waking};
+use crate::encode_trace_dat::{Machine, PAGE_BYTES, Packing, PageWriter, TraceDat};
 use laggard_kernel_formats::contract::{check_hostile, check_truncated, transcript};
 use laggard_kernel_formats::{KernelTraceError, OpenOptions, ReadTrace, open, open_with};
 use laggard_model::{EventKind, KernelEvent, KernelTexts, Loss, PrevState, Tid};
@@ -229,6 +228,17 @@ fn records_that_cannot_be_are_counted() {
     let (events, read) = read_all(&file.version_6());
     assert_eq!(events.len(), 0);
     assert_eq!(read.losses.count(Loss::MalformedRecord), 3);
+}
+
+#[test]
+fn cpus_that_share_pages_are_read_once() {
+    let file = small(MACHINES[0]);
+    let mut bytes = file.version_6();
+    let table = bytes.windows(10).position(|window| window == b"flyrecord\0").expect("it is there") + 10;
+    bytes.copy_within(table..table + 16, table + 16);
+    let (events, read) = read_all(&bytes);
+    assert_eq!(events.len(), 5);
+    assert_eq!(read.losses.count(Loss::MalformedRecord), 1);
 }
 
 #[test]

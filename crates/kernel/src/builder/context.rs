@@ -77,6 +77,14 @@ impl CpuState {
         self.stack.iter().any(|context| !matches!(context, Context::Reception))
     }
 
+    /// Takes out hard interrupts, inside which no thread is switched: their exits were not recorded. Says whether
+    /// there were any.
+    pub(super) fn drop_hard(&mut self) -> bool {
+        let before = self.stack.len();
+        self.stack.retain(|context| !matches!(context, Context::Irq { .. } | Context::Ipi));
+        self.stack.len() < before
+    }
+
     pub(super) fn clear_contexts(&mut self) {
         self.stack.clear();
     }

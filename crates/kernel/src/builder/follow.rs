@@ -38,9 +38,10 @@ pub(super) struct Place {
 impl Follower {
     pub(super) fn new(mut settings: GraphSettings) -> Follower {
         let irq_names = IrqNames::new(std::mem::take(&mut settings.irq_names));
+        let shares_idle = settings.mode == GraphMode::Compat;
         Follower {
             settings,
-            sketch: GraphSketch::default(),
+            sketch: GraphSketch { shares_idle, ..GraphSketch::default() },
             hosts: Vec::new(),
             threads: Vec::new(),
             cpus: Vec::new(),

@@ -29,6 +29,9 @@ impl Follower {
         if prev == next {
             return;
         }
+        if self.cpu_mut(at.cpu).drop_hard() {
+            self.tally.unbalanced.add(at.time);
+        }
         let status = self.status_after(prev, prev_state, at.time);
         self.leave(prev, at, status);
         self.enter(next, at);

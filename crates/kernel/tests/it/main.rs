@@ -2,9 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod chains;
+mod corrections;
+mod edges;
+mod events;
 mod own_formats;
+mod properties;
 mod published;
 mod recorded;
+mod recursion;
 mod same_paths;
+mod simulated;
 mod synthetic;
 mod xml_fixtures;

@@ -50,13 +50,13 @@ fn programs_from_start_to_exit() {
         1 1 exit
         5 1 fork 9 sh
         8 9 exec /usr/bin/env
-        10 9 exec /home/me/job.sh
+        10 9 exec /srv/job.sh
         12 9 fork 10 job.sh
         14 10 exec /bin/sleep
         30 10 exit
         40 9 exit
         50 1 fork 11 sh
-        52 11 exec /home/me/job.sh
+        52 11 exec /srv/job.sh
     ";
     // The last program of a process gives its name; the exit of what never started within the trace is nothing.
     check("process", drawing, &["job.sh 9 9>9 10..40 0", "sleep 10 10>10 14..30 0"], 1);

@@ -1,0 +1,107 @@
+//! An execution laid over the frozen columns.
+
+use super::result::Place;
+use crate::msa::Move;
+use crate::{State, StateSequence};
+
+/// The place of every step.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Placed<'a> {
+    pub sequence: &'a StateSequence,
+    pub places: Vec<Place>,
+}
+
+impl<'a> Placed<'a> {
+    pub(super) fn along(sequence: &'a StateSequence, moves: &[Move]) -> Placed<'a> {
+        let (mut column, mut places) = (0, Vec::with_capacity(sequence.len()));
+        for step in moves {
+            match step {
+                Move::Both => places.push(Place::Column(column)),
+                Move::First => places.push(Place::Before(column)),
+                Move::Second => {}
+            }
+            column += u32::from(*step != Move::First);
+        }
+        Placed { sequence, places }
+    }
+
+    pub(super) fn in_columns(sequence: &'a StateSequence, columns: &[u32]) -> Placed<'a> {
+        Placed { sequence, places: columns.iter().map(|&column| Place::Column(column)).collect() }
+    }
+
+    pub(super) fn state(&self, step: usize) -> State {
+        self.sequence.states()[step]
+    }
+
+    pub(super) fn time_us(&self, step: usize) -> f64 {
+        self.sequence.times_us()[step]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The step in each of `columns` columns.
+    pub(super) fn steps_by_column(&self, columns: usize) -> Vec<Option<u32>> {
+        let mut steps = vec![None; columns];
+        for (step, place) in self.places.iter().enumerate() {
+            if let Place::Column(column) = place {
+                steps[*column as usize] = Some(step as u32);
+            }
+        }
+        steps
+    }
+
+    /// The first step at or after a place.
+    pub(super) fn step_from(&self, place: Place) -> usize {
+        self.places.partition_point(|&other| other < place)
+    }
+}
+
+/// The steps of an execution by state and position, for sums over stretches of columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Entries {
+    by_state: Vec<StateEntries>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct StateEntries {
+    positions: Vec<u32>,
+    times_us: Vec<f64>,
+}
+
+impl Entries {
+    /// The steps for which `counts` holds.
+    pub(super) fn new(placed: &Placed<'_>, counts: impl Fn(usize) -> bool) -> Entries {
+        let mut by_state: Vec<StateEntries> = Vec::new();
+        for step in (0..placed.len()).filter(|&step| counts(step)) {
+            let state = usize::from(placed.state(step));
+            if state >= by_state.len() {
+                by_state.resize(state + 1, StateEntries::default());
+            }
+            by_state[state].positions.push(placed.places[step].position());
+            by_state[state].times_us.push(placed.time_us(step));
+        }
+        Entries { by_state }
+    }
+
+    /// Whether there is any entry into `state`.
+    pub(super) fn has(&self, state: State) -> bool {
+        self.by_state.get(usize::from(state)).is_some_and(|entries| !entries.positions.is_empty())
+    }
+
+    /// Times of the entries into `state` within a stretch.
+    pub(super) fn times_us(&self, state: State, window: Window) -> &[f64] {
+        let Some(entries) = self.by_state.get(usize::from(state)) else { return &[] };
+        let from = entries.positions.partition_point(|&position| position < window.first);
+        let to = entries.positions.partition_point(|&position| position <= window.last);
+        &entries.times_us[from..to.max(from)]
+    }
+}
+
+/// Positions from the first to the last, both included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Window {
+    pub first: u32,
+    pub last: u32,
+}

@@ -1,0 +1,118 @@
+//! The row of an execution, and its deviations merged, summed and ordered.
+
+use super::cluster::ClusterProfile;
+use super::placed::Placed;
+use super::result::{
+    AlignedCell, Deviation, DeviationKind, DeviationSum, Finding, LocalisedExecution, Place,
+};
+use crate::State;
+use std::collections::BTreeMap;
+
+pub(super) fn localised(
+    frozen: &ClusterProfile,
+    placed: &Placed<'_>,
+    mut deviations: Vec<Deviation>,
+    excess_us: f64,
+) -> LocalisedExecution {
+    deviations.sort_by_key(|deviation| (deviation.place, deviation.step));
+    let cells = cells(frozen, placed, &deviations);
+    let findings = merged(&cells, &deviations);
+    LocalisedExecution { sums: sums(&deviations), cells, deviations, findings, excess_us }
+}
+
+fn cells(frozen: &ClusterProfile, placed: &Placed<'_>, deviations: &[Deviation]) -> Vec<AlignedCell> {
+    let mut cells = Vec::with_capacity(placed.len() + frozen.columns.len());
+    let (mut step, mut next) = (0, 0);
+    for column in 0..=frozen.columns.len() as u32 {
+        while step < placed.len() && placed.places[step] == Place::Before(column) {
+            cells.push(AlignedCell {
+                place: Place::Before(column),
+                step: Some(step as u32),
+                share: 0.0,
+                deviation: None,
+            });
+            step += 1;
+        }
+        let Some(summary) = frozen.columns.get(column as usize) else { break };
+        let place = Place::Column(column);
+        let here = (step < placed.len() && placed.places[step] == place).then_some(step as u32);
+        let share = match here {
+            Some(step) => summary.state(placed.state(step as usize)).map_or(0.0, |share| share.share),
+            None => summary.gap_share,
+        };
+        cells.push(AlignedCell { place, step: here, share, deviation: None });
+        step += usize::from(here.is_some());
+    }
+    for cell in &mut cells {
+        let Some(deviation) = deviations.get(next) else { break };
+        let is_missing = deviation.kind == DeviationKind::Missing;
+        if deviation.place == cell.place && (is_missing || cell.step == Some(deviation.step)) {
+            cell.deviation = Some(next as u32);
+            next += 1;
+        }
+    }
+    cells
+}
+
+/// Deviations of one kind in neighbouring cells are one finding.
+fn merged(cells: &[AlignedCell], deviations: &[Deviation]) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut last_cell = None;
+    for (at, cell) in cells.iter().enumerate() {
+        let Some(index) = cell.deviation.map(|deviation| deviation as usize) else { continue };
+        let deviation = &deviations[index];
+        let follows = last_cell == Some(at.wrapping_sub(1));
+        last_cell = Some(at);
+        match findings.last_mut() {
+            Some(finding) if follows && finding.kind == deviation.kind => extend(finding, index, deviations),
+            _ => findings.push(begun(index, deviation)),
+        }
+    }
+    findings.sort_by(|a, b| b.excess_us.total_cmp(&a.excess_us).then(a.first.cmp(&b.first)));
+    findings
+}
+
+fn begun(index: usize, deviation: &Deviation) -> Finding {
+    let step = deviation.step as usize;
+    let end = if deviation.kind == DeviationKind::Missing { step } else { step + 1 };
+    Finding {
+        kind: deviation.kind,
+        state: deviation.state,
+        first: deviation.place,
+        last: deviation.place,
+        steps: step..end,
+        deviations: index..index + 1,
+        time_us: deviation.time_us,
+        excess_us: deviation.excess_us,
+    }
+}
+
+fn extend(finding: &mut Finding, index: usize, deviations: &[Deviation]) {
+    let deviation = &deviations[index];
+    let own = &deviations[finding.deviations.clone()];
+    let largest = own.iter().map(|own| own.excess_us).fold(f64::NEG_INFINITY, f64::max);
+    if deviation.excess_us > largest {
+        finding.state = deviation.state;
+    }
+    finding.last = deviation.place;
+    finding.deviations.end = index + 1;
+    if deviation.kind != DeviationKind::Missing {
+        finding.steps.end = deviation.step as usize + 1;
+    }
+    finding.time_us += deviation.time_us;
+    finding.excess_us += deviation.excess_us;
+}
+
+fn sums(deviations: &[Deviation]) -> Vec<DeviationSum> {
+    let mut groups: BTreeMap<(DeviationKind, State), DeviationSum> = BTreeMap::new();
+    for &Deviation { kind, state, time_us, excess_us, .. } in deviations {
+        let empty = DeviationSum { kind, state, count: 0, time_us: 0.0, excess_us: 0.0 };
+        let sum = groups.entry((kind, state)).or_insert(empty);
+        sum.count += 1;
+        sum.time_us += time_us;
+        sum.excess_us += excess_us;
+    }
+    let mut sums: Vec<DeviationSum> = groups.into_values().collect();
+    sums.sort_by(|a, b| b.excess_us.total_cmp(&a.excess_us));
+    sums
+}

@@ -1,0 +1,286 @@
+//! Executions with known faults: templates of alternating running and waiting states with jitter, as the specification
+//! of the generated workload describes, and what localisation says about the faults put into them.
+
+use laggard_align::localise::{
+    ClusterProfile, DeviationKind, LocaliseSettings, LocalisedExecution, align_cluster, localise,
+    localise_all,
+};
+use laggard_align::{State, StateSequence};
+
+pub(super) const RUNNING: State = 0;
+
+pub(super) const PREEMPTED: State = 2;
+pub(super) const STATES: usize = 8;
+
+/// splitmix64.
+pub(super) struct Random(pub u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    pub(super) fn uniform(&mut self) -> f64 {
+        (self.next() >> 11) as f64 * 2.0_f64.powi(-53)
+    }
+
+    pub(super) fn below(&mut self, end: usize) -> usize {
+        (self.uniform() * end as f64) as usize
+    }
+
+    pub(super) fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    pub(super) fn lognormal(&mut self, median: f64) -> f64 {
+        median * (0.3 * self.normal()).exp()
+    }
+}
+
+/// A step and whether it was injected.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub state: State,
+    pub time_us: f64,
+    pub is_injected: bool,
+}
+
+/// A kind of execution.
+pub(super) struct Template {
+    steps: Vec<(State, f64)>,
+}
+
+impl Template {
+    pub(super) fn new(random: &mut Random) -> Template {
+        let len = 20 + random.below(41);
+        let steps = (0..len).map(|at| {
+            if at % 2 == 0 {
+                (random.below(2) as State, 20.0 + 200.0 * random.uniform())
+            } else {
+                (3 + random.below(5) as State, 50.0 + 1000.0 * random.uniform())
+            }
+        });
+        Template { steps: steps.collect() }
+    }
+
+    /// One execution: steps inserted and left out with `rate`, replaced with 2 %, times spread by 0.3.
+    pub(super) fn draw(&self, random: &mut Random, rate: f64) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let any = |random: &mut Random| random.below(STATES) as State;
+        for &(state, time) in &self.steps {
+            if random.uniform() < rate {
+                let (state, time_us) = (any(random), random.lognormal(200.0));
+                steps.push(Step { state, time_us, is_injected: false });
+            }
+            if random.uniform() < rate {
+                continue;
+            }
+            let state = if random.uniform() < 0.02 { any(random) } else { state };
+            steps.push(Step { state, time_us: random.lognormal(time), is_injected: false });
+        }
+        steps
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fault {
+    None,
+    ExtraWaits,
+    LongWait,
+    Quota,
+    SplitByQuota,
+    MovedWait,
+}
+
+fn waits(steps: &[Step]) -> Vec<usize> {
+    (0..steps.len()).filter(|&at| steps[at].state > PREEMPTED).collect()
+}
+
+pub(super) fn inject(steps: &mut Vec<Step>, fault: Fault, random: &mut Random, state: State) {
+    match fault {
+        Fault::None => {}
+        Fault::ExtraWaits => {
+            for _ in 0..5 {
+                let at = random.below(steps.len() + 1);
+                steps.insert(at, Step { state, time_us: random.lognormal(200.0), is_injected: true });
+            }
+        }
+        Fault::LongWait => {
+            let waits = waits(steps);
+            let step = &mut steps[waits[random.below(waits.len())]];
+            (step.time_us, step.is_injected) = (step.time_us * 10.0, true);
+        }
+        Fault::Quota | Fault::SplitByQuota => preempt(steps, matches!(fault, Fault::SplitByQuota), random),
+        Fault::MovedWait => {
+            let waits = waits(steps);
+            let wait = steps.remove(waits[waits.len() / 4]);
+            let at = waits[3 * waits.len() / 4];
+            steps.insert(at, Step { is_injected: true, ..wait });
+        }
+    }
+}
+
+/// After every third running state a preemption; it interrupts the running state or follows it.
+fn preempt(steps: &mut Vec<Step>, splits: bool, random: &mut Random) {
+    let (mut at, mut running) = (0, 0);
+    while at < steps.len() {
+        running += usize::from(steps[at].state == RUNNING);
+        if steps[at].state == RUNNING && running % 3 == 0 {
+            steps.insert(
+                at + 1,
+                Step { state: PREEMPTED, time_us: random.lognormal(700.0), is_injected: true },
+            );
+            if splits {
+                let half = Step { time_us: steps[at].time_us / 2.0, ..steps[at] };
+                steps[at] = half;
+                steps.insert(at + 2, half);
+                at += 1;
+            }
+            at += 1;
+        }
+        at += 1;
+    }
+}
+
+/// The sequence, and for each of its steps whether a part of it was injected.
+pub(super) fn sequence(steps: &[Step]) -> (StateSequence, Vec<bool>) {
+    let (mut sequence, mut injected) = (StateSequence::new(), Vec::new());
+    for step in steps {
+        sequence.push(step.state, step.time_us);
+        if injected.len() < sequence.len() {
+            injected.push(false);
+        }
+        if let Some(last) = injected.last_mut() {
+            *last |= step.is_injected;
+        }
+    }
+    (sequence, injected)
+}
+
+/// Counts over executions.
+#[derive(Default, Debug)]
+pub(super) struct Tally {
+    pub executions: usize,
+    pub quiet: usize,
+    pub injected: usize,
+    pub reported: usize,
+    pub time_us: f64,
+    pub unrelated_us: f64,
+}
+
+impl Tally {
+    fn add(&mut self, found: &LocalisedExecution, injected: &[bool]) {
+        let told = |step: usize| {
+            found
+                .deviations
+                .iter()
+                .any(|told| told.kind != DeviationKind::Missing && told.step as usize == step)
+        };
+        self.executions += 1;
+        self.quiet += usize::from(found.deviations.is_empty());
+        for step in (0..injected.len()).filter(|&step| injected[step]) {
+            self.injected += 1;
+            self.reported += usize::from(told(step));
+        }
+        for deviation in found.deviations.iter().filter(|told| told.kind != DeviationKind::Missing) {
+            self.time_us += deviation.excess_us;
+            if !injected[deviation.step as usize] {
+                self.unrelated_us += deviation.excess_us;
+            }
+        }
+    }
+
+    pub(super) fn recall(&self) -> f64 {
+        self.reported as f64 / self.injected.max(1) as f64
+    }
+
+    pub(super) fn unrelated(&self) -> f64 {
+        self.unrelated_us / self.time_us.max(1e-9)
+    }
+}
+
+pub(super) fn cluster(
+    template: &Template,
+    random: &mut Random,
+    rate: f64,
+    settings: &LocaliseSettings,
+) -> ClusterProfile {
+    let normals: Vec<StateSequence> = (0..25).map(|_| sequence(&template.draw(random, rate)).0).collect();
+    let normals: Vec<&StateSequence> = normals.iter().collect();
+    align_cluster(&normals, STATES, settings)
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Together {
+    Yes,
+    No,
+}
+
+/// Ten faulty executions of a kind, for several kinds.
+pub(super) fn run(
+    fault: Fault,
+    rate: f64,
+    kinds: u64,
+    together: Together,
+    settings: &LocaliseSettings,
+) -> Tally {
+    let mut tally = Tally::default();
+    for seed in 0..kinds {
+        let mut random = Random(1_000 * seed + 17);
+        let template = Template::new(&mut random);
+        let frozen = cluster(&template, &mut random, rate, settings);
+        let state = 3 + random.below(5) as State;
+        let executions: Vec<(StateSequence, Vec<bool>)> = (0..10)
+            .map(|_| {
+                let mut steps = template.draw(&mut random, rate);
+                inject(&mut steps, fault, &mut random, state);
+                sequence(&steps)
+            })
+            .collect();
+        let sequences: Vec<&StateSequence> = executions.iter().map(|(sequence, _)| sequence).collect();
+        let found = match together {
+            Together::Yes => localise_all(&frozen, &sequences, settings),
+            Together::No => sequences.iter().map(|sequence| localise(&frozen, sequence, settings)).collect(),
+        };
+        for (found, (_, injected)) in found.iter().zip(&executions) {
+            tally.add(found, injected);
+        }
+    }
+    tally
+}
+
+#[test]
+fn injected_steps_are_reported_and_little_else() {
+    let kinds = std::env::var("KINDS").ok().and_then(|kinds| kinds.parse().ok()).unwrap_or(4);
+    use laggard_align::localise::LocaliseRules;
+    for rules in [LocaliseRules::Robust, LocaliseRules::Paper] {
+        let settings = LocaliseSettings { rules, ..LocaliseSettings::default() };
+        for fault in [
+            Fault::None,
+            Fault::ExtraWaits,
+            Fault::LongWait,
+            Fault::Quota,
+            Fault::SplitByQuota,
+            Fault::MovedWait,
+        ] {
+            for (rate, together) in
+                [(0.03, Together::No), (0.08, Together::No), (0.03, Together::Yes), (0.08, Together::Yes)]
+            {
+                let tally = run(fault, rate, kinds, together, &settings);
+                println!(
+                    "{rules:?} {fault:?} {rate} together {together:?}: recall {:.3} unrelated {:.3} quiet {}/{} mean told {:.0} us",
+                    tally.recall(),
+                    tally.unrelated(),
+                    tally.quiet,
+                    tally.executions,
+                    tally.time_us / tally.executions as f64
+                );
+            }
+        }
+    }
+}

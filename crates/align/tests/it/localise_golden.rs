@@ -1,0 +1,58 @@
+//! The reference of localisation beside the repository.
+
+use laggard_align::localise::{
+    DeviationKind, LocaliseRules, LocaliseSettings, Place, align_cluster, localise,
+};
+use laggard_align::{State, StateSequence};
+use laggard_testkit::golden;
+use serde_json::Value;
+
+fn sequence(row: &Value, times: &Value) -> StateSequence {
+    let mut sequence = StateSequence::new();
+    let states =
+        row.as_array().expect("a row").iter().filter_map(|state| State::try_from(state.as_i64()?).ok());
+    for (state, time) in states.zip(times.as_array().expect("times")) {
+        sequence.push(state, time.as_f64().expect("a time"));
+    }
+    sequence
+}
+
+fn close(found: f64, reference: &Value) {
+    let reference = reference.as_f64().expect("a number");
+    assert!((found - reference).abs() < 1e-9, "{found} is not {reference}");
+}
+
+#[test]
+fn paper_rules_equal_the_reference() {
+    let Some(golden) = golden("msa/cases") else { return };
+    let case = &golden["localisation"];
+    let rows = case["normal_alignment"].as_array().expect("rows").iter();
+    let normals: Vec<StateSequence> = rows
+        .zip(case["normal_durations"].as_array().expect("rows"))
+        .map(|(row, times)| sequence(row, times))
+        .collect();
+    let normals: Vec<&StateSequence> = normals.iter().collect();
+    let settings = LocaliseSettings { rules: LocaliseRules::Paper, ..LocaliseSettings::default() };
+    let frozen = align_cluster(&normals, 4, &settings);
+    let anomalous = sequence(&case["anomalous_row"], &case["anomalous_durations"]);
+    let found = localise(&frozen, &anomalous, &settings);
+
+    let references = case["columns"].as_array().expect("columns");
+    assert_eq!(found.cells.len(), references.len());
+    for (cell, reference) in found.cells.iter().zip(references) {
+        close(cell.share, &reference["probability"]);
+        let state = anomalous.states()[cell.step.expect("no gaps here") as usize];
+        assert_eq!(u64::from(state), reference["anomalous_state"].as_u64().expect("a state"));
+        let kind = cell.deviation.map(|index| found.deviations[index as usize].kind);
+        let is = |name: &str| reference[name].as_bool().expect("a judgement");
+        assert_eq!(kind == Some(DeviationKind::Unexpected), is("unexpected_state"));
+        assert_eq!(kind == Some(DeviationKind::Slow), is("slow"));
+        let Place::Column(column) = cell.place else { continue };
+        let summary = frozen.columns()[column as usize].state(state).expect("normal executions have it");
+        close(summary.mean_us, &reference["mean_duration"]);
+        close(summary.std_us, &reference["std_duration"]);
+    }
+    // The unexpected state takes 9 us, what is slow behind it 5 us more than usual.
+    let kinds: Vec<DeviationKind> = found.findings.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [DeviationKind::Unexpected, DeviationKind::Slow]);
+}
