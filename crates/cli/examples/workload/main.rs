@@ -27,9 +27,8 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some("run") => run(&Settings::read(&arguments[1..])),
-        Some("ping-pong") => {
-            ping_pong(arguments.get(1).and_then(|count| count.parse().ok()).unwrap_or(20_000))
-        }
+        Some("ping-pong") => timed(|| ping_pong(count(&arguments, 20_000))),
+        Some("requests") => timed(|| requests(count(&arguments, 2_000))),
         Some("serve") => kinds::serve(),
         _ => panic!("run, ping-pong, requests or serve"),
     }
