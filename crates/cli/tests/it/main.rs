@@ -10,6 +10,7 @@ mod compare;
 mod determinism;
 mod exits;
 mod inputs;
+mod kernel;
 mod lists;
 mod losses;
 mod methods;

@@ -192,6 +192,35 @@ proptest! {
     }
 }
 
+#[test]
+fn one_run_is_the_same_in_all_layouts() {
+    let mut wrong = Vec::new();
+    for number in 0..128 {
+        let bit = |index: u32| number >> index & 1 != 0;
+        let layout = Layout {
+            version: if bit(0) { Version::Two } else { Version::One },
+            header: if bit(1) { Header::Large } else { Header::Compact },
+            big_endian: bit(2),
+            natural_alignment: bit(3),
+            packetised: bit(4),
+            variable_length: bit(0) && bit(4),
+            cycles_per_ns: if bit(5) { 3 } else { 1 },
+            packet_bytes: 2048,
+            old_names: bit(6),
+        };
+        let (folder, expected) = written(layout, |events, _| {
+            events.iter_mut().skip(200).for_each(|event| event.time = event.time.plus_ns(9_000_000_000));
+        });
+        let run = read(folder.path(), &[]);
+        if run.events != expected || !run.losses.is_empty() {
+            let at = run.events.iter().zip(&expected).position(|(found, expected)| found != expected);
+            wrong
+                .push(format!("{layout:?} from {at:?}: {:?}", at.map(|at| (&run.events[at], &expected[at]))));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// A few hundred events of all kinds on two CPUs.
 fn sample(texts: &mut KernelTexts) -> Vec<KernelEvent> {
     let drawn: Vec<(Drawn, u8, u64)> = (0_u32..400)
@@ -206,10 +235,13 @@ fn sample(texts: &mut KernelTexts) -> Vec<KernelEvent> {
     events(&drawn, true, texts)
 }
 
-fn written(layout: Layout, change: impl FnOnce(&mut Vec<KernelEvent>)) -> (tempfile::TempDir, Vec<Told>) {
+fn written(
+    layout: Layout,
+    change: impl FnOnce(&mut Vec<KernelEvent>, &mut KernelTexts),
+) -> (tempfile::TempDir, Vec<Told>) {
     let mut texts = KernelTexts::default();
     let mut events = sample(&mut texts);
-    change(&mut events);
+    change(&mut events, &mut texts);
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &events, &texts, layout).unwrap();
     let told = events.iter().map(|event| told(event, &texts)).collect();
@@ -219,7 +251,7 @@ fn written(layout: Layout, change: impl FnOnce(&mut Vec<KernelEvent>)) -> (tempf
 #[test]
 fn discarded_events_are_told_where_they_were_lost() {
     for version in [Version::One, Version::Two] {
-        let (folder, expected) = written(Layout::new(version), |events| {
+        let (folder, expected) = written(Layout::new(version), |events, _| {
             for at in [100, 300] {
                 let KernelEvent { time, cpu, .. } = events[at];
                 events[at].kind = EventKind::Lost { count: Some(at as u64) };
@@ -236,7 +268,7 @@ fn discarded_events_are_told_where_they_were_lost() {
 fn facts_are_those_of_the_metadata() {
     for (version, format) in [(Version::One, "CTF 1.8"), (Version::Two, "CTF 2")] {
         let layout = Layout { cycles_per_ns: 3, ..Layout::new(version) };
-        let (folder, _) = written(layout, |_| {});
+        let (folder, _) = written(layout, |_, _| {});
         let facts = read(folder.path(), &[]).facts;
         assert_eq!((facts.format.as_str(), facts.clock.as_str()), (format, "monotonic"));
         assert_eq!(facts.calendar.unwrap().offset_ns(), 1_457_111_225_000_000_000);
@@ -247,27 +279,28 @@ fn facts_are_those_of_the_metadata() {
 
 #[test]
 fn events_are_others_only_when_asked_for() {
-    let (folder, expected) = written(Layout::new(Version::One), |events| {
+    let (folder, expected) = written(Layout::new(Version::One), |events, texts| {
+        let (fixed, walked) = (texts.intern("kmem_cache_free"), texts.intern("block_rq_issue"));
+        let fields = texts.intern("a disk's command");
         for (index, event) in events.iter_mut().enumerate().filter(|(index, _)| index % 5 == 0) {
-            let mut texts = KernelTexts::default();
-            texts.intern("block_rq_issue");
-            // Handles of another table: the first text after the empty one is some thread's name.
-            let _ = (index, texts);
-            event.kind = EventKind::Other { name: TextId::EMPTY, fields: TextId::EMPTY };
+            let name = if index % 2 == 0 { fixed } else { walked };
+            event.kind = EventKind::Other { name, fields };
         }
     });
     let run = read(folder.path(), &[]);
     assert_eq!(run.events.len(), expected.len() * 4 / 5);
-    let run = read(folder.path(), &["kmem_cache_free"]);
+    let run = read(folder.path(), &["kmem_cache_free", "block_rq_issue"]);
     assert_eq!(run.events.len(), expected.len());
     let others: Vec<&Told> = run.events.iter().filter(|event| event.what.starts_with("other")).collect();
     assert_eq!(others.len(), 80);
-    assert!(others.iter().all(|event| event.what == "other \"kmem_cache_free\" \"call_site=1 ptr=2\""));
+    assert_eq!(others[0].what, "other \"kmem_cache_free\" \"call_site=1 ptr=2\"");
+    let fields = "dev=8 _cmd_length=16 cmd=a disk's command comm=";
+    assert_eq!(others[1].what, format!("other \"block_rq_issue\" {fields:?}"));
 }
 
 #[test]
 fn a_cut_stream_gives_a_prefix_and_a_loss() {
-    let (folder, expected) = written(Layout { packet_bytes: 1024, ..Layout::new(Version::One) }, |_| {});
+    let (folder, expected) = written(Layout { packet_bytes: 1024, ..Layout::new(Version::One) }, |_, _| {});
     let path = folder.path().join("channel0_1");
     let whole = std::fs::read(&path).unwrap();
     let on_cpu_1 =
@@ -288,7 +321,7 @@ fn a_cut_stream_gives_a_prefix_and_a_loss() {
 
 #[test]
 fn a_damaged_packet_costs_itself_only() {
-    let (folder, expected) = written(Layout { packet_bytes: 1024, ..Layout::new(Version::One) }, |_| {});
+    let (folder, expected) = written(Layout { packet_bytes: 1024, ..Layout::new(Version::One) }, |_, _| {});
     let path = folder.path().join("channel0_0");
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[2048..2052].fill(0);
@@ -302,7 +335,7 @@ fn a_damaged_packet_costs_itself_only() {
 
 #[test]
 fn sizes_that_lie_cost_neither_memory_nor_time() {
-    let (folder, _) = written(Layout::new(Version::One), |_| {});
+    let (folder, _) = written(Layout::new(Version::One), |_, _| {});
     let path = folder.path().join("channel0_0");
     let whole = std::fs::read(&path).unwrap();
     // content_size and packet_size: bytes 48 and 56 of the packet.
@@ -320,7 +353,7 @@ fn sizes_that_lie_cost_neither_memory_nor_time() {
 
 #[test]
 fn a_session_opens_its_kernel_trace() {
-    let (folder, expected) = written(Layout::new(Version::One), |_| {});
+    let (folder, expected) = written(Layout::new(Version::One), |_, _| {});
     let session = tempfile::tempdir().unwrap();
     let kernel = session.path().join("auto-1/kernel");
     std::fs::create_dir_all(session.path().join("auto-1")).unwrap();
@@ -348,7 +381,7 @@ fn a_session_opens_its_kernel_trace() {
 
 #[test]
 fn an_empty_stream_is_a_missing_cpu() {
-    let (folder, expected) = written(Layout::new(Version::Two), |_| {});
+    let (folder, expected) = written(Layout::new(Version::Two), |_, _| {});
     std::fs::write(folder.path().join("channel0_3"), b"").unwrap();
     let run = read(folder.path(), &[]);
     assert_eq!(run.events, expected);
@@ -357,7 +390,7 @@ fn an_empty_stream_is_a_missing_cpu() {
 
 #[test]
 fn packets_may_go_back_in_time_and_files_of_one_stream_belong_together() {
-    let (folder, expected) = written(Layout { packet_bytes: 1024, ..Layout::new(Version::One) }, |_| {});
+    let (folder, expected) = written(Layout { packet_bytes: 1024, ..Layout::new(Version::One) }, |_, _| {});
     let path = folder.path().join("channel0_0");
     let bytes = std::fs::read(&path).unwrap();
     std::fs::remove_file(folder.path().join("channel0_1")).unwrap();
@@ -444,7 +477,7 @@ proptest! {
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
         metadata: bool,
     ) {
-        let (folder, _) = written(Layout { packet_bytes: 512, packetised: false, ..Layout::new(version) }, |_| {});
+        let (folder, _) = written(Layout { packet_bytes: 512, packetised: false, ..Layout::new(version) }, |_, _| {});
         let path = folder.path().join(if metadata { "metadata" } else { "channel0_0" });
         let mut bytes = std::fs::read(&path).unwrap();
         for (at, byte) in damage {

@@ -9,6 +9,7 @@ mod own_formats;
 mod properties;
 mod published;
 mod recorded;
+mod recordings;
 mod recursion;
 mod same_paths;
 mod simulated;

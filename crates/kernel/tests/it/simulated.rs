@@ -23,18 +23,15 @@ fn run(scenario: &KernelScenario) -> Run {
     let mut finder = ExecutionFinder::new(Delimiter::auto());
     let mut builder = GraphBuilder::new(GraphSettings::default(), HostId(0));
     let mut statistics = TraceStatistics::default();
-    let mut texts = KernelTexts::default();
     let truth = simulate_kernel(scenario, |event, known| {
         finder.push(event, known);
         builder.push(event, known);
         statistics.push(event, known);
-        if texts.len() < known.len() {
-            texts = known.clone();
-        }
     });
     let mut losses = Losses::none();
     let found = finder.finish(&mut losses);
-    Run { truth, found, graph: builder.finish(&mut losses), summary: statistics.finish(&texts, 10) }
+    let summary = statistics.finish(&truth.texts, 10);
+    Run { truth, found, graph: builder.finish(&mut losses), summary }
 }
 
 impl Run {

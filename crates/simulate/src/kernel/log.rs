@@ -117,9 +117,9 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Log<F> {
         }
     }
 
-    /// Hands on the rest; the number of all records.
-    pub(super) fn finish(mut self) -> u64 {
+    /// Hands on the rest; the number of all records, and their texts.
+    pub(super) fn finish(mut self) -> (u64, KernelTexts) {
         self.flush(u64::MAX);
-        self.number
+        (self.number, self.texts)
     }
 }

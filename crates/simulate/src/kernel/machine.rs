@@ -107,7 +107,8 @@ pub fn simulate_kernel(scenario: &KernelScenario, each: impl FnMut(&KernelEvent,
         machine.log.flush(time);
         machine.handle(due);
     }
-    KernelRun { executions: machine.done, events: machine.log.finish() }
+    let (events, texts) = machine.log.finish();
+    KernelRun { executions: machine.done, events, texts }
 }
 
 impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {

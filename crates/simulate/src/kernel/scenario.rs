@@ -1,5 +1,7 @@
 //! What is simulated, and what is known of it afterwards.
 
+use laggard_model::KernelTexts;
+
 /// What an execution does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ExecutionKind {
@@ -149,10 +151,12 @@ pub struct TrueExecution {
 }
 
 /// What is left of a simulation.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct KernelRun {
     /// Executions, in the order of their ends.
     pub executions: Vec<TrueExecution>,
     /// How many events there were.
     pub events: u64,
+    /// The texts they refer to.
+    pub texts: KernelTexts,
 }

@@ -186,7 +186,7 @@ fn head(bits: &mut BitWriter, layout: &Layout, numbers: &[u64; 7]) {
         bits.put(u64::from(byte), 8, 8);
     }
     bits.put(0, 32, align(32));
-    bits.put(7, 64, align(64));
+    bits.put(numbers[6], 64, align(64));
     for number in &numbers[..6] {
         bits.put(*number, 64, align(64));
     }
@@ -211,6 +211,8 @@ fn header(bits: &mut BitWriter, layout: &Layout, class: u64, cycles: u64, last: 
         return;
     }
     bits.put(escape, id_bits, 1);
+    // A structure begins where the most demanding of its fields can.
+    bits.align(align(64));
     bits.put(class, 32, align(32));
     bits.put(cycles, 64, align(64));
 }

@@ -51,7 +51,7 @@ pub(super) fn write(m: &mut Markup, report: &KernelDiagnosis) {
         let class = match at {
             0 => "tick at-start",
             at if at + 1 == ticks.len() => "tick at-end",
-            at if at % 2 == 1 => "tick wide-only",
+            at if at % 2 == 1 || at + 2 == ticks.len() => "tick wide-only",
             _ => "tick",
         };
         let x = percent(axis.x(*tick));

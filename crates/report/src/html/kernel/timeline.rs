@@ -23,11 +23,15 @@ const NAME: f64 = 15.0;
 const BAR: f64 = 16.0;
 const LANE: f64 = 37.0;
 
-/// Pieces drawn; beyond it the shortest are left out.
+/// Pieces drawn one by one; beyond it those too short to be seen are pooled.
 const PIECES: usize = 12_000;
 
-/// Jumps drawn.
-const JUMPS: usize = 6_000;
+/// Stretches of time in which short pieces are pooled.
+const CELLS: u64 = 1_000;
+
+/// Jumps drawn, evenly chosen; from so many on they are drawn faintly.
+const JUMPS: usize = 3_000;
+const FAINT: usize = 250;
 
 /// Part of the width from which on a piece is a shape of its own.
 const OWN_SHAPE: f64 = 0.004;
@@ -39,15 +43,14 @@ pub(super) fn write(m: &mut Markup, timeline: &PathTimeline, id: &str) {
     m.within("h3", &[], |m| m.sentence(&timeline.title));
     remark(m, &introduction(timeline));
     legend(m, timeline.pieces.iter().map(|piece| piece.state));
-    let drawn = drawn_pieces(timeline);
+    let drawn = blocks(timeline);
     let length = timeline.elapsed_ns.to_string();
-    let attributes =
-        [("class", "lanes"), ("data-length", &*length), ("data-pieces", &*data(timeline, &drawn))];
+    let attributes = [("class", "lanes"), ("data-length", &*length), ("data-pieces", &*data(&drawn))];
     m.open("div", &attributes);
     picture(m, timeline, &drawn, id);
     m.raw("<output class=\"readout\" hidden aria-live=\"polite\"></output>\n");
     m.close("div");
-    remarks(m, timeline, drawn.len());
+    remarks(m, timeline, &drawn);
     longest(m, timeline);
 }
 
@@ -63,16 +66,49 @@ fn introduction(timeline: &PathTimeline) -> String {
     )
 }
 
-/// Places of the pieces that are drawn: all, or the longest, in order of time.
-fn drawn_pieces(timeline: &PathTimeline) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..timeline.pieces.len()).collect();
-    if places.len() > PIECES {
-        let length = |at: usize| timeline.pieces[at].to_ns.saturating_sub(timeline.pieces[at].from_ns);
-        places.sort_by_key(|&at| (std::cmp::Reverse(length(at)), at));
-        places.truncate(PIECES);
-        places.sort_unstable();
+/// What is drawn of a piece.
+#[derive(Clone, Copy)]
+struct Block {
+    lane: usize,
+    state: KernelState,
+    from_ns: u64,
+    to_ns: u64,
+    /// The piece, when it is one and not many.
+    piece: Option<usize>,
+}
+
+impl Block {
+    fn ns(&self) -> u64 {
+        self.to_ns.saturating_sub(self.from_ns)
     }
-    places
+}
+
+/// All pieces; when they are too many, those too short to be seen are pooled by lane and stretch of time: a pool is as
+/// long as its pieces together, in the state that most of it is.
+fn blocks(timeline: &PathTimeline) -> Vec<Block> {
+    let cell_ns = timeline.elapsed_ns.div_ceil(CELLS).max(1);
+    let pooled = timeline.pieces.len() > PIECES;
+    let mut blocks = Vec::new();
+    let mut pools: BTreeMap<(u64, usize), BTreeMap<KernelState, u64>> = BTreeMap::new();
+    for (at, piece) in timeline.pieces.iter().enumerate() {
+        let lane = lane(piece.lane);
+        let (state, from_ns, to_ns) = (piece.state, piece.from_ns, piece.to_ns);
+        let block = Block { lane, state, from_ns, to_ns, piece: Some(at) };
+        if !pooled || block.ns() >= cell_ns {
+            blocks.push(block);
+        } else {
+            *pools.entry((from_ns / cell_ns, lane)).or_default().entry(state).or_default() += block.ns();
+        }
+    }
+    for ((cell, lane), states) in pools {
+        let most = states.iter().max_by_key(|&(state, ns)| (*ns, std::cmp::Reverse(*state)));
+        let from_ns = cell * cell_ns;
+        let to_ns = (from_ns + states.values().sum::<u64>()).min(timeline.elapsed_ns);
+        let state = most.map_or(KernelState::Unknown, |(state, _)| *state);
+        blocks.push(Block { lane, state, from_ns, to_ns, piece: None });
+    }
+    blocks.sort_by_key(|block| (block.from_ns, block.lane));
+    blocks
 }
 
 /// Lanes beyond the limit share the last one.
@@ -88,7 +124,7 @@ fn across(timeline: &PathTimeline, ns: u64) -> f64 {
     (ns as f64 / timeline.elapsed_ns.max(1) as f64 * WIDTH).clamp(0.0, WIDTH)
 }
 
-fn picture(m: &mut Markup, timeline: &PathTimeline, drawn: &[usize], id: &str) {
+fn picture(m: &mut Markup, timeline: &PathTimeline, drawn: &[Block], id: &str) {
     let height = lanes(timeline) as f64 * LANE;
     let (title, text) = (format!("{id}-picture"), format!("{height}"));
     let attributes = [
@@ -144,26 +180,27 @@ fn lane_name(m: &mut Markup, at: usize, name: &str) {
 }
 
 /// Short pieces as one path for each lane and state, long ones as shapes.
-fn pieces(m: &mut Markup, timeline: &PathTimeline, drawn: &[usize]) {
+fn pieces(m: &mut Markup, timeline: &PathTimeline, drawn: &[Block]) {
     let mut paths: BTreeMap<(usize, KernelState), String> = BTreeMap::new();
     let mut long = Vec::new();
-    for piece in drawn.iter().map(|&at| &timeline.pieces[at]) {
-        let [from, to] = [piece.from_ns, piece.to_ns].map(|ns| across(timeline, ns));
-        if to - from >= OWN_SHAPE * WIDTH {
-            long.push(piece);
+    for block in drawn {
+        let [from, to] = [block.from_ns, block.to_ns].map(|ns| across(timeline, ns));
+        let piece = block.piece.and_then(|at| timeline.pieces.get(at));
+        if let Some(piece) = piece.filter(|_| to - from >= OWN_SHAPE * WIDTH) {
+            long.push((block.lane, piece));
             continue;
         }
-        let y = lane(piece.lane) as f64 * LANE + NAME;
-        let path = paths.entry((lane(piece.lane), piece.state)).or_default();
+        let y = block.lane as f64 * LANE + NAME;
+        let path = paths.entry((block.lane, block.state)).or_default();
         let (from, width) = (from.round(), (to - from).max(1.0).round());
         let _ = write!(path, "M{from} {y}h{width}v{BAR}h-{width}z");
     }
     for ((_, state), path) in &paths {
         m.element("path", &[("class", class(*state)), ("d", path)], "");
     }
-    for piece in long {
+    for (lane, piece) in long {
         let [from, to] = [piece.from_ns, piece.to_ns].map(|ns| across(timeline, ns));
-        let y = lane(piece.lane) as f64 * LANE + NAME;
+        let y = lane as f64 * LANE + NAME;
         let place = [("x", from), ("y", y), ("width", to - from), ("height", BAR)];
         m.open_shape("rect", class(piece.state), &place);
         m.element("title", &[], &words(timeline, piece));
@@ -190,16 +227,20 @@ fn words(timeline: &PathTimeline, piece: &PathSegment) -> String {
 
 /// Wake-ups and packets, one path each kind: from the middle of one lane to the middle of the other.
 fn jumps(m: &mut Markup, timeline: &PathTimeline) {
+    let crossing = |jump: &&PathJump| lane(jump.from) != lane(jump.to);
+    let all = timeline.jumps.iter().filter(crossing).count();
+    let step = all.div_ceil(JUMPS).max(1);
+    let faint = if all >= FAINT { " faint" } else { "" };
     for (network, class) in [(false, "jump"), (true, "jump packet")] {
-        let kind = |jump: &&PathJump| jump.network == network && lane(jump.from) != lane(jump.to);
         let mut path = String::new();
-        for jump in timeline.jumps.iter().filter(kind).take(JUMPS) {
+        let chosen = timeline.jumps.iter().filter(crossing).step_by(step);
+        for jump in chosen.filter(|jump| jump.network == network) {
             let x = across(timeline, jump.at_ns).round();
             let [from, to] = [jump.from, jump.to].map(|at| lane(at) as f64 * LANE + NAME + BAR / 2.0);
             let _ = write!(path, "M{x} {from}V{to}");
         }
         if !path.is_empty() {
-            m.element("path", &[("class", class), ("d", &path)], "");
+            m.element("path", &[("class", &format!("{class}{faint}")), ("d", &path)], "");
         }
     }
 }
@@ -222,21 +263,35 @@ fn axis(m: &mut Markup, timeline: &PathTimeline) {
 }
 
 /// The pieces for the script: lane, letter, beginning and length in nanoseconds.
-fn data(timeline: &PathTimeline, drawn: &[usize]) -> String {
+fn data(drawn: &[Block]) -> String {
     let mut text = String::new();
-    for piece in drawn.iter().map(|&at| &timeline.pieces[at]) {
-        let length = piece.to_ns.saturating_sub(piece.from_ns);
-        let _ = write!(text, "{} {} {} {length},", lane(piece.lane), letter(piece.state), piece.from_ns);
+    for block in drawn {
+        let _ = write!(text, "{} {} {} {},", block.lane, letter(block.state), block.from_ns, block.ns());
     }
     text.pop();
     text
 }
 
-fn remarks(m: &mut Markup, timeline: &PathTimeline, drawn: usize) {
-    let left = (timeline.pieces.len() - drawn) as u64 + timeline.folded;
-    if left > 0 {
-        let left = numbers::counted(left, "piece");
-        remark(m, &format!("The {left} that are shortest are not drawn; all tables count them."));
+fn remarks(m: &mut Markup, timeline: &PathTimeline, drawn: &[Block]) {
+    let pools = drawn.iter().filter(|block| block.piece.is_none()).count() as u64;
+    if pools > 0 {
+        let pooled = (timeline.pieces.len() as u64).saturating_sub(drawn.len() as u64 - pools);
+        let text = format!(
+            "{} too short to be seen are drawn as {}, each in the state that most of it is; all tables count them.",
+            numbers::counted(pooled, "piece"),
+            numbers::counted(pools, "pool")
+        );
+        remark(m, &text);
+    }
+    if timeline.folded > 0 {
+        let folded = numbers::counted(timeline.folded, "piece");
+        remark(
+            m,
+            &format!("The {folded} that are shortest stand in their neighbours; all tables count them."),
+        );
+    }
+    if timeline.jumps.len() > JUMPS {
+        remark(m, "Only some of the wake-ups are drawn, evenly chosen.");
     }
     if timeline.lanes.len() > LANES {
         remark(m, "The last lane holds all further threads.");
