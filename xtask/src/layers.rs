@@ -29,7 +29,11 @@ const LAYERS: &[Layer] = &[
     Layer { name: "laggard-samples", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },
     Layer { name: "laggard-changes", may_use: &["laggard-numeric"], tests_may_use: &["laggard-simulate"] },
     Layer { name: "laggard-capacity", may_use: &["laggard-numeric"], tests_may_use: &["laggard-simulate"] },
-    Layer { name: "laggard-kernel", may_use: &["laggard-model"], tests_may_use: &["laggard-kernel-formats"] },
+    Layer {
+        name: "laggard-kernel",
+        may_use: &["laggard-model"],
+        tests_may_use: &["laggard-kernel-formats", "laggard-simulate"],
+    },
     Layer { name: "laggard-align", may_use: &["laggard-numeric"], tests_may_use: &["laggard-simulate"] },
     Layer {
         name: "laggard-kernel-formats",

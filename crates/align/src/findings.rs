@@ -1,8 +1,8 @@
 //! Anomalous executions laid over the normal ones of their kind, and what several of them have in common.
 
 use crate::localise::{
-    DeviationKind, Finding, LocaliseRules, LocaliseSettings, LocalisedExecution, Place, align_cluster,
-    localise,
+    ClusterProfile, DeviationKind, Finding, LocaliseRules, LocaliseSettings, LocalisedExecution, Place,
+    align_cluster, localise,
 };
 use crate::msa::MsaSettings;
 use crate::{AlignSettings, AlignedExecution, FindingGroup, KindAlignment, Occurrence, State, StateSequence};
@@ -26,13 +26,16 @@ pub(crate) fn align_kind(
     normal_kind: usize,
     sets: [&[&StateSequence]; 2],
     normals: Vec<usize>,
+    profile: Option<ClusterProfile>,
     anomalous: &[usize],
     alphabet_len: usize,
     settings: &AlignSettings,
 ) -> KindAlignment {
     let rules = localise_settings(settings);
-    let sequences: Vec<&StateSequence> = normals.iter().map(|&at| sets[0][at]).collect();
-    let profile = align_cluster(&sequences, alphabet_len, &rules);
+    let profile = profile.unwrap_or_else(|| {
+        let sequences: Vec<&StateSequence> = normals.iter().map(|&at| sets[0][at]).collect();
+        align_cluster(&sequences, alphabet_len, &rules)
+    });
     let taken = &anomalous[..anomalous.len().min(ALIGNED_MAX)];
     let executions = parallel_map(taken, settings.threads, |&execution| AlignedExecution {
         execution,

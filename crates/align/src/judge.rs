@@ -24,9 +24,13 @@ pub(crate) struct Scored {
 
 impl Scored {
     /// Scores `ln(1 + x)` of non-negative values. `floor` is the least scale of the logarithm.
-    pub(crate) fn new(normal: &[f64], sample: &[f64], placed: &Placed<'_>, floor: f64) -> Scored {
+    pub(crate) fn of_logs(normal: &[f64], sample: &[f64], placed: &Placed<'_>, floor: f64) -> Scored {
         let logs = |values: &[f64]| values.iter().map(|value| value.ln_1p()).collect::<Vec<f64>>();
-        let (normal, sample) = (logs(normal), logs(sample));
+        Scored::new(&logs(normal), &logs(sample), placed, floor)
+    }
+
+    /// Scores values as they are. `floor` is their least scale.
+    pub(crate) fn new(normal: &[f64], sample: &[f64], placed: &Placed<'_>, floor: f64) -> Scored {
         let of_kind = |members: &Vec<usize>| members.iter().map(|&at| normal[at]).collect::<Vec<f64>>();
         let by_kind: Vec<Vec<f64>> = placed.members.iter().map(of_kind).collect();
         let usual: Vec<Option<Usual>> = by_kind.iter().map(|values| Usual::of(&mut values.clone())).collect();
@@ -48,7 +52,7 @@ impl Scored {
     }
 
     /// Probability of a sample execution's score among normal ones; 1 where it cannot be told.
-    fn p_value(&self, at: usize) -> f64 {
+    pub(crate) fn p_value(&self, at: usize) -> f64 {
         match (&self.tail, self.sample[at]) {
             (Some(tail), Some(score)) => tail.p_value(score),
             _ => 1.0,
@@ -146,9 +150,9 @@ impl StateEvidence {
         placed: &Placed<'_>,
         totals_us: &[f64],
     ) -> StateEvidence {
-        let time = Scored::new(times[0], times[1], placed, TIME_FLOOR);
+        let time = Scored::of_logs(times[0], times[1], placed, TIME_FLOOR);
         let excess = Excess::new(times[0], times[1], placed);
-        let count = counts.map(|[normal, sample]| Scored::new(normal, sample, placed, COUNT_FLOOR));
+        let count = counts.map(|[normal, sample]| Scored::of_logs(normal, sample, placed, COUNT_FLOOR));
         let count_excess = counts.map(|[normal, sample]| Excess::new(normal, sample, placed));
         let judged = || (0..placed.kinds.len()).filter(|&at| placed.kinds[at].is_some());
         let excesses: Vec<f64> = judged().map(|at| excess.sample_us[at]).collect();
@@ -208,13 +212,14 @@ fn set_p_value(time: &Scored) -> Option<f64> {
 
 /// Sample executions that are anomalous: by Benjamini–Hochberg over executions, of the smallest probability over the
 /// questions asked (Bonferroni).
-pub(crate) fn anomalous(evidence: &[StateEvidence], executions: usize, false_alarm: f64) -> Vec<bool> {
+pub(crate) fn anomalous(evidence: &[StateEvidence], steps: &[f64], false_alarm: f64) -> Vec<bool> {
     let questions = evidence.len() as f64;
     let of = |at: usize| {
         let least = evidence.iter().map(|one| one.p_values[at]).fold(1.0, f64::min);
-        (least * questions).min(1.0)
+        // Half of the chance for a false alarm to the steps, half to all states.
+        (2.0 * steps[at].min(least * questions)).min(1.0)
     };
-    let adjusted = benjamini_hochberg(&(0..executions).map(of).collect::<Vec<f64>>());
+    let adjusted = benjamini_hochberg(&(0..steps.len()).map(of).collect::<Vec<f64>>());
     adjusted.into_iter().map(|p_value| p_value <= false_alarm).collect()
 }
 

@@ -29,6 +29,7 @@ mod robust;
 mod sequence;
 mod settings;
 mod silhouette;
+mod steps;
 mod tail;
 mod vectors;
 

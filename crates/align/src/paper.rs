@@ -181,6 +181,7 @@ fn alignments(
                 number,
                 sets.both(),
                 normals,
+                None,
                 &anomalous,
                 sets.alphabet_len,
                 settings,

@@ -7,6 +7,7 @@ use crate::judge::{Placed, SUPPORTED_DEVIATION, StateEvidence, anomalous, column
 use crate::kinds::Kinds;
 use crate::pipeline::{Answer, Sets};
 use crate::place::{Place, Places, Views, places, robust_points};
+use crate::steps::{StepEvidence, step_evidence};
 use crate::{
     AlignSettings, Caution, ExecutionPlace, ExecutionVerdict, JudgedExecution, Kind, KindOrigin, Pair,
     Resemblance, StateExcess, TimeComparison, Verdict,
@@ -43,6 +44,7 @@ struct Case<'a> {
     totals_us: Vec<f64>,
     /// By state, and last the total time.
     evidence: Vec<StateEvidence>,
+    steps: StepEvidence,
     /// Adjusted probability of the whole sample by state, total last.
     set_p_values: Vec<Option<f64>>,
 }
@@ -68,8 +70,20 @@ impl<'a> Case<'a> {
             evidence.push(StateEvidence::new([&times[0], &times[1]], counts, &placed, &totals_us));
         }
         evidence.push(StateEvidence::new([&sets.normal_us, &sets.sample_us], None, &placed, &totals_us));
+        let steps = step_evidence(sets, &placed, &totals_us, settings);
         let set_p_values = adjusted(&evidence);
-        Case { sets, settings, points, places, members, normal_kinds, totals_us, evidence, set_p_values }
+        Case {
+            sets,
+            settings,
+            points,
+            places,
+            members,
+            normal_kinds,
+            totals_us,
+            evidence,
+            steps,
+            set_p_values,
+        }
     }
 
     fn answer(self) -> Answer {
@@ -121,7 +135,7 @@ impl<'a> Case<'a> {
     fn judge(&self, raised: &[bool]) -> Vec<JudgedExecution> {
         let projections = describe::projections(self.points)[1].clone();
         let count = self.places.sample.len();
-        let alone = anomalous(&self.evidence, count, self.settings.false_alarm);
+        let alone = anomalous(&self.evidence, &self.steps.p_values, self.settings.false_alarm);
         let judge = |at: usize| {
             let place = self.places.sample[at];
             let total_us = self.totals_us[place.kind];
@@ -229,6 +243,7 @@ impl<'a> Case<'a> {
                     kind,
                     sets,
                     normals,
+                    self.steps.profiles[kind].clone(),
                     &anomalous,
                     self.sets.alphabet_len,
                     self.settings,

@@ -304,7 +304,8 @@ impl Losses {
             return;
         }
         let entry = self.counts.entry(loss).or_insert_with(|| LossCount { count: 0, example: example() });
-        entry.count += count;
+        // Counts that a damaged input tells can be anything.
+        entry.count = entry.count.saturating_add(count);
     }
 
     /// Adds another's counts to this one's.

@@ -27,6 +27,7 @@ mod faults;
 mod generate;
 mod hosts;
 mod inject;
+mod kernel;
 mod layout;
 mod operations;
 mod queueing;
@@ -47,6 +48,10 @@ pub use executions::{
     StepFault, StepFaultKind, draw_executions, step_state,
 };
 pub use generate::{Summary, TRACES_FOLDER, TRUTH_FILE, generate};
+pub use kernel::{
+    ExecutionKind, KernelFault, KernelRun, KernelScenario, KernelTextWriter, TEXT_HEADER, TimeSpent,
+    TrueExecution, simulate_kernel,
+};
 pub use queueing::{
     ClosedClass, ClosedNetwork, ClosedRun, ClosedStation, Discipline, Estimate, Visit, WorkShape,
     simulate_closed,

@@ -68,6 +68,8 @@ pub(crate) enum Stream {
     Execution,
     /// What a fault does to one execution.
     ExecutionFault,
+    /// A simulated machine's threads.
+    Kernel,
 }
 
 impl Random {

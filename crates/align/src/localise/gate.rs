@@ -2,7 +2,8 @@
 
 use super::result::{Deviation, DeviationKind};
 use crate::State;
-use std::collections::BTreeMap;
+use laggard_numeric::{Alternative, mann_whitney};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A deviation must be so many times the second largest of the normal ones.
 const BEYOND: f64 = 1.5;
@@ -10,7 +11,13 @@ const BEYOND: f64 = 1.5;
 /// From so many normal executions on the largest is not believed: one of them may be faulty.
 const NORMALS_MANY: usize = 10;
 
-type Group = (DeviationKind, State);
+/// So many executions are compared with the normal ones together.
+const TOGETHER_MIN: usize = 3;
+
+/// Level of that comparison, for each kind and state.
+const TOGETHER_LEVEL: f64 = 0.001;
+
+pub(super) type Group = (DeviationKind, State);
 
 /// How much normal executions deviate, by kind and state.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +25,9 @@ pub(super) struct Limits {
     groups: BTreeMap<Group, Measures>,
     /// The largest of any state.
     largest: BTreeMap<DeviationKind, f64>,
+    /// Sums of every normal execution that has any.
+    sums: BTreeMap<Group, Vec<f64>>,
+    normals: usize,
 }
 
 /// Measures of the deviations of one kind and state in one execution.
@@ -73,15 +83,39 @@ impl Limits {
             };
             largest.insert(kind, upper(normals.iter().map(of_kind).collect()));
         }
-        Limits { groups, largest }
+        let mut sums: BTreeMap<Group, Vec<f64>> = BTreeMap::new();
+        for (&group, measures) in all.iter().flatten() {
+            sums.entry(group).or_default().push(measures.sum);
+        }
+        Limits { groups, largest, sums, normals: normals.len() }
+    }
+
+    /// The kinds and states of which several executions together have more than normal executions (one-sided
+    /// Mann–Whitney of the sums); none of fewer than [`TOGETHER_MIN`] executions.
+    pub(super) fn raised(&self, executions: &[Vec<Deviation>]) -> BTreeSet<Group> {
+        let mut sums: BTreeMap<Group, Vec<f64>> = BTreeMap::new();
+        if executions.len() < TOGETHER_MIN {
+            return BTreeSet::new();
+        }
+        for (group, measures) in executions.iter().flat_map(|deviations| measures(deviations)) {
+            sums.entry(group).or_default().push(measures.sum);
+        }
+        let is_raised = |group: &Group, mut found: Vec<f64>| {
+            let mut normal = self.sums.get(group).cloned().unwrap_or_default();
+            normal.resize(self.normals, 0.0);
+            found.resize(executions.len(), 0.0);
+            mann_whitney(&found, &normal, Alternative::Greater).p_value <= TOGETHER_LEVEL
+        };
+        sums.into_iter().filter_map(|(group, found)| is_raised(&group, found).then_some(group)).collect()
     }
 
     /// Keeps the deviations that are beyond what is normal, each for itself or all of its kind and state together, and
-    /// that hold at least `excess_min_us` together. A state that is new altogether need only hold that.
+    /// that hold at least `excess_min_us` together; and those of a `raised` kind and state. A state that is new altogether need only hold that.
     pub(super) fn keep(
         &self,
         deviations: Vec<Deviation>,
         excess_min_us: f64,
+        raised: &BTreeSet<Group>,
         is_new: impl Fn(State) -> bool,
     ) -> Vec<Deviation> {
         let found = measures(&deviations);
@@ -93,7 +127,7 @@ impl Limits {
             let is_many = is_beyond && all.count > limit.count.max(1.0) && all.sum > limit.sum;
             let largest = self.largest.get(&deviation.kind).copied().unwrap_or_default();
             let is_large = measure(deviation) > (BEYOND * limit.largest).max(largest);
-            (is_many || is_new(deviation.state)) && all.sum >= excess_min_us
+            (is_many || is_new(deviation.state) || raised.contains(&group)) && all.sum >= excess_min_us
                 || is_large && measure(deviation) >= excess_min_us
         };
         deviations.into_iter().filter(keeps).collect()

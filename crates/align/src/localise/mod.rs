@@ -7,6 +7,7 @@
 
 mod cluster;
 mod gate;
+mod measure;
 mod paper;
 mod placed;
 mod result;
@@ -15,6 +16,7 @@ mod row;
 mod settings;
 
 pub use cluster::{ClusterProfile, align_cluster};
+pub use measure::{DeviationMeasure, NormalMeasure};
 pub use result::{
     AlignedCell, ColumnSummary, Deviation, DeviationKind, DeviationSum, Finding, LocalisedExecution,
     NormalRow, Place, StateShare,
@@ -22,6 +24,8 @@ pub use result::{
 pub use settings::{LocaliseRules, LocaliseSettings};
 
 use crate::StateSequence;
+use laggard_numeric::parallel_map;
+use std::collections::BTreeSet;
 
 /// Lays one execution over the frozen columns and says where it deviates. One alignment of a sequence with a profile.
 pub fn localise(
@@ -29,16 +33,40 @@ pub fn localise(
     anomalous: &StateSequence,
     settings: &LocaliseSettings,
 ) -> LocalisedExecution {
-    let placed = profile.place(anomalous, settings);
-    let excess_us = anomalous.total_us() - profile.median_total_us();
-    let deviations = match settings.rules {
-        LocaliseRules::Paper => paper::deviations(profile, &placed, settings),
-        LocaliseRules::Robust => {
-            let found = robust::deviations(profile, &placed, None, settings);
-            let base_us = if excess_us > 0.0 { excess_us } else { profile.median_total_us() };
-            let is_new = |state| profile.entries.iter().all(|entries| !entries.has(state));
-            profile.limits.keep(found, settings.excess_share_min * base_us, is_new)
-        }
+    let mut found = localise_all(profile, &[anomalous], settings);
+    found.pop().expect("one for each execution")
+}
+
+/// The same for several executions of the kind that are thought anomalous, in their order. Robust rules look at them
+/// together: three or more that all deviate a little in the same state are telling where each alone is not.
+pub fn localise_all(
+    profile: &ClusterProfile,
+    anomalous: &[&StateSequence],
+    settings: &LocaliseSettings,
+) -> Vec<LocalisedExecution> {
+    let placed =
+        parallel_map(anomalous, settings.msa.threads, |execution| profile.place(execution, settings));
+    let found = parallel_map(&placed, settings.msa.threads, |placed| match settings.rules {
+        LocaliseRules::Paper => paper::deviations(profile, placed, settings),
+        LocaliseRules::Robust => robust::deviations(profile, placed, None, settings),
+    });
+    let raised = match settings.rules {
+        LocaliseRules::Paper => BTreeSet::new(),
+        LocaliseRules::Robust => profile.limits.raised(&found),
     };
-    row::localised(profile, &placed, deviations, excess_us)
+    let is_new = |state| profile.entries.iter().all(|entries| !entries.has(state));
+    let executions = placed.iter().zip(found);
+    executions
+        .map(|(placed, mut deviations)| {
+            let excess_us = placed.sequence.total_us() - profile.median_total_us();
+            let mut measure = DeviationMeasure::default();
+            if settings.rules == LocaliseRules::Robust {
+                measure = DeviationMeasure::of(&deviations);
+                let base_us = if excess_us > 0.0 { excess_us } else { profile.median_total_us() };
+                let excess_min_us = settings.excess_share_min * base_us;
+                deviations = profile.limits.keep(deviations, excess_min_us, &raised, is_new);
+            }
+            LocalisedExecution { measure, ..row::localised(profile, placed, deviations, excess_us) }
+        })
+        .collect()
 }

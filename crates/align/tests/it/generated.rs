@@ -3,6 +3,7 @@
 
 use laggard_align::localise::{
     ClusterProfile, DeviationKind, LocaliseSettings, LocalisedExecution, align_cluster, localise,
+    localise_all,
 };
 use laggard_align::{State, StateSequence};
 
@@ -214,45 +215,40 @@ pub(super) fn cluster(
     align_cluster(&normals, STATES, settings)
 }
 
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Together {
+    Yes,
+    No,
+}
+
 /// Ten faulty executions of a kind, for several kinds.
-pub(super) fn run(fault: Fault, rate: f64, kinds: u64, settings: &LocaliseSettings) -> Tally {
+pub(super) fn run(
+    fault: Fault,
+    rate: f64,
+    kinds: u64,
+    together: Together,
+    settings: &LocaliseSettings,
+) -> Tally {
     let mut tally = Tally::default();
     for seed in 0..kinds {
         let mut random = Random(1_000 * seed + 17);
         let template = Template::new(&mut random);
         let frozen = cluster(&template, &mut random, rate, settings);
         let state = 3 + random.below(5) as State;
-        for _ in 0..10 {
-            let mut steps = template.draw(&mut random, rate);
-            inject(&mut steps, fault, &mut random, state);
-            let (sequence, injected) = sequence(&steps);
-            let found = localise(&frozen, &sequence, settings);
-            if std::env::var("SHOW").is_ok() {
-                for step in (0..injected.len()).filter(|&s| injected[s]) {
-                    if !found.deviations.iter().any(|d| d.step as usize == step) {
-                        let cell = found.cells.iter().find(|c| c.step == Some(step as u32)).unwrap();
-                        let col = match cell.place {
-                            laggard_align::localise::Place::Column(c) => {
-                                format!("{:?}", frozen.columns()[c as usize].state(sequence.states()[step]))
-                            }
-                            _ => String::new(),
-                        };
-                        println!(
-                            "MISS {fault:?} {rate} seed {seed} step {step} state {} time {:.0} {:?} share {:.2} {col}",
-                            sequence.states()[step],
-                            sequence.times_us()[step],
-                            cell.place,
-                            cell.share
-                        );
-                    }
-                }
-                for d in &found.deviations {
-                    if !injected.get(d.step as usize).copied().unwrap_or(false) {
-                        println!("FALSE {fault:?} {rate} {d:?} excess {:.0}", found.excess_us);
-                    }
-                }
-            }
-            tally.add(&found, &injected);
+        let executions: Vec<(StateSequence, Vec<bool>)> = (0..10)
+            .map(|_| {
+                let mut steps = template.draw(&mut random, rate);
+                inject(&mut steps, fault, &mut random, state);
+                sequence(&steps)
+            })
+            .collect();
+        let sequences: Vec<&StateSequence> = executions.iter().map(|(sequence, _)| sequence).collect();
+        let found = match together {
+            Together::Yes => localise_all(&frozen, &sequences, settings),
+            Together::No => sequences.iter().map(|sequence| localise(&frozen, sequence, settings)).collect(),
+        };
+        for (found, (_, injected)) in found.iter().zip(&executions) {
+            tally.add(found, injected);
         }
     }
     tally
@@ -272,10 +268,12 @@ fn injected_steps_are_reported_and_little_else() {
             Fault::SplitByQuota,
             Fault::MovedWait,
         ] {
-            for rate in [0.03, 0.08] {
-                let tally = run(fault, rate, kinds, &settings);
+            for (rate, together) in
+                [(0.03, Together::No), (0.08, Together::No), (0.03, Together::Yes), (0.08, Together::Yes)]
+            {
+                let tally = run(fault, rate, kinds, together, &settings);
                 println!(
-                    "{rules:?} {fault:?} {rate}: recall {:.3} unrelated {:.3} quiet {}/{} mean told {:.0} us",
+                    "{rules:?} {fault:?} {rate} together {together:?}: recall {:.3} unrelated {:.3} quiet {}/{} mean told {:.0} us",
                     tally.recall(),
                     tally.unrelated(),
                     tally.quiet,

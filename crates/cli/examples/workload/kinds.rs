@@ -124,6 +124,16 @@ impl Stage {
         }
     }
 
+    /// One question and what is done with the answer; with a file, it is written and read again from the page cache.
+    pub(crate) fn request(&mut self, with_file: bool) {
+        self.server.as_mut().expect("a server").ask(false);
+        if with_file {
+            self.write.write_all(&[7; 4096]).expect("a block");
+            self.read.seek(SeekFrom::Start(0)).expect("the begin");
+            self.read.read_exact(&mut [0; 4096]).expect("a block");
+        }
+    }
+
     fn read(&mut self) {
         // What is read must come from the disk.
         let all = 0..BLOCKS * BLOCK as u64;

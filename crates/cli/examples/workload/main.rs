@@ -3,7 +3,8 @@
 //! ```text
 //! workload run --truth truth.json [--executions 20] [--seed 1] [--kinds poll,read,query,write,compute,handoff]
 //!              [--slow query,handoff] [--share 0.5]
-//! workload ping-pong 20000        two threads that wake each other, for measuring overhead
+//! workload ping-pong 20000        two threads that wake each other, and nothing else: for measuring overhead
+//! workload requests 2000          a client and a server over loopback, with some work and files
 //! workload serve                  the server that `run` asks; started by itself
 //! ```
 
@@ -28,7 +29,34 @@ fn main() {
             ping_pong(arguments.get(1).and_then(|count| count.parse().ok()).unwrap_or(20_000))
         }
         Some("serve") => kinds::serve(),
-        _ => panic!("run, ping-pong or serve"),
+        _ => panic!("run, ping-pong, requests or serve"),
+    }
+}
+
+fn count(arguments: &[String], usual: u32) -> u32 {
+    arguments.get(1).map_or(usual, |count| count.parse().expect("a number"))
+}
+
+/// Prints the seconds that something took, and those of the processor that this process used meanwhile.
+fn timed(work: impl FnOnce()) {
+    use rustix::time::{ClockId, clock_gettime};
+    let now = |clock| {
+        let time = clock_gettime(clock);
+        time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+    };
+    let clocks = [ClockId::Monotonic, ClockId::ProcessCPUTime];
+    let before = clocks.map(now);
+    work();
+    let after = clocks.map(now);
+    let text = format!("{:.6} {:.6}\n", after[0] - before[0], after[1] - before[1]);
+    std::io::stdout().write_all(text.as_bytes()).expect("somebody reads");
+}
+
+/// Questions to a server over loopback, an answer's work for each; a file is written and read for every tenth.
+fn requests(count: u32) {
+    let mut stage = Stage::set(true, Some(&std::env::temp_dir()));
+    for number in 0..count {
+        stage.request(number % 10 == 0);
     }
 }
 

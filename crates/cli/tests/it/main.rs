@@ -17,6 +17,10 @@ mod methods;
 mod outcome;
 mod real_data;
 mod real_sites;
+#[cfg(target_os = "linux")]
+mod record;
+#[cfg(target_os = "linux")]
+mod recorder;
 mod sample_inputs;
 mod sampling;
 mod shop;

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Folders are looked into this deep.
-const DEPTH_MAX: usize = 4;
+const DEPTH_MAX: usize = 6;
 
 /// Entries of folders looked at.
 const ENTRIES_MAX: usize = 20_000;

@@ -115,7 +115,7 @@ fn parse(bytes: Vec<u8>) -> Result<Schema, String> {
 struct Begun {
     file: StreamFile,
     /// What tells its stream from others: files of one stream continue each other.
-    stream: Option<(u64, u64)>,
+    stream: Option<(u64, u64, u16)>,
     begin: u64,
 }
 
@@ -141,7 +141,7 @@ fn read_folder(described: Described) -> Result<KernelTrace, KernelTraceError> {
         };
         let cpu = head.cpu.map_or(fallback, Cpu);
         cpus.seen(cpu.0, named);
-        let stream = head.instance.map(|instance| (head.class, instance));
+        let stream = head.instance.map(|instance| (head.class, instance, cpu.0));
         begun.push(Begun { file, stream, begin: head.begin.unwrap_or(0) });
     }
     facts.cpus = cpus.count();
@@ -179,7 +179,7 @@ fn number_at_end(path: &Path) -> Option<u16> {
 /// Files that belong together, in the order of their packets; streams in the order of their first file.
 fn streams(begun: Vec<Begun>) -> Vec<Vec<StreamFile>> {
     let mut streams: Vec<Vec<Begun>> = Vec::new();
-    let mut known: BTreeMap<(u64, u64), usize> = BTreeMap::new();
+    let mut known: BTreeMap<(u64, u64, u16), usize> = BTreeMap::new();
     for file in begun {
         let position = file.stream.and_then(|stream| known.get(&stream).copied());
         match position {
@@ -236,6 +236,7 @@ impl Cpus {
 fn facts(schema: &Schema) -> TraceFacts {
     let stream = schema.streams.values().find_map(|stream| stream.clock.as_ref());
     let clock = stream.and_then(|name| schema.clocks.get(name)).or_else(|| schema.clocks.values().next());
+    let is_lttng = schema.fact(&["tracer_name"]).is_some_and(|name| name.starts_with("lttng"));
     let version = match schema.version {
         Version::One => "CTF 1.8",
         Version::Two => "CTF 2",
@@ -243,16 +244,17 @@ fn facts(schema: &Schema) -> TraceFacts {
     TraceFacts {
         format: version.to_owned(),
         clock: clock.map_or(String::new(), |clock| clock.name.clone()),
-        calendar: clock.and_then(calendar),
+        calendar: clock.and_then(|clock| calendar(clock, is_lttng)),
         host: schema.fact(&["hostname", "host"]).map(str::to_owned),
         kernel: schema.fact(&["kernel_release", "release"]).map(str::to_owned),
         ..TraceFacts::default()
     }
 }
 
-/// Where a clock lies in calendar time. perf's converter writes 0 for not known.
-fn calendar(clock: &Clock) -> Option<ClockMap> {
-    if !clock.calendar {
+/// Where a clock lies in calendar time. perf's converter writes 0 for not known; LTTng's clocks are always mapped, also
+/// where the metadata does not name the epoch.
+fn calendar(clock: &Clock, is_lttng: bool) -> Option<ClockMap> {
+    if !clock.calendar && !is_lttng {
         return None;
     }
     let cycles = (i128::from(clock.offset_cycles) * 1_000_000_000).div_euclid(i128::from(clock.frequency));

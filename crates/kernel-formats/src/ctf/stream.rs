@@ -18,6 +18,17 @@ use std::sync::Arc;
 /// Events handed over at a time, at most.
 const EVENTS_MAX: usize = 8192;
 
+/// Events that can have been discarded between two packets.
+const DISCARDED_MAX: u64 = 1 << 40;
+
+/// What the counter of discarded events tells.
+enum Discarded {
+    /// So many since the packet before.
+    Counted(u64),
+    /// It went back, or too far on.
+    Unbelievable,
+}
+
 /// One file of a stream.
 #[derive(Clone, Debug)]
 pub(super) struct StreamFile {
@@ -200,16 +211,17 @@ impl CtfStream {
             self.clock = advanced(self.clock, begin, bits);
         }
         let cpu = head.cpu.map_or(self.cpu, Cpu);
-        let discarded = self.newly_discarded(&head);
-        if discarded > 0 {
-            batch.losses.add_many(Loss::LostEvents, discarded, || {
-                format!("{}: {discarded} events discarded", self.place(start))
+        let (discarded, jumped) = match self.newly_discarded(&head) {
+            Discarded::Counted(count) => (count, false),
+            Discarded::Unbelievable => (0, true),
+        };
+        batch.losses.add_many(Loss::LostEvents, discarded, || {
+            format!("{}: {discarded} events discarded", self.place(start))
+        });
+        if jumped || self.has_gap(&head) {
+            batch.losses.add(Loss::LostStretch, || {
+                format!("{}: packets before it are missing or out of order", self.place(start))
             });
-        }
-        if self.has_gap(&head) {
-            batch
-                .losses
-                .add(Loss::LostStretch, || format!("{}: packets before it are missing", self.place(start)));
             let now = time(self.clock, self.decoder.streams[&head.class].frequency);
             batch.events.push(lost_event(now, cpu, None));
         }
@@ -227,14 +239,20 @@ impl CtfStream {
         });
     }
 
-    /// The counter runs over the whole life of a stream; of a part cut out of one, what came before is not ours.
-    fn newly_discarded(&mut self, head: &Head) -> u64 {
-        let Some(now) = head.discarded else { return 0 };
+    /// The counter runs over the whole life of a stream; of a part cut out of one, what came before is not ours. A
+    /// counter that goes back or jumps beyond reason is not believed.
+    fn newly_discarded(&mut self, head: &Head) -> Discarded {
+        let Some(now) = head.discarded else { return Discarded::Counted(0) };
         let first = if head.sequence.is_some_and(|sequence| sequence > 0) { now } else { 0 };
-        let before = self.discarded.replace(now).unwrap_or(first);
+        let before = self.discarded.unwrap_or(first);
         let bits = self.decoder.streams[&head.class].discarded_bits;
         let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
-        now.wrapping_sub(before) & mask
+        let count = now.wrapping_sub(before) & mask;
+        if count > DISCARDED_MAX.min(mask / 2) {
+            return Discarded::Unbelievable;
+        }
+        self.discarded = Some(now);
+        Discarded::Counted(count)
     }
 
     fn has_gap(&self, head: &Head) -> bool {

@@ -6,6 +6,7 @@
 
 mod attributes;
 mod features;
+mod folder;
 mod head;
 mod kinds;
 mod open;
@@ -25,6 +26,10 @@ const MAGIC_BIG: &[u8] = b"2ELIFREP";
 pub(crate) const FORMAT: KernelFormat = KernelFormat {
     name: "perf.data",
     about: "perf record, of tracepoints: files, pipes, compressed",
-    recognise: |_, head| head.starts_with(MAGIC_LITTLE) || head.starts_with(MAGIC_BIG),
+    recognise: |path, head| is_magic(head) || folder::recognise(path),
     open: open::open,
 };
+
+fn is_magic(head: &[u8]) -> bool {
+    head.starts_with(MAGIC_LITTLE) || head.starts_with(MAGIC_BIG)
+}

@@ -1,15 +1,17 @@
 //! Opening a perf.data.
 
 use super::attributes::Attribute;
+use super::folder;
 use super::head::Head;
 use super::records::Records;
+use super::round::{EVENTS_MAX, Round, THREAD_EVENTS_MAX};
 use super::sample::Layouts;
 use super::stream::{PerfStream, Wanted};
 use crate::error::KernelTraceError;
 use crate::format_text::{Decoder, EventFormat};
 use crate::options::OpenOptions;
 use crate::source::SharedFile;
-use crate::trace::{KernelTrace, ThreadName, TraceFacts};
+use crate::trace::{EventStream, KernelTrace, ThreadName, TraceFacts};
 use laggard_model::{ClockMap, Loss, Losses};
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +25,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
     let damaged =
         |reason: &str| KernelTraceError::Damaged { path: path.to_owned(), reason: reason.to_owned() };
     let unsupported = |reason: String| KernelTraceError::Unsupported { path: path.to_owned(), reason };
-    let file = Arc::new(SharedFile::open(path).map_err(io_error)?);
+    let file = Arc::new(SharedFile::open(&folder::main_file(path)).map_err(io_error)?);
     let mut head = Head::read(&file)
         .map_err(io_error)?
         .ok_or_else(|| damaged("the head of this perf.data is damaged"))?;
@@ -46,12 +48,23 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
         losses.add(Loss::TruncatedInput, || "the head of the file".to_owned());
     }
     let decoder = Decoder::new(&texts.formats, head.order, options);
-    let records = Records::new(Arc::clone(&file), head.order, head.records_from, head.records_end);
     let wanted = wanted(&head.attributes, &texts.formats);
-    let stream = PerfStream::new(records, head.order, layouts, decoder, wanted);
+    let stream = |records: Records, events_max: usize| {
+        let round = Round::new(events_max);
+        PerfStream::new(records, head.order, layouts.clone(), decoder.another(), wanted, round)
+    };
+    let records = Records::new(Arc::clone(&file), head.order, head.records_from, head.records_end);
+    let mut streams: Vec<Box<dyn EventStream>> = vec![Box::new(stream(records, EVENTS_MAX))];
+    let mut bytes = file.bytes();
+    for path in folder::thread_files(path) {
+        let file = Arc::new(SharedFile::open(&path).map_err(io_error)?);
+        let records = Records::new(Arc::clone(&file), head.order, 0, file.bytes());
+        bytes += file.bytes();
+        streams.push(Box::new(stream(records, THREAD_EVENTS_MAX)));
+    }
     let earlier = texts.threads.into_iter().map(|(tid, name)| ThreadName { tid, name });
     let threads = earlier.chain(std::mem::take(&mut head.threads)).collect();
-    Ok(KernelTrace { facts: facts(&file, head, threads), losses, streams: vec![Box::new(stream)] })
+    Ok(KernelTrace { facts: facts(bytes, head, threads), losses, streams })
 }
 
 /// What perf's own records are needed for.
@@ -80,7 +93,7 @@ fn clock_name(clock: Option<u32>) -> &'static str {
     }
 }
 
-fn facts(file: &SharedFile, head: Head, threads: Vec<ThreadName>) -> TraceFacts {
+fn facts(bytes: u64, head: Head, threads: Vec<ThreadName>) -> TraceFacts {
     let clock = head.attributes.first().and_then(|attribute| attribute.clock);
     let calendar = match clock {
         Some(0) => Some(ClockMap::from_offset_ns(0)),
@@ -93,7 +106,7 @@ fn facts(file: &SharedFile, head: Head, threads: Vec<ThreadName>) -> TraceFacts 
         host: head.features.host,
         kernel: head.features.kernel,
         cpus: head.features.cpus.unwrap_or(0),
-        bytes: file.bytes(),
+        bytes,
         threads,
     }
 }

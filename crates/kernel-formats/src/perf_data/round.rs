@@ -6,10 +6,14 @@ use laggard_model::{KernelEvent, KernelTime};
 /// Events kept for their order: files without marks are sorted in pieces of half that.
 pub(super) const EVENTS_MAX: usize = 1 << 21;
 
+/// The same for files of one recording thread each, which have no marks: mostly one CPU's events, in order already.
+pub(super) const THREAD_EVENTS_MAX: usize = 1 << 17;
+
 /// Events of this round, and those of earlier ones that it may still precede.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Round {
     events: Vec<KernelEvent>,
+    events_max: usize,
     /// Latest time before the last mark.
     previous: KernelTime,
     /// Latest time so far.
@@ -17,13 +21,19 @@ pub(super) struct Round {
 }
 
 impl Round {
+    /// Without events, keeping at most so many.
+    pub(super) fn new(events_max: usize) -> Round {
+        let start = KernelTime::default();
+        Round { events: Vec::new(), events_max, previous: start, latest: start }
+    }
+
     /// Takes an event; hands back the earlier half when there are too many.
     pub(super) fn push(&mut self, event: KernelEvent, out: &mut Vec<KernelEvent>) {
         self.latest = self.latest.max(event.time);
         self.events.push(event);
-        if self.events.len() >= EVENTS_MAX {
+        if self.events.len() >= self.events_max {
             self.sort();
-            out.extend(self.events.drain(..EVENTS_MAX / 2));
+            out.extend(self.events.drain(..self.events_max / 2));
         }
     }
 
@@ -69,7 +79,7 @@ mod tests {
     #[test]
     fn a_round_waits_for_the_mark_after_the_next() {
         // The example of tools/perf's documentation of FINISHED_ROUND.
-        let (mut round, mut out) = (Round::default(), Vec::new());
+        let (mut round, mut out) = (Round::new(EVENTS_MAX), Vec::new());
         for (ns, cpu) in [(1, 0), (2, 0), (2, 1), (3, 1), (4, 1)] {
             round.push(event(ns, cpu), &mut out);
         }
@@ -86,7 +96,7 @@ mod tests {
 
     #[test]
     fn without_marks_memory_is_bounded() {
-        let (mut round, mut out) = (Round::default(), Vec::new());
+        let (mut round, mut out) = (Round::new(EVENTS_MAX), Vec::new());
         let count = EVENTS_MAX + 10;
         for ns in 0..count as u64 {
             round.push(event(ns, 0), &mut out);

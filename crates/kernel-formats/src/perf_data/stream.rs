@@ -45,6 +45,7 @@ impl PerfStream {
         layouts: Layouts,
         decoder: Decoder,
         wanted: Wanted,
+        round: Round,
     ) -> PerfStream {
         PerfStream {
             records,
@@ -52,7 +53,7 @@ impl PerfStream {
             layouts,
             decoder,
             wanted,
-            round: Round::default(),
+            round,
             cpus: BTreeSet::new(),
             lost: 0,
             lost_in_all: 0,

@@ -1,6 +1,7 @@
 //! Writes perf.data: files and the pipe form, both byte orders, plain and compressed.
 
-use crate::encode_trace_dat::{Machine, Order, TraceDat};
+use crate::encode_records::Order;
+use crate::encode_trace_dat::{Machine, TraceDat};
 use std::io::Write;
 
 /// Bits of `sample_type`: IP, TID, TIME, CPU, PERIOD, RAW, IDENTIFIER, as `perf record` asks for tracepoints.

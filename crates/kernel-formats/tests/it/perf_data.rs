@@ -1,10 +1,12 @@
 //! perf.data written here: rounds, losses, perf's own records, truncation, damage.
 
 use crate::encode_perf_data::{At, COMM, EXIT, FORK, Form, LOST, LOST_SAMPLES, PerfData};
-use crate::encode_trace_dat::{Order, irq, probe, switch, waking};
+use crate::encode_records::{Order, irq, of_event, probe, switch, waking};
+use crate::same_run::{Told, told};
 use laggard_kernel_formats::contract::{check_hostile, check_truncated, transcript};
 use laggard_kernel_formats::{KernelTraceError, OpenOptions, ReadTrace, open, open_with};
 use laggard_model::{EventKind, KernelEvent, Loss};
+use laggard_testkit::data_folder;
 use proptest::prelude::*;
 use std::io::Write;
 
@@ -148,6 +150,35 @@ fn damage_in_compressed_records_keeps_what_came_before() {
     let (events, read) = read(&bytes);
     assert!(events.len() < 9);
     assert!(read.losses.count(Loss::CorruptCompression) + read.losses.count(Loss::MalformedRecord) > 0);
+}
+
+/// A recorded run, written as `perf record` would: in rounds, one CPU after the other.
+#[test]
+fn a_run_as_perf_data_says_what_the_trace_says() {
+    let Some(folder) = data_folder("kernel/own-formats") else { return };
+    let mut events = Vec::new();
+    let trace =
+        open(&folder.join("trace.v7.zstd.dat")).expect("a trace").read(|event, _| events.push(*event));
+    events.retain(|event| of_event(Order::Big, event, &trace.texts).is_some());
+    assert!(events.len() > 12_000, "{} events", events.len());
+    let whole: Vec<Told> = events.iter().map(|event| told(event, &trace.texts)).collect();
+    for (order, form) in ORDERS.into_iter().flat_map(|order| FORMS.map(|form| (order, form))) {
+        let mut file = PerfData::new(order);
+        for round in events.chunks(700) {
+            let mut round = round.to_vec();
+            round.sort_by_key(|event| event.cpu);
+            for event in round {
+                let raw = of_event(order, &event, &trace.texts).expect("a tracepoint");
+                let tid = event.recorded.expect("a thread").0;
+                file = file.sample(at(event.time.ns(), u32::from(event.cpu.0), tid), &raw);
+            }
+            file = file.round();
+        }
+        let (found, read) = read(&file.written(form));
+        let found: Vec<Told> = found.iter().map(|event| told(event, &read.texts)).collect();
+        assert!(found == whole, "{order:?} {form:?}");
+        assert!(read.losses.is_empty(), "{:?}", read.losses);
+    }
 }
 
 proptest! {

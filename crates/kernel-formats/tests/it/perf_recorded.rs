@@ -131,6 +131,18 @@ fn files_have_the_events_that_another_reader_finds() {
 }
 
 #[test]
+fn a_folder_of_recording_threads_has_the_events_that_perf_script_prints() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("threads");
+    if !record(&path, &["--threads=cpu", "-o", path.to_str().expect("a path of letters")]) {
+        return;
+    }
+    let ours = owned(kinds(&path));
+    assert!(ours.len() > 5, "{ours:?}");
+    assert_eq!(ours, script_kinds(&path));
+}
+
+#[test]
 fn the_pipe_form_has_the_events_that_perf_script_prints() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("perf.pipe");

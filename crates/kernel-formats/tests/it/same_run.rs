@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// An event with its texts in place of their handles, which differ from reader to reader.
 #[derive(Clone, Debug, PartialEq)]
-struct Told {
+pub(crate) struct Told {
     time_ns: u64,
     cpu: u16,
     recorded: Option<u32>,
@@ -36,7 +36,7 @@ fn read_path(path: &Path) -> Run {
 
 /// What an event says, in words that do not depend on the reader. The detail that some forms leave out is left out
 /// of all: letters of a runnable state, the flags of the context.
-fn told(event: &KernelEvent, texts: &KernelTexts) -> Told {
+pub(crate) fn told(event: &KernelEvent, texts: &KernelTexts) -> Told {
     let text = |id| texts.text(id);
     let what = match event.kind {
         EventKind::Switch { prev, prev_name, prev_state, next, next_name } => format!(

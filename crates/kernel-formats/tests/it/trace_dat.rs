@@ -1,8 +1,7 @@
 //! trace.dat: files written here in every variant, and recorded ones.
 
-use crate::encode_trace_dat::{
-    Machine, Order, PAGE_BYTES, Packing, PageWriter, TraceDat, irq, print, probe, switch, waking,
-};
+use crate::encode_records::{Order, irq, print, probe, switch, waking};
+use crate::encode_trace_dat::{Machine, PAGE_BYTES, Packing, PageWriter, TraceDat};
 use laggard_kernel_formats::contract::{check_hostile, check_truncated, transcript};
 use laggard_kernel_formats::{KernelTraceError, OpenOptions, ReadTrace, open, open_with};
 use laggard_model::{EventKind, KernelEvent, KernelTexts, Loss, PrevState, Tid};

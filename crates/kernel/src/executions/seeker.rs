@@ -56,6 +56,9 @@ impl Seeker {
         if matches!(self.delimiter.kind, DelimiterKind::Thread { .. } | DelimiterKind::Tid { .. }) {
             return self.lives.push(event, threads);
         }
+        if !self.may_delimit(&event.kind) {
+            return;
+        }
         for mark in self.marks(event, texts, threads).into_iter().flatten() {
             if is_in_scope(&self.delimiter.scope, mark.tid, threads) {
                 self.pairs.push(mark, threads);
@@ -72,6 +75,30 @@ impl Seeker {
             _ => self.pairs.finish(),
         };
         (self.delimiter, paired)
+    }
+
+    /// Whether events of a kind can be marks at all: nearly all of a trace cannot.
+    fn may_delimit(&self, kind: &EventKind) -> bool {
+        use EventKind::{Exec, Exit, Fork, Marker, Other, Rename, SyscallEntry, SyscallExit};
+        match &self.delimiter.kind {
+            DelimiterKind::Markers(_) => matches!(kind, Marker { .. }),
+            DelimiterKind::Process { .. } => matches!(kind, Exec { .. } | Exit { .. }),
+            DelimiterKind::Syscall { .. } | DelimiterKind::Between { .. } => {
+                matches!(kind, SyscallEntry { .. } | SyscallExit { .. })
+            }
+            DelimiterKind::Events { .. } => matches!(
+                kind,
+                Other { .. }
+                    | Marker { .. }
+                    | Exec { .. }
+                    | Exit { .. }
+                    | Fork { .. }
+                    | Rename { .. }
+                    | SyscallEntry { .. }
+                    | SyscallExit { .. }
+            ),
+            DelimiterKind::Auto | DelimiterKind::Thread { .. } | DelimiterKind::Tid { .. } => false,
+        }
     }
 
     /// The marks of an event: an end, a beginning, or both.

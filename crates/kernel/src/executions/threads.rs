@@ -20,10 +20,18 @@ struct Thread {
     container: TextId,
 }
 
+/// Who runs on a CPU, under which name it came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Running {
+    tid: Tid,
+    name: TextId,
+}
+
 /// The threads of one trace.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
-    running: HashMap<Cpu, Tid>,
+    /// By CPU.
+    running: Vec<Option<Running>>,
     /// Texts of thread names seen, so that they can be told when the trace's table is gone.
     names: HashMap<TextId, String>,
     /// Paths of control groups and names of pid namespaces: texts of events, not of the trace.
@@ -36,9 +44,12 @@ impl Threads {
     pub(crate) fn push(&mut self, event: &KernelEvent, texts: &KernelTexts) {
         match event.kind {
             EventKind::Switch { prev, prev_name, next, next_name, .. } => {
-                self.rename(prev, prev_name, texts);
+                let slot = self.slot(event.cpu);
+                let before = slot.replace(Running { tid: next, name: next_name });
+                if before != Some(Running { tid: prev, name: prev_name }) {
+                    self.rename(prev, prev_name, texts);
+                }
                 self.rename(next, next_name, texts);
-                self.running.insert(event.cpu, next);
             }
             EventKind::Waking { tid, name, .. }
             | EventKind::Wakeup { tid, name, .. }
@@ -55,7 +66,7 @@ impl Threads {
                 self.rename(tid, name, texts);
                 self.threads.entry(tid).process = Some(pid);
             }
-            EventKind::Lost { .. } => drop(self.running.remove(&event.cpu)),
+            EventKind::Lost { .. } => *self.slot(event.cpu) = None,
             EventKind::Other { name, fields } => self.other(texts.text(name), texts.text(fields), event),
             _ => {}
         }
@@ -102,7 +113,15 @@ impl Threads {
 
     /// The thread that wrote an event's record: as it says itself, else the one its CPU runs.
     pub(crate) fn acting(&self, event: &KernelEvent) -> Option<Tid> {
-        event.recorded.or_else(|| self.running.get(&event.cpu).copied())
+        event.recorded.or_else(|| self.running.get(usize::from(event.cpu.0))?.map(|running| running.tid))
+    }
+
+    fn slot(&mut self, cpu: Cpu) -> &mut Option<Running> {
+        let index = usize::from(cpu.0);
+        if self.running.len() <= index {
+            self.running.resize(index + 1, None);
+        }
+        &mut self.running[index]
     }
 
     /// The last name of a thread; empty when never told.

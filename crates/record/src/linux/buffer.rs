@@ -17,6 +17,9 @@ pub(super) struct Buffer {
     pub(super) markers: bool,
 }
 
+/// The option of a buffer that takes what programs write to the machine's own `trace_marker`; only recent kernels have it.
+pub(super) const COPY_MARKERS: &str = "options/copy_trace_marker";
+
 /// Per cent of the buffer that are filled before a reader is woken.
 const WAKE_PERCENT: u32 = 50;
 
@@ -27,7 +30,7 @@ impl Buffer {
         restorer: &mut Restorer,
         settings: &RecordSettings,
     ) -> Result<Buffer, RecordError> {
-        let copies = tracefs.exists("options/copy_trace_marker");
+        let copies = tracefs.exists(COPY_MARKERS);
         let top = settings.place == BufferPlace::TopLevel
             || (settings.markers == MarkerMode::Required && !copies)
             || !tracefs.exists("instances");
@@ -45,7 +48,7 @@ impl Buffer {
         let prefix = format!("instances/{name}/");
         std::fs::create_dir(tracefs.path(&prefix))
             .map_err(|source| refused("a trace buffer cannot be made", source))?;
-        let markers = tracefs.exists("options/copy_trace_marker");
+        let markers = tracefs.exists(COPY_MARKERS);
         Ok(Buffer { tracefs: tracefs.clone(), prefix, markers })
     }
 
@@ -92,7 +95,7 @@ impl Buffer {
             self.set(restorer, "buffer_percent", &WAKE_PERCENT.to_string())?;
         }
         if self.markers && !self.is_top_level() {
-            self.set(restorer, "options/copy_trace_marker", "1")?;
+            self.let_markers_in(restorer, settings.markers)?;
         }
         if self.is_top_level() {
             // Empties it: what was there has another clock's instants.
@@ -103,17 +106,43 @@ impl Buffer {
         Ok(())
     }
 
+    /// While the machine's own buffer is switched off, the kernel refuses markers (`EBADF`), and copies none.
+    fn let_markers_in(&self, restorer: &mut Restorer, mode: MarkerMode) -> Result<(), RecordError> {
+        if mode == MarkerMode::IfPossible || self.tracefs.text("tracing_on") != "0" {
+            return Ok(());
+        }
+        restorer.before(UndoAction::Write { file: "tracing_on".to_owned(), value: "0".to_owned() })?;
+        let switched = self.tracefs.write("tracing_on", "1");
+        switched
+            .map_err(|source| refused("the machine's own buffer cannot be switched on for markers", source))
+    }
+
     /// Switches an event on.
     pub(super) fn enable(&self, restorer: &mut Restorer, event: &EventName) -> Result<(), RecordError> {
         self.set(restorer, &format!("events/{}/{}/enable", event.system, event.name), "1")
     }
 
-    /// Starts or stops recording.
-    pub(super) fn switch(&self, on: bool) -> Result<(), RecordError> {
-        let value = if on { "1" } else { "0" };
-        self.tracefs
-            .write(&self.file("tracing_on"), value)
-            .map_err(|source| refused("recording cannot be switched", source))
+    /// Starts recording. Markers are copied only while it runs: a buffer that takes copies and is switched off makes
+    /// the kernel refuse the markers of all programs (`EBADF`).
+    pub(super) fn start(&self) -> Result<(), RecordError> {
+        self.switch("tracing_on", "1")?;
+        if self.markers && !self.is_top_level() {
+            self.switch(COPY_MARKERS, "1")?;
+        }
+        Ok(())
+    }
+
+    /// Stops recording.
+    pub(super) fn stop(&self) -> Result<(), RecordError> {
+        if self.markers && !self.is_top_level() {
+            self.switch(COPY_MARKERS, "0")?;
+        }
+        self.switch("tracing_on", "0")
+    }
+
+    fn switch(&self, file: &str, value: &str) -> Result<(), RecordError> {
+        let written = self.tracefs.write(&self.file(file), value);
+        written.map_err(|source| refused(&format!("{file} cannot be set to {value}"), source))
     }
 }
 

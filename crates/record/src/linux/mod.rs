@@ -107,12 +107,12 @@ impl Session {
             _ => Path::new("."),
         };
         let readers = Readers::start(&self.buffer, cpus, page_bytes, settings.mode, folder)?;
-        self.buffer.switch(true)?;
+        self.buffer.start()?;
         let begin = Instant::now();
         let mut watched = Watched::start(&settings.target)?;
         watched.wait(&mut signals, settings.duration.and_then(|duration| begin.checked_add(duration)));
         let duration = begin.elapsed();
-        self.buffer.switch(false)?;
+        self.buffer.stop()?;
         let files = readers.finish().map_err(|source| RecordError::Kernel {
             what: "reading the trace buffer failed".to_owned(),
             source,

@@ -1,5 +1,6 @@
 //! What was changed, and how it is undone: by us, or by the guardian when we are gone.
 
+use super::buffer::COPY_MARKERS;
 use super::guardian::Guardian;
 use super::tracefs::{self, Tracefs};
 use crate::error::RecordError;
@@ -67,8 +68,11 @@ const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
 
 fn remove_instance(tracefs: &Tracefs, name: &str) -> io::Result<()> {
     let folder = format!("instances/{name}");
-    // Stops its events at once even if it cannot be removed yet; when that fails, removal tells why.
-    let _ = tracefs.write(&format!("{folder}/tracing_on"), "0");
+    // Stops it at once even if it cannot be removed yet; when that fails, removal tells why. A buffer that takes copies
+    // of markers must not be switched off before.
+    for file in [COPY_MARKERS, "tracing_on"] {
+        let _ = tracefs.write(&format!("{folder}/{file}"), "0");
+    }
     for _ in 0..REMOVAL_TRIES {
         match std::fs::remove_dir(tracefs.path(&folder)) {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => std::thread::sleep(REMOVAL_PAUSE),
