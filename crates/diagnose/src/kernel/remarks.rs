@@ -193,6 +193,10 @@ fn told(caution: Caution) -> Option<String> {
             "Compared with a kind that only few normal executions are of, which is weak: {}.",
             executions(count)
         ),
+        Caution::StepsNotCompared => {
+            "Executions of some kind are so long that they were judged by the sums of their states alone."
+                .to_owned()
+        }
         Caution::MixChanged => {
             "The two sets have other shares of the kinds of executions; times are compared within kinds."
                 .to_owned()
