@@ -13,6 +13,9 @@ pub(super) struct Record<'a> {
     pub(super) old_states: bool,
 }
 
+/// Names kept, as a power of two. A host has more threads, but few run at one time.
+const NAMES_LOG: u32 = 11;
+
 /// Thread names that came last, by what they hash to: the same few come again and again.
 #[derive(Debug)]
 pub(super) struct NameCache {
@@ -21,7 +24,7 @@ pub(super) struct NameCache {
 
 impl Default for NameCache {
     fn default() -> NameCache {
-        NameCache { entries: vec![([0; 16], TextId::EMPTY); 512].into_boxed_slice() }
+        NameCache { entries: vec![([0; 16], TextId::EMPTY); 1 << NAMES_LOG].into_boxed_slice() }
     }
 }
 
@@ -35,7 +38,8 @@ impl NameCache {
         let value = u128::from_le_bytes(padded);
         let folded = (value as u64) ^ ((value >> 64) as u64).rotate_left(29);
         // Multiplicative hashing: the upper bits of the product are the well mixed ones.
-        let entry = &mut self.entries[(folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize];
+        let entry =
+            &mut self.entries[(folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - NAMES_LOG)) as usize];
         if entry.0 != padded {
             *entry = (padded, texts.intern(&String::from_utf8_lossy(name)));
         }

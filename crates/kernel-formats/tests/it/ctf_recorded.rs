@@ -1,8 +1,9 @@
 //! Real CTF traces. Numbers come from babeltrace2 2.0.4's text output, counted outside of this test.
 
-use crate::ctf::{Run, read};
+use crate::ctf::{Run, Told, read, told};
+use crate::encode_ctf::{Header, Layout, Version, write};
 use laggard_kernel_formats::open;
-use laggard_model::{Loss, Losses};
+use laggard_model::{KernelEvent, Loss, Losses};
 use laggard_testkit::data_folder;
 use std::collections::BTreeMap;
 
@@ -192,4 +193,21 @@ fn cut_traces_are_read_up_to_the_cut() {
         before = events;
     }
     assert!(before > 0);
+}
+
+/// A recording of trace-cmd, written as either CTF and read again.
+#[test]
+fn a_run_is_the_same_as_ctf() {
+    let Some(folder) = data_folder("kernel/own-formats") else { return };
+    let mut events: Vec<KernelEvent> = Vec::new();
+    let trace = open(&folder.join("trace.v7.zstd.dat")).unwrap().read(|event, _| events.push(*event));
+    let expected: Vec<Told> = events.iter().map(|event| told(event, &trace.texts)).collect();
+    assert!(expected.len() > 5_000);
+    for (version, header) in [(Version::One, Header::Compact), (Version::Two, Header::Large)] {
+        let copy = tempfile::tempdir().unwrap();
+        write(copy.path(), &events, &trace.texts, Layout { header, ..Layout::new(version) }).unwrap();
+        let run = read(copy.path(), &[]);
+        assert!(run.losses.is_empty(), "{:?}", run.losses);
+        assert!(run.events == expected, "{version:?}");
+    }
 }

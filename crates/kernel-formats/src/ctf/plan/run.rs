@@ -302,14 +302,22 @@ fn chosen(branches: &[Branch], value: u64) -> Option<&Branch> {
 }
 
 /// `bits` bits, the first at bit `from` (0 to 7) of the first byte, counted from the least significant.
+#[inline]
 fn bits_le(bytes: &[u8], from: u32, bits: u32) -> u64 {
+    if let Some(whole) = bytes.first_chunk().filter(|_| from + bits <= 64) {
+        return (u64::from_le_bytes(*whole) >> from) << (64 - bits) >> (64 - bits);
+    }
     let count = (from + bits).div_ceil(8) as usize;
     let whole = bytes[..count].iter().rev().fold(0u128, |whole, &byte| whole << 8 | u128::from(byte));
     mask(whole >> from, bits)
 }
 
 /// The same, counted from the most significant.
+#[inline]
 fn bits_be(bytes: &[u8], from: u32, bits: u32) -> u64 {
+    if let Some(whole) = bytes.first_chunk().filter(|_| from + bits <= 64) {
+        return u64::from_be_bytes(*whole) << from >> (64 - bits);
+    }
     let count = (from + bits).div_ceil(8);
     let whole = bytes[..count as usize].iter().fold(0u128, |whole, &byte| whole << 8 | u128::from(byte));
     mask(whole >> (8 * count - from - bits), bits)
@@ -317,4 +325,43 @@ fn bits_be(bytes: &[u8], from: u32, bits: u32) -> u64 {
 
 fn mask(value: u128, bits: u32) -> u64 {
     (value & ((1u128 << bits) - 1)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Bit by bit, as the specification says it.
+    fn slowly(bytes: &[u8], from: u32, bits: u32, big_endian: bool) -> u64 {
+        let bit = |at: u32| match big_endian {
+            false => u64::from(bytes[(at / 8) as usize] >> (at % 8) & 1),
+            true => u64::from(bytes[(at / 8) as usize] >> (7 - at % 8) & 1),
+        };
+        (0..bits).fold(0, |value, index| match big_endian {
+            false => value | bit(from + index) << index,
+            true => value << 1 | bit(from + index),
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn bits_are_those_read_one_by_one(bytes: [u8; 12], from in 0_u32..8, bits in 1_u32..=64, length in 9_usize..=12) {
+            let needed = (from + bits).div_ceil(8) as usize;
+            for bytes in [&bytes[..needed], &bytes[..length.max(needed)]] {
+                prop_assert_eq!(bits_le(bytes, from, bits), slowly(bytes, from, bits, false));
+                prop_assert_eq!(bits_be(bytes, from, bits), slowly(bytes, from, bits, true));
+            }
+        }
+    }
+
+    #[test]
+    fn a_clock_of_few_bits_wraps_once() {
+        assert_eq!(advanced(0x1_0000_0005, 6, 32), 0x1_0000_0006);
+        assert_eq!(advanced(0x1_0000_0005, 5, 32), 0x1_0000_0005);
+        assert_eq!(advanced(0x1_0000_0005, 4, 32), 0x2_0000_0004);
+        assert_eq!(advanced(0x7ff_ffff, 0, 27), 0x800_0000);
+        assert_eq!(advanced(9, 4, 64), 4);
+        assert_eq!(advanced(u64::MAX, 0, 32), 0);
+    }
 }
