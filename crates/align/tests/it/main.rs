@@ -3,3 +3,5 @@
 mod generated;
 mod localise_golden;
 mod msa_golden;
+mod msa_properties;
+mod situations;
