@@ -7,3 +7,5 @@ mod msa_golden;
 mod optics;
 mod pipeline;
 mod silhouette;
+mod msa_properties;
+mod situations;
