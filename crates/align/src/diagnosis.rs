@@ -295,6 +295,8 @@ pub enum Caution {
         /// How many.
         executions: usize,
     },
+    /// Executions of some kind are so long that they were judged by the sums of their states alone.
+    StepsNotCompared,
     /// The shares of the kinds differ between the sets; times are compared within kinds.
     MixChanged,
     /// Normal executions are so different from one another that no kind was found: all count as one.

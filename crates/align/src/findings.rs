@@ -2,11 +2,10 @@
 
 use crate::localise::{
     ClusterProfile, DeviationKind, Finding, LocaliseRules, LocaliseSettings, LocalisedExecution, Place,
-    align_cluster, localise,
+    align_cluster, localise_all,
 };
 use crate::msa::MsaSettings;
 use crate::{AlignSettings, AlignedExecution, FindingGroup, KindAlignment, Occurrence, State, StateSequence};
-use laggard_numeric::parallel_map;
 
 /// Anomalous executions of a kind that are aligned at most: the first ones.
 pub(crate) const ALIGNED_MAX: usize = 200;
@@ -37,10 +36,11 @@ pub(crate) fn align_kind(
         align_cluster(&sequences, alphabet_len, &rules)
     });
     let taken = &anomalous[..anomalous.len().min(ALIGNED_MAX)];
-    let executions = parallel_map(taken, settings.threads, |&execution| AlignedExecution {
-        execution,
-        localised: localise(&profile, sets[1][execution], &rules),
-    });
+    let sequences: Vec<&StateSequence> = taken.iter().map(|&at| sets[1][at]).collect();
+    let localised = localise_all(&profile, &sequences, &rules);
+    let aligned = taken.iter().zip(localised);
+    let executions =
+        aligned.map(|(&execution, localised)| AlignedExecution { execution, localised }).collect();
     KindAlignment { normal_kind, normals, profile, executions }
 }
 

@@ -34,15 +34,15 @@ impl Scored {
         let of_kind = |members: &Vec<usize>| members.iter().map(|&at| normal[at]).collect::<Vec<f64>>();
         let by_kind: Vec<Vec<f64>> = placed.members.iter().map(of_kind).collect();
         let usual: Vec<Option<Usual>> = by_kind.iter().map(|values| Usual::of(&mut values.clone())).collect();
-        let common = common_scale(&by_kind, &usual);
+        let pooled = pooled_scale(&by_kind, &usual);
         let mut scores = vec![None; normal.len()];
         for (members, values) in placed.members.iter().zip(&by_kind) {
             for (&at, left) in members.iter().zip(left_out(values)) {
-                scores[at] = left.map(|left| left.score(normal[at], common, floor));
+                scores[at] = left.map(|left| left.score(normal[at], pooled, floor));
             }
         }
         let score = |(value, kind): (&f64, &Option<usize>)| {
-            kind.and_then(|kind| usual[kind]).map(|usual| usual.score(*value, common, floor))
+            kind.and_then(|kind| usual[kind]).map(|usual| usual.score(*value, pooled, floor))
         };
         Scored {
             tail: Tail::new(scores.iter().flatten().copied().collect()),
@@ -61,7 +61,7 @@ impl Scored {
 }
 
 /// Scale of deviations from the kinds' medians, over all kinds.
-fn common_scale(by_kind: &[Vec<f64>], usual: &[Option<Usual>]) -> f64 {
+fn pooled_scale(by_kind: &[Vec<f64>], usual: &[Option<Usual>]) -> f64 {
     let mut deviations = Vec::new();
     for (values, usual) in by_kind.iter().zip(usual) {
         // One execution of a kind never deviates from itself.

@@ -23,18 +23,18 @@ impl Usual {
         Some(Usual { median, mad: mad(values, median), members: values.len() })
     }
 
-    /// Deviation of a value in scale units. Where few members made the scale it leans on `common`, that of all kinds, and
+    /// Deviation of a value in scale units. Where few members made the scale it leans on `pooled`, that of all kinds, and
     /// the median's own error counts too; `floor` keeps a kind that does not vary from making everything infinite.
-    pub(crate) fn score(&self, value: f64, common: f64, floor: f64) -> f64 {
+    pub(crate) fn score(&self, value: f64, pooled: f64, floor: f64) -> f64 {
         let members = self.members as f64;
-        let squares = (members * self.mad * self.mad + LEAN * common * common) / (members + LEAN);
+        let squares = (members * self.mad * self.mad + LEAN * pooled * pooled) / (members + LEAN);
         // Variance of a median is about pi / 2 times that of a mean.
         let scale = squares.sqrt().max(floor) * (1.0 + std::f64::consts::FRAC_PI_2 / members).sqrt();
         (value - self.median) / scale
     }
 }
 
-/// Members' worth of the common scale.
+/// Members' worth of the pooled scale.
 const LEAN: f64 = 5.0;
 
 /// Members above which leaving one out changes nothing worth its cost.
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn few_members_lean_on_the_common_scale() {
+    fn few_members_lean_on_the_pooled_scale() {
         let usual = Usual { median: 0.0, mad: 0.0, members: 5 };
         // Scale: sqrt((0 + 5 * 4) / 10) * sqrt(1 + pi / 10).
         let expected = 1.0 / (2.0_f64.sqrt() * (1.0 + std::f64::consts::PI / 10.0).sqrt());

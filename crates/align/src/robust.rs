@@ -302,6 +302,9 @@ impl<'a> Case<'a> {
         if executions > 0 {
             cautions.push(Caution::ComparedWithRareKind { executions });
         }
+        if self.steps.is_limited {
+            cautions.push(Caution::StepsNotCompared);
+        }
         if is_mix_changed(&self.places.kinds, &self.places.sample) {
             cautions.push(Caution::MixChanged);
         }

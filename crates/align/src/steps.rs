@@ -7,7 +7,7 @@
 use crate::AlignSettings;
 use crate::findings::localise_settings;
 use crate::judge::{Placed, Scored};
-use crate::localise::{ClusterProfile, DeviationMeasure, LocalisedExecution, align_cluster, localise};
+use crate::localise::{ClusterProfile, DeviationMeasure, align_cluster, localise};
 use crate::pipeline::Sets;
 use laggard_numeric::parallel_map;
 
@@ -22,20 +22,21 @@ const UNIT_SHARE: f64 = 0.02;
 
 /// Least scales of excess in these units, and of log counts.
 const EXCESS_FLOOR: f64 = 0.5;
+/// Least scale of `ln(time / usual)` of the slowest step.
+const RATIO_FLOOR: f64 = 0.1;
 const COUNT_FLOOR: f64 = 0.2;
 
 /// Least excess over the kind's median total for an execution to be anomalous by its steps.
 const EXCESS_SHARE_MIN: f64 = 0.02;
 
-/// Questions asked of each execution: all excess, the largest, and the most frequent of unexpected states.
-const QUESTIONS: f64 = 3.0;
+/// Questions asked of each execution: all excess, the largest, the slowest step, and the most frequent of unexpected
+/// states.
+const QUESTIONS: f64 = 4.0;
 
 /// What is known of the steps.
 pub(crate) struct StepEvidence {
     /// By kind; `None` where it was too small or too long.
     pub(crate) profiles: Vec<Option<ClusterProfile>>,
-    /// By sample execution.
-    pub(crate) localised: Vec<Option<LocalisedExecution>>,
     /// By sample execution: probability of deviating so much if it were normal.
     pub(crate) p_values: Vec<f64>,
     /// Whether some kind was too long to be compared.
@@ -68,12 +69,12 @@ pub(crate) fn step_evidence(
     };
     let profiles: Vec<Option<ClusterProfile>> = placed.members.iter().enumerate().map(&mut profile).collect();
     let all: Vec<usize> = (0..placed.kinds.len()).collect();
-    let localised = parallel_map(&all, settings.threads, |&at| {
+    let measures = parallel_map(&all, settings.threads, |&at| {
         let profile = profiles[placed.kinds[at]?].as_ref()?;
-        Some(localise(profile, sets.sample[at], &rules))
+        Some(localise(profile, sets.sample[at], &rules).measure)
     });
-    let p_values = p_values(&profiles, &localised, placed, totals_us);
-    StepEvidence { profiles, localised, p_values, is_limited }
+    let p_values = p_values(&profiles, &measures, placed, totals_us);
+    StepEvidence { profiles, p_values, is_limited }
 }
 
 /// About how many cells the tables of a kind have: a multiple alignment with refinement, then one table an execution.
@@ -86,7 +87,7 @@ fn cells(sets: &Sets<'_>, members: &[usize], sample: usize) -> f64 {
 
 fn p_values(
     profiles: &[Option<ClusterProfile>],
-    localised: &[Option<LocalisedExecution>],
+    measures: &[Option<DeviationMeasure>],
     placed: &Placed<'_>,
     totals_us: &[f64],
 ) -> Vec<f64> {
@@ -102,12 +103,9 @@ fn p_values(
         members.push((first..normal.len()).collect());
     }
     let kinds: Vec<Option<usize>> =
-        localised.iter().zip(placed.kinds).map(|(one, kind)| one.as_ref().and(*kind)).collect();
+        measures.iter().zip(placed.kinds).map(|(one, kind)| one.and(*kind)).collect();
     let placed = Placed { members: &members, kinds: &kinds };
-    let sample: Vec<DeviationMeasure> = localised
-        .iter()
-        .map(|one| one.as_ref().map_or(DeviationMeasure::default(), |one| one.measure))
-        .collect();
+    let sample: Vec<DeviationMeasure> = measures.iter().map(|one| one.unwrap_or_default()).collect();
     let unit_of = |at: usize| kinds[at].map_or(1.0, |kind| UNIT_SHARE * totals_us[kind]);
     let scored = |of: fn(&DeviationMeasure) -> f64| {
         let normal: Vec<f64> = normal.iter().zip(&units_us).map(|(one, unit)| of(one) / unit).collect();
@@ -117,12 +115,17 @@ fn p_values(
     let (all, largest) = (scored(|one| one.excess_us), scored(|one| one.largest_us));
     let counts = |set: &[DeviationMeasure]| set.iter().map(|one| one.unexpected as f64).collect::<Vec<f64>>();
     let unexpected = Scored::of_logs(&counts(&normal), &counts(&sample), &placed, COUNT_FLOOR);
+    let ratios = |set: &[DeviationMeasure]| set.iter().map(|one| one.slowest_ratio).collect::<Vec<f64>>();
+    let slowest = Scored::new(&ratios(&normal), &ratios(&sample), &placed, RATIO_FLOOR);
     let p_value = |at: usize| {
         let Some(kind) = kinds[at] else { return 1.0 };
         if sample[at].excess_us < EXCESS_SHARE_MIN * totals_us[kind] {
             return 1.0;
         }
-        let least = [&all, &largest, &unexpected].into_iter().map(|one| one.p_value(at)).fold(1.0, f64::min);
+        let least = [&all, &largest, &slowest, &unexpected]
+            .into_iter()
+            .map(|one| one.p_value(at))
+            .fold(1.0, f64::min);
         (QUESTIONS * least).min(1.0)
     };
     (0..sample.len()).map(p_value).collect()

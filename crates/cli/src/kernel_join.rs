@@ -90,7 +90,10 @@ pub(crate) fn executions(spans: &[SpanInterval], runs: &[KernelRun]) -> Result<V
     };
     let marked = run.found.as_ref().map_or(&[][..], |found| &found.executions);
     let found = executions_of_spans(spans, marked, run.window, run.calendar);
-    let executions: Vec<Execution> = found.iter().filter_map(|one| one.execution.clone().ok()).collect();
+    // The span's name says more than the ids in its marker.
+    let named = |execution: Execution| Execution { key: None, ..execution };
+    let executions: Vec<Execution> =
+        found.iter().filter_map(|one| one.execution.clone().ok()).map(named).collect();
     if !executions.is_empty() {
         return Ok(executions);
     }

@@ -17,10 +17,12 @@ pub(crate) fn formats() -> Result<Status, Failure> {
     }
     for format in KERNEL_FORMATS {
         let _ = writeln!(text, "{:<12} {}", format.name, format.about);
-        let _ = writeln!(text, "{:<12} kernel events, for `laggard kernel`; docs/manual/kernel.md", "");
+        let page = format.name.replace('.', "-");
+        let _ = writeln!(text, "{:<12} kernel events; docs/manual/formats/{page}.md", "");
     }
     text.push_str(
-        "\nEach plain, gzip or zstd, in files, folders, patterns, tar archives and on standard input.\n",
+        "\nEach plain, gzip or zstd, in files, folders, patterns, tar archives and on standard input; kernel events in files \
+         and in folders of CTF.\n",
     );
     print(&text)?;
     Ok(Status::Done)

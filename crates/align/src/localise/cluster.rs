@@ -135,9 +135,10 @@ pub fn align_cluster(
     if settings.rules == LocaliseRules::Robust {
         let found = robust::normal_deviations(&frozen, &placed, settings);
         frozen.limits = Limits::of(&found);
+        let total_us = frozen.median_total_us;
         let measure = |(&normal, found): (&usize, &Vec<Deviation>)| NormalMeasure {
             normal,
-            measure: DeviationMeasure::of(found),
+            measure: DeviationMeasure::of(found, total_us),
         };
         frozen.measures = laid.iter().zip(&found).map(measure).collect();
     }

@@ -10,6 +10,8 @@ pub struct DeviationMeasure {
     pub excess_us: f64,
     /// The largest of them.
     pub largest_us: f64,
+    /// `ln(time / usual)` of the slow step where that is largest; steps with little excess do not count.
+    pub slowest_ratio: f64,
     /// Number of unexpected steps in the state that has most of them.
     pub unexpected: usize,
 }
@@ -23,13 +25,21 @@ pub struct NormalMeasure {
     pub measure: DeviationMeasure,
 }
 
+/// Least excess over the usual total time for a step's ratio to count.
+const RATIO_SHARE_MIN: f64 = 0.02;
+
 impl DeviationMeasure {
-    pub(super) fn of(deviations: &[Deviation]) -> DeviationMeasure {
+    /// `total_us`: usual total time.
+    pub(super) fn of(deviations: &[Deviation], total_us: f64) -> DeviationMeasure {
         let mut measure = DeviationMeasure::default();
         let mut unexpected: BTreeMap<crate::State, usize> = BTreeMap::new();
         for deviation in deviations {
             measure.excess_us += deviation.excess_us;
             measure.largest_us = measure.largest_us.max(deviation.excess_us);
+            if deviation.kind == DeviationKind::Slow && deviation.excess_us > RATIO_SHARE_MIN * total_us {
+                let ratio = (deviation.time_us.ln_1p() - deviation.usual_us.ln_1p()).max(0.0);
+                measure.slowest_ratio = measure.slowest_ratio.max(ratio);
+            }
             if deviation.kind == DeviationKind::Unexpected {
                 *unexpected.entry(deviation.state).or_default() += 1;
             }

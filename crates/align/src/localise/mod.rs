@@ -61,7 +61,7 @@ pub fn localise_all(
             let excess_us = placed.sequence.total_us() - profile.median_total_us();
             let mut measure = DeviationMeasure::default();
             if settings.rules == LocaliseRules::Robust {
-                measure = DeviationMeasure::of(&deviations);
+                measure = DeviationMeasure::of(&deviations, profile.median_total_us());
                 let base_us = if excess_us > 0.0 { excess_us } else { profile.median_total_us() };
                 let excess_min_us = settings.excess_share_min * base_us;
                 deviations = profile.limits.keep(deviations, excess_min_us, &raised, is_new);

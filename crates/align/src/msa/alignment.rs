@@ -67,7 +67,7 @@ impl MultipleAlignment {
 ///
 /// Memory: `8 n^2` bytes for `n` distinct sequences, four bytes a step and a level of the tree, and for each thread what
 /// one table needs (see `table.rs`: about 16 MiB plus rows). Time: a table is `columns * band` cells; refinement is
-/// limited by [`MsaSettings::refinement_cells_max`].
+/// limited by [`MsaSettings::refinement_work_max`].
 pub fn align(sequences: &[&[State]], alphabet_len: usize, settings: &MsaSettings) -> MultipleAlignment {
     let (distinct, leaf_of) = find_distinct(sequences);
     if distinct.sequences.is_empty() {
@@ -86,7 +86,7 @@ pub fn align(sequences: &[&[State]], alphabet_len: usize, settings: &MsaSettings
     let (first_score, second_score) = (score(&first), score(&second));
     let (begun, before) =
         if second_score >= first_score { (second, second_score) } else { (first, first_score) };
-    let (group, refinement) = refine(begun, &second_tree, &workshop);
+    let (group, refinement) = refine(begun, before, &second_tree, &workshop);
     let first_equal = first_equal(&leaf_of);
     MultipleAlignment {
         sum_of_pairs: score(&group),

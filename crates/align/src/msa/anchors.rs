@@ -1,7 +1,20 @@
-//! Where two long profiles surely belong together.
+//! Where two long profiles surely belong together: words of their most frequent states that occur once in each.
 
 use super::band::Guide;
 use super::profile::Profile;
+
+/// Shorter profiles need no anchors: their whole band is cheap.
+const LONG: usize = 1000;
+
+/// States of an anchor. Long enough that chance hardly makes one among tens of thousands of columns.
+const WORD: usize = 16;
+
+/// A column counts for words when at least this share of the rows has a state in it.
+const FILLED: f32 = 0.5;
+
+/// How far an anchor may lie off the diagonal of its neighbours: so many columns, and this share of their distance.
+const OFF: usize = 32;
+const OFF_SHARE: f64 = 0.25;
 
 /// A first guess of the path, and the lengths of the longest stretch it leaves open.
 pub(super) struct Near {
@@ -9,8 +22,89 @@ pub(super) struct Near {
     pub(super) span: (usize, usize),
 }
 
-/// The guess between two profiles: straight.
+/// The guess between two profiles: straight from anchor to anchor, or from corner to corner where there is none.
 pub(super) fn guide_between(first: &Profile, second: &Profile) -> Near {
     let (n, m) = (first.len(), second.len());
-    Near { guide: Guide::straight(n, m), span: (n, m) }
+    if n.max(m) < LONG {
+        return Near { guide: Guide::straight(n, m), span: (n, m) };
+    }
+    let anchors = supported(ascending(&shared_words(first, second)));
+    let mut span = (0, 0);
+    let mut from = (0, 0);
+    for &(row, column) in anchors.iter().chain(&[(n, m)]) {
+        let stretch = (row - from.0, column - from.1);
+        // What decides the band is the longer side and the difference of both.
+        let reach = |(rows, columns): (usize, usize)| rows.max(columns).max(10 * rows.abs_diff(columns));
+        if reach(stretch) > reach(span) {
+            span = stretch;
+        }
+        from = (row, column);
+    }
+    Near { guide: Guide::through(n, m, &anchors), span }
+}
+
+/// A word and the column where it begins.
+type Word = (u128, usize);
+
+/// The words that occur once, sorted.
+fn unique_words(profile: &Profile) -> Vec<Word> {
+    let filled = (0..profile.len()).filter(|&column| profile.filled()[column] >= FILLED * profile.rows());
+    let most = |column: usize| {
+        let counts = profile.counts(column);
+        let largest = (0..counts.len()).rev().max_by(|&a, &b| counts[a].total_cmp(&counts[b])).unwrap_or(0);
+        (profile.states().get(largest).copied().unwrap_or(0), column)
+    };
+    let states: Vec<(u8, usize)> = filled.map(most).collect();
+    let word = |states: &[(u8, usize)]| {
+        (states.iter().fold(0, |word, &(state, _)| (word << 8) | u128::from(state)), states[0].1)
+    };
+    let mut words: Vec<Word> = states.windows(WORD).map(word).collect();
+    words.sort_unstable();
+    words.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1).map(|same| same[0]).collect()
+}
+
+/// Pairs of columns where the same word begins, ascending by the first.
+fn shared_words(first: &Profile, second: &Profile) -> Vec<(usize, usize)> {
+    let theirs = unique_words(second);
+    let partner = |&(word, column): &Word| {
+        let at = theirs.binary_search_by_key(&word, |&(word, _)| word).ok()?;
+        Some((column, theirs[at].1))
+    };
+    let mut pairs: Vec<(usize, usize)> = unique_words(first).iter().filter_map(partner).collect();
+    pairs.sort_unstable();
+    pairs
+}
+
+/// The longest part that ascends in the second columns, too.
+fn ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    // For each length the pair with the smallest end, and for each pair the one before it.
+    let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) =
+        (Vec::new(), Vec::with_capacity(pairs.len()));
+    for (at, &(_, column)) in pairs.iter().enumerate() {
+        let length = ends.partition_point(|&end| pairs[end].1 < column);
+        before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        if length == ends.len() { ends.push(at) } else { ends[length] = at }
+    }
+    let mut chain = Vec::with_capacity(ends.len());
+    let mut at = ends.last().copied();
+    while let Some(index) = at {
+        chain.push(pairs[index]);
+        at = before[index];
+    }
+    chain.reverse();
+    chain
+}
+
+/// Anchors near the diagonal of the one before and of the one after: a word that is shared by chance has no company.
+fn supported(anchors: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    let agree = |a: (usize, usize), b: (usize, usize)| {
+        let (rows, columns) = (b.0 - a.0, b.1 - a.1);
+        rows.abs_diff(columns) as f64 <= OFF as f64 + OFF_SHARE * rows.max(columns) as f64
+    };
+    let is_supported = |at: usize| {
+        let before = at > 0 && agree(anchors[at - 1], anchors[at]);
+        let after = at + 1 < anchors.len() && agree(anchors[at], anchors[at + 1]);
+        before && after
+    };
+    (0..anchors.len()).filter(|&at| is_supported(at)).map(|at| anchors[at]).collect()
 }

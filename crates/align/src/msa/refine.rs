@@ -8,6 +8,9 @@ use super::settings::ColumnScore;
 use super::tree::Tree;
 use laggard_numeric::parallel_map;
 
+/// A sweep that gains a smaller share of the score is the last: what it finds is no longer worth its time.
+const LEAST_GAIN: f64 = 1e-4;
+
 /// How refinement went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Refinement {
@@ -15,8 +18,8 @@ pub struct Refinement {
     pub sweeps: usize,
     /// Alignments that were kept.
     pub improvements: usize,
-    /// Cells of the tables that were computed.
-    pub cells: u64,
+    /// Cells of tables that were computed, and as many again as everything else about as costly.
+    pub work: u64,
     /// Why it ended.
     pub end: RefinementEnd,
 }
@@ -24,25 +27,27 @@ pub struct Refinement {
 /// Why refinement ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum RefinementEnd {
-    /// No cut improves the score.
+    /// No cut improves the score, or a whole sweep improves it by less than 0.01 %.
     #[default]
     NothingImproves,
     /// As many sweeps as allowed.
     Sweeps,
-    /// As many cells as allowed.
-    Cells,
+    /// As much work as allowed.
+    Work,
 }
 
 /// An alignment that was tried.
 struct Attempt {
     better: Option<Group>,
-    cells: u64,
+    gain: f64,
+    work: u64,
 }
 
 /// Refines first by the columns' sum of pairs, which raises the score most, then by log expectation, which closes the
 /// staggered columns that the first leaves. Each never lowers the sum of pairs.
-pub(super) fn refine(group: Group, tree: &Tree, workshop: &Workshop<'_>) -> (Group, Refinement) {
-    let mut refiner = Refiner { workshop, tree, members: tree.members(), refinement: Refinement::default() };
+pub(super) fn refine(group: Group, score: f64, tree: &Tree, workshop: &Workshop<'_>) -> (Group, Refinement) {
+    let mut refiner =
+        Refiner { workshop, tree, members: tree.members(), score, refinement: Refinement::default() };
     let group = refiner.sweep(group, ColumnScore::SumOfPairs);
     let group = refiner.sweep(group, ColumnScore::LogExpectation);
     (group, refiner.refinement)
@@ -52,6 +57,8 @@ struct Refiner<'a> {
     workshop: &'a Workshop<'a>,
     tree: &'a Tree,
     members: Vec<Vec<usize>>,
+    /// Sum of pairs of the alignment as it is.
+    score: f64,
     refinement: Refinement,
 }
 
@@ -65,9 +72,17 @@ impl Refiner<'_> {
         let tries = cuts.len() * settings.sweeps_max;
         let mut bits = group.bits();
         let (mut at, mut unchanged) = (0, 0);
-        while at < tries && unchanged < cuts.len() && self.refinement.end != RefinementEnd::Cells {
+        let mut score_of_sweep = self.score;
+        while at < tries && unchanged < cuts.len() && self.refinement.end != RefinementEnd::Work {
+            if at >= cuts.len() && at % cuts.len() == 0 {
+                if self.score - score_of_sweep < LEAST_GAIN * self.score.abs() {
+                    unchanged = cuts.len();
+                    break;
+                }
+                score_of_sweep = self.score;
+            }
             // Soon after a success another is likely, and what was tried beyond it is lost.
-            let most = (4 * settings.threads.get()).min(unchanged + 1);
+            let most = (4 * settings.threads.get()).min(unchanged + 1).min(cuts.len() - at % cuts.len());
             let batch: Vec<usize> = (at..tries.min(at + most))
                 .take(cuts.len() - unchanged)
                 .map(|at| cuts[at % cuts.len()])
@@ -76,11 +91,12 @@ impl Refiner<'_> {
                 parallel_map(&batch, settings.threads, |&cut| self.attempt(&group, &bits, cut, score));
             for attempt in attempts {
                 (at, unchanged) = (at + 1, unchanged + 1);
-                if !self.count(attempt.cells) {
+                if !self.count(attempt.work) {
                     break;
                 }
                 if let Some(better) = attempt.better {
                     (group, unchanged) = (better, 0);
+                    self.score += attempt.gain;
                     bits = group.bits();
                     self.refinement.improvements += 1;
                     break;
@@ -88,18 +104,18 @@ impl Refiner<'_> {
             }
         }
         self.refinement.sweeps += at.div_ceil(cuts.len().max(1));
-        if unchanged < cuts.len() && self.refinement.end != RefinementEnd::Cells {
+        if unchanged < cuts.len() && self.refinement.end != RefinementEnd::Work {
             self.refinement.end = RefinementEnd::Sweeps;
         }
         group
     }
 
-    /// Whether these cells are still allowed.
-    fn count(&mut self, cells: u64) -> bool {
-        self.refinement.cells += cells;
-        let is_within = self.refinement.cells <= self.workshop.settings.refinement_cells_max;
+    /// Whether this work is still allowed.
+    fn count(&mut self, work: u64) -> bool {
+        self.refinement.work += work;
+        let is_within = self.refinement.work <= self.workshop.settings.refinement_work_max;
         if !is_within {
-            self.refinement.end = RefinementEnd::Cells;
+            self.refinement.end = RefinementEnd::Work;
         }
         is_within
     }
@@ -114,8 +130,12 @@ impl Refiner<'_> {
         let sides = (&profiles.0, &profiles.1);
         let path =
             self.workshop.best_path(sides, score, &Guide::along(&now), self.workshop.settings.band_min);
+        // Parts, profiles and the new rows go over every step a few times; gaps over every pair of rows by words.
+        let steps: usize = group.columns.iter().map(Vec::len).sum();
+        let pairs = inside.len() * (group.members.len() - inside.len());
+        let work = path.cells + 2 * steps as u64 + (pairs * (group.len / 64 + 1)) as u64;
         if path.moves == now {
-            return Attempt { better: None, cells: path.cells };
+            return Attempt { better: None, gain: 0.0, work };
         }
         let joined = first.group.join(&second.group, &path.moves);
         let new_bits = joined.bits();
@@ -123,8 +143,8 @@ impl Refiner<'_> {
         let gaps = across.gaps(|i, j| new_bits.gaps(i, &new_bits, j));
         // Rows of the whole group are in the order of its members.
         let gaps_now = across.gaps(|i, j| bits.gaps(joined.members[i], bits, joined.members[j]));
-        let is_better = sum_across(sides, &path.moves, gaps) > sum_across(sides, &now, gaps_now);
-        Attempt { better: is_better.then(|| joined.sorted()), cells: path.cells }
+        let gain = sum_across(sides, &path.moves, gaps) - sum_across(sides, &now, gaps_now);
+        Attempt { better: (gain > 0.0).then(|| joined.sorted()), gain, work }
     }
 }
 

@@ -30,9 +30,9 @@ pub struct MsaSettings {
     pub band_share: f64,
     /// Least half width of the band in columns. 48, ours.
     pub band_min: usize,
-    /// Most cells of refinement; when they are used up the alignment is returned as it is and says so. 20 billion
-    /// (a minute or three), ours.
-    pub refinement_cells_max: u64,
+    /// Most work of refinement, in cells of tables; when it is used up the alignment is returned as it is and says so.
+    /// 10 billion (about a minute), ours.
+    pub refinement_work_max: u64,
     /// Threads; the answer does not depend on them.
     pub threads: NonZeroUsize,
 }
@@ -47,7 +47,7 @@ impl Default for MsaSettings {
             sweeps_max: 16,
             band_share: 0.2,
             band_min: 48,
-            refinement_cells_max: 20_000_000_000,
+            refinement_work_max: 10_000_000_000,
             threads: NonZeroUsize::MIN,
         }
     }

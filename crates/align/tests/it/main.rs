@@ -5,4 +5,7 @@ mod generated;
 mod localise_golden;
 mod msa_golden;
 mod optics;
+mod pipeline;
 mod silhouette;
+mod msa_properties;
+mod situations;

@@ -59,6 +59,10 @@ const BLOCKS: u64 = 64;
 /// Steps of arithmetic that take about a tenth of a millisecond without optimization.
 const TENTH_MS: u64 = 20_000;
 
+/// What a slow server or thread sleeps each time: several times as long as it works, since on a busy machine usual executions
+/// wait for a CPU for as long as they work.
+const SLOW_PAUSE: Duration = Duration::from_millis(6);
+
 /// Everything that executions need: files, a server, a thread.
 pub(crate) struct Stage {
     read: File,
@@ -153,7 +157,7 @@ impl Stage {
     }
 
     fn hand_over(&mut self, slow: bool) {
-        let pause = if slow { Duration::from_millis(3) } else { Duration::ZERO };
+        let pause = if slow { SLOW_PAUSE } else { Duration::ZERO };
         self.tasks.send(Task { tenths: 5, pause }).expect("the thread lives");
         self.done.recv().expect("the thread answers");
         compute(1);
@@ -208,7 +212,7 @@ pub(crate) fn serve() {
     while connection.read_exact(&mut question).is_ok() {
         compute(4);
         if question[0] == 1 {
-            std::thread::sleep(Duration::from_millis(3));
+            std::thread::sleep(SLOW_PAUSE);
         }
         connection.write_all(&question).expect("an answer goes");
     }

@@ -1,8 +1,10 @@
 //! A program to be recorded: executions of several kinds, each between two trace markers, and the truth about them.
 //!
 //! ```text
-//! workload run --truth truth.json [--executions 20] [--seed 1] [--kinds poll,read,query,write,compute,handoff]
-//!              [--slow query,handoff] [--share 0.5]
+//! workload run --truth truth.json [--v1 20] [--v2 10] [--again 20] [--seed 1] [--slow query,handoff] [--share 0.5]
+//!              [--kinds poll,read,query,write,compute,handoff]
+//!                                 three sets of executions of each kind, mixed, so that all have the same neighbours:
+//!                                 v1 and again are the same, v2 is the version with the slow ones
 //! workload ping-pong 20000        two threads that wake each other, and nothing else: for measuring overhead
 //! workload requests 2000          a client and a server over loopback, with some work and files
 //! workload serve                  the server that `run` asks; started by itself
@@ -25,9 +27,8 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some("run") => run(&Settings::read(&arguments[1..])),
-        Some("ping-pong") => {
-            ping_pong(arguments.get(1).and_then(|count| count.parse().ok()).unwrap_or(20_000))
-        }
+        Some("ping-pong") => timed(|| ping_pong(count(&arguments, 20_000))),
+        Some("requests") => timed(|| requests(count(&arguments, 2_000))),
         Some("serve") => kinds::serve(),
         _ => panic!("run, ping-pong, requests or serve"),
     }
@@ -63,7 +64,8 @@ fn requests(count: u32) {
 /// What `run` is told.
 struct Settings {
     truth: PathBuf,
-    executions: usize,
+    /// Executions of each kind by set.
+    sets: [(&'static str, usize); 3],
     seed: u64,
     kinds: Vec<Kind>,
     slow: Vec<Kind>,
@@ -82,7 +84,7 @@ impl Settings {
             |name: &str, usual: f64| pairs.get(name).map_or(usual, |text| text.parse().expect("a number"));
         Settings {
             truth: pairs.get("--truth").expect("--truth FILE").into(),
-            executions: number("--executions", 20.0) as usize,
+            sets: ["v1", "v2", "again"].map(|set| (set, number(&format!("--{set}"), 0.0) as usize)),
             seed: number("--seed", 1.0) as u64,
             kinds: kinds("--kinds", "poll,read,query,write,compute,handoff"),
             slow: kinds("--slow", ""),
@@ -97,27 +99,28 @@ fn run(settings: &Settings) {
         std::fs::OpenOptions::new().write(true).open(marker()).expect("trace_marker can be written");
     let mut stage = Stage::set(settings.kinds.contains(&Kind::Query), settings.truth.parent());
     let mut random = Random(settings.seed);
-    let mut planned: Vec<(Kind, Pace)> = Vec::new();
-    for kind in &settings.kinds {
-        let slow =
-            if settings.slow.contains(kind) { settings.share * settings.executions as f64 } else { 0.0 };
-        let pace = |number: usize| if (number as f64) < slow { Pace::Slow } else { Pace::Usual };
-        planned.extend((0..settings.executions).map(|number| (*kind, pace(number))));
+    let mut planned: Vec<Execution> = Vec::new();
+    for (set, count) in settings.sets {
+        for kind in &settings.kinds {
+            let slow = set == "v2" && settings.slow.contains(kind);
+            let slow = if slow { settings.share * count as f64 } else { 0.0 };
+            let pace = |number: usize| if (number as f64) < slow { Pace::Slow } else { Pace::Usual };
+            planned.extend((0..count).map(|number| Execution { set, kind: *kind, pace: pace(number) }));
+        }
     }
     random.shuffle(&mut planned);
-    let mut executions = Vec::new();
-    for (id, (kind, pace)) in planned.into_iter().enumerate() {
+    for (id, execution) in planned.iter().enumerate() {
         std::thread::sleep(GAP);
         // Sizes of executions of one kind differ by up to a seventh either way.
         let size = 0.87 + 0.26 * random.fraction();
+        let (set, kind) = (execution.set, execution.kind);
         // In one call: each is a marker.
         let mut mark = |text: String| marker.write_all(text.as_bytes()).expect("a marker can be written");
-        mark(format!("exec_begin id={id} type={}", kind.name()));
-        stage.perform(kind, pace, size);
-        mark(format!("exec_end id={id}"));
-        executions.push(Execution { id, kind, pace });
+        mark(format!("{set}_begin id={id} type={}", kind.name()));
+        stage.perform(kind, execution.pace, size);
+        mark(format!("{set}_end id={id}"));
     }
-    truth::write(&settings.truth, &executions);
+    truth::write(&settings.truth, &planned);
 }
 
 /// Where markers are written: at whichever place tracefs is mounted.

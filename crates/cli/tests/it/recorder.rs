@@ -99,3 +99,61 @@ pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     }
     panic!("never: {what}");
 }
+
+/// Whether the machine has hardly anything else to do.
+pub(crate) fn is_quiet() -> bool {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap();
+    let load: f64 = load.split(' ').next().unwrap().parse().unwrap();
+    load < 1.5 * std::thread::available_parallelism().unwrap().get() as f64
+}
+
+/// Ticks of all CPUs since the boot, and the share of them that was idle since an earlier look.
+#[derive(Clone, Copy)]
+pub(crate) struct Idle {
+    all: u64,
+    idle: u64,
+    pub(crate) share: f64,
+}
+
+pub(crate) fn idle_share(since: Option<Idle>) -> Idle {
+    let stat = std::fs::read_to_string("/proc/stat").unwrap();
+    let ticks: Vec<u64> =
+        stat.lines().next().unwrap().split_whitespace().skip(1).map(|ticks| ticks.parse().unwrap()).collect();
+    let (all, idle): (u64, u64) = (ticks.iter().sum(), ticks[3] + ticks[4]);
+    let share = since.map_or(0.0, |since| (idle - since.idle) as f64 / (all - since.all).max(1) as f64);
+    Idle { all, idle, share }
+}
+
+/// A control group that has a tenth of a CPU (cgroup v1; its folder is gone in the end).
+pub(crate) struct Quota {
+    folder: PathBuf,
+}
+
+impl Quota {
+    pub(crate) fn of_a_tenth() -> Option<Quota> {
+        let folder = PathBuf::from(format!("/sys/fs/cgroup/cpu/laggard-test-{}", std::process::id()));
+        std::fs::create_dir(&folder).ok()?;
+        let quota = Quota { folder };
+        let set = |name: &str, value: &str| std::fs::write(quota.folder.join(name), value);
+        set("cpu.cfs_period_us", "100000").and_then(|()| set("cpu.cfs_quota_us", "10000")).ok()?;
+        Some(quota)
+    }
+
+    /// The file that takes processes.
+    pub(crate) fn tasks(&self) -> PathBuf {
+        self.folder.join("tasks")
+    }
+
+    /// How long the group was kept from running.
+    pub(crate) fn throttled_ns(&self) -> f64 {
+        let stat = std::fs::read_to_string(self.folder.join("cpu.stat")).unwrap();
+        let time = stat.lines().find_map(|line| line.strip_prefix("throttled_time "));
+        time.unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+}

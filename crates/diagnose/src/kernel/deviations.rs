@@ -83,7 +83,7 @@ pub(crate) fn deviations(
 ) -> Deviations {
     let gathered = gather(diagnosis, sequencer, sample);
     let total_ns: u64 = (diagnosis.sample.iter())
-        .filter(|one| gathered.executions_contain(one, diagnosis))
+        .filter(|one| one.verdict != laggard_align::ExecutionVerdict::Normal)
         .map(|one| (one.excess_us.max(0.0) * 1e3) as u64)
         .sum();
     let found_ns: u64 = gathered.waits.values().map(|sum| sum.excess_ns).sum();
@@ -97,17 +97,12 @@ pub(crate) fn deviations(
     waits.sort_by_key(|wait| Reverse(wait.excess_ns));
     waits.truncate(TOLD);
     let largest = gathered.executions.iter().filter_map(|(&execution, reasons)| {
-        let (reason, sum) = reasons.iter().max_by_key(|(reason, sum)| (sum.excess_ns, Reverse(*reason)))?;
+        let told = reasons.iter().filter(|(_, sum)| sum.excess_ns > 0);
+        let (reason, sum) = told.max_by_key(|(reason, sum)| (sum.excess_ns, Reverse(*reason)))?;
         Some((execution, format!("{} {}", quoted(&reason.thread), reason.words(sum))))
     });
     let largest = largest.collect();
     Deviations { waits, steps, largest }
-}
-
-impl Gathered {
-    fn executions_contain(&self, one: &laggard_align::JudgedExecution, _: &Diagnosis) -> bool {
-        one.verdict != laggard_align::ExecutionVerdict::Normal
-    }
 }
 
 /// Looks at every occurrence on its path; each path is made once.
@@ -162,7 +157,7 @@ fn look(
     occurrence: &Occurrence,
 ) -> Option<Seen> {
     if group.kind == DeviationKind::Missing {
-        return None;
+        return Some(lacking(graph, path, steps, occurrence));
     }
     let first = steps.get(occurrence.steps.start)?;
     let last = steps.get(occurrence.steps.end.saturating_sub(1))?;
@@ -191,6 +186,29 @@ fn look(
         expected_ns: (expected_us * 1e3) as u64,
     };
     Some(Seen { reason, count, ns, example })
+}
+
+/// What is not there is the execution's own thread's, at the step before which it should be.
+fn lacking(
+    graph: &ExecutionGraph,
+    path: &CriticalPath,
+    steps: &[StepPieces],
+    occurrence: &Occurrence,
+) -> Seen {
+    let own = super::names::worker_name(graph, path.worker);
+    let piece = steps.get(occurrence.steps.start).and_then(|step| path.pieces.get(step.first));
+    let since = piece.map_or(path.window.to, |piece| piece.window.from);
+    let example = StepDeviation {
+        execution: occurrence.execution as u64 + 1,
+        thread: own.name.clone(),
+        tid: own.tid,
+        since_ns: since.ns(),
+        offset_ns: since.since(path.window.from),
+        elapsed_ns: 0,
+        expected_ns: 0,
+    };
+    let reason = Reason { cause: WaitCause::Unknown, thread: own.name, waker: None, resource: None };
+    Seen { reason, count: 0, ns: 0, example }
 }
 
 fn wait(reason: &Reason, sum: &Sum, share: &impl Fn(u64) -> f64) -> AbnormalWait {
@@ -226,15 +244,14 @@ fn step(
     let main = gathered.and_then(|(reasons, _)| {
         reasons.iter().max_by_key(|(reason, sum)| (sum.excess_ns, sum.ns, Reverse(*reason)))
     });
-    let nothing = Reason {
-        cause: letter.map_or(WaitCause::Unknown, |one| WaitCause::of(one.state, one.own, 0, 0)),
-        thread: "(nobody)".to_owned(),
-        waker: None,
-        resource: None,
-    };
+    let cause = letter.map_or(WaitCause::Unknown, |one| WaitCause::of(one.state, one.own, 0, 0));
     let (reason, words) = match main {
-        Some((reason, sum)) => (reason.clone(), reason.words(sum)),
-        None => (nothing, format!("lacks the usual {}", quoted(name))),
+        Some((reason, sum)) if group.kind != DeviationKind::Missing => (reason.clone(), reason.words(sum)),
+        main => {
+            let thread = main.map_or_else(String::new, |(reason, _)| reason.thread.clone());
+            let reason = Reason { cause, thread, waker: None, resource: None };
+            (reason, format!("lacks the usual {}", quoted(name)))
+        }
     };
     let of_executions = alignment.map_or(0, |one| one.executions.len() as u64);
     let excess_ns = (group.excess_us.max(0.0) * 1e3) as u64;

@@ -65,6 +65,10 @@ pub(crate) fn path_cautions(runs: &[KernelRun], report: &KernelPathReport) -> Ve
                 .to_owned(),
         );
     }
+    let waits = report.waits.iter().filter(|wait| wait.share >= UNRESOLVED_SHARE);
+    if waits.into_iter().any(|wait| maybe_quota(wait.cause, wait.count, wait.total_ns)) {
+        out.push(MAYBE_QUOTA.to_owned());
+    }
     if report.executions_left_out > 0 {
         out.push(format!(
             "{} executions beyond the limit (--executions-max) are not looked at.",
@@ -115,6 +119,22 @@ pub(crate) fn path_missing(
     }]
 }
 
+/// `1 execution`, `7 executions`.
+fn executions(count: usize) -> String {
+    if count == 1 { "1 execution".to_owned() } else { format!("{count} executions") }
+}
+
+/// Mean length of waits for busy CPUs, in nanoseconds, from which they are longer than a scheduler's turns.
+const LONG_TURN_NS: u64 = 20_000_000;
+
+/// On a busy machine the CPU never stands idle, so a quota looks like contention.
+fn maybe_quota(cause: WaitCause, count: u64, total_ns: u64) -> bool {
+    cause == WaitCause::CpuBusy && count > 0 && total_ns / count >= LONG_TURN_NS
+}
+
+const MAYBE_QUOTA: &str = "Waits for a CPU last tens of milliseconds each, longer than a scheduler's turns: on a machine \
+    where others always run this may be a CPU quota as well. A cgroup's cpu.stat tells (nr_throttled).";
+
 /// What limits trust in a diagnosis.
 pub(crate) fn diagnosis_cautions(
     runs: &[KernelRun],
@@ -139,6 +159,9 @@ pub(crate) fn diagnosis_cautions(
             ));
         }
     }
+    if report.waits.iter().any(|wait| maybe_quota(wait.cause, wait.count, wait.total_ns)) {
+        out.push(MAYBE_QUOTA.to_owned());
+    }
     let busy = |wait: &AbnormalWait| wait.cause == WaitCause::CpuBusy && wait.share >= 0.1;
     if report.waits.iter().any(busy) {
         out.push(
@@ -154,20 +177,26 @@ fn told(caution: Caution) -> Option<String> {
     Some(match caution {
         Caution::NoNormalExecution | Caution::NoSampleExecution => return None,
         Caution::EmptyExecutions { normal, sample } => {
-            format!("{} executions without a step are left out.", normal + sample)
+            format!("{} without a step are left out.", executions(normal + sample))
         }
         Caution::FewNormalExecutions { given, wanted } => format!(
             "There are {given} normal executions; with fewer than {wanted}, rare deviations cannot be told from chance."
         ),
         Caution::FewSampleExecutions { given, wanted } => format!(
-            "The sample has {given} executions; with fewer than {wanted}, the sets are not compared as wholes."
+            "The sample has {}; with fewer than {wanted}, the sets are not compared as wholes.",
+            executions(given)
         ),
         Caution::NormalNotClustered { given } => {
             format!("{given} normal executions are too few to find kinds among them: all count as one kind.")
         }
-        Caution::ComparedWithRareKind { executions } => format!(
-            "{executions} executions of the sample are compared with a kind that few normal ones are of: weak."
+        Caution::ComparedWithRareKind { executions: count } => format!(
+            "Compared with a kind that only few normal executions are of, which is weak: {}.",
+            executions(count)
         ),
+        Caution::StepsNotCompared => {
+            "Executions of some kind are so long that they were judged by the sums of their states alone."
+                .to_owned()
+        }
         Caution::MixChanged => {
             "The two sets have other shares of the kinds of executions; times are compared within kinds."
                 .to_owned()

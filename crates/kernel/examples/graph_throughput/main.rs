@@ -1,5 +1,6 @@
 //! Speed and memory of graphs and critical paths over simulated events:
 //! `cargo run --release -p laggard-kernel --example graph_throughput -- 10000000`.
+#![expect(clippy::print_stdout, reason = "an example prints what it measured")]
 
 mod simulation;
 

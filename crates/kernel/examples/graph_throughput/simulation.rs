@@ -126,7 +126,7 @@ impl Simulation {
         }
         let client = &mut self.threads[thread - 1];
         client.runs += 1;
-        if client.runs % RUNS_PER_EXECUTION == 0 {
+        if client.runs.is_multiple_of(RUNS_PER_EXECUTION) {
             let from = KernelTime::from_ns(client.began);
             self.executions.push(SimulatedExecution { tid: Tid(thread as u32), from, to: time });
             client.began = time.ns();

@@ -64,7 +64,7 @@ impl DelimiterSurvey {
     }
 
     /// Delimiters that would find at least one execution: markers, programs, pairs of events, then system calls, the
-    /// most frequent first.
+    /// most frequent of each first.
     pub fn finish(self, texts: &KernelTexts) -> Vec<Proposal> {
         let mut proposals = Vec::new();
         for seeker in [self.markers, self.programs] {
@@ -115,7 +115,7 @@ fn event_pairs(others: &HashMap<TextId, u64>, texts: &KernelTexts) -> Vec<Propos
     pairs
 }
 
-/// System calls that bring work as what lies between them, others as themselves.
+/// First the system calls that bring work, as what lies between them; then others.
 fn calls(calls: &HashMap<(u32, TextId), u64>, texts: &KernelTexts) -> Vec<Proposal> {
     let mut by_name: BTreeMap<String, u64> = BTreeMap::new();
     for (&(number, name), &count) in calls {
@@ -127,13 +127,13 @@ fn calls(calls: &HashMap<(u32, TextId), u64>, texts: &KernelTexts) -> Vec<Propos
     }
     let mut by_count: Vec<(String, u64)> = by_name.into_iter().collect();
     by_count.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let proposal = |(name, executions): &(String, u64)| {
-        let name = SyscallName::new(name);
-        let kind = match name.waits_for_work() {
-            true => DelimiterKind::Between { name },
-            false => DelimiterKind::Syscall { name },
-        };
-        Proposal { delimiter: Delimiter::new(kind), executions: *executions, unfinished: 0 }
-    };
-    by_count.iter().take(PROPOSALS_MAX).map(proposal).collect()
+    let by_count = by_count.into_iter().map(|(name, count)| (SyscallName::new(&name), count));
+    let (waits, others): (Vec<_>, Vec<_>) = by_count.partition(|(name, _)| name.waits_for_work());
+    let proposal = |kind, executions| Proposal { delimiter: Delimiter::new(kind), executions, unfinished: 0 };
+    let waits = waits.into_iter().take(PROPOSALS_MAX / 2);
+    let others = others.into_iter().take(PROPOSALS_MAX / 2);
+    waits
+        .map(|(name, count)| proposal(DelimiterKind::Between { name }, count))
+        .chain(others.map(|(name, count)| proposal(DelimiterKind::Syscall { name }, count)))
+        .collect()
 }

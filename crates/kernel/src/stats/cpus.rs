@@ -37,10 +37,12 @@ impl CpuUse {
 #[derive(Clone, Debug)]
 pub(crate) struct CpuClock {
     pub(crate) use_so_far: CpuUse,
-    /// Who runs since when; `None` when not known.
-    pub(crate) running: Option<(Tid, KernelTime)>,
+    /// Who runs; `None` when not known.
+    pub(crate) running: Option<Tid>,
     /// The last event, or the beginning of the trace.
     pub(crate) last: KernelTime,
+    /// Up to when its time is counted.
+    counted: KernelTime,
 }
 
 impl CpuClock {
@@ -56,28 +58,25 @@ impl CpuClock {
             lost_events: 0,
             losses: 0,
         };
-        CpuClock { use_so_far, running: None, last: begin }
+        CpuClock { use_so_far, running: None, last: begin, counted: begin }
     }
 
     /// Counts the time up to `until` for whoever runs, and returns the thread it was.
-    pub(crate) fn advance(&mut self, until: KernelTime) -> Option<(Tid, u64)> {
-        let Some((tid, since)) = self.running else {
-            self.use_so_far.unknown_ns += until.since(self.last);
-            self.last = self.last.max(until);
-            return None;
-        };
-        let ns = until.since(since);
-        match tid {
-            Tid::IDLE => self.use_so_far.idle_ns += ns,
-            _ => self.use_so_far.busy_ns += ns,
-        }
-        self.running = Some((tid, since.max(until)));
-        self.last = self.last.max(until);
-        Some((tid, ns))
+    pub(crate) fn advance(&mut self, until: KernelTime) -> Option<CountedTime> {
+        let ns = until.since(self.counted);
+        self.counted = self.counted.max(until);
+        *match self.running {
+            None => &mut self.use_so_far.unknown_ns,
+            Some(Tid::IDLE) => &mut self.use_so_far.idle_ns,
+            Some(_) => &mut self.use_so_far.busy_ns,
+        } += ns;
+        self.running.map(|tid| CountedTime { tid, ns })
     }
+}
 
-    /// Puts a thread on the CPU at an instant; who ran before has been counted up to it.
-    pub(crate) fn put(&mut self, tid: Tid, time: KernelTime) {
-        self.running = Some((tid, time));
-    }
+/// Time of a CPU that a thread had.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CountedTime {
+    pub(crate) tid: Tid,
+    pub(crate) ns: u64,
 }

@@ -108,8 +108,8 @@ impl TraceStatistics {
     pub fn finish(mut self, texts: &KernelTexts, top: usize) -> TraceSummary {
         let end = self.window.map_or(KernelTime::default(), |window| window.to);
         for cpu in self.cpus.values_mut() {
-            if let Some((tid, ns)) = cpu.advance(end) {
-                self.threads.ran(tid, ns);
+            if let Some(time) = cpu.advance(end) {
+                self.threads.ran(time.tid, time.ns);
             }
         }
         let kinds = KINDS.iter().zip(self.kinds).map(|(&name, count)| KindCount { name, count });
@@ -141,19 +141,20 @@ fn lost(cpu: &mut CpuClock, threads: &mut ThreadClocks, time: KernelTime, count:
     cpu.use_so_far.lost_events += count.unwrap_or(0);
     // Up to its last event the CPU's thread is known; behind it anything may have run.
     let last = cpu.last;
-    if let Some((tid, ns)) = cpu.advance(last) {
-        threads.ran(tid, ns);
-        threads.forget(tid);
+    if let Some(ran) = cpu.advance(last) {
+        threads.ran(ran.tid, ran.ns);
+        threads.forget(ran.tid);
     }
     cpu.running = None;
     cpu.advance(time);
+    cpu.last = cpu.last.max(time);
 }
 
 fn switch(cpu: &mut CpuClock, threads: &mut ThreadClocks, time: KernelTime, next: Tid) {
-    if let Some((tid, ns)) = cpu.advance(time) {
-        threads.ran(tid, ns);
+    if let Some(ran) = cpu.advance(time) {
+        threads.ran(ran.tid, ran.ns);
     }
-    cpu.put(next, time);
+    cpu.running = Some(next);
     threads.switched_in(next, time);
 }
 
@@ -164,9 +165,10 @@ fn correct(cpu: &mut CpuClock, threads: &mut ThreadClocks, event: &KernelEvent) 
         _ => event.recorded,
     };
     let Some(writer) = writer else { return };
-    let Some((believed, _)) = cpu.running else {
+    let Some(believed) = cpu.running else {
         cpu.advance(event.time);
-        return cpu.put(writer, event.time);
+        cpu.running = Some(writer);
+        return;
     };
     if writer == believed {
         return;

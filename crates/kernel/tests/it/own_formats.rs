@@ -178,3 +178,42 @@ fn statistics_count_what_the_text_shows() {
     assert_eq!(python.name, "python3");
     assert_eq!(summary.proposals[0].executions, 5);
 }
+
+/// Other people's traces: at most as many events as published, delimiters that would find something, and every
+/// nanosecond of every CPU accounted for.
+#[test]
+fn published_traces_are_counted_whole() {
+    let Some(folder) = data_folder("kernel") else { return };
+    for (trace, events) in [("ctf-many-threads", 240_644), ("ctf-bug446190/trace", 31_556)] {
+        let mut statistics = TraceStatistics::default();
+        let read = open(&folder.join(trace)).unwrap().read(|event, texts| statistics.push(event, texts));
+        let summary = statistics.finish(&read.texts, 10);
+        let window = summary.window.unwrap();
+        for cpu in &summary.cpus {
+            assert_eq!(cpu.busy_ns + cpu.idle_ns + cpu.unknown_ns, window.ns(), "{trace}");
+        }
+        // Readers leave out kinds that nobody asked for.
+        assert!((1..=events).contains(&summary.events), "{trace}: {}", summary.events);
+        assert!(read.losses.is_empty(), "{trace}: {:?}", read.losses);
+    }
+}
+
+/// A recording that lost 158,266 events: losses are counted, and nothing is found across them.
+#[test]
+fn lost_events_are_counted_and_known() {
+    let Some(folder) = data_folder("kernel/own-lost") else { return };
+    let file = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let file = file.into_iter().find(|path| path.to_string_lossy().contains(".dat")).unwrap();
+    let followed = follow(&file, "thread:*");
+    let lost: u64 = followed.summary.cpus.iter().map(|cpu| cpu.lost_events).sum();
+    assert_eq!(lost, 158_266);
+    let losses: u64 = followed.summary.cpus.iter().map(|cpu| cpu.losses).sum();
+    assert_eq!((losses, followed.instants.len()), (53, 53));
+    for cpu in followed.summary.cpus.iter().filter(|cpu| cpu.losses > 0) {
+        assert!(cpu.unknown_ns > 0 && cpu.utilization().is_some(), "{cpu:?}");
+    }
+    for execution in &followed.found.executions {
+        let path = followed.path(execution);
+        assert_eq!(path.pieces.iter().map(|piece| piece.window.ns()).sum::<u64>(), path.window.ns());
+    }
+}

@@ -7,6 +7,7 @@ mod cause;
 mod diagnosis;
 mod headline;
 mod input;
+mod lanes;
 mod markdown;
 mod output;
 mod path;
@@ -22,6 +23,7 @@ pub use diagnosis::{
 };
 pub use headline::{kernel_diagnosis_headline, kernel_path_headline, kernel_stats_headline};
 pub use input::{KernelInput, KernelTrace};
+pub(crate) use lanes::{DrawnLanes, drawn_lanes, name_of};
 pub use output::{render_kernel_diagnosis, render_kernel_path, render_kernel_stats};
 pub use path::{
     CausedTime, ExecutionSummary, KernelPathReport, PathJump, PathLane, PathSegment, PathTimeline, StateTime,

@@ -1,7 +1,7 @@
 //! What the outputs about kernel traces promise.
 
 use crate::changes::names;
-use crate::fixtures::kernel as fixtures;
+use crate::fixtures::{kernel as fixtures, kernel_diagnosis as diagnoses};
 use crate::html::{base64, check_page};
 use crate::markup_reader::read;
 use crate::{PLAIN, golden};
@@ -36,10 +36,10 @@ fn named() -> Vec<(&'static str, Any)> {
         ("kernel-path", path(fixtures::path())),
         ("kernel-executions", path(fixtures::executions())),
         ("kernel-no-path", path(fixtures::no_path())),
-        ("kernel-slower", diagnosis(fixtures::slower())),
-        ("kernel-nothing", diagnosis(fixtures::nothing())),
-        ("kernel-overall", diagnosis(fixtures::overall())),
-        ("kernel-too-few", diagnosis(fixtures::too_few())),
+        ("kernel-slower", diagnosis(diagnoses::slower())),
+        ("kernel-nothing", diagnosis(diagnoses::nothing())),
+        ("kernel-overall", diagnosis(diagnoses::overall())),
+        ("kernel-too-few", diagnosis(diagnoses::too_few())),
         ("kernel-stats", Any::Stats(Box::new(fixtures::stats()))),
     ]
 }
@@ -47,9 +47,9 @@ fn named() -> Vec<(&'static str, Any)> {
 fn all() -> Vec<(&'static str, Any)> {
     let mut all = named();
     all.push(("hostile path", Any::Path(Box::new(fixtures::hostile_path(HOSTILE)))));
-    all.push(("hostile diagnosis", Any::Diagnosis(Box::new(fixtures::hostile_diagnosis(HOSTILE)))));
+    all.push(("hostile diagnosis", Any::Diagnosis(Box::new(diagnoses::hostile_diagnosis(HOSTILE)))));
     all.push(("thousands", Any::Path(Box::new(fixtures::thousands()))));
-    all.push(("wide", Any::Diagnosis(Box::new(fixtures::wide()))));
+    all.push(("wide", Any::Diagnosis(Box::new(diagnoses::wide()))));
     all
 }
 
@@ -60,7 +60,7 @@ fn expected_outputs() {
         golden::compare(&format!("{name}.md"), &written(Output::Markdown, &report, &PLAIN));
     }
     let narrow = TextStyle { color: ColorChoice::Off, width: 60 };
-    let slower = Any::Diagnosis(Box::new(fixtures::slower()));
+    let slower = Any::Diagnosis(Box::new(diagnoses::slower()));
     golden::compare("kernel-slower-60.txt", &written(Output::Text, &slower, &narrow));
     golden::compare("kernel-slower.html", &without_assets(&written(Output::Html, &slower, &PLAIN)));
     let path = Any::Path(Box::new(fixtures::path()));
@@ -139,18 +139,18 @@ fn the_first_lines_answer() {
          9.65 ms at most at a time."
     );
     assert_eq!(
-        fixtures::slower().headline,
+        diagnoses::slower().headline,
         "4 of 50 executions are slower: 31.0 ms instead of 12.1 ms. `worker` was pre-empted 168 times for 118 ms while \
          its CPU stood idle: a CPU quota (84 % of the excess), at step 5 of 13, after `running: another thread`."
     );
     assert_eq!(
-        fixtures::overall().headline,
+        diagnoses::overall().headline,
         "The sample as a whole is slower: `pre-empted` takes 9.90 ms instead of 120 µs on average. No single execution \
          stands out."
     );
-    assert!(fixtures::nothing().headline.starts_with("Nothing found: none of 50 executions waits longer"));
+    assert!(diagnoses::nothing().headline.starts_with("Nothing found: none of 50 executions waits longer"));
     assert_eq!(
-        fixtures::too_few().headline,
+        diagnoses::too_few().headline,
         "Too little data to say. `sample.dat` has 3 executions; 5 are needed."
     );
     assert_eq!(

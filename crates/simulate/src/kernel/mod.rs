@@ -18,3 +18,6 @@ mod text;
 pub use machine::simulate_kernel;
 pub use scenario::{ExecutionKind, KernelFault, KernelRun, KernelScenario, TimeSpent, TrueExecution};
 pub use text::{KernelTextWriter, TEXT_HEADER};
+
+#[cfg(test)]
+mod tests;

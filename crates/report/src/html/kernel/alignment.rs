@@ -37,7 +37,7 @@ pub(super) fn write(m: &mut Markup, report: &KernelDiagnosis) {
         m,
         "A row is an execution, a column a step; neighbouring equal states are one. Normal executions come first. A \
          framed cell deviates: an unexpected state, or one that takes longer than it does there in normal executions; \
-         a framed gap lacks a state that normal executions have.",
+         a framed gap lacks a state that normal executions have. Paler, with a small letter: another thread.",
     );
     let rows = report.alignments.iter().flat_map(|one| &one.rows);
     let cells = rows.flat_map(|row| row.cells.iter().flatten());
@@ -128,7 +128,8 @@ fn cells(m: &mut Markup, report: &KernelDiagnosis, row: &AlignedRow, columns: us
         let own = report.alphabet.get(cell.letter as usize).is_none_or(|letter| letter.own);
         let path = paths.entry((cell.letter, own)).or_default();
         let _ = write!(path, "M{x} {y}h{side}v{CELL}h-{side}z", side = CELL - 1.0);
-        letters.push(letter(report.state(cell.letter)));
+        let symbol = letter(report.state(cell.letter));
+        letters.push(if own { symbol } else { symbol.to_ascii_lowercase() });
         let _ = write!(places, "{} ", x + CELL / 2.0 - 0.5);
     }
     for ((at, own), path) in &paths {

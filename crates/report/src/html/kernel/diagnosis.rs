@@ -8,7 +8,7 @@ use super::{
     table, timeline, write_page,
 };
 use crate::kernel::{
-    ExecutionSet, ExecutionVerdict, KernelDiagnosis, KernelVerdict, instant, judged_thread,
+    ExecutionSet, ExecutionVerdict, KernelDiagnosis, KernelVerdict, StepGroup, instant, judged_thread,
     kernel_verdict_word, row_name, set_words, step_clause, step_word,
 };
 use crate::{names, numbers};
@@ -123,44 +123,53 @@ fn waits(m: &mut Markup, report: &KernelDiagnosis) {
     rest(m, report.waits.len(), ROWS, "waits");
 }
 
+/// Findings that are not folded.
+const UNFOLDED: usize = 12;
+
 fn steps(m: &mut Markup, report: &KernelDiagnosis) {
     remark(m, "Findings that are alike, together; the largest excess first.");
+    let all = &report.steps[..report.steps.len().min(ROWS)];
+    let (shown, folded) = all.split_at(all.len().min(UNFOLDED));
+    step_table(m, "Findings by step", shown);
+    if !folded.is_empty() {
+        m.open("details", &[("class", "fold")]);
+        m.element("summary", &[], &format!("{} more", numbers::count(folded.len() as u64)));
+        step_table(m, "Further findings by step", folded);
+        m.close("details");
+    }
+    rest(m, report.steps.len(), ROWS, "findings");
+}
+
+fn step_table(m: &mut Markup, caption: &'static str, steps: &[StepGroup]) {
     let columns = [
         Column::Number("excess"),
         Column::Number("share"),
         Column::Text("thread"),
         Column::Text("what"),
         Column::Text("where"),
-        Column::Text("how"),
         Column::Number("executions"),
-        Column::Text("look at"),
+        Column::Text("look at execution"),
     ];
-    table(m, "Findings by step", &columns, |m| {
-        for step in report.steps.iter().take(ROWS) {
-            m.open("tr", &[]);
-            number(m, &numbers::effect(step.excess_ns), step.excess_ns as f64);
-            share_cell(m, step.share);
-            m.within("th", &[("scope", "row")], |m| m.name("operation", &step.thread, 32));
-            m.within("td", &[("class", "words")], |m| m.sentence(&step.words));
-            m.within("td", &[("class", "where")], |m| m.sentence(&step_clause(step)));
-            m.element("td", &[], step_word(step.kind));
-            number(m, &format!("{} of {}", step.executions, step.of_executions), step.executions as f64);
-            m.within("td", &[("class", "examples")], |m| {
-                for one in step.examples.iter().take(3) {
-                    let tid = one.tid.map_or_else(String::new, |tid| format!(", tid {tid}"));
-                    let text = format!(
-                        "execution {}{tid}, at {}: {}",
-                        one.execution,
-                        instant(None, one.since_ns),
-                        numbers::time(one.elapsed_ns)
-                    );
-                    m.element("span", &[("class", "line")], &text);
-                }
-            });
-            m.close("tr");
+    table(m, caption, &columns, |m| steps.iter().for_each(|step| step_row(m, step)));
+}
+
+fn step_row(m: &mut Markup, step: &StepGroup) {
+    m.open("tr", &[]);
+    number(m, &numbers::effect(step.excess_ns), step.excess_ns as f64);
+    share_cell(m, step.share);
+    m.within("th", &[("scope", "row")], |m| m.name("operation", &step.thread, 32));
+    m.within("td", &[("class", "words")], |m| m.sentence(&step.words));
+    let place = format!("{}, {}", step_word(step.kind), step_clause(step));
+    m.within("td", &[("class", "where")], |m| m.sentence(&place));
+    number(m, &format!("{} of {}", step.executions, step.of_executions), step.executions as f64);
+    m.within("td", &[("class", "examples")], |m| {
+        for one in step.examples.iter().take(3) {
+            let at = instant(None, one.since_ns);
+            let text = format!("{}: {} at {at}", one.execution, numbers::time(one.elapsed_ns));
+            m.element("span", &[("class", "line")], &text);
         }
     });
-    rest(m, report.steps.len(), ROWS, "findings");
+    m.close("tr");
 }
 
 fn executions(m: &mut Markup, report: &KernelDiagnosis) {

@@ -7,7 +7,9 @@ use super::super::markup::Markup;
 use super::super::remark;
 use super::super::time_axis::percent;
 use super::letters::{class, legend, letter};
-use crate::kernel::{KernelState, PathJump, PathLane, PathSegment, PathTimeline, clock_time, thread};
+use crate::kernel::{
+    DrawnLanes, KernelState, PathJump, PathSegment, PathTimeline, clock_time, drawn_lanes, name_of,
+};
 use crate::{names, numbers};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,7 +17,7 @@ use std::fmt::Write as _;
 /// Units of the picture from left to right.
 const WIDTH: f64 = 100_000.0;
 
-/// Lanes drawn; the rest share one.
+/// Lanes drawn; threads of one name share one when there are more.
 const LANES: usize = 24;
 
 /// Pixels of a lane: its name, its bar, and all of it.
@@ -43,11 +45,12 @@ pub(super) fn write(m: &mut Markup, timeline: &PathTimeline, id: &str) {
     m.within("h3", &[], |m| m.sentence(&timeline.title));
     remark(m, &introduction(timeline));
     legend(m, timeline.pieces.iter().map(|piece| piece.state));
-    let drawn = blocks(timeline);
+    let lanes = drawn_lanes(timeline, LANES);
+    let drawn = blocks(timeline, &lanes);
     let length = timeline.elapsed_ns.to_string();
     let attributes = [("class", "lanes"), ("data-length", &*length), ("data-pieces", &*data(&drawn))];
     m.open("div", &attributes);
-    picture(m, timeline, &drawn, id);
+    picture(m, timeline, &lanes, &drawn, id);
     m.raw("<output class=\"readout\" hidden aria-live=\"polite\"></output>\n");
     m.close("div");
     remarks(m, timeline, &drawn);
@@ -85,13 +88,13 @@ impl Block {
 
 /// All pieces; when they are too many, those too short to be seen are pooled by lane and stretch of time: a pool is as
 /// long as its pieces together, in the state that most of it is.
-fn blocks(timeline: &PathTimeline) -> Vec<Block> {
+fn blocks(timeline: &PathTimeline, lanes: &DrawnLanes) -> Vec<Block> {
     let cell_ns = timeline.elapsed_ns.div_ceil(CELLS).max(1);
     let pooled = timeline.pieces.len() > PIECES;
     let mut blocks = Vec::new();
     let mut pools: BTreeMap<(u64, usize), BTreeMap<KernelState, u64>> = BTreeMap::new();
     for (at, piece) in timeline.pieces.iter().enumerate() {
-        let lane = lane(piece.lane);
+        let lane = lanes.place(piece.lane);
         let (state, from_ns, to_ns) = (piece.state, piece.from_ns, piece.to_ns);
         let block = Block { lane, state, from_ns, to_ns, piece: Some(at) };
         if !pooled || block.ns() >= cell_ns {
@@ -111,21 +114,12 @@ fn blocks(timeline: &PathTimeline) -> Vec<Block> {
     blocks
 }
 
-/// Lanes beyond the limit share the last one.
-fn lane(place: u32) -> usize {
-    (place as usize).min(LANES)
-}
-
-fn lanes(timeline: &PathTimeline) -> usize {
-    timeline.lanes.len().min(LANES + 1)
-}
-
 fn across(timeline: &PathTimeline, ns: u64) -> f64 {
     (ns as f64 / timeline.elapsed_ns.max(1) as f64 * WIDTH).clamp(0.0, WIDTH)
 }
 
-fn picture(m: &mut Markup, timeline: &PathTimeline, drawn: &[Block], id: &str) {
-    let height = lanes(timeline) as f64 * LANE;
+fn picture(m: &mut Markup, timeline: &PathTimeline, lanes: &DrawnLanes, drawn: &[Block], id: &str) {
+    let height = lanes.names.len() as f64 * LANE;
     let (title, text) = (format!("{id}-picture"), format!("{height}"));
     let attributes = [
         ("class", "lanes-picture"),
@@ -150,28 +144,16 @@ fn picture(m: &mut Markup, timeline: &PathTimeline, drawn: &[Block], id: &str) {
         ("aria-hidden", "true"),
     ];
     m.open("svg", &stretched);
-    for at in 0..lanes(timeline) {
+    for at in 0..lanes.names.len() {
         let y = at as f64 * LANE + NAME;
         m.shape("rect", "lane-ground", &[("x", 0.0), ("y", y), ("width", WIDTH), ("height", BAR)]);
     }
-    jumps(m, timeline);
+    jumps(m, timeline, lanes);
     pieces(m, timeline, drawn);
     m.close("svg");
-    for (at, name) in timeline.lanes.iter().enumerate().take(LANES) {
-        lane_name(m, at, &name_of(name));
-    }
-    if timeline.lanes.len() > LANES {
-        let rest = numbers::counted((timeline.lanes.len() - LANES) as u64, "more thread");
-        lane_name(m, LANES, &rest);
-    }
+    lanes.names.iter().enumerate().for_each(|(at, name)| lane_name(m, at, name));
     m.close("svg");
     axis(m, timeline);
-}
-
-fn name_of(lane: &PathLane) -> String {
-    thread(&names::label(&lane.thread, 32), lane.tid, &names::label(&lane.host, 24))
-        .replace('`', "")
-        .replace(" on (unnamed)", "")
 }
 
 fn lane_name(m: &mut Markup, at: usize, name: &str) {
@@ -226,8 +208,8 @@ fn words(timeline: &PathTimeline, piece: &PathSegment) -> String {
 }
 
 /// Wake-ups and packets, one path each kind: from the middle of one lane to the middle of the other.
-fn jumps(m: &mut Markup, timeline: &PathTimeline) {
-    let crossing = |jump: &&PathJump| lane(jump.from) != lane(jump.to);
+fn jumps(m: &mut Markup, timeline: &PathTimeline, lanes: &DrawnLanes) {
+    let crossing = |jump: &&PathJump| lanes.place(jump.from) != lanes.place(jump.to);
     let all = timeline.jumps.iter().filter(crossing).count();
     let step = all.div_ceil(JUMPS).max(1);
     let faint = if all >= FAINT { " faint" } else { "" };
@@ -236,7 +218,7 @@ fn jumps(m: &mut Markup, timeline: &PathTimeline) {
         let chosen = timeline.jumps.iter().filter(crossing).step_by(step);
         for jump in chosen.filter(|jump| jump.network == network) {
             let x = across(timeline, jump.at_ns).round();
-            let [from, to] = [jump.from, jump.to].map(|at| lane(at) as f64 * LANE + NAME + BAR / 2.0);
+            let [from, to] = [jump.from, jump.to].map(|at| lanes.place(at) as f64 * LANE + NAME + BAR / 2.0);
             let _ = write!(path, "M{x} {from}V{to}");
         }
         if !path.is_empty() {
@@ -294,7 +276,7 @@ fn remarks(m: &mut Markup, timeline: &PathTimeline, drawn: &[Block]) {
         remark(m, "Only some of the wake-ups are drawn, evenly chosen.");
     }
     if timeline.lanes.len() > LANES {
-        remark(m, "The last lane holds all further threads.");
+        remark(m, "Threads of one name share a lane, since there are many.");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::page::Page;
 use super::super::paint::{Paint, Piece};
 use super::flat;
-use crate::kernel::{KernelState, PathTimeline, thread};
+use crate::kernel::{DrawnLanes, KernelState, PathTimeline, drawn_lanes};
 use crate::names::{columns, label};
 use crate::numbers;
 
@@ -39,23 +39,20 @@ pub(super) fn print(page: &mut Page, timeline: &PathTimeline) {
     );
     page.heading(&format!("Path of {}", flat(&timeline.title)), &remark);
     let cells = page.width().saturating_sub(NAME + 4).max(10);
-    for (lane, name) in timeline.lanes.iter().enumerate().take(LANES) {
-        let text = label(&flat(&thread(&name.thread, name.tid, &name.host)), NAME);
+    let lanes = drawn_lanes(timeline, LANES);
+    for (lane, name) in lanes.names.iter().enumerate() {
+        let text = label(name, NAME);
         let pad = " ".repeat(NAME - columns(&text).min(NAME));
-        let drawn = row(timeline, lane as u32, cells);
+        let drawn = row(timeline, &lanes, lane, cells);
         page.line(&[Piece::plain(format!(" {text}{pad}  ")), Piece::new(&drawn, Paint::Plain)]);
-    }
-    if timeline.lanes.len() > LANES {
-        let left = numbers::counted((timeline.lanes.len() - LANES) as u64, "more thread");
-        page.line(&[Piece::faint(format!("  ... and {left}: see the html or json output"))]);
     }
 }
 
 /// One line: in each column the state that takes most of it, blank where the path is elsewhere for most of it.
-fn row(timeline: &PathTimeline, lane: u32, cells: usize) -> String {
+fn row(timeline: &PathTimeline, lanes: &DrawnLanes, lane: usize, cells: usize) -> String {
     let mut most: Vec<(u64, char)> = vec![(0, ' '); cells];
     let cell_ns = timeline.elapsed_ns as f64 / cells as f64;
-    for piece in timeline.pieces.iter().filter(|piece| piece.lane == lane) {
+    for piece in timeline.pieces.iter().filter(|piece| lanes.place(piece.lane) == lane) {
         let first = ((piece.from_ns as f64 / cell_ns) as usize).min(cells - 1);
         let last = ((piece.to_ns as f64 / cell_ns) as usize).min(cells - 1);
         for (at, cell) in most.iter_mut().enumerate().take(last + 1).skip(first) {
@@ -101,7 +98,8 @@ mod tests {
             jumps: vec![],
             folded: 0,
         };
-        assert_eq!(row(&timeline, 0, 10), "███    ppp");
-        assert_eq!(row(&timeline, 1, 10), "  ddddd   ");
+        let lanes = DrawnLanes { of: vec![0, 1], names: vec![] };
+        assert_eq!(row(&timeline, &lanes, 0, 10), "███    ppp");
+        assert_eq!(row(&timeline, &lanes, 1, 10), "  ddddd   ");
     }
 }
