@@ -1,6 +1,8 @@
 //! What all fuzz targets do: hold one format's reader to its contract.
 
 use laggard_formats::{contract::check_all, find_format};
+use laggard_kernel_formats::contract::check_hostile;
+use std::path::PathBuf;
 
 /// Checks everything the contract of readers says on one input.
 ///
@@ -9,4 +11,33 @@ use laggard_formats::{contract::check_all, find_format};
 pub fn check(format: &str, bytes: &[u8]) {
     let format = find_format(format).expect("a fuzz target is named after a format");
     check_all(format, bytes);
+}
+
+/// Reads the bytes as a kernel trace in one file, behind the `magic` its format begins with.
+///
+/// # Panics
+/// When the contract is broken, or there is no room for a temporary file.
+pub fn check_kernel_file(magic: &[u8], bytes: &[u8]) {
+    let path = scratch("trace");
+    let whole = [magic, bytes].concat();
+    std::fs::write(&path, &whole).expect("room for a temporary file");
+    check_hostile(&path, whole.len() as u64);
+}
+
+/// Reads the bytes as a CTF folder: metadata up to the first four zero bytes, one stream behind them.
+///
+/// # Panics
+/// As [`check_kernel_file`].
+pub fn check_ctf_folder(bytes: &[u8]) {
+    let cut = bytes.windows(4).position(|window| window == [0; 4]).unwrap_or(bytes.len());
+    let folder = scratch("ctf");
+    std::fs::create_dir_all(&folder).expect("room for a temporary folder");
+    std::fs::write(folder.join("metadata"), &bytes[..cut]).expect("room for metadata");
+    std::fs::write(folder.join("stream"), bytes.get(cut + 4..).unwrap_or_default()).expect("room for a stream");
+    check_hostile(&folder, bytes.len() as u64);
+}
+
+/// A path of this process's own.
+fn scratch(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("laggard-fuzz-{}-{name}", std::process::id()))
 }

@@ -57,7 +57,12 @@ fn page(ask: Ask<'_>) -> io::Result<String> {
     let overview = ask(&["--help"])?;
     section(&mut out, "laggard", &overview);
     for command in commands(&overview) {
-        section(&mut out, &format!("laggard {command}"), &ask(&[command, "--help"])?);
+        let help = ask(&[command, "--help"])?;
+        section(&mut out, &format!("laggard {command}"), &help);
+        for inner in commands(&help) {
+            let help = ask(&[command, inner, "--help"])?;
+            section(&mut out, &format!("laggard {command} {inner}"), &help);
+        }
     }
     out.push_str("\n## Formats\n\n");
     out.push_str(&formats(&ask(&["formats"])?));

@@ -18,8 +18,9 @@ struct Layer {
 const LAYERS: &[Layer] = &[
     Layer { name: "laggard-model", may_use: &[], tests_may_use: &[] },
     Layer { name: "laggard-numeric", may_use: &[], tests_may_use: &[] },
+    Layer { name: "laggard-wire", may_use: &[], tests_may_use: &[] },
     Layer { name: "laggard-testkit", may_use: &["laggard-model"], tests_may_use: &[] },
-    Layer { name: "laggard-formats", may_use: &["laggard-model"], tests_may_use: &[] },
+    Layer { name: "laggard-formats", may_use: &["laggard-model", "laggard-wire"], tests_may_use: &[] },
     Layer { name: "laggard-assembly", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-prometheus", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-report", may_use: &["laggard-model"], tests_may_use: &[] },
@@ -28,9 +29,17 @@ const LAYERS: &[Layer] = &[
     Layer { name: "laggard-samples", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },
     Layer { name: "laggard-changes", may_use: &["laggard-numeric"], tests_may_use: &["laggard-simulate"] },
     Layer { name: "laggard-capacity", may_use: &["laggard-numeric"], tests_may_use: &["laggard-simulate"] },
-    Layer { name: "laggard-kernel", may_use: &["laggard-model"], tests_may_use: &["laggard-kernel-formats"] },
+    Layer {
+        name: "laggard-kernel",
+        may_use: &["laggard-model"],
+        tests_may_use: &["laggard-kernel-formats", "laggard-simulate"],
+    },
     Layer { name: "laggard-align", may_use: &["laggard-numeric"], tests_may_use: &["laggard-simulate"] },
-    Layer { name: "laggard-kernel-formats", may_use: &["laggard-model"], tests_may_use: &[] },
+    Layer {
+        name: "laggard-kernel-formats",
+        may_use: &["laggard-model", "laggard-wire"],
+        tests_may_use: &["laggard-formats"],
+    },
     Layer { name: "laggard-record", may_use: &["laggard-model"], tests_may_use: &["laggard-kernel-formats"] },
     Layer { name: "laggard-localize", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },
     Layer {

@@ -29,6 +29,17 @@ impl StateSequence {
         }
     }
 
+    /// The steps in other states; those that become neighbours and are equal become one.
+    pub(crate) fn without(&self, state: State) -> StateSequence {
+        let mut others = StateSequence::new();
+        for (&other, &time_us) in self.states.iter().zip(&self.times_us) {
+            if other != state {
+                others.push(other, time_us);
+            }
+        }
+        others
+    }
+
     /// The states, in order.
     pub fn states(&self) -> &[State] {
         &self.states

@@ -21,6 +21,7 @@ const EXAMPLES: &str = "Examples:
   laggard compare yesterday/ today/              what differs between two sets
   laggard changes samples.csv                    code, workload or something foreign?
   laggard signature diff old.json new.json       which transactions take longer than they did?
+  laggard kernel path trace.dat --thread nginx   what did it really wait on?
   kubectl logs collector | laggard diagnose -    from a pipe";
 
 #[derive(Subcommand, Debug)]
@@ -35,6 +36,10 @@ pub(crate) enum Command {
     Changes(Box<Changes>),
     /// Tell what transactions take at every server without queueing, keep it in a file, and compare two of them
     Signature(Box<crate::signature::SignatureArguments>),
+    /// Tell what threads and executions really waited on, from kernel traces
+    Kernel(crate::kernel::KernelArguments),
+    /// Record a kernel trace while a command runs, for `laggard kernel`
+    Record(Box<crate::record::Record>),
     /// Make an incident, diagnose it, and show where the files are
     Demo(Demo),
     /// Generate traces with known truth

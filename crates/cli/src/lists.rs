@@ -6,6 +6,7 @@ use crate::write::print;
 use clap::CommandFactory;
 use laggard_diagnose::{CHANGE_METHODS, METHODS, Method};
 use laggard_formats::FORMATS;
+use laggard_kernel_formats::KERNEL_FORMATS;
 use std::fmt::Write;
 
 pub(crate) fn formats() -> Result<Status, Failure> {
@@ -14,8 +15,14 @@ pub(crate) fn formats() -> Result<Status, Failure> {
         let _ = writeln!(text, "{:<12} {}", format.name, format.title);
         let _ = writeln!(text, "{:<12} {}; {}", "", format.fills.name(), format.manual);
     }
+    for format in KERNEL_FORMATS {
+        let _ = writeln!(text, "{:<12} {}", format.name, format.about);
+        let page = format.name.replace('.', "-");
+        let _ = writeln!(text, "{:<12} kernel events; docs/manual/formats/{page}.md", "");
+    }
     text.push_str(
-        "\nEach plain, gzip or zstd, in files, folders, patterns, tar archives and on standard input.\n",
+        "\nEach plain, gzip or zstd, in files, folders, patterns, tar archives and on standard input; kernel events in files \
+         and in folders of CTF.\n",
     );
     print(&text)?;
     Ok(Status::Done)

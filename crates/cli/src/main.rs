@@ -8,10 +8,16 @@ mod compare;
 mod demo;
 mod diagnose;
 mod exit;
+mod kernel;
+mod kernel_diagnose;
+mod kernel_join;
+mod kernel_path;
+mod kernel_read;
 mod lists;
 mod load;
 mod progress;
 mod prometheus;
+mod record;
 mod sample_formats;
 mod samples;
 mod signature;
@@ -26,11 +32,16 @@ use exit::{Failure, Status};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    match run(&arguments.command) {
-        Ok(status) => status.into(),
-        Err(failure) => failure.tell().into(),
+    if std::env::args_os().nth(1).is_some_and(|word| word == record::GUARDIAN) {
+        laggard_record::guard();
+        return Status::Done.into();
     }
+    let arguments = Arguments::parse();
+    let ended = match &arguments.command {
+        Command::Record(arguments) => record::run(arguments),
+        command => run(command).map(ExitCode::from),
+    };
+    ended.unwrap_or_else(|failure| failure.tell().into())
 }
 
 fn run(command: &Command) -> Result<Status, Failure> {
@@ -40,6 +51,9 @@ fn run(command: &Command) -> Result<Status, Failure> {
         Command::Capacity(arguments) => capacity::run(arguments),
         Command::Changes(arguments) => changes::run(arguments),
         Command::Signature(arguments) => signature::run(arguments),
+        Command::Kernel(arguments) => kernel::run(arguments),
+        // Its exit status may be any.
+        Command::Record(arguments) => record::run(arguments).map(|_| Status::Done),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Formats => lists::formats(),

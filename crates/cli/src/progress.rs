@@ -22,8 +22,8 @@ impl Meter {
     pub(crate) fn new(sources: &[Source]) -> Meter {
         let sizes: Option<Vec<u64>> = sources.iter().map(Source::size).collect();
         let bar = match sizes {
-            Some(sizes) => ProgressBar::new(sizes.iter().sum()),
-            None => ProgressBar::no_length(),
+            Some(sizes) if !sizes.is_empty() => ProgressBar::new(sizes.iter().sum()),
+            _ => ProgressBar::no_length(),
         };
         bar.set_draw_target(ProgressDrawTarget::hidden());
         let template = if bar.length().is_some() { "{msg} [{bar:30}] {percent} %" } else { "{msg}" };
@@ -31,6 +31,11 @@ impl Meter {
             bar.set_style(style.progress_chars("=> "));
         }
         Meter { bar, started: Instant::now(), bytes: AtomicU64::new(0), spans: AtomicU64::new(0) }
+    }
+
+    /// A meter of events, of which it is not known how many there will be.
+    pub(crate) fn of_events() -> Meter {
+        Meter::new(&[])
     }
 
     /// Counts spans, or call-log records.
@@ -65,8 +70,9 @@ impl Meter {
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
         let rate = (spans as f64 / seconds) as u64;
         self.bar.set_position(bytes);
-        self.bar.set_message(match spans {
-            0 => format!("reading {}", HumanBytes(bytes)),
+        self.bar.set_message(match (bytes, spans) {
+            (_, 0) => format!("reading {}", HumanBytes(bytes)),
+            (0, _) => format!("reading {} events, {}/s", HumanCount(spans), HumanCount(rate)),
             _ => format!(
                 "reading {}, {} records, {}/s",
                 HumanBytes(bytes),

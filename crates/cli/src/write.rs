@@ -3,9 +3,10 @@
 use crate::arguments::{OutputForm, When};
 use crate::exit::Failure;
 use laggard_report::{
-    CapacityReport, ChangeReport, ColorChoice, Comparison, DiffOutput, Output, Report, Signature,
-    SignatureDiff, TextStyle, render, render_capacity, render_changes, render_comparison, render_signature,
-    render_signature_diff,
+    CapacityReport, ChangeReport, ColorChoice, Comparison, DiffOutput, KernelDiagnosis, KernelPathReport,
+    KernelStatsReport, Output, Report, Signature, SignatureDiff, TextStyle, render, render_capacity,
+    render_changes, render_comparison, render_kernel_diagnosis, render_kernel_path, render_kernel_stats,
+    render_signature, render_signature_diff,
 };
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -38,6 +39,27 @@ pub(crate) fn write_capacity(report: &CapacityReport, destination: &Destination<
 
 pub(crate) fn write_changes(report: &ChangeReport, destination: &Destination<'_>) -> Result<(), Failure> {
     write_with(destination, |form, style, out| render_changes(form, report, style, out))
+}
+
+pub(crate) fn write_kernel_path(
+    report: &KernelPathReport,
+    destination: &Destination<'_>,
+) -> Result<(), Failure> {
+    write_with(destination, |form, style, out| render_kernel_path(form, report, style, out))
+}
+
+pub(crate) fn write_kernel_diagnosis(
+    report: &KernelDiagnosis,
+    destination: &Destination<'_>,
+) -> Result<(), Failure> {
+    write_with(destination, |form, style, out| render_kernel_diagnosis(form, report, style, out))
+}
+
+pub(crate) fn write_kernel_stats(
+    report: &KernelStatsReport,
+    destination: &Destination<'_>,
+) -> Result<(), Failure> {
+    write_with(destination, |form, style, out| render_kernel_stats(form, report, style, out))
 }
 
 /// The file that is a signature, or what it says.

@@ -13,6 +13,7 @@ mod combined_sites;
 mod compare;
 mod findings;
 mod gather;
+mod kernel;
 mod methods;
 mod missing;
 mod operations;
@@ -39,6 +40,10 @@ pub use compare::{
     PathTimes, PathTrie, PopulationFold, PopulationSummary, Sample, compare,
 };
 pub use gather::GatherFold;
+pub use kernel::{
+    Instant, KernelDiagnosisQuestion, KernelPathQuestion, KernelRun, KernelSet, PathChoice, ReadingSettings,
+    SequenceSettings, TimeWindow, TraceReading, TraceSource, diagnose_kernel, kernel_path, kernel_stats,
+};
 pub use methods::{CHANGE_METHODS, ChangeMethod, METHODS, Method, SlowMethod};
 pub use population::{HandleMap, Population, Selected, UnionNames};
 pub use sample_summary::{SampleFacts, sample_summary};

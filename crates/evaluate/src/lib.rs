@@ -3,6 +3,7 @@
 //! ```text
 //! sets (tracebench, Online Boutique, simulator) ─► Case ─► Localizer ─► Answer ─► judge ─► Judgement ─┐
 //! sets (delag) ─► RequestMatrix ─► PatternFinder ─► patterns ─► F1 ───────────────────────────────────┤
+//! sets (executions) ─► ExecutionCase ─► ExecutionFinder ─► ExecutionAnswer ─► score ────────────────────┤
 //! sets (tpcw, cpu-demands) ─► ChangeCase, DemandCase ─► ChangeFinder, DemandEstimator ─► scores ──────┴─► scorecard
 //! ```
 //!
@@ -13,6 +14,7 @@
 mod calls;
 mod case;
 mod changes;
+mod executions;
 mod judge;
 mod measure;
 mod methods;
@@ -29,6 +31,10 @@ pub use changes::{
     DemandScore, Difference, EstimatedDemand, FoundAlarm, TrueAlarm, change_finders, demand_estimators, pelt,
     score_changes, score_demands,
 };
+pub use executions::{
+    ExecutionAnswer, ExecutionCase, ExecutionFinder, ExecutionScore, ExecutionTruth, ReportedSteps,
+    execution_finders, score_executions,
+};
 pub use judge::{Judgement, Miss, Retrieval, judge};
 pub use measure::Cost;
 pub use methods::{
@@ -36,6 +42,8 @@ pub use methods::{
     laggard_report, localizers, mine, personalised_page_rank,
 };
 pub use patterns::{PatternFinder, PatternScore, RequestMatrix, pattern_finders, score_patterns};
-pub use run::{ChangeOutcome, DemandOutcome, MethodRow, Options, Outcome, PatternOutcome, Results, run};
+pub use run::{
+    ChangeOutcome, DemandOutcome, ExecutionOutcome, MethodRow, Options, Outcome, PatternOutcome, Results, run,
+};
 pub use scorecard::scorecard;
 pub use sets::{Alarm, FileTruth, Group, SetKind, detection, tracebench_truth};

@@ -5,6 +5,9 @@ use crate::changes::{
     ChangeCase, ChangeFinder, ChangeScore, DemandCase, DemandEstimator, DemandScore, change_finders,
     demand_estimators, score_changes, score_demands,
 };
+use crate::executions::{
+    ExecutionCase, ExecutionFinder, ExecutionScore, execution_finders, score_executions,
+};
 use crate::judge::{Judgement, Miss, judge};
 use crate::measure::{Cost, measured};
 use crate::methods::localizers;
@@ -111,6 +114,21 @@ pub struct DemandOutcome {
     pub cost: Cost,
 }
 
+/// One method on two sets of executions.
+#[derive(Clone, Debug)]
+pub struct ExecutionOutcome {
+    /// Where the case belongs.
+    pub group: Group,
+    /// The case's name.
+    pub case: String,
+    /// Index into [`Results::execution_finders`].
+    pub finder: usize,
+    /// How near it came.
+    pub score: ExecutionScore,
+    /// Time taken.
+    pub cost: Cost,
+}
+
 /// A method as the table shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MethodRow {
@@ -133,6 +151,8 @@ pub struct Results {
     pub change_finders: Vec<MethodRow>,
     /// Estimators of demands.
     pub estimators: Vec<MethodRow>,
+    /// Finders of anomalous executions.
+    pub execution_finders: Vec<MethodRow>,
     /// In the order of the sets.
     pub outcomes: Vec<Outcome>,
     /// Of the matrices.
@@ -141,6 +161,8 @@ pub struct Results {
     pub changes: Vec<ChangeOutcome>,
     /// Of windows with known demands.
     pub demands: Vec<DemandOutcome>,
+    /// Of sets of executions.
+    pub executions: Vec<ExecutionOutcome>,
     /// What a reader must know: sets that are absent, faults without data.
     pub notes: Vec<String>,
     /// Processor cores of the machine.
@@ -159,6 +181,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Results,
         finders: pattern_finders().into_iter().filter(|finder| wants(finder.name())).collect(),
         change_finders: change_finders().into_iter().filter(|finder| wants(finder.name())).collect(),
         estimators: demand_estimators().into_iter().filter(|one| wants(one.name())).collect(),
+        execution_finders: execution_finders().into_iter().filter(|one| wants(one.name())).collect(),
         results: Results { cores: cores().get(), ..Results::default() },
         progress,
     };
@@ -183,6 +206,8 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Results,
     runner.results.change_finders = rows.collect();
     let rows = runner.estimators.iter().map(|one| row(one.name(), one.is_ours()));
     runner.results.estimators = rows.collect();
+    let rows = runner.execution_finders.iter().map(|one| row(one.name(), one.is_ours()));
+    runner.results.execution_finders = rows.collect();
     visit(options.data.as_deref(), &mut runner)?;
     if runner.results.is_empty() {
         let sets = SetKind::ALL.map(SetKind::name).join(", ");
@@ -202,6 +227,7 @@ pub(crate) struct Runner<'a> {
     finders: Vec<Box<dyn PatternFinder>>,
     change_finders: Vec<Box<dyn ChangeFinder>>,
     estimators: Vec<Box<dyn DemandEstimator>>,
+    execution_finders: Vec<Box<dyn ExecutionFinder>>,
     results: Results,
     progress: &'a mut dyn FnMut(&str),
 }
@@ -227,6 +253,7 @@ impl Results {
             && self.patterns.is_empty()
             && self.changes.is_empty()
             && self.demands.is_empty()
+            && self.executions.is_empty()
     }
 }
 
@@ -236,6 +263,7 @@ impl Runner<'_> {
             && self.finders.is_empty()
             && self.change_finders.is_empty()
             && self.estimators.is_empty()
+            && self.execution_finders.is_empty()
     }
 
     /// Whether any finder of changes is asked for.
@@ -276,6 +304,25 @@ impl Runner<'_> {
             };
             let (group, case) = (group.clone(), case.name.clone());
             self.results.demands.push(DemandOutcome { group, case, estimator: at, score, error, cost });
+        }
+        (self.progress)(&format!("{}: {}", group.path(), case.name));
+    }
+
+    /// Whether any finder of anomalous executions is asked for.
+    pub(crate) fn has_execution_finders(&self) -> bool {
+        !self.execution_finders.is_empty()
+    }
+
+    /// Every finder of anomalous executions on a case, if its group is wanted.
+    pub(crate) fn find_executions(&mut self, group: &Group, case: &ExecutionCase) {
+        if !self.wants(group) {
+            return;
+        }
+        for (at, finder) in self.execution_finders.iter().enumerate() {
+            let (answer, cost) = measured(|| finder.find(case));
+            let score = score_executions(&case.truth, &answer);
+            let (group, case) = (group.clone(), case.name.clone());
+            self.results.executions.push(ExecutionOutcome { group, case, finder: at, score, cost });
         }
         (self.progress)(&format!("{}: {}", group.path(), case.name));
     }

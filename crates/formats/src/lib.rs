@@ -42,7 +42,6 @@ mod span_csv;
 mod table;
 mod tar;
 mod time_text;
-mod wire;
 mod zipkin;
 
 pub use access_log::{AccessLogSettings, LogTimeUnit};

@@ -20,8 +20,8 @@ use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
 use crate::metrics::{MetricSamples, WaitingMetrics};
 use crate::pending::PendingSpans;
 use crate::sampling::WeightAttributes;
-use crate::wire::{self, Contents, Header};
 use laggard_model::{Loss, Sink, TailSampler};
+use laggard_wire::{Contents, Header};
 use message::NoSpan;
 
 /// A resource or a span may have this many bytes; a larger one is a [`Loss::OversizedRecord`].
@@ -181,7 +181,7 @@ impl OtlpProtobuf {
     #[inline]
     fn take_header(&mut self, rest: &[u8], sink: &mut dyn Sink) -> usize {
         let within = self.left_in_innermost(rest);
-        match wire::header(within) {
+        match laggard_wire::header(within) {
             Ok(Some(header)) => {
                 self.begin(header, self.position + header.bytes as u64, sink);
                 header.bytes
@@ -190,7 +190,7 @@ impl OtlpProtobuf {
                 self.held.extend_from_slice(within);
                 within.len()
             }
-            Err(wire::Damaged) => {
+            Err(laggard_wire::Damaged) => {
                 self.fail(self.position, "no field starts here", sink);
                 0
             }
@@ -201,13 +201,13 @@ impl OtlpProtobuf {
     fn take_header_byte(&mut self, byte: u8, sink: &mut dyn Sink) -> usize {
         let start = self.position - self.held.len() as u64;
         self.held.push(byte);
-        match wire::header(&self.held) {
+        match laggard_wire::header(&self.held) {
             Ok(Some(header)) => {
                 self.held.clear();
                 self.begin(header, self.position + 1, sink);
             }
             Ok(None) => {}
-            Err(wire::Damaged) => self.fail(start, "no field starts here", sink),
+            Err(laggard_wire::Damaged) => self.fail(start, "no field starts here", sink),
         }
         1
     }

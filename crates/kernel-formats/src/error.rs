@@ -1,7 +1,7 @@
 //! Why a trace cannot be read at all.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A trace that cannot be read as what it is.
 #[derive(Debug)]
@@ -32,6 +32,18 @@ pub enum KernelTraceError {
         /// What it is and what to do.
         reason: String,
     },
+}
+
+impl KernelTraceError {
+    /// The same, told of another path: of the file that was named, not the one it was unpacked into.
+    pub(crate) fn with_path(mut self, named: &Path) -> KernelTraceError {
+        let (KernelTraceError::Io { path, .. }
+        | KernelTraceError::Unrecognised { path }
+        | KernelTraceError::Damaged { path, .. }
+        | KernelTraceError::Unsupported { path, .. }) = &mut self;
+        named.clone_into(path);
+        self
+    }
 }
 
 impl fmt::Display for KernelTraceError {

@@ -1,7 +1,9 @@
 //! The formats, and which one a path is in.
 
 use crate::error::KernelTraceError;
+use crate::options::OpenOptions;
 use crate::trace::KernelTrace;
+use crate::unpack::Wrapping;
 use std::path::Path;
 
 /// One kernel trace format: a row.
@@ -14,23 +16,57 @@ pub struct KernelFormat {
     /// compressed as a whole with gzip or zstd are unpacked before.
     pub(crate) recognise: fn(&Path, &[u8]) -> bool,
     /// Opens it.
-    pub(crate) open: fn(&Path) -> Result<KernelTrace, KernelTraceError>,
+    pub(crate) open: fn(&Path, &OpenOptions) -> Result<KernelTrace, KernelTraceError>,
 }
 
 /// All formats; the first that recognises a path opens it.
-pub const KERNEL_FORMATS: &[KernelFormat] = &[];
+pub const KERNEL_FORMATS: &[KernelFormat] = &[
+    crate::trace_dat::FORMAT,
+    crate::perf_data::FORMAT,
+    crate::ctf::FORMAT,
+    crate::perfetto::FORMAT,
+    // The last: any file with a line that looks like an event.
+    crate::text::FORMAT,
+];
 
 /// How many bytes of a file the formats see to recognise it.
 const HEAD_BYTES: u64 = 64 * 1024;
 
-/// Opens a trace, whatever its format.
+/// Opens a trace, whatever its format, for the events that have a kind of their own.
 ///
 /// # Errors
 /// When the path cannot be read, no format recognises it, or its head is damaged or of a kind not read.
 pub fn open(path: &Path) -> Result<KernelTrace, KernelTraceError> {
-    let head = head(path).map_err(|source| KernelTraceError::Io { path: path.to_owned(), source })?;
-    match KERNEL_FORMATS.iter().find(|format| (format.recognise)(path, &head)) {
-        Some(format) => (format.open)(path),
+    open_with(path, &OpenOptions::default())
+}
+
+/// Opens a trace, whatever its format, with what the options ask for.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with(path: &Path, options: &OpenOptions) -> Result<KernelTrace, KernelTraceError> {
+    let first = head(path).map_err(|source| KernelTraceError::Io { path: path.to_owned(), source })?;
+    let Some(wrapping) = Wrapping::recognise(&first) else { return open_plain(path, path, &first, options) };
+    let unpacked = wrapping.unpack(path)?;
+    let inner = wrapping.inner_path(path);
+    let first =
+        head(unpacked.path()).map_err(|source| KernelTraceError::Io { path: path.to_owned(), source })?;
+    let mut trace =
+        open_plain(unpacked.path(), &inner, &first, options).map_err(|error| error.with_path(path))?;
+    trace.losses.merge(&unpacked.losses);
+    trace.streams = trace.streams.into_iter().map(|stream| unpacked.keep(stream)).collect();
+    Ok(trace)
+}
+
+/// Opens what lies at `path` and is called `name`.
+fn open_plain(
+    path: &Path,
+    name: &Path,
+    head: &[u8],
+    options: &OpenOptions,
+) -> Result<KernelTrace, KernelTraceError> {
+    match KERNEL_FORMATS.iter().find(|format| (format.recognise)(name, head)) {
+        Some(format) => (format.open)(path, options),
         None => Err(KernelTraceError::Unrecognised { path: path.to_owned() }),
     }
 }

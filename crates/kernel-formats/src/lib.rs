@@ -7,12 +7,25 @@
 //! A trace is read once, from its beginning to its end, in bounded memory: a stream hands over a page or a packet at
 //! a time. What cannot be read is a [`Loss`](laggard_model::Loss); an error is only for what is no trace at all.
 
+mod bytes;
+pub mod contract;
+mod ctf;
 mod error;
 mod format;
+mod format_text;
 mod merge;
+mod options;
+mod perf_data;
+mod perfetto;
+mod ring_buffer;
+mod source;
+mod text;
 mod trace;
+mod trace_dat;
+mod unpack;
 
 pub use error::KernelTraceError;
-pub use format::{KERNEL_FORMATS, KernelFormat, open};
+pub use format::{KERNEL_FORMATS, KernelFormat, open, open_with};
 pub use merge::REORDER_WINDOW_NS;
-pub use trace::{EventBatch, EventStream, KernelTrace, ReadTrace, StreamState, TraceFacts};
+pub use options::OpenOptions;
+pub use trace::{EventBatch, EventStream, KernelTrace, ReadTrace, StreamState, ThreadName, TraceFacts};

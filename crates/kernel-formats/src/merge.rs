@@ -3,44 +3,69 @@
 use crate::trace::{EventBatch, EventStream, KernelTrace, ReadTrace, StreamState};
 use laggard_model::{KernelEvent, KernelTexts, KernelTime, Loss};
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Events of one stream may come this much out of order (nanoseconds) and are sorted; beyond it they are moved.
 pub const REORDER_WINDOW_NS: u64 = 1_000_000;
 
+/// Events of one stream that wait for earlier ones: with more, the earliest no longer waits for its window.
+const WAITING_MAX: usize = 1 << 16;
+
 /// One stream with what was read of it and not yet handed on.
 struct Ahead {
     stream: Box<dyn EventStream>,
-    ready: VecDeque<KernelEvent>,
+    /// In time order; of one instant in the stream's order.
+    waiting: VecDeque<KernelEvent>,
+    newest: KernelTime,
     state: StreamState,
 }
 
 impl Ahead {
-    /// Reads until an event is ready or the stream has ended.
-    fn fill(&mut self, batch: &mut EventBatch) {
-        while self.ready.is_empty() && self.state == StreamState::More {
-            self.state = self.stream.read(batch);
-            self.ready.extend(batch.events.drain(..));
-        }
+    fn new(stream: Box<dyn EventStream>) -> Ahead {
+        Ahead { stream, waiting: VecDeque::new(), newest: KernelTime::default(), state: StreamState::More }
     }
+
+    /// Time of the earliest event, when none can come before it any more. Reads as far as that takes.
+    fn front(&mut self, batch: &mut EventBatch) -> Option<KernelTime> {
+        while self.state == StreamState::More && !self.settled() {
+            self.state = self.stream.read(batch);
+            for event in batch.events.drain(..) {
+                self.newest = self.newest.max(event.time);
+                insert(&mut self.waiting, event);
+            }
+        }
+        self.waiting.front().map(|event| event.time)
+    }
+
+    #[inline]
+    fn settled(&self) -> bool {
+        let Some(front) = self.waiting.front() else { return false };
+        self.newest.since(front.time) > REORDER_WINDOW_NS || self.waiting.len() > WAITING_MAX
+    }
+}
+
+#[inline]
+fn insert(waiting: &mut VecDeque<KernelEvent>, event: KernelEvent) {
+    if waiting.back().is_none_or(|last| last.time <= event.time) {
+        return waiting.push_back(event);
+    }
+    let at = waiting.partition_point(|other| other.time <= event.time);
+    waiting.insert(at, event);
 }
 
 pub(crate) fn read(trace: KernelTrace, mut each: impl FnMut(&KernelEvent, &KernelTexts)) -> ReadTrace {
     let mut batch = EventBatch { losses: trace.losses, ..EventBatch::default() };
-    let mut streams: Vec<Ahead> = trace
-        .streams
-        .into_iter()
-        .map(|stream| Ahead { stream, ready: VecDeque::new(), state: StreamState::More })
-        .collect();
+    let mut streams: Vec<Ahead> = trace.streams.into_iter().map(Ahead::new).collect();
     let mut heads = BinaryHeap::new();
     for (index, stream) in streams.iter_mut().enumerate() {
-        stream.fill(&mut batch);
-        heads.extend(stream.ready.front().map(|event| Reverse((event.time, index))));
+        heads.extend(stream.front(&mut batch).map(|time| Reverse((time, index))));
     }
     let mut last = KernelTime::default();
-    while let Some(Reverse((_, index))) = heads.pop() {
+    while let Some(mut head) = heads.peek_mut() {
+        let Reverse((_, index)) = *head;
         let stream = &mut streams[index];
-        if let Some(mut event) = stream.ready.pop_front() {
+        if let Some(mut event) = stream.waiting.pop_front() {
             if event.time < last {
                 batch
                     .losses
@@ -50,8 +75,87 @@ pub(crate) fn read(trace: KernelTrace, mut each: impl FnMut(&KernelEvent, &Kerne
             last = event.time;
             each(&event, &batch.texts);
         }
-        stream.fill(&mut batch);
-        heads.extend(stream.ready.front().map(|event| Reverse((event.time, index))));
+        match stream.front(&mut batch) {
+            Some(time) => *head = Reverse((time, index)),
+            None => {
+                PeekMut::pop(head);
+            }
+        }
     }
     ReadTrace { facts: trace.facts, texts: batch.texts, losses: batch.losses }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::TraceFacts;
+    use laggard_model::{Cpu, EventKind, Losses};
+    use proptest::prelude::*;
+
+    /// Hands over given times, a few at a time.
+    struct Given {
+        cpu: u16,
+        times: VecDeque<u64>,
+        piece: usize,
+    }
+
+    impl EventStream for Given {
+        fn read(&mut self, batch: &mut EventBatch) -> StreamState {
+            for ns in self.times.drain(..self.piece.min(self.times.len())) {
+                batch.events.push(KernelEvent {
+                    time: KernelTime::from_ns(ns),
+                    cpu: Cpu(self.cpu),
+                    flags: None,
+                    recorded: None,
+                    kind: EventKind::HrtimerEntry,
+                });
+            }
+            if self.times.is_empty() { StreamState::Ended } else { StreamState::More }
+        }
+    }
+
+    fn merged(streams: Vec<Vec<u64>>, piece: usize) -> (Vec<(u64, u16)>, Losses) {
+        let streams = streams
+            .into_iter()
+            .zip(0..)
+            .map(|(times, cpu)| Box::new(Given { cpu, times: times.into(), piece }) as Box<dyn EventStream>);
+        let trace =
+            KernelTrace { facts: TraceFacts::default(), losses: Losses::none(), streams: streams.collect() };
+        let mut seen = Vec::new();
+        let read = trace.read(|event, _| seen.push((event.time.ns(), event.cpu.0)));
+        (seen, read.losses)
+    }
+
+    #[test]
+    fn streams_are_merged_by_time_and_then_by_their_order() {
+        let (seen, losses) = merged(vec![vec![1, 5, 5, 9], vec![2, 5, 8], vec![]], 2);
+        assert_eq!(seen, [(1, 0), (2, 1), (5, 0), (5, 0), (5, 1), (8, 1), (9, 0)]);
+        assert!(losses.is_empty());
+    }
+
+    #[test]
+    fn disorder_within_the_window_is_sorted_and_beyond_it_moved() {
+        let ms = REORDER_WINDOW_NS;
+        let (seen, losses) = merged(vec![vec![ms, 0, 3 * ms, 2 * ms + 1, 2 * ms, 9 * ms, ms + 7]], 1);
+        let times: Vec<u64> = seen.iter().map(|&(time, _)| time).collect();
+        assert_eq!(times, [0, ms, 2 * ms, 2 * ms + 1, 3 * ms, 3 * ms, 9 * ms]);
+        assert_eq!(losses.count(Loss::TimeWentBack), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_small_disorder_always_sorted(
+            steps in prop::collection::vec((0_u64..400_000, 0_u64..REORDER_WINDOW_NS), 0..300),
+            piece in 1_usize..40,
+        ) {
+            let mut base = 0;
+            let times: Vec<u64> = steps.iter().map(|(step, jitter)| { base += step; base + jitter }).collect();
+            let (seen, losses) = merged(vec![times.clone(), vec![700_000]], piece);
+            let mut expected: Vec<(u64, u16)> = times.iter().map(|&time| (time, 0)).collect();
+            expected.push((700_000, 1));
+            expected.sort_unstable();
+            prop_assert_eq!(seen, expected);
+            prop_assert!(losses.is_empty());
+        }
+    }
 }

@@ -1,7 +1,16 @@
 //! An opened trace: streams of events that are merged while they are read.
 
 use crate::merge;
-use laggard_model::{ClockMap, KernelEvent, KernelTexts, Losses};
+use laggard_model::{ClockMap, KernelEvent, KernelTexts, Losses, Tid};
+
+/// The name of a thread, told beside the events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadName {
+    /// The thread.
+    pub tid: Tid,
+    /// Its name when the recording ended.
+    pub name: String,
+}
 
 /// What a trace says of itself.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +29,8 @@ pub struct TraceFacts {
     pub cpus: u32,
     /// Bytes of the trace on disk, for progress.
     pub bytes: u64,
+    /// Names of threads told beside the events: for those whose name no event tells. Later ones of a thread count.
+    pub threads: Vec<ThreadName>,
 }
 
 /// Where one stream's events are put, with what they refer to.

@@ -103,7 +103,7 @@ pub struct PathLink {
     pub from_time: KernelTime,
     /// The worker the path goes on with.
     pub to: WorkerId,
-    /// When.
+    /// When; not after the window's end.
     pub to_time: KernelTime,
     /// Whether the jump is a packet (and has a length), not a wake-up.
     pub network: bool,

@@ -22,8 +22,8 @@ pub enum WorkerKind {
     },
     /// The idle task of a CPU (of all CPUs, CPU 0, in compatible mode).
     Idle(Cpu),
-    /// The kernel's interrupt side of the host.
-    Interrupts,
+    /// The interrupt side of a CPU (of all CPUs of the host, CPU 0, in compatible mode).
+    Interrupts(Cpu),
 }
 
 /// A worker and its last known name.

@@ -99,6 +99,10 @@ pub enum Loss {
     UnknownWaker,
     /// The end of an interrupt that never began, or the reverse; ignored.
     UnbalancedContext,
+    /// Better wake-up events than those the graph is made of appeared only later in the trace; they were ignored.
+    LateWakeups,
+    /// Events beyond the limit of an execution graph's vertices, left out.
+    GraphLimit,
     /// An execution without its end or its beginning was left out.
     UnfinishedExecution,
     /// An execution without any state was left out.
@@ -111,7 +115,7 @@ pub enum Loss {
 
 impl Loss {
     /// All causes, in the order reports list them.
-    pub const ALL: [Loss; 49] = [
+    pub const ALL: [Loss; 51] = [
         Loss::MalformedRecord,
         Loss::TruncatedInput,
         Loss::OversizedRecord,
@@ -157,6 +161,8 @@ impl Loss {
         Loss::ImpliedSwitch,
         Loss::UnknownWaker,
         Loss::UnbalancedContext,
+        Loss::LateWakeups,
+        Loss::GraphLimit,
         Loss::UnfinishedExecution,
         Loss::EmptyExecution,
         Loss::SequenceLimit,
@@ -238,6 +244,13 @@ impl Loss {
             Loss::TransactionLimit => {
                 ("transaction_limit", "transaction types or callees beyond the limit, pooled as (other)")
             }
+            kernel => kernel.kernel_row(),
+        }
+    }
+
+    /// The rows of kernel traces, their executions and alignments.
+    const fn kernel_row(self) -> (&'static str, &'static str) {
+        match self {
             Loss::LostEvents => ("lost_events", "events lost by the tracer, waits around them unknown"),
             Loss::LostStretch => ("lost_stretch", "stretches with an untold number of lost events"),
             Loss::SkippedBuffer => ("skipped_buffer", "further buffers or guests of a trace, skipped"),
@@ -248,6 +261,12 @@ impl Loss {
             Loss::UnbalancedContext => {
                 ("unbalanced_context", "interrupts that end without a beginning, ignored")
             }
+            Loss::LateWakeups => {
+                ("late_wakeups", "wake-ups of a better kind that began only within the trace, ignored")
+            }
+            Loss::GraphLimit => {
+                ("graph_limit", "kernel events beyond the limit of an execution graph, left out")
+            }
             Loss::UnfinishedExecution => {
                 ("unfinished_execution", "executions without beginning or end, left out")
             }
@@ -256,6 +275,8 @@ impl Loss {
             Loss::CoarseTime => {
                 ("coarse_time", "kernel events with times in microseconds: order within one is lost")
             }
+            // The tests find a cause without a row of its own.
+            _ => panic!("a cause without a row"),
         }
     }
 }
@@ -292,7 +313,8 @@ impl Losses {
             return;
         }
         let entry = self.counts.entry(loss).or_insert_with(|| LossCount { count: 0, example: example() });
-        entry.count += count;
+        // Counts that a damaged input tells can be anything.
+        entry.count = entry.count.saturating_add(count);
     }
 
     /// Adds another's counts to this one's.

@@ -1,1 +1,44 @@
 //! Records a kernel trace through tracefs: just the events a critical path needs, and everything put back at the end.
+//!
+//! ```text
+//! settings ─► tracefs (found, or mounted for ourselves) ─► a buffer of our own ─► events on ─► COMMAND runs
+//!                     ▲ guardian: undoes it all when we die          │ a thread per CPU reads whole pages
+//!                     └──────────────── undo list ◄──────────────────┴─► trace.dat
+//! ```
+//!
+//! What is changed in the kernel's tracing is written to an undo list first, and a second process, the guardian, has
+//! the same list: it undoes what is left when this one dies without doing so.
+
+mod commands;
+pub mod dat;
+mod elf;
+mod error;
+mod events;
+#[cfg(target_os = "linux")]
+mod linux;
+mod settings;
+mod summary;
+
+pub use commands::equivalent_commands;
+pub use elf::{ElfError, function_offset};
+pub use error::RecordError;
+pub use events::{EventGroup, EventName, Need, PATH_EVENTS, WantedEvent};
+#[cfg(target_os = "linux")]
+pub use linux::{guard, record};
+pub use settings::{
+    BufferPlace, DatForm, GuardianProgram, MarkerMode, RecordMode, RecordSettings, Target, Uprobe,
+};
+pub use summary::{CommandEnd, CpuSummary, RecordSummary, Recording};
+
+/// Says that this is not Linux.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn record(_: &RecordSettings) -> Result<Recording, RecordError> {
+    Err(RecordError::NotLinux)
+}
+
+/// Does nothing: there is nothing to guard.
+#[cfg(not(target_os = "linux"))]
+pub fn guard() {}

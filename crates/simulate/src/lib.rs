@@ -22,10 +22,12 @@ mod call_tree;
 mod components;
 mod delivery;
 mod error;
+mod executions;
 mod faults;
 mod generate;
 mod hosts;
 mod inject;
+mod kernel;
 mod layout;
 mod operations;
 mod queueing;
@@ -41,7 +43,15 @@ mod truth;
 mod write;
 
 pub use error::Error;
+pub use executions::{
+    ALPHABET_LEN, DrawnExecution, DrawnExecutions, ExecutionScenario, ExecutionSettings, InjectedStep, Mix,
+    StepFault, StepFaultKind, draw_executions, step_state,
+};
 pub use generate::{Summary, TRACES_FOLDER, TRUTH_FILE, generate};
+pub use kernel::{
+    ExecutionKind, KernelFault, KernelRun, KernelScenario, KernelTextWriter, TEXT_HEADER, TimeSpent,
+    TrueExecution, simulate_kernel,
+};
 pub use queueing::{
     ClosedClass, ClosedNetwork, ClosedRun, ClosedStation, Discipline, Estimate, Visit, WorkShape,
     simulate_closed,

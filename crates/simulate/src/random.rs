@@ -62,6 +62,14 @@ pub(crate) enum Stream {
     Measurement,
     /// Invented transaction types.
     Catalogue,
+    /// Templates of kinds of executions.
+    Templates,
+    /// One execution.
+    Execution,
+    /// What a fault does to one execution.
+    ExecutionFault,
+    /// A simulated machine's threads.
+    Kernel,
 }
 
 impl Random {

@@ -1,8 +1,9 @@
 //! The frozen alignment of the normal executions of a kind.
 
 use super::gate::Limits;
+use super::measure::{DeviationMeasure, NormalMeasure};
 use super::placed::{Entries, Placed, Window};
-use super::result::{ColumnSummary, NormalRow, Place, StateShare};
+use super::result::{ColumnSummary, Deviation, NormalRow, Place, StateShare};
 use super::robust;
 use super::settings::{LocaliseRules, LocaliseSettings};
 use crate::msa::{
@@ -33,6 +34,7 @@ pub struct ClusterProfile {
     /// Sum of the occupancies of the columns before each, and of all.
     pub(super) occupied: Vec<f64>,
     pub(super) limits: Limits,
+    pub(super) measures: Vec<NormalMeasure>,
 }
 
 impl ClusterProfile {
@@ -54,6 +56,11 @@ impl ClusterProfile {
     /// Number of normal executions behind the shares and times: those aligned and those laid over the columns later.
     pub fn normals(&self) -> usize {
         self.entries.len()
+    }
+
+    /// What the normal executions deviate by altogether, each compared with the others. Robust rules only.
+    pub fn normal_measures(&self) -> &[NormalMeasure] {
+        &self.measures
     }
 
     /// The window that reaches so many usual steps beyond two positions.
@@ -108,6 +115,7 @@ pub fn align_cluster(
         entries: Vec::new(),
         occupied: Vec::new(),
         limits: Limits::default(),
+        measures: Vec::new(),
     };
     let mut placed: Vec<Placed<'_>> = chosen
         .iter()
@@ -118,13 +126,21 @@ pub fn align_cluster(
     placed.extend(parallel_map(&further, settings.msa.threads, |&normal| {
         frozen.place(normals[normal], settings)
     }));
+    let laid = [&chosen[..], &further[..]].concat();
     frozen.rows =
         chosen.into_iter().zip(aligned.rows).map(|(normal, columns)| NormalRow { normal, columns }).collect();
     frozen.count_again(&placed);
     frozen.summarise(&placed, settings);
     frozen.entries = placed.iter().map(|placed| Entries::new(placed, |_| true)).collect();
     if settings.rules == LocaliseRules::Robust {
-        frozen.limits = robust::limits(&frozen, &placed, settings);
+        let found = robust::normal_deviations(&frozen, &placed, settings);
+        frozen.limits = Limits::of(&found);
+        let total_us = frozen.median_total_us;
+        let measure = |(&normal, found): (&usize, &Vec<Deviation>)| NormalMeasure {
+            normal,
+            measure: DeviationMeasure::of(found, total_us),
+        };
+        frozen.measures = laid.iter().zip(&found).map(measure).collect();
     }
     frozen
 }

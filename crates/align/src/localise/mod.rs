@@ -7,6 +7,7 @@
 
 mod cluster;
 mod gate;
+mod measure;
 mod paper;
 mod placed;
 mod result;
@@ -15,6 +16,7 @@ mod row;
 mod settings;
 
 pub use cluster::{ClusterProfile, align_cluster};
+pub use measure::{DeviationMeasure, NormalMeasure};
 pub use result::{
     AlignedCell, ColumnSummary, Deviation, DeviationKind, DeviationSum, Finding, LocalisedExecution,
     NormalRow, Place, StateShare,
@@ -57,12 +59,14 @@ pub fn localise_all(
     executions
         .map(|(placed, mut deviations)| {
             let excess_us = placed.sequence.total_us() - profile.median_total_us();
+            let mut measure = DeviationMeasure::default();
             if settings.rules == LocaliseRules::Robust {
+                measure = DeviationMeasure::of(&deviations, profile.median_total_us());
                 let base_us = if excess_us > 0.0 { excess_us } else { profile.median_total_us() };
                 let excess_min_us = settings.excess_share_min * base_us;
                 deviations = profile.limits.keep(deviations, excess_min_us, &raised, is_new);
             }
-            row::localised(profile, placed, deviations, excess_us)
+            LocalisedExecution { measure, ..row::localised(profile, placed, deviations, excess_us) }
         })
         .collect()
 }

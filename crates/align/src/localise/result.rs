@@ -1,5 +1,6 @@
 //! What localisation answers.
 
+use super::measure::DeviationMeasure;
 use crate::State;
 use std::ops::Range;
 
@@ -159,6 +160,8 @@ pub struct LocalisedExecution {
     pub findings: Vec<Finding>,
     /// Sums by kind and state, the largest excess first.
     pub sums: Vec<DeviationSum>,
+    /// All that deviates, told or not. Robust rules only.
+    pub measure: DeviationMeasure,
     /// Total time less the median total of the normal executions; negative when it was faster.
     pub excess_us: f64,
 }

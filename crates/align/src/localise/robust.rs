@@ -6,7 +6,7 @@
 //! what is unexpected was replaced by it, and only the difference is excess.
 
 use super::cluster::{ClusterProfile, summarise_times};
-use super::gate::{Limits, upper};
+use super::gate::upper;
 use super::placed::{Entries, Placed, Window};
 use super::result::{Deviation, DeviationKind, Place};
 use super::settings::LocaliseSettings;
@@ -25,13 +25,16 @@ const USUAL_SHARE: f64 = 0.1;
 /// From this share on a state that is not there was replaced by what is there instead.
 const REPLACED_SHARE: f64 = 0.5;
 
-/// What normal executions deviate by, each compared with the others.
-pub(super) fn limits(frozen: &ClusterProfile, normals: &[Placed<'_>], settings: &LocaliseSettings) -> Limits {
+/// The deviations of each normal execution, compared with the others.
+pub(super) fn normal_deviations(
+    frozen: &ClusterProfile,
+    normals: &[Placed<'_>],
+    settings: &LocaliseSettings,
+) -> Vec<Vec<Deviation>> {
     let indices: Vec<usize> = (0..normals.len()).collect();
-    let found = parallel_map(&indices, settings.msa.threads, |&normal| {
+    parallel_map(&indices, settings.msa.threads, |&normal| {
         deviations(frozen, &normals[normal], Some(normal), settings)
-    });
-    Limits::of(&found)
+    })
 }
 
 /// All deviations, in no particular order. `excluded` is the execution's own index among the normal ones, if it is one.

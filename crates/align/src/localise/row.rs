@@ -1,6 +1,7 @@
 //! The row of an execution, and its deviations merged, summed and ordered.
 
 use super::cluster::ClusterProfile;
+use super::measure::DeviationMeasure;
 use super::placed::Placed;
 use super::result::{
     AlignedCell, Deviation, DeviationKind, DeviationSum, Finding, LocalisedExecution, Place,
@@ -17,7 +18,8 @@ pub(super) fn localised(
     deviations.sort_by_key(|deviation| (deviation.place, deviation.step));
     let cells = cells(frozen, placed, &deviations);
     let findings = merged(&cells, &deviations);
-    LocalisedExecution { sums: sums(&deviations), cells, deviations, findings, excess_us }
+    let measure = DeviationMeasure::default();
+    LocalisedExecution { sums: sums(&deviations), cells, deviations, findings, excess_us, measure }
 }
 
 fn cells(frozen: &ClusterProfile, placed: &Placed<'_>, deviations: &[Deviation]) -> Vec<AlignedCell> {

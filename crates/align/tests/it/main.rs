@@ -1,8 +1,12 @@
-//! Tests of alignment and localisation as their users see them.
+//! References and properties: executions' kinds and deviations, alignment and localisation.
 
+mod anomaly;
 mod generated;
 mod injected;
 mod localise_golden;
 mod msa_golden;
+mod optics;
+mod pipeline;
+mod silhouette;
 mod msa_properties;
 mod situations;

@@ -6,9 +6,18 @@ use crate::workshop::{Answer, Incident};
 #[test]
 fn formats_and_methods_are_listed() {
     let formats = laggard(&["formats"]).text();
-    for name in
-        ["otlp-json", "otlp-proto", "jaeger", "zipkin", "span-csv", "call-log", "sample-csv", "access-log"]
-    {
+    for name in [
+        "otlp-json",
+        "otlp-proto",
+        "jaeger",
+        "zipkin",
+        "span-csv",
+        "call-log",
+        "sample-csv",
+        "access-log",
+        "trace.dat",
+        "kernel-text",
+    ] {
         assert!(formats.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}");
     }
     let methods = laggard(&["methods"]).text();
@@ -39,7 +48,9 @@ fn completions_and_the_man_page_know_the_flags() {
 #[test]
 fn help_shows_every_subcommand_with_an_example() {
     let help = laggard(&["--help"]).text();
-    for word in ["diagnose", "demo", "simulate", "formats", "methods", "completions", "man", "Examples:"] {
+    for word in
+        ["diagnose", "kernel", "demo", "simulate", "formats", "methods", "completions", "man", "Examples:"]
+    {
         assert!(help.contains(word), "{word}");
     }
     let help = laggard(&["diagnose", "--help"]).text();

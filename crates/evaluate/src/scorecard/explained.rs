@@ -106,6 +106,7 @@ or none when the fault is on all. The baseline is the quiet hour before, of the 
 see. In `quiet` and `heavy-tail` anything named is a false finding."
         }
         SetKind::Tpcw => TPCW,
+        SetKind::Executions => EXECUTIONS,
         SetKind::CpuDemands => {
             "\
 Measured runs of an hour on a server with one CPU, one or two types of requests with known demands, at 20, 50 and 80 % load,
@@ -116,6 +117,17 @@ changes, so any alarm is false."
         }
     }
 }
+
+const EXECUTIONS: &str = "\
+[Executions](manual/methods/executions.md) as sequences of states, drawn from templates of 20 to 60 steps with insertions,
+deletions (3 to 8 %), substitutions (2 %) and lognormal times; a scenario a group, a seed a case. Methods see 100 normal
+executions and a sample. *False alarms*: quiet samples in which anything is said to be wrong. *Kinds right*: normal executions
+in a found kind most of whose members are of theirs; noise counts as wrong. *Pairs right*: sample executions compared with
+the right kind. *Flagged*: executions that a fault touched or that are of a new kind. *Steps found*: of the steps that a fault
+touched, those reported. *Unrelated*: of the time reported as too much, that at steps that no fault touched.
+
+The simple methods know no kinds and no steps: *total time* flags executions whose time is an outlier among all normal ones
+(log time above median + 3.5 MAD), *time by state* those for which that holds in any state.";
 
 const TPCW: &str = "\
 A [shop under load](manual/simulate.md#a-shop-under-load), by real queueing, a scenario a group, a seed a case. Methods see

@@ -1,6 +1,7 @@
 //! The results as one page.
 
 mod changes;
+mod executions;
 mod explained;
 mod matrices;
 mod misses;
@@ -10,6 +11,7 @@ use crate::measure::Cost;
 use crate::run::{Options, Outcome, PatternOutcome, Results};
 use crate::sets::{Group, SetKind};
 use changes::change_tables;
+use executions::execution_table;
 use explained::{INTRODUCTION, METHODS, about};
 use matrices::matrix_tables;
 use misses::{beaten, misses};
@@ -35,10 +37,15 @@ pub fn scorecard(results: &Results, options: &Options) -> String {
             results.patterns.iter().filter(|outcome| outcome.group.set == set).collect();
         let is_of_windows = results.changes.iter().any(|one| one.group.set == set)
             || results.demands.iter().any(|one| one.group.set == set);
-        if groups.is_empty() && matrices.is_empty() && !is_of_windows {
+        let is_of_executions = results.executions.iter().any(|one| one.group.set == set);
+        if groups.is_empty() && matrices.is_empty() && !is_of_windows && !is_of_executions {
             continue;
         }
         let _ = write!(out, "\n## {}\n\n{}\n", set.name(), about(set));
+        if is_of_executions {
+            execution_table(&mut out, results, set);
+            continue;
+        }
         if is_of_windows {
             change_tables(&mut out, results, set);
             continue;

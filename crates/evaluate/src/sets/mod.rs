@@ -1,6 +1,7 @@
 //! Where cases come from.
 
 mod cpu_demands;
+mod executions;
 mod lingering;
 mod matrices;
 mod minutes;
@@ -33,19 +34,22 @@ pub enum SetKind {
     Simulator,
     /// No data: a shop simulated in the process, window by window.
     Tpcw,
+    /// No data: executions in states drawn in the process.
+    Executions,
     /// `demands.csv` beside folders `…-exp…`.
     CpuDemands,
 }
 
 impl SetKind {
     /// All of them, in the order of the scorecard.
-    pub const ALL: [SetKind; 6] = [
+    pub const ALL: [SetKind; 7] = [
         SetKind::Tracebench,
         SetKind::OnlineBoutique,
         SetKind::Delag,
         SetKind::Simulator,
         SetKind::Tpcw,
         SetKind::CpuDemands,
+        SetKind::Executions,
     ];
 
     /// The word for `--only`.
@@ -57,6 +61,7 @@ impl SetKind {
             SetKind::Simulator => "simulator",
             SetKind::Tpcw => "tpcw",
             SetKind::CpuDemands => "cpu-demands",
+            SetKind::Executions => "executions",
         }
     }
 }
@@ -90,6 +95,7 @@ pub(crate) fn visit(data: Option<&Path>, runner: &mut Runner<'_>) -> Result<(), 
         cpu_demands::visit(&folder, runner)?;
     }
     simulator::visit(runner)?;
+    executions::visit(runner);
     tpcw::visit(runner)
 }
 

@@ -6,8 +6,8 @@
 use crate::conventions::{NameQuality, OperationAttributes, OperationNamer, ResourceAttributes};
 use crate::pending::{SpanFields, inclusive_time};
 use crate::sampling::{self, SamplingAttributes, Told, WeightAttributes};
-use crate::wire::{Damaged, Fields, Value};
 use laggard_model::{Loss, Nanos, Sampling, Sink, SpanId, SpanKind, Status, TailSampler, Timestamp, TraceId};
+use laggard_wire::{Damaged, Fields, Value};
 use std::borrow::Cow;
 
 /// A span that has what a span must have.

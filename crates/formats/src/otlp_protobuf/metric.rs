@@ -5,8 +5,8 @@
 use super::message::{read_pair, read_value};
 use crate::conventions::ResourceNames;
 use crate::metrics::{Attributes, Instrument, MetricHead, MetricSamples, Point, PointValue, Temporality};
-use crate::wire::{Damaged, Fields, Value};
 use laggard_model::{Loss, Sink};
+use laggard_wire::{Damaged, Fields, Value};
 
 /// A metric's fields as they are on the wire.
 #[derive(Default)]

@@ -4,7 +4,7 @@
 //! chance: a printable attribute key of a resource, or a span's 16-byte trace id.
 
 use crate::Sniff;
-use crate::wire::{self, Contents};
+use laggard_wire::Contents;
 
 /// An attribute key is shorter than this.
 const KEY_BYTES_MAX: u64 = 256;
@@ -30,7 +30,7 @@ pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
 impl<'a> Part<'a> {
     /// The field at the start, if it is of the wire type for messages and fits.
     fn field(self) -> Result<Field<'a>, Sniff> {
-        let header = match wire::header(self.bytes) {
+        let header = match laggard_wire::header(self.bytes) {
             Ok(Some(header)) => header,
             Ok(None) if (self.bytes.len() as u64) < self.length => return Err(Sniff::NeedMore),
             _ => return Err(Sniff::No),

@@ -4,6 +4,7 @@ mod capacity;
 mod changes;
 mod comparison;
 mod evidence;
+mod kernel;
 mod page;
 mod paint;
 mod sections;
@@ -13,6 +14,7 @@ mod table;
 pub(crate) use capacity::capacity;
 pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
+pub(crate) use kernel::{kernel_diagnosis, kernel_path, kernel_stats};
 pub use paint::ColorChoice;
 pub(crate) use signature::{signature, signature_diff};
 

@@ -8,6 +8,10 @@ pub(crate) mod changes;
 mod deep;
 #[path = "fixtures/evidence.rs"]
 mod evidence;
+#[path = "fixtures/kernel.rs"]
+pub(crate) mod kernel;
+#[path = "fixtures/kernel_diagnosis.rs"]
+pub(crate) mod kernel_diagnosis;
 
 use deep::deep_tree;
 pub(crate) use evidence::{against_baseline, slow_periods};

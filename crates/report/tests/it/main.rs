@@ -11,6 +11,7 @@ mod golden;
 mod headline;
 mod html;
 mod json_schema;
+mod kernel;
 mod markdown;
 mod markup_reader;
 mod properties;

@@ -7,43 +7,55 @@ const GROUP_DEPTH_MAX: u32 = 64;
 
 /// The bytes are not a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Damaged;
+pub struct Damaged;
 
 /// A field's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Value<'a> {
+pub enum Value<'a> {
+    /// A variable-length integer; signed fields are in two's complement or zigzag, as the schema says.
     Varint(u64),
+    /// Eight bytes, little endian.
     Fixed64(u64),
+    /// A text, a message or a packed array.
     Bytes(&'a [u8]),
+    /// Four bytes, little endian.
     Fixed32(u32),
 }
 
 /// What comes before a field's contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Header {
+pub struct Header {
     /// The field's number, never 0.
-    pub(crate) field: u32,
-    pub(crate) contents: Contents,
+    pub field: u32,
+    /// What comes after it.
+    pub contents: Contents,
     /// Bytes that the header takes.
-    pub(crate) bytes: usize,
+    pub bytes: usize,
 }
 
 /// What comes after a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Contents {
+pub enum Contents {
     /// Nothing: this was the value.
     Varint(u64),
     /// This many bytes, for the wire type of that name.
     Fixed64,
+    /// This many bytes.
     Bytes(u64),
+    /// Four bytes.
     Fixed32,
+    /// Fields up to the group's end.
     GroupStart,
+    /// Nothing: a group ends here.
     GroupEnd,
 }
 
 /// Reads a header; `None` when the bytes end inside it.
+///
+/// # Errors
+/// When no header starts here, whatever follows.
 #[inline]
-pub(crate) fn header(bytes: &[u8]) -> Result<Option<Header>, Damaged> {
+pub fn header(bytes: &[u8]) -> Result<Option<Header>, Damaged> {
     let Some((tag, tag_bytes)) = varint(bytes)? else {
         return Ok(None);
     };
@@ -69,8 +81,11 @@ pub(crate) fn header(bytes: &[u8]) -> Result<Option<Header>, Damaged> {
 }
 
 /// Reads a variable-length integer and its length in bytes; `None` when the bytes end inside it.
+///
+/// # Errors
+/// When it is longer than ten bytes.
 #[inline]
-fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, Damaged> {
+pub fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, Damaged> {
     match bytes.first() {
         Some(&byte) if byte < 0x80 => return Ok(Some((u64::from(byte), 1))),
         _ => {}
@@ -87,12 +102,13 @@ fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, Damaged> {
 
 /// The fields of a complete message, in order. Groups are passed over. Ends after the first error.
 #[derive(Clone, Debug)]
-pub(crate) struct Fields<'a> {
+pub struct Fields<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
-    pub(crate) fn new(message: &'a [u8]) -> Fields<'a> {
+    /// The fields of `message`.
+    pub fn new(message: &'a [u8]) -> Fields<'a> {
         Fields { rest: message }
     }
 

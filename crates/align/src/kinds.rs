@@ -1,0 +1,126 @@
+//! Kinds of executions: dense clusters, and what to do with the executions that belong to none.
+
+use crate::silhouette::distance;
+use crate::{AlignSettings, KindOrigin, OpticsSettings, optics};
+use laggard_numeric::{Matrix, quantile_nearest_rank};
+
+/// Kinds of one set.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Kinds {
+    /// By point: its kind.
+    pub(crate) labels: Vec<Option<usize>>,
+    /// By kind: where it comes from.
+    pub(crate) origins: Vec<KindOrigin>,
+}
+
+impl Kinds {
+    /// Points of a kind, ascending.
+    pub(crate) fn members(&self, kind: usize) -> Vec<usize> {
+        (0..self.labels.len()).filter(|&point| self.labels[point] == Some(kind)).collect()
+    }
+
+    fn whole(points: usize) -> Kinds {
+        Kinds { labels: vec![Some(0); points], origins: vec![KindOrigin::Whole] }
+    }
+}
+
+/// How much farther than its members' usual distance a point may be from a cluster that takes it in.
+const REACH: f64 = 2.0;
+
+/// The members' usual distance: that which this share of them keep to.
+const USUAL_SHARE: f64 = 0.9;
+
+/// Published: clusters by density, everything else is noise. One kind when there are too few points.
+pub(crate) fn dense_kinds(points: &Matrix, settings: &AlignSettings) -> Kinds {
+    let found = optics(
+        points,
+        &OpticsSettings {
+            points_min: settings.cluster_points_min,
+            steepness: settings.steepness,
+            is_predecessor_corrected: true,
+            threads: settings.threads,
+        },
+    );
+    let Some(found) = found else { return Kinds::whole(points.rows()) };
+    let count = found.labels.iter().flatten().max().map_or(0, |largest| largest + 1);
+    Kinds { labels: found.labels, origins: vec![KindOrigin::Dense; count] }
+}
+
+/// As [`dense_kinds`]; then points left over join the cluster whose density reaches them. What is still left makes rare kinds of points near one another.
+pub(crate) fn all_kinds(points: &Matrix, settings: &AlignSettings) -> Kinds {
+    let mut kinds = dense_kinds(points, settings);
+    if kinds.origins.first() == Some(&KindOrigin::Whole) {
+        return kinds;
+    }
+    if kinds.origins.is_empty() {
+        return Kinds::whole(points.rows());
+    }
+    let neighbours = settings.cluster_points_min - 1;
+    let radius = take_in(points, &mut kinds, neighbours);
+    add_rare(points, &mut kinds, radius);
+    kinds
+}
+
+/// Distance from a point to the `neighbours`-th nearest of others; infinite if there are fewer.
+fn reach_of(points: &Matrix, from: usize, others: &[usize], neighbours: usize) -> f64 {
+    let apart = others
+        .iter()
+        .filter(|&&other| other != from)
+        .map(|&other| distance(points.row(from), points.row(other)));
+    let mut apart: Vec<f64> = apart.collect();
+    if apart.len() < neighbours || neighbours == 0 {
+        return f64::INFINITY;
+    }
+    *apart.select_nth_unstable_by(neighbours - 1, f64::total_cmp).1
+}
+
+/// How far members of a cluster usually are from their neighbours in it.
+fn usual_reach(points: &Matrix, members: &[usize], neighbours: usize) -> f64 {
+    let mut reaches: Vec<f64> =
+        members.iter().map(|&from| reach_of(points, from, members, neighbours)).collect();
+    reaches.sort_by(f64::total_cmp);
+    quantile_nearest_rank(&reaches, USUAL_SHARE)
+}
+
+/// Points without a kind join the cluster that reaches them best. Returns the largest usual reach.
+fn take_in(points: &Matrix, kinds: &mut Kinds, neighbours: usize) -> f64 {
+    let members: Vec<Vec<usize>> = (0..kinds.origins.len()).map(|kind| kinds.members(kind)).collect();
+    let usual: Vec<f64> = members.iter().map(|members| usual_reach(points, members, neighbours)).collect();
+    for point in 0..points.rows() {
+        if kinds.labels[point].is_some() {
+            continue;
+        }
+        let mut best = None;
+        let mut least = REACH;
+        for kind in 0..members.len() {
+            let reach =
+                reach_of(points, point, &members[kind], neighbours) / usual[kind].max(f64::MIN_POSITIVE);
+            if reach <= least && best.is_none_or(|_| reach < least) {
+                (best, least) = (Some(kind), reach);
+            }
+        }
+        kinds.labels[point] = best;
+    }
+    usual.into_iter().fold(0.0, f64::max)
+}
+
+/// Points still left: those within `radius` of one another (over others) are a rare kind.
+fn add_rare(points: &Matrix, kinds: &mut Kinds, radius: f64) {
+    for point in 0..points.rows() {
+        if kinds.labels[point].is_some() {
+            continue;
+        }
+        let kind = kinds.origins.len();
+        kinds.origins.push(KindOrigin::Rare);
+        kinds.labels[point] = Some(kind);
+        let mut open = vec![point];
+        while let Some(from) = open.pop() {
+            for other in 0..points.rows() {
+                if kinds.labels[other].is_none() && distance(points.row(from), points.row(other)) <= radius {
+                    kinds.labels[other] = Some(kind);
+                    open.push(other);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! How much an execution deviates altogether, before anything is judged.
+
+use super::result::{Deviation, DeviationKind};
+use std::collections::BTreeMap;
+
+/// What an execution does beyond the usual, over all its steps, whether worth telling or not.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct DeviationMeasure {
+    /// Time of all that is unexpected and excess of all that is slow, microseconds.
+    pub excess_us: f64,
+    /// The largest of them.
+    pub largest_us: f64,
+    /// `ln(time / usual)` of the slow step where that is largest; steps with little excess do not count.
+    pub slowest_ratio: f64,
+    /// Number of unexpected steps in the state that has most of them.
+    pub unexpected: usize,
+}
+
+/// The measure of a normal execution, compared with the others.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct NormalMeasure {
+    /// Its index in what [`super::align_cluster`] was given.
+    pub normal: usize,
+    /// What it does.
+    pub measure: DeviationMeasure,
+}
+
+/// Least excess over the usual total time for a step's ratio to count.
+const RATIO_SHARE_MIN: f64 = 0.02;
+
+impl DeviationMeasure {
+    /// `total_us`: usual total time.
+    pub(super) fn of(deviations: &[Deviation], total_us: f64) -> DeviationMeasure {
+        let mut measure = DeviationMeasure::default();
+        let mut unexpected: BTreeMap<crate::State, usize> = BTreeMap::new();
+        for deviation in deviations {
+            measure.excess_us += deviation.excess_us;
+            measure.largest_us = measure.largest_us.max(deviation.excess_us);
+            if deviation.kind == DeviationKind::Slow && deviation.excess_us > RATIO_SHARE_MIN * total_us {
+                let ratio = (deviation.time_us.ln_1p() - deviation.usual_us.ln_1p()).max(0.0);
+                measure.slowest_ratio = measure.slowest_ratio.max(ratio);
+            }
+            if deviation.kind == DeviationKind::Unexpected {
+                *unexpected.entry(deviation.state).or_default() += 1;
+            }
+        }
+        measure.unexpected = unexpected.into_values().max().unwrap_or(0);
+        measure
+    }
+}

@@ -1,0 +1,217 @@
+//! The modes of the publication.
+
+use crate::coarse::compare_times;
+use crate::describe;
+use crate::findings::{align_kind, groups, sort};
+use crate::judge::columns;
+use crate::kinds::dense_kinds;
+use crate::outliers::SigmaRule;
+use crate::pairing::{NormalKinds, best_pair, median_point, relative_distance};
+use crate::pipeline::{Answer, Sets};
+use crate::{
+    AlignSettings, Caution, ExecutionPlace, ExecutionVerdict, JudgedExecution, Kind, KindAlignment,
+    KindOrigin, Pair, Resemblance, StateComparison, StateExcess, Verdict,
+};
+use laggard_numeric::Matrix;
+
+/// Answers from sets that are not empty.
+pub(crate) fn answer(sets: &Sets<'_>, settings: &AlignSettings) -> Answer {
+    let points = [sets.normal_vectors.counts.clone(), sets.sample_vectors.counts.clone()];
+    let found = dense_kinds(&points[0], settings);
+    let normal_kinds = describe::kinds(&points[0], &sets.normal, &found);
+    let sample_kinds = sample_kinds(&points[1], sets, settings);
+    let pairs = pairs(&points, &found.labels, &normal_kinds, &sample_kinds, settings);
+    let states = states(sets, settings);
+    let total = compare_times(&sets.normal_us, &sets.sample_us, settings);
+    let is_raised = states.iter().any(|state| state.time.is_raised);
+    let projections = describe::projections(&points);
+    let mut sample: Vec<JudgedExecution> =
+        (0..sets.sample.len()).map(|at| unremarkable(sets, at, projections[1][at])).collect();
+    if is_raised {
+        for pair in &pairs {
+            judge_kind(sets, pair, &normal_kinds, &sample_kinds, &mut sample, settings);
+        }
+    }
+    let alignments = alignments(sets, &normal_kinds, &sample, settings);
+    let mut findings: Vec<_> = alignments.iter().flat_map(|one| groups(one, |_, _| true)).collect();
+    sort(&mut findings);
+    let is_any = sample.iter().any(|one| one.verdict == ExecutionVerdict::Anomalous);
+    let verdict = match (is_raised, is_any) {
+        (false, _) => Verdict::NothingFound,
+        (true, true) => Verdict::ExecutionsStandOut,
+        (true, false) => Verdict::SlowerOverall,
+    };
+    let place = |at: usize| ExecutionPlace {
+        projection: projections[0][at],
+        kind: found.labels[at],
+        total_us: sets.normal_us[at],
+    };
+    Answer {
+        verdict,
+        states,
+        total,
+        normal: (0..sets.normal.len()).map(place).collect(),
+        cautions: cautions(sets, &normal_kinds, &pairs, settings),
+        normal_kinds,
+        sample_kinds,
+        pairs,
+        sample,
+        findings,
+        alignments,
+    }
+}
+
+fn states(sets: &Sets<'_>, settings: &AlignSettings) -> Vec<StateComparison> {
+    let vectors = [&sets.normal_vectors, &sets.sample_vectors];
+    let one = |at: usize| {
+        let [normal, sample] = columns(&vectors[0].times_us, &vectors[1].times_us, at);
+        describe::state(sets.states[at], at, vectors, compare_times(&normal, &sample, settings))
+    };
+    (0..sets.states.len()).map(one).collect()
+}
+
+/// Clusters of the sample; every noise point is a kind of its own. So is every point of a sample too small to cluster.
+fn sample_kinds(points: &Matrix, sets: &Sets<'_>, settings: &AlignSettings) -> Vec<Kind> {
+    let found = dense_kinds(points, settings);
+    let is_whole = found.origins.first() == Some(&KindOrigin::Whole);
+    let mut kinds = if is_whole { Vec::new() } else { describe::kinds(points, &sets.sample, &found) };
+    for at in 0..points.rows() {
+        if is_whole || found.labels[at].is_none() {
+            kinds.push(describe::kind(points, &sets.sample, vec![at], KindOrigin::Rare));
+        }
+    }
+    kinds
+}
+
+fn pairs(
+    points: &[Matrix; 2],
+    labels: &[Option<usize>],
+    normal_kinds: &[Kind],
+    sample_kinds: &[Kind],
+    settings: &AlignSettings,
+) -> Vec<Pair> {
+    let normal = NormalKinds::new(&points[0], labels, normal_kinds.len());
+    let pair = |(number, kind): (usize, &Kind)| {
+        let rows: Vec<f64> = kind.members.iter().flat_map(|&at| points[1].row(at).to_vec()).collect();
+        let cluster = Matrix::from_row_major(kind.members.len(), points[1].cols(), rows);
+        let best = best_pair(&normal.scores(&cluster, settings.mode), settings.mode);
+        let normal_kind = best.map(|best| best.kind).or((normal_kinds.len() == 1).then_some(0));
+        let sample_median = median_point(&points[1], &kind.members);
+        let to = normal_kind.map(|at| median_point(&points[0], &normal_kinds[at].members));
+        Pair {
+            sample_kind: number,
+            normal_kind,
+            score: best.map(|best| best.score),
+            distance: to.map_or(f64::INFINITY, |to| relative_distance(&to, &sample_median)),
+            resemblance: match normal_kind {
+                Some(_) => Resemblance::Same,
+                None => Resemblance::NewOrStronglyChanged,
+            },
+        }
+    };
+    sample_kinds.iter().enumerate().map(pair).collect()
+}
+
+fn unremarkable(sets: &Sets<'_>, at: usize, projection: [f64; 2]) -> JudgedExecution {
+    JudgedExecution {
+        place: ExecutionPlace { projection, kind: None, total_us: sets.sample_us[at] },
+        normal_kind: None,
+        verdict: ExecutionVerdict::Normal,
+        states: Vec::new(),
+        excess_us: 0.0,
+        is_slow: false,
+    }
+}
+
+/// The normal executions that a sample kind is compared with: its pair, or all when that is too small.
+fn reference(sets: &Sets<'_>, pair: &Pair, normal_kinds: &[Kind], settings: &AlignSettings) -> Vec<usize> {
+    let members = pair.normal_kind.map(|kind| normal_kinds[kind].members.clone()).unwrap_or_default();
+    if members.len() < settings.cluster_points_min { (0..sets.normal.len()).collect() } else { members }
+}
+
+fn judge_kind(
+    sets: &Sets<'_>,
+    pair: &Pair,
+    normal_kinds: &[Kind],
+    sample_kinds: &[Kind],
+    sample: &mut [JudgedExecution],
+    settings: &AlignSettings,
+) {
+    let rows = reference(sets, pair, normal_kinds, settings);
+    let rule = SigmaRule::new(&sets.normal_vectors.times_us, &rows, settings.outlier_sigma);
+    let counts = SigmaRule::new(&sets.normal_vectors.counts, &rows, settings.outlier_sigma);
+    let totals: Vec<f64> = rows.iter().map(|&row| sets.normal_us[row]).collect();
+    for &at in &sample_kinds[pair.sample_kind].members {
+        let times_us = sets.sample_vectors.times_us.row(at);
+        let excess = |column: usize| StateExcess {
+            state: sets.states[column],
+            time_us: times_us[column],
+            usual_us: rule.means_us[column],
+            count: sets.sample_vectors.counts.get(at, column),
+            usual_count: counts.means_us[column],
+            deviation: (times_us[column] - rule.means_us[column]) / rule.stds_us[column],
+        };
+        let mut states: Vec<StateExcess> = rule.exceeding(times_us).into_iter().map(excess).collect();
+        states.sort_by(|a, b| (b.time_us - b.usual_us).total_cmp(&(a.time_us - a.usual_us)));
+        let one = &mut sample[at];
+        one.normal_kind = pair.normal_kind;
+        one.excess_us = sets.sample_us[at] - laggard_numeric::mean(&totals);
+        if !states.is_empty() {
+            one.verdict = ExecutionVerdict::Anomalous;
+        }
+        one.states = states;
+    }
+}
+
+fn alignments(
+    sets: &Sets<'_>,
+    normal_kinds: &[Kind],
+    sample: &[JudgedExecution],
+    settings: &AlignSettings,
+) -> Vec<KindAlignment> {
+    let mut alignments = Vec::new();
+    for (number, kind) in normal_kinds.iter().enumerate() {
+        let is_anomalous = |&at: &usize| {
+            sample[at].verdict == ExecutionVerdict::Anomalous && sample[at].normal_kind == Some(number)
+        };
+        let anomalous: Vec<usize> = (0..sample.len()).filter(is_anomalous).collect();
+        if !anomalous.is_empty() {
+            let normals = kind.members.clone();
+            alignments.push(align_kind(
+                number,
+                sets.both(),
+                normals,
+                None,
+                &anomalous,
+                sets.alphabet_len,
+                settings,
+            ));
+        }
+    }
+    alignments
+}
+
+fn cautions(
+    sets: &Sets<'_>,
+    normal_kinds: &[Kind],
+    pairs: &[Pair],
+    settings: &AlignSettings,
+) -> Vec<Caution> {
+    let mut cautions = Vec::new();
+    let (given, wanted) = (sets.normal.len(), settings.cluster_points_min);
+    if given < wanted {
+        cautions.push(Caution::NormalNotClustered { given });
+    } else if normal_kinds.is_empty() {
+        cautions.push(Caution::NoKindFound);
+    }
+    if sets.sample.len() == 1 {
+        cautions.push(Caution::FewSampleExecutions { given: 1, wanted: 2 });
+    }
+    let is_weak =
+        |pair: &&Pair| pair.normal_kind.is_none_or(|kind| normal_kinds[kind].members.len() < wanted);
+    let executions = pairs.iter().filter(is_weak).count();
+    if executions > 0 {
+        cautions.push(Caution::ComparedWithRareKind { executions });
+    }
+    cautions
+}

@@ -1,0 +1,340 @@
+//! The robust mode.
+
+use crate::coarse::compare_times;
+use crate::describe;
+use crate::findings::{align_kind, groups, sort};
+use crate::judge::{Placed, SUPPORTED_DEVIATION, StateEvidence, anomalous, columns};
+use crate::kinds::Kinds;
+use crate::pipeline::{Answer, Sets};
+use crate::place::{Place, Places, Views, places, robust_points};
+use crate::steps::{StepEvidence, step_evidence};
+use crate::{
+    AlignSettings, Caution, ExecutionPlace, ExecutionVerdict, JudgedExecution, Kind, KindOrigin, Pair,
+    Resemblance, StateExcess, TimeComparison, Verdict,
+};
+use laggard_numeric::{Matrix, benjamini_hochberg};
+
+/// Normal executions that make a firm answer.
+const NORMAL_WANTED: usize = 30;
+
+/// Normal executions without which nothing is said.
+const NORMAL_MIN: usize = 5;
+
+/// Least mean excess, as a share of the mean total time, for a state to count as raised over the whole sample.
+const RAISED_SHARE_MIN: f64 = 0.05;
+
+/// Answers from sets that are not empty.
+pub(crate) fn answer(sets: &Sets<'_>, settings: &AlignSettings) -> Answer {
+    let points = robust_points(sets.both(), [&sets.normal_vectors, &sets.sample_vectors], &sets.states);
+    let views = Views { sets: sets.both(), states: &sets.states, points: &points };
+    let places = places(views, settings);
+    let case = Case::new(sets, &points, places, settings);
+    case.answer()
+}
+
+/// Everything that is known before executions are judged.
+struct Case<'a> {
+    sets: &'a Sets<'a>,
+    settings: &'a AlignSettings,
+    points: &'a [Matrix; 2],
+    places: Places,
+    members: Vec<Vec<usize>>,
+    normal_kinds: Vec<Kind>,
+    /// Median total time by kind.
+    totals_us: Vec<f64>,
+    /// By state, and last the total time.
+    evidence: Vec<StateEvidence>,
+    steps: StepEvidence,
+    /// Adjusted probability of the whole sample by state, total last.
+    set_p_values: Vec<Option<f64>>,
+}
+
+impl<'a> Case<'a> {
+    fn new(
+        sets: &'a Sets<'a>,
+        points: &'a [Matrix; 2],
+        places: Places,
+        settings: &'a AlignSettings,
+    ) -> Case<'a> {
+        let normal_kinds = describe::kinds(&points[0], &sets.normal, &places.kinds);
+        let members: Vec<Vec<usize>> = normal_kinds.iter().map(|kind| kind.members.clone()).collect();
+        let totals_us: Vec<f64> = normal_kinds.iter().map(|kind| kind.median_total_us).collect();
+        let judged: Vec<Option<usize>> =
+            places.sample.iter().map(|place| (!place.is_new).then_some(place.kind)).collect();
+        let placed = Placed { members: &members, kinds: &judged };
+        let mut evidence = Vec::new();
+        for at in 0..sets.states.len() {
+            let times = columns(&sets.normal_vectors.times_us, &sets.sample_vectors.times_us, at);
+            let counts = columns(&sets.normal_vectors.counts, &sets.sample_vectors.counts, at);
+            let counts = Some([&counts[0][..], &counts[1][..]]);
+            evidence.push(StateEvidence::new([&times[0], &times[1]], counts, &placed, &totals_us));
+        }
+        evidence.push(StateEvidence::new([&sets.normal_us, &sets.sample_us], None, &placed, &totals_us));
+        let steps = step_evidence(sets, &placed, &totals_us, settings);
+        let set_p_values = adjusted(&evidence);
+        Case {
+            sets,
+            settings,
+            points,
+            places,
+            members,
+            normal_kinds,
+            totals_us,
+            evidence,
+            steps,
+            set_p_values,
+        }
+    }
+
+    fn answer(self) -> Answer {
+        let raised = self.raised();
+        let sample = self.judge(&raised);
+        let (sample_kinds, pairs) = self.sample_kinds();
+        let alignments = self.alignments(&sample);
+        let mut findings: Vec<_> = alignments.iter().flat_map(|one| groups(one, |_, _| true)).collect();
+        sort(&mut findings);
+        let stands_out = |one: &JudgedExecution| {
+            matches!(one.verdict, ExecutionVerdict::Anomalous | ExecutionVerdict::NewKind)
+        };
+        let verdict = if self.sets.normal.len() < NORMAL_MIN {
+            Verdict::TooFew
+        } else if sample.iter().any(stands_out) {
+            Verdict::ExecutionsStandOut
+        } else if raised.contains(&true) {
+            Verdict::SlowerOverall
+        } else {
+            Verdict::NothingFound
+        };
+        let cautions = self.cautions();
+        let (states, total) = self.comparisons(&raised);
+        let normal = self.normal_places();
+        Answer {
+            verdict,
+            states,
+            total,
+            normal_kinds: self.normal_kinds,
+            sample_kinds,
+            pairs,
+            normal,
+            sample,
+            findings,
+            alignments,
+            cautions,
+        }
+    }
+
+    /// States in which the sample as a whole takes longer, the total last.
+    fn raised(&self) -> Vec<bool> {
+        let floor_us = RAISED_SHARE_MIN * laggard_numeric::mean(&self.sets.normal_us);
+        let is_raised = |(one, p_value): (&StateEvidence, &Option<f64>)| {
+            p_value.is_some_and(|p| p <= self.settings.false_alarm) && one.mean_excess_us > floor_us
+        };
+        self.evidence.iter().zip(&self.set_p_values).map(is_raised).collect()
+    }
+
+    fn judge(&self, raised: &[bool]) -> Vec<JudgedExecution> {
+        let projections = describe::projections(self.points)[1].clone();
+        let count = self.places.sample.len();
+        let alone = anomalous(&self.evidence, &self.steps.p_values, self.settings.false_alarm);
+        let judge = |at: usize| {
+            let place = self.places.sample[at];
+            let total_us = self.totals_us[place.kind];
+            let is_supported = self
+                .evidence
+                .iter()
+                .zip(raised)
+                .any(|(one, &is_raised)| is_raised && one.is_beyond(at, total_us, SUPPORTED_DEVIATION));
+            let is_anomalous = !place.is_new && (alone[at] || is_supported);
+            let (states, is_slow) =
+                if is_anomalous { self.excesses(at, total_us) } else { (Vec::new(), false) };
+            let verdict = match (place.is_new, is_anomalous) {
+                _ if self.sets.normal.len() < NORMAL_MIN => ExecutionVerdict::NotJudged,
+                (true, _) => ExecutionVerdict::NewKind,
+                (_, true) => ExecutionVerdict::Anomalous,
+                _ => ExecutionVerdict::Normal,
+            };
+            JudgedExecution {
+                place: ExecutionPlace {
+                    projection: projections[at],
+                    kind: None,
+                    total_us: self.sets.sample_us[at],
+                },
+                normal_kind: Some(place.kind),
+                verdict,
+                states,
+                excess_us: self.sets.sample_us[at] - total_us,
+                is_slow,
+            }
+        };
+        (0..count).map(judge).collect()
+    }
+
+    /// What makes an anomalous execution so, and whether its total does.
+    fn excesses(&self, at: usize, total_us: f64) -> (Vec<StateExcess>, bool) {
+        let limit = self.settings.false_alarm;
+        let is_beyond = |one: &StateEvidence| {
+            one.p_values[at] <= limit || one.is_beyond(at, total_us, SUPPORTED_DEVIATION)
+        };
+        let (total, states) = self.evidence.split_last().expect("the total is always there");
+        let mut excesses = Vec::new();
+        for (column, one) in states.iter().enumerate() {
+            if is_beyond(one) {
+                excesses.push(self.excess(at, column, one));
+            }
+        }
+        excesses.sort_by(|a, b| (b.time_us - b.usual_us).total_cmp(&(a.time_us - a.usual_us)));
+        (excesses, is_beyond(total))
+    }
+
+    fn excess(&self, at: usize, column: usize, evidence: &StateEvidence) -> StateExcess {
+        let kind = self.places.sample[at].kind;
+        StateExcess {
+            state: self.sets.states[column],
+            time_us: self.sets.sample_vectors.times_us.get(at, column),
+            usual_us: evidence.excess.usual_us[kind],
+            count: self.sets.sample_vectors.counts.get(at, column),
+            usual_count: evidence.usual_count(kind),
+            deviation: evidence.time.sample[at].unwrap_or(0.0),
+        }
+    }
+
+    /// Sample executions by the normal kind that fits them; new ones by the kind that they fit least badly.
+    fn sample_kinds(&self) -> (Vec<Kind>, Vec<Pair>) {
+        let mut found: Vec<(Kind, Pair)> = Vec::new();
+        for normal_kind in 0..self.members.len() {
+            for is_new in [false, true] {
+                let is_in = |place: &Place| place.kind == normal_kind && place.is_new == is_new;
+                let of = &self.places.sample;
+                let members: Vec<usize> = (0..of.len()).filter(|&at| is_in(&of[at])).collect();
+                if members.is_empty() {
+                    continue;
+                }
+                let scores: Option<Vec<f64>> = members.iter().map(|&at| of[at].score).collect();
+                let distances = members.iter().map(|&at| of[at].distance);
+                let pair = Pair {
+                    sample_kind: 0,
+                    normal_kind: Some(normal_kind),
+                    score: scores.map(|scores| laggard_numeric::mean(&scores)),
+                    distance: laggard_numeric::median(&mut distances.collect::<Vec<f64>>()),
+                    resemblance: if is_new { Resemblance::NewOrStronglyChanged } else { Resemblance::Same },
+                };
+                found.push((
+                    describe::kind(&self.points[1], &self.sets.sample, members, KindOrigin::Paired),
+                    pair,
+                ));
+            }
+        }
+        found.sort_by_key(|(kind, pair)| (std::cmp::Reverse(kind.members.len()), pair.normal_kind));
+        found.iter_mut().enumerate().for_each(|(at, (_, pair))| pair.sample_kind = at);
+        found.into_iter().unzip()
+    }
+
+    fn alignments(&self, sample: &[JudgedExecution]) -> Vec<crate::KindAlignment> {
+        let mut alignments = Vec::new();
+        for (kind, members) in self.members.iter().enumerate() {
+            let is_anomalous = |&at: &usize| {
+                self.places.sample[at].kind == kind && sample[at].verdict == ExecutionVerdict::Anomalous
+            };
+            let anomalous: Vec<usize> = (0..sample.len()).filter(is_anomalous).collect();
+            if !anomalous.is_empty() {
+                let sets = self.sets.both();
+                let normals = members.clone();
+                alignments.push(align_kind(
+                    kind,
+                    sets,
+                    normals,
+                    self.steps.profiles[kind].clone(),
+                    &anomalous,
+                    self.sets.alphabet_len,
+                    self.settings,
+                ));
+            }
+        }
+        alignments
+    }
+
+    fn comparisons(&self, raised: &[bool]) -> (Vec<crate::StateComparison>, TimeComparison) {
+        let time = |at: usize, normal: &[f64], sample: &[f64]| TimeComparison {
+            p_value: self.set_p_values[at],
+            excess_us: self.evidence[at].mean_excess_us,
+            is_raised: raised[at],
+            ..compare_times(normal, sample, self.settings)
+        };
+        let state = |at: usize| {
+            let vectors = [&self.sets.normal_vectors, &self.sets.sample_vectors];
+            let [normal, sample] = columns(&vectors[0].times_us, &vectors[1].times_us, at);
+            describe::state(self.sets.states[at], at, vectors, time(at, &normal, &sample))
+        };
+        let count = self.sets.states.len();
+        ((0..count).map(state).collect(), time(count, &self.sets.normal_us, &self.sets.sample_us))
+    }
+
+    fn normal_places(&self) -> Vec<ExecutionPlace> {
+        let projections = &describe::projections(self.points)[0];
+        let place = |at: usize| ExecutionPlace {
+            projection: projections[at],
+            kind: self.places.kinds.labels[at],
+            total_us: self.sets.normal_us[at],
+        };
+        (0..self.sets.normal.len()).map(place).collect()
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        let mut cautions = Vec::new();
+        let (normal, sample) = (self.sets.normal.len(), self.sets.sample.len());
+        if normal < NORMAL_WANTED {
+            cautions.push(Caution::FewNormalExecutions { given: normal, wanted: NORMAL_WANTED });
+        }
+        if sample < crate::judge::SET_MIN {
+            cautions.push(Caution::FewSampleExecutions { given: sample, wanted: crate::judge::SET_MIN });
+        }
+        if let [KindOrigin::Whole] = self.places.kinds.origins[..] {
+            let is_few = normal < self.settings.cluster_points_min;
+            cautions.push(if is_few {
+                Caution::NormalNotClustered { given: normal }
+            } else {
+                Caution::NoKindFound
+            });
+        }
+        let is_rare =
+            |place: &&Place| self.places.kinds.origins[place.kind] == KindOrigin::Rare && !place.is_new;
+        let executions = self.places.sample.iter().filter(is_rare).count();
+        if executions > 0 {
+            cautions.push(Caution::ComparedWithRareKind { executions });
+        }
+        if self.steps.is_limited {
+            cautions.push(Caution::StepsNotCompared);
+        }
+        if is_mix_changed(&self.places.kinds, &self.places.sample) {
+            cautions.push(Caution::MixChanged);
+        }
+        cautions
+    }
+}
+
+fn adjusted(evidence: &[StateEvidence]) -> Vec<Option<f64>> {
+    let given: Vec<f64> = evidence.iter().map(|one| one.set_p_value.unwrap_or(1.0)).collect();
+    let adjusted = benjamini_hochberg(&given);
+    evidence.iter().zip(adjusted).map(|(one, p_value)| one.set_p_value.map(|_| p_value)).collect()
+}
+
+/// Level of the test of equal shares.
+const MIX_LEVEL: f64 = 0.01;
+
+/// Pearson's test that kinds have the same shares in both sets.
+fn is_mix_changed(kinds: &Kinds, sample: &[Place]) -> bool {
+    let mut counts = vec![[0.0_f64; 2]; kinds.origins.len()];
+    kinds.labels.iter().flatten().for_each(|&kind| counts[kind][0] += 1.0);
+    sample.iter().for_each(|place| counts[place.kind][1] += 1.0);
+    let totals = [0, 1].map(|set| counts.iter().map(|count| count[set]).sum::<f64>());
+    let all = totals[0] + totals[1];
+    let mut statistic = 0.0;
+    for count in &counts {
+        for set in [0, 1] {
+            let expected = (count[0] + count[1]) * totals[set] / all;
+            statistic += (count[set] - expected) * (count[set] - expected) / expected;
+        }
+    }
+    let freedom = counts.len().saturating_sub(1);
+    freedom > 0 && laggard_numeric::chi_square_upper_tail(statistic, freedom as f64) < MIX_LEVEL
+}

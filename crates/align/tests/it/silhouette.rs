@@ -1,0 +1,51 @@
+//! Silhouettes and pairs against reference results.
+
+use crate::optics::{matrix, number, numbers};
+use laggard_align::{AlignMode, NormalKinds, best_pair, silhouettes};
+use laggard_testkit::golden;
+use serde_json::Value;
+
+fn labels(value: &Value) -> Vec<usize> {
+    value.as_array().unwrap().iter().map(|one| usize::try_from(one.as_u64().unwrap()).unwrap()).collect()
+}
+
+#[test]
+fn golden_silhouettes() {
+    let Some(golden) = golden("silhouette/cases") else { return };
+    for case in golden["cases"].as_array().unwrap() {
+        let labels = labels(&case["labels"]);
+        let clusters = labels.iter().max().unwrap() + 1;
+        let found = silhouettes(&matrix(&case["X"]), &labels, clusters);
+        let expected = numbers(&case["samples"]);
+        assert_eq!(found.len(), expected.len());
+        assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-10), "{}", case["name"]);
+        let mean = found.iter().sum::<f64>() / found.len() as f64;
+        assert!((mean - number(&case["mean"])).abs() < 1e-10);
+    }
+}
+
+#[test]
+fn golden_pairs() {
+    let Some(golden) = golden("silhouette/cases") else { return };
+    let pairing = &golden["pairing"];
+    let points = matrix(&pairing["normal_X"]);
+    let normal_labels: Vec<Option<usize>> = labels(&pairing["normal_labels"]).into_iter().map(Some).collect();
+    let kinds = NormalKinds::new(&points, &normal_labels, 4);
+    let samples = pairing["samples"].as_array().unwrap();
+    assert!(!samples.is_empty());
+    for sample in samples {
+        let cluster = matrix(&sample["sample_cluster"]);
+        let expected = [
+            (AlignMode::Paper, "score_all", "pair_all"),
+            (AlignMode::Robust, "score_sample_points", "pair_sample"),
+        ];
+        for (mode, scores, pair) in expected {
+            let found = kinds.scores(&cluster, mode);
+            for one in &found {
+                let reference = number(&sample[scores][one.kind.to_string()]);
+                assert!((one.score - reference).abs() < 1e-10, "{scores} {one:?} {reference}");
+            }
+            assert_eq!(best_pair(&found, mode).unwrap().kind as u64, sample[pair].as_u64().unwrap());
+        }
+    }
+}

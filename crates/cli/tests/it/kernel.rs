@@ -1,0 +1,295 @@
+//! Kernel traces as people ask about them: written here as tracefs writes them, with a known answer.
+
+use crate::outcome::laggard;
+use serde_json::Value;
+use std::fmt::Write;
+use std::path::Path;
+
+/// What an execution of the generated program waits for more than usual.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    /// A CPU quota holds it back for 8 ms.
+    Quota,
+    /// The thread it asks works for 6 ms more.
+    Server,
+}
+
+/// A trace while it is written: times in nanoseconds.
+struct Writer {
+    text: String,
+    now: u64,
+    wobble: u64,
+}
+
+impl Writer {
+    fn new(seed: u64) -> Writer {
+        Writer { text: "# tracer: nop\n#\n".to_owned(), now: 1_000_000_000_000, wobble: seed * 7_919 + 1 }
+    }
+
+    /// Lets `us` microseconds pass, up to 10 % more.
+    fn pass(&mut self, us: u64) {
+        self.wobble =
+            self.wobble.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.now += us * 1_000 + us * (self.wobble >> 33) % (us * 100);
+    }
+
+    fn line(&mut self, task: &str, pid: u32, cpu: u32, event: &str) {
+        let (s, ns) = (self.now / 1_000_000_000, self.now % 1_000_000_000);
+        let _ = writeln!(self.text, "  {task}-{pid}   [{cpu:03}] d..2. {s}.{ns:09}: {event}");
+        self.now += 700;
+    }
+
+    fn switch(&mut self, cpu: u32, prev: (&str, u32), state: &str, next: (&str, u32)) {
+        let ((prev_name, prev), (next_name, next)) = (prev, next);
+        let event = format!(
+            "sched_switch: prev_comm={prev_name} prev_pid={prev} prev_prio=120 prev_state={state} ==> \
+             next_comm={next_name} next_pid={next} next_prio=120"
+        );
+        self.line(prev_name, prev, cpu, &event);
+    }
+
+    fn wake(&mut self, cpu: u32, by: (&str, u32), woken: (&str, u32), target: u32) {
+        let event = format!("sched_waking: comm={} pid={} prio=120 target_cpu={target:03}", woken.0, woken.1);
+        self.line(by.0, by.1, cpu, &event);
+    }
+
+    /// One request of `app`, which asks `db` on the other CPU.
+    fn execution(&mut self, number: u64, label: &str, fault: Fault) {
+        const APP: (&str, u32) = ("app", 100);
+        const DB: (&str, u32) = ("db", 200);
+        const IDLE: [(&str, u32); 2] = [("swapper/0", 0), ("swapper/1", 0)];
+        self.line("app", 100, 0, &format!("tracing_mark_write: begin {label} {number}"));
+        self.pass(1_000);
+        if fault == Fault::Quota {
+            self.switch(0, APP, "R", IDLE[0]);
+            self.pass(8_000);
+            self.switch(0, IDLE[0], "R", APP);
+        }
+        self.pass(200);
+        self.wake(0, APP, DB, 1);
+        self.switch(1, IDLE[1], "R", DB);
+        self.switch(0, APP, "S", IDLE[0]);
+        self.pass(if fault == Fault::Server { 8_000 } else { 2_000 });
+        self.wake(1, DB, APP, 0);
+        self.switch(1, DB, "S", IDLE[1]);
+        self.switch(0, IDLE[0], "R", APP);
+        self.pass(500);
+        self.line("app", 100, 0, &format!("tracing_mark_write: end {label} {number}"));
+        self.pass(300);
+    }
+}
+
+/// A trace of executions, each with its fault.
+fn trace(seed: u64, faults: impl Iterator<Item = Fault>) -> String {
+    let mut writer = Writer::new(seed);
+    for (number, fault) in faults.enumerate() {
+        writer.execution(number as u64, "request", fault);
+    }
+    writer.text
+}
+
+fn every_third(fault: Fault) -> impl Iterator<Item = Fault> {
+    (0..30).map(move |at| if at % 3 == 1 { fault } else { Fault::None })
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let outcome = laggard(&[&["kernel"], arguments, &["--output", "json"]].concat());
+    assert_eq!((outcome.status, outcome.stderr.as_str()), (0, ""), "{arguments:?}");
+    serde_json::from_str(&outcome.stdout).unwrap()
+}
+
+fn numbers(report: &Value, list: &str) -> Vec<u64> {
+    report[list].as_array().unwrap().iter().map(|one| one["number"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn statistics_tell_what_could_delimit_executions() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "normal.txt", &trace(1, every_third(Fault::None)));
+    let report = json(&["stats", &file]);
+    assert_eq!(report["delimiters"][0]["name"], "marker");
+    assert_eq!(report["delimiters"][0]["count"], 30);
+    let names: Vec<&Value> = report["threads"].as_array().unwrap().iter().map(|one| &one["thread"]).collect();
+    assert!(names.contains(&&Value::from("app")) && names.contains(&&Value::from("db")), "{names:?}");
+    assert_eq!(report["cpus"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn paths_tile_their_executions_and_name_what_they_wait_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "slow.txt", &trace(2, (0..10).map(|_| Fault::Quota)));
+    let report = json(&["path", &file, "--executions", "marker"]);
+    assert_eq!(report["executions"].as_array().unwrap().len(), 10);
+    let headline = report["headline"].as_str().unwrap();
+    assert!(headline.contains("pre-empted while its CPU stood idle: a CPU quota"), "{headline}");
+    for one in report["timelines"].as_array().unwrap() {
+        let mut at = 0;
+        for piece in one["pieces"].as_array().unwrap() {
+            assert_eq!(piece["from_ns"].as_u64(), Some(at));
+            at = piece["to_ns"].as_u64().unwrap();
+        }
+        assert_eq!(one["elapsed_ns"].as_u64(), Some(at));
+    }
+    let sum = |list: &str| -> u64 {
+        report[list].as_array().unwrap().iter().map(|one| one["total_ns"].as_u64().unwrap()).sum()
+    };
+    assert_eq!(report["total_ns"].as_u64(), Some(sum("causes")));
+    assert_eq!(sum("states"), sum("causes"));
+    assert_eq!(sum("workers"), sum("causes"));
+}
+
+#[test]
+fn a_thread_that_waits_for_another_is_told_whom() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "server.txt", &trace(3, (0..10).map(|_| Fault::Server)));
+    for asked in [&["--thread", "app"][..], &["--thread", "100"], &["--executions", "marker:request"]] {
+        let report = json(&[&["path", &file], asked].concat());
+        let first = &report["waits"][0];
+        assert_eq!((&first["cause"], &first["waker"]), (&"other_thread".into(), &"db".into()), "{asked:?}");
+    }
+    let one = json(&["path", &file, "--executions", "marker", "--execution", "3"]);
+    assert_eq!(numbers(&one, "executions"), [3]);
+}
+
+#[test]
+fn a_window_cuts_a_thread_and_chooses_executions() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "normal.txt", &trace(4, every_third(Fault::None)));
+    let report = json(&["path", &file, "--thread", "app", "--from", "+1ms", "--to", "1000.003"]);
+    assert_eq!(report["executions"][0]["elapsed_ns"], 2_000_000);
+    let some = json(&["path", &file, "--executions", "marker", "--to", "+20ms"]);
+    let count = some["executions"].as_array().unwrap().len();
+    assert!((3..=5).contains(&count), "{count} of about 4 ms each");
+}
+
+#[test]
+fn a_quota_is_found_in_the_executions_that_have_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let normal = write(folder.path(), "normal.txt", &trace(5, (0..40).map(|_| Fault::None)));
+    let sample = write(folder.path(), "sample.txt", &trace(6, every_third(Fault::Quota)));
+    let report = json(&["diagnose", "--normal", &normal, "--sample", &sample, "--executions", "marker"]);
+    assert_eq!(report["verdict"], "slower");
+    let mut found = numbers(&report, "anomalous");
+    found.sort_unstable();
+    assert_eq!(found, (0..10).map(|at| 3 * at + 2).collect::<Vec<u64>>());
+    assert_eq!(report["waits"][0]["cause"], "cpu_quota", "{}", report["headline"]);
+    let text = laggard(&["kernel", "diagnose", "--normal", &normal, "--sample", &sample, "--exit-code"]);
+    assert_eq!(text.status, 1, "auto finds the markers: {}", text.stderr);
+    assert!(text.stdout.contains("a CPU quota"), "{}", text.stdout);
+}
+
+#[test]
+fn a_slow_server_is_named_and_a_second_normal_set_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let normal = write(folder.path(), "normal.txt", &trace(7, (0..40).map(|_| Fault::None)));
+    let again = write(folder.path(), "again.txt", &trace(8, (0..40).map(|_| Fault::None)));
+    let sample = write(folder.path(), "sample.txt", &trace(9, every_third(Fault::Server)));
+    let report = json(&["diagnose", "--normal", &normal, "--sample", &sample]);
+    assert_eq!((&report["verdict"], report["anomalous"].as_array().unwrap().len()), (&"slower".into(), 10));
+    assert_eq!(report["waits"][0]["waker"], "db", "{}", report["headline"]);
+    let quiet = json(&["diagnose", "--normal", &normal, "--sample", &again, "--exit-code"]);
+    assert_eq!(quiet["verdict"], "nothing-found", "{}", quiet["headline"]);
+}
+
+#[test]
+fn one_trace_can_hold_both_sets() {
+    let folder = tempfile::tempdir().unwrap();
+    let faults = (0..60).map(|at| if at >= 40 && at % 2 == 0 { Fault::Server } else { Fault::None });
+    let mut writer = Writer::new(10);
+    let mut border = 0;
+    for (number, fault) in faults.enumerate() {
+        if number == 40 {
+            border = writer.now;
+        }
+        writer.execution(number as u64, if number < 40 { "old" } else { "new" }, fault);
+    }
+    let file = write(folder.path(), "both.txt", &writer.text);
+    let border = format!("{}.{:09}", border / 1_000_000_000, border % 1_000_000_000);
+    let windows = json(&["diagnose", &file, "--normal-to", &border, "--sample-from", &border]);
+    let labels = json(&["diagnose", &file, "--normal-label", "old*", "--sample-label", "new*"]);
+    for report in [windows, labels] {
+        assert_eq!(report["anomalous"].as_array().unwrap().len(), 10, "{}", report["headline"]);
+        assert_eq!(report["normal"]["executions"], 40);
+    }
+}
+
+#[test]
+fn a_span_selects_its_execution() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::new(11);
+    let traceparent = "traceparent 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    writer.execution(1, "other", Fault::None);
+    writer.line("app", 100, 0, &format!("tracing_mark_write: {traceparent} begin"));
+    writer.execution(2, "request", Fault::Server);
+    writer.line("app", 100, 0, &format!("tracing_mark_write: {traceparent} end"));
+    let kernel = write(folder.path(), "kernel.txt", &writer.text);
+    let spans = write(
+        folder.path(),
+        "spans.json",
+        r#"{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}}]},
+        "scopeSpans":[{"spans":[{"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","spanId":"00f067aa0ba902b7","name":"checkout",
+        "kind":2,"startTimeUnixNano":"1768208400000000000","endTimeUnixNano":"1768208400010000000",
+        "attributes":[{"key":"thread.id","value":{"intValue":"100"}}]}]}]}]}"#,
+    );
+    let report = json(&["path", &kernel, "--traces", &spans, "--span", "00f067aa0ba902b7"]);
+    assert_eq!(report["executions"][0]["label"], "shop checkout");
+    assert_eq!(report["waits"][0]["waker"], "db");
+    let outcome = laggard(&["kernel", "path", &kernel, "--traces", &spans, "--span", "00000000000000ff"]);
+    assert_eq!(outcome.status, 4);
+    let plain = write(folder.path(), "plain.txt", &trace(12, every_third(Fault::None)));
+    let outcome = laggard(&["kernel", "path", &plain, "--traces", &spans, "--span", "00f067aa0ba902b7"]);
+    assert!(outcome.stderr.contains("calendar"), "the span tells its thread: {}", outcome.stderr);
+}
+
+#[test]
+fn failures_say_what_to_try() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "normal.txt", &trace(13, every_third(Fault::None)));
+    let nothing = write(folder.path(), "nothing.bin", "\u{1}\u{2}not a trace\n");
+    let cases: [(&[&str], u8, &str); 7] = [
+        (&["path", &nothing], 3, "not a kernel trace"),
+        (&["path", "/no/such/file"], 3, "/no/such/file"),
+        (&["path", &file, "--thread", "nobody"], 4, ""),
+        (&["path", &file, "--executions", "sometimes"], 2, "marker[:NAME]"),
+        (&["path", &file, "--executions", "marker", "--execution", "99"], 2, "there are 30"),
+        (&["diagnose", &file], 2, "--normal-label"),
+        (&["diagnose", "--normal", &file], 2, "--sample"),
+    ];
+    for (arguments, status, message) in cases {
+        let outcome = laggard(&[&["kernel"], arguments].concat());
+        assert_eq!(i32::from(status), i32::from(outcome.status), "{arguments:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{arguments:?}: {}", outcome.stderr);
+    }
+    let nobody = laggard(&["kernel", "path", &file, "--thread", "nobody"]);
+    assert!(nobody.stdout.contains("has no thread called nobody"), "{}", nobody.stdout);
+}
+
+#[test]
+fn too_few_executions_are_no_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = write(folder.path(), "one.txt", &trace(14, (0..2).map(|_| Fault::None)));
+    let outcome = laggard(&["kernel", "diagnose", "--normal", &one, "--sample", &one]);
+    assert_eq!(outcome.status, 4, "{}", outcome.stdout);
+}
+
+#[test]
+fn every_form_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let normal = write(folder.path(), "normal.txt", &trace(15, (0..30).map(|_| Fault::None)));
+    let sample = write(folder.path(), "sample.txt", &trace(16, every_third(Fault::Quota)));
+    for asked in
+        [&["path", &sample][..], &["stats", &sample], &["diagnose", "--normal", &normal, "--sample", &sample]]
+    {
+        for (form, first) in [("text", "["), ("markdown", "### Laggard"), ("html", "<!doctype html>")] {
+            let outcome = laggard(&[&["kernel"], asked, &["--output", form]].concat());
+            assert!(outcome.status == 0 && outcome.stdout.starts_with(first), "{asked:?} {form}");
+        }
+    }
+}

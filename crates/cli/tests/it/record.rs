@@ -1,0 +1,281 @@
+//! `laggard record`, for real where tracefs is to be had.
+
+use crate::recorder::{
+    LAGGARD, Tracefs, can_record, folder, is_installed, record, said, told_events, until, workload,
+};
+use laggard_kernel_formats::{OpenOptions, open_with};
+use laggard_model::EventKind;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// What our own reader found in a file.
+#[derive(Default)]
+struct Found {
+    events: u64,
+    switches: u64,
+    lost: u64,
+    markers: Vec<String>,
+    others: Vec<String>,
+}
+
+fn found(path: &Path) -> Found {
+    let mut found = Found::default();
+    let options = OpenOptions { also: vec!["main".to_owned(), "main_return".to_owned()] };
+    let trace = open_with(path, &options).unwrap();
+    let read = trace.read(|event, texts| {
+        match event.kind {
+            EventKind::Lost { count } => {
+                found.lost += count.unwrap_or(1);
+                return;
+            }
+            EventKind::Switch { .. } => found.switches += 1,
+            EventKind::Marker { text } => found.markers.push(texts.text(text).to_owned()),
+            EventKind::Other { name, .. } => found.others.push(texts.text(name).to_owned()),
+            _ => {}
+        }
+        found.events += 1;
+    });
+    assert_eq!(read.facts.clock, "mono");
+    let offset = read.facts.calendar.expect("a recording tells the calendar").offset_ns();
+    let calendar =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i64;
+    let uptime: f64 =
+        std::fs::read_to_string("/proc/uptime").unwrap().split(' ').next().unwrap().parse().unwrap();
+    let expected = calendar - (uptime * 1e9) as i64;
+    assert!((offset - expected).abs() < 5_000_000_000, "{offset} {expected}");
+    found
+}
+
+/// Lines of `trace-cmd report`, in a mount namespace of its own because it mounts tracefs.
+fn reported(path: &Path) -> Vec<String> {
+    let output =
+        Command::new("unshare").args(["--mount", "trace-cmd", "report", "--nodate", "-t"]).arg(path).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let lines = String::from_utf8_lossy(&output.stdout);
+    lines.lines().filter(|line| line.contains("] ") && line.contains(": ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn what_is_recorded_is_read_again_by_us_and_by_trace_cmd() {
+    if !can_record() {
+        return;
+    }
+    let folder = folder();
+    for form in ["v6", "v7"] {
+        let file = folder.path().join(form);
+        let output = record(&[
+            "-o",
+            file.to_str().unwrap(),
+            "--format",
+            form,
+            "--",
+            "sh",
+            "-c",
+            "sleep 0.05; sleep 0.05; exit 7",
+        ]);
+        assert_eq!(output.status.code(), Some(7), "{}", said(&output));
+        let found = found(&file);
+        assert!(found.switches > 4 && told_events(&output) > 20, "{}", said(&output));
+        assert_eq!((found.events, found.lost), (told_events(&output), 0), "{form}");
+        if is_installed("trace-cmd") {
+            assert_eq!(reported(&file).len() as u64, found.events, "{form}");
+        }
+    }
+}
+
+/// Held by tests that depend on the machine's own buffer: it is one for the whole machine.
+fn top_level_lock() -> File {
+    let lock = File::create(std::env::temp_dir().join("laggard-top-level-test.lock")).unwrap();
+    lock.lock().unwrap();
+    lock
+}
+
+#[test]
+fn markers_come_whole_and_once() {
+    if !can_record() {
+        return;
+    }
+    let _lock = top_level_lock();
+    let folder = folder();
+    let file = folder.path().join("trace.dat");
+    let text = format!("hello from {}", std::process::id());
+    // Another recording that had mounted tracefs may end and unmount it before the command has begun.
+    let script = format!("echo '{text}' > /sys/kernel/tracing/trace_marker");
+    let output = record(&["-o", file.to_str().unwrap(), "--marker", "--", "sh", "-c", &script]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let markers = found(&file).markers;
+    assert_eq!(markers.iter().filter(|marker| **marker == text).count(), 1, "{markers:?}");
+}
+
+#[test]
+fn functions_of_programs_are_recorded_and_their_probes_removed() {
+    if !can_record() {
+        return;
+    }
+    let folder = folder();
+    let file = folder.path().join("trace.dat");
+    let probe = format!("{LAGGARD}:main");
+    let output = record(&["-o", file.to_str().unwrap(), "--uprobe", &probe, "--", LAGGARD, "formats"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let others = found(&file).others;
+    let count = |name: &str| others.iter().filter(|other| *other == name).count();
+    // The guardian of another recording is the same program.
+    assert!(count("main") >= 1 && count("main_return") >= 1, "{others:?}");
+    assert!(!Tracefs::mount().text("uprobe_events").contains(&format!("laggard_{}_", std::process::id())));
+    let output =
+        record(&["-o", file.to_str().unwrap(), "--uprobe", "/bin/sh:no_such_function_", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("no function"), "{}", said(&output));
+}
+
+#[test]
+fn a_flight_recorder_keeps_the_latest_and_tells_what_is_gone() {
+    if !can_record() {
+        return;
+    }
+    let folder = folder();
+    let file = folder.path().join("trace.dat");
+    let workload = workload();
+    let arguments = ["-o", file.to_str().unwrap(), "--overwrite", "--buffer", "1MiB", "--"];
+    let output = record(&[&arguments[..], &[workload.to_str().unwrap(), "ping-pong", "30000"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("older events were overwritten"), "{}", said(&output));
+    let found = found(&file);
+    assert_eq!(found.events, told_events(&output));
+    assert!(std::fs::metadata(&file).unwrap().len() < 2 << 20);
+}
+
+fn begin(arguments: &[&str]) -> Child {
+    Command::new(LAGGARD).arg("record").args(arguments).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn a_recorder_that_is_asked_to_end_writes_its_file() {
+    if !can_record() {
+        return;
+    }
+    let folder = folder();
+    let (file, tracefs) = (folder.path().join("trace.dat"), Tracefs::mount());
+    let recorder = begin(&["-o", file.to_str().unwrap(), "--all"]);
+    let pid = recorder.id();
+    until("recording", || tracefs.has_buffer_of(pid));
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    Command::new("kill").args(["-TERM", &pid.to_string()]).status().unwrap();
+    let output = recorder.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(!tracefs.has_buffer_of(pid));
+    assert_eq!(found(&file).events, told_events(&output));
+}
+
+#[test]
+fn a_recorder_that_is_killed_leaves_nothing_behind() {
+    if !can_record() {
+        return;
+    }
+    let folder = folder();
+    let (file, tracefs) = (folder.path().join("trace.dat"), Tracefs::mount());
+    let mut recorder = begin(&["-o", file.to_str().unwrap(), "--all"]);
+    let pid = recorder.id();
+    until("recording", || tracefs.has_buffer_of(pid));
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    until("the buffer is gone", || !tracefs.has_buffer_of(pid));
+}
+
+#[test]
+fn the_machines_own_buffer_is_as_it_was_even_after_a_kill() {
+    if !can_record() {
+        return;
+    }
+    let _lock = top_level_lock();
+    let folder = folder();
+    let (file, tracefs) = (folder.path().join("trace.dat"), Tracefs::mount());
+    let settings =
+        || ["trace_clock", "tracing_on", "set_event", "buffer_percent"].map(|name| tracefs.text(name));
+    let before = settings();
+    let arguments = ["-o", file.to_str().unwrap(), "--top-level"];
+    let output = record(&[&arguments[..], &["--", "sleep", "0.05"]].concat());
+    if said(&output).contains("is in use") {
+        println!("skipped: somebody else traces this machine");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(found(&file).events, told_events(&output));
+    assert_eq!(settings(), before);
+    let mut recorder = begin(&[&arguments[..], &["--all"]].concat());
+    until("recording", || tracefs.text("set_event").contains("hrtimer_expire_exit"));
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    until("everything is as it was", || settings() == before);
+}
+
+#[test]
+fn other_programs_record_by_the_lines_that_are_printed() {
+    if !can_record() {
+        return;
+    }
+    // trace-cmd records in the machine's own buffer.
+    let _lock = top_level_lock();
+    let folder = folder();
+    let output = record(&["--print-commands", "--", "sleep", "0.05"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for (program, begin, file) in
+        [("trace-cmd", "unshare --mount", "trace.dat"), ("perf", "perf record", "perf.data")]
+    {
+        if !is_installed(program) {
+            continue;
+        }
+        let line = text.lines().find(|line| line.starts_with(begin)).unwrap();
+        // trace-cmd looks at the usual place only; the namespace is thrown away.
+        let script =
+            format!("mountpoint -q /sys/kernel/tracing || mount -t tracefs t /sys/kernel/tracing; {line}");
+        let shell = Command::new("unshare")
+            .args(["--mount", "sh", "-c", &script])
+            .current_dir(folder.path())
+            .output();
+        let shell = shell.unwrap();
+        let path = folder.path().join(file);
+        assert!(shell.status.success() && path.exists(), "{line}\n{}", said(&shell));
+        let mut switches = 0;
+        let trace = open_with(&path, &OpenOptions::default()).unwrap();
+        trace.read(|event, _| switches += u64::from(matches!(event.kind, EventKind::Switch { .. })));
+        assert!(switches > 4, "{program}: {switches}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    for (arguments, status, reason) in [
+        (&[][..], 2, "how long is to be recorded"),
+        (&["--pid", "1", "--all"], 2, "cannot be used with"),
+        (&["--event", "../x", "--all"], 2, "is not an event"),
+        (&["--duration", "3", "--all"], 2, "not a length of time"),
+        (&["--buffer", "1", "--all"], 2, "too small"),
+    ] {
+        let output = record(arguments);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", said(&output));
+        assert!(said(&output).contains(reason), "{}", said(&output));
+    }
+    if !can_record() {
+        return;
+    }
+    let folder = folder();
+    let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+    std::fs::write(&old, "kept").unwrap();
+    for (further, status, reason) in [
+        (&["--", "/nonexistent/program"][..], 127, "No such file"),
+        (&["--", "/etc/passwd"], 126, "Permission denied"),
+        (&["--event", "no:such", "--", "true"], 2, "the kernel has no event no:such"),
+        (&["--pid", "2147483647"], 2, "there is no process"),
+    ] {
+        for file in [&old, &new] {
+            let output = record(&[&["-o", file.to_str().unwrap()], further].concat());
+            assert_eq!(output.status.code(), Some(status), "{further:?}: {}", said(&output));
+            assert!(said(&output).contains(reason), "{}", said(&output));
+        }
+    }
+    assert_eq!(std::fs::read_to_string(old).unwrap(), "kept");
+    assert!(!new.exists());
+}

@@ -1,0 +1,67 @@
+//! A command limited by a CPU quota against the same command without, recorded for real and diagnosed.
+
+use crate::outcome::laggard;
+use crate::recorder::{Quota, can_record, folder, idle_share, record, said, workload};
+use serde_json::Value;
+
+/// Nanoseconds of abnormal waits for a CPU, and whether one was idle meanwhile.
+fn waits_for_cpu(report: &Value) -> Vec<(&str, f64)> {
+    let waits = report["waits"].as_array().unwrap().iter();
+    let waits = waits.map(|wait| (wait["cause"].as_str().unwrap(), wait["total_ns"].as_f64().unwrap()));
+    waits.filter(|(cause, _)| cause.starts_with("cpu")).collect()
+}
+
+#[test]
+fn a_cpu_quota_is_named() {
+    if !can_record() {
+        return;
+    }
+    let Some(quota) = Quota::of_a_tenth() else {
+        println!("skipped: there is no cgroup controller for CPU quotas");
+        return;
+    };
+    let folder = folder();
+    let workload = workload();
+    let run = |name: &str, before: &str| {
+        let (trace, truth) = (folder.path().join(name), folder.path().join("truth.json"));
+        let script = format!(
+            "{before} exec {} run --truth {} --kinds compute,poll --v1 12",
+            workload.display(),
+            truth.display()
+        );
+        let recorded = record(&["-o", trace.to_str().unwrap(), "--marker", "--", "sh", "-c", &script]);
+        assert!(recorded.status.success(), "{}", said(&recorded));
+        trace.to_str().unwrap().to_owned()
+    };
+    let normal = run("normal.dat", "");
+    let before = idle_share(None);
+    let limited = run("limited.dat", &format!("echo $$ > {};", quota.tasks().display()));
+    let idle = idle_share(Some(before)).share;
+    let report = laggard(&[
+        "kernel",
+        "diagnose",
+        "--normal",
+        &normal,
+        "--sample",
+        &limited,
+        "--executions",
+        "marker",
+        "--output",
+        "json",
+    ])
+    .json();
+    let waits = waits_for_cpu(&report);
+    let total: f64 = waits.iter().map(|(_, ns)| ns).sum();
+    println!(
+        "throttled {:.0} ms, waits for a CPU {waits:?}, CPUs idle {idle:.2}",
+        quota.throttled_ns() / 1e6
+    );
+    assert_eq!(report["verdict"], "slower", "{}", report["headline"]);
+    // The group's own count is an independent truth; it holds what was throttled outside of executions too.
+    assert!(total > 0.3 * quota.throttled_ns(), "{waits:?} of {} ns", quota.throttled_ns());
+    // That the CPU was idle can be seen only where others left it idle.
+    if idle > 0.5 {
+        let idle_ns: f64 = waits.iter().filter(|(cause, _)| *cause != "cpu_busy").map(|(_, ns)| ns).sum();
+        assert!(idle_ns > 0.5 * total, "{waits:?} while CPUs were idle for {idle} of the time");
+    }
+}

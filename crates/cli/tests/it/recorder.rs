@@ -1,0 +1,159 @@
+//! What tests that record the kernel share.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The program.
+pub(crate) const LAGGARD: &str = env!("CARGO_BIN_EXE_laggard");
+
+/// A folder for one test, on a real disk.
+pub(crate) fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// The program to be recorded, which `cargo test` builds as an example.
+pub(crate) fn workload() -> PathBuf {
+    let built = Path::new(LAGGARD).parent().unwrap().join("examples/workload");
+    assert!(built.exists(), "{} is missing: cargo build -p laggard --examples", built.display());
+    built
+}
+
+/// `laggard record` with arguments.
+pub(crate) fn record(arguments: &[&str]) -> Output {
+    Command::new(LAGGARD).arg("record").args(arguments).output().unwrap()
+}
+
+/// Whether this machine lets us record; prints why not.
+pub(crate) fn can_record() -> bool {
+    let folder = folder();
+    let file = folder.path().join("trace.dat");
+    let tried = record(&["-o", file.to_str().unwrap(), "--", "true"]);
+    if tried.status.success() {
+        return true;
+    }
+    let said = said(&tried);
+    // Anything but a missing right or a missing tracefs is a fault of ours.
+    let excused = ["needs root", "there is no tracefs", "recording needs Linux"];
+    assert!(excused.iter().any(|reason| said.contains(reason)), "{said}");
+    println!("skipped: nothing can be recorded here: {said}");
+    false
+}
+
+/// Whether a program is installed; prints if not.
+pub(crate) fn is_installed(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok();
+    if !found {
+        println!("skipped in part: {program} is not installed");
+    }
+    found
+}
+
+/// What was said on standard error.
+pub(crate) fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The number of events that `laggard record` told.
+pub(crate) fn told_events(output: &Output) -> u64 {
+    let said = said(output);
+    let told = said.split_once("recorded ").and_then(|(_, rest)| rest.split_once(" events"));
+    told.unwrap_or_else(|| panic!("{said}")).0.parse().unwrap()
+}
+
+/// tracefs for the test itself, wherever it is mounted, or mounted for it alone.
+pub(crate) struct Tracefs {
+    root: PathBuf,
+    _mount: std::os::fd::OwnedFd,
+}
+
+impl Tracefs {
+    pub(crate) fn mount() -> Tracefs {
+        use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+        use std::os::fd::AsRawFd;
+        let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC).unwrap();
+        fsconfig_create(&context).unwrap();
+        let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty()).unwrap();
+        Tracefs { root: PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd())), _mount: mount }
+    }
+
+    pub(crate) fn text(&self, file: &str) -> String {
+        std::fs::read_to_string(self.root.join(file)).unwrap()
+    }
+
+    /// Whether the buffer of a recorder with this number is there.
+    pub(crate) fn has_buffer_of(&self, pid: u32) -> bool {
+        let names = std::fs::read_dir(self.root.join("instances")).unwrap().flatten();
+        let begin = format!("laggard-{pid}-");
+        names.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(&begin))
+    }
+}
+
+/// Waits until something is so, for as long as a very busy machine may need.
+#[track_caller]
+pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..1500 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("never: {what}");
+}
+
+/// Whether the machine has hardly anything else to do.
+pub(crate) fn is_quiet() -> bool {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap();
+    let load: f64 = load.split(' ').next().unwrap().parse().unwrap();
+    load < 1.5 * std::thread::available_parallelism().unwrap().get() as f64
+}
+
+/// Ticks of all CPUs since the boot, and the share of them that was idle since an earlier look.
+#[derive(Clone, Copy)]
+pub(crate) struct Idle {
+    all: u64,
+    idle: u64,
+    pub(crate) share: f64,
+}
+
+pub(crate) fn idle_share(since: Option<Idle>) -> Idle {
+    let stat = std::fs::read_to_string("/proc/stat").unwrap();
+    let ticks: Vec<u64> =
+        stat.lines().next().unwrap().split_whitespace().skip(1).map(|ticks| ticks.parse().unwrap()).collect();
+    let (all, idle): (u64, u64) = (ticks.iter().sum(), ticks[3] + ticks[4]);
+    let share = since.map_or(0.0, |since| (idle - since.idle) as f64 / (all - since.all).max(1) as f64);
+    Idle { all, idle, share }
+}
+
+/// A control group that has a tenth of a CPU (cgroup v1; its folder is gone in the end).
+pub(crate) struct Quota {
+    folder: PathBuf,
+}
+
+impl Quota {
+    pub(crate) fn of_a_tenth() -> Option<Quota> {
+        let folder = PathBuf::from(format!("/sys/fs/cgroup/cpu/laggard-test-{}", std::process::id()));
+        std::fs::create_dir(&folder).ok()?;
+        let quota = Quota { folder };
+        let set = |name: &str, value: &str| std::fs::write(quota.folder.join(name), value);
+        set("cpu.cfs_period_us", "100000").and_then(|()| set("cpu.cfs_quota_us", "10000")).ok()?;
+        Some(quota)
+    }
+
+    /// The file that takes processes.
+    pub(crate) fn tasks(&self) -> PathBuf {
+        self.folder.join("tasks")
+    }
+
+    /// How long the group was kept from running.
+    pub(crate) fn throttled_ns(&self) -> f64 {
+        let stat = std::fs::read_to_string(self.folder.join("cpu.stat")).unwrap();
+        let time = stat.lines().find_map(|line| line.strip_prefix("throttled_time "));
+        time.unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+}

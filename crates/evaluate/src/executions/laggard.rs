@@ -1,0 +1,46 @@
+//! Laggard's own modes.
+
+use super::{ExecutionAnswer, ExecutionCase, ExecutionFinder, ReportedSteps};
+use laggard_align::{AlignMode, AlignSettings, ExecutionVerdict, Verdict, diagnose};
+
+struct Mode {
+    mode: AlignMode,
+    name: String,
+}
+
+/// All modes, the default first.
+pub(super) fn finders() -> Vec<Box<dyn ExecutionFinder>> {
+    let row = |mode: AlignMode| Box::new(Mode { mode, name: format!("laggard {}", mode.name()) });
+    AlignMode::ALL.into_iter().map(|mode| row(mode) as Box<dyn ExecutionFinder>).collect()
+}
+
+impl ExecutionFinder for Mode {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn is_ours(&self) -> bool {
+        true
+    }
+
+    fn find(&self, case: &ExecutionCase) -> ExecutionAnswer {
+        let settings = AlignSettings { mode: self.mode, ..AlignSettings::default() };
+        let diagnosis = diagnose(&case.normal, &case.sample, case.alphabet_len, &settings);
+        let is_flagged = |&at: &usize| {
+            matches!(diagnosis.sample[at].verdict, ExecutionVerdict::Anomalous | ExecutionVerdict::NewKind)
+        };
+        let occurrences = diagnosis.findings.iter().flat_map(|finding| &finding.occurrences);
+        let steps = occurrences.map(|one| ReportedSteps {
+            execution: one.execution,
+            steps: one.steps.clone(),
+            excess_us: one.excess_us,
+        });
+        ExecutionAnswer {
+            is_alarm: diagnosis.verdict != Verdict::NothingFound,
+            normal_labels: diagnosis.normal.iter().map(|place| place.kind).collect(),
+            sample_labels: diagnosis.sample.iter().map(|one| one.normal_kind).collect(),
+            flagged: (0..case.sample.len()).filter(is_flagged).collect(),
+            steps: Some(steps.collect()),
+        }
+    }
+}

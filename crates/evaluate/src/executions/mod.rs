@@ -1,0 +1,84 @@
+//! Executions in states: which kinds there are, which of a sample are anomalous, and at which step.
+
+mod laggard;
+mod score;
+mod simple;
+
+pub use score::{ExecutionScore, score_executions};
+
+use laggard_align::StateSequence;
+use std::ops::Range;
+
+/// Two sets of executions with the truth about them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ExecutionCase {
+    /// Name, unique within its group.
+    pub name: String,
+    /// Executions with nothing wrong.
+    pub normal: Vec<StateSequence>,
+    /// Executions in question.
+    pub sample: Vec<StateSequence>,
+    /// States are below this.
+    pub alphabet_len: usize,
+    /// The right answer.
+    pub truth: ExecutionTruth,
+}
+
+/// What is true about a case.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ExecutionTruth {
+    /// Kind of each normal execution.
+    pub normal_kinds: Vec<usize>,
+    /// Kind of each sample execution; `None`: none that the normal set has.
+    pub sample_kinds: Vec<Option<usize>>,
+    /// Steps of each sample execution that a fault touched.
+    pub injected: Vec<Vec<usize>>,
+}
+
+/// What a method says.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ExecutionAnswer {
+    /// Whether anything is said to be wrong.
+    pub is_alarm: bool,
+    /// Label of each normal execution; `None`: it belongs to nothing. Empty from methods that find no kinds.
+    pub normal_labels: Vec<Option<usize>>,
+    /// Label of the normal kind that each sample execution is compared with.
+    pub sample_labels: Vec<Option<usize>>,
+    /// Sample executions that are said to be anomalous, ascending.
+    pub flagged: Vec<usize>,
+    /// Steps that are said to be abnormal; `None` from methods that name no steps.
+    pub steps: Option<Vec<ReportedSteps>>,
+}
+
+/// Steps of one execution that are said to be abnormal.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReportedSteps {
+    /// Sample execution.
+    pub execution: usize,
+    /// Its steps.
+    pub steps: Range<usize>,
+    /// Time that is said to be too much.
+    pub excess_us: f64,
+}
+
+/// A method under test. It sees the executions, never the truth.
+pub trait ExecutionFinder: Sync {
+    /// Its name in the table.
+    fn name(&self) -> &str;
+
+    /// Whether it is one of Laggard's own.
+    fn is_ours(&self) -> bool {
+        false
+    }
+
+    /// What it finds.
+    fn find(&self, case: &ExecutionCase) -> ExecutionAnswer;
+}
+
+/// Every method, Laggard's first, its default before all.
+pub fn execution_finders() -> Vec<Box<dyn ExecutionFinder>> {
+    let mut all = laggard::finders();
+    all.push(Box::new(simple::TotalTime));
+    all.push(Box::new(simple::TimeByState));
+    all
+}

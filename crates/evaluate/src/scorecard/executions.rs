@@ -1,0 +1,76 @@
+//! How well anomalous executions were found.
+
+use crate::executions::ExecutionScore;
+use crate::run::{ExecutionOutcome, Results};
+use crate::sets::SetKind;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+const HEADER: &str = "
+| cases | method | false alarms | kinds right | pairs right | flagged: precision | recall | steps found | reported time unrelated | wall s |
+|---|---|---|---|---|---|---|---|---|---|
+";
+
+/// The table of the set, a row a method and group.
+pub(super) fn execution_table(out: &mut String, results: &Results, set: SetKind) {
+    let all: Vec<&ExecutionOutcome> = results.executions.iter().filter(|one| one.group.set == set).collect();
+    out.push_str(HEADER);
+    let mut seen = BTreeSet::new();
+    for group in all.iter().map(|one| &one.group).filter(|group| seen.insert(*group)) {
+        let cases: Vec<&ExecutionOutcome> = all.iter().copied().filter(|one| one.group == *group).collect();
+        rows(out, results, &group.name, &cases);
+    }
+    rows(out, results, "all", &all);
+}
+
+fn rows(out: &mut String, results: &Results, title: &str, outcomes: &[&ExecutionOutcome]) {
+    let mut title = format!("**{title}**");
+    for (at, finder) in results.execution_finders.iter().enumerate() {
+        let own: Vec<&ExecutionOutcome> = outcomes.iter().copied().filter(|one| one.finder == at).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let score = own.iter().fold(ExecutionScore::default(), |sum, one| sum.plus(one.score));
+        let wall_s = own.iter().map(|one| one.cost.wall_s).sum::<f64>() / own.len() as f64;
+        let cells = cells(&score).join(" | ");
+        let _ = writeln!(out, "| {} | {} | {cells} | {wall_s:.2} |", std::mem::take(&mut title), finder.name);
+    }
+}
+
+fn cells(score: &ExecutionScore) -> [String; 7] {
+    let unrelated = if score.reported_us > 0.0 {
+        percent(score.unrelated_us / score.reported_us)
+    } else {
+        "–".to_owned()
+    };
+    [
+        if score.quiet > 0 { format!("{}/{}", score.false_alarms, score.quiet) } else { "–".to_owned() },
+        share(score.kinds_right, score.kinds),
+        share(score.pairs_right, score.pairs),
+        share(score.hits, score.flagged),
+        share(score.hits, score.faulty),
+        share(score.steps_found, score.steps),
+        unrelated,
+    ]
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// In percent, or a dash where there is nothing to count.
+fn share(part: usize, whole: usize) -> String {
+    if whole == 0 { "–".to_owned() } else { percent(part as f64 / whole as f64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_nothing_are_dashes() {
+        assert_eq!((share(1, 4), share(0, 0)), ("25.0 %".to_owned(), "–".to_owned()));
+        let score = ExecutionScore { quiet: 2, false_alarms: 1, ..ExecutionScore::default() };
+        assert_eq!(cells(&score)[0], "1/2");
+    }
+}

@@ -1,0 +1,82 @@
+//! The contract of the readers, as functions that tests, fuzz targets and the hostile-input driver call. They panic with
+//! a message when the contract is broken.
+//!
+//! | function | property |
+//! |---|---|
+//! | [`check_hostile`] | no panic, events in time order, no more events than bytes, messages of bounded size |
+//! | [`check_truncated`] | the same, and no event is invented for what was cut off |
+
+use crate::format::open;
+use crate::trace::ReadTrace;
+use laggard_model::{EventKind, KernelEvent, KernelTexts};
+use std::collections::HashSet;
+use std::path::Path;
+
+/// Longest message a reader may make out of an input's text.
+const MESSAGE_BYTES_MAX: usize = 8 << 10;
+
+/// What reading a path gave.
+#[derive(Debug)]
+pub struct Transcript {
+    /// Time, CPU and what an event says, with texts instead of handles.
+    pub events: Vec<String>,
+    /// What is left.
+    pub read: ReadTrace,
+}
+
+/// Reads a path, if it is a trace.
+///
+/// # Panics
+/// When events are not in time order, there are more than the input could hold, or a message is too long.
+pub fn transcript(path: &Path, bytes: u64) -> Option<Transcript> {
+    let trace = match open(path) {
+        Ok(trace) => trace,
+        Err(error) => {
+            assert!(error.to_string().len() <= MESSAGE_BYTES_MAX, "the message is too long");
+            return None;
+        }
+    };
+    let mut events = Vec::new();
+    let mut last = None;
+    let read = trace.read(|event, texts| {
+        assert!(last <= Some(event.time), "{event:?} lies before {last:?}");
+        last = Some(event.time);
+        events.push(told(event, texts));
+    });
+    assert!(events.len() as u64 <= bytes.max(1) * 4, "{} events from {bytes} bytes", events.len());
+    for (loss, found) in read.losses.iter() {
+        assert!(found.example.len() <= MESSAGE_BYTES_MAX, "{}: the example is too long", loss.name());
+    }
+    Some(Transcript { events, read })
+}
+
+fn told(event: &KernelEvent, texts: &KernelTexts) -> String {
+    let text = match event.kind {
+        EventKind::Switch { prev_name: one, next_name: two, .. }
+        | EventKind::Other { name: one, fields: two } => [texts.text(one), texts.text(two)].concat(),
+        EventKind::Marker { text } => texts.text(text).to_owned(),
+        _ => String::new(),
+    };
+    format!("{} {} {text}", event.time.ns(), event.cpu.0)
+}
+
+/// Any bytes: nothing but the promises of every reader.
+///
+/// # Panics
+/// When one is broken.
+pub fn check_hostile(path: &Path, bytes: u64) {
+    let _ = transcript(path, bytes);
+}
+
+/// A path that is a copy of a trace cut off somewhere: its events are events of the whole trace, but for the one at the
+/// cut. `whole` is the transcript of the trace before the cut.
+///
+/// # Panics
+/// When a promise is broken.
+pub fn check_truncated(whole: &Transcript, path: &Path, bytes: u64) {
+    let Some(cut) = transcript(path, bytes) else { return };
+    let known: HashSet<&str> = whole.events.iter().map(String::as_str).collect();
+    let invented = cut.events.iter().filter(|event| !known.contains(event.as_str())).count();
+    assert!(invented <= 1, "{invented} events are not in the whole trace");
+    assert!(cut.events.len() <= whole.events.len() + 1, "more events than the whole trace has");
+}

@@ -1,0 +1,215 @@
+//! Field classes of CTF 2.
+
+use super::{default_clock, number, text};
+use crate::ctf::class::{
+    ByteOrder, Choice, Class, Count, Integer, Kind, Label, Mapping, Member, Range, Reference, Role, Scope,
+};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// What field classes refer to, and what they refer to others by.
+#[derive(Default)]
+pub(super) struct Fields {
+    pub(super) aliases: HashMap<String, Class>,
+    pub(super) referenced: HashSet<String>,
+    /// The role of a timestamp in the scope being read.
+    pub(super) timestamp: Option<Role>,
+}
+
+impl Fields {
+    /// The class that a value describes.
+    pub(super) fn class(&mut self, value: &Value) -> Result<Class, String> {
+        if let Some(alias) = value.as_str() {
+            return self.aliases.get(alias).cloned().ok_or_else(|| format!("no field class `{alias}`"));
+        }
+        let kind = text(value, "type").ok_or("a field class without type")?;
+        match kind {
+            "structure" => self.structure(value),
+            "variant" => self.variant(value),
+            "optional" => self.optional(value),
+            "static-length-array" | "dynamic-length-array" => {
+                let element =
+                    self.class(value.get("element-field-class").ok_or("an array without elements")?)?;
+                let count = self.count(value)?;
+                let align = small(value, "minimum-alignment")?.unwrap_or(1);
+                Class::new(Kind::Array { count, element }, align)
+            }
+            "static-length-blob" | "dynamic-length-blob" => self.bytes(value, false),
+            "static-length-string" | "dynamic-length-string" => {
+                self.bytes(value, matches!(text(value, "encoding"), None | Some("utf-8")))
+            }
+            "null-terminated-string" | "string" => match text(value, "encoding") {
+                None | Some("utf-8") => Class::new(Kind::Text, 8),
+                Some(other) => Err(format!("texts in {other} are not read")),
+            },
+            _ if kind.starts_with("fixed-length-") => self.fixed(kind, value),
+            _ if kind.starts_with("variable-length-") => self.variable(kind, value),
+            _ => Err(format!("a field class of type `{kind}`")),
+        }
+    }
+
+    /// Bytes; as text, those of an array of characters.
+    fn bytes(&mut self, value: &Value, text: bool) -> Result<Class, String> {
+        let byte = Integer {
+            bits: 8,
+            signed: false,
+            order: ByteOrder::Little,
+            text,
+            clock: None,
+            role: None,
+            mapping: None,
+        };
+        let element = Class::new(Kind::Integer(byte), 8)?;
+        Class::new(Kind::Array { count: self.count(value)?, element }, 8)
+    }
+
+    fn structure(&mut self, value: &Value) -> Result<Class, String> {
+        let mut members = Vec::new();
+        for member in value.get("member-classes").and_then(Value::as_array).into_iter().flatten() {
+            let name = text(member, "name").ok_or("a member without name")?.to_owned();
+            let class = self.class(member.get("field-class").ok_or("a member without class")?)?;
+            members.push(Member { name, class });
+        }
+        Class::new(Kind::Struct(members), small(value, "minimum-alignment")?.unwrap_or(1))
+    }
+
+    fn variant(&mut self, value: &Value) -> Result<Class, String> {
+        let selector = Some(self.reference(value, "selector-field-location")?);
+        let mut choices = Vec::new();
+        for option in value.get("options").and_then(Value::as_array).into_iter().flatten() {
+            let class = self.class(option.get("field-class").ok_or("an option without class")?)?;
+            let ranges = ranges(option.get("selector-field-ranges").ok_or("an option without ranges")?)?;
+            let name = text(option, "name").unwrap_or_default().to_owned();
+            choices.push(Choice { name, ranges: Some(ranges), class });
+        }
+        Class::new(Kind::Variant { selector, choices }, 1)
+    }
+
+    fn optional(&mut self, value: &Value) -> Result<Class, String> {
+        let selector = self.reference(value, "selector-field-location")?;
+        let ranges = value.get("selector-field-ranges").map(ranges).transpose()?;
+        let class = self.class(value.get("field-class").ok_or("an optional without class")?)?;
+        Class::new(Kind::Optional { selector, ranges, class }, 1)
+    }
+
+    fn count(&mut self, value: &Value) -> Result<Count, String> {
+        match number(value, "length")? {
+            Some(length) => Ok(Count::Fixed(length)),
+            None => self.reference(value, "length-field-location").map(Count::Field),
+        }
+    }
+
+    /// `{"origin": …, "path": […]}`, or in drafts of the specification one array that begins with the origin. A
+    /// path without origin starts at the structures around the field; `null` in it, one structure further out,
+    /// needs no care since names are looked for outwards.
+    fn reference(&mut self, value: &Value, name: &str) -> Result<Reference, String> {
+        let location = value.get(name).ok_or_else(|| format!("no `{name}`"))?;
+        let (origin, path) = match location {
+            Value::Array(path) => (path.first(), path.get(1..).unwrap_or_default()),
+            _ => (
+                location.get("origin"),
+                location.get("path").and_then(Value::as_array).map_or(&[][..], Vec::as_slice),
+            ),
+        };
+        let scope = match origin.and_then(Value::as_str) {
+            None => None,
+            Some("packet-header") => Some(Scope::PacketHeader),
+            Some("packet-context") => Some(Scope::PacketContext),
+            Some("event-record-header") => Some(Scope::EventHeader),
+            Some("event-record-common-context") => Some(Scope::CommonContext),
+            Some("event-record-specific-context") => Some(Scope::EventContext),
+            Some("event-record-payload") => Some(Scope::Payload),
+            Some(other) => return Err(format!("a field location in `{other}`")),
+        };
+        let path: Vec<String> = path.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let last = path.last().ok_or("a field location without path")?;
+        self.referenced.insert(last.clone());
+        Ok(Reference { scope, path })
+    }
+
+    fn fixed(&mut self, kind: &str, value: &Value) -> Result<Class, String> {
+        let bits = small(value, "length")?
+            .filter(|bits| (1..=65_536).contains(bits))
+            .ok_or("a number without length")?;
+        let order = match text(value, "byte-order") {
+            Some("little-endian") => ByteOrder::Little,
+            Some("big-endian") => ByteOrder::Big,
+            other => return Err(format!("a byte order {other:?}")),
+        };
+        let natural = if order == ByteOrder::Little { "first-to-last" } else { "last-to-first" };
+        if text(value, "bit-order").is_some_and(|found| found != natural) {
+            return Err("a bit order against the byte order is not read".to_owned());
+        }
+        let align = small(value, "alignment")?.unwrap_or(1);
+        if kind == "fixed-length-floating-point-number" {
+            return Class::new(Kind::Float { bits, order }, align);
+        }
+        let integer = Integer { bits, order, ..self.integer(kind, value)? };
+        Class::new(Kind::Integer(integer), align)
+    }
+
+    fn variable(&mut self, kind: &str, value: &Value) -> Result<Class, String> {
+        let integer = self.integer(kind, value)?;
+        Class::new(Kind::Integer(integer), 8)
+    }
+
+    /// What numbers of fixed and of variable length have in common.
+    fn integer(&self, kind: &str, value: &Value) -> Result<Integer, String> {
+        let role = value
+            .get("roles")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .find_map(|role| self.role(role));
+        let mapping =
+            value.get("mappings").and_then(Value::as_object).map(|labels| -> Result<Mapping, String> {
+                let labels = labels
+                    .iter()
+                    .map(|(name, found)| Ok(Label { name: name.clone(), ranges: ranges(found)? }));
+                Ok(Mapping { labels: labels.collect::<Result<_, String>>()? })
+            });
+        Ok(Integer {
+            bits: 0,
+            signed: kind.contains("-signed-"),
+            order: ByteOrder::Little,
+            text: false,
+            clock: (role == Some(Role::Clock)).then(default_clock),
+            role,
+            mapping: mapping.transpose()?.map(Arc::new),
+        })
+    }
+
+    fn role(&self, role: &Value) -> Option<Role> {
+        Some(match role.as_str()? {
+            "packet-magic-number" => Role::Magic,
+            "data-stream-class-id" => Role::StreamClass,
+            "data-stream-id" => Role::StreamInstance,
+            "packet-total-length" => Role::PacketBits,
+            "packet-content-length" => Role::ContentBits,
+            "default-clock-timestamp" => self.timestamp?,
+            "packet-end-default-clock-timestamp" => Role::End,
+            "discarded-event-record-counter-snapshot" => Role::Discarded,
+            "packet-sequence-number" => Role::Sequence,
+            "event-record-class-id" => Role::EventClass,
+            _ => return None,
+        })
+    }
+}
+
+fn small(value: &Value, name: &str) -> Result<Option<u32>, String> {
+    number(value, name)?
+        .map(|found| u32::try_from(found).map_err(|_| format!("`{name}` is {found}")))
+        .transpose()
+}
+
+/// `[[0, 5], [7, 7]]`.
+fn ranges(value: &Value) -> Result<Vec<Range>, String> {
+    let wrong = || format!("ranges expected, found {value}");
+    let end = |value: &Value| value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
+    let range = |value: &Value| match value.as_array().map(Vec::as_slice) {
+        Some([first, last]) => Some(Range { first: end(first)?, last: end(last)? }),
+        _ => None,
+    };
+    value.as_array().ok_or_else(wrong)?.iter().map(|value| range(value).ok_or_else(wrong)).collect()
+}

@@ -1,0 +1,214 @@
+//! The plans of a whole trace.
+
+use super::class::{Role, Scope};
+use super::meaning::{Meanings, RECORDED, What};
+use super::plan::{Compiler, Fields, Plan, Slot};
+use super::schema::{EventClass, Schema, StreamClass};
+use crate::options::OpenOptions;
+use std::collections::HashMap;
+
+/// Steps of all plans together. LTTng's whole kernel comes to some ten thousand.
+const STEPS_MAX: usize = 4_000_000;
+
+/// Classes with smaller numbers are found by position.
+const DENSE_MAX: u64 = 16_384;
+
+/// How to read the events of one class.
+#[derive(Debug)]
+pub(super) struct EventPlan {
+    pub(super) what: What,
+    pub(super) context: Plan,
+    pub(super) payload: Plan,
+}
+
+/// How to read the packets and events of one stream class.
+#[derive(Debug)]
+pub(super) struct StreamPlan {
+    pub(super) packet_context: Plan,
+    pub(super) event_header: Plan,
+    pub(super) common_context: Plan,
+    events: Vec<EventPlan>,
+    /// Positions in `events`, by class number.
+    dense: Vec<Option<u32>>,
+    sparse: HashMap<u64, u32>,
+    /// Cycles a second of its clock.
+    pub(super) frequency: u64,
+    /// Bits of the clock at the beginning of packets.
+    pub(super) begin_bits: u32,
+    /// Bits of the counter of discarded events.
+    pub(super) discarded_bits: u32,
+    /// Slots its plans use.
+    pub(super) slots: usize,
+}
+
+impl StreamPlan {
+    /// The position of a class.
+    #[inline]
+    pub(super) fn position(&self, class: u64) -> Option<usize> {
+        match self.dense.get(usize::try_from(class).ok()?) {
+            Some(found) => found.map(|position| position as usize),
+            None => self.sparse.get(&class).map(|position| *position as usize),
+        }
+    }
+
+    /// The plan at a position.
+    #[inline]
+    pub(super) fn event(&self, position: usize) -> &EventPlan {
+        &self.events[position]
+    }
+
+    /// How many event classes there are.
+    pub(super) fn events(&self) -> usize {
+        self.events.len()
+    }
+}
+
+/// How to read a trace.
+#[derive(Debug)]
+pub(super) struct Decoder {
+    pub(super) packet_header: Plan,
+    pub(super) streams: HashMap<u64, StreamPlan>,
+    /// Whether packets begin with the magic number.
+    pub(super) magic: bool,
+    /// Whether the kernel is older than 4.14.
+    pub(super) old_states: bool,
+    /// The most slots any stream needs.
+    pub(super) slots: usize,
+}
+
+impl Decoder {
+    /// Works out all plans.
+    ///
+    /// # Errors
+    /// What in the metadata cannot be decoded.
+    pub(super) fn new(schema: &Schema, options: &OpenOptions) -> Result<Decoder, String> {
+        let mut left = STEPS_MAX;
+        let mut compiler = Compiler::new(&schema.referenced);
+        let packet_header =
+            compiler.scope(Scope::PacketHeader, schema.packet_header.as_ref(), Fields::NONE, &mut left)?;
+        let meanings = Meanings::new(schema, options);
+        let mut streams = HashMap::new();
+        for (&id, stream) in &schema.streams {
+            let plan = stream_plan(schema, stream, compiler.clone(), &meanings, &mut left)?;
+            streams.insert(id, plan);
+        }
+        let slots = streams.values().map(|stream| stream.slots).max().unwrap_or(0).max(compiler.slots());
+        Ok(Decoder {
+            magic: role_bits(schema.packet_header.as_ref(), Role::Magic) > 0,
+            old_states: schema.fact(&["kernel_release", "release"]).is_some_and(is_before_4_14),
+            packet_header,
+            streams,
+            slots,
+        })
+    }
+
+    /// Whether any event has a kind of its own, or was asked for.
+    pub(super) fn wants_something(&self) -> bool {
+        self.streams.values().any(|stream| stream.events.iter().any(|event| event.what != What::Unwanted))
+    }
+}
+
+fn stream_plan(
+    schema: &Schema,
+    stream: &StreamClass,
+    mut compiler: Compiler<'_>,
+    meanings: &Meanings<'_>,
+    left: &mut usize,
+) -> Result<StreamPlan, String> {
+    const THREAD: &[(&str, Slot)] = &[("tid", RECORDED)];
+    let contexts = Fields { named: THREAD, printed: false };
+    let packet_context =
+        compiler.scope(Scope::PacketContext, stream.packet_context.as_ref(), Fields::NONE, left)?;
+    let event_header =
+        compiler.scope(Scope::EventHeader, stream.event_header.as_ref(), Fields::NONE, left)?;
+    let common_context =
+        compiler.scope(Scope::CommonContext, stream.common_context.as_ref(), contexts, left)?;
+    let clock = stream
+        .clock
+        .as_ref()
+        .and_then(|name| schema.clocks.get(name))
+        .or_else(|| schema.clocks.values().next());
+    let mut plan = StreamPlan {
+        packet_context,
+        event_header,
+        common_context,
+        events: Vec::with_capacity(stream.events.len()),
+        dense: Vec::new(),
+        sparse: HashMap::new(),
+        frequency: clock.map_or(1_000_000_000, |clock| clock.frequency),
+        begin_bits: role_bits(stream.packet_context.as_ref(), Role::Begin),
+        discarded_bits: role_bits(stream.packet_context.as_ref(), Role::Discarded),
+        slots: compiler.slots(),
+    };
+    for (&id, event) in &stream.events {
+        let mut compiler = compiler.clone();
+        let found = event_plan(event, &mut compiler, contexts, meanings, left)
+            .map_err(|reason| format!("event `{}`: {reason}", event.name))?;
+        plan.slots = plan.slots.max(compiler.slots());
+        plan.add(id, found);
+    }
+    Ok(plan)
+}
+
+fn event_plan(
+    event: &EventClass,
+    compiler: &mut Compiler<'_>,
+    contexts: Fields<'_>,
+    meanings: &Meanings<'_>,
+    left: &mut usize,
+) -> Result<EventPlan, String> {
+    let what = meanings.of(&event.name);
+    let named = what.wanted(event);
+    let printed = matches!(what, What::Other { .. });
+    let context = compiler.scope(Scope::EventContext, event.context.as_ref(), contexts, left)?;
+    let fields = Fields { named: &named, printed };
+    let payload = compiler.scope(Scope::Payload, event.payload.as_ref(), fields, left)?;
+    Ok(EventPlan { what, context, payload })
+}
+
+impl StreamPlan {
+    fn add(&mut self, id: u64, event: EventPlan) {
+        let position = self.events.len() as u32;
+        self.events.push(event);
+        if id >= DENSE_MAX {
+            self.sparse.insert(id, position);
+            return;
+        }
+        let id = id as usize;
+        if self.dense.len() <= id {
+            self.dense.resize(id + 1, None);
+        }
+        self.dense[id] = Some(position);
+    }
+}
+
+/// Bits of the field with a role; 64 for one of variable size, 0 without one.
+fn role_bits(class: Option<&super::class::Class>, role: Role) -> u32 {
+    use super::class::Kind;
+    let Some(class) = class else { return 0 };
+    match class.kind() {
+        Kind::Integer(integer) if integer.role == Some(role) => {
+            if integer.bits == 0 {
+                64
+            } else {
+                integer.bits
+            }
+        }
+        Kind::Struct(members) => {
+            members.iter().map(|member| role_bits(Some(&member.class), role)).max().unwrap_or(0)
+        }
+        Kind::Variant { choices, .. } => {
+            choices.iter().map(|choice| role_bits(Some(&choice.class), role)).max().unwrap_or(0)
+        }
+        Kind::Optional { class, .. } => role_bits(Some(class), role),
+        Kind::Integer(_) | Kind::Float { .. } | Kind::Text | Kind::Array { .. } => 0,
+    }
+}
+
+fn is_before_4_14(release: &str) -> bool {
+    let mut numbers = release.split(|character: char| !character.is_ascii_digit()).map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) < (4, 14),
+        _ => false,
+    }
+}

@@ -1,0 +1,74 @@
+//! Which folder is the trace: the one given, or one deeper, as sessions of LTTng have it (`SESSION/kernel`).
+
+use super::{ctf2, tsdl};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Folders are looked into this deep.
+const DEPTH_MAX: usize = 6;
+
+/// Entries of folders looked at.
+const ENTRIES_MAX: usize = 20_000;
+
+/// Traces found at most.
+pub(super) const TRACES_MAX: usize = 64;
+
+/// The name of the file that describes a trace.
+pub(super) const METADATA: &str = "metadata";
+
+/// Whether the first bytes of a file are those of metadata.
+pub(super) fn is_metadata(head: &[u8]) -> bool {
+    let text = head.trim_ascii_start();
+    tsdl::is_packetised(head)
+        || ctf2::is_json(head)
+        || text.starts_with(b"/* CTF ")
+        || text.starts_with(b"/*CTF ")
+}
+
+/// Whether a folder holds a trace itself.
+pub(super) fn is_trace(folder: &Path) -> bool {
+    let mut head = Vec::new();
+    let read =
+        std::fs::File::open(folder.join(METADATA)).and_then(|file| file.take(4096).read_to_end(&mut head));
+    read.is_ok() && is_metadata(&head)
+}
+
+/// Folders that hold a trace, in order of their names: `path` itself, else those below it; for a file with
+/// metadata, the folder it is in.
+pub(super) fn traces(path: &Path) -> Vec<PathBuf> {
+    let folder = if path.file_name().is_some_and(|name| name == METADATA) && path.is_file() {
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    } else {
+        path
+    };
+    let mut found = Vec::new();
+    let mut left = ENTRIES_MAX;
+    look(folder, DEPTH_MAX, &mut left, &mut found);
+    found
+}
+
+fn look(folder: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) {
+    if is_trace(folder) {
+        found.push(folder.to_owned());
+        return;
+    }
+    if depth == 0 {
+        return;
+    }
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut folders: Vec<PathBuf> = entries
+        .take(*left)
+        .filter_map(|entry| {
+            *left = left.saturating_sub(1);
+            let entry = entry.ok()?;
+            entry.file_type().is_ok_and(|kind| kind.is_dir()).then(|| entry.path())
+        })
+        .collect();
+    folders.sort();
+    for folder in folders {
+        if found.len() >= TRACES_MAX {
+            return;
+        }
+        look(&folder, depth - 1, left, found);
+    }
+}

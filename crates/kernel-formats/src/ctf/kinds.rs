@@ -1,0 +1,189 @@
+//! Registers to the kinds of events.
+
+use super::meaning::{FIELD, Side, Wake, What};
+use super::plan::{Registers, Slot};
+use laggard_model::{Cpu, EventKind, KernelTexts, PrevState, Socket, StatedumpStatus, TextId, Tid};
+
+/// A record as its plan left it.
+pub(super) struct Record<'a> {
+    pub(super) registers: &'a Registers,
+    /// The bytes that texts point into.
+    pub(super) bytes: &'a [u8],
+    /// Kernels before 4.14 write another number for a thread that ends.
+    pub(super) old_states: bool,
+}
+
+/// Names kept, as a power of two. A host has more threads, but few run at one time.
+const NAMES_LOG: u32 = 11;
+
+/// Thread names that came last, by what they hash to: the same few come again and again.
+#[derive(Debug)]
+pub(super) struct NameCache {
+    entries: Box<[([u8; 16], TextId)]>,
+}
+
+impl Default for NameCache {
+    fn default() -> NameCache {
+        NameCache { entries: vec![([0; 16], TextId::EMPTY); 1 << NAMES_LOG].into_boxed_slice() }
+    }
+}
+
+impl NameCache {
+    fn id(&mut self, name: &[u8], texts: &mut KernelTexts) -> TextId {
+        if name.len() > 16 {
+            return texts.intern(&String::from_utf8_lossy(name));
+        }
+        let mut padded = [0; 16];
+        padded[..name.len()].copy_from_slice(name);
+        let value = u128::from_le_bytes(padded);
+        let folded = (value as u64) ^ ((value >> 64) as u64).rotate_left(29);
+        // Multiplicative hashing: the upper bits of the product are the well mixed ones.
+        let entry =
+            &mut self.entries[(folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - NAMES_LOG)) as usize];
+        if entry.0 != padded {
+            *entry = (padded, texts.intern(&String::from_utf8_lossy(name)));
+        }
+        entry.1
+    }
+}
+
+impl Record<'_> {
+    fn number(&self, field: Slot) -> Option<u64> {
+        self.registers.get(FIELD + field)
+    }
+
+    fn tid(&self, field: Slot) -> Option<Tid> {
+        u32::try_from(self.number(field)?).ok().map(Tid)
+    }
+
+    fn text(&self, field: Slot) -> &[u8] {
+        self.registers.text(FIELD + field, self.bytes)
+    }
+
+    fn socket(&self) -> Option<Socket> {
+        let tcp = (self.number(1), self.number(2), self.number(3));
+        if let (Some(sequence), Some(acknowledgement), Some(flags)) = tcp {
+            let ports = self.number(4).zip(self.number(5));
+            return Some(Socket::Tcp {
+                sequence: sequence as u32,
+                acknowledgement: acknowledgement as u32,
+                flags: flags as u16,
+                ports: ports.map_or(0, |(from, to)| (from as u32) << 16 | (to as u32 & 0xffff)),
+            });
+        }
+        self.number(0).map(Socket::Buffer)
+    }
+
+    fn prev_state(&self, field: Slot) -> Option<PrevState> {
+        // TASK_DEAD was 64; since 4.14 tracing shows 16, and 64 is a parked kernel thread.
+        let state = self.number(field)? as u32;
+        Some(PrevState(if self.old_states && state == 64 { 16 } else { state }))
+    }
+
+    /// The kind; none when a field it needs was not read. `name` is the handle of a name in `what`.
+    pub(super) fn kind(
+        &self,
+        what: &What,
+        name: TextId,
+        names: &mut NameCache,
+        texts: &mut KernelTexts,
+    ) -> Option<EventKind> {
+        Some(match what {
+            What::Switch => EventKind::Switch {
+                prev: self.tid(0)?,
+                prev_name: names.id(self.text(1), texts),
+                prev_state: self.prev_state(2)?,
+                next: self.tid(3)?,
+                next_name: names.id(self.text(4), texts),
+            },
+            What::Wake(wake) => {
+                let (tid, name) = (self.tid(0)?, names.id(self.text(1), texts));
+                let target = self.number(2).and_then(|cpu| u16::try_from(cpu).ok()).map(Cpu);
+                match wake {
+                    Wake::Waking => EventKind::Waking { tid, name, target },
+                    Wake::Wakeup => EventKind::Wakeup { tid, name, target },
+                    Wake::WakeupNew => EventKind::WakeupNew { tid, name, target },
+                    Wake::TryToWakeUp => EventKind::TryToWakeUp { tid, name, target },
+                }
+            }
+            What::Irq(Side::Entry) => {
+                EventKind::IrqEntry { irq: self.number(0)? as u32, name: names.id(self.text(1), texts) }
+            }
+            What::Irq(Side::Exit) => EventKind::IrqExit { irq: self.number(0)? as u32 },
+            What::Softirq(Side::Entry) => EventKind::SoftirqEntry { vector: self.vector()? },
+            What::Softirq(Side::Exit) => EventKind::SoftirqExit { vector: self.vector()? },
+            What::SoftirqRaise => EventKind::SoftirqRaise { vector: self.vector()? },
+            What::Hrtimer(Side::Entry) => EventKind::HrtimerEntry,
+            What::Hrtimer(Side::Exit) => EventKind::HrtimerExit,
+            What::Ipi(Side::Entry, vector) => EventKind::IpiEntry(*vector),
+            What::Ipi(Side::Exit, vector) => EventKind::IpiExit(*vector),
+            What::PacketSent => EventKind::PacketSent(self.socket()?),
+            What::PacketReceived => EventKind::PacketReceived(self.socket()?),
+            What::Reception(Side::Entry) => EventKind::ReceptionEntry,
+            What::Reception(Side::Exit) => EventKind::ReceptionExit,
+            What::Syscall { side, .. } => self.syscall(*side, name),
+            What::Other { .. } => {
+                EventKind::Other { name, fields: texts.intern(&self.registers.printed.text) }
+            }
+            _ => return self.life(what, names, texts),
+        })
+    }
+
+    /// What happens to threads, and what is told of them.
+    fn life(&self, what: &What, names: &mut NameCache, texts: &mut KernelTexts) -> Option<EventKind> {
+        Some(match what {
+            What::Fork => EventKind::Fork {
+                parent: self.tid(0)?,
+                child: self.tid(1)?,
+                child_name: names.id(self.text(2), texts),
+            },
+            What::Exec => EventKind::Exec { tid: self.tid(0)?, filename: names.id(self.text(1), texts) },
+            What::Exit => EventKind::Exit { tid: self.tid(0)? },
+            What::Rename => EventKind::Rename { tid: self.tid(0)?, name: names.id(self.text(1), texts) },
+            What::ProcessState => EventKind::Statedump {
+                tid: self.tid(0)?,
+                pid: self.tid(1)?,
+                name: names.id(self.text(2), texts),
+                status: status(self.number(3)?),
+            },
+            What::Interrupt => EventKind::InterruptName {
+                irq: self.number(0)? as u32,
+                name: names.id(self.text(1), texts),
+                thread: Tid::IDLE,
+            },
+            What::Marker => {
+                let text = self.text(0).trim_ascii_end();
+                EventKind::Marker { text: texts.intern(&String::from_utf8_lossy(text)) }
+            }
+            _ => return None,
+        })
+    }
+
+    fn vector(&self) -> Option<u8> {
+        u8::try_from(self.number(0)?).ok()
+    }
+
+    fn syscall(&self, side: Side, name: TextId) -> EventKind {
+        let number = self.number(0).map_or(u32::MAX, |number| number as u32);
+        match side {
+            Side::Entry => EventKind::SyscallEntry { number, name },
+            Side::Exit => {
+                EventKind::SyscallExit { number, name, returned: self.number(1).unwrap_or(0).cast_signed() }
+            }
+        }
+    }
+}
+
+/// The codes of LTTng's state dump.
+fn status(code: u64) -> StatedumpStatus {
+    match code {
+        1 => StatedumpStatus::WaitFork,
+        2 => StatedumpStatus::WaitCpu,
+        3 => StatedumpStatus::Exit,
+        4 => StatedumpStatus::Zombie,
+        5 => StatedumpStatus::WaitUnknown,
+        6 => StatedumpStatus::Running,
+        7 => StatedumpStatus::Dead,
+        _ => StatedumpStatus::Unknown,
+    }
+}

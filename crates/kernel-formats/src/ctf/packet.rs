@@ -1,0 +1,106 @@
+//! Heads of packets: header and context.
+
+use super::class::Role;
+use super::decoder::{Decoder, StreamPlan};
+use super::plan::{Cursor, Registers, Stop, role_slot};
+
+const MAGIC: u64 = 0xC1FC_1FC1;
+
+/// What the head of a packet says.
+#[derive(Clone, Debug)]
+pub(super) struct Head {
+    /// The stream class.
+    pub(super) class: u64,
+    /// Which stream of its class.
+    pub(super) instance: Option<u64>,
+    /// The CPU.
+    pub(super) cpu: Option<u16>,
+    /// The clock at its beginning.
+    pub(super) begin: Option<u64>,
+    /// The clock at its end.
+    pub(super) end: Option<u64>,
+    /// Events discarded so far.
+    pub(super) discarded: Option<u64>,
+    /// Its number.
+    pub(super) sequence: Option<u64>,
+    /// Bits from its beginning to the end of its events; none when not told.
+    pub(super) content_bits: Option<u64>,
+    /// Bits to its own end; none when not told.
+    pub(super) packet_bits: Option<u64>,
+    /// Where its events begin.
+    pub(super) events_at: u64,
+}
+
+/// Why there is no head.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum NoHead {
+    /// The bytes at hand end inside it.
+    Short,
+    /// This is no packet, or one that makes no sense.
+    Damaged(&'static str),
+}
+
+impl From<Stop> for NoHead {
+    fn from(stop: Stop) -> NoHead {
+        match stop {
+            Stop::Short => NoHead::Short,
+            Stop::Malformed => NoHead::Damaged("its header cannot be decoded"),
+        }
+    }
+}
+
+/// Reads the head of the packet that begins with `bytes`.
+pub(super) fn head(decoder: &Decoder, bytes: &[u8], registers: &mut Registers) -> Result<Head, NoHead> {
+    let mut cursor = Cursor {
+        bytes,
+        at: 0,
+        end: 8 * bytes.len() as u64,
+        clock: 0,
+        effort: 1_000_000 + bytes.len() as u64,
+    };
+    registers.forget_from(0);
+    cursor.run(&decoder.packet_header, registers)?;
+    let get = |registers: &Registers, role| registers.get(role_slot(role));
+    if get(registers, Role::Magic).is_some_and(|magic| magic != MAGIC) {
+        return Err(NoHead::Damaged("it does not begin as a packet does"));
+    }
+    let (class, plan) = stream_plan(decoder, get(registers, Role::StreamClass))?;
+    cursor.run(&plan.packet_context, registers)?;
+    let get = |role| get(registers, role);
+    // 0 is what a tracer leaves that stopped before it closed the packet.
+    let size = |role| get(role).filter(|bits| *bits > 0);
+    let head = Head {
+        class,
+        instance: get(Role::StreamInstance),
+        cpu: get(Role::Cpu).and_then(|cpu| u16::try_from(cpu).ok()),
+        begin: get(Role::Begin),
+        end: get(Role::End),
+        discarded: get(Role::Discarded),
+        sequence: get(Role::Sequence),
+        content_bits: size(Role::ContentBits),
+        packet_bits: size(Role::PacketBits),
+        events_at: cursor.at,
+    };
+    check(&head)?;
+    Ok(head)
+}
+
+fn stream_plan(decoder: &Decoder, told: Option<u64>) -> Result<(u64, &StreamPlan), NoHead> {
+    let found = match told {
+        Some(id) => decoder.streams.get(&id).map(|plan| (id, plan)),
+        None => decoder.streams.iter().min_by_key(|(id, _)| **id).map(|(id, plan)| (*id, plan)),
+    };
+    found.ok_or(NoHead::Damaged("it is of a stream that the metadata does not have"))
+}
+
+fn check(head: &Head) -> Result<(), NoHead> {
+    let content = head.content_bits.or(head.packet_bits).unwrap_or(u64::MAX);
+    let whole = head.packet_bits.unwrap_or(u64::MAX);
+    if !head.packet_bits.unwrap_or(0).is_multiple_of(8) {
+        return Err(NoHead::Damaged("its size is no number of bytes"));
+    }
+    if content > whole || head.events_at > content {
+        return Err(NoHead::Damaged("its sizes contradict each other"));
+    }
+    Ok(())
+}

@@ -1,0 +1,367 @@
+//! Runs plans over the bytes of a packet.
+
+use super::print::{Print, Printed};
+use super::{Branch, FIRST_HIDDEN, Form, NO_SLOT, Number, Slot, Step, Times};
+
+/// Why a plan stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::ctf) enum Stop {
+    /// The bytes at hand end before.
+    Short,
+    /// They cannot be this record.
+    Malformed,
+}
+
+/// A position in the bytes of a packet, with the clock as of there.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ctf) struct Cursor<'a> {
+    /// Bytes from a position on that is a multiple of every alignment.
+    pub(in crate::ctf) bytes: &'a [u8],
+    /// Bits from there.
+    pub(in crate::ctf) at: u64,
+    /// Bits that may be read; not more than there are.
+    pub(in crate::ctf) end: u64,
+    /// The clock in cycles.
+    pub(in crate::ctf) clock: u64,
+    /// Steps that may still be made. Some take no bits, so that without a limit a short packet with long metadata
+    /// would take forever.
+    pub(in crate::ctf) effort: u64,
+}
+
+/// Values read. A text is kept as its first byte (upper half) and its length (lower half).
+#[derive(Debug, Default)]
+pub(in crate::ctf) struct Registers {
+    slots: Vec<u64>,
+    /// Which of the slots before [`FIRST_HIDDEN`] were read.
+    pub(in crate::ctf) present: u64,
+    /// Fields as text.
+    pub(in crate::ctf) printed: Printed,
+}
+
+impl Registers {
+    /// Room for so many slots.
+    pub(in crate::ctf) fn with_slots(slots: usize) -> Registers {
+        Registers { slots: vec![0; slots.max(usize::from(FIRST_HIDDEN))], ..Registers::default() }
+    }
+
+    /// Forgets what was read of the last record into slots from `first` on.
+    #[inline]
+    pub(in crate::ctf) fn forget_from(&mut self, first: Slot) {
+        self.present &= (1 << first) - 1;
+    }
+
+    /// Forgets the text.
+    pub(in crate::ctf) fn forget_text(&mut self) {
+        self.printed.clear();
+    }
+
+    /// The value of a slot before [`FIRST_HIDDEN`], when it was read.
+    #[inline]
+    pub(in crate::ctf) fn get(&self, slot: Slot) -> Option<u64> {
+        (self.present >> slot & 1 != 0).then(|| self.slots[usize::from(slot)])
+    }
+
+    /// The bytes of a text in a slot before [`FIRST_HIDDEN`], up to its first zero byte.
+    #[inline]
+    pub(in crate::ctf) fn text<'a>(&self, slot: Slot, bytes: &'a [u8]) -> &'a [u8] {
+        self.get(slot).map_or(&[], |place| text_at(place, bytes))
+    }
+
+    #[inline]
+    fn set(&mut self, slot: Slot, value: u64) {
+        if slot == NO_SLOT {
+            return;
+        }
+        if slot < FIRST_HIDDEN {
+            self.present |= 1 << slot;
+        }
+        self.slots[usize::from(slot)] = value;
+    }
+
+    #[inline]
+    fn value(&self, slot: Slot) -> u64 {
+        self.slots[usize::from(slot)]
+    }
+}
+
+#[inline]
+fn text_at(place: u64, bytes: &[u8]) -> &[u8] {
+    let (from, length) = ((place >> 32) as usize, (place & 0xffff_ffff) as usize);
+    let text = bytes.get(from..from + length).unwrap_or_default();
+    memchr::memchr(0, text).map_or(text, |end| &text[..end])
+}
+
+/// The clock when its low `bits` bits become `value`: it never goes back, so it has wrapped at most once.
+#[inline]
+pub(in crate::ctf) fn advanced(clock: u64, value: u64, bits: u32) -> u64 {
+    if bits >= 64 {
+        return value;
+    }
+    let mask = (1u64 << bits) - 1;
+    let moved = (clock & !mask) | (value & mask);
+    if moved < clock { moved.wrapping_add(mask + 1) } else { moved }
+}
+
+impl<'a> Cursor<'a> {
+    /// Runs a plan.
+    ///
+    /// # Errors
+    /// When the bytes end before the plan, or do not fit it; the registers then hold some of both records.
+    #[inline]
+    pub(in crate::ctf) fn run(&mut self, plan: &[Step], registers: &mut Registers) -> Result<(), Stop> {
+        self.effort = self.effort.checked_sub(plan.len() as u64).ok_or(Stop::Malformed)?;
+        for step in plan {
+            match step {
+                Step::Number(number) => self.number(number, registers)?,
+                Step::Skip(bits) => self.skip(*bits)?,
+                Step::Align(align) => self.align(*align)?,
+                Step::Characters { count, slot } => self.characters(*count, *slot, registers)?,
+                Step::Text { slot } => self.text(*slot, registers)?,
+                Step::Select { slot, flip, branches, otherwise } => {
+                    match chosen(branches, registers.value(*slot) ^ flip) {
+                        Some(branch) => self.run_inner(&branch.plan, registers)?,
+                        None if *otherwise => {}
+                        None => return Err(Stop::Malformed),
+                    }
+                }
+                other => self.rare(other, registers)?,
+            }
+        }
+        Ok(())
+    }
+
+    // Its own function so that the outer plan is inlined where it is run, and only branches recurse.
+    fn run_inner(&mut self, plan: &[Step], registers: &mut Registers) -> Result<(), Stop> {
+        self.run(plan, registers)
+    }
+
+    fn rare(&mut self, step: &Step, registers: &mut Registers) -> Result<(), Stop> {
+        match step {
+            Step::Leb { signed, clock, slot } => self.leb(*signed, *clock, *slot, registers),
+            Step::Elements { count, bits, stride } => match registers.value(*count).checked_sub(1) {
+                None => Ok(()),
+                Some(but_one) => self.skip(stride.saturating_mul(but_one).saturating_add(*bits)),
+            },
+            Step::Loop { count, body } => self.repeat(*count, body, registers),
+            Step::Print(print) => {
+                self.print(print, registers);
+                Ok(())
+            }
+            _ => unreachable!("the steps that `run` does itself"),
+        }
+    }
+
+    /// Elements that take no bits read nothing new: the first is all of them.
+    fn repeat(&mut self, count: Times, body: &[Step], registers: &mut Registers) -> Result<(), Stop> {
+        for _ in 0..times(count, registers) {
+            let before = self.at;
+            self.run_inner(body, registers)?;
+            if self.at == before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn skip(&mut self, bits: u64) -> Result<(), Stop> {
+        let at = self.at.saturating_add(bits);
+        if at > self.end {
+            return Err(Stop::Short);
+        }
+        self.at = at;
+        Ok(())
+    }
+
+    #[inline]
+    pub(in crate::ctf) fn align(&mut self, align: u32) -> Result<(), Stop> {
+        let mask = u64::from(align) - 1;
+        self.skip(self.at.wrapping_neg() & mask)
+    }
+
+    #[inline]
+    fn number(&mut self, number: &Number, registers: &mut Registers) -> Result<(), Stop> {
+        let from = self.at + u64::from(number.ahead);
+        let to = from + u64::from(number.bits);
+        if to > self.end {
+            return Err(Stop::Short);
+        }
+        self.at = to;
+        let raw = self.read(number.form, from, u32::from(number.bits));
+        if number.clock {
+            self.clock = advanced(self.clock, raw, u32::from(number.bits));
+        }
+        let unused = 64 - u32::from(number.bits);
+        registers
+            .set(number.slot, if number.signed { ((raw << unused) as i64 >> unused) as u64 } else { raw });
+        Ok(())
+    }
+
+    /// Bits that are there.
+    #[inline]
+    fn read(&self, form: Form, from: u64, bits: u32) -> u64 {
+        let bytes = &self.bytes[(from / 8) as usize..];
+        match form {
+            Form::Byte => u64::from(bytes[0]),
+            Form::Le2 => u64::from(u16::from_le_bytes(first(bytes))),
+            Form::Le4 => u64::from(u32::from_le_bytes(first(bytes))),
+            Form::Le8 => u64::from_le_bytes(first(bytes)),
+            Form::Be2 => u64::from(u16::from_be_bytes(first(bytes))),
+            Form::Be4 => u64::from(u32::from_be_bytes(first(bytes))),
+            Form::Be8 => u64::from_be_bytes(first(bytes)),
+            Form::BitsLe => bits_le(bytes, (from % 8) as u32, bits),
+            Form::BitsBe => bits_be(bytes, (from % 8) as u32, bits),
+        }
+    }
+
+    fn leb(&mut self, signed: bool, clock: bool, slot: Slot, registers: &mut Registers) -> Result<(), Stop> {
+        self.align(8)?;
+        let mut value = 0u64;
+        let mut shift = 0u32;
+        loop {
+            let from = (self.at / 8) as usize;
+            self.skip(8)?;
+            let byte = self.bytes[from];
+            if shift < 64 {
+                value |= u64::from(byte & 0x7f) << shift;
+            }
+            shift += 7;
+            if byte & 0x80 == 0 {
+                if signed && shift < 64 && byte & 0x40 != 0 {
+                    value |= u64::MAX << shift;
+                }
+                break;
+            }
+            if shift > 70 {
+                return Err(Stop::Malformed);
+            }
+        }
+        if clock {
+            self.clock = advanced(self.clock, value, shift);
+        }
+        registers.set(slot, value);
+        Ok(())
+    }
+
+    #[inline]
+    fn text(&mut self, slot: Slot, registers: &mut Registers) -> Result<(), Stop> {
+        let from = (self.at / 8) as usize;
+        let rest = self.bytes.get(from..(self.end / 8) as usize).ok_or(Stop::Short)?;
+        let length = memchr::memchr(0, rest).ok_or(Stop::Short)?;
+        self.at += 8 * (length as u64 + 1);
+        registers.set(slot, place(from, length));
+        Ok(())
+    }
+
+    #[inline]
+    fn characters(&mut self, count: Times, slot: Slot, registers: &mut Registers) -> Result<(), Stop> {
+        let count = times(count, registers);
+        let from = (self.at / 8) as usize;
+        self.skip(count.saturating_mul(8))?;
+        registers.set(slot, place(from, count as usize));
+        Ok(())
+    }
+
+    fn print(&self, print: &Print, registers: &mut Registers) {
+        let Registers { slots, printed, .. } = registers;
+        match print {
+            Print::Number { name, slot, how } => {
+                printed.number(name.as_deref(), slots[usize::from(*slot)], *how)
+            }
+            Print::Text { name, slot } => {
+                printed.text(name.as_deref(), text_at(slots[usize::from(*slot)], self.bytes));
+            }
+            Print::Open { name } => printed.open(name.as_deref()),
+            Print::Close => printed.close(),
+        }
+    }
+}
+
+#[inline]
+fn times(count: Times, registers: &Registers) -> u64 {
+    match count {
+        Times::Fixed(count) => count,
+        Times::Slot(slot) => registers.value(slot),
+    }
+}
+
+/// Windows are smaller than 4 GiB.
+#[inline]
+fn place(from: usize, length: usize) -> u64 {
+    (from as u64) << 32 | (length as u64 & 0xffff_ffff)
+}
+
+#[inline]
+fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    *bytes.first_chunk().expect("checked against the end")
+}
+
+#[inline]
+fn chosen(branches: &[Branch], value: u64) -> Option<&Branch> {
+    branches.iter().find(|branch| branch.spans.iter().any(|span| (span.first..=span.last).contains(&value)))
+}
+
+/// `bits` bits, the first at bit `from` (0 to 7) of the first byte, counted from the least significant.
+#[inline]
+fn bits_le(bytes: &[u8], from: u32, bits: u32) -> u64 {
+    if let Some(whole) = bytes.first_chunk().filter(|_| from + bits <= 64) {
+        return (u64::from_le_bytes(*whole) >> from) << (64 - bits) >> (64 - bits);
+    }
+    let count = (from + bits).div_ceil(8) as usize;
+    let whole = bytes[..count].iter().rev().fold(0u128, |whole, &byte| whole << 8 | u128::from(byte));
+    mask(whole >> from, bits)
+}
+
+/// The same, counted from the most significant.
+#[inline]
+fn bits_be(bytes: &[u8], from: u32, bits: u32) -> u64 {
+    if let Some(whole) = bytes.first_chunk().filter(|_| from + bits <= 64) {
+        return u64::from_be_bytes(*whole) << from >> (64 - bits);
+    }
+    let count = (from + bits).div_ceil(8);
+    let whole = bytes[..count as usize].iter().fold(0u128, |whole, &byte| whole << 8 | u128::from(byte));
+    mask(whole >> (8 * count - from - bits), bits)
+}
+
+fn mask(value: u128, bits: u32) -> u64 {
+    (value & ((1u128 << bits) - 1)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Bit by bit, as the specification says it.
+    fn slowly(bytes: &[u8], from: u32, bits: u32, big_endian: bool) -> u64 {
+        let bit = |at: u32| match big_endian {
+            false => u64::from(bytes[(at / 8) as usize] >> (at % 8) & 1),
+            true => u64::from(bytes[(at / 8) as usize] >> (7 - at % 8) & 1),
+        };
+        (0..bits).fold(0, |value, index| match big_endian {
+            false => value | bit(from + index) << index,
+            true => value << 1 | bit(from + index),
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn bits_are_those_read_one_by_one(bytes: [u8; 12], from in 0_u32..8, bits in 1_u32..=64, length in 9_usize..=12) {
+            let needed = (from + bits).div_ceil(8) as usize;
+            for bytes in [&bytes[..needed], &bytes[..length.max(needed)]] {
+                prop_assert_eq!(bits_le(bytes, from, bits), slowly(bytes, from, bits, false));
+                prop_assert_eq!(bits_be(bytes, from, bits), slowly(bytes, from, bits, true));
+            }
+        }
+    }
+
+    #[test]
+    fn a_clock_of_few_bits_wraps_once() {
+        assert_eq!(advanced(0x1_0000_0005, 6, 32), 0x1_0000_0006);
+        assert_eq!(advanced(0x1_0000_0005, 5, 32), 0x1_0000_0005);
+        assert_eq!(advanced(0x1_0000_0005, 4, 32), 0x2_0000_0004);
+        assert_eq!(advanced(0x7ff_ffff, 0, 27), 0x800_0000);
+        assert_eq!(advanced(9, 4, 64), 4);
+        assert_eq!(advanced(u64::MAX, 0, 32), 0);
+    }
+}

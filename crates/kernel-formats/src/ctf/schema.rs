@@ -1,0 +1,90 @@
+//! What the metadata of a trace says, whichever language it is written in.
+
+use super::class::Class;
+use std::collections::{BTreeMap, HashSet};
+
+/// A clock.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Clock {
+    /// Its name.
+    pub(super) name: String,
+    /// Cycles a second.
+    pub(super) frequency: u64,
+    /// Seconds from the epoch to its origin.
+    pub(super) offset_seconds: i64,
+    /// … and cycles.
+    pub(super) offset_cycles: i64,
+    /// Whether the offset leads to calendar time as far as is told.
+    pub(super) calendar: bool,
+}
+
+/// An event class.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EventClass {
+    /// Its name as the metadata has it.
+    pub(super) name: String,
+    /// Its own context.
+    pub(super) context: Option<Class>,
+    /// Its fields.
+    pub(super) payload: Option<Class>,
+}
+
+/// A stream class.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StreamClass {
+    /// The packets' context.
+    pub(super) packet_context: Option<Class>,
+    /// The events' header.
+    pub(super) event_header: Option<Class>,
+    /// The events' common context.
+    pub(super) common_context: Option<Class>,
+    /// Its events by number.
+    pub(super) events: BTreeMap<u64, EventClass>,
+    /// The clock of its events, by name.
+    pub(super) clock: Option<String>,
+}
+
+/// The language of the metadata.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Version {
+    /// CTF 1.8, TSDL.
+    One,
+    /// CTF 2, JSON.
+    Two,
+}
+
+/// A trace as its metadata describes it.
+#[derive(Clone, Debug)]
+pub(super) struct Schema {
+    /// The language it was told in.
+    pub(super) version: Version,
+    /// The packets' header.
+    pub(super) packet_header: Option<Class>,
+    /// Its stream classes by number.
+    pub(super) streams: BTreeMap<u64, StreamClass>,
+    /// Facts on the environment; numbers as text.
+    pub(super) environment: BTreeMap<String, String>,
+    /// Its clocks by the name that fields use.
+    pub(super) clocks: BTreeMap<String, Clock>,
+    /// Last names of all references: only such fields can tell a length or make a choice.
+    pub(super) referenced: HashSet<String>,
+}
+
+impl Schema {
+    /// Nothing known yet.
+    pub(super) fn new(version: Version) -> Schema {
+        Schema {
+            version,
+            packet_header: None,
+            streams: BTreeMap::new(),
+            environment: BTreeMap::new(),
+            clocks: BTreeMap::new(),
+            referenced: HashSet::new(),
+        }
+    }
+
+    /// A fact on the environment, under the first of several names that is there.
+    pub(super) fn fact(&self, names: &[&str]) -> Option<&str> {
+        names.iter().find_map(|name| self.environment.get(*name)).map(String::as_str)
+    }
+}

@@ -1,0 +1,12 @@
+//! The kernel's "format" texts: where the fields of an event lie, and which [`EventKind`](laggard_model::EventKind)
+//! it becomes. Shared by trace.dat and perf.data.
+
+mod decode;
+mod fields;
+mod names;
+mod other;
+mod parse;
+mod plan;
+
+pub(crate) use decode::{Decoded, Decoder};
+pub(crate) use parse::{EventFormat, field};

@@ -1,0 +1,62 @@
+//! Threads' names to handles, quickly: the same few come again and again.
+
+use laggard_model::{KernelTexts, TextId};
+
+/// Slots of the table. A host has more threads than that, but few run at one time.
+const SLOTS: usize = 1024;
+
+/// A name as records carry it: 16 bytes, the rest zero.
+type Padded = [u8; 16];
+
+/// Handles of the names seen last, by what their bytes hash to.
+#[derive(Debug, Default)]
+pub(super) struct ThreadNames {
+    /// Empty before the first name: a file may speak of many CPUs that have none.
+    slots: Vec<(Padded, TextId)>,
+}
+
+impl ThreadNames {
+    /// The handle of a name, given up to its first zero byte.
+    #[inline]
+    pub(super) fn id(&mut self, name: &[u8], texts: &mut KernelTexts) -> TextId {
+        if name.len() > 16 {
+            return texts.intern(&String::from_utf8_lossy(name));
+        }
+        if self.slots.is_empty() {
+            self.slots.resize(SLOTS, (Padded::default(), TextId::EMPTY));
+        }
+        let mut padded = Padded::default();
+        padded[..name.len()].copy_from_slice(name);
+        let value = u128::from_le_bytes(padded);
+        let folded = (value as u64) ^ ((value >> 64) as u64).rotate_left(29);
+        // Multiplicative hashing (Knuth 6.4): the upper bits of the product are the well mixed ones.
+        let slot = &mut self.slots[(folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % SLOTS];
+        if slot.0 != padded {
+            *slot = (padded, texts.intern(&String::from_utf8_lossy(name)));
+        }
+        slot.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_the_handles_of_the_table_of_texts() {
+        let (mut names, mut texts) = (ThreadNames::default(), KernelTexts::default());
+        for round in 0..2 {
+            for number in 0..5000 {
+                let name = format!("worker-{number}");
+                let id = names.id(name.as_bytes(), &mut texts);
+                assert_eq!(texts.text(id), name, "round {round}");
+            }
+        }
+        assert_eq!(texts.len(), 5001);
+        assert_eq!(names.id(b"", &mut texts), TextId::EMPTY);
+        assert_eq!(
+            names.id(b"longer than 16 bytes", &mut texts),
+            TextId::EMPTY.max(texts.find("longer than 16 bytes").unwrap())
+        );
+    }
+}

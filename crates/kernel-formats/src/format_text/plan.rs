@@ -1,0 +1,270 @@
+//! From a format text to what a record of it becomes: worked out once an event, not once a record.
+
+use super::fields::{BytesField, NumberField};
+use super::other::NamedField;
+use super::parse::EventFormat;
+use crate::options::OpenOptions;
+use laggard_model::IpiVector;
+
+/// A thread and its name, as wake-ups carry them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct WakeFields {
+    pub(super) tid: NumberField,
+    pub(super) name: Option<BytesField>,
+    pub(super) target: Option<NumberField>,
+}
+
+/// Which wake-up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wake {
+    Waking,
+    Wakeup,
+    WakeupNew,
+}
+
+/// Fields of a switch.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct SwitchFields {
+    pub(super) prev: NumberField,
+    pub(super) prev_name: Option<BytesField>,
+    pub(super) prev_state: NumberField,
+    pub(super) next: NumberField,
+    pub(super) next_name: Option<BytesField>,
+}
+
+/// Which end of an interrupt, and of which.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    Entry,
+    Exit,
+}
+
+/// A text that a plan refers to: its place in the list of the plans' texts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct PlanText(pub(super) usize);
+
+fn keep(text: &str, texts: &mut Vec<String>) -> PlanText {
+    texts.push(text.to_owned());
+    PlanText(texts.len() - 1)
+}
+
+/// What a record of one event becomes, and from which fields.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Plan {
+    /// No format text has this number.
+    Missing,
+    /// Nothing: the record is passed over.
+    Unwanted,
+    Switch(SwitchFields),
+    Wake(Wake, WakeFields),
+    IrqEntry {
+        irq: NumberField,
+        name: Option<BytesField>,
+    },
+    IrqExit {
+        irq: NumberField,
+    },
+    Softirq(Side, NumberField),
+    SoftirqRaise(NumberField),
+    Hrtimer(Side),
+    Ipi(Side, IpiVector),
+    Fork {
+        parent: NumberField,
+        child: NumberField,
+        child_name: Option<BytesField>,
+    },
+    Exec {
+        tid: Option<NumberField>,
+        filename: Option<BytesField>,
+    },
+    Exit {
+        tid: NumberField,
+    },
+    Rename {
+        tid: NumberField,
+        name: BytesField,
+    },
+    Marker {
+        text: BytesField,
+    },
+    SyscallEntry {
+        number: Option<NumberField>,
+        name: PlanText,
+    },
+    SyscallExit {
+        number: Option<NumberField>,
+        name: PlanText,
+        returned: Option<NumberField>,
+    },
+    PacketSent {
+        buffer: NumberField,
+    },
+    PacketReceived {
+        buffer: NumberField,
+    },
+    Other {
+        name: PlanText,
+        fields: Vec<NamedField>,
+    },
+}
+
+/// The vectors of `irq_vectors` that have a name of their own; whatever else is there is [`IpiVector::Other`].
+const IPI_VECTORS: &[(&str, IpiVector)] = &[
+    ("local_timer", IpiVector::LocalTimer),
+    ("reschedule", IpiVector::Reschedule),
+    ("call_function", IpiVector::CallFunction),
+    ("call_function_single", IpiVector::CallFunction),
+    ("irq_work", IpiVector::IrqWork),
+];
+
+impl Plan {
+    /// The plan for an event. Texts it refers to are added to `texts`.
+    pub(super) fn new(format: &EventFormat, options: &OpenOptions, texts: &mut Vec<String>) -> Plan {
+        if let Some(plan) = known(format).or_else(|| syscall(format, texts)) {
+            return plan;
+        }
+        if !options.wants(&format.system, &format.name) {
+            return Plan::Unwanted;
+        }
+        Plan::Other { name: keep(&format.name, texts), fields: NamedField::of(format) }
+    }
+}
+
+/// Events with a kind of their own, system calls apart. `None` when it is not one, or lacks a field it must have.
+fn known(format: &EventFormat) -> Option<Plan> {
+    let number = |name: &str| format.number(name);
+    Some(match (format.system.as_str(), format.name.as_str()) {
+        ("sched", "sched_switch") => Plan::Switch(SwitchFields {
+            prev: number("prev_pid")?,
+            prev_name: format.text("prev_comm"),
+            prev_state: number("prev_state")?,
+            next: number("next_pid")?,
+            next_name: format.text("next_comm"),
+        }),
+        ("sched", "sched_waking") => wake(Wake::Waking, format)?,
+        ("sched", "sched_wakeup") => wake(Wake::Wakeup, format)?,
+        ("sched", "sched_wakeup_new") => wake(Wake::WakeupNew, format)?,
+        ("irq", "irq_handler_entry") => Plan::IrqEntry { irq: number("irq")?, name: format.text("name") },
+        ("irq", "irq_handler_exit") => Plan::IrqExit { irq: number("irq")? },
+        ("irq", "softirq_entry") => Plan::Softirq(Side::Entry, number("vec")?),
+        ("irq", "softirq_exit") => Plan::Softirq(Side::Exit, number("vec")?),
+        ("irq", "softirq_raise") => Plan::SoftirqRaise(number("vec")?),
+        ("timer", "hrtimer_expire_entry") => Plan::Hrtimer(Side::Entry),
+        ("timer", "hrtimer_expire_exit") => Plan::Hrtimer(Side::Exit),
+        ("irq_vectors" | "ipi", name) => ipi(name)?,
+        ("sched", "sched_process_fork") => Plan::Fork {
+            parent: number("parent_pid")?,
+            child: number("child_pid")?,
+            child_name: format.text("child_comm"),
+        },
+        ("sched", "sched_process_exec") => {
+            Plan::Exec { tid: number("pid"), filename: format.text("filename") }
+        }
+        ("sched", "sched_process_exit") => Plan::Exit { tid: number("pid")? },
+        ("task", "task_rename") => Plan::Rename { tid: number("pid")?, name: format.text("newcomm")? },
+        ("ftrace", "print") => Plan::Marker { text: format.text("buf")? },
+        ("net", "net_dev_queue" | "net_dev_xmit") => Plan::PacketSent { buffer: number("skbaddr")? },
+        ("net", "netif_receive_skb") => Plan::PacketReceived { buffer: number("skbaddr")? },
+        _ => return None,
+    })
+}
+
+fn wake(wake: Wake, format: &EventFormat) -> Option<Plan> {
+    let fields = WakeFields {
+        tid: format.number("pid")?,
+        name: format.text("comm"),
+        target: format.number("target_cpu"),
+    };
+    Some(Plan::Wake(wake, fields))
+}
+
+/// `reschedule_entry`, `ipi_exit`; `ipi_raise` is none.
+fn ipi(name: &str) -> Option<Plan> {
+    let (side, vector) = match (name.strip_suffix("_entry"), name.strip_suffix("_exit")) {
+        (Some(vector), _) => (Side::Entry, vector),
+        (None, Some(vector)) => (Side::Exit, vector),
+        (None, None) => return None,
+    };
+    let found = IPI_VECTORS.iter().find(|(name, _)| *name == vector);
+    Some(Plan::Ipi(side, found.map_or(IpiVector::Other, |&(_, vector)| vector)))
+}
+
+/// `raw_syscalls:sys_enter` and `syscalls:sys_enter_NAME`, and their exits.
+fn syscall(format: &EventFormat, texts: &mut Vec<String>) -> Option<Plan> {
+    let numbered = match format.system.as_str() {
+        "raw_syscalls" => format.number("id"),
+        "syscalls" => format.number("__syscall_nr").or_else(|| format.number("nr")),
+        _ => return None,
+    };
+    if let Some(name) = format.name.strip_prefix("sys_enter") {
+        return Some(Plan::SyscallEntry {
+            number: numbered,
+            name: keep(name.trim_start_matches('_'), texts),
+        });
+    }
+    let name = format.name.strip_prefix("sys_exit")?;
+    let returned = format.number("ret");
+    Some(Plan::SyscallExit { number: numbered, name: keep(name.trim_start_matches('_'), texts), returned })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(system: &str, name: &str, fields: &str) -> Plan {
+        let mut text = format!("name: {name}\nID: 9\nformat:\n");
+        for (field, at) in fields.split_whitespace().zip((8..).step_by(8)) {
+            text.push_str(&format!("\tfield:long {field};\toffset:{at};\tsize:8;\tsigned:1;\n"));
+        }
+        let format = EventFormat::parse(system, &text).expect("a format");
+        let options = OpenOptions { also: vec!["wanted".to_owned(), "sched_switch".to_owned()] };
+        Plan::new(&format, &options, &mut Vec::new())
+    }
+
+    fn at(offset: usize) -> NumberField {
+        NumberField { offset, size: 8, signed: true }
+    }
+
+    #[test]
+    fn events_are_known_by_system_and_name() {
+        assert_eq!(plan("irq", "softirq_exit", "vec"), Plan::Softirq(Side::Exit, at(8)));
+        assert_eq!(plan("other", "softirq_exit", "vec"), Plan::Unwanted);
+        assert_eq!(
+            plan("irq_vectors", "reschedule_exit", "vector"),
+            Plan::Ipi(Side::Exit, IpiVector::Reschedule)
+        );
+        assert_eq!(
+            plan("irq_vectors", "call_function_single_entry", "vector"),
+            Plan::Ipi(Side::Entry, IpiVector::CallFunction)
+        );
+        assert_eq!(plan("ipi", "ipi_entry", "reason"), Plan::Ipi(Side::Entry, IpiVector::Other));
+        assert_eq!(plan("ipi", "ipi_raise", "reason"), Plan::Unwanted);
+        assert_eq!(plan("net", "net_dev_queue", "skbaddr len"), Plan::PacketSent { buffer: at(8) });
+        assert_eq!(plan("net", "netif_receive_skb", "skbaddr len"), Plan::PacketReceived { buffer: at(8) });
+        assert_eq!(plan("net", "netif_rx", "skbaddr len"), Plan::Unwanted);
+        assert_eq!(plan("sched", "sched_process_exit", "comm pid"), Plan::Exit { tid: at(16) });
+    }
+
+    #[test]
+    fn system_calls_have_a_number_and_mostly_a_name() {
+        assert_eq!(
+            plan("raw_syscalls", "sys_enter", "id args"),
+            Plan::SyscallEntry { number: Some(at(8)), name: PlanText(0) }
+        );
+        assert_eq!(
+            plan("syscalls", "sys_exit_futex", "__syscall_nr ret"),
+            Plan::SyscallExit { number: Some(at(8)), name: PlanText(0), returned: Some(at(16)) }
+        );
+        let mut texts = Vec::new();
+        let format = EventFormat::parse("syscalls", "name: sys_enter_futex\nID: 9\n").expect("a format");
+        Plan::new(&format, &OpenOptions::default(), &mut texts);
+        assert_eq!(texts, ["futex"]);
+    }
+
+    #[test]
+    fn what_has_no_kind_or_lacks_a_field_is_other_when_asked_for() {
+        assert!(matches!(plan("any", "wanted", "a b"), Plan::Other { fields, .. } if fields.len() == 2));
+        assert!(matches!(plan("sched", "sched_switch", "prev_pid next_pid"), Plan::Other { .. }));
+        assert_eq!(plan("sched", "sched_waking", "comm"), Plan::Unwanted);
+    }
+}

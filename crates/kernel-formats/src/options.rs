@@ -1,0 +1,40 @@
+//! What whoever opens a trace may ask for.
+
+/// What to read beyond the events that the execution graph needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// Events wanted as [`Other`](laggard_model::EventKind::Other), by name (`sched_process_free`, a uprobe's name) or
+    /// by system and name (`probe_app:handle`). None: their texts cost time. An event that has a kind of its own is
+    /// never `Other`.
+    pub also: Vec<String>,
+}
+
+impl OpenOptions {
+    /// Whether an event without a kind of its own is wanted.
+    pub fn wants(&self, system: &str, name: &str) -> bool {
+        self.also.iter().any(|wanted| match wanted.split_once(':') {
+            Some((wanted_system, wanted_name)) => wanted_system == system && wanted_name == name,
+            None => wanted == name,
+        })
+    }
+
+    /// The same where only the name is told.
+    pub fn wants_name(&self, name: &str) -> bool {
+        self.also.iter().any(|wanted| wanted.split_once(':').map_or(&**wanted, |(_, name)| name) == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_wanted_by_name_or_by_system_and_name() {
+        let options = OpenOptions { also: vec!["handle".to_owned(), "block:block_rq_issue".to_owned()] };
+        assert!(options.wants("probe_app", "handle"));
+        assert!(options.wants("block", "block_rq_issue"));
+        assert!(!options.wants("nvme", "block_rq_issue"));
+        assert!(options.wants_name("block_rq_issue") && !options.wants_name("block"));
+        assert!(!OpenOptions::default().wants("block", "block_rq_issue"));
+    }
+}

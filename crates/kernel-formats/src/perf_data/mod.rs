@@ -1,0 +1,35 @@
+//! perf.data, as `perf record` writes it: files and the pipe form, plain and compressed (`-z`), both byte orders.
+//!
+//! Read natively. The crate `linux-perf-data` is the reference in the tests; it cannot be the reader: in the pipe form it
+//! takes the format texts behind their record for records, it keeps a file without rounds in memory as a whole, and it
+//! believes every size that a damaged file tells.
+
+mod attributes;
+mod features;
+mod folder;
+mod head;
+mod kinds;
+mod open;
+mod records;
+mod round;
+mod sample;
+mod stream;
+
+use crate::format::KernelFormat;
+
+/// First bytes of files written on machines with the least significant byte first.
+const MAGIC_LITTLE: &[u8] = b"PERFILE2";
+/// First bytes of files written on machines with the most significant byte first.
+const MAGIC_BIG: &[u8] = b"2ELIFREP";
+
+/// The row of [`KERNEL_FORMATS`](crate::KERNEL_FORMATS).
+pub(crate) const FORMAT: KernelFormat = KernelFormat {
+    name: "perf.data",
+    about: "perf record, of tracepoints: files, pipes, compressed",
+    recognise: |path, head| is_magic(head) || folder::recognise(path),
+    open: open::open,
+};
+
+fn is_magic(head: &[u8]) -> bool {
+    head.starts_with(MAGIC_LITTLE) || head.starts_with(MAGIC_BIG)
+}

@@ -1,0 +1,208 @@
+//! Where the parts of a record lie: samples, and the end of all other records.
+
+use super::attributes::{Attribute, sample_bits};
+use crate::bytes::ByteOrder;
+use std::collections::HashMap;
+
+/// Bits of `read_format`.
+const READ_TIME_ENABLED: u64 = 1;
+const READ_TIME_RUNNING: u64 = 2;
+const READ_ID: u64 = 4;
+const READ_GROUP: u64 = 8;
+const READ_LOST: u64 = 16;
+
+/// When and where a record was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Place {
+    /// The time.
+    pub(super) time_ns: Option<u64>,
+    /// The CPU.
+    pub(super) cpu: Option<u32>,
+    /// The thread.
+    pub(super) tid: Option<u32>,
+}
+
+/// A sample of a tracepoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Sample<'a> {
+    /// When and where.
+    pub(super) place: Place,
+    /// The tracepoint's record.
+    pub(super) raw: &'a [u8],
+}
+
+/// Where the parts lie in the records of one event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Layout {
+    tracepoint: bool,
+    sample_type: u64,
+    read_format: u64,
+    sample_id_all: bool,
+    /// In samples, from the start.
+    tid_at: Option<usize>,
+    time_at: Option<usize>,
+    id_at: Option<usize>,
+    cpu_at: Option<usize>,
+    /// In samples: where the parts begin whose size varies.
+    varying_at: usize,
+}
+
+impl Layout {
+    fn new(attribute: &Attribute) -> Layout {
+        use sample_bits::*;
+        let has = |bit: u64| attribute.sample_type & bit != 0;
+        let mut at = 0;
+        let mut place = |bit: u64| {
+            let found = has(bit).then_some(at);
+            at += if has(bit) { 8 } else { 0 };
+            found
+        };
+        let identifier = place(IDENTIFIER);
+        place(IP);
+        let tid_at = place(TID).map(|at| at + 4);
+        let time_at = place(TIME);
+        place(ADDR);
+        let id_at = identifier.or(place(ID));
+        if identifier.is_some() {
+            place(ID);
+        }
+        place(STREAM_ID);
+        let cpu_at = place(CPU);
+        place(PERIOD);
+        Layout {
+            tracepoint: attribute.tracepoint,
+            sample_type: attribute.sample_type,
+            read_format: attribute.read_format,
+            sample_id_all: attribute.sample_id_all,
+            tid_at,
+            time_at,
+            id_at,
+            cpu_at,
+            varying_at: at,
+        }
+    }
+
+    fn has(&self, bit: u64) -> bool {
+        self.sample_type & bit != 0
+    }
+
+    /// Where the tracepoint's record lies in a sample, and its size.
+    fn raw<'a>(&self, body: &'a [u8], order: ByteOrder) -> Option<&'a [u8]> {
+        let mut at = self.varying_at;
+        if self.has(sample_bits::READ) {
+            at = at.checked_add(self.read_bytes(body, at, order)?)?;
+        }
+        if self.has(sample_bits::CALLCHAIN) {
+            let count = usize::try_from(order.u64(body, at)?).ok()?;
+            at = at.checked_add(count.checked_mul(8)?.checked_add(8)?)?;
+        }
+        let size = order.u32(body, at)? as usize;
+        body.get(at + 4..)?.get(..size)
+    }
+
+    /// Bytes of the counters in a sample.
+    fn read_bytes(&self, body: &[u8], at: usize, order: ByteOrder) -> Option<usize> {
+        let has = |bit: u64| usize::from(self.read_format & bit != 0);
+        let times = has(READ_TIME_ENABLED) + has(READ_TIME_RUNNING);
+        let each = 1 + has(READ_ID) + has(READ_LOST);
+        if self.read_format & READ_GROUP == 0 {
+            return Some(8 * (times + each));
+        }
+        let count = usize::try_from(order.u64(body, at)?).ok()?;
+        count.checked_mul(8 * each)?.checked_add(8 * (1 + times))
+    }
+
+    /// The end of a record that is no sample: thread, time, number, stream, CPU, number, as far as recorded.
+    fn trailer(&self, body: &[u8], order: ByteOrder) -> Place {
+        use sample_bits::*;
+        if !self.sample_id_all {
+            return Place::default();
+        }
+        let mut from_end = 0;
+        let mut place = |bit: u64| {
+            from_end += if self.has(bit) { 8 } else { 0 };
+            if self.has(bit) { body.len().checked_sub(from_end) } else { None }
+        };
+        place(IDENTIFIER);
+        let cpu_at = place(CPU);
+        place(STREAM_ID);
+        place(ID);
+        let time_at = place(TIME);
+        let tid_at = place(TID);
+        Place {
+            time_ns: time_at.and_then(|at| order.u64(body, at)),
+            cpu: cpu_at.and_then(|at| order.u32(body, at)),
+            tid: tid_at.and_then(|at| order.u32(body, at + 4)),
+        }
+    }
+}
+
+/// Reads records of all events of a file.
+#[derive(Clone, Debug)]
+pub(super) struct Layouts {
+    order: ByteOrder,
+    /// One an event, or a single one when all are alike.
+    layouts: Vec<Layout>,
+    by_id: HashMap<u64, usize>,
+}
+
+impl Layouts {
+    /// For these events; `None` when there is none.
+    pub(super) fn new(attributes: &[Attribute], order: ByteOrder) -> Option<Layouts> {
+        let layouts: Vec<Layout> = attributes.iter().map(Layout::new).collect();
+        let first = *layouts.first()?;
+        if layouts.iter().all(|layout| *layout == first) {
+            return Some(Layouts { order, layouts: vec![first], by_id: HashMap::new() });
+        }
+        let mut by_id = HashMap::new();
+        for (index, attribute) in attributes.iter().enumerate() {
+            by_id.extend(attribute.ids.iter().map(|&id| (id, index)));
+        }
+        Some(Layouts { order, layouts, by_id })
+    }
+
+    /// A sample of a tracepoint; `None` when it is another or does not hold what it should.
+    #[inline]
+    pub(super) fn sample<'a>(&self, body: &'a [u8]) -> SampleKind<'a> {
+        let layout = self.of(body);
+        if !layout.tracepoint || !layout.has(sample_bits::RAW) {
+            return SampleKind::Other;
+        }
+        let order = self.order;
+        let Some(raw) = layout.raw(body, order) else { return SampleKind::Malformed };
+        let place = Place {
+            time_ns: layout.time_at.and_then(|at| order.u64(body, at)),
+            cpu: layout.cpu_at.and_then(|at| order.u32(body, at)),
+            tid: layout.tid_at.and_then(|at| order.u32(body, at)),
+        };
+        SampleKind::Tracepoint(Sample { place, raw })
+    }
+
+    /// When and where a record that is no sample was written.
+    pub(super) fn trailer(&self, body: &[u8]) -> Place {
+        self.layouts[0].trailer(body, self.order)
+    }
+
+    /// The layout of a sample: that of the event whose number it carries. Numbers lie at one place in all samples,
+    /// else nobody could tell them apart.
+    #[inline]
+    fn of(&self, body: &[u8]) -> &Layout {
+        if let [single] = self.layouts.as_slice() {
+            return single;
+        }
+        let id = self.layouts[0].id_at.and_then(|at| self.order.u64(body, at));
+        let index = id.and_then(|id| self.by_id.get(&id)).copied().unwrap_or(0);
+        &self.layouts[index]
+    }
+}
+
+/// What a sample is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum SampleKind<'a> {
+    /// Of a tracepoint.
+    Tracepoint(Sample<'a>),
+    /// Of a counter or a timer: nothing for us.
+    Other,
+    /// Too short for what it says it holds.
+    Malformed,
+}

@@ -1,0 +1,229 @@
+//! Records to events.
+
+use super::kinds;
+use super::records::{Next, Record, Records, following};
+use super::round::Round;
+use super::sample::{Layouts, Place, SampleKind};
+use crate::bytes::{ByteOrder, until_zero};
+use crate::format_text::{Decoded, Decoder};
+use crate::trace::{EventBatch, EventStream, StreamState};
+use laggard_model::{Cpu, EventKind, KernelEvent, KernelTime, Loss, Tid};
+use std::collections::BTreeSet;
+
+/// Records read in one call.
+const RECORDS_A_CALL: usize = 4096;
+
+/// Which of perf's own records tell something that no recorded tracepoint tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Wanted {
+    /// `COMM`: neither `task_rename` nor `sched_process_exec` was recorded.
+    pub(super) renames: bool,
+    /// `FORK`: `sched_process_fork` was not.
+    pub(super) forks: bool,
+    /// `EXIT`: `sched_process_exit` was not.
+    pub(super) exits: bool,
+}
+
+/// The events of a file.
+pub(super) struct PerfStream {
+    records: Records,
+    order: ByteOrder,
+    layouts: Layouts,
+    decoder: Decoder,
+    wanted: Wanted,
+    round: Round,
+    cpus: BTreeSet<u16>,
+    /// Lost events told where they were lost, and those told at the end.
+    lost: u64,
+    lost_in_all: u64,
+}
+
+impl PerfStream {
+    pub(super) fn new(
+        records: Records,
+        order: ByteOrder,
+        layouts: Layouts,
+        decoder: Decoder,
+        wanted: Wanted,
+        round: Round,
+    ) -> PerfStream {
+        PerfStream {
+            records,
+            order,
+            layouts,
+            decoder,
+            wanted,
+            round,
+            cpus: BTreeSet::new(),
+            lost: 0,
+            lost_in_all: 0,
+        }
+    }
+
+    fn end(&mut self, loss: Option<Loss>, batch: &mut EventBatch) -> StreamState {
+        self.round.end(&mut batch.events);
+        if let Some(loss) = loss {
+            batch.losses.add(loss, || "perf's records".to_owned());
+        }
+        let untold = self.lost_in_all.saturating_sub(self.lost);
+        batch.losses.add_many(Loss::LostEvents, untold, || "counted at the end of the recording".to_owned());
+        StreamState::Ended
+    }
+}
+
+impl EventStream for PerfStream {
+    fn read(&mut self, batch: &mut EventBatch) -> StreamState {
+        for _ in 0..RECORDS_A_CALL {
+            let behind = match self.records.next() {
+                Ok(Next::Record(record)) => {
+                    let mut reading = Reading {
+                        order: self.order,
+                        layouts: &self.layouts,
+                        decoder: &mut self.decoder,
+                        wanted: self.wanted,
+                        round: &mut self.round,
+                        cpus: &mut self.cpus,
+                        lost: &mut self.lost,
+                        lost_in_all: &mut self.lost_in_all,
+                        batch,
+                    };
+                    reading.record(record);
+                    following(record, self.order)
+                }
+                Ok(Next::End) => return self.end(None, batch),
+                Ok(Next::Malformed) => return self.end(Some(Loss::MalformedRecord), batch),
+                Ok(Next::Corrupt) => return self.end(Some(Loss::CorruptCompression), batch),
+                Ok(Next::Truncated) | Err(_) => return self.end(Some(Loss::TruncatedInput), batch),
+            };
+            if behind > 0 && !matches!(self.records.follow(behind, |_| {}), Ok(Some(()))) {
+                return self.end(Some(Loss::TruncatedInput), batch);
+            }
+        }
+        StreamState::More
+    }
+}
+
+/// What one record needs, apart from the source that it is borrowed from.
+struct Reading<'a> {
+    order: ByteOrder,
+    layouts: &'a Layouts,
+    decoder: &'a mut Decoder,
+    wanted: Wanted,
+    round: &'a mut Round,
+    cpus: &'a mut BTreeSet<u16>,
+    lost: &'a mut u64,
+    lost_in_all: &'a mut u64,
+    batch: &'a mut EventBatch,
+}
+
+impl Reading<'_> {
+    fn record(&mut self, record: Record<'_>) {
+        match record.kind {
+            kinds::SAMPLE => self.sample(record.body),
+            kinds::FINISHED_ROUND => self.round.finish(&mut self.batch.events),
+            kinds::LOST => self.lost(record.body, 8),
+            kinds::LOST_SAMPLES => self.lost(record.body, 0),
+            kinds::THROTTLE => self.throttled(record.body),
+            kinds::COMM if self.wanted.renames => self.renamed(record.body),
+            kinds::FORK if self.wanted.forks => self.forked(record.body),
+            kinds::EXIT if self.wanted.exits => self.exited(record.body),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn sample(&mut self, body: &[u8]) {
+        let sample = match self.layouts.sample(body) {
+            SampleKind::Tracepoint(sample) => sample,
+            SampleKind::Other => return,
+            SampleKind::Malformed => return self.malformed(body),
+        };
+        let Some((time, cpu)) = instant(sample.place) else { return self.malformed(body) };
+        match self.decoder.decode(sample.raw, time, cpu, &mut self.batch.texts) {
+            Decoded::Event(event) => self.push(event),
+            Decoded::Unwanted => {}
+            Decoded::Malformed => self.malformed(body),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, event: KernelEvent) {
+        self.cpus.insert(event.cpu.0);
+        self.round.push(event, &mut self.batch.events);
+    }
+
+    fn malformed(&mut self, body: &[u8]) {
+        self.batch.losses.add(Loss::MalformedRecord, || format!("a sample of {} bytes", body.len()));
+    }
+
+    /// `LOST` tells a number before the count, `LOST_SAMPLES` does not. Without a time it is the sum at the end.
+    fn lost(&mut self, body: &[u8], count_at: usize) {
+        let Some(count) = self.order.u64(body, count_at) else { return self.malformed(body) };
+        let place = self.layouts.trailer(body);
+        let Some(time) = place.time_ns.filter(|&ns| ns > 0).map(KernelTime::from_ns) else {
+            *self.lost_in_all = self.lost_in_all.saturating_add(count);
+            return;
+        };
+        *self.lost = self.lost.saturating_add(count);
+        self.batch.losses.add_many(Loss::LostEvents, count, || format!("at {} ns", time.ns()));
+        self.cut(place, time, Some(count));
+    }
+
+    /// The kernel stopped recording for a while because events came too fast.
+    fn throttled(&mut self, body: &[u8]) {
+        let place = self.layouts.trailer(body);
+        let Some(time) = self.order.u64(body, 0).map(KernelTime::from_ns) else {
+            return self.malformed(body);
+        };
+        self.batch.losses.add(Loss::LostStretch, || format!("throttled at {} ns", time.ns()));
+        self.cut(place, time, None);
+    }
+
+    /// Marks the loss on its CPU, or on all when the CPU is not told.
+    fn cut(&mut self, place: Place, time: KernelTime, count: Option<u64>) {
+        let told = place.cpu.and_then(|cpu| u16::try_from(cpu).ok());
+        let cpus: Vec<u16> = told.map_or_else(|| self.cpus.iter().copied().collect(), |cpu| vec![cpu]);
+        for cpu in cpus {
+            let kind = EventKind::Lost { count };
+            self.push(KernelEvent { time, cpu: Cpu(cpu), flags: None, recorded: None, kind });
+        }
+    }
+
+    /// Threads that were there when the recording began have no time: their names are told apart.
+    fn renamed(&mut self, body: &[u8]) {
+        let place = self.layouts.trailer(body);
+        let (Some(tid), Some(name)) = (self.order.u32(body, 4), body.get(8..)) else {
+            return self.malformed(body);
+        };
+        let name = self.batch.texts.intern(&String::from_utf8_lossy(until_zero(name)));
+        self.aside(place, EventKind::Rename { tid: Tid(tid), name });
+    }
+
+    /// Process, parent process, thread, parent thread, time.
+    fn forked(&mut self, body: &[u8]) {
+        let place = self.layouts.trailer(body);
+        let (Some(child), Some(parent)) = (self.order.u32(body, 8), self.order.u32(body, 12)) else {
+            return self.malformed(body);
+        };
+        let child_name = laggard_model::TextId::EMPTY;
+        self.aside(place, EventKind::Fork { parent: Tid(parent), child: Tid(child), child_name });
+    }
+
+    fn exited(&mut self, body: &[u8]) {
+        let place = self.layouts.trailer(body);
+        let Some(tid) = self.order.u32(body, 8) else { return self.malformed(body) };
+        self.aside(place, EventKind::Exit { tid: Tid(tid) });
+    }
+
+    /// One of perf's own records as an event, when it tells when and where.
+    fn aside(&mut self, place: Place, kind: EventKind) {
+        if let Some((time, cpu)) = instant(place) {
+            self.push(KernelEvent { time, cpu, flags: None, recorded: place.tid.map(Tid), kind });
+        }
+    }
+}
+
+fn instant(place: Place) -> Option<(KernelTime, Cpu)> {
+    let time = place.time_ns.filter(|&ns| ns > 0).map(KernelTime::from_ns)?;
+    Some((time, Cpu(u16::try_from(place.cpu?).ok()?)))
+}

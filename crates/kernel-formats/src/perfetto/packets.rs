@@ -1,0 +1,150 @@
+//! The packets of a trace file, found without reading what is in them.
+
+use laggard_wire::{Contents, Fields, Value, header};
+use std::io::{self, BufRead, Read};
+
+/// `Trace.packet`.
+const PACKET: u32 = 1;
+/// Packets beyond this size are skipped: real ones stay far below a megabyte.
+pub(super) const PACKET_BYTES_MAX: u64 = 64 << 20;
+
+/// One packet of the file, or what stands in its place.
+pub(super) enum Found {
+    /// A packet was put into the buffer.
+    Packet,
+    /// A packet too large to be one was passed over.
+    Oversized,
+    /// The file ends here.
+    End,
+    /// The file ends inside a packet, or damage makes the rest unreadable.
+    Broken,
+}
+
+/// Walks through a file, a packet at a time.
+pub(super) struct Packets<R> {
+    input: R,
+    /// Where the next packet begins.
+    pub(super) offset: u64,
+}
+
+/// Where a packet lies in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+}
+
+impl<R: BufRead> Packets<R> {
+    pub(super) fn new(input: R) -> Packets<R> {
+        Packets { input, offset: 0 }
+    }
+
+    /// Reads the next packet into `into`; also tells where its contents lie.
+    pub(super) fn next(&mut self, into: &mut Vec<u8>) -> io::Result<(Found, Place)> {
+        let nowhere = Place { offset: self.offset, bytes: 0 };
+        let mut head = [0_u8; 20];
+        let mut used = 0;
+        loop {
+            let read = self.input.read(&mut head[used..=used])?;
+            if read == 0 {
+                let found = if used == 0 { Found::End } else { Found::Broken };
+                return Ok((found, nowhere));
+            }
+            used += 1;
+            match header(&head[..used]) {
+                Ok(None) if used < head.len() - 1 => {}
+                Ok(Some(found)) => return self.contents(found.field, found.contents, used, into),
+                _ => return Ok((Found::Broken, nowhere)),
+            }
+        }
+    }
+
+    fn contents(
+        &mut self,
+        field: u32,
+        contents: Contents,
+        head_bytes: usize,
+        into: &mut Vec<u8>,
+    ) -> io::Result<(Found, Place)> {
+        let offset = self.offset + head_bytes as u64;
+        let bytes = match contents {
+            Contents::Bytes(bytes) => bytes,
+            Contents::Varint(_) => 0,
+            Contents::Fixed64 => 8,
+            Contents::Fixed32 => 4,
+            Contents::GroupStart | Contents::GroupEnd => {
+                return Ok((Found::Broken, Place { offset, bytes: 0 }));
+            }
+        };
+        let place = Place { offset, bytes };
+        let is_packet = field == PACKET && matches!(contents, Contents::Bytes(_));
+        if bytes > PACKET_BYTES_MAX || !is_packet {
+            let skipped = io::copy(&mut self.input.by_ref().take(bytes), &mut io::sink())?;
+            into.clear();
+            self.offset = offset + skipped;
+            let whole = skipped == bytes;
+            let found = if !whole {
+                Found::Broken
+            } else if is_packet {
+                Found::Oversized
+            } else {
+                Found::Packet
+            };
+            return Ok((found, place));
+        }
+        into.clear();
+        let read = self.input.by_ref().take(bytes).read_to_end(into)?;
+        self.offset = offset + read as u64;
+        Ok((if read as u64 == bytes { Found::Packet } else { Found::Broken }, place))
+    }
+}
+
+/// The messages inside `TracePacket` that matter here.
+pub(super) enum Content<'a> {
+    /// `ftrace_events`.
+    Bundle(&'a [u8]),
+    /// `clock_snapshot`.
+    Clocks(&'a [u8]),
+    /// `system_info`.
+    System(&'a [u8]),
+    /// `compressed_packets`: a whole trace, deflated.
+    Deflated(&'a [u8]),
+    /// The same with zstd.
+    Zstd(&'a [u8]),
+}
+
+/// Calls `each` for what matters in a packet; whether the packet was whole.
+pub(super) fn contents<'a>(packet: &'a [u8], mut each: impl FnMut(Content<'a>)) -> bool {
+    for field in Fields::new(packet) {
+        match field {
+            Ok((1, Value::Bytes(bytes))) => each(Content::Bundle(bytes)),
+            Ok((6, Value::Bytes(bytes))) => each(Content::Clocks(bytes)),
+            Ok((45, Value::Bytes(bytes))) => each(Content::System(bytes)),
+            Ok((50, Value::Bytes(bytes))) => each(Content::Deflated(bytes)),
+            Ok((133, Value::Bytes(bytes))) => each(Content::Zstd(bytes)),
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+/// Unpacks the contents of `compressed_packets`; nothing when damaged or too large.
+pub(super) fn unpack(content: &Content<'_>) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let limit = PACKET_BYTES_MAX + 1;
+    let read = match content {
+        Content::Deflated(bytes) => flate2::read::ZlibDecoder::new(*bytes).take(limit).read_to_end(&mut out),
+        Content::Zstd(bytes) => zstd::Decoder::new(*bytes).ok()?.take(limit).read_to_end(&mut out),
+        Content::Bundle(_) | Content::Clocks(_) | Content::System(_) => return None,
+    };
+    (read.is_ok() && out.len() as u64 <= PACKET_BYTES_MAX).then_some(out)
+}
+
+/// The CPU of a bundle.
+pub(super) fn cpu_of(bundle: &[u8]) -> Option<u16> {
+    Fields::new(bundle).find_map(|field| match field {
+        Ok((1, Value::Varint(cpu))) => u16::try_from(cpu).ok(),
+        _ => None,
+    })
+}

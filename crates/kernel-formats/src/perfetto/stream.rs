@@ -1,0 +1,88 @@
+//! The bundles of one CPU, one after the other.
+
+use super::bundle::{self, Running};
+use super::packets::{self, Content};
+use super::{BundlePlace, Place};
+use crate::source::SharedFile;
+use crate::trace::{EventBatch, EventStream, StreamState};
+use laggard_model::{Cpu, Loss};
+use laggard_wire::{Fields, Value};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub(super) struct BundleStream {
+    path: PathBuf,
+    /// Shared by the streams of all CPUs.
+    file: Arc<SharedFile>,
+    cpu: u16,
+    places: std::vec::IntoIter<BundlePlace>,
+    running: Running,
+    /// The bundles of the packet read last: several of them may be this CPU's.
+    packet: Option<u64>,
+    bundles: Vec<Vec<u8>>,
+}
+
+impl BundleStream {
+    pub(super) fn new(
+        path: PathBuf,
+        file: Arc<SharedFile>,
+        cpu: u16,
+        places: Vec<BundlePlace>,
+    ) -> BundleStream {
+        let (places, running) = (places.into_iter(), Running::default());
+        BundleStream { path, file, cpu, places, running, packet: None, bundles: Vec::new() }
+    }
+
+    fn load(&mut self, place: Place) -> io::Result<()> {
+        if self.packet == Some(place.offset) {
+            return Ok(());
+        }
+        self.packet = Some(place.offset);
+        self.bundles.clear();
+        let mut packet = Vec::new();
+        let count = usize::try_from(place.bytes).unwrap_or(usize::MAX);
+        self.file.read_at(place.offset, count, &mut packet)?;
+        collect(&packet, &mut self.bundles);
+        Ok(())
+    }
+}
+
+/// All bundles of a packet, in the order in which opening numbered them.
+fn collect(packet: &[u8], bundles: &mut Vec<Vec<u8>>) {
+    packets::contents(packet, |content| match content {
+        Content::Bundle(bundle) => bundles.push(bundle.to_owned()),
+        Content::Clocks(_) | Content::System(_) => {}
+        compressed => {
+            let inside = packets::unpack(&compressed).unwrap_or_default();
+            for (number, value) in Fields::new(&inside).flatten() {
+                let (1, Value::Bytes(packet)) = (number, value) else { continue };
+                packets::contents(packet, |content| {
+                    if let Content::Bundle(bundle) = content {
+                        bundles.push(bundle.to_owned());
+                    }
+                });
+            }
+        }
+    });
+}
+
+impl EventStream for BundleStream {
+    fn read(&mut self, batch: &mut EventBatch) -> StreamState {
+        let Some(place) = self.places.next() else { return StreamState::Ended };
+        if let Err(error) = self.load(place.packet) {
+            batch.losses.add(Loss::TruncatedInput, || format!("{}: {error}", self.path.display()));
+            return StreamState::Ended;
+        }
+        let whole = match self.bundles.get(place.number as usize) {
+            Some(bytes) => bundle::read(bytes, Cpu(self.cpu), &mut self.running, batch),
+            None => false,
+        };
+        if !whole {
+            batch.losses.add(Loss::MalformedRecord, || {
+                format!("{} at byte {}", self.path.display(), place.packet.offset)
+            });
+        }
+        StreamState::More
+    }
+}

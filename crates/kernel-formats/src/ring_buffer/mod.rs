@@ -1,0 +1,7 @@
+//! Pages of the kernel's ring buffer: a head with a time and a size, then records with time steps.
+
+mod layout;
+mod page;
+
+pub(crate) use layout::PageLayout;
+pub(crate) use page::{Missed, Page, RecordsEnd};

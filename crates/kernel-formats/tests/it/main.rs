@@ -1,0 +1,14 @@
+//! Kernel traces as they come from real tools, and from encoders of our own.
+
+mod ctf;
+mod ctf_hostile;
+mod ctf_recorded;
+mod encode_ctf;
+mod encode_perf_data;
+mod encode_perfetto;
+mod encode_records;
+mod encode_trace_dat;
+mod perf_data;
+mod perf_recorded;
+mod same_run;
+mod trace_dat;

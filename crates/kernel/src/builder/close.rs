@@ -1,0 +1,35 @@
+//! The end of the trace.
+
+use super::follow::Follower;
+use super::thread::{Status, ThreadId};
+
+impl Follower {
+    /// Names the workers, and brings what every thread did last up to the last event of its host. The published
+    /// rules leave that out.
+    pub(super) fn close(&mut self) {
+        if self.is_modern() {
+            for index in 0..self.threads.len() {
+                self.close_thread(ThreadId(index as u32));
+            }
+        }
+        for thread in &self.threads {
+            if let Some(worker) = thread.worker {
+                self.sketch.workers[worker.0 as usize].name = thread.name;
+            }
+        }
+    }
+
+    fn close_thread(&mut self, thread: ThreadId) {
+        if self.thread(thread).worker.is_none() {
+            return;
+        }
+        self.cut_at_losses(thread);
+        let known = *self.thread(thread);
+        let Some(cpu) = known.seen_on else { return };
+        if matches!(known.status, Status::Dead | Status::Zombie | Status::Unknown) {
+            return;
+        }
+        let end = self.hosts[known.host as usize].last_event;
+        self.append_at(thread, end, cpu, Some(known.status.edge()));
+    }
+}

@@ -1,0 +1,54 @@
+//! The first events of a trace, held back until it is clear which wake-up events it has.
+
+use super::host::WakeupKind;
+use laggard_model::{EventKind, KernelEvent};
+use std::collections::BTreeMap;
+
+impl WakeupKind {
+    /// The kind of a wake-up event; nothing for other events and for the first wake-up of a thread, which goes with
+    /// any kind.
+    pub(super) fn of(kind: &EventKind) -> Option<WakeupKind> {
+        match kind {
+            EventKind::Wakeup { .. } => Some(WakeupKind::Wakeup),
+            EventKind::Waking { .. } => Some(WakeupKind::Waking),
+            EventKind::TryToWakeUp { .. } => Some(WakeupKind::TryToWakeUp),
+            _ => None,
+        }
+    }
+}
+
+/// Events held back, with their hosts' places.
+#[derive(Debug)]
+pub(super) struct FirstEvents {
+    max: usize,
+    events: Vec<(u32, KernelEvent)>,
+}
+
+impl FirstEvents {
+    pub(super) fn new(max: usize) -> FirstEvents {
+        FirstEvents { max, events: Vec::new() }
+    }
+
+    pub(super) fn put(&mut self, host: u32, event: KernelEvent) {
+        self.events.push((host, event));
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.events.len() >= self.max
+    }
+
+    /// The best kind that each host has shown.
+    pub(super) fn best_kinds(&self) -> BTreeMap<u32, WakeupKind> {
+        let mut best = BTreeMap::new();
+        let seen = self.events.iter().filter_map(|(host, event)| Some((*host, WakeupKind::of(&event.kind)?)));
+        for (host, kind) in seen {
+            let known = best.entry(host).or_insert(kind);
+            *known = kind.max(*known);
+        }
+        best
+    }
+
+    pub(super) fn into_events(self) -> impl Iterator<Item = (u32, KernelEvent)> {
+        self.events.into_iter()
+    }
+}

@@ -1,0 +1,191 @@
+//! What begins and ends an execution, as the user says it.
+
+use super::glob::Glob;
+use super::template::Template;
+use crate::path::Window;
+use laggard_model::Tid;
+
+/// What begins and ends an execution, and which beginning an end belongs to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Delimiter {
+    /// What begins and ends it.
+    pub kind: DelimiterKind,
+    /// Among which threads.
+    pub scope: Scope,
+}
+
+/// What begins and ends an execution.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DelimiterKind {
+    /// Whatever the trace offers: trace markers, else programs, else system calls that take requests.
+    Auto,
+    /// Texts written to `trace_marker`.
+    Markers(MarkerRule),
+    /// Two events: uprobes, tracepoints.
+    Events {
+        /// The one that begins it.
+        begin: EventPattern,
+        /// The one that ends it.
+        end: EventPattern,
+    },
+    /// A program: from its start (`exec`) to its exit.
+    Process {
+        /// Its name, the last part of the executed file's path, or all of that path; all programs when absent.
+        name: Option<Glob>,
+    },
+    /// One call of a system call.
+    Syscall {
+        /// Which.
+        name: SyscallName,
+    },
+    /// What a thread does from a successful return of a system call to its next call of it: the handling of a request.
+    Between {
+        /// Which: `accept4`, `epoll_wait`, `recvfrom`, …
+        name: SyscallName,
+    },
+    /// The whole life of threads, as far as it is traced.
+    Thread {
+        /// Their last name.
+        name: Glob,
+    },
+    /// One thread over one window.
+    Tid {
+        /// The thread.
+        tid: Tid,
+        /// The window; the whole trace when absent.
+        window: Option<Window>,
+    },
+}
+
+/// How markers are read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MarkerRule {
+    /// The usual forms: `NAME begin`, `begin NAME ID`, `NAME_begin id=ID`, `B|PID|NAME`, `traceparent … begin`.
+    Usual {
+        /// Names that count; all when absent.
+        name: Option<Glob>,
+    },
+    /// Two forms of one's own.
+    Templates {
+        /// The beginning's.
+        begin: Template,
+        /// The end's.
+        end: Template,
+    },
+}
+
+/// An event by its name and fields.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EventPattern {
+    /// Its system (`uprobes`), when it was given; it counts only for what a reader is asked to deliver.
+    pub system: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// The field whose value tells overlapping executions apart.
+    pub key: Option<String>,
+    /// Fields that must have a value.
+    pub fields: Vec<FieldPattern>,
+}
+
+/// A field's required value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FieldPattern {
+    /// The field's name.
+    pub name: String,
+    /// Its value.
+    pub value: Glob,
+}
+
+/// A system call by its name, or by its number where names are not recorded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SyscallName {
+    pub(crate) text: String,
+}
+
+/// Which beginning an end belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pairing {
+    /// The nearest: of the same thread, else of the same process, else the only one of its name and key.
+    Nearest,
+    /// Of the same thread only.
+    Thread,
+    /// Of the same thread, else of the same process.
+    Process,
+    /// Of the same thread, process, or container.
+    Container,
+}
+
+/// Among which threads executions are looked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Scope {
+    /// Which beginning an end belongs to.
+    pub pairing: Pairing,
+    /// Only threads, processes or containers (as `pairing` says) of this name.
+    pub only: Option<Glob>,
+}
+
+impl Default for Scope {
+    fn default() -> Scope {
+        Scope { pairing: Pairing::Nearest, only: None }
+    }
+}
+
+impl EventPattern {
+    /// Every event of a name.
+    pub fn named(name: &str) -> EventPattern {
+        EventPattern { system: None, name: name.to_owned(), key: None, fields: Vec::new() }
+    }
+
+    /// `SYSTEM:NAME`, or the name when no system was given.
+    pub(crate) fn full_name(&self) -> String {
+        match &self.system {
+            Some(system) => format!("{system}:{}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+impl Delimiter {
+    /// A delimiter for all threads.
+    pub fn new(kind: DelimiterKind) -> Delimiter {
+        Delimiter { kind, scope: Scope::default() }
+    }
+
+    /// Names of events that a reader must deliver as [`Other`](laggard_model::EventKind::Other) for this delimiter,
+    /// with their system where it was given.
+    pub fn other_events(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        if let DelimiterKind::Events { begin, end } = &self.kind {
+            names.extend([begin, end].map(EventPattern::full_name));
+        }
+        if self.scope.pairing != Pairing::Thread {
+            names.push("task_newtask".to_owned());
+        }
+        if self.scope.pairing == Pairing::Container {
+            names.extend(["cgroup_attach_task", "lttng_statedump_process_pid_ns"].map(str::to_owned));
+        }
+        names
+    }
+
+    /// Whatever the trace offers.
+    pub fn auto() -> Delimiter {
+        Delimiter::new(DelimiterKind::Auto)
+    }
+}
+
+/// A delimiter that cannot be understood.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DelimiterError {
+    /// What was given.
+    pub given: String,
+    /// What is wrong with it and what would be right.
+    pub reason: String,
+}
+
+impl std::fmt::Display for DelimiterError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}`: {}", self.given, self.reason)
+    }
+}
+
+impl std::error::Error for DelimiterError {}

@@ -1,0 +1,175 @@
+//! The executions of spans: which stretch of which thread a span is.
+
+use super::execution::{Execution, TraceContext};
+use crate::path::Window;
+use crate::worker::HostId;
+use laggard_model::{ClockMap, Nanos, Tid, Timestamp};
+use std::collections::HashMap;
+
+/// The thread a span says it ran on (`thread.id`, where that is the kernel's number).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SpanThread {
+    /// The host.
+    pub host: HostId,
+    /// The thread.
+    pub tid: Tid,
+}
+
+/// What is known of a span.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SpanInterval {
+    /// What the report calls it: service and operation.
+    pub label: String,
+    /// Its ids.
+    pub context: TraceContext,
+    /// Its beginning.
+    pub start: Timestamp,
+    /// Its length.
+    pub inclusive: Nanos,
+    /// Its thread, when it tells.
+    pub thread: Option<SpanThread>,
+}
+
+/// Why a span has no execution.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum NoExecution {
+    /// No marker names it, and it does not say its thread.
+    NoThread,
+    /// It says its thread, but the trace does not tell where its clock lies in calendar time.
+    NoCalendar,
+    /// It lies before or behind the trace, as a whole or in part.
+    OutsideTrace,
+}
+
+/// A span's execution, or why there is none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SpanExecution {
+    /// The span: its 0-based index in the spans given.
+    pub span: usize,
+    /// Its execution.
+    pub execution: Result<Execution, NoExecution>,
+}
+
+/// The execution of each span, in the order of the spans: the one whose marker carries the span's ids, else the
+/// span's own thread over its own time.
+///
+/// `marked` are executions found by markers, `traced` the time the kernel trace covers, `calendar` where its clock
+/// lies in calendar time.
+pub fn executions_of_spans(
+    spans: &[SpanInterval],
+    marked: &[Execution],
+    traced: Window,
+    calendar: Option<ClockMap>,
+) -> Vec<SpanExecution> {
+    let mut by_context = HashMap::new();
+    for execution in marked {
+        if let Some(context) = execution.context {
+            by_context.entry(context).or_insert(execution);
+        }
+    }
+    let one = |span: &SpanInterval| match by_context.get(&span.context) {
+        Some(&marked) => Ok(Execution { label: span.label.clone(), ..marked.clone() }),
+        None => by_thread(span, traced, calendar),
+    };
+    spans
+        .iter()
+        .enumerate()
+        .map(|(index, span)| SpanExecution { span: index, execution: one(span) })
+        .collect()
+}
+
+fn by_thread(
+    span: &SpanInterval,
+    traced: Window,
+    calendar: Option<ClockMap>,
+) -> Result<Execution, NoExecution> {
+    let thread = span.thread.ok_or(NoExecution::NoThread)?;
+    let calendar = calendar.ok_or(NoExecution::NoCalendar)?;
+    let from = calendar.to_kernel(span.start);
+    let window = Window { from, to: from.plus_ns(span.inclusive.ns()) };
+    // A span before the clock's origin would be moved to it.
+    let exact = calendar.to_unix(from) == span.start;
+    if !exact || window.from < traced.from || window.to > traced.to {
+        return Err(NoExecution::OutsideTrace);
+    }
+    Ok(Execution {
+        label: span.label.clone(),
+        key: None,
+        context: Some(span.context),
+        host: thread.host,
+        tid: thread.tid,
+        end_tid: thread.tid,
+        window,
+        depth: 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_model::{KernelTime, SpanId, TraceId};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn context(span: u64) -> TraceContext {
+        TraceContext { trace: TraceId::from_value(7), span: SpanId::new(span).unwrap() }
+    }
+
+    fn span(id: u64, start_ns: i64, tid: Option<u32>) -> SpanInterval {
+        SpanInterval {
+            label: format!("shop/{id}"),
+            context: context(id),
+            start: Timestamp::from_unix_ns(start_ns),
+            inclusive: Nanos::from_ns(1000),
+            thread: tid.map(|tid| SpanThread { host: HostId(0), tid: Tid(tid) }),
+        }
+    }
+
+    fn traced() -> Window {
+        Window { from: KernelTime::from_ns(SECOND), to: KernelTime::from_ns(2 * SECOND) }
+    }
+
+    #[test]
+    fn a_marker_wins_over_the_thread_and_its_time() {
+        let window = Window { from: KernelTime::from_ns(SECOND + 5), to: KernelTime::from_ns(SECOND + 9) };
+        let marked = Execution {
+            label: "traceparent".to_owned(),
+            key: None,
+            context: Some(context(1)),
+            host: HostId(0),
+            tid: Tid(3),
+            end_tid: Tid(4),
+            window,
+            depth: 0,
+        };
+        let found = executions_of_spans(&[span(1, 0, Some(9))], &[marked], traced(), None);
+        let execution = found[0].execution.as_ref().unwrap();
+        assert_eq!(
+            (execution.label.as_str(), execution.end_tid, execution.window),
+            ("shop/1", Tid(4), window)
+        );
+    }
+
+    #[test]
+    fn a_thread_and_a_calendar_give_a_window() {
+        let calendar = Some(ClockMap::from_offset_ns(100));
+        let start = (SECOND + 600) as i64;
+        let found = executions_of_spans(&[span(1, start, Some(9))], &[], traced(), calendar);
+        let execution = found[0].execution.as_ref().unwrap();
+        assert_eq!(execution.tid, Tid(9));
+        assert_eq!((execution.window.from.ns(), execution.window.to.ns()), (SECOND + 500, SECOND + 1500));
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let calendar = Some(ClockMap::from_offset_ns(100));
+        let why = |span: SpanInterval, calendar| {
+            executions_of_spans(&[span], &[], traced(), calendar)[0].execution.clone().unwrap_err()
+        };
+        assert_eq!(why(span(1, SECOND as i64 + 600, None), calendar), NoExecution::NoThread);
+        assert_eq!(why(span(1, SECOND as i64 + 600, Some(9)), None), NoExecution::NoCalendar);
+        assert_eq!(why(span(1, 600, Some(9)), calendar), NoExecution::OutsideTrace);
+        assert_eq!(why(span(1, -600, Some(9)), calendar), NoExecution::OutsideTrace);
+        assert_eq!(why(span(1, 2 * SECOND as i64, Some(9)), calendar), NoExecution::OutsideTrace);
+    }
+}

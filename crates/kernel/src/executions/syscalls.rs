@@ -1,0 +1,144 @@
+//! Names of system calls.
+
+use super::delimiter::SyscallName;
+use laggard_model::{KernelTexts, TextId};
+
+/// The names on x86-64 from number 0, blank-separated (the kernel's `unistd_64.h`).
+const FROM_0: &str = "read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction \
+     rt_sigprocmask rt_sigreturn ioctl pread64 pwrite64 readv writev access pipe select sched_yield mremap \
+     msync mincore madvise shmget shmat shmctl dup dup2 pause nanosleep getitimer alarm setitimer getpid \
+     sendfile socket connect accept sendto recvfrom sendmsg recvmsg shutdown bind listen getsockname \
+     getpeername socketpair setsockopt getsockopt clone fork vfork execve exit wait4 kill uname semget \
+     semop semctl shmdt msgget msgsnd msgrcv msgctl fcntl flock fsync fdatasync truncate ftruncate \
+     getdents getcwd chdir fchdir rename mkdir rmdir creat link unlink symlink readlink chmod fchmod chown \
+     fchown lchown umask gettimeofday getrlimit getrusage sysinfo times ptrace getuid syslog getgid setuid \
+     setgid geteuid getegid setpgid getppid getpgrp setsid setreuid setregid getgroups setgroups setresuid \
+     getresuid setresgid getresgid getpgid setfsuid setfsgid getsid capget capset rt_sigpending \
+     rt_sigtimedwait rt_sigqueueinfo rt_sigsuspend sigaltstack utime mknod uselib personality ustat statfs \
+     fstatfs sysfs getpriority setpriority sched_setparam sched_getparam sched_setscheduler \
+     sched_getscheduler sched_get_priority_max sched_get_priority_min sched_rr_get_interval mlock munlock \
+     mlockall munlockall vhangup modify_ldt pivot_root _sysctl prctl arch_prctl adjtimex setrlimit chroot \
+     sync acct settimeofday mount umount2 swapon swapoff reboot sethostname setdomainname iopl ioperm \
+     create_module init_module delete_module get_kernel_syms query_module quotactl nfsservctl getpmsg \
+     putpmsg afs_syscall tuxcall security gettid readahead setxattr lsetxattr fsetxattr getxattr lgetxattr \
+     fgetxattr listxattr llistxattr flistxattr removexattr lremovexattr fremovexattr tkill time futex \
+     sched_setaffinity sched_getaffinity set_thread_area io_setup io_destroy io_getevents io_submit \
+     io_cancel get_thread_area lookup_dcookie epoll_create epoll_ctl_old epoll_wait_old remap_file_pages \
+     getdents64 set_tid_address restart_syscall semtimedop fadvise64 timer_create timer_settime \
+     timer_gettime timer_getoverrun timer_delete clock_settime clock_gettime clock_getres clock_nanosleep \
+     exit_group epoll_wait epoll_ctl tgkill utimes vserver mbind set_mempolicy get_mempolicy mq_open \
+     mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr kexec_load waitid add_key request_key \
+     keyctl ioprio_set ioprio_get inotify_init inotify_add_watch inotify_rm_watch migrate_pages openat \
+     mkdirat mknodat fchownat futimesat newfstatat unlinkat renameat linkat symlinkat readlinkat fchmodat \
+     faccessat pselect6 ppoll unshare set_robust_list get_robust_list splice tee sync_file_range vmsplice \
+     move_pages utimensat epoll_pwait signalfd timerfd_create eventfd fallocate timerfd_settime \
+     timerfd_gettime accept4 signalfd4 eventfd2 epoll_create1 dup3 pipe2 inotify_init1 preadv pwritev \
+     rt_tgsigqueueinfo perf_event_open recvmmsg fanotify_init fanotify_mark prlimit64 name_to_handle_at \
+     open_by_handle_at clock_adjtime syncfs sendmmsg setns getcpu process_vm_readv process_vm_writev kcmp \
+     finit_module sched_setattr sched_getattr renameat2 seccomp getrandom memfd_create kexec_file_load bpf \
+     execveat userfaultfd membarrier mlock2 copy_file_range preadv2 pwritev2 pkey_mprotect pkey_alloc \
+     pkey_free statx io_pgetevents rseq";
+
+/// … and those common to all architectures from number 424.
+const FROM_424: &str = "pidfd_send_signal io_uring_setup io_uring_enter io_uring_register open_tree move_mount fsopen \
+     fsconfig fsmount fspick pidfd_open clone3 close_range openat2 pidfd_getfd faccessat2 process_madvise \
+     epoll_pwait2 mount_setattr quotactl_fd landlock_create_ruleset landlock_add_rule \
+     landlock_restrict_self memfd_secret process_mrelease futex_waitv set_mempolicy_home_node";
+
+/// Beginnings of the names of calls that return how much there is to do.
+const COUNTS: &[&str] = &["epoll_", "poll", "ppoll", "select", "pselect", "recv", "read", "io_getevents"];
+
+/// The name of a number on x86-64.
+pub(crate) fn name_of(number: u32) -> Option<&'static str> {
+    let named = match number {
+        0..424 => FROM_0.split(' ').nth(number as usize),
+        _ => FROM_424.split(' ').nth(number as usize - 424),
+    };
+    named.filter(|name| *name != "-")
+}
+
+/// The number of a name on x86-64.
+fn number_of(name: &str) -> Option<u32> {
+    let position = |names: &str, first: u32| {
+        names.split(' ').position(|listed| listed == name).map(|index| first + index as u32)
+    };
+    position(FROM_0, 0).or_else(|| position(FROM_424, 424))
+}
+
+impl SyscallName {
+    /// The call of this name or number.
+    pub fn new(text: &str) -> SyscallName {
+        SyscallName { text: text.to_owned() }
+    }
+
+    /// The number it has where only numbers are recorded (x86-64).
+    pub(crate) fn number(&self) -> Option<u32> {
+        self.text.parse().ok().or_else(|| number_of(&self.text))
+    }
+
+    /// Whether a record with this name, else this number, is of this call.
+    pub(crate) fn is(
+        &self,
+        wanted_number: Option<u32>,
+        number: u32,
+        name: TextId,
+        texts: &KernelTexts,
+    ) -> bool {
+        match name {
+            TextId::EMPTY => wanted_number == Some(number),
+            name => texts.text(name) == self.text || (number != u32::MAX && wanted_number == Some(number)),
+        }
+    }
+
+    /// Whether a return value says that there is something to do: for calls that return a descriptor or nothing, no
+    /// error; for those that return a count, one above 0.
+    pub(crate) fn brings_work(&self, returned: i64) -> bool {
+        match COUNTS.iter().any(|prefix| self.name().starts_with(prefix)) {
+            true => returned > 0,
+            false => returned >= 0,
+        }
+    }
+
+    /// Whether servers wait for requests in it.
+    pub(crate) fn waits_for_work(&self) -> bool {
+        let name = self.name();
+        name.starts_with("accept")
+            || (COUNTS.iter().any(|prefix| name.starts_with(prefix)) && name != "epoll_ctl")
+    }
+
+    fn name(&self) -> &str {
+        self.text.parse().ok().and_then(name_of).unwrap_or(&self.text)
+    }
+}
+
+impl std::fmt::Display for SyscallName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_agree() {
+        for (number, name) in
+            [(0, "read"), (232, "epoll_wait"), (288, "accept4"), (334, "rseq"), (435, "clone3")]
+        {
+            assert_eq!(name_of(number), Some(name));
+            assert_eq!(number_of(name), Some(number));
+        }
+        assert_eq!(name_of(400), None);
+        assert_eq!(name_of(u32::MAX), None);
+        assert_eq!(number_of("no_such_call"), None);
+    }
+
+    #[test]
+    fn what_brings_work() {
+        assert!(!SyscallName::new("epoll_wait").brings_work(0), "a timeout");
+        assert!(SyscallName::new("232").brings_work(2));
+        assert!(SyscallName::new("accept4").brings_work(0), "a descriptor");
+        assert!(!SyscallName::new("accept4").brings_work(-11), "try again");
+    }
+}

@@ -1,0 +1,116 @@
+//! A notation for events, one a line: `TIME[.CPU] TID WORD …`, and what a finder finds in them.
+
+use crate::executions::{Delimiter, Execution, ExecutionFinder, FoundExecutions};
+use laggard_model::{
+    Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, Losses, PrevState, StatedumpStatus, Tid,
+};
+
+fn number(word: &str) -> u32 {
+    word.parse().unwrap_or_else(|_| panic!("`{word}` is a number"))
+}
+
+fn kind(words: &[&str], texts: &mut KernelTexts) -> EventKind {
+    let rest = words[1..].join(" ");
+    match words {
+        ["marker", ..] => EventKind::Marker { text: texts.intern(&rest) },
+        ["exec", file] => EventKind::Exec { tid: Tid(0), filename: texts.intern(file) },
+        ["exit"] => EventKind::Exit { tid: Tid(0) },
+        ["fork", child, name] => {
+            EventKind::Fork { parent: Tid(0), child: Tid(number(child)), child_name: texts.intern(name) }
+        }
+        ["enter", call] => EventKind::SyscallEntry { number: number(call), name: texts.intern("") },
+        ["leave", call, returned] => EventKind::SyscallExit {
+            number: number(call),
+            name: texts.intern(""),
+            returned: returned.parse().expect("a number"),
+        },
+        ["call", name] => EventKind::SyscallEntry { number: u32::MAX, name: texts.intern(name) },
+        ["return", name, returned] => EventKind::SyscallExit {
+            number: u32::MAX,
+            name: texts.intern(name),
+            returned: returned.parse().expect("a number"),
+        },
+        ["switch", next, name] => EventKind::Switch {
+            prev: Tid(0),
+            prev_name: texts.intern(""),
+            prev_state: PrevState::SLEEPING,
+            next: Tid(number(next)),
+            next_name: texts.intern(name),
+        },
+        ["rename", name] => EventKind::Rename { tid: Tid(0), name: texts.intern(name) },
+        ["process", pid] => EventKind::Statedump {
+            tid: Tid(0),
+            pid: Tid(number(pid)),
+            name: texts.intern(""),
+            status: StatedumpStatus::Running,
+        },
+        ["lost"] => EventKind::Lost { count: None },
+        [name, ..] => EventKind::Other { name: texts.intern(name), fields: texts.intern(&rest) },
+        [] => panic!("an event needs a word"),
+    }
+}
+
+/// The events of a drawing. Events that speak of a thread speak of the one that writes them.
+pub(super) fn events(text: &str) -> (Vec<KernelEvent>, KernelTexts) {
+    let mut texts = KernelTexts::default();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let event = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (time, cpu) = words[0].split_once('.').unwrap_or((words[0], "0"));
+        let tid = Tid(number(words[1]));
+        let mut kind = kind(&words[2..], &mut texts);
+        match &mut kind {
+            EventKind::Exec { tid: writer, .. }
+            | EventKind::Exit { tid: writer }
+            | EventKind::Rename { tid: writer, .. }
+            | EventKind::Statedump { tid: writer, .. }
+            | EventKind::Fork { parent: writer, .. }
+            | EventKind::Switch { prev: writer, .. } => *writer = tid,
+            _ => {}
+        }
+        KernelEvent {
+            time: KernelTime::from_ns(u64::from(number(time))),
+            cpu: Cpu(number(cpu) as u16),
+            flags: None,
+            recorded: Some(tid),
+            kind,
+        }
+    };
+    let events = lines.map(event).collect();
+    (events, texts)
+}
+
+/// What a delimiter finds in a drawing.
+pub(super) fn find(delimiter: &str, drawing: &str) -> FoundExecutions {
+    let (events, texts) = events(drawing);
+    let mut finder = ExecutionFinder::new(Delimiter::parse(delimiter).unwrap());
+    for event in &events {
+        finder.push(event, &texts);
+    }
+    let mut losses = Losses::none();
+    let found = finder.finish(&mut losses);
+    assert_eq!(losses.iter().map(|(_, found)| found.count).sum::<u64>(), found.unfinished);
+    found
+}
+
+/// `label key TID>END_TID FROM..TO depth`.
+pub(super) fn row(execution: &Execution) -> String {
+    format!(
+        "{} {} {}>{} {}..{} {}",
+        execution.label,
+        execution.key.as_deref().unwrap_or("-"),
+        execution.tid.0,
+        execution.end_tid.0,
+        execution.window.from.ns(),
+        execution.window.to.ns(),
+        execution.depth
+    )
+}
+
+/// Checks the rows found and the number left out.
+pub(super) fn check(delimiter: &str, drawing: &str, expected: &[&str], unfinished: u64) {
+    let found = find(delimiter, drawing);
+    let rows: Vec<String> = found.executions.iter().map(row).collect();
+    assert_eq!(rows, expected, "{delimiter}");
+    assert_eq!(found.unfinished, unfinished, "{delimiter}");
+}

@@ -1,0 +1,6 @@
+//! Finders over drawn events.
+
+mod drawn;
+mod markers;
+mod others;
+mod properties;

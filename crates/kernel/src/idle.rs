@@ -1,0 +1,30 @@
+//! Waiting for a CPU that does nothing: what a CPU quota looks like.
+
+use crate::graph::{ExecutionGraph, first_edge};
+use crate::path::{PieceState, Window};
+use crate::vertex::VertexRef;
+use laggard_model::Cpu;
+
+/// A thread is switched out, woken, and switched in: its last time on a CPU lies at most this many edges back.
+const EDGES_BACK_MAX: usize = 16;
+
+/// Nanoseconds of `window`, inside the edge that ends at `end`, during which the CPU that the thread last ran on ran
+/// its idle task. 0 when that CPU is not known.
+pub(crate) fn idle_ns(graph: &ExecutionGraph, end: VertexRef, window: Window) -> u64 {
+    let host = graph.workers[end.worker as usize].host;
+    let idle = last_cpu(graph, end).and_then(|cpu| graph.idle_of(host, cpu));
+    let Some(idle) = idle else { return 0 };
+    let chain = &graph.chains[idle.0 as usize];
+    let edges = chain.windows(2).skip(first_edge(chain, window.from).saturating_sub(1));
+    let idles = edges
+        .take_while(|edge| edge[0].time < window.to)
+        .filter(|edge| edge[1].edge() == Some(PieceState::Running))
+        .map(|edge| edge[1].time.min(window.to).since(edge[0].time.max(window.from)));
+    idles.sum()
+}
+
+fn last_cpu(graph: &ExecutionGraph, end: VertexRef) -> Option<Cpu> {
+    let chain = &graph.chains[end.worker as usize][..end.index as usize];
+    let back = chain.iter().rev().take(EDGES_BACK_MAX);
+    back.into_iter().find(|vertex| vertex.edge() == Some(PieceState::Running)).map(|vertex| vertex.cpu)
+}

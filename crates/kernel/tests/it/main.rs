@@ -1,0 +1,17 @@
+//! The graph, its paths and executions against references, real traces, and properties.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod chains;
+mod corrections;
+mod edges;
+mod events;
+mod own_formats;
+mod properties;
+mod published;
+mod recorded;
+mod recordings;
+mod recursion;
+mod same_paths;
+mod simulated;
+mod synthetic;
+mod xml_fixtures;

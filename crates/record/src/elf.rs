@@ -1,0 +1,238 @@
+//! Where a function lies in a program's file: symbols of ELF, 64 bits.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// Why a function was not found.
+#[derive(Debug)]
+pub enum ElfError {
+    /// The file system said no.
+    Io(io::Error),
+    /// It is no program of 64 bits in this machine's byte order, or is damaged.
+    NotReadable(&'static str),
+    /// It has no such function.
+    NoFunction {
+        /// The name that was asked for.
+        name: String,
+        /// Names that contain it.
+        similar: Vec<String>,
+    },
+}
+
+impl fmt::Display for ElfError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ElfError::Io(error) => error.fmt(f),
+            ElfError::NotReadable(reason) => {
+                write!(f, "{reason}; give the function's offset in the file (0x…)")
+            }
+            ElfError::NoFunction { name, similar } if similar.is_empty() => {
+                write!(f, "no function '{name}'; is it stripped? Its offset in the file (0x…) does as well")
+            }
+            ElfError::NoFunction { name, similar } => {
+                write!(f, "no function '{name}'; there are {}", similar.join(", "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for ElfError {}
+
+impl From<io::Error> for ElfError {
+    fn from(error: io::Error) -> ElfError {
+        match error.kind() {
+            // A place in the file beyond all numbers is no valid one.
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput => {
+                ElfError::NotReadable("it ends too early")
+            }
+            _ => ElfError::Io(error),
+        }
+    }
+}
+
+/// Tables beyond this size are not read (bytes).
+const TABLE_BYTES_MAX: u64 = 1 << 30;
+/// Names that are suggested.
+const SUGGESTIONS: usize = 5;
+
+/// The place of a function in a program's file, in bytes: by its symbol, or `0x` and the place itself.
+///
+/// # Errors
+/// When the file cannot be read or has no such function.
+pub fn function_offset(binary: &Path, function: &str) -> Result<u64, ElfError> {
+    if let Some(digits) = function.strip_prefix("0x") {
+        return u64::from_str_radix(digits, 16).map_err(|_| ElfError::NotReadable("not a number"));
+    }
+    let mut elf = Elf::open(binary)?;
+    let mut similar = Vec::new();
+    for table in elf.symbol_tables() {
+        let (symbols, names) = (elf.bytes(&table)?, elf.names_of(&table)?);
+        for symbol in symbols.chunks_exact(SYMBOL_BYTES) {
+            let name = text_at(&names, number(symbol, 0, 4));
+            if symbol[4] & 0xf != FUNCTION || number(symbol, 6, 2) == UNDEFINED || !name.contains(function) {
+                continue;
+            }
+            match name == function {
+                true => return elf.file_offset(number(symbol, 8, 8)),
+                false if similar.len() < SUGGESTIONS => similar.push(name.to_owned()),
+                false => {}
+            }
+        }
+    }
+    Err(ElfError::NoFunction { name: function.to_owned(), similar })
+}
+
+const SYMBOL_BYTES: usize = 24;
+/// The type of a symbol that is a function.
+const FUNCTION: u8 = 2;
+/// The section of a symbol that is elsewhere.
+const UNDEFINED: u64 = 0;
+const SYMBOL_TABLES: [u64; 2] = [2, 11];
+const SEGMENT_LOADED: u64 = 1;
+
+/// A section, or a part of the file that is loaded.
+struct Part {
+    kind: u64,
+    offset: u64,
+    bytes: u64,
+    /// Address in memory; of a section, the section it refers to.
+    link: u64,
+}
+
+struct Elf {
+    file: File,
+    sections: Vec<Part>,
+    segments: Vec<Part>,
+}
+
+impl Elf {
+    fn open(path: &Path) -> Result<Elf, ElfError> {
+        let mut file = File::open(path)?;
+        let mut head = [0; 64];
+        file.read_exact(&mut head)?;
+        let order = if cfg!(target_endian = "big") { 2 } else { 1 };
+        if head[..4] != *b"\x7fELF" || head[4] != 2 || head[5] != order {
+            return Err(ElfError::NotReadable("not a program of this machine (ELF, 64 bits)"));
+        }
+        let table = |at: usize, count: usize, bytes: u64| Part {
+            kind: 0,
+            offset: number(&head, at, 8),
+            bytes: number(&head, count, 2) * bytes,
+            link: 0,
+        };
+        let mut elf = Elf { file, sections: Vec::new(), segments: Vec::new() };
+        let (segments, sections) = (elf.bytes(&table(32, 56, 56))?, elf.bytes(&table(40, 60, 64))?);
+        elf.segments = segments.chunks_exact(56).map(segment).collect();
+        elf.sections = sections.chunks_exact(64).map(section).collect();
+        Ok(elf)
+    }
+
+    fn bytes(&mut self, part: &Part) -> Result<Vec<u8>, ElfError> {
+        if part.bytes > TABLE_BYTES_MAX {
+            return Err(ElfError::NotReadable("its tables are too large"));
+        }
+        self.file.seek(SeekFrom::Start(part.offset))?;
+        let mut bytes = Vec::new();
+        (&mut self.file).take(part.bytes).read_to_end(&mut bytes)?;
+        match bytes.len() as u64 == part.bytes {
+            true => Ok(bytes),
+            false => Err(ElfError::NotReadable("it ends too early")),
+        }
+    }
+
+    /// The tables of symbols: all of them, then those for linking.
+    fn symbol_tables(&self) -> Vec<Part> {
+        let kinds = SYMBOL_TABLES.into_iter();
+        kinds
+            .flat_map(|kind| self.sections.iter().filter(move |part| part.kind == kind).map(Part::copy))
+            .collect()
+    }
+
+    fn names_of(&mut self, table: &Part) -> Result<Vec<u8>, ElfError> {
+        let names = usize::try_from(table.link).ok().and_then(|link| self.sections.get(link)).map(Part::copy);
+        self.bytes(&names.ok_or(ElfError::NotReadable("its symbols have no names"))?)
+    }
+
+    /// Where an address of memory comes from.
+    fn file_offset(&self, address: u64) -> Result<u64, ElfError> {
+        let loaded = self.segments.iter().filter(|part| part.kind == SEGMENT_LOADED);
+        let mut places = loaded.filter_map(|part| {
+            let inside = address.checked_sub(part.link)?;
+            (inside < part.bytes).then(|| part.offset.checked_add(inside))?
+        });
+        places.next().ok_or(ElfError::NotReadable("the function is not in the file"))
+    }
+}
+
+impl Part {
+    fn copy(&self) -> Part {
+        Part { ..*self }
+    }
+}
+
+fn segment(head: &[u8]) -> Part {
+    Part {
+        kind: number(head, 0, 4),
+        offset: number(head, 8, 8),
+        bytes: number(head, 32, 8),
+        link: number(head, 16, 8),
+    }
+}
+
+fn section(head: &[u8]) -> Part {
+    Part {
+        kind: number(head, 4, 4),
+        offset: number(head, 24, 8),
+        bytes: number(head, 32, 8),
+        link: number(head, 40, 4),
+    }
+}
+
+/// A number of this machine's byte order; the places are inside of fixed heads.
+fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
+    let mut all = [0; 8];
+    let begin = if cfg!(target_endian = "big") { 8 - width } else { 0 };
+    all[begin..begin + width].copy_from_slice(&bytes[at..at + width]);
+    u64::from_ne_bytes(all)
+}
+
+fn text_at(names: &[u8], at: u64) -> &str {
+    let rest = usize::try_from(at).ok().and_then(|at| names.get(at..)).unwrap_or_default();
+    let text = rest.split(|byte| *byte == 0).next().unwrap_or_default();
+    std::str::from_utf8(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_is_taken_as_it_is() {
+        assert_eq!(function_offset(Path::new("/nowhere"), "0x1f0").unwrap(), 0x1f0);
+        assert!(function_offset(Path::new("/nowhere"), "0xyz").is_err());
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    fn functions_of_this_program_are_found() {
+        let this = std::env::current_exe().unwrap();
+        let offset = function_offset(&this, "main").unwrap();
+        assert!(offset > 0 && offset < std::fs::metadata(&this).unwrap().len());
+        let Err(ElfError::NoFunction { similar, .. }) = function_offset(&this, "mai") else { panic!() };
+        assert!(similar.iter().any(|name| name == "main") || similar.len() == SUGGESTIONS, "{similar:?}");
+    }
+
+    #[test]
+    fn what_is_no_program_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        for bytes in
+            [&b""[..], b"#!/bin/sh\n", &[0x7f; 64], &[b"\x7fELF\x02\x01".as_slice(), &[0xff; 58]].concat()]
+        {
+            std::fs::write(&path, bytes).unwrap();
+            assert!(matches!(function_offset(&path, "main"), Err(ElfError::NotReadable(_))));
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The trace buffer that is recorded to: one of our own, or the machine's with its settings noted.
+
+use super::tracefs::Tracefs;
+use super::undo::{Restorer, UndoAction};
+use crate::error::RecordError;
+use crate::events::EventName;
+use crate::settings::{BufferPlace, MarkerMode, RecordSettings};
+use std::io;
+use std::rc::Rc;
+
+/// A buffer that is recorded to.
+pub(super) struct Buffer {
+    pub(super) tracefs: Rc<Tracefs>,
+    /// What its files' names begin with: a folder of `instances`, or nothing.
+    prefix: String,
+    /// Whether markers come in.
+    pub(super) markers: bool,
+}
+
+/// The option of a buffer that takes what programs write to the machine's own `trace_marker`; only recent kernels have it.
+pub(super) const COPY_MARKERS: &str = "options/copy_trace_marker";
+
+/// Per cent of the buffer that are filled before a reader is woken.
+const WAKE_PERCENT: u32 = 50;
+
+impl Buffer {
+    /// Makes or takes a buffer and prepares it: stopped, empty, its clock `mono`.
+    pub(super) fn prepare(
+        tracefs: &Rc<Tracefs>,
+        restorer: &mut Restorer,
+        settings: &RecordSettings,
+    ) -> Result<Buffer, RecordError> {
+        let copies = tracefs.exists(COPY_MARKERS);
+        let top = settings.place == BufferPlace::TopLevel
+            || (settings.markers == MarkerMode::Required && !copies)
+            || !tracefs.exists("instances");
+        let buffer = match top {
+            true => Buffer::top_level(tracefs)?,
+            false => Buffer::instance(tracefs, restorer)?,
+        };
+        buffer.configure(restorer, settings)?;
+        Ok(buffer)
+    }
+
+    fn instance(tracefs: &Rc<Tracefs>, restorer: &mut Restorer) -> Result<Buffer, RecordError> {
+        let name = super::stale::instance_name();
+        restorer.before(UndoAction::RemoveInstance(name.clone()))?;
+        let prefix = format!("instances/{name}/");
+        std::fs::create_dir(tracefs.path(&prefix))
+            .map_err(|source| refused("a trace buffer cannot be made", source))?;
+        let markers = tracefs.exists(COPY_MARKERS);
+        Ok(Buffer { tracefs: tracefs.clone(), prefix, markers })
+    }
+
+    fn top_level(tracefs: &Rc<Tracefs>) -> Result<Buffer, RecordError> {
+        let tracer = tracefs.text("current_tracer");
+        if !["nop", ""].contains(&tracer.as_str()) {
+            return Err(RecordError::Busy { what: format!("the {tracer} tracer is active") });
+        }
+        if let Some(event) = tracefs.text("set_event").lines().next() {
+            return Err(RecordError::Busy { what: format!("{event} is enabled") });
+        }
+        Ok(Buffer { tracefs: tracefs.clone(), prefix: String::new(), markers: true })
+    }
+
+    pub(super) fn is_top_level(&self) -> bool {
+        self.prefix.is_empty()
+    }
+
+    /// The name of one of the buffer's files below tracefs.
+    pub(super) fn file(&self, file: &str) -> String {
+        format!("{}{file}", self.prefix)
+    }
+
+    /// Changes a setting; of the machine's buffer, its value is noted first.
+    fn set(&self, restorer: &mut Restorer, file: &str, value: &str) -> Result<(), RecordError> {
+        let path = self.file(file);
+        if self.is_top_level() {
+            let old = present_value(&self.tracefs.text(&path));
+            restorer.before(UndoAction::Write { file: path.clone(), value: old })?;
+        }
+        self.tracefs
+            .write(&path, value)
+            .map_err(|source| refused(&format!("{file} cannot be set to {value}"), source))
+    }
+
+    fn configure(&self, restorer: &mut Restorer, settings: &RecordSettings) -> Result<(), RecordError> {
+        self.set(restorer, "tracing_on", "0")?;
+        self.set(restorer, "trace_clock", "mono")?;
+        // Only a buffer that overwrites flags the pages before which events were lost.
+        self.set(restorer, "options/overwrite", "1")?;
+        let kilobytes = buffer_kilobytes(settings.buffer_bytes, super::facts::cpu_count());
+        self.set(restorer, "buffer_size_kb", &kilobytes.to_string())?;
+        if self.tracefs.exists(&self.file("buffer_percent")) {
+            self.set(restorer, "buffer_percent", &WAKE_PERCENT.to_string())?;
+        }
+        if self.markers && !self.is_top_level() {
+            self.let_markers_in(restorer, settings.markers)?;
+        }
+        if self.is_top_level() {
+            // Empties it: what was there has another clock's instants.
+            let truncated =
+                std::fs::OpenOptions::new().write(true).truncate(true).open(self.tracefs.path("trace"));
+            truncated.map_err(|source| refused("the trace buffer cannot be emptied", source))?;
+        }
+        Ok(())
+    }
+
+    /// While the machine's own buffer is switched off, the kernel refuses markers (`EBADF`), and copies none.
+    fn let_markers_in(&self, restorer: &mut Restorer, mode: MarkerMode) -> Result<(), RecordError> {
+        if mode == MarkerMode::IfPossible || self.tracefs.text("tracing_on") != "0" {
+            return Ok(());
+        }
+        restorer.before(UndoAction::Write { file: "tracing_on".to_owned(), value: "0".to_owned() })?;
+        let switched = self.tracefs.write("tracing_on", "1");
+        switched
+            .map_err(|source| refused("the machine's own buffer cannot be switched on for markers", source))
+    }
+
+    /// Switches an event on.
+    pub(super) fn enable(&self, restorer: &mut Restorer, event: &EventName) -> Result<(), RecordError> {
+        self.set(restorer, &format!("events/{}/{}/enable", event.system, event.name), "1")
+    }
+
+    /// Starts recording. Markers are copied only while it runs: a buffer that takes copies and is switched off makes
+    /// the kernel refuse the markers of all programs (`EBADF`).
+    pub(super) fn start(&self) -> Result<(), RecordError> {
+        self.switch("tracing_on", "1")?;
+        if self.markers && !self.is_top_level() {
+            self.switch(COPY_MARKERS, "1")?;
+        }
+        Ok(())
+    }
+
+    /// Stops recording.
+    pub(super) fn stop(&self) -> Result<(), RecordError> {
+        if self.markers && !self.is_top_level() {
+            self.switch(COPY_MARKERS, "0")?;
+        }
+        self.switch("tracing_on", "0")
+    }
+
+    fn switch(&self, file: &str, value: &str) -> Result<(), RecordError> {
+        let written = self.tracefs.write(&self.file(file), value);
+        written.map_err(|source| refused(&format!("{file} cannot be set to {value}"), source))
+    }
+}
+
+/// What has to be written to get a setting back: `0` of `0*`, `1408` of `7 (expanded: 1408)`, `local` of `[local] mono`.
+fn present_value(text: &str) -> String {
+    let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside);
+    let expanded = text.split_once("(expanded: ").map(|(_, rest)| rest.trim_end_matches(')'));
+    bracketed.or(expanded).unwrap_or(text).trim_end_matches('*').to_owned()
+}
+
+/// Buffer of each CPU in KiB: by default 16 MiB, but all of them at most a sixteenth of the free memory.
+fn buffer_kilobytes(wanted: Option<u64>, cpus: u32) -> u64 {
+    const DEFAULT_KB: u64 = 16 << 10;
+    const LEAST_KB: u64 = 64;
+    let by_memory = super::facts::free_memory_kb() / 16 / u64::from(cpus.max(1));
+    match wanted {
+        Some(bytes) => (bytes / 1024).max(8),
+        None => DEFAULT_KB.min(by_memory).max(LEAST_KB),
+    }
+}
+
+/// A refusal of the kernel, as a missing right where it is one.
+pub(super) fn refused(what: &str, source: io::Error) -> RecordError {
+    let what = what.to_owned();
+    match source.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            RecordError::Permission { what, source }
+        }
+        _ => RecordError::Kernel { what, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_put_back_as_it_was() {
+        assert_eq!(present_value("[local] global mono"), "local");
+        assert_eq!(present_value("local global [x86-tsc]"), "x86-tsc");
+        assert_eq!(present_value("7 (expanded: 1408)"), "1408");
+        assert_eq!(present_value("0*"), "0");
+        assert_eq!(present_value("50"), "50");
+    }
+
+    #[test]
+    fn a_buffer_is_asked_for_in_kilobytes() {
+        assert_eq!(buffer_kilobytes(Some(1 << 20), 2), 1024);
+        assert_eq!(buffer_kilobytes(Some(1), 2), 8);
+        assert!(buffer_kilobytes(None, 2) <= 16 << 10);
+        assert_eq!(buffer_kilobytes(None, u32::MAX), 64);
+    }
+}

@@ -1,0 +1,180 @@
+//! What is written beside the pages: formats, names, clocks.
+
+use super::buffer::{Buffer, refused};
+use super::tracefs::Tracefs;
+use crate::dat::{EventSystem, TraceHead};
+use crate::error::RecordError;
+use crate::events::EventName;
+use crate::summary::CpuSummary;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+
+/// Number of CPUs the kernel may have: one more than the highest number.
+pub(super) fn cpu_count() -> u32 {
+    let possible = fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    let last = possible.trim_end().rsplit([',', '-']).next().and_then(|last| last.parse::<u32>().ok());
+    last.map_or(1, |last| last.saturating_add(1))
+}
+
+/// Memory that can be had without swapping, in KiB.
+pub(super) fn free_memory_kb() -> u64 {
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let free = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    free.and_then(|free| free.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+/// Calendar time minus the monotonic clock, in nanoseconds: of several readings the one during which least time went
+/// by, so that an interrupt between does not matter.
+pub(super) fn calendar_offset_ns() -> i64 {
+    let reading = || {
+        let before = ns(clock_gettime(ClockId::Monotonic));
+        let calendar = ns(clock_gettime(ClockId::Realtime));
+        let after = ns(clock_gettime(ClockId::Monotonic));
+        (after - before, calendar - (before + after) / 2)
+    };
+    let best = (0..9).map(|_| reading()).min_by_key(|(took, _)| *took);
+    best.map_or(0, |(_, offset)| offset)
+}
+
+fn ns(time: Timespec) -> i64 {
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// Bytes of a page of the ring buffer, as `header_page` tells: where the data begin, and how many they are.
+pub(super) fn page_bytes(header_page: &str) -> Option<u32> {
+    let line = header_page.lines().find(|line| line.contains(" data;"))?;
+    let number = |name: &str| line.split_once(name)?.1.split(';').next()?.parse::<u32>().ok();
+    number("offset:")?.checked_add(number("size:")?)
+}
+
+/// Everything of the trace but its pages.
+pub(super) fn head(buffer: &Buffer, events: &[EventName], offset_ns: i64) -> Result<TraceHead, RecordError> {
+    let tracefs = &*buffer.tracefs;
+    let read =
+        |file: &str| tracefs.read(file).map_err(|source| refused(&format!("{file} cannot be read"), source));
+    let header_page = read("events/header_page")?;
+    let page_bytes =
+        page_bytes(&String::from_utf8_lossy(&header_page)).ok_or_else(|| RecordError::Impossible {
+            reason: "the kernel's ring buffer has a layout that is not known here (events/header_page)"
+                .to_owned(),
+        })?;
+    let cpus = cpu_count();
+    let uname = rustix::system::uname();
+    let word = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    Ok(TraceHead {
+        page_bytes,
+        header_page,
+        header_event: read("events/header_event")?,
+        ftrace_formats: formats(tracefs, "ftrace", &tracefs.names("events/ftrace")),
+        systems: systems(tracefs, events),
+        symbols: marker_symbol(),
+        printk_formats: read("printk_formats").unwrap_or_default(),
+        command_lines: command_lines(tracefs),
+        cpus,
+        clock: "mono".to_owned(),
+        clocks: tracefs.text(&buffer.file("trace_clock")),
+        system: [uname.sysname(), uname.nodename(), uname.release(), uname.machine()].map(word).join(" "),
+        version: format!("laggard {}", env!("CARGO_PKG_VERSION")),
+        cpu_stats: (0..cpus).map(|cpu| format!("CPU: {cpu}\n{}\n", stats(buffer, cpu))).collect(),
+        calendar_offset_ns: Some(offset_ns),
+        trace_id: offset_ns as u64 ^ u64::from(std::process::id()),
+    })
+}
+
+fn formats(tracefs: &Tracefs, system: &str, names: &[String]) -> Vec<Vec<u8>> {
+    names.iter().filter_map(|name| tracefs.read(&format!("events/{system}/{name}/format")).ok()).collect()
+}
+
+fn systems(tracefs: &Tracefs, events: &[EventName]) -> Vec<EventSystem> {
+    let mut by_system: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for event in events {
+        by_system.entry(&event.system).or_default().push(event.name.clone());
+    }
+    by_system
+        .into_iter()
+        .map(|(name, names)| EventSystem { name: name.to_owned(), formats: formats(tracefs, name, &names) })
+        .collect()
+}
+
+/// The function that markers name as their place, and the one behind it: readers take it for the end of the first.
+/// Nothing where addresses are hidden.
+fn marker_symbol() -> Vec<u8> {
+    let Ok(symbols) = File::open("/proc/kallsyms") else { return Vec::new() };
+    let lines = BufReader::new(symbols).lines().map_while(Result::ok);
+    let from_marker = lines.skip_while(|line| !line.ends_with(" tracing_mark_write"));
+    let both: Vec<String> = from_marker.take(2).map(|line| format!("{line}\n")).collect();
+    match both.iter().any(|line| line.starts_with("0000000000000000")) {
+        true => Vec::new(),
+        false => both.concat().into_bytes(),
+    }
+}
+
+/// Names of threads: those the kernel kept while recording, and of those it had no room for, the living.
+fn command_lines(tracefs: &Tracefs) -> Vec<u8> {
+    let mut names: BTreeMap<u32, String> = living_threads();
+    let kept = tracefs.text("saved_cmdlines");
+    names.extend(kept.lines().filter_map(|line| {
+        let (pid, name) = line.trim_start().split_once(' ')?;
+        (name != "<...>").then_some((pid.parse().ok()?, name.to_owned()))
+    }));
+    names.iter().flat_map(|(pid, name)| format!("{pid} {name}\n").into_bytes()).collect()
+}
+
+fn living_threads() -> BTreeMap<u32, String> {
+    let numbers = |folder: &str| -> Vec<u32> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    };
+    let mut names = BTreeMap::new();
+    for process in numbers("/proc") {
+        for thread in numbers(&format!("/proc/{process}/task")) {
+            // It may have ended since.
+            if let Ok(name) = fs::read_to_string(format!("/proc/{process}/task/{thread}/comm")) {
+                names.insert(thread, name.trim_end_matches('\n').replace('\n', "?"));
+            }
+        }
+    }
+    names
+}
+
+fn stats(buffer: &Buffer, cpu: u32) -> String {
+    buffer.tracefs.text(&buffer.file(&format!("per_cpu/cpu{cpu}/stats")))
+}
+
+/// What the kernel counted for a CPU, once everything has been read.
+pub(super) fn cpu_summary(buffer: &Buffer, cpu: u32) -> CpuSummary {
+    let stats = stats(buffer, cpu);
+    let number = |name: &str| {
+        let line = stats.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        line.and_then(|number| number.trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    CpuSummary {
+        cpu,
+        events: number("read events"),
+        lost: number("overrun") + number("commit overrun") + number("dropped events"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_its_data_and_what_comes_before() {
+        let text = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\
+                    \tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n\
+                    \tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
+        assert_eq!(page_bytes(text), Some(4096));
+        assert_eq!(page_bytes("field: char data;"), None);
+        assert_eq!(page_bytes(""), None);
+    }
+
+    #[test]
+    fn the_calendar_is_found_from_the_monotonic_clock() {
+        let offset = calendar_offset_ns();
+        let now = ns(clock_gettime(ClockId::Monotonic)) + offset;
+        assert!((now - ns(clock_gettime(ClockId::Realtime))).abs() < 1_000_000_000);
+    }
+}

@@ -1,0 +1,218 @@
+//! Recording itself: from settings to a file.
+
+mod buffer;
+mod facts;
+mod guardian;
+mod reader;
+mod stale;
+mod tracefs;
+mod undo;
+mod uprobes;
+mod watch;
+
+pub use guardian::guard;
+
+use crate::dat::{self, CpuPages};
+use crate::error::RecordError;
+use crate::events::{EventName, Need, PATH_EVENTS};
+use crate::settings::{DatForm, MarkerMode, RecordMode, RecordSettings};
+use crate::summary::{CpuSummary, RecordSummary, Recording};
+use buffer::Buffer;
+use reader::{CpuFile, Readers};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tracefs::Tracefs;
+use undo::{Restorer, UndoAction};
+use watch::{Signals, Watched};
+
+/// Records as the settings say, and writes the file. Everything that was changed in the kernel's tracing is put back,
+/// whatever happens.
+///
+/// # Errors
+/// When something is missing (its text says what, and how to get it), or the command or the file cannot be had.
+pub fn record(settings: &RecordSettings) -> Result<Recording, RecordError> {
+    let mut session = Session::prepare(settings)?;
+    let ran = session.run(settings);
+    let failures = session.restorer.restore();
+    let mut ran = ran?;
+    let bytes = write(settings.form, session.out, &mut ran)?;
+    let end = ran.watched.end(&mut ran.signals);
+    let notes = [session.notes, failures].concat();
+    let summary = RecordSummary {
+        file: settings.output.clone(),
+        bytes,
+        duration: ran.duration,
+        cpus: ran.cpus,
+        flight_recorder: settings.mode == RecordMode::FlightRecorder,
+        notes,
+    };
+    Ok(Recording { summary, end })
+}
+
+/// A prepared recording.
+struct Session {
+    buffer: Buffer,
+    events: Vec<EventName>,
+    restorer: Restorer,
+    out: Output,
+    notes: Vec<String>,
+}
+
+/// What came of it, read but not yet written.
+struct Ran {
+    head: dat::TraceHead,
+    files: Vec<CpuFile>,
+    cpus: Vec<CpuSummary>,
+    duration: Duration,
+    watched: Watched,
+    signals: Signals,
+}
+
+impl Session {
+    fn prepare(settings: &RecordSettings) -> Result<Session, RecordError> {
+        let guardian = guardian::Guardian::start(&settings.guardian)?;
+        let tracefs = Rc::new(Tracefs::open()?);
+        let mut restorer = Restorer::new(tracefs.clone(), guardian);
+        if settings.markers == MarkerMode::Required && !tracefs.is_public() {
+            restorer.before(UndoAction::Unmount(tracefs::PUBLIC.into()))?;
+            tracefs::mount_publicly()?;
+        }
+        let mut notes = Vec::new();
+        match stale::remove(&tracefs) {
+            0 => {}
+            left => notes.push(format!("Removed {left} leftovers of recordings that had died.")),
+        }
+        let mut events = fixed_events(&tracefs, settings, &mut notes)?;
+        let out = Output::open(&settings.output)?;
+        events.extend(uprobes::create(&tracefs, &mut restorer, &settings.uprobes)?);
+        let buffer = Buffer::prepare(&tracefs, &mut restorer, settings)?;
+        for event in &events {
+            buffer.enable(&mut restorer, event)?;
+        }
+        notes.extend(remarks(&buffer));
+        Ok(Session { buffer, events, restorer, out, notes })
+    }
+
+    /// Records until the target has ended, and reads what is left in the buffer.
+    fn run(&mut self, settings: &RecordSettings) -> Result<Ran, RecordError> {
+        let mut signals =
+            Signals::catch().map_err(|source| buffer::refused("signals cannot be caught", source))?;
+        let offset_ns = facts::calendar_offset_ns();
+        let cpus = facts::cpu_count();
+        let page_bytes = facts::head(&self.buffer, &[], offset_ns)?.page_bytes;
+        let folder = match settings.output.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let readers = Readers::start(&self.buffer, cpus, page_bytes, settings.mode, folder)?;
+        self.buffer.start()?;
+        let begin = Instant::now();
+        let mut watched = Watched::start(&settings.target)?;
+        watched.wait(&mut signals, settings.duration.and_then(|duration| begin.checked_add(duration)));
+        let duration = begin.elapsed();
+        self.buffer.stop()?;
+        let files = readers.finish().map_err(|source| RecordError::Kernel {
+            what: "reading the trace buffer failed".to_owned(),
+            source,
+        })?;
+        let head = facts::head(&self.buffer, &self.events, offset_ns)?;
+        let cpus = files.iter().map(|file| facts::cpu_summary(&self.buffer, file.cpu)).collect();
+        Ok(Ran { head, files, cpus, duration, watched, signals })
+    }
+}
+
+/// The fixed events that are there, and those asked for.
+fn fixed_events(
+    tracefs: &Tracefs,
+    settings: &RecordSettings,
+    notes: &mut Vec<String>,
+) -> Result<Vec<EventName>, RecordError> {
+    let there = |event: &EventName| tracefs.exists(&format!("events/{}/{}/enable", event.system, event.name));
+    let wanted =
+        settings.groups.iter().fold(PATH_EVENTS.to_vec(), |all, group| [&all, group.events()].concat());
+    let (present, absent): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|wanted| there(&wanted.event()));
+    if let Some(event) = settings.events.iter().find(|event| !there(event)) {
+        let reason = format!(
+            "the kernel has no event {event}; those it has are listed in available_events of tracefs"
+        );
+        return Err(RecordError::Impossible { reason });
+    }
+    let required = absent.iter().filter(|one| one.need == Need::Required);
+    let mut missing: Vec<String> = required.map(|one| one.event().to_string()).collect();
+    if !present.iter().any(|one| one.need == Need::OneWakeup) {
+        missing.push("sched:sched_waking or sched:sched_wakeup".to_owned());
+    }
+    if !missing.is_empty() {
+        return Err(RecordError::NoEvents { missing });
+    }
+    for one in absent.iter().filter(|one| one.need != Need::Optional) {
+        notes.push(format!("The kernel has no {}: it tells {}.", one.event(), one.without));
+    }
+    let mut events: Vec<EventName> = present.iter().map(|one| one.event()).collect();
+    events
+        .extend(settings.events.iter().filter(|event| !events.contains(event)).cloned().collect::<Vec<_>>());
+    Ok(events)
+}
+
+/// What the user should know of where it is recorded.
+fn remarks(buffer: &Buffer) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if buffer.is_top_level() {
+        remarks.push("Recorded in the machine's own buffer, whose earlier content is gone.".to_owned());
+        return remarks;
+    }
+    if !buffer.markers {
+        remarks.push(
+            "Markers are not recorded: this kernel cannot copy them; --marker records them.".to_owned(),
+        );
+    }
+    let tracer = buffer.tracefs.text("current_tracer");
+    let others = buffer.tracefs.text("set_event").lines().count();
+    if others > 0 || !["nop", ""].contains(&tracer.as_str()) {
+        remarks.push(format!(
+            "Something else traces this machine too ({others} events, tracer {tracer}), which slows it."
+        ));
+    }
+    remarks
+}
+
+/// The file to be written. It is opened before anything is recorded, and touched only after.
+struct Output {
+    path: PathBuf,
+    file: File,
+    /// Whether it is ours to remove when nothing comes.
+    is_new: bool,
+}
+
+impl Output {
+    fn open(path: &Path) -> Result<Output, RecordError> {
+        let is_new = !path.exists();
+        let file = File::options().write(true).create(true).truncate(false).open(path);
+        let failed = |source| RecordError::Output { path: path.to_owned(), source };
+        Ok(Output { path: path.to_owned(), file: file.map_err(failed)?, is_new })
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if self.is_new {
+            // Without it nothing is lost.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn write(form: DatForm, mut out: Output, ran: &mut Ran) -> Result<u64, RecordError> {
+    let mut pages: Vec<CpuPages<'_>> = ran
+        .files
+        .iter_mut()
+        .map(|file| CpuPages { cpu: file.cpu, bytes: file.bytes, pages: &mut file.file })
+        .collect();
+    let emptied = out.file.set_len(0);
+    let written = emptied.and_then(|()| dat::write(form, &mut out.file, &ran.head, &mut pages));
+    let bytes = written.map_err(|source| RecordError::Output { path: out.path.clone(), source })?;
+    out.is_new = false;
+    Ok(bytes)
+}

@@ -1,0 +1,136 @@
+//! The kernel's tracing file system, wherever it is.
+
+use crate::error::RecordError;
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Where programs look for tracefs, the newer place first.
+const USUAL: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// Where tracefs is mounted for programs that write markers.
+pub(super) const PUBLIC: &str = USUAL[0];
+
+/// Bytes asked for at once; the longest of the texts that are read in one piece has a few thousand.
+const PIECE: usize = 256 << 10;
+
+/// tracefs, opened.
+pub(super) struct Tracefs {
+    root: PathBuf,
+    /// A mount that nobody else sees and that ends with the last descriptor.
+    private: Option<OwnedFd>,
+}
+
+impl Tracefs {
+    /// Opens the one that is mounted, else mounts one that only this process sees.
+    pub(super) fn open() -> Result<Tracefs, RecordError> {
+        match mounted() {
+            Some(root) => Ok(Tracefs { root, private: None }),
+            None => Tracefs::mount_privately(),
+        }
+    }
+
+    fn mount_privately() -> Result<Tracefs, RecordError> {
+        let mount = private_mount().map_err(|source| mount_error(source.into()))?;
+        let root = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
+        Ok(Tracefs { root, private: Some(mount) })
+    }
+
+    /// Whether it is where programs look for it.
+    pub(super) fn is_public(&self) -> bool {
+        self.private.is_none() && USUAL.iter().any(|place| self.root == Path::new(place))
+    }
+
+    /// Where a file of it is.
+    pub(super) fn path(&self, file: &str) -> PathBuf {
+        self.root.join(file)
+    }
+
+    pub(super) fn exists(&self, file: &str) -> bool {
+        self.path(file).exists()
+    }
+
+    /// A file's bytes. Some files give everything to the first read and nothing to later ones: it must be large.
+    pub(super) fn read(&self, file: &str) -> io::Result<Vec<u8>> {
+        let mut opened = fs::File::open(self.path(file))?;
+        let mut bytes = Vec::new();
+        let mut piece = vec![0; PIECE];
+        loop {
+            match opened.read(&mut piece) {
+                Ok(0) => return Ok(bytes),
+                Ok(read) => bytes.extend(&piece[..read]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// A file's text without its line end; empty when it cannot be read.
+    pub(super) fn text(&self, file: &str) -> String {
+        let bytes = self.read(file).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).trim_end().to_owned()
+    }
+
+    /// Writes a setting. The file is not truncated: that alone clears some of them.
+    pub(super) fn write(&self, file: &str, value: &str) -> io::Result<()> {
+        fs::OpenOptions::new().write(true).open(self.path(file))?.write_all(value.as_bytes())
+    }
+
+    pub(super) fn append(&self, file: &str, value: &str) -> io::Result<()> {
+        fs::OpenOptions::new().append(true).open(self.path(file))?.write_all(value.as_bytes())
+    }
+
+    /// Names in a folder, sorted.
+    pub(super) fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// Where tracefs is mounted: a usual place first.
+fn mounted() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let places: Vec<&str> = mounts
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split(' ').skip(1);
+            let place = words.next()?;
+            (words.next()? == "tracefs").then_some(place)
+        })
+        .collect();
+    let usual = USUAL.into_iter().find(|place| places.contains(place));
+    // Blanks of a path are written as \040 there; such a place is passed over.
+    usual.or_else(|| places.into_iter().find(|place| !place.contains('\\'))).map(PathBuf::from)
+}
+
+fn private_mount() -> rustix::io::Result<OwnedFd> {
+    let context = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_create(&context)?;
+    rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
+}
+
+/// Mounts tracefs where programs look for it.
+pub(super) fn mount_publicly() -> Result<(), RecordError> {
+    rustix::mount::mount("tracefs", PUBLIC, "tracefs", MountFlags::empty(), None)
+        .map_err(|source| mount_error(source.into()))
+}
+
+/// Unmounts what [`mount_publicly`] mounted, unless somebody uses it.
+pub(super) fn unmount(place: &Path) -> io::Result<()> {
+    Ok(rustix::mount::unmount(place, rustix::mount::UnmountFlags::empty())?)
+}
+
+fn mount_error(source: io::Error) -> RecordError {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => RecordError::Permission {
+            what: "tracefs is not mounted, and mounting it failed".to_owned(),
+            source,
+        },
+        _ => RecordError::NoTracefs { source },
+    }
+}

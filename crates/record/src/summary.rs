@@ -1,0 +1,111 @@
+//! What a recording came to.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How the command ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CommandEnd {
+    /// There was none.
+    NoCommand,
+    /// With this exit status.
+    Exited(u8),
+    /// By this signal.
+    Signalled(u8),
+}
+
+impl CommandEnd {
+    /// The exit status a shell would show: 128 and the signal's number for a command that was killed.
+    pub const fn status(self) -> u8 {
+        match self {
+            CommandEnd::NoCommand => 0,
+            CommandEnd::Exited(status) => status,
+            CommandEnd::Signalled(signal) => 128 | signal,
+        }
+    }
+}
+
+/// What was recorded of one CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CpuSummary {
+    /// The CPU's number.
+    pub cpu: u32,
+    /// Events in the file.
+    pub events: u64,
+    /// Events the buffer had no room for. In a flight recorder: those overwritten by later ones.
+    pub lost: u64,
+}
+
+/// What a recording came to; its text is a paragraph.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RecordSummary {
+    /// The file.
+    pub file: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// How long was recorded.
+    pub duration: Duration,
+    /// Every CPU.
+    pub cpus: Vec<CpuSummary>,
+    /// Whether losses are what a flight recorder is for.
+    pub flight_recorder: bool,
+    /// What else the reader should know, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl RecordSummary {
+    /// Events in the file.
+    pub fn events(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.events).sum()
+    }
+
+    /// Events the buffer had no room for.
+    pub fn lost(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.lost).sum()
+    }
+}
+
+impl fmt::Display for RecordSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cpus: Vec<String> =
+            self.cpus.iter().map(|cpu| format!("CPU {}: {}", cpu.cpu, cpu.events)).collect();
+        write!(
+            f,
+            "recorded {} events in {:.3} s to {} ({:.1} MB; {})",
+            self.events(),
+            self.duration.as_secs_f64(),
+            self.file.display(),
+            self.bytes as f64 / 1e6,
+            shorten(&cpus)
+        )?;
+        match (self.lost(), self.flight_recorder) {
+            (0, _) => f.write_str("; none lost.")?,
+            (lost, true) => write!(f, "; {lost} older events were overwritten.")?,
+            (lost, false) => write!(f, "; {lost} events LOST: give a larger --buffer.")?,
+        }
+        for note in &self.notes {
+            write!(f, " {note}")?;
+        }
+        let file = self.file.display();
+        write!(f, " Next: `laggard kernel stats {file}` or `laggard kernel path {file}`.")
+    }
+}
+
+/// The first few of many CPUs.
+fn shorten(cpus: &[String]) -> String {
+    const SHOWN: usize = 8;
+    match cpus.len().checked_sub(SHOWN) {
+        None | Some(0) => cpus.join(", "),
+        Some(rest) => format!("{} and {rest} more", cpus[..SHOWN].join(", ")),
+    }
+}
+
+/// A finished recording.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Recording {
+    /// What it came to.
+    pub summary: RecordSummary,
+    /// How the command ended.
+    pub end: CommandEnd,
+}

@@ -1,0 +1,214 @@
+//! A sample of executions against normal ones.
+
+use super::{
+    AbnormalWait, AlignedCluster, KernelInput, KernelState, Letter, PathTimeline, Projection, StepGroup,
+};
+use crate::Setting;
+use serde::Serialize;
+
+/// Whether the sample's executions are slower, which, at which step, and what they wait for.
+#[derive(Clone, Debug, Serialize)]
+pub struct KernelDiagnosis {
+    /// [`super::KERNEL_DIAGNOSIS_SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Always `kernel-diagnosis`, to tell it from other reports.
+    pub report: &'static str,
+    /// The answer in one word.
+    pub verdict: KernelVerdict,
+    /// The answer in one to four sentences; names stand in backticks.
+    pub headline: String,
+    /// What was read, and what was lost.
+    pub input: KernelInput,
+    /// How executions are told, in words.
+    pub question: String,
+    /// The normal executions.
+    pub normal: SetOfExecutions,
+    /// The executions in question.
+    pub sample: SetOfExecutions,
+    /// The letters of sequences.
+    pub alphabet: Vec<Letter>,
+    /// The first look: each state on average.
+    pub coarse: Vec<CoarseRow>,
+    /// Kinds of executions, and which belong together.
+    pub clusters: Vec<ExecutionCluster>,
+    /// Sample executions that are slower than their kind, the largest excess first.
+    pub anomalous: Vec<JudgedExecution>,
+    /// What they wait for, over all steps; the largest excess first.
+    pub waits: Vec<AbnormalWait>,
+    /// Where they wait: findings that are alike at one step, together, the largest excess first.
+    pub steps: Vec<StepGroup>,
+    /// Sequences under each other, one block for each kind with findings.
+    pub alignments: Vec<AlignedCluster>,
+    /// Time by state, of each set.
+    pub durations: Vec<DurationRow>,
+    /// The executions as points; `None` when there are too few.
+    pub projection: Option<Projection>,
+    /// Paths piece by piece: of the slowest anomalous execution and of a normal one of its kind.
+    pub timelines: Vec<PathTimeline>,
+    /// What limits trust in the answer; whole sentences.
+    pub cautions: Vec<String>,
+    /// With the verdict `insufficient-data`: what would have been needed; whole sentences.
+    pub missing: Vec<String>,
+    /// What was looked at and found fine; whole sentences.
+    pub ruled_out: Vec<String>,
+    /// The method in words.
+    pub method: String,
+    /// Every setting in force.
+    pub settings: Vec<Setting>,
+}
+
+/// The answer in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KernelVerdict {
+    /// There was too little data to say.
+    InsufficientData,
+    /// No execution is slower than its kind.
+    NothingFound,
+    /// None is, but the sample as a whole spends more time in some state.
+    SlowerOverall,
+    /// Some are.
+    Slower,
+}
+
+/// One of the two sets.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExecutionSet {
+    /// What is normal.
+    Normal,
+    /// What is in question.
+    Sample,
+}
+
+/// A set of executions in short.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SetOfExecutions {
+    /// Where it comes from, in words: files, windows.
+    pub source: String,
+    /// Executions judged.
+    pub executions: u64,
+    /// Executions beyond the limit.
+    pub left_out: u64,
+    /// Median, in nanoseconds, of how long they take.
+    pub elapsed_p50_ns: u64,
+    /// The 95th percentile.
+    pub elapsed_p95_ns: u64,
+    /// The shortest.
+    pub elapsed_min_ns: u64,
+    /// The longest.
+    pub elapsed_max_ns: u64,
+    /// Sum over all.
+    pub total_ns: u64,
+    /// Share of that of which the trace does not tell the reason, 0..1.
+    pub unresolved_share: f64,
+}
+
+/// One state, on average over a set.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CoarseRow {
+    /// The letter's place in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
+    pub letter: Option<u32>,
+    /// What is compared: `time` or `count`.
+    pub measure: &'static str,
+    /// Mean of the normal executions (nanoseconds, or entries).
+    pub normal_mean: f64,
+    /// Their standard deviation.
+    pub normal_deviation: f64,
+    /// Mean of the sample.
+    pub sample_mean: f64,
+    /// Share of normal executions above the normal mean; `None` when not looked at.
+    pub normal_share_above: Option<f64>,
+    /// Share of sample executions above the normal mean; `None` when not looked at.
+    pub sample_share_above: Option<f64>,
+    /// The test's adjusted p-value, when a test was made.
+    pub p_value: Option<f64>,
+    /// Whether a rule says that the sample has more of it.
+    pub fired: bool,
+}
+
+/// A kind of executions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExecutionCluster {
+    /// Which set it was found in.
+    pub set: ExecutionSet,
+    /// Its number in that set.
+    pub cluster: u32,
+    /// Its executions.
+    pub executions: u64,
+    /// Labels of its executions, the most frequent first.
+    pub labels: Vec<String>,
+    /// Median of how long they take, in nanoseconds.
+    pub elapsed_p50_ns: u64,
+    /// Of a sample cluster: the normal cluster it is compared with; `None` when there is none.
+    pub paired_with: Option<u32>,
+    /// Of a sample cluster: how well they fit, -1..1 (silhouette); `None` with one normal cluster.
+    pub silhouette: Option<f64>,
+    /// Of a sample cluster: its executions that are slower than the normal ones.
+    pub anomalous: u64,
+    /// What is worth a word: `new or strongly changed kind`; else empty.
+    pub remark: String,
+}
+
+/// What is said of one execution of the sample.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExecutionVerdict {
+    /// It takes longer than its kind.
+    Slower,
+    /// It is of a kind that the normal set does not have.
+    NewKind,
+}
+
+/// One execution that stands out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgedExecution {
+    /// Its number in the sample, from 1, in order of time.
+    pub number: u64,
+    /// What the delimiter calls it.
+    pub label: String,
+    /// What is said of it.
+    pub verdict: ExecutionVerdict,
+    /// The trace, by its place in [`KernelInput::traces`].
+    pub trace: u32,
+    /// The thread's name.
+    pub thread: String,
+    /// Its number.
+    pub tid: u32,
+    /// Its host; empty with one host.
+    pub host: String,
+    /// Where it begins on its trace's clock.
+    pub since_ns: u64,
+    /// Calendar time of it, when the trace tells.
+    pub since: Option<String>,
+    /// How long it takes.
+    pub elapsed_ns: u64,
+    /// How long its kind takes: the median of the normal ones.
+    pub expected_ns: u64,
+    /// The normal kind it is compared with; `None` for the whole normal set.
+    pub cluster: Option<u32>,
+    /// Letters that take longer than in its kind: their places in [`KernelDiagnosis::alphabet`].
+    pub slow_letters: Vec<u32>,
+    /// Its largest deviation in words; empty when no step stands out.
+    pub words: String,
+    /// Excess of all its findings, in nanoseconds.
+    pub excess_ns: u64,
+}
+
+/// Time in one state, by set. Values are those of each execution, sorted, thinned evenly when they are many.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DurationRow {
+    /// The letter's place in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
+    pub letter: Option<u32>,
+    /// Nanoseconds, ascending.
+    pub normal_ns: Vec<u64>,
+    /// Nanoseconds, ascending.
+    pub sample_ns: Vec<u64>,
+}
+
+impl KernelDiagnosis {
+    /// The state behind a letter; unknown when there is no such letter.
+    pub fn state(&self, letter: u32) -> KernelState {
+        self.alphabet.get(letter as usize).map_or(KernelState::Unknown, |letter| letter.state)
+    }
+}

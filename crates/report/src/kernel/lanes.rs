@@ -1,0 +1,120 @@
+//! Which lanes of a path are drawn: all, or when there are too many those of one name together.
+
+use super::{PathLane, PathTimeline, thread};
+use crate::{names, numbers};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Lanes as they are drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DrawnLanes {
+    /// The place of each of the path's lanes among the names.
+    pub(crate) of: Vec<usize>,
+    /// What stands beside each lane that is drawn.
+    pub(crate) names: Vec<String>,
+}
+
+impl DrawnLanes {
+    /// The lane in which a piece or the end of a jump is drawn.
+    pub(crate) fn place(&self, lane: u32) -> usize {
+        self.of.get(lane as usize).copied().unwrap_or(0)
+    }
+}
+
+/// At most `most` lanes (at least 2): each thread its own when that is enough, else threads of one name together and
+/// those with the least time in the last lane. The asked thread always has its own.
+pub(crate) fn drawn_lanes(timeline: &PathTimeline, most: usize) -> DrawnLanes {
+    let all = timeline.lanes.len();
+    if all <= most {
+        return DrawnLanes { of: (0..all).collect(), names: timeline.lanes.iter().map(name_of).collect() };
+    }
+    let mut groups: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    for (at, lane) in timeline.lanes.iter().enumerate().skip(1) {
+        groups.entry((&lane.thread, &lane.host)).or_default().push(at);
+    }
+    let mut lane_ns = vec![0_u64; all];
+    for piece in &timeline.pieces {
+        if let Some(ns) = lane_ns.get_mut(piece.lane as usize) {
+            *ns += piece.to_ns.saturating_sub(piece.from_ns);
+        }
+    }
+    let mut ranked: Vec<Vec<usize>> = groups.into_values().collect();
+    let time = |members: &[usize]| -> u64 { members.iter().map(|&at| lane_ns[at]).sum() };
+    ranked.sort_by_key(|members| (Reverse(time(members)), members[0]));
+    let mut names = vec![name_of(&timeline.lanes[0])];
+    let mut of = vec![0; all];
+    let own = if ranked.len() < most { ranked.len() } else { most.saturating_sub(2) };
+    for members in &ranked[..own] {
+        members.iter().for_each(|&at| of[at] = names.len());
+        names.push(group_name(timeline, members));
+    }
+    let rest: Vec<usize> = ranked[own..].concat();
+    if !rest.is_empty() {
+        rest.iter().for_each(|&at| of[at] = names.len());
+        names.push(numbers::counted(rest.len() as u64, "more thread"));
+    }
+    DrawnLanes { of, names }
+}
+
+fn group_name(timeline: &PathTimeline, members: &[usize]) -> String {
+    let first = &timeline.lanes[members[0]];
+    match members.len() {
+        1 => name_of(first),
+        several => {
+            let name = names::label(&first.thread, 32);
+            format!("{name} ({})", numbers::counted(several as u64, "thread"))
+        }
+    }
+}
+
+/// A lane's name: `postgres (tid 640)`.
+pub(crate) fn name_of(lane: &PathLane) -> String {
+    let host = if lane.host.is_empty() { String::new() } else { names::label(&lane.host, 24) };
+    thread(&names::label(&lane.thread, 32), lane.tid, &host).replace('`', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{KernelState, PathSegment};
+
+    #[test]
+    fn threads_of_one_name_share_a_lane_when_there_are_many() {
+        let lane =
+            |thread: &str, tid| PathLane { thread: thread.to_owned(), tid: Some(tid), host: String::new() };
+        let piece = |lane, from_ns, to_ns| PathSegment {
+            lane,
+            state: KernelState::Running,
+            from_ns,
+            to_ns,
+            resource: String::new(),
+            idle_ns: 0,
+            inferred: false,
+        };
+        let timeline = PathTimeline {
+            title: String::new(),
+            execution: 1,
+            since_ns: 0,
+            since: None,
+            elapsed_ns: 100,
+            lanes: vec![lane("app", 1), lane("w", 2), lane("db", 3), lane("w", 4), lane("log", 5)],
+            pieces: vec![
+                piece(0, 0, 10),
+                piece(1, 10, 20),
+                piece(2, 20, 60),
+                piece(3, 60, 99),
+                piece(4, 99, 100),
+            ],
+            jumps: vec![],
+            folded: 0,
+        };
+        let all = drawn_lanes(&timeline, 5);
+        assert_eq!(all.of, [0, 1, 2, 3, 4]);
+        let four = drawn_lanes(&timeline, 4);
+        assert_eq!(four.names, ["app (tid 1)", "w (2 threads)", "db (tid 3)", "log (tid 5)"]);
+        assert_eq!(four.of, [0, 1, 2, 1, 3]);
+        let three = drawn_lanes(&timeline, 3);
+        assert_eq!(three.names, ["app (tid 1)", "w (2 threads)", "2 more threads"]);
+        assert_eq!(three.of, [0, 1, 2, 1, 2]);
+    }
+}

@@ -1,0 +1,250 @@
+//! The critical path of a thread's window, or of the executions of a program.
+
+use super::{KernelInput, KernelState, WaitCause};
+use crate::Setting;
+use serde::Serialize;
+
+/// What the time of executions was spent on, by whom.
+#[derive(Clone, Debug, Serialize)]
+pub struct KernelPathReport {
+    /// [`super::KERNEL_PATH_SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Always `kernel-path`, to tell it from other reports.
+    pub report: &'static str,
+    /// The answer in one to three sentences; names stand in backticks.
+    pub headline: String,
+    /// What was read, and what was lost.
+    pub input: KernelInput,
+    /// What was asked for, in words: the thread and window, or how executions are delimited.
+    pub question: String,
+    /// The executions, in order of time; one for a thread and window.
+    pub executions: Vec<ExecutionSummary>,
+    /// Executions found beyond the limit, which are counted in nothing here.
+    pub executions_left_out: u64,
+    /// Time of all executions together, in nanoseconds.
+    pub total_ns: u64,
+    /// Where it went, in readers' terms; the largest first, empty ones left out.
+    pub causes: Vec<CausedTime>,
+    /// Where it went, by state and by whose it is; in the order of [`KernelState::ALL`].
+    pub states: Vec<StateTime>,
+    /// Where it went, by thread; the largest first.
+    pub workers: Vec<WorkerTime>,
+    /// Threads beyond the limit of the table.
+    pub workers_left_out: u64,
+    /// Waits that are alike, together; the largest sum first.
+    pub waits: Vec<WaitGroup>,
+    /// The longest single waits.
+    pub longest: Vec<WaitInstance>,
+    /// Paths piece by piece: of the slowest executions, or of the one asked for.
+    pub timelines: Vec<PathTimeline>,
+    /// What limits trust in the answer; whole sentences.
+    pub cautions: Vec<String>,
+    /// When there is no answer: what would have been needed; whole sentences.
+    pub missing: Vec<String>,
+    /// Every setting in force.
+    pub settings: Vec<Setting>,
+}
+
+/// One execution and its path in short.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExecutionSummary {
+    /// Its number, from 1, in order of time; what `--execution` takes.
+    pub number: u64,
+    /// What the delimiter calls it (a marker's text); empty for a thread and window.
+    pub label: String,
+    /// The thread's name.
+    pub thread: String,
+    /// Its number.
+    pub tid: u32,
+    /// Its host; empty with one host.
+    pub host: String,
+    /// Where it begins on the trace's clock.
+    pub since_ns: u64,
+    /// Calendar time of it, when the trace tells.
+    pub since: Option<String>,
+    /// How long it takes.
+    pub elapsed_ns: u64,
+    /// Pieces of its path.
+    pub pieces: u64,
+    /// Where its time went, by state; as [`KernelState::ALL`], nanoseconds.
+    pub states_ns: [u64; 10],
+    /// What took most of it.
+    pub dominant: WaitCause,
+    /// Time of that, in nanoseconds.
+    pub dominant_ns: u64,
+    /// Waits of it whose reason is not in the trace.
+    pub unresolved: u64,
+}
+
+/// Time that went to one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CausedTime {
+    /// What for.
+    pub cause: WaitCause,
+    /// Nanoseconds.
+    pub total_ns: u64,
+    /// Its share of all time, 0..1.
+    pub share: f64,
+    /// Pieces.
+    pub pieces: u64,
+}
+
+/// Time of one state.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StateTime {
+    /// The state.
+    pub state: KernelState,
+    /// Whether it is the asked thread's own.
+    pub own: bool,
+    /// Nanoseconds.
+    pub total_ns: u64,
+    /// Its share of all time, 0..1.
+    pub share: f64,
+    /// Pieces, equal neighbours merged.
+    pub pieces: u64,
+    /// The longest piece in nanoseconds.
+    pub longest_ns: u64,
+    /// Of pre-empted time: while the CPU stood idle.
+    pub idle_ns: u64,
+}
+
+/// Time of one thread, or of the interrupt side, on the paths.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkerTime {
+    /// Its name.
+    pub thread: String,
+    /// Its number; `None` for the interrupt side and idle tasks.
+    pub tid: Option<u32>,
+    /// Its host; empty with one host.
+    pub host: String,
+    /// Whether it is the thread asked about.
+    pub own: bool,
+    /// Nanoseconds on the paths.
+    pub total_ns: u64,
+    /// Share of all time, 0..1.
+    pub share: f64,
+    /// As [`KernelState::ALL`], nanoseconds.
+    pub states_ns: [u64; 10],
+    /// Pieces.
+    pub pieces: u64,
+}
+
+/// Waits that are alike: of one thread name, for one cause, ended by one waker.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WaitGroup {
+    /// In words: `pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
+    pub words: String,
+    /// The cause.
+    pub cause: WaitCause,
+    /// Who waits.
+    pub thread: String,
+    /// Who it waits for or who ended the wait, when that is known.
+    pub waker: Option<String>,
+    /// The interrupt, device or CPU, when that is known.
+    pub resource: Option<String>,
+    /// How often.
+    pub count: u64,
+    /// Nanoseconds together.
+    pub total_ns: u64,
+    /// Share of all time, 0..1.
+    pub share: f64,
+    /// The longest of them, in nanoseconds.
+    pub longest_ns: u64,
+    /// Where the longest begins, on the trace's clock.
+    pub longest_since_ns: u64,
+}
+
+/// One wait.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WaitInstance {
+    /// In words.
+    pub words: String,
+    /// The cause.
+    pub cause: WaitCause,
+    /// The execution, by its number.
+    pub execution: u64,
+    /// Who waits.
+    pub thread: String,
+    /// Its number; `None` for the interrupt side.
+    pub tid: Option<u32>,
+    /// Who it waits for or who ended the wait, when that is known.
+    pub waker: Option<String>,
+    /// The interrupt, device or CPU, when that is known.
+    pub resource: Option<String>,
+    /// Where it begins on the trace's clock.
+    pub since_ns: u64,
+    /// Calendar time of it, when the trace tells.
+    pub since: Option<String>,
+    /// Where it begins, from the execution's beginning, in nanoseconds.
+    pub offset_ns: u64,
+    /// How long it takes.
+    pub elapsed_ns: u64,
+    /// Of pre-empted time: while the CPU stood idle, nanoseconds.
+    pub idle_ns: u64,
+}
+
+/// A path, piece by piece. Offsets count from the window's beginning; pieces tile the window.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathTimeline {
+    /// What it is the path of: `execution 7 (slowest)`.
+    pub title: String,
+    /// The execution, by its number.
+    pub execution: u64,
+    /// Where it begins on the trace's clock.
+    pub since_ns: u64,
+    /// Calendar time of it, when the trace tells.
+    pub since: Option<String>,
+    /// Its length.
+    pub elapsed_ns: u64,
+    /// The threads on it, the asked one first, then by first appearance.
+    pub lanes: Vec<PathLane>,
+    /// The pieces, in order of time.
+    pub pieces: Vec<PathSegment>,
+    /// The jumps between threads, in order of time.
+    pub jumps: Vec<PathJump>,
+    /// Pieces that were too many and stand in their neighbours.
+    pub folded: u64,
+}
+
+/// A line of the timeline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PathLane {
+    /// The thread's name.
+    pub thread: String,
+    /// Its number; `None` for the interrupt side and idle tasks.
+    pub tid: Option<u32>,
+    /// Its host; empty with one host.
+    pub host: String,
+}
+
+/// A piece of a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PathSegment {
+    /// Whose: the place in [`PathTimeline::lanes`].
+    pub lane: u32,
+    /// The state.
+    pub state: KernelState,
+    /// Beginning, from the window's beginning.
+    pub from_ns: u64,
+    /// End.
+    pub to_ns: u64,
+    /// The interrupt or device, if known; else empty.
+    pub resource: String,
+    /// Of a pre-empted piece: while its CPU stood idle.
+    pub idle_ns: u64,
+    /// Whether it rests on a switch that was not recorded but implied.
+    pub inferred: bool,
+}
+
+/// A jump from one thread to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PathJump {
+    /// The place of the thread left.
+    pub from: u32,
+    /// The place of the thread the path goes on with.
+    pub to: u32,
+    /// When, from the window's beginning.
+    pub at_ns: u64,
+    /// Whether it is a packet, not a wake-up.
+    pub network: bool,
+}

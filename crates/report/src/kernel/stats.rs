@@ -1,0 +1,87 @@
+//! What a kernel trace holds.
+
+use super::KernelInput;
+use serde::Serialize;
+
+/// What a kernel trace holds, and whether paths can be had from it.
+#[derive(Clone, Debug, Serialize)]
+pub struct KernelStatsReport {
+    /// [`super::KERNEL_STATS_SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Always `kernel-stats`, to tell it from other reports.
+    pub report: &'static str,
+    /// The answer in one to three sentences; names stand in backticks.
+    pub headline: String,
+    /// What was read, and what was lost.
+    pub input: KernelInput,
+    /// Events by kind, the most frequent first.
+    pub events: Vec<EventCount>,
+    /// CPUs, in order.
+    pub cpus: Vec<CpuTime>,
+    /// Threads, those with most CPU time first.
+    pub threads: Vec<SwitchingThread>,
+    /// Threads beyond the limit of the table.
+    pub threads_left_out: u64,
+    /// Who wakes whom, the most frequent first.
+    pub wakings: Vec<WakingPair>,
+    /// Delimiters that would give executions, as `--executions` takes them, with how many; the most useful first.
+    pub delimiters: Vec<EventCount>,
+    /// What limits what can be had from the trace; whole sentences.
+    pub cautions: Vec<String>,
+}
+
+/// A name with a count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EventCount {
+    /// What.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// What one CPU did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CpuTime {
+    /// The host; empty with one host.
+    pub host: String,
+    /// The CPU's number.
+    pub cpu: u16,
+    /// Events recorded there.
+    pub events: u64,
+    /// Switches.
+    pub switches: u64,
+    /// Time in threads, nanoseconds.
+    pub busy_ns: u64,
+    /// Time in the idle task, nanoseconds.
+    pub idle_ns: u64,
+}
+
+/// What one thread did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SwitchingThread {
+    /// Its name.
+    pub thread: String,
+    /// Its number.
+    pub tid: u32,
+    /// The host; empty with one host.
+    pub host: String,
+    /// Time on CPUs, nanoseconds.
+    pub running_ns: u64,
+    /// Time runnable and waiting for a CPU, nanoseconds.
+    pub waiting_ns: u64,
+    /// How often it got a CPU.
+    pub switches: u64,
+    /// How often it was woken.
+    pub wakeups: u64,
+}
+
+/// Who wakes whom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WakingPair {
+    /// The waker's name, or the interrupt's.
+    pub waker: String,
+    /// The woken thread's name.
+    pub woken: String,
+    /// How often.
+    pub count: u64,
+}

@@ -1,0 +1,192 @@
+//! Where executions deviate: findings by step, and sequences under each other.
+
+use super::{ExecutionSet, KernelState, WaitCause};
+use serde::Serialize;
+
+/// A letter of sequences.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Letter {
+    /// What it is called: `pre-empted`, `running: postgres`.
+    pub name: String,
+    /// The state it stands for.
+    pub state: KernelState,
+    /// Whether it is the execution's own thread, where letters tell.
+    pub own: bool,
+}
+
+/// How a step deviates.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepKind {
+    /// A state that normal executions do not have there.
+    Unexpected,
+    /// The usual state, for longer.
+    Slow,
+    /// A state that normal executions have there is not there.
+    Missing,
+}
+
+/// Deviations for one cause at whatever step, over all anomalous executions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AbnormalWait {
+    /// In words: `was pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
+    pub words: String,
+    /// What it means.
+    pub cause: WaitCause,
+    /// Who waits there.
+    pub thread: String,
+    /// Who it waits for or who ended the wait.
+    pub waker: Option<String>,
+    /// The interrupt, device or CPU.
+    pub resource: Option<String>,
+    /// Anomalous executions with it.
+    pub executions: u64,
+    /// How often, over all of them.
+    pub count: u64,
+    /// Time of it, over all of them, in nanoseconds.
+    pub total_ns: u64,
+    /// More than usual, over all of them, in nanoseconds.
+    pub excess_ns: u64,
+    /// Share of all excess of the anomalous executions, 0..1.
+    pub share: f64,
+    /// Places in [`super::KernelDiagnosis::steps`], the largest excess first.
+    pub steps: Vec<u32>,
+}
+
+/// Deviations that are alike, over all anomalous executions of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepGroup {
+    /// In words: `pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
+    pub words: String,
+    /// The kind of executions, by the normal cluster's number.
+    pub cluster: Option<u32>,
+    /// How.
+    pub kind: StepKind,
+    /// The letter's place in the alphabet.
+    pub letter: u32,
+    /// What it means.
+    pub cause: WaitCause,
+    /// The step of the normal executions it stands at, from 1; the first when it stands at several.
+    pub step: u32,
+    /// The last one.
+    pub step_last: u32,
+    /// Steps of the normal executions.
+    pub steps: u32,
+    /// What comes before it, in words: `running`; empty at the beginning.
+    pub after: String,
+    /// Who waits there.
+    pub thread: String,
+    /// Who it waits for or who ended the wait.
+    pub waker: Option<String>,
+    /// The interrupt, device or CPU.
+    pub resource: Option<String>,
+    /// Anomalous executions with it.
+    pub executions: u64,
+    /// Anomalous executions of that kind.
+    pub of_executions: u64,
+    /// How often, over all of them.
+    pub count: u64,
+    /// Time of it, over all of them, in nanoseconds.
+    pub total_ns: u64,
+    /// More than usual, over all of them, in nanoseconds.
+    pub excess_ns: u64,
+    /// Share of all excess of the anomalous executions, 0..1.
+    pub share: f64,
+    /// Single ones to look at, the largest first.
+    pub examples: Vec<StepDeviation>,
+}
+
+/// One deviation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepDeviation {
+    /// The execution's number in the sample.
+    pub execution: u64,
+    /// The thread that waits.
+    pub thread: String,
+    /// Its number; `None` for the interrupt side.
+    pub tid: Option<u32>,
+    /// Where it begins on the trace's clock.
+    pub since_ns: u64,
+    /// Where it begins, from the execution's beginning.
+    pub offset_ns: u64,
+    /// How long it takes.
+    pub elapsed_ns: u64,
+    /// How long it usually takes; 0 for unexpected ones.
+    pub expected_ns: u64,
+}
+
+/// Sequences of one kind of executions under each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AlignedCluster {
+    /// The normal cluster; `None` for the whole normal set.
+    pub cluster: Option<u32>,
+    /// Columns.
+    pub columns: Vec<AlignedColumn>,
+    /// Rows: the normal executions, then the anomalous ones.
+    pub rows: Vec<AlignedRow>,
+    /// Normal executions that are not shown.
+    pub normal_left_out: u64,
+    /// Anomalous executions that are not shown.
+    pub anomalous_left_out: u64,
+    /// Columns that are not shown.
+    pub columns_left_out: u64,
+}
+
+/// A column of an alignment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AlignedColumn {
+    /// Its number among the steps of normal executions, from 1; `None` for what anomalous ones have between two.
+    pub step: Option<u32>,
+    /// The state most normal executions have there; `None` where most have nothing.
+    pub letter: Option<u32>,
+    /// Share of normal executions with it, 0..1.
+    pub share: f64,
+    /// Their mean time in it, in nanoseconds.
+    pub mean_ns: f64,
+}
+
+/// What a row is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlignedRowKind {
+    /// A normal execution.
+    Normal,
+    /// An execution of the sample that stands out.
+    Anomalous,
+}
+
+impl AlignedRowKind {
+    /// The set its number counts in.
+    pub const fn set(self) -> ExecutionSet {
+        match self {
+            AlignedRowKind::Normal => ExecutionSet::Normal,
+            AlignedRowKind::Anomalous => ExecutionSet::Sample,
+        }
+    }
+}
+
+/// A row of an alignment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AlignedRow {
+    /// What it is.
+    pub kind: AlignedRowKind,
+    /// The execution's number in its set.
+    pub execution: u64,
+    /// What the delimiter calls it.
+    pub label: String,
+    /// How long it takes.
+    pub elapsed_ns: u64,
+    /// One cell a column; `None` is a gap.
+    pub cells: Vec<Option<AlignedCell>>,
+}
+
+/// A state of an aligned execution.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct AlignedCell {
+    /// The letter.
+    pub letter: u32,
+    /// Time in it, in nanoseconds.
+    pub ns: u64,
+    /// How it deviates, if it does.
+    pub finding: Option<StepKind>,
+}

@@ -1,0 +1,188 @@
+//! What every renderer of kernel traces says in the same words.
+
+use super::{
+    ExecutionSummary, JudgedExecution, KernelDiagnosis, KernelVerdict, SetOfExecutions, StepGroup, StepKind,
+    WaitCause,
+};
+use crate::comparison::quoted;
+use crate::{names, numbers};
+
+/// What is known of one or several waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WaitFacts<'a> {
+    /// How often.
+    pub count: u64,
+    /// Nanoseconds together.
+    pub total_ns: u64,
+    /// Who is waited for, or ended the wait.
+    pub waker: Option<&'a str>,
+    /// The interrupt, device or CPU.
+    pub resource: Option<&'a str>,
+}
+
+/// A wait in words, as what follows a thread's name:
+/// `was pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`. Names stand in backticks.
+pub fn wait_words(cause: WaitCause, facts: WaitFacts<'_>) -> String {
+    let often = format!("{}for {}", times(facts.count), numbers::time(facts.total_ns));
+    let waker = |lead: &str| facts.waker.map_or_else(String::new, |name| format!("{lead}{}", quoted(name)));
+    let resource = facts.resource.map_or_else(String::new, |name| format!(" ({})", quoted(name)));
+    match cause {
+        WaitCause::CpuQuota => format!("was pre-empted {often} while its CPU stood idle: a CPU quota"),
+        WaitCause::CpuBusy => format!("waited {often} for a CPU that others used"),
+        WaitCause::CpuWakeUp => format!("waited {often} for an idle CPU to wake up"),
+        WaitCause::OtherThread => match facts.waker {
+            Some(name) => format!("waited {often} for {}, which ran", quoted(name)),
+            None => format!("waited {often} for other threads, which ran"),
+        },
+        WaitCause::Disk => format!("waited {often} for a disk{resource}"),
+        WaitCause::Network => format!("waited {often} for the network{resource}{}", waker(", ended by ")),
+        WaitCause::Timer => format!("waited {often} for a timer: a sleep or a timeout"),
+        WaitCause::Interrupt => format!("was stopped {often} by interrupts{resource}"),
+        WaitCause::Person => format!("waited {often} for a person{resource}"),
+        WaitCause::Unresolved => {
+            format!("was blocked {often}{resource}{}; the trace does not say on what", waker(", ended by "))
+        }
+        WaitCause::Unknown => format!("is not in the trace {often}"),
+        WaitCause::Computing => format!("computed {often}"),
+    }
+}
+
+/// `` (once), `twice `, `14 times `.
+fn times(count: u64) -> String {
+    match count {
+        0 | 1 => String::new(),
+        2 => "twice ".to_owned(),
+        count => format!("{} times ", numbers::count(count)),
+    }
+}
+
+/// The verdict in one to three words.
+pub(crate) const fn kernel_verdict_word(verdict: KernelVerdict) -> &'static str {
+    match verdict {
+        KernelVerdict::Slower => "Slower",
+        KernelVerdict::SlowerOverall => "Slower overall",
+        KernelVerdict::NothingFound => "Nothing found",
+        KernelVerdict::InsufficientData => "Not enough data",
+    }
+}
+
+/// How a step deviates, in one word.
+pub(crate) const fn step_word(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Unexpected => "unexpected",
+        StepKind::Slow => "slow",
+        StepKind::Missing => "missing",
+    }
+}
+
+/// `step 14 of 37`, `steps 14 to 20 of 37`.
+pub(crate) fn step_place(step: &StepGroup) -> String {
+    let of = numbers::count(u64::from(step.steps));
+    if step.step_last > step.step {
+        format!("steps {} to {} of {of}", step.step, step.step_last)
+    } else {
+        format!("step {} of {of}", step.step)
+    }
+}
+
+/// `at step 14 of 37, after running`.
+pub(crate) fn step_clause(step: &StepGroup) -> String {
+    let after =
+        if step.after.is_empty() { String::new() } else { format!(", after {}", quoted(&step.after)) };
+    format!("at {}{after}", step_place(step))
+}
+
+/// A cell with a place in time: `+12.0 ms`.
+pub(crate) fn offset(ns: u64) -> String {
+    format!("+{}", numbers::time(ns))
+}
+
+/// An instant of the trace's clock in seconds: `1234.567890`.
+pub(crate) fn clock_time(ns: u64) -> String {
+    format!("{}.{:06}", ns / 1_000_000_000, ns % 1_000_000_000 / 1_000)
+}
+
+/// An instant: calendar time when it is known, else the trace's clock.
+pub(crate) fn instant(since: Option<&str>, since_ns: u64) -> String {
+    since.map_or_else(|| clock_time(since_ns), |text| names::label(text, 40))
+}
+
+/// `` `worker` (tid 812)``, with the host when there are several.
+pub(crate) fn thread(name: &str, tid: Option<u32>, host: &str) -> String {
+    let place = if host.is_empty() { String::new() } else { format!(" on {}", quoted(host)) };
+    match tid {
+        Some(tid) => format!("{} (tid {tid}){place}", quoted(name)),
+        None => format!("{}{place}", quoted(name)),
+    }
+}
+
+/// An execution in a sentence: `` execution 7 (`GET /cart`)``.
+pub(crate) fn execution_name(number: u64, label: &str) -> String {
+    if label.is_empty() {
+        format!("execution {number}")
+    } else {
+        format!("execution {number} ({})", quoted(label))
+    }
+}
+
+/// The execution's thread.
+pub(crate) fn execution_thread(execution: &ExecutionSummary) -> String {
+    thread(&execution.thread, Some(execution.tid), &execution.host)
+}
+
+/// The execution's thread.
+pub(crate) fn judged_thread(execution: &JudgedExecution) -> String {
+    thread(&execution.thread, Some(execution.tid), &execution.host)
+}
+
+/// `` `normal.dat`: 50 executions of 12.1 ms (median; 9.80 ms to 20.1 ms)``.
+pub(crate) fn set_words(set: &SetOfExecutions) -> String {
+    let more = match set.left_out {
+        0 => String::new(),
+        left => format!(", {} more beyond the limit", numbers::count(left)),
+    };
+    format!(
+        "{}: {} of {} (median; {} to {}){more}",
+        quoted(&set.source),
+        numbers::counted(set.executions, "execution"),
+        numbers::time(set.elapsed_p50_ns),
+        numbers::time(set.elapsed_min_ns),
+        numbers::time(set.elapsed_max_ns),
+    )
+}
+
+/// The name of what a row compares.
+pub(crate) fn row_name(report: &KernelDiagnosis, letter: Option<u32>) -> String {
+    letter.map_or_else(|| "whole execution".to_owned(), |letter| letter_name(report, letter))
+}
+
+/// The name of a letter; empty when there is none.
+pub(crate) fn letter_name(report: &KernelDiagnosis, letter: u32) -> String {
+    report.alphabet.get(letter as usize).map_or_else(String::new, |letter| names::label(&letter.name, 40))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_told_in_words() {
+        let facts = WaitFacts { count: 14, total_ns: 9_800_000, waker: None, resource: None };
+        assert_eq!(
+            wait_words(WaitCause::CpuQuota, facts),
+            "was pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota"
+        );
+        let disk = WaitFacts { count: 1, resource: Some("virtio1-req.0"), ..facts };
+        assert_eq!(wait_words(WaitCause::Disk, disk), "waited for 9.80 ms for a disk (`virtio1-req.0`)");
+        let other = WaitFacts { count: 2, waker: Some("post`gres"), ..facts };
+        assert_eq!(
+            wait_words(WaitCause::OtherThread, other),
+            "waited twice for 9.80 ms for `post'gres`, which ran"
+        );
+    }
+
+    #[test]
+    fn instants_of_a_clock_have_microseconds() {
+        assert_eq!(clock_time(12_000_345_678), "12.000345");
+    }
+}

@@ -1,0 +1,352 @@
+//! CPUs, their threads, and what happens next.
+
+use super::log::{Context, Log};
+use super::programs::{Action, Planned, Role, plan};
+use super::scenario::{KernelFault, KernelRun, KernelScenario, TimeSpent, TrueExecution};
+use crate::random::{Random, Stream};
+use laggard_model::{EventKind, KernelEvent, KernelTexts, PrevState, TextId, Tid};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A thread runs this long before another one gets its turn.
+const SLICE_NS: u64 = 3_000_000;
+/// A quota is given for this long.
+pub(super) const PERIOD_NS: u64 = 100_000_000;
+/// The clock at the beginning: a machine that has been up for a while.
+const START_NS: u64 = 1_000_000_000_000;
+/// Number of the first thread.
+const FIRST_TID: u32 = 1000;
+
+/// What a thread is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Doing {
+    Running,
+    Runnable,
+    Disk,
+    Timer,
+    Lock,
+    /// Waiting for the server's answer, or, as the server, for a question.
+    Message,
+}
+
+#[derive(Debug)]
+pub(super) struct Thread {
+    pub(super) tid: u32,
+    pub(super) name: TextId,
+    pub(super) role: Role,
+    pub(super) actions: VecDeque<Action>,
+    /// What is left of the present computation.
+    pub(super) left_ns: u64,
+    pub(super) doing: Doing,
+    /// Since when, by the log.
+    pub(super) since: u64,
+    pub(super) spent: TimeSpent,
+    /// The CPU it last ran on.
+    pub(super) cpu: usize,
+    /// The next of its executions, if it is a client.
+    pub(super) next: usize,
+    pub(super) begun: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct CpuState {
+    pub(super) running: Option<usize>,
+    pub(super) queue: VecDeque<usize>,
+    /// Since when the running thread's work is counted.
+    counted: u64,
+    slice_end: u64,
+    /// Tells an outdated [`Due::Work`] from the present one.
+    token: u64,
+}
+
+/// What is due.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Due {
+    Work { cpu: usize, token: u64 },
+    Schedule { cpu: usize },
+    Timer { thread: usize },
+    Disk { thread: usize },
+    Refill,
+}
+
+pub(super) struct Machine<F> {
+    pub(super) scenario: KernelScenario,
+    pub(super) random: Random,
+    pub(super) planned: Vec<Planned>,
+    pub(super) now: u64,
+    pub(super) log: Log<F>,
+    pub(super) cpus: Vec<CpuState>,
+    pub(super) threads: Vec<Thread>,
+    due: BinaryHeap<Reverse<(u64, u64, Due)>>,
+    number: u64,
+    pub(super) disk_free: u64,
+    pub(super) lock_holder: Option<usize>,
+    pub(super) lock_queue: VecDeque<usize>,
+    /// Questions for the server: who asks, and for how much work.
+    pub(super) questions: VecDeque<(usize, u64)>,
+    pub(super) buffers: u64,
+    /// What is left of the clients' quota; `None` without one.
+    quota_left: Option<u64>,
+    throttled: Vec<usize>,
+    pub(super) done: Vec<TrueExecution>,
+}
+
+/// Simulates until all executions have ended; `each` sees the events in time order. The same scenario gives the same
+/// events everywhere.
+///
+/// # Panics
+/// When the scenario has no kind, no client, or more than 64 CPUs.
+pub fn simulate_kernel(scenario: &KernelScenario, each: impl FnMut(&KernelEvent, &KernelTexts)) -> KernelRun {
+    assert!(!scenario.kinds.is_empty() && scenario.clients > 0, "something must be executed");
+    assert!((1..=64).contains(&scenario.cpus), "1 to 64 CPUs");
+    let mut machine = Machine::new(scenario.clone(), each);
+    machine.start();
+    while machine.done.len() < machine.planned.len() {
+        let Some(Reverse((time, _, due))) = machine.due.pop() else { break };
+        machine.now = time;
+        machine.log.flush(time);
+        machine.handle(due);
+    }
+    let (events, texts) = machine.log.finish();
+    KernelRun { executions: machine.done, events, texts }
+}
+
+impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
+    fn new(scenario: KernelScenario, each: F) -> Machine<F> {
+        let cpus = usize::from(scenario.cpus);
+        let planned = plan(&scenario, &mut Random::of(scenario.seed, Stream::Kernel, &[0]));
+        let quota_left = match scenario.fault {
+            KernelFault::CpuQuota { ns } => Some(ns),
+            _ => None,
+        };
+        Machine {
+            random: Random::of(scenario.seed, Stream::Kernel, &[1]),
+            planned,
+            now: START_NS,
+            log: Log::new(cpus, each),
+            cpus: std::iter::repeat_with(CpuState::default).take(cpus).collect(),
+            threads: Vec::new(),
+            due: BinaryHeap::new(),
+            number: 0,
+            disk_free: START_NS,
+            lock_holder: None,
+            lock_queue: VecDeque::new(),
+            questions: VecDeque::new(),
+            buffers: 0,
+            quota_left,
+            throttled: Vec::new(),
+            done: Vec::new(),
+            scenario,
+        }
+    }
+
+    fn start(&mut self) {
+        self.add("server", Role::Server);
+        self.add("logger", Role::Logger);
+        for _ in 0..self.scenario.noise_threads {
+            self.add("noise", Role::Noise);
+        }
+        for client in 0..self.scenario.clients {
+            self.add("client", Role::Client(client));
+        }
+        if self.quota_left.is_some() {
+            self.at(self.now + PERIOD_NS, Due::Refill);
+        }
+    }
+
+    /// A new thread: its first wake-up, by CPU 0.
+    fn add(&mut self, name: &str, role: Role) {
+        let index = self.threads.len();
+        let tid = FIRST_TID + index as u32;
+        let name = self.log.name(name);
+        let next = match role {
+            Role::Client(client) => client as usize,
+            _ => 0,
+        };
+        let kind = EventKind::WakeupNew { tid: Tid(tid), name, target: None };
+        let since = self.log.write(self.now, 0, 0, Context::Thread, kind);
+        self.threads.push(Thread {
+            tid,
+            name,
+            role,
+            actions: VecDeque::new(),
+            left_ns: 0,
+            doing: Doing::Runnable,
+            since,
+            spent: TimeSpent::default(),
+            cpu: index % self.cpus.len(),
+            next,
+            begun: 0,
+        });
+        self.enqueue(index, since);
+    }
+
+    pub(super) fn at(&mut self, time: u64, due: Due) {
+        self.number += 1;
+        self.due.push(Reverse((time, self.number, due)));
+    }
+
+    fn handle(&mut self, due: Due) {
+        match due {
+            Due::Work { cpu, token } if self.cpus[cpu].token == token => self.work(cpu),
+            Due::Work { .. } => {}
+            Due::Schedule { cpu } => self.schedule(cpu),
+            Due::Timer { thread } => self.timer_expires(thread),
+            Due::Disk { thread } => self.disk_completes(thread),
+            Due::Refill => self.refill(),
+        }
+    }
+
+    /// The number a record of this CPU carries: its thread's, or 0.
+    pub(super) fn writer(&self, cpu: usize) -> u32 {
+        self.cpus[cpu].running.map_or(0, |thread| self.threads[thread].tid)
+    }
+
+    /// Puts a thread on the queue of an idle CPU, else of its own, and has that CPU look.
+    pub(super) fn enqueue(&mut self, thread: usize, time: u64) {
+        let own = self.threads[thread].cpu;
+        let is_free = |cpu: &CpuState| cpu.running.is_none() && cpu.queue.is_empty();
+        let free = self.cpus.iter().position(is_free);
+        let cpu = if is_free(&self.cpus[own]) { own } else { free.unwrap_or(own) };
+        self.cpus[cpu].queue.push_back(thread);
+        let is_idle = self.cpus[cpu].running.is_none();
+        let delay = if is_idle { 3_000 + self.random.below(25_000) } else { 4_000 };
+        self.at(time + delay, Due::Schedule { cpu });
+    }
+
+    /// Gives an idle CPU its next thread; a thread that has had a quarter of its slice makes room for a woken one.
+    fn schedule(&mut self, cpu: usize) {
+        if self.cpus[cpu].queue.is_empty() {
+            return;
+        }
+        let has_had_enough = self.now + SLICE_NS - SLICE_NS / 4 >= self.cpus[cpu].slice_end;
+        if self.cpus[cpu].running.is_none() {
+            self.switch(cpu, PrevState::RUNNABLE);
+        } else if has_had_enough {
+            self.count_work(cpu);
+            self.leave(cpu);
+        }
+    }
+
+    /// The running thread goes to the end of the queue.
+    fn leave(&mut self, cpu: usize) {
+        let Some(thread) = self.cpus[cpu].running else { return };
+        self.cpus[cpu].queue.push_back(thread);
+        self.switch(cpu, PrevState::RUNNABLE);
+    }
+
+    /// Counts the work of the running thread up to now.
+    fn count_work(&mut self, cpu: usize) {
+        let Some(thread) = self.cpus[cpu].running else { return };
+        let worked = self.now.saturating_sub(self.cpus[cpu].counted);
+        self.cpus[cpu].counted = self.now.max(self.cpus[cpu].counted);
+        let thread = &mut self.threads[thread];
+        thread.left_ns = thread.left_ns.saturating_sub(worked);
+        if let (Some(left), Role::Client(_)) = (&mut self.quota_left, thread.role) {
+            *left = left.saturating_sub(worked);
+        }
+    }
+
+    /// The running thread's work, slice or quota is at its end.
+    fn work(&mut self, cpu: usize) {
+        self.count_work(cpu);
+        let Some(thread) = self.cpus[cpu].running else { return };
+        if self.has_no_quota(thread) {
+            self.throttled.push(thread);
+            return self.switch(cpu, PrevState::RUNNABLE);
+        }
+        if self.threads[thread].left_ns == 0 && !self.act(cpu, thread) {
+            return;
+        }
+        if self.now >= self.cpus[cpu].slice_end && !self.cpus[cpu].queue.is_empty() {
+            return self.leave(cpu);
+        }
+        self.plan_work(cpu);
+    }
+
+    fn has_no_quota(&self, thread: usize) -> bool {
+        matches!(self.threads[thread].role, Role::Client(_)) && self.quota_left == Some(0)
+    }
+
+    /// Decides when the running thread is looked at again.
+    fn plan_work(&mut self, cpu: usize) {
+        let Some(thread) = self.cpus[cpu].running else { return };
+        let mut ns = self.threads[thread].left_ns;
+        if self.now >= self.cpus[cpu].slice_end {
+            self.cpus[cpu].slice_end = self.now + SLICE_NS;
+        }
+        ns = ns.min(self.cpus[cpu].slice_end - self.now);
+        if let (Some(left), Role::Client(_)) = (self.quota_left, self.threads[thread].role) {
+            ns = ns.min(left);
+        }
+        self.cpus[cpu].token += 1;
+        let token = self.cpus[cpu].token;
+        let from = self.cpus[cpu].counted.max(self.now);
+        self.at(from + ns, Due::Work { cpu, token });
+    }
+
+    /// Takes the CPU from its thread, which has been put where it belongs, and gives it to the next.
+    pub(super) fn switch(&mut self, cpu: usize, prev_state: PrevState) {
+        let prev = self.cpus[cpu].running.take();
+        let mut next = self.cpus[cpu].queue.pop_front();
+        while let Some(thread) = next.filter(|&thread| self.has_no_quota(thread)) {
+            self.throttled.push(thread);
+            next = self.cpus[cpu].queue.pop_front();
+        }
+        self.cpus[cpu].running = next;
+        self.cpus[cpu].token += 1;
+        if prev == next {
+            return self.plan_work(cpu);
+        }
+        let named = |thread: Option<usize>| match thread {
+            Some(thread) => (Tid(self.threads[thread].tid), self.threads[thread].name),
+            None => (Tid::IDLE, TextId::EMPTY),
+        };
+        let ((prev_tid, prev_name), (next_tid, next_name)) = (named(prev), named(next));
+        let kind = EventKind::Switch { prev: prev_tid, prev_name, prev_state, next: next_tid, next_name };
+        let time = self.log.write(self.now, cpu, prev_tid.0, Context::Thread, kind);
+        if let Some(prev) = prev.filter(|_| prev_state.is_runnable()) {
+            self.turn(prev, Doing::Runnable, time);
+        }
+        let Some(next) = next else { return };
+        self.turn(next, Doing::Running, time);
+        self.threads[next].cpu = cpu;
+        self.cpus[cpu].counted = time;
+        self.cpus[cpu].slice_end = self.now + SLICE_NS;
+        self.plan_work(cpu);
+    }
+
+    /// Counts a thread's time up to an instant of the log, from which on it does something else.
+    pub(super) fn turn(&mut self, thread: usize, doing: Doing, time: u64) {
+        let thread = &mut self.threads[thread];
+        let ns = time.saturating_sub(thread.since);
+        let spent = &mut thread.spent;
+        *match thread.doing {
+            Doing::Running => &mut spent.running,
+            Doing::Runnable => &mut spent.runnable,
+            Doing::Disk => &mut spent.disk,
+            Doing::Timer => &mut spent.timer,
+            Doing::Lock => &mut spent.lock,
+            Doing::Message => &mut spent.answer,
+        } += ns;
+        thread.doing = doing;
+        thread.since = thread.since.max(time);
+    }
+
+    /// A new period: everybody who was throttled may run again.
+    fn refill(&mut self) {
+        let KernelFault::CpuQuota { ns } = self.scenario.fault else { return };
+        self.quota_left = Some(ns);
+        let writer = self.writer(0);
+        self.log.write(self.now, 0, writer, Context::HardInterrupt, EventKind::HrtimerEntry);
+        let time = self.log.write(self.now, 0, writer, Context::HardInterrupt, EventKind::HrtimerExit);
+        for thread in std::mem::take(&mut self.throttled) {
+            self.enqueue(thread, time);
+        }
+        self.at(self.now + PERIOD_NS, Due::Refill);
+        for cpu in 0..self.cpus.len() {
+            self.count_work(cpu);
+            self.plan_work(cpu);
+        }
+    }
+}
