@@ -4,6 +4,7 @@
 //! alignment_timing align FILE OUTPUT THREADS      seconds, processor seconds are the caller's to measure, score
 //! alignment_timing score FILE                     score of the rows in FILE, `-` is a gap
 //! ```
+#![expect(clippy::print_stdout, reason = "its caller reads the line")]
 
 use laggard_align::State;
 use laggard_align::msa::{MsaSettings, Row, align, sum_of_pairs};

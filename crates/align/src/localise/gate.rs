@@ -25,6 +25,8 @@ pub(super) struct Limits {
     groups: BTreeMap<Group, Measures>,
     /// The largest of any state.
     largest: BTreeMap<DeviationKind, f64>,
+    /// The largest [`ratio`] of any slow state.
+    ratio: f64,
     /// Sums of every normal execution that has any.
     sums: BTreeMap<Group, Vec<f64>>,
     normals: usize,
@@ -44,6 +46,15 @@ fn measure(deviation: &Deviation) -> f64 {
         DeviationKind::Unexpected => deviation.time_us,
         DeviationKind::Slow => deviation.excess_us,
         DeviationKind::Missing => deviation.usual_us,
+    }
+}
+
+/// How many times as long as usual a slow step takes, as a logarithm: a short wait that takes ten times as long is less in
+/// microseconds than a long one that takes twice as long, but stranger.
+fn ratio(deviation: &Deviation) -> f64 {
+    match deviation.kind {
+        DeviationKind::Slow => deviation.time_us.ln_1p() - deviation.usual_us.ln_1p(),
+        _ => 0.0,
     }
 }
 
@@ -87,7 +98,8 @@ impl Limits {
         for (&group, measures) in all.iter().flatten() {
             sums.entry(group).or_default().push(measures.sum);
         }
-        Limits { groups, largest, sums, normals: normals.len() }
+        let ratio = upper(normals.iter().map(|found| found.iter().map(ratio).fold(0.0, f64::max)).collect());
+        Limits { groups, largest, ratio, sums, normals: normals.len() }
     }
 
     /// The kinds and states of which several executions together have more than normal executions (one-sided
@@ -126,7 +138,8 @@ impl Limits {
             let is_beyond = all.count > BEYOND * limit.count || all.sum > BEYOND * limit.sum;
             let is_many = is_beyond && all.count > limit.count.max(1.0) && all.sum > limit.sum;
             let largest = self.largest.get(&deviation.kind).copied().unwrap_or_default();
-            let is_large = measure(deviation) > (BEYOND * limit.largest).max(largest);
+            let is_large = measure(deviation) > (BEYOND * limit.largest).max(largest)
+                || ratio(deviation) > BEYOND * self.ratio;
             (is_many || is_new(deviation.state) || raised.contains(&group)) && all.sum >= excess_min_us
                 || is_large && measure(deviation) >= excess_min_us
         };

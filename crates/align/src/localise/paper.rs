@@ -59,7 +59,7 @@ fn of_step(
     };
     let is_slow =
         usual.count >= settings.values_min && time > usual.mean_us + settings.slow_std * usual.std_us;
-    is_slow.then(|| Deviation {
+    is_slow.then_some(Deviation {
         kind: DeviationKind::Slow,
         usual_us: usual.mean_us,
         excess_us: time - usual.mean_us,

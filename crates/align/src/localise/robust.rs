@@ -319,7 +319,7 @@ impl<'a> Review<'a> {
             return Some(deviation);
         }
         let usual = self.usual_near(state, window)?;
-        (time_us.ln_1p() > usual.log_high).then(|| Deviation {
+        (time_us.ln_1p() > usual.log_high).then_some(Deviation {
             kind: DeviationKind::Slow,
             usual_us: usual.median_us,
             excess_us: time_us - usual.median_us,
@@ -341,7 +341,7 @@ impl<'a> Review<'a> {
         }
         let usual_us = usual.median_us + self.lacking_us(step, state, window);
         let is_slow = (time_us - usual_us + usual.median_us).max(0.0).ln_1p() > usual.log_high;
-        is_slow.then(|| Deviation {
+        is_slow.then_some(Deviation {
             kind: DeviationKind::Slow,
             state,
             place,
@@ -354,7 +354,7 @@ impl<'a> Review<'a> {
 
     /// What other steps of the state lack within a window, those that are missing altogether included.
     fn lacking_us(&self, step: usize, state: State, window: Window) -> f64 {
-        let columns = (window.first / 2) as usize..((window.last + 1) / 2) as usize;
+        let columns = (window.first / 2) as usize..window.last.div_ceil(2) as usize;
         let lack = |column: usize| match self.by_column[column] {
             Some(other) if other as usize == step || self.placed.state(other as usize) != state => 0.0,
             Some(other) => self.lack_us(other as usize),

@@ -7,13 +7,13 @@ use laggard_align::localise::{
 };
 use laggard_align::{State, StateSequence};
 
-pub(super) const RUNNING: State = 0;
+pub(crate) const RUNNING: State = 0;
 
-pub(super) const PREEMPTED: State = 2;
-pub(super) const STATES: usize = 8;
+pub(crate) const PREEMPTED: State = 2;
+pub(crate) const STATES: usize = 8;
 
 /// splitmix64.
-pub(super) struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -24,39 +24,39 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub(super) fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         (self.next() >> 11) as f64 * 2.0_f64.powi(-53)
     }
 
-    pub(super) fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.uniform() * end as f64) as usize
     }
 
-    pub(super) fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    pub(super) fn lognormal(&mut self, median: f64) -> f64 {
+    pub(crate) fn lognormal(&mut self, median: f64) -> f64 {
         median * (0.3 * self.normal()).exp()
     }
 }
 
 /// A step and whether it was injected.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(crate) struct Step {
     pub state: State,
     pub time_us: f64,
     pub is_injected: bool,
 }
 
 /// A kind of execution.
-pub(super) struct Template {
+pub(crate) struct Template {
     steps: Vec<(State, f64)>,
 }
 
 impl Template {
-    pub(super) fn new(random: &mut Random) -> Template {
+    pub(crate) fn new(random: &mut Random) -> Template {
         let len = 20 + random.below(41);
         let steps = (0..len).map(|at| {
             if at % 2 == 0 {
@@ -69,7 +69,7 @@ impl Template {
     }
 
     /// One execution: steps inserted and left out with `rate`, replaced with 2 %, times spread by 0.3.
-    pub(super) fn draw(&self, random: &mut Random, rate: f64) -> Vec<Step> {
+    pub(crate) fn draw(&self, random: &mut Random, rate: f64) -> Vec<Step> {
         let mut steps = Vec::new();
         let any = |random: &mut Random| random.below(STATES) as State;
         for &(state, time) in &self.steps {
@@ -88,7 +88,7 @@ impl Template {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     None,
     ExtraWaits,
     LongWait,
@@ -101,7 +101,7 @@ fn waits(steps: &[Step]) -> Vec<usize> {
     (0..steps.len()).filter(|&at| steps[at].state > PREEMPTED).collect()
 }
 
-pub(super) fn inject(steps: &mut Vec<Step>, fault: Fault, random: &mut Random, state: State) {
+pub(crate) fn inject(steps: &mut Vec<Step>, fault: Fault, random: &mut Random, state: State) {
     match fault {
         Fault::None => {}
         Fault::ExtraWaits => {
@@ -148,7 +148,7 @@ fn preempt(steps: &mut Vec<Step>, splits: bool, random: &mut Random) {
 }
 
 /// The sequence, and for each of its steps whether a part of it was injected.
-pub(super) fn sequence(steps: &[Step]) -> (StateSequence, Vec<bool>) {
+pub(crate) fn sequence(steps: &[Step]) -> (StateSequence, Vec<bool>) {
     let (mut sequence, mut injected) = (StateSequence::new(), Vec::new());
     for step in steps {
         sequence.push(step.state, step.time_us);
@@ -164,7 +164,7 @@ pub(super) fn sequence(steps: &[Step]) -> (StateSequence, Vec<bool>) {
 
 /// Counts over executions.
 #[derive(Default, Debug)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     pub executions: usize,
     pub quiet: usize,
     pub injected: usize,
@@ -195,16 +195,16 @@ impl Tally {
         }
     }
 
-    pub(super) fn recall(&self) -> f64 {
+    pub(crate) fn recall(&self) -> f64 {
         self.reported as f64 / self.injected.max(1) as f64
     }
 
-    pub(super) fn unrelated(&self) -> f64 {
+    pub(crate) fn unrelated(&self) -> f64 {
         self.unrelated_us / self.time_us.max(1e-9)
     }
 }
 
-pub(super) fn cluster(
+pub(crate) fn cluster(
     template: &Template,
     random: &mut Random,
     rate: f64,
@@ -216,13 +216,13 @@ pub(super) fn cluster(
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Together {
+pub(crate) enum Together {
     Yes,
     No,
 }
 
 /// Ten faulty executions of a kind, for several kinds.
-pub(super) fn run(
+pub(crate) fn run(
     fault: Fault,
     rate: f64,
     kinds: u64,
@@ -252,35 +252,4 @@ pub(super) fn run(
         }
     }
     tally
-}
-
-#[test]
-fn injected_steps_are_reported_and_little_else() {
-    let kinds = std::env::var("KINDS").ok().and_then(|kinds| kinds.parse().ok()).unwrap_or(4);
-    use laggard_align::localise::LocaliseRules;
-    for rules in [LocaliseRules::Robust, LocaliseRules::Paper] {
-        let settings = LocaliseSettings { rules, ..LocaliseSettings::default() };
-        for fault in [
-            Fault::None,
-            Fault::ExtraWaits,
-            Fault::LongWait,
-            Fault::Quota,
-            Fault::SplitByQuota,
-            Fault::MovedWait,
-        ] {
-            for (rate, together) in
-                [(0.03, Together::No), (0.08, Together::No), (0.03, Together::Yes), (0.08, Together::Yes)]
-            {
-                let tally = run(fault, rate, kinds, together, &settings);
-                println!(
-                    "{rules:?} {fault:?} {rate} together {together:?}: recall {:.3} unrelated {:.3} quiet {}/{} mean told {:.0} us",
-                    tally.recall(),
-                    tally.unrelated(),
-                    tally.quiet,
-                    tally.executions,
-                    tally.time_us / tally.executions as f64
-                );
-            }
-        }
-    }
 }

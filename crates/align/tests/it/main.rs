@@ -2,6 +2,7 @@
 
 mod anomaly;
 mod generated;
+mod injected;
 mod localise_golden;
 mod msa_golden;
 mod optics;
