@@ -21,8 +21,8 @@ pub(crate) fn formats() -> Result<Status, Failure> {
         let _ = writeln!(text, "{:<12} kernel events; docs/manual/formats/{page}.md", "");
     }
     text.push_str(
-        "\nEach plain, gzip or zstd, in files, folders, patterns, tar archives and on standard input; kernel events in files \
-         and in folders of CTF.\n",
+        "\nEach plain, gzip or zstd, in files, folders, patterns, tar archives and on standard input;\nkernel events in \
+         files, and in folders of CTF.\n",
     );
     print(&text)?;
     Ok(Status::Done)
