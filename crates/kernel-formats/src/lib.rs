@@ -10,6 +10,7 @@
 mod bytes;
 pub mod contract;
 mod ctf;
+mod devices;
 mod error;
 mod format;
 mod format_text;

@@ -6,6 +6,7 @@ use super::other::write_fields;
 use super::parse::EventFormat;
 use super::plan::{Plan, PlanText, Side, SwitchFields, Wake, WakeFields};
 use crate::bytes::ByteOrder;
+use crate::devices::keeps_buffers;
 use crate::options::OpenOptions;
 use laggard_model::{
     ContextFlags, Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, PrevState, Socket, TextId, Tid,
@@ -92,6 +93,9 @@ impl Decoder {
             Some(plan) => plan,
         };
         let mut reading = Reading { plans, scratch: &mut self.scratch, record, texts };
+        if !reading.can_be_matched(plan) {
+            return Decoded::Unwanted;
+        }
         let Some(kind) = reading.kind(plan) else { return Decoded::Malformed };
         let flags = plans.flags.and_then(|flags| flags.read_u32(record, plans.order));
         let tid = plans.tid.and_then(|tid| tid.read_u32(record, plans.order));
@@ -114,6 +118,15 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    /// Whether a packet's buffer says where it comes from or goes to; other events always count.
+    fn can_be_matched(&self, plan: &Plan) -> bool {
+        let (Plan::PacketSent { device, .. } | Plan::PacketReceived { device, .. }) = plan else {
+            return true;
+        };
+        let device = device.and_then(|device| device.read_text(self.record, self.plans.order));
+        device.is_none_or(keeps_buffers)
+    }
+
     #[inline]
     fn kind(&mut self, plan: &Plan) -> Option<EventKind> {
         match plan {
@@ -162,8 +175,10 @@ impl Reading<'_> {
                 name: self.kept(name),
                 returned: returned.map_or(Some(0), |field| self.wide(field))? as i64,
             },
-            &Plan::PacketSent { buffer } => EventKind::PacketSent(Socket::Buffer(self.wide(buffer)?)),
-            &Plan::PacketReceived { buffer } => EventKind::PacketReceived(Socket::Buffer(self.wide(buffer)?)),
+            &Plan::PacketSent { buffer, .. } => EventKind::PacketSent(Socket::Buffer(self.wide(buffer)?)),
+            &Plan::PacketReceived { buffer, .. } => {
+                EventKind::PacketReceived(Socket::Buffer(self.wide(buffer)?))
+            }
             Plan::Other { name, fields } => {
                 write_fields(fields, self.record, self.plans.order, &mut self.scratch.fields);
                 let fields = self.texts.intern(&self.scratch.fields);

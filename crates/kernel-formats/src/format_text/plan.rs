@@ -98,9 +98,11 @@ pub(super) enum Plan {
     },
     PacketSent {
         buffer: NumberField,
+        device: Option<BytesField>,
     },
     PacketReceived {
         buffer: NumberField,
+        device: Option<BytesField>,
     },
     Other {
         name: PlanText,
@@ -163,8 +165,12 @@ fn known(format: &EventFormat) -> Option<Plan> {
         ("sched", "sched_process_exit") => Plan::Exit { tid: number("pid")? },
         ("task", "task_rename") => Plan::Rename { tid: number("pid")?, name: format.text("newcomm")? },
         ("ftrace", "print") => Plan::Marker { text: format.text("buf")? },
-        ("net", "net_dev_queue" | "net_dev_xmit") => Plan::PacketSent { buffer: number("skbaddr")? },
-        ("net", "netif_receive_skb") => Plan::PacketReceived { buffer: number("skbaddr")? },
+        ("net", "net_dev_queue" | "net_dev_xmit") => {
+            Plan::PacketSent { buffer: number("skbaddr")?, device: format.text("name") }
+        }
+        ("net", "netif_receive_skb") => {
+            Plan::PacketReceived { buffer: number("skbaddr")?, device: format.text("name") }
+        }
         _ => return None,
     })
 }
@@ -239,8 +245,14 @@ mod tests {
         );
         assert_eq!(plan("ipi", "ipi_entry", "reason"), Plan::Ipi(Side::Entry, IpiVector::Other));
         assert_eq!(plan("ipi", "ipi_raise", "reason"), Plan::Unwanted);
-        assert_eq!(plan("net", "net_dev_queue", "skbaddr len"), Plan::PacketSent { buffer: at(8) });
-        assert_eq!(plan("net", "netif_receive_skb", "skbaddr len"), Plan::PacketReceived { buffer: at(8) });
+        assert_eq!(
+            plan("net", "net_dev_queue", "skbaddr len"),
+            Plan::PacketSent { buffer: at(8), device: None }
+        );
+        assert_eq!(
+            plan("net", "netif_receive_skb", "skbaddr len"),
+            Plan::PacketReceived { buffer: at(8), device: None }
+        );
         assert_eq!(plan("net", "netif_rx", "skbaddr len"), Plan::Unwanted);
         assert_eq!(plan("sched", "sched_process_exit", "comm pid"), Plan::Exit { tid: at(16) });
     }

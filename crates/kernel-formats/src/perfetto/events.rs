@@ -1,6 +1,7 @@
 //! `FtraceEvent`: one event in full. Field numbers are those of Perfetto's published schema (`ftrace_event.proto` and
 //! the files beside it).
 
+use crate::devices::keeps_buffers;
 use crate::trace::EventBatch;
 use laggard_model::{
     ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, KernelTexts, KernelTime, PrevState, Socket, TextId,
@@ -108,6 +109,8 @@ fn kind_of(number: u32, values: &Values<'_>, texts: &mut KernelTexts) -> Option<
             name: TextId::EMPTY,
             returned: values.numbers[2].cast_signed(),
         },
+        360 if !keeps_buffers(values.texts[2]) => return None,
+        361 if !keeps_buffers(values.texts[1]) => return None,
         360 => EventKind::PacketReceived(Socket::Buffer(values.numbers[3])),
         361 => EventKind::PacketSent(Socket::Buffer(values.numbers[4])),
         _ => return None,

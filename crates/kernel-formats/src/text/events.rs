@@ -1,6 +1,7 @@
 //! Names and fields of events in text to [`EventKind`]s.
 
 use super::fields::{integer, number, text, word};
+use crate::devices::keeps_buffers;
 use crate::trace::EventBatch;
 use laggard_model::{Cpu, EventKind, IpiVector, KernelTexts, PrevState, Socket, Tid};
 
@@ -167,7 +168,12 @@ fn fork(fields: &str, texts: &mut KernelTexts) -> Option<EventKind> {
 }
 
 fn network(event: &str, fields: &str) -> Option<Read> {
-    let buffer = || number(fields, "skbaddr").map(Socket::Buffer);
+    if !keeps_buffers(word(fields, "dev").unwrap_or_default().as_bytes()) {
+        return None;
+    }
+    // tracefs hides addresses and prints them without 0x.
+    let address = || u64::from_str_radix(word(fields, "skbaddr")?.trim_start_matches("0x"), 16).ok();
+    let buffer = || address().map(Socket::Buffer);
     found(match event {
         "net_dev_queue" => buffer().map(EventKind::PacketSent),
         "netif_receive_skb" => buffer().map(EventKind::PacketReceived),
@@ -291,6 +297,15 @@ mod tests {
         let entry = kind("sys_enter", "NR 232 (8, 7ffd, 400)");
         assert_eq!(entry, Some(EventKind::SyscallEntry { number: 232, name: Default::default() }));
         assert!(matches!(kind("sys_read", "(fd: 3, buf: 4)"), Some(EventKind::SyscallEntry { .. })));
+    }
+
+    #[test]
+    fn packets_are_told_apart_by_their_buffers_where_those_stay() {
+        let sent = kind("net_dev_queue", "dev=lo skbaddr=00000000253ad48a len=66");
+        assert_eq!(sent, Some(EventKind::PacketSent(Socket::Buffer(0x253a_d48a))));
+        let received = kind("netif_receive_skb", "dev=lo skbaddr=0xffff88812345 len=66");
+        assert_eq!(received, Some(EventKind::PacketReceived(Socket::Buffer(0xffff_8881_2345))));
+        assert_eq!(kind("net_dev_queue", "dev=eth0 skbaddr=00000000253ad48a len=66"), None);
     }
 
     #[test]
