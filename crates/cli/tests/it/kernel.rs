@@ -29,7 +29,8 @@ impl Writer {
 
     /// Lets `us` microseconds pass, up to 10 % more.
     fn pass(&mut self, us: u64) {
-        self.wobble = self.wobble.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.wobble =
+            self.wobble.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.now += us * 1_000 + us * (self.wobble >> 33) % (us * 100);
     }
 
@@ -283,7 +284,8 @@ fn every_form_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let normal = write(folder.path(), "normal.txt", &trace(15, (0..30).map(|_| Fault::None)));
     let sample = write(folder.path(), "sample.txt", &trace(16, every_third(Fault::Quota)));
-    for asked in [&["path", &sample][..], &["stats", &sample], &["diagnose", "--normal", &normal, "--sample", &sample]]
+    for asked in
+        [&["path", &sample][..], &["stats", &sample], &["diagnose", "--normal", &normal, "--sample", &sample]]
     {
         for (form, first) in [("text", "["), ("markdown", "### Laggard"), ("html", "<!doctype html>")] {
             let outcome = laggard(&[&["kernel"], asked, &["--output", form]].concat());

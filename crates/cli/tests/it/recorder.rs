@@ -48,6 +48,13 @@ pub(crate) fn is_installed(program: &str) -> bool {
     found
 }
 
+/// Held by tests that depend on what the machine has only once: its own trace buffer, and time.
+pub(crate) fn machine_lock() -> std::fs::File {
+    let lock = std::fs::File::create(std::env::temp_dir().join("laggard-record-test.lock")).unwrap();
+    lock.lock().unwrap();
+    lock
+}
+
 /// What was said on standard error.
 pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -119,7 +126,7 @@ pub(crate) fn idle_share(since: Option<Idle>) -> Idle {
     let stat = std::fs::read_to_string("/proc/stat").unwrap();
     let ticks: Vec<u64> =
         stat.lines().next().unwrap().split_whitespace().skip(1).map(|ticks| ticks.parse().unwrap()).collect();
-    let (all, idle) = (ticks.iter().sum(), ticks[3] + ticks[4]);
+    let (all, idle): (u64, u64) = (ticks.iter().sum(), ticks[3] + ticks[4]);
     let share = since.map_or(0.0, |since| (idle - since.idle) as f64 / (all - since.all).max(1) as f64);
     Idle { all, idle, share }
 }
