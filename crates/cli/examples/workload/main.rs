@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! workload run --truth truth.json [--v1 20] [--v2 10] [--again 20] [--seed 1] [--slow query,handoff] [--share 0.5]
-//!              [--kinds poll,read,query,write,compute,handoff]
+//!              [--kinds poll,read,query,write,compute,handoff] [--name mine-]
 //!                                 three sets of executions of each kind, mixed, so that all have the same neighbours:
 //!                                 v1 and again are the same, v2 is the version with the slow ones
 //! workload ping-pong 20000        two threads that wake each other, and nothing else: for measuring overhead
@@ -64,6 +64,8 @@ fn requests(count: u32) {
 /// What `run` is told.
 struct Settings {
     truth: PathBuf,
+    /// Before the sets' names in markers: markers come from everywhere.
+    name: String,
     /// Executions of each kind by set.
     sets: [(&'static str, usize); 3],
     seed: u64,
@@ -85,6 +87,7 @@ impl Settings {
         Settings {
             truth: pairs.get("--truth").expect("--truth FILE").into(),
             sets: ["v1", "v2", "again"].map(|set| (set, number(&format!("--{set}"), 0.0) as usize)),
+            name: pairs.get("--name").copied().unwrap_or_default().to_owned(),
             seed: number("--seed", 1.0) as u64,
             kinds: kinds("--kinds", "poll,read,query,write,compute,handoff"),
             slow: kinds("--slow", ""),
@@ -113,7 +116,7 @@ fn run(settings: &Settings) {
         std::thread::sleep(GAP);
         // Sizes of executions of one kind differ by up to a seventh either way.
         let size = 0.87 + 0.26 * random.fraction();
-        let (set, kind) = (execution.set, execution.kind);
+        let (set, kind) = (format!("{}{}", settings.name, execution.set), execution.kind);
         // In one call: each is a marker.
         let mut mark = |text: String| marker.write_all(text.as_bytes()).expect("a marker can be written");
         mark(format!("{set}_begin id={id} type={}", kind.name()));

@@ -1,11 +1,11 @@
 //! `laggard record`, for real where tracefs is to be had.
 
 use crate::recorder::{
-    LAGGARD, Tracefs, can_record, folder, is_installed, record, said, told_events, until, workload,
+    LAGGARD, Tracefs, can_record, folder, is_installed, machine_lock, record, said, told_events, until,
+    workload,
 };
 use laggard_kernel_formats::{OpenOptions, open_with};
 use laggard_model::EventKind;
-use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -85,19 +85,12 @@ fn what_is_recorded_is_read_again_by_us_and_by_trace_cmd() {
     }
 }
 
-/// Held by tests that depend on the machine's own buffer: it is one for the whole machine.
-fn top_level_lock() -> File {
-    let lock = File::create(std::env::temp_dir().join("laggard-top-level-test.lock")).unwrap();
-    lock.lock().unwrap();
-    lock
-}
-
 #[test]
 fn markers_come_whole_and_once() {
     if !can_record() {
         return;
     }
-    let _lock = top_level_lock();
+    let _lock = machine_lock();
     let folder = folder();
     let file = folder.path().join("trace.dat");
     let text = format!("hello from {}", std::process::id());
@@ -189,7 +182,7 @@ fn the_machines_own_buffer_is_as_it_was_even_after_a_kill() {
     if !can_record() {
         return;
     }
-    let _lock = top_level_lock();
+    let _lock = machine_lock();
     let folder = folder();
     let (file, tracefs) = (folder.path().join("trace.dat"), Tracefs::mount());
     let settings =
@@ -217,7 +210,7 @@ fn other_programs_record_by_the_lines_that_are_printed() {
         return;
     }
     // trace-cmd records in the machine's own buffer.
-    let _lock = top_level_lock();
+    let _lock = machine_lock();
     let folder = folder();
     let output = record(&["--print-commands", "--", "sleep", "0.05"]);
     let text = String::from_utf8(output.stdout).unwrap();

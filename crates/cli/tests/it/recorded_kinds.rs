@@ -3,7 +3,7 @@
 //! All executions are in one recording, mixed: whatever else the machine does, all sets have the same of it.
 
 use crate::outcome::laggard;
-use crate::recorder::{can_record, folder, is_quiet, record, said, workload};
+use crate::recorder::{can_record, folder, is_quiet, machine_lock, record, said, workload};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,10 +24,11 @@ fn truth(path: &Path, set: &str) -> Truth {
     }
 }
 
-fn diagnosis(trace: &Path, sample: &str) -> Value {
+fn diagnosis(trace: &Path, name: &str, sample: &str) -> Value {
     let trace = trace.to_str().unwrap();
-    let arguments = ["kernel", "diagnose", trace, "--executions", "marker", "--normal-label", "v1*"];
-    laggard(&[&arguments[..], &["--sample-label", sample, "--output", "json"]].concat()).json()
+    let (normal, sample) = (format!("{name}v1*"), format!("{name}{sample}*"));
+    let arguments = ["kernel", "diagnose", trace, "--executions", "marker", "--normal-label", &normal];
+    laggard(&[&arguments[..], &["--sample-label", &sample, "--output", "json"]].concat()).json()
 }
 
 /// The executions that are told to be abnormal: positions in their set.
@@ -56,18 +57,32 @@ fn the_slow_executions_of_a_program_are_found_and_no_others() {
     if !can_record() {
         return;
     }
+    let _lock = machine_lock();
     let folder = folder();
+    let name = format!("kinds{}-", std::process::id());
     let (trace, truth_file) = (folder.path().join("trace.dat"), folder.path().join("truth.json"));
     let (workload, truth_text) = (workload(), truth_file.to_str().unwrap().to_owned());
     let arguments = ["-o", trace.to_str().unwrap(), "--marker", "--", workload.to_str().unwrap(), "run"];
-    let sets =
-        ["--v1", "15", "--v2", "10", "--again", "15", "--slow", "query,handoff", "--truth", &truth_text];
+    let sets = [
+        "--v1",
+        "15",
+        "--v2",
+        "10",
+        "--again",
+        "15",
+        "--slow",
+        "query,handoff",
+        "--truth",
+        &truth_text,
+        "--name",
+        &name,
+    ];
     let recorded = record(&[&arguments[..], &sets].concat());
     assert!(recorded.status.success(), "{}", said(&recorded));
     // What is beyond the program's power on a machine that others use is asked for only where it has it for itself.
     let quiet = is_quiet();
 
-    let report = diagnosis(&trace, "v2*");
+    let report = diagnosis(&trace, &name, "v2");
     let (normal, sample) = (truth(&truth_file, "v1"), truth(&truth_file, "v2"));
     assert_eq!(sample.anomalous.len(), 10);
     let flagged_slow = flagged(&report);
@@ -75,7 +90,7 @@ fn the_slow_executions_of_a_program_are_found_and_no_others() {
     let precision = hits / flagged_slow.len().max(1) as f64;
     let recall = hits / sample.anomalous.len() as f64;
     let right = clustered_right(&report, "normal", &normal).min(clustered_right(&report, "sample", &sample));
-    let again = flagged(&diagnosis(&trace, "again*")).len();
+    let again = flagged(&diagnosis(&trace, &name, "again")).len();
     println!(
         "precision {precision:.2}, recall {recall:.2}, clustered right {right:.2}, false alarms {again}, quiet: {quiet}"
     );

@@ -1,7 +1,7 @@
 //! A command limited by a CPU quota against the same command without, recorded for real and diagnosed.
 
 use crate::outcome::laggard;
-use crate::recorder::{Quota, can_record, folder, idle_share, record, said, workload};
+use crate::recorder::{Quota, can_record, folder, idle_share, machine_lock, record, said, workload};
 use serde_json::Value;
 
 /// Nanoseconds of abnormal waits for a CPU, and whether one was idle meanwhile.
@@ -20,12 +20,14 @@ fn a_cpu_quota_is_named() {
         println!("skipped: there is no cgroup controller for CPU quotas");
         return;
     };
+    let _lock = machine_lock();
     let folder = folder();
+    let name = format!("quota{}-", std::process::id());
     let workload = workload();
     let run = |name: &str, before: &str| {
         let (trace, truth) = (folder.path().join(name), folder.path().join("truth.json"));
         let script = format!(
-            "{before} exec {} run --truth {} --kinds compute,poll --v1 12",
+            "{before} exec {} run --name {name} --truth {} --kinds compute,poll --v1 12",
             workload.display(),
             truth.display()
         );
@@ -37,19 +39,11 @@ fn a_cpu_quota_is_named() {
     let before = idle_share(None);
     let limited = run("limited.dat", &format!("echo $$ > {};", quota.tasks().display()));
     let idle = idle_share(Some(before)).share;
-    let report = laggard(&[
-        "kernel",
-        "diagnose",
-        "--normal",
-        &normal,
-        "--sample",
-        &limited,
-        "--executions",
-        "marker",
-        "--output",
-        "json",
-    ])
-    .json();
+    let label = format!("{name}*");
+    let sets =
+        ["--normal", &normal, "--sample", &limited, "--normal-label", &label, "--sample-label", &label];
+    let question = ["kernel", "diagnose", "--executions", "marker", "--output", "json"];
+    let report = laggard(&[&question[..], &sets].concat()).json();
     let waits = waits_for_cpu(&report);
     let total: f64 = waits.iter().map(|(_, ns)| ns).sum();
     println!(

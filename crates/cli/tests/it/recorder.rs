@@ -48,6 +48,13 @@ pub(crate) fn is_installed(program: &str) -> bool {
     found
 }
 
+/// Held by tests that depend on what the machine has only once: its own trace buffer, and time.
+pub(crate) fn machine_lock() -> std::fs::File {
+    let lock = std::fs::File::create(std::env::temp_dir().join("laggard-record-test.lock")).unwrap();
+    lock.lock().unwrap();
+    lock
+}
+
 /// What was said on standard error.
 pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
