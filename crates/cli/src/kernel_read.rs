@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::progress::Meter;
 use laggard_diagnose::{KernelRun, ReadingSettings, TraceReading, TraceSource};
-use laggard_kernel::{Delimiter, DelimiterKind, GraphMode, GraphSettings};
+use laggard_kernel::{Delimiter, GraphMode, GraphSettings};
 use laggard_kernel_formats::{OpenOptions, open_with};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(crate) struct Reading {
 pub(crate) fn read_traces(paths: &[PathBuf], reading: &Reading) -> Result<Vec<KernelRun>, Failure> {
     let meter = Meter::of_events();
     let settings = settings(reading, paths.len());
-    let options = OpenOptions { also: wanted(reading.delimiter.as_ref()) };
+    let options = OpenOptions { also: reading.delimiter.as_ref().map_or_else(Vec::new, Delimiter::other_events) };
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Result<KernelRun, Failure>)>> = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -63,16 +63,6 @@ fn settings(reading: &Reading, traces: usize) -> ReadingSettings {
         delimiter: reading.delimiter.clone(),
         graph: reading.graph.then_some(graph),
         statistics: reading.statistics,
-    }
-}
-
-/// Events that only the delimiter needs.
-fn wanted(delimiter: Option<&Delimiter>) -> Vec<String> {
-    match delimiter.map(|delimiter| &delimiter.kind) {
-        Some(DelimiterKind::Events { begin, end }) => {
-            [begin, end].map(|pattern| pattern.name.to_string()).into()
-        }
-        _ => Vec::new(),
     }
 }
 
