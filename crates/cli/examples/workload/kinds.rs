@@ -122,7 +122,8 @@ impl Stage {
             }
             Kind::Read => (0..times(if slow { 36.0 } else { 12.0 })).for_each(|_| self.read()),
             Kind::Query => (0..times(8.0)).for_each(|_| self.server.as_mut().expect("a server").ask(slow)),
-            Kind::Write => (0..times(if slow { 18.0 } else { 6.0 })).for_each(|_| self.write()),
+            // Far more often than a read: a flush waits for the disk twice, and on a fast disk as long as a read.
+            Kind::Write => (0..times(if slow { 60.0 } else { 20.0 })).for_each(|_| self.write()),
             Kind::Compute => compute(times(if slow { 300.0 } else { 100.0 })),
             Kind::Handoff => (0..times(10.0)).for_each(|_| self.hand_over(slow)),
         }

@@ -24,8 +24,8 @@ fn a_cpu_quota_is_named() {
     let folder = folder();
     let name = format!("quota{}-", std::process::id());
     let workload = workload();
-    let run = |name: &str, before: &str| {
-        let (trace, truth) = (folder.path().join(name), folder.path().join("truth.json"));
+    let run = |file: &str, before: &str| {
+        let (trace, truth) = (folder.path().join(file), folder.path().join("truth.json"));
         let script = format!(
             "{before} exec {} run --name {name} --truth {} --kinds compute,poll --v1 12",
             workload.display(),

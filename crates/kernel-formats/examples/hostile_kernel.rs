@@ -1,7 +1,7 @@
 //! Hostile inputs for the readers of kernel traces, without a fuzzer.
 //!
 //! ```text
-//! cargo run --release -p laggard-kernel-formats --example hostile -- BYTES TRACE…
+//! cargo run --release -p laggard-kernel-formats --example hostile_kernel -- BYTES TRACE…
 //! ```
 //!
 //! Spoils each trace in many ways until so many bytes have been read, and tells the slowest case. Of a folder, its
