@@ -173,7 +173,8 @@ pub enum ExecutionVerdict {
     Normal,
     /// It spends abnormally much time in [`JudgedExecution::states`], or enters them abnormally often.
     Anomalous,
-    /// It does something else than any normal execution.
+    /// It does something else than any normal execution. If it takes longer than the kind that it fits least badly, it is
+    /// told where (robust mode).
     NewKind,
     /// There was nothing to compare with.
     NotJudged,

@@ -144,9 +144,12 @@ impl<'a> Case<'a> {
                 .iter()
                 .zip(raised)
                 .any(|(one, &is_raised)| is_raised && one.is_beyond(at, total_us, SUPPORTED_DEVIATION));
-            let is_anomalous = !place.is_new && (alone[at] || is_supported);
+            let excess_us = self.sets.sample_us[at] - total_us;
+            // Whatever it does differently, it does not slow it down.
+            let is_longer = excess_us > 0.0;
+            let is_anomalous = !place.is_new && is_longer && (alone[at] || is_supported);
             let (states, is_slow) =
-                if is_anomalous { self.excesses(at, total_us) } else { (Vec::new(), false) };
+                if is_anomalous || place.is_new { self.excesses(at, total_us) } else { (Vec::new(), false) };
             let verdict = match (place.is_new, is_anomalous) {
                 _ if self.sets.normal.len() < NORMAL_MIN => ExecutionVerdict::NotJudged,
                 (true, _) => ExecutionVerdict::NewKind,
@@ -162,7 +165,7 @@ impl<'a> Case<'a> {
                 normal_kind: Some(place.kind),
                 verdict,
                 states,
-                excess_us: self.sets.sample_us[at] - total_us,
+                excess_us,
                 is_slow,
             }
         };
@@ -232,10 +235,14 @@ impl<'a> Case<'a> {
     fn alignments(&self, sample: &[JudgedExecution]) -> Vec<crate::KindAlignment> {
         let mut alignments = Vec::new();
         for (kind, members) in self.members.iter().enumerate() {
-            let is_anomalous = |&at: &usize| {
-                self.places.sample[at].kind == kind && sample[at].verdict == ExecutionVerdict::Anomalous
+            // One of a new kind is explained by its difference from the kind that it fits least badly.
+            let is_slower = |&at: &usize| match sample[at].verdict {
+                ExecutionVerdict::Anomalous => true,
+                ExecutionVerdict::NewKind => sample[at].excess_us > 0.0,
+                _ => false,
             };
-            let anomalous: Vec<usize> = (0..sample.len()).filter(is_anomalous).collect();
+            let is_of_kind = |at: &usize| self.places.sample[*at].kind == kind && is_slower(at);
+            let anomalous: Vec<usize> = (0..sample.len()).filter(is_of_kind).collect();
             if !anomalous.is_empty() {
                 let sets = self.sets.both();
                 let normals = members.clone();

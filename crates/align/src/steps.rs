@@ -117,6 +117,10 @@ fn p_values(
     let unexpected = Scored::of_logs(&counts(&normal), &counts(&sample), &placed, COUNT_FLOOR);
     let ratios = |set: &[DeviationMeasure]| set.iter().map(|one| one.slowest_ratio).collect::<Vec<f64>>();
     let slowest = Scored::new(&ratios(&normal), &ratios(&sample), &placed, RATIO_FLOOR);
+    let seen_share = |excess: f64| {
+        let seen = |(one, unit): &(&DeviationMeasure, &f64)| one.excess_us / *unit >= excess;
+        normal.iter().zip(&units_us).filter(seen).count() as f64 / normal.len() as f64
+    };
     let p_value = |at: usize| {
         let Some(kind) = kinds[at] else { return 1.0 };
         if sample[at].excess_us < EXCESS_SHARE_MIN * totals_us[kind] {
@@ -126,7 +130,7 @@ fn p_values(
             .into_iter()
             .map(|one| one.p_value(at))
             .fold(1.0, f64::min);
-        (QUESTIONS * least).min(1.0)
+        (QUESTIONS * least).min(1.0).max(seen_share(sample[at].excess_us / unit_of(at)))
     };
     (0..sample.len()).map(p_value).collect()
 }

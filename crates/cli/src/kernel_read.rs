@@ -31,7 +31,8 @@ pub(crate) struct Reading {
 pub(crate) fn read_traces(paths: &[PathBuf], reading: &Reading) -> Result<Vec<KernelRun>, Failure> {
     let meter = Meter::of_events();
     let settings = settings(reading, paths.len());
-    let options = OpenOptions { also: reading.delimiter.as_ref().map_or_else(Vec::new, Delimiter::other_events) };
+    let options =
+        OpenOptions { also: reading.delimiter.as_ref().map_or_else(Vec::new, Delimiter::other_events) };
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Result<KernelRun, Failure>)>> = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

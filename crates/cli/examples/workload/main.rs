@@ -17,7 +17,7 @@ use kinds::{Kind, Pace, Stage};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use truth::Execution;
 
 /// Time between two executions.
@@ -108,11 +108,16 @@ fn run(settings: &Settings) {
             let slow = set == "v2" && settings.slow.contains(kind);
             let slow = if slow { settings.share * count as f64 } else { 0.0 };
             let pace = |number: usize| if (number as f64) < slow { Pace::Slow } else { Pace::Usual };
-            planned.extend((0..count).map(|number| Execution { set, kind: *kind, pace: pace(number) }));
+            planned.extend((0..count).map(|number| Execution {
+                set,
+                kind: *kind,
+                pace: pace(number),
+                time_for_size: Duration::ZERO,
+            }));
         }
     }
     random.shuffle(&mut planned);
-    for (id, execution) in planned.iter().enumerate() {
+    for (id, execution) in planned.iter_mut().enumerate() {
         std::thread::sleep(GAP);
         // Sizes of executions of one kind differ by up to a seventh either way.
         let size = 0.87 + 0.26 * random.fraction();
@@ -120,7 +125,9 @@ fn run(settings: &Settings) {
         // In one call: each is a marker.
         let mut mark = |text: String| marker.write_all(text.as_bytes()).expect("a marker can be written");
         mark(format!("{set}_begin id={id} type={}", kind.name()));
+        let begin = Instant::now();
         stage.perform(kind, execution.pace, size);
+        execution.time_for_size = begin.elapsed().div_f64(size);
         mark(format!("{set}_end id={id}"));
     }
     truth::write(&settings.truth, &planned);

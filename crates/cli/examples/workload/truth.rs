@@ -2,21 +2,39 @@
 
 use crate::kinds::{Kind, Pace};
 use std::path::Path;
+use std::time::Duration;
 
 /// One execution.
 pub(crate) struct Execution {
     pub(crate) set: &'static str,
     pub(crate) kind: Kind,
     pub(crate) pace: Pace,
+    /// By our own clock, for the size that it had.
+    pub(crate) time_for_size: Duration,
 }
 
-/// Writes `{"executions": [{"set": "v1", "type": "poll", "anomalous": false}, …]}` in the order of time.
+/// A usual execution that took so many times as long as its kind does was disturbed, by whatever the machine did.
+const DISTURBED: f64 = 1.25;
+
+/// Writes `{"executions": [{"set": "v1", "type": "poll", "anomalous": false, "disturbed": false}, …]}` in the order of time.
 pub(crate) fn write(path: &Path, executions: &[Execution]) {
     let mut lines = Vec::new();
     for execution in executions {
         let (set, kind, slow) = (execution.set, execution.kind.name(), execution.pace == Pace::Slow);
-        lines.push(format!("{{\"set\": \"{set}\", \"type\": \"{kind}\", \"anomalous\": {slow}}}"));
+        let disturbed =
+            !slow && execution.time_for_size > usual(executions, execution.kind).mul_f64(DISTURBED);
+        lines.push(format!(
+            "{{\"set\": \"{set}\", \"type\": \"{kind}\", \"anomalous\": {slow}, \"disturbed\": {disturbed}}}"
+        ));
     }
     let text = format!("{{\"executions\": [\n{}\n]}}\n", lines.join(",\n"));
     std::fs::write(path, text).expect("the truth can be written");
+}
+
+/// The median time of a kind.
+fn usual(executions: &[Execution], kind: Kind) -> Duration {
+    let usual = executions.iter().filter(|one| one.kind == kind && one.pace == Pace::Usual);
+    let mut times: Vec<Duration> = usual.map(|one| one.time_for_size).collect();
+    times.sort_unstable();
+    times[times.len() / 2]
 }

@@ -17,14 +17,6 @@ mod methods;
 mod outcome;
 mod real_data;
 mod real_sites;
-#[cfg(target_os = "linux")]
-mod record;
-#[cfg(target_os = "linux")]
-mod recorded_kinds;
-#[cfg(target_os = "linux")]
-mod recorded_quota;
-#[cfg(target_os = "linux")]
-mod recorder;
 mod sample_inputs;
 mod sampling;
 mod shop;

@@ -1,7 +1,6 @@
 //! A command limited by a CPU quota against the same command without, recorded for real and diagnosed.
 
-use crate::outcome::laggard;
-use crate::recorder::{Quota, can_record, folder, idle_share, machine_lock, record, said, workload};
+use crate::recorder::{Quota, diagnose, folder, idle_share, machine, record, said, workload};
 use serde_json::Value;
 
 /// Nanoseconds of abnormal waits for a CPU, and whether one was idle meanwhile.
@@ -13,14 +12,11 @@ fn waits_for_cpu(report: &Value) -> Vec<(&str, f64)> {
 
 #[test]
 fn a_cpu_quota_is_named() {
-    if !can_record() {
-        return;
-    }
+    let Some(_machine) = machine() else { return };
     let Some(quota) = Quota::of_a_tenth() else {
         println!("skipped: there is no cgroup controller for CPU quotas");
         return;
     };
-    let _lock = machine_lock();
     let folder = folder();
     let name = format!("quota{}-", std::process::id());
     let workload = workload();
@@ -42,8 +38,7 @@ fn a_cpu_quota_is_named() {
     let label = format!("{name}*");
     let sets =
         ["--normal", &normal, "--sample", &limited, "--normal-label", &label, "--sample-label", &label];
-    let question = ["kernel", "diagnose", "--executions", "marker", "--output", "json"];
-    let report = laggard(&[&question[..], &sets].concat()).json();
+    let report = diagnose(&sets);
     let waits = waits_for_cpu(&report);
     let total: f64 = waits.iter().map(|(_, ns)| ns).sum();
     println!(

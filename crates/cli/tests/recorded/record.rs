@@ -1,8 +1,7 @@
 //! `laggard record`, for real where tracefs is to be had.
 
 use crate::recorder::{
-    LAGGARD, Tracefs, can_record, folder, is_installed, machine_lock, record, said, told_events, until,
-    workload,
+    LAGGARD, Tracefs, folder, is_installed, machine, record, said, told_events, until, workload,
 };
 use laggard_kernel_formats::{OpenOptions, open_with};
 use laggard_model::EventKind;
@@ -59,9 +58,7 @@ fn reported(path: &Path) -> Vec<String> {
 
 #[test]
 fn what_is_recorded_is_read_again_by_us_and_by_trace_cmd() {
-    if !can_record() {
-        return;
-    }
+    let Some(_machine) = machine() else { return };
     let folder = folder();
     for form in ["v6", "v7"] {
         let file = folder.path().join(form);
@@ -87,10 +84,7 @@ fn what_is_recorded_is_read_again_by_us_and_by_trace_cmd() {
 
 #[test]
 fn markers_come_whole_and_once() {
-    if !can_record() {
-        return;
-    }
-    let _lock = machine_lock();
+    let Some(_machine) = machine() else { return };
     let folder = folder();
     let file = folder.path().join("trace.dat");
     let text = format!("hello from {}", std::process::id());
@@ -104,9 +98,7 @@ fn markers_come_whole_and_once() {
 
 #[test]
 fn functions_of_programs_are_recorded_and_their_probes_removed() {
-    if !can_record() {
-        return;
-    }
+    let Some(_machine) = machine() else { return };
     let folder = folder();
     let file = folder.path().join("trace.dat");
     let probe = format!("{LAGGARD}:main");
@@ -125,9 +117,7 @@ fn functions_of_programs_are_recorded_and_their_probes_removed() {
 
 #[test]
 fn a_flight_recorder_keeps_the_latest_and_tells_what_is_gone() {
-    if !can_record() {
-        return;
-    }
+    let Some(_machine) = machine() else { return };
     let folder = folder();
     let file = folder.path().join("trace.dat");
     let workload = workload();
@@ -146,9 +136,7 @@ fn begin(arguments: &[&str]) -> Child {
 
 #[test]
 fn a_recorder_that_is_asked_to_end_writes_its_file() {
-    if !can_record() {
-        return;
-    }
+    let Some(_machine) = machine() else { return };
     let folder = folder();
     let (file, tracefs) = (folder.path().join("trace.dat"), Tracefs::mount());
     let recorder = begin(&["-o", file.to_str().unwrap(), "--all"]);
@@ -164,9 +152,7 @@ fn a_recorder_that_is_asked_to_end_writes_its_file() {
 
 #[test]
 fn a_recorder_that_is_killed_leaves_nothing_behind() {
-    if !can_record() {
-        return;
-    }
+    let Some(_machine) = machine() else { return };
     let folder = folder();
     let (file, tracefs) = (folder.path().join("trace.dat"), Tracefs::mount());
     let mut recorder = begin(&["-o", file.to_str().unwrap(), "--all"]);
@@ -179,10 +165,7 @@ fn a_recorder_that_is_killed_leaves_nothing_behind() {
 
 #[test]
 fn the_machines_own_buffer_is_as_it_was_even_after_a_kill() {
-    if !can_record() {
-        return;
-    }
-    let _lock = machine_lock();
+    let Some(_machine) = machine() else { return };
     let folder = folder();
     let (file, tracefs) = (folder.path().join("trace.dat"), Tracefs::mount());
     let settings =
@@ -206,11 +189,7 @@ fn the_machines_own_buffer_is_as_it_was_even_after_a_kill() {
 
 #[test]
 fn other_programs_record_by_the_lines_that_are_printed() {
-    if !can_record() {
-        return;
-    }
-    // trace-cmd records in the machine's own buffer.
-    let _lock = machine_lock();
+    let Some(_machine) = machine() else { return };
     let folder = folder();
     let output = record(&["--print-commands", "--", "sleep", "0.05"]);
     let text = String::from_utf8(output.stdout).unwrap();
@@ -251,9 +230,7 @@ fn what_cannot_be_is_said() {
         assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", said(&output));
         assert!(said(&output).contains(reason), "{}", said(&output));
     }
-    if !can_record() {
-        return;
-    }
+    let Some(_machine) = machine() else { return };
     let folder = folder();
     let (old, new) = (folder.path().join("old"), folder.path().join("new"));
     std::fs::write(&old, "kept").unwrap();

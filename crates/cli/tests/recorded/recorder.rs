@@ -1,5 +1,7 @@
 //! What tests that record the kernel share.
 
+use serde_json::Value;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -23,20 +25,23 @@ pub(crate) fn record(arguments: &[&str]) -> Output {
     Command::new(LAGGARD).arg("record").args(arguments).output().unwrap()
 }
 
-/// Whether this machine lets us record; prints why not.
-pub(crate) fn can_record() -> bool {
+/// The machine for one test alone: its trace buffer is one, and so is its time. `None` where nothing can be recorded; prints
+/// why.
+pub(crate) fn machine() -> Option<File> {
+    let lock = File::create(std::env::temp_dir().join("laggard-record-test.lock")).unwrap();
+    lock.lock().unwrap();
     let folder = folder();
     let file = folder.path().join("trace.dat");
     let tried = record(&["-o", file.to_str().unwrap(), "--", "true"]);
     if tried.status.success() {
-        return true;
+        return Some(lock);
     }
     let said = said(&tried);
     // Anything but a missing right or a missing tracefs is a fault of ours.
     let excused = ["needs root", "there is no tracefs", "recording needs Linux"];
     assert!(excused.iter().any(|reason| said.contains(reason)), "{said}");
     println!("skipped: nothing can be recorded here: {said}");
-    false
+    None
 }
 
 /// Whether a program is installed; prints if not.
@@ -48,11 +53,12 @@ pub(crate) fn is_installed(program: &str) -> bool {
     found
 }
 
-/// Held by tests that depend on what the machine has only once: its own trace buffer, and time.
-pub(crate) fn machine_lock() -> std::fs::File {
-    let lock = std::fs::File::create(std::env::temp_dir().join("laggard-record-test.lock")).unwrap();
-    lock.lock().unwrap();
-    lock
+/// `laggard kernel diagnose` with arguments: its report.
+pub(crate) fn diagnose(arguments: &[&str]) -> Value {
+    let fixed = ["kernel", "diagnose", "--executions", "marker", "--output", "json"];
+    let output = Command::new(LAGGARD).args(fixed).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// What was said on standard error.
@@ -105,13 +111,6 @@ pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     panic!("never: {what}");
-}
-
-/// Whether the machine has hardly anything else to do.
-pub(crate) fn is_quiet() -> bool {
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap();
-    let load: f64 = load.split(' ').next().unwrap().parse().unwrap();
-    load < 1.5 * std::thread::available_parallelism().unwrap().get() as f64
 }
 
 /// Ticks of all CPUs since the boot, and the share of them that was idle since an earlier look.

@@ -1,0 +1,125 @@
+//! A program with several kinds of execution and a slowed version of it, recorded for real and diagnosed.
+//!
+//! All executions are in one recording, mixed: whatever else the machine does, all sets have the same of it. What it did to
+//! single executions is known too: the program measures them with its own clock. Those that were disturbed are told as slower
+//! with right, and are counted neither for nor against.
+
+use crate::recorder::{diagnose, folder, machine, record, said, workload};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Recordings of which one must be all right: in the others the machine may have disturbed too much.
+const RECORDINGS: usize = 3;
+
+/// Executions of one set in the order of time.
+struct Truth {
+    kinds: Vec<String>,
+    anomalous: BTreeSet<usize>,
+    disturbed: BTreeSet<usize>,
+}
+
+impl Truth {
+    fn read(path: &Path, set: &str) -> Truth {
+        let all: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let executions: Vec<&Value> = all["executions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|execution| execution["set"] == set)
+            .collect();
+        let those = |what: &str| (0..executions.len()).filter(|at| executions[*at][what] == true).collect();
+        Truth {
+            kinds: executions.iter().map(|one| one["type"].as_str().unwrap().to_owned()).collect(),
+            anomalous: those("anomalous"),
+            disturbed: those("disturbed"),
+        }
+    }
+
+    /// Share of the executions that are in a cluster most of which are of their kind.
+    fn clustered_right(&self, report: &Value, set: &str) -> f64 {
+        let mut clusters: BTreeMap<i64, BTreeMap<&str, usize>> = BTreeMap::new();
+        let points = report["projection"]["points"].as_array().unwrap();
+        for point in points.iter().filter(|point| point["set"] == set) {
+            let kind = &self.kinds[point["number"].as_u64().unwrap() as usize - 1];
+            // One in no cluster is clustered wrong.
+            if let Some(cluster) = point["cluster"].as_i64() {
+                *clusters.entry(cluster).or_default().entry(kind).or_default() += 1;
+            }
+        }
+        let right: usize = clusters.values().filter_map(|kinds| kinds.values().max()).sum();
+        right as f64 / self.kinds.len() as f64
+    }
+}
+
+/// The executions that are told to be abnormal: positions in their set.
+fn flagged(report: &Value) -> BTreeSet<usize> {
+    let anomalous = report["anomalous"].as_array().unwrap();
+    anomalous.iter().map(|one| one["number"].as_u64().unwrap() as usize - 1).collect()
+}
+
+/// Records and diagnoses once; what is wrong, in words.
+fn attempt() -> Vec<String> {
+    let folder = folder();
+    let name = format!("kinds{}-", std::process::id());
+    let (trace, truth) = (folder.path().join("trace.dat"), folder.path().join("truth.json"));
+    let (workload, truth_text) = (workload(), truth.to_str().unwrap().to_owned());
+    let trace = trace.to_str().unwrap();
+    let program = ["-o", trace, "--marker", "--", workload.to_str().unwrap(), "run", "--name", &name];
+    let sets =
+        ["--v1", "15", "--v2", "10", "--again", "15", "--slow", "query,handoff", "--truth", &truth_text];
+    let recorded = record(&[&program[..], &sets].concat());
+    assert!(recorded.status.success(), "{}", said(&recorded));
+    let normal = format!("{name}v1*");
+    let against = |sample: &str| {
+        let sample = format!("{name}{sample}*");
+        diagnose(&[trace, "--normal-label", &normal, "--sample-label", &sample])
+    };
+
+    let report = against("v2");
+    let [before, after, again] = ["v1", "v2", "again"].map(|set| Truth::read(&truth, set));
+    assert_eq!(after.anomalous.len(), 10);
+    let found = flagged(&report);
+    let hits = found.intersection(&after.anomalous).count() as f64;
+    let blamed = found.difference(&after.disturbed).count() as f64;
+    let (precision, recall) = (hits / blamed.max(1.0), hits / after.anomalous.len() as f64);
+    let right = before.clustered_right(&report, "normal").min(after.clustered_right(&report, "sample"));
+    let second = against("again");
+    let alarms = flagged(&second).difference(&again.disturbed).count();
+    let causes: BTreeSet<&str> =
+        report["waits"].as_array().unwrap().iter().map(|wait| wait["cause"].as_str().unwrap()).collect();
+    let disturbed = [before, after, again].map(|set| set.disturbed.len());
+    println!(
+        "precision {precision:.2}, recall {recall:.2}, clustered right {right:.2}; the usual ones: {}, false alarms \
+         {alarms}; disturbed {disturbed:?}",
+        second["verdict"]
+    );
+
+    let mut wrong = Vec::new();
+    let mut expect = |is_so: bool, words: String| {
+        if !is_so {
+            wrong.push(words);
+        }
+    };
+    expect(report["verdict"] == "slower", format!("verdict {}", report["verdict"]));
+    expect(precision >= 0.9 && recall >= 0.9, format!("precision {precision}, recall {recall}"));
+    expect(right >= 0.95, format!("{right} clustered right"));
+    // The server sleeps: what asks it waits for the network. The other thread sleeps: a timer.
+    expect(causes.contains("network") && causes.contains("timer"), format!("causes {causes:?}"));
+    expect(second["verdict"] == "nothing-found", format!("usual executions: {}", second["headline"]));
+    wrong
+}
+
+#[test]
+fn the_slow_executions_of_a_program_are_found_and_no_others() {
+    let Some(_machine) = machine() else { return };
+    let mut wrong = Vec::new();
+    for _ in 0..RECORDINGS {
+        wrong = attempt();
+        if wrong.is_empty() {
+            return;
+        }
+        println!("{wrong:?}");
+    }
+    panic!("{wrong:?}");
+}
