@@ -19,6 +19,9 @@ const NEIGHBOURS: f64 = 3.0;
 /// Least spread of log times: nothing is slow that takes 5 % longer.
 const LEAST_SPREAD: f64 = 0.02;
 
+/// Spread of log times of a state of which too few are known to tell: 3.5 times the usual is slow.
+const UNKNOWN_SPREAD: f64 = 0.5;
+
 /// What so many normal executions have in a neighbourhood is usual there.
 const USUAL_SHARE: f64 = 0.1;
 
@@ -132,13 +135,15 @@ impl<'a> Review<'a> {
         })
     }
 
-    /// The same of all entries in a stretch.
-    fn usual_within(&self, state: State, window: Window) -> Option<Usual> {
+    /// The same of all entries in a stretch, of which there must be so many.
+    fn usual_within(&self, state: State, window: Window, least: usize) -> Option<Usual> {
         let mut times: Vec<f64> =
             self.others().flat_map(|other| other.times_us(state, window)).copied().collect();
-        (times.len() >= self.settings.values_min).then(|| {
+        (times.len() >= least).then(|| {
             let share = summarise_times(&mut times);
-            let reach = self.settings.slow_mad * share.log_mad.max(LEAST_SPREAD);
+            let is_known = times.len() >= self.settings.values_min;
+            let least_spread = if is_known { LEAST_SPREAD } else { UNKNOWN_SPREAD };
+            let reach = self.settings.slow_mad * share.log_mad.max(least_spread);
             Usual {
                 median_us: share.median_us,
                 log_low: share.log_median - reach,
@@ -221,10 +226,12 @@ impl<'a> Review<'a> {
         missing
     }
 
-    /// The longest time that is usual for a state near here, or anywhere if it is rare near here.
+    /// The longest time that is usual for a state near here, or anywhere if it is rare near here, however rare.
     fn usual_near(&self, state: State, window: Window) -> Option<Usual> {
         let whole = Window { first: 0, last: u32::MAX };
-        self.usual_within(state, window).or_else(|| self.usual_within(state, whole))
+        let known = self.settings.values_min;
+        let near = self.usual_within(state, window, known);
+        near.or_else(|| self.usual_within(state, whole, known)).or_else(|| self.usual_within(state, whole, 1))
     }
 
     fn least_entries(&self, state: State, window: Window) -> usize {
