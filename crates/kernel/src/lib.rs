@@ -21,7 +21,6 @@ mod states;
 mod stats;
 mod tid_map;
 mod vertex;
-mod words;
 mod worker;
 
 pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName, WakeupKind};
@@ -39,5 +38,4 @@ pub use states::{
 };
 pub use stats::{CpuUse, KindCount, ThreadUse, TraceStatistics, TraceSummary};
 pub use vertex::VerticalKind;
-pub use words::{Circumstances, LossInstants, PieceRange, Resource, UnknownReason, Wait, waits_of};
 pub use worker::{HostId, Worker, WorkerId, WorkerKind};

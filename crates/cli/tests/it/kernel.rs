@@ -264,7 +264,7 @@ fn failures_say_what_to_try() {
     ];
     for (arguments, status, message) in cases {
         let outcome = laggard(&[&["kernel"], arguments].concat());
-        assert_eq!(i32::from(status), i32::from(outcome.status), "{arguments:?}: {}", outcome.stderr);
+        assert_eq!(i32::from(status), outcome.status, "{arguments:?}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(message), "{arguments:?}: {}", outcome.stderr);
     }
     let nobody = laggard(&["kernel", "path", &file, "--thread", "nobody"]);

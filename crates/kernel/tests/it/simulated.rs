@@ -1,9 +1,8 @@
 //! A simulated machine, of which every wait is known.
 
 use laggard_kernel::{
-    Circumstances, CriticalPath, Delimiter, ExecutionFinder, ExecutionGraph, FoundExecutions, GraphBuilder,
-    GraphSettings, HostId, LossInstants, PieceRange, PieceState, Resource, TraceStatistics, TraceSummary,
-    Wait, WorkerNames, waits_of,
+    CriticalPath, Delimiter, ExecutionFinder, ExecutionGraph, FoundExecutions, GraphBuilder, GraphSettings,
+    HostId, PathPiece, PieceState, TraceStatistics, TraceSummary,
 };
 use laggard_model::{KernelEvent, KernelTexts, Losses};
 use laggard_simulate::{
@@ -43,13 +42,6 @@ impl Run {
             let worker = self.graph.worker_of(found.host, found.end_tid, found.window.to).unwrap();
             (truth, self.graph.critical_path(worker, found.window))
         })
-    }
-
-    fn waits(&self, path: &CriticalPath) -> Vec<Wait> {
-        let losses = LossInstants::default();
-        let names = WorkerNames::of(&self.graph);
-        let circumstances = Circumstances { names, losses: &losses, cpus_missing: false };
-        waits_of(path, &[PieceRange { first: 0, last: path.pieces.len() }], circumstances)
     }
 }
 
@@ -118,18 +110,19 @@ fn waits_for_others_are_the_others_work() {
     let run = run(&KernelScenario { seed: 9, cpus: 4, executions: 60, ..KernelScenario::default() });
     let mut named = [false; 2];
     for (truth, path) in run.paths() {
-        for wait in run.waits(&path).iter().filter(|wait| wait.other.is_some()) {
-            let words = wait.to_string();
+        let others: Vec<&PathPiece> =
+            path.pieces.iter().filter(|piece| piece.worker != path.worker).collect();
+        for piece in &others {
+            let name = run.graph.name(piece.worker);
             match truth.kind {
-                ExecutionKind::Query => assert!(words.contains("server ("), "{words}"),
-                ExecutionKind::Append => assert!(words.contains("logger ("), "{words}"),
-                _ => panic!("{:?} waits for nobody: {words}", truth.kind),
+                ExecutionKind::Query => assert_eq!(name, "server"),
+                ExecutionKind::Append => assert_eq!(name, "logger"),
+                _ => panic!("{:?} waits for nobody: {name}", truth.kind),
             }
-            named[usize::from(truth.kind == ExecutionKind::Append)] |= wait.resource == Resource::Work;
+            named[usize::from(truth.kind == ExecutionKind::Append)] |= piece.state == PieceState::Running;
         }
         if truth.kind == ExecutionKind::Query {
-            let by_server: u64 =
-                run.waits(&path).iter().filter(|wait| wait.other.is_some()).map(|wait| wait.ns).sum();
+            let by_server: u64 = others.iter().map(|piece| piece.window.ns()).sum();
             assert!(by_server * 10 >= truth.spent.answer * 9, "{by_server} of {}", truth.spent.answer);
         }
     }
@@ -137,7 +130,7 @@ fn waits_for_others_are_the_others_work() {
 }
 
 #[test]
-fn a_quota_is_named_and_nothing_is_without_one() {
+fn a_quota_leaves_the_cpu_idle_and_nothing_else_does() {
     let quota = KernelFault::CpuQuota { ns: 20 * MS };
     let scenario = KernelScenario {
         seed: 3,
@@ -147,9 +140,8 @@ fn a_quota_is_named_and_nothing_is_without_one() {
     };
     let counts = [KernelFault::None, quota].map(|fault| {
         let run = run(&KernelScenario { fault, ..scenario.clone() });
-        let has_quota =
-            |path: &CriticalPath| run.waits(path).iter().any(|wait| wait.resource == Resource::CpuQuota);
-        run.paths().filter(|(_, path)| has_quota(path)).count()
+        let is_kept = |piece: &PathPiece| piece.idle_ns > MS && piece.idle_ns * 2 > piece.window.ns();
+        run.paths().filter(|(_, path)| path.pieces.iter().any(is_kept)).count()
     });
     assert_eq!(counts[0], 0);
     // An execution needs 10 ms, so every second one meets the end of its quota of 20.
