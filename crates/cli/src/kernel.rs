@@ -75,10 +75,13 @@ pub(crate) fn instant(text: &str) -> Result<Instant, String> {
     if let Some(length) = text.strip_prefix('+') {
         return Ok(Instant::AfterStart(short_length(length)?));
     }
-    if let Some(time) = clock_seconds(text) {
-        return Ok(Instant::Clock(time));
-    }
-    crate::times::parse(text).map(Instant::Calendar).map_err(|_| {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let time = match clock_seconds(text) {
+        Some(time) => Some(Instant::Clock(time)),
+        None if is_number => None,
+        None => crate::times::parse(text).map(Instant::Calendar).ok(),
+    };
+    time.ok_or_else(|| {
         format!(
             "{text:?} is no instant; write seconds of the trace's clock (8578.07), +1.5s from its first event, or \
              2026-01-12T09:10:00.5Z"

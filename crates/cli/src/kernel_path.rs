@@ -2,6 +2,7 @@
 
 use crate::exit::{Failure, Status};
 use crate::kernel::{KernelOutput, instant, setting, window};
+use crate::kernel_hosts::read_hosts;
 use crate::kernel_read::{Reading, read_traces};
 use crate::write::{write_kernel_path, write_kernel_stats};
 use clap::Args;
@@ -16,6 +17,7 @@ const EXAMPLES: &str = "Examples:
   laggard kernel path trace.dat --executions marker                 what requests wait for, all together
   laggard kernel path trace.dat --executions marker --execution 17  one of them
   laggard kernel path trace.dat --executions between:accept4
+  laggard kernel path client/ server/ --executions marker           across hosts, where their packets were recorded
   laggard kernel path trace.dat --traces spans.json --span 00f067aa0ba902b7
 
 Exit status: 0 it ran, 2 usage, 3 unreadable input, 4 there is no such thread or execution.";
@@ -74,7 +76,8 @@ pub(crate) fn run(arguments: &Path) -> Result<Status, Failure> {
         memory: arguments.output.memory,
         threads: arguments.output.threads(),
     };
-    let runs = read_traces(&arguments.traces, &reading)?;
+    let hosts = read_hosts(&arguments.traces, &reading)?;
+    let runs = hosts.runs;
     let given = match asked {
         Some(spans) => Some(crate::kernel_join::executions(&spans, &runs)?),
         None => None,
@@ -86,7 +89,8 @@ pub(crate) fn run(arguments: &Path) -> Result<Status, Failure> {
         given,
         settings: settings(arguments),
     };
-    let report = kernel_path(&runs, &question).map_err(Failure::usage)?;
+    let mut report = kernel_path(&runs, &question).map_err(Failure::usage)?;
+    report.cautions.extend(hosts.remarks);
     write_kernel_path(&report, &arguments.output.destination())?;
     Ok(if report.executions.is_empty() { Status::TooLittle } else { Status::Done })
 }

@@ -2,9 +2,9 @@
 
 use crate::exit::Failure;
 use crate::progress::Meter;
-use laggard_diagnose::{KernelRun, ReadingSettings, TraceReading, TraceSource};
+use laggard_diagnose::{EndedTrace, KernelRun, ReadingSettings, TraceReading, TraceSource};
 use laggard_kernel::{Delimiter, GraphMode, GraphSettings};
-use laggard_kernel_formats::{OpenOptions, open_with};
+use laggard_kernel_formats::{OpenOptions, ReadTrace, open_with};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const VERTEX_BYTES: usize = 24;
 
 /// How often progress is told, in events.
-const TOLD_EVERY: u64 = 1 << 16;
+pub(crate) const TOLD_EVERY: u64 = 1 << 16;
 
 /// What is made of traces.
 pub(crate) struct Reading {
@@ -27,12 +27,30 @@ pub(crate) struct Reading {
     pub(crate) threads: NonZeroUsize,
 }
 
+impl Reading {
+    /// What is made of each of so many traces.
+    pub(crate) fn settings(&self, traces: usize) -> ReadingSettings {
+        let mode = if self.compat { GraphMode::Compat } else { GraphMode::Modern };
+        let vertices_max = self.memory / VERTEX_BYTES / traces.max(1);
+        let graph = GraphSettings { mode, vertices_max, ..GraphSettings::default() };
+        ReadingSettings {
+            delimiter: self.delimiter.clone(),
+            graph: self.graph.then_some(graph),
+            statistics: self.statistics,
+        }
+    }
+
+    /// Which events are read.
+    pub(crate) fn options(&self) -> OpenOptions {
+        OpenOptions { also: self.delimiter.as_ref().map_or_else(Vec::new, Delimiter::other_events) }
+    }
+}
+
 /// Reads traces in the order given; `threads` at a time.
 pub(crate) fn read_traces(paths: &[PathBuf], reading: &Reading) -> Result<Vec<KernelRun>, Failure> {
     let meter = Meter::of_events();
-    let settings = settings(reading, paths.len());
-    let options =
-        OpenOptions { also: reading.delimiter.as_ref().map_or_else(Vec::new, Delimiter::other_events) };
+    let settings = reading.settings(paths.len());
+    let options = reading.options();
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Result<KernelRun, Failure>)>> = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -56,17 +74,6 @@ fn take<'a>(next: &AtomicUsize, paths: &'a [PathBuf]) -> Option<(usize, &'a Path
     paths.get(at).map(|path| (at, path))
 }
 
-fn settings(reading: &Reading, traces: usize) -> ReadingSettings {
-    let mode = if reading.compat { GraphMode::Compat } else { GraphMode::Modern };
-    let vertices_max = reading.memory / VERTEX_BYTES / traces.max(1);
-    let graph = GraphSettings { mode, vertices_max, ..GraphSettings::default() };
-    ReadingSettings {
-        delimiter: reading.delimiter.clone(),
-        graph: reading.graph.then_some(graph),
-        statistics: reading.statistics,
-    }
-}
-
 fn read(
     path: &Path,
     settings: &ReadingSettings,
@@ -84,6 +91,11 @@ fn read(
             untold = 0;
         }
     });
+    Ok(reading.finish(ended(path, read)))
+}
+
+/// A trace that was read to its end.
+pub(crate) fn ended(path: &Path, read: ReadTrace) -> EndedTrace {
     let facts = read.facts;
     let source = TraceSource {
         path: path.display().to_string(),
@@ -94,5 +106,5 @@ fn read(
         calendar: facts.calendar,
         bytes: facts.bytes,
     };
-    Ok(reading.finish(source, read.texts, read.losses))
+    EndedTrace { source, texts: read.texts, losses: read.losses, aligned: None }
 }

@@ -10,6 +10,7 @@ mod diagnose;
 mod exit;
 mod kernel;
 mod kernel_diagnose;
+mod kernel_hosts;
 mod kernel_join;
 mod kernel_path;
 mod kernel_read;

@@ -41,8 +41,9 @@ pub use compare::{
 };
 pub use gather::GatherFold;
 pub use kernel::{
-    Instant, KernelDiagnosisQuestion, KernelPathQuestion, KernelRun, KernelSet, PathChoice, ReadingSettings,
-    SequenceSettings, TimeWindow, TraceReading, TraceSource, diagnose_kernel, kernel_path, kernel_stats,
+    EndedTrace, Instant, KernelDiagnosisQuestion, KernelPathQuestion, KernelRun, KernelSet, PathChoice,
+    ReadingSettings, SequenceSettings, TimeWindow, TraceReading, TraceSource, diagnose_kernel, kernel_path,
+    kernel_stats,
 };
 pub use methods::{CHANGE_METHODS, ChangeMethod, METHODS, Method, SlowMethod};
 pub use population::{HandleMap, Population, Selected, UnionNames};

@@ -27,6 +27,6 @@ mod unpack;
 
 pub use error::KernelTraceError;
 pub use format::{KERNEL_FORMATS, KernelFormat, open, open_with};
-pub use merge::REORDER_WINDOW_NS;
+pub use merge::{REORDER_WINDOW_NS, read_together};
 pub use options::OpenOptions;
 pub use trace::{EventBatch, EventStream, KernelTrace, ReadTrace, StreamState, ThreadName, TraceFacts};

@@ -1,6 +1,6 @@
 //! Many streams to one sequence in time order.
 
-use crate::trace::{EventBatch, EventStream, KernelTrace, ReadTrace, StreamState};
+use crate::trace::{EventBatch, EventStream, KernelTrace, ReadTrace, StreamState, TraceFacts};
 use laggard_model::{KernelEvent, KernelTexts, KernelTime, Loss};
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -54,41 +54,93 @@ fn insert(waiting: &mut VecDeque<KernelEvent>, event: KernelEvent) {
     waiting.insert(at, event);
 }
 
-pub(crate) fn read(trace: KernelTrace, mut each: impl FnMut(&KernelEvent, &KernelTexts)) -> ReadTrace {
-    let mut batch = EventBatch { losses: trace.losses, ..EventBatch::default() };
-    let mut streams: Vec<Ahead> = trace.streams.into_iter().map(Ahead::new).collect();
-    let mut heads = BinaryHeap::new();
-    for (index, stream) in streams.iter_mut().enumerate() {
-        heads.extend(stream.front(&mut batch).map(|time| Reverse((time, index))));
-    }
-    let mut last = KernelTime::default();
-    while let Some(mut head) = heads.peek_mut() {
-        let Reverse((_, index)) = *head;
-        let stream = &mut streams[index];
-        if let Some(mut event) = stream.waiting.pop_front() {
-            if event.time < last {
-                batch
-                    .losses
-                    .add(Loss::TimeWentBack, || format!("CPU {} at {} ns", event.cpu.0, event.time.ns()));
-                event.time = last;
-            }
-            last = event.time;
-            each(&event, &batch.texts);
+/// A trace that is read event by event.
+struct Merged {
+    facts: TraceFacts,
+    batch: EventBatch,
+    streams: Vec<Ahead>,
+    /// Time of each stream's earliest event.
+    heads: BinaryHeap<Reverse<(KernelTime, usize)>>,
+    last: KernelTime,
+}
+
+impl Merged {
+    fn new(trace: KernelTrace) -> Merged {
+        let mut batch = EventBatch { losses: trace.losses, ..EventBatch::default() };
+        let mut streams: Vec<Ahead> = trace.streams.into_iter().map(Ahead::new).collect();
+        let mut heads = BinaryHeap::new();
+        for (index, stream) in streams.iter_mut().enumerate() {
+            heads.extend(stream.front(&mut batch).map(|time| Reverse((time, index))));
         }
-        match stream.front(&mut batch) {
+        Merged { facts: trace.facts, batch, streams, heads, last: KernelTime::default() }
+    }
+
+    /// The next event in time order.
+    #[inline]
+    fn next(&mut self) -> Option<KernelEvent> {
+        let mut head = self.heads.peek_mut()?;
+        let Reverse((_, index)) = *head;
+        let stream = &mut self.streams[index];
+        let mut event = stream.waiting.pop_front()?;
+        match stream.front(&mut self.batch) {
             Some(time) => *head = Reverse((time, index)),
             None => {
                 PeekMut::pop(head);
             }
         }
+        if event.time < self.last {
+            let what = || format!("CPU {} at {} ns", event.cpu.0, event.time.ns());
+            self.batch.losses.add(Loss::TimeWentBack, what);
+            event.time = self.last;
+        }
+        self.last = event.time;
+        Some(event)
     }
-    ReadTrace { facts: trace.facts, texts: batch.texts, losses: batch.losses }
+
+    fn finish(self) -> ReadTrace {
+        ReadTrace { facts: self.facts, texts: self.batch.texts, losses: self.batch.losses }
+    }
+}
+
+pub(crate) fn read(trace: KernelTrace, mut each: impl FnMut(&KernelEvent, &KernelTexts)) -> ReadTrace {
+    let mut merged = Merged::new(trace);
+    while let Some(event) = merged.next() {
+        each(&event, &merged.batch.texts);
+    }
+    merged.finish()
+}
+
+/// Reads the traces of several hosts as one, in time order. `on_one_clock` brings the instants of each trace (by its place)
+/// to a common clock; it must not decrease. `each` sees every event once, with its trace's place, on that clock, and with
+/// the texts of its trace known so far.
+pub fn read_together(
+    traces: Vec<KernelTrace>,
+    on_one_clock: impl Fn(usize, KernelTime) -> KernelTime,
+    mut each: impl FnMut(usize, &KernelEvent, &KernelTexts),
+) -> Vec<ReadTrace> {
+    let mut traces: Vec<Merged> = traces.into_iter().map(Merged::new).collect();
+    let next = |at: usize, trace: &mut Merged| {
+        trace.next().map(|event| KernelEvent { time: on_one_clock(at, event.time), ..event })
+    };
+    let mut heads: Vec<Option<KernelEvent>> =
+        traces.iter_mut().enumerate().map(|(at, trace)| next(at, trace)).collect();
+    let earliest = |heads: &[Option<KernelEvent>]| {
+        let known = heads.iter().enumerate().filter_map(|(at, head)| Some((head.as_ref()?.time, at)));
+        known.min().map(|(_, at)| at)
+    };
+    while let Some(at) = earliest(&heads) {
+        let event = std::mem::replace(&mut heads[at], None);
+        if let Some(event) = event {
+            each(at, &event, &traces[at].batch.texts);
+        }
+        heads[at] = next(at, &mut traces[at]);
+    }
+    traces.into_iter().map(Merged::finish).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::TraceFacts;
     use laggard_model::{Cpu, EventKind, Losses};
     use proptest::prelude::*;
 
@@ -140,6 +192,24 @@ mod tests {
         let times: Vec<u64> = seen.iter().map(|&(time, _)| time).collect();
         assert_eq!(times, [0, ms, 2 * ms, 2 * ms + 1, 3 * ms, 3 * ms, 9 * ms]);
         assert_eq!(losses.count(Loss::TimeWentBack), 1);
+    }
+
+    #[test]
+    fn traces_are_read_together_on_one_clock() {
+        let trace = |times: &[u64]| {
+            let stream = Given { cpu: 0, times: times.iter().copied().collect(), piece: 2 };
+            KernelTrace {
+                facts: TraceFacts::default(),
+                losses: Losses::none(),
+                streams: vec![Box::new(stream)],
+            }
+        };
+        let mut seen = Vec::new();
+        let traces = vec![trace(&[1, 5, 9]), trace(&[104, 105, 120]), trace(&[])];
+        let on_one_clock = |at: usize, time: KernelTime| KernelTime::from_ns(time.ns() - 100 * at as u64);
+        let read = read_together(traces, on_one_clock, |at, event, _| seen.push((event.time.ns(), at)));
+        assert_eq!(seen, [(1, 0), (4, 1), (5, 0), (5, 1), (9, 0), (20, 1)]);
+        assert_eq!(read.len(), 3);
     }
 
     proptest! {

@@ -17,6 +17,8 @@ pub struct ExecutionGraph {
     pub(crate) chains: Vec<Vec<Vertex>>,
     pub(crate) vertices: usize,
     texts: KernelTexts,
+    /// Of several hosts: their names, by number.
+    hosts: Vec<String>,
     lives: BTreeMap<(HostId, Tid), Vec<WorkerId>>,
     idle: BTreeMap<(HostId, Cpu), WorkerId>,
 }
@@ -61,7 +63,7 @@ impl ExecutionGraph {
             }
         }
         let GraphSketch { workers, chains, texts, vertices, shares_idle: _ } = sketch;
-        ExecutionGraph { workers, chains, vertices, texts, lives, idle }
+        ExecutionGraph { workers, chains, vertices, texts, hosts: Vec::new(), lives, idle }
     }
 
     /// All workers; a [`WorkerId`] is the position here.
@@ -86,6 +88,16 @@ impl ExecutionGraph {
     /// A worker's name; empty when never told.
     pub fn name(&self, id: WorkerId) -> &str {
         self.texts.text(self.worker(id).name)
+    }
+
+    /// Gives the hosts' names, by number: for a graph of several.
+    pub fn name_hosts(&mut self, names: Vec<String>) {
+        self.hosts = names;
+    }
+
+    /// The name of a worker's host; empty when it was not given.
+    pub fn host_name(&self, id: WorkerId) -> &str {
+        self.hosts.get(usize::from(self.worker(id).host.0)).map_or("", String::as_str)
     }
 
     /// The thread that bore a number at an instant: the last life that had begun by then, else the first. Idle

@@ -51,13 +51,13 @@ pub use headline::headline;
 pub use html::html;
 pub use json::json;
 pub use kernel::{
-    AbnormalWait, AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind, CausedTime,
-    CoarseRow, CpuTime, DurationRow, EventCount, ExecutionCluster, ExecutionSet, ExecutionSummary,
-    ExecutionVerdict, JudgedExecution, KERNEL_DIAGNOSIS_SCHEMA_VERSION, KERNEL_PATH_SCHEMA_VERSION,
-    KERNEL_STATS_SCHEMA_VERSION, KernelDiagnosis, KernelInput, KernelPathReport, KernelState,
-    KernelStatsReport, KernelTrace, KernelVerdict, Letter, PathJump, PathLane, PathSegment, PathTimeline,
-    ProjectedExecution, Projection, SetOfExecutions, StateTime, StepDeviation, StepGroup, StepKind,
-    SwitchingThread, WaitCause, WaitFacts, WaitGroup, WaitInstance, WakingPair, WorkerTime,
+    AbnormalWait, AlignedCell, AlignedClock, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind,
+    CausedTime, CoarseRow, CpuTime, DurationRow, EventCount, ExecutionCluster, ExecutionSet,
+    ExecutionSummary, ExecutionVerdict, JudgedExecution, KERNEL_DIAGNOSIS_SCHEMA_VERSION,
+    KERNEL_PATH_SCHEMA_VERSION, KERNEL_STATS_SCHEMA_VERSION, KernelDiagnosis, KernelInput, KernelPathReport,
+    KernelState, KernelStatsReport, KernelTrace, KernelVerdict, Letter, PathJump, PathLane, PathSegment,
+    PathTimeline, ProjectedExecution, Projection, SetOfExecutions, StateTime, StepDeviation, StepGroup,
+    StepKind, SwitchingThread, WaitCause, WaitFacts, WaitGroup, WaitInstance, WakingPair, WorkerTime,
     kernel_diagnosis_headline, kernel_path_headline, kernel_stats_headline, render_kernel_diagnosis,
     render_kernel_path, render_kernel_stats, wait_words,
 };

@@ -11,6 +11,7 @@ mod determinism;
 mod exits;
 mod inputs;
 mod kernel;
+mod kernel_hosts;
 mod lists;
 mod losses;
 mod methods;

@@ -29,7 +29,7 @@ impl Instant {
                 None => Err(format!(
                     "{} does not tell where its clock lies in calendar time; give seconds of its own clock, or +1.5s \
                      from its first event",
-                    run.trace.path
+                    run.traces[0].path
                 )),
             },
         }
@@ -67,7 +67,7 @@ impl TimeWindow {
         }
         Err(format!(
             "the window holds nothing of {}, which goes from {} to {} s",
-            run.trace.path,
+            run.traces[0].path,
             seconds(run.window.from),
             seconds(run.window.to)
         ))

@@ -196,7 +196,7 @@ impl Ledger {
         WorkerTime {
             thread: sum.name.name.clone(),
             tid: sum.name.tid,
-            host: String::new(),
+            host: sum.name.host.clone(),
             own: sum.own,
             total_ns,
             share: self.share(total_ns),
@@ -251,7 +251,7 @@ pub(crate) fn wait_of(graph: &ExecutionGraph, path: &CriticalPath, stretch: &Str
     let waker = if works { Some(stretch.worker) } else { sender };
     Wait {
         thread: worker_name(graph, if works { path.worker } else { stretch.worker }),
-        waker: waker.map(|waker| worker_name(graph, waker).name),
+        waker: waker.map(|waker| worker_name(graph, waker).with_host()),
         resource: (!stretch.resource.is_empty()).then(|| stretch.resource.to_owned()),
     }
 }
@@ -290,7 +290,7 @@ fn excursion(entry: Entry<'_>, group: &[Stretch<'_>]) -> WaitInstance {
     let (first, last) = (group[0], group[group.len() - 1]);
     let main = group.iter().max_by_key(|one| (one.ns(), Reverse(one.first))).unwrap_or(&first);
     let own = worker_name(entry.graph, entry.path.worker);
-    let waker = worker_name(entry.graph, last.worker).name;
+    let waker = worker_name(entry.graph, last.worker).with_host();
     let elapsed_ns = last.to.since(first.from);
     let cause = main.cause;
     let resource = (!main.resource.is_empty()).then(|| main.resource.to_owned());

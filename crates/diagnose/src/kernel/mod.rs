@@ -26,5 +26,5 @@ mod timeline;
 pub use chosen::{Instant, TimeWindow};
 pub use diagnosis::{KernelDiagnosisQuestion, KernelSet, SequenceSettings, diagnose_kernel};
 pub use path::{KernelPathQuestion, PathChoice, kernel_path};
-pub use read::{KernelRun, ReadingSettings, TraceReading, TraceSource};
+pub use read::{EndedTrace, KernelRun, ReadingSettings, TraceReading, TraceSource};
 pub use stats::kernel_stats;

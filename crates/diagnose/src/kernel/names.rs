@@ -10,6 +10,15 @@ pub(crate) struct WorkerName {
     pub(crate) name: String,
     /// The thread's number.
     pub(crate) tid: Option<u32>,
+    /// The host's name; empty unless the graph is of several.
+    pub(crate) host: String,
+}
+
+impl WorkerName {
+    /// The name, and the host's in a graph of several.
+    pub(crate) fn with_host(self) -> String {
+        if self.host.is_empty() { self.name } else { format!("{} on {}", self.name, self.host) }
+    }
 }
 
 pub(crate) fn worker_name(graph: &ExecutionGraph, id: WorkerId) -> WorkerName {
@@ -20,12 +29,12 @@ pub(crate) fn worker_name(graph: &ExecutionGraph, id: WorkerId) -> WorkerName {
         WorkerKind::Idle(_) => ("idle task", None),
         WorkerKind::Interrupts(_) => ("interrupts", None),
     };
-    WorkerName { name: name.to_owned(), tid }
+    WorkerName { name: name.to_owned(), tid, host: graph.host_name(id).to_owned() }
 }
 
 pub(crate) fn lane(graph: &ExecutionGraph, id: WorkerId) -> PathLane {
-    let WorkerName { name, tid } = worker_name(graph, id);
-    PathLane { thread: name, tid, host: String::new() }
+    let WorkerName { name, tid, host } = worker_name(graph, id);
+    PathLane { thread: name, tid, host }
 }
 
 pub(crate) const fn state(state: PieceState) -> KernelState {

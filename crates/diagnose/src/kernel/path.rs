@@ -123,7 +123,7 @@ fn empty(runs: &[KernelRun], question: &KernelPathQuestion) -> KernelPathReport 
 pub(crate) fn input(runs: &[KernelRun]) -> KernelInput {
     let mut losses = Losses::none();
     runs.iter().for_each(|run| losses.merge(&run.losses));
-    KernelInput { traces: runs.iter().map(|run| run.trace.clone()).collect(), losses }
+    KernelInput { traces: runs.iter().flat_map(|run| &run.traces).cloned().collect(), losses }
 }
 
 /// Executions of all runs in order of run and time. Those of a whole thread are cut to the window, others lie in it.
@@ -191,7 +191,7 @@ fn summary(one: &Asked<'_>, path: &CriticalPath, stretches: &[Stretch<'_>]) -> E
         label: label(&one.execution, &thread.name),
         thread: thread.name,
         tid: thread.tid.unwrap_or(0),
-        host: String::new(),
+        host: thread.host,
         since_ns: path.window.from.ns(),
         since: one.run.calendar_text(path.window.from),
         elapsed_ns: path.window.ns(),

@@ -6,7 +6,9 @@ use super::stats::delimiter_text;
 use laggard_align::{Caution, Diagnosis};
 use laggard_kernel::DelimiterKind;
 use laggard_model::{Loss, Losses};
-use laggard_report::{AbnormalWait, CoarseRow, KernelDiagnosis, KernelPathReport, KernelVerdict, WaitCause};
+use laggard_report::{
+    AbnormalWait, CoarseRow, KernelDiagnosis, KernelPathReport, KernelTrace, KernelVerdict, WaitCause,
+};
 
 /// Share of unresolved time from which it is a caution.
 const UNRESOLVED_SHARE: f64 = 0.1;
@@ -65,6 +67,7 @@ pub(crate) fn path_cautions(runs: &[KernelRun], report: &KernelPathReport) -> Ve
                 .to_owned(),
         );
     }
+    out.extend(report.input.traces.iter().filter_map(aligned));
     let waits = report.waits.iter().filter(|wait| wait.share >= UNRESOLVED_SHARE);
     if waits.into_iter().any(|wait| maybe_quota(wait.cause, wait.count, wait.total_ns)) {
         out.push(MAYBE_QUOTA.to_owned());
@@ -78,6 +81,18 @@ pub(crate) fn path_cautions(runs: &[KernelRun], report: &KernelPathReport) -> Ve
     out
 }
 
+/// How far instants of two hosts can be wrong against each other.
+fn aligned(trace: &KernelTrace) -> Option<String> {
+    let clock = trace.aligned?;
+    let packets = clock.packets_from_first + clock.packets_to_first;
+    Some(format!(
+        "The clock of {} is brought to the first trace's by {packets} packets; instants of the two can be wrong by {} \
+         against each other.",
+        quoted(trace.host.as_deref().unwrap_or(&trace.path)),
+        laggard_model::Nanos::from_ns(clock.bound_ns)
+    ))
+}
+
 /// What would have been needed for an answer; empty when there is one.
 pub(crate) fn path_missing(
     runs: &[KernelRun],
@@ -88,7 +103,7 @@ pub(crate) fn path_missing(
     if told > 0 {
         return Vec::new();
     }
-    if runs.iter().all(|run| run.trace.events == 0) {
+    if runs.iter().flat_map(|run| &run.traces).all(|trace| trace.events == 0) {
         return vec!["The trace has no event that is read here.".to_owned()];
     }
     if found > 0 {

@@ -128,7 +128,7 @@ fn host(runs: &[KernelRun], run: &KernelRun) -> String {
     if runs.len() < 2 {
         String::new()
     } else {
-        run.trace.host.clone().unwrap_or_else(|| run.trace.path.clone())
+        run.traces[0].host.clone().unwrap_or_else(|| run.traces[0].path.clone())
     }
 }
 

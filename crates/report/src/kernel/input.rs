@@ -39,6 +39,19 @@ pub struct KernelTrace {
     pub until_ns: u64,
     /// Calendar time of the first event as text, when the trace tells.
     pub since: Option<String>,
+    /// How its clock was brought to the first trace's, when it was: all instants are on that clock.
+    pub aligned: Option<AlignedClock>,
+}
+
+/// A clock that packets brought to another host's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct AlignedClock {
+    /// How far instants of the two hosts can be wrong against each other, nanoseconds.
+    pub bound_ns: u64,
+    /// Packets from the first host that tell.
+    pub packets_from_first: u64,
+    /// Packets to the first host that tell.
+    pub packets_to_first: u64,
 }
 
 impl KernelInput {

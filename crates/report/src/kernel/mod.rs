@@ -22,7 +22,7 @@ pub use diagnosis::{
     KernelDiagnosis, KernelVerdict, SetOfExecutions,
 };
 pub use headline::{kernel_diagnosis_headline, kernel_path_headline, kernel_stats_headline};
-pub use input::{KernelInput, KernelTrace};
+pub use input::{AlignedClock, KernelInput, KernelTrace};
 pub(crate) use lanes::{DrawnLanes, drawn_lanes, name_of};
 pub use output::{render_kernel_diagnosis, render_kernel_path, render_kernel_stats};
 pub use path::{
