@@ -75,7 +75,7 @@ pub(crate) fn instant(text: &str) -> Result<Instant, String> {
     if let Some(length) = text.strip_prefix('+') {
         return Ok(Instant::AfterStart(short_length(length)?));
     }
-    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_number = text.parse::<f64>().is_ok();
     let time = match clock_seconds(text) {
         Some(time) => Some(Instant::Clock(time)),
         None if is_number => None,

@@ -82,6 +82,22 @@ fn what_is_recorded_is_read_again_by_us_and_by_trace_cmd() {
     }
 }
 
+/// More than is collected before it is written, and faster than a reader is woken.
+#[test]
+fn many_pages_are_recorded_whole() {
+    let Some(_machine) = machine() else { return };
+    let folder = folder();
+    let file = folder.path().join("trace.dat");
+    let workload = workload();
+    let output =
+        record(&["-o", file.to_str().unwrap(), "--", workload.to_str().unwrap(), "ping-pong", "20000"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let found = found(&file);
+    // Each round is two switches and two wake-ups, but for switches that this kernel does not record.
+    assert!(found.events > 60_000, "{}", found.events);
+    assert_eq!((found.events, found.lost), (told_events(&output), 0));
+}
+
 #[test]
 fn markers_come_whole_and_once() {
     let Some(_machine) = machine() else { return };

@@ -141,8 +141,11 @@ impl CpuReader {
         self.flush()
     }
 
-    /// Reads one page; false when there is none.
+    /// Reads one page, which is the last of those collected; false when there is none.
     fn read_page(&mut self) -> io::Result<bool> {
+        if self.collected.len() >= PAGES_TOGETHER * self.page {
+            self.flush()?;
+        }
         let begin = self.collected.len();
         self.collected.resize(begin + self.page, 0);
         let read = loop {
@@ -161,9 +164,6 @@ impl CpuReader {
                     Err(io::Error::other(format!("the kernel gave {read} bytes of a page of {}", self.page)))
                 }
             };
-        }
-        if self.collected.len() >= PAGES_TOGETHER * self.page {
-            self.flush()?;
         }
         Ok(true)
     }
