@@ -24,12 +24,12 @@ TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 PROFILE = "debug" if "--debug" in sys.argv else "release"
 LAGGARD = TARGET / PROFILE / "laggard"
 WORKLOAD = TARGET / PROFILE / "examples" / "workload"
-PIPE_ROUNDS, MESSAGING_GROUPS = 60_000, 10
+PIPE_ROUNDS, MESSAGING_GROUPS, MESSAGING_LOOPS = 60_000, 10, 300
 
 WORKS = {
     "requests": ([str(WORKLOAD), "requests", "1500"], "1500 requests over loopback to a server that works a little, every tenth with a file"),
-    "messaging": (["perf", "bench", "sched", "messaging", "-g", str(MESSAGING_GROUPS)],
-                  f"`perf bench sched messaging -g {MESSAGING_GROUPS}`: {40 * MESSAGING_GROUPS} processes that send each other messages over sockets"),
+    "messaging": (["perf", "bench", "sched", "messaging", "-g", str(MESSAGING_GROUPS), "-l", str(MESSAGING_LOOPS)],
+                  f"`perf bench sched messaging -g {MESSAGING_GROUPS} -l {MESSAGING_LOOPS}`: {40 * MESSAGING_GROUPS} processes that send each other messages over sockets"),
     "pipe": (["perf", "bench", "sched", "pipe", "-l", str(PIPE_ROUNDS)],
              f"`perf bench sched pipe -l {PIPE_ROUNDS}`: two processes that do nothing but wake each other"),
 }
@@ -109,7 +109,8 @@ def table(times, counts):
 
 
 def version(*command):
-    return subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[0].strip()
+    said = subprocess.run(command, capture_output=True, text=True)
+    return next(line.strip() for line in (said.stdout + said.stderr).splitlines() if line.strip())
 
 
 def page(rounds, times, counts, loads):
