@@ -33,9 +33,14 @@ pub(crate) struct Diagnose {
     /// Kernel traces of the executions in question; repeat for more
     #[arg(long, value_name = "TRACE", num_args = 1..)]
     sample: Vec<PathBuf>,
-    /// What begins and ends executions: auto, marker[:NAME], marker:BEGIN,END, process[:NAME],
-    /// events:BEGIN[key=FIELD],END[key=FIELD], syscall:NAME, between:NAME or thread:NAME
-    #[arg(long, value_name = "DELIMITER", default_value = "auto")]
+    // Not a doc comment: brackets are links there.
+    #[arg(
+        long,
+        value_name = "DELIMITER",
+        default_value = "auto",
+        help = "What begins and ends executions: auto, marker[:NAME], marker:BEGIN,END, process[:NAME], \
+                events:BEGIN[key=FIELD],END[key=FIELD], syscall:NAME, between:NAME or thread:NAME"
+    )]
     executions: String,
     /// Normal executions from when: seconds of the trace's clock, +1.5s from its first event, or calendar time
     #[arg(long, value_name = "T", value_parser = instant)]

@@ -8,7 +8,7 @@ use laggard_kernel::{ClockAlignment, NoAlignment, PacketTimes, Side};
 use laggard_kernel_formats::{KernelTrace, OpenOptions, open_with, read_together};
 use laggard_model::KernelTime;
 use laggard_report::AlignedClock;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Runs, and why traces could not be joined, in sentences.
 pub(crate) struct Hosts {
@@ -51,7 +51,7 @@ struct First {
     packets: PacketTimes,
 }
 
-fn packets_of_first(path: &PathBuf) -> Result<First, Failure> {
+fn packets_of_first(path: &Path) -> Result<First, Failure> {
     let trace = opened(path, &OpenOptions::default())?;
     let host = trace.facts.host.clone();
     let mut packets = PacketTimes::default();
@@ -60,7 +60,7 @@ fn packets_of_first(path: &PathBuf) -> Result<First, Failure> {
 }
 
 /// How a trace's clock lies on the first's; nothing for another trace of the same host.
-fn align(first: &First, path: &PathBuf) -> Result<Option<Result<ClockAlignment, NoAlignment>>, Failure> {
+fn align(first: &First, path: &Path) -> Result<Option<Result<ClockAlignment, NoAlignment>>, Failure> {
     let trace = opened(path, &OpenOptions::default())?;
     if trace.facts.host.is_some() && trace.facts.host == first.host {
         return Ok(None);
@@ -75,17 +75,18 @@ fn align(first: &First, path: &PathBuf) -> Result<Option<Result<ClockAlignment, 
     })
 }
 
-fn opened(path: &PathBuf, options: &OpenOptions) -> Result<KernelTrace, Failure> {
+fn opened(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Failure> {
     open_with(path, options).map_err(Failure::unreadable)
 }
 
 fn read_joined(
-    first: &PathBuf,
+    first: &Path,
     joined: &[Joined],
     reading: &Reading,
     traces: usize,
 ) -> Result<KernelRun, Failure> {
-    let paths: Vec<&PathBuf> = std::iter::once(first).chain(joined.iter().map(|one| &one.path)).collect();
+    let paths: Vec<&Path> =
+        std::iter::once(first).chain(joined.iter().map(|one| one.path.as_path())).collect();
     let options = reading.options();
     let opened: Vec<KernelTrace> =
         paths.iter().map(|path| opened(path, &options)).collect::<Result<_, Failure>>()?;

@@ -31,9 +31,13 @@ pub(crate) struct Path {
     /// The thread: its number, or its name (* stands for anything)
     #[arg(long, value_name = "TID|NAME", conflicts_with = "executions")]
     thread: Option<String>,
-    /// What begins and ends executions: auto, marker[:NAME], marker:BEGIN,END, process[:NAME],
-    /// events:BEGIN[key=FIELD],END[key=FIELD], syscall:NAME, between:NAME, thread:NAME or tid:NUMBER
-    #[arg(long, value_name = "DELIMITER")]
+    // Not a doc comment: brackets are links there.
+    #[arg(
+        long,
+        value_name = "DELIMITER",
+        help = "What begins and ends executions: auto, marker[:NAME], marker:BEGIN,END, process[:NAME], \
+                events:BEGIN[key=FIELD],END[key=FIELD], syscall:NAME, between:NAME, thread:NAME or tid:NUMBER"
+    )]
     executions: Option<String>,
     /// Only the execution of this number, from 1, in order of time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

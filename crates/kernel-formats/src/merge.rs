@@ -129,8 +129,7 @@ pub fn read_together(
         known.min().map(|(_, at)| at)
     };
     while let Some(at) = earliest(&heads) {
-        let event = std::mem::replace(&mut heads[at], None);
-        if let Some(event) = event {
+        if let Some(event) = heads[at].take() {
             each(at, &event, &traces[at].batch.texts);
         }
         heads[at] = next(at, &mut traces[at]);
