@@ -5,7 +5,7 @@
 //! x86-64, or CTF 2.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
-#[allow(dead_code, reason = "tests use more of it")]
+#[expect(dead_code, reason = "tests use more of it")]
 #[path = "../tests/it/encode_ctf/mod.rs"]
 mod encode_ctf;
 

@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p laggard-kernel --example executions_throughput -- 20000` (executions)
 
-#![allow(clippy::print_stdout, reason = "an example tells what it measures")]
+#![expect(clippy::print_stdout, reason = "an example tells what it measures")]
 
 use laggard_kernel::{Delimiter, ExecutionFinder, TraceStatistics};
 use laggard_model::{KernelEvent, Losses};
