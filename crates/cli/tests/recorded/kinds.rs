@@ -9,8 +9,9 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Recordings of which one must be all right: in the others the machine may have disturbed too much.
-const RECORDINGS: usize = 3;
+/// Recordings of which one must be all right. In two of five on a virtual machine something else really made a usual execution
+/// several times as long, and then the usual ones are not without a finding.
+const RECORDINGS: usize = 6;
 
 /// Executions of one set in the order of time.
 struct Truth {
