@@ -53,7 +53,8 @@ impl ClockAgreement {
         self.add_bounds((caller, callee), call);
     }
 
-    fn add_bounds(&mut self, pair: (ReplicaId, ReplicaId), bounds: ClockBounds) {
+    /// Takes what is known of a pair `(caller, callee)` already.
+    pub fn add_bounds(&mut self, pair: (ReplicaId, ReplicaId), bounds: ClockBounds) {
         if self.pairs.len() >= Self::PAIRS_MAX && !self.pairs.contains_key(&pair) {
             self.calls_beyond_limit += bounds.calls;
             return;
@@ -71,6 +72,17 @@ impl ClockAgreement {
             self.add_bounds(pair, bounds);
         }
         self.calls_beyond_limit += other.calls_beyond_limit;
+    }
+
+    /// The same with other handles: `replica` tells the new one of each. Pairs that become equal are merged.
+    pub fn renamed(&self, replica: impl Fn(ReplicaId) -> ReplicaId) -> ClockAgreement {
+        let mut out =
+            ClockAgreement { calls_beyond_limit: self.calls_beyond_limit, ..ClockAgreement::default() };
+        // In the order of pairs: where the limit bites, it must not depend on the table's order.
+        for ((caller, callee), bounds) in self.pairs() {
+            out.add_bounds((replica(caller), replica(callee)), bounds);
+        }
+        out
     }
 
     /// Every pair `(caller, callee)` with its bounds, ordered by pair.

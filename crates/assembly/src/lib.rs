@@ -19,8 +19,8 @@ mod tree;
 
 pub use call_log::{RebuiltCalls, rebuild_calls};
 pub use clocks::{ClockAgreement, ClockBounds};
-pub use shape::{PERIOD_MAX, Shape, ShapePosition, ShapeRule, Shaper};
-pub use trace::{AssembledTrace, Request, assemble};
+pub use shape::{PERIOD_MAX, Shape, ShapePosition, ShapeRule, Shaper, TreeColumns};
+pub use trace::{AssembledTrace, CallRows, Request, assemble};
 
 /// Calls nested deeper than this fold into the node at the limit (algorithms §1.3).
 pub const DEPTH_MAX: u32 = 256;

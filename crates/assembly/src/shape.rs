@@ -47,6 +47,29 @@ pub struct Shape {
     pub position_of: Vec<u32>,
 }
 
+/// What of a call tree decides its shape; columns of equal length, as in [`CallTree`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TreeColumns<'a> {
+    /// What is called.
+    pub operation: &'a [OperationId],
+    /// The caller's node.
+    pub parent: &'a [Option<u32>],
+    /// Which siblings ran at the same time.
+    pub order_group: &'a [u32],
+}
+
+impl TreeColumns<'_> {
+    fn len(&self) -> usize {
+        self.operation.len()
+    }
+}
+
+impl<'a> From<&'a CallTree> for TreeColumns<'a> {
+    fn from(tree: &'a CallTree) -> TreeColumns<'a> {
+        TreeColumns { operation: &tree.operation, parent: &tree.parent, order_group: &tree.order_group }
+    }
+}
+
 /// Computes shapes; keeps its buffers between trees.
 pub struct Shaper<'a> {
     rule: ShapeRule,
@@ -99,7 +122,12 @@ impl<'a> Shaper<'a> {
 
     /// The shape of a tree. `O(n log n)` in its nodes.
     pub fn shape(&mut self, tree: &CallTree) -> Shape {
-        if tree.is_empty() {
+        self.shape_of(tree.into())
+    }
+
+    /// The same from columns.
+    pub fn shape_of(&mut self, tree: TreeColumns<'_>) -> Shape {
+        if tree.operation.is_empty() {
             return Shape::default();
         }
         self.index_children(tree);
@@ -114,7 +142,7 @@ impl<'a> Shaper<'a> {
         self.number(tree)
     }
 
-    fn index_children(&mut self, tree: &CallTree) {
+    fn index_children(&mut self, tree: TreeColumns<'_>) {
         self.child_start.clear();
         self.child_start.resize(tree.len() + 1, 0);
         for parent in tree.parent.iter().flatten() {
@@ -134,7 +162,7 @@ impl<'a> Shaper<'a> {
         }
     }
 
-    fn hash_node(&mut self, tree: &CallTree, node: usize) {
+    fn hash_node(&mut self, tree: TreeColumns<'_>, node: usize) {
         let range = self.child_start[node] as usize..self.child_start[node + 1] as usize;
         let mut builder = FingerprintBuilder::new();
         builder.fingerprint(self.operations[tree.operation[node].index()]);
@@ -171,7 +199,7 @@ impl<'a> Shaper<'a> {
 
     /// Numbers positions in pre-order. The nodes of one position have equal subtrees, so the first of them
     /// stands for all.
-    fn number(&mut self, tree: &CallTree) -> Shape {
+    fn number(&mut self, tree: TreeColumns<'_>) -> Shape {
         let mut shape =
             Shape { fingerprint: self.hashes[0], positions: Vec::new(), position_of: vec![0; tree.len()] };
         self.next_alike.clear();

@@ -3,7 +3,7 @@
 use crate::clocks::ClockAgreement;
 use crate::tree::TreeBuilder;
 use laggard_model::{
-    AdjustedCount, CallTree, Loss, Losses, ReplicaId, SpanId, SpanKind, SpanRow, Timestamp, TraceId,
+    AdjustedCount, CallTree, Loss, Losses, ReplicaId, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId,
 };
 
 /// One request of a trace.
@@ -11,6 +11,8 @@ use laggard_model::{
 pub struct Request {
     /// Start of its entry, on the entry's clock.
     pub start: Timestamp,
+    /// Outcome of its entry.
+    pub status: Status,
     /// Its calls.
     pub tree: CallTree,
     /// Whether shape and times are fully known. Partial requests stay out of matrices.
@@ -39,6 +41,28 @@ pub struct AssembledTrace {
 /// `rows` must all be of one trace, ordered by start then span id, so that the answer does not depend on
 /// the order of arrival. `O(S log S)` for `S` rows.
 pub fn assemble(rows: &[SpanRow]) -> AssembledTrace {
+    assemble_and_tell(rows, None)
+}
+
+/// From which row each call was made: places in the rows, by tree and node.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CallRows {
+    /// Of every request.
+    pub requests: Vec<Vec<u32>>,
+    /// Of every orphan.
+    pub orphans: Vec<Vec<u32>>,
+}
+
+impl CallRows {
+    /// Assembles the rows of one trace as [`assemble`] does, and tells which row became which call.
+    pub fn assemble(rows: &[SpanRow]) -> (AssembledTrace, CallRows) {
+        let mut told = CallRows::default();
+        let assembled = assemble_and_tell(rows, Some(&mut told));
+        (assembled, told)
+    }
+}
+
+fn assemble_and_tell(rows: &[SpanRow], mut told: Option<&mut CallRows>) -> AssembledTrace {
     let mut out = AssembledTrace::default();
     let Some(first) = rows.first() else { return out };
     let mut links = Links::new(rows, first.trace, &mut out.losses);
@@ -48,6 +72,7 @@ pub fn assemble(rows: &[SpanRow]) -> AssembledTrace {
     let partial = judge_tops(&links, &tops, &mut out.losses);
     let nodes_expected = links.kept.len() / (tops.roots.len() + tops.orphans.len()).max(1);
     let mut builder = TreeBuilder::new(&links, nodes_expected);
+    builder.tells = told.is_some();
     for &top in &tops.roots {
         let built = builder.build(top, &mut out.losses, &mut out.clocks);
         let complete = built.complete && !partial;
@@ -58,11 +83,18 @@ pub fn assemble(rows: &[SpanRow]) -> AssembledTrace {
             out.losses.add(Loss::UnequalSampling, || format!("trace {}", first.trace));
         }
         let entry = links.row(top);
-        let (start, adjusted_count) = (entry.start, entry.adjusted_count);
-        out.requests.push(Request { start, tree: built.tree, complete, adjusted_count });
+        let (start, status, adjusted_count) = (entry.start, entry.status, entry.adjusted_count);
+        if let Some(told) = &mut told {
+            told.requests.push(built.rows);
+        }
+        out.requests.push(Request { start, status, tree: built.tree, complete, adjusted_count });
     }
     for &top in &tops.orphans {
-        out.orphans.push(builder.build(top, &mut out.losses, &mut out.clocks).tree);
+        let built = builder.build(top, &mut out.losses, &mut out.clocks);
+        if let Some(told) = &mut told {
+            told.orphans.push(built.rows);
+        }
+        out.orphans.push(built.tree);
     }
     out
 }
@@ -142,6 +174,11 @@ impl<'a> Links<'a> {
 
     pub(crate) fn row(&self, at: u32) -> &'a SpanRow {
         &self.rows[self.kept[at as usize] as usize]
+    }
+
+    /// The place of a kept row among all.
+    pub(crate) fn place(&self, at: u32) -> u32 {
+        self.kept[at as usize]
     }
 
     pub(crate) fn trace(&self) -> TraceId {

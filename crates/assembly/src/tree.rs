@@ -12,6 +12,8 @@ pub(crate) struct Built {
     pub(crate) complete: bool,
     /// A row tells another adjusted count than the top row. Rows that tell none do not differ.
     pub(crate) unequal_counts: bool,
+    /// The place of each node's row among all; empty unless it is told.
+    pub(crate) rows: Vec<u32>,
 }
 
 /// Builds trees top-down; keeps its buffers between trees.
@@ -20,6 +22,8 @@ pub(crate) struct TreeBuilder<'a> {
     nodes_expected: usize,
     stack: Vec<Pending>,
     children: Children,
+    /// Whether trees tell the rows of their nodes.
+    pub(crate) tells: bool,
 }
 
 /// A row whose node is still to be made.
@@ -35,13 +39,13 @@ struct Pending {
 impl<'a> TreeBuilder<'a> {
     /// A builder of trees of so many nodes on average.
     pub(crate) fn new(links: &'a Links<'a>, nodes_expected: usize) -> TreeBuilder<'a> {
-        TreeBuilder { links, nodes_expected, stack: Vec::new(), children: Children::default() }
+        TreeBuilder { links, nodes_expected, stack: Vec::new(), children: Children::default(), tells: false }
     }
 
     /// The tree below a top row, in depth-first pre-order.
     pub(crate) fn build(&mut self, top: u32, losses: &mut Losses, clocks: &mut ClockAgreement) -> Built {
-        let mut built =
-            Built { tree: tree_with_room(self.nodes_expected), complete: true, unequal_counts: false };
+        let tree = tree_with_room(self.nodes_expected);
+        let mut built = Built { tree, complete: true, unequal_counts: false, rows: Vec::new() };
         let entry = self.links.row(top);
         self.stack.push(Pending {
             at: top,
@@ -57,6 +61,9 @@ impl<'a> TreeBuilder<'a> {
                 row.adjusted_count.is_some() && row.adjusted_count != entry.adjusted_count;
             let node = built.tree.len() as u32;
             let covered = self.visit_children(&pending, node, losses, clocks);
+            if self.tells {
+                built.rows.push(self.links.place(pending.at));
+            }
             let tree = &mut built.tree;
             tree.operation.push(row.operation);
             tree.parent.push(pending.parent);

@@ -10,9 +10,9 @@
 
 use laggard_assembly::ShapeRule;
 use laggard_diagnose::{InputFacts, METHODS, SlowMethod, SlowSettings, SurveyFold, diagnose};
-use laggard_engine::{Ingest, IngestSettings, LocalEngine, Traces};
+use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_localize::{CloudDiagSettings, Mode};
-use laggard_model::{Fingerprint, OperationId, ServiceId, Sink, Timestamp, TraceId};
+use laggard_model::{Sink, TraceId};
 use laggard_report::{Report, Verdict};
 use laggard_simulate::{Request, Scenario, Settings, requests};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -112,7 +112,7 @@ fn run(settings: &Settings, mode: Mode, method: SlowMethod) -> Scores {
     }
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let started = Instant::now();
-    let traces = ingest.finish(threads);
+    let requests = Requests::from_traces(ingest.finish(threads), threads);
     let engine = LocalEngine::new(threads);
     let slow = SlowSettings {
         method,
@@ -120,9 +120,9 @@ fn run(settings: &Settings, mode: Mode, method: SlowMethod) -> Scores {
         suspects_max: 1000,
         ..Default::default()
     };
-    let report = diagnose(&traces, None, &InputFacts::default(), &slow, engine).expect("settings in range");
+    let report = diagnose(&requests, None, &InputFacts::default(), &slow, engine).expect("settings in range");
     let seconds = started.elapsed().as_secs_f64();
-    let category_of = categories_of(&traces, engine, mode);
+    let category_of = categories_of(&requests, engine, mode);
     if std::env::var_os("LAGGARD_VERBOSE").is_some() {
         explain(settings, &truth, &report, &category_of);
     }
@@ -151,21 +151,11 @@ fn take(request: &Request, ingest: &mut Ingest, truth: &mut Truth) {
 }
 
 /// The category of every trace.
-fn categories_of(traces: &Traces, engine: LocalEngine, mode: Mode) -> HashMap<TraceId, String> {
-    let names = traces.names();
-    let ids: Vec<OperationId> = (0..names.operations()).map(OperationId::from_index).collect();
-    let operations: Vec<Fingerprint> = ids.iter().map(|&id| names.fingerprint(id)).collect();
-    let services: Vec<ServiceId> = ids.iter().map(|&id| names.service_of(id)).collect();
-    let fold = SurveyFold {
-        rule: if mode == Mode::Paper { ShapeRule::Exact } else { ShapeRule::Canonical },
-        operations: &operations,
-        services: &services,
-        since: Timestamp::MIN,
-        until: Timestamp::MAX,
-        service: None,
-        assumed_count: None,
-    };
-    let survey = engine.fold(traces, &fold);
+fn categories_of(requests: &Requests, engine: LocalEngine, mode: Mode) -> HashMap<TraceId, String> {
+    let rule = if mode == Mode::Paper { ShapeRule::Exact } else { ShapeRule::Canonical };
+    let shapes = requests.shapes(rule, engine.threads());
+    let fold = SurveyFold { shapes, names: requests.names(), service: None, assumed_count: None };
+    let survey = engine.fold(requests.all(), &fold);
     let rows = survey.categories.iter();
     rows.flat_map(|(id, category)| category.requests.iter().map(|row| (row.trace, id.short()))).collect()
 }

@@ -9,7 +9,7 @@
 #![expect(clippy::print_stdout, reason = "an example prints its answer")]
 
 use laggard_diagnose::{CompareSettings, ComparedPopulation, InputFacts, Population, compare};
-use laggard_engine::{Ingest, IngestSettings, LocalEngine, Traces};
+use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_model::Sink;
 use laggard_report::{Change, Comparison};
 use laggard_simulate::{Scenario, Settings, requests};
@@ -62,7 +62,7 @@ impl Sums {
 }
 
 fn compared(settings: &Settings) -> Comparison {
-    let sets = [traces(&settings.baseline()), traces(settings)];
+    let sets = [assembled(&settings.baseline()), assembled(settings)];
     let populations = [0, 1].map(|at| ComparedPopulation {
         population: Population::all(&sets[at]),
         facts: InputFacts::default(),
@@ -73,12 +73,12 @@ fn compared(settings: &Settings) -> Comparison {
         .expect("the defaults are in range")
 }
 
-fn traces(settings: &Settings) -> Traces {
+fn assembled(settings: &Settings) -> Requests {
     let mut ingest = Ingest::new(IngestSettings::default());
     for request in requests(settings).expect("settings in range") {
         for call in &request.calls {
             ingest.span(&request.span(call));
         }
     }
-    ingest.finish(THREADS)
+    Requests::from_traces(ingest.finish(THREADS), THREADS)
 }

@@ -15,14 +15,15 @@ use crate::report::{Context, counted, report};
 use crate::scan::{Question, Scanned};
 use crate::views::rfc3339;
 use laggard_localize::{
-    Culprit, Excess, ReplicaCell, ReplicaRate, ReplicaTest, Site, SiteSuspect, Spread, SuspectOperation,
-    add_up_suspects, cloud_diag, find_frequent_culprits, join_suspects, long_calls_rose, replica_levels,
+    Culprit, Excess, Mode, ReplicaCell, ReplicaRate, ReplicaTest, RequestRow, Site, SiteRequest, SiteSuspect,
+    Spread, SuspectOperation, add_up_suspects, cloud_diag, find_frequent_culprits, join_suspects,
+    long_calls_rose, replica_levels,
 };
-use laggard_model::{OperationId, Timestamp, TraceId};
+use laggard_model::{OperationId, TraceId};
 use laggard_report::{
     Baseline, Between, CulpritReplica, Incident, IncidentSuspect, Onset, Report, Shift, Window,
 };
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Answers a question with everything there is.
 pub(crate) fn diagnose(question: &Question<'_>) -> Report {
@@ -141,9 +142,6 @@ fn between_operations(study: &SiteStudy, caller: OperationId, callee: OperationI
     }
 }
 
-/// Requests by what identifies them: start and trace.
-type Places = HashMap<(Timestamp, TraceId), (usize, u32)>;
-
 /// Most example traces a suspect shows.
 const TRACES_MAX: usize = 5;
 
@@ -166,7 +164,11 @@ impl Joiner<'_> {
                 }
             }
         };
-        let patterned = pattern_suspects(&self.scanned.categories, &self.question.settings.patterns);
+        let patterned = pattern_suspects(
+            &self.scanned.categories,
+            &self.question.settings.patterns,
+            self.question.engine,
+        );
         note(&mut dispersed.iter().map(|suspect| suspect.operation), "dispersion");
         note(&mut patterned.iter().map(|suspect| suspect.operation), "pattern");
         // Where CloudDiag has found an operation, it knows more about it.
@@ -178,11 +180,10 @@ impl Joiner<'_> {
         note(&mut self.study.shifted.iter().map(|suspect| suspect.operation), "baseline");
         let incidents = self.study.incidents.iter().flat_map(|(_, suspects)| suspects);
         note(&mut incidents.map(|suspect| suspect.operation), "period");
-        let places = self.places();
         let mut joined: BTreeMap<OperationId, SuspectOperation> =
             dispersed.into_iter().map(|suspect| (suspect.operation, suspect)).collect();
         for suspect in &by_site {
-            let own = self.suspect(suspect, &places);
+            let own = self.suspect(suspect);
             match joined.remove(&suspect.operation) {
                 None => joined.insert(suspect.operation, own),
                 Some(known) => joined.insert(suspect.operation, self.merge(known, own, suspect)),
@@ -303,23 +304,27 @@ impl Joiner<'_> {
         format!("{} {}", key.service, key.operation)
     }
 
-    fn places(&self) -> Places {
-        let mut places = Places::new();
-        for (at, category) in self.scanned.categories.iter().enumerate() {
-            for (row, request) in category.requests.iter().enumerate() {
-                places.insert((request.start, request.trace), (at, row as u32));
-            }
+    /// Where a request of the window is among the categories that were gathered, if it was taken.
+    fn place(&self, request: &SiteRequest) -> Option<(usize, u32)> {
+        let categories = &self.scanned.categories;
+        let row = |at: usize| {
+            let key = |row: &RequestRow| (row.start, row.trace);
+            let found = categories[at].requests.binary_search_by_key(&(request.start, request.trace), key);
+            Some((at, found.ok()? as u32))
+        };
+        if self.question.settings.clouddiag.mode == Mode::Paper {
+            // Shapes by another rule than the table's: its category has another id here.
+            return (0..categories.len()).rev().find_map(row);
         }
-        places
+        let id = self.study.window.categories[request.category as usize];
+        row(categories.binary_search_by_key(&id, |category| category.id).ok()?)
     }
 
     /// A suspect by its sites in CloudDiag's form.
-    fn suspect(&self, suspect: &SiteSuspect, places: &Places) -> SuspectOperation {
+    fn suspect(&self, suspect: &SiteSuspect) -> SuspectOperation {
         let requests = &self.study.window.requests;
-        let request = |at: &u32| requests[*at as usize];
-        let mut hit: Vec<(usize, u32)> = (suspect.hit.iter().map(request))
-            .filter_map(|request| places.get(&(request.start, request.trace)).copied())
-            .collect();
+        let mut hit: Vec<(usize, u32)> =
+            suspect.hit.iter().filter_map(|&at| self.place(&requests[at as usize])).collect();
         hit.sort_unstable();
         let mut categories: Vec<usize> = hit.iter().map(|&(category, _)| category).collect();
         categories.dedup();
@@ -448,10 +453,11 @@ impl Joiner<'_> {
             .collect();
         slowest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         slowest.dedup_by_key(|&mut (_, trace)| trace);
-        let seen: BTreeSet<u32> = (self.study.window.by_site())
-            .filter(|(site, _)| suspect.sites.contains(site))
-            .flat_map(|(_, rows)| rows.iter().map(|row| row.request))
-            .collect();
+        let rows = suspect.sites.iter().flat_map(|&site| self.study.window.rows_of(site));
+        let mut seen: Vec<u32> = rows.map(|row| row.request).collect();
+        // Stable, for what is sorted by site is merged.
+        seen.sort();
+        seen.dedup();
         Detail {
             requests: Some(RequestCounts {
                 hit: suspect.hit.len() as u64,

@@ -1,5 +1,6 @@
 //! Requests that some operations made slow in a way of their own, as suspects.
 
+use laggard_engine::LocalEngine;
 use laggard_localize::{
     CategoryCalls, Excess, LatencyPattern, PatternSettings, ReplicaCell, ReplicaTest, RequestTable, Spread,
     SuspectOperation, latency_patterns,
@@ -15,15 +16,16 @@ const PART_MIN: f64 = 0.1;
 pub(crate) fn pattern_suspects(
     categories: &[CategoryCalls],
     settings: &PatternSettings,
+    engine: LocalEngine,
 ) -> Vec<SuspectOperation> {
+    let numbered: Vec<(usize, &CategoryCalls)> = categories.iter().enumerate().collect();
+    let suspects = engine.map(&numbered, |&(at, category)| of_category(at, category, settings));
     let mut found: BTreeMap<OperationId, SuspectOperation> = BTreeMap::new();
-    for (at, category) in categories.iter().enumerate() {
-        for suspect in of_category(at, category, settings) {
-            match found.get_mut(&suspect.operation) {
-                Some(known) => join(known, suspect),
-                None => {
-                    found.insert(suspect.operation, suspect);
-                }
+    for suspect in suspects.into_iter().flatten() {
+        match found.get_mut(&suspect.operation) {
+            Some(known) => join(known, suspect),
+            None => {
+                found.insert(suspect.operation, suspect);
             }
         }
     }

@@ -47,9 +47,9 @@ impl SiteStudy {
         let populations: Vec<Population<'_>> = [Some(window), earlier].into_iter().flatten().collect();
         let union = UnionNames::of_populations(&populations);
         let fold = |at: usize| {
-            let selected = union.select(&populations[at], at);
             let assumed = question.settings.sampling_probability.and_then(AdjustedCount::of_probability);
-            question.engine.fold(populations[at].traces, &SiteFold { selected, assumed_count: assumed })
+            let fold = SiteFold::new(union.select(&populations[at], at), assumed, question.engine);
+            question.engine.fold(fold.selected().range(), &fold)
         };
         let tables = match earlier {
             None => Tables { window: fold(0), baseline: None, timeline: None, left_out: 0 },
@@ -62,16 +62,16 @@ impl SiteStudy {
     }
 
     fn compare(question: &Question<'_>, union: UnionNames, tables: Tables) -> SiteStudy {
-        let settings = &question.settings.sites;
+        let (settings, threads) = (&question.settings.sites, question.engine.threads());
         let names = union.names();
         let services: Vec<ServiceId> =
             (0..names.operations()).map(|at| names.service_of(OperationId::from_index(at))).collect();
         let Tables { window, baseline, timeline, left_out } = tables;
         let mut study = SiteStudy {
-            shifted: baseline
-                .as_ref()
-                .map_or_else(Vec::new, |baseline| shifted_suspects(baseline, &window, &services, settings)),
-            uneven: uneven_suspects(&window, settings),
+            shifted: baseline.as_ref().map_or_else(Vec::new, |baseline| {
+                shifted_suspects(baseline, &window, &services, settings, threads)
+            }),
+            uneven: uneven_suspects(&window, settings, threads),
             standing: Vec::new(),
             incidents: Vec::new(),
             change: baseline.as_ref().map(|baseline| latency_change(baseline, &window)),
@@ -82,7 +82,7 @@ impl SiteStudy {
             left_out,
         };
         if let Some(baseline) = &study.baseline {
-            let before = uneven_suspects(baseline, settings);
+            let before = uneven_suspects(baseline, settings, threads);
             study.standing = remove_standing(&mut study.uneven, &before);
         } else {
             study.incidents = incidents(&study.window, &services, question);
@@ -109,7 +109,7 @@ impl<'a> Question<'a> {
     /// The requests that were asked about.
     fn window(&self) -> Population<'a> {
         Population {
-            traces: self.traces,
+            requests: self.requests,
             since: self.settings.since,
             until: self.settings.until,
             service: self.settings.service.as_deref(),
@@ -120,12 +120,12 @@ impl<'a> Question<'a> {
     fn earlier(&self) -> Option<Population<'a>> {
         let service = self.settings.service.as_deref();
         match (self.baseline, self.settings.baseline) {
-            (Some(traces), BaselineChoice::Within { since, until }) => {
-                Some(Population { traces, since, until, service })
+            (Some(requests), BaselineChoice::Within { since, until }) => {
+                Some(Population { requests, since, until, service })
             }
-            (Some(traces), _) => Some(Population { service, ..Population::all(traces) }),
+            (Some(requests), _) => Some(Population { service, ..Population::all(requests) }),
             (None, BaselineChoice::None) => None,
-            (None, _) => Some(Population { service, ..Population::all(self.traces) }),
+            (None, _) => Some(Population { service, ..Population::all(self.requests) }),
         }
     }
 
@@ -148,7 +148,7 @@ impl<'a> Question<'a> {
 
 /// What is "the rest" may hold other incidents. Nobody asked to be compared with those; unless they are most of it.
 fn leave_out_incidents(baseline: &mut SiteTable, timeline: &SiteTable, question: &Question<'_>) -> usize {
-    let incidents = find_incidents(timeline, &question.settings.sites.scan);
+    let incidents = find_incidents(timeline, &question.settings.sites.scan, question.engine.threads());
     let outside = |request: &SiteRequest| {
         !incidents.iter().any(|incident| (incident.since..incident.until).contains(&request.start))
     };
@@ -189,7 +189,7 @@ fn incidents(
     question: &Question<'_>,
 ) -> Vec<(Incident, Vec<SiteSuspect>)> {
     let settings = &question.settings.sites;
-    let found = find_incidents(window, &settings.scan);
+    let found = find_incidents(window, &settings.scan, question.engine.threads());
     let within = |incident: &Incident, request: &SiteRequest| {
         (incident.since..incident.until).contains(&request.start)
     };
@@ -199,7 +199,7 @@ fn incidents(
     let outside = window.only(|request| !found.iter().any(|incident| within(incident, request)));
     let study = |incident: &Incident| {
         let inside = window.only(|request| within(incident, request));
-        let mut suspects = shifted_suspects(&outside, &inside, services, settings);
+        let mut suspects = shifted_suspects(&outside, &inside, services, settings, question.engine.threads());
         let total: f64 = suspects.iter().map(|suspect| suspect.excess_ns).sum();
         suspects.retain(|suspect| suspect.excess_ns >= settings.share_min * total);
         // Requests are numbered anew inside; what is kept of them is of the whole window again.

@@ -1,7 +1,7 @@
 //! One file per question: scan, fold, pure function, report.
 //!
 //! ```text
-//! Traces ─ survey fold ─► categories with latencies ─ gather fold ─► request matrices ─ localize ─► Report
+//! Requests ─ survey fold ─► categories with latencies ─ gather ─► request matrices ─ localize ─► Report
 //! ```
 
 mod capacity;
@@ -39,7 +39,7 @@ pub use compare::{
     CategorySummary, CompareSettings, CompareSettingsError, ComparedPopulation, OperationSummary, PathNode,
     PathTimes, PathTrie, PopulationFold, PopulationSummary, Sample, compare,
 };
-pub use gather::GatherFold;
+pub use gather::Gather;
 pub use kernel::{
     EndedTrace, Instant, KernelDiagnosisQuestion, KernelPathQuestion, KernelRun, KernelSet, PathChoice,
     ReadingSettings, SequenceSettings, TimeWindow, TraceReading, TraceSource, diagnose_kernel, kernel_path,

@@ -4,9 +4,9 @@ use crate::report::Context;
 
 /// What would have been needed; whole sentences, the most basic first.
 pub(crate) fn missing(context: &Context<'_>) -> Vec<String> {
-    let (traces, survey) = (context.traces, context.survey);
-    if traces.spans() == 0 {
-        return vec![match traces.outside_window() {
+    let (requests, survey) = (context.requests, context.survey);
+    if requests.spans() == 0 {
+        return vec![match requests.outside_window() {
             0 => "No span was read.".to_owned(),
             _ => "No span lies inside the window that was asked for (--since, --until).".to_owned(),
         }];
@@ -23,7 +23,7 @@ pub(crate) fn missing(context: &Context<'_>) -> Vec<String> {
         out.push(format!("No request is complete: spans of each of the {} are missing.", survey.requests));
     }
     out.extend(largest_category(context));
-    if traces.names().replicas() <= 1 {
+    if requests.names().replicas() <= 1 {
         out.push(
             "No replica identity: the spans name at most one replica. Set `service.instance.id` (or a pod, \
              container or host name), or replicas cannot be compared."

@@ -25,7 +25,7 @@ pub(crate) fn suspects(context: &Context<'_>) -> Vec<Suspect> {
 }
 
 fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspect {
-    let names = context.traces.names();
+    let names = context.requests.names();
     let key = names.operation_key(found.operation);
     let share =
         if context.found.excess_ns > 0.0 { found.excess.total_ns / context.found.excess_ns } else { 0.0 };
@@ -62,7 +62,7 @@ fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspec
         trace_ids: if detail.traces.is_empty() {
             example_traces(context, found)
         } else {
-            detail.traces.iter().map(|&trace| context.traces.trace_text(trace).to_string()).collect()
+            detail.traces.iter().map(|&trace| context.requests.trace_text(trace)).collect()
         },
         between: detail.between,
         evidence: detail.evidence.iter().map(|&word| word.to_owned()).collect(),
@@ -93,7 +93,7 @@ fn position(context: &Context<'_>, category: usize, at: u32) -> Position {
 
 /// `service operation`.
 pub(crate) fn operation_text(context: &Context<'_>, operation: OperationId) -> String {
-    let key = context.traces.names().operation_key(operation);
+    let key = context.requests.names().operation_key(operation);
     format!("{} {}", key.service, key.operation)
 }
 
@@ -110,6 +110,6 @@ fn example_traces(context: &Context<'_>, found: &SuspectOperation) -> Vec<String
     hit.into_iter()
         .filter(|&(_, trace)| seen.insert(trace))
         .take(TRACES_MAX)
-        .map(|(_, trace)| context.traces.trace_text(trace).to_string())
+        .map(|(_, trace)| context.requests.trace_text(trace))
         .collect()
 }

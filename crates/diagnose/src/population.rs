@@ -1,23 +1,23 @@
 //! What is compared: a *population* of requests, and the names that several populations share.
 //!
 //! ```text
-//! Traces A ─ window, service ─► Population 0 ─┐                ┌► handles of A  ─► unified handles
-//! Traces B ─ window, service ─► Population 1 ─┴─► UnionNames ──┴► handles of B  ─► unified handles
+//! Requests A ─ window, service ─► Population 0 ─┐                ┌► handles of A  ─► unified handles
+//! Requests B ─ window, service ─► Population 1 ─┴─► UnionNames ──┴► handles of B  ─► unified handles
 //! ```
 //!
-//! Two populations may be two windows of one [`Traces`] or two `Traces` whose [`Names`] differ. Handles mean
+//! Two populations may be two windows of one [`Requests`] or of two whose [`Names`] differ. Handles mean
 //! nothing outside the `Names` that made them, so whatever compares populations works on unified handles only:
-//! [`Selected::assemble`] hands out call trees in which they have been exchanged already.
+//! [`Selected`] exchanges them.
 
-use laggard_assembly::{AssembledTrace, Request, assemble};
-use laggard_engine::Traces;
-use laggard_model::{CallTree, Fingerprint, Names, OperationId, ReplicaId, ServiceId, SpanRow, Timestamp};
+use laggard_assembly::ShapePosition;
+use laggard_engine::{RequestRange, RequestView, Requests};
+use laggard_model::{CallTree, Fingerprint, Names, OperationId, ReplicaId, ServiceId, Timestamp};
 
 /// Requests of one data set, in one window, that enter at one service if one is given.
 #[derive(Clone, Copy, Debug)]
 pub struct Population<'a> {
     /// The data set.
-    pub traces: &'a Traces,
+    pub requests: &'a Requests,
     /// Requests that start before this are left out.
     pub since: Timestamp,
     /// Requests that start after this are left out.
@@ -28,8 +28,8 @@ pub struct Population<'a> {
 
 impl<'a> Population<'a> {
     /// All requests of a data set.
-    pub const fn all(traces: &'a Traces) -> Population<'a> {
-        Population { traces, since: Timestamp::MIN, until: Timestamp::MAX, service: None }
+    pub const fn all(requests: &'a Requests) -> Population<'a> {
+        Population { requests, since: Timestamp::MIN, until: Timestamp::MAX, service: None }
     }
 }
 
@@ -91,7 +91,7 @@ impl UnionNames {
 
     /// The union over some populations, in this order.
     pub fn of_populations(populations: &[Population<'_>]) -> UnionNames {
-        let all: Vec<&Names> = populations.iter().map(|population| population.traces.names()).collect();
+        let all: Vec<&Names> = populations.iter().map(|population| population.requests.names()).collect();
         UnionNames::of(&all)
     }
 
@@ -131,7 +131,7 @@ impl UnionNames {
     }
 
     /// What a fold needs to see the requests of the n-th population in unified handles.
-    pub fn select<'a>(&'a self, population: &Population<'_>, at: usize) -> Selected<'a> {
+    pub fn select<'a>(&'a self, population: &Population<'a>, at: usize) -> Selected<'a> {
         let service = match population.service.map(|name| self.find_service(name)) {
             None => Entry::Any,
             Some(Some(service)) => Entry::Of(service),
@@ -140,8 +140,7 @@ impl UnionNames {
         Selected {
             union: self,
             map: &self.maps[at],
-            since: population.since,
-            until: population.until,
+            range: population.requests.within(population.since, population.until),
             service,
         }
     }
@@ -161,8 +160,7 @@ enum Entry {
 pub struct Selected<'a> {
     union: &'a UnionNames,
     map: &'a HandleMap,
-    since: Timestamp,
-    until: Timestamp,
+    range: RequestRange<'a>,
     service: Entry,
 }
 
@@ -172,31 +170,57 @@ impl<'a> Selected<'a> {
         self.union
     }
 
-    /// Assembles one trace's rows and keeps the requests that are wanted, in unified handles. Losses and clock
-    /// bounds are of the whole trace.
-    pub fn assemble(&self, rows: &[SpanRow]) -> AssembledTrace {
-        let mut assembled = assemble(rows);
-        for request in &mut assembled.requests {
-            self.map.unify(&mut request.tree);
-        }
-        assembled.requests.retain(|request| self.wants(request));
-        assembled
+    /// The requests of its window, wherever they enter: what a fold over it runs on.
+    pub fn range(&self) -> RequestRange<'a> {
+        self.range
     }
 
-    fn wants(&self, request: &Request) -> bool {
-        let enters = match self.service {
+    /// Whether a request of the window enters where it should.
+    pub fn wants(&self, request: &RequestView<'_>) -> bool {
+        match self.service {
             Entry::Any => true,
-            Entry::Of(service) => self.union.names.service_of(request.tree.operation[0]) == service,
+            Entry::Of(service) => self.union.names.service_of(self.operation(request, 0)) == service,
             Entry::Nowhere => false,
-        };
-        enters && (self.since..=self.until).contains(&request.start)
+        }
+    }
+
+    /// What a call of a request called.
+    pub fn operation(&self, request: &RequestView<'_>, node: usize) -> OperationId {
+        self.map.operation(request.tree().operation[node])
+    }
+
+    /// Where it ran.
+    pub fn replica(&self, request: &RequestView<'_>, node: usize) -> ReplicaId {
+        self.map.replica(request.replica(node))
+    }
+
+    /// A request as a call tree.
+    pub fn call_tree(&self, request: &RequestView<'_>) -> CallTree {
+        let mut tree = request.call_tree();
+        self.map.unify(&mut tree);
+        tree
+    }
+
+    /// Operations of the population's own requests, by their handle there.
+    pub fn operations(&self) -> &'a [OperationId] {
+        &self.map.operations
+    }
+
+    /// The positions of a shape.
+    pub fn positions(&self, own: &[ShapePosition]) -> Vec<ShapePosition> {
+        let unified =
+            |at: &ShapePosition| ShapePosition { operation: self.map.operation(at.operation), ..*at };
+        own.iter().map(unified).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use laggard_engine::{RequestSlice, SliceFacts};
     use laggard_model::{OperationKey, SpanKind};
+    use std::num::NonZeroUsize;
+    use std::sync::Arc;
 
     fn names(services: &[(&str, &str)], replicas: &[&str]) -> Names {
         let mut names = Names::new();
@@ -251,10 +275,13 @@ mod tests {
         let drawn = laggard_testkit::drawn("a - list@h1 100..200\nb a read@h1 110..130");
         let other = names(&[("x", "y")], &["h0"]);
         let union = UnionNames::of(&[&other, &drawn.names]);
-        let traces = Traces::default();
-        let everything = Population::all(&traces);
+        let slice = RequestSlice::assemble(drawn.names, drawn.rows, SliceFacts::default());
+        let all = Requests::of_slices(vec![Arc::new(slice)], NonZeroUsize::MIN);
+        let everything = Population::all(&all);
         let requests = |population: &Population<'_>| {
-            union.select(population, 1).assemble(&drawn.rows).requests.into_iter().map(|r| r.tree).collect()
+            let selected = union.select(population, 1);
+            let wanted = selected.range().iter().filter(|request| selected.wants(request));
+            wanted.map(|request| selected.call_tree(&request)).collect()
         };
         let trees: Vec<CallTree> = requests(&everything);
         let shown = union.names().operation_key(trees[0].operation[1]);

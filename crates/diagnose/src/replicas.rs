@@ -47,7 +47,7 @@ fn culprits(suspect: &SuspectOperation) -> impl Iterator<Item = &ReplicaCell> {
 }
 
 fn host(context: &Context<'_>, replica: ReplicaId, operation: OperationId) -> Host {
-    let names = context.traces.names();
+    let names = context.requests.names();
     let is_number = names.replica_name(replica).bytes().all(|byte| byte.is_ascii_digit());
     Host { replica, service: is_number.then(|| names.service_of(operation)) }
 }
@@ -57,7 +57,7 @@ fn summarise(
     host: Host,
     mut implications: Vec<Implication<'_>>,
 ) -> (f64, ReplicaSuspect) {
-    let names = context.traces.names();
+    let names = context.requests.names();
     implications.sort_by(|a, b| {
         (b.cell.categories.cmp(&a.cell.categories))
             .then(b.cell.excess_total_ns.total_cmp(&a.cell.excess_total_ns))

@@ -77,21 +77,21 @@ fn window(context: &Context<'_>) -> Option<Window> {
 }
 
 fn input(context: &Context<'_>) -> Input {
-    let (traces, facts) = (context.traces, context.facts);
-    let mut losses = traces.losses().clone();
+    let (requests, facts) = (context.requests, context.facts);
+    let mut losses = requests.losses();
     losses.merge(&context.survey.losses);
     Input {
         files: facts.files,
         bytes: facts.bytes,
-        spans: traces.spans(),
-        call_records: traces.call_records(),
-        traces: context.survey.traces,
+        spans: requests.spans(),
+        call_records: requests.call_records(),
+        traces: requests.traces(),
         requests: context.survey.requests,
-        services: traces.names().services() as u64,
-        operations: traces.names().operations() as u64,
-        replicas: traces.names().replicas() as u64,
+        services: requests.names().services() as u64,
+        operations: requests.names().operations() as u64,
+        replicas: requests.names().replicas() as u64,
         formats: facts.formats.clone(),
-        replica_identity: traces
+        replica_identity: requests
             .identities()
             .map(|(source, count)| NamedCount { name: source.name().to_owned(), count })
             .collect(),
@@ -126,14 +126,14 @@ pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
 
 /// When the data lie, for somebody whose window or service missed them.
 fn nothing_selected(context: &Context<'_>) -> Option<String> {
-    let traces = context.traces;
-    if context.survey.requests > 0 || traces.spans() + traces.outside_window() == 0 {
+    let requests = context.requests;
+    if context.survey.requests > 0 || requests.spans() + requests.outside_window() == 0 {
         return None;
     }
-    let kept = traces.extent().map_or_else(String::new, |(first, last)| {
+    let kept = requests.extent().map_or_else(String::new, |(first, last)| {
         format!(" The spans kept start between {} and {}.", rfc3339(first), rfc3339(last))
     });
-    let far = match traces.outside_window() {
+    let far = match requests.outside_window() {
         0 => String::new(),
         spans => format!(" {spans} spans lie more than an hour outside the window."),
     };
@@ -142,10 +142,10 @@ fn nothing_selected(context: &Context<'_>) -> Option<String> {
 
 fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {
     let mut out: Vec<String> = nothing_selected(context).into_iter().collect();
-    if context.traces.kept_one_in() > 1 {
+    if context.requests.kept_one_in() > 1 {
         out.push(format!(
             "Only one trace in {} was kept, to stay within the memory limit; counts are of what was kept.",
-            context.traces.kept_one_in()
+            context.requests.kept_one_in()
         ));
     }
     sampling::cautions(&input.sampling, &mut out);
@@ -155,7 +155,7 @@ fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {
             context.survey.partial, context.survey.requests
         ));
     }
-    if context.traces.names().replicas() <= 1 && context.traces.spans() > 0 {
+    if context.requests.names().replicas() <= 1 && context.requests.spans() > 0 {
         out.push("The spans name at most one replica, so replicas cannot be compared.".to_owned());
     }
     for suspect in context

@@ -18,8 +18,12 @@ pub(crate) fn sampling(context: &Context<'_>) -> Sampling {
         weight_max: weights.iter().copied().reduce(f64::max).unwrap_or(1.0),
         requests_estimated: weights.iter().sum(),
         requests_effective: effective_sample_size(&weights),
-        sources: context.traces.weight_sources().map(|(source, spans)| named(source.name(), spans)).collect(),
-        tail_samplers: (context.traces.tail_samplers())
+        sources: context
+            .requests
+            .weight_sources()
+            .map(|(source, spans)| named(source.name(), spans))
+            .collect(),
+        tail_samplers: (context.requests.tail_samplers())
             .map(|(sampler, spans)| named(sampler.name(), spans))
             .collect(),
     }

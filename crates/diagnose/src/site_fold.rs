@@ -1,17 +1,62 @@
-//! From traces to time by site.
+//! From requests to time by site.
 
 use crate::population::Selected;
-use laggard_assembly::{Request, ShapeRule, Shaper};
-use laggard_engine::Fold;
+use laggard_assembly::ShapeRule;
+use laggard_engine::{Fold, FormShapes, LocalEngine, RequestView, TreeForm};
 use laggard_localize::{Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};
-use laggard_model::{AdjustedCount, CallTree, ReplicaId, SpanKind, SpanRow, TraceId};
+use laggard_model::{AdjustedCount, OperationId, ReplicaId, SpanKind};
 
 /// Files what every complete request of a population spent, by site.
 pub struct SiteFold<'a> {
-    /// Which requests, in unified handles.
-    pub selected: Selected<'a>,
+    selected: Selected<'a>,
     /// How many requests one stands for that does not tell it.
-    pub assumed_count: Option<AdjustedCount>,
+    assumed_count: Option<AdjustedCount>,
+    shapes: &'a FormShapes,
+    /// Every site that a request may have spent time at, but chains.
+    sites: Vec<Site>,
+    /// By form.
+    forms: Vec<FormSites>,
+}
+
+/// At which sites requests of one form spend time: what does not depend on replicas and times.
+struct FormSites {
+    nodes: Vec<NodeSites>,
+    /// Whether an operation calls itself, perhaps on another replica.
+    may_chain: bool,
+}
+
+/// The sites of one call: places in [`SiteFold::sites`].
+#[derive(Clone, Copy)]
+struct NodeSites {
+    operation: u32,
+    /// The link to its only callee.
+    link: Option<Link>,
+}
+
+#[derive(Clone, Copy)]
+struct Link {
+    site: u32,
+    callee: u32,
+}
+
+impl<'a> SiteFold<'a> {
+    /// A fold over the requests that were selected, in unified handles.
+    pub fn new(
+        selected: Selected<'a>,
+        assumed_count: Option<AdjustedCount>,
+        engine: LocalEngine,
+    ) -> SiteFold<'a> {
+        let requests = selected.range().requests();
+        let mut finder = SiteFinder::new(selected);
+        let forms = requests.forms().iter().map(|form| finder.of_form(form)).collect();
+        let shapes = requests.shapes(ShapeRule::Canonical, engine.threads());
+        SiteFold { selected, assumed_count, shapes, sites: finder.sites, forms }
+    }
+
+    /// What it is folded over.
+    pub fn selected(&self) -> &Selected<'a> {
+        &self.selected
+    }
 }
 
 impl Fold for SiteFold<'_> {
@@ -19,17 +64,16 @@ impl Fold for SiteFold<'_> {
     type Output = SiteTable;
 
     fn start(&self) -> SiteTableBuilder {
-        SiteTableBuilder::default()
+        SiteTableBuilder::with_sites(&self.sites)
     }
 
-    fn add(&self, partial: &mut SiteTableBuilder, trace: &[SpanRow]) {
-        let assembled = self.selected.assemble(trace);
-        let mut shaper = Shaper::new(ShapeRule::Canonical, self.selected.union().fingerprints());
-        for request in assembled.requests.iter().filter(|request| request.complete) {
-            let shape = shaper.shape(&request.tree);
-            partial.request(shape.fingerprint, row(request, trace[0].trace, self.assumed_count));
-            self.spend(partial, &request.tree);
+    fn add(&self, partial: &mut SiteTableBuilder, request: &RequestView<'_>) {
+        if !request.is_complete() || !self.selected.wants(request) {
+            return;
         }
+        let category = self.shapes.category_of(request.form());
+        partial.request(self.shapes.categories()[category].id, self.row(request));
+        self.spend(partial, request);
     }
 
     fn merge(&self, into: &mut SiteTableBuilder, later: SiteTableBuilder) {
@@ -41,78 +85,151 @@ impl Fold for SiteFold<'_> {
     }
 }
 
-fn row(request: &Request, trace: TraceId, assumed: Option<AdjustedCount>) -> SiteRequest {
-    SiteRequest {
-        start: request.start,
-        trace,
-        latency_ns: request.tree.latency().ns() as f64,
-        category: 0,
-        weight: request.adjusted_count.or(assumed).unwrap_or(AdjustedCount::ONE).get(),
-    }
-}
-
 impl SiteFold<'_> {
-    fn spend(&self, partial: &mut SiteTableBuilder, tree: &CallTree) {
-        let chains = Chains::of(tree);
-        let mut replicas = Vec::new();
-        for (node, only_child) in only_children(tree).into_iter().enumerate() {
-            let operation = tree.operation[node];
-            partial.home(operation, tree.replica[node]);
-            replicas.clear();
-            replicas.push(tree.replica[node]);
-            let site = match only_child.and_then(|child| self.link(tree, node, child)) {
-                Some((site, callee)) => {
-                    replicas.push(callee);
-                    replicas.sort_unstable();
-                    site
-                }
-                None => Site::Operation(operation),
-            };
-            partial.spend(Spent {
-                site,
-                replicas: &replicas,
-                time_ns: tree.self_time[node].ns() as f64,
-                path_ns: tree.path_time[node].ns() as f64,
-            });
-            if chains.starts_at(node) {
-                self.chain(tree, node, &mut replicas);
-                partial.spend(Spent {
-                    site: Site::Chain(operation),
-                    replicas: &replicas,
-                    time_ns: tree.inclusive_time[node].ns() as f64,
-                    path_ns: 0.0,
-                });
-            }
+    fn row(&self, request: &RequestView<'_>) -> SiteRequest {
+        SiteRequest {
+            start: request.start(),
+            trace: request.trace(),
+            latency_ns: request.latency().ns() as f64,
+            category: 0,
+            weight: request.adjusted_count().or(self.assumed_count).unwrap_or(AdjustedCount::ONE).get(),
         }
     }
 
-    /// The link of a call whose only callee runs elsewhere and returns before it.
-    fn link(&self, tree: &CallTree, node: usize, child: usize) -> Option<(Site, ReplicaId)> {
-        let callee = tree.replica[child];
-        let kind = self.selected.union().names().operation_key(tree.operation[node]).kind;
-        let calls = matches!(kind, SpanKind::Client | SpanKind::Unspecified);
-        let waits = tree.inclusive_time[child] <= tree.inclusive_time[node];
-        let site = Site::Link { caller: tree.operation[node], callee: tree.operation[child] };
-        (calls && waits && callee != tree.replica[node]).then_some((site, callee))
+    fn spend(&self, partial: &mut SiteTableBuilder, request: &RequestView<'_>) {
+        let form = &self.forms[request.form()];
+        for (node, sites) in form.nodes.iter().enumerate() {
+            let replica = self.selected.replica(request, node);
+            partial.home(self.selected.operation(request, node), replica);
+            let link = sites.link.and_then(|link| Some((link, self.waits_for(request, node, link)?)));
+            let (site, replicas) = match link {
+                Some((link, callee)) => (link.site, [replica.min(callee), replica.max(callee)]),
+                None => (sites.operation, [replica; 2]),
+            };
+            let spent = Spent {
+                site: self.sites[site as usize],
+                replicas: if link.is_some() { &replicas } else { &replicas[..1] },
+                time_ns: request.self_time()[node].ns() as f64,
+                path_ns: request.path_time()[node].ns() as f64,
+            };
+            partial.spend_at(site, spent);
+        }
+        if form.may_chain {
+            self.spend_chains(partial, request);
+        }
+    }
+
+    /// The replica of an only callee that runs elsewhere and returns before its caller.
+    fn waits_for(&self, request: &RequestView<'_>, node: usize, link: Link) -> Option<ReplicaId> {
+        let callee = link.callee as usize;
+        let waits = request.inclusive_time()[callee] <= request.inclusive_time()[node];
+        let elsewhere = request.replica(callee) != request.replica(node);
+        (waits && elsewhere).then(|| self.selected.replica(request, callee))
+    }
+
+    fn spend_chains(&self, partial: &mut SiteTableBuilder, request: &RequestView<'_>) {
+        let chains = Chains::of(request);
+        let mut replicas = Vec::new();
+        for node in (0..request.calls()).filter(|&node| chains.starts_at(node)) {
+            self.chain(request, node, &mut replicas);
+            partial.spend(Spent {
+                site: Site::Chain(self.selected.operation(request, node)),
+                replicas: &replicas,
+                time_ns: request.inclusive_time()[node].ns() as f64,
+                path_ns: 0.0,
+            });
+        }
     }
 
     /// The replicas of the operation's service that took part below a chain's first call.
-    fn chain(&self, tree: &CallTree, from: usize, replicas: &mut Vec<ReplicaId>) {
+    fn chain(&self, request: &RequestView<'_>, from: usize, replicas: &mut Vec<ReplicaId>) {
         let names = self.selected.union().names();
-        let service = names.service_of(tree.operation[from]);
-        let depth_first = (from + 1..tree.len())
-            .take_while(|&node| tree.parent[node].is_some_and(|parent| parent as usize >= from));
+        let service_of = |node| names.service_of(self.selected.operation(request, node));
+        let service = service_of(from);
+        let parents = &request.tree().parent;
+        let depth_first = (from + 1..request.calls())
+            .take_while(|&node| parents[node].is_some_and(|parent| parent as usize >= from));
         replicas.clear();
-        replicas.push(tree.replica[from]);
-        let below = depth_first.filter(|&node| names.service_of(tree.operation[node]) == service);
-        replicas.extend(below.map(|node| tree.replica[node]));
+        replicas.push(self.selected.replica(request, from));
+        let below = depth_first.filter(|&node| service_of(node) == service);
+        replicas.extend(below.map(|node| self.selected.replica(request, node)));
         replicas.sort_unstable();
         replicas.dedup();
     }
 }
 
+/// Numbers the sites of one form after another.
+struct SiteFinder<'a> {
+    selected: Selected<'a>,
+    sites: Vec<Site>,
+    /// By operation, in unified handles.
+    operations: Vec<Option<u32>>,
+    /// By caller: callees with the number of the link, by callee.
+    links: Vec<Vec<(OperationId, u32)>>,
+}
+
+impl<'a> SiteFinder<'a> {
+    fn new(selected: Selected<'a>) -> SiteFinder<'a> {
+        let operations = selected.union().names().operations();
+        SiteFinder {
+            selected,
+            sites: Vec::new(),
+            operations: vec![None; operations],
+            links: vec![Vec::new(); operations],
+        }
+    }
+
+    fn of_form(&mut self, form: &TreeForm) -> FormSites {
+        let nodes = only_children(form).into_iter().enumerate().map(|(node, only_child)| NodeSites {
+            operation: self.operation(self.unified(form, node)),
+            link: only_child.and_then(|child| self.link(form, node, child)),
+        });
+        FormSites { nodes: nodes.collect(), may_chain: calls_itself(form) }
+    }
+
+    fn unified(&self, form: &TreeForm, node: usize) -> OperationId {
+        self.selected.operations()[form.operation[node].index()]
+    }
+
+    fn operation(&mut self, operation: OperationId) -> u32 {
+        let sites = &mut self.sites;
+        *self.operations[operation.index()].get_or_insert_with(|| {
+            sites.push(Site::Operation(operation));
+            (sites.len() - 1) as u32
+        })
+    }
+
+    /// The link of a call whose only callee may run elsewhere.
+    fn link(&mut self, form: &TreeForm, node: usize, child: usize) -> Option<Link> {
+        let (caller, callee) = (self.unified(form, node), self.unified(form, child));
+        let kind = self.selected.union().names().operation_key(caller).kind;
+        if !matches!(kind, SpanKind::Client | SpanKind::Unspecified) {
+            return None;
+        }
+        let known = &mut self.links[caller.index()];
+        let at = known.binary_search_by_key(&callee, |&(callee, _)| callee).unwrap_or_else(|at| {
+            known.insert(at, (callee, self.sites.len() as u32));
+            self.sites.push(Site::Link { caller, callee });
+            at
+        });
+        Some(Link { site: known[at].1, callee: child as u32 })
+    }
+}
+
+/// Whether an operation is among its own near ancestors.
+fn calls_itself(form: &TreeForm) -> bool {
+    (1..form.len())
+        .any(|node| ancestors(form, node).any(|above| form.operation[above] == form.operation[node]))
+}
+
+/// The callers of a call, the nearest first; no more than are looked at.
+fn ancestors(form: &TreeForm, node: usize) -> impl Iterator<Item = usize> + '_ {
+    let above = |&at: &usize| form.parent[at].map(|parent| parent as usize);
+    std::iter::successors(above(&node), above).take(ANCESTORS_MAX)
+}
+
 /// For every node its child, if it has exactly one.
-fn only_children(tree: &CallTree) -> Vec<Option<usize>> {
+fn only_children(tree: &TreeForm) -> Vec<Option<usize>> {
     let mut children: Vec<(u32, usize)> = vec![(0, 0); tree.len()];
     for (node, parent) in tree.parent.iter().enumerate() {
         if let Some(parent) = parent {
@@ -132,20 +249,16 @@ struct Chains {
 const ANCESTORS_MAX: usize = 16;
 
 impl Chains {
-    fn of(tree: &CallTree) -> Chains {
-        let mut starts = vec![false; tree.len()];
+    fn of(request: &RequestView<'_>) -> Chains {
+        let form = request.tree();
+        let mut starts = vec![false; form.len()];
         // The outermost call of the same operation on another replica, by node.
-        let mut first: Vec<Option<usize>> = vec![None; tree.len()];
-        for node in 1..tree.len() {
-            let mut at = tree.parent[node];
-            for _ in 0..ANCESTORS_MAX {
-                let Some(ancestor) = at.map(|at| at as usize) else { break };
-                if tree.operation[ancestor] == tree.operation[node] {
-                    let elsewhere = tree.replica[ancestor] != tree.replica[node];
-                    first[node] = first[ancestor].or(elsewhere.then_some(ancestor));
-                    break;
-                }
-                at = tree.parent[ancestor];
+        let mut first: Vec<Option<usize>> = vec![None; form.len()];
+        for node in 1..form.len() {
+            let same = ancestors(form, node).find(|&above| form.operation[above] == form.operation[node]);
+            if let Some(above) = same {
+                let elsewhere = request.replica(above) != request.replica(node);
+                first[node] = first[above].or(elsewhere.then_some(above));
             }
             if let Some(first) = first[node] {
                 starts[first] = true;

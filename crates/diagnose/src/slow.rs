@@ -2,7 +2,7 @@
 
 use crate::methods::SlowMethod;
 use crate::scan::Question;
-use laggard_engine::{LocalEngine, Traces};
+use laggard_engine::{LocalEngine, Requests};
 use laggard_localize::{CloudDiagSettings, MiSettings, PatternSettings, SettingsError, SiteSettings};
 use laggard_model::Timestamp;
 use laggard_report::{NamedCount, Report};
@@ -80,13 +80,14 @@ pub struct InputFacts {
     pub formats: Vec<NamedCount>,
 }
 
-/// Diagnoses a data set, on its own or against earlier traces. Only the combined method compares.
+/// Diagnoses requests, on their own or against earlier ones. Only the combined method compares. Requests that were
+/// made for one question serve any other, too: another window, other thresholds, another method.
 ///
 /// # Errors
 /// When a setting is out of its range.
 pub fn diagnose(
-    traces: &Traces,
-    baseline: Option<&Traces>,
+    requests: &Requests,
+    baseline: Option<&Requests>,
     facts: &InputFacts,
     settings: &SlowSettings,
     engine: LocalEngine,
@@ -95,7 +96,7 @@ pub fn diagnose(
     settings.pca.check()?;
     settings.sites.check()?;
     settings.patterns.check()?;
-    let question = Question { traces, baseline, facts, settings, engine };
+    let question = Question { requests, baseline, facts, settings, engine };
     match settings.method {
         SlowMethod::Combined => Ok(crate::combined::diagnose(&question)),
         SlowMethod::Pca => Ok(crate::pca::diagnose(&question)),

@@ -6,11 +6,10 @@
 //! ```
 
 use crate::span_visits::{Callee, Visit, visits};
-use laggard_assembly::{Request, assemble};
-use laggard_engine::{Fold, LocalEngine, Traces};
+use laggard_engine::{Fold, LocalEngine, RequestRange, RequestView, Requests};
 use laggard_model::{
     AdjustedCount, Loss, Losses, Measure, Names, OperationId, ReplicaId, SampleRecord, ServiceId, Sink,
-    SpanRow, Timestamp,
+    Timestamp,
 };
 use laggard_samples::{Grid, SampleTable};
 use std::collections::{BTreeMap, HashMap};
@@ -24,22 +23,23 @@ pub struct SpanSampling {
     pub cautions: Vec<String>,
 }
 
-/// Counts the requests of some traces by window and adds them to a table of samples. What the samples count
+/// Counts some requests by window and adds them to a table of samples. What the samples count
 /// themselves stays as it is: of the whole system if any of them counts transactions, and of every server that
 /// has counts of its own.
 pub fn add_span_samples(
-    traces: &Traces,
+    range: RequestRange<'_>,
     assumed_count: Option<AdjustedCount>,
     length: laggard_model::Nanos,
     table: &mut SampleTable,
     engine: LocalEngine,
 ) -> SpanSampling {
     let grid = table.grid(length);
+    let requests = range.requests();
     let fold =
-        SpanSampleFold { names: traces.names(), grid, assumed_count, kept_one_in: traces.kept_one_in() };
-    let counted = engine.fold(traces, &fold);
-    table.add_losses(&counted.losses);
-    let mut cautions = cautions(traces, &counted);
+        SpanSampleFold { names: requests.names(), grid, assumed_count, kept_one_in: requests.kept_one_in() };
+    let counted = engine.fold(range, &fold);
+    table.add_losses(requests.assembly_losses());
+    let mut cautions = cautions(requests, &counted);
     let told = table.counted_servers();
     if told.any && counted.requests > 0 {
         cautions.push(
@@ -49,17 +49,17 @@ pub fn add_span_samples(
     }
     let partial = counted.windows_cut(grid);
     table.add_losses(&partial.losses);
-    let writer = Writer { names: traces.names(), grid, counted: &counted, windows: partial.windows };
+    let writer = Writer { names: requests.names(), grid, counted: &counted, windows: partial.windows };
     writer.write(table, |place| match place {
         Place::System => !told.any,
-        Place::Replica { replica, .. } => !told.servers.contains(traces.names().replica_name(replica)),
+        Place::Replica { replica, .. } => !told.servers.contains(requests.names().replica_name(replica)),
     });
     SpanSampling { requests: counted.requests, cautions }
 }
 
-fn cautions(traces: &Traces, counted: &CountedRequests) -> Vec<String> {
+fn cautions(requests: &Requests, counted: &CountedRequests) -> Vec<String> {
     let mut cautions = Vec::new();
-    let samplers: Vec<&str> = traces.tail_samplers().map(|(sampler, _)| sampler.name()).collect();
+    let samplers: Vec<&str> = requests.tail_samplers().map(|(sampler, _)| sampler.name()).collect();
     if !samplers.is_empty() {
         cautions.push(format!(
             "Traces were chosen after they were complete (tail-based sampling; {}): counts are right only as far as \
@@ -160,8 +160,6 @@ pub struct CountedRequests {
     pub first: Timestamp,
     /// Completion of the latest.
     pub last: Timestamp,
-    /// What was repaired or mistrusted while putting traces together.
-    pub losses: Losses,
 }
 
 impl Fold for SpanSampleFold<'_> {
@@ -176,16 +174,11 @@ impl Fold for SpanSampleFold<'_> {
             unweighted: 0,
             first: Timestamp::MAX,
             last: Timestamp::MIN,
-            losses: Losses::none(),
         }
     }
 
-    fn add(&self, partial: &mut CountedRequests, trace: &[SpanRow]) {
-        let assembled = assemble(trace);
-        partial.losses.merge(&assembled.losses);
-        for request in &assembled.requests {
-            self.count(partial, request);
-        }
+    fn add(&self, partial: &mut CountedRequests, request: &RequestView<'_>) {
+        self.count(partial, request);
     }
 
     fn merge(&self, into: &mut CountedRequests, later: CountedRequests) {
@@ -197,7 +190,6 @@ impl Fold for SpanSampleFold<'_> {
         into.unweighted += later.unweighted;
         into.first = into.first.min(later.first);
         into.last = into.last.max(later.last);
-        into.losses.merge(&later.losses);
     }
 
     fn finish(&self, partial: CountedRequests) -> CountedRequests {
@@ -206,10 +198,10 @@ impl Fold for SpanSampleFold<'_> {
 }
 
 impl SpanSampleFold<'_> {
-    fn count(&self, partial: &mut CountedRequests, request: &Request) {
-        let completion = request.start.plus(request.tree.latency());
+    fn count(&self, partial: &mut CountedRequests, request: &RequestView<'_>) {
+        let completion = request.start().plus(request.latency());
         let window = self.grid.window_of(completion.unix_ns());
-        let told = request.adjusted_count.or(self.assumed_count);
+        let told = request.adjusted_count().or(self.assumed_count);
         let weight = f64::from(told.unwrap_or(AdjustedCount::ONE).get()) * ONE;
         let weight = (weight as u128).saturating_mul(u128::from(self.kept_one_in.max(1)));
         partial.requests += 1;
@@ -217,7 +209,7 @@ impl SpanSampleFold<'_> {
         partial.unweighted += u64::from(told.is_none());
         partial.first = partial.first.min(completion);
         partial.last = partial.last.max(completion);
-        for visit in visits(&request.tree, self.names) {
+        for visit in visits(&request.call_tree(), self.names) {
             let place = Place::Replica { service: visit.service, replica: visit.replica };
             self.add_visit(
                 partial,
@@ -245,9 +237,9 @@ impl SpanSampleFold<'_> {
         key: Key,
         visit: &Visit,
         weight: u128,
-        request: &Request,
+        request: &RequestView<'_>,
     ) {
-        let timed = |ns: u64| request.complete.then_some(ns);
+        let timed = |ns: u64| request.is_complete().then_some(ns);
         partial.sums.entry(key).or_default().add(weight, timed(visit.inclusive.ns()));
         for call in &visit.calls {
             let key = Key { callee: Some(call.callee), ..key };

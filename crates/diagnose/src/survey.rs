@@ -1,48 +1,36 @@
-//! First pass: which categories are there, how many requests has each, and what was lost in assembly.
+//! First pass: which categories are there, and which requests has each.
 
-use laggard_assembly::{ClockAgreement, Request, ShapePosition, ShapeRule, Shaper, assemble};
-use laggard_engine::Fold;
+use laggard_assembly::ShapePosition;
+use laggard_engine::{Fold, FormShapes, RequestView};
 use laggard_localize::RequestRow;
-use laggard_model::{AdjustedCount, Fingerprint, Losses, Nanos, ServiceId, SpanRow, Timestamp, TraceId};
+use laggard_model::{AdjustedCount, Fingerprint, Losses, Names, Nanos, ServiceId, Timestamp, TraceId};
 use std::collections::BTreeMap;
 
 /// Groups complete requests by the shape of their call tree.
 pub struct SurveyFold<'a> {
-    /// How shapes are compared.
-    pub rule: ShapeRule,
-    /// Stable fingerprint of every operation, by handle.
-    pub operations: &'a [Fingerprint],
-    /// Service of every operation, by handle.
-    pub services: &'a [ServiceId],
-    /// Requests that start before this are left out.
-    pub since: Timestamp,
-    /// Requests that start after this are left out.
-    pub until: Timestamp,
+    /// The shapes.
+    pub shapes: &'a FormShapes,
+    /// Names behind the requests' handles.
+    pub names: &'a Names,
     /// Only requests whose entry is of this service.
     pub service: Option<ServiceId>,
     /// What a request stands for whose entry does not tell.
     pub assumed_count: Option<AdjustedCount>,
 }
 
-/// What one part of the traces amounts to.
+/// What some requests amount to.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Survey {
     /// Categories by id.
     pub categories: BTreeMap<Fingerprint, SurveyedCategory>,
-    /// Traces seen.
-    pub traces: u64,
-    /// Spans kept after duplicates were dropped.
-    pub spans: u64,
-    /// Complete and partial requests inside the window.
+    /// Complete and partial requests that were wanted.
     pub requests: u64,
     /// Partial ones among them.
     pub partial: u64,
     /// Complete requests whose weight is told (and not assumed).
     pub weights_told: u64,
-    /// Repairs and doubts of assembly.
+    /// What was left out of later passes.
     pub losses: Losses,
-    /// What is known of the clocks.
-    pub clocks: ClockAgreement,
 }
 
 /// One category.
@@ -52,103 +40,124 @@ pub struct SurveyedCategory {
     pub positions: Vec<ShapePosition>,
     /// Its requests; by start, then trace, once finished.
     pub requests: Vec<RequestRow>,
+    /// The numbers of the requests, in the same order.
+    pub numbers: Vec<u32>,
+}
+
+/// A survey before its categories have their ids.
+#[derive(Default)]
+pub struct PartialSurvey {
+    /// By place among the shapes' categories.
+    categories: Vec<Members>,
+    requests: u64,
+    partial: u64,
+    weights_told: u64,
+}
+
+#[derive(Default)]
+struct Members {
+    requests: Vec<RequestRow>,
+    numbers: Vec<u32>,
 }
 
 impl SurveyFold<'_> {
-    /// One request as the methods see it.
-    pub(crate) fn row(&self, request: &Request, trace: TraceId) -> RequestRow {
-        let count = request.adjusted_count.or(self.assumed_count);
+    fn row(&self, request: &RequestView<'_>) -> RequestRow {
+        let count = request.adjusted_count().or(self.assumed_count);
         RequestRow {
-            start: request.start,
-            trace,
-            latency_ns: request.tree.latency().ns(),
+            start: request.start(),
+            trace: request.trace(),
+            latency_ns: request.latency().ns(),
             weight: count.unwrap_or(AdjustedCount::ONE).get(),
         }
     }
 
-    /// Whether a request that starts then, at an entry of this operation, is asked for.
-    pub(crate) fn wants(&self, start: Timestamp, entry: laggard_model::OperationId) -> bool {
-        let in_window = (self.since..=self.until).contains(&start);
-        in_window && self.service.is_none_or(|service| self.services[entry.index()] == service)
+    fn wants(&self, request: &RequestView<'_>) -> bool {
+        let entry = request.tree().operation[0];
+        self.service.is_none_or(|service| self.names.service_of(entry) == service)
     }
 }
 
 impl Fold for SurveyFold<'_> {
-    type Partial = Survey;
+    type Partial = PartialSurvey;
     type Output = Survey;
 
-    fn start(&self) -> Survey {
-        Survey::default()
+    fn start(&self) -> PartialSurvey {
+        PartialSurvey::default()
     }
 
-    fn add(&self, partial: &mut Survey, trace: &[SpanRow]) {
-        let assembled = assemble(trace);
-        partial.traces += 1;
-        partial.spans += assembled.spans;
-        partial.losses.merge(&assembled.losses);
-        partial.clocks.merge(assembled.clocks);
-        let mut shaper = Shaper::new(self.rule, self.operations);
-        for request in &assembled.requests {
-            if !self.wants(request.start, request.tree.operation[0]) {
-                continue;
-            }
-            partial.requests += 1;
-            if !request.complete {
-                partial.partial += 1;
-                continue;
-            }
-            let shape = shaper.shape(&request.tree);
-            partial.weights_told += u64::from(request.adjusted_count.is_some());
-            let row = self.row(request, trace[0].trace);
-            file(&mut partial.categories, shape.fingerprint, shape.positions, &[row]);
+    fn add(&self, partial: &mut PartialSurvey, request: &RequestView<'_>) {
+        if !self.wants(request) {
+            return;
         }
+        partial.requests += 1;
+        if !request.is_complete() {
+            partial.partial += 1;
+            return;
+        }
+        partial.weights_told += u64::from(request.adjusted_count().is_some());
+        let category = self.shapes.category_of(request.form());
+        if partial.categories.len() <= category {
+            partial.categories.resize_with(category + 1, Members::default);
+        }
+        let members = &mut partial.categories[category];
+        members.requests.push(self.row(request));
+        members.numbers.push(u32::try_from(request.number()).expect("fewer than 2^32 requests"));
     }
 
-    fn merge(&self, into: &mut Survey, later: Survey) {
-        for (id, category) in later.categories {
-            file(&mut into.categories, id, category.positions, &category.requests);
+    fn merge(&self, into: &mut PartialSurvey, later: PartialSurvey) {
+        if into.categories.len() < later.categories.len() {
+            into.categories.resize_with(later.categories.len(), Members::default);
         }
-        into.traces += later.traces;
-        into.spans += later.spans;
+        for (mine, theirs) in into.categories.iter_mut().zip(later.categories) {
+            mine.requests.extend(theirs.requests);
+            mine.numbers.extend(theirs.numbers);
+        }
         into.requests += later.requests;
         into.partial += later.partial;
         into.weights_told += later.weights_told;
-        into.losses.merge(&later.losses);
-        into.clocks.merge(later.clocks);
     }
 
-    fn finish(&self, mut partial: Survey) -> Survey {
-        for category in partial.categories.values_mut() {
-            category.requests.sort_unstable_by_key(order);
+    fn finish(&self, partial: PartialSurvey) -> Survey {
+        let shapes = self.shapes.categories().iter();
+        let categories = shapes
+            .zip(partial.categories)
+            .filter(|(_, members)| !members.requests.is_empty())
+            .map(|(shape, members)| (shape.id, members.sorted(shape.positions.clone())))
+            .collect();
+        Survey {
+            categories,
+            requests: partial.requests,
+            partial: partial.partial,
+            weights_told: partial.weights_told,
+            losses: Losses::none(),
         }
-        partial
+    }
+}
+
+impl Members {
+    /// Requests come by start and trace; what makes the order whole decides only inside a trace.
+    fn sorted(self, positions: Vec<ShapePosition>) -> SurveyedCategory {
+        let Members { mut requests, mut numbers } = self;
+        if !requests.is_sorted_by_key(order) {
+            let mut pairs: Vec<(RequestRow, u32)> = requests.into_iter().zip(numbers).collect();
+            pairs.sort_by_key(|(request, _)| order(request));
+            (requests, numbers) = pairs.into_iter().unzip();
+        }
+        SurveyedCategory { positions, requests, numbers }
     }
 }
 
 /// Requests by start; the rest makes the order whole.
-pub(crate) fn order(request: &RequestRow) -> (Timestamp, TraceId, u64, u32) {
+fn order(request: &RequestRow) -> (Timestamp, TraceId, u64, u32) {
     (request.start, request.trace, request.latency_ns, request.weight.to_bits())
-}
-
-/// Files requests under their shape. Two shapes with one fingerprint would be two categories: the positions
-/// are compared, and the later shape moves to the next free id.
-fn file(
-    categories: &mut BTreeMap<Fingerprint, SurveyedCategory>,
-    mut id: Fingerprint,
-    positions: Vec<ShapePosition>,
-    requests: &[RequestRow],
-) {
-    while categories.get(&id).is_some_and(|known| known.positions != positions) {
-        id = Fingerprint::from_value(id.value().wrapping_add(1));
-    }
-    let category = categories.entry(id).or_default();
-    category.positions = positions;
-    category.requests.extend_from_slice(requests);
 }
 
 /// The length of the window that a set of requests covers.
 pub(crate) fn extent(survey: &Survey) -> Option<(Timestamp, Timestamp, Nanos)> {
-    let starts = || survey.categories.values().flat_map(|category| &category.requests).map(|row| row.start);
-    let (first, last) = (starts().min()?, starts().max()?);
+    let first =
+        survey.categories.values().filter_map(|category| category.requests.first()).map(|row| row.start);
+    let last =
+        survey.categories.values().filter_map(|category| category.requests.last()).map(|row| row.start);
+    let (first, last) = (first.min()?, last.max()?);
     Some((first, last, last.since(first).magnitude()))
 }

@@ -4,8 +4,9 @@ use crate::findings::JudgedCategory;
 use crate::operations::operation_text;
 use crate::report::Context;
 use crate::sampling::estimated;
+use crate::survey::SurveyedCategory;
 use laggard_localize::CategoryCalls;
-use laggard_model::Timestamp;
+use laggard_model::{Fingerprint, Timestamp};
 use laggard_numeric::{Weights, weighted_coefficient_of_variation, weighted_quantiles};
 use laggard_report::{Category, Clocks, HeatCell, HeatMap, LatencySplit, Suspect, TreeNode};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,39 +23,44 @@ pub(crate) fn rfc3339(time: Timestamp) -> String {
 pub(crate) fn categories(context: &Context<'_>, suspects: &[Suspect]) -> Vec<Category> {
     let judged: BTreeMap<_, usize> =
         context.categories.iter().enumerate().map(|(at, category)| (category.id, at)).collect();
-    let names = context.traces.names();
-    let mut out: Vec<Category> = context
-        .survey
-        .categories
-        .iter()
-        .map(|(id, surveyed)| {
-            let at = judged.get(id).copied();
-            let finding = at.map(|at| &context.found.categories[at]);
-            let entry = names.operation_key(surveyed.positions[0].operation);
-            let latencies: Vec<f64> = surveyed.requests.iter().map(|row| row.latency_ns as f64).collect();
-            let each: Vec<f64> = surveyed.requests.iter().map(|row| f64::from(row.weight)).collect();
-            let weights = Weights::of(&each);
-            let [p50, p99] = weighted_quantiles(&latencies, weights, [0.5, 0.99]);
-            Category {
-                id: id.short(),
-                service: entry.service.to_owned(),
-                operation: entry.operation.to_owned(),
-                requests: surveyed.requests.len() as u64,
-                requests_estimated: estimated(&surveyed.requests),
-                cv: finding
-                    .map_or_else(|| weighted_coefficient_of_variation(&latencies, weights), |f| f.gate.cv),
-                anomalous: finding.is_some_and(|finding| finding.gate.anomalous),
-                analysed: finding.is_some_and(|finding| finding.gate.judged),
-                latency_p50_ns: p50 as u64,
-                latency_p99_ns: p99 as u64,
-                tail_requests: finding.map_or(0, |finding| finding.gate.tail_requests),
-                tail_excess_share: finding.map_or(0.0, |finding| finding.gate.tail_excess_share),
-                tree: at.map_or_else(Vec::new, |at| tree_if_suspect(context, at, suspects)),
-            }
-        })
-        .collect();
+    let all: Vec<(&Fingerprint, &SurveyedCategory)> = context.survey.categories.iter().collect();
+    let mut out = context.engine.map(&all, |&(id, surveyed)| {
+        let at = judged.get(id).copied();
+        let tree = at.map_or_else(Vec::new, |at| tree_if_suspect(context, at, suspects));
+        Category { tree, ..category(context, id, surveyed, at) }
+    });
     out.sort_by(|a, b| b.requests.cmp(&a.requests).then(a.id.cmp(&b.id)));
     out
+}
+
+fn category(
+    context: &Context<'_>,
+    id: &Fingerprint,
+    surveyed: &SurveyedCategory,
+    judged: Option<usize>,
+) -> Category {
+    let finding = judged.map(|at| &context.found.categories[at]);
+    let entry = context.requests.names().operation_key(surveyed.positions[0].operation);
+    let latencies: Vec<f64> = surveyed.requests.iter().map(|row| row.latency_ns as f64).collect();
+    let each: Vec<f64> = surveyed.requests.iter().map(|row| f64::from(row.weight)).collect();
+    let weights = Weights::of(&each);
+    let [p50, p99] = weighted_quantiles(&latencies, weights, [0.5, 0.99]);
+    let spread = |found: &JudgedCategory| found.gate.cv;
+    Category {
+        id: id.short(),
+        service: entry.service.to_owned(),
+        operation: entry.operation.to_owned(),
+        requests: surveyed.requests.len() as u64,
+        requests_estimated: estimated(&surveyed.requests),
+        cv: finding.map_or_else(|| weighted_coefficient_of_variation(&latencies, weights), spread),
+        anomalous: finding.is_some_and(|finding| finding.gate.anomalous),
+        analysed: finding.is_some_and(|finding| finding.gate.judged),
+        latency_p50_ns: p50 as u64,
+        latency_p99_ns: p99 as u64,
+        tail_requests: finding.map_or(0, |finding| finding.gate.tail_requests),
+        tail_excess_share: finding.map_or(0.0, |finding| finding.gate.tail_excess_share),
+        tree: Vec::new(),
+    }
 }
 
 /// The call tree of a category that holds a shown suspect, else nothing.
@@ -83,7 +89,7 @@ fn tree_node(
     rank: Option<usize>,
 ) -> TreeNode {
     let place = category.positions[position];
-    let key = context.traces.names().operation_key(place.operation);
+    let key = context.requests.names().operation_key(place.operation);
     let decomposed = finding.positions.as_ref().map(|positions| positions[position]);
     let [p50, p99] = weighted_quantiles(&times.times_ns, Weights::of(&times.weights), [0.5, 0.99]);
     TreeNode {
@@ -119,8 +125,8 @@ fn times_by_position(category: &CategoryCalls) -> Vec<CallTimes> {
 
 /// What is known of the clocks.
 pub(crate) fn clocks(context: &Context<'_>) -> Clocks {
-    let names = context.traces.names();
-    let pairs = context.survey.clocks.pairs();
+    let names = context.requests.names();
+    let pairs = context.requests.clocks().pairs();
     let agreeing = || pairs.iter().filter(|(_, bounds)| bounds.agree());
     let worst = pairs
         .iter()
@@ -159,7 +165,7 @@ pub(crate) fn heat_map(context: &Context<'_>) -> Option<HeatMap> {
     });
     let omitted = order.len().saturating_sub(HEAT_COLUMNS);
     order.truncate(HEAT_COLUMNS);
-    let names = context.traces.names();
+    let names = context.requests.names();
     let cell_of = |row: &laggard_localize::SuspectOperation, replica| {
         row.cells.iter().find(|cell| cell.test.replica == replica).map(|cell| HeatCell {
             calls: cell.test.calls,

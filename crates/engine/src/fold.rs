@@ -1,24 +1,22 @@
 //! A question as start, add, merge, finish; and the engine that runs it on this machine's cores.
 
-use crate::Traces;
-use laggard_model::SpanRow;
+use crate::parallel::in_parallel;
+use crate::view::{RequestRange, RequestView};
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A computation over whole traces that may be split anywhere between traces.
+/// A computation over requests that may be split anywhere between requests.
 ///
 /// ```text
-///  bucket 0: start ─ add ─ add ──┐
-///  bucket 1: start ─ add ────────┤ merge (in bucket order) ─ finish ─► Output
-///  bucket 2: start ─ add ─ add ──┘
+///  stretch 0: start ─ add ─ add ──┐
+///  stretch 1: start ─ add ────────┤ merge (in order) ─ finish ─► Output
+///  stretch 2: start ─ add ─ add ──┘
 /// ```
 ///
 /// Laws, checked by [`contract::check`](crate::contract::check): merging a fresh partial changes nothing;
-/// merging is associative; any split of the traces gives the same output. Partials hold counts and columns,
-/// never the spans themselves.
+/// merging is associative; any split of the requests gives the same output. Partials hold counts and columns,
+/// never the requests themselves. Requests come by start, then trace.
 pub trait Fold: Sync {
-    /// What one part of the traces amounts to.
+    /// What one part of the requests amounts to.
     type Partial: Send;
     /// The answer.
     type Output;
@@ -26,8 +24,8 @@ pub trait Fold: Sync {
     /// A partial that has seen nothing.
     fn start(&self) -> Self::Partial;
 
-    /// Takes all rows of one trace, ordered by start then span id; never empty.
-    fn add(&self, partial: &mut Self::Partial, trace: &[SpanRow]);
+    /// Takes the next request.
+    fn add(&self, partial: &mut Self::Partial, request: &RequestView<'_>);
 
     /// Adds a later part to an earlier one.
     fn merge(&self, into: &mut Self::Partial, later: Self::Partial);
@@ -42,6 +40,12 @@ pub struct LocalEngine {
     threads: NonZeroUsize,
 }
 
+/// Requests are cut into so many stretches: several times the cores of most machines.
+const STRETCHES: usize = 32;
+
+/// … unless there would be fewer in each than this: a stretch has to pay for its partial.
+const STRETCH_REQUESTS_MIN: usize = 512;
+
 impl LocalEngine {
     /// An engine with so many threads.
     pub const fn new(threads: NonZeroUsize) -> LocalEngine {
@@ -53,39 +57,28 @@ impl LocalEngine {
         self.threads
     }
 
-    /// Runs a fold. The answer does not depend on the number of threads: every bucket has its own partial,
-    /// and partials merge in bucket order.
-    pub fn fold<F: Fold>(self, traces: &Traces, fold: &F) -> F::Output {
-        let next = AtomicUsize::new(0);
-        let buckets = traces.buckets();
-        let partials: Mutex<Vec<(usize, F::Partial)>> = Mutex::new(Vec::with_capacity(buckets.len()));
-        std::thread::scope(|scope| {
-            for _ in 0..self.threads.get().min(buckets.len()) {
-                scope.spawn(|| {
-                    while let Some((at, bucket)) = take(&next, buckets) {
-                        let mut partial = fold.start();
-                        for trace in bucket.chunk_by(|a, b| a.trace == b.trace) {
-                            fold.add(&mut partial, trace);
-                        }
-                        partials
-                            .lock()
-                            .expect("no thread panics while it holds the lock")
-                            .push((at, partial));
-                    }
-                });
-            }
+    /// Answers for some pieces of work, in their order.
+    pub fn map<P: Sync, A: Send>(self, pieces: &[P], work: impl Fn(&P) -> A + Sync) -> Vec<A> {
+        in_parallel(pieces, self.threads, work)
+    }
+
+    /// Runs a fold. The answer does not depend on the number of threads: every stretch has its own partial,
+    /// and partials merge in order.
+    pub fn fold<F: Fold>(self, range: RequestRange<'_>, fold: &F) -> F::Output {
+        let length = range.len().div_ceil(STRETCHES).max(STRETCH_REQUESTS_MIN);
+        let stretches: Vec<RequestRange<'_>> = (0..range.len())
+            .step_by(length)
+            .map(|from| range.part(from, (from + length).min(range.len())))
+            .collect();
+        let partials = in_parallel(&stretches, self.threads, |stretch| {
+            let mut partial = fold.start();
+            stretch.iter().for_each(|request| fold.add(&mut partial, &request));
+            partial
         });
-        let mut partials = partials.into_inner().expect("no thread panics while it holds the lock");
-        partials.sort_unstable_by_key(|&(at, _)| at);
         let mut whole = fold.start();
-        for (_, partial) in partials {
+        for partial in partials {
             fold.merge(&mut whole, partial);
         }
         fold.finish(whole)
     }
-}
-
-fn take<'a>(next: &AtomicUsize, buckets: &'a [Vec<SpanRow>]) -> Option<(usize, &'a [SpanRow])> {
-    let at = next.fetch_add(1, Ordering::Relaxed);
-    buckets.get(at).map(|bucket| (at, bucket.as_slice()))
 }

@@ -1,5 +1,6 @@
 //! From records to rows, with a limit on memory.
 
+use crate::handles::HandleMap;
 use crate::thin::Thinning;
 use crate::traces::Traces;
 use laggard_assembly::rebuild_calls;
@@ -290,7 +291,7 @@ fn add_all(mine: &mut [u64], theirs: &[u64]) {
 }
 
 /// A name within [`NAME_BYTES_MAX`], cut between characters.
-fn cut(name: &str) -> &str {
+pub(crate) fn cut(name: &str) -> &str {
     let mut end = name.len().min(NAME_BYTES_MAX);
     while !name.is_char_boundary(end) {
         end -= 1;
@@ -320,32 +321,6 @@ impl Bucket {
         self.calls = Vec::new();
         // Stable, so that the first of several copies of a span is the first that was read.
         self.spans.sort_by_key(|row| (row.trace, row.start, row.span));
-    }
-}
-
-/// Handles of one set of names in another.
-struct HandleMap {
-    operations: Vec<OperationId>,
-    replicas: Vec<ReplicaId>,
-}
-
-impl HandleMap {
-    fn new(into: &mut Names, from: &Names) -> HandleMap {
-        let operations = (0..from.operations())
-            .map(|at| into.operation(from.operation_key(OperationId::from_index(at))))
-            .collect();
-        let replicas = (0..from.replicas())
-            .map(|at| into.replica(from.replica_name(ReplicaId::from_index(at))))
-            .collect();
-        HandleMap { operations, replicas }
-    }
-
-    fn operation(&self, id: OperationId) -> OperationId {
-        self.operations[id.index()]
-    }
-
-    fn replica(&self, id: ReplicaId) -> ReplicaId {
-        self.replicas[id.index()]
     }
 }
 

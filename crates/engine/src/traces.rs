@@ -32,6 +32,17 @@ impl std::fmt::Display for TraceText<'_> {
 }
 
 impl Traces {
+    /// The same without its rows.
+    pub(crate) fn without_rows(&self) -> Traces {
+        Traces {
+            names: self.names.clone(),
+            buckets: Vec::new(),
+            texts: self.texts.clone(),
+            losses: self.losses.clone(),
+            ..*self
+        }
+    }
+
     /// Names behind the rows' handles.
     pub fn names(&self) -> &Names {
         &self.names

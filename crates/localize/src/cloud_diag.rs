@@ -103,7 +103,7 @@ pub fn cloud_diag(
         .filter_map(|(operation, flagged)| evidence.judge_flagged(operation, &flagged))
         .collect();
     if settings.mode == Mode::Robust {
-        evidence.add_slow_peers(&mut suspects);
+        evidence.add_slow_peers(&mut suspects, threads);
     }
     suspects.sort_by(|a, b| {
         (b.categories.len().cmp(&a.categories.len()))

@@ -9,6 +9,7 @@ use crate::settings::{CloudDiagSettings, Mode};
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::{Weights, benjamini_hochberg, binomial_upper_tail, weighted_mean, weighted_median};
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 
 /// Everything that is known when operations are judged.
 pub(crate) struct Evidence<'a> {
@@ -167,8 +168,8 @@ impl Evidence<'_> {
     }
 
     /// Adds operations with replicas that are slow all the time, as far as they matter.
-    pub(crate) fn add_slow_peers(&self, suspects: &mut Vec<SuspectOperation>) {
-        let mut peers = slow_peers(self.categories, self.studies, self.settings);
+    pub(crate) fn add_slow_peers(&self, suspects: &mut Vec<SuspectOperation>, threads: NonZeroUsize) {
+        let mut peers = slow_peers(self.categories, self.studies, self.settings, threads);
         peers.retain(|peer| !suspects.iter().any(|known| known.operation == peer.operation));
         let costs = self.costs(&self.judge_all(&peers));
         peers.retain(|peer| costs.matters(peer, self.settings.share_min));

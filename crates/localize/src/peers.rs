@@ -14,6 +14,7 @@
 
 use crate::category::CategoryCalls;
 use crate::cloud_diag::Study;
+use crate::parallel;
 use crate::pool::CallScale;
 use crate::settings::CloudDiagSettings;
 use laggard_model::{OperationId, ReplicaId};
@@ -22,6 +23,7 @@ use laggard_numeric::{
     weighted_median,
 };
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 /// A replica that is slow at one operation all the time.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -42,6 +44,14 @@ struct Observations {
     weights: Vec<f64>,
 }
 
+impl Observations {
+    fn extend(&mut self, later: Observations) {
+        self.replicas.extend(later.replicas);
+        self.values.extend(later.values);
+        self.weights.extend(later.weights);
+    }
+}
+
 /// Observations of one replica.
 #[derive(Default)]
 struct OfReplica {
@@ -54,18 +64,21 @@ pub(crate) fn slow_peers(
     categories: &[CategoryCalls],
     studies: &[Study],
     settings: &CloudDiagSettings,
+    threads: NonZeroUsize,
 ) -> Vec<SlowPeer> {
+    let judged: Vec<(&CategoryCalls, &Study)> =
+        categories.iter().zip(studies).filter(|(_, study)| study.gate.judged).collect();
     let mut by_operation: BTreeMap<OperationId, Observations> = BTreeMap::new();
-    for (category, study) in categories.iter().zip(studies) {
-        if study.gate.judged {
-            observe(category, &study.scales, &mut by_operation);
+    for own in parallel::map(&judged, threads, |(category, study)| observe(category, &study.scales)) {
+        for (operation, observations) in own {
+            by_operation.entry(operation).or_default().extend(observations);
         }
     }
-    let mut candidates = Vec::new();
-    let mut p_values = Vec::new();
-    for (&operation, observations) in &by_operation {
-        compare(operation, observations, settings, &mut candidates, &mut p_values);
-    }
+    let operations: Vec<(OperationId, Observations)> = by_operation.into_iter().collect();
+    let compared = parallel::map(&operations, threads, |(operation, observations)| {
+        compare(*operation, observations, settings)
+    });
+    let (mut candidates, p_values): (Vec<SlowPeer>, Vec<f64>) = compared.into_iter().flatten().unzip();
     for (candidate, p_adjusted) in candidates.iter_mut().zip(benjamini_hochberg(&p_values)) {
         candidate.p_adjusted = p_adjusted;
     }
@@ -73,21 +86,21 @@ pub(crate) fn slow_peers(
     candidates
 }
 
-fn observe(
-    category: &CategoryCalls,
-    scales: &[CallScale],
-    by_operation: &mut BTreeMap<OperationId, Observations>,
-) {
+fn observe(category: &CategoryCalls, scales: &[CallScale]) -> BTreeMap<OperationId, Observations> {
+    let mut by_operation: BTreeMap<OperationId, Observations> = BTreeMap::new();
+    let usual_logs: Vec<f64> = scales.iter().map(|scale| scale.median_ns.ln()).collect();
+    let mut values: Vec<f64> = Vec::new();
     let mut logs: Vec<(OperationId, ReplicaId, f64)> = Vec::new();
     for request in category.calls.chunk_by(|a, b| a.request == b.request) {
         logs.clear();
         logs.extend(request.iter().filter_map(|call| {
             let usual = scales[call.position as usize].median_ns;
             let operation = category.positions[call.position as usize].operation;
-            let log = (call.time_ns as f64).max(1.0).ln() - usual.ln();
+            let log = (call.time_ns as f64).max(1.0).ln() - usual_logs[call.position as usize];
             (usual > 0.0).then_some((operation, call.replica, log))
         }));
-        let mut values: Vec<f64> = logs.iter().map(|&(_, _, log)| log).collect();
+        values.clear();
+        values.extend(logs.iter().map(|&(_, _, log)| log));
         let common = median(&mut values);
         logs.sort_by_key(|&(operation, replica, _)| (operation, replica));
         for group in logs.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
@@ -98,15 +111,16 @@ fn observe(
             observations.weights.push(f64::from(category.requests[request[0].request as usize].weight));
         }
     }
+    by_operation
 }
 
+/// Every replica with enough observations, and the p-value of its being slow.
 fn compare(
     operation: OperationId,
     observations: &Observations,
     settings: &CloudDiagSettings,
-    candidates: &mut Vec<SlowPeer>,
-    p_values: &mut Vec<f64>,
-) {
+) -> Vec<(SlowPeer, f64)> {
+    let mut out = Vec::new();
     let mut by_replica: BTreeMap<ReplicaId, OfReplica> = BTreeMap::new();
     let weights = Weights::of(&observations.weights);
     for (at, (&replica, &value)) in observations.replicas.iter().zip(&observations.values).enumerate() {
@@ -115,7 +129,7 @@ fn compare(
         of_replica.weights.push(weights.at(at));
     }
     if by_replica.len() < REPLICAS_MIN {
-        return;
+        return out;
     }
     let number: BTreeMap<ReplicaId, u32> =
         by_replica.keys().enumerate().map(|(at, &replica)| (replica, at as u32)).collect();
@@ -127,7 +141,8 @@ fn compare(
             continue;
         }
         let factor = (weighted_median(&own.values, Weights::of(&own.weights)) - usual).exp();
-        candidates.push(SlowPeer { operation, replica, p_adjusted: 1.0 });
-        p_values.push(if factor >= settings.peer_factor_min { p_value } else { 1.0 });
+        let p_value = if factor >= settings.peer_factor_min { p_value } else { 1.0 };
+        out.push((SlowPeer { operation, replica, p_adjusted: 1.0 }, p_value));
     }
+    out
 }

@@ -14,6 +14,8 @@ pub enum Loss {
     OversizedRecord,
     /// A compressed stream is damaged; what follows the damage is lost.
     CorruptCompression,
+    /// Spans or samples of a stored segment that is damaged; it was set aside.
+    CorruptSegment,
     /// A record without a usable trace or span id was skipped.
     InvalidId,
     /// A record of another signal (metrics, logs) was skipped.
@@ -55,6 +57,8 @@ pub enum Loss {
     DepthLimit,
     /// Spans of traces left out, by a hash of the trace id, to stay within the memory limit.
     MemoryLimit,
+    /// A trace written before it was whole: it never became idle, or there was no room to wait for it.
+    CutTrace,
     /// Spans whose operation or replica has a new name when there are too many names already: pooled under
     /// one name.
     NameLimit,
@@ -115,11 +119,12 @@ pub enum Loss {
 
 impl Loss {
     /// All causes, in the order reports list them.
-    pub const ALL: [Loss; 51] = [
+    pub const ALL: [Loss; 53] = [
         Loss::MalformedRecord,
         Loss::TruncatedInput,
         Loss::OversizedRecord,
         Loss::CorruptCompression,
+        Loss::CorruptSegment,
         Loss::InvalidId,
         Loss::OtherSignal,
         Loss::NegativeTime,
@@ -140,6 +145,7 @@ impl Loss {
         Loss::UnequalSampling,
         Loss::DepthLimit,
         Loss::MemoryLimit,
+        Loss::CutTrace,
         Loss::NameLimit,
         Loss::RowLimit,
         Loss::DuplicateSample,
@@ -185,6 +191,7 @@ impl Loss {
             Loss::TruncatedInput => ("truncated_input", "inputs that end inside a record"),
             Loss::OversizedRecord => ("oversized_record", "records over the size limit, skipped"),
             Loss::CorruptCompression => ("corrupt_compression", "damaged compressed streams, the rest lost"),
+            Loss::CorruptSegment => ("corrupt_segment", "rows of damaged stored segments, set aside"),
             Loss::InvalidId => ("invalid_id", "records without a usable id, skipped"),
             Loss::OtherSignal => ("other_signal", "records that are not traces, skipped"),
             Loss::NegativeTime => ("negative_time", "spans that end before they start, taken as 0"),
@@ -221,8 +228,16 @@ impl Loss {
             Loss::MemoryLimit => {
                 ("memory_limit", "spans left out, whole traces at a time, to stay within the memory limit")
             }
+            Loss::CutTrace => ("cut_trace", "traces written before they were whole, read in parts"),
             Loss::NameLimit => ("name_limit", "spans beyond the limit of distinct names, pooled as (other)"),
             Loss::RowLimit => ("row_limit", "requests thinned out of oversized matrices"),
+            other => other.sample_row(),
+        }
+    }
+
+    /// The rows of samples.
+    const fn sample_row(self) -> (&'static str, &'static str) {
+        match self {
             Loss::DuplicateSample => ("duplicate_sample", "samples read more than once, first kept"),
             Loss::LateSample => ("late_sample", "samples out of order, sorted"),
             Loss::InvalidSample => {

@@ -86,12 +86,20 @@ impl Names {
         ReplicaId(self.replicas.intern(name))
     }
 
+    /// The handle of an operation, if it has one already.
+    pub fn find_operation(&self, key: OperationKey<'_>) -> Option<OperationId> {
+        let (service, text) = self.services.find(key.service).zip(self.texts.find(key.operation))?;
+        self.operation_index.get(&(ServiceId(service), text, key.kind)).copied()
+    }
+
+    /// The handle of a replica, if it has one already.
+    pub fn find_replica(&self, name: &str) -> Option<ReplicaId> {
+        self.replicas.find(name).map(ReplicaId)
+    }
+
     /// Whether an operation has a handle already.
     pub fn has_operation(&self, key: OperationKey<'_>) -> bool {
-        let known = self.services.find(key.service).zip(self.texts.find(key.operation));
-        known.is_some_and(|(service, text)| {
-            self.operation_index.contains_key(&(ServiceId(service), text, key.kind))
-        })
+        self.find_operation(key).is_some()
     }
 
     /// Whether a replica has a handle already.
@@ -248,7 +256,7 @@ mod tests {
         let key = OperationKey { service: "cart", operation: "Add", kind: SpanKind::Server };
         let server = names.operation(key);
         let client = names.operation(OperationKey { kind: SpanKind::Client, ..key });
-        assert_eq!(names.operation(key), server);
+        assert_eq!((names.operation(key), names.find_operation(key)), (server, Some(server)));
         assert_ne!(server, client);
         assert_eq!(names.operation_key(client).kind, SpanKind::Client);
         assert_eq!(names.service_of(server), names.service_of(client));

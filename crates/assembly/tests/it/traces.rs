@@ -1,6 +1,6 @@
 //! What assembly makes of odd traces.
 
-use laggard_assembly::{AssembledTrace, assemble};
+use laggard_assembly::{AssembledTrace, CallRows, assemble};
 use laggard_model::{Loss, Names};
 use laggard_testkit::drawn;
 use proptest::prelude::*;
@@ -230,4 +230,19 @@ fn a_request_has_the_weight_of_its_root_and_other_weights_are_counted() {
     assert_eq!(weight("1 - a@h 0..9 x4\n2 1 b@h 1..2 x2\n3 1 c@h 3..4 x8"), (Some(4.0), 1));
     assert_eq!(weight("1 - a@h 0..9\n2 1 b@h 1..2 x2"), (None, 1));
     assert_eq!(weight("1 - a@h 0..9\n2 1 b@h 1..2"), (None, 0));
+}
+
+#[test]
+fn every_call_tells_its_row() {
+    let mut drawn =
+        drawn("a - list@h1 100..200\nb a read@h1 110..130\nc a write@h1 140..150\nx y lost@h2 300..310");
+    drawn.rows.sort_by_key(|row| (row.start, row.span));
+    let (assembled, rows) = CallRows::assemble(&drawn.rows);
+    assert_eq!(assembled, assemble(&drawn.rows));
+    let operations =
+        |places: &[u32]| places.iter().map(|&at| drawn.rows[at as usize].operation).collect::<Vec<_>>();
+    let of_requests: Vec<_> = rows.requests.iter().map(|places| operations(places)).collect();
+    let expected: Vec<_> = assembled.requests.iter().map(|request| request.tree.operation.clone()).collect();
+    assert_eq!((of_requests, rows.requests[0].len()), (expected, 3));
+    assert_eq!(operations(&rows.orphans[0]), assembled.orphans[0].operation);
 }

@@ -1,27 +1,26 @@
 //! One pass over a population: its categories, call paths and samples of every operation.
 
 use super::path_trie::PathTrie;
+use super::settings::CompareSettings;
 use crate::population::Selected;
-use laggard_assembly::{Request, Shape, ShapePosition, ShapeRule, Shaper};
-use laggard_engine::Fold;
+use laggard_assembly::ShapePosition;
+use laggard_engine::{Fold, FormShapes, LocalEngine, RequestView};
 use laggard_localize::compare::{Moments, OperationObservation};
-use laggard_model::{Fingerprint, FingerprintBuilder, Losses, OperationId, SpanRow, Timestamp, TraceId};
+use laggard_model::{CallTree, Fingerprint, FingerprintBuilder, OperationId, Timestamp, TraceId};
 use std::collections::BTreeMap;
 
 /// Traces kept as examples of a category.
 const EXAMPLES: usize = 3;
 
 /// Lays the complete requests of a population over each other.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PopulationFold<'a> {
-    /// Which requests, in unified handles.
-    pub selected: Selected<'a>,
-    /// How shapes are compared.
-    pub rule: ShapeRule,
-    /// Most call paths kept apart.
-    pub paths_max: usize,
-    /// Most requests kept as a sample of one operation.
-    pub observations_max: usize,
+    selected: Selected<'a>,
+    shapes: &'a FormShapes,
+    /// Positions of each of the shapes' categories, in unified handles.
+    positions: Vec<Vec<ShapePosition>>,
+    paths_max: usize,
+    observations_max: usize,
 }
 
 /// What a population amounts to, in unified handles.
@@ -33,16 +32,12 @@ pub struct PopulationSummary {
     pub paths: PathTrie,
     /// Operations that complete requests call.
     pub operations: BTreeMap<OperationId, OperationSummary>,
-    /// Traces seen.
-    pub traces: u64,
     /// Complete and partial requests that were wanted.
     pub requests: u64,
     /// Partial ones among them.
     pub partial: u64,
     /// Start of the earliest and the latest complete request.
     pub extent: Option<(Timestamp, Timestamp)>,
-    /// Repairs and doubts of assembly.
-    pub losses: Losses,
 }
 
 /// One category.
@@ -114,32 +109,34 @@ impl Fold for PopulationFold<'_> {
             categories: BTreeMap::new(),
             paths: PathTrie::new(self.paths_max),
             operations: BTreeMap::new(),
-            traces: 0,
             requests: 0,
             partial: 0,
             extent: None,
-            losses: Losses::default(),
         }
     }
 
-    fn add(&self, partial: &mut PopulationSummary, trace: &[SpanRow]) {
-        let assembled = self.selected.assemble(trace);
-        partial.traces += 1;
-        partial.losses.merge(&assembled.losses);
-        let mut shaper = Shaper::new(self.rule, self.selected.union().fingerprints());
-        for request in &assembled.requests {
-            partial.requests += 1;
-            if !request.complete {
-                partial.partial += 1;
-                continue;
-            }
-            let shape = shaper.shape(&request.tree);
-            let hash = hash(trace[0].trace, request.start);
-            partial.extent = join(partial.extent, Some((request.start, request.start)));
-            partial.paths.add(&request.tree);
-            self.add_operations(partial, request, shape.fingerprint, hash);
-            add_category(partial, request, shape, (hash, trace[0].trace));
+    fn add(&self, partial: &mut PopulationSummary, request: &RequestView<'_>) {
+        if !self.selected.wants(request) {
+            return;
         }
+        partial.requests += 1;
+        if !request.is_complete() {
+            partial.partial += 1;
+            return;
+        }
+        let tree = self.selected.call_tree(request);
+        let hash = hash(request.trace(), request.start());
+        partial.extent = join(partial.extent, Some((request.start(), request.start())));
+        partial.paths.add(&tree);
+        let category = self.shapes.category_of(request.form());
+        let id = self.shapes.categories()[category].id;
+        self.add_operations(partial, &tree, id, hash);
+        let known = partial.categories.entry(id).or_insert_with(|| CategorySummary {
+            positions: self.positions[category].clone(),
+            calls: vec![0; self.positions[category].len()],
+            ..CategorySummary::default()
+        });
+        known.add(request, self.shapes.positions_of(request.form()), hash);
     }
 
     fn merge(&self, into: &mut PopulationSummary, later: PopulationSummary) {
@@ -154,11 +151,9 @@ impl Fold for PopulationFold<'_> {
             mine.self_ns = mine.self_ns.saturating_add(operation.self_ns);
             mine.sample.merge(operation.sample, self.observations_max);
         }
-        into.traces += later.traces;
         into.requests += later.requests;
         into.partial += later.partial;
         into.extent = join(into.extent, later.extent);
-        into.losses.merge(&later.losses);
     }
 
     fn finish(&self, mut partial: PopulationSummary) -> PopulationSummary {
@@ -167,15 +162,30 @@ impl Fold for PopulationFold<'_> {
     }
 }
 
-impl PopulationFold<'_> {
+impl<'a> PopulationFold<'a> {
+    /// A fold over the requests that were selected.
+    pub fn new(
+        selected: Selected<'a>,
+        settings: &CompareSettings,
+        engine: LocalEngine,
+    ) -> PopulationFold<'a> {
+        let shapes = selected.range().requests().shapes(settings.rule, engine.threads());
+        PopulationFold {
+            positions: shapes.categories().iter().map(|shape| selected.positions(&shape.positions)).collect(),
+            shapes,
+            selected,
+            paths_max: settings.paths_max,
+            observations_max: settings.observations_max,
+        }
+    }
+
     fn add_operations(
         &self,
         partial: &mut PopulationSummary,
-        request: &Request,
+        tree: &CallTree,
         category: Fingerprint,
         hash: u64,
     ) {
-        let tree = &request.tree;
         let mut called: BTreeMap<OperationId, (u64, u32)> = BTreeMap::new();
         for node in 0..tree.len() {
             let (self_ns, calls) = called.entry(tree.operation[node]).or_default();
@@ -194,6 +204,13 @@ impl PopulationFold<'_> {
 }
 
 impl CategorySummary {
+    fn add(&mut self, request: &RequestView<'_>, positions: &[u32], hash: u64) {
+        positions.iter().for_each(|&position| self.calls[position as usize] += 1);
+        self.latency.add(request.latency().ns());
+        self.examples.push((hash, request.trace()));
+        self.keep_examples();
+    }
+
     fn merge(&mut self, other: CategorySummary) {
         if self.positions.is_empty() {
             *self = other;
@@ -215,15 +232,6 @@ impl CategorySummary {
     pub fn calls_per_request(&self, position: usize) -> f64 {
         self.calls[position] as f64 / self.latency.count().max(1) as f64
     }
-}
-
-fn add_category(partial: &mut PopulationSummary, request: &Request, shape: Shape, example: (u64, TraceId)) {
-    let mut calls = vec![0; shape.positions.len()];
-    shape.position_of.iter().for_each(|&position| calls[position as usize] += 1);
-    let mut latency = Moments::default();
-    latency.add(request.tree.latency().ns());
-    let one = CategorySummary { positions: shape.positions, calls, latency, examples: vec![example] };
-    partial.categories.entry(shape.fingerprint).or_default().merge(one);
 }
 
 fn join(

@@ -54,13 +54,9 @@ pub fn compare(
     let populations = sets.map(|set| set.population);
     let union = UnionNames::of_populations(&populations);
     let summary = |at: usize| {
-        let fold = PopulationFold {
-            selected: union.select(&populations[at], at),
-            rule: settings.rule,
-            paths_max: settings.paths_max,
-            observations_max: settings.observations_max,
-        };
-        engine.fold(populations[at].traces, &fold)
+        let selected = union.select(&populations[at], at);
+        let fold = PopulationFold::new(selected, settings, engine);
+        engine.fold(selected.range(), &fold)
     };
     let (before, after) = (summary(0), summary(1));
     let pairs = latency::category_pairs(&before, &after);
@@ -94,10 +90,8 @@ pub fn compare(
 }
 
 fn compared_set(set: &ComparedPopulation<'_>, summary: &PopulationSummary) -> ComparedSet {
-    let traces = set.population.traces;
-    let names = traces.names();
-    let mut losses = traces.losses().clone();
-    losses.merge(&summary.losses);
+    let requests = set.population.requests;
+    let names = requests.names();
     ComparedSet {
         label: set.label.clone(),
         window: summary.extent.map(|(first, last)| Window {
@@ -109,19 +103,19 @@ fn compared_set(set: &ComparedPopulation<'_>, summary: &PopulationSummary) -> Co
         input: Input {
             files: set.facts.files,
             bytes: set.facts.bytes,
-            spans: traces.spans(),
-            call_records: traces.call_records(),
-            traces: summary.traces,
+            spans: requests.spans(),
+            call_records: requests.call_records(),
+            traces: requests.traces(),
             requests: complete(summary),
             services: names.services() as u64,
             operations: names.operations() as u64,
             replicas: names.replicas() as u64,
             formats: set.facts.formats.clone(),
-            replica_identity: traces
+            replica_identity: requests
                 .identities()
                 .map(|(source, count)| NamedCount { name: source.name().to_owned(), count })
                 .collect(),
-            losses,
+            losses: requests.losses(),
             ..Input::default()
         },
     }

@@ -50,10 +50,10 @@ pub(super) fn cautions(
                 set.partial, set.requests
             ));
         }
-        if given.population.traces.kept_one_in() > 1 {
+        if given.population.requests.kept_one_in() > 1 {
             out.push(format!(
                 "Only one trace in {} was kept {name}, to stay within the memory limit; counts are of what was kept.",
-                given.population.traces.kept_one_in()
+                given.population.requests.kept_one_in()
             ));
         }
         if let Some(depth) = set.paths.pooled_below() {
@@ -91,6 +91,6 @@ fn few_in_common(sets: [&PopulationSummary; 2]) -> Option<String> {
 
 fn windows_overlap(given: [&ComparedPopulation<'_>; 2]) -> bool {
     let [before, after] = given.map(|set| set.population);
-    let same = std::ptr::eq(before.traces, after.traces);
+    let same = std::ptr::eq(before.requests, after.requests);
     same && before.since <= after.until && after.since <= before.until
 }

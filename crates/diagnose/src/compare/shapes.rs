@@ -129,10 +129,7 @@ fn shape_change(
             let shown = found.differences.iter().take(DIFFERENCES_MAX);
             shown.map(|difference| relatives.paths.view(difference, fate, union)).collect()
         }),
-        trace_ids: examples
-            .iter()
-            .map(|&(_, trace)| populations[from].traces.trace_text(trace).to_string())
-            .collect(),
+        trace_ids: examples.iter().map(|&(_, trace)| populations[from].requests.trace_text(trace)).collect(),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::simulated::THREADS;
 use crate::sites::traces_of;
 use laggard_diagnose::{BaselineChoice, InputFacts, SlowMethod, SlowSettings, diagnose};
-use laggard_engine::{LocalEngine, Traces};
+use laggard_engine::{LocalEngine, Requests};
 use laggard_localize::SettingsError;
 use laggard_model::Timestamp;
 use laggard_report::{Report, Scope, Suspect, Verdict};
@@ -33,7 +33,7 @@ const USUAL: Factors = Factors { shop: 1.0, network: 1.0, cart: 1.0, store: 1.0,
 
 impl Shop {
     /// `of(request, replica of cart)` tells what is slow.
-    fn traces(&self, of: impl Fn(usize, usize) -> Factors) -> Traces {
+    fn traces(&self, of: impl Fn(usize, usize) -> Factors) -> Requests {
         let mut state = self.seed;
         let mut noisy = move |usual_ns: f64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -72,7 +72,7 @@ fn at(seconds: usize) -> Timestamp {
     Timestamp::from_unix_ns(seconds as i64 * 1_000_000_000)
 }
 
-fn ask(traces: &Traces, baseline: Option<&Traces>, settings: &SlowSettings) -> Report {
+fn ask(traces: &Requests, baseline: Option<&Requests>, settings: &SlowSettings) -> Report {
     let engine = LocalEngine::new(THREADS);
     let report = diagnose(traces, baseline, &InputFacts::default(), settings, engine);
     let report = report.expect("settings in range");
@@ -183,7 +183,7 @@ fn what_the_baseline_never_called_is_new() {
 }
 
 /// Ten minutes of an hour are slow; asked about with that hour as its own baseline.
-fn hour() -> Traces {
+fn hour() -> Requests {
     let slow = |at: usize, _: usize| if (1800..2400).contains(&at) { slow_cart(at, 0) } else { USUAL };
     Shop { requests: 3600, from_s: 0, seed: 3 }.traces(slow)
 }
@@ -266,7 +266,7 @@ fn two_slow_things_and_a_faster_one_share_one_whole() {
 #[test]
 fn a_baseline_too_small_to_compare_is_said_to_be() {
     let tiny = Shop { requests: 5, ..BEFORE }.traces(|_, _| USUAL);
-    for baseline in [&tiny, &Traces::default()] {
+    for baseline in [&tiny, &Requests::default()] {
         let report = ask(&NOW.traces(slow_cart), Some(baseline), &SlowSettings::default());
         assert!(report.cautions.iter().any(|text| text.contains("to compare")), "{:?}", report.cautions);
         assert!(report.suspects.iter().all(|suspect| suspect.shift.is_none()));

@@ -1,11 +1,10 @@
 //! Two periods of one simulated system, and what is said of their difference.
 
 use crate::simulated::{Incident, THREADS, incident, incident_of};
-use laggard_assembly::ShapeRule;
 use laggard_diagnose::{
     CompareSettings, ComparedPopulation, InputFacts, Population, PopulationFold, UnionNames, compare,
 };
-use laggard_engine::{LocalEngine, Traces, contract};
+use laggard_engine::{LocalEngine, Requests, contract};
 use laggard_model::Timestamp;
 use laggard_report::{Change, Comparison, ComparisonVerdict, OperationChange, ShapeFate};
 use laggard_simulate::{Scenario, Settings};
@@ -23,7 +22,7 @@ fn populations<'a>(sets: [Population<'a>; 2]) -> [ComparedPopulation<'a>; 2] {
     })
 }
 
-fn compared(before: &Traces, after: &Traces) -> Comparison {
+fn compared(before: &Requests, after: &Requests) -> Comparison {
     compared_with([Population::all(before), Population::all(after)], THREADS)
 }
 
@@ -54,14 +53,11 @@ fn the_fold_obeys_the_laws_even_when_paths_are_pooled_and_samples_cut() {
     let population = Population::all(&traces);
     let union = UnionNames::of_populations(&[population]);
     for (paths_max, observations_max) in [(20_000, 2_000), (30, 7)] {
-        let fold = PopulationFold {
-            selected: union.select(&population, 0),
-            rule: ShapeRule::Canonical,
-            paths_max,
-            observations_max,
-        };
-        contract::check(&fold, &traces);
-        let summary = LocalEngine::new(THREADS).fold(&traces, &fold);
+        let settings = CompareSettings { paths_max, observations_max, ..CompareSettings::default() };
+        let engine = LocalEngine::new(THREADS);
+        let fold = PopulationFold::new(union.select(&population, 0), &settings, engine);
+        contract::check(&fold, traces.all());
+        let summary = engine.fold(traces.all(), &fold);
         assert_eq!(summary.requests, 36);
         assert_eq!(summary.paths.pooled_below().is_some(), paths_max == 30);
     }
@@ -144,7 +140,7 @@ fn two_windows_of_one_data_set_and_any_number_of_threads() {
 
 #[test]
 fn too_few_requests_are_said_to_be_too_few() {
-    let traces = Traces::default();
+    let traces = Requests::default();
     let comparison = compared(&traces, &incident(&small(Scenario::Quiet, 47)).traces);
     assert_eq!(comparison.verdict, ComparisonVerdict::InsufficientData);
     assert!(comparison.latency.is_none() && comparison.cautions[0].contains("no complete request"));

@@ -1,48 +1,53 @@
-//! The folds obey the laws that let an engine split them anywhere.
+//! The passes that every method starts with.
 
 use crate::simulated::{THREADS, incident};
 use laggard_assembly::ShapeRule;
-use laggard_diagnose::{GatherFold, SurveyFold};
-use laggard_engine::{LocalEngine, contract};
-use laggard_localize::{CategoryPosition, TimeKind};
-use laggard_model::{Fingerprint, OperationId, ServiceId, Timestamp};
+use laggard_diagnose::{Gather, Survey, SurveyFold};
+use laggard_engine::{LocalEngine, Requests, contract};
+use laggard_localize::{CategoryCalls, TimeKind};
 use laggard_simulate::{Scenario, Settings};
-use std::collections::BTreeMap;
 
-#[test]
-fn survey_and_gather_obey_the_laws_of_folds() {
+fn quiet() -> Requests {
     let settings =
         Settings { requests_per_service: 60, categories_per_service: 3, ..Settings::new(Scenario::Quiet, 3) };
-    let traces = incident(&settings).traces;
-    let names = traces.names();
-    let ids: Vec<OperationId> = (0..names.operations()).map(OperationId::from_index).collect();
-    let operations: Vec<Fingerprint> = ids.iter().map(|&id| names.fingerprint(id)).collect();
-    let services: Vec<ServiceId> = ids.iter().map(|&id| names.service_of(id)).collect();
-    let survey = SurveyFold {
-        rule: ShapeRule::Canonical,
-        operations: &operations,
-        services: &services,
-        since: Timestamp::MIN,
-        until: Timestamp::MAX,
-        service: None,
-        assumed_count: None,
-    };
-    contract::check(&survey, &traces);
-    let surveyed = LocalEngine::new(THREADS).fold(&traces, &survey);
-    assert_eq!(surveyed.requests, 180);
-    let wanted: BTreeMap<Fingerprint, Vec<CategoryPosition>> = (surveyed.categories.iter())
-        .map(|(&id, category)| {
-            let positions = category.positions.iter();
-            let position = |at: &laggard_assembly::ShapePosition| CategoryPosition {
-                operation: at.operation,
-                parent: at.parent,
-            };
-            (id, positions.map(position).collect())
-        })
-        .collect();
-    let gather = GatherFold { survey: &survey, wanted: &wanted, time: TimeKind::SelfTime };
-    contract::check(&gather, &traces);
-    let gathered = LocalEngine::new(THREADS).fold(&traces, &gather);
+    incident(&settings).traces
+}
+
+fn surveyed(requests: &Requests) -> Survey {
+    let shapes = requests.shapes(ShapeRule::Canonical, THREADS);
+    let fold = SurveyFold { shapes, names: requests.names(), service: None, assumed_count: None };
+    contract::check(&fold, requests.all());
+    LocalEngine::new(THREADS).fold(requests.all(), &fold)
+}
+
+fn gathered(requests: &Requests, survey: &Survey, rows_max: usize) -> Vec<CategoryCalls> {
+    let shapes = requests.shapes(ShapeRule::Canonical, THREADS);
+    let gather = Gather { requests, shapes, rows_max, time: TimeKind::SelfTime };
+    survey.categories.iter().map(|(&id, category)| gather.category(id, category)).collect()
+}
+
+#[test]
+fn the_survey_obeys_the_laws_and_every_call_is_gathered_once() {
+    let requests = quiet();
+    let survey = surveyed(&requests);
+    assert_eq!(survey.requests, 180);
+    let gathered = gathered(&requests, &survey, 0);
     let calls: usize = gathered.iter().map(|category| category.calls.len()).sum();
-    assert_eq!(calls as u64, traces.spans(), "every call of every request is gathered once");
+    assert_eq!(calls as u64, requests.spans());
+    for category in &gathered {
+        assert!(category.requests.is_sorted_by_key(|request| (request.start, request.trace)));
+        assert!(category.calls.is_sorted_by_key(|call| (call.request, call.position)));
+    }
+}
+
+#[test]
+fn gathering_few_requests_is_gathering_all_and_thinning_them() {
+    let requests = quiet();
+    let survey = surveyed(&requests);
+    for rows_max in [1, 7, 19, 20, 1000] {
+        let mut thinned = gathered(&requests, &survey, 0);
+        let left_out: usize = thinned.iter_mut().map(|category| category.thin(rows_max)).sum();
+        assert_eq!(gathered(&requests, &survey, rows_max), thinned, "at most {rows_max}");
+        assert_eq!(left_out == 0, rows_max >= 60);
+    }
 }

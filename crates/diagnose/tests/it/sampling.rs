@@ -2,7 +2,7 @@
 
 use crate::simulated::THREADS;
 use laggard_diagnose::{InputFacts, SlowSettings, diagnose};
-use laggard_engine::{Ingest, IngestSettings, LocalEngine, Traces};
+use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_model::{AdjustedCount, Nanos, Sampling, Sink, SpanRecord, TailSampler, WeightSource};
 use laggard_report::{Report, Verdict};
 use laggard_simulate::{Request, Scenario, Settings, requests};
@@ -12,7 +12,7 @@ fn settings(requests_per_service: u32) -> Settings {
 }
 
 /// The requests that `keep` keeps, with what it says of each.
-fn sampled(requests_per_service: u32, keep: impl Fn(&Request) -> Option<Sampling>) -> Traces {
+fn sampled(requests_per_service: u32, keep: impl Fn(&Request) -> Option<Sampling>) -> Requests {
     let mut ingest = Ingest::new(IngestSettings::default());
     for request in requests(&settings(requests_per_service)).expect("settings in range") {
         let Some(sampling) = keep(&request) else { continue };
@@ -20,10 +20,10 @@ fn sampled(requests_per_service: u32, keep: impl Fn(&Request) -> Option<Sampling
             ingest.span(&SpanRecord { sampling, ..request.span(call) });
         }
     }
-    ingest.finish(THREADS)
+    Requests::from_traces(ingest.finish(THREADS), THREADS)
 }
 
-fn report(traces: &Traces, settings: &SlowSettings) -> Report {
+fn report(traces: &Requests, settings: &SlowSettings) -> Report {
     diagnose(traces, None, &InputFacts::default(), settings, LocalEngine::new(THREADS))
         .expect("settings in range")
 }

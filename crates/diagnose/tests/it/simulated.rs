@@ -1,6 +1,6 @@
 //! Simulated requests as a span table.
 
-use laggard_engine::{Ingest, IngestSettings, Traces};
+use laggard_engine::{Ingest, IngestSettings, Requests};
 use laggard_model::Sink;
 use laggard_simulate::{Request, Settings, requests};
 use std::num::NonZeroUsize;
@@ -10,7 +10,7 @@ pub(crate) const THREADS: NonZeroUsize = NonZeroUsize::new(2).expect("two is not
 /// The span table of a simulated incident, with what was injected: `service operation` of every hit call, and
 /// where it ran.
 pub(crate) struct Incident {
-    pub(crate) traces: Traces,
+    pub(crate) traces: Requests,
     pub(crate) injected: Vec<(String, String)>,
 }
 
@@ -31,5 +31,5 @@ pub(crate) fn incident_of(settings: &Settings, wanted: impl Fn(&Request) -> bool
             }
         }
     }
-    Incident { traces: ingest.finish(THREADS), injected }
+    Incident { traces: Requests::from_traces(ingest.finish(THREADS), THREADS), injected }
 }

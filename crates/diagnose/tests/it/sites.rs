@@ -2,7 +2,7 @@
 
 use crate::simulated::{THREADS, incident};
 use laggard_diagnose::{Population, SiteFold, UnionNames};
-use laggard_engine::{Ingest, IngestSettings, LocalEngine, Traces, contract};
+use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests, contract};
 use laggard_localize::{Site, SiteTable};
 use laggard_model::{
     AdjustedCount, Nanos, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp,
@@ -12,7 +12,7 @@ use laggard_simulate::{Scenario, Settings};
 use std::num::NonZeroUsize;
 
 /// Lines of `TRACE ID PARENT SERVICE/OPERATION@REPLICA FROM..TO [KIND] [xWEIGHT]`, in nanoseconds; `-` for no parent.
-pub(crate) fn traces_of<'a>(lines: impl Iterator<Item = &'a str>) -> Traces {
+pub(crate) fn traces_of<'a>(lines: impl Iterator<Item = &'a str>) -> Requests {
     let mut ingest = Ingest::new(IngestSettings::default());
     for line in lines.map(str::trim).filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -39,7 +39,7 @@ pub(crate) fn traces_of<'a>(lines: impl Iterator<Item = &'a str>) -> Traces {
             sampling: Sampling { adjusted_count: weight.and_then(AdjustedCount::new), ..Sampling::default() },
         });
     }
-    ingest.finish(THREADS)
+    Requests::from_traces(ingest.finish(THREADS), THREADS)
 }
 
 /// A table with the names it was made with.
@@ -49,11 +49,12 @@ struct Named {
 }
 
 impl Named {
-    fn of(traces: &Traces, assumed_count: Option<AdjustedCount>) -> Named {
+    fn of(traces: &Requests, assumed_count: Option<AdjustedCount>) -> Named {
         let population = Population::all(traces);
         let union = UnionNames::of_populations(&[population]);
-        let fold = SiteFold { selected: union.select(&population, 0), assumed_count };
-        let table = LocalEngine::new(THREADS).fold(traces, &fold);
+        let engine = LocalEngine::new(THREADS);
+        let table =
+            engine.fold(traces.all(), &SiteFold::new(union.select(&population, 0), assumed_count, engine));
         Named { table, union }
     }
 
@@ -68,15 +69,18 @@ impl Named {
 
     /// `SITE@REPLICAS calls×time/path` of every observation, sorted.
     fn lines(&self) -> Vec<String> {
-        let line = |row: &laggard_localize::Observation| {
+        let line = |(site, row): (Site, &laggard_localize::Observation)| {
             let set = &self.table.sets[row.set as usize];
             let mut set: Vec<&str> =
                 set.iter().map(|&replica| self.union.names().replica_name(replica)).collect();
             set.sort_unstable();
-            let site = self.site(self.table.sites[row.site as usize]);
+            let site = self.site(site);
             format!("{site}@{} {}x{}/{}", set.join("+"), row.calls, row.time_ns, row.path_ns)
         };
-        let mut lines: Vec<String> = self.table.observations.iter().map(line).collect();
+        let mut lines: Vec<String> = (self.table.by_site())
+            .flat_map(|(site, rows)| rows.iter().map(move |row| (site, row)))
+            .map(line)
+            .collect();
         lines.sort();
         lines
     }
@@ -226,12 +230,12 @@ fn the_fold_obeys_the_laws_and_no_number_of_threads_matters() {
     let traces = incident(&settings).traces;
     let population = Population::all(&traces);
     let union = UnionNames::of_populations(&[population]);
-    let fold = SiteFold { selected: union.select(&population, 0), assumed_count: None };
-    contract::check(&fold, &traces);
-    let run = |threads| LocalEngine::new(NonZeroUsize::new(threads).unwrap()).fold(&traces, &fold);
+    let fold = SiteFold::new(union.select(&population, 0), None, LocalEngine::new(THREADS));
+    contract::check(&fold, traces.all());
+    let run = |threads| LocalEngine::new(NonZeroUsize::new(threads).unwrap()).fold(traces.all(), &fold);
     let whole = run(1);
     assert_eq!((whole.requests.len(), whole == run(3), whole == run(64)), (180, true, true));
-    let calls: u64 = whole.observations.iter().map(|row| u64::from(row.calls)).sum();
+    let calls: u64 = whole.rows.iter().flatten().map(|row| u64::from(row.calls)).sum();
     let chains = whole.by_site().filter(|(site, _)| matches!(site, Site::Chain(_)));
     let chains: u64 = chains.flat_map(|(_, rows)| rows).map(|row| u64::from(row.calls)).sum();
     assert_eq!(calls - chains, traces.spans(), "every call is filed once");

@@ -1,7 +1,7 @@
 //! Counts and times by window from spans drawn by hand.
 
 use laggard_diagnose::{Place, SpanSampleFold, add_span_samples, visits};
-use laggard_engine::{Ingest, IngestSettings, LocalEngine, Traces, contract};
+use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests, contract};
 use laggard_model::{
     AdjustedCount, Loss, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, Sink, SpanId, SpanKind,
     SpanRecord, Status, Timestamp, TraceId,
@@ -44,14 +44,14 @@ fn push(ingest: &mut Ingest, trace: u64, start_ms: i64, weight: Option<f64>, lin
     }
 }
 
-fn traces(fill: impl Fn(&mut Ingest)) -> Traces {
+fn traces(fill: impl Fn(&mut Ingest)) -> Requests {
     let mut ingest = Ingest::new(IngestSettings::default());
     fill(&mut ingest);
-    ingest.finish(NonZeroUsize::MIN)
+    Requests::from_traces(ingest.finish(NonZeroUsize::MIN), NonZeroUsize::MIN)
 }
 
 /// A request a second for `seconds`.
-fn steady(seconds: u64, weight: Option<f64>, lines: &'static [Line]) -> Traces {
+fn steady(seconds: u64, weight: Option<f64>, lines: &'static [Line]) -> Requests {
     traces(|ingest| (0..seconds).for_each(|at| push(ingest, at + 1, at as i64 * 1000, weight, lines)))
 }
 
@@ -59,18 +59,16 @@ fn engine() -> LocalEngine {
     LocalEngine::new(NonZeroUsize::MIN)
 }
 
-fn windows(traces: &Traces, mut samples: SampleTable) -> WindowTable {
+fn windows(traces: &Requests, mut samples: SampleTable) -> WindowTable {
     let length = Nanos::from_secs(60);
-    add_span_samples(traces, None, length, &mut samples, engine());
+    add_span_samples(traces.all(), None, length, &mut samples, engine());
     samples.finish(&WindowSettings { length, ..WindowSettings::default() }).unwrap()
 }
 
 #[test]
 fn a_request_is_visits_with_outbound_calls() {
     let traces = steady(1, None, &BUY);
-    let rows = traces.buckets().iter().find(|rows| !rows.is_empty()).unwrap();
-    let request = &laggard_assembly::assemble(rows).requests[0];
-    let found = visits(&request.tree, traces.names());
+    let found = visits(&traces.request(0).call_tree(), traces.names());
     let names = traces.names();
     let shown: Vec<_> = found
         .iter()
@@ -91,9 +89,7 @@ fn calls_at_the_same_time_share_what_was_waited_for() {
         (3, 1, "front", "call b", "f", 60, 90, Client),
     ];
     let traces = steady(1, None, &FAN);
-    let rows = traces.buckets().iter().find(|rows| !rows.is_empty()).unwrap();
-    let tree = &laggard_assembly::assemble(rows).requests[0].tree;
-    let found = visits(tree, traces.names());
+    let found = visits(&traces.request(0).call_tree(), traces.names());
     // Waited from 20 to 90, 70 ms, for calls of 60 and 30 ms.
     let waited: Vec<u64> = found[0].calls.iter().map(|call| call.waited_ns).collect();
     assert_eq!(waited, [46_666_666, 23_333_333]);
@@ -213,8 +209,8 @@ fn the_fold_keeps_the_laws() {
         assumed_count: AdjustedCount::new(2.0),
         kept_one_in: 4,
     };
-    contract::check(&fold, &traces);
-    let counted = engine().fold(&traces, &fold);
+    contract::check(&fold, traces.all());
+    let counted = engine().fold(traces.all(), &fold);
     assert_eq!(counted.requests, 40);
     assert!(counted.sums.keys().any(|key| key.place == Place::System));
 }

@@ -1,8 +1,8 @@
 //! The engine's answer does not depend on threads; the contract suite catches folds that break the laws.
 
-use laggard_engine::{Fold, Ingest, IngestSettings, LocalEngine, Traces, contract};
+use laggard_engine::{Fold, Ingest, IngestSettings, LocalEngine, RequestView, Requests, contract};
 use laggard_model::{
-    Nanos, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, SpanRow, Status, Timestamp, TraceId,
+    Nanos, ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, Timestamp, TraceId,
 };
 use std::num::NonZeroUsize;
 
@@ -24,21 +24,21 @@ pub(crate) fn record(trace: u64, span: u64) -> SpanRecord<'static> {
     }
 }
 
-fn traces(count: u64) -> Traces {
+fn requests(count: u64) -> Requests {
     let mut ingest = Ingest::new(IngestSettings::default());
     for span in (0..3).rev() {
         for trace in 0..count {
             ingest.span(&record(trace, span));
         }
     }
-    ingest.finish(threads(2))
+    Requests::from_traces(ingest.finish(threads(2)), threads(2))
 }
 
 fn threads(count: usize) -> NonZeroUsize {
     NonZeroUsize::new(count).expect("not zero")
 }
 
-/// Sizes of traces in the order they were seen: sensitive to everything.
+/// Sizes of requests in the order they were seen: sensitive to everything.
 struct Sizes;
 
 impl Fold for Sizes {
@@ -49,10 +49,8 @@ impl Fold for Sizes {
         Vec::new()
     }
 
-    fn add(&self, partial: &mut Vec<usize>, trace: &[SpanRow]) {
-        assert!(trace.is_sorted_by_key(|row| (row.start, row.span)));
-        assert!(trace.iter().all(|row| row.trace == trace[0].trace));
-        partial.push(trace.len() + trace[0].trace.value() as usize);
+    fn add(&self, partial: &mut Vec<usize>, request: &RequestView<'_>) {
+        partial.push(request.calls() + request.trace().value() as usize);
     }
 
     fn merge(&self, into: &mut Vec<usize>, later: Vec<usize>) {
@@ -65,14 +63,15 @@ impl Fold for Sizes {
 }
 
 #[test]
-fn every_trace_is_folded_once_whatever_the_threads() {
-    let traces = traces(1000);
-    let one = LocalEngine::new(threads(1)).fold(&traces, &Sizes);
-    let three = LocalEngine::new(threads(3)).fold(&traces, &Sizes);
+fn every_request_is_folded_once_in_order_whatever_the_threads() {
+    let requests = requests(3000);
+    let one = LocalEngine::new(threads(1)).fold(requests.all(), &Sizes);
+    let three = LocalEngine::new(threads(3)).fold(requests.all(), &Sizes);
     assert_eq!(one, three);
-    assert_eq!(one.len(), 1000);
-    assert_eq!(one.iter().sum::<usize>(), 3 * 1000 + 999 * 1000 / 2);
-    contract::check(&Sizes, &traces);
+    assert!(one.is_sorted(), "traces start one after the other");
+    assert_eq!((one.len(), one.iter().sum::<usize>()), (3000, 3 * 3000 + 2999 * 3000 / 2));
+    assert_eq!(LocalEngine::new(threads(3)).map(&one, |size| size + 1)[2999], 3003);
+    contract::check(&Sizes, requests.all());
 }
 
 /// Forgets what came before the last merge.
@@ -86,8 +85,8 @@ impl Fold for Forgetful {
         0
     }
 
-    fn add(&self, partial: &mut u64, trace: &[SpanRow]) {
-        *partial += trace.len() as u64;
+    fn add(&self, partial: &mut u64, request: &RequestView<'_>) {
+        *partial += request.calls() as u64;
     }
 
     fn merge(&self, into: &mut u64, later: u64) {
@@ -102,7 +101,7 @@ impl Fold for Forgetful {
 #[test]
 #[should_panic(expected = "changed the answer")]
 fn the_contract_catches_a_fold_that_forgets() {
-    contract::check(&Forgetful, &traces(10));
+    contract::check(&Forgetful, requests(10).all());
 }
 
 #[test]

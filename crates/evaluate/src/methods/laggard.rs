@@ -2,7 +2,7 @@
 
 use crate::case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName, SlowPeriod};
 use laggard_diagnose::{InputFacts, METHODS, SlowMethod, SlowSettings, diagnose};
-use laggard_engine::{LocalEngine, Traces};
+use laggard_engine::{LocalEngine, Requests, Traces};
 use laggard_report::{Incident, ReplicaSuspect, Report, Suspect};
 use std::num::NonZeroUsize;
 
@@ -29,7 +29,10 @@ fn diagnosed(target: &Traces, baseline: Option<&Traces>, method: &str) -> Result
     let settings = SlowSettings { method: row.method, suspects_max: SUSPECTS_MAX, ..SlowSettings::default() };
     let baseline = baseline.filter(|_| row.method == SlowMethod::Combined);
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    diagnose(target, baseline, &InputFacts::default(), &settings, LocalEngine::new(threads))
+    let target = Requests::of_traces(target, threads);
+    let baseline = baseline.map(|baseline| Requests::of_traces(baseline, threads));
+    let engine = LocalEngine::new(threads);
+    diagnose(&target, baseline.as_ref(), &InputFacts::default(), &settings, engine)
         .map_err(|error| error.to_string())
 }
 

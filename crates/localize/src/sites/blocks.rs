@@ -1,5 +1,6 @@
 //! Requests cut into blocks, and what the baseline lets one expect of them.
 
+use crate::sites::per_category::{PerCategory, category_of};
 use crate::sites::table::{Observation, SiteTable};
 use laggard_model::Fingerprint;
 use std::collections::BTreeMap;
@@ -51,12 +52,11 @@ const SHRINKAGE_CALLS: f64 = 5.0;
 
 impl Expected {
     pub(crate) fn of(table: &SiteTable, rows: &[Observation]) -> Expected {
-        let mut by_category: BTreeMap<Fingerprint, (f64, f64)> = BTreeMap::new();
+        let mut by_category: PerCategory<(f64, f64)> = PerCategory::new(table);
         let mut all = (0.0, 0.0);
         for row in rows {
-            let request = &table.requests[row.request as usize];
-            let weight = f64::from(request.weight);
-            let sums = by_category.entry(table.categories[request.category as usize]).or_default();
+            let weight = f64::from(table.requests[row.request as usize].weight);
+            let sums = by_category.value(category_of(table, row), || (0.0, 0.0));
             for sums in [sums, &mut all] {
                 sums.0 += weight * f64::from(row.time_ns);
                 sums.1 += weight * f64::from(row.calls);
@@ -67,7 +67,9 @@ impl Expected {
             |(time, calls): (f64, f64)| (time + SHRINKAGE_CALLS * overall_ns) / (calls + SHRINKAGE_CALLS);
         Expected {
             overall_ns,
-            by_category: by_category.into_iter().map(|(id, sums)| (id, mean(sums))).collect(),
+            by_category: (by_category.into_pairs())
+                .map(|(category, sums)| (table.categories[category as usize], mean(sums)))
+                .collect(),
         }
     }
 
@@ -84,13 +86,13 @@ pub(crate) struct Mix {
 impl Mix {
     pub(crate) fn of(baseline: (&SiteTable, &[Observation]), window: (&SiteTable, &[Observation])) -> Mix {
         let calls = |(table, rows): (&SiteTable, &[Observation])| {
-            let mut calls: BTreeMap<Fingerprint, f64> = BTreeMap::new();
+            let mut calls: PerCategory<f64> = PerCategory::new(table);
             for row in rows {
-                let request = &table.requests[row.request as usize];
-                let weight = f64::from(request.weight) * f64::from(row.calls);
-                *calls.entry(table.categories[request.category as usize]).or_default() += weight;
+                let weight = table.requests[row.request as usize].weight;
+                *calls.value(category_of(table, row), || 0.0) += f64::from(weight) * f64::from(row.calls);
             }
-            calls
+            let named = |(category, calls): (u32, f64)| (table.categories[category as usize], calls);
+            calls.into_pairs().map(named).collect::<BTreeMap<Fingerprint, f64>>()
         };
         let now = calls(window);
         let tilt = |(id, before)| (id, now.get(&id).copied().unwrap_or(0.0) / before);
@@ -161,9 +163,11 @@ pub(crate) fn sum_parts(
     part_of: impl Fn(u32) -> usize,
 ) -> Vec<Sums> {
     let mut sums = vec![Sums::default(); parts];
+    let mut known: PerCategory<(f64, f64)> = PerCategory::new(table);
     for row in rows {
         let request = &table.requests[row.request as usize];
-        let (usual, tilt) = of(table.categories[request.category as usize]);
+        let (usual, tilt) =
+            *known.value(request.category, || of(table.categories[request.category as usize]));
         let weight = f64::from(request.weight) * tilt;
         let (time, usual) = (f64::from(row.time_ns), f64::from(row.calls) * usual);
         sums[part_of(row.request)].add(Sums {

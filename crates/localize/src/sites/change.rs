@@ -10,12 +10,14 @@
 //! baseline  ▁▂▁▂▁▁▂▁▁▂▁▂▁ │ ▅▆▅  window      x = ln(time / expected) by block
 //! ```
 
+use crate::parallel;
 use crate::sites::blocks::{BlockValue, BlockValues, Blocks, Expected, Mix, block_values};
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_numeric::{
     benjamini_hochberg, mad, mean, median_of, sample_std, student_quantile_95, student_upper_tail,
 };
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 /// Thresholds of the comparison.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -78,19 +80,23 @@ impl SiteChange {
 
 /// Compares every site of the window with the baseline, in the order of the window's sites. Handles of both
 /// tables must come from the same names. Empty when either has too few requests.
-pub fn compare_sites(baseline: &SiteTable, window: &SiteTable, settings: &ChangeSettings) -> Vec<SiteChange> {
+pub fn compare_sites(
+    baseline: &SiteTable,
+    window: &SiteTable,
+    settings: &ChangeSettings,
+    threads: NonZeroUsize,
+) -> Vec<SiteChange> {
     if baseline.requests.len().min(window.requests.len()) < settings.requests_min {
         return Vec::new();
     }
     let blocks = Blocks::choose(baseline.requests.len(), window.requests.len());
     let before: BTreeMap<Site, &[Observation]> = baseline.by_site().collect();
-    let (mut changes, levels): (Vec<SiteChange>, Vec<f64>) = window
-        .by_site()
-        .map(|(site, rows)| match before.get(&site) {
-            Some(&earlier) => known_site(site, (baseline, earlier), (window, rows), &blocks, settings),
-            None => (new_site(site, baseline, window, rows), 1.0),
-        })
-        .unzip();
+    let sites: Vec<(Site, &[Observation])> = window.by_site().collect();
+    let compared = parallel::map(&sites, threads, |&(site, rows)| match before.get(&site) {
+        Some(&earlier) => known_site(site, (baseline, earlier), (window, rows), &blocks, settings),
+        None => (new_site(site, baseline, window, rows), 1.0),
+    });
+    let (mut changes, levels): (Vec<SiteChange>, Vec<f64>) = compared.into_iter().unzip();
     let p_values: Vec<f64> = changes.iter().map(|change| change.p_value).collect();
     for (change, p_adjusted) in changes.iter_mut().zip(benjamini_hochberg(&p_values)) {
         change.p_adjusted = p_adjusted;
@@ -230,7 +236,7 @@ fn new_site(site: Site, baseline: &SiteTable, window: &SiteTable, rows: &[Observ
 }
 
 fn unchanged(site: Site, window: &SiteTable, rows: &[Observation]) -> SiteChange {
-    debug_assert!(rows.iter().all(|row| window.sites[row.site as usize] == site));
+    debug_assert_eq!(window.rows_of(site), rows);
     SiteChange {
         site,
         calls: rows.iter().map(|row| u64::from(row.calls)).sum(),

@@ -5,11 +5,13 @@
 //! slow when sites that are clearly above their usual add up to a part of the latency that users notice. Slow
 //! bins that follow each other are one incident.
 
+use crate::parallel;
 use crate::sites::blocks::{BlockValue, Expected, Sums, sum_parts};
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{Nanos, Timestamp};
 use laggard_numeric::{mad, median_of};
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 /// Thresholds of the scan.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -114,13 +116,13 @@ impl Bins {
 }
 
 /// Scans a window for slow periods, in order of time. Empty as well when there are too few bins to say.
-pub fn find_incidents(table: &SiteTable, settings: &ScanSettings) -> Vec<Incident> {
+pub fn find_incidents(table: &SiteTable, settings: &ScanSettings, threads: NonZeroUsize) -> Vec<Incident> {
     let Some(bins) = Bins::of(table, settings.bin) else { return Vec::new() };
     let judged = bins.requests.iter().filter(|&&requests| requests >= settings.requests_min).count();
     if judged < settings.bins_min {
         return Vec::new();
     }
-    let slow_bins = slow_bins(table, &bins, settings);
+    let slow_bins = slow_bins(table, &bins, settings, threads);
     let mut incidents: Vec<Incident> = Vec::new();
     // Single bins without requests neither end an incident nor make one.
     let mut open: Option<usize> = None;
@@ -167,12 +169,14 @@ impl Raised {
 }
 
 /// By bin: time beyond the usual over the usual latency of the requests concerned; 0 where that is not slow.
-fn slow_bins(table: &SiteTable, bins: &Bins, settings: &ScanSettings) -> Vec<f64> {
+fn slow_bins(table: &SiteTable, bins: &Bins, settings: &ScanSettings, threads: NonZeroUsize) -> Vec<f64> {
+    let bin_of: Vec<u32> = table.requests.iter().map(|request| bins.bin_of(request.start) as u32).collect();
+    let scan = Scan { table, bins: bins.requests.len(), bin_of: &bin_of, settings };
+    let sites: Vec<&[Observation]> =
+        (table.by_site()).filter(|(site, _)| !matches!(site, Site::Chain(_))).map(|(_, rows)| rows).collect();
     let mut raised: Vec<Vec<Raised>> = (0..bins.requests.len()).map(|_| Vec::new()).collect();
-    for (site, rows) in table.by_site() {
-        if !matches!(site, Site::Chain(_)) {
-            raise(table, rows, bins, settings, &mut raised);
-        }
+    for (bin, site) in parallel::map(&sites, threads, |rows| scan.raised(rows)).into_iter().flatten() {
+        raised[bin].push(site);
     }
     let share = |sites| concerned_share(table, sites, settings.calling_min);
     let slow = |share: f64| if share > settings.excess_min { share } else { 0.0 };
@@ -220,38 +224,46 @@ fn share(table: &SiteTable, requests: impl Iterator<Item = (u32, f64)>) -> f64 {
     beyond / f64::max(usual, 1.0)
 }
 
-/// Finds the bins in which one site is clearly above its usual.
-fn raise(
-    table: &SiteTable,
-    rows: &[Observation],
-    bins: &Bins,
-    settings: &ScanSettings,
-    raised: &mut [Vec<Raised>],
-) {
-    let expected = Expected::of(table, rows);
-    let bin_of = |request: u32| bins.bin_of(table.requests[request as usize].start);
-    let sums = sum_parts(table, rows, |id| (expected.call_ns(id), 1.0), bins.requests.len(), bin_of);
-    let values: Vec<Option<BlockValue>> = sums.into_iter().map(Sums::value).collect();
-    if values.iter().flatten().count() < settings.bins_min {
-        return;
-    }
-    let limit = |value: fn(&BlockValue) -> f64| {
-        let values: Vec<f64> = values.iter().flatten().map(value).collect();
-        let middle = median_of(&values);
-        (middle, middle + (settings.mad_min * mad(&values, middle)).max(settings.factor_min.ln()))
-    };
-    let (middle, mean_limit) = limit(|bin| bin.mean);
-    let (_, geometric_limit) = limit(|bin| bin.geometric);
-    let mut found: BTreeMap<usize, Vec<(u32, f64)>> = BTreeMap::new();
-    for row in rows {
-        let bin = bin_of(row.request);
-        let Some(value) = values[bin] else { continue };
-        if value.mean > mean_limit || value.geometric > geometric_limit {
+/// What every site is scanned for.
+struct Scan<'a> {
+    table: &'a SiteTable,
+    bins: usize,
+    /// The bin of every request.
+    bin_of: &'a [u32],
+    settings: &'a ScanSettings,
+}
+
+impl Scan<'_> {
+    /// The bins in which one site is clearly above its usual, growing.
+    fn raised(&self, rows: &[Observation]) -> Vec<(usize, Raised)> {
+        let expected = Expected::of(self.table, rows);
+        let bin_of = |request: u32| self.bin_of[request as usize] as usize;
+        let sums = sum_parts(self.table, rows, |id| (expected.call_ns(id), 1.0), self.bins, bin_of);
+        let values: Vec<Option<BlockValue>> = sums.into_iter().map(Sums::value).collect();
+        if values.iter().flatten().count() < self.settings.bins_min {
+            return Vec::new();
+        }
+        let (middle, mean_limit) = self.limit(&values, |bin| bin.mean);
+        let (_, geometric_limit) = self.limit(&values, |bin| bin.geometric);
+        let above = |value: &BlockValue| value.mean > mean_limit || value.geometric > geometric_limit;
+        if !values.iter().flatten().any(above) {
+            return Vec::new();
+        }
+        let mut found: BTreeMap<usize, Vec<(u32, f64)>> = BTreeMap::new();
+        for row in rows {
+            let bin = bin_of(row.request);
+            let Some(value) = values[bin].filter(above) else { continue };
             let part = (1.0 - (middle - value.mean).exp()).max(0.0);
             found.entry(bin).or_default().push((row.request, part * f64::from(row.path_ns)));
         }
+        found.into_iter().map(|(bin, requests)| (bin, Raised::new(self.table, requests))).collect()
     }
-    for (bin, requests) in found {
-        raised[bin].push(Raised::new(table, requests));
+
+    /// The usual of some values, and what is clearly above it.
+    fn limit(&self, values: &[Option<BlockValue>], value: fn(&BlockValue) -> f64) -> (f64, f64) {
+        let values: Vec<f64> = values.iter().flatten().map(value).collect();
+        let middle = median_of(&values);
+        let reach = self.settings.mad_min * mad(&values, middle);
+        (middle, middle + reach.max(self.settings.factor_min.ln()))
     }
 }

@@ -10,6 +10,7 @@ use crate::sites::peers::{UnevenSite, find_uneven_sites};
 use crate::sites::table::{Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId, ServiceId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 
 /// Thresholds of everything that works on sites.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -109,8 +110,9 @@ pub fn shifted_suspects(
     window: &SiteTable,
     services: &[ServiceId],
     settings: &SiteSettings,
+    threads: NonZeroUsize,
 ) -> Vec<SiteSuspect> {
-    let mut changes = compare_sites(baseline, window, &settings.change);
+    let mut changes = compare_sites(baseline, window, &settings.change, threads);
     if !matters(baseline, window, &changes, settings) {
         changes.iter_mut().for_each(|change| change.slower = false);
     }
@@ -187,9 +189,13 @@ fn only_homes(window: &SiteTable, change: &SiteChange, services: &[ServiceId]) -
 }
 
 /// Operations that are slower on some replicas than on others.
-pub fn uneven_suspects(window: &SiteTable, settings: &SiteSettings) -> Vec<SiteSuspect> {
+pub fn uneven_suspects(
+    window: &SiteTable,
+    settings: &SiteSettings,
+    threads: NonZeroUsize,
+) -> Vec<SiteSuspect> {
     let total = window.latency_total_ns();
-    let uneven = find_uneven_sites(window, &settings.culprits).into_iter();
+    let uneven = find_uneven_sites(window, &settings.culprits, threads).into_iter();
     let uneven = uneven.filter(|site| site.excess_ns >= settings.share_min * total);
     join_suspects(uneven.map(|site| uneven_suspect(window, site)).collect())
 }

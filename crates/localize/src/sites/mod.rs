@@ -11,7 +11,10 @@ mod long_calls;
 mod moments;
 mod onset;
 mod peers;
+mod per_category;
+mod sets;
 mod table;
+mod table_builder;
 
 pub use blame::{End, LinkExcess, blame_ends};
 pub use change::{ChangeSettings, SiteChange, compare_sites};
@@ -24,4 +27,5 @@ pub use latency_change::{LatencyChange, latency_change};
 pub use long_calls::long_calls_rose;
 pub use onset::find_onset;
 pub use peers::{ReplicaLevel, UnevenSite, find_uneven_sites, replica_levels};
-pub use table::{Observation, Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};
+pub use table::{Observation, Site, SiteRequest, SiteTable};
+pub use table_builder::{SiteTableBuilder, Spent};

@@ -18,8 +18,7 @@ const WINSOR_MAD: f64 = 6.0;
 /// log times into an earlier, lower and a later, higher level that is most likely under equal Gaussian noise, and
 /// the times that are not much less likely. `None` when there are too few requests or no rise that is clear.
 pub fn find_onset(table: &SiteTable, site: Site, from: Timestamp, to: Timestamp) -> Option<Onset> {
-    let (_, rows) = table.by_site().find(|(at, _)| *at == site)?;
-    let mut series: Vec<(Timestamp, f64)> = rows
+    let mut series: Vec<(Timestamp, f64)> = (table.rows_of(site))
         .iter()
         .map(|row| (table.requests[row.request as usize].start, row))
         .filter(|(start, _)| (from..to).contains(start))
@@ -75,7 +74,8 @@ fn split_gains(series: &[(Timestamp, f64)]) -> Vec<(usize, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sites::table::{SiteRequest, SiteTableBuilder, Spent};
+    use crate::sites::table::SiteRequest;
+    use crate::sites::table_builder::{SiteTableBuilder, Spent};
     use laggard_model::{Fingerprint, OperationId, ReplicaId, TraceId};
 
     fn site() -> Site {

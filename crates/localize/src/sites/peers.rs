@@ -1,10 +1,13 @@
 //! Every site's replicas compared with their peers.
 
+use crate::parallel;
 use crate::sites::culprits::{Culprit, CulpritSettings, Share, find_culprits};
+use crate::sites::per_category::{PerCategory, category_of};
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::median;
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 
 /// A site with replicas that make it slow.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,7 +34,11 @@ const CATEGORY_OBSERVATIONS_MIN: usize = 20;
 ///
 /// Calls that hold each other up in a chain are compared only as chains: the self time of one of them is the
 /// waiting for another.
-pub fn find_uneven_sites(table: &SiteTable, settings: &CulpritSettings) -> Vec<UnevenSite> {
+pub fn find_uneven_sites(
+    table: &SiteTable,
+    settings: &CulpritSettings,
+    threads: NonZeroUsize,
+) -> Vec<UnevenSite> {
     let chained: BTreeSet<OperationId> = (table.sites.iter())
         .filter_map(|site| if let Site::Chain(operation) = site { Some(*operation) } else { None })
         .collect();
@@ -41,10 +48,9 @@ pub fn find_uneven_sites(table: &SiteTable, settings: &CulpritSettings) -> Vec<U
         Site::Link { caller, callee } => !chained.contains(caller) && !chained.contains(callee),
     };
     let choices = table.sites.iter().filter(|site| compared(site)).count();
-    (table.by_site())
-        .filter(|(site, _)| compared(site))
-        .filter_map(|(site, rows)| uneven(table, site, rows, choices, settings))
-        .collect()
+    let sites: Vec<(Site, &[Observation])> = table.by_site().filter(|(site, _)| compared(site)).collect();
+    let found = parallel::map(&sites, threads, |&(site, rows)| uneven(table, site, rows, choices, settings));
+    found.into_iter().flatten().collect()
 }
 
 fn uneven(
@@ -100,7 +106,7 @@ pub struct ReplicaLevel {
 
 /// The level of every replica that took part at a site, by replica.
 pub fn replica_levels(table: &SiteTable, site: Site) -> Vec<ReplicaLevel> {
-    let Some((_, rows)) = table.by_site().find(|(at, _)| *at == site) else { return Vec::new() };
+    let rows = table.rows_of(site);
     let mut sums: BTreeMap<ReplicaId, (u64, u64, f64)> = BTreeMap::new();
     for share in log_ratios(table, rows) {
         for &replica in &table.sets[share.set as usize] {
@@ -124,15 +130,43 @@ const SLOW_FACTOR: f64 = 1.5;
 
 /// Each observation's mean call against the median of its category, as a logarithm; in the order of the rows.
 fn log_ratios(table: &SiteTable, rows: &[Observation]) -> Vec<Share> {
-    let log = |row: &Observation| (f64::from(row.time_ns) / f64::from(row.calls)).max(1.0).ln();
-    let category = |row: &Observation| table.requests[row.request as usize].category;
-    let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
-    rows.iter().for_each(|row| *sizes.entry(category(row)).or_default() += 1);
-    let group = |row: &Observation| Some(category(row)).filter(|own| sizes[own] >= CATEGORY_OBSERVATIONS_MIN);
-    let mut logs: BTreeMap<Option<u32>, Vec<f64>> = BTreeMap::new();
-    rows.iter().for_each(|row| logs.entry(group(row)).or_default().push(log(row)));
-    let middles: BTreeMap<Option<u32>, f64> =
-        logs.into_iter().map(|(group, mut logs)| (group, median(&mut logs))).collect();
-    let share = |row: &Observation| Share { set: row.set, log_ratio: log(row) - middles[&group(row)] };
-    rows.iter().map(share).collect()
+    let mut sizes: PerCategory<usize> = PerCategory::new(table);
+    let mut shares = Vec::with_capacity(rows.len());
+    let mut places = Vec::with_capacity(rows.len());
+    for row in rows {
+        let place = sizes.place(category_of(table, row), || 0);
+        sizes.values_mut()[place] += 1;
+        places.push(place as u32);
+        let log_ratio = (f64::from(row.time_ns) / f64::from(row.calls)).max(1.0).ln();
+        shares.push(Share { set: row.set, log_ratio });
+    }
+    let middles = middles(sizes.values(), &places, &shares);
+    shares.iter_mut().zip(&places).for_each(|(share, &place)| share.log_ratio -= middles[place as usize]);
+    shares
+}
+
+/// The median of every category's logarithms, by place; small categories have one in common.
+fn middles(sizes: &[usize], places: &[u32], shares: &[Share]) -> Vec<f64> {
+    // The small ones come last, together.
+    let small = |size: usize| size < CATEGORY_OBSERVATIONS_MIN;
+    let mut next = Vec::with_capacity(sizes.len());
+    let mut filled = 0;
+    for &size in sizes {
+        next.push(filled);
+        filled += if small(size) { 0 } else { size };
+    }
+    let mut logs = vec![0.0; shares.len()];
+    let mut next_small = filled;
+    for (share, &place) in shares.iter().zip(places) {
+        let at = if small(sizes[place as usize]) { &mut next_small } else { &mut next[place as usize] };
+        logs[*at] = share.log_ratio;
+        *at += 1;
+    }
+    let (own, common) = logs.split_at_mut(filled);
+    let common = median(common);
+    let middle = |(&size, &end): (&usize, &usize)| match small(size) {
+        true => common,
+        false => median(&mut own[end - size..end]),
+    };
+    sizes.iter().zip(&next).map(middle).collect()
 }

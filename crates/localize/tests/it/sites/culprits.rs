@@ -1,6 +1,6 @@
 //! The search for slow replicas knows neither names nor order.
 
-use super::{Load, Random, site};
+use super::{Load, Random, THREADS, site};
 use laggard_localize::{Culprit, CulpritSettings, Share, find_culprits, find_uneven_sites, replica_levels};
 use laggard_model::ReplicaId;
 use proptest::prelude::*;
@@ -117,11 +117,11 @@ fn intervals_cover_the_factor_as_often_as_they_say() {
 fn a_replica_that_gets_the_expensive_requests_is_not_slow() {
     let mut table = Load { sites: 2, ..Load::default() }.table(&mut Random(5), 600, |_, _| 1.0);
     table.sets = (0..4).map(|at| vec![replica(at)]).collect();
-    for row in &mut table.observations {
+    for row in table.rows.iter_mut().flatten() {
         let request = &table.requests[row.request as usize];
         row.set = if request.category == 2 && row.request % 4 != 0 { 3 } else { row.request % 4 };
     }
-    assert_eq!(find_uneven_sites(&table, &CulpritSettings::default()), []);
+    assert_eq!(find_uneven_sites(&table, &CulpritSettings::default(), THREADS), []);
     let levels = replica_levels(&table, site(0));
     assert_eq!(levels.len(), 4);
     assert!(levels.iter().all(|level| (0.85..1.18).contains(&level.factor)), "{levels:?}");
@@ -132,15 +132,17 @@ fn the_excess_is_what_slow_replicas_took_beyond_normal_ones() {
     let mut table = Load { sites: 2, sigma: 0.2, ..Load::default() }.table(&mut Random(6), 800, |_, _| 1.0);
     table.sets = (0..4).map(|at| vec![replica(at)]).collect();
     let mut truth = 0.0;
-    for row in &mut table.observations {
+    for (site, row) in
+        table.rows.iter_mut().enumerate().flat_map(|(at, rows)| rows.iter_mut().map(move |row| (at, row)))
+    {
         row.set = row.request % 4;
-        if row.set == 2 && row.site == 1 {
+        if row.set == 2 && site == 1 {
             truth += 2.0 * f64::from(row.time_ns);
             (row.time_ns, row.path_ns) = (3.0 * row.time_ns, 3.0 * row.path_ns);
         }
     }
     table.requests.iter_mut().for_each(|request| request.weight = 5.0);
-    let uneven = find_uneven_sites(&table, &CulpritSettings::default());
+    let uneven = find_uneven_sites(&table, &CulpritSettings::default(), THREADS);
     assert_eq!(uneven.len(), 1);
     assert_eq!((uneven[0].site, uneven[0].replicas, uneven[0].observations), (site(1), 4, 200));
     assert_eq!(uneven[0].culprits.iter().map(|culprit| culprit.replica).collect::<Vec<_>>(), [replica(2)]);

@@ -1,11 +1,11 @@
 //! Slow periods inside a window.
 
-use super::{Load, Random};
+use super::{Load, Random, THREADS};
 use laggard_localize::{Bins, Incident, ScanSettings, SiteTable, find_incidents};
 use laggard_model::{Nanos, Timestamp};
 
 fn found(table: &SiteTable) -> Vec<Incident> {
-    find_incidents(table, &ScanSettings::default())
+    find_incidents(table, &ScanSettings::default(), THREADS)
 }
 
 fn minute(at: i64) -> Timestamp {

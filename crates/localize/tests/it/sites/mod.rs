@@ -8,6 +8,10 @@ mod table;
 
 use laggard_localize::{Observation, Site, SiteRequest, SiteTable};
 use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
+use std::num::NonZeroUsize;
+
+/// More than one, so that tests see what threads do.
+const THREADS: NonZeroUsize = NonZeroUsize::new(2).expect("not zero");
 
 /// Splitmix64: the same numbers for the same seed, everywhere.
 pub(crate) struct Random(pub(crate) u64);
@@ -76,6 +80,7 @@ impl Load {
     fn table(&self, random: &mut Random, requests: usize, factor: impl Fn(usize, usize) -> f64) -> SiteTable {
         let mut table = SiteTable {
             sites: (0..self.sites).map(site).collect(),
+            rows: vec![Vec::new(); self.sites],
             sets: vec![vec![ReplicaId::from_index(0)]],
             categories: (0..3).map(|at| Fingerprint::from_value(at + 1)).collect(),
             ..SiteTable::default()
@@ -97,10 +102,8 @@ impl Load {
                 let usual = USUAL_NS[table.requests[at].category as usize];
                 let time_ns = (usual * factor(place, at) * (self.sigma * random.normal()).exp()) as f32;
                 table.requests[at].latency_ns += f64::from(time_ns);
-                let (site, request) = (place as u32, at as u32);
-                table.observations.push(Observation {
-                    site,
-                    request,
+                table.rows[place].push(Observation {
+                    request: at as u32,
                     set: 0,
                     calls: 1,
                     time_ns,

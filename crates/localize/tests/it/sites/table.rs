@@ -44,8 +44,10 @@ fn builder(numbers: &[u64]) -> SiteTableBuilder {
 fn check_order(table: &SiteTable) {
     assert!(table.sites.is_sorted() && table.sets.is_sorted() && table.categories.is_sorted());
     assert!(table.requests.is_sorted_by_key(|request| (request.start, request.trace)));
-    let keys = || table.observations.iter().map(|row| (row.site, row.request, row.set));
-    assert!(keys().is_sorted_by(|a, b| a < b), "one observation a site, request and set");
+    for (_, rows) in table.by_site() {
+        let keys = rows.iter().map(|row| (row.request, row.set));
+        assert!(keys.is_sorted_by(|a, b| a < b), "one observation a site, request and set");
+    }
 }
 
 proptest! {
@@ -86,12 +88,13 @@ proptest! {
         let expected = builder(&expected).finish();
         prop_assert_eq!(&some.requests.len(), &expected.requests.len());
         let rows = |table: &SiteTable| -> Vec<_> {
-            let row = |row: &laggard_localize::Observation| {
+            let row = |(site, row): (Site, &laggard_localize::Observation)| {
                 let trace = table.requests[row.request as usize].trace;
                 let set = table.sets[row.set as usize].clone();
-                (table.sites[row.site as usize], trace, set, row.calls, row.time_ns.to_bits(), row.path_ns.to_bits())
+                (site, trace, set, row.calls, row.time_ns.to_bits(), row.path_ns.to_bits())
             };
-            table.observations.iter().map(row).collect()
+            let all = table.by_site().flat_map(|(site, rows)| rows.iter().map(move |row| (site, row)));
+            all.map(row).collect()
         };
         prop_assert_eq!(rows(&some), rows(&expected));
     }
@@ -121,7 +124,7 @@ fn calls_of_one_request_at_one_site_on_one_set_are_added_up() {
     builder.home(op(0), replica(0));
     builder.home(op(1), replica(5));
     let table = builder.finish();
-    let rows: Vec<_> = (table.observations.iter())
+    let rows: Vec<_> = (table.rows.iter().flatten())
         .map(|row| (row.request, row.set, row.calls, row.time_ns, row.path_ns))
         .collect();
     assert_eq!(rows, [(0, 1, 1, 50.0, 8.0), (1, 0, 1, 20.0, 2.0), (1, 1, 2, 40.0, 5.0)]);

@@ -1,0 +1,196 @@
+//! Records of one message on their way from a receiver to the store.
+
+use crate::ingest::cut;
+use laggard_model::{
+    CallRecord, CallRow, Loss, Losses, Measure, Names, OperationKey, ReplicaId, ReplicaSource, SampleRecord,
+    Sink, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId, WeightSource,
+};
+
+/// Everything one message or file held, in handles of names of its own: what a receiver hands to a store, and
+/// what a write-ahead log keeps. Nothing is dropped here but what a reader counted as lost; whoever fills a
+/// batch bounds its size by bounding the message.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Names behind the handles of `spans` and `calls`.
+    pub names: Names,
+    /// Spans, in the order of the message.
+    pub spans: Vec<SpanRow>,
+    /// Call-log records, in the order of the message.
+    pub calls: Vec<CallRow>,
+    /// Samples, in the order of the message.
+    pub samples: Samples,
+    /// Trace ids as they were given, where that differs from how they are shown.
+    pub texts: Vec<(TraceId, Box<str>)>,
+    /// What was lost in reading.
+    pub losses: Losses,
+    /// What tells spans apart and what they stand for.
+    pub origins: Origins,
+}
+
+/// Counts of spans by what identified their replica, told their weight, and sampled their trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Origins {
+    /// By [`ReplicaSource`], as numbered.
+    pub identities: [u64; ReplicaSource::ALL.len()],
+    /// By [`WeightSource`], as numbered.
+    pub weight_sources: [u64; WeightSource::ALL.len()],
+    /// By [`TailSampler`], as numbered.
+    pub tail_samplers: [u64; TailSampler::ALL.len()],
+    /// Call-log records.
+    pub call_records: u64,
+}
+
+impl Origins {
+    /// Adds another's counts.
+    pub fn merge(&mut self, other: &Origins) {
+        let add = |mine: &mut [u64], theirs: &[u64]| {
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
+        };
+        add(&mut self.identities, &other.identities);
+        add(&mut self.weight_sources, &other.weight_sources);
+        add(&mut self.tail_samplers, &other.tail_samplers);
+        self.call_records += other.call_records;
+    }
+}
+
+/// Samples in columns; texts are interned in `texts`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Samples {
+    /// Rows.
+    pub rows: Vec<SampleRow>,
+    /// Texts behind the rows' numbers.
+    pub texts: Vec<Box<str>>,
+}
+
+/// One sample; names as places in [`Samples::texts`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SampleRow {
+    /// As in [`SampleRecord`].
+    pub time: Timestamp,
+    /// What is measured.
+    pub measure: Measure,
+    /// The server.
+    pub server: u32,
+    /// Its tier.
+    pub tier: u32,
+    /// The transaction type.
+    pub transaction: u32,
+    /// The callee.
+    pub callee: u32,
+    /// The value, in the measure's unit.
+    pub value: f64,
+}
+
+impl Samples {
+    /// The record of a row.
+    pub fn record(&self, row: &SampleRow) -> SampleRecord<'_> {
+        let text = |at: u32| &*self.texts[at as usize];
+        SampleRecord {
+            time: row.time,
+            measure: row.measure,
+            server: text(row.server),
+            tier: text(row.tier),
+            transaction: text(row.transaction),
+            callee: text(row.callee),
+            value: row.value,
+        }
+    }
+
+    /// Adds a record. A message has few distinct texts, and they come in runs: the search is from the end.
+    pub fn push(&mut self, sample: &SampleRecord<'_>) {
+        let row = SampleRow {
+            time: sample.time,
+            measure: sample.measure,
+            server: self.text(sample.server),
+            tier: self.text(sample.tier),
+            transaction: self.text(sample.transaction),
+            callee: self.text(sample.callee),
+            value: sample.value,
+        };
+        self.rows.push(row);
+    }
+
+    fn text(&mut self, text: &str) -> u32 {
+        let text = cut(text);
+        let recent = self.texts.iter().enumerate().rev().take(TEXTS_SEARCHED);
+        if let Some((at, _)) = recent.into_iter().find(|(_, known)| &***known == text) {
+            return at as u32;
+        }
+        self.texts.push(text.into());
+        (self.texts.len() - 1) as u32
+    }
+}
+
+/// How many of the latest texts are searched; beyond, a text may be kept twice.
+const TEXTS_SEARCHED: usize = 64;
+
+impl Batch {
+    /// Whether there is nothing to keep. Losses alone are nothing.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty() && self.calls.is_empty() && self.samples.rows.is_empty()
+    }
+
+    fn replica(&mut self, name: &str) -> ReplicaId {
+        self.names.replica(cut(name))
+    }
+
+    fn note_text(&mut self, trace: TraceId, text: Option<&str>) {
+        let Some(text) = text else { return };
+        if self.texts.last().is_none_or(|(last, _)| *last != trace) {
+            self.texts.push((trace, cut(text).into()));
+        }
+    }
+}
+
+impl Sink for Batch {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        self.note_text(span.trace_id, span.trace_text);
+        self.origins.identities[span.replica_source as usize] += 1;
+        self.origins.weight_sources[span.sampling.source as usize] += 1;
+        if let Some(sampler) = span.sampling.tail_sampler {
+            self.origins.tail_samplers[sampler as usize] += 1;
+        }
+        let key =
+            OperationKey { service: cut(span.service), operation: cut(span.operation), kind: span.kind };
+        let row = SpanRow {
+            trace: span.trace_id,
+            span: span.span_id,
+            parent: span.parent,
+            start: span.start,
+            inclusive: span.inclusive,
+            operation: self.names.operation(key),
+            replica: self.replica(span.replica),
+            kind: span.kind,
+            status: span.status,
+            incomplete: false,
+            adjusted_count: span.sampling.adjusted_count,
+        };
+        self.spans.push(row);
+    }
+
+    fn call(&mut self, call: &CallRecord<'_>) {
+        self.note_text(call.request, call.request_text);
+        self.origins.call_records += 1;
+        self.origins.identities[ReplicaSource::Host as usize] += 1;
+        let kind = SpanKind::Unspecified;
+        let key = OperationKey { service: cut(call.service), operation: cut(call.operation), kind };
+        let row = CallRow {
+            request: call.request,
+            fragment: call.fragment,
+            callee: call.callee,
+            time: call.time,
+            operation: self.names.operation(key),
+            host: self.replica(call.host),
+            flag: call.flag,
+        };
+        self.calls.push(row);
+    }
+
+    fn sample(&mut self, sample: &SampleRecord<'_>) {
+        self.samples.push(sample);
+    }
+
+    fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
+        self.losses.add(loss, example);
+    }
+}

@@ -1,0 +1,39 @@
+//! Handles of one set of names in another.
+
+use laggard_model::{Names, OperationId, ReplicaId};
+
+/// What handles of some names are called in others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HandleMap {
+    pub(crate) operations: Vec<OperationId>,
+    pub(crate) replicas: Vec<ReplicaId>,
+}
+
+impl HandleMap {
+    /// Adds names to others and tells the handles they have there.
+    pub(crate) fn new(into: &mut Names, from: &Names) -> HandleMap {
+        let operations = (0..from.operations())
+            .map(|at| into.operation(from.operation_key(OperationId::from_index(at))))
+            .collect();
+        let replicas = (0..from.replicas())
+            .map(|at| into.replica(from.replica_name(ReplicaId::from_index(at))))
+            .collect();
+        HandleMap { operations, replicas }
+    }
+
+    /// Handles that stay what they are.
+    pub(crate) fn identity(names: &Names) -> HandleMap {
+        HandleMap {
+            operations: (0..names.operations()).map(OperationId::from_index).collect(),
+            replicas: (0..names.replicas()).map(ReplicaId::from_index).collect(),
+        }
+    }
+
+    pub(crate) fn operation(&self, id: OperationId) -> OperationId {
+        self.operations[id.index()]
+    }
+
+    pub(crate) fn replica(&self, id: ReplicaId) -> ReplicaId {
+        self.replicas[id.index()]
+    }
+}

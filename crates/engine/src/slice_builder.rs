@@ -1,0 +1,155 @@
+//! From rows of whole traces to assembled requests.
+
+use crate::forms::FormIndex;
+use crate::requests::{CallColumns, RequestSlice, SliceFacts, SlicedRequest};
+use laggard_assembly::{AssembledTrace, Request, assemble};
+use laggard_model::{Names, SpanRow, Timestamp, TraceId};
+
+/// Collects requests in any order and puts them into that of a [`RequestSlice`].
+#[derive(Debug, Default)]
+pub(crate) struct SliceBuilder {
+    pub(crate) forms: FormIndex,
+    pub(crate) requests: Vec<SlicedRequest>,
+    pub(crate) calls: CallColumns,
+    pub(crate) facts: SliceFacts,
+}
+
+impl RequestSlice {
+    /// Assembles whole traces, once.
+    ///
+    /// `names` are those behind the handles of `rows`, which may come in any order: of several copies of a span
+    /// the first counts. `told` is what is known of them already (losses of reading, origins, texts); what
+    /// assembly learns is added. `O(S log S)` for `S` rows.
+    pub fn assemble(names: Names, mut rows: Vec<SpanRow>, told: SliceFacts) -> RequestSlice {
+        // Stable, so that the first of several copies of a span is the first that was read.
+        rows.sort_by_key(|row| (row.trace, row.start, row.span));
+        RequestSlice::of_sorted(names, &rows, told)
+    }
+
+    /// The same from rows in order of trace, start and span id.
+    pub(crate) fn of_sorted(names: Names, rows: &[SpanRow], told: SliceFacts) -> RequestSlice {
+        let mut builder = SliceBuilder { facts: told, ..SliceBuilder::default() };
+        builder.calls.reserve(rows.len());
+        for trace in rows.chunk_by(|a, b| a.trace == b.trace) {
+            builder.add_trace(trace);
+        }
+        builder.finish(names)
+    }
+}
+
+impl SliceBuilder {
+    /// Takes all rows of one trace, in order of start and span id.
+    fn add_trace(&mut self, rows: &[SpanRow]) {
+        let assembled = assemble(rows);
+        for request in &assembled.requests {
+            self.add_request(rows[0].trace, request);
+        }
+        self.facts.add_trace(rows, assembled);
+    }
+
+    fn add_request(&mut self, trace: TraceId, request: &Request) {
+        let tree = &request.tree;
+        let form = self.forms.number(tree.into());
+        let first_call = self.calls.next();
+        self.requests.push(SlicedRequest {
+            start: request.start,
+            trace,
+            form,
+            first_call,
+            status: request.status,
+            complete: request.complete,
+            adjusted_count: request.adjusted_count,
+        });
+        self.calls.replica.extend_from_slice(&tree.replica);
+        self.calls.self_time.extend_from_slice(&tree.self_time);
+        self.calls.inclusive_time.extend_from_slice(&tree.inclusive_time);
+        self.calls.path_time.extend_from_slice(&tree.path_time);
+    }
+
+    /// Puts requests in order of start and trace, and calls in the order of the requests.
+    pub(crate) fn finish(mut self, names: Names) -> RequestSlice {
+        if !self.requests.is_sorted_by_key(order) {
+            self.requests.sort_by_key(order);
+            self.order_calls();
+        }
+        self.calls.shrink();
+        self.requests.shrink_to_fit();
+        RequestSlice {
+            names,
+            forms: self.forms.forms,
+            requests: self.requests,
+            calls: self.calls,
+            facts: self.facts,
+        }
+    }
+
+    fn order_calls(&mut self) {
+        let lengths: Vec<(usize, usize)> = (self.requests.iter())
+            .map(|request| (request.first_call as usize, self.forms.forms[request.form as usize].len()))
+            .collect();
+        // A column at a time, so that only one exists twice.
+        arrange(&mut self.calls.replica, &lengths);
+        arrange(&mut self.calls.self_time, &lengths);
+        arrange(&mut self.calls.inclusive_time, &lengths);
+        arrange(&mut self.calls.path_time, &lengths);
+        let mut next = 0;
+        for (request, (_, length)) in self.requests.iter_mut().zip(lengths) {
+            request.first_call = next;
+            next += length as u32;
+        }
+    }
+}
+
+fn order(request: &SlicedRequest) -> (Timestamp, TraceId) {
+    (request.start, request.trace)
+}
+
+fn arrange<T: Copy>(column: &mut Vec<T>, places: &[(usize, usize)]) {
+    let mut arranged = Vec::with_capacity(column.len());
+    for &(from, length) in places {
+        arranged.extend_from_slice(&column[from..from + length]);
+    }
+    *column = arranged;
+}
+
+impl CallColumns {
+    /// The place of the next call.
+    pub(crate) fn next(&self) -> u32 {
+        u32::try_from(self.replica.len()).expect("a slice has fewer than 2^32 calls")
+    }
+
+    fn reserve(&mut self, calls: usize) {
+        self.replica.reserve(calls);
+        self.self_time.reserve(calls);
+        self.inclusive_time.reserve(calls);
+        self.path_time.reserve(calls);
+    }
+
+    fn shrink(&mut self) {
+        self.replica.shrink_to_fit();
+        self.self_time.shrink_to_fit();
+        self.inclusive_time.shrink_to_fit();
+        self.path_time.shrink_to_fit();
+    }
+}
+
+impl SliceFacts {
+    fn add_trace(&mut self, rows: &[SpanRow], assembled: AssembledTrace) {
+        self.traces += 1;
+        self.rows += rows.len() as u64;
+        self.spans += assembled.spans;
+        self.losses.merge(&assembled.losses);
+        self.clocks.merge(assembled.clocks);
+        let starts = rows.first().zip(rows.last()).map(|(first, last)| (first.start, last.start));
+        self.extent = join(self.extent, starts);
+    }
+}
+
+/// The time that takes in both.
+pub(crate) fn join(
+    a: Option<(Timestamp, Timestamp)>,
+    b: Option<(Timestamp, Timestamp)>,
+) -> Option<(Timestamp, Timestamp)> {
+    let (Some((first, last)), Some((other_first, other_last))) = (a, b) else { return a.or(b) };
+    Some((first.min(other_first), last.max(other_last)))
+}

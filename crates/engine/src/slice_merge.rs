@@ -1,0 +1,73 @@
+//! Slices out of slices: several become one, or some traces leave.
+
+use crate::handles::HandleMap;
+use crate::requests::{RequestSlice, SliceFacts};
+use crate::slice_builder::{SliceBuilder, join};
+use laggard_model::{Names, TraceId};
+use std::collections::HashSet;
+
+impl RequestSlice {
+    /// One slice of several, whose names may differ. Requests of one trace that is in two slices stay two.
+    pub fn merge<'a>(slices: impl IntoIterator<Item = &'a RequestSlice>) -> RequestSlice {
+        let mut names = Names::new();
+        let mut builder = SliceBuilder::default();
+        for slice in slices {
+            let map = HandleMap::new(&mut names, &slice.names);
+            builder.facts.merge(&slice.facts, &map);
+            builder.add_slice(slice, &map, |_| true);
+        }
+        builder.finish(names)
+    }
+
+    /// The requests of traces that `keeps` says so of; for traces that were assembled again because spans of
+    /// them came late. Of the facts only the numbers of traces and spans lose what the requests left out hold
+    /// (spans that were orphans stay counted); the rest stays as it was.
+    pub fn retain_traces(&self, keeps: impl Fn(TraceId) -> bool) -> RequestSlice {
+        let mut builder = SliceBuilder { facts: self.facts.clone(), ..SliceBuilder::default() };
+        builder.add_slice(self, &HandleMap::identity(&self.names), &keeps);
+        let left_out = self.requests.iter().filter(|request| !keeps(request.trace));
+        let mut traces = HashSet::new();
+        for request in left_out {
+            traces.insert(request.trace);
+            let calls = self.forms[request.form as usize].len() as u64;
+            builder.facts.spans = builder.facts.spans.saturating_sub(calls);
+            builder.facts.rows = builder.facts.rows.saturating_sub(calls);
+        }
+        builder.facts.traces = builder.facts.traces.saturating_sub(traces.len() as u64);
+        builder.facts.texts.retain(|(trace, _)| keeps(*trace));
+        builder.finish(self.names.clone())
+    }
+}
+
+impl SliceBuilder {
+    fn add_slice(&mut self, slice: &RequestSlice, map: &HandleMap, keeps: impl Fn(TraceId) -> bool) {
+        let mut numbers: Vec<Option<u32>> = vec![None; slice.forms.len()];
+        let mut exchanged = Vec::new();
+        for request in slice.requests.iter().filter(|request| keeps(request.trace)) {
+            let form = &slice.forms[request.form as usize];
+            let number = *numbers[request.form as usize]
+                .get_or_insert_with(|| self.forms.number_of(form, &map.operations, &mut exchanged));
+            let calls = request.first_call as usize..request.first_call as usize + form.len();
+            let first_call = self.calls.next();
+            let (into, from) = (&mut self.calls, &slice.calls);
+            into.replica.extend(from.replica[calls.clone()].iter().map(|&replica| map.replica(replica)));
+            into.self_time.extend_from_slice(&from.self_time[calls.clone()]);
+            into.inclusive_time.extend_from_slice(&from.inclusive_time[calls.clone()]);
+            into.path_time.extend_from_slice(&from.path_time[calls]);
+            self.requests.push(crate::SlicedRequest { form: number, first_call, ..*request });
+        }
+    }
+}
+
+impl SliceFacts {
+    pub(crate) fn merge(&mut self, later: &SliceFacts, map: &HandleMap) {
+        self.traces += later.traces;
+        self.rows += later.rows;
+        self.spans += later.spans;
+        self.losses.merge(&later.losses);
+        self.clocks.merge(later.clocks.renamed(|replica| map.replica(replica)));
+        self.origins.merge(&later.origins);
+        self.texts.extend(later.texts.iter().cloned());
+        self.extent = join(self.extent, later.extent);
+    }
+}

@@ -1,0 +1,171 @@
+//! What a fold sees: a stretch of requests, and one request at a time.
+
+use crate::requests::{SlicedRequest, TreeForm};
+use crate::united::{Part, Requests};
+use laggard_model::{AdjustedCount, CallTree, Nanos, ReplicaId, Status, Timestamp, TraceId};
+
+/// Requests that follow each other in the order of start and trace.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestRange<'a> {
+    pub(crate) requests: &'a Requests,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+}
+
+impl<'a> RequestRange<'a> {
+    /// The requests that this is a stretch of.
+    pub fn requests(&self) -> &'a Requests {
+        self.requests
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.to - self.from
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.from == self.to
+    }
+
+    /// Place of the first in the order of all requests.
+    pub fn first(&self) -> usize {
+        self.from
+    }
+
+    /// A part of it: requests `from..to`, counted from the range's first.
+    ///
+    /// # Panics
+    /// When the range has no such part.
+    pub fn part(&self, from: usize, to: usize) -> RequestRange<'a> {
+        assert!(from <= to && to <= self.len(), "a part lies inside its range");
+        RequestRange { requests: self.requests, from: self.from + from, to: self.from + to }
+    }
+
+    /// The requests.
+    pub fn iter(&self) -> impl Iterator<Item = RequestView<'a>> + use<'a> {
+        let requests = self.requests;
+        (self.from..self.to).map(|at| requests.request(at))
+    }
+}
+
+/// One request; handles and forms are those of its [`Requests`].
+#[derive(Clone, Copy, Debug)]
+pub struct RequestView<'a> {
+    number: usize,
+    request: &'a SlicedRequest,
+    form: u32,
+    tree: &'a TreeForm,
+    replicas: &'a [ReplicaId],
+    common: &'a [ReplicaId],
+    self_time: &'a [Nanos],
+    inclusive_time: &'a [Nanos],
+    path_time: &'a [Nanos],
+}
+
+impl<'a> RequestView<'a> {
+    pub(crate) fn new(
+        number: usize,
+        request: &'a SlicedRequest,
+        form: u32,
+        tree: &'a TreeForm,
+        part: &'a Part,
+    ) -> RequestView<'a> {
+        let calls = &part.slice.calls;
+        let places = request.first_call as usize..request.first_call as usize + tree.len();
+        RequestView {
+            number,
+            request,
+            form,
+            tree,
+            replicas: &calls.replica[places.clone()],
+            common: &part.replicas,
+            self_time: &calls.self_time[places.clone()],
+            inclusive_time: &calls.inclusive_time[places.clone()],
+            path_time: &calls.path_time[places],
+        }
+    }
+
+    /// Its place in the order of all requests: [`Requests::request`] gives it back.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Start of its entry, on the entry's clock.
+    pub fn start(&self) -> Timestamp {
+        self.request.start
+    }
+
+    /// Its trace.
+    pub fn trace(&self) -> TraceId {
+        self.request.trace
+    }
+
+    /// Outcome of its entry.
+    pub fn status(&self) -> Status {
+        self.request.status
+    }
+
+    /// Whether shape and times are fully known.
+    pub fn is_complete(&self) -> bool {
+        self.request.complete
+    }
+
+    /// How many requests it stands for; `None` when that is not known.
+    pub fn adjusted_count(&self) -> Option<AdjustedCount> {
+        self.request.adjusted_count
+    }
+
+    /// Its form: a place in [`Requests::forms`].
+    pub fn form(&self) -> usize {
+        self.form as usize
+    }
+
+    /// Who calls whom.
+    pub fn tree(&self) -> &'a TreeForm {
+        self.tree
+    }
+
+    /// Calls.
+    pub fn calls(&self) -> usize {
+        self.tree.len()
+    }
+
+    /// Inclusive time of its entry.
+    pub fn latency(&self) -> Nanos {
+        self.inclusive_time[0]
+    }
+
+    /// Where a call ran.
+    pub fn replica(&self, node: usize) -> ReplicaId {
+        self.common[self.replicas[node].index()]
+    }
+
+    /// Self times by node, as in [`CallTree`]; so are the next two.
+    pub fn self_time(&self) -> &'a [Nanos] {
+        self.self_time
+    }
+
+    /// Inclusive times by node.
+    pub fn inclusive_time(&self) -> &'a [Nanos] {
+        self.inclusive_time
+    }
+
+    /// Times on the critical path by node.
+    pub fn path_time(&self) -> &'a [Nanos] {
+        self.path_time
+    }
+
+    /// The request as a tree of its own.
+    pub fn call_tree(&self) -> CallTree {
+        CallTree {
+            operation: self.tree.operation.clone(),
+            parent: self.tree.parent.clone(),
+            replica: (0..self.calls()).map(|node| self.replica(node)).collect(),
+            self_time: self.self_time.to_vec(),
+            inclusive_time: self.inclusive_time.to_vec(),
+            path_time: self.path_time.to_vec(),
+            order_group: self.tree.order_group.clone(),
+        }
+    }
+}

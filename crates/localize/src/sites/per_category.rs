@@ -1,0 +1,57 @@
+//! A value for each category among some observations: there are many categories, and few of them call one site.
+
+use crate::sites::table::{Observation, SiteTable};
+
+/// Values by category, in the order in which categories are met.
+pub(crate) struct PerCategory<T> {
+    /// Place in `values`, by category; `NONE` if it was not met.
+    place: Vec<u32>,
+    /// Categories that were met.
+    categories: Vec<u32>,
+    values: Vec<T>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl<T> PerCategory<T> {
+    pub(crate) fn new(table: &SiteTable) -> PerCategory<T> {
+        PerCategory { place: vec![NONE; table.categories.len()], categories: vec![], values: vec![] }
+    }
+
+    /// The place of a category's value, which is made if the category is met for the first time.
+    pub(crate) fn place(&mut self, category: u32, make: impl FnOnce() -> T) -> usize {
+        let place = &mut self.place[category as usize];
+        if *place == NONE {
+            *place = self.values.len() as u32;
+            self.values.push(make());
+            self.categories.push(category);
+        }
+        *place as usize
+    }
+
+    /// The value of a category.
+    pub(crate) fn value(&mut self, category: u32, make: impl FnOnce() -> T) -> &mut T {
+        let place = self.place(category, make);
+        &mut self.values[place]
+    }
+
+    /// All values, by place.
+    pub(crate) fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
+    /// Categories with their values, in the order of their first observation.
+    pub(crate) fn into_pairs(self) -> impl Iterator<Item = (u32, T)> {
+        self.categories.into_iter().zip(self.values)
+    }
+}
+
+/// The category of an observation's request.
+pub(crate) fn category_of(table: &SiteTable, row: &Observation) -> u32 {
+    table.requests[row.request as usize].category
+}
