@@ -1,7 +1,8 @@
 //! What all fuzz targets do: hold one format's reader to its contract.
 
-use laggard_formats::{contract::check_all, find_format};
+use laggard_formats::{MessageKind, MessageReader, ReaderOptions, contract::check_all, find_format};
 use laggard_kernel_formats::contract::check_hostile;
+use laggard_model::Collect;
 use std::path::PathBuf;
 
 /// Checks everything the contract of readers says on one input.
@@ -33,8 +34,22 @@ pub fn check_ctf_folder(bytes: &[u8]) {
     let folder = scratch("ctf");
     std::fs::create_dir_all(&folder).expect("room for a temporary folder");
     std::fs::write(folder.join("metadata"), &bytes[..cut]).expect("room for metadata");
-    std::fs::write(folder.join("stream"), bytes.get(cut + 4..).unwrap_or_default()).expect("room for a stream");
+    std::fs::write(folder.join("stream"), bytes.get(cut + 4..).unwrap_or_default())
+        .expect("room for a stream");
     check_hostile(&folder, bytes.len() as u64);
+}
+
+/// Reads the bytes behind the first one as a message of the kind which that tells, twice: what is remembered of
+/// the first time must not make the second fail.
+///
+/// # Panics
+/// When the two do not agree on whether it is a message.
+pub fn check_message(bytes: &[u8]) {
+    let Some((&first, message)) = bytes.split_first() else { return };
+    let kind = MessageKind::ALL[usize::from(first) % MessageKind::ALL.len()];
+    let reader = MessageReader::new(&ReaderOptions::default());
+    let once = reader.read(kind, message, &mut Collect::default());
+    assert_eq!(once, reader.read(kind, message, &mut Collect::default()));
 }
 
 /// A path of this process's own.

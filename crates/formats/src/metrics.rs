@@ -10,6 +10,7 @@
 mod attributes;
 mod groups;
 mod mappings;
+pub(crate) mod remote_write;
 mod series;
 #[cfg(test)]
 mod tests;

@@ -47,6 +47,11 @@ impl OtlpJson {
         std::mem::take(&mut self.documents.metrics)
     }
 
+    /// What is wrong with the documents as such: records that could not be read are no damage.
+    pub(crate) fn take_damage(&mut self) -> Option<String> {
+        self.scanner.take_damage()
+    }
+
     /// Takes the next bytes.
     pub(crate) fn take(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         self.scanner.push(chunk, &mut self.documents, sink);

@@ -39,6 +39,8 @@ pub(crate) struct OtlpProtobuf {
     position: u64,
     /// The start of a header or of a message, from earlier chunks.
     held: Vec<u8>,
+    /// What is wrong with the nesting itself, first of all.
+    damage: Option<String>,
     records: Records,
 }
 
@@ -69,6 +71,13 @@ enum Next {
     Span(u64),
 }
 
+/// What a message holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Signal {
+    Traces,
+    Metrics,
+}
+
 /// The current resource and scope, and what is done with spans.
 #[derive(Debug, Default)]
 struct Records {
@@ -82,6 +91,8 @@ struct Records {
     namer: OperationNamer,
     metrics: MetricSamples,
     waiting: WaitingMetrics,
+    /// `None` when each record has to tell.
+    signal: Option<Signal>,
 }
 
 impl OtlpProtobuf {
@@ -98,8 +109,20 @@ impl OtlpProtobuf {
             groups: 0,
             position: 0,
             held: Vec::new(),
+            damage: None,
             records: Records { weights: weights.clone(), metrics, ..Records::default() },
         }
+    }
+
+    /// Takes nothing but spans, or nothing but metrics, for whoever knows what the message holds.
+    pub(crate) fn only(mut self, signal: Signal) -> OtlpProtobuf {
+        self.records.signal = Some(signal);
+        self
+    }
+
+    /// What is wrong with the message as a whole: records that could not be read are no damage.
+    pub(crate) fn take_damage(&mut self) -> Option<String> {
+        self.damage.take()
     }
 
     /// What is known of metrics, for the next message of the input.
@@ -137,7 +160,9 @@ impl OtlpProtobuf {
             return;
         }
         let position = self.position;
-        sink.lose(Loss::TruncatedInput, &|| format!("the message ends at byte {position} inside a field"));
+        let what = || format!("the message ends at byte {position} inside a field");
+        self.damage.get_or_insert_with(what);
+        sink.lose(Loss::TruncatedInput, &what);
         self.records.pending.abandon(Loss::TruncatedInput, sink);
         self.records.waiting.abandon(Loss::TruncatedInput, sink);
     }
@@ -298,7 +323,9 @@ impl OtlpProtobuf {
     /// Gives the innermost message up; its end is known, and what follows it can be read.
     #[cold]
     fn fail(&mut self, position: u64, what: &str, sink: &mut dyn Sink) {
-        sink.lose(Loss::MalformedRecord, &|| format!("byte {position}: {what}"));
+        let what = || format!("byte {position}: {what}");
+        self.damage.get_or_insert_with(what);
+        sink.lose(Loss::MalformedRecord, &what);
         if self.innermost().level == Level::ResourceSpans {
             self.records.pending.abandon(Loss::MalformedRecord, sink);
             self.records.waiting.abandon(Loss::MalformedRecord, sink);
@@ -354,8 +381,14 @@ impl Records {
 
     #[inline]
     fn span(&mut self, message: &[u8], sink: &mut dyn Sink) {
+        if self.signal == Some(Signal::Metrics) {
+            return self.metric(message, sink);
+        }
         let span = match message::read_span(message, &self.weights, sink) {
             Ok(span) => span,
+            Err(NoSpan::Metric) if self.signal == Some(Signal::Traces) => {
+                return sink.lose(Loss::InvalidId, &|| "a span without ids".to_owned());
+            }
             Err(NoSpan::Metric) => return self.metric(message, sink),
             Err(NoSpan::Counted) => return,
         };

@@ -7,6 +7,7 @@
 //! The halves of a shared span come as two spans of one id, kinds client and server, which is how they are
 //! handed on.
 
+pub(crate) mod protobuf;
 mod span;
 #[cfg(test)]
 mod tests;
@@ -27,13 +28,24 @@ pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
 
 /// A reader.
 pub(crate) fn open(options: &ReaderOptions) -> Box<dyn Reader> {
-    let spans = Spans { weights: WeightAttributes::new(options), ..Spans::default() };
-    Box::new(Zipkin { scanner: Scanner::new(), spans })
+    Box::new(Zipkin::new(&WeightAttributes::new(options)))
 }
 
-struct Zipkin {
+pub(crate) struct Zipkin {
     scanner: Scanner<Place>,
     spans: Spans,
+}
+
+impl Zipkin {
+    pub(crate) fn new(weights: &WeightAttributes) -> Zipkin {
+        let spans = Spans { weights: weights.clone(), ..Spans::default() };
+        Zipkin { scanner: Scanner::new(), spans }
+    }
+
+    /// What is wrong with the arrays as such: spans that could not be read are no damage.
+    pub(crate) fn take_damage(&mut self) -> Option<String> {
+        self.scanner.take_damage()
+    }
 }
 
 impl Reader for Zipkin {

@@ -86,6 +86,8 @@ pub(crate) struct Scanner<P> {
     /// Position in the stream of the current chunk's first byte.
     chunk_offset: u64,
     last_byte: u8,
+    /// What is wrong with the documents' nesting, first of all.
+    damage: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +147,13 @@ impl<P: Copy> Scanner<P> {
             held: Vec::new(),
             chunk_offset: 0,
             last_byte: b'\n',
+            damage: None,
         }
+    }
+
+    /// What is wrong with the documents as such: values that mean nothing to a visitor are no damage.
+    pub(crate) fn take_damage(&mut self) -> Option<String> {
+        self.damage.take()
     }
 
     /// Takes the next bytes of the stream.
@@ -174,10 +182,12 @@ impl<P: Copy> Scanner<P> {
         };
         if !complete {
             let offset = self.chunk_offset;
-            sink.lose(Loss::TruncatedInput, &|| format!("the input ends at byte {offset} inside a document"));
+            let what = || format!("the input ends at byte {offset} inside a document");
+            self.damage.get_or_insert_with(what);
+            sink.lose(Loss::TruncatedInput, &what);
             visitor.abandon(Loss::TruncatedInput, sink);
         }
-        *self = Scanner::new();
+        *self = Scanner { damage: self.damage.take(), ..Scanner::new() };
     }
 
     /// Takes white space and one token's first byte.
@@ -364,9 +374,9 @@ impl<P: Copy> Scanner<P> {
     ) -> usize {
         let offset = self.chunk_offset + at as u64;
         let found = char::from(context.chunk[at]).escape_default();
-        context
-            .sink
-            .lose(Loss::MalformedRecord, &|| format!("byte {offset}: expected {expected}, found '{found}'"));
+        let what = || format!("byte {offset}: expected {expected}, found '{found}'");
+        self.damage.get_or_insert_with(what);
+        context.sink.lose(Loss::MalformedRecord, &what);
         if !self.frames.is_empty() {
             self.frames.clear();
             context.visitor.abandon(Loss::MalformedRecord, context.sink);
@@ -404,9 +414,9 @@ impl<P: Copy> Scanner<P> {
             b' ' | b'\t' | b'\r' | b'}' | b']' => {}
             _ => {
                 let offset = self.chunk_offset + at as u64;
-                context
-                    .sink
-                    .lose(Loss::MalformedRecord, &|| format!("byte {offset}: a line that is not JSON"));
+                let what = || format!("byte {offset}: a line that is not JSON");
+                self.damage.get_or_insert_with(what);
+                context.sink.lose(Loss::MalformedRecord, &what);
             }
         }
         self.mode = Mode::Resync { line_start: false };

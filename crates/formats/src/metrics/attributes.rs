@@ -14,6 +14,11 @@ impl<'a> Attributes<'a> {
         self.pairs.push((name, value));
     }
 
+    /// Names and values.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.pairs.iter().map(|(name, value)| (&**name, &**value))
+    }
+
     /// Value of the first of these attributes that is there and not empty; else empty. Names are compared
     /// with `_` as `.`, because Prometheus allows no dots.
     pub(crate) fn first(&self, names: &[impl AsRef<str>]) -> &str {

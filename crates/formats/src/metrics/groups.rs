@@ -22,6 +22,11 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Bytes of text.
+    pub(super) fn bytes(&self) -> usize {
+        self.server.len() + self.tier.len() + self.transaction.len() + self.callee.len()
+    }
+
     /// The names of a point; `None` when it is none of the mapping's measure.
     pub(super) fn of(
         mapping: &Mapping,
@@ -69,7 +74,7 @@ fn cut(name: &str) -> &str {
     &name[..end.unwrap_or(0)]
 }
 
-fn template(name: String) -> String {
+pub(super) fn template(name: String) -> String {
     let name = cut(&name);
     let mut out = String::with_capacity(name.len());
     replace_ids(name, &mut out);

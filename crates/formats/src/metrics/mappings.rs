@@ -62,6 +62,8 @@ impl Mapping {
 pub(super) struct Mappings {
     /// `None` for a metric that a rule leaves out.
     by_name: HashMap<String, Option<Arc<Mapping>>>,
+    /// What exporters for Prometheus name otherwise.
+    prometheus: HashMap<String, Arc<Mapping>>,
 }
 
 impl Default for Mappings {
@@ -79,7 +81,17 @@ impl Mappings {
         for rule in rules.iter().rev() {
             by_name.insert(normal(&rule.name), rule.mapping.clone().map(Arc::new));
         }
-        Mappings { by_name }
+        let prometheus = PROMETHEUS.iter().map(|row| (normal(row.name), Arc::new(row.mapping()))).collect();
+        Mappings { by_name, prometheus }
+    }
+
+    /// As [`Mappings::find`], and by the names that exporters for Prometheus use.
+    pub(super) fn find_prometheus(&self, name: &str) -> Option<Arc<Mapping>> {
+        let name = normal(name);
+        match self.by_name.get(&name) {
+            Some(found) => found.clone(),
+            None => self.prometheus.get(&name).cloned(),
+        }
     }
 
     pub(super) fn find(&self, name: &str) -> Option<Arc<Mapping>> {
@@ -186,6 +198,15 @@ const CONVENTIONS: &[Convention] = &[
     of_spans("traces.spanmetrics.latency", Measure::ResponseSeconds),
     of_spans("calls", Measure::Transactions),
     of_spans("duration", Measure::ResponseSeconds),
+];
+
+/// Client libraries, node exporter, kube-state-metrics.
+const PROMETHEUS: &[Convention] = &[
+    of_cpu("process_cpu_seconds_total", Measure::CpuSecondsTotal, Origin::Service),
+    of_cpu("node_cpu_seconds_total", Measure::CpuSecondsTotal, Origin::Host),
+    of_cpu("kube_pod_container_resource_limits", Measure::Cores, Origin::Service),
+    served("http_server_requests_seconds", "method+uri", 1.0),
+    served("http_request_duration_seconds", "method+handler|route|path", 1.0),
 ];
 
 /// The word for gauges of cores in use. None is known by name, because who exports one exports CPU time, too.

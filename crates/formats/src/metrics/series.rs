@@ -7,7 +7,11 @@ use laggard_model::{Loss, Measure, SampleRecord, Sink, Timestamp};
 use std::collections::HashMap;
 
 /// Series that are remembered; of further ones restarts show only where the counter falls.
-const SERIES_MAX: usize = 100_000;
+const SERIES_MAX: usize = if cfg!(test) { 1_000 } else { 100_000 };
+/// Bytes of their names.
+const NAME_BYTES_TOTAL_MAX: usize = 64 << 20;
+/// When there is no room for a new series, those are forgotten that had no point for so long.
+const FORGOTTEN_AFTER_NS: u64 = 3_600_000_000_000;
 
 /// What is known of one series.
 #[derive(Clone, Copy, Debug)]
@@ -17,14 +21,19 @@ struct Known {
     time_ns: i64,
     /// CPU seconds so far, where the metric tells only those since the point before.
     seconds: f64,
+    /// The instant at which it was 0, when the point before told one.
+    zero_ns: Option<i64>,
 }
 
 /// The series of one input.
 #[derive(Debug, Default)]
 pub(super) struct Series {
     known: HashMap<(Measure, Names), Known>,
+    name_bytes: usize,
     /// The input's first point.
     first_ns: Option<i64>,
+    /// The latest point when there was no room last.
+    full_ns: i64,
 }
 
 /// A group and its mapping, on their way out.
@@ -85,16 +94,42 @@ impl Series {
         let Group { start_ns, time_ns, .. } = *outgoing.group;
         let key = (outgoing.measure, outgoing.group.names.clone());
         let before = self.known.get(&key).copied();
-        if before.is_none() && self.known.len() >= SERIES_MAX {
+        if before.is_none() && !self.has_room(time_ns) {
             return None;
         }
         let seconds = before.map_or(0.0, |known| known.seconds);
-        self.known.insert(key, Known { start_ns, time_ns, seconds });
         let is_new = match before {
+            // The same point again.
+            Some(known) if time_ns == known.time_ns && start_ns == known.start_ns => known.zero_ns.is_some(),
             Some(known) => start_ns > known.start_ns && start_ns > known.time_ns,
             None => start_ns > first_ns,
         };
-        (is_new && start_ns < time_ns).then_some(start_ns)
+        let zero_ns = (is_new && start_ns < time_ns).then_some(start_ns);
+        self.remember(key, Known { start_ns, time_ns, seconds, zero_ns });
+        zero_ns
+    }
+
+    fn remember(&mut self, key: (Measure, Names), known: Known) {
+        let bytes = key.1.bytes();
+        if self.known.insert(key, known).is_none() {
+            self.name_bytes += bytes;
+        }
+    }
+
+    /// Whether a further series can be remembered, now or after some were forgotten.
+    fn has_room(&mut self, now_ns: i64) -> bool {
+        let has_room =
+            |series: &Series| series.known.len() < SERIES_MAX && series.name_bytes < NAME_BYTES_TOTAL_MAX;
+        if has_room(self) {
+            return true;
+        }
+        // Looking through all of them for every new one would cost more than reading.
+        if now_ns.abs_diff(self.full_ns) > FORGOTTEN_AFTER_NS / 60 {
+            self.full_ns = now_ns;
+            self.known.retain(|_, known| now_ns.abs_diff(known.time_ns) <= FORGOTTEN_AFTER_NS);
+            self.name_bytes = self.known.keys().map(|(_, names)| names.bytes()).sum();
+        }
+        has_room(self)
     }
 
     /// CPU time: as it is from a counter, added up from differences and from cores in use.
@@ -130,24 +165,32 @@ impl Series {
         let Group { start_ns, time_ns, .. } = *outgoing.group;
         let key = (outgoing.measure, outgoing.group.names.clone());
         let before = self.known.get(&key).copied();
-        if before.is_none() && self.known.len() >= SERIES_MAX {
+        if before.is_none() && !self.has_room(time_ns) {
             let transaction = &outgoing.group.names.server;
             return sink.lose(Loss::NameLimit, &|| format!("CPU of server {transaction:?}"));
         }
-        let elapsed_s = before.map_or(0.0, |known| (time_ns - known.time_ns).max(0) as f64 / 1e9);
-        let added = match (is_rate, before) {
-            (true, _) => value * elapsed_s,
-            (false, Some(_)) => value,
-            // The first difference counts from its own start, which is a point of its own.
-            (false, None) if start_ns > 0 && start_ns < time_ns => {
-                give(outgoing, start_ns, Measure::CpuSecondsTotal, Some(0.0), sink);
-                value
-            }
-            (false, None) => 0.0,
+        let elapsed_s = before.map_or(0.0, |known| time_ns.saturating_sub(known.time_ns).max(0) as f64 / 1e9);
+        let is_again = before
+            .filter(|known| is_rate || known.start_ns == start_ns)
+            .is_some_and(|known| known.time_ns == time_ns);
+        // The first difference counts from its own start, which is a point of its own.
+        let zero_ns = match before {
+            Some(known) if is_again => known.zero_ns,
+            None if !is_rate && start_ns > 0 && start_ns < time_ns => Some(start_ns),
+            _ => None,
         };
+        let added = match before {
+            Some(_) if is_again => 0.0,
+            _ if is_rate => value * elapsed_s,
+            None if zero_ns.is_none() => 0.0,
+            _ => value,
+        };
+        if let Some(zero_ns) = zero_ns {
+            give(outgoing, zero_ns, Measure::CpuSecondsTotal, Some(0.0), sink);
+        }
         let added = if added.is_finite() && added > 0.0 { added } else { 0.0 };
         let seconds = before.map_or(0.0, |known| known.seconds) + added;
-        self.known.insert(key, Known { start_ns, time_ns, seconds });
+        self.remember(key, Known { start_ns, time_ns, seconds, zero_ns });
         give(outgoing, time_ns, Measure::CpuSecondsTotal, Some(seconds), sink);
     }
 }
@@ -178,7 +221,7 @@ fn give(outgoing: Outgoing<'_>, time_ns: i64, measure: Measure, value: Option<f6
 }
 
 /// What the sum of a distribution measures.
-const fn summed(measure: Measure) -> Measure {
+pub(super) const fn summed(measure: Measure) -> Measure {
     match measure {
         Measure::ResponseTime => Measure::ResponseSeconds,
         Measure::CallTime => Measure::CallSeconds,
@@ -187,7 +230,7 @@ const fn summed(measure: Measure) -> Measure {
 }
 
 /// What the number of a distribution's observations measures.
-const fn count_measure(measure: Measure) -> Option<Measure> {
+pub(super) const fn count_measure(measure: Measure) -> Option<Measure> {
     match measure {
         Measure::ResponseSeconds | Measure::ResponseTime | Measure::Transactions => {
             Some(Measure::Transactions)
@@ -198,7 +241,7 @@ const fn count_measure(measure: Measure) -> Option<Measure> {
 }
 
 /// The measure of an outbound call that corresponds to one of a transaction.
-const fn of_call(measure: Measure) -> Measure {
+pub(super) const fn of_call(measure: Measure) -> Measure {
     match measure {
         Measure::Transactions => Measure::Calls,
         Measure::ResponseSeconds => Measure::CallSeconds,
@@ -207,7 +250,7 @@ const fn of_call(measure: Measure) -> Measure {
 }
 
 /// The counter of a measure.
-const fn total(measure: Measure) -> Measure {
+pub(super) const fn total(measure: Measure) -> Measure {
     match measure {
         Measure::Transactions => Measure::TransactionsTotal,
         Measure::ResponseSeconds => Measure::ResponseSecondsTotal,

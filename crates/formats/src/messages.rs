@@ -1,0 +1,178 @@
+//! Whole messages, as network protocols bring them.
+//!
+//! ```text
+//! message ─► MessageReader::read ─► Sink
+//!                 │  what is known of each series of metrics, from message to message
+//! ```
+//!
+//! A file is read as far as it goes. A message is taken or it is not: when its nesting is damaged, nothing of it
+//! may be kept, because its sender is told that it was not taken. Single records that cannot be read are losses
+//! here, too, and the sender is told how many.
+
+mod logs;
+#[cfg(test)]
+mod tests;
+
+use crate::metrics::MetricSamples;
+use crate::metrics::remote_write::{RemoteWrite, Version};
+use crate::otlp_json::OtlpJson;
+use crate::otlp_protobuf::{OtlpProtobuf, Signal};
+use crate::registry::{FormatError, Reader, ReaderOptions};
+use crate::sampling::WeightAttributes;
+use crate::zipkin::Zipkin;
+use laggard_model::Sink;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a message is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MessageKind {
+    /// `ExportTraceServiceRequest` of OTLP, as protobuf.
+    TracesProtobuf,
+    /// `ExportMetricsServiceRequest` of OTLP, as protobuf.
+    MetricsProtobuf,
+    /// `ExportLogsServiceRequest` of OTLP, as protobuf: its records are counted as of another signal.
+    LogsProtobuf,
+    /// `ExportTraceServiceRequest` of OTLP, as JSON.
+    TracesJson,
+    /// `ExportMetricsServiceRequest` of OTLP, as JSON.
+    MetricsJson,
+    /// `ExportLogsServiceRequest` of OTLP, as JSON: its records are counted as of another signal.
+    LogsJson,
+    /// A list of Zipkin's spans, version 2, as JSON.
+    ZipkinJson,
+    /// The same as protobuf: `ListOfSpans`.
+    ZipkinProtobuf,
+    /// `prometheus.WriteRequest`, remote write 1.0, unpacked.
+    RemoteWrite,
+    /// `io.prometheus.write.v2.Request`, remote write 2.0, unpacked.
+    RemoteWrite2,
+}
+
+impl MessageKind {
+    /// All of them.
+    pub const ALL: [MessageKind; 10] = [
+        MessageKind::TracesProtobuf,
+        MessageKind::MetricsProtobuf,
+        MessageKind::LogsProtobuf,
+        MessageKind::TracesJson,
+        MessageKind::MetricsJson,
+        MessageKind::LogsJson,
+        MessageKind::ZipkinJson,
+        MessageKind::ZipkinProtobuf,
+        MessageKind::RemoteWrite,
+        MessageKind::RemoteWrite2,
+    ];
+}
+
+/// What a message of remote write held, of which only some measure what is of interest; of other messages nothing
+/// is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Contents {
+    /// Points that are numbers.
+    pub points: u64,
+    /// Points that are native histograms: none of them is read.
+    pub histograms: u64,
+}
+
+/// Reads the messages of one tenant, in any number of threads: only metrics wait for each other.
+///
+/// What is remembered of series of metrics is bounded; a message that comes again, because its sender did not
+/// hear that it was taken, gives the same samples again.
+#[derive(Debug)]
+pub struct MessageReader {
+    weights: WeightAttributes,
+    metrics: Mutex<MetricSamples>,
+    remote: Mutex<RemoteWrite>,
+}
+
+impl MessageReader {
+    /// A reader that has seen nothing; of the options those for metrics and sampling weights count.
+    pub fn new(options: &ReaderOptions) -> MessageReader {
+        MessageReader {
+            weights: WeightAttributes::new(options),
+            metrics: Mutex::new(MetricSamples::new(&options.metrics)),
+            remote: Mutex::new(RemoteWrite::new(&options.metrics)),
+        }
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// When its nesting is damaged. What was handed on until then must not be kept.
+    pub fn read(
+        &self,
+        kind: MessageKind,
+        message: &[u8],
+        sink: &mut dyn Sink,
+    ) -> Result<Contents, FormatError> {
+        let damage = match kind {
+            MessageKind::TracesProtobuf => {
+                let mut reader = self.protobuf(message, MetricSamples::default(), Signal::Traces);
+                read_protobuf(&mut reader, message, sink)
+            }
+            MessageKind::MetricsProtobuf => {
+                let mut metrics = self.metrics();
+                let mut reader = self.protobuf(message, std::mem::take(&mut *metrics), Signal::Metrics);
+                let damage = read_protobuf(&mut reader, message, sink);
+                *metrics = reader.take_metrics();
+                damage
+            }
+            MessageKind::TracesJson => {
+                let mut reader = OtlpJson::new(&self.weights, MetricSamples::default());
+                read_json(&mut reader, message, sink)
+            }
+            MessageKind::MetricsJson => {
+                let mut metrics = self.metrics();
+                let mut reader = OtlpJson::new(&self.weights, std::mem::take(&mut *metrics));
+                let damage = read_json(&mut reader, message, sink);
+                *metrics = reader.take_metrics();
+                damage
+            }
+            MessageKind::LogsProtobuf => logs::read_protobuf(message, sink),
+            MessageKind::LogsJson => logs::read_json(message, sink),
+            MessageKind::ZipkinJson => read_zipkin(Zipkin::new(&self.weights), message, sink)?,
+            MessageKind::ZipkinProtobuf => {
+                crate::zipkin::protobuf::read(message, Zipkin::new(&self.weights), sink)?;
+                None
+            }
+            MessageKind::RemoteWrite => return self.remote().read(Version::One, message, sink),
+            MessageKind::RemoteWrite2 => return self.remote().read(Version::Two, message, sink),
+        };
+        damage.map_or(Ok(Contents::default()), |damage| Err(FormatError::new(damage)))
+    }
+
+    fn protobuf(&self, message: &[u8], metrics: MetricSamples, signal: Signal) -> OtlpProtobuf {
+        OtlpProtobuf::new(Some(message.len() as u64), &self.weights, metrics).only(signal)
+    }
+
+    /// A thread that fails while it reads loses what was known of series, and nothing else.
+    fn metrics(&self) -> MutexGuard<'_, MetricSamples> {
+        self.metrics.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remote(&self) -> MutexGuard<'_, RemoteWrite> {
+        self.remote.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn read_protobuf(reader: &mut OtlpProtobuf, message: &[u8], sink: &mut dyn Sink) -> Option<String> {
+    reader.take(message, sink);
+    reader.end(sink);
+    reader.take_damage()
+}
+
+fn read_json(reader: &mut OtlpJson, message: &[u8], sink: &mut dyn Sink) -> Option<String> {
+    reader.take(message, sink);
+    reader.end(sink);
+    reader.take_damage()
+}
+
+fn read_zipkin(
+    mut reader: Zipkin,
+    message: &[u8],
+    sink: &mut dyn Sink,
+) -> Result<Option<String>, FormatError> {
+    reader.push(message, sink)?;
+    reader.finish(sink)?;
+    Ok(reader.take_damage())
+}

@@ -1,0 +1,132 @@
+//! Messages as a whole: what is damage and what is a loss.
+
+use super::*;
+use crate::otlp_protobuf::encode::{Encoder, resource, span};
+use laggard_model::{Collect, Loss};
+
+fn read(kind: MessageKind, message: &[u8]) -> (Collect, Result<Contents, FormatError>) {
+    let mut sink = Collect::default();
+    let result = MessageReader::new(&ReaderOptions::default()).read(kind, message, &mut sink);
+    (sink, result)
+}
+
+/// `ResourceSpans` of some records.
+fn request(records: impl IntoIterator<Item = Encoder>) -> Vec<u8> {
+    let scope = records.into_iter().fold(Encoder::default(), |scope, record| scope.message(2, record));
+    let resource_spans = Encoder::default().message(1, resource("cart")).message(2, scope);
+    Encoder::default().message(1, resource_spans).0
+}
+
+#[test]
+fn a_record_without_ids_is_a_loss_and_the_rest_is_kept() {
+    let without_ids = Encoder::default().bytes(5, "x").fixed64(7, 10).fixed64(8, 30);
+    let (found, result) =
+        read(MessageKind::TracesProtobuf, &request([span(1, "a"), without_ids, span(2, "b")]));
+    assert_eq!(result, Ok(Contents::default()));
+    assert_eq!((found.spans.len(), found.losses.count(Loss::InvalidId)), (2, 1));
+}
+
+/// Cut anywhere, a message is damaged, unless it ends where a resource's spans end.
+#[test]
+fn a_message_that_is_cut_is_damaged() {
+    let message = request([span(1, "a"), span(2, "b")]);
+    for cut in 1..message.len() {
+        let (_, result) = read(MessageKind::TracesProtobuf, &message[..cut]);
+        assert!(result.is_err(), "cut at byte {cut}");
+    }
+    assert_eq!(read(MessageKind::TracesProtobuf, &[]).1, Ok(Contents::default()));
+    for kind in [MessageKind::TracesJson, MessageKind::LogsJson, MessageKind::ZipkinJson] {
+        assert!(read(kind, b"[{\"resourceSpans\":[{").1.is_err(), "{kind:?}");
+    }
+    assert!(read(MessageKind::LogsProtobuf, b"\x0A\x05x").1.is_err());
+}
+
+/// A gauge of metrics looks like a span without ids and times.
+#[test]
+fn what_a_message_holds_is_known() {
+    let point = Encoder::default().fixed64(3, 1_700_000_000_000_000_000).fixed64(6, 4);
+    let metric =
+        Encoder::default().bytes(1, "jvm.cpu.count").message(5, Encoder::default().message(1, point));
+    let (found, _) = read(MessageKind::MetricsProtobuf, &request([metric.clone()]));
+    assert_eq!((found.samples.len(), found.losses.is_empty()), (1, true));
+    let (found, _) = read(MessageKind::TracesProtobuf, &request([metric]));
+    assert_eq!((found.samples.len(), found.losses.count(Loss::InvalidId)), (0, 1));
+}
+
+#[test]
+fn log_records_are_counted() {
+    let (found, result) = read(MessageKind::LogsProtobuf, &request([span(1, "a"), span(2, "b")]));
+    assert_eq!(
+        (result, found.losses.count(Loss::OtherSignal), found.spans.len()),
+        (Ok(Contents::default()), 2, 0)
+    );
+    let json = br#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{}},{}]},{}]}]}"#;
+    assert_eq!(read(MessageKind::LogsJson, json).0.losses.count(Loss::OtherSignal), 2);
+}
+
+#[test]
+fn series_are_known_from_message_to_message() {
+    let reader = MessageReader::new(&ReaderOptions::default());
+    let message = |second: u64, value: f64| {
+        let point = Encoder::default()
+            .fixed64(2, (1_700_000_000 + second - 10) * 1_000_000_000)
+            .fixed64(3, (1_700_000_000 + second) * 1_000_000_000)
+            .fixed64(4, value.to_bits());
+        let sum = Encoder::default().message(1, point).varint(2, 1).varint(3, 1);
+        request([Encoder::default().bytes(1, "process.cpu.time").message(7, sum)])
+    };
+    let mut values = Vec::new();
+    // The second comes twice, because its sender did not hear that it was taken.
+    for (second, value) in [(10, 1.5), (20, 2.0), (20, 2.0), (30, 1.0)] {
+        let mut sink = Collect::default();
+        reader.read(MessageKind::MetricsProtobuf, &message(second, value), &mut sink).unwrap();
+        values.extend(sink.samples.last().map(|sample| sample.value));
+    }
+    assert_eq!(values, [1.5, 3.5, 3.5, 4.5]);
+}
+
+/// One span of Zipkin, in both encodings.
+#[test]
+fn zipkins_protobuf_says_what_its_json_says() {
+    let endpoint = Encoder::default().bytes(1, "cart").bytes(2, [10, 0, 0, 7]).varint(4, 8080);
+    let tag = Encoder::default().bytes(1, "error").bytes(2, "late \"x\"");
+    let span = Encoder::default()
+        .bytes(1, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xA, 0xB])
+        .bytes(2, [0, 0, 0, 0, 0, 0, 0, 1])
+        .bytes(3, [0, 0, 0, 0, 0, 0, 0, 2])
+        .varint(4, 2)
+        .bytes(5, "get /cart")
+        .fixed64(6, 1_700_000_000_000_000)
+        .varint(7, 1_500)
+        .message(8, endpoint)
+        .message(11, tag);
+    let list = Encoder::default().message(1, span.clone()).message(1, span.bytes(3, []));
+    let json = br#"[{"traceId":"00000000000000000000000000000a0b","parentId":"0000000000000001","id":"0000000000000002",
+        "kind":"SERVER","name":"get /cart","timestamp":1700000000000000,"duration":1500,
+        "localEndpoint":{"serviceName":"cart","ipv4":"10.0.0.7","port":8080},"tags":{"error":"late \"x\""}}]"#;
+    let (found, _) = read(MessageKind::ZipkinProtobuf, &list.0);
+    assert_eq!(found.spans, read(MessageKind::ZipkinJson, json).0.spans);
+    assert_eq!((found.spans.len(), found.losses.count(Loss::InvalidId)), (1, 1));
+    assert!(read(MessageKind::ZipkinProtobuf, &list.0[..list.0.len() - 1]).1.is_err());
+}
+
+/// Anything is a message or none, and says so; reading it again says the same.
+#[test]
+fn bytes_that_are_anything() {
+    use proptest::test_runner::{Config, TestRunner};
+    let good = request([span(1, "a"), span(2, "b")]);
+    let bytes = proptest::collection::vec(proptest::num::u8::ANY, 0..200);
+    let mut runner = TestRunner::new(Config { cases: 128, failure_persistence: None, ..Config::default() });
+    let run = |(bytes, at, kind): (Vec<u8>, usize, usize)| {
+        let mut damaged = good.clone();
+        damaged[at] ^= bytes.first().copied().unwrap_or(1);
+        for message in [bytes.as_slice(), &damaged, &damaged[..at]] {
+            let reader = MessageReader::new(&ReaderOptions::default());
+            let kind = MessageKind::ALL[kind];
+            let once = reader.read(kind, message, &mut Collect::default());
+            proptest::prop_assert_eq!(once, reader.read(kind, message, &mut Collect::default()));
+        }
+        Ok(())
+    };
+    runner.run(&(bytes, 0..good.len(), 0..MessageKind::ALL.len()), run).unwrap();
+}

@@ -1,0 +1,276 @@
+//! Series that are one sample, joined over messages.
+
+use crate::metrics::groups::Names;
+use crate::metrics::series::total;
+use laggard_model::{Loss, Measure, SampleRecord, Sink, Timestamp};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Series as they come that are remembered; samples of further ones are left out.
+const RAW_MAX: usize = if cfg!(test) { 100 } else { 500_000 };
+/// Series of samples that are remembered, and bytes of their names.
+const JOINED_MAX: usize = 100_000;
+const NAME_BYTES_TOTAL_MAX: usize = 64 << 20;
+/// When there is no room for a new series, those are forgotten that had no point for so long.
+const FORGOTTEN_AFTER_NS: u64 = 3_600_000_000_000;
+/// A counter that turns up so long after its target did was not there before: it began at 0. Earlier it may only
+/// have come over a slower connection.
+const BEGAN_AFTER_NS: i64 = 300_000_000_000;
+/// Processors of a server that are counted.
+const PROCESSORS_MAX: usize = 4_096;
+
+/// How series of the same names become one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// What each grew by is summed.
+    Counter,
+    /// The latest values are summed.
+    Sum,
+    /// The latest values are averaged.
+    Mean,
+    /// Cores in use, from which CPU time is added up.
+    Rate,
+}
+
+/// What is told of a series that comes.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    pub(super) measure: Measure,
+    pub(super) kind: Kind,
+    pub(super) names: Names,
+    /// What tells it from all others.
+    pub(super) series: u128,
+    /// What it was read from.
+    pub(super) target: u128,
+    /// The processor that it is of; empty when it is of none.
+    pub(super) processor: String,
+}
+
+/// A point of a series.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Reading {
+    pub(super) time_ns: i64,
+    /// `None` when the series has ended.
+    pub(super) value: Option<f64>,
+}
+
+/// All that is remembered.
+#[derive(Debug, Default)]
+pub(super) struct JoinedSeries {
+    raw: HashMap<u128, Raw>,
+    /// When each target had its first point.
+    targets: HashMap<u128, Seen>,
+    joined: HashMap<(Measure, Names), Joined>,
+    name_bytes: usize,
+    /// Those that the message that is being read changes, in the order in which it does.
+    changed: Vec<(Measure, Names)>,
+    /// The latest point when there was no room last.
+    full_ns: i64,
+}
+
+/// A series as it comes.
+#[derive(Clone, Copy, Debug)]
+struct Raw {
+    time_ns: i64,
+    value: f64,
+}
+
+/// When a target was read.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    first_ns: i64,
+    /// The instant before the latest.
+    before_ns: i64,
+    last_ns: i64,
+}
+
+/// A series of samples.
+#[derive(Debug)]
+struct Joined {
+    kind: Kind,
+    value: f64,
+    members: f64,
+    /// The latest sample.
+    last_ns: i64,
+    processors: HashSet<Box<str>>,
+    /// What the message that is being read changed, by time.
+    changes: BTreeMap<i64, Change>,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Change {
+    value: f64,
+    members: f64,
+}
+
+impl JoinedSeries {
+    /// Takes a point; the samples are given by [`JoinedSeries::emit`].
+    pub(super) fn add(&mut self, told: &Told, reading: Reading, sink: &mut dyn Sink) {
+        let before = self.raw.get(&told.series).copied();
+        if before.is_none() && !self.has_room(reading.time_ns) {
+            return sink.lose(Loss::SeriesLimit, &|| told.names.server.clone());
+        }
+        if before.is_some_and(|raw| reading.time_ns < raw.time_ns) {
+            return sink.lose(Loss::DuplicateSample, &|| told.names.server.clone());
+        }
+        let zero_ns = self.read_before(told.target, reading.time_ns);
+        let change = change(told, before, reading, zero_ns.is_some(), sink);
+        match reading.value {
+            Some(value) => self.raw.insert(told.series, Raw { time_ns: reading.time_ns, value }),
+            None => self.raw.remove(&told.series),
+        };
+        let Some(change) = change else { return };
+        let is_new = before.is_none() && told.kind == Kind::Counter;
+        let joined = self.joined(told);
+        if !told.processor.is_empty() && joined.processors.len() < PROCESSORS_MAX {
+            joined.processors.insert(told.processor.as_str().into());
+        }
+        // The first sample of a counter says nothing by itself.
+        if let Some(zero_ns) = zero_ns.filter(|_| is_new && joined.last_ns == i64::MIN) {
+            joined.changes.entry(zero_ns).or_default();
+        }
+        let sum = joined.changes.entry(reading.time_ns).or_default();
+        sum.value += change.value;
+        sum.members += change.members;
+    }
+
+    /// The series of samples of what is told, which is about to change.
+    fn joined(&mut self, told: &Told) -> &mut Joined {
+        let key = (told.measure, told.names.clone());
+        let joined = self.joined.entry(key.clone()).or_insert_with(|| {
+            self.name_bytes += told.names.bytes();
+            Joined {
+                kind: told.kind,
+                value: 0.0,
+                members: 0.0,
+                last_ns: i64::MIN,
+                processors: HashSet::new(),
+                changes: BTreeMap::new(),
+            }
+        });
+        if joined.changes.is_empty() {
+            self.changed.push(key);
+        }
+        joined
+    }
+
+    /// When a target was read before, if it has been read for long: a counter that is new now was 0 then.
+    fn read_before(&mut self, target: u128, time_ns: i64) -> Option<i64> {
+        let new = Seen { first_ns: time_ns, before_ns: time_ns, last_ns: time_ns };
+        let seen = self.targets.entry(target).or_insert(new);
+        if time_ns > seen.last_ns {
+            seen.before_ns = seen.last_ns;
+            seen.last_ns = time_ns;
+        }
+        let is_long = time_ns.saturating_sub(seen.first_ns) > BEGAN_AFTER_NS && seen.before_ns < time_ns;
+        is_long.then_some(seen.before_ns)
+    }
+
+    /// Gives the samples of a message.
+    pub(super) fn emit(&mut self, sink: &mut dyn Sink) {
+        for key in std::mem::take(&mut self.changed) {
+            if let Some(joined) = self.joined.get_mut(&key) {
+                joined.emit(key.0, &key.1, sink);
+            }
+        }
+    }
+
+    /// Whether nothing is remembered.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.raw.is_empty() && self.joined.is_empty()
+    }
+
+    /// Whether a further series can be remembered, now or after some were forgotten.
+    fn has_room(&mut self, now_ns: i64) -> bool {
+        let has_room = |all: &JoinedSeries| {
+            all.raw.len() < RAW_MAX
+                && all.targets.len() < RAW_MAX
+                && all.joined.len() < JOINED_MAX
+                && all.name_bytes < NAME_BYTES_TOTAL_MAX
+        };
+        if has_room(self) {
+            return true;
+        }
+        // Looking through all of them for every new one would cost more than reading.
+        if now_ns.abs_diff(self.full_ns) > FORGOTTEN_AFTER_NS / 60 {
+            self.full_ns = now_ns;
+            let is_recent = |time_ns: i64| now_ns.abs_diff(time_ns) <= FORGOTTEN_AFTER_NS;
+            self.raw.retain(|_, raw| is_recent(raw.time_ns));
+            self.targets.retain(|_, seen| is_recent(seen.last_ns));
+            self.joined.retain(|_, joined| !joined.changes.is_empty() || is_recent(joined.last_ns));
+            self.name_bytes = self.joined.keys().map(|(_, names)| names.bytes()).sum();
+        }
+        has_room(self)
+    }
+}
+
+/// What a point changes; `None` for the end of a series that changes nothing.
+fn change(
+    told: &Told,
+    before: Option<Raw>,
+    reading: Reading,
+    began_at_zero: bool,
+    sink: &mut dyn Sink,
+) -> Option<Change> {
+    let kind = told.kind;
+    let old = before.map_or(0.0, |raw| raw.value);
+    let members = if before.is_some() { 0.0 } else { 1.0 };
+    let Some(value) = reading.value else {
+        let is_gauge = matches!(kind, Kind::Sum | Kind::Mean);
+        return (is_gauge && before.is_some()).then_some(Change { value: -old, members: -1.0 });
+    };
+    let grown = match kind {
+        Kind::Sum | Kind::Mean => value - old,
+        Kind::Rate => {
+            let elapsed_ns = before.map_or(0, |raw| reading.time_ns.saturating_sub(raw.time_ns));
+            value * elapsed_ns as f64 / 1e9
+        }
+        Kind::Counter if before.is_none() && !began_at_zero => 0.0,
+        Kind::Counter if value >= old => value - old,
+        Kind::Counter => {
+            sink.lose(Loss::CounterReset, &|| told.names.server.clone());
+            value
+        }
+    };
+    Some(Change { value: grown, members })
+}
+
+impl Joined {
+    /// Gives what changed. Times of samples only grow: points of the same instant come in several messages, and
+    /// each of these has to count.
+    fn emit(&mut self, measure: Measure, names: &Names, sink: &mut dyn Sink) {
+        let form = if matches!(self.kind, Kind::Counter | Kind::Rate) { total(measure) } else { measure };
+        for (time_ns, change) in std::mem::take(&mut self.changes) {
+            self.value += change.value;
+            self.members += change.members;
+            let is_new_instant = time_ns > self.last_ns;
+            self.last_ns = time_ns.max(self.last_ns.saturating_add(1));
+            let cores = self.processors.len();
+            if cores > 0 && is_new_instant {
+                give(time_ns, Measure::Cores, names, cores as f64, sink);
+            }
+            let value = match self.kind {
+                // What is left of gauges that have all ended is rounding.
+                Kind::Sum | Kind::Mean if self.members <= 0.0 => {
+                    self.value = 0.0;
+                    continue;
+                }
+                Kind::Mean => self.value / self.members,
+                _ => self.value,
+            };
+            give(self.last_ns, form, names, value, sink);
+        }
+    }
+}
+
+fn give(time_ns: i64, measure: Measure, names: &Names, value: f64, sink: &mut dyn Sink) {
+    sink.sample(&SampleRecord {
+        time: Timestamp::from_unix_ns(time_ns),
+        measure,
+        server: &names.server,
+        tier: &names.tier,
+        transaction: &names.transaction,
+        callee: &names.callee,
+        value,
+    });
+}

@@ -1,0 +1,153 @@
+//! What a series of Prometheus measures, by the name of its metric; and whose it is, by its labels.
+
+use super::joined::Kind;
+use crate::conventions::{ResourceNames, UNKNOWN};
+use crate::metrics::attributes::NameSpec;
+use crate::metrics::groups::Names;
+use crate::metrics::mappings::{Mapping, Mappings, Origin};
+use crate::metrics::series::{count_measure, of_call, summed};
+use crate::metrics::{Attributes, is_idle};
+use laggard_model::{Measure, ReplicaSource};
+use std::sync::{Arc, LazyLock};
+
+/// Labels of a server, of its tier and of a host, the first that is there: as `--prometheus` asks for them.
+const SERVER: [&str; 5] = ["pod", "kubernetes_pod_name", "instance", "node", "host"];
+const TIER: [&str; 4] = ["job", "service_name", "service", "app"];
+const HOST: [&str; 3] = ["node", "host", "instance"];
+
+/// Transactions of client libraries that know no conventions.
+static TRANSACTIONS: LazyLock<[NameSpec; 3]> = LazyLock::new(|| {
+    ["method+route|uri|handler|path", "grpc_service+grpc_method", "transaction"].map(NameSpec::parse)
+});
+const CALLEE: [&str; 4] = ["callee", "peer_service", "db_system", "server_address"];
+
+/// What a series is.
+#[derive(Debug)]
+pub(super) struct Role {
+    mapping: Arc<Mapping>,
+    measure: Measure,
+    pub(super) kind: Kind,
+    /// From the number to the measure's unit.
+    pub(super) factor: f64,
+    /// Whether `job` is whoever tells of others, not the tier.
+    is_of_exporter: bool,
+}
+
+/// Why a series has no role.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NoRole {
+    /// It is a part of a metric that is read, and not needed: a bucket, a sum over others, time that nobody used.
+    Part,
+    /// Nobody knows the metric.
+    Unknown,
+}
+
+/// Which part of a metric a series is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Whole,
+    Count,
+    Sum,
+    Unneeded,
+}
+
+/// The role of a series.
+pub(super) fn find_role(mappings: &Mappings, name: &str, labels: &Attributes<'_>) -> Result<Role, NoRole> {
+    let (mapping, part, base) = find_part(mappings, name).ok_or(NoRole::Unknown)?;
+    let is_unneeded = part == Part::Unneeded || is_sum_over_others(name, labels) || is_idle(&mapping, labels);
+    // The connector counts calls in a metric of their own.
+    if is_unneeded || (part == Part::Count && mapping.origin == Origin::Spans) {
+        return Err(NoRole::Part);
+    }
+    let measure = match part {
+        Part::Count => count_measure(mapping.measure).ok_or(NoRole::Part)?,
+        Part::Sum => summed(mapping.measure),
+        _ => mapping.measure,
+    };
+    let factor = if part == Part::Count { 1.0 } else { mapping.factor(unit(base)) };
+    let kind = kind(measure, mapping.is_cores_in_use);
+    let is_of_exporter = name.starts_with("kube_") || name.starts_with("container_");
+    Ok(Role { mapping, measure, kind, factor, is_of_exporter })
+}
+
+fn find_part<'n>(mappings: &Mappings, name: &'n str) -> Option<(Arc<Mapping>, Part, &'n str)> {
+    let parts = [
+        ("_count", Part::Count),
+        ("_sum", Part::Sum),
+        ("_bucket", Part::Unneeded),
+        ("_created", Part::Unneeded),
+    ];
+    let of_distribution = parts.into_iter().find_map(|(suffix, part)| {
+        let base = name.strip_suffix(suffix)?;
+        Some((mappings.find_prometheus(base)?, part, base))
+    });
+    of_distribution.or_else(|| Some((mappings.find_prometheus(name)?, Part::Whole, name)))
+}
+
+/// The unit that Prometheus puts into names.
+fn unit(name: &str) -> &'static str {
+    let name = name.strip_suffix("_total").unwrap_or(name);
+    match name {
+        _ if name.ends_with("_milliseconds") => "ms",
+        _ if name.ends_with("_seconds") => "s",
+        _ => "",
+    }
+}
+
+/// cAdvisor tells what a pod uses beside what each of its containers does; kube-state-metrics tells limits of
+/// memory, too.
+fn is_sum_over_others(name: &str, labels: &Attributes<'_>) -> bool {
+    match name {
+        "container_cpu_usage_seconds_total" => matches!(labels.first(&["container"]), "" | "POD"),
+        "kube_pod_container_resource_limits" => labels.first(&["resource"]) != "cpu",
+        _ => false,
+    }
+}
+
+/// Prometheus counts since the start of a process, whatever it counts.
+const fn kind(measure: Measure, is_cores_in_use: bool) -> Kind {
+    match measure {
+        Measure::CpuSecondsTotal if is_cores_in_use => Kind::Rate,
+        Measure::Utilization | Measure::ResponseTime | Measure::CallTime => Kind::Mean,
+        Measure::Cores | Measure::Clients | Measure::TransactionRate => Kind::Sum,
+        _ => Kind::Counter,
+    }
+}
+
+impl Role {
+    /// Whose series of these labels is; `None` when it is none of the measure.
+    pub(super) fn names(&self, labels: &Attributes<'_>) -> Option<Names> {
+        let text = |names: &[&str]| labels.first(names).to_owned();
+        let resource = ResourceNames {
+            service: if self.is_of_exporter { String::new() } else { text(&TIER) },
+            replica: text(&SERVER),
+            replica_source: ReplicaSource::Unknown,
+            host: text(&HOST),
+        };
+        let mut names = Names::of(&self.mapping, labels, &resource)?;
+        if names.transaction == UNKNOWN {
+            let known = TRANSACTIONS.iter().map(|spec| spec.name(labels)).find(|name| !name.is_empty());
+            names.transaction = known.map_or_else(|| UNKNOWN.to_owned(), crate::metrics::groups::template);
+        }
+        if names.callee == UNKNOWN && !labels.first(&CALLEE).is_empty() {
+            names.callee = crate::metrics::groups::template(text(&CALLEE));
+        }
+        Some(names)
+    }
+
+    /// The measure of samples of these names.
+    pub(super) fn measure_of(&self, names: &Names) -> Measure {
+        if names.is_call { of_call(self.measure) } else { self.measure }
+    }
+
+    /// The processor that a series of CPU time is of; empty when it is of all.
+    pub(super) fn processor<'l>(&self, labels: &'l Attributes<'_>) -> &'l str {
+        if !self.mapping.sums_processors() {
+            return "";
+        }
+        match labels.first(&["cpu.logical.number", "system.cpu.logical.number", "cpu"]) {
+            "total" => "",
+            processor => processor,
+        }
+    }
+}
