@@ -1,0 +1,160 @@
+//! Clocks are handed in, so that tests can let them jump.
+
+use laggard_model::{Nanos, Timestamp};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The time, in two ways.
+pub trait Clock: Send + Sync {
+    /// The wall clock. It may jump.
+    fn wall(&self) -> Timestamp;
+    /// Time since some start. It never jumps.
+    fn monotonic(&self) -> Duration;
+}
+
+/// The machine's clocks.
+#[derive(Debug)]
+pub struct SystemClock {
+    start: Instant,
+}
+
+impl Default for SystemClock {
+    fn default() -> SystemClock {
+        SystemClock { start: Instant::now() }
+    }
+}
+
+impl Clock for SystemClock {
+    fn wall(&self) -> Timestamp {
+        let ns = |length: Duration| i64::try_from(length.as_nanos()).unwrap_or(i64::MAX);
+        match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => Timestamp::from_unix_ns(ns(since)),
+            Err(before) => Timestamp::from_unix_ns(-ns(before.duration())),
+        }
+    }
+
+    fn monotonic(&self) -> Duration {
+        self.start.elapsed()
+    }
+}
+
+/// Sees jumps of the wall clock, and tells a time that is not fooled by them at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClockWatch {
+    /// Both clocks when they were last looked at.
+    wall: Timestamp,
+    monotonic: Duration,
+    /// How far the wall clock is ahead of the trusted time.
+    ahead: Nanos,
+    /// When it last jumped.
+    jumped: Option<Duration>,
+}
+
+/// Differences up to this are corrections, not jumps.
+const JUMP_MIN: Nanos = Nanos::from_secs(30);
+
+/// A clock that has not jumped for so long is trusted again.
+const TRUSTED_AFTER: Duration = Duration::from_secs(3600);
+
+impl ClockWatch {
+    pub(crate) fn new(clock: &dyn Clock) -> ClockWatch {
+        let (wall, monotonic) = (clock.wall(), clock.monotonic());
+        ClockWatch { wall, monotonic, ahead: Nanos::ZERO, jumped: None }
+    }
+
+    /// Looks at the clock; by how much the wall clock jumped since the last look, in nanoseconds, if it did.
+    pub(crate) fn look(&mut self, clock: &dyn Clock) -> Option<i64> {
+        let (wall, monotonic) = (clock.wall(), clock.monotonic());
+        let passed = i64::try_from((monotonic - self.monotonic).as_nanos()).unwrap_or(i64::MAX);
+        let jump_ns = wall.since(self.wall).ns().saturating_sub(passed);
+        (self.wall, self.monotonic) = (wall, monotonic);
+        if self.jumped.is_some_and(|at| monotonic - at > TRUSTED_AFTER) {
+            (self.jumped, self.ahead) = (None, Nanos::ZERO);
+        }
+        if jump_ns.unsigned_abs() < JUMP_MIN.ns() {
+            return None;
+        }
+        self.jumped = Some(monotonic);
+        self.ahead = match jump_ns {
+            0.. => self.ahead.plus(Nanos::from_ns(jump_ns.unsigned_abs())),
+            _ => self.ahead.less(Nanos::from_ns(jump_ns.unsigned_abs())),
+        };
+        Some(jump_ns)
+    }
+
+    /// The wall clock without its jumps ahead in the last hour: what may be deleted by age goes by this.
+    pub(crate) fn trusted(&self) -> Timestamp {
+        self.wall.minus(self.ahead)
+    }
+
+    /// Whether it jumped in the last hour.
+    pub(crate) fn mistrusts(&self) -> bool {
+        self.jumped.is_some()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// Clocks that stand still until they are moved.
+    #[derive(Debug)]
+    pub(crate) struct HandClock(Mutex<(Timestamp, Duration)>);
+
+    impl HandClock {
+        pub(crate) fn new() -> HandClock {
+            HandClock(Mutex::new((Timestamp::from_unix_ns(1_700_000_000_000_000_000), Duration::ZERO)))
+        }
+
+        pub(crate) fn pass(&self, time: Duration) {
+            let mut now = self.0.lock().unwrap();
+            *now = (now.0.plus(Nanos::from_ns(time.as_nanos() as u64)), now.1 + time);
+        }
+
+        pub(crate) fn jump_secs(&self, secs: i64) {
+            let mut now = self.0.lock().unwrap();
+            now.0 = Timestamp::from_unix_ns(now.0.unix_ns() + secs * 1_000_000_000);
+        }
+    }
+
+    impl Clock for HandClock {
+        fn wall(&self) -> Timestamp {
+            self.0.lock().unwrap().0
+        }
+
+        fn monotonic(&self) -> Duration {
+            self.0.lock().unwrap().1
+        }
+    }
+
+    #[test]
+    fn jumps_are_seen_once_and_not_trusted_for_an_hour() {
+        let clock = HandClock::new();
+        let mut watch = ClockWatch::new(&clock);
+        let before = clock.wall();
+        clock.pass(Duration::from_secs(1));
+        assert_eq!(watch.look(&clock), None);
+        clock.jump_secs(86_400);
+        assert_eq!(watch.look(&clock), Some(86_400_000_000_000));
+        assert_eq!(watch.trusted(), before.plus(Nanos::from_secs(1)));
+        clock.pass(Duration::from_secs(60));
+        assert_eq!((watch.look(&clock), watch.mistrusts()), (None, true));
+        clock.jump_secs(-86_400);
+        assert_eq!(watch.look(&clock), Some(-86_400_000_000_000));
+        assert_eq!(watch.trusted(), clock.wall());
+        clock.pass(Duration::from_secs(3601));
+        watch.look(&clock);
+        assert!(!watch.mistrusts());
+    }
+
+    #[test]
+    fn a_clock_set_right_is_believed_after_an_hour() {
+        let clock = HandClock::new();
+        let mut watch = ClockWatch::new(&clock);
+        clock.jump_secs(86_400);
+        watch.look(&clock);
+        clock.pass(Duration::from_secs(3601));
+        watch.look(&clock);
+        assert_eq!(watch.trusted(), clock.wall());
+    }
+}

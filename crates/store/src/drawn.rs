@@ -1,0 +1,53 @@
+//! Rows for tests.
+
+use laggard_engine::Batch;
+use laggard_model::{Nanos, OperationKey, ReplicaId, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId};
+
+/// The operation of every drawn span.
+pub(crate) const KEY: OperationKey<'static> =
+    OperationKey { service: "shop", operation: "buy", kind: SpanKind::Server };
+
+/// A span of the first operation of a batch.
+pub(crate) fn span(trace: u128, span: u64, replica: ReplicaId) -> SpanRow {
+    SpanRow {
+        trace: TraceId::from_value(trace),
+        span: SpanId::new(span).expect("drawn ids are not zero"),
+        parent: None,
+        start: Timestamp::from_unix_ns(1_700_000_000_000_000_000 + span as i64),
+        inclusive: Nanos::from_ns(1_000),
+        operation: laggard_model::OperationId::from_index(0),
+        replica,
+        kind: SpanKind::Server,
+        status: Status::Ok,
+        incomplete: false,
+        adjusted_count: None,
+    }
+}
+
+/// A batch of spans, each told by its trace and its own id.
+pub(crate) fn batch(spans: &[(u128, u64)]) -> Batch {
+    let mut batch = Batch::default();
+    batch.names.operation(KEY);
+    let replica = batch.names.replica("pod-1");
+    batch.spans = spans.iter().map(|&(trace, id)| span(trace, id, replica)).collect();
+    batch
+}
+
+/// Small random numbers from a seed (splitmix64).
+#[derive(Clone, Debug)]
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below a limit, which is not 0.
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+}

@@ -1,0 +1,43 @@
+//! What can go wrong.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A request to the store that cannot be met, in a sentence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoreError {
+    message: String,
+}
+
+impl StoreError {
+    /// An error with this message.
+    pub fn new(message: impl Into<String>) -> StoreError {
+        StoreError { message: message.into() }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// Why a batch was not taken. Nothing of it was kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AppendError {
+    /// There is no room now; the sender should come back after this time.
+    Busy(Duration),
+    /// It could not be made durable (full disk, failing device); the sender should come back.
+    Storage(StoreError),
+    /// The store is being closed; the sender should go elsewhere or come back.
+    Closing,
+    /// The batch is larger than the store takes at all; coming back is no use.
+    TooLarge {
+        /// Its size in memory, bytes.
+        bytes: usize,
+        /// The largest that is taken, bytes.
+        bytes_max: usize,
+    },
+}

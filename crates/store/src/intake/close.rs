@@ -1,0 +1,183 @@
+//! Closing traces: taking them out of the open ones, in a way that replay can repeat.
+
+use super::naming::{Renaming, Table};
+use super::{Intake, NAMES_MAX, OpenTrace, TRACE_ROWS_MAX};
+use crate::{Closing, LogPosition};
+use laggard_engine::{Origins, Samples};
+use laggard_model::{Loss, Losses, Names, TraceId};
+use std::sync::Arc;
+
+/// Which traces are to be closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Want {
+    /// Traces whose last record is this or an earlier one are idle.
+    pub(crate) idle_through: u64,
+    /// Traces whose last record is this or an earlier one are closed although they are not idle.
+    pub(crate) early_through: u64,
+    /// Traces whose first record is this or an earlier one have been open for too long.
+    pub(crate) old_through: u64,
+    /// Rows to close at once, about; one record's traces may be more.
+    pub(crate) rows_max: usize,
+}
+
+/// What a closing took out.
+#[derive(Debug)]
+pub(crate) struct Closed {
+    pub(super) names: Arc<Names>,
+    pub(super) traces: Vec<(TraceId, OpenTrace)>,
+    pub(super) samples: Samples,
+    pub(super) losses: Losses,
+    pub(super) origins: Origins,
+    pub(super) cut: Vec<TraceId>,
+    pub(super) position: LogPosition,
+    /// Memory that these had, about, in bytes.
+    pub(crate) bytes: usize,
+    /// Whether there are more that are wanted, beyond `rows_max`.
+    pub(crate) more: bool,
+}
+
+/// Most traces that a position names one by one. Beyond it, everything is closed.
+const CUTS_MAX: usize = 10_000;
+
+/// Closings that a position lists. Beyond it, everything is closed.
+const CLOSINGS_MAX: usize = 10_000;
+
+/// How far to close, by traces' last records.
+struct Reach {
+    through: u64,
+    more: bool,
+}
+
+impl Intake {
+    /// Takes out what is wanted, and everything that is not of a trace; `None` when there is nothing to write.
+    pub(crate) fn close(&mut self, want: &Want) -> Option<Closed> {
+        let mut reach = self.reach(want);
+        let before = self.bytes;
+        let (mut traces, mut remaining_from) = self.extract(reach.through, want.old_through);
+        let named = traces.iter().filter(|(_, trace)| trace.last > reach.through).count();
+        if self.position.closings.len() >= CLOSINGS_MAX || self.named() + named > CUTS_MAX {
+            reach = Reach { through: self.head, more: false };
+            let (rest, _) = self.extract(self.head, 0);
+            traces.extend(rest);
+            remaining_from = self.head + 1;
+        }
+        if traces.is_empty() && self.samples.rows.is_empty() {
+            return None;
+        }
+        traces.sort_unstable_by_key(|(id, _)| *id);
+        self.oversized.clear();
+        let cut = self.cut(&traces, want.idle_through);
+        self.advance(&traces, reach.through, remaining_from);
+        self.sample_texts.clear();
+        let closed = Closed {
+            names: self.names.names.clone(),
+            traces,
+            samples: std::mem::take(&mut self.samples),
+            losses: std::mem::take(&mut self.losses),
+            origins: std::mem::take(&mut self.origins),
+            cut,
+            position: self.position.clone(),
+            bytes: 0,
+            more: reach.more,
+        };
+        self.recount_after(&closed);
+        self.tidy_names();
+        Some(Closed { bytes: before - self.bytes, ..closed })
+    }
+
+    /// How far a closing goes, so that it takes about `rows_max` rows.
+    fn reach(&self, want: &Want) -> Reach {
+        let limit = want.idle_through.max(want.early_through);
+        let closable = self.traces.values().filter(|trace| trace.last <= limit);
+        let mut ends: Vec<(u64, usize)> = closable.map(|trace| (trace.last, trace.rows())).collect();
+        let rows: usize = ends.iter().map(|(_, rows)| rows).sum();
+        if rows <= want.rows_max {
+            return Reach { through: limit, more: false };
+        }
+        ends.sort_unstable();
+        let mut taken = 0;
+        let end = ends.iter().find(|(_, rows)| {
+            taken += rows;
+            taken >= want.rows_max
+        });
+        let through = end.map_or(limit, |&(last, _)| last);
+        Reach { through, more: ends.last().is_some_and(|&(last, _)| last > through) }
+    }
+
+    /// Takes out traces by their last or first record, and oversized ones; the earliest record that the others
+    /// have rows of, or the one after the head.
+    fn extract(&mut self, through: u64, old_through: u64) -> (Vec<(TraceId, OpenTrace)>, u64) {
+        let mut remaining_from = self.head + 1;
+        let any_oversized = !self.oversized.is_empty();
+        let wanted = |trace: &OpenTrace| {
+            trace.last <= through
+                || trace.first <= old_through
+                || (any_oversized && trace.rows() >= TRACE_ROWS_MAX)
+        };
+        let taken = self.traces.extract_if(|_, trace| {
+            let taken = wanted(trace);
+            if !taken {
+                remaining_from = remaining_from.min(trace.first);
+            }
+            taken
+        });
+        let taken = taken.collect();
+        (taken, remaining_from)
+    }
+
+    /// The traces that were not idle, each counted as a loss.
+    fn cut(&mut self, traces: &[(TraceId, OpenTrace)], idle_through: u64) -> Vec<TraceId> {
+        let open = traces.iter().filter(|(_, trace)| trace.last > idle_through);
+        let cut: Vec<TraceId> = open.map(|(id, _)| *id).collect();
+        for id in &cut {
+            self.losses.add(Loss::CutTrace, || format!("trace {id}"));
+        }
+        cut
+    }
+
+    /// Traces that closings in the position name one by one.
+    fn named(&self) -> usize {
+        self.position.closings.iter().map(|closing| closing.cut.len()).sum()
+    }
+
+    /// Moves the position to after a closing.
+    fn advance(&mut self, traces: &[(TraceId, OpenTrace)], through: u64, replay_from: u64) {
+        let named = traces.iter().filter(|(_, trace)| trace.last > through);
+        let cut = named.map(|(id, _)| *id).collect();
+        let position = &mut self.position;
+        position.settled = self.head;
+        position.replay_from = replay_from;
+        position.closings.push(Closing { head: self.head, idle_through: through, cut });
+        // The others close nothing that replay will have read.
+        position.closings.retain(|closing| {
+            closing.head >= replay_from && (closing.idle_through >= replay_from || !closing.cut.is_empty())
+        });
+        self.ages.forget(replay_from);
+    }
+
+    fn recount_after(&mut self, closed: &Closed) {
+        self.spans -= closed.traces.iter().map(|(_, trace)| trace.rows()).sum::<usize>();
+        let traces: usize = closed.traces.iter().map(|(_, trace)| trace.bytes()).sum();
+        self.bytes -= traces + super::samples_bytes(&closed.samples);
+    }
+
+    /// Forgets names that no open trace uses, when there are many.
+    fn tidy_names(&mut self) {
+        if self.names.len() < self.names_tidy_at && !self.names.is_heavy() {
+            return;
+        }
+        let mut renaming = Renaming::new(&self.names.names);
+        for trace in self.traces.values_mut() {
+            for row in &mut trace.spans {
+                row.operation = renaming.operation(row.operation);
+                row.replica = renaming.replica(row.replica);
+            }
+            for row in trace.calls.iter_mut().flat_map(|calls| calls.iter_mut()) {
+                row.operation = renaming.operation(row.operation);
+                row.host = renaming.replica(row.host);
+            }
+        }
+        self.names = Table::of(renaming.to);
+        self.names_tidy_at = (2 * self.names.len()).max(NAMES_MAX / 2);
+    }
+}

@@ -1,0 +1,282 @@
+//! Open traces in memory: durable in the log, on their way to segments.
+//!
+//! ```text
+//! record n ── take ──► open traces, pending samples ── close (idle, cut, full) ──► Closed ── pack ──► Parcel
+//! ```
+//! What is open is a function of the records taken and the closings made, in their order; replay relies on it.
+
+mod ages;
+mod close;
+mod naming;
+mod pack;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use ages::Ages;
+pub(crate) use close::{Closed, Want};
+pub(crate) use naming::NAMES_MAX;
+
+use crate::{Closing, LogPosition};
+use laggard_engine::{Batch, Origins, SampleRow, Samples};
+use laggard_model::{CallRow, Losses, OperationId, ReplicaId, SpanRow, TraceId};
+use naming::{HandleMap, Table};
+use std::collections::{HashMap, HashSet};
+
+/// What one trace has so far.
+#[derive(Debug, Default)]
+pub(crate) struct OpenTrace {
+    /// The first record it has rows of.
+    first: u64,
+    /// The last one.
+    last: u64,
+    spans: Vec<SpanRow>,
+    #[expect(
+        clippy::box_collection,
+        reason = "call logs are rare: a pointer instead of a vector in every trace"
+    )]
+    calls: Option<Box<Vec<CallRow>>>,
+    text: Option<Box<str>>,
+}
+
+/// Memory that an open trace takes besides its rows, bytes: its place in the table, and slack.
+const TRACE_BYTES: usize = 160;
+
+/// Memory of a row, bytes, with the slack of growing vectors.
+const SPAN_BYTES: usize = size_of::<SpanRow>() * 3 / 2;
+const CALL_BYTES: usize = size_of::<CallRow>() * 3 / 2;
+const SAMPLE_BYTES: usize = size_of::<SampleRow>() * 3 / 2;
+
+/// Memory of a text that is kept, besides its bytes.
+const TEXT_BYTES: usize = 64;
+
+impl OpenTrace {
+    fn rows(&self) -> usize {
+        self.spans.len() + self.calls.as_ref().map_or(0, |calls| calls.len())
+    }
+
+    fn bytes(&self) -> usize {
+        let calls = self.calls.as_ref().map_or(0, |calls| calls.len());
+        let text = self.text.as_ref().map_or(0, |text| TEXT_BYTES + text.len());
+        TRACE_BYTES + self.spans.len() * SPAN_BYTES + calls * CALL_BYTES + text
+    }
+}
+
+/// The open part of a store.
+#[derive(Debug, Default)]
+pub(crate) struct Intake {
+    names: Table,
+    /// The table of names is made anew when it has grown to this.
+    names_tidy_at: usize,
+    traces: HashMap<TraceId, OpenTrace>,
+    /// Traces with more rows than [`TRACE_ROWS_MAX`]; closed the next time.
+    oversized: Vec<TraceId>,
+    samples: Samples,
+    sample_texts: HashMap<Box<str>, u32>,
+    losses: Losses,
+    origins: Origins,
+    position: LogPosition,
+    /// The last record taken.
+    head: u64,
+    ages: Ages,
+    spans: usize,
+    bytes: usize,
+}
+
+/// Rows a trace may have before it is cut: much more than a person or a method can look at.
+pub(crate) const TRACE_ROWS_MAX: usize = 200_000;
+
+/// What of a record is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// All of it.
+    All,
+    /// Only spans and calls: the rest is in segments already.
+    Traces,
+}
+
+/// An upper bound of the memory a batch will take once it is taken in, and of its length in the log, bytes.
+pub(crate) fn bytes_max(batch: &Batch) -> usize {
+    let texts: usize = batch.texts.iter().map(|(_, text)| TEXT_BYTES + text.len()).sum();
+    let names: usize = (0..batch.names.operations())
+        .map(|at| batch.names.operation_key(OperationId::from_index(at)))
+        .map(|key| TEXT_BYTES + key.service.len() + key.operation.len())
+        .chain(
+            (0..batch.names.replicas())
+                .map(|at| TEXT_BYTES + batch.names.replica_name(ReplicaId::from_index(at)).len()),
+        )
+        .sum();
+    batch.spans.len() * (SPAN_BYTES + TRACE_BYTES)
+        + batch.calls.len() * (CALL_BYTES + TRACE_BYTES)
+        + samples_bytes(&batch.samples)
+        + texts
+        + names
+}
+
+/// Texts are there twice: to be found by number, and by their letters.
+fn samples_bytes(samples: &Samples) -> usize {
+    let texts: usize = samples.texts.iter().map(|text| 2 * (TEXT_BYTES + text.len())).sum();
+    texts + samples.rows.len() * SAMPLE_BYTES
+}
+
+impl Intake {
+    /// An intake that goes on where a log position says; nothing is open yet.
+    pub(crate) fn new(position: LogPosition) -> Intake {
+        let head = position.replay_from - 1;
+        Intake { position, head, names_tidy_at: NAMES_MAX / 2, ..Intake::default() }
+    }
+
+    /// Takes a record. Records come in order, some numbers may be missing.
+    pub(crate) fn take(&mut self, number: u64, batch: &Batch, part: Part) {
+        self.head = number;
+        let map = HandleMap::new(&mut self.names, batch, &mut self.losses);
+        self.take_spans(number, batch, &map);
+        self.take_calls(number, batch, &map);
+        for (id, text) in &batch.texts {
+            let Some(trace) = self.traces.get_mut(id).filter(|trace| trace.text.is_none()) else { continue };
+            trace.text = Some(text.clone());
+            self.bytes += TEXT_BYTES + text.len();
+        }
+        if part == Part::All {
+            self.take_samples(&batch.samples);
+            self.losses.merge(&batch.losses);
+            self.origins.merge(&batch.origins);
+        }
+    }
+
+    fn take_spans(&mut self, number: u64, batch: &Batch, map: &HandleMap) {
+        for run in batch.spans.chunk_by(|a, b| a.trace == b.trace) {
+            let trace = touch(&mut self.traces, &mut self.bytes, run[0].trace, number);
+            trace.spans.extend(run.iter().map(|row| SpanRow {
+                operation: map.operation(row.operation),
+                replica: map.replica(row.replica),
+                ..*row
+            }));
+            let rows = trace.rows();
+            if rows >= TRACE_ROWS_MAX && rows - run.len() < TRACE_ROWS_MAX {
+                self.oversized.push(run[0].trace);
+            }
+            self.bytes += run.len() * SPAN_BYTES;
+        }
+        self.spans += batch.spans.len();
+    }
+
+    fn take_calls(&mut self, number: u64, batch: &Batch, map: &HandleMap) {
+        for run in batch.calls.chunk_by(|a, b| a.request == b.request) {
+            let trace = touch(&mut self.traces, &mut self.bytes, run[0].request, number);
+            trace.calls.get_or_insert_default().extend(run.iter().map(|row| CallRow {
+                operation: map.operation(row.operation),
+                host: map.replica(row.host),
+                ..*row
+            }));
+            let rows = trace.rows();
+            if rows >= TRACE_ROWS_MAX && rows - run.len() < TRACE_ROWS_MAX {
+                self.oversized.push(run[0].request);
+            }
+            self.bytes += run.len() * CALL_BYTES;
+        }
+        self.spans += batch.calls.len();
+    }
+
+    fn take_samples(&mut self, samples: &Samples) {
+        if samples.rows.is_empty() {
+            return;
+        }
+        let texts: Vec<u32> = samples.texts.iter().map(|text| self.sample_text(text)).collect();
+        let text = |at: u32| texts[at as usize];
+        self.samples.rows.extend(samples.rows.iter().map(|row| SampleRow {
+            server: text(row.server),
+            tier: text(row.tier),
+            transaction: text(row.transaction),
+            callee: text(row.callee),
+            ..*row
+        }));
+        self.bytes += samples.rows.len() * SAMPLE_BYTES;
+    }
+
+    fn sample_text(&mut self, text: &str) -> u32 {
+        if let Some(&known) = self.sample_texts.get(text) {
+            return known;
+        }
+        let new = self.samples.texts.len() as u32;
+        self.samples.texts.push(text.into());
+        self.sample_texts.insert(text.into(), new);
+        self.bytes += 2 * (TEXT_BYTES + text.len());
+        new
+    }
+
+    /// Lets go of the traces that a closing took before the store was opened.
+    pub(crate) fn repeat(&mut self, closing: &Closing) {
+        let cut: HashSet<TraceId> = closing.cut.iter().copied().collect();
+        let (spans, bytes) = (&mut self.spans, &mut self.bytes);
+        self.traces.retain(|id, trace| {
+            let kept = trace.last > closing.idle_through && !cut.contains(id);
+            if !kept {
+                *spans -= trace.rows();
+                *bytes -= trace.bytes();
+            }
+            kept
+        });
+        self.oversized.retain(|id| self.traces.contains_key(id));
+    }
+
+    /// Notes that records up to this number were given, even if some of them are lost.
+    pub(crate) fn reach_head(&mut self, number: u64) {
+        self.head = self.head.max(number);
+    }
+
+    /// Notes that all records so far had come by now, on a clock that never jumps.
+    pub(crate) fn note_time(&mut self, now: std::time::Duration) {
+        self.ages.note(now, self.head);
+    }
+
+    /// When which records came.
+    pub(crate) fn ages(&self) -> &Ages {
+        &self.ages
+    }
+
+    /// Rows (spans and halves of calls) of open traces.
+    pub(crate) fn spans(&self) -> usize {
+        self.spans
+    }
+
+    /// Open traces.
+    pub(crate) fn traces(&self) -> usize {
+        self.traces.len()
+    }
+
+    /// Samples that wait for the next parcel.
+    pub(crate) fn samples(&self) -> usize {
+        self.samples.rows.len()
+    }
+
+    /// Memory that is taken, about, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The last record taken.
+    pub(crate) fn head(&self) -> u64 {
+        self.head
+    }
+
+    /// The middle one of the records that are needed.
+    pub(crate) fn middle(&self) -> u64 {
+        u64::midpoint(self.position.replay_from, self.head)
+    }
+}
+
+/// The open trace of an id, made when there is none.
+fn touch<'a>(
+    traces: &'a mut HashMap<TraceId, OpenTrace>,
+    bytes: &mut usize,
+    id: TraceId,
+    number: u64,
+) -> &'a mut OpenTrace {
+    let trace = traces.entry(id).or_insert_with(|| {
+        *bytes += TRACE_BYTES;
+        OpenTrace { first: number, ..OpenTrace::default() }
+    });
+    trace.last = number;
+    trace
+}

@@ -1,0 +1,204 @@
+//! One table of names for all open traces.
+
+use laggard_engine::Batch;
+use laggard_model::{Loss, Losses, Names, OperationId, OperationKey, ReplicaId};
+use std::sync::Arc;
+
+/// Most distinct operations, and most distinct replicas, among open traces.
+pub(crate) const NAMES_MAX: usize = 200_000;
+
+/// Most bytes of all names together.
+const NAMES_BYTES_MAX: usize = 64 << 20;
+
+/// What names beyond the limits become.
+const OTHER: &str = "(other)";
+
+/// The names of all open traces.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// Shared with parcels on their way, which are packed without a lock.
+    pub(super) names: Arc<Names>,
+    /// Length of all names that were added.
+    bytes: usize,
+}
+
+impl Table {
+    /// A table of the names that a renaming kept.
+    pub(super) fn of(names: Names) -> Table {
+        let operations =
+            (0..names.operations()).map(|at| key_bytes(names.operation_key(OperationId::from_index(at))));
+        let replicas = (0..names.replicas()).map(|at| names.replica_name(ReplicaId::from_index(at)).len());
+        let bytes = operations.chain(replicas).sum();
+        Table { names: Arc::new(names), bytes }
+    }
+
+    /// How full it is, by the fuller half.
+    pub(super) fn len(&self) -> usize {
+        self.names.operations().max(self.names.replicas())
+    }
+
+    /// Whether it has little room left for the bytes of names.
+    pub(super) fn is_heavy(&self) -> bool {
+        self.bytes > NAMES_BYTES_MAX / 2
+    }
+}
+
+fn key_bytes(key: OperationKey<'_>) -> usize {
+    key.service.len() + key.operation.len()
+}
+
+/// The handles of a batch's names in the store's table.
+pub(super) struct HandleMap {
+    operations: Vec<OperationId>,
+    replicas: Vec<ReplicaId>,
+}
+
+/// Handles that were pooled for want of room.
+#[derive(Default)]
+struct Pooled {
+    operations: Vec<bool>,
+    replicas: Vec<bool>,
+}
+
+impl HandleMap {
+    /// Adds a batch's names to the table, as far as it has room; counts rows whose names have none.
+    pub(super) fn new(table: &mut Table, batch: &Batch, losses: &mut Losses) -> HandleMap {
+        let mut naming = Naming { table, pooled: Pooled::default(), limit: NAMES_MAX };
+        let map = naming.map(&batch.names);
+        naming.count(batch, losses);
+        map
+    }
+
+    pub(super) fn operation(&self, id: OperationId) -> OperationId {
+        self.operations[id.index()]
+    }
+
+    pub(super) fn replica(&self, id: ReplicaId) -> ReplicaId {
+        self.replicas[id.index()]
+    }
+}
+
+struct Naming<'a> {
+    table: &'a mut Table,
+    pooled: Pooled,
+    limit: usize,
+}
+
+impl Naming<'_> {
+    fn map(&mut self, names: &Names) -> HandleMap {
+        let operations = (0..names.operations())
+            .map(|at| self.operation(names.operation_key(OperationId::from_index(at))))
+            .collect();
+        let replicas = (0..names.replicas())
+            .map(|at| self.replica(names.replica_name(ReplicaId::from_index(at))))
+            .collect();
+        HandleMap { operations, replicas }
+    }
+
+    fn operation(&mut self, key: OperationKey<'_>) -> OperationId {
+        if let Some(known) = self.table.names.find_operation(key) {
+            self.pooled.operations.push(false);
+            return known;
+        }
+        let full = self.is_full(self.table.names.operations(), key_bytes(key));
+        self.pooled.operations.push(full);
+        let key = if full { OperationKey { service: OTHER, operation: OTHER, ..key } } else { key };
+        self.table.bytes += key_bytes(key);
+        // A parcel that is being packed may share the table: then this copies it, once.
+        Arc::make_mut(&mut self.table.names).operation(key)
+    }
+
+    fn replica(&mut self, name: &str) -> ReplicaId {
+        if let Some(known) = self.table.names.find_replica(name) {
+            self.pooled.replicas.push(false);
+            return known;
+        }
+        let full = self.is_full(self.table.names.replicas(), name.len());
+        self.pooled.replicas.push(full);
+        let name = if full { OTHER } else { name };
+        self.table.bytes += name.len();
+        Arc::make_mut(&mut self.table.names).replica(name)
+    }
+
+    fn is_full(&self, names: usize, more_bytes: usize) -> bool {
+        names >= self.limit || self.table.bytes + more_bytes > NAMES_BYTES_MAX
+    }
+
+    fn count(&self, batch: &Batch, losses: &mut Losses) {
+        let pooled = &self.pooled;
+        if !pooled.operations.contains(&true) && !pooled.replicas.contains(&true) {
+            return;
+        }
+        let rows = batch.spans.iter().map(|row| (row.operation, row.replica));
+        let rows = rows.chain(batch.calls.iter().map(|row| (row.operation, row.host)));
+        for (operation, replica) in rows {
+            let key = || batch.names.operation_key(operation);
+            if pooled.operations[operation.index()] {
+                losses.add(Loss::NameLimit, || format!("{} {}", key().service, key().operation));
+            }
+            if pooled.replicas[replica.index()] {
+                losses.add(Loss::NameLimit, || batch.names.replica_name(replica).to_owned());
+            }
+        }
+    }
+}
+
+/// Copies names that rows use from one table into another, in order of first use.
+pub(super) struct Renaming<'a> {
+    from: &'a Names,
+    pub(super) to: Names,
+    operations: Vec<Option<OperationId>>,
+    replicas: Vec<Option<ReplicaId>>,
+}
+
+impl<'a> Renaming<'a> {
+    pub(super) fn new(from: &'a Names) -> Renaming<'a> {
+        let (operations, replicas) = (vec![None; from.operations()], vec![None; from.replicas()]);
+        Renaming { from, to: Names::new(), operations, replicas }
+    }
+
+    pub(super) fn operation(&mut self, id: OperationId) -> OperationId {
+        let (from, to) = (self.from, &mut self.to);
+        *self.operations[id.index()].get_or_insert_with(|| to.operation(from.operation_key(id)))
+    }
+
+    pub(super) fn replica(&mut self, id: ReplicaId) -> ReplicaId {
+        let (from, to) = (self.from, &mut self.to);
+        *self.replicas[id.index()].get_or_insert_with(|| to.replica(from.replica_name(id)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_beyond_the_limit_are_pooled_and_counted() {
+        let mut batch = Batch::default();
+        for name in ["a", "b", "c"] {
+            batch.names.replica(name);
+        }
+        let mut table = Table::default();
+        let mut naming = Naming { table: &mut table, pooled: Pooled::default(), limit: 2 };
+        let map = naming.map(&batch.names);
+        let spans = [0, 1, 2, 2].map(|at| crate::drawn::span(1, at as u64 + 1, ReplicaId::from_index(at)));
+        batch.names.operation(crate::drawn::KEY);
+        batch.spans = spans.to_vec();
+        naming.pooled.operations.push(false);
+        let mut losses = Losses::none();
+        naming.count(&batch, &mut losses);
+        assert_eq!(losses.count(Loss::NameLimit), 2);
+        assert_eq!(table.names.replica_name(map.replica(ReplicaId::from_index(2))), OTHER);
+        assert_eq!(table.names.replica_name(map.replica(ReplicaId::from_index(1))), "b");
+    }
+
+    #[test]
+    fn the_bytes_of_names_are_bounded_too() {
+        let mut table = Table { bytes: NAMES_BYTES_MAX - 10, ..Table::default() };
+        let mut naming = Naming { table: &mut table, pooled: Pooled::default(), limit: 1000 };
+        naming.replica("short");
+        naming.replica("longer than ten bytes");
+        assert_eq!(naming.pooled.replicas, [false, true]);
+        assert!(table.is_heavy() && !Table::of(Names::new()).is_heavy());
+    }
+}

@@ -1,0 +1,62 @@
+//! From closed traces to a parcel: calls rebuilt, rows sorted, names of its own. Needs no lock.
+
+use super::close::Closed;
+use super::naming::Renaming;
+use crate::Parcel;
+use laggard_assembly::rebuild_calls;
+use laggard_model::{Loss, Losses, SpanRow, TraceId};
+
+/// Rows of equal start and id before a row that are looked at for a copy of it. Assembling finds further copies.
+const COPIES_SEARCHED: usize = 8;
+
+impl Closed {
+    /// The parcel. `O(S log S)` for `S` rows.
+    pub(crate) fn pack(self) -> Parcel {
+        let mut renaming = Renaming::new(&self.names);
+        let mut losses = self.losses;
+        let (mut spans, mut texts) = (Vec::new(), Vec::new());
+        spans.reserve(self.traces.iter().map(|(_, trace)| trace.rows()).sum());
+        for (id, mut trace) in self.traces {
+            if let Some(calls) = &mut trace.calls {
+                let rebuilt = rebuild_calls(calls);
+                trace.spans.extend(rebuilt.rows);
+                losses.merge(&rebuilt.losses);
+            }
+            // Stable, so that the first of several copies of a span is the first that came.
+            trace.spans.sort_by_key(|row| (row.start, row.span));
+            push_distinct(id, &trace.spans, &mut spans, &mut losses);
+            texts.extend(trace.text.map(|text| (id, text)));
+        }
+        for row in &mut spans {
+            row.operation = renaming.operation(row.operation);
+            row.replica = renaming.replica(row.replica);
+        }
+        Parcel {
+            names: renaming.to,
+            spans,
+            texts,
+            samples: self.samples,
+            losses,
+            origins: self.origins,
+            cut: self.cut,
+            position: self.position,
+        }
+    }
+}
+
+/// Adds a trace's rows without those that are there twice: a sender repeats what it got no answer to.
+fn push_distinct(id: TraceId, rows: &[SpanRow], out: &mut Vec<SpanRow>, losses: &mut Losses) {
+    let start = out.len();
+    for row in rows {
+        let mut earlier = out[start..].iter().rev().take(COPIES_SEARCHED);
+        let copy = earlier
+            .by_ref()
+            .take_while(|other| (other.start, other.span) == (row.start, row.span))
+            .any(|other| other == row);
+        if copy {
+            losses.add(Loss::DuplicateSpan, || format!("trace {id}"));
+        } else {
+            out.push(*row);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Closing by hand-worked examples; that replay repeats it is proved in `recovery/tests.rs`.
+
+use super::*;
+use crate::drawn::{batch, span};
+use laggard_model::{CallFlag, Loss, Measure, OperationKey, SampleRecord, Sink, SpanKind, Timestamp};
+use std::time::Duration;
+
+const NOTHING: Want = Want { idle_through: 0, early_through: 0, old_through: 0, rows_max: usize::MAX };
+
+fn intake(records: &[&[(u128, u64)]]) -> Intake {
+    let mut intake = Intake::new(LogPosition::default());
+    for (number, spans) in (1..).zip(records) {
+        intake.take(number, &batch(spans), Part::All);
+    }
+    intake
+}
+
+/// `(trace, span)` of a parcel.
+fn spans(parcel: &crate::Parcel) -> Vec<(u128, u64)> {
+    parcel.spans.iter().map(|row| (row.trace.value(), row.span.value())).collect()
+}
+
+#[test]
+fn idle_traces_go_whole_and_the_others_stay() {
+    let mut intake = intake(&[&[(7, 1), (8, 2)], &[(7, 3), (9, 4)], &[(8, 5)]]);
+    assert_eq!((intake.traces(), intake.spans()), (3, 5));
+    let parcel = intake.close(&Want { idle_through: 2, ..NOTHING }).unwrap().pack();
+    assert_eq!(spans(&parcel), [(7, 1), (7, 3), (9, 4)]);
+    assert_eq!((parcel.cut.len(), parcel.losses.is_empty()), (0, true));
+    // Trace 8 has rows from record 1 on.
+    let closing = Closing { head: 3, idle_through: 2, cut: Vec::new() };
+    assert_eq!(parcel.position, LogPosition { replay_from: 1, settled: 3, closings: vec![closing] });
+    let rest = intake.close(&Want { idle_through: 3, ..NOTHING }).unwrap();
+    assert!(rest.bytes > 0 && !rest.more);
+    assert_eq!((intake.traces(), intake.spans(), intake.bytes()), (0, 0, 0));
+    let rest = rest.pack();
+    assert_eq!(spans(&rest), [(8, 2), (8, 5)]);
+    assert_eq!(rest.position, LogPosition { replay_from: 4, settled: 3, closings: Vec::new() });
+    assert!(intake.close(&Want { idle_through: 3, ..NOTHING }).is_none());
+}
+
+#[test]
+fn traces_that_never_rest_are_cut_by_name_and_counted() {
+    let mut intake = intake(&[&[(7, 1)], &[(8, 2)], &[(7, 3), (9, 4)]]);
+    let parcel = intake.close(&Want { idle_through: 0, old_through: 1, ..NOTHING }).unwrap().pack();
+    assert_eq!(spans(&parcel), [(7, 1), (7, 3)]);
+    assert_eq!((parcel.cut.len(), parcel.losses.count(Loss::CutTrace)), (1, 1));
+    assert_eq!(parcel.position.replay_from, 2);
+    assert_eq!(parcel.position.closings[0].cut, [TraceId::from_value(7)]);
+}
+
+#[test]
+fn early_closing_takes_the_oldest_and_tells() {
+    let mut intake = intake(&[&[(1, 1)], &[(2, 2)], &[(3, 3)], &[(4, 4)]]);
+    let want = Want { early_through: 4, rows_max: 2, ..NOTHING };
+    let closed = intake.close(&want).unwrap();
+    assert!(closed.more);
+    let parcel = closed.pack();
+    assert_eq!(spans(&parcel), [(1, 1), (2, 2)]);
+    assert_eq!(parcel.losses.count(Loss::CutTrace), 2);
+    assert!(parcel.position.closings.is_empty(), "replay starts behind it");
+}
+
+#[test]
+fn a_trace_with_too_many_rows_is_cut() {
+    let mut intake = intake(&[]);
+    let many: Vec<(u128, u64)> = (1..=TRACE_ROWS_MAX as u64 / 2).map(|id| (7, id)).collect();
+    intake.take(1, &batch(&many), Part::All);
+    assert!(intake.close(&NOTHING).is_none());
+    let more: Vec<(u128, u64)> =
+        many.iter().map(|&(trace, id)| (trace, id + TRACE_ROWS_MAX as u64)).collect();
+    intake.take(2, &batch(&more), Part::All);
+    let closed = intake.close(&NOTHING).unwrap();
+    assert_eq!((closed.cut.len(), intake.spans()), (1, 0));
+}
+
+#[test]
+fn too_many_cuts_close_everything_instead() {
+    let traces: Vec<(u128, u64)> = (1..=10_001).map(|id| (id, 1)).collect();
+    let mut intake = intake(&[&traces, &[(99_999, 1)]]);
+    intake.take(3, &batch(&traces), Part::All);
+    let closed = intake.close(&Want { old_through: 1, ..NOTHING }).unwrap();
+    assert_eq!((intake.traces(), closed.position.closings.len()), (0, 0));
+    assert_eq!(closed.position.replay_from, 4);
+}
+
+#[test]
+fn copies_are_dropped_and_halves_of_a_shared_span_are_not() {
+    let mut first = batch(&[(7, 1), (7, 2), (7, 1)]);
+    let client = first.names.operation(OperationKey { kind: SpanKind::Client, ..crate::drawn::KEY });
+    let mut half = span(7, 1, ReplicaId::from_index(0));
+    (half.kind, half.operation) = (SpanKind::Client, client);
+    first.spans.push(half);
+    let mut intake = Intake::new(LogPosition::default());
+    intake.take(1, &first, Part::All);
+    intake.take(2, &first, Part::All);
+    let parcel = intake.close(&Want { idle_through: 2, ..NOTHING }).unwrap().pack();
+    assert_eq!(spans(&parcel), [(7, 1), (7, 1), (7, 2)]);
+    assert_eq!(parcel.losses.count(Loss::DuplicateSpan), 5);
+}
+
+#[test]
+fn calls_become_spans_when_their_request_is_idle() {
+    let mut log = Batch::default();
+    for (time, flag) in [(10, CallFlag::Enter), (35, CallFlag::Exit)] {
+        log.call(&laggard_model::CallRecord {
+            host: "host-1",
+            time: Timestamp::from_unix_ns(time),
+            request: TraceId::from_value(5),
+            request_text: Some("order-5"),
+            fragment: TraceId::from_value(5),
+            service: "shop",
+            operation: "buy",
+            flag,
+            callee: None,
+        });
+    }
+    let mut intake = Intake::new(LogPosition::default());
+    intake.take(1, &log, Part::All);
+    let parcel = intake.close(&Want { idle_through: 1, ..NOTHING }).unwrap().pack();
+    assert_eq!(parcel.spans.len(), 1);
+    let row = parcel.spans[0];
+    assert_eq!((row.inclusive.ns(), parcel.names.replica_name(row.replica)), (25, "host-1"));
+    assert_eq!(&*parcel.texts[0].1, "order-5");
+    assert_eq!((parcel.origins.call_records, intake.bytes()), (2, 0));
+}
+
+#[test]
+fn samples_go_with_the_next_parcel_and_names_are_those_in_use() {
+    let mut first = batch(&[(1, 1)]);
+    first.names.replica("unused");
+    for server in ["a", "b", "a"] {
+        let time = Timestamp::from_unix_ns(1);
+        let (measure, value) = (Measure::Cores, 2.0);
+        first.sample(&SampleRecord { time, measure, server, tier: "", transaction: "", callee: "", value });
+    }
+    let mut intake = Intake::new(LogPosition::default());
+    intake.take(1, &first, Part::All);
+    intake.take(2, &first, Part::All);
+    assert_eq!(intake.samples(), 6);
+    let parcel = intake.close(&NOTHING).unwrap().pack();
+    assert_eq!((parcel.samples.rows.len(), parcel.samples.texts.len(), parcel.spans.len()), (6, 3, 0));
+    assert_eq!(parcel.samples.record(&parcel.samples.rows[4]).server, "b");
+    assert_eq!(parcel.position.settled, 2);
+    let parcel = intake.close(&Want { idle_through: 2, ..NOTHING }).unwrap().pack();
+    assert_eq!(parcel.names.replicas(), 1);
+    assert_eq!((parcel.samples.rows.len(), intake.bytes()), (0, 0));
+}
+
+#[test]
+fn a_batch_never_takes_more_than_is_reserved_for_it() {
+    let mut given = batch(&[(1, 1), (2, 2), (2, 3)]);
+    given.texts.push((TraceId::from_value(1), "one".into()));
+    let reserved = bytes_max(&given);
+    let mut intake = Intake::new(LogPosition::default());
+    intake.take(1, &given, Part::All);
+    assert!((1..=reserved).contains(&intake.bytes()));
+}
+
+#[test]
+fn names_are_tidied_when_there_are_many() {
+    let mut intake = Intake::new(LogPosition::default());
+    let mut many = batch(&[]);
+    for at in 0..NAMES_MAX / 2 {
+        many.names.replica(&format!("pod-{at}"));
+    }
+    many.spans = vec![span(1, 1, ReplicaId::from_index(500)), span(2, 1, ReplicaId::from_index(900))];
+    intake.take(1, &many, Part::All);
+    intake.take(2, &batch(&[(2, 2)]), Part::All);
+    intake.close(&Want { idle_through: 1, ..NOTHING }).unwrap();
+    assert_eq!(intake.names.names.replicas(), 2);
+    let parcel = intake.close(&Want { idle_through: 2, ..NOTHING }).unwrap().pack();
+    assert_eq!(parcel.names.replica_name(parcel.spans[0].replica), "pod-900");
+}
+
+#[test]
+fn ages_follow_the_head() {
+    let mut intake = intake(&[&[(7, 1)]]);
+    intake.note_time(Duration::from_secs(1));
+    assert_eq!(intake.ages().come_by(Duration::from_secs(2)), 1);
+}

@@ -1,0 +1,78 @@
+//! Numbers that stand for words in the log. They never change their meaning; new ones are added at the end.
+
+use laggard_model::{Loss, Measure, Status};
+
+/// Measures by number.
+const MEASURES: [Measure; 16] = [
+    Measure::Utilization,
+    Measure::CpuSecondsTotal,
+    Measure::Cores,
+    Measure::Completion,
+    Measure::Transactions,
+    Measure::TransactionsTotal,
+    Measure::TransactionRate,
+    Measure::ResponseTime,
+    Measure::ResponseSeconds,
+    Measure::ResponseSecondsTotal,
+    Measure::Calls,
+    Measure::CallsTotal,
+    Measure::CallTime,
+    Measure::CallSeconds,
+    Measure::CallSecondsTotal,
+    Measure::Clients,
+];
+
+pub(super) const fn measure_number(measure: Measure) -> u8 {
+    match measure {
+        Measure::Utilization => 0,
+        Measure::CpuSecondsTotal => 1,
+        Measure::Cores => 2,
+        Measure::Completion => 3,
+        Measure::Transactions => 4,
+        Measure::TransactionsTotal => 5,
+        Measure::TransactionRate => 6,
+        Measure::ResponseTime => 7,
+        Measure::ResponseSeconds => 8,
+        Measure::ResponseSecondsTotal => 9,
+        Measure::Calls => 10,
+        Measure::CallsTotal => 11,
+        Measure::CallTime => 12,
+        Measure::CallSeconds => 13,
+        Measure::CallSecondsTotal => 14,
+        Measure::Clients => 15,
+    }
+}
+
+pub(super) fn measure(number: u8) -> Option<Measure> {
+    MEASURES.get(usize::from(number)).copied()
+}
+
+pub(super) const fn status(number: u8) -> Option<Status> {
+    match number {
+        0 => Some(Status::Unset),
+        1 => Some(Status::Ok),
+        2 => Some(Status::Error),
+        _ => None,
+    }
+}
+
+/// Losses go by name: a log of another version may have one that this one does not know.
+pub(super) fn loss(name: &str) -> Option<Loss> {
+    Loss::ALL.into_iter().find(|loss| loss.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_lead_back() {
+        for known in MEASURES {
+            assert_eq!(measure(measure_number(known)), Some(known));
+        }
+        for known in [Status::Unset, Status::Ok, Status::Error] {
+            assert_eq!(status(known as u8), Some(known));
+        }
+        assert_eq!(measure(16), None);
+    }
+}

@@ -1,0 +1,170 @@
+//! Reading the log when a store is opened.
+
+use super::decode::{Unreadable, decode_batch};
+use super::files::LogFiles;
+use super::frame::{self, Found, Frames, Head};
+use super::writer::Sealed;
+use crate::StoreError;
+use laggard_engine::Batch;
+
+/// What replay found beside records.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Findings {
+    /// The last record that is there; 0 when there is none.
+    pub(crate) last: u64,
+    /// The files that are there, in order.
+    pub(crate) files: Vec<Sealed>,
+    /// A last write that was cut off, as after a loss of power; it was not acknowledged.
+    pub(crate) torn: Option<Damage>,
+    /// Damage elsewhere: what was in it may have been acknowledged.
+    pub(crate) corrupt: Vec<Damage>,
+}
+
+/// Bytes that hold no record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Damage {
+    /// The file.
+    pub(crate) file: String,
+    /// How many; 0 when a whole file is missing or cannot be read.
+    pub(crate) bytes: u64,
+    /// Records that are missing.
+    pub(crate) records: u64,
+}
+
+/// Hands every record from number `from` on to `take`, in order, and removes what is not needed any more.
+///
+/// # Errors
+/// When the folder cannot be read, or when another version of the program wrote the log.
+pub(crate) fn replay(
+    files: &dyn LogFiles,
+    from: u64,
+    take: &mut dyn FnMut(u64, Batch),
+) -> Result<Findings, StoreError> {
+    let failed = |error| StoreError::new(format!("the write-ahead log cannot be read: {error}"));
+    let mut firsts: Vec<u64> =
+        files.list().map_err(failed)?.iter().filter_map(|name| frame::first_of_name(name)).collect();
+    firsts.sort_unstable();
+    let mut reading = Reading { files, from, expected: from, take, findings: Findings::default() };
+    for (at, &first) in firsts.iter().enumerate() {
+        let next = firsts.get(at + 1).copied();
+        if next.is_some_and(|next| next <= from) {
+            // Its records are in segments. If it cannot be removed, it is passed over again the next time.
+            let _ = files.remove(&frame::file_name(first));
+            continue;
+        }
+        reading.file(first, next)?;
+    }
+    Ok(reading.findings)
+}
+
+/// Records at the end that are not there at all.
+pub(crate) fn missing(first: u64, last: u64) -> Damage {
+    Damage { file: frame::file_name(first), bytes: 0, records: last - first + 1 }
+}
+
+struct Reading<'a> {
+    files: &'a dyn LogFiles,
+    from: u64,
+    /// The record that comes next if none is missing.
+    expected: u64,
+    take: &'a mut dyn FnMut(u64, Batch),
+    findings: Findings,
+}
+
+impl Reading<'_> {
+    fn file(&mut self, first: u64, next: Option<u64>) -> Result<(), StoreError> {
+        let name = frame::file_name(first);
+        if first > self.expected {
+            self.corrupt(&name, 0, first - self.expected);
+        }
+        self.expected = self.expected.max(first);
+        let bytes = match self.files.read(&name) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                tracing::error!(%error, file = name, "a file of the write-ahead log cannot be read");
+                Vec::new()
+            }
+        };
+        if let Head::OtherVersion(version) = frame::judge_head(&bytes, first) {
+            return Err(other_version(&name, version));
+        }
+        let kept = self.records(&name, &bytes, first, next)?;
+        if let Some(kept) = kept {
+            self.findings.files.push(Sealed { first, bytes: kept });
+        }
+        if let Some(next) = next.filter(|&next| self.expected < next) {
+            self.corrupt(&name, 0, next - self.expected);
+            self.expected = next;
+        }
+        Ok(())
+    }
+
+    /// Takes a file's records; how many bytes of it are kept, `None` when it is removed.
+    fn records(
+        &mut self,
+        name: &str,
+        bytes: &[u8],
+        first: u64,
+        next: Option<u64>,
+    ) -> Result<Option<u64>, StoreError> {
+        let mut frames = Frames::new(bytes, first, next.unwrap_or(u64::MAX));
+        let mut kept = bytes.len() as u64;
+        while let Some(found) = frames.next() {
+            match found {
+                Found::Record { number, payload } => self.record(name, number, &bytes[payload])?,
+                Found::Damage(lost) => {
+                    let missing = frames.expected().saturating_sub(self.expected.max(first));
+                    self.corrupt(name, lost.len() as u64, missing);
+                    self.expected = self.expected.max(frames.expected());
+                }
+                Found::Tail(lost) if next.is_none() => {
+                    self.tear(name, &lost);
+                    kept = lost.start as u64;
+                }
+                // The writer turned away from this file, unless records are missing before the next one.
+                Found::Tail(lost) => {
+                    if next.is_some_and(|next| frames.expected() < next) {
+                        self.corrupt(name, lost.len() as u64, 0);
+                    }
+                }
+            }
+        }
+        let empty = next.is_none() && kept <= frame::HEAD_BYTES as u64;
+        if !empty {
+            return Ok(Some(kept));
+        }
+        let _ = self.files.remove(name);
+        Ok(None)
+    }
+
+    fn record(&mut self, name: &str, number: u64, payload: &[u8]) -> Result<(), StoreError> {
+        self.expected = self.expected.max(number + 1);
+        self.findings.last = self.findings.last.max(number);
+        if number < self.from {
+            return Ok(());
+        }
+        match decode_batch(payload) {
+            Ok(batch) => (self.take)(number, batch),
+            Err(Unreadable::Version(version)) => return Err(other_version(name, version)),
+            Err(Unreadable::Malformed) => self.corrupt(name, payload.len() as u64, 1),
+        }
+        Ok(())
+    }
+
+    /// Cuts off what a loss of power left behind, so that it is not told again the next time.
+    fn tear(&mut self, name: &str, lost: &std::ops::Range<usize>) {
+        let _ = self.files.cut(name, lost.start as u64);
+        self.findings.torn = Some(Damage { file: name.to_owned(), bytes: lost.len() as u64, records: 0 });
+    }
+
+    fn corrupt(&mut self, file: &str, bytes: u64, records: u64) {
+        self.findings.corrupt.push(Damage { file: file.to_owned(), bytes, records });
+    }
+}
+
+fn other_version(file: &str, version: u8) -> StoreError {
+    StoreError::new(format!(
+        "{file} of the write-ahead log is of version {version}, which this program does not know; open the store \
+         with the program that wrote it, and close it there"
+    ))
+}

@@ -1,0 +1,93 @@
+//! What the write-ahead log hands on to segments, and which of its records are settled by that.
+
+use laggard_engine::{Origins, Samples};
+use laggard_model::{Losses, Names, SpanRow, TraceId};
+use serde::{Deserialize, Serialize};
+
+/// Closed traces and samples on their way into segments. Committing one makes its rows readable and its
+/// [`LogPosition`] valid at the same instant.
+#[derive(Clone, Debug, Default)]
+pub struct Parcel {
+    /// Names behind the handles of `spans`; only those that are in use.
+    pub names: Names,
+    /// Spans by trace, start, span id; calls of call logs are rebuilt into spans. A trace's spans are whole
+    /// unless it is in `cut`, or came back after it was idle.
+    pub spans: Vec<SpanRow>,
+    /// Trace ids as they were given, where that differs from how they are shown; sorted by trace.
+    pub texts: Vec<(TraceId, Box<str>)>,
+    /// Samples, in order of arrival.
+    pub samples: Samples,
+    /// What was lost since the last parcel: in reading, in rebuilding calls, for want of room.
+    pub losses: Losses,
+    /// What tells spans apart and what they stand for, of the batches since the last parcel.
+    pub origins: Origins,
+    /// Traces of `spans` that were not idle yet: further spans are likely. Sorted.
+    pub cut: Vec<TraceId>,
+    /// Where replay starts once this parcel is committed.
+    pub position: LogPosition,
+}
+
+/// Which records of the write-ahead log still hold what no segment has. Records are numbered from 1.
+///
+/// Replay reads from record `replay_from` on. Whenever it has read as far as a [`Closing`] was, it lets go of the
+/// traces that the closing took. What is open then is exactly what no segment has.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LogPosition {
+    /// The first record that is needed.
+    pub replay_from: u64,
+    /// The last record whose samples, losses and origins are in segments, and those of all before it.
+    pub settled: u64,
+    /// Closings at or after `replay_from`, in order.
+    pub closings: Vec<Closing>,
+}
+
+/// A moment at which traces were closed, in terms of records, so that replay closes the same ones.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Closing {
+    /// The last record that had been taken in.
+    pub head: u64,
+    /// Traces whose last record is this or an earlier one were closed.
+    pub idle_through: u64,
+    /// Traces that were closed although later records had spans of them.
+    #[serde(with = "trace_ids", default, skip_serializing_if = "Vec::is_empty")]
+    pub cut: Vec<TraceId>,
+}
+
+impl Default for LogPosition {
+    /// Of a store that is empty.
+    fn default() -> LogPosition {
+        LogPosition { replay_from: 1, settled: 0, closings: Vec::new() }
+    }
+}
+
+/// Trace ids as hexadecimal text: JSON numbers do not hold 128 bits.
+mod trace_ids {
+    use laggard_model::TraceId;
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+
+    pub(super) fn serialize<S: Serializer>(ids: &[TraceId], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(ids.iter().map(|id| id.to_string()))
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Vec<TraceId>, D::Error> {
+        let texts = Vec::<String>::deserialize(from)?;
+        let ids = texts.iter().map(|text| u128::from_str_radix(text, 16).map(TraceId::from_value));
+        ids.collect::<Result<_, _>>().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_survives_its_text() {
+        let cut = vec![TraceId::from_value(7), TraceId::from_value(u128::MAX)];
+        let closing = Closing { head: 9, idle_through: 4, cut };
+        let position =
+            LogPosition { replay_from: 5, settled: 9, closings: vec![closing, Closing::default()] };
+        let text = serde_json::to_string(&position).unwrap();
+        assert_eq!(serde_json::from_str::<LogPosition>(&text).unwrap(), position);
+    }
+}

@@ -1,0 +1,43 @@
+//! Opening a log: what is in it and in no segment becomes open again.
+
+use crate::intake::{Intake, Part};
+use crate::log::{FILE_BYTES, Findings, Log, LogFiles, missing, replay};
+use crate::{LogPosition, StoreError};
+use std::sync::Arc;
+
+/// A store's write path, as it was before it ended.
+pub(crate) struct Recovered {
+    pub(crate) log: Log,
+    pub(crate) intake: Intake,
+    pub(crate) findings: Findings,
+}
+
+/// Reads the log from where segments end.
+///
+/// # Errors
+/// When the folder cannot be read, or when another version of the program wrote the log.
+pub(crate) fn recover(files: Arc<dyn LogFiles>, position: &LogPosition) -> Result<Recovered, StoreError> {
+    let mut intake = Intake::new(position.clone());
+    let mut closings = position.closings.iter().peekable();
+    let mut findings = replay(&*files, position.replay_from, &mut |number, batch| {
+        while let Some(earlier) = closings.next_if(|closing| closing.head < number) {
+            intake.repeat(earlier);
+        }
+        let part = if number <= position.settled { Part::Traces } else { Part::All };
+        intake.take(number, &batch, part);
+    })?;
+    for last in closings {
+        intake.repeat(last);
+    }
+    let lost_from = position.replay_from.max(findings.last + 1);
+    if lost_from <= position.settled {
+        findings.corrupt.push(missing(lost_from, position.settled));
+    }
+    let last = findings.last.max(position.settled);
+    intake.reach_head(last);
+    let log = Log::new(files, last + 1, findings.files.clone(), FILE_BYTES);
+    Ok(Recovered { log, intake, findings })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Power is lost at every call; what was acknowledged is there once, whatever was committed when.
+
+use super::*;
+use crate::Parcel;
+use crate::drawn::{Dice, batch};
+use crate::intake::Want;
+use crate::log::simulated::{Fault, Simulated};
+use laggard_model::{Measure, SampleRecord, Sink, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A store without threads: each step is called by the test.
+struct World {
+    files: Simulated,
+    log: Log,
+    intake: Intake,
+    /// What segments hold: parcels, and the position of the last one.
+    committed: Vec<Parcel>,
+    acknowledged: BTreeSet<u64>,
+    /// Spans that were sent, acknowledged or not.
+    sent: u64,
+    dice: Dice,
+}
+
+/// Files are short, so that there are many.
+const FILE_BYTES: u64 = 600;
+
+impl World {
+    fn open(files: Simulated, committed: Vec<Parcel>, dice: Dice) -> World {
+        let position = committed.last().map(|parcel| parcel.position.clone()).unwrap_or_default();
+        let all: Arc<dyn LogFiles> = Arc::new(files.clone());
+        let Recovered { intake, findings, .. } = recover(all.clone(), &position).unwrap();
+        let last = findings.last.max(position.settled);
+        let log = Log::new(all, last + 1, findings.files, FILE_BYTES);
+        World { files, log, intake, committed, acknowledged: BTreeSet::new(), sent: 0, dice }
+    }
+
+    /// Some appends, closings and commits; ends early when the power is lost.
+    fn work(&mut self, rounds: u64) -> Result<(), ()> {
+        for _ in 0..rounds {
+            match self.dice.below(5) {
+                0..=2 => self.append()?,
+                3 => self.close(0)?,
+                _ => self.close(1)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self) -> Result<(), ()> {
+        let mut group = Vec::new();
+        for _ in 0..=self.dice.below(2) {
+            let spans: Vec<(u128, u64)> = (0..=self.dice.below(3))
+                .map(|_| {
+                    self.sent += 1;
+                    (u128::from(self.dice.below(6)) + 1, self.sent)
+                })
+                .collect();
+            let mut given = batch(&spans);
+            for &(_, id) in &spans {
+                let (time, measure, value) = (Timestamp::from_unix_ns(1), Measure::Cores, id as f64);
+                let server = "s";
+                given.sample(&SampleRecord {
+                    time,
+                    measure,
+                    server,
+                    tier: "",
+                    transaction: "",
+                    callee: "",
+                    value,
+                });
+            }
+            self.log.push(&given);
+            group.push(given);
+        }
+        let first = self.log.commit().map_err(|_| ())?;
+        for (number, given) in (first..).zip(group) {
+            self.intake.take(number, &given, Part::All);
+            self.acknowledged.extend(given.spans.iter().map(|row| row.span.value()));
+        }
+        Ok(())
+    }
+
+    /// Closes some traces; the power may go before the commit, after it, or while files are deleted.
+    fn close(&mut self, old: u64) -> Result<(), ()> {
+        let head = self.intake.head();
+        let some = |dice: &mut Dice| head - dice.below(head.min(6) + 1);
+        let want = Want {
+            idle_through: some(&mut self.dice),
+            early_through: some(&mut self.dice) * self.dice.below(2),
+            old_through: head.saturating_sub(8) * old,
+            rows_max: 1 + self.dice.below(9) as usize,
+        };
+        let Some(closed) = self.intake.close(&want) else { return Ok(()) };
+        let parcel = closed.pack();
+        let replay_from = parcel.position.replay_from;
+        self.files.tick().map_err(|_| ())?;
+        self.committed.push(parcel);
+        self.log.forget(replay_from).map_err(|_| ())
+    }
+
+    /// How often each span, and each sample, is stored or open.
+    fn found(&mut self) -> [BTreeMap<u64, u32>; 2] {
+        let head = self.intake.head();
+        let want = Want { idle_through: head, early_through: 0, old_through: 0, rows_max: usize::MAX };
+        let rest = self.intake.close(&want).map(|closed| closed.pack());
+        let mut found = [BTreeMap::new(), BTreeMap::new()];
+        for parcel in self.committed.iter().chain(&rest) {
+            assert_eq!(parcel.losses.count(laggard_model::Loss::DuplicateSpan), 0);
+            for row in &parcel.spans {
+                *found[0].entry(row.span.value()).or_default() += 1;
+            }
+            for row in &parcel.samples.rows {
+                *found[1].entry(row.value as u64).or_default() += 1;
+            }
+        }
+        found
+    }
+
+    fn check(&mut self, acknowledged: &BTreeSet<u64>, place: &str) {
+        for (found, what) in self.found().iter().zip(["span", "sample"]) {
+            for id in acknowledged {
+                assert_eq!(found.get(id), Some(&1), "{place}: acknowledged {what} {id}");
+            }
+            assert!(found.values().all(|&times| times == 1), "{place}: a {what} twice: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn no_loss_of_power_loses_or_doubles_anything() {
+    for seed in 0..3 {
+        let mut whole = World::open(Simulated::default(), Vec::new(), Dice(seed));
+        whole.work(30).unwrap();
+        let steps = whole.files.steps();
+        assert!(steps > 30 && whole.committed.len() > 3);
+        for step in 0..steps {
+            let place = format!("seed {seed}, step {step}");
+            let files = Simulated::default();
+            files.fail(step, Fault::PowerLoss);
+            let mut world = World::open(files, Vec::new(), Dice(seed));
+            assert!(world.work(30).is_err(), "{place}: it did not fail");
+            // Twice, the second time soon after the first.
+            for _ in 0..2 {
+                let mut dice = Dice(seed ^ step << 8);
+                let files = world.files.after_power_loss(&mut dice);
+                let (acknowledged, sent) = (world.acknowledged, world.sent);
+                files.fail(1 + dice.below(40), Fault::PowerLoss);
+                world = World::open(files, world.committed, dice);
+                (world.acknowledged, world.sent) = (acknowledged, sent);
+                let _ = world.work(10);
+            }
+            let files = world.files.after_power_loss(&mut Dice(step));
+            let mut last = World::open(files, world.committed, Dice(0));
+            last.check(&world.acknowledged, &place);
+        }
+    }
+}
+
+#[test]
+fn a_log_that_is_gone_is_told() {
+    let position = LogPosition { replay_from: 3, settled: 9, closings: Vec::new() };
+    let recovered = recover(Arc::new(Simulated::default()), &position).unwrap();
+    assert_eq!(recovered.findings.corrupt[0].records, 7);
+    assert_eq!((recovered.log.last(), recovered.intake.head()), (9, 9));
+    let clean = LogPosition { replay_from: 10, settled: 9, closings: Vec::new() };
+    assert!(recover(Arc::new(Simulated::default()), &clean).unwrap().findings.corrupt.is_empty());
+}

@@ -1,0 +1,82 @@
+//! What was decoded last, up to a number of bytes.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex};
+
+/// Values by key; those not asked for the longest leave first.
+pub(crate) struct Cache<K, V> {
+    bytes_max: usize,
+    state: Mutex<State<K, V>>,
+}
+
+struct State<K, V> {
+    entries: HashMap<K, Entry<V>>,
+    bytes: usize,
+    clock: u64,
+}
+
+struct Entry<V> {
+    value: Arc<V>,
+    bytes: usize,
+    used: u64,
+}
+
+impl<K: Eq + Hash + Clone, V> Cache<K, V> {
+    /// A cache of values that take so many bytes together at most.
+    pub(crate) fn new(bytes_max: usize) -> Cache<K, V> {
+        let state = State { entries: HashMap::new(), bytes: 0, clock: 0 };
+        Cache { bytes_max, state: Mutex::new(state) }
+    }
+
+    /// A value, if it is still there.
+    pub(crate) fn get(&self, key: &K) -> Option<Arc<V>> {
+        let mut state = self.state.lock().expect("no thread panics while it holds the lock");
+        state.clock += 1;
+        let now = state.clock;
+        let found = state.entries.get_mut(key)?;
+        found.used = now;
+        Some(Arc::clone(&found.value))
+    }
+
+    /// Keeps a value of so many bytes, unless it is larger than the cache.
+    pub(crate) fn put(&self, key: K, value: Arc<V>, bytes: usize) {
+        if bytes > self.bytes_max {
+            return;
+        }
+        let mut state = self.state.lock().expect("no thread panics while it holds the lock");
+        state.clock += 1;
+        let entry = Entry { value, bytes, used: state.clock };
+        state.bytes += bytes;
+        if let Some(before) = state.entries.insert(key, entry) {
+            state.bytes -= before.bytes;
+        }
+        while state.bytes > self.bytes_max {
+            let oldest = state.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
+            let oldest = oldest.expect("what takes bytes is there");
+            let left = state.entries.remove(&oldest).expect("it was just found");
+            state.bytes -= left.bytes;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_asked_for_leaves_first() {
+        let cache: Cache<u32, &str> = Cache::new(10);
+        cache.put(1, Arc::new("one"), 4);
+        cache.put(2, Arc::new("two"), 4);
+        assert!(cache.get(&1).is_some());
+        cache.put(3, Arc::new("three"), 4);
+        assert!(cache.get(&2).is_none());
+        assert_eq!((cache.get(&1).as_deref(), cache.get(&3).as_deref()), (Some(&"one"), Some(&"three")));
+        cache.put(4, Arc::new("too large"), 11);
+        assert!(cache.get(&4).is_none());
+        cache.put(1, Arc::new("whole"), 10);
+        assert!(cache.get(&3).is_none());
+        assert_eq!(cache.get(&1).as_deref(), Some(&"whole"));
+    }
+}

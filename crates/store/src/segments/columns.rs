@@ -1,0 +1,82 @@
+//! Columns by name and type: what is not as it was written is damage.
+
+use super::failure::Failure;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Int32Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Int32Array, PrimitiveArray,
+    RecordBatch, StringArray,
+};
+use std::sync::Arc;
+
+fn named<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, Failure> {
+    batch.column_by_name(name).ok_or_else(|| Failure::damaged(format!("has no column {name}")))
+}
+
+fn of_another_type(name: &str) -> Failure {
+    Failure::damaged(format!("has a column {name} of another type"))
+}
+
+fn without_absent<'a, A: Array>(array: &'a A, name: &str) -> Result<&'a A, Failure> {
+    match array.null_count() {
+        0 => Ok(array),
+        _ => Err(Failure::damaged(format!("has no value in some rows of column {name}"))),
+    }
+}
+
+/// The values of a column of numbers that are all there.
+pub(crate) fn numbers<'a, T: ArrowPrimitiveType>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a [T::Native], Failure> {
+    let array = named(batch, name)?.as_primitive_opt::<T>().ok_or_else(|| of_another_type(name))?;
+    Ok(without_absent(array, name)?.values())
+}
+
+/// A column of numbers some of which may be absent.
+pub(crate) fn optional_numbers<'a, T: ArrowPrimitiveType>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a PrimitiveArray<T>, Failure> {
+    named(batch, name)?.as_primitive_opt::<T>().ok_or_else(|| of_another_type(name))
+}
+
+/// A column of yes and no.
+pub(crate) fn booleans<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BooleanArray, Failure> {
+    without_absent(named(batch, name)?.as_boolean_opt().ok_or_else(|| of_another_type(name))?, name)
+}
+
+/// A column of 16 bytes a value.
+pub(crate) fn traces<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a FixedSizeBinaryArray, Failure> {
+    let array = named(batch, name)?.as_fixed_size_binary_opt().ok_or_else(|| of_another_type(name))?;
+    match array.value_length() {
+        16 => without_absent(array, name),
+        _ => Err(of_another_type(name)),
+    }
+}
+
+/// A column of texts that are mostly absent.
+pub(crate) fn optional_texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a StringArray, Failure> {
+    named(batch, name)?.as_string_opt::<i32>().ok_or_else(|| of_another_type(name))
+}
+
+/// A column of few distinct texts: a number for each row, and the text of each number.
+pub(crate) struct Texts<'a> {
+    pub(crate) keys: &'a [i32],
+    pub(crate) values: &'a StringArray,
+}
+
+/// A column of few distinct texts that are all there.
+pub(crate) fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<Texts<'a>, Failure> {
+    let array: &DictionaryArray<Int32Type> =
+        named(batch, name)?.as_dictionary_opt().ok_or_else(|| of_another_type(name))?;
+    let values = array.values().as_string_opt::<i32>().ok_or_else(|| of_another_type(name))?;
+    let keys = without_absent(array.keys(), name)?;
+    Ok(Texts { keys: keys.values(), values: without_absent(values, name)? })
+}
+
+/// A column of texts to write, of a number for each row and the text of each number.
+pub(crate) fn text_column(keys: Vec<i32>, values: &Arc<StringArray>) -> Result<ArrayRef, Failure> {
+    let values: ArrayRef = Arc::clone(values) as ArrayRef;
+    Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(Int32Array::from(keys), values)?))
+}

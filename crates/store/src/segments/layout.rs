@@ -1,0 +1,73 @@
+//! Where things are: every path of the store in one place.
+
+use super::failure::Failure;
+use super::manifest::FileKind;
+use futures::TryStreamExt;
+use laggard_model::{Nanos, Timestamp};
+use object_store::ObjectStore;
+use object_store::path::Path;
+
+/// Folders of segment files.
+pub(crate) const FILE_KINDS: [FileKind; 5] =
+    [FileKind::Spans, FileKind::Requests, FileKind::Calls, FileKind::Forms, FileKind::Samples];
+
+impl FileKind {
+    /// The folder that files of this kind are in.
+    pub(crate) const fn folder(self) -> &'static str {
+        match self {
+            FileKind::Spans => "spans",
+            FileKind::Requests => "requests",
+            FileKind::Calls => "calls",
+            FileKind::Forms => "forms",
+            FileKind::Samples => "samples",
+        }
+    }
+}
+
+/// The path of a segment's file: `spans/1732200000/000000000017.parquet`. The folder is the start of its slice in
+/// seconds since the epoch.
+pub(crate) fn file(kind: FileKind, slice_ns: i64, segment: u64) -> Path {
+    let seconds = slice_ns.div_euclid(1_000_000_000);
+    Path::from(format!("{}/{seconds}/{segment:012}.parquet", kind.folder()))
+}
+
+/// Where a file goes that could not be read.
+pub(crate) fn quarantined(kind: FileKind, segment: u64) -> Path {
+    Path::from(format!("quarantine/{segment:012}.{}.parquet", kind.folder()))
+}
+
+/// The path of a manifest.
+pub(crate) fn manifest(number: u64) -> Path {
+    Path::from(format!("manifest/{number:012}.json"))
+}
+
+/// Numbers of the manifests there are, in no order.
+pub(crate) async fn manifest_numbers(objects: &dyn ObjectStore) -> Result<Vec<u64>, Failure> {
+    let found: Vec<_> = objects.list(Some(&Path::from("manifest"))).try_collect().await?;
+    let number = |path: &Path| path.filename()?.strip_suffix(".json")?.parse().ok();
+    Ok(found.iter().filter_map(|object| number(&object.location)).collect())
+}
+
+/// Start of the slice that a time is in.
+pub(crate) fn slice_of(time: Timestamp, slice: Nanos) -> i64 {
+    let length = i64::try_from(slice.ns()).unwrap_or(i64::MAX).max(1);
+    let into = time.unix_ns().rem_euclid(length);
+    time.unix_ns().saturating_sub(into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_start_at_multiples_of_their_length_also_before_the_epoch() {
+        let slice = Nanos::from_secs(300);
+        for (time, start) in
+            [(0, 0), (299_999_999_999, 0), (300_000_000_000, 300_000_000_000), (-1, -300_000_000_000)]
+        {
+            assert_eq!(slice_of(Timestamp::from_unix_ns(time), slice), start, "{time}");
+        }
+        assert_eq!(slice_of(Timestamp::MIN, slice), i64::MIN);
+        assert_eq!(file(FileKind::Spans, -1, 17).as_ref(), "spans/-1/000000000017.parquet");
+    }
+}

@@ -1,0 +1,353 @@
+//! The manifest: which segments there are, and up to where the log is in them.
+//!
+//! `manifest/N.json` is written once and never changed; the one of the highest number is valid. Whoever writes
+//! `N + 1` puts it only if it is absent, so two writers cannot both win.
+
+use super::failure::Failure;
+use super::layout;
+use super::told::Told;
+use crate::{LogPosition, Problem};
+use laggard_model::{Timestamp, TraceId};
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The version of everything stored that this program writes.
+pub(crate) const FORMAT: u32 = 1;
+
+/// What is stored.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    /// Version of the layout, of this file and of the segments it names.
+    pub(crate) format: u32,
+    /// Its own number.
+    pub(crate) number: u64,
+    /// Number that the next segment gets.
+    pub(crate) next_segment: u64,
+    /// Where replay of the log starts.
+    pub(crate) position: LogPosition,
+    /// What was lost in reading spans of which none was kept yet.
+    #[serde(default, skip_serializing_if = "Told::is_empty")]
+    pub(crate) unplaced: Told,
+    /// Segments, by number.
+    #[serde(with = "shared_segments")]
+    pub(crate) segments: Vec<Arc<Segment>>,
+    /// Segments that could not be read, set aside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) quarantined: Vec<Quarantined>,
+}
+
+/// One segment: files with the same rows, seen in different ways.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Segment {
+    /// Its number; files are named by it.
+    pub(crate) number: u64,
+    /// What it holds.
+    pub(crate) kind: SegmentKind,
+    /// Start of the slice it is filed under.
+    pub(crate) slice_ns: i64,
+    /// When its oldest rows arrived, as the number of the segment they were first in.
+    pub(crate) order: u64,
+    /// Start of the earliest span, or time of the earliest sample.
+    pub(crate) first_ns: i64,
+    /// Start of the latest span, or time of the latest sample.
+    pub(crate) last_ns: i64,
+    /// The latest `last_ns` of all segments when this one was written.
+    pub(crate) newest_ns: i64,
+    /// Lowest trace id.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_trace")]
+    pub(crate) trace_min: Option<TraceId>,
+    /// Highest trace id.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_trace")]
+    pub(crate) trace_max: Option<TraceId>,
+    /// Spans, copies included.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) spans: u64,
+    /// Requests.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) requests: u64,
+    /// Samples.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) samples: u64,
+    /// What was told of its rows in reading.
+    #[serde(default, skip_serializing_if = "Told::is_empty")]
+    pub(crate) told: Told,
+    /// Its files by the folder they are in.
+    pub(crate) files: BTreeMap<FileKind, FileEntry>,
+}
+
+/// What a segment holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SegmentKind {
+    /// Traces of which no other segment of this kind has a span, and their requests.
+    Traces,
+    /// Spans of traces that other segments have spans of, too; not assembled.
+    Late,
+    /// Samples.
+    Samples,
+}
+
+/// Which of a segment's files.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FileKind {
+    /// A row a span.
+    Spans,
+    /// A row a request.
+    Requests,
+    /// A row a call of a request.
+    Calls,
+    /// A row a node of a call tree.
+    Forms,
+    /// A row a sample.
+    Samples,
+}
+
+/// What is known of a file without reading it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct FileEntry {
+    /// Length.
+    pub(crate) bytes: u64,
+    /// CRC-32C of all of it.
+    pub(crate) crc32c: u32,
+    /// Where the part behind the rows begins: filters and footer.
+    pub(crate) tail: u64,
+    /// CRC-32C of that part.
+    pub(crate) tail_crc32c: u32,
+}
+
+/// A segment that could not be read.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Quarantined {
+    /// Its number.
+    pub(crate) segment: u64,
+    /// As in [`Segment`]; so are the next two.
+    pub(crate) first_ns: i64,
+    /// Latest start.
+    pub(crate) last_ns: i64,
+    /// Spans it held.
+    pub(crate) spans: u64,
+    /// Samples it held.
+    pub(crate) samples: u64,
+    /// What is wrong with it.
+    pub(crate) reason: String,
+    /// When that was found.
+    pub(crate) since_ns: i64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+mod shared_segments {
+    use super::Segment;
+    use serde::de::{Deserialize, Deserializer};
+    use serde::ser::Serializer;
+    use std::sync::Arc;
+
+    pub(super) fn serialize<S: Serializer>(segments: &[Arc<Segment>], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(segments.iter().map(|segment| &**segment))
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Vec<Arc<Segment>>, D::Error> {
+        Ok(Vec::<Segment>::deserialize(from)?.into_iter().map(Arc::new).collect())
+    }
+}
+
+mod optional_trace {
+    use laggard_model::TraceId;
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+
+    pub(super) fn serialize<S: Serializer>(id: &Option<TraceId>, to: S) -> Result<S::Ok, S::Error> {
+        let id = id.expect("an absent id is left out");
+        to.collect_str(&format_args!("{:032x}", id.value()))
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Option<TraceId>, D::Error> {
+        let text = String::deserialize(from)?;
+        u128::from_str_radix(&text, 16).map(|id| Some(TraceId::from_value(id))).map_err(D::Error::custom)
+    }
+}
+
+impl Segment {
+    pub(crate) fn first(&self) -> Timestamp {
+        Timestamp::from_unix_ns(self.first_ns)
+    }
+
+    pub(crate) fn last(&self) -> Timestamp {
+        Timestamp::from_unix_ns(self.last_ns)
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files.values().map(|file| file.bytes).sum()
+    }
+
+    /// Whether it may hold rows of a stretch of time, ends included.
+    pub(crate) fn meets(&self, since: Timestamp, until: Timestamp) -> bool {
+        self.first() <= until && self.last() >= since
+    }
+
+    pub(crate) fn may_hold(&self, trace: TraceId) -> bool {
+        self.trace_min.is_some_and(|min| min <= trace) && self.trace_max.is_some_and(|max| max >= trace)
+    }
+
+    pub(crate) fn path(&self, file: FileKind) -> Path {
+        layout::file(file, self.slice_ns, self.number)
+    }
+}
+
+impl Quarantined {
+    /// The same for a person.
+    pub(crate) fn problem(&self) -> Problem {
+        let rows = match (self.spans, self.samples) {
+            (0, samples) => format!("{samples} samples"),
+            (spans, _) => format!("{spans} spans"),
+        };
+        let text = format!(
+            "segment {} {}: its files are set aside under quarantine/, and {rows} from {} to {} (ns) are not answered",
+            self.segment, self.reason, self.first_ns, self.last_ns
+        );
+        let since = Timestamp::from_unix_ns(self.since_ns);
+        Problem { name: "corrupt_segment", text, since, blocks: false }
+    }
+}
+
+impl Manifest {
+    /// Of a store that is empty.
+    pub(crate) fn empty() -> Manifest {
+        Manifest {
+            format: FORMAT,
+            number: 0,
+            next_segment: 1,
+            position: LogPosition::default(),
+            unplaced: Told::default(),
+            segments: Vec::new(),
+            quarantined: Vec::new(),
+        }
+    }
+
+    /// Writes it, durably, unless there is one of its number already.
+    pub(crate) async fn put(&self, objects: &dyn ObjectStore) -> Result<(), object_store::Error> {
+        let text = self.text();
+        let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
+        objects.put_opts(&layout::manifest(self.number), text.into(), options).await.map(|_| ())
+    }
+
+    /// Its text, and in a last line the checksum of all before.
+    fn text(&self) -> Vec<u8> {
+        let mut text = serde_json::to_vec(self).expect("a manifest has no map whose keys are not texts");
+        text.push(b'\n');
+        let checksum = crc32c::crc32c(&text);
+        text.extend_from_slice(format!("{{\"crc32c\":{checksum}}}\n").as_bytes());
+        text
+    }
+
+    /// Reads what [`Manifest::put`] wrote.
+    pub(crate) fn parse(text: &[u8]) -> Result<Manifest, Failure> {
+        let end = text.iter().position(|&byte| byte == b'\n').map(|at| at + 1);
+        let (body, last) = text.split_at(end.ok_or_else(|| Failure::damaged("is cut short"))?);
+        let wanted = format!("{{\"crc32c\":{}}}\n", crc32c::crc32c(body));
+        if last != wanted.as_bytes() {
+            return Err(Failure::damaged("has another checksum than was written"));
+        }
+        let version: Version =
+            serde_json::from_slice(body).map_err(|error| Failure::damaged(error.to_string()))?;
+        if version.format == 0 || version.format > FORMAT {
+            return Err(Failure::Version(version.format));
+        }
+        serde_json::from_slice(body).map_err(|error| Failure::damaged(error.to_string()))
+    }
+}
+
+/// The part of a manifest that every version has.
+#[derive(Deserialize)]
+struct Version {
+    format: u32,
+}
+
+/// What was found of manifests.
+pub(crate) struct Found {
+    /// The newest that can be read.
+    pub(crate) manifest: Manifest,
+    /// All numbers there are.
+    pub(crate) numbers: Vec<u64>,
+    /// Newer ones that cannot be read, and why.
+    pub(crate) unreadable: Vec<(u64, Failure)>,
+}
+
+/// Reads the newest manifest that can be read; an empty one when there is none at all.
+///
+/// # Errors
+/// When none of several can be read, or the newest is of a version this program does not know.
+pub(crate) async fn newest(objects: &dyn ObjectStore) -> Result<Found, Failure> {
+    let mut numbers = layout::manifest_numbers(objects).await?;
+    numbers.sort_unstable();
+    let mut unreadable = Vec::new();
+    for &number in numbers.iter().rev() {
+        let bytes = objects.get(&layout::manifest(number)).await?;
+        let bytes = bytes.bytes().await?;
+        match Manifest::parse(&bytes) {
+            Ok(manifest) => return Ok(Found { manifest, numbers, unreadable }),
+            Err(error @ Failure::Version(_)) => return Err(error),
+            Err(error) => unreadable.push((number, error)),
+        }
+    }
+    match unreadable.first() {
+        None => Ok(Found { manifest: Manifest::empty(), numbers, unreadable }),
+        Some((number, error)) => {
+            let at = layout::manifest(*number);
+            Err(Failure::Storage(format!("{at} {error}; no earlier manifest can be read either")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_engine::Origins;
+    use laggard_model::{Loss, Losses};
+
+    #[test]
+    fn a_manifest_survives_its_text_and_damage_shows() {
+        let mut losses = Losses::none();
+        losses.add_many(Loss::InvalidId, 3, || "line 7".to_owned());
+        let told = Told::new(&losses, &Origins { call_records: 2, ..Origins::default() });
+        let entry = FileEntry { bytes: 9, crc32c: 1, tail: 4, tail_crc32c: 2 };
+        let segment = Segment {
+            number: 1,
+            kind: SegmentKind::Late,
+            slice_ns: -300,
+            order: 1,
+            first_ns: i64::MIN,
+            last_ns: i64::MAX,
+            newest_ns: 3,
+            trace_min: Some(TraceId::from_value(0)),
+            trace_max: Some(TraceId::from_value(u128::MAX)),
+            spans: 5,
+            requests: 0,
+            samples: 0,
+            told: told.clone(),
+            files: BTreeMap::from([(FileKind::Spans, entry)]),
+        };
+        let manifest = Manifest { number: 7, segments: vec![Arc::new(segment)], ..Manifest::empty() };
+        let text = manifest.text();
+        assert_eq!(Manifest::parse(&text).unwrap(), manifest);
+        assert_eq!(told.losses().count(Loss::InvalidId), 3);
+        for at in 0..text.len() {
+            let mut damaged = text.clone();
+            damaged[at] ^= 1;
+            assert!(Manifest::parse(&damaged).is_err(), "byte {at}");
+            assert!(Manifest::parse(&text[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn a_later_version_is_not_taken_for_damage() {
+        let manifest = Manifest { format: FORMAT + 1, ..Manifest::empty() };
+        assert_eq!(Manifest::parse(&manifest.text()), Err(Failure::Version(FORMAT + 1)));
+    }
+}

@@ -1,0 +1,65 @@
+//! Tables of spans out of several, in common names.
+
+use super::spans_file::SpanTable;
+use laggard_model::{Names, OperationId, ReplicaId, SpanRow};
+
+impl SpanTable {
+    /// One table of several that come in the order in which their rows arrived: of several copies of a span, the
+    /// one that arrived first stays the first.
+    pub(crate) fn merge(tables: Vec<SpanTable>) -> SpanTable {
+        let mut out = SpanTable::default();
+        for table in tables {
+            if out.rows.is_empty() && out.texts.is_empty() {
+                out = table;
+                continue;
+            }
+            let map = Handles::new(&mut out.names, &table.names);
+            out.rows.extend(table.rows.iter().map(|row| map.row(row)));
+            out.texts.extend(table.texts);
+        }
+        out.rows.sort_by_key(|row| (row.trace, row.start, row.span));
+        out.texts.sort_by_key(|(trace, _)| *trace);
+        out.texts.dedup_by_key(|(trace, _)| *trace);
+        out
+    }
+}
+
+/// Handles of some names in others.
+struct Handles {
+    operations: Vec<OperationId>,
+    replicas: Vec<ReplicaId>,
+}
+
+impl Handles {
+    fn new(into: &mut Names, from: &Names) -> Handles {
+        let operation = |at| from.operation_key(OperationId::from_index(at));
+        let operations = (0..from.operations()).map(|at| into.operation(operation(at))).collect();
+        let replica = |at| from.replica_name(ReplicaId::from_index(at));
+        let replicas = (0..from.replicas()).map(|at| into.replica(replica(at))).collect();
+        Handles { operations, replicas }
+    }
+
+    fn row(&self, row: &SpanRow) -> SpanRow {
+        SpanRow {
+            operation: self.operations[row.operation.index()],
+            replica: self.replicas[row.replica.index()],
+            ..*row
+        }
+    }
+}
+
+/// The names that some rows use, and the rows in handles of them: a small segment of a large parcel must not
+/// carry the names of all.
+pub(crate) fn in_own_names(names: &Names, rows: Vec<SpanRow>) -> (Names, Vec<SpanRow>) {
+    let mut own = Names::new();
+    let mut operations: Vec<Option<OperationId>> = vec![None; names.operations()];
+    let mut replicas: Vec<Option<ReplicaId>> = vec![None; names.replicas()];
+    let mut rows = rows;
+    for row in &mut rows {
+        let operation = &mut operations[row.operation.index()];
+        let replica = &mut replicas[row.replica.index()];
+        row.operation = *operation.get_or_insert_with(|| own.operation(names.operation_key(row.operation)));
+        row.replica = *replica.get_or_insert_with(|| own.replica(names.replica_name(row.replica)));
+    }
+    (own, rows)
+}

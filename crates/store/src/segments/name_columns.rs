@@ -1,0 +1,133 @@
+//! Names and ids as columns, and back.
+
+use super::columns::{self, Texts};
+use super::failure::Failure;
+use arrow_array::builder::{FixedSizeBinaryBuilder, StringBuilder};
+use arrow_array::{ArrayRef, FixedSizeBinaryArray, RecordBatch, StringArray};
+use laggard_model::{Names, OperationId, OperationKey, ReplicaId, ServiceId, SpanKind, Status, TraceId};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Names as the values of columns.
+pub(crate) struct NameColumns {
+    pub(crate) services: Arc<StringArray>,
+    pub(crate) operations: Arc<StringArray>,
+    pub(crate) replicas: Arc<StringArray>,
+    pub(crate) kinds: Arc<StringArray>,
+    pub(crate) statuses: Arc<StringArray>,
+}
+
+impl NameColumns {
+    pub(crate) fn new(names: &Names) -> NameColumns {
+        let operation = |at| names.operation_key(OperationId::from_index(at)).operation;
+        let texts = |count: usize, text: &dyn Fn(usize) -> String| {
+            Arc::new((0..count).map(|at| Some(text(at))).collect::<StringArray>())
+        };
+        NameColumns {
+            services: texts(names.services(), &|at| names.service_name(ServiceId::from_index(at)).to_owned()),
+            operations: texts(names.operations(), &|at| operation(at).to_owned()),
+            replicas: texts(names.replicas(), &|at| names.replica_name(ReplicaId::from_index(at)).to_owned()),
+            kinds: Arc::new(KINDS.map(|kind| Some(kind.name())).into_iter().collect()),
+            statuses: Arc::new(STATUSES.map(|(_, name)| Some(name)).into_iter().collect()),
+        }
+    }
+}
+
+const KINDS: [SpanKind; 6] = [
+    SpanKind::Unspecified,
+    SpanKind::Internal,
+    SpanKind::Server,
+    SpanKind::Client,
+    SpanKind::Producer,
+    SpanKind::Consumer,
+];
+
+/// Outcomes in the order of their numbers.
+const STATUSES: [(Status, &str); 3] =
+    [(Status::Unset, "unset"), (Status::Ok, "ok"), (Status::Error, "error")];
+
+/// Trace ids as a column.
+pub(crate) fn trace_column(traces: impl ExactSizeIterator<Item = TraceId>) -> Result<ArrayRef, Failure> {
+    let mut builder = FixedSizeBinaryBuilder::with_capacity(traces.len(), 16);
+    for trace in traces {
+        builder.append_value(trace.value().to_be_bytes())?;
+    }
+    Ok(Arc::new(builder.finish()))
+}
+
+/// Texts of trace ids where there are any.
+pub(crate) fn trace_text_column(
+    traces: impl ExactSizeIterator<Item = TraceId>,
+    texts: &[(TraceId, Box<str>)],
+) -> ArrayRef {
+    if texts.is_empty() {
+        return Arc::new(StringArray::new_null(traces.len()));
+    }
+    let mut builder = StringBuilder::new();
+    for trace in traces {
+        let at = texts.binary_search_by_key(&trace, |(known, _)| *known);
+        builder.append_option(at.ok().map(|at| &*texts[at].1));
+    }
+    Arc::new(builder.finish())
+}
+
+/// The id in a row of a column of trace ids.
+pub(crate) fn trace_at(traces: &FixedSizeBinaryArray, at: usize) -> TraceId {
+    let bytes = traces.value(at).try_into().expect("the column's values have 16 bytes");
+    TraceId::from_bytes(bytes)
+}
+
+/// Kinds by their names in files.
+pub(crate) fn read_kinds(values: &StringArray) -> Result<Vec<SpanKind>, Failure> {
+    let kind = |name: &str| KINDS.into_iter().find(|kind| kind.name() == name);
+    let unknown = |name: &str| Failure::damaged(format!("has a span kind {name:?}"));
+    values.iter().flatten().map(|name| kind(name).ok_or_else(|| unknown(name))).collect()
+}
+
+/// Outcomes by their names in files.
+pub(crate) fn read_statuses(values: &StringArray) -> Result<Vec<Status>, Failure> {
+    let status =
+        |name: &str| STATUSES.into_iter().find(|(_, known)| *known == name).map(|(status, _)| status);
+    let unknown = |name: &str| Failure::damaged(format!("has a status {name:?}"));
+    values.iter().flatten().map(|name| status(name).ok_or_else(|| unknown(name))).collect()
+}
+
+/// Operations out of three columns of names.
+pub(crate) struct OperationsRead<'a> {
+    services: Texts<'a>,
+    operations: Texts<'a>,
+    kinds: Texts<'a>,
+    kind_values: Vec<SpanKind>,
+    known: HashMap<(i32, i32, i32), OperationId>,
+    last: Option<((i32, i32, i32), OperationId)>,
+}
+
+impl<'a> OperationsRead<'a> {
+    pub(crate) fn new(batch: &'a RecordBatch) -> Result<OperationsRead<'a>, Failure> {
+        let kinds = columns::texts(batch, "kind")?;
+        Ok(OperationsRead {
+            services: columns::texts(batch, "service")?,
+            operations: columns::texts(batch, "operation")?,
+            kind_values: read_kinds(kinds.values)?,
+            kinds,
+            known: HashMap::new(),
+            last: None,
+        })
+    }
+
+    pub(crate) fn at(&mut self, at: usize, names: &mut Names) -> Result<OperationId, Failure> {
+        let key = (self.services.keys[at], self.operations.keys[at], self.kinds.keys[at]);
+        if let Some((_, found)) = self.last.filter(|(last, _)| *last == key) {
+            return Ok(found);
+        }
+        let found = *self.known.entry(key).or_insert_with(|| {
+            names.operation(OperationKey {
+                service: self.services.values.value(key.0 as usize),
+                operation: self.operations.values.value(key.1 as usize),
+                kind: self.kind_values[key.2 as usize],
+            })
+        });
+        self.last = Some((key, found));
+        Ok(found)
+    }
+}

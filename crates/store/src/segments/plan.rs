@@ -1,0 +1,146 @@
+//! Which rows go into which segment.
+
+use super::layout;
+use super::manifest::SegmentKind;
+use laggard_engine::SampleRow;
+use laggard_model::{Nanos, SpanRow, Timestamp, TraceId};
+use std::collections::BTreeMap;
+
+/// Sizes of segments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Most spans of a segment; a trace is never split.
+    pub(crate) spans_max: usize,
+    /// Spans of a row group: what it costs to look one trace up.
+    pub(crate) group_spans: usize,
+    /// Most samples of a segment.
+    pub(crate) samples_max: usize,
+    /// Neighbouring slices with fewer rows than this together share a segment: a parcel of few rows scattered
+    /// over days must not become thousands of files.
+    pub(crate) rows_shared: usize,
+}
+
+impl Default for Limits {
+    /// A segment is what one core decodes in the tenth part of a second.
+    fn default() -> Limits {
+        Limits { spans_max: 1 << 20, group_spans: 1 << 15, samples_max: 1 << 21, rows_shared: 1 << 14 }
+    }
+}
+
+/// Where a trace goes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Place {
+    pub(crate) kind: SegmentKind,
+    /// Start of a slice.
+    pub(crate) slice_ns: i64,
+}
+
+/// One trace among sorted rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TraceRun {
+    pub(crate) trace: TraceId,
+    /// Its rows.
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    /// Earliest and latest start.
+    pub(crate) first: Timestamp,
+    pub(crate) last: Timestamp,
+}
+
+/// The traces of rows that are sorted by trace, start and span id.
+pub(crate) fn runs(rows: &[SpanRow]) -> Vec<TraceRun> {
+    let mut runs = Vec::new();
+    let mut from = 0;
+    for spans in rows.chunk_by(|a, b| a.trace == b.trace) {
+        let to = from + spans.len();
+        let (first, last) = (spans[0].start, spans[spans.len() - 1].start);
+        runs.push(TraceRun { trace: spans[0].trace, from, to, first, last });
+        from = to;
+    }
+    runs
+}
+
+/// Rows of one segment to be.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) place: Place,
+    pub(crate) rows: Vec<SpanRow>,
+}
+
+/// Rows by segment to be, in the order of their slices; each group's rows stay sorted.
+pub(crate) fn group(
+    rows: &[SpanRow],
+    runs: &[TraceRun],
+    limits: Limits,
+    place: impl Fn(usize) -> Place,
+) -> Vec<Group> {
+    let mut by_place: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+    for at in 0..runs.len() {
+        by_place.entry(place(at)).or_default().push(at);
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    let mut waiting: Option<(Place, Vec<usize>, usize)> = None;
+    for (place, mut members) in by_place {
+        let mut count: usize = members.iter().map(|&at| runs[at].to - runs[at].from).sum();
+        if let Some((earlier, before, rows_before)) = waiting.take() {
+            if earlier.kind == place.kind && rows_before + count <= limits.rows_shared {
+                members.extend(before);
+                count += rows_before;
+                waiting = Some((earlier, members, count));
+                continue;
+            }
+            groups.extend(split(earlier, before, runs, rows, limits));
+        }
+        waiting = Some((place, members, count));
+    }
+    if let Some((place, members, _)) = waiting {
+        groups.extend(split(place, members, runs, rows, limits));
+    }
+    groups
+}
+
+/// The rows of some traces as groups of bounded size, by trace.
+fn split(
+    place: Place,
+    mut members: Vec<usize>,
+    runs: &[TraceRun],
+    rows: &[SpanRow],
+    limits: Limits,
+) -> Vec<Group> {
+    members.sort_unstable();
+    let mut groups = vec![Group { place, rows: Vec::new() }];
+    for run in members.into_iter().map(|at| runs[at]) {
+        let last = groups.last().expect("there is one from the start");
+        if !last.rows.is_empty() && last.rows.len() + (run.to - run.from) > limits.spans_max {
+            groups.push(Group { place, rows: Vec::new() });
+        }
+        let last = groups.last_mut().expect("there is one from the start");
+        last.rows.extend_from_slice(&rows[run.from..run.to]);
+    }
+    groups
+}
+
+/// Samples of one segment to be, by time.
+#[derive(Clone, Debug)]
+pub(crate) struct SampleGroup {
+    pub(crate) slice_ns: i64,
+    pub(crate) rows: Vec<SampleRow>,
+}
+
+/// Samples by segment to be. Those of one time stay in their order.
+pub(crate) fn group_samples(mut rows: Vec<SampleRow>, slice: Nanos, limits: Limits) -> Vec<SampleGroup> {
+    rows.sort_by_key(|row| row.time);
+    let mut groups: Vec<SampleGroup> = Vec::new();
+    for rows in rows.chunk_by(|a, b| layout::slice_of(a.time, slice) == layout::slice_of(b.time, slice)) {
+        let slice_ns = layout::slice_of(rows[0].time, slice);
+        for rows in rows.chunks(limits.samples_max) {
+            match groups.last_mut() {
+                Some(last) if last.rows.len() + rows.len() <= limits.rows_shared => {
+                    last.rows.extend_from_slice(rows)
+                }
+                _ => groups.push(SampleGroup { slice_ns, rows: rows.to_vec() }),
+            }
+        }
+    }
+    groups
+}

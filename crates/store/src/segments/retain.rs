@@ -1,0 +1,52 @@
+//! Retention: what is too old, or too much, is deleted; always whole segments, the oldest first.
+
+use super::failure::Failure;
+use super::manifest::Manifest;
+use super::shared::Shared;
+use crate::StoreSettings;
+use laggard_model::Timestamp;
+use std::collections::HashSet;
+
+impl Shared {
+    /// Deletes what the settings no longer keep.
+    pub(crate) async fn retain(&self, now: Timestamp) -> Result<(), Failure> {
+        let _one_at_a_time = self.maintaining.lock().await;
+        let settings = self.settings.clone();
+        self.swap(move |manifest| {
+            let leave = leaving(manifest, &settings, now);
+            manifest.segments.retain(|segment| !leave.contains(&segment.number));
+            let before = manifest.quarantined.len();
+            let limit = age_limit(manifest, &settings, now);
+            manifest.quarantined.retain(|gone| limit.is_none_or(|limit| gone.last_ns >= limit.unix_ns()));
+            Ok(!leave.is_empty() || manifest.quarantined.len() < before)
+        })
+        .await?;
+        self.sweep().await;
+        Ok(())
+    }
+}
+
+/// The time before which data are too old. Age counts from the clock or from the latest data, whichever is
+/// earlier: a clock that jumps ahead deletes nothing that the data themselves do not outlive.
+fn age_limit(manifest: &Manifest, settings: &StoreSettings, now: Timestamp) -> Option<Timestamp> {
+    let newest = manifest.segments.iter().map(|segment| segment.last()).max()?;
+    Some(newest.min(now).minus(settings.keep_for?))
+}
+
+fn leaving(manifest: &Manifest, settings: &StoreSettings, now: Timestamp) -> HashSet<u64> {
+    let limit = age_limit(manifest, settings, now);
+    let mut order: Vec<_> = manifest.segments.iter().collect();
+    order.sort_by_key(|segment| (segment.last_ns, segment.number));
+    let mut bytes: u64 = order.iter().map(|segment| segment.bytes()).sum();
+    let mut leave = HashSet::new();
+    for segment in order {
+        let old = limit.is_some_and(|limit| segment.last() < limit);
+        let much = settings.keep_bytes.is_some_and(|keep| bytes > keep);
+        if !old && !much {
+            break;
+        }
+        bytes -= segment.bytes();
+        leave.insert(segment.number);
+    }
+    leave
+}

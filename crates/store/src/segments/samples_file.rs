@@ -1,0 +1,153 @@
+//! The file of samples: a row a sample, by time.
+
+use super::columns;
+use super::failure::Failure;
+use super::table::{self, BATCH_ROWS, Encoded, Pieces, TableWriter, field, text_type};
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
+use arrow_schema::{DataType, SchemaRef};
+use laggard_engine::{SampleRow, Samples};
+use laggard_model::{Measure, Timestamp};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Rows of one row group.
+const ROWS_PER_GROUP: usize = 1 << 20;
+
+fn sample_schema() -> SchemaRef {
+    table::schema(vec![
+        field("time_ns", DataType::Int64, false),
+        field("measure", text_type(), false),
+        field("server", text_type(), false),
+        field("tier", text_type(), false),
+        field("transaction", text_type(), false),
+        field("callee", text_type(), false),
+        field("value", DataType::Float64, false),
+    ])
+}
+
+const COLUMNS: [&str; 7] = ["time_ns", "measure", "server", "tier", "transaction", "callee", "value"];
+
+/// Measures by their names in files.
+const MEASURES: [(Measure, &str); 16] = [
+    (Measure::Utilization, "utilization"),
+    (Measure::CpuSecondsTotal, "cpu_seconds_total"),
+    (Measure::Cores, "cores"),
+    (Measure::Completion, "completion"),
+    (Measure::Transactions, "transactions"),
+    (Measure::TransactionsTotal, "transactions_total"),
+    (Measure::TransactionRate, "transaction_rate"),
+    (Measure::ResponseTime, "response_time"),
+    (Measure::ResponseSeconds, "response_seconds"),
+    (Measure::ResponseSecondsTotal, "response_seconds_total"),
+    (Measure::Calls, "calls"),
+    (Measure::CallsTotal, "calls_total"),
+    (Measure::CallTime, "call_time"),
+    (Measure::CallSeconds, "call_seconds"),
+    (Measure::CallSecondsTotal, "call_seconds_total"),
+    (Measure::Clients, "clients"),
+];
+
+/// Writes samples, which are sorted by time.
+pub(crate) fn encode(rows: &[SampleRow], texts: &[Box<str>]) -> Result<Encoded, Failure> {
+    let properties = table::properties(ROWS_PER_GROUP);
+    let texts_of = ["measure", "server", "tier", "transaction", "callee"];
+    let properties = table::with_dictionaries(properties, &texts_of);
+    let properties = table::with_deltas(properties, &["time_ns"]);
+    let mut writer = TableWriter::new(sample_schema(), properties.build())?;
+    let texts: Arc<StringArray> = Arc::new(texts.iter().map(|text| Some(&**text)).collect());
+    let measures: Arc<StringArray> = Arc::new(MEASURES.iter().map(|(_, name)| Some(*name)).collect());
+    for rows in rows.chunks(BATCH_ROWS) {
+        let column = |text: &dyn Fn(&SampleRow) -> u32| {
+            columns::text_column(rows.iter().map(|row| text(row) as i32).collect(), &texts)
+        };
+        let kinds = rows.iter().map(|row| row.measure as i32).collect();
+        writer.write(vec![
+            Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.time.unix_ns()))),
+            columns::text_column(kinds, &measures)?,
+            column(&|row| row.server)?,
+            column(&|row| row.tier)?,
+            column(&|row| row.transaction)?,
+            column(&|row| row.callee)?,
+            Arc::new(Float64Array::from_iter_values(rows.iter().map(|row| row.value))) as ArrayRef,
+        ])?;
+    }
+    writer.finish()
+}
+
+/// Reads samples. Texts that were written twice are joined.
+pub(crate) fn decode(pieces: Pieces) -> Result<Samples, Failure> {
+    let metadata = table::footer(&pieces)?;
+    let mut out = Samples::default();
+    let mut known: HashMap<String, u32> = HashMap::new();
+    for batch in table::batches(pieces, metadata, &COLUMNS, None)? {
+        let batch = batch?;
+        let times = columns::numbers::<Int64Type>(&batch, "time_ns")?;
+        let values = columns::numbers::<Float64Type>(&batch, "value")?;
+        let measure = columns::texts(&batch, "measure")?;
+        let measures = read_measures(measure.values)?;
+        let mut column = |name| -> Result<Vec<u32>, Failure> {
+            let texts = columns::texts(&batch, name)?;
+            let places: Vec<u32> =
+                texts.values.iter().flatten().map(|text| intern(&mut known, &mut out.texts, text)).collect();
+            Ok(texts.keys.iter().map(|&key| places[key as usize]).collect())
+        };
+        let (server, tier) = (column("server")?, column("tier")?);
+        let (transaction, callee) = (column("transaction")?, column("callee")?);
+        out.rows.extend((0..batch.num_rows()).map(|at| SampleRow {
+            time: Timestamp::from_unix_ns(times[at]),
+            measure: measures[measure.keys[at] as usize],
+            server: server[at],
+            tier: tier[at],
+            transaction: transaction[at],
+            callee: callee[at],
+            value: values[at],
+        }));
+    }
+    Ok(out)
+}
+
+fn intern(known: &mut HashMap<String, u32>, texts: &mut Vec<Box<str>>, text: &str) -> u32 {
+    if let Some(&found) = known.get(text) {
+        return found;
+    }
+    let new = u32::try_from(texts.len()).expect("fewer texts than samples in memory");
+    texts.push(text.into());
+    known.insert(text.to_owned(), new);
+    new
+}
+
+fn read_measures(values: &StringArray) -> Result<Vec<Measure>, Failure> {
+    let measure = |name: &str| MEASURES.iter().find(|(_, known)| *known == name).map(|&(measure, _)| measure);
+    let unknown = |name: &str| Failure::damaged(format!("has a measure {name:?}"));
+    values.iter().flatten().map(|name| measure(name).ok_or_else(|| unknown(name))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_survive_their_file() {
+        assert!(MEASURES.iter().enumerate().all(|(at, &(measure, _))| measure as usize == at));
+        let texts: Vec<Box<str>> = vec!["".into(), "db-1".into(), "db".into(), "buy".into()];
+        let rows: Vec<SampleRow> = (MEASURES.iter().enumerate())
+            .map(|(at, &(measure, _))| SampleRow {
+                time: Timestamp::from_unix_ns(at as i64 - 5),
+                measure,
+                server: at as u32 % 4,
+                tier: 2,
+                transaction: at as u32 / 5,
+                callee: 0,
+                value: if at == 3 { f64::INFINITY } else { at as f64 / 3.0 },
+            })
+            .collect();
+        let file = encode(&rows, &texts).unwrap();
+        let read = decode(Pieces::whole(file.bytes)).unwrap();
+        let written = Samples { rows, texts };
+        let records = |samples: &Samples| {
+            samples.rows.iter().map(|row| format!("{:?}", samples.record(row))).collect::<Vec<_>>()
+        };
+        assert_eq!(records(&read), records(&written));
+    }
+}

@@ -1,0 +1,267 @@
+//! What commits, views and maintenance share: the manifest that is valid now, and how another becomes valid.
+
+use super::cache::Cache;
+use super::failure::Failure;
+use super::layout::{self, FILE_KINDS};
+use super::manifest::{self, Manifest, Quarantined, Segment};
+use super::plan::Limits;
+use super::trace_index::TraceIndex;
+use crate::StoreSettings;
+use futures::{StreamExt, TryStreamExt};
+use laggard_engine::{RequestSlice, SliceSummary};
+use laggard_model::{Nanos, Timestamp};
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Parts of a trace further apart than this are taken for two traces.
+pub(crate) const JOIN: Nanos = Nanos::from_secs(3600);
+
+/// Manifests that are kept beside the valid one, for people.
+const MANIFESTS_KEPT: u64 = 4;
+
+/// Segments set aside that are remembered.
+const QUARANTINED_MAX: usize = 1000;
+
+/// Which decoded slice.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum SliceKey {
+    /// The requests of a segment as they were written.
+    Segment(u64),
+    /// Requests of a segment without those of traces that came late, by the late segments.
+    Without(u64, Arc<[u64]>),
+    /// Requests of traces that came late, by the late segments and those that hold the rest.
+    Late(Arc<[u64]>, Arc<[u64]>),
+}
+
+pub(crate) struct Shared {
+    pub(crate) objects: Arc<dyn ObjectStore>,
+    pub(crate) settings: StoreSettings,
+    pub(crate) limits: Limits,
+    pub(crate) slices: Cache<SliceKey, RequestSlice>,
+    pub(crate) summaries: Cache<(SliceKey, Nanos), SliceSummary>,
+    pub(crate) indexes: Cache<u64, TraceIndex>,
+    /// Commits run one after the other …
+    pub(crate) committing: tokio::sync::Mutex<()>,
+    /// … and so do compaction and retention.
+    pub(crate) maintaining: tokio::sync::Mutex<()>,
+    swapping: tokio::sync::Mutex<()>,
+    current: Mutex<Arc<Manifest>>,
+    /// Segments the manifest no longer names; their files go when no view holds them.
+    replaced: Mutex<Vec<Arc<Segment>>>,
+    next_segment: AtomicU64,
+    /// The highest manifest this process tried to write.
+    attempted: AtomicU64,
+    /// When it was opened.
+    pub(crate) opened: Timestamp,
+    /// A manifest that could not be read, if there was one at the start.
+    pub(crate) unreadable_manifest: Option<String>,
+}
+
+/// Locks what no thread can have left broken.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("no thread panics while it holds the lock")
+}
+
+/// The time now, by the clock of this machine.
+pub(crate) fn wall_clock() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    Timestamp::from_unix_ns(since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)))
+}
+
+impl Shared {
+    /// Reads the newest manifest and deletes what it does not name.
+    pub(crate) async fn open(
+        objects: Arc<dyn ObjectStore>,
+        settings: &StoreSettings,
+        limits: Limits,
+    ) -> Result<Shared, Failure> {
+        let found = manifest::newest(&*objects).await?;
+        let stray = stray_files(&*objects, &found.manifest).await?;
+        let beyond = stray.iter().filter_map(segment_of).max().unwrap_or(0);
+        let unreadable_manifest = found.unreadable.first().map(|(number, why)| {
+            format!("{} {why}; what it alone named is not answered", layout::manifest(*number))
+        });
+        if unreadable_manifest.is_none() {
+            let oldest_kept = found.manifest.number.saturating_sub(MANIFESTS_KEPT);
+            let old = found.numbers.iter().filter(|&&number| number < oldest_kept);
+            let old = old.map(|&number| layout::manifest(number));
+            delete(&*objects, stray.into_iter().chain(old).collect()).await;
+        }
+        let highest = found.numbers.last().copied().unwrap_or(0);
+        let cache_bytes = settings.cache_bytes;
+        Ok(Shared {
+            slices: Cache::new(cache_bytes - 2 * (cache_bytes / 8)),
+            summaries: Cache::new(cache_bytes / 8),
+            indexes: Cache::new(cache_bytes / 8),
+            committing: tokio::sync::Mutex::new(()),
+            maintaining: tokio::sync::Mutex::new(()),
+            swapping: tokio::sync::Mutex::new(()),
+            next_segment: AtomicU64::new(found.manifest.next_segment.max(beyond + 1)),
+            attempted: AtomicU64::new(highest),
+            current: Mutex::new(Arc::new(found.manifest)),
+            replaced: Mutex::new(Vec::new()),
+            opened: wall_clock(),
+            unreadable_manifest,
+            settings: settings.clone(),
+            limits,
+            objects,
+        })
+    }
+
+    /// The manifest that is valid now.
+    pub(crate) fn manifest(&self) -> Arc<Manifest> {
+        Arc::clone(&lock(&self.current))
+    }
+
+    /// A number no other segment has.
+    pub(crate) fn number_segment(&self) -> u64 {
+        self.next_segment.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Makes another manifest valid: `edit` changes a copy of the one that is valid now, or says that there is
+    /// nothing to change.
+    pub(crate) async fn swap(
+        &self,
+        edit: impl FnOnce(&mut Manifest) -> Result<bool, Failure>,
+    ) -> Result<bool, Failure> {
+        let _one_at_a_time = self.swapping.lock().await;
+        let before = self.manifest();
+        let mut after = Manifest::clone(&before);
+        if !edit(&mut after)? {
+            return Ok(false);
+        }
+        after.next_segment = self.next_segment.load(Ordering::Relaxed);
+        after.segments.sort_by_key(|segment| segment.number);
+        self.put_manifest(&mut after).await?;
+        let kept: HashSet<u64> = after.segments.iter().map(|segment| segment.number).collect();
+        let removed = before.segments.iter().filter(|segment| !kept.contains(&segment.number)).cloned();
+        lock(&self.replaced).extend(removed);
+        let number = after.number;
+        *lock(&self.current) = Arc::new(after);
+        drop(before);
+        self.sweep().await;
+        self.forget_manifests(number).await;
+        Ok(true)
+    }
+
+    /// Writes a manifest under the next number. One that this process tried before and was told had failed may
+    /// be there all the same: then under the number after it.
+    async fn put_manifest(&self, after: &mut Manifest) -> Result<(), Failure> {
+        let mut number = after.number + 1;
+        loop {
+            after.number = number;
+            let tried_before = self.attempted.fetch_max(number, Ordering::Relaxed) >= number;
+            match after.put(&*self.objects).await {
+                Ok(()) => return Ok(()),
+                Err(object_store::Error::AlreadyExists { .. }) if tried_before => number += 1,
+                Err(object_store::Error::AlreadyExists { .. }) => {
+                    let at = layout::manifest(number);
+                    return Err(Failure::Storage(format!(
+                        "another process writes to this store: {at} is there"
+                    )));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Deletes files of replaced segments that no view holds any longer.
+    pub(crate) async fn sweep(&self) {
+        let free: Vec<Arc<Segment>> = {
+            let mut replaced = lock(&self.replaced);
+            let (free, held) = replaced.drain(..).partition(|segment| Arc::strong_count(segment) == 1);
+            *replaced = held;
+            free
+        };
+        let files = free.iter().flat_map(|segment| segment.files.keys().map(|&kind| segment.path(kind)));
+        delete(&*self.objects, files.collect()).await;
+    }
+
+    async fn forget_manifests(&self, valid: u64) {
+        // One more each time: those before are gone already, but for what a crash or a failure left over.
+        if let Some(old) = valid.checked_sub(MANIFESTS_KEPT + 1) {
+            delete(&*self.objects, vec![layout::manifest(old)]).await;
+        }
+    }
+
+    /// Sets a segment aside that could not be read. Views that still hold it find it gone and say so. Goes on when
+    /// the caller does not wait for it.
+    pub(crate) async fn quarantine(self: &Arc<Self>, segment: &Segment, reason: &str) -> Result<(), Failure> {
+        let (shared, segment, reason) = (Arc::clone(self), segment.clone(), reason.to_owned());
+        match tokio::spawn(async move { shared.set_aside(&segment, reason).await }).await {
+            Ok(done) => done,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => Err(Failure::Storage("the program is being ended".to_owned())),
+        }
+    }
+
+    /// Files go first: what is not named by a manifest is deleted at the next start.
+    async fn set_aside(&self, segment: &Segment, reason: String) -> Result<(), Failure> {
+        let number = segment.number;
+        if !self.manifest().segments.iter().any(|known| known.number == number) {
+            return Ok(());
+        }
+        tracing::error!(segment = number, reason, "segment set aside");
+        for &kind in segment.files.keys() {
+            let moved = self.objects.rename(&segment.path(kind), &layout::quarantined(kind, number)).await;
+            if let Err(error) = moved {
+                tracing::warn!(segment = number, %error, "a file of a segment could not be set aside");
+            }
+        }
+        let entry = Quarantined {
+            segment: number,
+            first_ns: segment.first_ns,
+            last_ns: segment.last_ns,
+            spans: segment.spans,
+            samples: segment.samples,
+            reason,
+            since_ns: wall_clock().unix_ns(),
+        };
+        let leave = move |manifest: &mut Manifest| {
+            let before = manifest.segments.len();
+            manifest.segments.retain(|known| known.number != number);
+            manifest.quarantined.push(entry);
+            let over = manifest.quarantined.len().saturating_sub(QUARANTINED_MAX);
+            manifest.quarantined.drain(..over);
+            Ok(manifest.segments.len() < before)
+        };
+        self.swap(leave).await?;
+        lock(&self.replaced).retain(|replaced| replaced.number != number);
+        Ok(())
+    }
+}
+
+/// Files of segments that a manifest does not name.
+async fn stray_files(objects: &dyn ObjectStore, manifest: &Manifest) -> Result<Vec<Path>, Failure> {
+    let named: HashSet<Path> = (manifest.segments.iter())
+        .flat_map(|segment| segment.files.keys().map(|&kind| segment.path(kind)))
+        .collect();
+    let mut stray = Vec::new();
+    for kind in FILE_KINDS {
+        let found: Vec<_> = objects.list(Some(&Path::from(kind.folder()))).try_collect().await?;
+        stray.extend(found.into_iter().map(|object| object.location).filter(|path| !named.contains(path)));
+    }
+    Ok(stray)
+}
+
+fn segment_of(file: &Path) -> Option<u64> {
+    file.filename()?.strip_suffix(".parquet")?.parse().ok()
+}
+
+/// Deletes files. One that cannot be deleted is only a waste of room until the next start.
+pub(crate) async fn delete(objects: &dyn ObjectStore, files: Vec<Path>) {
+    if files.is_empty() {
+        return;
+    }
+    let files = futures::stream::iter(files.into_iter().map(Ok)).boxed();
+    let mut deleted = objects.delete_stream(files);
+    while let Some(result) = deleted.next().await {
+        match result {
+            Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+            Err(error) => tracing::warn!(%error, "a file that is not needed could not be deleted"),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The file of spans: a row a span, by trace, start and span id.
+
+use super::columns;
+use super::failure::Failure;
+use super::name_columns::{
+    NameColumns, OperationsRead, read_kinds, read_statuses, trace_at, trace_column, trace_text_column,
+};
+use super::table::{self, BATCH_ROWS, Encoded, Pieces, TableWriter, field, text_type, trace_type};
+use super::trace_index::TraceIndex;
+use arrow_array::types::{Float32Type, Int64Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+};
+use arrow_schema::{DataType, SchemaRef};
+use laggard_model::{
+    AdjustedCount, Names, Nanos, OperationId, ReplicaId, SpanId, SpanKind, SpanRow, Status, Timestamp,
+    TraceId,
+};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// How often a filter says that a trace may be there although it is not.
+const FALSE_POSITIVES: f64 = 1e-5;
+
+/// Spans of some traces, by trace, start and span id, in handles of names of their own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SpanTable {
+    pub(crate) names: Names,
+    pub(crate) rows: Vec<SpanRow>,
+    /// Sorted by trace.
+    pub(crate) texts: Vec<(TraceId, Box<str>)>,
+}
+
+/// Which traces to read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted<'a> {
+    /// All of them.
+    All,
+    /// Those from one to another, both included.
+    Between(TraceId, TraceId),
+    /// These.
+    These(&'a HashSet<TraceId>),
+}
+
+impl Wanted<'_> {
+    fn has(self, trace: TraceId) -> bool {
+        match self {
+            Wanted::All => true,
+            Wanted::Between(min, max) => (min..=max).contains(&trace),
+            Wanted::These(traces) => traces.contains(&trace),
+        }
+    }
+}
+
+fn span_schema() -> SchemaRef {
+    table::schema(vec![
+        field("trace", trace_type(), false),
+        field("trace_text", DataType::Utf8, true),
+        field("span", DataType::UInt64, false),
+        field("parent", DataType::UInt64, true),
+        field("start_ns", DataType::Int64, false),
+        field("inclusive_ns", DataType::UInt64, false),
+        field("service", text_type(), false),
+        field("operation", text_type(), false),
+        field("kind", text_type(), false),
+        field("replica", text_type(), false),
+        field("status", text_type(), false),
+        field("incomplete", DataType::Boolean, false),
+        field("adjusted_count", DataType::Float32, true),
+    ])
+}
+
+/// Columns that are read, all of them.
+const COLUMNS: [&str; 13] = [
+    "trace",
+    "trace_text",
+    "span",
+    "parent",
+    "start_ns",
+    "inclusive_ns",
+    "service",
+    "operation",
+    "kind",
+    "replica",
+    "status",
+    "incomplete",
+    "adjusted_count",
+];
+
+/// Writes spans, which are sorted; `texts` are sorted by trace and may be of more traces than there are here.
+pub(crate) fn encode(
+    names: &Names,
+    rows: &[SpanRow],
+    texts: &[(TraceId, Box<str>)],
+    rows_per_group: usize,
+) -> Result<Encoded, Failure> {
+    let groups = rows.chunks(rows_per_group).map(distinct_traces);
+    let traces_per_group = groups.max().unwrap_or(0).max(1) as u64;
+    let properties = table::properties(rows_per_group)
+        .set_column_bloom_filter_enabled(table::column("trace"), true)
+        .set_column_bloom_filter_fpp(table::column("trace"), FALSE_POSITIVES)
+        .set_column_bloom_filter_max_ndv(table::column("trace"), traces_per_group);
+    let texts_of = ["trace", "service", "operation", "kind", "replica", "status"];
+    let properties = table::with_dictionaries(properties, &texts_of);
+    let properties = table::with_deltas(properties, &["start_ns", "inclusive_ns"]);
+    let mut writer = TableWriter::new(span_schema(), properties.build())?;
+    let known = NameColumns::new(names);
+    for rows in rows.chunks(BATCH_ROWS) {
+        writer.write(span_columns(&known, names, rows, texts)?)?;
+    }
+    writer.finish()
+}
+
+fn distinct_traces(rows: &[SpanRow]) -> usize {
+    rows.chunk_by(|a, b| a.trace == b.trace).count()
+}
+
+fn span_columns(
+    known: &NameColumns,
+    names: &Names,
+    rows: &[SpanRow],
+    texts: &[(TraceId, Box<str>)],
+) -> Result<Vec<ArrayRef>, Failure> {
+    let keys = |key: &dyn Fn(&SpanRow) -> usize| rows.iter().map(|row| key(row) as i32).collect::<Vec<i32>>();
+    Ok(vec![
+        trace_column(rows.iter().map(|row| row.trace))?,
+        trace_text_column(rows.iter().map(|row| row.trace), texts),
+        Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.span.value()))),
+        Arc::new(rows.iter().map(|row| row.parent.map(SpanId::value)).collect::<UInt64Array>()),
+        Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.start.unix_ns()))),
+        Arc::new(UInt64Array::from_iter_values(rows.iter().map(|row| row.inclusive.ns()))),
+        columns::text_column(keys(&|row| names.service_of(row.operation).index()), &known.services)?,
+        columns::text_column(keys(&|row| row.operation.index()), &known.operations)?,
+        columns::text_column(keys(&|row| row.kind as usize), &known.kinds)?,
+        columns::text_column(keys(&|row| row.replica.index()), &known.replicas)?,
+        columns::text_column(keys(&|row| row.status as usize), &known.statuses)?,
+        Arc::new(BooleanArray::from_iter(rows.iter().map(|row| Some(row.incomplete)))),
+        Arc::new(rows.iter().map(|row| row.adjusted_count.map(AdjustedCount::get)).collect::<Float32Array>()),
+    ])
+}
+
+/// Reads the spans that are wanted from the row groups that are there.
+pub(crate) fn decode(
+    pieces: Pieces,
+    index: &TraceIndex,
+    groups: Vec<usize>,
+    wanted: Wanted<'_>,
+) -> Result<SpanTable, Failure> {
+    let mut out = SpanTable::default();
+    for batch in table::batches(pieces, index.metadata.clone(), &COLUMNS, Some(groups))? {
+        add_batch(&mut out, &batch?, wanted)?;
+    }
+    Ok(out)
+}
+
+fn add_batch(out: &mut SpanTable, batch: &RecordBatch, wanted: Wanted<'_>) -> Result<(), Failure> {
+    let columns = SpanColumns::new(batch, &mut out.names)?;
+    out.rows.reserve(if matches!(wanted, Wanted::All) { batch.num_rows() } else { 0 });
+    let mut operations = OperationsRead::new(batch)?;
+    for at in 0..batch.num_rows() {
+        let trace = columns.trace(at);
+        if !wanted.has(trace) {
+            continue;
+        }
+        let operation = operations.at(at, &mut out.names)?;
+        out.rows.push(columns.row(at, trace, operation)?);
+        let text = columns.trace_texts.is_valid(at).then(|| columns.trace_texts.value(at));
+        if let Some(text) = text.filter(|_| out.texts.last().is_none_or(|(last, _)| *last != trace)) {
+            out.texts.push((trace, text.into()));
+        }
+    }
+    Ok(())
+}
+
+struct SpanColumns<'a> {
+    traces: &'a arrow_array::FixedSizeBinaryArray,
+    trace_texts: &'a StringArray,
+    spans: &'a [u64],
+    parents: &'a UInt64Array,
+    starts: &'a [i64],
+    inclusive: &'a [u64],
+    kinds: Vec<SpanKind>,
+    kind_keys: &'a [i32],
+    replicas: Vec<ReplicaId>,
+    replica_keys: &'a [i32],
+    statuses: Vec<Status>,
+    status_keys: &'a [i32],
+    incomplete: &'a BooleanArray,
+    adjusted: &'a Float32Array,
+}
+
+impl<'a> SpanColumns<'a> {
+    fn new(batch: &'a RecordBatch, names: &mut Names) -> Result<SpanColumns<'a>, Failure> {
+        let (kinds, replicas, statuses) = (
+            columns::texts(batch, "kind")?,
+            columns::texts(batch, "replica")?,
+            columns::texts(batch, "status")?,
+        );
+        Ok(SpanColumns {
+            traces: columns::traces(batch, "trace")?,
+            trace_texts: columns::optional_texts(batch, "trace_text")?,
+            spans: columns::numbers::<UInt64Type>(batch, "span")?,
+            parents: columns::optional_numbers::<UInt64Type>(batch, "parent")?,
+            starts: columns::numbers::<Int64Type>(batch, "start_ns")?,
+            inclusive: columns::numbers::<UInt64Type>(batch, "inclusive_ns")?,
+            kinds: read_kinds(kinds.values)?,
+            kind_keys: kinds.keys,
+            replicas: (0..replicas.values.len()).map(|at| names.replica(replicas.values.value(at))).collect(),
+            replica_keys: replicas.keys,
+            statuses: read_statuses(statuses.values)?,
+            status_keys: statuses.keys,
+            incomplete: columns::booleans(batch, "incomplete")?,
+            adjusted: columns::optional_numbers::<Float32Type>(batch, "adjusted_count")?,
+        })
+    }
+
+    fn trace(&self, at: usize) -> TraceId {
+        trace_at(self.traces, at)
+    }
+
+    fn row(&self, at: usize, trace: TraceId, operation: OperationId) -> Result<SpanRow, Failure> {
+        let span = SpanId::new(self.spans[at]).ok_or_else(|| Failure::damaged("has a span with id 0"))?;
+        let adjusted = self.adjusted.is_valid(at).then(|| self.adjusted.value(at));
+        Ok(SpanRow {
+            trace,
+            span,
+            parent: self.parents.is_valid(at).then(|| self.parents.value(at)).and_then(SpanId::new),
+            start: Timestamp::from_unix_ns(self.starts[at]),
+            inclusive: Nanos::from_ns(self.inclusive[at]),
+            operation,
+            replica: self.replicas[self.replica_keys[at] as usize],
+            kind: self.kinds[self.kind_keys[at] as usize],
+            status: self.statuses[self.status_keys[at] as usize],
+            incomplete: self.incomplete.value(at),
+            adjusted_count: adjusted.and_then(|count| AdjustedCount::new(f64::from(count))),
+        })
+    }
+}

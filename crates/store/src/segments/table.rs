@@ -1,0 +1,244 @@
+//! Parquet files as rows of columns: what the files of every kind have in common.
+
+use super::failure::Failure;
+use super::manifest::{FORMAT, FileEntry};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{KeyValue, RowGroupMetaData};
+use parquet::file::properties::{
+    BloomFilterPosition, EnabledStatistics, WriterProperties, WriterPropertiesBuilder,
+};
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::schema::types::ColumnPath;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Rows that are encoded and decoded at a time.
+pub(crate) const BATCH_ROWS: usize = 1 << 16;
+
+/// Key of the stored version in every file's metadata.
+const FORMAT_KEY: &str = "laggard.format";
+
+/// Key of the CRC-32C of every row group's bytes.
+const CHECKSUMS_KEY: &str = "laggard.crc32c";
+
+/// A file in memory and what the manifest tells of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoded {
+    pub(crate) bytes: Bytes,
+    pub(crate) entry: FileEntry,
+}
+
+/// A column's name and type; `true` where values may be absent.
+pub(crate) fn field(name: &str, data: DataType, absent: bool) -> Field {
+    Field::new(name, data, absent)
+}
+
+/// The type of columns of few distinct texts.
+pub(crate) fn text_type() -> DataType {
+    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
+/// The type of trace ids: 16 bytes, most significant first.
+pub(crate) fn trace_type() -> DataType {
+    DataType::FixedSizeBinary(16)
+}
+
+/// What every file is written with; callers add what is special about theirs.
+pub(crate) fn properties(rows_per_group: usize) -> WriterPropertiesBuilder {
+    let level = ZstdLevel::try_new(1).expect("1 is a level of zstd");
+    WriterProperties::builder()
+        .set_created_by(concat!("laggard ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::ZSTD(level))
+        .set_max_row_group_row_count(Some(rows_per_group))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .set_bloom_filter_position(BloomFilterPosition::End)
+        .set_dictionary_enabled(false)
+        .set_key_value_metadata(Some(vec![KeyValue::new(FORMAT_KEY.to_owned(), FORMAT.to_string())]))
+}
+
+/// A column's path, for properties.
+pub(crate) fn column(name: &str) -> ColumnPath {
+    ColumnPath::from(name)
+}
+
+/// Adds columns of few distinct values.
+pub(crate) fn with_dictionaries(
+    properties: WriterPropertiesBuilder,
+    columns: &[&str],
+) -> WriterPropertiesBuilder {
+    let add = |properties: WriterPropertiesBuilder, name: &&str| {
+        properties.set_column_dictionary_enabled(column(name), true)
+    };
+    columns.iter().fold(properties, add)
+}
+
+/// Adds columns of times and counters: packed differences take half the bytes of plain numbers, and half the time.
+pub(crate) fn with_deltas(properties: WriterPropertiesBuilder, columns: &[&str]) -> WriterPropertiesBuilder {
+    let add = |properties: WriterPropertiesBuilder, name: &&str| {
+        properties.set_column_encoding(column(name), Encoding::DELTA_BINARY_PACKED)
+    };
+    columns.iter().fold(properties, add)
+}
+
+/// Writes batches one after the other into a file in memory.
+pub(crate) struct TableWriter {
+    writer: ArrowWriter<Vec<u8>>,
+    schema: SchemaRef,
+}
+
+impl TableWriter {
+    pub(crate) fn new(schema: SchemaRef, properties: WriterProperties) -> Result<TableWriter, Failure> {
+        let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties))?;
+        Ok(TableWriter { writer, schema })
+    }
+
+    /// Writes a batch; columns in the order of the schema.
+    pub(crate) fn write(&mut self, columns: Vec<ArrayRef>) -> Result<(), Failure> {
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
+        Ok(self.writer.write(&batch)?)
+    }
+
+    /// Adds a text to the file's metadata.
+    pub(crate) fn tell(&mut self, key: &str, text: String) {
+        self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), text));
+    }
+
+    /// Writes what is left and the footer.
+    pub(crate) fn finish(mut self) -> Result<Encoded, Failure> {
+        self.writer.flush()?;
+        self.writer.sync().map_err(ParquetError::from)?;
+        let tail = self.writer.bytes_written() as u64;
+        let checksum = |group: &RowGroupMetaData| {
+            let range = rows_of(group);
+            crc32c::crc32c(&self.writer.inner()[range.start as usize..range.end as usize])
+        };
+        let checksums: Vec<u32> = self.writer.flushed_row_groups().iter().map(checksum).collect();
+        let checksums = serde_json::to_string(&checksums).expect("numbers are JSON");
+        self.tell(CHECKSUMS_KEY, checksums);
+        let bytes = Bytes::from(self.writer.into_inner()?);
+        let entry = FileEntry {
+            bytes: bytes.len() as u64,
+            crc32c: crc32c::crc32c(&bytes),
+            tail,
+            tail_crc32c: crc32c::crc32c(&bytes[tail as usize..]),
+        };
+        Ok(Encoded { bytes, entry })
+    }
+}
+
+/// Parts of a file that are in memory, at their places.
+#[derive(Clone, Debug)]
+pub(crate) struct Pieces {
+    length: u64,
+    pieces: Vec<(u64, Bytes)>,
+}
+
+impl Pieces {
+    /// All of a file.
+    pub(crate) fn whole(bytes: Bytes) -> Pieces {
+        Pieces { length: bytes.len() as u64, pieces: vec![(0, bytes)] }
+    }
+
+    /// Nothing yet of a file of this length.
+    pub(crate) fn of_length(length: u64) -> Pieces {
+        Pieces { length, pieces: Vec::new() }
+    }
+
+    /// Adds a part.
+    pub(crate) fn add(&mut self, at: u64, bytes: Bytes) {
+        self.pieces.push((at, bytes));
+    }
+
+    fn find(&self, start: u64, length: Option<usize>) -> parquet::errors::Result<Bytes> {
+        let within = |(at, bytes): &(u64, Bytes)| {
+            let from = usize::try_from(start.checked_sub(*at)?).ok()?;
+            let end = length.map_or(Some(bytes.len()), |length| from.checked_add(length))?;
+            (from < bytes.len() && from <= end && end <= bytes.len()).then(|| bytes.slice(from..end))
+        };
+        let missing = || ParquetError::EOF(format!("no bytes at {start}"));
+        self.pieces.iter().find_map(within).ok_or_else(missing)
+    }
+}
+
+impl Length for Pieces {
+    fn len(&self) -> u64 {
+        self.length
+    }
+}
+
+impl ChunkReader for Pieces {
+    type T = bytes::buf::Reader<Bytes>;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        self.find(start, None).map(bytes::Buf::reader)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        self.find(start, Some(length))
+    }
+}
+
+/// Reads a footer and checks that this program knows its version.
+pub(crate) fn footer(pieces: &Pieces) -> Result<ArrowReaderMetadata, Failure> {
+    let metadata = ArrowReaderMetadata::load(pieces, ArrowReaderOptions::new())?;
+    let version = told(&metadata, FORMAT_KEY).and_then(|text| text.parse().ok());
+    match version {
+        Some(version) if (1..=FORMAT).contains(&version) => Ok(metadata),
+        Some(version) => Err(Failure::Version(version)),
+        None => Err(Failure::damaged("does not tell its version")),
+    }
+}
+
+/// A text of a file's metadata.
+pub(crate) fn told<'a>(metadata: &'a ArrowReaderMetadata, key: &str) -> Option<&'a str> {
+    let pairs = metadata.metadata().file_metadata().key_value_metadata()?;
+    pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
+}
+
+/// Where the rows of a row group are in its file.
+pub(crate) fn rows_of(group: &RowGroupMetaData) -> Range<u64> {
+    let ranges = group.columns().iter().map(|column| column.byte_range());
+    let start = ranges.clone().map(|(start, _)| start).min().unwrap_or(0);
+    start..ranges.map(|(start, length)| start.saturating_add(length)).max().unwrap_or(start)
+}
+
+/// The CRC-32C of every row group's bytes.
+pub(crate) fn checksums(metadata: &ArrowReaderMetadata) -> Result<Vec<u32>, Failure> {
+    let found = told(metadata, CHECKSUMS_KEY).and_then(|text| serde_json::from_str(text).ok());
+    let groups = metadata.metadata().num_row_groups();
+    let found: Option<Vec<u32>> = found.filter(|found: &Vec<u32>| found.len() == groups);
+    found.ok_or_else(|| Failure::damaged("does not tell the checksums of its row groups"))
+}
+
+/// Batches of some columns and row groups (`None` for all) of a file.
+pub(crate) fn batches(
+    pieces: Pieces,
+    metadata: ArrowReaderMetadata,
+    columns: &[&str],
+    row_groups: Option<Vec<usize>>,
+) -> Result<ParquetRecordBatchReader, Failure> {
+    let mask = ProjectionMask::columns(metadata.parquet_schema(), columns.iter().copied());
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(pieces, metadata)
+        .with_projection(mask)
+        .with_batch_size(BATCH_ROWS);
+    let builder = match row_groups {
+        Some(groups) => builder.with_row_groups(groups),
+        None => builder,
+    };
+    Ok(builder.build()?)
+}
+
+/// A schema of fields.
+pub(crate) fn schema(fields: Vec<Field>) -> SchemaRef {
+    Arc::new(Schema::new(fields))
+}

@@ -1,0 +1,118 @@
+//! Answers in a form that can be compared: in names instead of handles, and in a fixed order.
+
+use crate::{Parcel, View};
+use laggard_engine::{RequestSlice, SliceFacts};
+use laggard_model::{Loss, Losses, Names, OperationId, ReplicaId, SampleRecord, Sink, SpanRecord, Timestamp};
+use std::collections::BTreeMap;
+
+/// Everything that some slices say.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Answer {
+    pub(super) requests: Vec<String>,
+    pub(super) counts: [u64; 3],
+    pub(super) losses: BTreeMap<&'static str, u64>,
+    pub(super) clocks: BTreeMap<(String, String), (i64, i64, u64)>,
+    pub(super) texts: Vec<(u128, String)>,
+    pub(super) call_records: u64,
+}
+
+impl Answer {
+    pub(super) fn of<'a>(slices: impl IntoIterator<Item = &'a RequestSlice>) -> Answer {
+        let mut out = Answer::default();
+        for slice in slices {
+            out.requests.extend((0..slice.requests.len()).map(|at| request(slice, at)));
+            out.add_facts(&slice.facts, &slice.names);
+        }
+        out.requests.sort();
+        out.texts.sort();
+        out
+    }
+
+    fn add_facts(&mut self, facts: &SliceFacts, names: &Names) {
+        let more = [facts.traces, facts.rows, facts.spans];
+        self.counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
+        for (loss, found) in facts.losses.iter() {
+            *self.losses.entry(loss.name()).or_default() += found.count;
+        }
+        for ((caller, callee), bounds) in facts.clocks.pairs() {
+            let name = |replica: ReplicaId| names.replica_name(replica).to_owned();
+            let known = self.clocks.entry((name(caller), name(callee))).or_insert((i64::MIN, i64::MAX, 0));
+            *known = (known.0.max(bounds.low_ns), known.1.min(bounds.high_ns), known.2 + bounds.calls);
+        }
+        self.texts.extend(facts.texts.iter().map(|(trace, text)| (trace.value(), text.to_string())));
+        self.call_records += facts.origins.call_records;
+    }
+}
+
+fn request(slice: &RequestSlice, at: usize) -> String {
+    let request = &slice.requests[at];
+    let form = &slice.forms[request.form as usize];
+    let calls = &slice.calls;
+    let node = |node: usize| {
+        let call = request.first_call as usize + node;
+        let operation: OperationId = form.operation[node];
+        let (key, replica) = (slice.names.operation_key(operation), calls.replica[call]);
+        let (own, inclusive, path) =
+            (calls.self_time[call], calls.inclusive_time[call], calls.path_time[call]);
+        format!(
+            "{key:?} {:?} {} {} {} {} {}",
+            form.parent[node],
+            form.order_group[node],
+            slice.names.replica_name(replica),
+            own.ns(),
+            inclusive.ns(),
+            path.ns()
+        )
+    };
+    let nodes: Vec<String> = (0..form.len()).map(node).collect();
+    let (start, trace) = (request.start.unix_ns(), request.trace);
+    let of_it = (request.status, request.complete, request.adjusted_count);
+    format!("{start} {trace} {of_it:?} [{}]", nodes.join("; "))
+}
+
+/// What the parcels say when they are assembled at once.
+pub(super) fn expected(parcels: &[Parcel]) -> Answer {
+    let mut all = crate::segments::SpanTable::default();
+    let mut told = SliceFacts::default();
+    for parcel in parcels {
+        let (names, rows, texts) = (parcel.names.clone(), parcel.spans.clone(), parcel.texts.clone());
+        let table = crate::segments::SpanTable { names, rows, texts };
+        all = crate::segments::SpanTable::merge(vec![all, table]);
+        told.losses.merge(&parcel.losses);
+        told.origins.merge(&parcel.origins);
+    }
+    told.texts = all.texts;
+    Answer::of([&RequestSlice::assemble(all.names, all.rows, told)])
+}
+
+/// All that a view answers about requests.
+pub(super) async fn answered(view: &View) -> Answer {
+    let slices = view.requests(Timestamp::MIN, Timestamp::MAX).await.unwrap();
+    Answer::of(slices.iter().map(|slice| &**slice))
+}
+
+/// A sink that keeps everything as text.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) samples: Vec<String>,
+    pub(super) spans: Vec<String>,
+    pub(super) losses: Losses,
+}
+
+impl Sink for Kept {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        self.spans.push(format!("{span:?}"));
+    }
+
+    fn call(&mut self, _call: &laggard_model::CallRecord<'_>) {
+        panic!("calls are rebuilt before they are stored");
+    }
+
+    fn sample(&mut self, sample: &SampleRecord<'_>) {
+        self.samples.push(format!("{sample:?}"));
+    }
+
+    fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
+        self.losses.add(loss, example);
+    }
+}

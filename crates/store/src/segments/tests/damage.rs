@@ -1,0 +1,190 @@
+//! Damaged and missing files: set aside and told; the rest is answered, and nothing that can be read is lost.
+
+use super::answers::{Kept, answered, expected};
+use super::drawn::{much_later, samples};
+use super::{SMALL, compact_all, open};
+use crate::segments::layout;
+use crate::segments::manifest::{FileKind, Manifest, SegmentKind};
+use crate::segments::{DurableFolder, Segments, Shared};
+use crate::{Parcel, StoreSettings};
+use futures::TryStreamExt;
+use laggard_model::{Loss, SpanRow, Timestamp, TraceId};
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use std::sync::Arc;
+
+/// A parcel of some traces of two spans each, in the same minute.
+fn parcel_of(traces: std::ops::Range<u128>) -> Parcel {
+    let one = much_later();
+    let row = one.spans[0];
+    let span = |number| laggard_model::SpanId::new(number).unwrap();
+    let both = |trace| {
+        let root = SpanRow { trace: TraceId::from_value(trace), ..row };
+        [root, SpanRow { span: span(2), parent: Some(span(1)), ..root }]
+    };
+    Parcel { names: one.names, spans: traces.flat_map(both).collect(), ..Parcel::default() }
+}
+
+async fn of(parcels: &[Parcel]) -> (Arc<dyn ObjectStore>, Segments) {
+    let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let segments = open(&objects, &StoreSettings::default()).await;
+    for parcel in parcels {
+        segments.commit(Arc::new(parcel.clone())).await.unwrap();
+    }
+    (objects, segments)
+}
+
+/// Changes one byte of a file.
+async fn damage(objects: &dyn ObjectStore, path: &Path, at: usize) {
+    let mut bytes = objects.get(path).await.unwrap().bytes().await.unwrap().to_vec();
+    let at = at % bytes.len();
+    bytes[at] ^= 0x10;
+    objects.put(path, bytes.into()).await.unwrap();
+}
+
+async fn lost(segments: &Segments) -> u64 {
+    answered(&segments.view()).await.losses.get(Loss::CorruptSegment.name()).copied().unwrap_or(0)
+}
+
+#[tokio::test]
+async fn any_damaged_byte_is_found_and_the_rest_is_answered() {
+    let (first, second) = (parcel_of(1..4), parcel_of(10..12));
+    for kind in [FileKind::Requests, FileKind::Calls, FileKind::Forms] {
+        for at in [4, 100, 333, 700] {
+            let (objects, segments) = of(&[first.clone(), second.clone()]).await;
+            let bad = segments.shared.manifest().segments[0].clone();
+            damage(&*objects, &bad.path(kind), at).await;
+            let mut answer = answered(&segments.view()).await;
+            assert_eq!(answer.losses.remove("corrupt_segment"), Some(6), "{kind:?} {at}");
+            assert_eq!(answer, expected(std::slice::from_ref(&second)));
+            // It stays set aside, and is told as long as its time is asked for.
+            let again = open(&objects, &StoreSettings::default()).await;
+            assert_eq!(lost(&again).await, 6);
+            let problems = again.figures().problems;
+            assert_eq!((problems.len(), problems[0].name), (1, "corrupt_segment"));
+            assert!(objects.head(&layout::quarantined(kind, bad.number)).await.is_ok());
+            assert!(again.view().trace(TraceId::from_value(1)).await.unwrap().is_none());
+            assert!(again.view().trace(TraceId::from_value(10)).await.unwrap().is_some());
+        }
+    }
+}
+
+#[tokio::test]
+async fn damaged_missing_and_cut_spans_are_found_by_a_look_up() {
+    for how in ["damaged rows", "damaged tail", "cut", "missing"] {
+        let (objects, segments) = of(&[parcel_of(1..4), parcel_of(10..12)]).await;
+        let bad = segments.shared.manifest().segments[0].clone();
+        let path = bad.path(FileKind::Spans);
+        let bytes = objects.get(&path).await.unwrap().bytes().await.unwrap();
+        match how {
+            "damaged rows" => damage(&*objects, &path, 20).await,
+            "damaged tail" => damage(&*objects, &path, bytes.len() - 20).await,
+            "cut" => drop(objects.put(&path, bytes.slice(..bytes.len() / 2).into()).await.unwrap()),
+            _ => objects.delete(&path).await.unwrap(),
+        }
+        // The index of what was just written may still be in memory; a new process has nothing.
+        drop(segments);
+        let segments = open(&objects, &StoreSettings::default()).await;
+        assert!(segments.view().trace(TraceId::from_value(2)).await.unwrap().is_none(), "{how}");
+        assert!(segments.view().trace(TraceId::from_value(11)).await.unwrap().is_some(), "{how}");
+        assert_eq!(lost(&segments).await, 6, "{how}");
+    }
+}
+
+#[tokio::test]
+async fn compaction_keeps_what_it_could_read() {
+    let parcels = [parcel_of(1..4), parcel_of(10..12), parcel_of(20..23), parcel_of(2..3)];
+    let (objects, segments) = of(&parcels).await;
+    let kinds: Vec<SegmentKind> =
+        segments.shared.manifest().segments.iter().map(|segment| segment.kind).collect();
+    assert_eq!(kinds, [SegmentKind::Traces, SegmentKind::Traces, SegmentKind::Traces, SegmentKind::Late]);
+    let bad = segments.shared.manifest().segments[1].clone();
+    objects.delete(&bad.path(FileKind::Spans)).await.unwrap();
+    drop(segments);
+    let segments = open(&objects, &StoreSettings::default()).await;
+    let mut later = parcel_of(90..91);
+    later.spans.iter_mut().for_each(|row| row.start = row.start.plus(laggard_model::Nanos::from_secs(9000)));
+    segments.commit(Arc::new(later.clone())).await.unwrap();
+    assert!(compact_all(&segments).await >= 2);
+    let mut answer = answered(&segments.view()).await;
+    let problems = segments.figures().problems;
+    assert_eq!(answer.losses.remove("corrupt_segment"), Some(4), "{problems:?}");
+    let rest = [parcels[0].clone(), parcels[2].clone(), parcels[3].clone(), later];
+    assert_eq!(answer, expected(&rest));
+}
+
+#[tokio::test]
+async fn damaged_samples_are_told_and_the_rest_is_handed_over() {
+    let of_times = |times: &[i64]| Parcel { samples: samples(times), ..Parcel::default() };
+    let (objects, segments) = of(&[of_times(&[1, 2, 3]), of_times(&[4, 5])]).await;
+    let bad = segments.shared.manifest().segments[0].path(FileKind::Samples);
+    damage(&*objects, &bad, 30).await;
+    let mut kept = Kept::default();
+    let losses = segments.view().samples(Timestamp::MIN, Timestamp::MAX, &mut kept).await.unwrap();
+    assert_eq!((kept.samples.len(), losses.count(Loss::CorruptSegment)), (2, 3));
+}
+
+#[tokio::test]
+async fn a_torn_newest_manifest_gives_way_to_the_one_before() {
+    let (objects, segments) = of(&[parcel_of(1..4), parcel_of(10..12)]).await;
+    let newest = layout::manifest(segments.shared.manifest().number);
+    drop(segments);
+    let bytes = objects.get(&newest).await.unwrap().bytes().await.unwrap();
+    objects.put(&newest, bytes.slice(..bytes.len() - 9).into()).await.unwrap();
+    let segments = open(&objects, &StoreSettings::default()).await;
+    assert_eq!(answered(&segments.view()).await, expected(&[parcel_of(1..4)]));
+    assert_eq!(segments.figures().problems[0].name, "corrupt_manifest");
+    // What only the torn one named is still there, and the next commit goes on behind it.
+    segments.commit(Arc::new(parcel_of(20..21))).await.unwrap();
+    let again = open(&objects, &StoreSettings::default()).await;
+    assert_eq!(answered(&again.view()).await, expected(&[parcel_of(1..4), parcel_of(20..21)]));
+}
+
+#[tokio::test]
+async fn no_readable_manifest_is_an_error_and_a_later_version_is_not_touched() {
+    let (objects, segments) = of(&[parcel_of(1..4)]).await;
+    let at = layout::manifest(segments.shared.manifest().number);
+    drop(segments);
+    let newer = Manifest { format: 99, number: 7, ..Manifest::empty() };
+    newer.put(&*objects).await.unwrap();
+    let opened = Segments::open(Arc::clone(&objects), &StoreSettings::default()).await;
+    assert!(opened.err().unwrap().to_string().contains("version 99"));
+    assert_eq!(objects.list(Some(&Path::from("spans"))).try_collect::<Vec<_>>().await.unwrap().len(), 1);
+    objects.delete(&layout::manifest(7)).await.unwrap();
+    damage(&*objects, &at, 50).await;
+    let opened = Segments::open(objects, &StoreSettings::default()).await;
+    assert!(
+        opened.err().unwrap().to_string().contains("no earlier manifest"),
+        "not taken for an empty store"
+    );
+}
+
+#[tokio::test]
+async fn two_writers_cannot_both_win() {
+    let (objects, one) = of(&[parcel_of(1..4)]).await;
+    let other = open(&objects, &StoreSettings::default()).await;
+    one.commit(Arc::new(parcel_of(10..11))).await.unwrap();
+    let refused = other.commit(Arc::new(parcel_of(20..21))).await.unwrap_err();
+    assert!(refused.to_string().contains("another process"), "{refused}");
+    assert_eq!(answered(&other.view()).await, expected(&[parcel_of(1..4)]));
+}
+
+#[tokio::test]
+async fn a_full_disk_fails_the_commit_and_leaves_no_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let objects: Arc<dyn ObjectStore> = Arc::new(DurableFolder::open(folder.path()).unwrap());
+    let settings = StoreSettings::default();
+    let shared = Shared::open(Arc::clone(&objects), &settings, SMALL).await.unwrap();
+    let segments = Segments { shared: Arc::new(shared) };
+    segments.commit(Arc::new(parcel_of(1..4))).await.unwrap();
+    // A file where a folder has to be made stands for a device without room.
+    std::fs::remove_dir_all(folder.path().join("staging")).unwrap();
+    std::fs::write(folder.path().join("staging"), "").unwrap();
+    assert!(segments.commit(Arc::new(parcel_of(10..12))).await.is_err());
+    assert_eq!(answered(&segments.view()).await, expected(&[parcel_of(1..4)]));
+    std::fs::remove_file(folder.path().join("staging")).unwrap();
+    std::fs::create_dir(folder.path().join("staging")).unwrap();
+    segments.commit(Arc::new(parcel_of(10..12))).await.unwrap();
+    assert_eq!(answered(&segments.view()).await, expected(&[parcel_of(1..4), parcel_of(10..12)]));
+}

@@ -1,0 +1,135 @@
+//! Parcels drawn at random: traces whose spans come in any order and in any number of parcels.
+
+use crate::Parcel;
+use laggard_engine::{Origins, SampleRow, Samples};
+use laggard_model::{
+    AdjustedCount, Loss, Losses, Measure, Names, Nanos, OperationKey, SpanId, SpanKind, SpanRow, Status,
+    Timestamp, TraceId,
+};
+use proptest::prelude::*;
+
+/// One span, and the parcel it comes in.
+#[derive(Clone, Debug)]
+pub(super) struct Drawn {
+    trace: u8,
+    span: u8,
+    parent: u8,
+    start_s: i16,
+    inclusive: u32,
+    operation: u8,
+    replica: u8,
+    odd: u8,
+    parcel: u8,
+    copied_to: Option<u8>,
+}
+
+pub(super) fn spans() -> impl Strategy<Value = Vec<Drawn>> {
+    let one = (
+        (0_u8..12, 1_u8..9, 0_u8..9, -900_i16..900),
+        (0_u32..5_000, 0_u8..4, 0_u8..4, any::<u8>()),
+        (0_u8..6, proptest::option::weighted(0.15, 0_u8..6)),
+    );
+    let drawn = one.prop_map(|((trace, span, parent, start_s), (inclusive, operation, replica, odd), to)| {
+        let (parcel, copied_to) = to;
+        Drawn { trace, span, parent, start_s, inclusive, operation, replica, odd, parcel, copied_to }
+    });
+    proptest::collection::vec(drawn, 1..60)
+}
+
+/// Spans by parcel. Ids are unique in a trace, but for copies, which are equal.
+pub(super) fn parcels(drawn: &[Drawn]) -> Vec<Parcel> {
+    let mut parcels = vec![Parcel::default(); 6];
+    let mut seen = std::collections::HashSet::new();
+    for (at, span) in drawn.iter().enumerate() {
+        if !seen.insert((span.trace, span.span)) {
+            continue;
+        }
+        for to in [Some(span.parcel), span.copied_to].into_iter().flatten() {
+            add(&mut parcels[usize::from(to)], span);
+        }
+        if at % 7 == 0 {
+            let losses = &mut parcels[usize::from(span.parcel)].losses;
+            losses.add(Loss::InvalidId, || format!("record {at}"));
+        }
+    }
+    for parcel in &mut parcels {
+        parcel.spans.sort_by_key(|row| (row.trace, row.start, row.span));
+        parcel.texts.sort_by_key(|(trace, _)| *trace);
+        parcel.texts.dedup_by_key(|(trace, _)| *trace);
+        parcel.origins = Origins { call_records: parcel.spans.len() as u64, ..Origins::default() };
+    }
+    parcels.retain(|parcel| !parcel.spans.is_empty());
+    parcels
+}
+
+fn add(parcel: &mut Parcel, span: &Drawn) {
+    let kinds = [SpanKind::Server, SpanKind::Client, SpanKind::Internal, SpanKind::Unspecified];
+    let kind = kinds[usize::from(span.odd % 4)];
+    let statuses = [Status::Unset, Status::Ok, Status::Error];
+    let trace = trace(span.trace);
+    let key = OperationKey {
+        service: ["front", "cart"][usize::from(span.operation % 2)],
+        operation: ["get", "put", "pay", ""][usize::from(span.operation)],
+        kind,
+    };
+    // Spans of a trace are within a minute, so that they belong together.
+    let start = i64::from(span.trace) * 200_000_000_000 + i64::from(span.start_s) * 20_000_000;
+    parcel.spans.push(SpanRow {
+        trace,
+        span: SpanId::new(u64::from(span.span)).unwrap(),
+        parent: SpanId::new(u64::from(span.parent)).filter(|_| span.parent != span.span),
+        start: Timestamp::from_unix_ns(start),
+        inclusive: Nanos::from_us(u64::from(span.inclusive)),
+        operation: parcel.names.operation(key),
+        replica: parcel.names.replica(["", "a", "b", "c"][usize::from(span.replica)]),
+        kind,
+        status: statuses[usize::from(span.odd / 4 % 3)],
+        incomplete: span.odd > 250,
+        adjusted_count: AdjustedCount::new(f64::from(span.odd % 3)),
+    });
+    if span.trace.is_multiple_of(3) {
+        parcel.texts.push((trace, format!("order-{}", span.trace).into()));
+    }
+}
+
+/// Trace ids of both halves, so that their order differs from that of their times.
+pub(super) fn trace(number: u8) -> TraceId {
+    TraceId::from_value((u128::from(number.wrapping_mul(101)) << 80) | (u128::from(number) + 1))
+}
+
+/// A parcel of one trace, so late that everything before it is closed.
+pub(super) fn much_later() -> Parcel {
+    let mut parcel = Parcel { names: Names::new(), ..Parcel::default() };
+    let span = Drawn {
+        trace: 200,
+        span: 1,
+        parent: 0,
+        start_s: 0,
+        inclusive: 5,
+        operation: 0,
+        replica: 1,
+        odd: 0,
+        parcel: 0,
+        copied_to: None,
+    };
+    add(&mut parcel, &span);
+    parcel.losses = Losses::none();
+    parcel
+}
+
+/// Samples of two servers, at times in no order.
+pub(super) fn samples(times: &[i64]) -> Samples {
+    let mut samples = Samples { rows: Vec::new(), texts: vec!["".into(), "db-1".into(), "db-2".into()] };
+    samples.rows = (times.iter().enumerate())
+        .map(|(at, &time)| SampleRow {
+            time: Timestamp::from_unix_ns(time * 1_000_000_000),
+            measure: Measure::Utilization,
+            server: 1 + at as u32 % 2,
+            tier: 0,
+            transaction: 0,
+            callee: 0,
+            value: at as f64,
+        })
+        .collect();
+    samples
+}

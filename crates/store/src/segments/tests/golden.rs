@@ -1,0 +1,118 @@
+//! Stores written by earlier versions are read for ever: `tests/golden/vN` was written once by the first program of
+//! version N, and `expected.txt` beside it tells what is in it.
+
+use super::answers::{Kept, answered};
+use super::drawn::{much_later, samples};
+use super::open;
+use crate::segments::DurableFolder;
+use crate::segments::manifest::FORMAT;
+use crate::{Parcel, StoreSettings, View};
+use laggard_engine::Origins;
+use laggard_model::{AdjustedCount, Loss, Nanos, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId};
+use object_store::memory::InMemory;
+use object_store::path::Path as ObjectPath;
+use object_store::{ObjectStore, ObjectStoreExt};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn folder(version: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v{version}"))
+}
+
+/// A little of everything: a trace with calls on two replicas, one whose id is text, late spans, samples, losses.
+fn parcels() -> Vec<Parcel> {
+    let mut first = much_later();
+    let root = first.spans[0];
+    let replica = first.names.replica("b");
+    let call = laggard_model::OperationKey { service: "cart", operation: "pay", kind: SpanKind::Client };
+    let operation = first.names.operation(call);
+    let later = |row: SpanRow, us: u64, number: u64| SpanRow {
+        span: SpanId::new(number).unwrap(),
+        parent: Some(root.span),
+        start: row.start.plus(Nanos::from_us(us)),
+        inclusive: Nanos::from_us(1),
+        ..row
+    };
+    let child = SpanRow { operation, replica, kind: SpanKind::Client, ..later(root, 1, 2) };
+    let weighted = SpanRow {
+        trace: TraceId::from_value(7),
+        status: Status::Error,
+        adjusted_count: AdjustedCount::new(16.0),
+        ..root
+    };
+    first.spans = vec![weighted, root, child];
+    first.texts = vec![(weighted.trace, "order-7".into())];
+    first.samples = samples(&[3, 1, 2]);
+    first.losses.add_many(Loss::InvalidId, 2, || "line 4".to_owned());
+    first.origins = Origins { call_records: 5, ..Origins::default() };
+    let mut second = first.clone();
+    second.spans = vec![later(root, 3, 3)];
+    (second.texts, second.samples) = (Vec::new(), samples(&[]));
+    (second.losses, second.origins) = (laggard_model::Losses::none(), Origins::default());
+    vec![first, second]
+}
+
+/// Everything a view answers, a fact a line.
+async fn told(view: &View) -> String {
+    let answer = answered(view).await;
+    let mut out = String::new();
+    let mut line = |text: String| writeln!(out, "{text}").expect("a string takes everything");
+    answer.requests.into_iter().for_each(|request| line(format!("request {request}")));
+    line(format!("counts {:?} {}", answer.counts, answer.call_records));
+    line(format!("losses {:?}", answer.losses));
+    line(format!("clocks {:?}", answer.clocks));
+    line(format!("texts {:?}", answer.texts));
+    let mut kept = Kept::default();
+    view.samples(Timestamp::MIN, Timestamp::MAX, &mut kept).await.unwrap();
+    kept.samples.into_iter().for_each(|sample| line(format!("sample {sample}")));
+    let mut kept = Kept::default();
+    view.spans(Timestamp::MIN, Timestamp::MAX, &mut kept).await.unwrap();
+    kept.spans.into_iter().for_each(|span| line(format!("span {span}")));
+    out
+}
+
+async fn write(version: u32) {
+    let folder = folder(version);
+    let objects: Arc<dyn ObjectStore> = Arc::new(DurableFolder::open(&folder).unwrap());
+    let segments = open(&objects, &StoreSettings::default()).await;
+    for parcel in parcels() {
+        segments.commit(Arc::new(parcel)).await.unwrap();
+    }
+    std::fs::write(folder.join("expected.txt"), told(&segments.view()).await).unwrap();
+    std::fs::remove_dir_all(folder.join("staging")).unwrap();
+    // Only the newest manifest says what is valid.
+    std::fs::remove_file(folder.join("manifest/000000000001.json")).unwrap();
+}
+
+/// The files of a folder, in memory, so that reading changes none of them.
+async fn in_memory(folder: &Path) -> Arc<dyn ObjectStore> {
+    let objects = InMemory::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(inside) = folders.pop() {
+        for entry in std::fs::read_dir(inside).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(folder).unwrap().to_str().unwrap().replace('\\', "/");
+            objects.put(&ObjectPath::from(name), std::fs::read(&path).unwrap().into()).await.unwrap();
+        }
+    }
+    Arc::new(objects)
+}
+
+#[tokio::test]
+async fn golden_stores_of_every_version_are_read() {
+    if std::env::var_os("WRITE_GOLDEN").is_some() && !folder(FORMAT).exists() {
+        write(FORMAT).await;
+    }
+    for version in 1..=FORMAT {
+        let folder = folder(version);
+        let expected = std::fs::read_to_string(folder.join("expected.txt")).unwrap();
+        let segments = open(&in_memory(&folder).await, &StoreSettings::default()).await;
+        assert_eq!(told(&segments.view()).await, expected, "version {version}");
+        assert_eq!(segments.figures().problems, []);
+    }
+}

@@ -1,0 +1,104 @@
+//! Neither the parcels that spans come in, nor compaction, nor a restart changes an answer.
+
+use super::answers::{Answer, Kept, answered, expected};
+use super::drawn::{much_later, parcels, samples, spans, trace};
+use super::{compact_all, open};
+use crate::{Parcel, StoreSettings};
+use laggard_model::Timestamp;
+use object_store::ObjectStore;
+use object_store::memory::InMemory;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+}
+
+/// Commits parcels in order, with compaction after some of them; tells the answers before and after all of it,
+/// and after opening anew.
+async fn through_the_store(parcels: &[Parcel], compact_after: u8) -> [Answer; 3] {
+    let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let settings = StoreSettings::default();
+    let segments = open(&objects, &settings).await;
+    for (at, parcel) in parcels.iter().enumerate() {
+        segments.commit(Arc::new(parcel.clone())).await.unwrap();
+        if compact_after >> at & 1 == 1 {
+            compact_all(&segments).await;
+        }
+    }
+    let before = segments.view();
+    compact_all(&segments).await;
+    let after = answered(&segments.view()).await;
+    // The view from before still reads its own files.
+    let before = answered(&before).await;
+    drop(segments);
+    let again = answered(&open(&objects, &settings).await.view()).await;
+    [before, after, again]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn answers_do_not_depend_on_parcels_or_compaction(drawn in spans(), compact_after in any::<u8>()) {
+        let mut parcels = parcels(&drawn);
+        parcels.push(much_later());
+        let expected = expected(&parcels);
+        let [before, after, again] = block_on(through_the_store(&parcels, compact_after));
+        prop_assert_eq!(&before, &expected);
+        prop_assert_eq!(&after, &expected);
+        prop_assert_eq!(&again, &expected);
+    }
+
+    #[test]
+    fn a_trace_is_found_with_all_its_spans(drawn in spans(), number in 0_u8..14) {
+        let parcels = parcels(&drawn);
+        let wanted: std::collections::BTreeSet<u64> = parcels.iter().flat_map(|parcel| &parcel.spans)
+            .filter(|row| row.trace == trace(number)).map(|row| row.span.value()).collect();
+        let found = block_on(async {
+            let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+            let segments = open(&objects, &StoreSettings::default()).await;
+            for parcel in &parcels {
+                segments.commit(Arc::new(parcel.clone())).await.unwrap();
+            }
+            segments.view().trace(trace(number)).await.unwrap()
+        });
+        let spans = found.map_or(Vec::new(), |found| found.spans);
+        prop_assert_eq!(spans.len(), wanted.len(), "copies are left out");
+        prop_assert_eq!(spans.iter().map(|row| row.span.value()).collect::<std::collections::BTreeSet<_>>(), wanted);
+    }
+}
+
+#[tokio::test]
+async fn samples_come_by_time_before_and_after_compaction() {
+    let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let segments = open(&objects, &StoreSettings::default()).await;
+    for times in [&[5, 3, 301, 3][..], &[2, 900, 4], &[301, 302, 303, 304, 305, 306, 307, 308, 309], &[9000]]
+    {
+        let parcel = Parcel { samples: samples(times), ..Parcel::default() };
+        segments.commit(Arc::new(parcel)).await.unwrap();
+    }
+    let mut before = Kept::default();
+    let (since, until) = (Timestamp::from_unix_ns(3_000_000_000), Timestamp::from_unix_ns(900_000_000_000));
+    segments.view().samples(since, until, &mut before).await.unwrap();
+    let segments_before = segments.figures().segments;
+    assert!(compact_all(&segments).await > 0);
+    assert!(segments.figures().segments < segments_before);
+    let mut after = Kept::default();
+    segments.view().samples(since, until, &mut after).await.unwrap();
+    assert_eq!(before.samples.len(), 15);
+    assert_eq!(before.samples, after.samples);
+    let at = |text: &str| before.samples.iter().position(|sample| sample.contains(text)).unwrap();
+    assert!(at("3000000000") < at("4000000000") && at("4000000000") < at("900000000000"));
+}
+
+#[tokio::test]
+async fn the_spans_of_a_window_can_be_exported() {
+    let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let segments = open(&objects, &StoreSettings::default()).await;
+    segments.commit(Arc::new(much_later())).await.unwrap();
+    let mut kept = Kept::default();
+    segments.view().spans(Timestamp::MIN, Timestamp::MAX, &mut kept).await.unwrap();
+    assert_eq!(kept.spans.len(), 1);
+    assert!(kept.spans[0].contains("service: \"front\", replica: \"a\""), "{}", kept.spans[0]);
+}

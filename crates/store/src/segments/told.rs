@@ -1,0 +1,81 @@
+//! What readers told of rows besides the rows, as the manifest keeps it.
+
+use laggard_engine::Origins;
+use laggard_model::{Loss, LossCount, Losses};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What readers told of rows besides the rows.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Told {
+    /// Losses: count and first example by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    losses: BTreeMap<String, (u64, String)>,
+    /// Spans by what identified their replica.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    identities: BTreeMap<usize, u64>,
+    /// Spans by what told their weight.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    weight_sources: BTreeMap<usize, u64>,
+    /// Spans by their tail sampler.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    tail_samplers: BTreeMap<usize, u64>,
+    /// Call-log records.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    call_records: u64,
+}
+
+impl Told {
+    pub(crate) fn new(losses: &Losses, origins: &Origins) -> Told {
+        let sparse = |counts: &[u64]| counts.iter().copied().enumerate().filter(|&(_, n)| n > 0).collect();
+        let loss = |(loss, found): (Loss, &LossCount)| {
+            (loss.name().to_owned(), (found.count, found.example.clone()))
+        };
+        Told {
+            losses: losses.iter().map(loss).collect(),
+            identities: sparse(&origins.identities),
+            weight_sources: sparse(&origins.weight_sources),
+            tail_samplers: sparse(&origins.tail_samplers),
+            call_records: origins.call_records,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Told::default()
+    }
+
+    /// Adds what was told of other rows, later ones: examples of the earlier win.
+    pub(crate) fn merge(&mut self, later: &Told) {
+        let mut losses = self.losses();
+        losses.merge(&later.losses());
+        let mut origins = self.origins();
+        origins.merge(&later.origins());
+        *self = Told::new(&losses, &origins);
+    }
+
+    /// The losses; names of a later version are left out.
+    pub(crate) fn losses(&self) -> Losses {
+        let mut losses = Losses::none();
+        for loss in Loss::ALL {
+            if let Some((count, example)) = self.losses.get(loss.name()) {
+                losses.add_many(loss, *count, || example.clone());
+            }
+        }
+        losses
+    }
+
+    pub(crate) fn origins(&self) -> Origins {
+        let mut origins = Origins { call_records: self.call_records, ..Origins::default() };
+        let fill = |into: &mut [u64], from: &BTreeMap<usize, u64>| {
+            into.iter_mut().enumerate().for_each(|(at, n)| *n = from.get(&at).copied().unwrap_or(0));
+        };
+        fill(&mut origins.identities, &self.identities);
+        fill(&mut origins.weight_sources, &self.weight_sources);
+        fill(&mut origins.tail_samplers, &self.tail_samplers);
+        origins
+    }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}

@@ -1,0 +1,45 @@
+//! How a store is doing.
+
+use laggard_model::Timestamp;
+
+/// Figures and problems of a store at one moment.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct StoreState {
+    /// What keeps it from working as it should; empty when all is well.
+    pub problems: Vec<Problem>,
+    /// Whether it takes new data.
+    pub accepts: bool,
+    /// Spans acknowledged since it was opened.
+    pub spans_appended: u64,
+    /// Spans in segments.
+    pub spans_stored: u64,
+    /// Traces still open in memory.
+    pub open_traces: u64,
+    /// Spans still open in memory.
+    pub open_spans: u64,
+    /// Bytes of open data in memory.
+    pub open_bytes: u64,
+    /// Segment files.
+    pub segments: u64,
+    /// Bytes of segment files.
+    pub segment_bytes: u64,
+    /// Bytes of the write-ahead log.
+    pub log_bytes: u64,
+    /// Start of the earliest stored span.
+    pub oldest: Option<Timestamp>,
+    /// Start of the latest stored span.
+    pub newest: Option<Timestamp>,
+}
+
+/// Something a person should know of, with what the store does about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// A word for programs: `disk_full`, `corrupt_segment`, `torn_log`, `clock_jumped`, ...
+    pub name: &'static str,
+    /// What happened, where, and what is done about it; a sentence.
+    pub text: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// Whether data are not taken or not answered because of it.
+    pub blocks: bool,
+}

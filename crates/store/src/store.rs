@@ -1,0 +1,226 @@
+//! The store: appending, and views of what is there.
+
+mod flushing;
+mod upkeep;
+mod write_path;
+mod writing;
+
+#[cfg(test)]
+mod tests;
+
+use crate::clock::{Clock, ClockWatch, SystemClock};
+use crate::log::{Disk, LogFiles};
+use crate::recovery::recover;
+use crate::{AppendError, Segments, StoreError, StoreSettings, StoreState, View};
+use flushing::{FlushOrder, Flushing};
+use laggard_engine::Batch;
+use object_store::ObjectStore;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use write_path::WritePath;
+use writing::{Append, Order, Writing, batch_bytes_max, reserved_for};
+
+/// The data of one tenant. A handle: clones are the same store.
+#[derive(Clone)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    path: Arc<WritePath>,
+    segments: Segments,
+    orders: Sender<Order>,
+    flushes: mpsc::Sender<FlushOrder>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// How long a batch waits for room.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// When a sender should come back that found no room.
+const COME_BACK: Duration = Duration::from_secs(1);
+
+impl Store {
+    /// Opens a store, or makes a new one: segments in `objects`, the write-ahead log in `folder`. Needs a tokio
+    /// runtime, for work in the background.
+    ///
+    /// # Errors
+    /// When what is there cannot be read as a store of a version this program knows.
+    pub async fn open(
+        settings: StoreSettings,
+        objects: Arc<dyn ObjectStore>,
+        folder: &Path,
+    ) -> Result<Store, StoreError> {
+        let clock = Arc::new(SystemClock::default());
+        Store::open_with_clock(settings, objects, folder, clock).await
+    }
+
+    /// As [`Store::open`], with clocks of the caller's.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub async fn open_with_clock(
+        settings: StoreSettings,
+        objects: Arc<dyn ObjectStore>,
+        folder: &Path,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Store, StoreError> {
+        let disk = Disk::open(folder).map_err(|error| {
+            let folder = folder.display();
+            StoreError::new(format!("{folder}: the folder of the write-ahead log cannot be made: {error}"))
+        })?;
+        Store::open_over(settings, objects, Arc::new(disk), clock).await
+    }
+
+    async fn open_over(
+        settings: StoreSettings,
+        objects: Arc<dyn ObjectStore>,
+        files: Arc<dyn LogFiles>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Store, StoreError> {
+        let (segments, position) = Segments::open(objects, &settings).await?;
+        let recovered = tokio::task::spawn_blocking(move || recover(files, &position)).await;
+        let recovered = recovered.map_err(|error| StoreError::new(error.to_string()))??;
+        let mut intake = recovered.intake;
+        intake.note_time(clock.monotonic());
+        let idle = Duration::from_nanos(settings.idle.ns());
+        let path = Arc::new(WritePath::new(intake, settings.memory_bytes, idle, clock));
+        path.tell_findings(&recovered.findings);
+        let (orders, ordered) = std::sync::mpsc::channel();
+        let writing = Writing::new(ordered, recovered.log, path.clone());
+        std::thread::Builder::new()
+            .name("laggard-log".to_owned())
+            .spawn(move || writing.run())
+            .map_err(|error| StoreError::new(format!("no thread for the write-ahead log: {error}")))?;
+        let (flushes, asked) = mpsc::channel(16);
+        let flushing = Flushing {
+            watch: ClockWatch::new(&*path.clock),
+            path: path.clone(),
+            segments: segments.clone(),
+            orders: orders.clone(),
+            asked,
+            pending: None,
+            quiet: 0,
+        };
+        let upkeep = upkeep::run(path.clone(), segments.clone());
+        let tasks = vec![tokio::spawn(flushing.run()), tokio::spawn(upkeep)];
+        Ok(Store { shared: Arc::new(Shared { path, segments, orders, flushes, tasks }) })
+    }
+
+    /// Takes a batch; returns once it would survive a loss of power.
+    ///
+    /// # Errors
+    /// When it was not taken; see [`AppendError`].
+    pub async fn append(&self, batch: Batch) -> Result<(), AppendError> {
+        let path = &self.shared.path;
+        if path.is_closing() {
+            return Err(AppendError::Closing);
+        }
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let (reserved, bytes_max) = (reserved_for(&batch), batch_bytes_max(path.budget.max()));
+        if reserved > bytes_max {
+            return Err(AppendError::TooLarge { bytes: reserved, bytes_max });
+        }
+        if path.budget.take(reserved, PATIENCE).await.is_err() {
+            path.tight.notify_one();
+            return Err(AppendError::Busy(COME_BACK));
+        }
+        let (done, answer) = oneshot::channel();
+        let order = Order::Append(Box::new(Append { batch, reserved, done }));
+        if self.shared.orders.send(order).is_err() {
+            path.budget.give(reserved);
+            return Err(AppendError::Closing);
+        }
+        answer.await.unwrap_or(Err(AppendError::Closing))
+    }
+
+    /// What is stored now. It does not change while it is looked at. Open traces are not in it.
+    pub fn view(&self) -> View {
+        self.shared.segments.view()
+    }
+
+    /// How it is doing.
+    pub fn state(&self) -> StoreState {
+        let path = &self.shared.path;
+        let figures = self.shared.segments.figures();
+        let mut problems = path.problems.list();
+        problems.extend(figures.problems);
+        let (open_traces, open_spans) = {
+            let intake = path.intake();
+            (intake.traces() as u64, intake.spans() as u64)
+        };
+        StoreState {
+            accepts: !path.is_closing() && !path.log_fails(),
+            problems,
+            spans_appended: path.spans_appended.load(Ordering::Relaxed),
+            spans_stored: figures.spans,
+            open_traces,
+            open_spans,
+            open_bytes: path.budget.used() as u64,
+            segments: figures.segments,
+            segment_bytes: figures.bytes,
+            log_bytes: path.log_bytes.load(Ordering::Relaxed),
+            oldest: figures.oldest,
+            newest: figures.newest,
+        }
+    }
+
+    /// Writes all open traces into segments, as if they were idle.
+    ///
+    /// # Errors
+    /// When a segment or the manifest cannot be written.
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        let ended = || StoreError::new("the store is closed");
+        let (done, answer) = oneshot::channel();
+        self.shared.flushes.send(done).await.map_err(|_| ended())?;
+        answer.await.map_err(|_| ended())?
+    }
+
+    /// Compacts what can be compacted and deletes what is no longer kept, now instead of in a while.
+    ///
+    /// # Errors
+    /// When a segment or the manifest cannot be written.
+    pub async fn compact(&self) -> Result<(), StoreError> {
+        let segments = &self.shared.segments;
+        while segments.compact_once().await? {}
+        segments.retain(self.shared.path.clock.wall()).await
+    }
+
+    /// Writes what is open and lets go of everything. From now on nothing is taken.
+    ///
+    /// # Errors
+    /// As [`Store::flush`]; what could not be written is in the log, and open again the next time.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        if self.shared.path.closing.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.barrier().await;
+        let flushed = self.flush().await;
+        self.barrier().await;
+        self.shared.tasks.iter().for_each(JoinHandle::abort);
+        // A thread that is gone needs no order to go.
+        let _ = self.shared.orders.send(Order::End);
+        flushed
+    }
+
+    /// Waits until the log's thread has done what it was asked for.
+    async fn barrier(&self) {
+        let (done, answer) = oneshot::channel();
+        if self.shared.orders.send(Order::Barrier(done)).is_ok() {
+            let _ = answer.await;
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What the log's thread, the flusher and the store's handles share.
+
+use crate::budget::Budget;
+use crate::clock::Clock;
+use crate::intake::Intake;
+use crate::log::{Damage, Findings};
+use crate::problems::{Gravity, Problems};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+const TORN_LOG: &str = "torn_log";
+const CORRUPT_LOG: &str = "corrupt_log";
+
+pub(super) struct WritePath {
+    intake: Mutex<Intake>,
+    pub(super) budget: Budget,
+    pub(super) problems: Problems,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) idle: Duration,
+    /// Wakes the flusher when memory is tight.
+    pub(super) tight: Notify,
+    pub(super) spans_appended: AtomicU64,
+    pub(super) log_bytes: AtomicU64,
+    pub(super) closing: AtomicBool,
+    /// Whether the log could not be written the last time.
+    pub(super) log_fails: AtomicBool,
+}
+
+impl WritePath {
+    pub(super) fn new(
+        intake: Intake,
+        memory_bytes: usize,
+        idle: Duration,
+        clock: Arc<dyn Clock>,
+    ) -> WritePath {
+        let budget = Budget::new(memory_bytes);
+        budget.force(intake.bytes());
+        WritePath {
+            intake: Mutex::new(intake),
+            budget,
+            problems: Problems::default(),
+            clock,
+            idle,
+            tight: Notify::new(),
+            spans_appended: AtomicU64::new(0),
+            log_bytes: AtomicU64::new(0),
+            closing: AtomicBool::new(false),
+            log_fails: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn intake(&self) -> MutexGuard<'_, Intake> {
+        self.intake.lock().expect("no thread panics while it holds the lock")
+    }
+
+    pub(super) fn tell(&self, name: &'static str, gravity: Gravity, text: String) {
+        self.problems.tell(name, gravity, self.clock.wall(), text);
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    pub(super) fn log_fails(&self) -> bool {
+        self.log_fails.load(Ordering::Relaxed)
+    }
+
+    /// Forgets what replay found: somebody has seen it by now, or nobody looks.
+    pub(super) fn forget_findings(&self) {
+        self.problems.clear(TORN_LOG);
+        self.problems.clear(CORRUPT_LOG);
+    }
+
+    /// Tells what replay found.
+    pub(super) fn tell_findings(&self, findings: &Findings) {
+        if let Some(torn) = &findings.torn {
+            let text = format!(
+                "the last write of {} was cut off: {} bytes that had not been acknowledged are gone",
+                torn.file, torn.bytes
+            );
+            self.tell(TORN_LOG, Gravity::Warns, text);
+        }
+        let Some(first) = findings.corrupt.first() else { return };
+        let sum = |of: fn(&Damage) -> u64| findings.corrupt.iter().map(of).sum::<u64>();
+        let text = format!(
+            "the write-ahead log is damaged in {} places, first in {}: {} bytes were passed over, {} batches are \
+             missing; what follows was recovered",
+            findings.corrupt.len(),
+            first.file,
+            sum(|damage| damage.bytes),
+            sum(|damage| damage.records),
+        );
+        self.tell(CORRUPT_LOG, Gravity::Warns, text);
+    }
+}

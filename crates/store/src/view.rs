@@ -1,0 +1,261 @@
+//! What a question reads.
+
+use crate::StoreError;
+use crate::segments::{At, Failure, Late, Manifest, Segment, SegmentKind, Selection, Shared, SpanTable, at};
+use futures::{StreamExt, TryStreamExt};
+use laggard_engine::{RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary};
+use laggard_model::{
+    Loss, Losses, Names, Nanos, ReplicaSource, Sampling, Sink, SpanRecord, SpanRow, Timestamp, TraceId,
+    WeightSource,
+};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The stored data at one moment. It does not change while it is looked at, and its files stay as long as it is
+/// held.
+#[derive(Clone)]
+pub struct View {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) manifest: Arc<Manifest>,
+}
+
+/// All spans of one trace.
+#[derive(Clone, Debug, Default)]
+pub struct StoredTrace {
+    /// Names behind the handles.
+    pub names: Names,
+    /// Spans by start, then id; equal copies are there once.
+    pub spans: Vec<SpanRow>,
+    /// The trace's id as it was given, where that differs from how it is shown.
+    pub text: Option<Box<str>>,
+}
+
+/// Segments in which a trace is looked for at the same time.
+const SEARCHED_AT_ONCE: usize = 8;
+
+impl View {
+    /// Slices that hold requests of a window (both ends belong to it); they may hold others, too. A request is in
+    /// one of them only. A segment that cannot be read is set aside; what it held is a loss
+    /// ([`Loss::CorruptSegment`]) in the facts of a slice without requests.
+    ///
+    /// # Errors
+    /// When the storage does not answer.
+    pub async fn requests(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<Arc<RequestSlice>>, StoreError> {
+        let mut reading = Reading::new(self, since, until);
+        loop {
+            let late = Late::near(&reading.manifest, since, until);
+            let segments = reading.segments(&[SegmentKind::Traces], since, until);
+            match self.shared.slices_with_late(&late, &segments).await {
+                Ok(mut slices) => {
+                    let lost = SliceFacts { losses: reading.lost, ..SliceFacts::default() };
+                    let told =
+                        [late.told(), lost].into_iter().filter(|facts| *facts != SliceFacts::default());
+                    slices.extend(
+                        told.map(|facts| Arc::new(RequestSlice { facts, ..RequestSlice::default() })),
+                    );
+                    return Ok(slices);
+                }
+                Err(failed) => reading.go_on_without(failed).await?,
+            }
+        }
+    }
+
+    /// The same slices in short, by stretches of so much time; what was asked for before is not read again.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn summaries(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        stretch: Nanos,
+    ) -> Result<Vec<Arc<SliceSummary>>, StoreError> {
+        let mut reading = Reading::new(self, since, until);
+        loop {
+            let late = Late::near(&reading.manifest, since, until);
+            let segments = reading.segments(&[SegmentKind::Traces], since, until);
+            match self.shared.summaries_of(&late, &segments, stretch).await {
+                Ok(summaries) => return Ok(summaries),
+                Err(failed) => reading.go_on_without(failed).await?,
+            }
+        }
+    }
+
+    /// One trace; `None` when it is not there.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn trace(&self, id: TraceId) -> Result<Option<StoredTrace>, StoreError> {
+        let mut reading = Reading::new(self, Timestamp::MIN, Timestamp::MAX);
+        let wanted = Arc::new(HashSet::from([id]));
+        loop {
+            let segments = reading.spans(Timestamp::MIN, Timestamp::MAX);
+            let read = |segment: Arc<Segment>| {
+                let wanted = Selection::These(Arc::clone(&wanted));
+                async move { at(&segment, self.shared.spans(&segment, wanted).await) }
+            };
+            let reads: Vec<_> =
+                segments.into_iter().filter(|segment| segment.may_hold(id)).map(read).collect();
+            let found: Result<Vec<SpanTable>, At> =
+                futures::stream::iter(reads).buffered(SEARCHED_AT_ONCE).try_collect().await;
+            match found {
+                Ok(tables) => return Ok(stored_trace(SpanTable::merge(tables))),
+                Err(failed) => reading.go_on_without(failed).await?,
+            }
+        }
+    }
+
+    /// Hands the samples of a window to a sink, by time; tells what readers lost of them and what cannot be read.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn samples(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        sink: &mut (dyn Sink + Send),
+    ) -> Result<Losses, StoreError> {
+        let mut reading = Reading::new(self, since, until);
+        let mut waiting: Vec<(SampleRow, usize)> = Vec::new();
+        let mut texts: Vec<Samples> = Vec::new();
+        let mut told = Losses::none();
+        let mut segments = reading.segments(&[SegmentKind::Samples], since, until);
+        segments.sort_by_key(|segment| (segment.first(), segment.order));
+        for (at_segment, segment) in segments.iter().enumerate() {
+            hand_over(&mut waiting, &texts, segment.first(), sink);
+            let mut samples = match self.shared.samples(segment).await {
+                Ok(samples) => samples,
+                Err(failure) => {
+                    reading.go_on_without(At { segment: Arc::clone(segment), failure }).await?;
+                    Samples::default()
+                }
+            };
+            let rows = std::mem::take(&mut samples.rows);
+            let inside = rows.into_iter().filter(|row| (since..=until).contains(&row.time));
+            waiting.extend(inside.map(|row| (row, at_segment)));
+            waiting.sort_by_key(|(row, from)| (row.time, segments[*from].order));
+            texts.push(samples);
+            told.merge(&segment.told.losses());
+        }
+        hand_over(&mut waiting, &texts, Timestamp::MAX, sink);
+        told.merge(&reading.lost);
+        Ok(told)
+    }
+
+    /// Hands the spans of a window to a sink, segment by segment, for export; copies are not left out. Tells what
+    /// cannot be read.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn spans(
+        &self,
+        since: Timestamp,
+        until: Timestamp,
+        sink: &mut (dyn Sink + Send),
+    ) -> Result<Losses, StoreError> {
+        let mut reading = Reading::new(self, since, until);
+        for segment in reading.spans(since, until) {
+            match self.shared.spans(&segment, Selection::All).await {
+                Ok(table) => hand_spans(&table, since, until, sink),
+                Err(failure) => reading.go_on_without(At { segment, failure }).await?,
+            }
+        }
+        Ok(reading.lost)
+    }
+}
+
+/// A view while it is read: what cannot be read leaves it and is told.
+struct Reading {
+    shared: Arc<Shared>,
+    manifest: Arc<Manifest>,
+    lost: Losses,
+}
+
+impl Reading {
+    fn new(view: &View, since: Timestamp, until: Timestamp) -> Reading {
+        let mut lost = Losses::none();
+        for gone in &view.manifest.quarantined {
+            if gone.first_ns <= until.unix_ns() && gone.last_ns >= since.unix_ns() {
+                lost.add_many(Loss::CorruptSegment, gone.spans + gone.samples, || {
+                    format!("segment {}: {}", gone.segment, gone.reason)
+                });
+            }
+        }
+        Reading { shared: Arc::clone(&view.shared), manifest: Arc::clone(&view.manifest), lost }
+    }
+
+    /// Segments of some kinds that may hold rows of a window.
+    fn segments(&self, kinds: &[SegmentKind], since: Timestamp, until: Timestamp) -> Vec<Arc<Segment>> {
+        let wanted = |segment: &&Arc<Segment>| kinds.contains(&segment.kind) && segment.meets(since, until);
+        self.manifest.segments.iter().filter(wanted).cloned().collect()
+    }
+
+    /// Segments with spans, in the order in which those arrived.
+    fn spans(&self, since: Timestamp, until: Timestamp) -> Vec<Arc<Segment>> {
+        let mut found = self.segments(&[SegmentKind::Traces, SegmentKind::Late], since, until);
+        found.sort_by_key(|segment| (segment.order, segment.number));
+        found
+    }
+
+    /// Sets a damaged segment aside; any other failure is the caller's.
+    async fn go_on_without(&mut self, failed: At) -> Result<(), StoreError> {
+        let At { segment, failure } = failed;
+        let Failure::Damaged(reason) = failure else { return Err(failure.into()) };
+        self.shared.quarantine(&segment, &reason).await?;
+        self.lost.add_many(Loss::CorruptSegment, segment.spans + segment.samples, || {
+            format!("segment {}: {reason}", segment.number)
+        });
+        let mut manifest = Manifest::clone(&self.manifest);
+        manifest.segments.retain(|known| known.number != segment.number);
+        self.manifest = Arc::new(manifest);
+        Ok(())
+    }
+}
+
+fn stored_trace(mut table: SpanTable) -> Option<StoredTrace> {
+    table.rows.dedup();
+    let text = table.texts.into_iter().next().map(|(_, text)| text);
+    (!table.rows.is_empty()).then_some(StoredTrace { names: table.names, spans: table.rows, text })
+}
+
+/// Hands samples before a time to a sink.
+fn hand_over(
+    waiting: &mut Vec<(SampleRow, usize)>,
+    texts: &[Samples],
+    before: Timestamp,
+    sink: &mut (dyn Sink + Send),
+) {
+    let all = before == Timestamp::MAX;
+    let ready = waiting.partition_point(|(row, _)| row.time < before || all);
+    for (row, from) in waiting.drain(..ready) {
+        sink.sample(&texts[from].record(&row));
+    }
+}
+
+fn hand_spans(table: &SpanTable, since: Timestamp, until: Timestamp, sink: &mut (dyn Sink + Send)) {
+    for row in table.rows.iter().filter(|row| (since..=until).contains(&row.start)) {
+        let key = table.names.operation_key(row.operation);
+        let text = table.texts.binary_search_by_key(&row.trace, |(trace, _)| *trace).ok();
+        let adjusted_count = row.adjusted_count;
+        let source = adjusted_count.map_or(WeightSource::Untold, |_| WeightSource::Column);
+        sink.span(&SpanRecord {
+            trace_id: row.trace,
+            trace_text: text.map(|at| &*table.texts[at].1),
+            span_id: row.span,
+            parent: row.parent,
+            service: key.service,
+            replica: table.names.replica_name(row.replica),
+            replica_source: ReplicaSource::Column,
+            operation: key.operation,
+            kind: row.kind,
+            status: row.status,
+            start: row.start,
+            inclusive: row.inclusive,
+            sampling: Sampling { adjusted_count, source, tail_sampler: None },
+        });
+    }
+}

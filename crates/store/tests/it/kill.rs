@@ -1,0 +1,29 @@
+//! The process is killed at random instants; see `kill_run.rs`. `examples/kill_target.rs` does it as often as wanted.
+
+use crate::kill_run::{CHILD_VARIABLE, Run, child_from_environment};
+use std::process::Command;
+
+/// Kills in the test command; the example does more.
+const KILLS: u64 = 8;
+
+#[test]
+fn kills_lose_no_acknowledged_span_and_double_none() {
+    if child_from_environment() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let this = std::env::current_exe().unwrap();
+    let command = move || {
+        let mut command = Command::new(&this);
+        command.args(["--exact", "kill::kills_lose_no_acknowledged_span_and_double_none", "--nocapture"]);
+        command
+    };
+    let mut run = Run::new(folder.path(), 1);
+    for _ in 0..KILLS {
+        run.kill_once(&mut command());
+    }
+    let found = run.check();
+    assert!(found.acknowledged > 0, "{found:?}; {CHILD_VARIABLE} did not reach the child");
+    // Each of a child's two senders had one batch of 20 spans on its way.
+    assert!(found.unacknowledged <= KILLS * 2 * 20, "{found:?}");
+}

@@ -1,0 +1,294 @@
+//! A process that appends, flushes, compacts and retains as fast as it can, and another that kills it.
+//!
+//! The child prints `ack FIRST LAST` for every batch once it is acknowledged. Spans are numbered; span `n` is of
+//! trace `n / 4`, whose spans come in two batches.
+
+use laggard_engine::Batch;
+use laggard_model::{
+    CallRecord, Loss, Nanos, OperationKey, Sink, SpanId, SpanKind, SpanRecord, SpanRow, Status, Timestamp,
+    TraceId,
+};
+use laggard_store::{AppendError, DurableFolder, Store, StoreSettings};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+/// Tells a child what to do: `FOLDER;FIRST;SEED`.
+pub(crate) const CHILD_VARIABLE: &str = "LAGGARD_KILL_CHILD";
+
+/// Numbers that one child may use.
+const NUMBERS: u64 = 1 << 24;
+
+/// Spans of a trace.
+const TRACE_SPANS: u64 = 4;
+
+/// Traces of a batch.
+const BATCH_TRACES: u64 = 10;
+
+/// Data that retention deletes are so much older than the others.
+const OLD: Nanos = Nanos::from_secs(48 * 3600);
+
+/// Small random numbers from a seed (splitmix64).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % limit
+    }
+}
+
+fn settings() -> StoreSettings {
+    StoreSettings {
+        slice: Nanos::from_secs(10),
+        idle: Nanos::from_ms(50),
+        memory_bytes: 32 << 20,
+        keep_for: Some(Nanos::from_secs(24 * 3600)),
+        ..StoreSettings::default()
+    }
+}
+
+async fn open(folder: &Path) -> Store {
+    let segments = folder.join("segments");
+    std::fs::create_dir_all(&segments).expect("the folder is ours");
+    let objects = Arc::new(DurableFolder::open(&segments).expect("the folder is ours"));
+    Store::open(settings(), objects, &folder.join("log")).await.expect("a kill leaves a store that opens")
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("threads")
+}
+
+/// A batch with one half of the spans of some traces.
+fn batch(first_trace: u64, half: u64, start: Timestamp) -> Batch {
+    let mut batch = Batch::default();
+    let key = OperationKey { service: "shop", operation: "buy", kind: SpanKind::Server };
+    let operation = batch.names.operation(key);
+    let replica = batch.names.replica(&format!("pod-{}", first_trace % 7));
+    for trace in first_trace..first_trace + BATCH_TRACES {
+        let root = SpanId::new(trace * TRACE_SPANS).expect("numbers begin above 0");
+        for at in [2 * half, 2 * half + 1] {
+            let number = trace * TRACE_SPANS + at;
+            batch.spans.push(SpanRow {
+                trace: TraceId::from_value(u128::from(trace)),
+                span: SpanId::new(number).expect("numbers begin above 0"),
+                parent: (at > 0).then_some(root),
+                start: start.plus(Nanos::from_us(number % 1000)),
+                inclusive: Nanos::from_ns(1_000 + number),
+                operation,
+                replica,
+                kind: SpanKind::Server,
+                status: Status::Ok,
+                incomplete: false,
+                adjusted_count: None,
+            });
+        }
+    }
+    batch
+}
+
+/// Does a child's work when the environment says so; never returns then but by being killed.
+pub(crate) fn child_from_environment() -> bool {
+    let Ok(told) = std::env::var(CHILD_VARIABLE) else { return false };
+    let mut parts = told.split(';');
+    let mut part = || parts.next().expect("three parts");
+    let folder = PathBuf::from(part());
+    let (first, seed) = (part().parse().expect("a number"), part().parse().expect("a number"));
+    runtime().block_on(child(folder, first, seed));
+    true
+}
+
+async fn child(folder: PathBuf, first: u64, seed: u64) {
+    let store = open(&folder).await;
+    let mut dice = Dice(seed);
+    let flushing = store.clone();
+    let pause = Duration::from_millis(10 + dice.below(60));
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(pause).await;
+            flushing.flush().await.expect("the disk is there");
+        }
+    });
+    let compacting = store.clone();
+    let pause = Duration::from_millis(20 + dice.below(100));
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(pause).await;
+            compacting.compact().await.expect("the disk is there");
+        }
+    });
+    // Two senders, so that batches share a write.
+    let sender = |lane: u64| send(store.clone(), first + lane * NUMBERS / 2, NUMBERS / 2);
+    let ended = tokio::join!(sender(0), sender(1));
+    panic!("nobody killed this: {ended:?}");
+}
+
+async fn send(store: Store, first: u64, numbers: u64) {
+    let start = Timestamp::from_unix_ns(1_800_000_000_000_000_000);
+    let traces = first / TRACE_SPANS..(first + numbers) / TRACE_SPANS;
+    for (round, trace) in (0_u64..).zip(traces.step_by(BATCH_TRACES as usize)) {
+        for half in [0, 1] {
+            // Every sixth round is of data that retention deletes; nobody asks for them.
+            let old = round % 6 == 5;
+            let at = start.plus(Nanos::from_ms(round * 20));
+            append(&store, batch(trace, half, if old { at.minus(OLD) } else { at })).await;
+            if !old {
+                acknowledge(trace * TRACE_SPANS, half);
+            }
+        }
+    }
+}
+
+async fn append(store: &Store, batch: Batch) {
+    loop {
+        match store.append(batch.clone()).await {
+            Ok(()) => return,
+            Err(AppendError::Busy(_)) => tokio::task::yield_now().await,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+}
+
+fn acknowledge(first: u64, half: u64) {
+    let line = format!("\nack {first} {half}\n");
+    let mut out = std::io::stdout().lock();
+    out.write_all(line.as_bytes()).and_then(|()| out.flush()).expect("the other process reads");
+}
+
+/// The killing process.
+pub(crate) struct Run {
+    folder: PathBuf,
+    dice: Dice,
+    children: u64,
+    acknowledged: Vec<u64>,
+}
+
+/// What a check found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Found {
+    /// Spans that were acknowledged, all of them there once.
+    pub(crate) acknowledged: u64,
+    /// Spans that are there although they were not: they had become durable when the process was killed.
+    pub(crate) unacknowledged: u64,
+}
+
+impl Run {
+    /// A run in an empty folder.
+    pub(crate) fn new(folder: &Path, seed: u64) -> Run {
+        Run { folder: folder.to_owned(), dice: Dice(seed), children: 0, acknowledged: Vec::new() }
+    }
+
+    /// Starts a child, lets it work for a moment, and kills it.
+    pub(crate) fn kill_once(&mut self, command: &mut Command) {
+        self.children += 1;
+        let first = self.children * NUMBERS;
+        let told = format!("{};{first};{}", self.folder.display(), self.dice.below(1 << 32));
+        let mut child =
+            command.env(CHILD_VARIABLE, told).stdout(Stdio::piped()).spawn().expect("this program starts");
+        let out = child.stdout.take().expect("it is piped");
+        let (working, works) = std::sync::mpsc::channel();
+        let reader = std::thread::spawn(move || read_acknowledged(BufReader::new(out), &working));
+        // Every other child is killed while it opens the store, perhaps.
+        if self.children % 2 == 1 {
+            works.recv_timeout(Duration::from_secs(60)).expect("the child gets to work");
+        }
+        std::thread::sleep(Duration::from_millis(5 + self.dice.below(350)));
+        let ended = child.try_wait().expect("it is our child");
+        assert!(ended.is_none(), "the child ended by itself: {ended:?}");
+        child.kill().expect("it is our child");
+        child.wait().expect("it is our child");
+        self.acknowledged.extend(reader.join().expect("reading does not panic"));
+    }
+
+    /// Opens the store, and looks for every span.
+    pub(crate) fn check(&self) -> Found {
+        runtime().block_on(async {
+            let store = open(&self.folder).await;
+            let told = store.state().problems;
+            assert!(told.iter().all(|problem| problem.name == "torn_log"), "{told:?}");
+            store.flush().await.expect("the disk is there");
+            let found = self.compare(&store).await;
+            store.compact().await.expect("the disk is there");
+            let again = self.compare(&store).await;
+            assert_eq!(found.acknowledged, again.acknowledged);
+            store.close().await.expect("the disk is there");
+            found
+        })
+    }
+
+    async fn compare(&self, store: &Store) -> Found {
+        let mut stored = Stored::default();
+        let lost =
+            store.view().spans(Timestamp::MIN, Timestamp::MAX, &mut stored).await.expect("it can be read");
+        assert!(lost.is_empty(), "{lost:?}");
+        for number in &self.acknowledged {
+            assert_eq!(stored.times.get(number), Some(&1), "acknowledged span {number}");
+        }
+        for (number, times) in &stored.times {
+            assert_eq!(*times, 1, "span {number} is there more than once");
+        }
+        self.compare_requests(store).await;
+        let acknowledged = self.acknowledged.len() as u64;
+        Found { acknowledged, unacknowledged: stored.times.len() as u64 - acknowledged }
+    }
+
+    /// Requests, assembled ahead of time, have the calls of their traces once, too.
+    async fn compare_requests(&self, store: &Store) {
+        let mut calls: HashMap<u128, usize> = HashMap::new();
+        for slice in store.view().requests(Timestamp::MIN, Timestamp::MAX).await.expect("it can be read") {
+            for request in &slice.requests {
+                *calls.entry(request.trace.value()).or_default() += slice.forms[request.form as usize].len();
+            }
+        }
+        let mut wanted: HashMap<u128, usize> = HashMap::new();
+        for number in &self.acknowledged {
+            *wanted.entry(u128::from(number / TRACE_SPANS)).or_default() += 1;
+        }
+        for (trace, spans) in wanted.into_iter().filter(|&(_, spans)| spans == TRACE_SPANS as usize) {
+            assert_eq!(calls.get(&trace), Some(&spans), "calls of trace {trace:x}");
+        }
+    }
+}
+
+/// Numbers of acknowledged spans; a last line that was cut off does not count.
+fn read_acknowledged(mut out: impl BufRead, working: &Sender<()>) -> Vec<u64> {
+    let (mut numbers, mut line) = (Vec::new(), String::new());
+    while out.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
+        let told = line.strip_prefix("ack ").and_then(|rest| rest.strip_suffix('\n')?.split_once(' '));
+        if let Some((first, half)) = told {
+            let (first, half): (u64, u64) =
+                (first.parse().expect("a number"), half.parse().expect("a number"));
+            let traces = (0..BATCH_TRACES).map(|trace| first + trace * TRACE_SPANS + 2 * half);
+            // Only the first one is waited for, if any.
+            let _ = working.send(());
+            numbers.extend(traces.flat_map(|number| [number, number + 1]));
+        }
+        line.clear();
+    }
+    numbers
+}
+
+/// How often each span is stored, but those that retention deletes.
+#[derive(Default)]
+struct Stored {
+    times: HashMap<u64, u32>,
+}
+
+impl Sink for Stored {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        if span.start > Timestamp::from_unix_ns(1_799_990_000_000_000_000) {
+            *self.times.entry(span.span_id.value()).or_default() += 1;
+        }
+    }
+
+    fn call(&mut self, _: &CallRecord<'_>) {}
+
+    fn lose(&mut self, _: Loss, _: &dyn Fn() -> String) {}
+}
