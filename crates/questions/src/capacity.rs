@@ -1,0 +1,221 @@
+//! What `laggard capacity` is asked.
+
+use crate::text::one_or_more;
+use crate::{Given, Invalid, Named, Spelled, Text, Windows, length};
+use laggard_diagnose::{CapacitySettings, CountedWindows, WhatIfChange};
+use serde::{Deserialize, Serialize};
+
+/// A question: how many clients can the system take within a latency target?
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Capacity {
+    /// Which samples.
+    #[serde(flatten)]
+    pub windows: Windows,
+    /// Which target, and what if.
+    #[serde(flatten)]
+    pub asked: CapacityAsked,
+}
+
+/// Which target, and what if.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "flags", derive(clap::Args))]
+#[cfg_attr(feature = "flags", group(skip))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case", default)]
+pub struct CapacityAsked {
+    /// The latency target: largest mean response time, think time not included: 500ms, 1.5s
+    #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH", required = true))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub latency_max: Option<Text<SomeSeconds>>,
+    /// Mean think time of clients: needed where clients are not measured, a what-if where they are
+    #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub think: Option<Text<Seconds>>,
+    /// Ask what if: NAME.demand=-30% (or +10%, x2, 2ms), TIER.servers=4, TIER.cores=8; repeat for more. NAME is a
+    /// transaction, a tier or callee, or both with a dot between
+    #[cfg_attr(feature = "flags", arg(long = "set", value_name = "CHANGE"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[serde(rename = "set", deserialize_with = "one_or_more")]
+    pub changes: Vec<Text<WhatIfChange>>,
+    /// Ask what if a tier had so many load-balanced servers: app=4; repeat for more
+    #[cfg_attr(feature = "flags", arg(long = "servers", value_name = "TIER=N"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[serde(rename = "servers", deserialize_with = "one_or_more")]
+    pub tier_servers: Vec<Text<MoreServers>>,
+    /// Ask what if the mix of transactions were this: cart=20%,home=80%; or @FILE with a NAME=SHARE on each line
+    #[cfg_attr(feature = "flags", arg(long, value_name = "MIX"))]
+    pub mix: Option<String>,
+    /// Ask what if the load were so many times the present one
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FACTOR"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
+    pub load: Option<Text<Factor>>,
+    /// Clients at which the search ends [default: 1000000]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "N"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>))]
+    pub clients_max: Option<Text<Clients>>,
+    /// Count all windows as one application, also those before its last change or beside something foreign
+    #[cfg_attr(feature = "flags", arg(long))]
+    pub all_windows: bool,
+}
+
+/// A time in seconds, 0 or longer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Seconds(pub f64);
+
+/// A time in seconds, longer than 0.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SomeSeconds(pub f64);
+
+/// A factor above 0, at most a million; `x2` and `2` are one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Factor(pub f64);
+
+/// A number of clients, 1 to 10,000,000.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Clients(pub u64);
+
+/// A number of servers of a tier.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MoreServers(pub WhatIfChange);
+
+/// The most clients that can be asked for, and those sought by default.
+const CLIENTS_MAX: u64 = 10_000_000;
+const CLIENTS_MAX_DEFAULT: u64 = 1_000_000;
+
+impl Spelled for Seconds {
+    fn read(text: &str) -> Result<Seconds, String> {
+        Ok(Seconds(length(text)?.ns() as f64 / 1e9))
+    }
+}
+
+impl Spelled for SomeSeconds {
+    fn read(text: &str) -> Result<SomeSeconds, String> {
+        match Seconds::read(text)?.0 {
+            value if value > 0.0 => Ok(SomeSeconds(value)),
+            _ => Err(format!("{text:?} leaves no time; write 500ms or 1.5s")),
+        }
+    }
+}
+
+impl Spelled for Factor {
+    fn read(text: &str) -> Result<Factor, String> {
+        match text.trim().trim_start_matches(['x', '×']).parse::<f64>() {
+            Ok(factor) if factor > 0.0 && factor <= 1e6 => Ok(Factor(factor)),
+            _ => Err(format!("{text:?} is no factor; write 2 or 1.5")),
+        }
+    }
+}
+
+impl Spelled for Clients {
+    fn read(text: &str) -> Result<Clients, String> {
+        let known = text.parse().ok().filter(|number| (1..=CLIENTS_MAX).contains(number));
+        known.map(Clients).ok_or_else(|| format!("{text} is not in 1..={CLIENTS_MAX}"))
+    }
+}
+
+impl Spelled for WhatIfChange {
+    fn read(text: &str) -> Result<WhatIfChange, String> {
+        WhatIfChange::parse(text)
+    }
+}
+
+impl Spelled for MoreServers {
+    fn read(text: &str) -> Result<MoreServers, String> {
+        WhatIfChange::servers(text).map(MoreServers)
+    }
+}
+
+impl Named for Capacity {
+    fn take(given: &mut Given) -> Result<Capacity, Invalid> {
+        Ok(Capacity { windows: given.group()?, asked: given.group()? })
+    }
+}
+
+impl CapacityAsked {
+    /// The settings, but for the number of threads.
+    ///
+    /// # Errors
+    /// No latency target, and a mix that cannot be read. A mix `@FILE` must have been read before
+    /// ([`CapacityAsked::mix`] replaced): nothing here opens a file.
+    pub fn settings(&self, windows: &Windows) -> Result<CapacitySettings, Invalid> {
+        let Some(latency_max) = self.latency_max.as_deref() else {
+            return Err(Invalid::new("latency-max is needed: the largest mean response time, like 500ms"));
+        };
+        let more = self.tier_servers.iter().map(|change| change.0.clone());
+        Ok(CapacitySettings {
+            think_s: self.think.as_deref().map(|think| think.0),
+            mix: self.mix.as_deref().map(mix).transpose()?,
+            changes: self.changes.iter().map(|change| (**change).clone()).chain(more).collect(),
+            load_factor: self.load.as_deref().map(|load| load.0),
+            front: windows.front.clone(),
+            clients_max: self.clients_max.as_deref().map_or(CLIENTS_MAX_DEFAULT, |clients| clients.0),
+            windows: if self.all_windows { CountedWindows::All } else { CountedWindows::InForce },
+            ..CapacitySettings::new(latency_max.0)
+        })
+    }
+}
+
+/// Reads `cart=20%,home=80%`, or the same in lines, whose names may have commas.
+fn mix(text: &str) -> Result<Vec<(String, f64)>, Invalid> {
+    let separator = if text.contains('\n') { '\n' } else { ',' };
+    let shares = text.split(separator).map(str::trim).filter(|share| !share.is_empty());
+    shares.map(share).collect::<Result<_, String>>().map_err(Invalid::new)
+}
+
+fn share(text: &str) -> Result<(String, f64), String> {
+    let wrong = || format!("{text:?} is no share of a mix; write cart=20%");
+    let (name, value) = text.rsplit_once('=').ok_or_else(wrong)?;
+    match value.trim().trim_end_matches('%').trim().parse::<f64>() {
+        Ok(share) if share >= 0.0 && share.is_finite() => Ok((name.trim().to_owned(), share)),
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_mix_is_read() {
+        let read = mix("cart=20%, GET /a=b=0.8").unwrap();
+        assert_eq!(read, [("cart".to_owned(), 20.0), ("GET /a=b".to_owned(), 0.8)]);
+        assert_eq!(
+            mix("cart=1\n\nhome = 3\n").unwrap(),
+            [("cart".to_owned(), 1.0), ("home".to_owned(), 3.0)]
+        );
+        for text in ["cart", "cart=", "cart=-1", "cart=nan", "@/no/such/file"] {
+            assert!(mix(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn lengths_and_factors_have_ranges() {
+        assert_eq!(SomeSeconds::read("500ms"), Ok(SomeSeconds(0.5)));
+        assert!(SomeSeconds::read("0").is_err());
+        assert_eq!(Seconds::read("0"), Ok(Seconds(0.0)));
+        assert_eq!(Factor::read("x2"), Ok(Factor(2.0)));
+        assert!(Factor::read("0").is_err() && Factor::read("nan").is_err() && Factor::read("-1").is_err());
+        assert!(Clients::read("0").is_err() && Clients::read("10000001").is_err());
+    }
+
+    #[test]
+    fn settings_have_the_names_of_the_flags() {
+        let read = Capacity::from_json(json!({
+            "latency-max": "500ms", "think": "7s", "set": ["cart.demand=-30%"], "servers": "app=4", "load": 2,
+            "clients-max": 100, "all-windows": true, "front": "web", "window": "5m"
+        }));
+        let read = read.unwrap();
+        let settings = read.asked.settings(&read.windows).unwrap();
+        assert_eq!(
+            (settings.think_s, settings.load_factor, settings.clients_max),
+            (Some(7.0), Some(2.0), 100)
+        );
+        assert_eq!((settings.changes.len(), settings.front.as_deref()), (2, Some("web")));
+        assert_eq!(settings.windows, CountedWindows::All);
+        assert_eq!(Capacity::from_json(serde_json::to_value(&read).unwrap()).unwrap(), read);
+        let none = Capacity::from_json(json!({})).unwrap();
+        assert!(none.asked.settings(&none.windows).unwrap_err().to_string().contains("latency-max"));
+    }
+}

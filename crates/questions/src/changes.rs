@@ -1,0 +1,124 @@
+//! What `laggard changes` is asked.
+
+use crate::{ChangeThresholds, Given, Invalid, Named, Windows};
+use laggard_diagnose::{CHANGE_METHODS, ChangeMethod, ChangesSettings};
+use serde::{Deserialize, Serialize};
+
+/// A question: did code, the workload or something foreign change what the CPU does?
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Changes {
+    /// Which samples.
+    #[serde(flatten)]
+    pub windows: Windows,
+    /// How changes are looked for.
+    #[serde(flatten)]
+    pub asked: ChangesAsked,
+}
+
+/// How changes are looked for.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[cfg_attr(feature = "flags", derive(clap::Args))]
+#[cfg_attr(feature = "flags", group(skip))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ChangesAsked {
+    /// Who looks.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "flags", command(flatten))]
+    pub method: ChangesMethod,
+    /// How closely.
+    #[serde(flatten)]
+    #[cfg_attr(feature = "flags", command(flatten))]
+    pub thresholds: ChangeThresholds,
+}
+
+/// Which method looks for changes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "flags", derive(clap::Args))]
+#[cfg_attr(feature = "flags", group(skip))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case", default)]
+pub struct ChangesMethod {
+    /// Method: tuned, or cherkasova as published (see `laggard methods`)
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME", default_value = "tuned"))]
+    pub method: String,
+}
+
+impl Default for ChangesMethod {
+    fn default() -> ChangesMethod {
+        ChangesMethod { method: "tuned".to_owned() }
+    }
+}
+
+impl Named for Changes {
+    fn take(given: &mut Given) -> Result<Changes, Invalid> {
+        let windows = given.group()?;
+        let asked = ChangesAsked { method: given.group()?, thresholds: given.group()? };
+        Ok(Changes { windows, asked })
+    }
+}
+
+impl ChangesAsked {
+    /// The settings, every range checked.
+    ///
+    /// # Errors
+    /// What is out of range, and a method that does not exist.
+    pub fn settings(&self) -> Result<ChangesSettings, Invalid> {
+        let settings = self.thresholds.settings(self.method.method()?);
+        settings.check().map_err(Invalid::new)?;
+        Ok(settings)
+    }
+}
+
+impl ChangesMethod {
+    fn method(&self) -> Result<ChangeMethod, Invalid> {
+        let known = CHANGE_METHODS.iter().find(|row| row.name.eq_ignore_ascii_case(&self.method));
+        known.map(|row| row.method).ok_or_else(|| {
+            let names: Vec<&str> = CHANGE_METHODS.iter().map(|row| row.name).collect();
+            Invalid::new(format_args!("there is no method {:?}; there is {}", self.method, names.join(", ")))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laggard_model::{Nanos, Timestamp};
+    use serde_json::json;
+
+    #[test]
+    fn settings_have_the_names_of_the_flags() {
+        let read = Changes::from_json(json!({
+            "window": "5m", "server": "app-1", "tier": ["app", "db"], "cores": ["app=4", 2], "utilization": "percent",
+            "deployment": "2026-01-12T09:00:00Z=v1", "method": "Cherkasova", "epsilon": 4, "mode": "paper", "types-max": 7
+        }));
+        let read = read.unwrap();
+        let windows = read.windows.settings(Timestamp::from_unix_ns(0)).unwrap();
+        assert_eq!(
+            (windows.length, windows.servers.len(), windows.tiers.len()),
+            (Nanos::from_secs(300), 1, 2)
+        );
+        assert_eq!(windows.cores.iter().map(|cores| cores.cores).collect::<Vec<_>>(), [4.0, 2.0]);
+        assert_eq!(read.windows.deployments()[0].name, "v1");
+        let settings = read.asked.settings().unwrap();
+        assert_eq!((settings.method, settings.types_max), (ChangeMethod::Cherkasova, 7));
+        assert_eq!(settings.cherkasova.error_max_percent, 4.0);
+        let again = Changes::from_json(serde_json::to_value(&read).unwrap()).unwrap();
+        assert_eq!(again, read);
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_told() {
+        for (value, wanted) in [
+            (json!({"window": "0s"}), "window: a window of 0s"),
+            (json!({"cores": "x"}), "cores"),
+            (json!({"windows": "1m"}), "there is no setting \"windows\""),
+        ] {
+            let told = Changes::from_json(value.clone()).unwrap_err().to_string();
+            assert!(told.contains(wanted), "{value}: {told}");
+        }
+        assert!(Changes::from_json(json!({"method": "x"})).unwrap().asked.settings().is_err());
+        let empty = Changes::from_json(json!({"since": 5, "until": 5})).unwrap();
+        assert!(empty.windows.settings(Timestamp::from_unix_ns(0)).is_err());
+    }
+}

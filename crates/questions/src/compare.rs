@@ -1,0 +1,190 @@
+//! What `laggard compare` is asked.
+
+use crate::{Given, Invalid, Moment, Named};
+use laggard_diagnose::CompareSettings;
+use laggard_model::{Nanos, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// A question: what differs between two sets of requests?
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "flags", derive(clap::Args))]
+#[cfg_attr(feature = "flags", group(skip))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Compare {
+    /// Of the set before, leave out requests that start before this
+    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    pub before_since: Option<Moment>,
+    /// … or after this; of one data set without this, everything before --since is the set before
+    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    pub before_until: Option<Moment>,
+    /// Of the set after, leave out requests that start before this
+    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    pub since: Option<Moment>,
+    /// … or after this
+    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    pub until: Option<Moment>,
+    /// Only requests that enter at this service
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    pub service: Option<String>,
+    /// Level of every test, after Benjamini–Hochberg within its family
+    #[cfg_attr(feature = "flags", arg(long, value_name = "P", default_value_t = 0.01))]
+    pub level: f64,
+    /// A change of time or calls must also be this large, relative to before
+    #[cfg_attr(feature = "flags", arg(long, value_name = "X", default_value_t = 0.05))]
+    pub change_min: f64,
+    /// Fewer complete requests in a set are too few to say anything
+    #[cfg_attr(feature = "flags", arg(long, value_name = "N", default_value_t = 10))]
+    pub requests_min: u64,
+    /// Most call paths of a set that are kept apart
+    #[cfg_attr(feature = "flags", arg(long, value_name = "N", default_value_t = 20_000))]
+    pub paths_max: usize,
+    /// Most requests of one operation in a set that are compared
+    #[cfg_attr(feature = "flags", arg(long, value_name = "N", default_value_t = 2_000))]
+    pub observations_max: usize,
+}
+
+impl Default for Compare {
+    fn default() -> Compare {
+        let default = CompareSettings::default();
+        Compare {
+            before_since: None,
+            before_until: None,
+            since: None,
+            until: None,
+            service: None,
+            level: default.level,
+            change_min: default.change_min,
+            requests_min: default.requests_min,
+            paths_max: default.paths_max,
+            observations_max: default.observations_max,
+        }
+    }
+}
+
+impl Named for Compare {
+    fn take(given: &mut Given) -> Result<Compare, Invalid> {
+        given.group()
+    }
+}
+
+/// The time that a set's requests start in; both ends belong to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// The earliest start.
+    pub since: Timestamp,
+    /// The latest start.
+    pub until: Timestamp,
+}
+
+impl Window {
+    /// All of time.
+    pub const ALL: Window = Window { since: Timestamp::MIN, until: Timestamp::MAX };
+
+    /// The least window that holds both.
+    pub fn join(self, other: Window) -> Window {
+        Window { since: self.since.min(other.since), until: self.until.max(other.until) }
+    }
+}
+
+/// Where two sets come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ComparedData {
+    /// Data of their own each.
+    Two,
+    /// The same data, at other times.
+    One,
+}
+
+/// Said when it is not clear what is to be compared.
+pub const WHAT_TO_COMPARE: &str = "give two sets, BEFORE AFTER (more paths with --before and --after), \
+     or one data set and two windows (--since T compares what is before T with what is after it)";
+
+impl Compare {
+    /// The settings, every range checked.
+    ///
+    /// # Errors
+    /// The first setting out of its range.
+    pub fn settings(&self) -> Result<CompareSettings, Invalid> {
+        let settings = CompareSettings {
+            level: self.level,
+            change_min: self.change_min,
+            requests_min: self.requests_min,
+            paths_max: self.paths_max,
+            observations_max: self.observations_max,
+            ..CompareSettings::default()
+        };
+        settings.check().map_err(Invalid::new)?;
+        Ok(settings)
+    }
+
+    /// The windows before and after. Of one data set, what is not said to be after was before.
+    ///
+    /// # Errors
+    /// No window where there must be one, and windows that end before they begin.
+    pub fn windows(&self, data: ComparedData, now: Timestamp) -> Result<[Window; 2], Invalid> {
+        let one = data == ComparedData::One;
+        let at = |moment: Option<Moment>| moment.map(|moment| moment.at(now));
+        let [before_since, before_until, since, until] =
+            [self.before_since, self.before_until, self.since, self.until].map(at);
+        if one && [before_since, before_until, since, until].iter().all(Option::is_none) {
+            return Err(Invalid::new(WHAT_TO_COMPARE));
+        }
+        let ends = match (before_until, since) {
+            (None, Some(since)) if one => since.minus(Nanos::from_ns(1)),
+            (until, _) => until.unwrap_or(Timestamp::MAX),
+        };
+        let begins = match (since, before_until) {
+            (None, Some(until)) if one => until.plus(Nanos::from_ns(1)),
+            (since, _) => since.unwrap_or(Timestamp::MIN),
+        };
+        let before = Window { since: before_since.unwrap_or(Timestamp::MIN), until: ends };
+        let after = Window { since: begins, until: until.unwrap_or(Timestamp::MAX) };
+        for (window, names) in [(before, ["before-since", "before-until"]), (after, ["since", "until"])] {
+            if window.since > window.until {
+                return Err(Invalid::new(format_args!("--{} is later than --{}", names[0], names[1])));
+            }
+        }
+        Ok([before, after])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn windows(value: serde_json::Value, data: ComparedData) -> Result<[Window; 2], Invalid> {
+        Compare::from_json(value).unwrap().windows(data, Timestamp::from_unix_ns(1_000_000_000_000))
+    }
+
+    fn window(since: Option<i64>, until: Option<i64>) -> Window {
+        let time = |ns: Option<i64>, none| ns.map_or(none, Timestamp::from_unix_ns);
+        Window { since: time(since, Timestamp::MIN), until: time(until, Timestamp::MAX) }
+    }
+
+    #[test]
+    fn of_one_data_set_what_is_not_after_was_before() {
+        let found = windows(json!({"since": 100}), ComparedData::One).unwrap();
+        assert_eq!(found, [window(None, Some(99)), window(Some(100), None)]);
+        let found = windows(json!({"before-until": 50, "until": 70}), ComparedData::One).unwrap();
+        assert_eq!(found, [window(None, Some(50)), window(Some(51), Some(70))]);
+        let found = windows(json!({"since": 100}), ComparedData::Two).unwrap();
+        assert_eq!(found, [window(None, None), window(Some(100), None)]);
+    }
+
+    #[test]
+    fn windows_are_needed_and_begin_before_they_end() {
+        assert!(windows(json!({}), ComparedData::One).is_err());
+        assert_eq!(windows(json!({}), ComparedData::Two).unwrap(), [Window::ALL, Window::ALL]);
+        let told = windows(json!({"since": 9, "until": 8}), ComparedData::Two).unwrap_err().to_string();
+        assert_eq!(told, "--since is later than --until");
+    }
+
+    #[test]
+    fn nothing_given_is_the_default() {
+        assert_eq!(Compare::from_json(json!({})).unwrap().settings(), Ok(CompareSettings::default()));
+        let told = Compare::from_json(json!({"level": 2.0})).unwrap().settings().unwrap_err();
+        assert!(told.to_string().starts_with("--level is 2"));
+    }
+}

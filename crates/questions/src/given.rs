@@ -1,0 +1,180 @@
+//! Settings by name, as a JSON object has them.
+
+use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// A question that cannot be asked like this, in a sentence that names the setting.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Invalid {
+    message: String,
+}
+
+impl Invalid {
+    /// A refusal with this message.
+    pub fn new(message: impl fmt::Display) -> Invalid {
+        Invalid { message: message.to_string() }
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// Settings that were given and not taken yet.
+///
+/// Questions are made of groups of settings; each group takes its own, and what is left at the end is unknown.
+#[derive(Debug)]
+pub struct Given {
+    left: Map<String, Value>,
+    known: Vec<&'static str>,
+}
+
+/// A question, or a part of one, that is read from named settings.
+pub trait Named: Sized {
+    /// Takes what belongs to it.
+    ///
+    /// # Errors
+    /// A setting that is of another kind, or out of its range.
+    fn take(given: &mut Given) -> Result<Self, Invalid>;
+
+    /// Reads a JSON object. Settings that are not in it have their defaults; `null` is no object.
+    ///
+    /// # Errors
+    /// As [`Named::take`]; and settings that do not exist.
+    fn from_json(value: Value) -> Result<Self, Invalid> {
+        let Value::Object(left) = value else {
+            return Err(Invalid::new("settings are a JSON object, like {\"since\": \"-1h\"}"));
+        };
+        let mut given = Given { left, known: Vec::new() };
+        let taken = Self::take(&mut given)?;
+        given.finish()?;
+        Ok(taken)
+    }
+}
+
+impl Given {
+    /// Takes the fields of a struct that has no flattened fields and a default for every field.
+    ///
+    /// # Errors
+    /// A value of another kind.
+    pub fn group<T: DeserializeOwned>(&mut self) -> Result<T, Invalid> {
+        let names = field_names::<T>();
+        self.known.extend(names);
+        let own: Map<String, Value> = (names.iter())
+            .filter_map(|&name| {
+                Some((name.to_owned(), self.left.remove(name).filter(|value| !value.is_null())?))
+            })
+            .collect();
+        T::deserialize(Value::Object(own.clone())).map_err(|error| explain::<T>(own, &error))
+    }
+
+    fn finish(self) -> Result<(), Invalid> {
+        let Some(name) = self.left.keys().next() else { return Ok(()) };
+        let mut known = self.known;
+        known.sort_unstable();
+        Err(Invalid::new(format_args!("there is no setting {name:?}; there is {}", known.join(", "))))
+    }
+}
+
+/// Says which of the settings is wrong: serde does not.
+fn explain<T: DeserializeOwned>(own: Map<String, Value>, error: &serde_json::Error) -> Invalid {
+    for (name, value) in own {
+        let alone = Map::from_iter([(name.clone(), value)]);
+        if let Err(error) = T::deserialize(Value::Object(alone)) {
+            return Invalid::new(format_args!("{name}: {error}"));
+        }
+    }
+    Invalid::new(error)
+}
+
+/// The names under which a struct's fields are read.
+fn field_names<T: DeserializeOwned>() -> &'static [&'static str] {
+    let mut names = FieldNames::default();
+    // Reading ends with an error once the names are told.
+    let _ = T::deserialize(&mut names);
+    names.told
+}
+
+#[derive(Default)]
+struct FieldNames {
+    told: &'static [&'static str],
+}
+
+impl<'de> Deserializer<'de> for &mut FieldNames {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        fields: &'static [&'static str],
+        _visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.told = fields;
+        Err(Self::Error::custom("names are told"))
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, Self::Error> {
+        Err(Self::Error::custom("no struct"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    #[derive(Deserialize, PartialEq, Debug, Default)]
+    #[serde(rename_all = "kebab-case", default)]
+    struct First {
+        share_min: Option<f64>,
+        name: String,
+    }
+
+    #[derive(Deserialize, PartialEq, Debug, Default)]
+    #[serde(rename_all = "kebab-case", default)]
+    struct Second {
+        #[serde(alias = "most")]
+        rows_max: u32,
+    }
+
+    #[derive(PartialEq, Debug)]
+    struct Both(First, Second);
+
+    impl Named for Both {
+        fn take(given: &mut Given) -> Result<Both, Invalid> {
+            Ok(Both(given.group()?, given.group()?))
+        }
+    }
+
+    #[test]
+    fn each_group_takes_its_own() {
+        let read = Both::from_json(json!({"rows-max": 3, "share-min": 0.5})).unwrap();
+        assert_eq!(read, Both(First { share_min: Some(0.5), name: String::new() }, Second { rows_max: 3 }));
+        assert_eq!(Both::from_json(json!({"most": 4})).unwrap().1.rows_max, 4);
+        assert_eq!(Both::from_json(json!({"share-min": null})).unwrap().0.share_min, None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let told = |value| Both::from_json(value).unwrap_err().to_string();
+        assert_eq!(
+            told(json!({"rows_max": 3})),
+            "there is no setting \"rows_max\"; there is most, name, rows-max, share-min"
+        );
+        assert!(told(json!({"name": "x", "share-min": "y"})).starts_with("share-min: invalid type"));
+        assert!(told(json!({"rows-max": -1})).starts_with("rows-max: invalid value"));
+        assert!(told(json!([])).contains("a JSON object"));
+    }
+}

@@ -1,0 +1,211 @@
+//! How inputs are read.
+
+use crate::text::one_or_more;
+use crate::{Given, Invalid, Named, Text};
+use laggard_formats::{
+    AccessLogSettings, FORMATS, Format, InputSettings, LogTimeUnit, ReaderOptions, find_format,
+    parse_column_option, parse_measure_option, parse_metric_option,
+};
+use laggard_model::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Which format inputs have.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "flags", derive(clap::Args))]
+#[cfg_attr(feature = "flags", group(skip))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Inputs {
+    /// Read every input as this format instead of recognising it (see `laggard formats`)
+    #[cfg_attr(feature = "flags", arg(long, value_name = "FORMAT"))]
+    pub format: Option<String>,
+    /// Map a column of somebody else's table: NAME=HEADER, with the unit in NAME (start_us, duration_ms, …)
+    #[cfg_attr(feature = "flags", arg(long = "column", value_name = "NAME=HEADER"))]
+    #[serde(rename = "column", deserialize_with = "one_or_more")]
+    pub columns: Vec<String>,
+}
+
+/// What tells how many requests a kept one stands for.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "flags", derive(clap::Args))]
+#[cfg_attr(feature = "flags", group(skip))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Weights {
+    /// Attribute or column of spans that says how many requests a kept one stands for, like Honeycomb's SampleRate
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
+    pub weight_attribute: Option<String>,
+    /// Attribute or column of spans that says with which probability a request was kept, like _sample_rate
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME", conflicts_with = "weight_attribute"))]
+    pub probability_attribute: Option<String>,
+}
+
+/// How tables, metrics and access logs become samples.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "flags", derive(clap::Args))]
+#[cfg_attr(feature = "flags", group(skip))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case", default)]
+pub struct SampleFormats {
+    /// What the columns of a table measure that does not say so: [FILE=]MEASURE, where FILE is a pattern; repeat for more
+    #[cfg_attr(feature = "flags", arg(long = "measure", value_name = "[FILE=]MEASURE"))]
+    #[serde(rename = "measure", deserialize_with = "one_or_more")]
+    pub measures: Vec<String>,
+    /// What OpenTelemetry metrics of a name are: `NAME=MEASURE[:TRANSACTION[:CALLEE]]` with attributes, or `NAME=none`; repeat for more
+    #[cfg_attr(feature = "flags", arg(long = "metric", value_name = "NAME=MEASURE"))]
+    #[serde(rename = "metric", deserialize_with = "one_or_more")]
+    pub metrics: Vec<String>,
+    /// Of access logs: what a client asks for so long after a page may belong to it
+    #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH", default_value = "5s"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub page_gap: Text<Nanos>,
+    /// Of access logs: unit of response times [default: seconds with a decimal point, else microseconds]
+    #[cfg_attr(feature = "flags", arg(long, value_enum, value_name = "UNIT"))]
+    pub log_time: Option<LogTime>,
+}
+
+/// Unit of response times in access logs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "flags", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum LogTime {
+    /// Seconds (%T)
+    S,
+    /// Milliseconds (%{ms}T)
+    Ms,
+    /// Microseconds (%D)
+    Us,
+}
+
+impl Default for SampleFormats {
+    fn default() -> SampleFormats {
+        let page_gap = "5s".parse().expect("5 seconds are a length");
+        SampleFormats { measures: Vec::new(), metrics: Vec::new(), page_gap, log_time: None }
+    }
+}
+
+impl Inputs {
+    /// How inputs are read.
+    ///
+    /// # Errors
+    /// A format that does not exist, and a column that cannot be mapped.
+    pub fn settings(&self) -> Result<InputSettings, Invalid> {
+        Ok(InputSettings { format: self.format()?, reader: self.reader()? })
+    }
+
+    fn format(&self) -> Result<Option<&'static Format>, Invalid> {
+        let Some(name) = self.format.as_deref() else { return Ok(None) };
+        let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+        let unknown =
+            || Invalid::new(format_args!("there is no format {name:?}; there is {}", known.join(", ")));
+        find_format(name).map(Some).ok_or_else(unknown)
+    }
+
+    fn reader(&self) -> Result<ReaderOptions, Invalid> {
+        let columns: Result<Vec<_>, _> = self.columns.iter().map(|text| parse_column_option(text)).collect();
+        Ok(ReaderOptions { columns: columns.map_err(Invalid::new)?, ..ReaderOptions::default() })
+    }
+}
+
+impl Weights {
+    /// Tells readers which attributes weigh.
+    pub fn apply(&self, options: &mut ReaderOptions) {
+        options.weight_attribute.clone_from(&self.weight_attribute);
+        options.probability_attribute.clone_from(&self.probability_attribute);
+    }
+}
+
+impl SampleFormats {
+    /// Tells readers how samples are made.
+    ///
+    /// # Errors
+    /// A rule that cannot be read.
+    pub fn apply(&self, options: &mut ReaderOptions) -> Result<(), Invalid> {
+        let measures: Result<Vec<_>, _> =
+            self.measures.iter().map(|text| parse_measure_option(text)).collect();
+        let metrics: Result<Vec<_>, _> = self.metrics.iter().map(|text| parse_metric_option(text)).collect();
+        let time_unit = self.log_time.map(|unit| match unit {
+            LogTime::S => LogTimeUnit::Seconds,
+            LogTime::Ms => LogTimeUnit::Milliseconds,
+            LogTime::Us => LogTimeUnit::Microseconds,
+        });
+        options.measures = measures.map_err(Invalid::new)?;
+        options.metrics = metrics.map_err(Invalid::new)?;
+        options.access_log = AccessLogSettings { page_gap: *self.page_gap, time_unit };
+        Ok(())
+    }
+}
+
+/// How files of samples and spans are read.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SampleReading {
+    /// Their format.
+    #[serde(flatten)]
+    pub inputs: Inputs,
+    /// Of spans.
+    #[serde(flatten)]
+    pub weights: Weights,
+    /// Of samples.
+    #[serde(flatten)]
+    pub formats: SampleFormats,
+}
+
+impl Named for SampleReading {
+    fn take(given: &mut Given) -> Result<SampleReading, Invalid> {
+        Ok(SampleReading { inputs: given.group()?, weights: given.group()?, formats: given.group()? })
+    }
+}
+
+impl SampleReading {
+    /// How inputs are read.
+    ///
+    /// # Errors
+    /// What cannot be read, and what does not exist.
+    pub fn settings(&self) -> Result<InputSettings, Invalid> {
+        let mut settings = self.inputs.settings()?;
+        self.weights.apply(&mut settings.reader);
+        self.formats.apply(&mut settings.reader)?;
+        Ok(settings)
+    }
+}
+
+/// A question about samples that may come in files.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct OfFiles<Q> {
+    /// The question.
+    #[serde(flatten)]
+    pub question: Q,
+    /// How files are read.
+    #[serde(flatten)]
+    pub reading: SampleReading,
+}
+
+impl<Q: Named> Named for OfFiles<Q> {
+    fn take(given: &mut Given) -> Result<OfFiles<Q>, Invalid> {
+        Ok(OfFiles { question: Q::take(given)?, reading: SampleReading::take(given)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn questions_about_files_have_the_settings_of_both() {
+        let read = OfFiles::<crate::Changes>::from_json(json!({
+            "window": "5m", "format": "sample-csv", "column": "time=Zeit", "page-gap": "2s", "log-time": "ms"
+        }));
+        let read = read.unwrap();
+        assert_eq!(read.question.windows.window.to_string(), "5m");
+        let settings = read.reading.settings().unwrap();
+        assert_eq!(settings.format.map(|format| format.name), Some("sample-csv"));
+        assert_eq!(settings.reader.access_log.page_gap, Nanos::from_secs(2));
+        let unknown = OfFiles::<crate::Changes>::from_json(json!({"format": "docx"})).unwrap();
+        let told = unknown.reading.settings().err().unwrap().to_string();
+        assert!(told.contains("there is no format"), "{told}");
+    }
+}

@@ -1,0 +1,65 @@
+//! What `laggard signature` is asked.
+
+use crate::{Given, Invalid, Named, Windows};
+use serde::{Deserialize, Serialize};
+
+/// A question: what do transactions take without queueing?
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Signature {
+    /// Which samples.
+    #[serde(flatten)]
+    pub windows: Windows,
+    /// What it is of.
+    #[serde(flatten)]
+    pub asked: SignatureAsked,
+}
+
+/// What a signature is of, and how much it keeps apart.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "flags", derive(clap::Args))]
+#[cfg_attr(feature = "flags", group(skip))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case", default)]
+pub struct SignatureAsked {
+    /// What the signature is of, for reports: a version, a commit
+    #[cfg_attr(feature = "flags", arg(long, value_name = "TEXT", default_value = ""))]
+    pub label: String,
+    /// Transaction types kept apart; the rarest are pooled
+    #[cfg_attr(
+        feature = "flags",
+        arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))
+    )]
+    pub types_max: u16,
+}
+
+impl Default for SignatureAsked {
+    fn default() -> SignatureAsked {
+        SignatureAsked { label: String::new(), types_max: 100 }
+    }
+}
+
+impl Named for Signature {
+    fn take(given: &mut Given) -> Result<Signature, Invalid> {
+        let taken = Signature { windows: given.group()?, asked: given.group()? };
+        match (1..=1000).contains(&taken.asked.types_max) {
+            true => Ok(taken),
+            false => Err(Invalid::new("types-max: write a whole number from 1 to 1000")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn types_have_a_range() {
+        let read = Signature::from_json(json!({"label": "v2", "types-max": 5})).unwrap();
+        assert_eq!((read.asked.label.as_str(), read.asked.types_max), ("v2", 5));
+        for number in [0, 1001] {
+            assert!(Signature::from_json(json!({"types-max": number})).is_err(), "{number}");
+        }
+    }
+}

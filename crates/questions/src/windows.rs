@@ -1,0 +1,188 @@
+//! How samples become windows: what `changes`, `signature` and `capacity` have in common.
+
+use crate::text::one_or_more;
+use crate::{Invalid, Moment, Probability, Spelled, Text, WindowLength, times};
+use laggard_diagnose::ToldDeployment;
+use laggard_model::{AdjustedCount, Timestamp};
+use laggard_samples::{CoresOf, UtilizationUnit, WindowSettings};
+use serde::{Deserialize, Serialize};
+
+/// Which samples count, and how they become windows.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "flags", derive(clap::Args))]
+#[cfg_attr(feature = "flags", group(skip))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Windows {
+    /// Length of a window: 60s, 5m, 500ms
+    #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH", default_value = "60s"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub window: Text<WindowLength>,
+    /// Leave out windows that start before this: RFC 3339, `2026-01-12 09:10` (UTC), a Unix time in s, ms, µs or ns, or so
+    /// long before now: -1d
+    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    pub since: Option<Moment>,
+    /// Leave out windows that end after this
+    #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
+    pub until: Option<Moment>,
+    /// Only this server (replica, pod, host); repeat for more
+    #[cfg_attr(feature = "flags", arg(long = "server", value_name = "NAME"))]
+    #[serde(rename = "server", deserialize_with = "one_or_more")]
+    pub servers: Vec<String>,
+    /// Only servers of this tier (service); repeat for more
+    #[cfg_attr(feature = "flags", arg(long = "tier", value_name = "NAME"))]
+    #[serde(rename = "tier", deserialize_with = "one_or_more")]
+    pub tiers: Vec<String>,
+    /// The tier that clients call, when samples count transactions of several tiers
+    #[cfg_attr(feature = "flags", arg(long, value_name = "TIER"))]
+    pub front: Option<String>,
+    /// CPU capacity in cores, of a server or tier (NAME=N) or of all (N); a quota counts as what it allows, like 1.5
+    #[cfg_attr(feature = "flags", arg(long, value_name = "[NAME=]N"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[serde(deserialize_with = "one_or_more")]
+    pub cores: Vec<Text<CoresOf>>,
+    /// What utilization values are
+    #[cfg_attr(feature = "flags", arg(long, value_enum, default_value_t = UtilizationForm::Auto))]
+    pub utilization: UtilizationForm,
+    /// Mark a deployment, to compare with the changes found; repeat for more
+    #[cfg_attr(
+        feature = "flags",
+        arg(long = "deployment", value_name = "T=NAME", allow_hyphen_values = true)
+    )]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    #[serde(rename = "deployment", deserialize_with = "one_or_more")]
+    pub deployments: Vec<Text<Deployment>>,
+    /// Probability with which traces were kept that do not say themselves, 0 to 1
+    #[cfg_attr(feature = "flags", arg(long, value_name = "P"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
+    pub sampling_probability: Option<Text<Probability>>,
+}
+
+/// What utilization values are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "flags", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum UtilizationForm {
+    /// Percent when values say so, else a fraction
+    #[default]
+    Auto,
+    /// 0..1 of all cores
+    Fraction,
+    /// 0..100 of all cores
+    Percent,
+    /// Cores in use
+    Cores,
+}
+
+/// A deployment somebody told of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Deployment {
+    /// When it was.
+    pub time: Timestamp,
+    /// What it is called.
+    pub name: String,
+}
+
+impl Default for Windows {
+    fn default() -> Windows {
+        Windows {
+            window: "60s".parse().expect("a minute is a window"),
+            since: None,
+            until: None,
+            servers: Vec::new(),
+            tiers: Vec::new(),
+            front: None,
+            cores: Vec::new(),
+            utilization: UtilizationForm::Auto,
+            deployments: Vec::new(),
+            sampling_probability: None,
+        }
+    }
+}
+
+impl Windows {
+    /// How windows are made.
+    ///
+    /// # Errors
+    /// A time that ends before it begins.
+    pub fn settings(&self, now: Timestamp) -> Result<WindowSettings, Invalid> {
+        let settings = WindowSettings {
+            length: self.window.0,
+            since: self.since.map_or(Timestamp::MIN, |moment| moment.at(now)),
+            until: self.until.map_or(Timestamp::MAX, |moment| moment.at(now)),
+            cores: self.cores.iter().map(|cores| (**cores).clone()).collect(),
+            utilization: match self.utilization {
+                UtilizationForm::Auto => UtilizationUnit::Auto,
+                UtilizationForm::Fraction => UtilizationUnit::Fraction,
+                UtilizationForm::Percent => UtilizationUnit::Percent,
+                UtilizationForm::Cores => UtilizationUnit::Cores,
+            },
+            servers: self.servers.clone(),
+            tiers: self.tiers.clone(),
+            front: self.front.clone(),
+            ..WindowSettings::default()
+        };
+        if settings.since >= settings.until {
+            return Err(Invalid::new("--since is not before --until"));
+        }
+        Ok(settings)
+    }
+
+    /// The deployments that were told of, in order of time.
+    pub fn deployments(&self) -> Vec<ToldDeployment> {
+        let told =
+            self.deployments.iter().map(|one| ToldDeployment { time: one.time, name: one.name.clone() });
+        let mut told: Vec<ToldDeployment> = told.collect();
+        told.sort_by_key(|deployment| deployment.time);
+        told
+    }
+
+    /// What a span stands for that does not say.
+    pub fn assumed_count(&self) -> Option<AdjustedCount> {
+        self.sampling_probability
+            .as_deref()
+            .and_then(|probability| AdjustedCount::of_probability(probability.0))
+    }
+}
+
+impl Spelled for CoresOf {
+    fn read(text: &str) -> Result<CoresOf, String> {
+        let (name, number) = text.rsplit_once('=').unwrap_or(("", text));
+        match number.trim().parse::<f64>() {
+            Ok(cores) if cores > 0.0 && cores <= 1e6 => Ok(CoresOf { name: name.to_owned(), cores }),
+            _ => Err(format!("{text:?} is not a number of cores; write 4, app-1=4 or db=1.5")),
+        }
+    }
+}
+
+impl Spelled for Deployment {
+    fn read(text: &str) -> Result<Deployment, String> {
+        let Some((time, name)) = text.split_once('=') else {
+            return Err(format!("{text:?} is not a deployment; write 2026-01-12T09:10:00Z=v1.4.2"));
+        };
+        Ok(Deployment { time: times::parse(time)?, name: name.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_have_a_name_or_are_of_all() {
+        assert_eq!(CoresOf::read("app=1=1.5"), Ok(CoresOf { name: "app=1".to_owned(), cores: 1.5 }));
+        assert_eq!(CoresOf::read("4"), Ok(CoresOf { name: String::new(), cores: 4.0 }));
+        for text in ["", "app=", "app=0", "app=-1", "app=inf", "app=nan"] {
+            assert!(CoresOf::read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_deployment_has_a_time_and_a_name() {
+        let known = Deployment::read("2026-01-12T09:00:00Z=v1=2").unwrap();
+        assert_eq!((known.time.unix_ns(), known.name.as_str()), (1_768_208_400_000_000_000, "v1=2"));
+        assert!(Deployment::read("v1").is_err());
+        assert!(Deployment::read("noon=v1").is_err());
+    }
+}
