@@ -1,0 +1,113 @@
+//! The pages of the service, built from `web/` and kept in the binary.
+//!
+//! Where the binary was built without npm there is one page only, which says how to get the others.
+
+include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+
+/// A file of the pages.
+#[derive(Debug)]
+pub struct Asset {
+    /// From the root, without a slash in front: `assets/index-DtoA9j05.js`.
+    pub path: &'static str,
+    /// Tells versions apart; in quotes, as the header `ETag` wants it.
+    pub etag: &'static str,
+    /// The file as it is.
+    pub identity: &'static [u8],
+    /// The same compressed with Brotli, where that is worth it.
+    pub brotli: Option<&'static [u8]>,
+    /// The same compressed with gzip.
+    pub gzip: Option<&'static [u8]>,
+}
+
+impl Asset {
+    /// Its media type, by the end of its name.
+    pub fn media_type(&self) -> &'static str {
+        let end = self.path.rsplit_once('.').map_or("", |(_, end)| end);
+        match end {
+            "html" => "text/html; charset=utf-8",
+            "js" | "mjs" => "text/javascript; charset=utf-8",
+            "css" => "text/css; charset=utf-8",
+            "svg" => "image/svg+xml",
+            "png" => "image/png",
+            "ico" => "image/vnd.microsoft.icon",
+            "json" => "application/json",
+            "txt" => "text/plain; charset=utf-8",
+            "woff2" => "font/woff2",
+            _ => "application/octet-stream",
+        }
+    }
+
+    /// Whether its name changes with its content, so that it may be kept for ever.
+    pub fn is_immutable(&self) -> bool {
+        self.path.starts_with("assets/")
+    }
+}
+
+/// The file of a path without a slash in front; `None` when there is none of exactly this path.
+pub fn asset(path: &str) -> Option<&'static Asset> {
+    PAGES.binary_search_by(|asset| asset.path.cmp(path)).ok().map(|at| &PAGES[at])
+}
+
+/// The page that every address of the pages leads to; scripts then show the right one.
+pub fn index() -> &'static Asset {
+    asset("index.html").expect("the build fails or puts a page of its own where there are no pages")
+}
+
+/// Whether the pages are there, and not only the one that says how to get them.
+pub fn is_built() -> bool {
+    PAGES.iter().any(Asset::is_immutable)
+}
+
+/// Every file, by path.
+pub fn assets() -> &'static [Asset] {
+    PAGES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_found_by_its_path() {
+        for known in assets() {
+            let found = asset(known.path).expect("it is listed");
+            assert!(std::ptr::eq(found, known), "{}", known.path);
+            assert_ne!(found.media_type(), "application/octet-stream", "{}", known.path);
+        }
+        assert!(asset("").is_none() && asset("assets").is_none() && asset("../Cargo.toml").is_none());
+        assert!(index().identity.starts_with(b"<!doctype html>"));
+    }
+
+    #[test]
+    fn compressed_forms_hold_the_same() {
+        for known in assets() {
+            if let Some(gzip) = known.gzip {
+                let mut unpacked = Vec::new();
+                let mut reader = flate2::read::GzDecoder::new(gzip);
+                std::io::Read::read_to_end(&mut reader, &mut unpacked).unwrap();
+                assert!(unpacked == known.identity, "{}", known.path);
+            }
+            let sizes = [known.brotli, known.gzip].map(|packed| packed.map_or(0, <[u8]>::len));
+            assert!(sizes.iter().all(|&size| size < known.identity.len()), "{}", known.path);
+        }
+    }
+
+    #[test]
+    fn pages_hold_nothing_inline_and_load_nothing_from_elsewhere() {
+        let page = std::str::from_utf8(index().identity).unwrap();
+        assert!(
+            !page.contains("<style") && !page.contains("style=") && !page.contains(" onclick="),
+            "{page}"
+        );
+        for script in page.split("<script").skip(1) {
+            let (attributes, rest) = script.split_once('>').expect("a tag ends");
+            assert!(attributes.contains("src=\"/") && rest.starts_with("</script>"), "{attributes}");
+        }
+        let elsewhere =
+            page.split(['"', '\'']).find(|text| text.starts_with("http") || text.starts_with("//"));
+        assert_eq!(elsewhere, None);
+        if is_built() {
+            assert!(asset("theme.js").is_some());
+        }
+    }
+}

@@ -1,0 +1,109 @@
+// One Chromium for all tests, and pages that remember what went wrong in them.
+
+import { existsSync, mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { UNTIL_NS } from "../stub/system.mjs";
+
+/** Where screenshots go. */
+export const SHOTS = process.env.LAGGARD_SHOTS ?? new URL("../../target/web-shots", import.meta.url).pathname;
+
+/** The folder with the built pages. */
+export const PAGES = process.env.LAGGARD_BUILT_PAGES ?? new URL("../dist", import.meta.url).pathname;
+
+const FLAGS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-default-browser-check"];
+
+/** Chromium's place: `CHROMIUM`, or where distributions put it. */
+export function executable() {
+  const places = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+  const found = places.find((place) => place && existsSync(place));
+  if (!found) throw new Error("there is no Chromium; install it or set CHROMIUM to its path");
+  return found;
+}
+
+let running = null;
+
+/** The browser, started once. */
+export function browser() {
+  running ??= chromium.launch({ executablePath: executable(), chromiumSandbox: false, args: FLAGS });
+  return running;
+}
+
+/** Stops it; to be called after the last test. */
+export async function stop() {
+  await (await running)?.close();
+}
+
+export const WIDE = { width: 1280, height: 900 };
+export const NARROW = { width: 400, height: 800 };
+
+/**
+ * A page of a server, in a profile of its own. `page.wrong` collects console errors, exceptions, requests that leave
+ * the server, and violations of its content security policy. The clock stands at the end of the stub's hour.
+ */
+export async function open(url, { size = WIDE, theme = "light", touch = false, clock = UNTIL_NS / 1e6 } = {}) {
+  const context = await (await browser()).newContext({ baseURL: url, viewport: size, colorScheme: theme, hasTouch: touch, reducedMotion: "reduce", timezoneId: "UTC", locale: "en-GB" });
+  context.setDefaultTimeout(30_000);
+  const page = await context.newPage();
+  if (clock !== null) await page.clock.setSystemTime(clock);
+  page.wrong = [];
+  page.on("console", (message) => {
+    // A failed request is told by the page itself; tests of errors look there.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) page.wrong.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => page.wrong.push(`exception: ${error.message}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(url) && !/^(data|blob|about):/.test(request.url())) page.wrong.push(`loads from elsewhere: ${request.url()}`);
+  });
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
+  });
+  page.done = () => context.close();
+  return page;
+}
+
+/** Goes to a path and waits until it shows its answers. */
+export async function visit(page, path) {
+  await page.goto(path);
+  await settled(page).catch((error) => {
+    throw new Error(`${path}: ${[error.message, ...page.wrong].join("\n")}`);
+  });
+}
+
+/** Waits until the heading is there, nothing is on its way, and the canvases are drawn. */
+export async function settled(page) {
+  await page.locator("main h1").first().waitFor();
+  await page.waitForFunction(() => !document.querySelector("main [aria-busy=true], main[aria-busy=true]"));
+  await page.waitForLoadState("networkidle");
+  await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
+}
+
+/** Keeps a picture of the whole page, cut at 4,000 pixels. */
+export async function shoot(page, name) {
+  mkdirSync(SHOTS, { recursive: true });
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  const { width } = page.viewportSize();
+  await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true, clip: { x: 0, y: 0, width, height: Math.min(height, 4000) } });
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Serious and critical findings of axe, each with the first elements concerned. */
+export async function findings(page) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+    const { violations } = await window.axe.run(document, { runOnly: tags, resultTypes: ["violations"] });
+    return violations.map(({ id, impact, help, nodes }) => ({ id, impact, help, nodes: nodes.slice(0, 3).map((node) => node.html.slice(0, 160)), count: nodes.length }));
+  });
+  return found
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, help, nodes, count }) => `${id} (${count}): ${help}: ${nodes.join(" | ")}`);
+}
+
+/** How far the page is wider than its window: 0 unless something sticks out. */
+export async function overhang(page) {
+  return page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth));
+}

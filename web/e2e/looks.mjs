@@ -1,0 +1,64 @@
+// Every page at both widths, light and dark: no errors, nothing sticks out, nothing that axe calls serious.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startStub } from "../stub/server.mjs";
+import { findings, NARROW, open, overhang, PAGES, shoot, visit, WIDE } from "./browser.mjs";
+import { PLACES } from "./places.mjs";
+
+/** Each theme and each width is examined once by axe, which is slow; all are looked at. */
+const LOOKS = [
+  { look: "wide-light", size: WIDE, theme: "light", examined: true },
+  { look: "wide-dark", size: WIDE, theme: "dark" },
+  { look: "narrow-dark", size: NARROW, theme: "dark", examined: true },
+  { look: "narrow-light", size: NARROW, theme: "light" },
+];
+
+/** Which scenario is seen where; `one` is everywhere. */
+const FULL = PLACES.map((place) => ({ ...place, scenario: "one", looks: LOOKS }));
+const some = (scenario, names, looks) =>
+  PLACES.filter((place) => names.includes(place.name)).map((place) => ({ ...place, scenario, looks: LOOKS.filter(({ look }) => looks.includes(look)) }));
+
+const OTHERS = [
+  ...some("none", ["overview", "verdict", "categories", "compare", "changes", "alerts"], ["wide-light", "narrow-dark"]),
+  ...some("thousand", ["overview", "verdict", "categories", "alerts", "search", "status"], ["wide-dark", "narrow-light"]),
+  ...some("several", ["verdict", "changes", "signature", "capacity"], ["wide-light", "narrow-dark"]),
+  ...some("empty", ["overview", "verdict", "categories", "search", "status", "alerts"], ["wide-light", "narrow-dark"]),
+  ...some("insufficient", ["verdict"], ["wide-light"]),
+  ...some("baseline", ["verdict"], ["wide-light", "narrow-dark"]),
+  ...some("periods", ["verdict"], ["wide-dark", "narrow-light"]),
+];
+
+async function look(page, { name, scenario }, { look, size, theme, examined }) {
+  await page.setViewportSize(size);
+  await page.emulateMedia({ colorScheme: theme });
+  await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
+  await shoot(page, `${name}-${scenario}-${look}`);
+  assert.equal(await overhang(page), 0, `${look}: the page is wider than its window`);
+  if (examined) assert.deepEqual(await findings(page), [], look);
+}
+
+describe("looks", () => {
+  const stubs = new Map();
+  before(async () => {
+    for (const { scenario } of [...FULL, ...OTHERS]) {
+      if (!stubs.has(scenario)) stubs.set(scenario, await startStub({ scenario, pages: PAGES }));
+    }
+  });
+  after(() => {
+    for (const stub of stubs.values()) stub.close();
+  });
+
+  for (const place of [...FULL, ...OTHERS]) {
+    test(`${place.name}, ${place.scenario}`, async () => {
+      const page = await open(stubs.get(place.scenario).url, place.looks[0]);
+      try {
+        await visit(page, place.path);
+        for (const each of place.looks) await look(page, place, each);
+        assert.deepEqual(page.wrong, []);
+      } finally {
+        await page.done();
+      }
+    });
+  }
+});

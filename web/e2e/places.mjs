@@ -1,0 +1,27 @@
+// Every page with an address that shows it filled.
+
+import { diagnosis } from "../stub/answers.mjs";
+
+const HOUR = "since=2026-01-12T09:00:00Z&until=2026-01-12T10:00:00Z";
+const { id } = diagnosis("one").categories.find((category) => category.tree) ?? diagnosis("one").categories[0];
+
+/** `name` is the name of its screenshots. */
+export const PLACES = [
+  { name: "overview", path: `/?${HOUR}` },
+  { name: "verdict", path: `/verdict?${HOUR}` },
+  { name: "categories", path: `/categories?${HOUR}` },
+  { name: "category", path: `/categories/${id}?${HOUR}` },
+  { name: "search", path: `/search?${HOUR}` },
+  { name: "trace", path: "/traces/5b8efff798038103d269b633813fc60c" },
+  { name: "compare", path: `/compare?${HOUR}&before-since=2026-01-12T08:00:00Z&before-until=2026-01-12T09:00:00Z&run=1` },
+  { name: "changes", path: `/changes?${HOUR}&run=1` },
+  { name: "signature", path: `/signature?${HOUR}&run=1` },
+  { name: "capacity", path: `/capacity?${HOUR}&latency-max=500ms&run=1` },
+  { name: "kernel", path: "/kernel" },
+  { name: "alerts", path: `/alerts?${HOUR}` },
+  { name: "import", path: "/import" },
+  { name: "jobs", path: "/jobs" },
+  { name: "status", path: "/status" },
+];
+
+export { HOUR, id as CATEGORY };

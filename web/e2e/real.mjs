@@ -1,0 +1,132 @@
+// The same pages against `laggard serve` itself, with a simulated incident sent in through them. Needs LAGGARD_BINARY.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, describe, test } from "node:test";
+import { findings, NARROW, open, overhang, settled, shoot, visit, WIDE } from "./browser.mjs";
+import { HOUR } from "./places.mjs";
+
+const binary = process.env.LAGGARD_BINARY;
+
+/** Variables with the program's name are settings of it. */
+const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("LAGGARD_")));
+
+/** Starts a server in a folder; the address of its pages is what it says first. */
+async function start(folder) {
+  const off = ["--otlp-grpc", "off", "--otlp-http", "off", "--zipkin", "off"];
+  const set = ["--set", "store.keep_for=3650d", "--set", "logs.form=json"];
+  const server = spawn(binary, ["serve", "--http", "127.0.0.1:0", "--data", folder, ...off, ...set], { env: environment, stdio: ["ignore", "ignore", "pipe"] });
+  const said = [];
+  const address = await new Promise((known, failed) => {
+    createInterface({ input: server.stderr }).on("line", (line) => {
+      said.push(line);
+      const found = /"address":"([^"]+)"/.exec(line);
+      if (found) known(found[1]);
+    });
+    server.on("exit", (status) => failed(new Error(`laggard serve ended with ${status}: ${said.join("\n")}`)));
+  });
+  return { url: `http://${address}`, stop: () => server.kill("SIGTERM"), said };
+}
+
+describe("the server itself", { skip: binary ? false : "LAGGARD_BINARY is not set" }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "laggard-pages-"));
+  const traces = join(folder, "incident", "traces");
+  let server;
+  let page;
+  before(async () => {
+    execFileSync(binary, ["simulate", "--scenario", "random-device", "--seed", "7", "--requests", "200", "--categories", "1", "-o", join(folder, "incident")], { env: environment, stdio: "ignore" });
+    server = await start(join(folder, "data"));
+    page = await open(server.url, { clock: null });
+  });
+  after(async () => {
+    await page?.done();
+    server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test("an empty server says that it has nothing", async () => {
+    for (const path of [`/?${HOUR}`, `/verdict?${HOUR}`, `/categories?${HOUR}`, `/search?${HOUR}`, `/alerts?${HOUR}`, "/status", "/jobs"]) {
+      await visit(page, path);
+      assert.equal(await overhang(page), 0, path);
+    }
+    await visit(page, `/verdict?${HOUR}`);
+    await shoot(page, "real-verdict-empty");
+  });
+
+  test("an incident is imported", async () => {
+    await visit(page, "/import");
+    await page.getByLabel("Files").setInputFiles(readdirSync(traces).map((name) => join(traces, name)));
+    await page.getByRole("button", { name: /^Import/ }).click();
+    await page.locator("main section h2 .chip", { hasText: /taken|failed/ }).first().waitFor({ timeout: 120_000 });
+    assert.deepEqual(await page.locator("main section h2 .chip").allInnerTexts(), ["taken"]);
+    await page.getByRole("button", { name: "Take open traces as whole" }).click();
+    await page.getByText("Open traces were taken as whole.").waitFor({ timeout: 60_000 });
+    await shoot(page, "real-import");
+  });
+
+  test("the verdict names the fault", async () => {
+    await page.goto(`/verdict?${HOUR}`);
+    await page.getByRole("heading", { name: "Suspects", exact: true }).waitFor({ timeout: 120_000 });
+    await settled(page);
+    assert.match(await page.locator("main").innerText(), /QueueWait/);
+    await seen(page, "real-verdict");
+    await page.locator('main a[href^="/traces/"]').first().click();
+    await page.getByRole("treegrid", { name: "Spans" }).waitFor();
+    await settled(page);
+    await seen(page, "real-trace");
+  });
+
+  test("overview, categories and search show it, and lead on", async () => {
+    await visit(page, `/?${HOUR}`);
+    await seen(page, "real-overview");
+    await visit(page, `/categories?${HOUR}`);
+    await seen(page, "real-categories");
+    await page.locator('main a[href^="/categories/"]').first().click();
+    await settled(page);
+    await seen(page, "real-category");
+    await visit(page, `/search?${HOUR}&min_ms=1`);
+    await seen(page, "real-search");
+    assert.ok((await page.getByRole("table", { name: "Requests found" }).getByRole("link").count()) > 5);
+  });
+
+  test("two halves of the hour are compared", async () => {
+    const halves = "since=2026-01-12T09:30:00Z&until=2026-01-12T10:00:00Z&before-since=2026-01-12T09:00:00Z&before-until=2026-01-12T09:30:00Z";
+    await page.goto(`/compare?${halves}&run=1`);
+    await page.getByRole("region", { name: "Answer" }).waitFor({ timeout: 120_000 });
+    await settled(page);
+    await page.getByRole("treegrid", { name: "Call paths" }).waitFor();
+    await seen(page, "real-compare");
+  });
+
+  test("questions about samples are answered or say what is missing", async () => {
+    for (const path of [`/changes?${HOUR}&run=1`, `/signature?${HOUR}&run=1`, `/capacity?${HOUR}&run=1&latency-max=500ms`]) {
+      await page.goto(path);
+      await page.getByRole("region", { name: "Answer" }).or(page.getByRole("alert")).first().waitFor({ timeout: 120_000 });
+      await shoot(page, `real-${path.slice(1, 7)}`);
+    }
+  });
+
+  test("jobs and status list what was done", async () => {
+    await visit(page, "/jobs");
+    assert.match(await page.locator("main").innerText(), /compare/);
+    await seen(page, "real-jobs");
+    await visit(page, "/status");
+    await seen(page, "real-status");
+    assert.deepEqual(page.wrong, []);
+  });
+});
+
+async function seen(page, name) {
+  for (const [look, size] of [["wide", WIDE], ["narrow", NARROW]]) {
+    await page.setViewportSize(size);
+    await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
+    await shoot(page, `${name}-${look}`);
+    assert.equal(await overhang(page), 0, `${name}, ${look}`);
+  }
+  assert.deepEqual(await findings(page), [], name);
+  await page.setViewportSize(WIDE);
+}

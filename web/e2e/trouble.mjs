@@ -1,0 +1,118 @@
+// Errors of the server, a slow server, no server; addresses that nobody wrote.
+
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { startStub } from "../stub/server.mjs";
+import { findings, open, PAGES, settled, shoot, visit } from "./browser.mjs";
+import { HOUR, PLACES } from "./places.mjs";
+
+describe("trouble", () => {
+  let stub;
+  let page;
+  before(async () => {
+    stub = await startStub({ pages: PAGES });
+    page = await open(stub.url);
+  });
+  beforeEach(() => {
+    stub.failing.length = 0;
+    stub.slow.length = 0;
+  });
+  after(async () => {
+    assert.deepEqual(page.wrong, []);
+    await page.done();
+    stub.close();
+  });
+
+  test("every page tells what the server says is wrong", async () => {
+    const told = { status: 503, title: "Not ready", detail: "The log is being replayed; try again in a minute." };
+    stub.failing.push({ path: "/api/v1/", ...told });
+    for (const { name, path } of PLACES.filter((place) => !["kernel", "import"].includes(place.name))) {
+      await page.goto(path);
+      await page.getByRole("alert").first().waitFor();
+      assert.match(await page.getByRole("alert").first().innerText(), /Not ready[\s\S]*being replayed/, name);
+      if (name === "search") {
+        await shoot(page, "trouble-wide-light");
+        assert.deepEqual(await findings(page), []);
+      }
+    }
+  });
+
+  test("after an error one can try again", async () => {
+    stub.failing.push({ path: "/api/v1/search", status: 500, title: "Broken", detail: "" });
+    await page.goto(`/search?${HOUR}`);
+    await page.getByRole("alert").first().waitFor();
+    stub.failing.length = 0;
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("table", { name: "Requests found" }).waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
+  });
+
+  test("a question that cannot be answered says why", async () => {
+    for (const path of ["/compare", "/verdict"]) {
+      await page.goto(`${path}?${HOUR}&service=nobody&before-since=2026-01-12T08:00:00Z&before-until=2026-01-12T09:00:00Z&run=1`);
+      await page.getByRole("alert").first().waitFor();
+      assert.match(await page.getByRole("alert").first().innerText(), /No request enters at service/, path);
+    }
+  });
+
+  test("a job that fails says why", async () => {
+    await page.goto(`/verdict?${HOUR}&service=breaks`);
+    await page.getByRole("alert").first().waitFor();
+    assert.match(await page.getByRole("alert").first().innerText(), /more spans than fit/);
+  });
+
+  test("a slow server is waited for, and the page says so", async () => {
+    stub.slow.push({ path: "/api/v1/search", ms: 700 });
+    await page.goto(`/search?${HOUR}`);
+    await page.locator("main [aria-busy=true]").first().waitFor();
+    await page.getByRole("table", { name: "Requests found" }).waitFor();
+  });
+
+  test("a server that is gone is told", async () => {
+    const gone = await startStub({ pages: PAGES });
+    const other = await open(gone.url);
+    await visit(other, `/search?${HOUR}`);
+    gone.close();
+    await other.getByRole("button", { name: "Search", exact: true }).click();
+    await other.getByRole("alert").first().waitFor();
+    assert.match(await other.getByRole("alert").first().innerText(), /cannot be reached/);
+    await other.done();
+  });
+
+  test("pages that do not exist say so", async () => {
+    for (const path of ["/nonsense", "/traces/", "/categories/%E0%A4%A", "/traces/a/b/c"]) {
+      await page.goto(path);
+      await page.locator("main h1").first().waitFor();
+      assert.match(await page.locator("main").innerText(), /No such page|Nothing|not found/i, path);
+    }
+    for (const path of [`/traces/${"0".repeat(32)}`, "/categories/ffffffffffff", "/verdict?job=job-999"]) {
+      await page.goto(path);
+      await page.getByRole("alert").first().waitFor();
+    }
+  });
+
+  test("broken addresses break nothing", async () => {
+    const wrong = ["since=banana", "since=-999999999d", "since=2026-13-45T99:00:00Z", `service=${encodeURIComponent("x".repeat(3000))}`, "since=%00&until=%22%3E%3Cscript%3E", "limit=-5&min_ms=NaN", "span=zzz&zoom=zzz&view=zzz"];
+    for (const query of wrong) {
+      for (const path of ["/", "/search", "/compare", "/capacity", "/traces/5b8efff798038103d269b633813fc60c"]) {
+        await page.goto(`${path}?${query}`);
+        await page.locator("main h1").first().waitFor();
+      }
+    }
+    await settled(page);
+  });
+
+  test("the policy holds: nothing inline runs", async () => {
+    const policy = (await page.goto("/")).headers()["content-security-policy"];
+    assert.match(policy, /default-src 'self'/);
+    assert.doesNotMatch(policy, /unsafe/);
+    const ran = await page.evaluate(() => {
+      const script = document.createElement("script");
+      script.textContent = "window.ran = true";
+      document.body.append(script);
+      return "ran" in window;
+    });
+    assert.equal(ran, false);
+    page.wrong = page.wrong.filter((line) => !/policy: script-src|Content Security Policy/.test(line));
+  });
+});

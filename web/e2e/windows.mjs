@@ -1,0 +1,108 @@
+// Windows: by dragging, by keyboard, by typing, by link.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startStub } from "../stub/server.mjs";
+import { open, PAGES, settled, visit } from "./browser.mjs";
+import { CATEGORY, HOUR, PLACES } from "./places.mjs";
+
+const params = (page) => Object.fromEntries(new URL(page.url()).searchParams);
+const length = ({ since, until }) => Date.parse(until) - Date.parse(since);
+
+describe("windows", () => {
+  let stub;
+  let page;
+  before(async () => {
+    stub = await startStub({ pages: PAGES });
+    page = await open(stub.url);
+  });
+  after(async () => {
+    assert.deepEqual(page.wrong, []);
+    await page.done();
+    stub.close();
+  });
+
+  test("a drag over a chart chooses the stretch", async () => {
+    await visit(page, `/?${HOUR}`);
+    const chart = page.getByRole("application").first();
+    const over = await chart.locator(".u-over").boundingBox();
+    await page.mouse.move(over.x + over.width / 4, over.y + over.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(over.x + over.width / 3, over.y + over.height / 2, { steps: 4 });
+    await page.mouse.move(over.x + over.width / 2, over.y + over.height / 2, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForFunction(() => !location.search.includes("since=2026-01-12T09:00:00Z"));
+    await settled(page);
+    const chosen = params(page);
+    assert.ok(Math.abs(Date.parse(chosen.since) - Date.UTC(2026, 0, 12, 9, 15)) < 90_000, chosen.since);
+    assert.ok(Math.abs(Date.parse(chosen.until) - Date.UTC(2026, 0, 12, 9, 30)) < 90_000, chosen.until);
+    await page.goBack();
+    await settled(page);
+    assert.equal(params(page).since, "2026-01-12T09:00:00Z");
+  });
+
+  test("the same with arrow keys", async () => {
+    await visit(page, `/?${HOUR}`);
+    await page.getByRole("application").first().focus();
+    for (let step = 0; step < 5; step += 1) await page.keyboard.press("ArrowLeft");
+    for (let step = 0; step < 8; step += 1) await page.keyboard.press("Shift+ArrowLeft");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => !location.search.includes("since=2026-01-12T09:00:00Z"));
+    await settled(page);
+    const minutes = length(params(page)) / 60_000;
+    assert.ok(minutes > 2 && minutes < 20, `${minutes} minutes`);
+  });
+
+  test("buttons and keys move and zoom", async () => {
+    await visit(page, `/?${HOUR}`);
+    await page.getByRole("button", { name: "One length earlier" }).click();
+    await settled(page);
+    assert.deepEqual([params(page).since, params(page).until], ["2026-01-12T08:00:00Z", "2026-01-12T09:00:00Z"]);
+    await page.keyboard.press("]");
+    await settled(page);
+    assert.equal(params(page).since, "2026-01-12T09:00:00Z");
+    await page.keyboard.press("+");
+    await settled(page);
+    assert.equal(length(params(page)), 1_800_000);
+  });
+
+  test("ends are typed; what is no time is refused", async () => {
+    await visit(page, `/?${HOUR}`);
+    await page.keyboard.press("w");
+    const from = page.getByLabel("From", { exact: true });
+    await from.fill("yesterday-ish");
+    assert.equal(await from.getAttribute("aria-invalid"), "true");
+    await from.fill("-30m");
+    await page.getByLabel("To", { exact: true }).fill("now");
+    await page.keyboard.press("Enter");
+    await settled(page);
+    assert.equal(params(page).since, "-30m");
+  });
+
+  test("a relative window is that of the server's clock", async () => {
+    stub.requests.length = 0;
+    await visit(page, "/?since=-1h");
+    const asked = stub.requests.find(({ path }) => path === "/api/v1/overview")?.query;
+    const since = Number(asked.get("since")) / 1e6 || Date.parse(asked.get("since"));
+    const until = Number(asked.get("until")) / 1e6 || Date.parse(asked.get("until"));
+    assert.equal(Math.round((until - since) / 1000), 3600);
+  });
+
+  test("a reloaded page shows the same", async () => {
+    for (const { name, path } of PLACES.filter((place) => !["jobs", "status"].includes(place.name))) {
+      await visit(page, path);
+      const first = await page.locator("main").innerText();
+      await page.reload();
+      await settled(page);
+      assert.equal(await page.locator("main").innerText(), first, name);
+    }
+  });
+
+  test("links of a page keep the window", async () => {
+    await visit(page, `/categories?${HOUR}`);
+    await page.locator(`main a[href*="${CATEGORY}"]`).first().click();
+    await settled(page);
+    assert.equal(params(page).since, "2026-01-12T09:00:00Z");
+    assert.match(page.url(), new RegExp(`/categories/${CATEGORY}`));
+  });
+});

@@ -1,0 +1,128 @@
+// The address bar as state: every view can be shared as a link.
+
+import { tick } from "svelte";
+import { SvelteMap } from "svelte/reactivity";
+import { clock } from "./clock.svelte.ts";
+import { DEFAULT_SINCE, resolve, type Span } from "./window.ts";
+import { rfc3339 } from "../format/times.ts";
+
+/** Parameters that go along from page to page. */
+const KEPT = ["since", "until", "service"];
+
+interface Place {
+  path: string;
+  params: URLSearchParams;
+}
+
+let place = $state.raw<Place>(here());
+
+function here(): Place {
+  return { path: location.pathname, params: new URLSearchParams(location.search) };
+}
+
+window.addEventListener("popstate", take);
+
+/** The parameters one by one: who reads one is not told of changes of others. */
+const each = new SvelteMap<string, string>(place.params);
+
+function param(name: string): string {
+  return each.get(name) ?? "";
+}
+
+/** Takes what the address bar says. */
+function take(): void {
+  place = here();
+  for (const name of [...each.keys()]) if (!place.params.has(name)) each.delete(name);
+  for (const [name, value] of place.params) each.set(name, value);
+}
+
+const path = $derived(place.path);
+const span = $derived(resolve(param("since"), param("until"), clock.now));
+
+/** Changes of parameters: `null` and `""` take one away. */
+export type Changes = Record<string, string | number | null | undefined>;
+
+export const address = {
+  get path(): string {
+    return path;
+  },
+  /** A parameter of the address; `""` when it is not there. */
+  param,
+  /** All of them; who reads this is told of every change. */
+  get params(): URLSearchParams {
+    return place.params;
+  },
+  get service(): string {
+    return param("service");
+  },
+  get since(): string {
+    return param("since") || DEFAULT_SINCE;
+  },
+  get until(): string {
+    return param("until") || "now";
+  },
+  /** The window, in milliseconds; relative ends follow the clock's last tick. `null` when it cannot be read. */
+  get span(): Span | null {
+    return span;
+  },
+};
+
+/** The address of a page that keeps window and service. */
+export function link(path: string, changes: Changes = {}): string {
+  const kept = KEPT.filter((name) => place.params.get(name)).map((name) => [name, place.params.get(name) ?? ""]);
+  return written(path, apply(new URLSearchParams(kept), changes));
+}
+
+/** The address of the page of one thing: a trace, a category. Its id may hold anything. */
+export function linkTo(page: string, id: string, changes: Changes = {}): string {
+  return link(`${page}/${encodeURIComponent(id)}`, changes);
+}
+
+/** The address of this page with other parameters. */
+export function changed(changes: Changes): string {
+  return written(place.path, apply(new URLSearchParams(place.params), changes));
+}
+
+/** Parameters for a window between two moments. */
+export function fixed(span: Span): Changes {
+  return { since: rfc3339(span.sinceMs), until: rfc3339(span.untilMs) };
+}
+
+function apply(params: URLSearchParams, changes: Changes): URLSearchParams {
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === undefined || value === "") params.delete(name);
+    else params.set(name, `${value}`);
+  }
+  return params;
+}
+
+/** Colons and slashes may stand in a query; links stay readable. */
+function written(path: string, params: URLSearchParams): string {
+  const query = params.toString().replaceAll("%3A", ":").replaceAll("%2F", "/");
+  return query ? `${path}?${query}` : path;
+}
+
+/** Goes there; the focus follows to the new page's heading. */
+export function go(href: string, how: "push" | "replace" = "push"): void {
+  const before = place.path;
+  if (how === "push") history.pushState(null, "", href);
+  else history.replaceState(null, "", href);
+  take();
+  if (place.path !== before) void focusHeading();
+}
+
+async function focusHeading(): Promise<void> {
+  await tick();
+  window.scrollTo(0, 0);
+  document.querySelector<HTMLElement>("#main")?.focus({ preventScroll: true });
+}
+
+/** Turns clicks on links within the pages into navigation without loading. */
+export function onLink(event: MouseEvent): void {
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const anchor = (event.target as Element | null)?.closest("a");
+  if (!anchor || anchor.target || anchor.hasAttribute("download") || anchor.origin !== location.origin) return;
+  if (anchor.pathname.startsWith("/api/") || anchor.hash || anchor.dataset.plain !== undefined) return;
+  event.preventDefault();
+  go(anchor.pathname + anchor.search);
+}

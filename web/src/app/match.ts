@@ -1,0 +1,25 @@
+// Paths to pages.
+
+/** The parts a path gives to a pattern's names; `null` when it does not fit. */
+export function match(pattern: string, path: string): Record<string, string> | null {
+  const wanted = pattern.split("/").filter(Boolean);
+  const given = path.split("/").filter(Boolean);
+  if (wanted.length !== given.length) return null;
+  const parts: Record<string, string> = {};
+  for (const [at, part] of wanted.entries()) {
+    const text = decode(given[at] ?? "");
+    if (text === null) return null;
+    if (part.startsWith(":")) parts[part.slice(1)] = text;
+    else if (part !== text) return null;
+  }
+  return parts;
+}
+
+/** `null` for a broken escape, which anybody can put into an address. */
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,130 @@
+// The settings of uPlot for lines over time.
+
+import type uPlot from "uplot";
+import { colour } from "../app/theme.svelte.ts";
+import { clock, date } from "../format/times.ts";
+
+/** A line: as many values as there are bins, `null` where there is none. */
+export interface Line {
+  name: string;
+  values: (number | null)[];
+  /** Asked whenever it is drawn, since it depends on the theme. */
+  colour: () => string;
+}
+
+/** A stretch of time, in milliseconds. */
+export interface Stretch {
+  sinceMs: number;
+  untilMs: number;
+}
+
+interface Settings {
+  width: number;
+  height: number;
+  lines: Line[];
+  format: (value: number) => string;
+  marked: Stretch[];
+  onchosen: (sinceMs: number, untilMs: number) => void;
+  onpointed: (bin: number | null) => void;
+}
+
+/** Narrower selections are clicks, in pixels. */
+const DRAG_MIN = 6;
+
+const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
+
+export function options(settings: Settings): uPlot.Options {
+  const axis = { stroke: colour("muted"), grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("line"), width: 1, size: 4 }, font: FONT };
+  return {
+    width: settings.width,
+    height: settings.height,
+    padding: [10, 8, 0, 0],
+    legend: { show: false },
+    tzDate: (seconds) => utc(seconds),
+    scales: { x: { time: true }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05] } },
+    axes: [
+      { ...axis, size: 44, space: 80, values: (_, splits) => ticks(splits) },
+      { ...axis, size: (_, values) => room(values), values: (_, splits) => splits.map(settings.format) },
+    ],
+    series: [{}, ...settings.lines.map(series)],
+    cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: false, dist: DRAG_MIN } },
+    hooks: {
+      drawClear: [(chart) => drawMarked(chart, settings.marked)],
+      setCursor: [(chart) => settings.onpointed(chart.cursor.idx ?? null)],
+      ready: [(chart) => followFinger(chart, settings.onchosen)],
+      setSelect: [(chart) => taken(chart, settings.onchosen)],
+    },
+  };
+}
+
+function series(line: Line): uPlot.Series {
+  return { label: line.name, stroke: line.colour(), width: 1.6, points: { show: false }, spanGaps: false };
+}
+
+/** uPlot reads dates by their local parts; this one's are those of UTC. */
+function utc(seconds: number): Date {
+  const moment = new Date(seconds * 1000);
+  return new Date(moment.getTime() + moment.getTimezoneOffset() * 60_000);
+}
+
+/** The time of day, and the date where a day begins or the axis does. */
+function ticks(splits: number[]): string[] {
+  return splits.map((seconds, at) => {
+    const ms = seconds * 1000;
+    const newDay = at === 0 || date(ms) !== date((splits[at - 1] ?? 0) * 1000);
+    return newDay ? `${clock(ms)}\n${date(ms)}` : clock(ms);
+  });
+}
+
+/** Width of the axis of values, in pixels. */
+function room(values: string[] | null): number {
+  const longest = Math.max(0, ...(values ?? []).map((text) => text.length));
+  return 16 + longest * 6.6;
+}
+
+function drawMarked(chart: uPlot, marked: Stretch[]): void {
+  const { ctx, bbox } = chart;
+  ctx.save();
+  ctx.fillStyle = colour("bad-ground");
+  for (const { sinceMs, untilMs } of marked) {
+    const [from, to] = [sinceMs, untilMs].map((ms) => chart.valToPos(ms / 1000, "x", true)) as [number, number];
+    const left = Math.max(from, bbox.left);
+    const right = Math.min(to, bbox.left + bbox.width);
+    if (right > left) ctx.fillRect(left, bbox.top, right - left, bbox.height);
+  }
+  ctx.restore();
+}
+
+function taken(chart: uPlot, onchosen: Settings["onchosen"]): void {
+  const { left, width } = chart.select;
+  if (width < DRAG_MIN) return;
+  const [since, until] = [left, left + width].map((place) => chart.posToVal(place, "x") * 1000) as [number, number];
+  chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+  onchosen(since, until);
+}
+
+/** uPlot follows the mouse only; a finger that moves sideways selects as well. */
+function followFinger(chart: uPlot, onchosen: Settings["onchosen"]): void {
+  const { over } = chart;
+  let began: number | null = null;
+  const place = (event: PointerEvent) => Math.min(Math.max(event.clientX - over.getBoundingClientRect().left, 0), over.clientWidth);
+  over.addEventListener("pointerdown", (event) => {
+    if (event.pointerType === "mouse") return;
+    began = place(event);
+    over.setPointerCapture(event.pointerId);
+  });
+  over.addEventListener("pointermove", (event) => {
+    if (began === null) return;
+    const at = place(event);
+    chart.setSelect({ left: Math.min(at, began), width: Math.abs(at - began), top: 0, height: over.clientHeight }, false);
+    chart.setCursor({ left: at, top: over.clientHeight / 2 });
+  });
+  over.addEventListener("pointerup", () => {
+    if (began !== null) taken(chart, onchosen);
+    began = null;
+  });
+  over.addEventListener("pointercancel", () => {
+    began = null;
+    chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+  });
+}

@@ -1,0 +1,26 @@
+// Names come from traces and may hold anything. Markup is escaped by Svelte; what is left are control characters and
+// marks that turn the direction of writing, which could make a name look like another.
+
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** The name with hidden characters spelt out, `(blank)` for one of blanks only, and no longer than `room` characters: the middle goes. */
+export function label(name: string, room = 64): string {
+  const visible = name.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  if (visible !== "" && visible.trim() === "") return "(blank)";
+  const characters = Array.from(visible);
+  if (characters.length <= room) return visible;
+  const tail = Math.floor((room - 1) / 2);
+  return `${characters.slice(0, room - 1 - tail).join("")}…${characters.slice(-tail).join("")}`;
+}
+
+/** A part of a sentence: plain, or a name that stood in backticks. */
+export interface Part {
+  text: string;
+  code: boolean;
+}
+
+/** Splits a sentence of a report at its backticks. */
+export function sentence(text: string): Part[] {
+  const parts = text.split("`").map((part, at) => ({ text: label(part, 400), code: at % 2 === 1 }));
+  return parts.filter((part) => part.text !== "");
+}

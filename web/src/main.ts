@@ -1,0 +1,8 @@
+import { mount } from "svelte";
+import App from "./App.svelte";
+import "./style/tokens.css";
+import "./style/base.css";
+
+const target = document.getElementById("app");
+if (!target) throw new Error("index.html has an element for the pages");
+mount(App, { target });

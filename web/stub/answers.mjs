@@ -1,0 +1,237 @@
+// What the stub server answers to reading requests, by scenario.
+
+import { readFileSync } from "node:fs";
+import { drawing, hex, matrixOf, recorded, SINCE_NS, traceOf, treeOf, UNTIL_NS } from "./system.mjs";
+
+/** What can be shown. Each is a whole server. */
+export const SCENARIOS = ["one", "none", "thousand", "several", "hostile", "empty", "insufficient", "baseline", "periods"];
+
+/** Names that try to be something else. */
+export const HOSTILE = [
+  "<img src=x onerror=\"document.title='owned'\">",
+  "'\"><script>document.title='owned'</script>",
+  "{{constructor.constructor('document.title=1')()}} `code` [link](javascript:alert(1))",
+  `very-long-${"name-".repeat(200)}`,
+  "\u202Eright to left\u2066 and \u0007 bell\nnew line",
+  "  ",
+  "日本語のサービス",
+  "../../etc/passwd?query=%00&a=b#fragment",
+];
+
+function golden(name) {
+  const place = new URL(`../../crates/report/tests/golden/${name}.json`, import.meta.url);
+  return JSON.parse(readFileSync(place, "utf8"));
+}
+
+/** The report of `laggard diagnose` in a scenario. */
+export function diagnosis(scenario) {
+  const files = { none: "diagnose-healthy", several: "diagnose-several" };
+  const expected = { hostile: "hostile", insufficient: "insufficient", empty: "insufficient" };
+  Object.assign(expected, { baseline: "against-baseline", periods: "slow-periods" });
+  if (expected[scenario]) return golden(expected[scenario]);
+  const report = recorded(files[scenario] ?? "diagnose");
+  return scenario === "thousand" ? thousand(report) : report;
+}
+
+/** A thousand suspects, with a heat map to match. */
+function thousand(report) {
+  const [model] = report.suspects;
+  const draw = drawing("thousand");
+  report.suspects = Array.from({ length: 1000 }, (_, at) => ({
+    ...model,
+    rank: at + 1,
+    service: `service-${String(at % 97).padStart(2, "0")}`,
+    operation: `Operation${at}`,
+    scope: at % 3 ? "replicas" : "all",
+    replicas: at % 3 ? model.replicas : [],
+    score: 1000 / (at + 1),
+    share: 0.3 / (at + 1),
+    effect_ns: Math.round(model.effect_ns / (1 + at / 50)),
+  }));
+  const replicas = Array.from({ length: 100 }, (_, at) => `node${String(at).padStart(3, "0")}`);
+  const operations = report.suspects.slice(0, 200).map((suspect) => `${suspect.service} ${suspect.operation}`);
+  const cells = operations.flatMap(() =>
+    replicas.map(() => {
+      const slow = draw() > 0.9 ? Math.floor(draw() * 40) : 0;
+      return draw() > 0.8 ? null : { calls: 40, slow, factor: 1 + slow / 4, flagged: slow > 20 };
+    }),
+  );
+  report.heat_map = { operations, replicas, replicas_omitted: 12, cells };
+  report.headline = "`service-00` operation `Operation0` is slow on 4 of 10 replicas, and 999 others are.";
+  return report;
+}
+
+/** The categories of a scenario, as recorded diagnoses have them. */
+function categoriesOf(scenario) {
+  if (scenario === "empty") return [];
+  const known = diagnosis(scenario).categories;
+  if (scenario === "hostile") {
+    return HOSTILE.map((name, at) => ({ ...recorded("diagnose").categories[0], id: `00000000000${at}`, service: name, operation: HOSTILE.at(-1 - at), tree: undefined }));
+  }
+  if (scenario !== "thousand") return known;
+  return Array.from({ length: 1000 }, (_, at) => ({ ...known[at % known.length], id: at.toString(16).padStart(12, "0"), operation: `Operation${at}` }));
+}
+
+function servicesOf(scenario) {
+  if (scenario === "empty") return [];
+  if (scenario === "hostile") return HOSTILE;
+  if (scenario === "thousand") return Array.from({ length: 300 }, (_, at) => `service-${at}`);
+  return ["front-end", "mail-logic", "chunk-store", "user-db", "transaction"];
+}
+
+const numbers = (name) => {
+  const draw = drawing(name);
+  const p50_ns = Math.round(1e6 + draw() * 4e7);
+  return { requests: Math.round(500 + draw() * 9000), errors: Math.round(draw() * 20), p50_ns, p99_ns: p50_ns * 6, replicas: 1 + Math.floor(draw() * 50) };
+};
+
+function services({ scenario }) {
+  return { services: servicesOf(scenario).map((name) => ({ name, operations: 7, ...numbers(name) })) };
+}
+
+function operations({ scenario, query }) {
+  const wanted = (category) => !query.get("service") || category.service === query.get("service");
+  const rows = categoriesOf(scenario).filter(wanted);
+  return { operations: rows.map(({ service, operation }) => ({ service, operation, kind: "server", ...numbers(service + operation) })) };
+}
+
+function overview({ scenario, query }) {
+  const bins = Math.min(Number(query.get("bins") ?? 60), 500);
+  const one = (name) => {
+    const draw = drawing(`overview ${name}`);
+    const series = (value) => Array.from({ length: bins }, (_, at) => value(at / bins));
+    return {
+      name,
+      requests: series((t) => Math.round(60 + 30 * Math.sin(t * 6) + 20 * draw())),
+      errors: series((t) => (t > 0.6 && t < 0.7 ? Math.round(9 * draw()) : 0)),
+      p50_ns: series((t) => (draw() > 0.98 ? null : Math.round(2e7 + 8e6 * draw() + 4e6 * Math.sin(t * 9)))),
+      p99_ns: series((t) => Math.round(8e7 + 3e7 * draw() + (t > 0.6 && t < 0.7 ? 3e8 : 0))),
+    };
+  };
+  const wanted = servicesOf(scenario).filter((name) => !query.get("service") || name === query.get("service"));
+  const anomalous = scenario === "none" ? [] : categoriesOf(scenario).filter((category) => category.anomalous);
+  const anomalies = anomalous.slice(0, 500).map((category) => ({
+    category: category.id,
+    service: category.service,
+    operation: category.operation,
+    since_ns: SINCE_NS + 2160e9,
+    until_ns: SINCE_NS + 2520e9,
+    reason: "dispersed: coefficient of variation 1.34",
+  }));
+  return { since_ns: SINCE_NS, bin_ns: Math.round(3600e9 / bins), bins, services: wanted.map(one), anomalies };
+}
+
+function categories({ scenario, query }) {
+  const limit = Number(query.get("limit") ?? 200);
+  const all = categoriesOf(scenario).filter((each) => !query.get("service") || each.service === query.get("service"));
+  const rows = all.slice(0, limit).map((each) => ({
+    id: each.id,
+    service: each.service,
+    operation: each.operation,
+    positions: each.tree?.length ?? 9,
+    requests: each.requests,
+    errors: 0,
+    p50_ns: each.latency_p50_ns,
+    p99_ns: each.latency_p99_ns,
+    cv: each.cv,
+    anomalous: each.anomalous,
+    reason: each.anomalous ? "dispersed: coefficient of variation 1.34" : null,
+  }));
+  return { categories: rows, omitted: all.length - rows.length };
+}
+
+function category({ scenario, id }) {
+  return categoriesOf(scenario).find((each) => each.id === id);
+}
+
+function tree(asked) {
+  const found = category(asked);
+  if (!found) return null;
+  const { id, service, operation, requests } = found;
+  return { id, service, operation, requests, positions: treeOf(found) };
+}
+
+function matrix(asked) {
+  const found = category(asked);
+  return found ? matrixOf(found, Number(asked.query.get("rows") ?? 500)) : null;
+}
+
+function trace({ scenario, id }) {
+  const all = categoriesOf(scenario);
+  if (!/^[0-9a-f]{32}$/.test(id) || id === "0".repeat(32) || all.length === 0) return null;
+  return traceOf(id, all[Number.parseInt(id.slice(-2), 16) % all.length]);
+}
+
+function search({ scenario, query }) {
+  const limit = Number(query.get("limit") ?? 100);
+  const draw = drawing("search");
+  const wanted = (each) =>
+    ["service", "operation", "category"].every((name) => !query.get(name) || query.get(name) === (name === "category" ? each.id : each[name]));
+  const all = categoriesOf(scenario).filter(wanted);
+  const total = Math.min(all.length * 40, 1000);
+  const traces = Array.from({ length: total }, (_, at) => {
+    const each = all[at % all.length];
+    const ms = 5 + 400 * draw() ** 6;
+    const status = draw() > 0.9 ? "error" : "ok";
+    return { trace: hex(draw, 32), service: each.service, operation: each.operation, start_ns: UNTIL_NS - at * 3e9, latency_ns: Math.round(ms * 1e6), spans: each.tree?.length ?? 9, status, category: each.id };
+  });
+  const between = ({ latency_ns, status }) =>
+    latency_ns >= Number(query.get("min_ms") ?? 0) * 1e6 && latency_ns <= Number(query.get("max_ms") || 1e12) * 1e6 && (!query.get("status") || status === query.get("status"));
+  const kept = traces.filter(between);
+  return { traces: kept.slice(0, limit), scanned: traces.length, omitted: Math.max(kept.length - limit, 0) };
+}
+
+function alerts({ scenario }) {
+  if (scenario === "none" || scenario === "empty") return { alerts: [] };
+  const of = categoriesOf(scenario).slice(0, scenario === "thousand" ? 1000 : 6);
+  return {
+    alerts: of.map((each, at) => ({
+      id: `alert-${at}`,
+      category: each.id,
+      service: each.service,
+      operation: each.operation,
+      state: at % 3 === 0 ? "firing" : "resolved",
+      since_ns: SINCE_NS + 2160e9,
+      resolved_ns: at % 3 === 0 ? null : SINCE_NS + 2520e9,
+      reason: "99th percentile 7.3 times that of the day before",
+      window: { since_ns: SINCE_NS + 2160e9, until_ns: SINCE_NS + 2520e9 },
+    })),
+  };
+}
+
+function status({ scenario }) {
+  const full = { name: "disk", text: "The disk is full: spans are refused until retention has made room.", since_ns: UNTIL_NS - 60e9, blocks: true };
+  const nothing = scenario === "empty";
+  const receiver = (name, port) => ({ name, address: `127.0.0.1:${port}`, requests: nothing ? 0 : 1200, spans: nothing ? 0 : 94_117, samples: 0, rejected: nothing ? 0 : 3, bytes: nothing ? 0 : 48_211_090 });
+  return {
+    version: "0.1.0",
+    now_ns: UNTIL_NS,
+    ready: scenario !== "thousand",
+    problems: scenario === "thousand" ? [full] : [],
+    spans_received: nothing ? 0 : 97_182_311,
+    spans_stored: nothing ? 0 : 96_182_304,
+    open_spans: 1893,
+    open_traces: 21,
+    segments: nothing ? 0 : 240,
+    segment_bytes: nothing ? 0 : 1_932_735_283,
+    log_bytes: 18_874_368,
+    oldest_ns: nothing ? null : UNTIL_NS - 86_400e9,
+    newest_ns: nothing ? null : UNTIL_NS,
+    receivers: [receiver("otlp-grpc", 4317), receiver("otlp-http", 4318), receiver("zipkin", 9411)],
+    losses: nothing ? {} : { late_span: { count: 7, example: "trace 2f1c4e3ab0d55e7a9c1b6d7e8f901234" } },
+  };
+}
+
+/** By path; `:id` is one segment of it. */
+export const ANSWERS = {
+  "/api/v1/status": status,
+  "/api/v1/services": services,
+  "/api/v1/operations": operations,
+  "/api/v1/overview": overview,
+  "/api/v1/categories": categories,
+  "/api/v1/categories/:id/tree": tree,
+  "/api/v1/categories/:id/matrix": matrix,
+  "/api/v1/traces/:id": trace,
+  "/api/v1/search": search,
+  "/api/v1/alerts": alerts,
+};
