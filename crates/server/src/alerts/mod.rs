@@ -1,0 +1,1 @@
+//! Continuous detection, and whom it tells.

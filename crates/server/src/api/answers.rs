@@ -1,0 +1,157 @@
+//! Answers to questions, in every form.
+
+use super::problem::{Problem, ProblemKind};
+use crate::security::REPORT_POLICY;
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue};
+use laggard_report::{
+    CapacityReport, ChangeReport, ColorChoice, Comparison, KernelDiagnosis, KernelPathReport,
+    KernelStatsReport, Output, Report, Signature, TextStyle, render, render_capacity, render_changes,
+    render_comparison, render_kernel_diagnosis, render_kernel_path, render_kernel_stats, render_signature,
+};
+use serde::{Deserialize, Serialize};
+use std::io;
+use utoipa::IntoParams;
+
+/// Tells the verdict in one word.
+pub(crate) const VERDICT: HeaderName = HeaderName::from_static("laggard-verdict");
+
+/// The answer to a question.
+pub(crate) enum Answer {
+    Diagnosis(Box<Report>),
+    Comparison(Box<Comparison>),
+    Changes(Box<ChangeReport>),
+    Signature(Box<Signature>),
+    Capacity(Box<CapacityReport>),
+    KernelPath(Box<KernelPathReport>),
+    KernelDiagnosis(Box<KernelDiagnosis>),
+    KernelStats(Box<KernelStatsReport>),
+}
+
+/// In which form an answer is wanted.
+#[derive(Clone, Copy, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct FormParameters {
+    /// Form of the report: json if absent.
+    #[param(inline)]
+    pub(crate) output: Option<OutputName>,
+    /// Of text: columns, 40 to 500; 100 if absent.
+    #[param(minimum = 40, maximum = 500)]
+    pub(crate) width: Option<u16>,
+    /// Of text: whether with colours.
+    pub(crate) color: Option<bool>,
+}
+
+/// Forms of reports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OutputName {
+    Json,
+    Text,
+    Markdown,
+    Html,
+}
+
+/// A form that was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    output: Output,
+    style: TextStyle,
+}
+
+/// Width of text that goes to no terminal, and what a terminal may have.
+const WIDTH: u16 = 100;
+const WIDTHS: std::ops::RangeInclusive<u16> = 40..=500;
+
+impl FormParameters {
+    pub(crate) fn form(self) -> Result<Form, Problem> {
+        let width = self.width.unwrap_or(WIDTH);
+        if !WIDTHS.contains(&width) {
+            return Err(Problem::invalid("width is a whole number from 40 to 500"));
+        }
+        let output = match self.output.unwrap_or(OutputName::Json) {
+            OutputName::Json => Output::Json,
+            OutputName::Text => Output::Text,
+            OutputName::Markdown => Output::Markdown,
+            OutputName::Html => Output::Html,
+        };
+        let color = if self.color == Some(true) { ColorChoice::On } else { ColorChoice::Off };
+        Ok(Form { output, style: TextStyle { color, width } })
+    }
+}
+
+impl Answer {
+    /// The verdict in one word, as the JSON has it.
+    pub(crate) fn verdict(&self) -> String {
+        match self {
+            Answer::Diagnosis(report) => word(&report.verdict),
+            Answer::Comparison(report) => word(&report.verdict),
+            Answer::Changes(report) => word(&report.verdict),
+            Answer::Signature(report) => word(&report.verdict),
+            Answer::Capacity(report) => word(&report.verdict),
+            Answer::KernelDiagnosis(report) => word(&report.verdict),
+            Answer::KernelPath(report) => done(!report.executions.is_empty()),
+            Answer::KernelStats(report) => done(report.input.traces.iter().any(|trace| trace.events > 0)),
+        }
+    }
+
+    /// The bytes of a form.
+    ///
+    /// # Errors
+    /// None that a `Vec` has; it is our own fault if there is one.
+    pub(crate) fn render(&self, form: &Form) -> Result<Vec<u8>, Problem> {
+        let mut out = Vec::new();
+        let failed = |error: io::Error| Problem::new(ProblemKind::Internal, error);
+        self.write(form, &mut out).map_err(failed)?;
+        Ok(out)
+    }
+
+    fn write(&self, Form { output, style }: &Form, out: &mut Vec<u8>) -> io::Result<()> {
+        match self {
+            Answer::Diagnosis(report) => render(*output, report, style, out),
+            Answer::Comparison(report) => render_comparison(*output, report, style, out),
+            Answer::Changes(report) => render_changes(*output, report, style, out),
+            Answer::Signature(report) => render_signature(*output, report, style, out),
+            Answer::Capacity(report) => render_capacity(*output, report, style, out),
+            Answer::KernelPath(report) => render_kernel_path(*output, report, style, out),
+            Answer::KernelDiagnosis(report) => render_kernel_diagnosis(*output, report, style, out),
+            Answer::KernelStats(report) => render_kernel_stats(*output, report, style, out),
+        }
+    }
+
+    /// The answer as a response.
+    pub(crate) fn respond(&self, form: &Form) -> Result<Response, Problem> {
+        let mut response = self.render(form)?.into_response();
+        let headers = response.headers_mut();
+        let kind = match form.output {
+            Output::Json => "application/json",
+            Output::Text => "text/plain; charset=utf-8",
+            Output::Markdown => "text/markdown; charset=utf-8",
+            Output::Html => "text/html; charset=utf-8",
+        };
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if form.output == Output::Html {
+            // The page is made of names that others chose: here it must not reach the API with the reader's rights.
+            headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
+        }
+        if let Ok(verdict) = HeaderValue::from_str(&self.verdict()) {
+            headers.insert(VERDICT, verdict);
+        }
+        Ok(response)
+    }
+}
+
+fn done(enough: bool) -> String {
+    if enough { "done".to_owned() } else { "insufficient-data".to_owned() }
+}
+
+/// A verdict of any kind as its JSON has it.
+fn word(verdict: &impl Serialize) -> String {
+    match serde_json::to_value(verdict) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}

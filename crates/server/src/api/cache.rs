@@ -1,0 +1,118 @@
+//! Requests that were put together for the last windows: the next question is likely to be about the same.
+
+use laggard_engine::{RequestSlice, Requests};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// Windows that are kept.
+const WINDOWS_MAX: usize = 4;
+
+/// Calls of all of them together: 28 bytes each. Slices are shared with the store's own cache.
+const CALLS_MAX: usize = 16 << 20;
+
+/// A window that nobody asked about for so long is let go of.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// The last windows, the latest last.
+#[derive(Default)]
+pub(crate) struct RequestCache {
+    windows: Mutex<Vec<Kept>>,
+}
+
+struct Kept {
+    slices: Vec<Arc<RequestSlice>>,
+    requests: Arc<Requests>,
+    used: Instant,
+}
+
+impl Kept {
+    fn is_of(&self, slices: &[Arc<RequestSlice>]) -> bool {
+        self.slices.len() == slices.len()
+            && self.slices.iter().zip(slices).all(|(mine, theirs)| Arc::ptr_eq(mine, theirs))
+    }
+
+    fn calls(&self) -> usize {
+        calls(&self.slices)
+    }
+}
+
+/// Calls of some slices.
+pub(crate) fn calls(slices: &[Arc<RequestSlice>]) -> usize {
+    slices.iter().map(|slice| slice.calls.replica.len()).sum()
+}
+
+impl RequestCache {
+    /// The requests of these slices, if they were put together before.
+    pub(crate) fn get(&self, slices: &[Arc<RequestSlice>]) -> Option<Arc<Requests>> {
+        let mut windows = self.windows();
+        let at = windows.iter().position(|kept| kept.is_of(slices))?;
+        let mut kept = windows.remove(at);
+        kept.used = Instant::now();
+        let requests = kept.requests.clone();
+        windows.push(kept);
+        Some(requests)
+    }
+
+    /// Keeps requests, unless they are too many; older windows make room.
+    pub(crate) fn put(&self, slices: Vec<Arc<RequestSlice>>, requests: &Arc<Requests>) {
+        if slices.is_empty() || calls(&slices) > CALLS_MAX {
+            return;
+        }
+        let mut windows = self.windows();
+        windows.retain(|kept| !kept.is_of(&slices));
+        windows.push(Kept { slices, requests: requests.clone(), used: Instant::now() });
+        while windows.len() > WINDOWS_MAX || windows.iter().map(Kept::calls).sum::<usize>() > CALLS_MAX {
+            windows.remove(0);
+        }
+    }
+
+    /// Lets go of windows that nobody asks about; tells whether any is left.
+    pub(crate) fn expire(&self) -> bool {
+        let mut windows = self.windows();
+        windows.retain(|kept| kept.used.elapsed() < IDLE);
+        !windows.is_empty()
+    }
+
+    fn windows(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.windows.lock().expect("no thread panics while it holds the lock")
+    }
+}
+
+/// Lets go of idle windows as long as the server runs.
+pub(crate) async fn keep_expiring(cache: Arc<RequestCache>) {
+    loop {
+        tokio::time::sleep(IDLE / 4).await;
+        cache.expire();
+        if Arc::strong_count(&cache) == 1 {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::num::NonZeroUsize;
+
+    fn slice() -> Arc<RequestSlice> {
+        Arc::new(RequestSlice::default())
+    }
+
+    #[test]
+    fn the_same_slices_are_put_together_once() {
+        let cache = RequestCache::default();
+        let windows: Vec<Vec<Arc<RequestSlice>>> = (0..6).map(|_| vec![slice(), slice()]).collect();
+        let made: Vec<Arc<Requests>> = windows
+            .iter()
+            .map(|slices| {
+                let requests = Arc::new(Requests::of_slices(slices.clone(), NonZeroUsize::MIN));
+                cache.put(slices.clone(), &requests);
+                requests
+            })
+            .collect();
+        assert!(Arc::ptr_eq(&cache.get(&windows[5]).unwrap(), &made[5]));
+        assert!(cache.get(&windows[1]).is_none(), "only the latest are kept");
+        assert!(cache.get(&windows[5][..1]).is_none() && cache.get(&[slice(), slice()]).is_none());
+        assert!(cache.expire(), "they were asked about just now");
+    }
+}

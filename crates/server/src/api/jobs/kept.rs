@@ -1,0 +1,72 @@
+//! The table of jobs that are known.
+
+use super::{Ended, Job, JobId, JobLimits, JobState};
+use laggard_model::Timestamp;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Jobs by name, and what ended ones hold.
+#[derive(Default)]
+pub(super) struct Kept {
+    jobs: BTreeMap<JobId, Arc<Job>>,
+    bytes: usize,
+    /// Jobs since the start.
+    pub(super) submitted: u64,
+}
+
+impl Kept {
+    pub(super) fn insert(&mut self, job: Arc<Job>) {
+        self.submitted += 1;
+        self.jobs.insert(job.id, job);
+    }
+
+    pub(super) fn get(&self, id: JobId) -> Option<Arc<Job>> {
+        self.jobs.get(&id).cloned()
+    }
+
+    pub(super) fn all(&self) -> Vec<Arc<Job>> {
+        self.jobs.values().cloned().collect()
+    }
+
+    pub(super) fn states(&self) -> Vec<JobState> {
+        self.jobs.values().map(|job| job.progress.standing().state).collect()
+    }
+
+    /// The latest first.
+    pub(super) fn of_tenant(&self, tenant: &str) -> Vec<Arc<Job>> {
+        let mut jobs: Vec<Arc<Job>> =
+            self.jobs.values().filter(|job| &*job.tenant == tenant).cloned().collect();
+        jobs.sort_by_key(|job| Reverse((job.created, job.id)));
+        jobs
+    }
+
+    /// Notes how a job ended; whoever watches it hears so once the answer can be fetched.
+    pub(super) fn end(&mut self, job: &Job, ended: Ended, state: JobState) {
+        let bytes = ended.bytes;
+        if job.ended.set(ended).is_ok() {
+            self.bytes += bytes;
+            job.progress.set_state(state);
+        }
+    }
+
+    /// Lets go of those that ended long ago, and of the oldest beyond the limits.
+    pub(super) fn expire(&mut self, limits: &JobLimits, now: Timestamp) {
+        let mut ended: Vec<(Timestamp, JobId, usize)> = (self.jobs.values())
+            .filter_map(|job| job.ended.get().map(|ended| (ended.at, job.id, ended.bytes)))
+            .collect();
+        ended.sort_unstable();
+        let mut left = ended.len();
+        for (at, id, bytes) in ended {
+            let old = now.since(at).ns() > limits.kept_ns_max;
+            // The latest stays, however large it is: somebody is about to fetch it.
+            let surplus = left > limits.kept_max || (self.bytes > limits.kept_bytes_max && left > 1);
+            if !old && !surplus {
+                return;
+            }
+            self.jobs.remove(&id);
+            self.bytes -= bytes;
+            left -= 1;
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Questions that are being answered, and answers that are kept for a while.
+//!
+//! ```text
+//! submit ─► waiting (bounded) ─► one of a few threads ─► answer, kept (bounded in number, bytes, time)
+//!                 └─ cancel ─────────┘ checked between stages
+//! ```
+
+mod kept;
+mod progress;
+pub(crate) mod routes;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use progress::{JobState, Progress};
+
+use super::answers::{Answer, Form, FormParameters};
+use super::parameters::now;
+use super::problem::{Problem, ProblemKind};
+use kept::Kept;
+use laggard_model::Timestamp;
+use std::collections::VecDeque;
+use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+
+/// How many jobs there can be, and how long answers stay.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JobLimits {
+    /// Answered at a time.
+    pub(crate) threads: usize,
+    /// That wait.
+    pub(crate) waiting_max: usize,
+    /// Ended ones that are kept.
+    pub(crate) kept_max: usize,
+    /// Bytes of all answers together, by the size of their JSON.
+    pub(crate) kept_bytes_max: usize,
+    /// Nanoseconds that an ended one is kept.
+    pub(crate) kept_ns_max: i64,
+}
+
+impl Default for JobLimits {
+    fn default() -> JobLimits {
+        JobLimits {
+            threads: 2,
+            waiting_max: 32,
+            kept_max: 200,
+            kept_bytes_max: 256 << 20,
+            kept_ns_max: 3_600_000_000_000,
+        }
+    }
+}
+
+/// The name of a job: not to be guessed, sixteen hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct JobId(u64);
+
+impl JobId {
+    fn new() -> JobId {
+        // The standard library draws the keys of its hash from the system's source of randomness.
+        JobId(RandomState::new().build_hasher().finish())
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<JobId> {
+        let digits = text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        u64::from_str_radix(text, 16).ok().filter(|_| digits).map(JobId)
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// One question on its way.
+pub(crate) struct Job {
+    pub(crate) id: JobId,
+    pub(crate) tenant: Box<str>,
+    /// Its last words in the API: `diagnose`, `kernel/path`, ...
+    pub(crate) question: &'static str,
+    pub(crate) created: Timestamp,
+    pub(crate) progress: Progress,
+    ended: OnceLock<Ended>,
+}
+
+/// How a job ended.
+struct Ended {
+    outcome: Result<Answer, Problem>,
+    at: Timestamp,
+    bytes: usize,
+}
+
+impl Ended {
+    fn with(outcome: Result<Answer, Problem>) -> Ended {
+        let bytes = outcome.as_ref().map_or(0, bytes_of);
+        Ended { outcome, at: now(), bytes }
+    }
+}
+
+impl Job {
+    /// The answer, or why there is none; `None` before the end.
+    pub(crate) fn outcome(&self) -> Option<Result<&Answer, &Problem>> {
+        self.ended.get().map(|ended| ended.outcome.as_ref())
+    }
+}
+
+/// What a job does.
+type Work = Box<dyn FnOnce(&Progress) -> Result<Answer, Problem> + Send>;
+
+/// All jobs. A handle: clones are the same.
+#[derive(Clone)]
+pub(crate) struct Jobs {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    limits: JobLimits,
+    table: Mutex<Table>,
+    woken: Condvar,
+}
+
+#[derive(Default)]
+struct Table {
+    kept: Kept,
+    waiting: VecDeque<(Arc<Job>, Work)>,
+    threads: usize,
+}
+
+impl Jobs {
+    pub(crate) fn new(limits: JobLimits) -> Jobs {
+        Jobs { shared: Arc::new(Shared { limits, table: Mutex::default(), woken: Condvar::new() }) }
+    }
+
+    /// Takes a question; it is answered once others before it are.
+    ///
+    /// # Errors
+    /// When too many wait.
+    pub(crate) fn submit(
+        &self,
+        tenant: &str,
+        question: &'static str,
+        work: impl FnOnce(&Progress) -> Result<Answer, Problem> + Send + 'static,
+    ) -> Result<Arc<Job>, Problem> {
+        let mut table = self.table();
+        if table.waiting.len() >= self.shared.limits.waiting_max {
+            return Err(Problem::new(ProblemKind::Busy, "too many questions wait for their turn"));
+        }
+        let job = Arc::new(Job {
+            id: JobId::new(),
+            tenant: tenant.into(),
+            question,
+            created: now(),
+            progress: Progress::new(),
+            ended: OnceLock::new(),
+        });
+        table.kept.insert(job.clone());
+        table.kept.expire(&self.shared.limits, now());
+        table.waiting.push_back((job.clone(), Box::new(work)));
+        if table.threads < self.shared.limits.threads {
+            table.threads += 1;
+            let shared = self.shared.clone();
+            std::thread::spawn(move || shared.run());
+        }
+        self.shared.woken.notify_one();
+        Ok(job)
+    }
+
+    /// A tenant's job.
+    pub(crate) fn get(&self, tenant: &str, id: JobId) -> Option<Arc<Job>> {
+        let mut table = self.table();
+        table.kept.expire(&self.shared.limits, now());
+        table.kept.get(id).filter(|job| &*job.tenant == tenant)
+    }
+
+    /// A tenant's jobs, the latest first.
+    pub(crate) fn list(&self, tenant: &str) -> Vec<Arc<Job>> {
+        let mut table = self.table();
+        table.kept.expire(&self.shared.limits, now());
+        table.kept.of_tenant(tenant)
+    }
+
+    /// How many are in each state: waiting, running, ended.
+    pub(crate) fn counts(&self) -> JobCounts {
+        let table = self.table();
+        let states = table.kept.states();
+        let of = |state: JobState| states.iter().filter(|&&known| known == state).count();
+        JobCounts {
+            waiting: of(JobState::Waiting),
+            running: of(JobState::Running),
+            total: table.kept.submitted,
+        }
+    }
+
+    /// Cancels a job. One that runs ends at its next stage; its answer, if it still comes, is not kept.
+    pub(crate) fn cancel(&self, job: &Job) {
+        job.progress.cancel();
+        let mut table = self.table();
+        let before = table.waiting.len();
+        table.waiting.retain(|(waiting, _)| waiting.id != job.id);
+        if table.waiting.len() < before {
+            table.kept.end(job, Ended::with(Err(Problem::cancelled())), JobState::Cancelled);
+        }
+    }
+
+    /// Cancels all: the server stops.
+    pub(crate) fn cancel_all(&self) {
+        let all = self.table().kept.all();
+        all.iter().filter(|job| !job.progress.standing().state.has_ended()).for_each(|job| self.cancel(job));
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.shared.table()
+    }
+}
+
+/// Numbers of jobs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct JobCounts {
+    pub(crate) waiting: usize,
+    pub(crate) running: usize,
+    /// Since the start.
+    pub(crate) total: u64,
+}
+
+impl Shared {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().expect("no thread panics while it holds the lock")
+    }
+
+    /// Answers waiting questions until there is none for a while.
+    fn run(&self) {
+        loop {
+            let mut table = self.table();
+            let Some((job, work)) = table.waiting.pop_front() else {
+                let waited =
+                    self.woken.wait_timeout(table, IDLE).expect("no thread panics while it holds the lock");
+                table = waited.0;
+                if waited.1.timed_out() && table.waiting.is_empty() {
+                    table.threads -= 1;
+                    return;
+                }
+                continue;
+            };
+            drop(table);
+            job.progress.set_state(JobState::Running);
+            let outcome = answer(&job, work);
+            let state = match &outcome {
+                _ if job.progress.check().is_err() => JobState::Cancelled,
+                Ok(_) => JobState::Done,
+                Err(_) => JobState::Failed,
+            };
+            let ended =
+                Ended::with(if state == JobState::Cancelled { Err(Problem::cancelled()) } else { outcome });
+            let mut table = self.table();
+            table.kept.end(&job, ended, state);
+            table.kept.expire(&self.limits, now());
+        }
+    }
+}
+
+/// A thread without work for so long ends.
+const IDLE: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// A bug in one answer must not end the thread for all.
+fn answer(job: &Job, work: Work) -> Result<Answer, Problem> {
+    catch_unwind(AssertUnwindSafe(|| work(&job.progress))).unwrap_or_else(|_| {
+        tracing::error!(job = %job.id, question = job.question, "answering panicked");
+        Err(Problem::new(ProblemKind::Internal, "answering failed; the log tells more"))
+    })
+}
+
+/// How large an answer is, by its JSON.
+fn bytes_of(answer: &Answer) -> usize {
+    let form: Result<Form, Problem> = FormParameters::default().form();
+    form.and_then(|form| answer.render(&form)).map_or(0, |json| json.len())
+}

@@ -1,0 +1,148 @@
+//! The HTTP API (`docs/manual/api.md`).
+//!
+//! ```text
+//! GET   ─► parameters ─► data (slices of a window) ─► figures ─► JSON
+//! POST  ─► settings, files ─► job ─► diagnose ─► report, in any form
+//! ```
+
+mod answers;
+mod asked;
+mod cache;
+mod categories;
+mod data;
+mod health;
+mod import;
+mod jobs;
+mod judged;
+mod latencies;
+mod matrix;
+mod metrics;
+mod openapi;
+mod overview;
+mod parameters;
+mod problem;
+mod sampled;
+mod search;
+mod services;
+mod status;
+#[cfg(test)]
+mod tests;
+mod trace;
+mod tree;
+mod uploads;
+
+use crate::settings::ServeSettings;
+use crate::shared::AppState;
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use axum::routing::{MethodRouter, any, delete, get, post};
+use cache::{RequestCache, keep_expiring};
+use http::header::{CACHE_CONTROL, HeaderValue};
+use jobs::{JobLimits, Jobs};
+use problem::{Problem, ProblemKind};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use uploads::UploadFolder;
+
+/// What the API keeps between requests.
+pub(crate) struct Api {
+    pub(crate) jobs: Jobs,
+    /// Queries at a time.
+    pub(crate) queries: Arc<Semaphore>,
+    /// Imports at a time.
+    pub(crate) imports: Arc<Semaphore>,
+    pub(crate) uploads: UploadFolder,
+    /// Requests of the last windows.
+    pub(crate) cache: Arc<RequestCache>,
+}
+
+/// Imports at a time: each keeps two threads busy.
+const IMPORTS_AT_ONCE: usize = 2;
+
+impl Api {
+    /// To be called where a runtime is.
+    pub(crate) fn new(settings: &ServeSettings) -> Api {
+        let cache = Arc::new(RequestCache::default());
+        tokio::spawn(keep_expiring(cache.clone()));
+        Api {
+            jobs: Jobs::new(JobLimits::default()),
+            queries: Arc::new(Semaphore::new(2 * data::threads().get())),
+            imports: Arc::new(Semaphore::new(IMPORTS_AT_ONCE)),
+            uploads: UploadFolder::new(&settings.data, settings.limits.upload.0),
+            cache,
+        }
+    }
+}
+
+/// A route as it stands in the OpenAPI document.
+struct Route {
+    path: &'static str,
+    handler: MethodRouter<AppState>,
+}
+
+/// Every route.
+fn all() -> Vec<Route> {
+    let route = |path, handler| Route { path, handler };
+    vec![
+        route("/api/v1/status", get(status::status)),
+        route("/api/v1/services", get(services::services)),
+        route("/api/v1/operations", get(services::operations)),
+        route("/api/v1/overview", get(overview::overview)),
+        route("/api/v1/categories", get(categories::categories)),
+        route("/api/v1/categories/{id}/tree", get(tree::tree)),
+        route("/api/v1/categories/{id}/matrix", get(matrix::matrix)),
+        route("/api/v1/traces/{id}", get(trace::trace)),
+        route("/api/v1/search", get(search::search)),
+        route("/api/v1/diagnose", post(asked::diagnose)),
+        route("/api/v1/compare", post(asked::compare)),
+        route("/api/v1/changes", post(asked::changes)),
+        route("/api/v1/signature", post(asked::signature)),
+        route("/api/v1/capacity", post(asked::capacity)),
+        route("/api/v1/kernel/path", post(asked::kernel_path)),
+        route("/api/v1/kernel/diagnose", post(asked::kernel_diagnose)),
+        route("/api/v1/kernel/stats", post(asked::kernel_stats)),
+        route("/api/v1/jobs", get(jobs::routes::jobs)),
+        route("/api/v1/jobs/{id}", get(jobs::routes::job).merge(delete(jobs::routes::cancel))),
+        route("/api/v1/jobs/{id}/result", get(jobs::routes::result)),
+        route("/api/v1/jobs/{id}/events", get(jobs::routes::events)),
+        route("/api/v1/import", post(import::import)),
+        route("/api/v1/flush", post(import::flush)),
+        route("/api/v1/openapi.json", get(openapi::openapi)),
+        route("/healthz", get(health::healthz)),
+        route("/readyz", get(health::readyz)),
+        route("/version", get(health::version)),
+        route("/metrics", get(metrics::metrics)),
+    ]
+}
+
+/// `/api/v1/...`, `/healthz`, `/readyz`, `/metrics`, `/version`.
+pub(crate) fn routes() -> Router<AppState> {
+    let mut router = Router::new();
+    for Route { path, handler } in all() {
+        router = router.route(path, handler.fallback(not_allowed));
+    }
+    // What is no address of the API is no page either.
+    for path in ["/api", "/api/", "/api/{*rest}"] {
+        router = router.route(path, any(not_found));
+    }
+    // Handlers count what they read; nothing else may end an upload early.
+    router.layer(DefaultBodyLimit::disable()).layer(from_fn(never_stored))
+}
+
+async fn not_allowed() -> Problem {
+    Problem::new(ProblemKind::MethodNotAllowed, "this address takes other methods")
+}
+
+async fn not_found() -> Problem {
+    Problem::not_found("there is nothing at this address; GET /api/v1/openapi.json tells what there is")
+}
+
+/// Answers are of this moment, unless a handler says otherwise.
+async fn never_stored(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let no_store = HeaderValue::from_static("no-store");
+    response.headers_mut().entry(CACHE_CONTROL).or_insert(no_store);
+    response
+}

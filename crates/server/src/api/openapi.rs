@@ -1,0 +1,76 @@
+//! The OpenAPI document: every route, from the code that answers it.
+
+use super::{
+    asked, categories, health, import, jobs, matrix, metrics, overview, search, services, status, trace, tree,
+};
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use laggard_model::Fingerprint;
+use std::sync::LazyLock;
+use utoipa::OpenApi;
+
+/// The document.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Laggard",
+        description = "Tells why a distributed system is slow. Explained in docs/manual/api.md."
+    ),
+    paths(
+        status::status,
+        services::services,
+        services::operations,
+        overview::overview,
+        categories::categories,
+        tree::tree,
+        matrix::matrix,
+        trace::trace,
+        search::search,
+        asked::diagnose,
+        asked::compare,
+        asked::changes,
+        asked::signature,
+        asked::capacity,
+        asked::kernel_path,
+        asked::kernel_diagnose,
+        asked::kernel_stats,
+        jobs::routes::jobs,
+        jobs::routes::job,
+        jobs::routes::cancel,
+        jobs::routes::result,
+        jobs::routes::events,
+        import::import,
+        import::flush,
+        health::healthz,
+        health::readyz,
+        health::version,
+        metrics::metrics,
+        openapi,
+    )
+)]
+pub(crate) struct Document;
+
+static TEXT: LazyLock<String> =
+    LazyLock::new(|| Document::openapi().to_json().expect("a document of our own is JSON"));
+
+static TAG: LazyLock<String> = LazyLock::new(|| format!("\"{}\"", Fingerprint::of(TEXT.as_bytes())));
+
+/// This document
+#[utoipa::path(
+    get, path = "/api/v1/openapi.json", tag = "server",
+    responses((status = 200, body = serde_json::Value), (status = 304, description = "As the client knows it"))
+)]
+pub(crate) async fn openapi(headers: HeaderMap) -> Response {
+    let tag = HeaderValue::from_static(TAG.as_str());
+    let known = headers.get(IF_NONE_MATCH).is_some_and(|known| *known == tag);
+    let mut response = match known {
+        true => StatusCode::NOT_MODIFIED.into_response(),
+        false => TEXT.as_str().into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(ETAG, tag);
+    response
+}

@@ -1,0 +1,197 @@
+//! Errors as problem documents (RFC 9457).
+
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+use laggard_store::{AppendError, StoreError};
+use serde::Serialize;
+use std::fmt;
+use utoipa::ToSchema;
+
+/// Why a request was not answered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Problem {
+    kind: ProblemKind,
+    detail: String,
+    retry_after_s: Option<u64>,
+}
+
+/// Kinds of problems; a program can act on them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ProblemKind {
+    /// A parameter or setting that cannot be meant.
+    Invalid,
+    /// There is nothing of that name.
+    NotFound,
+    /// There is no such method for this address.
+    MethodNotAllowed,
+    /// It is there, but not in this state.
+    NotReady,
+    /// It took too long to arrive.
+    Slow,
+    /// The body is larger than is taken.
+    TooLarge,
+    /// The body is of another kind than is taken.
+    WrongType,
+    /// What was uploaded cannot be read.
+    Unreadable,
+    /// There is too little data to say anything.
+    TooLittleData,
+    /// The window holds more than one answer can be made of.
+    TooMuchData,
+    /// Somebody cancelled it.
+    Cancelled,
+    /// There is no room now.
+    Busy,
+    /// The data cannot be read or written.
+    Storage,
+    /// Our own fault.
+    Internal,
+}
+
+impl ProblemKind {
+    const fn status(self) -> StatusCode {
+        match self {
+            ProblemKind::Invalid => StatusCode::BAD_REQUEST,
+            ProblemKind::NotFound => StatusCode::NOT_FOUND,
+            ProblemKind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            ProblemKind::NotReady | ProblemKind::Cancelled => StatusCode::CONFLICT,
+            ProblemKind::Slow => StatusCode::REQUEST_TIMEOUT,
+            ProblemKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            ProblemKind::WrongType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            ProblemKind::Unreadable | ProblemKind::TooLittleData | ProblemKind::TooMuchData => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
+            ProblemKind::Busy | ProblemKind::Storage => StatusCode::SERVICE_UNAVAILABLE,
+            ProblemKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The end of its URI, and what it says in a few words.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            ProblemKind::Invalid => ("invalid", "This cannot be asked"),
+            ProblemKind::NotFound => ("not-found", "There is no such thing"),
+            ProblemKind::MethodNotAllowed => ("method-not-allowed", "This cannot be done here"),
+            ProblemKind::NotReady => ("not-ready", "Not in this state"),
+            ProblemKind::Slow => ("slow", "The request took too long to arrive"),
+            ProblemKind::TooLarge => ("too-large", "The body is too large"),
+            ProblemKind::WrongType => ("wrong-type", "The body is of another kind"),
+            ProblemKind::Unreadable => ("unreadable", "The input cannot be read"),
+            ProblemKind::TooLittleData => ("too-little-data", "There is too little data to say"),
+            ProblemKind::TooMuchData => ("too-much-data", "There is too much data for one answer"),
+            ProblemKind::Cancelled => ("cancelled", "It was cancelled"),
+            ProblemKind::Busy => ("busy", "There is no room now"),
+            ProblemKind::Storage => ("storage", "The data cannot be read or written"),
+            ProblemKind::Internal => ("internal", "The server failed"),
+        }
+    }
+}
+
+/// The document.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ProblemDocument {
+    /// `urn:laggard:` and a word for programs.
+    #[serde(rename = "type")]
+    uri: String,
+    /// What it is in general.
+    title: &'static str,
+    /// The status, again.
+    status: u16,
+    /// What it is here.
+    detail: String,
+}
+
+impl Problem {
+    pub(crate) fn new(kind: ProblemKind, detail: impl fmt::Display) -> Problem {
+        let retry_after_s = matches!(kind, ProblemKind::Busy | ProblemKind::Storage).then_some(5);
+        Problem { kind, detail: detail.to_string(), retry_after_s }
+    }
+
+    pub(crate) fn invalid(detail: impl fmt::Display) -> Problem {
+        Problem::new(ProblemKind::Invalid, detail)
+    }
+
+    pub(crate) fn not_found(detail: impl fmt::Display) -> Problem {
+        Problem::new(ProblemKind::NotFound, detail)
+    }
+
+    pub(crate) fn cancelled() -> Problem {
+        Problem::new(ProblemKind::Cancelled, "the question was cancelled")
+    }
+
+    #[cfg(test)]
+    pub(crate) fn kind(&self) -> ProblemKind {
+        self.kind
+    }
+
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    fn document(&self) -> ProblemDocument {
+        let (word, title) = self.kind.words();
+        ProblemDocument {
+            uri: format!("urn:laggard:{word}"),
+            title,
+            status: self.kind.status().as_u16(),
+            detail: self.detail.clone(),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Problem {
+        Problem::new(ProblemKind::Storage, error)
+    }
+}
+
+impl From<AppendError> for Problem {
+    fn from(error: AppendError) -> Problem {
+        match error {
+            AppendError::Busy(after) => Problem {
+                retry_after_s: Some(after.as_secs().max(1)),
+                ..Problem::new(ProblemKind::Busy, "the store has no room for more open data now")
+            },
+            AppendError::Storage(error) => Problem::from(error),
+            AppendError::Closing => Problem::new(ProblemKind::Busy, "the server is stopping"),
+            AppendError::TooLarge { bytes, bytes_max } => Problem::new(
+                ProblemKind::TooLarge,
+                format_args!("{bytes} bytes at once, and at most {bytes_max} are taken"),
+            ),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self.document()).expect("texts and a number are JSON");
+        let mut response = (self.kind.status(), body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(seconds) = self.retry_after_s {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_a_document_that_says_when_to_come_back() {
+        let response =
+            Problem::from(AppendError::Busy(std::time::Duration::from_millis(2500))).into_response();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[RETRY_AFTER], "2");
+        assert_eq!(response.headers()[CONTENT_TYPE], "application/problem+json");
+        let document = serde_json::to_value(Problem::invalid("x is 1").document()).unwrap();
+        let wanted = serde_json::json!({
+            "type": "urn:laggard:invalid", "title": "This cannot be asked", "status": 400, "detail": "x is 1"
+        });
+        assert_eq!(document, wanted);
+    }
+}

@@ -1,0 +1,146 @@
+//! `/api/v1/status`: what is taken and kept.
+
+use super::parameters::now;
+use super::trace::{LossRow, loss_rows};
+use crate::receive::Receiver;
+use crate::shared::{AppState, Tenant};
+use axum::extract::State;
+use axum::{Extension, Json};
+use laggard_model::Timestamp;
+use laggard_store::{Problem as StoreProblem, StoreState};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// What is taken and kept.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Status {
+    version: &'static str,
+    now_ns: i64,
+    started_ns: i64,
+    /// Whether data are taken and questions answered.
+    ready: bool,
+    problems: Vec<ProblemRow>,
+    /// Spans acknowledged since the store was opened.
+    spans_received: u64,
+    /// Spans in segments.
+    spans_stored: u64,
+    open_spans: u64,
+    open_traces: u64,
+    open_bytes: u64,
+    segments: u64,
+    segment_bytes: u64,
+    log_bytes: u64,
+    /// Start of the earliest stored span.
+    oldest_ns: Option<i64>,
+    /// Start of the latest.
+    newest_ns: Option<i64>,
+    receivers: Vec<ReceiverRow>,
+    /// What was lost in reading, of all receivers.
+    losses: BTreeMap<&'static str, LossRow>,
+}
+
+/// Something a person should know of.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ProblemRow {
+    /// A word for programs.
+    name: &'static str,
+    /// What happened, and what is done about it.
+    text: String,
+    since_ns: i64,
+    /// Whether data are not taken or not answered because of it.
+    blocks: bool,
+}
+
+/// One receiver, or another address it listens on.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ReceiverRow {
+    pub(crate) name: &'static str,
+    pub(crate) address: String,
+    /// Messages.
+    pub(crate) requests: u64,
+    /// Of these, those that were refused for now.
+    pub(crate) deferred: u64,
+    /// Of these, those that were refused for good.
+    pub(crate) refused: u64,
+    /// Spans taken.
+    pub(crate) spans: u64,
+    /// Samples taken.
+    pub(crate) samples: u64,
+    /// Records that were not taken.
+    pub(crate) rejected: u64,
+    /// Bytes of messages, as they came.
+    pub(crate) bytes: u64,
+}
+
+/// Whether a store takes and answers.
+pub(crate) fn is_ready(state: &StoreState) -> bool {
+    state.accepts && !state.problems.iter().any(|problem| problem.blocks)
+}
+
+/// What is taken and kept
+#[utoipa::path(get, path = "/api/v1/status", tag = "server", responses((status = 200, body = Status)))]
+pub(crate) async fn status(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+) -> Json<Status> {
+    let store = tenant.store.state();
+    Json(Status {
+        version: env!("CARGO_PKG_VERSION"),
+        now_ns: now().unix_ns(),
+        started_ns: state.started.unix_ns(),
+        ready: is_ready(&store),
+        problems: store.problems.iter().map(row).collect(),
+        spans_received: store.spans_appended,
+        spans_stored: store.spans_stored,
+        open_spans: store.open_spans,
+        open_traces: store.open_traces,
+        open_bytes: store.open_bytes,
+        segments: store.segments,
+        segment_bytes: store.segment_bytes,
+        log_bytes: store.log_bytes,
+        oldest_ns: store.oldest.map(Timestamp::unix_ns),
+        newest_ns: store.newest.map(Timestamp::unix_ns),
+        receivers: receivers(&state),
+        losses: loss_rows(&state.receivers.losses()),
+    })
+}
+
+pub(crate) fn row(problem: &StoreProblem) -> ProblemRow {
+    ProblemRow {
+        name: problem.name,
+        text: problem.text.clone(),
+        since_ns: problem.since.unix_ns(),
+        blocks: problem.blocks,
+    }
+}
+
+/// Figures of everything that takes data.
+pub(crate) fn receivers(state: &AppState) -> Vec<ReceiverRow> {
+    let mut rows = Vec::new();
+    for receiver in Receiver::ALL {
+        let figures = state.receivers.figures(receiver);
+        // Remote write comes to the address of the API.
+        let listens = state.listeners.iter().find(|listener| listener.name == receiver.name());
+        let listens = listens.or_else(|| {
+            state
+                .listeners
+                .iter()
+                .find(|listener| receiver == Receiver::RemoteWrite && listener.name == "http")
+        });
+        let Some(listener) = listens else { continue };
+        rows.push(ReceiverRow {
+            name: receiver.name(),
+            address: listener.address.to_string(),
+            requests: figures.requests,
+            deferred: figures.deferred,
+            refused: figures.refused,
+            spans: figures.spans,
+            samples: figures.samples,
+            rejected: figures.rejected,
+            bytes: figures.bytes,
+        });
+    }
+    rows
+}

@@ -1,0 +1,185 @@
+//! Questions, at once and as jobs.
+
+use super::*;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// The slow half of an hour against the quiet one before.
+fn window() -> Value {
+    json!({"since": START, "until": START + 600 * SECOND})
+}
+
+async fn ended(server: &TestServer, href: &str) -> Value {
+    let started = Instant::now();
+    loop {
+        let job = server.ok(href).await;
+        if !matches!(job["state"].as_str().unwrap(), "waiting" | "running") {
+            return job;
+        }
+        assert!(started.elapsed() < Duration::from_secs(30), "{job}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_diagnosis_names_the_database() {
+    let server = TestServer::of_shop().await;
+    let answered = server.post("/api/v1/diagnose?wait=true", window()).await;
+    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text());
+    assert_eq!(answered.headers["laggard-verdict"], "suspects");
+    assert_eq!(answered.headers["cache-control"], "no-store");
+    let report = answered.json();
+    let suspect = &report["suspects"][0];
+    assert_eq!((&suspect["service"], &suspect["operation"]), (&json!("db"), &json!("read")));
+    assert_eq!((&report["input"]["requests"], &report["input"]["spans"]), (&json!(210), &json!(610)));
+    for (output, kind, word) in [
+        ("text", "text/plain; charset=utf-8", "db"),
+        ("markdown", "text/markdown; charset=utf-8", "db"),
+        ("html", "text/html; charset=utf-8", "<!doctype html>"),
+    ] {
+        let answered = server.post(&format!("/api/v1/diagnose?wait=true&output={output}"), window()).await;
+        assert_eq!(answered.headers["content-type"], kind);
+        assert!(answered.text().contains(word), "{output}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_little_data_is_said() {
+    let server = TestServer::empty().await;
+    let answered = server.post("/api/v1/diagnose?wait=true", json!({})).await;
+    assert_eq!(
+        (answered.status, &answered.headers["laggard-verdict"]),
+        (StatusCode::OK, &"insufficient-data".parse().unwrap())
+    );
+    server.post("/api/v1/changes?wait=true", json!({})).await.problem(422);
+    let compared = server.post("/api/v1/compare?wait=true", json!({"since": START})).await;
+    assert_eq!(compared.headers["laggard-verdict"], "insufficient-data");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_is_followed_fetched_and_listed() {
+    let server = TestServer::of_shop().await;
+    let created = server.post("/api/v1/diagnose", window()).await;
+    assert_eq!(created.status, StatusCode::ACCEPTED);
+    let href = created.json()["href"].as_str().unwrap().to_owned();
+    assert_eq!(created.headers["location"].to_str().unwrap(), href);
+    let job = ended(&server, &href).await;
+    assert_eq!(
+        (&job["state"], &job["question"], &job["verdict"]),
+        (&json!("done"), &json!("diagnose"), &json!("suspects"))
+    );
+    let result = server.get(&format!("{href}/result?output=text")).await;
+    assert!(result.text().contains("db"), "{}", result.text());
+    assert_eq!(server.get(&format!("{href}/result")).await.json()["suspects"][0]["service"], "db");
+    let listed = server.ok("/api/v1/jobs").await;
+    assert_eq!(listed["jobs"], json!([job]));
+    let events = server.get(&format!("{href}/events")).await;
+    assert_eq!(events.headers["content-type"], "text/event-stream");
+    let last = events.text();
+    let last = last.lines().filter_map(|line| line.strip_prefix("data: ")).next_back().unwrap().to_owned();
+    assert_eq!(serde_json::from_str::<Value>(&last).unwrap(), job);
+    assert_eq!(server.call(Method::DELETE, &href).await.status, StatusCode::NO_CONTENT);
+    assert_eq!(server.ok(&href).await["state"], "done", "what has ended stays as it ended");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_waits_is_cancelled() {
+    let server = TestServer::of_shop().await;
+    let (end, told) = std::sync::mpsc::channel::<()>();
+    let told = Arc::new(std::sync::Mutex::new(told));
+    for _ in 0..2 {
+        let told = told.clone();
+        let work = move |_: &super::super::jobs::Progress| {
+            let _ = told.lock().unwrap().recv();
+            Err(super::super::Problem::invalid("enough"))
+        };
+        server.state.api.jobs.submit("default", "diagnose", work).unwrap();
+    }
+    let created = server.post("/api/v1/diagnose", window()).await.json();
+    let href = created["href"].as_str().unwrap();
+    server.get(&format!("{href}/result")).await.problem(409);
+    assert_eq!(server.call(Method::DELETE, href).await.status, StatusCode::NO_CONTENT);
+    assert_eq!(server.ok(href).await["state"], "cancelled");
+    server.get(&format!("{href}/result")).await.problem(409);
+    drop(end);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_goes_away_while_waiting_cancels() {
+    let server = TestServer::of_shop().await;
+    let (end, told) = std::sync::mpsc::channel::<()>();
+    let told = Arc::new(std::sync::Mutex::new(told));
+    for _ in 0..2 {
+        let told = told.clone();
+        let work = move |_: &super::super::jobs::Progress| {
+            let _ = told.lock().unwrap().recv();
+            Err(super::super::Problem::invalid("enough"))
+        };
+        server.state.api.jobs.submit("default", "diagnose", work).unwrap();
+    }
+    let waiting = server.post("/api/v1/diagnose?wait=true", window());
+    assert!(tokio::time::timeout(Duration::from_millis(200), waiting).await.is_err());
+    assert_eq!(server.ok("/api/v1/jobs").await["jobs"][0]["state"], "cancelled");
+    drop(end);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_windows_are_compared() {
+    let server = TestServer::of_shop().await;
+    let middle = START + 300 * SECOND;
+    let settings = json!({"before-since": START, "since": middle, "until": START + 600 * SECOND});
+    let answered = server.post("/api/v1/compare?wait=true", settings).await;
+    let comparison = answered.json();
+    assert_eq!((&comparison["kind"], &comparison["verdict"]), (&json!("comparison"), &json!("unchanged")));
+    assert_eq!(comparison["before"]["input"]["requests"], 105);
+    let told = server.post("/api/v1/compare", json!({})).await.problem(400);
+    assert!(told.contains("two windows"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_are_checked_before_anything_is_read() {
+    let server = TestServer::empty().await;
+    for (path, settings, wanted) in [
+        ("diagnose", json!({"sinse": 1}), "there is no setting \"sinse\""),
+        ("diagnose", json!({"since": 2, "until": 1}), "--since is later than --until"),
+        ("diagnose", json!({"baseline-rest": true}), "needs --since or --until"),
+        ("diagnose", json!([1]), "a JSON object"),
+        ("compare", json!({"since": 1, "level": 7}), "--level is 7"),
+        ("changes", json!({"window": "never"}), "window: \"never\" is not a length"),
+        ("signature", json!({"types-max": 0}), "types-max"),
+        ("capacity", json!({}), "latency-max is needed"),
+        ("kernel/stats", json!({}), "kernel traces are needed"),
+        ("kernel/path", json!({"execution": 0}), "execution"),
+    ] {
+        let told = server.post(&format!("/api/v1/{path}"), settings).await.problem(400);
+        assert!(told.contains(wanted), "{path}: {told}");
+    }
+    let request = Request::post("/api/v1/diagnose").header("content-type", "text/csv");
+    server.send(request.body(Body::from("a,b")).unwrap()).await.problem(415);
+    let request = Request::post("/api/v1/diagnose").header("content-type", "application/json");
+    server.send(request.body(Body::from("{\"since\": ")).unwrap()).await.problem(400);
+    let request = Request::post("/api/v1/diagnose").header("content-type", "application/json");
+    server.send(request.body(Body::from(vec![b' '; (1 << 20) + 1])).unwrap()).await.problem(413);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stored_samples_answer_for_the_processor() {
+    let server = TestServer::empty().await;
+    server.append(shop_samples()).await;
+    let settings = json!({"since": START, "until": START + 7_200 * SECOND});
+    let changes = server.post("/api/v1/changes?wait=true", settings.clone()).await;
+    assert_eq!(changes.status, StatusCode::OK, "{}", changes.text());
+    assert_eq!(changes.headers["laggard-verdict"], "steady");
+    let signature = server.post("/api/v1/signature?wait=true", settings.clone()).await;
+    assert_eq!(
+        (signature.status, &signature.headers["laggard-verdict"]),
+        (StatusCode::OK, &"usable".parse().unwrap()),
+        "{}",
+        signature.text()
+    );
+    let mut settings = settings;
+    settings["latency-max"] = json!("500ms");
+    settings["think"] = json!("7s");
+    let capacity = server.post("/api/v1/capacity?wait=true", settings).await;
+    assert_eq!(capacity.status, StatusCode::OK, "{}", capacity.text());
+}

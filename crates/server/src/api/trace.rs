@@ -1,0 +1,148 @@
+//! `/api/v1/traces/{id}`: one trace, span by span.
+
+use super::data::blocking;
+use super::parameters::Query;
+use super::problem::{Problem, ProblemDocument};
+use super::search::StatusName;
+use crate::shared::Tenant;
+use axum::extract::Path;
+use axum::{Extension, Json};
+use laggard_assembly::{CallRows, ShapeRule, Shaper};
+use laggard_model::{CallTree, Fingerprint, Losses, Names, OperationId, TraceId};
+use laggard_store::StoredTrace;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// Spans that are shown; a trace with more is shown in part.
+const SPANS_MAX: usize = 100_000;
+
+/// One trace.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct TraceDocument {
+    trace: String,
+    /// Its roots, by start.
+    requests: Vec<TraceRequest>,
+    /// In depth-first order: the calls of every request, then what hangs from spans that are missing.
+    spans: Vec<TraceSpan>,
+    /// Spans that had no room.
+    omitted: u64,
+    /// What assembly repaired or mistrusted.
+    losses: BTreeMap<&'static str, LossRow>,
+}
+
+/// One request of a trace.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct TraceRequest {
+    start_ns: i64,
+    latency_ns: u64,
+    /// Whether shape and times are fully known.
+    complete: bool,
+    /// Absent when it is not complete.
+    category: Option<String>,
+}
+
+/// One span.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct TraceSpan {
+    span: String,
+    parent: Option<String>,
+    service: String,
+    operation: String,
+    kind: &'static str,
+    replica: String,
+    status: StatusName,
+    /// On the clock of its host.
+    start_ns: i64,
+    inclusive_ns: u64,
+    /// Time not spent in callees.
+    self_ns: u64,
+    /// The part of it that the request waited for.
+    path_ns: u64,
+    /// 0 for an entry.
+    depth: u32,
+}
+
+/// Something that was lost, with one example.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
+pub(crate) struct LossRow {
+    pub(crate) count: u64,
+    pub(crate) example: String,
+}
+
+/// Losses by name.
+pub(crate) fn loss_rows(losses: &Losses) -> BTreeMap<&'static str, LossRow> {
+    let row = |count: u64, example: &str| LossRow { count, example: example.to_owned() };
+    losses.iter().map(|(loss, found)| (loss.name(), row(found.count, &found.example))).collect()
+}
+
+/// No parameters.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {}
+
+/// One trace
+#[utoipa::path(
+    get, path = "/api/v1/traces/{id}", tag = "data",
+    params(("id" = String, Path, description = "The trace, as it was given or as lists show it")),
+    responses((status = 200, body = TraceDocument), (status = "4XX", body = ProblemDocument))
+)]
+pub(crate) async fn trace(
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Path(text): Path<String>,
+    Query(Nothing {}): Query<Nothing>,
+) -> Result<Json<TraceDocument>, Problem> {
+    let missing = || Problem::not_found(format_args!("there is no trace {text:?}"));
+    let id = TraceId::parse_text(&text).ok_or_else(missing)?.id;
+    let stored = tenant.store.view().trace(id).await?.ok_or_else(missing)?;
+    Ok(Json(blocking(move || document(id, stored)).await?))
+}
+
+fn document(id: TraceId, mut stored: StoredTrace) -> TraceDocument {
+    stored.spans.sort_by_key(|row| (row.start, row.span));
+    let (assembled, rows) = CallRows::assemble(&stored.spans);
+    let names = &stored.names;
+    let fingerprints: Vec<Fingerprint> =
+        (0..names.operations()).map(|at| names.fingerprint(OperationId::from_index(at))).collect();
+    let mut shaper = Shaper::new(ShapeRule::Canonical, &fingerprints);
+    let requests = assembled.requests.iter().map(|request| TraceRequest {
+        start_ns: request.start.unix_ns(),
+        latency_ns: request.tree.latency().ns(),
+        complete: request.complete,
+        category: request.complete.then(|| shaper.shape(&request.tree).fingerprint.short()),
+    });
+    let requests = requests.collect();
+    let of_requests = assembled.requests.iter().map(|request| &request.tree).zip(&rows.requests);
+    let trees = of_requests.chain(assembled.orphans.iter().zip(&rows.orphans));
+    let mut spans = Vec::new();
+    trees.for_each(|(tree, rows)| spans_of(names, &stored, tree, rows, &mut spans));
+    let omitted = spans.len().saturating_sub(SPANS_MAX) as u64;
+    spans.truncate(SPANS_MAX);
+    let text = stored.text.as_deref().map_or_else(|| id.to_string(), str::to_owned);
+    TraceDocument { trace: text, requests, spans, omitted, losses: loss_rows(&assembled.losses) }
+}
+
+fn spans_of(names: &Names, stored: &StoredTrace, tree: &CallTree, rows: &[u32], out: &mut Vec<TraceSpan>) {
+    let mut depths: Vec<u32> = Vec::with_capacity(tree.len());
+    for (node, &row) in rows.iter().enumerate() {
+        let row = &stored.spans[row as usize];
+        let key = names.operation_key(row.operation);
+        let depth = tree.parent[node].map_or(0, |parent| depths[parent as usize] + 1);
+        depths.push(depth);
+        out.push(TraceSpan {
+            span: row.span.to_string(),
+            parent: row.parent.map(|parent| parent.to_string()),
+            service: key.service.to_owned(),
+            operation: key.operation.to_owned(),
+            kind: key.kind.name(),
+            replica: names.replica_name(row.replica).to_owned(),
+            status: row.status.into(),
+            start_ns: row.start.unix_ns(),
+            inclusive_ns: row.inclusive.ns(),
+            self_ns: tree.self_time[node].ns(),
+            path_ns: tree.path_time[node].ns(),
+            depth,
+        });
+    }
+}

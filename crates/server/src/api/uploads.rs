@@ -1,0 +1,295 @@
+//! Uploaded files: in a folder of the data, bounded, and gone with the question they belong to.
+
+use super::problem::{Problem, ProblemKind};
+use axum::extract::multipart::{Field, Multipart, MultipartError};
+use http::StatusCode;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tempfile::TempDir;
+use tokio::io::AsyncWriteExt;
+
+/// Most files of one request.
+const FILES_MAX: usize = 64;
+
+/// Most bytes of the part `settings`.
+const SETTINGS_BYTES_MAX: usize = 1 << 20;
+
+/// How many uploads of the largest size there is room for at a time.
+const UPLOADS_AT_ONCE: u64 = 4;
+
+/// Where uploads lie, and how much there is of them.
+pub(crate) struct UploadFolder {
+    folder: PathBuf,
+    bytes: Arc<AtomicU64>,
+    /// Of one request.
+    bytes_max: u64,
+}
+
+/// What a file is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// The data that is asked about.
+    File,
+    /// Normal executions.
+    Normal,
+    /// Executions in question.
+    Sample,
+}
+
+/// One uploaded file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Upload {
+    pub(crate) part: Part,
+    /// What its sender calls it, as far as that is harmless.
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+}
+
+/// The files of one request; they are deleted when this is let go of.
+pub(crate) struct Uploads {
+    folder: TempDir,
+    files: Vec<Upload>,
+    room: Room,
+}
+
+/// Bytes that are accounted for.
+struct Room {
+    all: Arc<AtomicU64>,
+    own: u64,
+}
+
+impl Room {
+    fn take(&mut self, bytes: u64, most: u64) -> Result<(), Problem> {
+        let before = self.all.fetch_add(bytes, Ordering::Relaxed);
+        self.own += bytes;
+        if before.saturating_add(bytes) > most {
+            return Err(Problem::new(ProblemKind::Busy, "other uploads have all the room there is for them"));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.own, Ordering::Relaxed);
+    }
+}
+
+impl UploadFolder {
+    /// In a folder of the data; what a run before left there is deleted.
+    pub(crate) fn new(data: &Path, bytes_max: u64) -> UploadFolder {
+        let folder = data.join("uploads");
+        if let Err(error) = std::fs::remove_dir_all(&folder)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(folder = %folder.display(), %error, "uploads of a run before could not be deleted");
+        }
+        UploadFolder { folder, bytes: Arc::new(AtomicU64::new(0)), bytes_max }
+    }
+
+    /// Bytes of all uploads that are there now.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Room for the files of a request.
+    pub(crate) fn open(&self) -> Result<Uploads, Problem> {
+        let made = std::fs::create_dir_all(&self.folder).and_then(|()| TempDir::new_in(&self.folder));
+        let folder = made.map_err(|error| failed(&error))?;
+        let room = Room { all: self.bytes.clone(), own: 0 };
+        Ok(Uploads { folder, files: Vec::new(), room })
+    }
+}
+
+fn failed(error: &std::io::Error) -> Problem {
+    tracing::warn!(%error, "an upload could not be kept");
+    Problem::new(ProblemKind::Storage, format_args!("the upload could not be kept: {}", error.kind()))
+}
+
+/// A file that is being written.
+pub(crate) struct Writing<'a> {
+    uploads: &'a mut Uploads,
+    limits: &'a UploadFolder,
+    file: tokio::fs::File,
+}
+
+impl Uploads {
+    pub(crate) fn files(&self) -> &[Upload] {
+        &self.files
+    }
+
+    /// Paths of uploads without what lies before them.
+    pub(crate) fn hide_paths(&self, text: &str) -> String {
+        let mut out = text.to_owned();
+        for file in &self.files {
+            out = out.replace(&file.path.display().to_string(), &file.name);
+        }
+        out.replace(&self.folder.path().display().to_string(), "")
+    }
+
+    /// Begins a file.
+    pub(crate) async fn begin<'a>(
+        &'a mut self,
+        limits: &'a UploadFolder,
+        part: Part,
+        name: &str,
+    ) -> Result<Writing<'a>, Problem> {
+        if self.files.len() == FILES_MAX {
+            return Err(Problem::new(
+                ProblemKind::TooLarge,
+                format_args!("at most {FILES_MAX} files are taken"),
+            ));
+        }
+        let name = harmless(name);
+        let folder = self.folder.path().join(self.files.len().to_string());
+        let path = folder.join(&name);
+        tokio::fs::create_dir(&folder).await.map_err(|error| failed(&error))?;
+        let file = tokio::fs::File::create_new(&path).await.map_err(|error| failed(&error))?;
+        self.files.push(Upload { part, name, path });
+        Ok(Writing { uploads: self, limits, file })
+    }
+}
+
+impl Writing<'_> {
+    /// Adds bytes.
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+        let limits = self.limits;
+        let room = &mut self.uploads.room;
+        if room.own.saturating_add(bytes.len() as u64) > limits.bytes_max {
+            return Err(Problem::new(
+                ProblemKind::TooLarge,
+                format_args!("at most {} bytes are taken in one request", limits.bytes_max),
+            ));
+        }
+        room.take(bytes.len() as u64, limits.bytes_max.saturating_mul(UPLOADS_AT_ONCE))?;
+        self.file.write_all(bytes).await.map_err(|error| failed(&error))
+    }
+
+    /// Ends it.
+    pub(crate) async fn end(mut self) -> Result<(), Problem> {
+        self.file.flush().await.map_err(|error| failed(&error))
+    }
+}
+
+/// A name that stays inside its folder and says what it did to readers that look at names.
+fn harmless(name: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let kept = last.chars().map(|c| if c.is_ascii_alphanumeric() || "._-+=@".contains(c) { c } else { '_' });
+    let kept: String = kept.take(100).collect();
+    match kept.trim_start_matches('.') {
+        "" => "upload".to_owned(),
+        kept => kept.to_owned(),
+    }
+}
+
+/// What a form held: settings as JSON text, and files.
+pub(crate) struct FormData {
+    pub(crate) settings: Option<Vec<u8>>,
+    pub(crate) uploads: Uploads,
+}
+
+/// Reads a form to its end.
+pub(crate) async fn read_form(mut form: Multipart, folder: &UploadFolder) -> Result<FormData, Problem> {
+    let mut settings = None;
+    let mut uploads = folder.open()?;
+    while let Some(field) = form.next_field().await.map_err(|error| refused(&error))? {
+        let part = match field.name() {
+            Some("settings") => {
+                settings = Some(small(field).await?);
+                continue;
+            }
+            Some("file") => Part::File,
+            Some("normal") => Part::Normal,
+            Some("sample") => Part::Sample,
+            other => {
+                let other = other.unwrap_or_default();
+                return Err(Problem::invalid(format_args!(
+                    "there is no part {other:?}; there is settings, file, normal, sample"
+                )));
+            }
+        };
+        write_file(field, part, &mut uploads, folder).await?;
+    }
+    Ok(FormData { settings, uploads })
+}
+
+async fn write_file(
+    mut field: Field<'_>,
+    part: Part,
+    uploads: &mut Uploads,
+    folder: &UploadFolder,
+) -> Result<(), Problem> {
+    let name = field.file_name().unwrap_or_default().to_owned();
+    let mut writing = uploads.begin(folder, part, &name).await?;
+    while let Some(bytes) = field.chunk().await.map_err(|error| refused(&error))? {
+        writing.write(&bytes).await?;
+    }
+    writing.end().await
+}
+
+async fn small(mut field: Field<'_>) -> Result<Vec<u8>, Problem> {
+    let mut text = Vec::new();
+    while let Some(bytes) = field.chunk().await.map_err(|error| refused(&error))? {
+        if text.len() + bytes.len() > SETTINGS_BYTES_MAX {
+            return Err(Problem::new(ProblemKind::TooLarge, "settings are at most 1 MiB"));
+        }
+        text.extend_from_slice(&bytes);
+    }
+    Ok(text)
+}
+
+fn refused(error: &MultipartError) -> Problem {
+    match error.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => Problem::new(ProblemKind::TooLarge, error.body_text()),
+        _ => Problem::invalid(error.body_text()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_inside_their_folder() {
+        for (given, kept) in [
+            ("trace.dat", "trace.dat"),
+            ("../../etc/passwd", "passwd"),
+            ("..", "upload"),
+            ("C:\\x\\perf.data", "perf.data"),
+            ("a b\0c", "a_b_c"),
+            ("", "upload"),
+            (".hidden", "hidden"),
+        ] {
+            assert_eq!(harmless(given), kept, "{given:?}");
+        }
+        assert_eq!(harmless(&"x".repeat(500)).len(), 100);
+    }
+
+    #[tokio::test]
+    async fn uploads_are_bounded_and_vanish() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = UploadFolder::new(data.path(), 10);
+        let mut uploads = folder.open().unwrap();
+        let mut writing = uploads.begin(&folder, Part::File, "../x").await.unwrap();
+        writing.write(b"12345678").await.unwrap();
+        let told = writing.write(b"901").await.unwrap_err();
+        assert_eq!(told.kind(), ProblemKind::TooLarge);
+        writing.end().await.unwrap();
+        let path = uploads.files()[0].path.clone();
+        assert!(path.starts_with(data.path()) && std::fs::read(&path).unwrap() == b"12345678");
+        assert_eq!(uploads.hide_paths(&format!("cannot read {}: no", path.display())), "cannot read x: no");
+        assert_eq!(folder.bytes(), 8);
+        drop(uploads);
+        assert_eq!((folder.bytes(), path.exists()), (0, false));
+    }
+
+    #[tokio::test]
+    async fn what_a_run_before_left_is_deleted() {
+        let data = tempfile::tempdir().unwrap();
+        let left = data.path().join("uploads/old");
+        std::fs::create_dir_all(&left).unwrap();
+        UploadFolder::new(data.path(), 10);
+        assert!(!left.exists());
+    }
+}

@@ -1,0 +1,208 @@
+//! Asking another server: what `laggard diagnose --server` does.
+
+use std::fmt;
+use std::io::Read;
+use std::time::Duration;
+use ureq::Agent;
+use ureq::http::header;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+
+/// Which server, and what it wants to see.
+#[derive(Clone, Debug, Default)]
+pub struct ServerAddress {
+    /// `http://` or `https://`, with a path where the API is not at the root.
+    pub url: String,
+    /// A bearer token.
+    pub token: Option<String>,
+    /// The tenant, sent as `X-Scope-OrgID`.
+    pub tenant: Option<String>,
+    /// Certificates of authorities to trust instead of the well-known ones, as PEM.
+    pub authorities_pem: Option<Vec<u8>>,
+}
+
+/// In which form the answer is wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WantedForm {
+    /// `json`, `text`, `markdown` or `html`.
+    pub output: &'static str,
+    /// Of text: columns; brought into what servers take, 40 to 500.
+    pub width: u16,
+    /// Of text: whether with colours.
+    pub color: bool,
+}
+
+/// An answer, ready to be shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ServerAnswer {
+    /// The verdict in one word.
+    pub verdict: String,
+    /// The report in the form that was wanted.
+    pub report: Vec<u8>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum AskError {
+    /// The question, or the address, cannot be meant.
+    Invalid(String),
+    /// There is too little data to say.
+    TooLittleData(String),
+    /// The server cannot be reached, does not let us ask, or failed.
+    Unanswered(String),
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (AskError::Invalid(text) | AskError::TooLittleData(text) | AskError::Unanswered(text)) = self;
+        f.write_str(text)
+    }
+}
+
+impl std::error::Error for AskError {}
+
+/// Largest report, in bytes.
+const REPORT_BYTES_MAX: u64 = 256 << 20;
+
+/// Longest time for an answer.
+const TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// Longest time until a connection stands.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Asks a question (`diagnose`, `compare`, ...) with its settings as JSON, and waits for the answer. Follows no
+/// redirects, so the token goes nowhere else.
+///
+/// # Errors
+/// See [`AskError`].
+pub fn ask(
+    server: &ServerAddress,
+    question: &str,
+    settings: &serde_json::Value,
+    form: WantedForm,
+) -> Result<ServerAnswer, AskError> {
+    let url = endpoint(&server.url, question)?;
+    let width = form.width.clamp(40, 500).to_string();
+    let color = form.color.to_string();
+    let parameters = [("wait", "true"), ("output", form.output), ("width", &width), ("color", &color)];
+    let mut request = agent(server)?.post(&url).query_pairs(parameters);
+    request = request.header(header::CONTENT_TYPE, "application/json");
+    if let Some(token) = &server.token {
+        request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+    }
+    if let Some(tenant) = &server.tenant {
+        request = request.header("X-Scope-OrgID", tenant);
+    }
+    let body = settings.to_string();
+    let unreachable = |error: &dyn fmt::Display| AskError::Unanswered(format!("{url}: {error}"));
+    let mut response = request.send(body.as_bytes()).map_err(|error| unreachable(&error))?;
+    let mut report = Vec::new();
+    let read = response.body_mut().as_reader().take(REPORT_BYTES_MAX + 1).read_to_end(&mut report);
+    read.map_err(|error| unreachable(&error))?;
+    if report.len() as u64 > REPORT_BYTES_MAX {
+        return Err(unreachable(&"the report is larger than 256 MiB"));
+    }
+    if !response.status().is_success() {
+        return Err(refusal(&url, response.status().as_u16(), &report));
+    }
+    let verdict = response.headers().get("laggard-verdict").and_then(|word| word.to_str().ok());
+    let verdict = verdict.ok_or_else(|| unreachable(&"this is no Laggard server"))?.to_owned();
+    Ok(ServerAnswer { verdict, report })
+}
+
+/// What a server that does not answer says.
+fn refusal(url: &str, status: u16, body: &[u8]) -> AskError {
+    let document: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let kind = document["type"].as_str().and_then(|uri| uri.strip_prefix("urn:laggard:"));
+    let detail = document["detail"].as_str().map_or_else(|| format!("status {status}"), printable);
+    match kind {
+        Some("invalid") => AskError::Invalid(detail),
+        Some("too-little-data") => AskError::TooLittleData(detail),
+        _ if matches!(status, 401 | 403) => {
+            AskError::Unanswered(format!("{url}: {detail}; give a token that may ask with --token-file"))
+        }
+        _ => AskError::Unanswered(format!("{url}: {detail}")),
+    }
+}
+
+/// A server's words must not reach the terminal as commands.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(2_000).collect()
+}
+
+fn agent(server: &ServerAddress) -> Result<Agent, AskError> {
+    let mut tls = TlsConfig::builder();
+    if let Some(pem) = &server.authorities_pem {
+        tls = tls.root_certs(authorities(pem)?);
+    }
+    Ok(Agent::config_builder()
+        .timeout_global(Some(TIMEOUT))
+        .timeout_connect(Some(CONNECT_TIMEOUT))
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .tls_config(tls.build())
+        .user_agent(concat!("laggard/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .new_agent())
+}
+
+fn authorities(pem: &[u8]) -> Result<RootCerts, AskError> {
+    let unreadable = || AskError::Invalid("the file of authorities holds no PEM certificate".to_owned());
+    let mut found = Vec::new();
+    for item in parse_pem(pem) {
+        if let PemItem::Certificate(certificate) = item.map_err(|_| unreadable())? {
+            found.push(certificate);
+        }
+    }
+    if found.is_empty() {
+        return Err(unreadable());
+    }
+    Ok(RootCerts::new_with_certs(&found))
+}
+
+fn endpoint(url: &str, question: &str) -> Result<String, AskError> {
+    let wrong = |reason: &str| Err(AskError::Invalid(reason.to_owned()));
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return wrong("--server takes an address like http://localhost:4316");
+    };
+    if !matches!(scheme, "http" | "https") {
+        return wrong("--server: only http and https are spoken");
+    }
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        return wrong("--server: the address holds a user; put a token into a file for --token-file");
+    }
+    if authority.is_empty() || rest.contains(['?', '#', ' ']) {
+        return wrong("--server takes an address like http://localhost:4316, without a query");
+    }
+    let base = url.trim_end_matches('/');
+    Ok(format!("{}/api/v1/{question}", base.strip_suffix("/api/v1").unwrap_or(base)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_of_servers() {
+        for url in ["http://h:4316", "http://h:4316/", "http://h:4316/api/v1/"] {
+            assert_eq!(endpoint(url, "diagnose").unwrap(), "http://h:4316/api/v1/diagnose");
+        }
+        assert_eq!(endpoint("https://h/laggard", "compare").unwrap(), "https://h/laggard/api/v1/compare");
+        for url in ["localhost:4316", "ftp://h", "http://", "http://h?x=1", "http://me:secret@h"] {
+            let refused = endpoint(url, "diagnose").unwrap_err().to_string();
+            assert!(!refused.contains("secret"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn refusals_are_told_apart() {
+        let body = |kind: &str| format!(r#"{{"type": "urn:laggard:{kind}", "detail": "so\u001b[2J"}}"#);
+        let of = |status, kind: &str| refusal("u", status, body(kind).as_bytes());
+        assert_eq!(of(400, "invalid"), AskError::Invalid("so [2J".to_owned()));
+        assert_eq!(of(422, "too-little-data"), AskError::TooLittleData("so [2J".to_owned()));
+        assert_eq!(of(503, "busy"), AskError::Unanswered("u: so [2J".to_owned()));
+        assert_eq!(refusal("u", 502, b"<html>"), AskError::Unanswered("u: status 502".to_owned()));
+        assert!(refusal("u", 401, b"").to_string().contains("--token-file"));
+    }
+}

@@ -1,0 +1,31 @@
+//! The service: receivers, API, pages, alerts; what `laggard serve` runs.
+//!
+//! ```text
+//! OTLP gRPC 4317 ─┐
+//! OTLP HTTP 4318 ─┼─ receive ─► Batch ─► store ─► api ─► JSON, pages (4316)
+//! Zipkin    9411 ─┘                        └────► alerts ─► webhook, exec
+//! ```
+//!
+//! Nothing here computes an answer: `diagnose` does, from what `store` keeps. Answers are computed on threads of
+//! their own, never on those that serve connections.
+
+mod alerts;
+mod api;
+pub mod client;
+mod listen;
+mod operations;
+mod pages;
+mod receive;
+mod run;
+mod security;
+mod settings;
+mod shared;
+
+pub use operations::{
+    Field, Origin, SettingSources, SettingText, check_health, environment_name, fields, load as load_settings,
+};
+pub use run::{ServeError, serve};
+pub use settings::{
+    CheckedSettings, KeepSettings, Length, LimitSettings, LogForm, LogSettings, Scope, SelfTracingSettings,
+    ServeSettings, SettingsError, Size, TenantSettings, TlsSettings, TokenSettings,
+};

@@ -1,0 +1,118 @@
+//! One connection.
+
+use super::Serving;
+use super::body::{Arriving, Leaving};
+use super::progress::{Patience, Progress, Stalled};
+use crate::security::Peer;
+use axum::body::Body;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tower::ServiceExt;
+
+/// How a connection ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ending {
+    /// One side had enough.
+    Closed,
+    /// The client was too slow.
+    TooSlow,
+}
+
+/// Headers of one request, in bytes.
+const HEADER_BYTES_MAX: u32 = 64 << 10;
+/// HTTP/1 reads this much before it stops reading: headers, and pieces of bodies.
+const BUFFER_BYTES_MAX: usize = 256 << 10;
+/// HTTP/2 windows: what a client may send before it is read, of a stream and of the connection.
+const STREAM_WINDOW_BYTES: u32 = 1 << 20;
+const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
+/// How often a connection is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long a connection that was asked to end may take.
+const LEAVE: Duration = Duration::from_secs(5);
+
+/// Serves a stream until it ends, stalls, or the server stops.
+pub(super) async fn serve_connection<S>(stream: S, peer: SocketAddr, serving: &Serving) -> Ending
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let progress = Progress::new();
+    let service = service_fn({
+        let progress = progress.clone();
+        move |request| answer(request, peer, serving.clone(), progress.clone())
+    });
+    let builder = builder(serving);
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    let ending = tokio::select! {
+        _ = connection.as_mut() => return Ending::Closed,
+        // Requests in flight go on; who stops the server limits for how long.
+        () = serving.stopping.cancelled() => None,
+        stalled = watch(&progress, serving) => Some(stalled),
+    };
+    connection.as_mut().graceful_shutdown();
+    match ending {
+        Some(Stalled::NotTaken | Stalled::NeverAsked) => Ending::TooSlow,
+        Some(Stalled::Idle) => {
+            let _ = tokio::time::timeout(LEAVE, connection).await;
+            Ending::Closed
+        }
+        None => {
+            let _ = connection.await;
+            Ending::Closed
+        }
+    }
+}
+
+fn builder(serving: &Serving) -> Builder<TokioExecutor> {
+    let limits = &serving.limits;
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        // It runs between requests, too.
+        .header_read_timeout(limits.idle_timeout.duration())
+        .max_buf_size(BUFFER_BYTES_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.streams)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .max_header_list_size(HEADER_BYTES_MAX);
+    builder
+}
+
+/// Returns once the connection has stalled.
+async fn watch(progress: &Progress, serving: &Serving) -> Stalled {
+    let patience = Patience {
+        first: serving.limits.header_timeout.duration(),
+        idle: serving.limits.idle_timeout.duration(),
+    };
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if let Some(stalled) = progress.stalled(Instant::now(), patience) {
+            return stalled;
+        }
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    peer: SocketAddr,
+    serving: Serving,
+    progress: Arc<Progress>,
+) -> Result<Response<Leaving>, Infallible> {
+    let in_flight = progress.begin();
+    let mut request = request.map(|body| Body::new(Arriving::new(body, &serving.limits)));
+    request.extensions_mut().insert(Peer { address: peer, encrypted: serving.transport.is_encrypted() });
+    let response = serving.router.oneshot(request).await?;
+    Ok(response.map(|body| Leaving::new(body, in_flight, &serving.limits)))
+}

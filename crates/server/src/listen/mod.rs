@@ -1,0 +1,122 @@
+//! Accepting connections: HTTP/1 and HTTP/2 on one port, gRPC among them.
+//!
+//! Nothing here waits for a client without an end: a first request, a request's body, a client that takes its answer,
+//! and a connection that is idle each have their time.
+
+mod body;
+mod connection;
+mod peers;
+mod progress;
+
+pub(crate) use body::BodyTooSlow;
+
+use crate::security::Transport;
+use crate::settings::LimitSettings;
+use axum::Router;
+use connection::{Ending, serve_connection};
+use peers::Peers;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// One address it listens on, and what happened there since the start.
+pub(crate) struct Listener {
+    /// The name of its setting: `http`, `otlp_grpc`, `otlp_http`, `zipkin`.
+    pub(crate) name: &'static str,
+    /// Where it really listens; the port is never 0.
+    pub(crate) address: SocketAddr,
+    pub(crate) figures: ListenerFigures,
+}
+
+/// Counts of connections. Open are those accepted, less those closed.
+#[derive(Default)]
+pub(crate) struct ListenerFigures {
+    pub(crate) accepted: AtomicU64,
+    pub(crate) closed: AtomicU64,
+    /// Closed at once, because their address had as many as it may.
+    pub(crate) refused: AtomicU64,
+    /// Closed because the client was too slow.
+    pub(crate) timed_out: AtomicU64,
+    /// Closed because TLS could not be agreed on.
+    pub(crate) handshakes_failed: AtomicU64,
+}
+
+/// What every connection of a listener needs.
+#[derive(Clone)]
+pub(crate) struct Serving {
+    pub(crate) listener: Arc<Listener>,
+    pub(crate) router: Router,
+    pub(crate) transport: Transport,
+    pub(crate) limits: LimitSettings,
+    pub(crate) stopping: CancellationToken,
+}
+
+/// When accepting fails (no file descriptors left), trying again at once would only burn the processor.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves one address until it is told to stop; connections go on as tasks of `connections`.
+pub(crate) async fn accept(socket: TcpListener, serving: Serving, connections: TaskTracker) {
+    let room = Arc::new(Semaphore::new(serving.limits.connections as usize));
+    let peers = Peers::new(serving.limits.connections_per_peer);
+    loop {
+        let next = async {
+            let permit = room.clone().acquire_owned().await.expect("nobody closes the semaphore");
+            (permit, socket.accept().await)
+        };
+        let (permit, accepted) = tokio::select! {
+            next = next => next,
+            () = serving.stopping.cancelled() => return,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(listener = serving.listener.name, %error, "cannot accept connections");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let figures = &serving.listener.figures;
+        let Some(place) = peers.enter(peer.ip()) else {
+            figures.refused.fetch_add(1, Ordering::Relaxed);
+            continue;
+        };
+        figures.accepted.fetch_add(1, Ordering::Relaxed);
+        let serving = serving.clone();
+        connections.spawn(async move {
+            serve_stream(stream, peer, &serving).await;
+            serving.listener.figures.closed.fetch_add(1, Ordering::Relaxed);
+            drop((permit, place));
+        });
+    }
+}
+
+/// One connection, from the first byte to the last.
+async fn serve_stream(stream: TcpStream, peer: SocketAddr, serving: &Serving) {
+    // Answers are small and wait for nobody; failing to say so costs milliseconds, no more.
+    let _ = stream.set_nodelay(true);
+    let figures = &serving.listener.figures;
+    let ending = match serving.transport.acceptor() {
+        None => serve_connection(stream, peer, serving).await,
+        Some(acceptor) => {
+            let handshake = acceptor.accept(stream);
+            match tokio::time::timeout(serving.limits.header_timeout.duration(), handshake).await {
+                Ok(Ok(stream)) => serve_connection(stream, peer, serving).await,
+                Ok(Err(error)) => {
+                    tracing::debug!(%peer, %error, "TLS could not be agreed on");
+                    figures.handshakes_failed.fetch_add(1, Ordering::Relaxed);
+                    return;
+                }
+                Err(_) => Ending::TooSlow,
+            }
+        }
+    };
+    if ending == Ending::TooSlow {
+        tracing::debug!(%peer, listener = serving.listener.name, "a client was too slow");
+        figures.timed_out.fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,22 @@
+//! Running it: configuration, logs, starting and stopping as a service.
+
+mod data_lock;
+mod fields;
+mod health;
+mod load;
+mod logs;
+mod notice;
+mod process;
+#[cfg(test)]
+mod recipe_tests;
+mod self_tracing;
+mod show;
+
+pub(crate) use data_lock::DataLock;
+pub use fields::{Field, fields};
+pub use health::check_health;
+pub use load::{Origin, SettingSources, SettingText, environment_name, load};
+pub(crate) use logs::{filter as check_filter, start_logs};
+pub(crate) use notice::Notice;
+pub(crate) use process::ProcessFigures;
+pub(crate) use self_tracing::{SelfTracing, trace};

@@ -1,0 +1,190 @@
+//! Spans of its own requests, for those who want to see why Laggard is slow. Off unless an endpoint is given.
+//!
+//! Only questions are traced, at the address of API and pages: receivers would trace what they send to themselves.
+
+use crate::settings::SelfTracingSettings;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::HeaderMap;
+use serde_json::{Value, json};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Spans that wait to be sent; when nobody takes them, new ones are let go.
+const WAITING_MAX: usize = 1024;
+const BATCH_MAX: usize = 256;
+const BATCH_PAUSE: Duration = Duration::from_secs(1);
+const SEND_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Makes spans and hands them to the task that sends them. Clones share both.
+#[derive(Clone)]
+pub(crate) struct SelfTracing {
+    share: f64,
+    random: Arc<Random>,
+    spans: mpsc::Sender<Value>,
+}
+
+struct Random {
+    keys: RandomState,
+    drawn: AtomicU64,
+}
+
+impl Random {
+    /// 64 bits that nobody can foresee well enough to matter for the id of a span.
+    fn draw(&self) -> u64 {
+        self.keys.hash_one(self.drawn.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Uniform in 0 to 1, 1 excluded.
+    fn share(&self) -> f64 {
+        (self.draw() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Which trace a request belongs to.
+struct Context {
+    trace: String,
+    parent: String,
+}
+
+impl SelfTracing {
+    /// Starts the task that sends, if there is somebody to send to.
+    pub(crate) fn start(settings: &SelfTracingSettings, stopping: CancellationToken) -> Option<SelfTracing> {
+        let endpoint = settings.endpoint.clone()?;
+        let (spans, waiting) = mpsc::channel(WAITING_MAX);
+        tokio::spawn(send_all(endpoint, waiting, stopping));
+        let random = Arc::new(Random { keys: RandomState::new(), drawn: AtomicU64::new(0) });
+        Some(SelfTracing { share: settings.share, random, spans })
+    }
+
+    fn context(&self, headers: &HeaderMap) -> Context {
+        let given = headers.get("traceparent").and_then(|value| value.to_str().ok()).and_then(parse);
+        given.unwrap_or_else(|| Context {
+            trace: format!("{:016x}{:016x}", self.random.draw(), self.random.draw()),
+            parent: String::new(),
+        })
+    }
+}
+
+/// A layer: a span for some requests.
+pub(crate) async fn trace(State(tracing): State<SelfTracing>, request: Request, next: Next) -> Response {
+    if tracing.random.share() >= tracing.share {
+        return next.run(request).await;
+    }
+    let context = tracing.context(request.headers());
+    let route = request.extensions().get::<MatchedPath>().map_or("pages", MatchedPath::as_str);
+    let name = format!("{} {route}", request.method());
+    let start_ns = now_ns();
+    let response = next.run(request).await;
+    let status = response.status();
+    let span = json!({
+        "traceId": context.trace,
+        "spanId": format!("{:016x}", tracing.random.draw()),
+        "parentSpanId": context.parent,
+        "name": name,
+        "kind": 2,
+        "startTimeUnixNano": start_ns.to_string(),
+        "endTimeUnixNano": now_ns().to_string(),
+        "attributes": [{
+            "key": "http.response.status_code", "value": { "intValue": status.as_u16().to_string() },
+        }],
+        "status": { "code": if status.is_server_error() { 2 } else { 0 } },
+    });
+    // When nobody takes them, requests do not wait.
+    let _ = tracing.spans.try_send(span);
+    response
+}
+
+/// The trace and the span of W3C's `traceparent`.
+fn parse(header: &str) -> Option<Context> {
+    let mut parts = header.trim().split('-');
+    let (_version, trace, parent) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_id = |text: &str, length| {
+        text.len() == length
+            && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && text.bytes().any(|byte| byte != b'0')
+    };
+    (is_id(trace, 32) && is_id(parent, 16))
+        .then(|| Context { trace: trace.to_lowercase(), parent: parent.to_lowercase() })
+}
+
+/// Sends what comes until the server stops, in batches.
+async fn send_all(endpoint: String, mut waiting: mpsc::Receiver<Value>, stopping: CancellationToken) {
+    let mut failing = false;
+    while !stopping.is_cancelled() {
+        tokio::select! {
+            () = tokio::time::sleep(BATCH_PAUSE) => {}
+            () = stopping.cancelled() => {}
+        }
+        let mut spans = Vec::new();
+        while spans.len() < BATCH_MAX {
+            let Ok(span) = waiting.try_recv() else { break };
+            spans.push(span);
+        }
+        if spans.is_empty() {
+            continue;
+        }
+        let (endpoint, body) = (endpoint.clone(), message(spans).to_string());
+        let sent = tokio::task::spawn_blocking(move || send(&endpoint, &body)).await;
+        let failed = !matches!(sent, Ok(Ok(())));
+        if failed && !failing {
+            tracing::warn!(?sent, "spans of the server's own requests cannot be sent");
+        }
+        failing = failed;
+    }
+}
+
+fn message(spans: Vec<Value>) -> Value {
+    let service = json!({ "key": "service.name", "value": { "stringValue": "laggard" } });
+    let version = json!({ "key": "service.version", "value": { "stringValue": env!("CARGO_PKG_VERSION") } });
+    json!({ "resourceSpans": [{
+        "resource": { "attributes": [service, version] },
+        "scopeSpans": [{ "scope": { "name": "laggard" }, "spans": spans }],
+    }] })
+}
+
+fn send(endpoint: &str, body: &str) -> Result<(), String> {
+    let settings = ureq::Agent::config_builder().timeout_global(Some(SEND_PATIENCE)).build();
+    let agent = ureq::Agent::new_with_config(settings);
+    let sent = agent.post(endpoint).header("Content-Type", "application/json").send(body);
+    sent.map(drop).map_err(|error| error.to_string())
+}
+
+fn now_ns() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_goes_on_in_the_trace_it_names() {
+        let context = parse("00-0AF7651916CD43DD8448EB211C80319C-00f067aa0ba902b7-01").unwrap();
+        assert_eq!(context.trace, "0af7651916cd43dd8448eb211c80319c");
+        assert_eq!(context.parent, "00f067aa0ba902b7");
+        for wrong in [
+            "",
+            "00-0af7651916cd43dd8448eb211c80319c",
+            "00-0af7-00f067aa0ba902b7-01",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-0af7651916cd43dd8448eb211c80319\"-00f067aa0ba902b7-01",
+        ] {
+            assert!(parse(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn drawn_numbers_fill_their_range() {
+        let random = Random { keys: RandomState::new(), drawn: AtomicU64::new(0) };
+        let drawn: Vec<f64> = (0..10_000).map(|_| random.share()).collect();
+        let mean = drawn.iter().sum::<f64>() / 10_000.0;
+        assert!(drawn.iter().all(|share| (0.0..1.0).contains(share)));
+        assert!((mean - 0.5).abs() < 0.05, "{mean}");
+    }
+}

@@ -1,0 +1,177 @@
+//! The pages, from the binary.
+//!
+//! Every address that is no file leads to the one page, whose scripts show what the address names. Files whose names
+//! change with their content are kept for ever by browsers; all others are asked for again, which costs an `ETag`.
+
+use axum::Router;
+use axum::response::{IntoResponse, Response};
+use http::header::{
+    ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use laggard_ui::Asset;
+
+/// Files with the hash of their content in their name.
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
+
+/// All others: kept, and asked about each time.
+const ASK_AGAIN: &str = "no-cache";
+
+/// Paths of other parts of the server: what they do not know is no page.
+const NOT_PAGES: &[&str] = &["api", "assets", "healthz", "readyz", "metrics", "version"];
+
+/// Answers whatever no other route does. To be merged with routes that have no fallback of their own.
+pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new().fallback(serve)
+}
+
+async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    let Some(asset) = find(uri.path()) else {
+        return (StatusCode::NOT_FOUND, "There is nothing under this address.\n").into_response();
+    };
+    if method != Method::GET && method != Method::HEAD {
+        return (StatusCode::METHOD_NOT_ALLOWED, [(ALLOW, "GET, HEAD")]).into_response();
+    }
+    let lasting = if asset.is_immutable() { FOR_EVER } else { ASK_AGAIN };
+    let described: [(HeaderName, &'static str); 3] =
+        [(ETAG, asset.etag), (CACHE_CONTROL, lasting), (VARY, "accept-encoding")];
+    if is_known(&headers, asset.etag) {
+        return (StatusCode::NOT_MODIFIED, described).into_response();
+    }
+    let body = body(asset, &headers);
+    let mut response = (described, [(CONTENT_TYPE, asset.media_type())], body.bytes).into_response();
+    if let Some(encoding) = body.encoding {
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
+    }
+    response
+}
+
+/// The file of a path, or the page that shows what an address without one means.
+fn find(path: &str) -> Option<&'static Asset> {
+    let path = path.trim_start_matches('/');
+    let first = path.split('/').next().unwrap_or_default();
+    let file = laggard_ui::asset(path);
+    if file.is_some() || NOT_PAGES.contains(&first) {
+        return file;
+    }
+    // A name with an ending is a file that somebody expects; a page instead of it would only confuse.
+    let names_file = [".js", ".css", ".map", ".svg", ".png", ".ico", ".json", ".txt", ".xml", ".php"];
+    let is_file = !path.contains('/') && names_file.iter().any(|end| path.ends_with(end));
+    (!is_file).then(laggard_ui::index)
+}
+
+/// Whether the browser has this very version.
+fn is_known(headers: &HeaderMap, etag: &str) -> bool {
+    let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|known| {
+        let known = known.trim();
+        known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag
+    })
+}
+
+/// A file in the form the browser takes.
+struct Body {
+    bytes: &'static [u8],
+    encoding: Option<&'static str>,
+}
+
+fn body(asset: &'static Asset, headers: &HeaderMap) -> Body {
+    let forms = [("br", asset.brotli), ("gzip", asset.gzip)];
+    let packed = forms.into_iter().find_map(|(name, bytes)| {
+        let bytes = bytes.filter(|_| accepts(headers, name))?;
+        Some(Body { bytes, encoding: Some(name) })
+    });
+    packed.unwrap_or(Body { bytes: asset.identity, encoding: None })
+}
+
+/// Whether `Accept-Encoding` names the encoding with a weight above 0.
+fn accepts(headers: &HeaderMap, encoding: &str) -> bool {
+    let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|choice| {
+        let mut parts = choice.split(';').map(str::trim);
+        let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(encoding));
+        let weight = parts.find_map(|part| part.strip_prefix("q=")?.parse::<f32>().ok());
+        named && weight.unwrap_or(1.0) > 0.0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::Request;
+    use http_body_util::BodyExt;
+    use tower::ServiceExt;
+
+    struct Answer {
+        status: StatusCode,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    }
+
+    fn ask(method: &str, path: &str, headers: &[(HeaderName, &str)]) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(name, *value);
+        }
+        let request = request.body(axum::body::Body::empty()).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let response = routes::<()>().with_state(()).oneshot(request).await.unwrap();
+            let (parts, body) = response.into_parts();
+            let body = body.collect().await.unwrap().to_bytes().to_vec();
+            Answer { status: parts.status, headers: parts.headers, body }
+        })
+    }
+
+    #[test]
+    fn every_address_of_a_page_leads_to_the_one_page() {
+        for path in [
+            "/",
+            "/verdict?since=-1h",
+            "/categories/9e30bd5512fa",
+            "/traces/a.js/b",
+            "/index.html",
+            "/%00/..",
+        ] {
+            let answer = ask("GET", path, &[]);
+            assert_eq!(answer.status, StatusCode::OK, "{path}");
+            assert_eq!(answer.body, laggard_ui::index().identity, "{path}");
+            assert_eq!(answer.headers[CACHE_CONTROL], ASK_AGAIN, "{path}");
+            assert_eq!(answer.headers[CONTENT_TYPE], "text/html; charset=utf-8");
+        }
+    }
+
+    #[test]
+    fn what_is_no_page_is_not_found() {
+        for path in ["/api/v2/status", "/api", "/assets/gone.js", "/robots.txt", "/metrics", "/favicon.ico"] {
+            assert_eq!(ask("GET", path, &[]).status, StatusCode::NOT_FOUND, "{path}");
+        }
+        let posted = ask("POST", "/verdict", &[]);
+        assert_eq!(
+            (posted.status, &posted.headers[ALLOW]),
+            (StatusCode::METHOD_NOT_ALLOWED, &HeaderValue::from_static("GET, HEAD"))
+        );
+    }
+
+    #[test]
+    fn files_come_compressed_to_who_takes_that_and_once() {
+        for asset in laggard_ui::assets() {
+            let path = format!("/{}", asset.path);
+            let plain = ask("GET", &path, &[(ACCEPT_ENCODING, "br;q=0, identity")]);
+            assert_eq!((plain.status, plain.headers.get(CONTENT_ENCODING)), (StatusCode::OK, None));
+            assert_eq!(plain.body, asset.identity);
+            let kept = if asset.path.starts_with("assets/") { FOR_EVER } else { ASK_AGAIN };
+            assert_eq!(plain.headers[CACHE_CONTROL], kept, "{path}");
+            if let Some(brotli) = asset.brotli {
+                let packed = ask("GET", &path, &[(ACCEPT_ENCODING, "gzip, deflate, BR;q=0.9")]);
+                assert_eq!(
+                    (&packed.headers[CONTENT_ENCODING], &*packed.body),
+                    (&HeaderValue::from_static("br"), brotli)
+                );
+            }
+            let known = format!("\"other\", W/{}", asset.etag);
+            let again = ask("GET", &path, &[(IF_NONE_MATCH, &known)]);
+            assert_eq!((again.status, again.body.len()), (StatusCode::NOT_MODIFIED, 0), "{path}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! gRPC's framing of one message: as it arrives, and as it is answered.
+
+use super::STATUS;
+use crate::receive::body::{Arrived, Arriving, Chunks};
+use crate::receive::gate::Gate;
+use crate::receive::refusal::{Cause, Refusal};
+use crate::receive::settings::ReceiveSettings;
+use axum::body::{Body, Bytes};
+use http::{HeaderMap, HeaderValue};
+use hyper::body::{Body as HttpBody, Frame as BodyFrame, SizeHint};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// A byte that says whether it is compressed, and a length.
+const PREFIX_BYTES: usize = 5;
+
+/// The only message of a request.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) is_compressed: bool,
+    pub(super) arrived: Arrived,
+}
+
+/// Takes the only message of a body.
+pub(super) async fn one(body: Body, gate: &Gate, settings: &ReceiveSettings) -> Result<Frame, Refusal> {
+    let mut chunks = Chunks::new(body);
+    let mut prefix = Vec::with_capacity(PREFIX_BYTES);
+    let mut begun: Option<(Begun, Arriving)> = None;
+    while let Some(mut chunk) = chunks.next().await? {
+        if begun.is_none() {
+            let missing = (PREFIX_BYTES - prefix.len()).min(chunk.len());
+            prefix.extend_from_slice(&chunk.split_to(missing));
+            let Ok(prefix) = <[u8; PREFIX_BYTES]>::try_from(prefix.as_slice()) else { continue };
+            let head = Begun::new(prefix)?;
+            let arriving = Arriving::new(gate, Some(head.length as u64), settings)?;
+            begun = Some((head, arriving));
+        }
+        if let Some((head, arriving)) = &mut begun {
+            if arriving.len() + chunk.len() > head.length {
+                return Err(malformed("more than one message in a unary call"));
+            }
+            arriving.add(&chunk).await?;
+        }
+    }
+    match begun {
+        Some((head, arriving)) if arriving.len() == head.length => {
+            Ok(Frame { is_compressed: head.is_compressed, arrived: arriving.finish() })
+        }
+        Some(_) => Err(malformed("the call ends inside its message")),
+        None => Err(malformed("a call without a message")),
+    }
+}
+
+/// What a prefix tells.
+struct Begun {
+    is_compressed: bool,
+    length: usize,
+}
+
+impl Begun {
+    fn new(prefix: [u8; PREFIX_BYTES]) -> Result<Begun, Refusal> {
+        let [flag, length @ ..] = prefix;
+        if flag > 1 {
+            return Err(malformed("no message of gRPC starts here"));
+        }
+        Ok(Begun { is_compressed: flag == 1, length: u32::from_be_bytes(length) as usize })
+    }
+}
+
+#[cold]
+fn malformed(text: &str) -> Refusal {
+    Refusal::lasting(Cause::Malformed, text)
+}
+
+/// The body of an answer: a message, then the trailers of success.
+#[derive(Debug)]
+pub(super) struct Unary {
+    message: Option<Bytes>,
+    trailers: Option<HeaderMap>,
+}
+
+impl Unary {
+    pub(super) fn new(message: &[u8]) -> Unary {
+        let mut framed = Vec::with_capacity(PREFIX_BYTES + message.len());
+        framed.push(0);
+        framed.extend_from_slice(&(message.len() as u32).to_be_bytes());
+        framed.extend_from_slice(message);
+        let trailers = HeaderMap::from_iter([(STATUS, HeaderValue::from_static("0"))]);
+        Unary { message: Some(framed.into()), trailers: Some(trailers) }
+    }
+}
+
+impl HttpBody for Unary {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<BodyFrame<Bytes>, Infallible>>> {
+        if let Some(message) = self.message.take() {
+            return Poll::Ready(Some(Ok(BodyFrame::data(message))));
+        }
+        Poll::Ready(self.trailers.take().map(|trailers| Ok(BodyFrame::trailers(trailers))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.trailers.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::new()
+    }
+}

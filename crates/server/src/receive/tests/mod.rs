@@ -1,0 +1,12 @@
+//! Receivers against clients, friendly and hostile, over real connections.
+
+mod encode;
+mod grpc;
+mod hostile;
+mod hostile_streams;
+mod http;
+mod remote_write;
+mod server;
+
+/// Headers that a test adds to a request: names and values.
+type Headers<'a> = &'a [(&'a str, &'a str)];

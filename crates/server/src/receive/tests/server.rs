@@ -1,0 +1,157 @@
+//! A server with one listener, and the simplest of clients.
+
+use crate::listen::{Listener, Serving, accept};
+use crate::receive::Receiver;
+use crate::security::{Gate, Tenants, Transport};
+use crate::settings::{ServeSettings, Size};
+use crate::shared::{AppState, Shared, Tenant};
+use laggard_model::{Timestamp, TraceId};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Messages of the test server, as they come and unpacked, in bytes.
+pub(super) const MESSAGE_BYTES_MAX: usize = 256 << 10;
+pub(super) const UNPACKED_BYTES_MAX: usize = 1 << 20;
+
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    pub(super) state: AppState,
+    pub(super) tenant: Arc<Tenant>,
+    stopping: CancellationToken,
+    _folder: TempDir,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stopping.cancel();
+    }
+}
+
+impl Server {
+    /// A server that listens as the setting of this name does, with small limits and little patience.
+    pub(super) async fn start(name: &'static str) -> Server {
+        Server::start_with(name, |_| {}).await
+    }
+
+    pub(super) async fn start_with(name: &'static str, change: impl FnOnce(&mut ServeSettings)) -> Server {
+        let folder = tempfile::tempdir().unwrap();
+        let mut given = ServeSettings { data: folder.path().to_owned(), ..ServeSettings::default() };
+        given.limits.message = Size(MESSAGE_BYTES_MAX as u64);
+        given.limits.decompressed = Size(UNPACKED_BYTES_MAX as u64);
+        given.limits.header_timeout = "300ms".parse().unwrap();
+        given.limits.idle_timeout = "300ms".parse().unwrap();
+        change(&mut given);
+        let settings = given.check().unwrap();
+        let limits = settings.given.limits;
+        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = socket.local_addr().unwrap();
+        let listener = Arc::new(Listener { name, address, figures: Default::default() });
+        let tenants = Tenants::open(&settings.given).await.unwrap();
+        let tenant = tenants.only().await.unwrap();
+        let (gate, stopping) = (Gate::new(&settings), CancellationToken::new());
+        let state: AppState = Arc::new(Shared {
+            receivers: crate::receive::Receivers::new(&limits),
+            api: crate::api::Api::new(&settings.given),
+            tracing: None,
+            gate,
+            tenants,
+            listeners: vec![listener.clone()],
+            started: Timestamp::from_unix_ns(0),
+            stopping: stopping.clone(),
+            settings,
+        });
+        let transport = Transport::load(&state.settings.given.tls).unwrap();
+        let router = crate::run::router(name, &state);
+        let serving = Serving { listener, router, transport, limits, stopping: stopping.clone() };
+        tokio::spawn(accept(socket, serving, TaskTracker::new()));
+        Server { address, state, tenant, stopping, _folder: folder }
+    }
+
+    pub(super) async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// Spans of the trace that the messages of these tests are of.
+    pub(super) async fn spans_stored(&self) -> usize {
+        self.tenant.store.flush().await.unwrap();
+        let view = self.tenant.store.view();
+        let found = view.trace(TraceId::from_bytes([b't'; 16])).await.unwrap();
+        found.map_or(0, |trace| trace.spans.len())
+    }
+
+    /// Waits until no message holds room, which must be soon.
+    pub(super) async fn all_room_is_free(&self) {
+        let all = self.state.receivers.settings.in_flight_bytes_max;
+        for _ in 0..200 {
+            if self.state.receivers.gate.free_bytes() >= all {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{} of {all} bytes are free", self.state.receivers.gate.free_bytes());
+    }
+
+    /// Waits until so many messages of a receiver were refused for good.
+    pub(super) async fn so_many_are_refused(&self, receiver: Receiver, count: u64) {
+        for _ in 0..200 {
+            if self.state.receivers.figures(receiver).refused >= count {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{:?}", self.state.receivers.figures(receiver));
+    }
+
+    /// Posts over a connection of its own.
+    pub(super) async fn post(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let mut stream = self.connect().await;
+        let mut head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {}\r\n",
+            body.len()
+        );
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str("\r\n");
+        // A server that refuses by the headers alone does not read the rest.
+        let _ = stream.write_all(&[head.as_bytes(), body].concat()).await;
+        Answer::read(&mut stream).await
+    }
+}
+
+/// An answer of HTTP/1.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    head: String,
+    pub(super) body: Vec<u8>,
+}
+
+impl Answer {
+    /// Reads until the connection ends, for a few seconds at most; status 0 when there is no answer.
+    pub(super) async fn read(stream: &mut TcpStream) -> Answer {
+        let mut all = Vec::new();
+        let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut all)).await;
+        let end = all.windows(4).position(|window| window == b"\r\n\r\n");
+        let Some(end) = end else { return Answer { status: 0, head: String::new(), body: all } };
+        let head = String::from_utf8_lossy(&all[..end]).to_ascii_lowercase();
+        let status = head.split(' ').nth(1).and_then(|text| text.parse().ok()).unwrap_or(0);
+        Answer { status, head, body: all[end + 4..].to_vec() }
+    }
+
+    /// The value of a header.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines();
+        lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+    }
+
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}

@@ -1,0 +1,103 @@
+//! How a browser logs in: it shows a token once and gets a cookie.
+
+use super::admission::Peer;
+use super::sessions::{clear_cookie, set_cookie};
+use super::tenants::TENANT_LENGTH_MAX;
+use crate::shared::AppState;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Extension, Json, Router};
+use http::header::SET_COOKIE;
+use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+const PATH: &str = "/api/v1/session";
+const BODY_BYTES_MAX: usize = 8 << 10;
+
+/// `GET /api/v1/session`: who am I? `POST` logs in, `DELETE` logs out.
+pub(crate) fn routes() -> Router<AppState> {
+    let methods = get(show).post(log_in).delete(log_out);
+    Router::new().route(PATH, methods).layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+}
+
+/// What a page has to know before it asks for anything.
+#[derive(Serialize)]
+struct Shown {
+    /// Whether somebody has to log in.
+    required: bool,
+    /// Whether this browser did.
+    logged_in: bool,
+    /// The name of the token that was shown.
+    name: Option<String>,
+    /// Whether it may ask.
+    read: bool,
+    /// Whether it may send data.
+    write: bool,
+    /// The header that names a tenant, where there are tenants.
+    tenant_header: Option<String>,
+    /// The tenant that was chosen.
+    tenant: Option<Box<str>>,
+}
+
+async fn show(State(state): State<AppState>, headers: HeaderMap) -> Json<Shown> {
+    let required = state.gate.tokens.are_needed();
+    let session = state.gate.sessions.find(&headers);
+    let token = session.as_ref().map(|session| state.gate.tokens.at(session.token));
+    let tenants = &state.settings.given.tenants;
+    Json(Shown {
+        required,
+        logged_in: session.is_some(),
+        name: token.map(|token| token.name.clone()),
+        read: !required || token.is_some_and(|token| token.read),
+        write: !required || token.is_some_and(|token| token.write),
+        tenant_header: tenants.enabled.then(|| tenants.header.clone()),
+        tenant: session.and_then(|session| session.tenant),
+    })
+}
+
+/// What a browser shows.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shows {
+    token: String,
+    /// The tenant it wants to look at, where there are several.
+    tenant: Option<String>,
+}
+
+async fn log_in(
+    State(state): State<AppState>,
+    Extension(peer): Extension<Peer>,
+    Json(shows): Json<Shows>,
+) -> Response {
+    let Some(token) = state.gate.tokens.find(shows.token.trim().as_bytes()) else {
+        tracing::warn!(peer = %peer.address, "somebody tried to log in with a token that nobody knows");
+        return problem(StatusCode::UNAUTHORIZED, "nobody knows this token");
+    };
+    if shows.tenant.as_ref().is_some_and(|name| name.len() > TENANT_LENGTH_MAX) {
+        return problem(StatusCode::BAD_REQUEST, "this is no name of a tenant");
+    }
+    match state.gate.sessions.begin(token, shows.tenant.map(String::into_boxed_str)) {
+        Ok(id) => (StatusCode::NO_CONTENT, [(SET_COOKIE, set_cookie(&id, peer.encrypted))]).into_response(),
+        Err(error) => problem(StatusCode::SERVICE_UNAVAILABLE, &format!("no random numbers: {error}")),
+    }
+}
+
+async fn log_out(
+    State(state): State<AppState>,
+    Extension(peer): Extension<Peer>,
+    headers: HeaderMap,
+) -> Response {
+    state.gate.sessions.end(&headers);
+    (StatusCode::NO_CONTENT, [(SET_COOKIE, clear_cookie(peer.encrypted))]).into_response()
+}
+
+fn problem(status: StatusCode, detail: &str) -> Response {
+    let title = status.canonical_reason().unwrap_or("refused");
+    let body = json!({ "type": "about:blank", "title": title, "status": status.as_u16(), "detail": detail });
+    let mut response = (status, Json(body)).into_response();
+    let kind = http::HeaderValue::from_static("application/problem+json");
+    response.headers_mut().insert(http::header::CONTENT_TYPE, kind);
+    response
+}

@@ -1,0 +1,149 @@
+//! Data kept apart: a store for each tenant, opened when it is first asked for.
+
+use crate::settings::{ServeSettings, TENANT_NAMES, is_tenant_name};
+use crate::shared::Tenant;
+use laggard_formats::{MessageReader, ReaderOptions};
+use laggard_store::{Store, StoreError, StoreSettings};
+use object_store::local::LocalFileSystem;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+use tokio::sync::Mutex;
+
+/// Longest name of a tenant.
+pub(super) const TENANT_LENGTH_MAX: usize = 64;
+
+/// The tenant of a server that keeps none apart.
+const ONLY: &str = "default";
+
+/// All tenants that were opened; at most as many as the settings say.
+pub(crate) struct Tenants {
+    folder: PathBuf,
+    store: StoreSettings,
+    most: usize,
+    open: RwLock<BTreeMap<Box<str>, Arc<Tenant>>>,
+    /// Held while a store is opened, so that none is opened twice.
+    opening: Mutex<()>,
+}
+
+/// Why there is no such tenant.
+#[derive(Debug)]
+pub(crate) enum TenantError {
+    /// The name cannot be one.
+    Name,
+    /// There are as many as there can be.
+    TooMany,
+    /// Its store cannot be opened.
+    Store(StoreError),
+}
+
+impl std::fmt::Display for TenantError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TenantError::Name => write!(f, "this is no name of a tenant; {TENANT_NAMES}"),
+            TenantError::TooMany => f.write_str("there are as many tenants as tenants.most allows"),
+            TenantError::Store(error) => write!(f, "its store cannot be opened: {error}"),
+        }
+    }
+}
+
+impl Tenants {
+    /// Opens those whose folders are there, and the only one where none are kept apart.
+    ///
+    /// # Errors
+    /// When a store cannot be opened.
+    pub(crate) async fn open(settings: &ServeSettings) -> Result<Tenants, TenantError> {
+        let tenants = Tenants {
+            folder: settings.data.join("tenants"),
+            store: store_settings(settings),
+            most: settings.tenants.most as usize,
+            open: RwLock::default(),
+            opening: Mutex::new(()),
+        };
+        if !settings.tenants.enabled {
+            tenants.get(ONLY).await?;
+            return Ok(tenants);
+        }
+        for name in folders(&tenants.folder) {
+            tenants.get(&name).await?;
+        }
+        Ok(tenants)
+    }
+
+    /// The tenant of this name; a new one where there is room.
+    pub(crate) async fn get(&self, name: &str) -> Result<Arc<Tenant>, TenantError> {
+        if let Some(tenant) = self.find(name) {
+            return Ok(tenant);
+        }
+        if !is_tenant_name(name) {
+            return Err(TenantError::Name);
+        }
+        let _alone = self.opening.lock().await;
+        if let Some(tenant) = self.find(name) {
+            return Ok(tenant);
+        }
+        if self.all().len() >= self.most {
+            return Err(TenantError::TooMany);
+        }
+        let store = open_store(&self.folder.join(name), &self.store).await.map_err(TenantError::Store)?;
+        let tenant = Arc::new(Tenant {
+            name: name.into(),
+            store,
+            messages: MessageReader::new(&ReaderOptions::default()),
+        });
+        let mut open = self.open.write().expect("no thread panics while it holds the lock");
+        open.insert(name.into(), tenant.clone());
+        Ok(tenant)
+    }
+
+    /// The only tenant of a server that keeps none apart.
+    pub(crate) async fn only(&self) -> Result<Arc<Tenant>, TenantError> {
+        self.get(ONLY).await
+    }
+
+    /// All that are open, by name.
+    pub(crate) fn all(&self) -> Vec<Arc<Tenant>> {
+        let open = self.open.read().expect("no thread panics while it holds the lock");
+        open.values().cloned().collect()
+    }
+
+    fn find(&self, name: &str) -> Option<Arc<Tenant>> {
+        self.open.read().expect("no thread panics while it holds the lock").get(name).cloned()
+    }
+}
+
+async fn open_store(folder: &Path, settings: &StoreSettings) -> Result<Store, StoreError> {
+    let segments = folder.join("segments");
+    let log = folder.join("log");
+    for folder in [&segments, &log] {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| StoreError::new(format!("{}: {error}", folder.display())))?;
+    }
+    let objects = LocalFileSystem::new_with_prefix(&segments)
+        .map_err(|error| StoreError::new(format!("{}: {error}", segments.display())))?;
+    Store::open(settings.clone(), Arc::new(objects), &log).await
+}
+
+fn store_settings(settings: &ServeSettings) -> StoreSettings {
+    let keep = &settings.store;
+    StoreSettings {
+        slice: keep.slice.nanos(),
+        idle: keep.idle.nanos(),
+        memory_bytes: keep.memory.bytes(),
+        cache_bytes: keep.cache.bytes(),
+        keep_for: keep.keep_for.map(|length| length.nanos()),
+        keep_bytes: keep.keep_bytes.map(|size| size.0),
+    }
+}
+
+/// Names of the tenants that have a folder already.
+fn folders(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| is_tenant_name(name))
+        .collect();
+    names.sort_unstable();
+    names
+}

@@ -1,0 +1,96 @@
+//! Bearer tokens.
+
+use crate::settings::CheckedToken;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use std::sync::Arc;
+use subtle::ConstantTimeEq;
+
+/// All tokens; none means that nobody has to show one.
+#[derive(Clone)]
+pub(crate) struct Tokens {
+    known: Arc<[CheckedToken]>,
+}
+
+impl Tokens {
+    pub(crate) fn new(known: Arc<[CheckedToken]>) -> Tokens {
+        Tokens { known }
+    }
+
+    /// Whether somebody has to show one.
+    pub(crate) fn are_needed(&self) -> bool {
+        !self.known.is_empty()
+    }
+
+    /// The place of the token with this secret. Takes as long for a wrong secret as for a right one.
+    pub(crate) fn find(&self, secret: &[u8]) -> Option<usize> {
+        let mut found = None;
+        for (place, token) in self.known.iter().enumerate() {
+            if bool::from(token.secret.ct_eq(secret)) {
+                found = Some(place);
+            }
+        }
+        found
+    }
+
+    /// The token at a place that [`Tokens::find`] gave.
+    pub(crate) fn at(&self, place: usize) -> &CheckedToken {
+        &self.known[place]
+    }
+}
+
+/// The secret in `Authorization: Bearer SECRET`; gRPC's metadata are the same headers.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(AUTHORIZATION)?.as_bytes();
+    let (scheme, secret) = value.split_at_checked("bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| secret.trim_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(name: &str, secret: &str) -> CheckedToken {
+        CheckedToken {
+            name: name.to_owned(),
+            secret: secret.as_bytes().to_vec(),
+            read: true,
+            write: false,
+            tenants: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_token_is_found_by_its_whole_secret() {
+        let tokens = Tokens::new([token("a", "0123456789abcdef"), token("b", "0123456789abcdeg")].into());
+        assert!(tokens.are_needed());
+        let place = tokens.find(b"0123456789abcdeg").unwrap();
+        assert_eq!(tokens.at(place).name, "b");
+        for wrong in ["", "0123456789abcde", "0123456789abcdefg", "0123456789abcdeF"] {
+            assert_eq!(tokens.find(wrong.as_bytes()), None, "{wrong}");
+        }
+        assert!(!Tokens::new([].into()).are_needed());
+    }
+
+    #[test]
+    fn the_scheme_may_be_written_in_any_case() {
+        for (value, secret) in [
+            ("Bearer abc", Some("abc")),
+            ("bearer  abc ", Some("abc")),
+            ("BEARER abc", Some("abc")),
+            ("Basic abc", None),
+            ("Bearer", None),
+            ("abc", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(AUTHORIZATION, value.parse().unwrap());
+            assert_eq!(bearer(&headers), secret.map(str::as_bytes), "{value}");
+        }
+        assert_eq!(bearer(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn a_secret_is_never_printed() {
+        assert_eq!(format!("{:?}", token("collector", "0123456789abcdef")), "CheckedToken(collector)");
+    }
+}
