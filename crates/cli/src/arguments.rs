@@ -1,9 +1,9 @@
 //! The command line.
 
-use crate::change_thresholds::ChangeThresholds;
 use crate::samples::SampleInput;
-use crate::thresholds::{PcaThresholds, SiteThresholds, Thresholds};
+use crate::server::Server;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use laggard_questions::{ChangesAsked, Inputs, Weights};
 use std::path::PathBuf;
 
 /// Tells why a distributed system is slow: which operations, on which replicas, and who pays.
@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Kernel(crate::kernel::KernelArguments),
     /// Record a kernel trace while a command runs, for `laggard kernel`
     Record(Box<crate::record::Record>),
+    /// Collect traces and metrics, keep them, and answer from a web page
+    Serve(Box<crate::serve::Serve>),
     /// Make an incident, diagnose it, and show where the files are
     Demo(Demo),
     /// Generate traces with known truth
@@ -65,6 +67,7 @@ const DIAGNOSE_EXAMPLES: &str = "Examples:
   laggard diagnose --service checkout traces/ --output markdown
   laggard diagnose spans.csv --column trace_id=TraceID --column start_us=Begin --column duration_ms=Took
   laggard diagnose traces/ --exit-code || page-somebody
+  laggard diagnose --server http://localhost:4316 --since -15m
 
 Exit status: 0 it ran, 1 suspects were found (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";
 
@@ -74,54 +77,21 @@ pub(crate) struct Diagnose {
     /// Files, folders, patterns, or - for standard input (the default)
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Leave out requests that start before this: RFC 3339, `2026-01-12 09:10` (UTC), or a Unix time in s, ms, µs or ns
-    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
-    pub(crate) since: Option<laggard_model::Timestamp>,
-    /// Leave out requests that start after this
-    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
-    pub(crate) until: Option<laggard_model::Timestamp>,
+    #[command(flatten)]
+    pub(crate) question: laggard_questions::Diagnose,
     /// Compare with these files, folders or patterns; repeat for more
-    #[arg(long, value_name = "PATH", num_args = 1..)]
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["baseline_rest", "server"])]
     pub(crate) baseline: Vec<PathBuf>,
-    /// Compare with requests that start at this time or later: of the baseline's files, else of the same files
-    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
-    pub(crate) baseline_since: Option<laggard_model::Timestamp>,
-    /// … and not after this
-    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
-    pub(crate) baseline_until: Option<laggard_model::Timestamp>,
-    /// Compare with everything in the same files outside --since and --until
-    #[arg(long, conflicts_with_all = ["baseline", "baseline_since", "baseline_until"])]
-    pub(crate) baseline_rest: bool,
-    /// Only requests that enter at this service
-    #[arg(long, value_name = "NAME")]
-    pub(crate) service: Option<String>,
-    /// Read every input as this format instead of recognising it (see `laggard formats`)
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<String>,
-    /// Map a column of somebody else's table: NAME=HEADER, with the unit in NAME (start_us, duration_ms, …)
-    #[arg(long = "column", value_name = "NAME=HEADER")]
-    pub(crate) columns: Vec<String>,
-    /// Attribute or column that says how many requests a kept one stands for, like Honeycomb's SampleRate
-    #[arg(long, value_name = "NAME")]
-    pub(crate) weight_attribute: Option<String>,
-    /// Attribute or column that says with which probability a request was kept, like _sample_rate
-    #[arg(long, value_name = "NAME", conflicts_with = "weight_attribute")]
-    pub(crate) probability_attribute: Option<String>,
-    /// Probability with which requests were kept that do not say themselves, 0 to 1
-    #[arg(long, value_name = "P", value_parser = crate::diagnose::probability)]
-    pub(crate) sampling_probability: Option<f64>,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+    #[command(flatten)]
+    pub(crate) weights: Weights,
     /// Form of the report
     #[arg(long, value_enum, default_value_t = OutputForm::Text)]
     pub(crate) output: OutputForm,
     /// Write the report to a file instead of standard output
     #[arg(short = 'o', value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Method (see `laggard methods`)
-    #[arg(long, value_name = "NAME", default_value = "combined")]
-    pub(crate) method: String,
-    /// Most suspects to report
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = crate::diagnose::at_least_one)]
-    pub(crate) top: usize,
     /// Exit with status 1 when suspects are found
     #[arg(long)]
     pub(crate) exit_code: bool,
@@ -135,11 +105,7 @@ pub(crate) struct Diagnose {
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
     pub(crate) memory: usize,
     #[command(flatten)]
-    pub(crate) thresholds: Thresholds,
-    #[command(flatten)]
-    pub(crate) site_thresholds: SiteThresholds,
-    #[command(flatten)]
-    pub(crate) pca_thresholds: PcaThresholds,
+    pub(crate) server: Server,
 }
 
 const COMPARE_EXAMPLES: &str = "Examples:
@@ -158,47 +124,15 @@ pub(crate) struct Compare {
     #[arg(value_name = "PATH", num_args = 0..=2)]
     pub(crate) paths: Vec<PathBuf>,
     /// More of the set before: file, folder or pattern
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "server")]
     pub(crate) before: Vec<PathBuf>,
     /// More of the set after
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "server")]
     pub(crate) after: Vec<PathBuf>,
-    /// Of the set before, leave out requests that start before this
-    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
-    pub(crate) before_since: Option<laggard_model::Timestamp>,
-    /// … or after this; of one data set without this, everything before --since is the set before
-    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
-    pub(crate) before_until: Option<laggard_model::Timestamp>,
-    /// Of the set after, leave out requests that start before this
-    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
-    pub(crate) since: Option<laggard_model::Timestamp>,
-    /// … or after this
-    #[arg(long, value_name = "T", value_parser = crate::times::parse, allow_hyphen_values = true)]
-    pub(crate) until: Option<laggard_model::Timestamp>,
-    /// Only requests that enter at this service
-    #[arg(long, value_name = "NAME")]
-    pub(crate) service: Option<String>,
-    /// Level of every test, after Benjamini–Hochberg within its family
-    #[arg(long, value_name = "P", default_value_t = 0.01)]
-    pub(crate) level: f64,
-    /// A change of time or calls must also be this large, relative to before
-    #[arg(long, value_name = "X", default_value_t = 0.05)]
-    pub(crate) change_min: f64,
-    /// Fewer complete requests in a set are too few to say anything
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) requests_min: u64,
-    /// Most call paths of a set that are kept apart
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
-    pub(crate) paths_max: usize,
-    /// Most requests of one operation in a set that are compared
-    #[arg(long, value_name = "N", default_value_t = 2_000)]
-    pub(crate) observations_max: usize,
-    /// Read every input as this format instead of recognising it (see `laggard formats`)
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<String>,
-    /// Map a column of somebody else's table: NAME=HEADER, as in `laggard diagnose`
-    #[arg(long = "column", value_name = "NAME=HEADER")]
-    pub(crate) columns: Vec<String>,
+    #[command(flatten)]
+    pub(crate) question: laggard_questions::Compare,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
     /// Form of the comparison
     #[arg(long, value_enum, default_value_t = OutputForm::Text)]
     pub(crate) output: OutputForm,
@@ -217,6 +151,8 @@ pub(crate) struct Compare {
     /// Memory for spans of both sets; beyond it whole traces are let go evenly, and the report says so
     #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
     pub(crate) memory: usize,
+    #[command(flatten)]
+    pub(crate) server: Server,
 }
 
 const CHANGES_EXAMPLES: &str = "Examples:
@@ -239,9 +175,6 @@ pub(crate) struct Changes {
     /// Write the report to a file instead of standard output
     #[arg(short = 'o', value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Method: tuned, or cherkasova as published (see `laggard methods`)
-    #[arg(long, value_name = "NAME", default_value = "tuned")]
-    pub(crate) method: String,
     /// Exit with status 1 on an application change or an anomaly
     #[arg(long)]
     pub(crate) exit_code: bool,
@@ -252,7 +185,7 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
     #[command(flatten)]
-    pub(crate) thresholds: ChangeThresholds,
+    pub(crate) question: ChangesAsked,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

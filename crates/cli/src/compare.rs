@@ -1,26 +1,30 @@
 //! `laggard compare`.
 
 use crate::arguments::Compare;
-use crate::diagnose::{available_threads, facts, format, reader_options, skipped};
+use crate::diagnose::{available_threads, facts, now, skipped};
 use crate::exit::{Failure, Status};
 use crate::load::{Loaded, load};
 use crate::progress::Meter;
+use crate::server::Verdicts;
 use crate::write::{Destination, write_comparison};
 use laggard_diagnose::{CompareSettings, ComparedPopulation, InputFacts, Population, compare};
-use laggard_engine::{IngestSettings, LocalEngine, Traces, WINDOW_MARGIN};
+use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::{InputSettings, expand};
-use laggard_model::{Nanos, Timestamp};
+use laggard_questions::{ComparedData, WHAT_TO_COMPARE, Window};
 use laggard_report::{Comparison, ComparisonVerdict};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(arguments: &Compare) -> Result<Status, Failure> {
-    let settings = settings(arguments)?;
+    let destination =
+        Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
+    let verdicts = Verdicts { found: &["slower", "changed"], exit_code: arguments.exit_code };
+    if let Some(answered) = arguments.server.answer("compare", &arguments.question, &destination, &verdicts) {
+        return answered;
+    }
+    let settings = arguments.question.settings().map_err(Failure::usage)?;
     let question = Question::of(arguments)?;
-    let input = InputSettings {
-        format: format(arguments.format.as_deref())?,
-        reader: reader_options(&arguments.columns)?,
-    };
+    let input = arguments.inputs.settings().map_err(Failure::usage)?;
     let reading = Reading {
         input: &input,
         threads: arguments.threads.unwrap_or_else(available_threads),
@@ -39,40 +43,8 @@ pub(crate) fn run(arguments: &Compare) -> Result<Status, Failure> {
             answer(arguments, [&whole, &whole], windows, &settings, reading.threads)
         }
     }?;
-    let destination =
-        Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
     write_comparison(&comparison, &destination)?;
     Ok(status(&comparison, arguments.exit_code))
-}
-
-fn settings(arguments: &Compare) -> Result<CompareSettings, Failure> {
-    let settings = CompareSettings {
-        level: arguments.level,
-        change_min: arguments.change_min,
-        requests_min: arguments.requests_min,
-        paths_max: arguments.paths_max,
-        observations_max: arguments.observations_max,
-        ..CompareSettings::default()
-    };
-    settings.check().map_err(Failure::usage)?;
-    Ok(settings)
-}
-
-/// The time that a set's requests start in.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Window {
-    since: Timestamp,
-    until: Timestamp,
-}
-
-impl Window {
-    fn join(self, other: Window) -> Window {
-        Window { since: self.since.min(other.since), until: self.until.max(other.until) }
-    }
-
-    fn is_all(self) -> bool {
-        self == Window { since: Timestamp::MIN, until: Timestamp::MAX }
-    }
 }
 
 /// What is compared with what.
@@ -95,9 +67,10 @@ impl Question {
                 None
             }
             [whole] if before.is_empty() && after.is_empty() => Some(whole.clone()),
-            _ => return Err(Failure::usage(WHAT_TO_GIVE)),
+            _ => return Err(Failure::usage(WHAT_TO_COMPARE)),
         };
-        let windows = windows(arguments, whole.is_some())?;
+        let data = if whole.is_some() { ComparedData::One } else { ComparedData::Two };
+        let windows = arguments.question.windows(data, now()).map_err(Failure::usage)?;
         let question = match whole {
             Some(whole) => Question { before: vec![whole], after: None, windows },
             None => Question { before, after: Some(after), windows },
@@ -115,33 +88,6 @@ impl Question {
     }
 }
 
-const WHAT_TO_GIVE: &str = "give two sets, BEFORE AFTER (more paths with --before and --after), \
-     or one data set and two windows (--since T compares what is before T with what is after it)";
-
-fn windows(arguments: &Compare, one_data_set: bool) -> Result<[Window; 2], Failure> {
-    let given = [arguments.before_since, arguments.before_until, arguments.since, arguments.until];
-    if one_data_set && given.iter().all(Option::is_none) {
-        return Err(Failure::usage(WHAT_TO_GIVE));
-    }
-    // Of one data set, what is not said to be after was before.
-    let until = match (arguments.before_until, arguments.since) {
-        (None, Some(since)) if one_data_set => since.minus(Nanos::from_ns(1)),
-        (until, _) => until.unwrap_or(Timestamp::MAX),
-    };
-    let since = match (arguments.since, arguments.before_until) {
-        (None, Some(until)) if one_data_set => until.plus(Nanos::from_ns(1)),
-        (since, _) => since.unwrap_or(Timestamp::MIN),
-    };
-    let before = Window { since: arguments.before_since.unwrap_or(Timestamp::MIN), until };
-    let after = Window { since, until: arguments.until.unwrap_or(Timestamp::MAX) };
-    for (window, names) in [(before, ["before-since", "before-until"]), (after, ["since", "until"])] {
-        if window.since > window.until {
-            return Err(Failure::usage(format!("--{} is later than --{}", names[0], names[1])));
-        }
-    }
-    Ok([before, after])
-}
-
 /// How sets are read.
 struct Reading<'a> {
     input: &'a InputSettings,
@@ -151,7 +97,7 @@ struct Reading<'a> {
 
 /// A set that was read.
 struct ReadSet {
-    traces: Traces,
+    requests: Requests,
     facts: InputFacts,
     paths: Vec<PathBuf>,
     skipped: Option<String>,
@@ -170,7 +116,7 @@ impl Reading<'_> {
         meter.done();
         let Loaded { ingest, outcome } = loaded?;
         Ok(ReadSet {
-            traces: ingest.finish(self.threads),
+            requests: Requests::from_traces(ingest.finish(self.threads), self.threads),
             facts: facts(&outcome),
             paths: paths.to_vec(),
             skipped: skipped(&outcome),
@@ -187,10 +133,10 @@ fn answer(
 ) -> Result<Comparison, Failure> {
     let populations = [0, 1].map(|at| ComparedPopulation {
         population: Population {
-            traces: &sets[at].traces,
+            requests: &sets[at].requests,
             since: windows[at].since,
             until: windows[at].until,
-            service: arguments.service.as_deref(),
+            service: arguments.question.service.as_deref(),
         },
         facts: sets[at].facts.clone(),
         label: label(&sets[at].paths, windows[at]),
@@ -209,7 +155,7 @@ fn label(paths: &[PathBuf], window: Window) -> String {
     if paths.len() > 1 {
         text.push_str(&format!(" and {} more", paths.len() - 1));
     }
-    if !window.is_all() {
+    if window != Window::ALL {
         text.push_str(", a window of it");
     }
     text

@@ -1,6 +1,5 @@
 //! From a slow span to its kernel path: the span's thread and time, or a marker that carries its ids.
 
-use crate::diagnose::reader_options;
 use crate::exit::Failure;
 use crate::kernel::KernelOutput;
 use crate::load::{Gather, Gathered, gather};
@@ -70,7 +69,7 @@ pub(crate) fn asked(
     let sources = expand(&join.spans).map_err(Failure::unreadable)?;
     // Readers hand on one numeric attribute of a span by the name they are given: here its thread.
     let reader =
-        ReaderOptions { weight_attribute: Some(join.thread_attribute.clone()), ..reader_options(&[])? };
+        ReaderOptions { weight_attribute: Some(join.thread_attribute.clone()), ..ReaderOptions::default() };
     let settings = InputSettings { format: None, reader };
     let empty = || Kept { span: join.span, trace: join.trace_id, thread, kept: Vec::new() };
     let meter = Meter::new(&sources);

@@ -2,7 +2,6 @@
 
 mod arguments;
 mod capacity;
-mod change_thresholds;
 mod changes;
 mod compare;
 mod demo;
@@ -10,21 +9,18 @@ mod diagnose;
 mod exit;
 mod kernel;
 mod kernel_diagnose;
-mod kernel_hosts;
 mod kernel_join;
 mod kernel_path;
-mod kernel_read;
 mod lists;
 mod load;
 mod progress;
 mod prometheus;
 mod record;
-mod sample_formats;
 mod samples;
+mod serve;
+mod server;
 mod signature;
 mod simulate;
-mod thresholds;
-mod times;
 mod write;
 
 use arguments::{Arguments, Command};
@@ -55,6 +51,7 @@ fn run(command: &Command) -> Result<Status, Failure> {
         Command::Kernel(arguments) => kernel::run(arguments),
         // Its exit status may be any.
         Command::Record(arguments) => record::run(arguments).map(|_| Status::Done),
+        Command::Serve(arguments) => serve::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Formats => lists::formats(),

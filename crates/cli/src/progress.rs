@@ -89,3 +89,9 @@ impl Progress for Meter {
         self.show();
     }
 }
+
+impl laggard_questions::Watch for Meter {
+    fn events(&self, more: u64) {
+        self.spans(more);
+    }
+}

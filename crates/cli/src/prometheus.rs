@@ -23,7 +23,7 @@ pub(crate) struct PrometheusInput {
     #[arg(long = "query", value_name = "QUERY", requires = "url")]
     pub(crate) queries: Vec<String>,
     /// Distance of the instants asked for [default: a quarter of the window, at least 1s]
-    #[arg(long, value_name = "LENGTH", value_parser = crate::samples::length, requires = "url")]
+    #[arg(long, value_name = "LENGTH", value_parser = laggard_questions::length, requires = "url")]
     pub(crate) step: Option<Nanos>,
     /// File with a bearer token for the server
     #[arg(long, value_name = "FILE", requires = "url")]
@@ -35,7 +35,7 @@ pub(crate) struct PrometheusInput {
     #[arg(long, value_name = "FILE", requires = "url")]
     pub(crate) ca_file: Option<PathBuf>,
     /// Longest time to wait for one answer of the server
-    #[arg(long, value_name = "LENGTH", value_parser = crate::samples::length, default_value = "60s")]
+    #[arg(long, value_name = "LENGTH", value_parser = laggard_questions::length, default_value = "60s")]
     pub(crate) prometheus_timeout: Nanos,
 }
 

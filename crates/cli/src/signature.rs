@@ -9,6 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use laggard_diagnose::{
     DiffThresholds, NamedSignature, SignatureQuestion, SignatureTest, build_signature, diff_signatures,
 };
+use laggard_questions::SignatureAsked;
 use laggard_report::{
     DiffOutput, DiffVerdict, Output, Signature, SignatureDiff, SignatureVerdict, read_signature,
 };
@@ -44,12 +45,8 @@ enum SignatureCommand {
 struct Build {
     #[command(flatten)]
     input: SampleInput,
-    /// What the signature is of, for reports: a version, a commit
-    #[arg(long, value_name = "TEXT", default_value = "")]
-    label: String,
-    /// Transaction types kept apart; the rarest are pooled
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    types_max: u16,
+    #[command(flatten)]
+    question: SignatureAsked,
     /// Form of the report; json is the file that `laggard signature diff` reads [default: by the ending of the file's
     /// name, else text]
     #[arg(long, value_enum)]
@@ -168,8 +165,8 @@ fn build(arguments: &Build) -> Result<Status, Failure> {
     let mut signature = build_signature(&SignatureQuestion {
         table: &table,
         facts: &facts,
-        label: &arguments.label,
-        types_max: arguments.types_max.into(),
+        label: &arguments.question.label,
+        types_max: arguments.question.types_max.into(),
     });
     signature.cautions.extend(cautions);
     let form = arguments.output.unwrap_or_else(|| form_of(arguments.file.as_deref()));

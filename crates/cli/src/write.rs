@@ -8,6 +8,7 @@ use laggard_report::{
     render_changes, render_comparison, render_kernel_diagnosis, render_kernel_path, render_kernel_stats,
     render_signature, render_signature_diff,
 };
+use laggard_server::client::WantedForm;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -79,6 +80,30 @@ pub(crate) fn write_signature_diff(
     place.write(|style, out| render_signature_diff(form, diff, style, out))
 }
 
+impl Destination<'_> {
+    /// The form, as a server is asked for it.
+    pub(crate) fn wanted(&self) -> WantedForm {
+        let style = if self.file.is_none() { terminal_style(self.color) } else { file_style(self.color) };
+        let color = style.color == ColorChoice::On;
+        WantedForm { output: output(self.form).name(), width: style.width, color }
+    }
+
+    /// Writes a report that somebody else has put into its form.
+    pub(crate) fn write_bytes(&self, report: &[u8]) -> Result<(), Failure> {
+        let place = Place { file: self.file, color: self.color };
+        place.write(|_, out| out.write_all(report))
+    }
+}
+
+fn terminal_style(when: When) -> TextStyle {
+    let width = terminal_size::terminal_size_of(io::stdout()).map_or(WIDTH, |(width, _)| width.0);
+    TextStyle { color: color(when, io::stdout().is_terminal()), width }
+}
+
+fn file_style(when: When) -> TextStyle {
+    TextStyle { color: color(when, false), width: WIDTH }
+}
+
 fn write_with(
     destination: &Destination<'_>,
     render: impl Fn(Output, &TextStyle, &mut dyn Write) -> io::Result<()>,
@@ -106,13 +131,11 @@ pub(crate) struct Place<'a> {
 impl Place<'_> {
     fn write(&self, render: impl Fn(&TextStyle, &mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         let Some(path) = self.file else {
-            let terminal = io::stdout().is_terminal();
-            let width = terminal_size::terminal_size_of(io::stdout()).map_or(WIDTH, |(width, _)| width.0);
-            let style = TextStyle { color: color(self.color, terminal), width };
+            let style = terminal_style(self.color);
             let mut out = BufWriter::new(io::stdout().lock());
             return finish(render(&style, &mut out).and_then(|()| out.flush()));
         };
-        let style = TextStyle { color: color(self.color, false), width: WIDTH };
+        let style = file_style(self.color);
         let written = File::create(path).and_then(|file| {
             let mut out = BufWriter::new(file);
             render(&style, &mut out)?;

@@ -20,6 +20,9 @@ mod real_data;
 mod real_sites;
 mod sample_inputs;
 mod sampling;
+#[cfg(target_os = "linux")]
+mod serve;
+mod server;
 mod shop;
 mod signature;
 mod terminal;
