@@ -3,7 +3,7 @@
 use crate::repository::{Judgement, Repository, judge};
 
 const LOSSES: &str = "crates/model/src/losses.rs";
-const THRESHOLDS: &str = "crates/cli/src/thresholds.rs";
+const THRESHOLDS: &str = "crates/questions/src/thresholds.rs";
 const METHODS: &str = "crates/diagnose/src/methods.rs";
 const ASSEMBLY_PAGE: &str = "docs/manual/assembly.md";
 const CLOUDDIAG_PAGE: &str = "docs/manual/methods/clouddiag.md";
@@ -14,7 +14,7 @@ const PAGES_OF_PREFIXES: [(&str, &[&str]); 2] = [
     ("docs/manual/methods/combined.md", &["--site-", "--culprit-", "--period-", "--pattern-"]),
 ];
 /// Thresholds of `laggard changes`, explained by one of these pages, with or without dashes.
-const CHANGE_THRESHOLDS: &str = "crates/cli/src/change_thresholds.rs";
+const CHANGE_THRESHOLDS: &str = "crates/questions/src/change_thresholds.rs";
 const CHANGE_PAGES: [&str; 3] =
     ["docs/manual/methods/changes.md", "docs/manual/methods/cherkasova.md", "docs/manual/changes.md"];
 
@@ -66,9 +66,12 @@ fn losses(code: &str) -> Vec<String> {
     rows.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Flags of the thresholds: the fields under `#[arg(long`.
+/// Flags of the thresholds: the fields under `arg(long`, behind further attributes.
 fn thresholds(code: &str) -> Vec<String> {
-    let fields = code.split("#[arg(long").skip(1).filter_map(|rest| rest.split_once("\n")?.1.split_once(':'));
+    let fields = code.split("arg(long").skip(1).filter_map(|rest| {
+        let line = rest.lines().skip(1).find(|line| !line.trim_start().starts_with("#["))?;
+        line.split_once(':')
+    });
     fields.map(|(field, _)| format!("--{}", field.trim().replace('_', "-"))).collect()
 }
 
@@ -118,8 +121,7 @@ mod tests {
 
     const LOSS_ROWS: &str =
         "Loss::A => (\"bad_record\", \"records\"),\nLoss::B => {\n(\"cut_off\", \"ends\")\n}";
-    const FLAGS: &str =
-        "/// X [default: 1]\n    #[arg(long, value_name = \"X\")]\n    cv_min: Option<f64>,\n";
+    const FLAGS: &str = "/// X [default: 1]\n    #[cfg_attr(feature = \"flags\", arg(long, value_name = \"X\"))]\n    #[serde(alias = \"c\")]\n    cv_min: Option<f64>,\n";
     const MANIFEST: &str =
         "[workspace.dependencies]\nlaggard-model = { path = \"x\" }\nserde = \"1\"\n\n[profile.dev]\nx = 1\n";
 

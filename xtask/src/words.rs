@@ -91,7 +91,12 @@ fn registries(file: &TextFile) -> Vec<String> {
         "config.toml" => {
             ["[source", "[registr", "registry ="].iter().any(|start| line.trim().starts_with(start))
         }
-        ".npmrc" | "pip.conf" => true,
+        ".npmrc" => {
+            let key = line.split('=').next().unwrap_or_default().trim();
+            key == "registry" || key.ends_with(":registry") || key.starts_with("//")
+        }
+        "package-lock.json" => line.trim().starts_with("\"resolved\":"),
+        "pip.conf" => true,
         _ => false,
     };
     let lines = file.text.lines().enumerate().filter(|(_, line)| offends(line));
@@ -188,6 +193,10 @@ mod tests {
         assert_eq!(offences("Cargo.lock", &lock("registry+https://github.com/rust-lang/crates.io-index")), 0);
         assert_eq!(offences("Cargo.lock", &lock("sparse+https://mirror.example/index/")), 1);
         assert_eq!(offences(".cargo/config.toml", "[source.crates-io]"), 1);
+        assert_eq!(offences("web/.npmrc", "omit-lockfile-registry-resolved=true"), 0);
+        assert_eq!(offences("web/.npmrc", "registry=https://mirror.example/"), 1);
+        assert_eq!(offences("web/.npmrc", "//mirror.example/:_authToken=1"), 1);
+        assert_eq!(offences("web/package-lock.json", "  \"resolved\": \"https://mirror.example/a.tgz\","), 1);
     }
 
     #[test]
