@@ -62,7 +62,7 @@ export interface Suspect {
   positions: SuspectPosition[];
   trace_ids: string[];
   between?: Between;
-  culprits: Culprit[];
+  culprits?: Culprit[];
   evidence?: string[];
   shift?: Shift;
   onset?: Onset;
