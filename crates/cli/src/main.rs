@@ -21,6 +21,7 @@ mod serve;
 mod server;
 mod signature;
 mod simulate;
+mod small_files;
 mod write;
 
 use arguments::{Arguments, Command};

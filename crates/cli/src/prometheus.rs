@@ -1,6 +1,7 @@
 //! Flags and questions for a Prometheus server.
 
 use crate::exit::Failure;
+use crate::small_files::text_of;
 use clap::Args;
 use laggard_diagnose::SampleFacts;
 use laggard_model::{Nanos, Timestamp};
@@ -9,7 +10,7 @@ use laggard_prometheus::{
 };
 use laggard_report::NamedCount;
 use laggard_samples::SampleTable;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Where to ask, and what.
@@ -107,19 +108,6 @@ fn client(input: &PrometheusInput, url: &str) -> Result<Client, Failure> {
     let timeout = Duration::from_nanos(input.prometheus_timeout.ns());
     Client::new(ClientSettings { credentials, authorities_pem, timeout, ..ClientSettings::new(url) })
         .map_err(failure)
-}
-
-/// Largest file of a secret or of certificates.
-const FILE_BYTES_MAX: u64 = 1 << 20;
-
-fn text_of(file: &Path) -> Result<String, Failure> {
-    let unreadable =
-        |reason: &dyn std::fmt::Display| Failure::unreadable(format!("{}: {reason}", file.display()));
-    let size = std::fs::metadata(file).map_err(|error| unreadable(&error))?.len();
-    if size > FILE_BYTES_MAX {
-        return Err(unreadable(&"larger than 1 MiB"));
-    }
-    std::fs::read_to_string(file).map_err(|error| unreadable(&error))
 }
 
 fn range(input: &PrometheusInput, asked: &Asked) -> Result<TimeRange, Failure> {

@@ -1,11 +1,12 @@
 //! Questions to a server instead of files.
 
 use crate::exit::{Failure, Status};
+use crate::small_files::text_of;
 use crate::write::Destination;
 use clap::Args;
 use laggard_server::client::{AskError, ServerAddress, ask};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Which server is asked.
 #[derive(Args, Debug, Default)]
@@ -79,17 +80,4 @@ impl Server {
             _ => Status::Done,
         })
     }
-}
-
-/// Largest file of a secret or of certificates.
-const FILE_BYTES_MAX: u64 = 1 << 20;
-
-fn text_of(file: &Path) -> Result<String, Failure> {
-    let unreadable =
-        |reason: &dyn std::fmt::Display| Failure::unreadable(format!("{}: {reason}", file.display()));
-    let size = std::fs::metadata(file).map_err(|error| unreadable(&error))?.len();
-    if size > FILE_BYTES_MAX {
-        return Err(unreadable(&"larger than 1 MiB"));
-    }
-    std::fs::read_to_string(file).map_err(|error| unreadable(&error))
 }

@@ -1,15 +1,14 @@
-//! The service: receivers, API, pages, alerts; what `laggard serve` runs.
+//! The service: receivers, API and pages; what `laggard serve` runs.
 //!
 //! ```text
 //! OTLP gRPC 4317 ─┐
 //! OTLP HTTP 4318 ─┼─ receive ─► Batch ─► store ─► api ─► JSON, pages (4316)
-//! Zipkin    9411 ─┘                        └────► alerts ─► webhook, exec
+//! Zipkin    9411 ─┘
 //! ```
 //!
 //! Nothing here computes an answer: `diagnose` does, from what `store` keeps. Answers are computed on threads of
 //! their own, never on those that serve connections.
 
-mod alerts;
 mod api;
 pub mod client;
 mod listen;
