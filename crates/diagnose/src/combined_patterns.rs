@@ -70,6 +70,7 @@ fn suspect(
     if total_ns < PART_MIN * pattern.mean_excess * pattern.rows.len() as f64 {
         return None;
     }
+    let total_ns = total_ns * category.one_in();
     let operation = columns.operations[column];
     let median_ns = median_of(&beyond);
     Some(SuspectOperation {

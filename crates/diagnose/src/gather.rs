@@ -4,6 +4,7 @@ use crate::survey::SurveyedCategory;
 use laggard_engine::{FormShapes, RequestView, Requests};
 use laggard_localize::{Call, CategoryCalls, CategoryPosition, TimeKind};
 use laggard_model::Fingerprint;
+use laggard_numeric::spread_evenly;
 
 /// What is collected of a category.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +13,7 @@ pub struct Gather<'a> {
     pub requests: &'a Requests,
     /// Their shapes, as in the survey.
     pub shapes: &'a FormShapes,
-    /// Most requests: beyond, every second, third, … is taken.
+    /// Most requests: of more, so many are taken, evenly spread; 0 for all.
     pub rows_max: usize,
     /// Which time of a call is kept.
     pub time: TimeKind,
@@ -21,24 +22,22 @@ pub struct Gather<'a> {
 impl Gather<'_> {
     /// The calls of a category's requests.
     pub fn category(&self, id: Fingerprint, surveyed: &SurveyedCategory) -> CategoryCalls {
-        let step = self.step(surveyed.requests.len());
         let positions = surveyed.positions.iter();
         let mut out = CategoryCalls {
             id,
             positions: positions
                 .map(|at| CategoryPosition { operation: at.operation, parent: at.parent })
                 .collect(),
-            requests: surveyed.requests.iter().copied().step_by(step).collect(),
-            calls: Vec::with_capacity(surveyed.requests.len().div_ceil(step) * surveyed.positions.len()),
+            requests: Vec::new(),
+            calls: Vec::new(),
+            left_out: 0,
         };
-        for (row, &number) in surveyed.numbers.iter().step_by(step).enumerate() {
-            self.add_calls(&mut out.calls, row as u32, &self.requests.request(number as usize));
+        for (row, at) in spread_evenly(surveyed.requests.len(), self.rows_max).enumerate() {
+            out.requests.push(surveyed.requests[at]);
+            self.add_calls(&mut out.calls, row as u32, &self.requests.request(surveyed.numbers[at] as usize));
         }
+        out.left_out = (surveyed.requests.len() - out.requests.len()) as u64;
         out
-    }
-
-    fn step(&self, requests: usize) -> usize {
-        if requests <= self.rows_max || self.rows_max == 0 { 1 } else { requests.div_ceil(self.rows_max) }
     }
 
     fn add_calls(&self, calls: &mut Vec<Call>, row: u32, request: &RequestView<'_>) {

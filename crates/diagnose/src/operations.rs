@@ -2,7 +2,6 @@
 
 use crate::findings::RequestCounts;
 use crate::report::Context;
-use crate::sampling::estimated;
 use laggard_localize::{CategoryPosition, Spread, SuspectOperation};
 use laggard_model::{OperationId, TraceId};
 use laggard_report::{Position, Scope, Suspect};
@@ -31,13 +30,7 @@ fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspec
         if context.found.excess_ns > 0.0 { found.excess.total_ns / context.found.excess_ns } else { 0.0 };
     let categories = found.categories.iter().map(|&at| context.categories[at].id.short()).collect();
     let detail = context.found.details.get(&found.operation).cloned().unwrap_or_default();
-    let counts = detail.requests.unwrap_or_else(|| RequestCounts {
-        hit: found.hit.len() as u64,
-        hit_estimated: estimated(
-            found.hit.iter().map(|&(category, at)| &context.categories[category].requests[at as usize]),
-        ),
-        seen: requests_seen(context, found.operation),
-    });
+    let counts = detail.requests.unwrap_or_else(|| request_counts(context, found));
     Suspect {
         rank,
         service: key.service.to_owned(),
@@ -72,10 +65,21 @@ fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspec
     }
 }
 
+/// With requests of large categories that were left out, as far as those that were looked at tell.
+fn request_counts(context: &Context<'_>, found: &SuspectOperation) -> RequestCounts {
+    let (mut hit, mut hit_estimated) = (0.0, 0.0);
+    for &(category, at) in &found.hit {
+        let category = &context.categories[category];
+        hit += category.one_in();
+        hit_estimated += category.one_in() * f64::from(category.requests[at as usize].weight);
+    }
+    RequestCounts { hit: hit.round() as u64, hit_estimated, seen: requests_seen(context, found.operation) }
+}
+
 fn requests_seen(context: &Context<'_>, operation: OperationId) -> u64 {
     let calls_it = |positions: &[CategoryPosition]| positions.iter().any(|at| at.operation == operation);
     let judged = context.categories.iter().filter(|category| calls_it(&category.positions));
-    judged.map(|category| category.requests.len() as u64).sum()
+    judged.map(|category| category.requests.len() as u64 + category.left_out).sum()
 }
 
 fn position(context: &Context<'_>, category: usize, at: u32) -> Position {

@@ -42,25 +42,42 @@ impl Question<'_> {
         };
         let range = self.requests.within(settings.since, settings.until);
         let mut survey = self.engine.fold(range, &fold);
-        let gather = Gather {
-            requests: self.requests,
-            shapes,
-            rows_max: settings.clouddiag.rows_max,
-            time: settings.clouddiag.time,
-        };
         let wanted: Vec<(Fingerprint, &SurveyedCategory)> = (survey.categories.iter())
             .filter(|(_, category)| category.requests.len() as u64 >= requests_min)
             .map(|(&id, category)| (id, category))
             .collect();
-        let categories = self.engine.map(&wanted, |&(id, category)| gather.category(id, category));
-        let left_out = |(all, kept): (&(Fingerprint, &SurveyedCategory), &CategoryCalls)| {
-            all.1.requests.len() - kept.requests.len()
+        let sizes = wanted.iter().map(|(_, category)| (category.requests.len(), category.positions.len()));
+        let gather = Gather {
+            requests: self.requests,
+            shapes,
+            rows_max: rows_within(sizes, settings.clouddiag.rows_max, settings.clouddiag.values_max),
+            time: settings.clouddiag.time,
         };
-        let thinned: usize = wanted.iter().zip(&categories).map(left_out).sum();
-        survey.losses.add_many(Loss::RowLimit, thinned as u64, String::new);
+        let categories = self.engine.map(&wanted, |&(id, category)| gather.category(id, category));
+        let thinned: u64 = categories.iter().map(|category| category.left_out).sum();
+        survey.losses.add_many(Loss::RowLimit, thinned, String::new);
         Scanned { survey, categories }
     }
 }
+
+/// The most rows, up to `rows_max`, with which matrices of so many rows and columns have no more than `values_max`
+/// values; at least [`ROWS_MIN`].
+fn rows_within(
+    sizes: impl Iterator<Item = (usize, usize)> + Clone,
+    rows_max: usize,
+    values_max: usize,
+) -> usize {
+    let values = |most: usize| sizes.clone().map(|(rows, columns)| rows.min(most) * columns).sum::<usize>();
+    let (mut fits, mut too_many) = (ROWS_MIN, rows_max + 1);
+    while fits + 1 < too_many {
+        let middle = usize::midpoint(fits, too_many);
+        if values(middle) <= values_max { fits = middle } else { too_many = middle }
+    }
+    fits.min(rows_max)
+}
+
+/// No matrix loses rows below this for all of them to fit.
+const ROWS_MIN: usize = 200;
 
 /// A service nobody has is a handle no operation has.
 fn find_service(requests: &Requests, wanted: &str) -> ServiceId {
@@ -69,4 +86,21 @@ fn find_service(requests: &Requests, wanted: &str) -> ServiceId {
         .map(ServiceId::from_index)
         .find(|&id| names.service_name(id) == wanted)
         .unwrap_or_else(|| ServiceId::from_index(names.services()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_matrices_lose_rows_until_all_fit() {
+        let sizes = [(10_000, 10), (1_000, 20), (50, 100)];
+        let rows = |rows_max, values_max| rows_within(sizes.into_iter(), rows_max, values_max);
+        assert_eq!(rows(20_000, 1_000_000), 20_000, "nothing to lose");
+        assert_eq!(rows(5_000, 1_000_000), 5_000);
+        assert_eq!(rows(20_000, 65_000), 4_000, "4,000 x 10 + 1,000 x 20 + 50 x 100");
+        assert_eq!(rows(20_000, 35_000), 1_000, "1,000 x 30 + 50 x 100");
+        assert_eq!(rows(20_000, 1), ROWS_MIN);
+        assert_eq!(rows(20, 1), 20, "fewer were asked for");
+    }
 }

@@ -31,6 +31,7 @@ pub(crate) fn rows(settings: &SlowSettings) -> Vec<(&'static str, String)> {
         ("peer-level", found.peer_level.to_string()),
         ("requests-min", found.requests_min.to_string()),
         ("rows-max", found.rows_max.to_string()),
+        ("values-max", found.values_max.to_string()),
         ("columns-max", found.columns_max.to_string()),
         ("growth", found.growth.to_string()),
         ("tolerance", format!("{:e}", found.tolerance)),

@@ -4,7 +4,8 @@ use crate::population::Selected;
 use laggard_assembly::ShapeRule;
 use laggard_engine::{Fold, FormShapes, LocalEngine, RequestView, TreeForm};
 use laggard_localize::{Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};
-use laggard_model::{AdjustedCount, OperationId, ReplicaId, SpanKind};
+use laggard_model::{AdjustedCount, Fingerprint, OperationId, ReplicaId, SpanKind};
+use std::num::NonZeroUsize;
 
 /// Files what every complete request of a population spent, by site.
 pub struct SiteFold<'a> {
@@ -12,6 +13,9 @@ pub struct SiteFold<'a> {
     /// How many requests one stands for that does not tell it.
     assumed_count: Option<AdjustedCount>,
     shapes: &'a FormShapes,
+    /// Ids of the shapes' categories.
+    categories: Vec<Fingerprint>,
+    threads: NonZeroUsize,
     /// Every site that a request may have spent time at, but chains.
     sites: Vec<Site>,
     /// By form.
@@ -50,7 +54,9 @@ impl<'a> SiteFold<'a> {
         let mut finder = SiteFinder::new(selected);
         let forms = requests.forms().iter().map(|form| finder.of_form(form)).collect();
         let shapes = requests.shapes(ShapeRule::Canonical, engine.threads());
-        SiteFold { selected, assumed_count, shapes, sites: finder.sites, forms }
+        let categories = shapes.categories().iter().map(|category| category.id).collect();
+        let (sites, threads) = (finder.sites, engine.threads());
+        SiteFold { selected, assumed_count, shapes, categories, threads, sites, forms }
     }
 
     /// What it is folded over.
@@ -64,15 +70,14 @@ impl Fold for SiteFold<'_> {
     type Output = SiteTable;
 
     fn start(&self) -> SiteTableBuilder {
-        SiteTableBuilder::with_sites(&self.sites)
+        SiteTableBuilder::with_numbers(&self.sites, &self.categories)
     }
 
     fn add(&self, partial: &mut SiteTableBuilder, request: &RequestView<'_>) {
         if !request.is_complete() || !self.selected.wants(request) {
             return;
         }
-        let category = self.shapes.category_of(request.form());
-        partial.request(self.shapes.categories()[category].id, self.row(request));
+        partial.request_at(self.row(request));
         self.spend(partial, request);
     }
 
@@ -81,7 +86,7 @@ impl Fold for SiteFold<'_> {
     }
 
     fn finish(&self, partial: SiteTableBuilder) -> SiteTable {
-        partial.finish()
+        partial.finish(self.threads)
     }
 }
 
@@ -91,7 +96,7 @@ impl SiteFold<'_> {
             start: request.start(),
             trace: request.trace(),
             latency_ns: request.latency().ns() as f64,
-            category: 0,
+            category: self.shapes.category_of(request.form()) as u32,
             weight: request.adjusted_count().or(self.assumed_count).unwrap_or(AdjustedCount::ONE).get(),
         }
     }

@@ -1,7 +1,7 @@
 //! One request category with its calls: the input of localization.
 
 use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
-use laggard_numeric::Matrix;
+use laggard_numeric::{Matrix, spread_evenly};
 
 /// A category: requests with the same call tree.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -15,6 +15,8 @@ pub struct CategoryCalls {
     /// Calls grouped by request, in the order of `requests`; inside a request by position. A position that
     /// stands for a loop has several calls.
     pub calls: Vec<Call>,
+    /// Requests of the category that are not among `requests`, which were drawn evenly from all.
+    pub left_out: u64,
 }
 
 /// One position of a category's call tree.
@@ -73,18 +75,30 @@ impl CategoryCalls {
         matrix
     }
 
-    /// Keeps every k-th request so that at most `rows_max` remain; returns how many were left out.
+    /// Keeps `rows_max` requests, evenly spread, if there are more; returns how many were left out. 0 keeps all.
     pub fn thin(&mut self, rows_max: usize) -> usize {
         let before = self.requests.len();
-        if before <= rows_max || rows_max == 0 {
-            return 0;
+        let mut row = vec![None; before];
+        let mut kept = Vec::with_capacity(before.min(rows_max));
+        for at in spread_evenly(before, rows_max) {
+            row[at] = Some(kept.len() as u32);
+            kept.push(self.requests[at]);
         }
-        let step = before.div_ceil(rows_max);
-        self.calls.retain(|call| (call.request as usize).is_multiple_of(step));
-        for call in &mut self.calls {
-            call.request /= step as u32;
-        }
-        self.requests = self.requests.iter().copied().step_by(step).collect();
-        before - self.requests.len()
+        self.calls.retain_mut(|call| {
+            let row = row[call.request as usize];
+            call.request = row.unwrap_or_default();
+            row.is_some()
+        });
+        self.requests = kept;
+        let left_out = before - self.requests.len();
+        self.left_out += left_out as u64;
+        left_out
+    }
+
+    /// How many requests of the category there are for each that is here: at least 1. Sums over requests are sums over
+    /// all of them once multiplied by it; tests go by what was looked at.
+    pub fn one_in(&self) -> f64 {
+        let here = self.requests.len().max(1) as f64;
+        (here + self.left_out as f64) / here
     }
 }

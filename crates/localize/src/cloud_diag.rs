@@ -176,7 +176,8 @@ fn total_excess(evidence: &Evidence<'_>) -> f64 {
             return 0.0;
         }
         let excess = |row: &RequestRow| (row.latency_ns as f64 - study.gate.median_ns).max(0.0);
-        category.requests.iter().map(|row| f64::from(row.weight) / evidence.unit * excess(row)).sum()
+        let one_in = category.one_in();
+        category.requests.iter().map(|row| f64::from(row.weight) / evidence.unit * one_in * excess(row)).sum()
     };
     evidence.categories.iter().zip(evidence.studies).map(of).sum()
 }

@@ -29,6 +29,11 @@ impl Evidence<'_> {
         f64::from(category.requests[call.request as usize].weight) / self.unit
     }
 
+    /// The same with requests that were left out: for sums.
+    fn stands_for(&self, category: &CategoryCalls, call: &Call) -> f64 {
+        self.weight(category, call) * category.one_in()
+    }
+
     /// Flagged positions by operation.
     pub(crate) fn flagged_positions(&self) -> BTreeMap<OperationId, BTreeSet<Place>> {
         let mut flagged: BTreeMap<OperationId, BTreeSet<Place>> = BTreeMap::new();
@@ -94,7 +99,7 @@ impl Evidence<'_> {
                     && !known.contains(&(at, call.request, call.position))
                 {
                     let scale = &study.scales[call.position as usize];
-                    counted.push(CountedCall::new(at, call, scale, self.weight(category, call)));
+                    counted.push(CountedCall::new(at, call, scale, self.stands_for(category, call)));
                 }
             }
         }
@@ -152,7 +157,7 @@ impl Evidence<'_> {
                     call,
                     &study.scales[call.position as usize],
                     self.weight(category, call),
-                    self.counts(category, study, call),
+                    self.counts(category, study, call).then(|| self.stands_for(category, call)),
                 );
             }
         }
@@ -195,7 +200,8 @@ impl Evidence<'_> {
             for call in calls_of(category, operation) {
                 let scale = &study.scales[call.position as usize];
                 let slow = culprits.contains(&call.replica) && call.time_ns as f64 > scale.median_ns;
-                pooled.add(at, call, scale, self.weight(category, call), slow);
+                let counted = slow.then(|| self.stands_for(category, call));
+                pooled.add(at, call, scale, self.weight(category, call), counted);
             }
         }
         let (_, mut tests) =
@@ -222,7 +228,7 @@ impl Evidence<'_> {
         let operations: BTreeSet<OperationId> = suspects.iter().map(|suspect| suspect.operation).collect();
         for category in self.categories {
             for request in category.calls.chunk_by(|a, b| a.request == b.request) {
-                let weight = self.weight(category, &request[0]);
+                let weight = self.stands_for(category, &request[0]);
                 let latency_ns = weight * category.requests[request[0].request as usize].latency_ns as f64;
                 let passed: BTreeSet<ReplicaId> = request
                     .iter()

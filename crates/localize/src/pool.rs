@@ -49,7 +49,7 @@ pub(crate) struct CountedCall {
     /// Time over the usual time; 1 where nothing is usual.
     pub(crate) factor: f64,
     pub(crate) excess_ns: f64,
-    /// What its request stands for, in units of the smallest weight.
+    /// What its request stands for, in units of the smallest weight, with those that were left out.
     pub(crate) weight: f64,
 }
 
@@ -90,12 +90,19 @@ pub(crate) struct PooledOperation {
 }
 
 impl PooledOperation {
-    /// Takes one call with whether its deviation counts. Calls of one request come one after another; those
+    /// Takes one call, and what it stands for if its deviation counts. Calls of one request come one after another; those
     /// on one replica make one observation, because what slows one of them slows its neighbours, and a test
     /// that takes them for independent finds culprits by chance. The observation is the slowest of them.
-    pub(crate) fn add(&mut self, category: usize, call: &Call, scale: &CallScale, weight: f64, counts: bool) {
-        if counts {
-            self.counted.push(CountedCall::new(category, call, scale, weight));
+    pub(crate) fn add(
+        &mut self,
+        category: usize,
+        call: &Call,
+        scale: &CallScale,
+        weight: f64,
+        counted: Option<f64>,
+    ) {
+        if let Some(stands_for) = counted {
+            self.counted.push(CountedCall::new(category, call, scale, stands_for));
         }
         let mad_ns = if scale.mad_ns > 0.0 { scale.mad_ns } else { 1.0 };
         let standardised = (call.time_ns as f64 - scale.median_ns) / mad_ns;
@@ -109,13 +116,13 @@ impl PooledOperation {
             seen.replicas.push(call.replica);
             seen.standardised.push(standardised);
             seen.ratios.push(scale.ratio(call));
-            seen.exceeds.push(counts);
+            seen.exceeds.push(counted.is_some());
             seen.weights.push(weight);
             return;
         };
         let at = self.last_from + at;
         seen.standardised[at] = seen.standardised[at].max(standardised);
         seen.ratios[at] = seen.ratios[at].max(scale.ratio(call));
-        seen.exceeds[at] |= counts;
+        seen.exceeds[at] |= counted.is_some();
     }
 }

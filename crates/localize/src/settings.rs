@@ -61,6 +61,9 @@ pub struct CloudDiagSettings {
     pub requests_min: u64,
     /// Matrices have at most so many rows (20,000); more requests are thinned evenly.
     pub rows_max: usize,
+    /// All matrices together have at most so many values (4,000,000); the largest lose rows first. It bounds time
+    /// and memory whatever the length of the window.
+    pub values_max: usize,
     /// Matrices have at most so many columns (256); beyond, those with the largest excess are kept.
     pub columns_max: usize,
     /// Robust PCA: growth of the penalty (1.5; Lin et al. 2009).
@@ -95,6 +98,7 @@ impl CloudDiagSettings {
             peer_level: 0.001,
             requests_min: 10,
             rows_max: 20_000,
+            values_max: 4_000_000,
             columns_max: 256,
             growth: 1.5,
             tolerance: if robust { 1e-5 } else { 1e-7 },
@@ -123,6 +127,7 @@ impl CloudDiagSettings {
             ("peer-level", self.peer_level, 0.0, 1.0),
             ("requests-min", self.requests_min as f64, 2.0, f64::MAX),
             ("rows-max", self.rows_max as f64, 10.0, 1e7),
+            ("values-max", self.values_max as f64, 1000.0, 1e9),
             ("columns-max", self.columns_max as f64, 2.0, 2048.0),
             ("growth", self.growth, 1.01, 10.0),
             ("tolerance", self.tolerance, 1e-12, 0.1),

@@ -28,6 +28,7 @@ mod robust_pca;
 mod student;
 mod summary;
 mod symmetric;
+mod thinning;
 mod weighted;
 
 pub use cosine::column_cosines;
@@ -54,6 +55,7 @@ pub use summary::{
     coefficient_of_variation, mad, mean, median, median_of, quantile_nearest_rank, sample_std,
 };
 pub use symmetric::{Cholesky, Eigen, condition_number, symmetric_eigen};
+pub use thinning::spread_evenly;
 pub use weighted::{
     Weights, effective_sample_size, weighted_coefficient_of_variation, weighted_mad, weighted_mean,
     weighted_median, weighted_quantiles, weighted_sample_std,

@@ -97,6 +97,9 @@ pub struct Thresholds {
     /// Most rows of a request matrix [default: 20000]
     #[cfg_attr(feature = "flags", arg(long, value_name = "N"))]
     rows_max: Option<usize>,
+    /// Most values of all request matrices together [default: 4000000]
+    #[cfg_attr(feature = "flags", arg(long, value_name = "N"))]
+    values_max: Option<usize>,
     /// Most columns of a request matrix [default: 256]
     #[cfg_attr(feature = "flags", arg(long, value_name = "N"))]
     columns_max: Option<usize>,
@@ -142,6 +145,7 @@ impl Thresholds {
             peer_level: self.peer_level.unwrap_or(default.peer_level),
             requests_min: self.requests_min.unwrap_or(default.requests_min),
             rows_max: self.rows_max.unwrap_or(default.rows_max),
+            values_max: self.values_max.unwrap_or(default.values_max),
             columns_max: self.columns_max.unwrap_or(default.columns_max),
             growth: self.growth.unwrap_or(default.growth),
             tolerance: self.tolerance.unwrap_or(default.tolerance),

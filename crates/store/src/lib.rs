@@ -16,6 +16,7 @@ mod clock;
 #[cfg(test)]
 mod drawn;
 mod error;
+mod extent;
 mod intake;
 mod log;
 mod parcel;

@@ -49,5 +49,8 @@ fn gathering_few_requests_is_gathering_all_and_thinning_them() {
         let left_out: usize = thinned.iter_mut().map(|category| category.thin(rows_max)).sum();
         assert_eq!(gathered(&requests, &survey, rows_max), thinned, "at most {rows_max}");
         assert_eq!(left_out == 0, rows_max >= 60);
+        let stand_for: f64 =
+            thinned.iter().map(|category| category.one_in() * category.requests.len() as f64).sum();
+        assert_eq!(stand_for.round() as usize, 180, "all requests are stood for");
     }
 }

@@ -46,6 +46,28 @@ fn quiet_hours_are_healthy() {
 }
 
 #[test]
+fn of_half_of_the_requests_the_same_is_told() {
+    let incident = incident(&small(Scenario::RandomDevice, 4));
+    let with = |rows_max: usize| {
+        let clouddiag = CloudDiagSettings { rows_max, ..CloudDiagSettings::new(Mode::Robust) };
+        let method = SlowMethod::CloudDiag;
+        report_with(&incident, &SlowSettings { method, clouddiag, ..SlowSettings::default() })
+    };
+    let (all, half) = (with(20_000), with(100));
+    let left_out = half.input.losses.count(laggard_model::Loss::RowLimit);
+    assert!((600..1200).contains(&left_out), "of 1,800 requests {left_out} were left out");
+    assert_eq!(top(&half), top(&all));
+    let ratio = |of: fn(&Report) -> f64| of(&half) / of(&all);
+    let ratios = [
+        ratio(|report| report.suspects[0].requests_hit as f64),
+        ratio(|report| report.suspects[0].requests_hit_estimated),
+        ratio(|report| report.suspects[0].requests_seen as f64),
+        ratio(|report| report.suspects[0].share),
+    ];
+    assert!(ratios.iter().all(|ratio| (0.7..1.4).contains(ratio)), "{ratios:?}");
+}
+
+#[test]
 fn a_heavy_tail_of_request_sizes_is_healthy() {
     let report = report(&incident(&small(Scenario::HeavyTail, 33)));
     assert!(report.categories.iter().all(|category| category.anomalous || !category.analysed));

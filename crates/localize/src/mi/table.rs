@@ -2,7 +2,7 @@
 
 use crate::category::{Call, CategoryCalls};
 use laggard_model::OperationId;
-use laggard_numeric::{Matrix, levenshtein_matches, mean, median};
+use laggard_numeric::{Matrix, levenshtein_matches, mean, median, spread_evenly};
 
 /// A category as part of a cluster.
 #[derive(Clone, Debug)]
@@ -78,8 +78,7 @@ impl Table {
                 (of.start, of.trace, row.member)
             });
         }
-        let step = all.div_ceil(rows_max.max(1)).max(1);
-        let rows: Vec<ClusterRow> = rows.into_iter().step_by(step).collect();
+        let rows: Vec<ClusterRow> = spread_evenly(all, rows_max).map(|at| rows[at]).collect();
         let filled = Filling::new(categories, members, &rows).fill(&rows);
         let positions = members[0].position_at.len();
         let latency = |row: &ClusterRow| {

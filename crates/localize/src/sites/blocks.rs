@@ -1,7 +1,7 @@
 //! Requests cut into blocks, and what the baseline lets one expect of them.
 
-use crate::sites::per_category::{PerCategory, category_of};
-use crate::sites::table::{Observation, SiteTable};
+use crate::sites::per_category::{Keyed, PerCategory};
+use crate::sites::table::Observation;
 use laggard_model::Fingerprint;
 use std::collections::BTreeMap;
 
@@ -51,12 +51,13 @@ pub(crate) struct Expected {
 const SHRINKAGE_CALLS: f64 = 5.0;
 
 impl Expected {
-    pub(crate) fn of(table: &SiteTable, rows: &[Observation]) -> Expected {
+    pub(crate) fn of(table: &Keyed<'_>, rows: &[Observation]) -> Expected {
         let mut by_category: PerCategory<(f64, f64)> = PerCategory::new(table);
         let mut all = (0.0, 0.0);
         for row in rows {
-            let weight = f64::from(table.requests[row.request as usize].weight);
-            let sums = by_category.value(category_of(table, row), || (0.0, 0.0));
+            let key = table.key(row);
+            let weight = f64::from(key.weight);
+            let sums = by_category.value(key.category, || (0.0, 0.0));
             for sums in [sums, &mut all] {
                 sums.0 += weight * f64::from(row.time_ns);
                 sums.1 += weight * f64::from(row.calls);
@@ -84,12 +85,12 @@ pub(crate) struct Mix {
 }
 
 impl Mix {
-    pub(crate) fn of(baseline: (&SiteTable, &[Observation]), window: (&SiteTable, &[Observation])) -> Mix {
-        let calls = |(table, rows): (&SiteTable, &[Observation])| {
+    pub(crate) fn of(baseline: (&Keyed<'_>, &[Observation]), window: (&Keyed<'_>, &[Observation])) -> Mix {
+        let calls = |(table, rows): (&Keyed<'_>, &[Observation])| {
             let mut calls: PerCategory<f64> = PerCategory::new(table);
             for row in rows {
-                let weight = table.requests[row.request as usize].weight;
-                *calls.value(category_of(table, row), || 0.0) += f64::from(weight) * f64::from(row.calls);
+                let key = table.key(row);
+                *calls.value(key.category, || 0.0) += f64::from(key.weight) * f64::from(row.calls);
             }
             let named = |(category, calls): (u32, f64)| (table.categories[category as usize], calls);
             calls.into_pairs().map(named).collect::<BTreeMap<Fingerprint, f64>>()
@@ -156,7 +157,7 @@ impl Sums {
 /// Sums by part. `of` tells the expected time of a call of a category, and the weight at which such a call counts;
 /// `part_of` the part of a request, below `parts`.
 pub(crate) fn sum_parts(
-    table: &SiteTable,
+    table: &Keyed<'_>,
     rows: &[Observation],
     of: impl Fn(Fingerprint) -> (f64, f64),
     parts: usize,
@@ -165,10 +166,9 @@ pub(crate) fn sum_parts(
     let mut sums = vec![Sums::default(); parts];
     let mut known: PerCategory<(f64, f64)> = PerCategory::new(table);
     for row in rows {
-        let request = &table.requests[row.request as usize];
-        let (usual, tilt) =
-            *known.value(request.category, || of(table.categories[request.category as usize]));
-        let weight = f64::from(request.weight) * tilt;
+        let key = table.key(row);
+        let (usual, tilt) = *known.value(key.category, || of(table.categories[key.category as usize]));
+        let weight = f64::from(key.weight) * tilt;
         let (time, usual) = (f64::from(row.time_ns), f64::from(row.calls) * usual);
         sums[part_of(row.request)].add(Sums {
             time: weight * time,
@@ -183,7 +183,7 @@ pub(crate) fn sum_parts(
 /// The values of so many blocks of equally many requests; see [`sum_parts`] for `of`. `None` without any call that
 /// counts.
 pub(crate) fn block_values(
-    table: &SiteTable,
+    table: &Keyed<'_>,
     rows: &[Observation],
     of: impl Fn(Fingerprint) -> (f64, f64),
     blocks: usize,

@@ -12,6 +12,7 @@
 
 use crate::parallel;
 use crate::sites::blocks::{BlockValue, BlockValues, Blocks, Expected, Mix, block_values};
+use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_numeric::{
     benjamini_hochberg, mad, mean, median_of, sample_std, student_quantile_95, student_upper_tail,
@@ -90,6 +91,7 @@ pub fn compare_sites(
         return Vec::new();
     }
     let blocks = Blocks::choose(baseline.requests.len(), window.requests.len());
+    let (baseline, window) = (&Keyed::new(baseline), &Keyed::new(window));
     let before: BTreeMap<Site, &[Observation]> = baseline.by_site().collect();
     let sites: Vec<(Site, &[Observation])> = window.by_site().collect();
     let compared = parallel::map(&sites, threads, |&(site, rows)| match before.get(&site) {
@@ -116,11 +118,11 @@ pub fn compare_sites(
 fn hit(
     change: &SiteChange,
     expected: Option<(Expected, f64)>,
-    window: &SiteTable,
+    window: &Keyed<'_>,
     rows: &[Observation],
 ) -> Vec<u32> {
     let limit = |row: &Observation| {
-        let category = window.categories[window.requests[row.request as usize].category as usize];
+        let category = window.categories[window.key(row).category as usize];
         let usual = expected.as_ref().map_or(0.0, |(expected, level)| expected.call_ns(category) * level);
         if usual > 0.0 { f64::from(row.calls) * usual * f64::midpoint(1.0, change.factor) } else { 0.0 }
     };
@@ -181,8 +183,8 @@ const CORROBORATION_LEVEL: f64 = 0.05;
 /// A site that the baseline called as well, and the baseline's level.
 fn known_site(
     site: Site,
-    (baseline, earlier): (&SiteTable, &[Observation]),
-    (window, rows): (&SiteTable, &[Observation]),
+    (baseline, earlier): (&Keyed<'_>, &[Observation]),
+    (window, rows): (&Keyed<'_>, &[Observation]),
     blocks: &Blocks,
     settings: &ChangeSettings,
 ) -> (SiteChange, f64) {
@@ -221,7 +223,7 @@ fn known_site(
 }
 
 /// A site that the baseline never called, although it had so many requests.
-fn new_site(site: Site, baseline: &SiteTable, window: &SiteTable, rows: &[Observation]) -> SiteChange {
+fn new_site(site: Site, baseline: &SiteTable, window: &Keyed<'_>, rows: &[Observation]) -> SiteChange {
     let mut change = unchanged(site, window, rows);
     let (calls, time, path) = totals(window, rows);
     // If it belonged to both, each of the requests that call it would fall into the window by this chance.
@@ -255,9 +257,9 @@ fn unchanged(site: Site, window: &SiteTable, rows: &[Observation]) -> SiteChange
 }
 
 /// Weighted calls, time and time on the critical path.
-fn totals(table: &SiteTable, rows: &[Observation]) -> (f64, f64, f64) {
+fn totals(table: &Keyed<'_>, rows: &[Observation]) -> (f64, f64, f64) {
     rows.iter().fold((0.0, 0.0, 0.0), |(calls, time, path), row| {
-        let weight = f64::from(table.requests[row.request as usize].weight);
+        let weight = f64::from(table.key(row).weight);
         (
             calls + weight * f64::from(row.calls),
             time + weight * f64::from(row.time_ns),

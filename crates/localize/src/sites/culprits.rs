@@ -14,7 +14,7 @@
 
 use crate::sites::moments::{Moments, log_likelihood};
 use laggard_model::ReplicaId;
-use laggard_numeric::{benjamini_hochberg, mad, median_of, normal_upper_tail};
+use laggard_numeric::{benjamini_hochberg, mad, median, normal_upper_tail, spread_evenly};
 use std::collections::BTreeMap;
 
 /// Thresholds of the search.
@@ -127,13 +127,16 @@ struct Search {
 
 /// Log ratios further than this many MAD from the median are moved there: one wild value must not decide.
 const WINSOR_MAD: f64 = 8.0;
+/// Of more observations, so many tell median and MAD well enough for that (to 1 % of the spread).
+const WINSOR_SHARES_MAX: usize = 16_384;
 /// A spread below this is taken for this: times that hardly vary would make any difference significant.
 const SPREAD_MIN: f64 = 0.01;
 
 impl Search {
     fn new(shares: &[Share], sets: &[Vec<ReplicaId>]) -> Search {
-        let values: Vec<f64> = shares.iter().map(|share| share.log_ratio).collect();
-        let middle = median_of(&values);
+        let looked_at = spread_evenly(shares.len(), WINSOR_SHARES_MAX);
+        let mut values: Vec<f64> = looked_at.map(|at| shares[at].log_ratio).collect();
+        let middle = median(&mut values);
         let reach = WINSOR_MAD * mad(&values, middle).max(SPREAD_MIN);
         let mut moments = vec![Moments::default(); sets.len()];
         for share in shares {

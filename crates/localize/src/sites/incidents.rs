@@ -7,6 +7,7 @@
 
 use crate::parallel;
 use crate::sites::blocks::{BlockValue, Expected, Sums, sum_parts};
+use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{Nanos, Timestamp};
 use laggard_numeric::{mad, median_of};
@@ -171,7 +172,7 @@ impl Raised {
 /// By bin: time beyond the usual over the usual latency of the requests concerned; 0 where that is not slow.
 fn slow_bins(table: &SiteTable, bins: &Bins, settings: &ScanSettings, threads: NonZeroUsize) -> Vec<f64> {
     let bin_of: Vec<u32> = table.requests.iter().map(|request| bins.bin_of(request.start) as u32).collect();
-    let scan = Scan { table, bins: bins.requests.len(), bin_of: &bin_of, settings };
+    let scan = Scan { table: Keyed::new(table), bins: bins.requests.len(), bin_of: &bin_of, settings };
     let sites: Vec<&[Observation]> =
         (table.by_site()).filter(|(site, _)| !matches!(site, Site::Chain(_))).map(|(_, rows)| rows).collect();
     let mut raised: Vec<Vec<Raised>> = (0..bins.requests.len()).map(|_| Vec::new()).collect();
@@ -226,7 +227,7 @@ fn share(table: &SiteTable, requests: impl Iterator<Item = (u32, f64)>) -> f64 {
 
 /// What every site is scanned for.
 struct Scan<'a> {
-    table: &'a SiteTable,
+    table: Keyed<'a>,
     bins: usize,
     /// The bin of every request.
     bin_of: &'a [u32],
@@ -236,9 +237,9 @@ struct Scan<'a> {
 impl Scan<'_> {
     /// The bins in which one site is clearly above its usual, growing.
     fn raised(&self, rows: &[Observation]) -> Vec<(usize, Raised)> {
-        let expected = Expected::of(self.table, rows);
+        let expected = Expected::of(&self.table, rows);
         let bin_of = |request: u32| self.bin_of[request as usize] as usize;
-        let sums = sum_parts(self.table, rows, |id| (expected.call_ns(id), 1.0), self.bins, bin_of);
+        let sums = sum_parts(&self.table, rows, |id| (expected.call_ns(id), 1.0), self.bins, bin_of);
         let values: Vec<Option<BlockValue>> = sums.into_iter().map(Sums::value).collect();
         if values.iter().flatten().count() < self.settings.bins_min {
             return Vec::new();
@@ -256,7 +257,7 @@ impl Scan<'_> {
             let part = (1.0 - (middle - value.mean).exp()).max(0.0);
             found.entry(bin).or_default().push((row.request, part * f64::from(row.path_ns)));
         }
-        found.into_iter().map(|(bin, requests)| (bin, Raised::new(self.table, requests))).collect()
+        found.into_iter().map(|(bin, requests)| (bin, Raised::new(&self.table, requests))).collect()
     }
 
     /// The usual of some values, and what is clearly above it.

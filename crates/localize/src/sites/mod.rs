@@ -15,6 +15,7 @@ mod per_category;
 mod sets;
 mod table;
 mod table_builder;
+mod table_parts;
 
 pub use blame::{End, LinkExcess, blame_ends};
 pub use change::{ChangeSettings, SiteChange, compare_sites};

@@ -96,7 +96,7 @@ mod tests {
             let replicas = [ReplicaId::from_index(0)];
             builder.spend(Spent { site: site(), replicas: &replicas, time_ns, path_ns: 0.0 });
         }
-        builder.finish()
+        builder.finish(std::num::NonZeroUsize::MIN)
     }
 
     fn onset(table: &SiteTable) -> Option<Onset> {

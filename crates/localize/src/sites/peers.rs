@@ -2,7 +2,7 @@
 
 use crate::parallel;
 use crate::sites::culprits::{Culprit, CulpritSettings, Share, find_culprits};
-use crate::sites::per_category::{PerCategory, category_of};
+use crate::sites::per_category::{Keyed, PerCategory};
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::median;
@@ -49,19 +49,20 @@ pub fn find_uneven_sites(
     };
     let choices = table.sites.iter().filter(|site| compared(site)).count();
     let sites: Vec<(Site, &[Observation])> = table.by_site().filter(|(site, _)| compared(site)).collect();
-    let found = parallel::map(&sites, threads, |&(site, rows)| uneven(table, site, rows, choices, settings));
+    let keyed = Keyed::new(table);
+    let found = parallel::map(&sites, threads, |&(site, rows)| uneven(&keyed, site, rows, choices, settings));
     found.into_iter().flatten().collect()
 }
 
 fn uneven(
-    table: &SiteTable,
+    table: &Keyed<'_>,
     site: Site,
     rows: &[Observation],
     choices: usize,
     settings: &CulpritSettings,
 ) -> Option<UnevenSite> {
-    let shares = log_ratios(table, rows);
-    let culprits = find_culprits(&shares, &table.sets, choices, settings);
+    let ratios = log_ratios(table, rows);
+    let culprits = find_culprits(&ratios.shares, &table.sets, choices, settings);
     if culprits.is_empty() {
         return None;
     }
@@ -74,16 +75,20 @@ fn uneven(
             .map(|culprit| culprit.factor)
             .reduce(f64::max)
     };
+    let levels = ratios.levels_of(|share| {
+        let set = &table.sets[share.set as usize];
+        !culprits.iter().any(|culprit| set.contains(&culprit.replica))
+    });
     let mut excess_ns = 0.0;
     let mut requests = Vec::new();
     let mut observations = 0;
-    for (row, share) in rows.iter().zip(&shares) {
+    for ((row, share), &place) in rows.iter().zip(&ratios.shares).zip(&ratios.places) {
         let Some(factor) = slow(row) else { continue };
         observations += 1;
         let time = if matches!(site, Site::Chain(_)) { row.time_ns } else { row.path_ns };
-        let weight = f64::from(table.requests[row.request as usize].weight);
+        let weight = f64::from(table.key(row).weight);
         excess_ns += weight * f64::from(time) * (1.0 - 1.0 / factor);
-        if share.log_ratio >= 0.5 * factor.ln() {
+        if share.log_ratio - levels[place as usize] >= 0.5 * factor.ln() {
             requests.push(row.request);
         }
     }
@@ -108,7 +113,7 @@ pub struct ReplicaLevel {
 pub fn replica_levels(table: &SiteTable, site: Site) -> Vec<ReplicaLevel> {
     let rows = table.rows_of(site);
     let mut sums: BTreeMap<ReplicaId, (u64, u64, f64)> = BTreeMap::new();
-    for share in log_ratios(table, rows) {
+    for share in log_ratios(&Keyed::new(table), rows).shares {
         for &replica in &table.sets[share.set as usize] {
             let sum = sums.entry(replica).or_default();
             sum.0 += 1;
@@ -129,12 +134,32 @@ pub fn replica_levels(table: &SiteTable, site: Site) -> Vec<ReplicaLevel> {
 const SLOW_FACTOR: f64 = 1.5;
 
 /// Each observation's mean call against the median of its category, as a logarithm; in the order of the rows.
-fn log_ratios(table: &SiteTable, rows: &[Observation]) -> Vec<Share> {
+struct LogRatios {
+    shares: Vec<Share>,
+    /// A number for the category of each.
+    places: Vec<u32>,
+    /// Observations of each category, by its number.
+    sizes: Vec<usize>,
+}
+
+impl LogRatios {
+    /// The median of every category's wanted observations: with half of all on slow replicas, the median of all may be
+    /// a slow one. Categories with few have one in common.
+    fn levels_of(&self, wanted: impl Fn(&Share) -> bool) -> Vec<f64> {
+        let kept = || self.shares.iter().zip(&self.places).filter(|(share, _)| wanted(share));
+        let mut sizes = vec![0; self.sizes.len()];
+        kept().for_each(|(_, &place)| sizes[place as usize] += 1);
+        let (shares, places): (Vec<Share>, Vec<u32>) = kept().map(|(&share, &place)| (share, place)).unzip();
+        middles(&sizes, &places, &shares)
+    }
+}
+
+fn log_ratios(table: &Keyed<'_>, rows: &[Observation]) -> LogRatios {
     let mut sizes: PerCategory<usize> = PerCategory::new(table);
     let mut shares = Vec::with_capacity(rows.len());
     let mut places = Vec::with_capacity(rows.len());
     for row in rows {
-        let place = sizes.place(category_of(table, row), || 0);
+        let place = sizes.place(table.key(row).category, || 0);
         sizes.values_mut()[place] += 1;
         places.push(place as u32);
         let log_ratio = (f64::from(row.time_ns) / f64::from(row.calls)).max(1.0).ln();
@@ -142,7 +167,7 @@ fn log_ratios(table: &SiteTable, rows: &[Observation]) -> Vec<Share> {
     }
     let middles = middles(sizes.values(), &places, &shares);
     shares.iter_mut().zip(&places).for_each(|(share, &place)| share.log_ratio -= middles[place as usize]);
-    shares
+    LogRatios { shares, places, sizes: sizes.values().to_vec() }
 }
 
 /// The median of every category's logarithms, by place; small categories have one in common.

@@ -1,26 +1,37 @@
-//! From what each request spent to a [`SiteTable`].
+//! From what each request spent to the parts of a [`SiteTable`].
 
 use crate::sites::sets::{Fast, ReplicaSets};
 use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
+use crate::sites::table_parts::join;
 use laggard_model::{Fingerprint, OperationId, ReplicaId};
 use std::collections::{HashMap, HashSet};
+use std::num::NonZeroUsize;
 
 /// Collects observations in any order and puts them into the order of a [`SiteTable`]. Requests that come by
 /// start, then trace, cost least.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SiteTableBuilder {
-    sites: Vec<Site>,
+    part: Part,
     site_numbers: HashMap<Site, u32, Fast>,
-    sets: ReplicaSets,
-    categories: HashMap<Fingerprint, u32>,
-    /// The category of the last request, which the next one often shares.
-    last_category: Option<(Fingerprint, u32)>,
-    requests: Vec<SiteRequest>,
+    category_numbers: HashMap<Fingerprint, u32>,
     /// What the last request spent.
     current: Vec<Piece>,
-    /// What earlier requests spent, by number of the site.
-    rows: Vec<Vec<Observation>>,
-    homes: HashSet<(OperationId, ReplicaId), Fast>,
+    /// Some of the homes that are known already.
+    known_homes: KnownHomes,
+    /// What was collected elsewhere: joined only once all is there, so that nothing is copied twice.
+    later: Vec<Part>,
+}
+
+/// What one builder has collected, in numbers of its own.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Part {
+    pub(crate) sites: Vec<Site>,
+    pub(crate) sets: ReplicaSets,
+    pub(crate) categories: Vec<Fingerprint>,
+    pub(crate) requests: Vec<SiteRequest>,
+    /// What requests spent, by number of the site.
+    pub(crate) rows: Vec<Vec<Observation>>,
+    pub(crate) homes: HashSet<(OperationId, ReplicaId), Fast>,
 }
 
 /// Time that one request spent at a site, before it is filed.
@@ -47,38 +58,42 @@ struct Piece {
 }
 
 impl SiteTableBuilder {
-    /// A builder in which sites have numbers already: their places here.
-    pub fn with_sites(sites: &[Site]) -> SiteTableBuilder {
+    /// A builder in which sites and categories have numbers already: their places here. All are distinct.
+    pub fn with_numbers(sites: &[Site], categories: &[Fingerprint]) -> SiteTableBuilder {
         SiteTableBuilder {
-            sites: sites.to_vec(),
             site_numbers: sites.iter().copied().zip(0..).collect(),
-            rows: vec![Vec::new(); sites.len()],
+            category_numbers: categories.iter().copied().zip(0..).collect(),
+            part: Part {
+                sites: sites.to_vec(),
+                categories: categories.to_vec(),
+                rows: vec![Vec::new(); sites.len()],
+                ..Part::default()
+            },
             ..SiteTableBuilder::default()
         }
     }
 
     /// Starts the next request; what is spent from now on is its.
-    pub fn request(&mut self, category: Fingerprint, mut request: SiteRequest) {
-        self.file_current();
-        request.category = self.category(category);
-        self.requests.push(request);
+    pub fn request(&mut self, category: Fingerprint, request: SiteRequest) {
+        let next = self.part.categories.len() as u32;
+        let number = *self.category_numbers.entry(category).or_insert(next);
+        if number == next {
+            self.part.categories.push(category);
+        }
+        self.request_at(SiteRequest { category: number, ..request });
     }
 
-    fn category(&mut self, id: Fingerprint) -> u32 {
-        if let Some((last, number)) = self.last_category
-            && last == id
-        {
-            return number;
-        }
-        let next = self.categories.len() as u32;
-        let number = *self.categories.entry(id).or_insert(next);
-        self.last_category = Some((id, number));
-        number
+    /// The same where the request holds the number of its category: see [`SiteTableBuilder::with_numbers`].
+    pub fn request_at(&mut self, request: SiteRequest) {
+        self.file_current();
+        self.part.requests.push(request);
     }
 
     /// Notes that an operation ran on a replica.
     pub fn home(&mut self, operation: OperationId, replica: ReplicaId) {
-        self.homes.insert((operation, replica));
+        if !self.known_homes.meet(operation, replica) {
+            self.part.homes.insert((operation, replica));
+        }
     }
 
     /// Adds time of the current request.
@@ -90,30 +105,30 @@ impl SiteTableBuilder {
         self.spend_at(site, spent);
     }
 
-    /// The same at a site whose number is known: see [`SiteTableBuilder::with_sites`].
+    /// The same at a site whose number is known: see [`SiteTableBuilder::with_numbers`].
     ///
     /// # Panics
     /// When no request was started.
     pub fn spend_at(&mut self, site: u32, spent: Spent<'_>) {
-        assert!(!self.requests.is_empty(), "a request was started");
-        let set = self.sets.number(spent.replicas);
+        assert!(!self.part.requests.is_empty(), "a request was started");
+        let set = self.part.sets.number(spent.replicas);
         let (time_ns, path_ns) = (spent.time_ns as f32, spent.path_ns as f32);
         self.current.push(Piece { site, set, calls: 1, time_ns, path_ns });
     }
 
     fn site(&mut self, site: Site) -> u32 {
-        let next = self.sites.len() as u32;
+        let next = self.part.sites.len() as u32;
         let number = *self.site_numbers.entry(site).or_insert(next);
         if number == next {
-            self.sites.push(site);
-            self.rows.push(Vec::new());
+            self.part.sites.push(site);
+            self.part.rows.push(Vec::new());
         }
         number
     }
 
     /// Calls of the last request at one site on one set become one observation.
     fn file_current(&mut self) {
-        let Some(request) = self.requests.len().checked_sub(1) else { return };
+        let Some(request) = self.part.requests.len().checked_sub(1) else { return };
         let request = request as u32;
         // Growing times, so that sums do not depend on the order of the calls.
         let order = |piece: &Piece| (piece.site, piece.set, piece.time_ns.to_bits(), piece.path_ns.to_bits());
@@ -126,97 +141,47 @@ impl SiteTableBuilder {
                 row.time_ns += piece.time_ns;
                 row.path_ns += piece.path_ns;
             }
-            self.rows[site as usize].push(row);
+            self.part.rows[site as usize].push(row);
         }
         self.current.clear();
     }
 
     /// Adds what another builder collected.
     pub fn merge(&mut self, mut other: SiteTableBuilder) {
-        self.file_current();
         other.file_current();
-        let sites: Vec<u32> = other.sites.iter().map(|&site| self.site(site)).collect();
-        let sets: Vec<u32> = other.sets.sets().iter().map(|set| self.sets.number(set)).collect();
-        let mut categories = vec![0; other.categories.len()];
-        let mut order: Vec<(u32, Fingerprint)> =
-            other.categories.into_iter().map(|(id, number)| (number, id)).collect();
-        order.sort_unstable();
-        for (number, id) in order {
-            categories[number as usize] = self.category(id);
-        }
-        self.homes.extend(other.homes);
-        let before = u32::try_from(self.requests.len()).expect("fewer than 2^32 requests");
-        let requests = other.requests.into_iter();
-        self.requests.extend(
-            requests
-                .map(|request| SiteRequest { category: categories[request.category as usize], ..request }),
-        );
-        for (site, rows) in sites.into_iter().zip(other.rows) {
-            let moved = rows.into_iter().map(|row| Observation {
-                request: row.request + before,
-                set: sets[row.set as usize],
-                ..row
-            });
-            self.rows[site as usize].extend(moved);
-        }
+        self.later.push(other.part);
+        self.later.append(&mut other.later);
     }
 
-    /// The table.
-    pub fn finish(mut self) -> SiteTable {
+    /// The table; the same on any number of threads.
+    ///
+    /// # Panics
+    /// With 2³² requests or more.
+    pub fn finish(mut self, threads: NonZeroUsize) -> SiteTable {
         self.file_current();
-        let (sets, set_rank) = self.sets.ranked();
-        let (categories, category_rank) = ranked(self.categories);
-        for request in &mut self.requests {
-            request.category = category_rank[request.category as usize];
-        }
-        let (requests, request_rank) = ordered(self.requests);
-        let mut by_site: Vec<(Site, Vec<Observation>)> =
-            self.sites.into_iter().zip(self.rows).filter(|(_, rows)| !rows.is_empty()).collect();
-        by_site.sort_unstable_by_key(|&(site, _)| site);
-        for (_, rows) in &mut by_site {
-            for row in rows.iter_mut() {
-                row.set = set_rank[row.set as usize];
-                if let Some(rank) = &request_rank {
-                    row.request = rank[row.request as usize];
-                }
-            }
-            let order = |row: &Observation| (row.request, row.set);
-            if !rows.is_sorted_by_key(order) {
-                rows.sort_by_key(order);
-            }
-            rows.shrink_to_fit();
-        }
-        let (sites, rows) = by_site.into_iter().unzip();
-        SiteTable { sites, sets, categories, requests, rows, homes: self.homes.into_iter().collect() }
+        self.later.insert(0, self.part);
+        self.later.retain(|part| !part.requests.is_empty() || !part.homes.is_empty());
+        join(self.later, threads)
     }
 }
 
-/// Requests by start, trace, category and latency; and the rank of each, if that is not its place.
-fn ordered(requests: Vec<SiteRequest>) -> (Vec<SiteRequest>, Option<Vec<u32>>) {
-    let compare = |x: &SiteRequest, y: &SiteRequest| {
-        (x.start, x.trace, x.category)
-            .cmp(&(y.start, y.trace, y.category))
-            .then(x.latency_ns.total_cmp(&y.latency_ns))
-    };
-    if requests.is_sorted_by(|a, b| compare(a, b).is_le()) {
-        return (requests, None);
+/// Homes met lately: nearly every call is at one of few, and a look here is cheaper than one into a set of all.
+#[derive(Clone, PartialEq, Debug)]
+struct KnownHomes(Vec<Option<(OperationId, ReplicaId)>>);
+
+/// A power of two.
+const KNOWN_HOMES: usize = 4096;
+
+impl Default for KnownHomes {
+    fn default() -> KnownHomes {
+        KnownHomes(vec![None; KNOWN_HOMES])
     }
-    let mut order: Vec<u32> = (0..requests.len() as u32).collect();
-    order.sort_by(|&a, &b| compare(&requests[a as usize], &requests[b as usize]));
-    let mut rank = vec![0; order.len()];
-    for (place, &at) in order.iter().enumerate() {
-        rank[at as usize] = place as u32;
-    }
-    (order.iter().map(|&at| requests[at as usize]).collect(), Some(rank))
 }
 
-/// Ids in their own order, and the rank of each by its number.
-fn ranked(known: HashMap<Fingerprint, u32>) -> (Vec<Fingerprint>, Vec<u32>) {
-    let mut ranks = vec![0; known.len()];
-    let mut pairs: Vec<(Fingerprint, u32)> = known.into_iter().collect();
-    pairs.sort_unstable();
-    for (rank, &(_, number)) in pairs.iter().enumerate() {
-        ranks[number as usize] = rank as u32;
+impl KnownHomes {
+    /// Whether it is known that an operation runs on a replica; from now on it is.
+    fn meet(&mut self, operation: OperationId, replica: ReplicaId) -> bool {
+        let at = (operation.index() * 61 + replica.index()) % KNOWN_HOMES;
+        self.0[at].replace((operation, replica)) == Some((operation, replica))
     }
-    (pairs.into_iter().map(|(id, _)| id).collect(), ranks)
 }

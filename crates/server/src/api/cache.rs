@@ -37,7 +37,7 @@ impl Kept {
 }
 
 /// Calls of some slices.
-pub(crate) fn calls(slices: &[Arc<RequestSlice>]) -> usize {
+fn calls(slices: &[Arc<RequestSlice>]) -> usize {
     slices.iter().map(|slice| slice.calls.replica.len()).sum()
 }
 

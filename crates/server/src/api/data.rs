@@ -1,6 +1,6 @@
 //! From the store to requests that a question can be asked about: the one place that reads views.
 
-use super::cache::{RequestCache, calls};
+use super::cache::RequestCache;
 use super::problem::{Problem, ProblemKind};
 use crate::shared::AppState;
 use laggard_engine::{RequestSlice, Requests};
@@ -10,8 +10,11 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Most calls of all requests that one question reads: 28 bytes each.
-const CALLS_MAX: usize = 100_000_000;
+/// Most spans that one question reads: 28 bytes each.
+const SPANS_MAX: u64 = 100_000_000;
+
+/// "The rest" is as much of what is stored around a window as has no more spans than this.
+pub(crate) const REST_SPANS_MAX: u64 = 20_000_000;
 
 /// How long a query waits for others to end.
 const QUEUE_MAX: Duration = Duration::from_secs(20);
@@ -59,17 +62,18 @@ pub(crate) fn together(cache: &RequestCache, slices: Vec<Arc<RequestSlice>>) -> 
 
 /// The slices of a window.
 pub(crate) async fn slices(store: &Store, window: Window) -> Result<Vec<Arc<RequestSlice>>, Problem> {
-    let slices = store.view().requests(window.since, window.until).await?;
-    let calls = calls(&slices);
-    if calls > CALLS_MAX {
+    let view = store.view();
+    // Known before anything is read, which would take the memory that the limit is there for.
+    let spans = view.spans_within(window.since, window.until);
+    if spans > SPANS_MAX {
         return Err(Problem::new(
             ProblemKind::TooMuchData,
             format_args!(
-                "the window holds {calls} calls, and at most {CALLS_MAX} are looked at; choose a shorter one"
+                "the window is stored in slices of {spans} spans, and at most {SPANS_MAX} are looked at; choose a shorter one"
             ),
         ));
     }
-    Ok(slices)
+    Ok(view.requests(window.since, window.until).await?)
 }
 
 /// Runs something long on a thread of its own.

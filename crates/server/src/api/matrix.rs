@@ -164,6 +164,7 @@ fn calls(found: &FoundCategory<'_>) -> CategoryCalls {
         positions: found.shape.positions.iter().map(place).collect(),
         requests: Vec::with_capacity(found.requests.len()),
         calls: Vec::new(),
+        left_out: 0,
     };
     for request in &found.requests {
         let row = out.requests.len() as u32;

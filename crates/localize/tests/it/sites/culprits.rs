@@ -149,3 +149,22 @@ fn the_excess_is_what_slow_replicas_took_beyond_normal_ones() {
     assert!((uneven[0].excess_ns / (5.0 * truth) - 1.0).abs() < 0.05, "{} of {truth}", uneven[0].excess_ns);
     assert!(uneven[0].requests.iter().all(|request| request % 4 == 2));
 }
+
+/// Where most requests go to the slow one of two replicas, the usual time of all is a slow one.
+#[test]
+fn the_busier_of_two_replicas_is_slow() {
+    let mut table = Load { sites: 1, sigma: 0.2, ..Load::default() }.table(&mut Random(7), 900, |_, _| 1.0);
+    table.sets = vec![vec![replica(0)], vec![replica(1)]];
+    for row in table.rows.iter_mut().flatten() {
+        row.set = u32::from(row.request % 9 > 3);
+        if row.set == 1 {
+            (row.time_ns, row.path_ns) = (3.0 * row.time_ns, 3.0 * row.path_ns);
+        }
+    }
+    let uneven = find_uneven_sites(&table, &CulpritSettings::default(), THREADS);
+    assert_eq!(uneven.len(), 1);
+    assert_eq!(uneven[0].culprits.iter().map(|culprit| culprit.replica).collect::<Vec<_>>(), [replica(1)]);
+    let hit = uneven[0].requests.len();
+    assert!((475..=500).contains(&hit), "{hit} of 500 requests");
+    assert!(uneven[0].requests.iter().all(|request| request % 9 > 3));
+}

@@ -4,6 +4,9 @@ use super::Random;
 use laggard_localize::{Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};
 use laggard_model::{Fingerprint, OperationId, ReplicaId, Timestamp, TraceId};
 use proptest::prelude::*;
+use std::num::NonZeroUsize;
+
+const THREADS: NonZeroUsize = NonZeroUsize::new(3).unwrap();
 
 /// Adds a request and everything it spent; all of it follows from its number.
 fn add(builder: &mut SiteTableBuilder, number: u64) {
@@ -58,7 +61,7 @@ proptest! {
         extra in any::<u64>(),
     ) {
         let mut numbers: Vec<u64> = (seed..seed + 40).collect();
-        let whole = builder(&numbers).finish();
+        let whole = builder(&numbers).finish(THREADS);
         check_order(&whole);
         let mut random = Random(extra);
         random.shuffle(&mut numbers);
@@ -73,19 +76,19 @@ proptest! {
             let later = parts.remove(at + 1);
             parts[at].merge(later);
         }
-        prop_assert_eq!(parts.remove(0).finish(), whole);
+        prop_assert_eq!(parts.remove(0).finish(THREADS), whole);
     }
 
     /// Whatever is kept, it is what a table of those requests alone holds.
     #[test]
     fn only_some_requests(seed in 0_u64..1000, keep in prop::collection::vec(any::<bool>(), 20)) {
         let numbers: Vec<u64> = (seed..seed + 20).collect();
-        let whole = builder(&numbers).finish();
+        let whole = builder(&numbers).finish(THREADS);
         let kept = |trace: TraceId| keep[(trace.value() - 1 - u128::from(seed)) as usize];
         let some = whole.only(|request| kept(request.trace));
         let expected: Vec<u64> =
             numbers.iter().copied().filter(|&number| kept(TraceId::from_value(u128::from(number) + 1))).collect();
-        let expected = builder(&expected).finish();
+        let expected = builder(&expected).finish(THREADS);
         prop_assert_eq!(&some.requests.len(), &expected.requests.len());
         let rows = |table: &SiteTable| -> Vec<_> {
             let row = |(site, row): (Site, &laggard_localize::Observation)| {
@@ -123,7 +126,7 @@ fn calls_of_one_request_at_one_site_on_one_set_are_added_up() {
     builder.home(op(0), replica(1));
     builder.home(op(0), replica(0));
     builder.home(op(1), replica(5));
-    let table = builder.finish();
+    let table = builder.finish(THREADS);
     let rows: Vec<_> = (table.rows.iter().flatten())
         .map(|row| (row.request, row.set, row.calls, row.time_ns, row.path_ns))
         .collect();

@@ -4,7 +4,7 @@ use super::body::Asked;
 use super::{AskParameters, ask};
 use crate::api::answers::Answer;
 use crate::api::cache::RequestCache;
-use crate::api::data::{slices, threads, together};
+use crate::api::data::{REST_SPANS_MAX, slices, threads, together};
 use crate::api::jobs::Progress;
 use crate::api::jobs::routes::JobCreated;
 use crate::api::parameters::{Query, now};
@@ -114,7 +114,11 @@ impl Stored {
         let windows = match settings.baseline {
             BaselineChoice::None => vec![window],
             BaselineChoice::Within { since, until } => vec![window, Window { since, until }],
-            BaselineChoice::Rest => vec![Window::ALL],
+            BaselineChoice::Rest => {
+                let view = self.store.view();
+                let (since, until) = view.around(window.since, window.until, REST_SPANS_MAX);
+                vec![Window { since, until }]
+            }
         };
         let requests = self.requests(&windows, progress)?;
         progress.stage("diagnosing", 0)?;

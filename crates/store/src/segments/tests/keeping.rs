@@ -128,3 +128,20 @@ async fn a_parcel_scattered_over_days_becomes_few_segments() {
     assert_eq!(segments.figures().segments, 3, "three slices of one span share a segment");
     assert_eq!(requests(&segments).await, 9);
 }
+
+#[tokio::test]
+async fn how_much_a_window_holds_is_known_without_reading_it() {
+    let (_, segments) = with_hours(&StoreSettings::default(), 0..6).await;
+    let view = segments.view();
+    assert_eq!(view.spans_within(hours(0), hours(5)), 6);
+    assert_eq!(view.spans_within(hours(2), hours(3)), 2);
+    assert_eq!(view.spans_within(hours(7), hours(9)), 0);
+    assert_eq!(view.around(hours(3), hours(3), 100), (hours(0), hours(5)), "all there is");
+    assert_eq!(view.around(hours(3), hours(3), 3), (hours(2), hours(4)), "the nearest on either side");
+    assert_eq!(view.around(hours(3), hours(4), 0), (hours(3), hours(4)), "the window itself in any case");
+    assert_eq!(
+        view.around(hours(8), hours(9), 2),
+        (hours(4), hours(9)),
+        "beside a window with nothing in it"
+    );
+}

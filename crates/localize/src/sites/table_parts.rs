@@ -1,0 +1,119 @@
+//! Parts of a [`SiteTable`] become one.
+//!
+//! ```text
+//!            names of all, ranked        by site, in parallel
+//!  part 0 ─┐                          ┌─ site a: rows of part 0, 1, … in the numbers of all ─┐
+//!  part 1 ─┼─ sites, sets, categories ┼─ site b: …                                          ─┼─► SiteTable
+//!  part 2 ─┘                          └─ site c: …                                          ─┘
+//! ```
+
+use crate::parallel;
+use crate::sites::sets::ReplicaSets;
+use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
+use crate::sites::table_builder::Part;
+use laggard_model::{Fingerprint, ReplicaId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+
+/// One table of all parts.
+pub(crate) fn join(parts: Vec<Part>, threads: NonZeroUsize) -> SiteTable {
+    let (sets, set_numbers) = join_sets(&parts);
+    let (categories, category_numbers) = join_categories(&parts);
+    let homes: BTreeSet<_> = parts.iter().flat_map(|part| &part.homes).copied().collect();
+    let (requests, order) = join_requests(&parts, &category_numbers);
+    let mut rows: BTreeMap<Site, Vec<Piece<'_>>> = BTreeMap::new();
+    let mut first_request = 0;
+    for (part, sets) in parts.iter().zip(&set_numbers) {
+        for (&site, own) in part.sites.iter().zip(&part.rows).filter(|(_, own)| !own.is_empty()) {
+            rows.entry(site).or_default().push(Piece { rows: own, first_request, sets });
+        }
+        first_request += part.requests.len() as u32;
+    }
+    let (sites, pieces): (Vec<Site>, Vec<Vec<Piece<'_>>>) = rows.into_iter().unzip();
+    let rows = parallel::map(&pieces, threads, |pieces| join_rows(pieces, order.as_deref()));
+    SiteTable { sites, sets, categories, requests, rows, homes }
+}
+
+/// Observations of one site in one part.
+struct Piece<'a> {
+    rows: &'a [Observation],
+    /// Requests of all earlier parts.
+    first_request: u32,
+    /// Numbers of the part's sets among all.
+    sets: &'a [u32],
+}
+
+fn join_rows(pieces: &[Piece<'_>], order: Option<&[u32]>) -> Vec<Observation> {
+    let mut joined = Vec::with_capacity(pieces.iter().map(|piece| piece.rows.len()).sum());
+    for piece in pieces {
+        joined.extend(piece.rows.iter().map(|row| {
+            let request = row.request + piece.first_request;
+            let request = order.map_or(request, |order| order[request as usize]);
+            Observation { request, set: piece.sets[row.set as usize], ..*row }
+        }));
+    }
+    let key = |row: &Observation| (row.request, row.set);
+    if !joined.is_sorted_by_key(key) {
+        joined.sort_by_key(key);
+    }
+    joined
+}
+
+/// All sets in their own order, and for each part the places of its sets.
+fn join_sets(parts: &[Part]) -> (Vec<Vec<ReplicaId>>, Vec<Vec<u32>>) {
+    let mut all = ReplicaSets::default();
+    let numbers: Vec<Vec<u32>> =
+        (parts.iter()).map(|part| part.sets.sets().iter().map(|set| all.number(set)).collect()).collect();
+    let (sets, ranks) = all.ranked();
+    let ranked = |numbers: Vec<u32>| numbers.into_iter().map(|number| ranks[number as usize]).collect();
+    (sets, numbers.into_iter().map(ranked).collect())
+}
+
+/// Categories of any request in their own order, and for each part the places of its categories.
+fn join_categories(parts: &[Part]) -> (Vec<Fingerprint>, Vec<Vec<u32>>) {
+    let mut all: BTreeMap<Fingerprint, u32> = BTreeMap::new();
+    for part in parts {
+        let mut met = vec![false; part.categories.len()];
+        part.requests.iter().for_each(|request| met[request.category as usize] = true);
+        let ids = part.categories.iter().zip(&met).filter(|(_, met)| **met);
+        all.extend(ids.map(|(&id, _)| (id, 0)));
+    }
+    all.values_mut().zip(0..).for_each(|(number, place)| *number = place);
+    // Categories that no request has are never asked for.
+    let place = |id: &Fingerprint| all.get(id).copied().unwrap_or(u32::MAX);
+    let numbers = parts.iter().map(|part| part.categories.iter().map(place).collect()).collect();
+    (all.keys().copied().collect(), numbers)
+}
+
+/// Requests of all parts by start, trace, category and latency; and the place of each in order of the parts, if that
+/// is another.
+fn join_requests(parts: &[Part], category_numbers: &[Vec<u32>]) -> (Vec<SiteRequest>, Option<Vec<u32>>) {
+    let all: usize = parts.iter().map(|part| part.requests.len()).sum();
+    u32::try_from(all).expect("fewer than 2^32 requests");
+    let mut requests = Vec::with_capacity(all);
+    for (part, numbers) in parts.iter().zip(category_numbers) {
+        requests.extend(
+            (part.requests.iter())
+                .map(|request| SiteRequest { category: numbers[request.category as usize], ..*request }),
+        );
+    }
+    ordered(requests)
+}
+
+fn ordered(requests: Vec<SiteRequest>) -> (Vec<SiteRequest>, Option<Vec<u32>>) {
+    let compare = |x: &SiteRequest, y: &SiteRequest| {
+        (x.start, x.trace, x.category)
+            .cmp(&(y.start, y.trace, y.category))
+            .then(x.latency_ns.total_cmp(&y.latency_ns))
+    };
+    if requests.is_sorted_by(|a, b| compare(a, b).is_le()) {
+        return (requests, None);
+    }
+    let mut order: Vec<u32> = (0..requests.len() as u32).collect();
+    order.sort_by(|&a, &b| compare(&requests[a as usize], &requests[b as usize]));
+    let mut rank = vec![0; order.len()];
+    for (place, &at) in order.iter().enumerate() {
+        rank[at as usize] = place as u32;
+    }
+    (order.iter().map(|&at| requests[at as usize]).collect(), Some(rank))
+}

@@ -1,0 +1,46 @@
+//! Some of many, evenly spread.
+
+/// Places of `keep` out of `all` things in a row, growing: one out of each of `keep` stretches of equal length, at an
+/// offset that looks random but is always the same. Every k-th would not do: where replicas take turns, all that is
+/// kept could be of one replica. All places when `keep` is 0 or not less than `all`.
+pub fn spread_evenly(all: usize, keep: usize) -> impl Iterator<Item = usize> {
+    let keep = if keep == 0 { all } else { keep.min(all) };
+    (0..keep).map(move |stretch| {
+        let end = |stretch: usize| (stretch as u128 * all as u128 / keep as u128) as usize;
+        let (from, to) = (end(stretch), end(stretch + 1));
+        from + (scrambled(stretch as u64) % (to - from) as u64) as usize
+    })
+}
+
+/// The finaliser of splitmix64 (Steele, Lea & Flood, *OOPSLA* 2014).
+fn scrambled(word: u64) -> u64 {
+    let word = word.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ (word >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_are_kept_in_order_one_a_stretch() {
+        for (all, keep) in [(0, 5), (1, 1), (10, 3), (10, 9), (20_001, 20_000), (1000, 7)] {
+            let places: Vec<usize> = spread_evenly(all, keep).collect();
+            assert_eq!(places.len(), keep.min(all));
+            assert!(places.is_sorted_by(|a, b| a < b) && places.iter().all(|&at| at < all));
+            let largest = places.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+            assert!(largest <= 2 * all.div_ceil(keep), "{all} {keep}: {largest}");
+        }
+        assert_eq!(spread_evenly(4, 4).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert_eq!(spread_evenly(3, 0).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn what_takes_turns_is_kept_in_equal_parts() {
+        let mut kept = [0; 8];
+        spread_evenly(80_000, 10_000).for_each(|at| kept[at % 8] += 1);
+        assert!(kept.iter().all(|&count| (1100..1400).contains(&count)), "{kept:?}");
+    }
+}

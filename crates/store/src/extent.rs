@@ -1,0 +1,41 @@
+//! How much a window holds, from the manifest alone.
+
+use crate::segments::{Segment, SegmentKind};
+use crate::view::View;
+use laggard_model::Timestamp;
+
+impl View {
+    /// Spans of the slices that [`View::requests`] of this window would read: known without reading them, and never
+    /// fewer than the window holds, save for late ones.
+    pub fn spans_within(&self, since: Timestamp, until: Timestamp) -> u64 {
+        self.traces().filter(|segment| segment.meets(since, until)).map(|segment| segment.spans).sum()
+    }
+
+    /// A window around another that is stored in no more than `spans_max` spans: the slices nearest to it, whole; all
+    /// that is stored if that is less. The window itself is always part of it.
+    pub fn around(&self, since: Timestamp, until: Timestamp, spans_max: u64) -> (Timestamp, Timestamp) {
+        let distance = |segment: &Segment| {
+            let before = since.unix_ns().saturating_sub(segment.last().unix_ns());
+            let after = segment.first().unix_ns().saturating_sub(until.unix_ns());
+            before.max(after).max(0)
+        };
+        let mut nearest: Vec<(i64, &Segment)> =
+            self.traces().map(|segment| (distance(segment), segment)).collect();
+        nearest.sort_by_key(|&(distance, segment)| (distance, segment.number));
+        let (mut earliest, mut latest, mut spans) = (since, until, 0_u64);
+        for (distance, segment) in nearest {
+            spans = spans.saturating_add(segment.spans);
+            if spans > spans_max && distance > 0 {
+                break;
+            }
+            earliest = earliest.min(segment.first());
+            latest = latest.max(segment.last());
+        }
+        (earliest, latest)
+    }
+
+    fn traces(&self) -> impl Iterator<Item = &Segment> {
+        let all = self.manifest.segments.iter().map(AsRef::as_ref);
+        all.filter(|segment| segment.kind == SegmentKind::Traces)
+    }
+}
