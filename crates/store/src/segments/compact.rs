@@ -112,6 +112,7 @@ impl Shared {
 
     /// Writes segments with the rows of others, and makes them valid in their place.
     async fn rewrite(&self, manifest: &Manifest, work: Work) -> Result<(), At> {
+        tracing::debug!(segments = work.inputs.len(), kind = ?work.kind, "compaction begins");
         let written = match work.kind {
             SegmentKind::Samples => self.rewrite_samples(&work.inputs).await?,
             _ => self.rewrite_spans(manifest, &work.inputs).await?,
@@ -139,6 +140,7 @@ impl Shared {
         if !at(&work.inputs[0], self.swap(replace).await)? {
             delete(&*self.objects, files).await;
         }
+        tracing::debug!("compaction ended");
         Ok(())
     }
 

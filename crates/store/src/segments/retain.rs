@@ -12,16 +12,23 @@ impl Shared {
     pub(crate) async fn retain(&self, now: Timestamp) -> Result<(), Failure> {
         let _one_at_a_time = self.maintaining.lock().await;
         let settings = self.settings.clone();
-        self.swap(move |manifest| {
-            let leave = leaving(manifest, &settings, now);
-            manifest.segments.retain(|segment| !leave.contains(&segment.number));
-            let before = manifest.quarantined.len();
-            let limit = age_limit(manifest, &settings, now);
-            manifest.quarantined.retain(|gone| limit.is_none_or(|limit| gone.last_ns >= limit.unix_ns()));
-            Ok(!leave.is_empty() || manifest.quarantined.len() < before)
-        })
-        .await?;
+        let changed = self
+            .swap(move |manifest| {
+                let leave = leaving(manifest, &settings, now);
+                if !leave.is_empty() {
+                    tracing::debug!(segments = leave.len(), "retention begins");
+                }
+                manifest.segments.retain(|segment| !leave.contains(&segment.number));
+                let before = manifest.quarantined.len();
+                let limit = age_limit(manifest, &settings, now);
+                manifest.quarantined.retain(|gone| limit.is_none_or(|limit| gone.last_ns >= limit.unix_ns()));
+                Ok(!leave.is_empty() || manifest.quarantined.len() < before)
+            })
+            .await?;
         self.sweep().await;
+        if changed {
+            tracing::debug!("retention ended");
+        }
         Ok(())
     }
 }
