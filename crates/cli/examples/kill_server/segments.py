@@ -40,7 +40,7 @@ rows, distinct, replaced = one(
     spans,
 )
 assert distinct == replaced, "a span number stands for two spans"
-wanted = "select 4 * trace + at as span from (select ? + range as trace from range(?)), (select range as at from range(4))"
+wanted = "select 4 * trace + part as span from (select ? + range as trace from range(?)), (select range as part from range(4))"
 for lane, count in enumerate(traces):
     first = lane * 2**32 + 1
     (missing,) = one(

@@ -4,6 +4,7 @@ mod configuration;
 mod faults;
 mod life;
 mod packaging;
+mod pages;
 mod security;
 
 use crate::outcome::command;
