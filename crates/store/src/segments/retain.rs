@@ -43,11 +43,11 @@ fn age_limit(manifest: &Manifest, settings: &StoreSettings, now: Timestamp) -> O
 fn leaving(manifest: &Manifest, settings: &StoreSettings, now: Timestamp) -> HashSet<u64> {
     let limit = age_limit(manifest, settings, now);
     let mut order: Vec<_> = manifest.segments.iter().collect();
-    order.sort_by_key(|segment| (segment.last_ns, segment.number));
+    order.sort_by_key(|segment| (segment.ages_from(), segment.number));
     let mut bytes: u64 = order.iter().map(|segment| segment.bytes()).sum();
     let mut leave = HashSet::new();
     for segment in order {
-        let old = limit.is_some_and(|limit| segment.last() < limit);
+        let old = limit.is_some_and(|limit| segment.ages_from() < limit);
         let much = settings.keep_bytes.is_some_and(|keep| bytes > keep);
         if !old && !much {
             break;
