@@ -1,4 +1,4 @@
-//! The running server is killed at random instants; `examples/kill_server` does it as often as wanted.
+//! The running server is killed at random instants; the example `faults` does it as often as wanted.
 
 use super::kill_run::Run;
 use std::path::Path;
@@ -14,9 +14,9 @@ fn kills_of_the_server_lose_no_acknowledged_span() {
         run.kill_once();
     }
     let found = run.check();
-    assert!(found.spans > 0, "{found:?}; {:?}", run.killed_in);
+    assert!(found.spans > 0, "{found}; {:?}", run.killed_in);
     // Once more after everything was looked at, and compacted by another start.
     let again = run.check();
-    assert!(again.spans >= found.spans, "{again:?} after {found:?}");
+    assert!(again.spans >= found.spans, "{again} after {found}");
     run.stop();
 }

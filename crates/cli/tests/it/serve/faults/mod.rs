@@ -3,8 +3,10 @@
 mod clock;
 mod damage;
 mod disk;
+mod hostile;
 mod kill_run;
 mod kills;
+mod siege;
 
 use super::Running;
 use serde_json::Value;

@@ -1,13 +1,14 @@
 //! The running server is killed at random instants while it takes, flushes, compacts, deletes and replays.
 
-mod asking;
+pub(crate) mod asking;
 mod process;
 mod sending;
 
-use process::{Addresses, Process};
+pub(crate) use process::{Addresses, Process};
 use sending::{LANE, OPERATIONS, Traffic, unix_ns};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -59,11 +60,21 @@ pub(crate) struct Run {
 }
 
 /// What a look at everything found: all of it there once.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Found {
     pub(crate) spans: u64,
     /// Messages that were sent again, because nobody answered.
     pub(crate) repeated: u64,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} acknowledged spans are there once; {} messages were sent again",
+            self.spans, self.repeated
+        )
+    }
 }
 
 impl Run {
@@ -117,6 +128,14 @@ impl Run {
         self.kills += 1;
     }
 
+    /// Starts a server that is not killed until [`Run::end`].
+    pub(crate) fn start(&self) -> (Process, Addresses) {
+        let mut process = Process::start(&self.binary, &self.data);
+        let server = process.addresses();
+        self.turn_to(server);
+        (process, server)
+    }
+
     fn turn_to(&self, server: Addresses) {
         *self.traffic.server.lock().expect("no thread panics while it holds the lock") = Some(server);
     }
@@ -127,9 +146,7 @@ impl Run {
 
     /// Starts a server, has everything written that is open, looks for every span, and kills it.
     pub(crate) fn check(&mut self) -> Found {
-        let mut process = Process::start(&self.binary, &self.data);
-        let server = process.addresses();
-        self.turn_to(server);
+        let (process, server) = self.start();
         let traffic = Arc::clone(&self.traffic);
         let whole = traffic.whole.write().expect("no sender panics");
         post(server, "/api/v1/flush", "");
@@ -138,6 +155,14 @@ impl Run {
         drop(whole);
         process.kill();
         found
+    }
+
+    /// Looks for every span while the server goes on.
+    pub(crate) fn check_running(&mut self, server: Addresses) -> Found {
+        let traffic = Arc::clone(&self.traffic);
+        let _whole = traffic.whole.write().expect("no sender panics");
+        post(server, "/api/v1/flush", "");
+        self.look(server)
     }
 
     fn look(&mut self, server: Addresses) -> Found {
@@ -162,9 +187,12 @@ impl Run {
 
     /// Stops the senders: every trace was sent as a whole. Tells which traces: the first ones of every sender.
     pub(crate) fn stop(self) -> [u64; 2] {
-        let mut process = Process::start(&self.binary, &self.data);
-        let server = process.addresses();
-        self.turn_to(server);
+        let (process, server) = self.start();
+        self.end(process, server)
+    }
+
+    /// The same with a server that runs, which is killed.
+    pub(crate) fn end(self, process: Process, server: Addresses) -> [u64; 2] {
         self.traffic.stopped.store(true, Ordering::Relaxed);
         for sender in self.senders {
             sender.join().expect("senders do not panic");

@@ -36,6 +36,8 @@ pub(crate) struct Process {
 pub(crate) struct Addresses {
     pub(crate) http: SocketAddr,
     pub(crate) otlp_http: SocketAddr,
+    pub(crate) otlp_grpc: SocketAddr,
+    pub(crate) zipkin: SocketAddr,
 }
 
 /// Stretches of work that have begun and not ended.
@@ -47,6 +49,7 @@ struct Doing {
 
 impl Doing {
     fn note(&mut self, line: &Value) {
+        assert!(!line.to_string().contains("panicked"), "{line}");
         let message = line["message"].as_str().unwrap_or_default();
         if let Some(what) = message.strip_suffix(" begins") {
             self.begun.insert(what.to_owned());
@@ -61,15 +64,18 @@ impl Doing {
 
     fn addresses(&self) -> Option<Addresses> {
         let of = |name: &str| self.listeners.iter().find(|(known, _)| known == name).map(|(_, at)| *at);
-        Some(Addresses { http: of("http")?, otlp_http: of("otlp_http")? })
+        let (http, otlp_http) = (of("http")?, of("otlp_http")?);
+        Some(Addresses { http, otlp_http, otlp_grpc: of("otlp_grpc")?, zipkin: of("zipkin")? })
     }
 }
 
 impl Process {
     pub(crate) fn start(binary: &Path, data: &Path) -> Process {
         let mut command = Command::new(binary);
-        command.args(["serve", "--otlp-grpc", "off", "--zipkin", "off"]);
-        command.args(["--http", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0", "--data"]).arg(data);
+        command.arg("serve").arg("--data").arg(data);
+        for listener in ["--http", "--otlp-grpc", "--otlp-http", "--zipkin"] {
+            command.args([listener, "127.0.0.1:0"]);
+        }
         SETTINGS.iter().for_each(|setting| {
             command.args(["--set", setting]);
         });
@@ -110,6 +116,15 @@ impl Process {
         false
     }
 
+    /// A figure of its memory in bytes: `VmRSS` now, `VmHWM` the most there ever was.
+    pub(crate) fn memory(&self, name: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.expect("it runs, and Linux tells");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("Linux tells it");
+        let kibibytes = line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>();
+        kibibytes.expect("it is a number of kB") << 10
+    }
+
     /// Kills it; what it was doing then.
     pub(crate) fn kill(mut self) -> Vec<String> {
         let ended = self.child.try_wait().expect("it is our child");
@@ -118,7 +133,6 @@ impl Process {
         self.child.wait().expect("it is our child");
         self.reading.join().expect("reading does not panic");
         for line in self.lines.try_iter() {
-            assert!(!line.to_string().contains("panicked"), "{line}");
             self.doing.note(&line);
         }
         let mut doing: Vec<String> = self.doing.begun.iter().cloned().collect();
