@@ -24,11 +24,22 @@ const SETTINGS: [&str; 6] = [
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Process {
-    child: Child,
+    child: Mine,
     lines: Receiver<Value>,
     reading: JoinHandle<()>,
     /// What it does now, by its log.
     doing: Doing,
+}
+
+/// A process that does not outlive a test that fails.
+struct Mine(Child);
+
+impl Drop for Mine {
+    fn drop(&mut self) {
+        // It may have been killed already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Where a server listens.
@@ -90,7 +101,7 @@ impl Process {
                 let _ = said.send(line);
             }
         });
-        Process { child, lines, reading, doing: Doing::default() }
+        Process { child: Mine(child), lines, reading, doing: Doing::default() }
     }
 
     /// Waits until it listens.
@@ -118,7 +129,7 @@ impl Process {
 
     /// A figure of its memory in bytes: `VmRSS` now, `VmHWM` the most there ever was.
     pub(crate) fn memory(&self, name: &str) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.0.id()));
         let status = status.expect("it runs, and Linux tells");
         let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("Linux tells it");
         let kibibytes = line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>();
@@ -127,10 +138,10 @@ impl Process {
 
     /// Kills it; what it was doing then.
     pub(crate) fn kill(mut self) -> Vec<String> {
-        let ended = self.child.try_wait().expect("it is our child");
+        let ended = self.child.0.try_wait().expect("it is our child");
         assert!(ended.is_none(), "it ended by itself: {ended:?}; {:?}", self.lines.iter().last());
-        self.child.kill().expect("it is our child");
-        self.child.wait().expect("it is our child");
+        self.child.0.kill().expect("it is our child");
+        self.child.0.wait().expect("it is our child");
         self.reading.join().expect("reading does not panic");
         for line in self.lines.try_iter() {
             self.doing.note(&line);
