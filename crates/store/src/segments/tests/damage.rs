@@ -3,13 +3,13 @@
 use super::answers::{Kept, answered, expected};
 use super::drawn::{much_later, samples};
 use super::{SMALL, compact_all, open};
+use crate::empty_objects::empty_objects;
 use crate::segments::layout;
 use crate::segments::manifest::{FileKind, Manifest, SegmentKind};
 use crate::segments::{DurableFolder, Segments, Shared};
 use crate::{Parcel, StoreSettings};
 use futures::TryStreamExt;
 use laggard_model::{Loss, Nanos, SpanRow, Timestamp, TraceId};
-use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn parcel_of(traces: std::ops::Range<u128>) -> Parcel {
 }
 
 async fn of(parcels: &[Parcel]) -> (Arc<dyn ObjectStore>, Segments) {
-    let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let objects = empty_objects();
     let segments = open(&objects, &StoreSettings::default()).await;
     for parcel in parcels {
         segments.commit(Arc::new(parcel.clone())).await.unwrap();
@@ -186,7 +186,7 @@ async fn times_that_have_not_come_yet_do_not_stay_for_ever() {
         .plus(Nanos::from_secs(9_999_999));
     ahead.spans.iter_mut().for_each(|row| row.start = far);
     let settings = StoreSettings { keep_for: Some(Nanos::from_secs(3600)), ..StoreSettings::default() };
-    let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let objects = empty_objects();
     let segments = open(&objects, &settings).await;
     segments.commit(Arc::new(ahead)).await.unwrap();
     let now = crate::segments::shared::wall_clock();
