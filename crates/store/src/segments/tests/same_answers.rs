@@ -6,7 +6,6 @@ use super::{compact_all, open};
 use crate::empty_objects::empty_objects;
 use crate::{Parcel, StoreSettings};
 use laggard_model::Timestamp;
-use object_store::ObjectStore;
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -43,9 +43,12 @@ fn with_two_segments() -> TempDir {
     folder
 }
 
+/// Does something to a file.
+type Harm = fn(&Path);
+
 #[test]
 fn a_damaged_segment_is_told_and_the_rest_is_answered() {
-    let harm: [(&str, fn(&Path)); 3] = [
+    let harm: [(&str, Harm); 3] = [
         ("segments/requests", |path| flip(path, 40)),
         ("segments/calls", cut),
         ("segments/forms", |path| fs::remove_file(path).unwrap()),

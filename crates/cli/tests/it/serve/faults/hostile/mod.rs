@@ -29,8 +29,11 @@ impl Attack<'_> {
     }
 }
 
+/// Attacks until it is told that it is over.
+type Attacker = fn(Attack<'_>);
+
 /// Every kind of attacker; each runs on a thread of its own.
-const ATTACKS: &[(&str, fn(Attack<'_>))] = &[
+const ATTACKS: &[(&str, Attacker)] = &[
     ("slow loris", http1::slow_loris),
     ("gzip bomb", http1::gzip_bombs),
     ("zstd bomb", http1::zstd_bombs),

@@ -110,7 +110,7 @@ impl Run {
         match aim {
             Some(aim) if aim.what == "replay" => {}
             // While it starts, perhaps.
-            None if self.kills % 8 == 0 => self.wait_us(250_000),
+            None if self.kills.is_multiple_of(8) => self.wait_us(250_000),
             _ => {
                 self.turn_to(process.addresses());
                 self.wait_us(600_000);
