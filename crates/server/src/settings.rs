@@ -68,6 +68,8 @@ pub struct KeepSettings {
     pub memory: Size,
     /// Most memory for decoded slices that the next question may need, of each tenant.
     pub cache: Size,
+    /// How often segments are looked at for compaction, and every sixth time for what is too old.
+    pub upkeep: Length,
     /// Data older than this are deleted.
     #[serde(deserialize_with = "optional")]
     pub keep_for: Option<Length>,
@@ -222,6 +224,7 @@ impl Default for KeepSettings {
             idle: Length::from_secs(10),
             memory: Size(512 << 20),
             cache: Size(512 << 20),
+            upkeep: Length::from_secs(10),
             keep_for: Some(Length::from_secs(7 * 24 * 3600)),
             keep_bytes: None,
         }

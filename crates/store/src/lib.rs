@@ -15,6 +15,8 @@ mod budget;
 mod clock;
 #[cfg(test)]
 mod drawn;
+#[cfg(test)]
+mod empty_objects;
 mod error;
 mod extent;
 mod intake;

@@ -13,6 +13,8 @@ pub struct StoreSettings {
     pub memory_bytes: usize,
     /// Most bytes of decoded slices that are kept in memory for the next question.
     pub cache_bytes: usize,
+    /// How often segments are looked at for compaction; retention comes with every sixth look.
+    pub upkeep: Nanos,
     /// Data older than this are deleted; `None` keeps them for ever.
     pub keep_for: Option<Nanos>,
     /// Beyond so many bytes of segments the oldest are deleted; `None` for no limit.
@@ -26,6 +28,7 @@ impl Default for StoreSettings {
             idle: Nanos::from_secs(10),
             memory_bytes: 512 << 20,
             cache_bytes: 512 << 20,
+            upkeep: Nanos::from_secs(10),
             keep_for: Some(Nanos::from_secs(7 * 24 * 3600)),
             keep_bytes: None,
         }

@@ -90,8 +90,10 @@ impl Store {
         clock: Arc<dyn Clock>,
     ) -> Result<Store, StoreError> {
         let (segments, position) = Segments::open(objects, &settings).await?;
+        tracing::debug!(replay_from = position.replay_from, "replay begins");
         let recovered = tokio::task::spawn_blocking(move || recover(files, &position)).await;
         let recovered = recovered.map_err(|error| StoreError::new(error.to_string()))??;
+        tracing::debug!(spans = recovered.intake.spans(), "replay ended");
         let mut intake = recovered.intake;
         intake.note_time(clock.monotonic());
         let idle = Duration::from_nanos(settings.idle.ns());
@@ -113,7 +115,7 @@ impl Store {
             pending: None,
             quiet: 0,
         };
-        let upkeep = upkeep::run(path.clone(), segments.clone());
+        let upkeep = upkeep::run(path.clone(), segments.clone(), Duration::from_nanos(settings.upkeep.ns()));
         let tasks = vec![tokio::spawn(flushing.run()), tokio::spawn(upkeep)];
         Ok(Store { shared: Arc::new(Shared { path, segments, orders, flushes, tasks }) })
     }

@@ -201,11 +201,14 @@ impl Reading {
         found
     }
 
-    /// Sets a damaged segment aside; any other failure is the caller's.
+    /// Sets a damaged segment aside; any other failure is the caller's. Where the disk is full or read-only, the
+    /// question is answered all the same.
     async fn go_on_without(&mut self, failed: At) -> Result<(), StoreError> {
         let At { segment, failure } = failed;
         let Failure::Damaged(reason) = failure else { return Err(failure.into()) };
-        self.shared.quarantine(&segment, &reason).await?;
+        if let Err(error) = self.shared.quarantine(&segment, &reason).await {
+            tracing::error!(segment = segment.number, reason, %error, "a segment could not be set aside");
+        }
         self.lost.add_many(Loss::CorruptSegment, segment.spans + segment.samples, || {
             format!("segment {}: {reason}", segment.number)
         });

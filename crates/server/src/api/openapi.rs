@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use laggard_model::Fingerprint;
+use serde_json::Value;
 use std::sync::LazyLock;
 use utoipa::OpenApi;
 
@@ -51,15 +52,36 @@ use utoipa::OpenApi;
 )]
 pub(crate) struct Document;
 
-static TEXT: LazyLock<String> =
-    LazyLock::new(|| Document::openapi().to_json().expect("a document of our own is JSON"));
+static TEXT: LazyLock<String> = LazyLock::new(|| document().to_string());
+
+/// The document as it is served: problems are of a media type of their own.
+pub(crate) fn document() -> Value {
+    let mut document = serde_json::to_value(Document::openapi()).expect("a document of our own is JSON");
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    let methods = paths.flat_map(|(_, methods)| methods.as_object_mut().into_iter().flatten());
+    for (_, method) in methods {
+        let responses = method["responses"].as_object_mut().into_iter().flatten();
+        for content in responses.filter_map(|(_, response)| response.get_mut("content")?.as_object_mut()) {
+            let is_problem =
+                |schema: &Value| schema["schema"]["$ref"] == "#/components/schemas/ProblemDocument";
+            if content.get(JSON).is_some_and(is_problem) {
+                let schema = content.remove(JSON).expect("it was just there");
+                content.insert(PROBLEM.to_owned(), schema);
+            }
+        }
+    }
+    document
+}
+
+const JSON: &str = "application/json";
+const PROBLEM: &str = "application/problem+json";
 
 static TAG: LazyLock<String> = LazyLock::new(|| format!("\"{}\"", Fingerprint::of(TEXT.as_bytes())));
 
 /// This document
 #[utoipa::path(
     get, path = "/api/v1/openapi.json", tag = "server",
-    responses((status = 200, body = serde_json::Value), (status = 304, description = "As the client knows it"))
+    responses((status = 200, body = Value), (status = 304, description = "As the client knows it"))
 )]
 pub(crate) async fn openapi(headers: HeaderMap) -> Response {
     let tag = HeaderValue::from_static(TAG.as_str());
@@ -69,7 +91,7 @@ pub(crate) async fn openapi(headers: HeaderMap) -> Response {
         false => TEXT.as_str().into_response(),
     };
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(ETAG, tag);
     response

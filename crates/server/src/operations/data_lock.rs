@@ -33,7 +33,8 @@ impl DataLock {
             Err(TryLockError::WouldBlock) => return Err(taken(folder, &mut file)),
             Err(TryLockError::Error(error)) => return Err(explain(error)),
         }
-        file.set_len(0).and_then(|()| write!(file, "{}", std::process::id())).map_err(explain)?;
+        // The number is for people, the lock is what counts: a full disk must not keep a server from answering.
+        let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
         Ok(DataLock { _file: file })
     }
 }

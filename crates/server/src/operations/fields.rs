@@ -64,6 +64,11 @@ const FIELDS: &[Field] = &[
         store.cache,
         "Most memory for decoded slices that the next question may need, of each tenant."
     ),
+    field!(
+        "store.upkeep",
+        store.upkeep,
+        "How often segments are looked at for compaction, and every sixth time for what is too old."
+    ),
     field!("store.keep_for", store.keep_for, "Data older than this are deleted, or `off`."),
     field!(
         "store.keep_bytes",

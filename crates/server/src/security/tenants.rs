@@ -3,8 +3,7 @@
 use crate::settings::{ServeSettings, TENANT_NAMES, is_tenant_name};
 use crate::shared::Tenant;
 use laggard_formats::{MessageReader, ReaderOptions};
-use laggard_store::{Store, StoreError, StoreSettings};
-use object_store::local::LocalFileSystem;
+use laggard_store::{DurableFolder, Store, StoreError, StoreSettings};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
@@ -119,7 +118,7 @@ async fn open_store(folder: &Path, settings: &StoreSettings) -> Result<Store, St
         std::fs::create_dir_all(folder)
             .map_err(|error| StoreError::new(format!("{}: {error}", folder.display())))?;
     }
-    let objects = LocalFileSystem::new_with_prefix(&segments)
+    let objects = DurableFolder::open(&segments)
         .map_err(|error| StoreError::new(format!("{}: {error}", segments.display())))?;
     Store::open(settings.clone(), Arc::new(objects), &log).await
 }
@@ -131,6 +130,7 @@ fn store_settings(settings: &ServeSettings) -> StoreSettings {
         idle: keep.idle.nanos(),
         memory_bytes: keep.memory.bytes(),
         cache_bytes: keep.cache.bytes(),
+        upkeep: keep.upkeep.nanos(),
         keep_for: keep.keep_for.map(|length| length.nanos()),
         keep_bytes: keep.keep_bytes.map(|size| size.0),
     }

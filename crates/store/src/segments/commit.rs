@@ -8,7 +8,7 @@ use super::reading::busy;
 use super::shared::{JOIN, Shared};
 use super::told::Told;
 use super::trace_index::TraceIndex;
-use super::writing::Behind;
+use super::writing::{Arrival, Behind};
 use crate::Parcel;
 use laggard_model::Nanos;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl Shared {
         let mut written = self.commit_spans(&parcel).await?;
         let texts = Arc::new(parcel.samples.texts.clone());
         let samples = plan::group_samples(parcel.samples.rows.clone(), self.settings.slice, self.limits);
-        written.extend(self.write_samples(&texts, samples, None).await?);
+        written.extend(self.write_samples(&texts, samples, Arrival::now()).await?);
         let told = Told::new(&parcel.losses, &parcel.origins);
         let position = parcel.position.clone();
         self.swap(move |manifest| {
@@ -52,7 +52,7 @@ impl Shared {
             Ok((plan::group(&grouped.spans, &of, limits, place), behind))
         };
         let (groups, behind) = busy(plan).await?;
-        self.write_spans(&Arc::new(behind), groups, None).await
+        self.write_spans(&Arc::new(behind), groups, Arrival::now()).await
     }
 
     /// Segments that may hold other parts of some traces, with their indexes.

@@ -10,7 +10,7 @@ use super::reading::{Selection, busy};
 use super::shared::{JOIN, Shared, delete};
 use super::spans_file::SpanTable;
 use super::told::Told;
-use super::writing::Behind;
+use super::writing::{Arrival, Behind};
 use laggard_engine::Samples;
 use laggard_model::{Timestamp, TraceId};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -112,6 +112,7 @@ impl Shared {
 
     /// Writes segments with the rows of others, and makes them valid in their place.
     async fn rewrite(&self, manifest: &Manifest, work: Work) -> Result<(), At> {
+        tracing::debug!(segments = work.inputs.len(), kind = ?work.kind, "compaction begins");
         let written = match work.kind {
             SegmentKind::Samples => self.rewrite_samples(&work.inputs).await?,
             _ => self.rewrite_spans(manifest, &work.inputs).await?,
@@ -139,6 +140,7 @@ impl Shared {
         if !at(&work.inputs[0], self.swap(replace).await)? {
             delete(&*self.objects, files).await;
         }
+        tracing::debug!("compaction ended");
         Ok(())
     }
 
@@ -156,7 +158,7 @@ impl Shared {
             }));
         }
         let groups = plan::group_samples(all.rows, self.settings.slice, self.limits);
-        at(&inputs[0], self.write_samples(&Arc::new(all.texts), groups, Some(inputs[0].order)).await)
+        at(&inputs[0], self.write_samples(&Arc::new(all.texts), groups, Arrival::of(inputs)).await)
     }
 
     async fn rewrite_spans(&self, manifest: &Manifest, inputs: &[Arc<Segment>]) -> Result<Vec<Segment>, At> {
@@ -203,7 +205,7 @@ impl Shared {
             Ok((groups, Behind { names: table.names, texts: table.texts }))
         };
         let (groups, behind) = at(&inputs[0], busy(plan).await)?;
-        at(&inputs[0], self.write_spans(&Arc::new(behind), groups, Some(inputs[0].order)).await)
+        at(&inputs[0], self.write_spans(&Arc::new(behind), groups, Arrival::of(inputs)).await)
     }
 
     /// Late traces of which a segment of traces that is not among the inputs has spans, with the start of its

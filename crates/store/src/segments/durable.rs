@@ -35,10 +35,7 @@ impl DurableFolder {
     pub fn open(folder: &Path) -> Result<DurableFolder> {
         let staging = folder.join(STAGING);
         let failed = |error| failed(&staging, error);
-        match std::fs::remove_dir_all(&staging) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
-            _ => std::fs::create_dir_all(&staging).map_err(failed)?,
-        }
+        std::fs::create_dir_all(&staging).and_then(|()| empty(&staging)).map_err(failed)?;
         sync_folder(folder).map_err(failed)?;
         let plain = LocalFileSystem::new_with_prefix(folder)?;
         Ok(DurableFolder { folder: Arc::new(folder.to_owned()), plain, next: AtomicU64::new(0) })
@@ -121,6 +118,11 @@ impl ObjectStore for DurableFolder {
     async fn rename_opts(&self, from: &ObjectPath, to: &ObjectPath, options: RenameOptions) -> Result<()> {
         self.plain.rename_opts(from, to, options).await
     }
+}
+
+/// Deletes what is in a folder. The folder stays: on a full disk it could not be made again.
+fn empty(folder: &Path) -> std::io::Result<()> {
+    std::fs::read_dir(folder)?.try_for_each(|entry| std::fs::remove_file(entry?.path()))
 }
 
 fn write_synced(path: &Path, payload: &PutPayload) -> std::io::Result<()> {

@@ -6,6 +6,7 @@ use futures::TryStreamExt;
 use laggard_model::{Nanos, Timestamp};
 use object_store::ObjectStore;
 use object_store::path::Path;
+use std::collections::BTreeSet;
 
 /// Folders of segment files.
 pub(crate) const FILE_KINDS: [FileKind; 5] =
@@ -41,11 +42,20 @@ pub(crate) fn manifest(number: u64) -> Path {
     Path::from(format!("manifest/{number:012}.json"))
 }
 
-/// Numbers of the manifests there are, in no order.
+/// The path of its copy.
+pub(crate) fn manifest_copy(number: u64) -> Path {
+    Path::from(format!("manifest/{number:012}.copy"))
+}
+
+/// Numbers of the manifests or copies there are, in order.
 pub(crate) async fn manifest_numbers(objects: &dyn ObjectStore) -> Result<Vec<u64>, Failure> {
     let found: Vec<_> = objects.list(Some(&Path::from("manifest"))).try_collect().await?;
-    let number = |path: &Path| path.filename()?.strip_suffix(".json")?.parse().ok();
-    Ok(found.iter().filter_map(|object| number(&object.location)).collect())
+    let number = |path: &Path| {
+        let name = path.filename()?;
+        name.strip_suffix(".json").or(name.strip_suffix(".copy"))?.parse().ok()
+    };
+    let numbers: BTreeSet<u64> = found.iter().filter_map(|object| number(&object.location)).collect();
+    Ok(numbers.into_iter().collect())
 }
 
 /// Start of the slice that a time is in.

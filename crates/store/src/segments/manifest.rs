@@ -1,7 +1,8 @@
 //! The manifest: which segments there are, and up to where the log is in them.
 //!
 //! `manifest/N.json` is written once and never changed; the one of the highest number is valid. Whoever writes
-//! `N + 1` puts it only if it is absent, so two writers cannot both win.
+//! `N + 1` puts it only if it is absent, so two writers cannot both win. Its copy, `manifest/N.copy`, is for the case
+//! that the one file on which all others depend is damaged.
 
 use super::failure::Failure;
 use super::layout;
@@ -54,7 +55,10 @@ pub(crate) struct Segment {
     pub(crate) first_ns: i64,
     /// Start of the latest span, or time of the latest sample.
     pub(crate) last_ns: i64,
-    /// The latest `last_ns` of all segments when this one was written.
+    /// When its latest rows arrived; absent in segments of earlier programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) arrived_ns: Option<i64>,
+    /// The latest `last_ns` of all segments when this one was written, but for times that have not come yet.
     pub(crate) newest_ns: i64,
     /// Lowest trace id.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_trace")]
@@ -182,6 +186,11 @@ impl Segment {
         Timestamp::from_unix_ns(self.last_ns)
     }
 
+    /// The time that its age counts from: a sender whose clock is ahead does not make data that stay for ever.
+    pub(crate) fn ages_from(&self) -> Timestamp {
+        self.last().min(Timestamp::from_unix_ns(self.arrived_ns.unwrap_or(i64::MAX)))
+    }
+
     pub(crate) fn bytes(&self) -> u64 {
         self.files.values().map(|file| file.bytes).sum()
     }
@@ -234,7 +243,11 @@ impl Manifest {
     pub(crate) async fn put(&self, objects: &dyn ObjectStore) -> Result<(), object_store::Error> {
         let text = self.text();
         let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
-        objects.put_opts(&layout::manifest(self.number), text.into(), options).await.map(|_| ())
+        objects.put_opts(&layout::manifest(self.number), text.clone().into(), options).await?;
+        if let Err(error) = objects.put(&layout::manifest_copy(self.number), text.into()).await {
+            tracing::warn!(%error, "the manifest has no copy");
+        }
+        Ok(())
     }
 
     /// Its text, and in a last line the checksum of all before.
@@ -271,11 +284,11 @@ struct Version {
 
 /// What was found of manifests.
 pub(crate) struct Found {
-    /// The newest that can be read.
+    /// The newest that can be read, or whose copy can.
     pub(crate) manifest: Manifest,
-    /// All numbers there are.
+    /// All numbers there are, in order.
     pub(crate) numbers: Vec<u64>,
-    /// Newer ones that cannot be read, and why.
+    /// It or newer ones that cannot be read, and why; the newest first.
     pub(crate) unreadable: Vec<(u64, Failure)>,
 }
 
@@ -284,16 +297,18 @@ pub(crate) struct Found {
 /// # Errors
 /// When none of several can be read, or the newest is of a version this program does not know.
 pub(crate) async fn newest(objects: &dyn ObjectStore) -> Result<Found, Failure> {
-    let mut numbers = layout::manifest_numbers(objects).await?;
-    numbers.sort_unstable();
+    let numbers = layout::manifest_numbers(objects).await?;
     let mut unreadable = Vec::new();
     for &number in numbers.iter().rev() {
-        let bytes = objects.get(&layout::manifest(number)).await?;
-        let bytes = bytes.bytes().await?;
-        match Manifest::parse(&bytes) {
+        match read(objects, &layout::manifest(number)).await {
             Ok(manifest) => return Ok(Found { manifest, numbers, unreadable }),
-            Err(error @ Failure::Version(_)) => return Err(error),
-            Err(error) => unreadable.push((number, error)),
+            Err(Failure::Damaged(reason)) => unreadable.push((number, Failure::Damaged(reason))),
+            Err(error) => return Err(error),
+        }
+        match read(objects, &layout::manifest_copy(number)).await {
+            Ok(manifest) => return Ok(Found { manifest, numbers, unreadable }),
+            Err(Failure::Damaged(_)) => {}
+            Err(error) => return Err(error),
         }
     }
     match unreadable.first() {
@@ -303,6 +318,10 @@ pub(crate) async fn newest(objects: &dyn ObjectStore) -> Result<Found, Failure> 
             Err(Failure::Storage(format!("{at} {error}; no earlier manifest can be read either")))
         }
     }
+}
+
+async fn read(objects: &dyn ObjectStore, at: &Path) -> Result<Manifest, Failure> {
+    Manifest::parse(&objects.get(at).await?.bytes().await?)
 }
 
 #[cfg(test)]
@@ -324,6 +343,7 @@ mod tests {
             order: 1,
             first_ns: i64::MIN,
             last_ns: i64::MAX,
+            arrived_ns: Some(5),
             newest_ns: 3,
             trace_min: Some(TraceId::from_value(0)),
             trace_max: Some(TraceId::from_value(u128::MAX)),

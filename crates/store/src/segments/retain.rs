@@ -12,16 +12,23 @@ impl Shared {
     pub(crate) async fn retain(&self, now: Timestamp) -> Result<(), Failure> {
         let _one_at_a_time = self.maintaining.lock().await;
         let settings = self.settings.clone();
-        self.swap(move |manifest| {
-            let leave = leaving(manifest, &settings, now);
-            manifest.segments.retain(|segment| !leave.contains(&segment.number));
-            let before = manifest.quarantined.len();
-            let limit = age_limit(manifest, &settings, now);
-            manifest.quarantined.retain(|gone| limit.is_none_or(|limit| gone.last_ns >= limit.unix_ns()));
-            Ok(!leave.is_empty() || manifest.quarantined.len() < before)
-        })
-        .await?;
+        let changed = self
+            .swap(move |manifest| {
+                let leave = leaving(manifest, &settings, now);
+                if !leave.is_empty() {
+                    tracing::debug!(segments = leave.len(), "retention begins");
+                }
+                manifest.segments.retain(|segment| !leave.contains(&segment.number));
+                let before = manifest.quarantined.len();
+                let limit = age_limit(manifest, &settings, now);
+                manifest.quarantined.retain(|gone| limit.is_none_or(|limit| gone.last_ns >= limit.unix_ns()));
+                Ok(!leave.is_empty() || manifest.quarantined.len() < before)
+            })
+            .await?;
         self.sweep().await;
+        if changed {
+            tracing::debug!("retention ended");
+        }
         Ok(())
     }
 }
@@ -36,11 +43,11 @@ fn age_limit(manifest: &Manifest, settings: &StoreSettings, now: Timestamp) -> O
 fn leaving(manifest: &Manifest, settings: &StoreSettings, now: Timestamp) -> HashSet<u64> {
     let limit = age_limit(manifest, settings, now);
     let mut order: Vec<_> = manifest.segments.iter().collect();
-    order.sort_by_key(|segment| (segment.last_ns, segment.number));
+    order.sort_by_key(|segment| (segment.ages_from(), segment.number));
     let mut bytes: u64 = order.iter().map(|segment| segment.bytes()).sum();
     let mut leave = HashSet::new();
     for segment in order {
-        let old = limit.is_some_and(|limit| segment.last() < limit);
+        let old = limit.is_some_and(|limit| segment.ages_from() < limit);
         let much = settings.keep_bytes.is_some_and(|keep| bytes > keep);
         if !old && !much {
             break;

@@ -81,16 +81,17 @@ impl Shared {
         let found = manifest::newest(&*objects).await?;
         let stray = stray_files(&*objects, &found.manifest).await?;
         let beyond = stray.iter().filter_map(segment_of).max().unwrap_or(0);
-        let unreadable_manifest = found.unreadable.first().map(|(number, why)| {
-            format!("{} {why}; what it alone named is not answered", layout::manifest(*number))
-        });
-        if unreadable_manifest.is_none() {
-            let oldest_kept = found.manifest.number.saturating_sub(MANIFESTS_KEPT);
+        let unreadable_manifest = found.unreadable.first().map(|(number, why)| told(&found, *number, why));
+        let highest = found.numbers.last().copied().unwrap_or(0);
+        if found.manifest.number < highest {
+            // A manifest that cannot be read may have named them.
+            keep_aside(&*objects, stray).await;
+        } else {
+            let oldest_kept = highest.saturating_sub(MANIFESTS_KEPT);
             let old = found.numbers.iter().filter(|&&number| number < oldest_kept);
-            let old = old.map(|&number| layout::manifest(number));
+            let old = old.flat_map(|&number| [layout::manifest(number), layout::manifest_copy(number)]);
             delete(&*objects, stray.into_iter().chain(old).collect()).await;
         }
-        let highest = found.numbers.last().copied().unwrap_or(0);
         let cache_bytes = settings.cache_bytes;
         Ok(Shared {
             slices: Cache::new(cache_bytes - 2 * (cache_bytes / 8)),
@@ -183,7 +184,7 @@ impl Shared {
     async fn forget_manifests(&self, valid: u64) {
         // One more each time: those before are gone already, but for what a crash or a failure left over.
         if let Some(old) = valid.checked_sub(MANIFESTS_KEPT + 1) {
-            delete(&*self.objects, vec![layout::manifest(old)]).await;
+            delete(&*self.objects, vec![layout::manifest(old), layout::manifest_copy(old)]).await;
         }
     }
 
@@ -245,6 +246,30 @@ async fn stray_files(objects: &dyn ObjectStore, manifest: &Manifest) -> Result<V
         stray.extend(found.into_iter().map(|object| object.location).filter(|path| !named.contains(path)));
     }
     Ok(stray)
+}
+
+/// What became of a manifest that cannot be read, for a person.
+fn told(found: &manifest::Found, number: u64, why: &Failure) -> String {
+    let at = layout::manifest(number);
+    if found.manifest.number == number {
+        return format!("{at} {why}; its copy is used, and nothing is missing");
+    }
+    format!(
+        "{at} {why}, nor can its copy be read: manifest {} is used, what later ones named is not answered, and its \
+         files are set aside under quarantine/",
+        found.manifest.number
+    )
+}
+
+/// Moves files of segments to where nothing is deleted.
+async fn keep_aside(objects: &dyn ObjectStore, files: Vec<Path>) {
+    for file in files {
+        let kind = FILE_KINDS.into_iter().find(|kind| file.as_ref().starts_with(kind.folder()));
+        let Some((kind, number)) = kind.zip(segment_of(&file)) else { continue };
+        if let Err(error) = objects.rename(&file, &layout::quarantined(kind, number)).await {
+            tracing::warn!(%file, %error, "a file could not be set aside");
+        }
+    }
 }
 
 fn segment_of(file: &Path) -> Option<u64> {

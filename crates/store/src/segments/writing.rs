@@ -5,7 +5,7 @@ use super::manifest::{FileKind, Segment, SegmentKind};
 use super::merge::in_own_names;
 use super::plan::{Group, SampleGroup};
 use super::reading::busy;
-use super::shared::Shared;
+use super::shared::{JOIN, Shared, wall_clock};
 use super::table::Encoded;
 use super::told::Told;
 use super::{calls_file, layout, requests_file, samples_file, spans_file};
@@ -29,7 +29,33 @@ pub(crate) struct Behind {
 struct Made {
     number: u64,
     order: u64,
+    arrived_ns: i64,
     newest_ns: i64,
+}
+
+/// When rows arrived; those of other segments with these, new ones now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    order: Option<u64>,
+    arrived_ns: i64,
+}
+
+impl Arrival {
+    /// Of rows that are written for the first time.
+    pub(crate) fn now() -> Arrival {
+        Arrival { order: None, arrived_ns: wall_clock().unix_ns() }
+    }
+
+    /// Of the rows of segments, in the order in which those arrived; there is at least one.
+    pub(crate) fn of(segments: &[Arc<Segment>]) -> Arrival {
+        let arrived = segments.iter().map(|segment| segment.arrived_ns.unwrap_or(segment.last_ns)).max();
+        Arrival { order: Some(segments[0].order), arrived_ns: arrived.unwrap_or(i64::MAX) }
+    }
+
+    /// New rows have the number of their own segment as their order.
+    fn made(self, number: u64, newest_ns: i64) -> Made {
+        Made { number, order: self.order.unwrap_or(number), arrived_ns: self.arrived_ns, newest_ns }
+    }
 }
 
 /// A segment whose files are in memory.
@@ -39,20 +65,19 @@ pub(crate) struct Ready {
 }
 
 impl Shared {
-    /// Writes groups of spans, one after the other, and tells what the manifest is to name. `order` as in
-    /// [`Segment`]; new rows have the number of their own segment.
+    /// Writes groups of spans, one after the other, and tells what the manifest is to name.
     pub(crate) async fn write_spans(
         &self,
         behind: &Arc<Behind>,
         groups: Vec<Group>,
-        order: Option<u64>,
+        arrival: Arrival,
     ) -> Result<Vec<Segment>, Failure> {
         let newest_ns = self.newest_ns();
         let mut written = Vec::new();
         for group in groups {
             let number = self.number_segment();
             let behind = Arc::clone(behind);
-            let made = Made { number, order: order.unwrap_or(number), newest_ns };
+            let made = arrival.made(number, newest_ns);
             let rows_per_group = self.limits.group_spans;
             let ready = busy(move || encode_spans(&behind, group, made, rows_per_group)).await?;
             written.push(self.put_segment(ready).await?);
@@ -65,23 +90,29 @@ impl Shared {
         &self,
         texts: &Arc<Vec<Box<str>>>,
         groups: Vec<SampleGroup>,
-        order: Option<u64>,
+        arrival: Arrival,
     ) -> Result<Vec<Segment>, Failure> {
         let newest_ns = self.newest_ns();
         let mut written = Vec::new();
         for group in groups {
             let number = self.number_segment();
             let texts = Arc::clone(texts);
-            let made = Made { number, order: order.unwrap_or(number), newest_ns };
+            let made = arrival.made(number, newest_ns);
             let ready = busy(move || encode_samples(&texts, &group, made)).await?;
             written.push(self.put_segment(ready).await?);
         }
         Ok(written)
     }
 
-    /// The latest time of anything stored.
+    /// The latest time of anything stored. Times of senders whose clocks are ahead do not count beside others, or
+    /// every slice would be taken for closed.
     pub(crate) fn newest_ns(&self) -> i64 {
-        self.manifest().segments.iter().map(|segment| segment.last_ns).max().unwrap_or(i64::MIN)
+        let manifest = self.manifest();
+        let latest = wall_clock().plus(JOIN).unix_ns();
+        let come = manifest.segments.iter().filter(|segment| segment.first_ns <= latest);
+        let newest = come.map(|segment| segment.last_ns.min(latest)).max();
+        let any = || manifest.segments.iter().map(|segment| segment.last_ns).max();
+        newest.or_else(any).unwrap_or(i64::MIN)
     }
 
     async fn put_segment(&self, ready: Ready) -> Result<Segment, Failure> {
@@ -113,6 +144,7 @@ fn encode_spans(behind: &Behind, group: Group, made: Made, rows_per_group: usize
         order: made.order,
         first_ns: starts().min().unwrap_or(group.place.slice_ns),
         last_ns: starts().max().unwrap_or(group.place.slice_ns),
+        arrived_ns: Some(made.arrived_ns),
         newest_ns: made.newest_ns,
         trace_min: rows.first().map(|row| row.trace),
         trace_max: rows.last().map(|row| row.trace),
@@ -153,6 +185,7 @@ fn encode_samples(texts: &[Box<str>], group: &SampleGroup, made: Made) -> Result
         order: made.order,
         first_ns: time(group.rows.first()),
         last_ns: time(group.rows.last()),
+        arrived_ns: Some(made.arrived_ns),
         newest_ns: made.newest_ns,
         trace_min: None,
         trace_max: None,

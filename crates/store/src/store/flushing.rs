@@ -162,11 +162,13 @@ impl Flushing {
     async fn commit(&mut self) -> Result<(), StoreError> {
         let Some(pending) = &self.pending else { return Ok(()) };
         let replay_from = pending.parcel.position.replay_from;
+        tracing::debug!(spans = pending.parcel.spans.len(), "flush begins");
         if let Err(error) = self.segments.commit(pending.parcel.clone()).await {
             let text = format!("segments cannot be written, tried again every second: {error}");
             self.path.tell("segments_unwritable", Gravity::Blocks, text);
             return Err(error);
         }
+        tracing::debug!("flush ended");
         self.path.problems.clear("segments_unwritable");
         self.path.budget.give(pending.bytes);
         self.pending = None;

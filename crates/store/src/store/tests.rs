@@ -3,10 +3,10 @@
 use super::*;
 use crate::clock::tests::HandClock;
 use crate::drawn::{Dice, batch};
+use crate::empty_objects::empty_objects;
 use crate::log::simulated::{Fault, Simulated};
 use crate::{DurableFolder, View};
 use laggard_model::{Sink, SpanRecord, Timestamp};
-use object_store::memory::InMemory;
 use std::collections::BTreeMap;
 
 struct Fixture {
@@ -19,7 +19,7 @@ struct Fixture {
 impl Fixture {
     fn new() -> Fixture {
         Fixture {
-            objects: Arc::new(InMemory::new()),
+            objects: empty_objects(),
             files: Simulated::default(),
             clock: Arc::new(HandClock::new()),
             settings: StoreSettings::default(),

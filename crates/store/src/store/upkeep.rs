@@ -7,25 +7,27 @@ use crate::{Segments, StoreError};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often there is something to compact, perhaps.
-const COMPACT_EVERY: Duration = Duration::from_secs(10);
+/// More often is of no use.
+const EVERY_MIN: Duration = Duration::from_millis(10);
 
 /// Retention comes with every so many compactions.
 const RETAIN_EVERY: u32 = 6;
 
-/// Compactions until what replay found is told no more: a day.
-const FINDINGS_ROUNDS: u32 = 24 * 360;
+/// What replay found is told for so long.
+const FINDINGS_TOLD: Duration = Duration::from_secs(24 * 3600);
 
-/// Runs until it is cancelled.
-pub(super) async fn run(path: Arc<WritePath>, segments: Segments) {
+/// Looks for something to compact every so often, until it is cancelled.
+pub(super) async fn run(path: Arc<WritePath>, segments: Segments, every: Duration) {
     let mut watch = ClockWatch::new(&*path.clock);
-    let mut ticks = tokio::time::interval(COMPACT_EVERY);
+    let every = every.max(EVERY_MIN);
+    let begun = path.clock.monotonic();
+    let mut ticks = tokio::time::interval(every);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     for round in 0_u32.. {
         ticks.tick().await;
         watch.look(&*path.clock);
         tell(&path, "compaction_failed", compact(&segments).await);
-        if round == FINDINGS_ROUNDS {
+        if path.clock.monotonic() - begun > FINDINGS_TOLD {
             path.forget_findings();
         }
         if round % RETAIN_EVERY == 0 {

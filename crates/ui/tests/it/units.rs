@@ -2,19 +2,19 @@
 //!
 //! Needs Node and npm; without them it says so and passes, unless `LAGGARD_PAGES=require`.
 
-use crate::browser::{answers, install};
+use laggard_testkit::{is_installed, npm_install};
 use std::env;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 #[test]
 fn types_hold_and_pure_functions_do_what_they_say() {
-    if let Some(tool) = ["node", "npm"].into_iter().find(|tool| !answers(tool)) {
+    if let Some(tool) = ["node", "npm"].into_iter().find(|tool| !is_installed(tool)) {
         assert!(env::var("LAGGARD_PAGES").as_deref() != Ok("require"), "there is no {tool}");
         return println!("skipped: there is no {tool}");
     }
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
-    install(&web);
+    npm_install(&web);
     for script in ["check", "test"] {
         npm(&web, script);
     }

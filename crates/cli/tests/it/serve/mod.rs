@@ -1,8 +1,10 @@
 //! `laggard serve` as people run it: started on ports that are free, asked, stopped, started again.
 
 mod configuration;
+mod faults;
 mod life;
 mod packaging;
+mod pages;
 mod security;
 
 use crate::outcome::command;
@@ -19,6 +21,8 @@ use std::time::Duration;
 struct Running {
     child: Child,
     log: BufReader<ChildStderr>,
+    /// What was read of its log.
+    said: String,
     addresses: HashMap<String, SocketAddr>,
 }
 
@@ -35,15 +39,22 @@ const LISTENERS: usize = 4;
 impl Running {
     /// Starts one on a folder and waits until it listens.
     fn start(data: &Path, further: &[&str]) -> Running {
+        Running::start_with(data, further, &[])
+    }
+
+    /// The same with further variables of the environment.
+    fn start_with(data: &Path, further: &[&str], variables: &[(&str, &str)]) -> Running {
         let data = data.to_str().unwrap();
         let mut arguments = vec!["serve", "--data", data, "--set", "logs.form=json"];
         for flag in ["--http", "--otlp-grpc", "--otlp-http", "--zipkin"] {
             arguments.extend([flag, "127.0.0.1:0"]);
         }
         arguments.extend(further);
-        let mut child = command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut run = command(&arguments);
+        run.envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = run.spawn().unwrap();
         let log = BufReader::new(child.stderr.take().unwrap());
-        let mut running = Running { child, log, addresses: HashMap::new() };
+        let mut running = Running { child, log, said: String::new(), addresses: HashMap::new() };
         while running.addresses.len() < LISTENERS {
             let line = running.next_line().expect("it says where it listens");
             let (Some(name), Some(address)) = (line["name"].as_str(), line["address"].as_str()) else {
@@ -58,6 +69,7 @@ impl Running {
     fn next_line(&mut self) -> Option<Value> {
         let mut line = String::new();
         let length = self.log.read_line(&mut line).unwrap();
+        self.said.push_str(&line);
         (length > 0)
             .then(|| serde_json::from_str(&line).unwrap_or_else(|_| panic!("no line of a log: {line}")))
     }
@@ -93,11 +105,11 @@ impl Running {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Waits until it ends by itself; its status and the rest of its log.
+    /// Waits until it ends by itself; its status and its log.
     fn ended(mut self) -> (i32, String) {
-        let mut rest = String::new();
-        self.log.read_to_string(&mut rest).unwrap();
-        (self.child.wait().unwrap().code().expect("no signal ends it"), rest)
+        self.log.read_to_string(&mut self.said).unwrap();
+        let said = std::mem::take(&mut self.said);
+        (self.child.wait().unwrap().code().expect("no signal ends it"), said)
     }
 
     /// Tells it to stop, and waits until it has.

@@ -1,6 +1,7 @@
 //! The OpenAPI document and the routes.
 
-use super::super::{all, openapi::Document};
+use super::super::all;
+use super::super::openapi::{Document, document};
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};
 use utoipa::OpenApi;
@@ -63,6 +64,20 @@ fn every_setting_of_a_question_has_a_schema_with_words() {
             assert!(!property.contains('_'), "{name} {property} is named like its flag");
         }
     }
+}
+
+#[test]
+fn problems_are_of_a_media_type_of_their_own() {
+    let document = document();
+    let mut problems = 0;
+    for method in
+        document["paths"].as_object().unwrap().values().flat_map(|of| of.as_object().unwrap().values())
+    {
+        let Some(content) = method["responses"]["4XX"]["content"].as_object() else { continue };
+        assert_eq!(content.keys().collect::<Vec<_>>(), ["application/problem+json"], "{method}");
+        problems += 1;
+    }
+    assert!(problems > 15, "{problems}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,13 +3,13 @@
 use super::answers::{Kept, answered, expected};
 use super::drawn::{much_later, samples};
 use super::{SMALL, compact_all, open};
+use crate::empty_objects::empty_objects;
 use crate::segments::layout;
 use crate::segments::manifest::{FileKind, Manifest, SegmentKind};
 use crate::segments::{DurableFolder, Segments, Shared};
 use crate::{Parcel, StoreSettings};
 use futures::TryStreamExt;
-use laggard_model::{Loss, SpanRow, Timestamp, TraceId};
-use object_store::memory::InMemory;
+use laggard_model::{Loss, Nanos, SpanRow, Timestamp, TraceId};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn parcel_of(traces: std::ops::Range<u128>) -> Parcel {
 }
 
 async fn of(parcels: &[Parcel]) -> (Arc<dyn ObjectStore>, Segments) {
-    let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let objects = empty_objects();
     let segments = open(&objects, &StoreSettings::default()).await;
     for parcel in parcels {
         segments.commit(Arc::new(parcel.clone())).await.unwrap();
@@ -104,7 +104,7 @@ async fn compaction_keeps_what_it_could_read() {
     drop(segments);
     let segments = open(&objects, &StoreSettings::default()).await;
     let mut later = parcel_of(90..91);
-    later.spans.iter_mut().for_each(|row| row.start = row.start.plus(laggard_model::Nanos::from_secs(9000)));
+    later.spans.iter_mut().for_each(|row| row.start = row.start.plus(Nanos::from_secs(9000)));
     segments.commit(Arc::new(later.clone())).await.unwrap();
     assert!(compact_all(&segments).await >= 2);
     let mut answer = answered(&segments.view()).await;
@@ -125,26 +125,81 @@ async fn damaged_samples_are_told_and_the_rest_is_handed_over() {
     assert_eq!((kept.samples.len(), losses.count(Loss::CorruptSegment)), (2, 3));
 }
 
+/// Cuts the end off a file.
+async fn tear(objects: &dyn ObjectStore, path: &Path) {
+    let bytes = objects.get(path).await.unwrap().bytes().await.unwrap();
+    objects.put(path, bytes.slice(..bytes.len() - 9).into()).await.unwrap();
+}
+
 #[tokio::test]
-async fn a_torn_newest_manifest_gives_way_to_the_one_before() {
+async fn a_damaged_manifest_has_a_copy() {
+    for how in ["torn", "missing", "its copy"] {
+        let (objects, segments) = of(&[parcel_of(1..4), parcel_of(10..12)]).await;
+        let number = segments.shared.manifest().number;
+        drop(segments);
+        match how {
+            "torn" => tear(&*objects, &layout::manifest(number)).await,
+            "missing" => objects.delete(&layout::manifest(number)).await.unwrap(),
+            _ => tear(&*objects, &layout::manifest_copy(number)).await,
+        }
+        let segments = open(&objects, &StoreSettings::default()).await;
+        assert_eq!(
+            answered(&segments.view()).await,
+            expected(&[parcel_of(1..4), parcel_of(10..12)]),
+            "{how}"
+        );
+        let problems = segments.figures().problems;
+        assert_eq!(problems.len(), usize::from(how != "its copy"), "{problems:?}");
+        assert!(problems.iter().all(|told| told.text.contains("nothing is missing")), "{problems:?}");
+        segments.commit(Arc::new(parcel_of(20..21))).await.unwrap();
+        let again = open(&objects, &StoreSettings::default()).await;
+        let all = [parcel_of(1..4), parcel_of(10..12), parcel_of(20..21)];
+        assert_eq!(answered(&again.view()).await, expected(&all), "{how}");
+        assert_eq!(again.figures().problems, []);
+    }
+}
+
+#[tokio::test]
+async fn a_torn_manifest_without_its_copy_gives_way_to_the_one_before() {
     let (objects, segments) = of(&[parcel_of(1..4), parcel_of(10..12)]).await;
-    let newest = layout::manifest(segments.shared.manifest().number);
+    let manifest = segments.shared.manifest();
     drop(segments);
-    let bytes = objects.get(&newest).await.unwrap().bytes().await.unwrap();
-    objects.put(&newest, bytes.slice(..bytes.len() - 9).into()).await.unwrap();
+    tear(&*objects, &layout::manifest(manifest.number)).await;
+    tear(&*objects, &layout::manifest_copy(manifest.number)).await;
     let segments = open(&objects, &StoreSettings::default()).await;
     assert_eq!(answered(&segments.view()).await, expected(&[parcel_of(1..4)]));
     assert_eq!(segments.figures().problems[0].name, "corrupt_manifest");
-    // What only the torn one named is still there, and the next commit goes on behind it.
+    // The next commit goes on behind it, and what only the torn one named is never deleted.
     segments.commit(Arc::new(parcel_of(20..21))).await.unwrap();
     let again = open(&objects, &StoreSettings::default()).await;
     assert_eq!(answered(&again.view()).await, expected(&[parcel_of(1..4), parcel_of(20..21)]));
+    let only_there = layout::quarantined(FileKind::Spans, manifest.segments[1].number);
+    assert!(objects.head(&only_there).await.is_ok());
+}
+
+/// A sender whose clock is years ahead: its data, and what shares a segment with them, go when they have been there
+/// for as long as is kept.
+#[tokio::test]
+async fn times_that_have_not_come_yet_do_not_stay_for_ever() {
+    let mut ahead = parcel_of(1..3);
+    let far = Timestamp::from_unix_ns(crate::segments::shared::wall_clock().unix_ns())
+        .plus(Nanos::from_secs(9_999_999));
+    ahead.spans.iter_mut().for_each(|row| row.start = far);
+    let settings = StoreSettings { keep_for: Some(Nanos::from_secs(3600)), ..StoreSettings::default() };
+    let objects = empty_objects();
+    let segments = open(&objects, &settings).await;
+    segments.commit(Arc::new(ahead)).await.unwrap();
+    let now = crate::segments::shared::wall_clock();
+    segments.retain(now.plus(Nanos::from_secs(3000))).await.unwrap();
+    assert_eq!(segments.figures().spans, 4);
+    segments.retain(now.plus(Nanos::from_secs(3700))).await.unwrap();
+    assert_eq!(segments.figures().spans, 0);
 }
 
 #[tokio::test]
 async fn no_readable_manifest_is_an_error_and_a_later_version_is_not_touched() {
     let (objects, segments) = of(&[parcel_of(1..4)]).await;
-    let at = layout::manifest(segments.shared.manifest().number);
+    let number = segments.shared.manifest().number;
     drop(segments);
     let newer = Manifest { format: 99, number: 7, ..Manifest::empty() };
     newer.put(&*objects).await.unwrap();
@@ -152,7 +207,9 @@ async fn no_readable_manifest_is_an_error_and_a_later_version_is_not_touched() {
     assert!(opened.err().unwrap().to_string().contains("version 99"));
     assert_eq!(objects.list(Some(&Path::from("spans"))).try_collect::<Vec<_>>().await.unwrap().len(), 1);
     objects.delete(&layout::manifest(7)).await.unwrap();
-    damage(&*objects, &at, 50).await;
+    objects.delete(&layout::manifest_copy(7)).await.unwrap();
+    damage(&*objects, &layout::manifest(number), 50).await;
+    damage(&*objects, &layout::manifest_copy(number), 50).await;
     let opened = Segments::open(objects, &StoreSettings::default()).await;
     assert!(
         opened.err().unwrap().to_string().contains("no earlier manifest"),

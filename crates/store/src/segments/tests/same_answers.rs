@@ -3,10 +3,9 @@
 use super::answers::{Answer, Kept, answered, expected};
 use super::drawn::{much_later, parcels, samples, spans, trace};
 use super::{compact_all, open};
+use crate::empty_objects::empty_objects;
 use crate::{Parcel, StoreSettings};
 use laggard_model::Timestamp;
-use object_store::ObjectStore;
-use object_store::memory::InMemory;
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
 /// Commits parcels in order, with compaction after some of them; tells the answers before and after all of it,
 /// and after opening anew.
 async fn through_the_store(parcels: &[Parcel], compact_after: u8) -> [Answer; 3] {
-    let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let objects = empty_objects();
     let settings = StoreSettings::default();
     let segments = open(&objects, &settings).await;
     for (at, parcel) in parcels.iter().enumerate() {
@@ -56,7 +55,7 @@ proptest! {
         let wanted: std::collections::BTreeSet<u64> = parcels.iter().flat_map(|parcel| &parcel.spans)
             .filter(|row| row.trace == trace(number)).map(|row| row.span.value()).collect();
         let found = block_on(async {
-            let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+            let objects = empty_objects();
             let segments = open(&objects, &StoreSettings::default()).await;
             for parcel in &parcels {
                 segments.commit(Arc::new(parcel.clone())).await.unwrap();
@@ -71,7 +70,7 @@ proptest! {
 
 #[tokio::test]
 async fn samples_come_by_time_before_and_after_compaction() {
-    let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let objects = empty_objects();
     let segments = open(&objects, &StoreSettings::default()).await;
     for times in [&[5, 3, 301, 3][..], &[2, 900, 4], &[301, 302, 303, 304, 305, 306, 307, 308, 309], &[9000]]
     {
@@ -94,7 +93,7 @@ async fn samples_come_by_time_before_and_after_compaction() {
 
 #[tokio::test]
 async fn the_spans_of_a_window_can_be_exported() {
-    let objects: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let objects = empty_objects();
     let segments = open(&objects, &StoreSettings::default()).await;
     segments.commit(Arc::new(much_later())).await.unwrap();
     let mut kept = Kept::default();

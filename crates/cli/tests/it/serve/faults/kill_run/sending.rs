@@ -1,0 +1,144 @@
+//! Senders that number their spans and send a message again until it is acknowledged.
+//!
+//! Trace `n` has the spans `4 n` to `4 n + 3`: `buy`, which calls `stock`, `pay` and `ship`. Its spans come in two
+//! messages, so that a kill, a flush or a compaction may lie between them.
+
+use super::asking::Connection;
+use super::process::Addresses;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, RwLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Traces of a message.
+pub(crate) const TRACES: u64 = 10;
+
+/// Operations of a trace, the caller of the others first.
+pub(crate) const OPERATIONS: [&str; 4] = ["buy", "stock", "pay", "ship"];
+
+/// Numbers that one sender may use for traces.
+pub(crate) const LANE: u64 = 1 << 32;
+
+/// Data that retention deletes are so much older than the others.
+const OLD_NS: u64 = 48 * 3600 * 1_000_000_000;
+
+/// What senders and the killer share.
+#[derive(Default)]
+pub(crate) struct Traffic {
+    /// Where the server is now; `None` while there is none.
+    pub(crate) server: Mutex<Option<Addresses>>,
+    /// Whoever holds it for writing has stopped the senders, with no trace half sent.
+    pub(crate) whole: RwLock<()>,
+    pub(crate) stopped: AtomicBool,
+    /// Messages that were sent more than once.
+    pub(crate) repeated: AtomicU64,
+    /// Traces that were acknowledged as a whole, of every sender.
+    pub(crate) traces: [AtomicU64; 2],
+}
+
+impl Traffic {
+    pub(crate) fn server(&self) -> Option<Addresses> {
+        *self.server.lock().expect("no thread panics while it holds the lock")
+    }
+
+    /// Sends until it is stopped. `lane` is 0 or 1.
+    pub(crate) fn send(&self, lane: usize) {
+        let mut connection = None;
+        let mut next = lane as u64 * LANE + 1;
+        for round in 0_u64.. {
+            if self.stopped.load(Ordering::Relaxed) {
+                return;
+            }
+            // Every sixth round is of data that retention deletes; nobody asks for them.
+            let old = round % 6 == 5;
+            let now = unix_ns();
+            let start = if old { now - OLD_NS } else { now };
+            let first = if old { u64::MAX / 8 - (lane as u64 + 1) * LANE + round * TRACES } else { next };
+            let whole = self.whole.read().expect("no thread panics while it holds the lock");
+            for half in [0, 1] {
+                self.acknowledged(&mut connection, &message(first, half, start, old));
+            }
+            if !old {
+                next += TRACES;
+                self.traces[lane].fetch_add(TRACES, Ordering::Relaxed);
+            }
+            drop(whole);
+            std::thread::sleep(Duration::from_millis(8));
+        }
+    }
+
+    /// Sends a message again and again until it is acknowledged.
+    fn acknowledged(&self, connection: &mut Option<Connection>, message: &str) {
+        let mut tries = 0;
+        while !self.try_once(connection, message) {
+            tries += 1;
+            assert!(tries < 20_000, "a message is not taken");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.repeated.fetch_add(u64::from(tries > 0), Ordering::Relaxed);
+    }
+
+    fn try_once(&self, connection: &mut Option<Connection>, message: &str) -> bool {
+        if connection.is_none() {
+            let server = self.server();
+            *connection = server.and_then(|server| Connection::open(server.otlp_http).ok());
+        }
+        let Some(open) = connection else { return false };
+        match open.ask("POST", "/v1/traces", message) {
+            Ok(answered) if answered.status == 200 => {
+                assert!(!answered.body.contains("rejected"), "{}", answered.body);
+                true
+            }
+            Ok(answered) if answered.status == 503 => false,
+            Ok(answered) => panic!("{}: {}", answered.status, answered.body),
+            Err(_) => {
+                *connection = None;
+                false
+            }
+        }
+    }
+
+    /// Has what is open written, all the time.
+    pub(crate) fn flush(&self) {
+        while !self.stopped.load(Ordering::Relaxed) {
+            if let Some(server) = self.server() {
+                // It may be killed meanwhile.
+                let _ = super::asking::ask(server.http, "POST", "/api/v1/flush", "");
+            }
+            std::thread::sleep(Duration::from_millis(120));
+        }
+    }
+}
+
+pub(crate) fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is right");
+    u64::try_from(since.as_nanos()).expect("it is not the year 2554")
+}
+
+/// One half of the spans of some traces, as OTLP in JSON.
+fn message(first: u64, half: u64, start: u64, old: bool) -> String {
+    let mut spans = String::new();
+    for trace in first..first + TRACES {
+        for at in [2 * half, 2 * half + 1] {
+            let parent =
+                if at > 0 { format!(r#""parentSpanId":"{:016x}","#, 4 * trace) } else { String::new() };
+            let begins = start + at * 1_000_000 + trace % 1000;
+            let ends = if at > 0 { begins + 900_000 } else { begins + 5_000_000 };
+            let comma = if spans.is_empty() { "" } else { "," };
+            write!(
+                spans,
+                r#"{comma}{{"traceId":"{trace:032x}","spanId":"{:016x}",{parent}"name":"{}","kind":2,
+                "startTimeUnixNano":"{begins}","endTimeUnixNano":"{ends}"}}"#,
+                4 * trace + at,
+                OPERATIONS[at as usize],
+            )
+            .expect("a string can be written to");
+        }
+    }
+    let service = if old { "archive" } else { "shop" };
+    format!(
+        r#"{{"resourceSpans":[{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"{service}"}}}},
+        {{"key":"service.instance.id","value":{{"stringValue":"pod-{}"}}}}]}},"scopeSpans":[{{"spans":[{spans}]}}]}}]}}"#,
+        first % 7
+    )
+}

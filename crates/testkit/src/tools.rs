@@ -1,0 +1,48 @@
+//! Programs beside Rust that some tests need: Node, npm, Chromium, and what npm installs.
+
+use std::env;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where Chromium may be, beside `CHROMIUM`.
+const CHROMIUM: &[&str] = &["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+
+/// Whether a program is there: whether it tells its version.
+pub fn is_installed(tool: &str) -> bool {
+    let mut command = Command::new(tool);
+    let quiet = command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    quiet.status().is_ok_and(|ended| ended.success())
+}
+
+/// What tests in a browser need and is not there, in words; `None` when all of it is.
+pub fn browser_lacks() -> Option<String> {
+    if let Some(tool) = ["node", "npm"].into_iter().find(|tool| !is_installed(tool)) {
+        return Some(format!("there is no {tool}"));
+    }
+    let told = env::var_os("CHROMIUM").map(PathBuf::from);
+    let found = told.into_iter().chain(CHROMIUM.iter().map(PathBuf::from)).any(|place| place.is_file());
+    (!found).then(|| "there is no Chromium; install it or set CHROMIUM to its path".to_owned())
+}
+
+/// Installs what the `package-lock.json` of a folder names, once for every state of it. Test programs that do so at
+/// the same time wait for each other.
+///
+/// # Panics
+/// When npm fails.
+pub fn npm_install(folder: &Path) {
+    let lock_file = folder.join("package-lock.json");
+    let alone = File::open(&lock_file).expect("the folder has a package-lock.json");
+    alone.lock().expect("files can be locked");
+    let wanted = fs::read(&lock_file).expect("it was just opened");
+    let mark = folder.join("node_modules/.installed-from");
+    let is_there = folder.join("node_modules/.package-lock.json").is_file();
+    if is_there && fs::read(&mark).is_ok_and(|installed| installed == wanted) {
+        return;
+    }
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(folder).stdin(Stdio::null());
+    let ended = npm.status().expect("npm is there");
+    assert!(ended.success(), "npm ci in {}: {ended}", folder.display());
+    fs::write(mark, wanted).expect("npm made the folder");
+}
