@@ -9,6 +9,7 @@
 //! Nothing here computes an answer: `diagnose` does, from what `store` keeps. Answers are computed on threads of
 //! their own, never on those that serve connections.
 
+pub mod alerts;
 mod api;
 pub mod client;
 mod listen;
@@ -25,6 +26,6 @@ pub use operations::{
 };
 pub use run::{ServeError, serve};
 pub use settings::{
-    CheckedSettings, KeepSettings, Length, LimitSettings, LogForm, LogSettings, Scope, SelfTracingSettings,
+    AlertSettings, CheckedSettings, KeepSettings, Length, LimitSettings, LogForm, LogSettings, Scope, SelfTracingSettings,
     ServeSettings, SettingsError, Size, TenantSettings, TlsSettings, TokenSettings,
 };

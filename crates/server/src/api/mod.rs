@@ -31,6 +31,8 @@ mod trace;
 mod tree;
 mod uploads;
 
+pub(crate) use asked::facts as data_facts;
+
 use crate::settings::ServeSettings;
 use crate::shared::AppState;
 use axum::Router;

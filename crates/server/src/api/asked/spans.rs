@@ -149,7 +149,7 @@ impl Stored {
 }
 
 /// What reports say of the input.
-pub(super) fn facts(requests: &Requests) -> InputFacts {
+pub(crate) fn facts(requests: &Requests) -> InputFacts {
     let formats = vec![NamedCount { name: "store".to_owned(), count: 1 }];
     InputFacts { files: u64::from(!requests.is_empty()), bytes: 0, formats }
 }
