@@ -20,12 +20,13 @@ mod run;
 mod security;
 mod settings;
 mod shared;
+mod times;
 
 pub use operations::{
     Field, Origin, SettingSources, SettingText, check_health, environment_name, fields, load as load_settings,
 };
 pub use run::{ServeError, serve};
 pub use settings::{
-    AlertSettings, CheckedSettings, KeepSettings, Length, LimitSettings, LogForm, LogSettings, Scope, SelfTracingSettings,
-    ServeSettings, SettingsError, Size, TenantSettings, TlsSettings, TokenSettings,
+    AlertSettings, CheckedSettings, KeepSettings, Length, LimitSettings, LogForm, LogSettings, Scope,
+    SelfTracingSettings, ServeSettings, SettingsError, Size, TenantSettings, TlsSettings, TokenSettings,
 };

@@ -8,6 +8,7 @@ mod check;
 mod quantities;
 
 pub use alerts::AlertSettings;
+pub(crate) use alerts::CheckedAlerts;
 pub use check::{CheckedSettings, SettingsError};
 pub(crate) use check::{CheckedToken, TENANT_NAMES, is_tenant_name};
 pub(crate) use quantities::OFF;

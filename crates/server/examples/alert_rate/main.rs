@@ -22,7 +22,8 @@ const MINUTE: Nanos = Nanos::from_secs(60);
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (keys, plain): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|text| text.contains('='));
-    let argument = |at: usize, usual: &str| plain.get(at).map_or_else(|| usual.to_owned(), ToString::to_string);
+    let argument =
+        |at: usize, usual: &str| plain.get(at).map_or_else(|| usual.to_owned(), ToString::to_string);
     let detection = keys.into_iter().fold(usual(), |detection, key| with(detection, key));
     let first: u64 = argument(1, "1").parse().expect("a seed");
     let systems: u64 = argument(2, "3").parse().expect("a number of systems");
@@ -34,11 +35,15 @@ fn main() {
             seeds.for_each(|seed| tell_quiet(&quiet(seed, hours, rate), seed, hours, &detection));
         }
         _ => {
-            println!("| scenario | system | found after | fires after | operation | resolved after its end | others that fired | looks it was missed in |");
+            println!(
+                "| scenario | system | found after | fires after | operation | resolved after its end | others that fired | looks it was missed in |"
+            );
             println!("|---|---|---|---|---|---|---|---|");
             for name in argument(3, "random-device,code-bug,uniform,slow-host").split(',') {
                 let scenario = Scenario::parse(name).expect("a scenario");
-                seeds.clone().for_each(|seed| tell_fault(&faulty(scenario, seed, rate), scenario, seed, &detection));
+                seeds
+                    .clone()
+                    .for_each(|seed| tell_fault(&faulty(scenario, seed, rate), scenario, seed, &detection));
             }
         }
     }
@@ -57,7 +62,10 @@ fn with(detection: Detection, pair: &str) -> Detection {
     match key {
         "window" => Detection { window: minutes(), ..detection },
         "baseline" => Detection { baseline: minutes(), ..detection },
-        "slower" => Detection { judge: JudgeSettings { slower_min: value.parse().expect("a share"), ..judge }, ..detection },
+        "slower" => Detection {
+            judge: JudgeSettings { slower_min: value.parse().expect("a share"), ..judge },
+            ..detection
+        },
         "after" => Detection { rules: Rules { fire_after: count(), ..rules }, ..detection },
         "of" => Detection { rules: Rules { fire_of: count(), ..rules }, ..detection },
         "resolve" => Detection { rules: Rules { resolve_after: count(), ..rules }, ..detection },
@@ -105,30 +113,50 @@ fn tell_quiet(history: &History, seed: u64, hours: u32, detection: &Detection) {
     );
     for alert in book.over.iter().chain(book.firing()) {
         let found = &alert.found;
-        println!("  {} {}: {:.2} slower, factor {:?}, {} of {} requests", found.service, found.operation, found.slower, found.factor, found.requests_hit, found.requests_seen);
+        println!(
+            "  {} {}: {:.2} slower, factor {:?}, {} of {} requests",
+            found.service,
+            found.operation,
+            found.slower,
+            found.factor,
+            found.requests_hit,
+            found.requests_seen
+        );
     }
 }
 
 fn tell_fault(history: &History, scenario: Scenario, seed: u64, detection: &Detection) {
     let mut book = AlertBook::default();
     let steps = watch(history, detection, &mut book);
-    let minutes = |at: Timestamp, from: Timestamp| at.unix_ns().saturating_sub(from.unix_ns()) / 60_000_000_000;
-    let during: Vec<&Step> = steps.iter().filter(|step| step.at >= history.fault.since && step.at <= history.fault.until).collect();
-    let early = steps.iter().filter(|step| step.at < history.fault.since).map(|step| step.fired.len()).sum::<usize>();
+    let minutes =
+        |at: Timestamp, from: Timestamp| at.unix_ns().saturating_sub(from.unix_ns()) / 60_000_000_000;
+    let during: Vec<&Step> = steps
+        .iter()
+        .filter(|step| step.at >= history.fault.since && step.at <= history.fault.until)
+        .collect();
+    let early =
+        steps.iter().filter(|step| step.at < history.fault.since).map(|step| step.fired.len()).sum::<usize>();
     let first = during.iter().find(|step| step.found > 0).map(|step| minutes(step.at, history.fault.since));
-    let fires = during.iter().find(|step| !step.fired.is_empty()).map(|step| minutes(step.at, history.fault.since));
+    let fires =
+        during.iter().find(|step| !step.fired.is_empty()).map(|step| minutes(step.at, history.fault.since));
     let all: Vec<_> = book.over.iter().chain(book.firing()).collect();
     let main = all.iter().max_by(|a, b| a.found.slower.total_cmp(&b.found.slower));
     let ended = steps.iter().filter(|step| !step.resolved.is_empty() && step.at > history.fault.until);
     let over = ended.map(|step| minutes(step.at, history.fault.until)).max();
-    let missed = during.iter().skip_while(|step| step.fired.is_empty()).filter(|step| step.found == 0).count();
+    let missed =
+        during.iter().skip_while(|step| step.fired.is_empty()).filter(|step| step.found == 0).count();
     let text = |minutes: Option<i64>| minutes.map_or("never".to_owned(), |minutes| format!("{minutes} min"));
     println!(
         "| {} | {seed} | {} | {} | {} | {} | {} ({early} before the fault) | {missed} of {} |",
         scenario.name(),
         text(first),
         text(fires),
-        main.map_or(String::new(), |alert| format!("{} {} (+{:.0} %)", alert.found.service, alert.found.operation, 100.0 * alert.found.slower)),
+        main.map_or(String::new(), |alert| format!(
+            "{} {} (+{:.0} %)",
+            alert.found.service,
+            alert.found.operation,
+            100.0 * alert.found.slower
+        )),
         text(over),
         all.len().saturating_sub(1),
         during.len()

@@ -179,6 +179,13 @@ pub struct Changes {
     pub resolved: Vec<String>,
 }
 
+impl Changes {
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.fired.is_empty() && self.resolved.is_empty()
+    }
+}
+
 impl AlertBook {
     /// Takes what a look found. `at` is the server's clock.
     pub fn take(&mut self, judgement: &Judgement, rules: Rules, at: Timestamp) -> Changes {
@@ -209,8 +216,9 @@ impl AlertBook {
                 changes.fired.push(alert.id.clone());
             }
         }
-        let (over, active): (Vec<Alert>, Vec<Alert>) =
-            self.active.drain(..).partition(|alert| alert.state == AlertState::Resolved);
+        let (over, active): (Vec<Alert>, Vec<Alert>) = std::mem::take(&mut self.active)
+            .into_iter()
+            .partition(|alert| alert.state == AlertState::Resolved);
         self.active = active;
         // What never fired was no alert.
         let over = over.into_iter().filter(|alert| alert.fired_ns.is_some());
@@ -265,3 +273,6 @@ impl Alert {
         }
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -152,8 +152,7 @@ impl Latencies {
         // What suspects are ordered by: seconds of excess time.
         let excess_ns = (suspect.score * 1e9).clamp(0.0, total_ns);
         let factor = suspect.shift.map_or(suspect.factor, |shift| shift.factor);
-        let concerned =
-            report.categories.iter().filter(|category| suspect.categories.contains(&category.id));
+        let concerned = report.categories.iter().filter(|category| suspect.categories.contains(&category.id));
         let categories = concerned.take(CATEGORIES_MAX).map(|category| SlowCategory {
             id: category.id.clone(),
             service: category.service.clone(),

@@ -1,9 +1,13 @@
 //! What alerts can be told.
 
+use super::SettingsError;
+use super::check::read_secret;
 use super::quantities::{Length, Size, optional};
-use crate::alerts::{Detection, JudgeSettings, Rules};
+use crate::alerts::{Detection, JudgeSettings, Rules, root_certificates};
 use serde::Deserialize;
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Continuous detection, and whom it tells.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -104,10 +108,7 @@ impl AlertSettings {
         Detection {
             window: self.window.nanos(),
             baseline: self.baseline.nanos(),
-            judge: JudgeSettings {
-                requests_min: u64::from(self.requests_min),
-                slower_min: self.slower_min,
-            },
+            judge: JudgeSettings { requests_min: u64::from(self.requests_min), slower_min: self.slower_min },
             rules: Rules {
                 fire_after: self.fire_after,
                 fire_of: self.fire_of,
@@ -121,3 +122,181 @@ impl AlertSettings {
 
 /// An alert that cannot be judged for so long is over.
 const SILENT_AFTER: Length = Length::from_secs(3600);
+
+/// What the files hold that the settings name. Secrets are never printed.
+#[derive(Clone, Default)]
+pub(crate) struct CheckedAlerts {
+    pub(crate) webhook_token: Option<String>,
+    pub(crate) alertmanager_token: Option<String>,
+    /// Certificates of authorities, as PEM.
+    pub(crate) roots: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for CheckedAlerts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CheckedAlerts")
+    }
+}
+
+/// Looks that a window of them can remember.
+const LOOKS_MAX: u32 = 32;
+const ROOTS_BYTES_MAX: u64 = 1 << 20;
+const ARGUMENTS_MAX: usize = 100;
+const LABELS_MAX: usize = 20;
+const WINDOW_MAX: Length = Length::from_secs(24 * 3600);
+const EVERY_MIN: Duration = Duration::from_millis(100);
+
+impl AlertSettings {
+    /// Checks every value and reads the files.
+    pub(super) fn check(&self) -> Result<CheckedAlerts, SettingsError> {
+        self.check_numbers()?;
+        self.check_lengths()?;
+        for (name, url) in
+            [("pages", &self.pages), ("webhook", &self.webhook), ("alertmanager", &self.alertmanager)]
+        {
+            url.as_deref().map_or(Ok(()), |url| check_url(name, url))?;
+        }
+        self.check_program()?;
+        if self.service_labels.len() > LABELS_MAX {
+            return Err(wrong(format_args!(
+                "service_labels are {}; at most {LABELS_MAX}",
+                self.service_labels.len()
+            )));
+        }
+        let token = |name: &str, file: &Option<PathBuf>, of: &Option<String>| {
+            let Some(file) = file else { return Ok(None) };
+            if of.is_none() {
+                return Err(wrong(format_args!("{name}_token_file is given without {name}")));
+            }
+            let secret = read_secret(file);
+            let secret = secret
+                .map_err(|problem| wrong(format_args!("{name}_token_file: {}: {problem}", file.display())))?;
+            Ok(Some(String::from_utf8(secret).expect("secrets are of characters that headers can carry")))
+        };
+        Ok(CheckedAlerts {
+            webhook_token: token("webhook", &self.webhook_token_file, &self.webhook)?,
+            alertmanager_token: token("alertmanager", &self.alertmanager_token_file, &self.alertmanager)?,
+            roots: self.roots.as_deref().map(read_roots).transpose()?,
+        })
+    }
+
+    fn check_numbers(&self) -> Result<(), SettingsError> {
+        let counts = [
+            ("requests_min", self.requests_min, 10, 1_000_000),
+            ("fire_of", self.fire_of, 1, LOOKS_MAX),
+            ("fire_after", self.fire_after, 1, self.fire_of),
+            ("resolve_after", self.resolve_after, 1, 1_000),
+        ];
+        for (name, value, least, most) in counts {
+            if !(least..=most).contains(&value) {
+                return Err(wrong(format_args!("{name} is {value}; give {least} to {most}")));
+            }
+        }
+        if !(0.01..=100.0).contains(&self.slower_min) {
+            return Err(wrong(format_args!("slower_min is {}; give 0.01 to 100", self.slower_min)));
+        }
+        Ok(())
+    }
+
+    fn check_lengths(&self) -> Result<(), SettingsError> {
+        if self.every.duration() < EVERY_MIN {
+            return Err(wrong(format_args!("every is {}; give 100ms or more", self.every)));
+        }
+        if self.window > WINDOW_MAX || self.baseline > WINDOW_MAX {
+            return Err(wrong(format_args!("window and baseline are at most {WINDOW_MAX}")));
+        }
+        if self.baseline < self.window {
+            return Err(wrong(format_args!(
+                "baseline is {}, window {}; give a baseline that is at least as long",
+                self.baseline, self.window
+            )));
+        }
+        Ok(())
+    }
+
+    fn check_program(&self) -> Result<(), SettingsError> {
+        if self.exec_arguments.len() > ARGUMENTS_MAX {
+            return Err(wrong(format_args!(
+                "exec_arguments are {}; at most {ARGUMENTS_MAX}",
+                self.exec_arguments.len()
+            )));
+        }
+        let Some(program) = &self.exec else { return Ok(()) };
+        if !program.is_absolute() {
+            return Err(wrong(format_args!(
+                "exec is {}; give the whole path of a program",
+                program.display()
+            )));
+        }
+        match std::fs::metadata(program) {
+            Ok(found) if found.is_file() => Ok(()),
+            Ok(_) => Err(wrong(format_args!("exec: {} is no file", program.display()))),
+            Err(error) => Err(wrong(format_args!("exec: {}: {error}", program.display()))),
+        }
+    }
+}
+
+fn wrong(problem: impl fmt::Display) -> SettingsError {
+    SettingsError::new(format!("alerts.{problem}"))
+}
+
+/// An address without a user, whose password would be in logs, and without a query, which `pages` cannot have.
+fn check_url(name: &str, url: &str) -> Result<(), SettingsError> {
+    let uri: http::Uri =
+        url.parse().map_err(|_| wrong(format_args!("{name} is {url:?}, which is no address")))?;
+    let host = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+    if !matches!(uri.scheme_str(), Some("http" | "https")) || !host {
+        return Err(wrong(format_args!(
+            "{name} takes an address like http://host:9093, without a user (a token goes into a file)"
+        )));
+    }
+    match uri.query() {
+        Some(_) if name != "webhook" => Err(wrong(format_args!("{name} takes an address without `?`"))),
+        _ => Ok(()),
+    }
+}
+
+fn read_roots(file: &Path) -> Result<Vec<u8>, SettingsError> {
+    let explain = |problem: &dyn fmt::Display| wrong(format_args!("roots: {}: {problem}", file.display()));
+    let length = std::fs::metadata(file).map_err(|error| explain(&error))?.len();
+    if length > ROOTS_BYTES_MAX {
+        return Err(explain(&format_args!("{length} bytes; at most {ROOTS_BYTES_MAX}")));
+    }
+    let pem = std::fs::read(file).map_err(|error| explain(&error))?;
+    root_certificates(&pem).map_err(|problem| explain(&problem))?;
+    Ok(pem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_is_told() {
+        let told = |change: fn(&mut AlertSettings)| {
+            let mut settings = AlertSettings::default();
+            change(&mut settings);
+            settings.check().expect_err("it cannot be").to_string()
+        };
+        assert!(AlertSettings::default().check().is_ok());
+        for (message, wanted) in [
+            (told(|alerts| alerts.fire_after = 4), "alerts.fire_after is 4; give 1 to 3"),
+            (told(|alerts| alerts.fire_of = 33), "alerts.fire_of is 33; give 1 to 32"),
+            (told(|alerts| alerts.slower_min = f64::NAN), "alerts.slower_min is NaN"),
+            (told(|alerts| alerts.requests_min = 0), "alerts.requests_min is 0; give 10"),
+            (told(|alerts| alerts.baseline = Length::from_secs(60)), "alerts.baseline is 1m, window 15m"),
+            (
+                told(|alerts| alerts.webhook = Some("ftp://host".to_owned())),
+                "alerts.webhook takes an address",
+            ),
+            (told(|alerts| alerts.webhook = Some("http://a:b@host".to_owned())), "without a user"),
+            (told(|alerts| alerts.alertmanager = Some("http://host/?x=1".to_owned())), "without `?`"),
+            (told(|alerts| alerts.exec = Some("mail".into())), "whole path"),
+            (told(|alerts| alerts.exec = Some("/no/such".into())), "/no/such"),
+            (told(|alerts| alerts.roots = Some("/dev/null".into())), "no PEM certificate"),
+            (told(|alerts| alerts.webhook_token_file = Some("/dev/null".into())), "without webhook"),
+        ] {
+            assert!(message.contains(wanted), "{message}");
+        }
+    }
+}

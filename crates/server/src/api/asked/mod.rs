@@ -9,6 +9,7 @@ mod kernel;
 mod samples;
 mod spans;
 
+pub(crate) use body::small_body;
 pub(crate) use kernel::{__path_kernel_diagnose, __path_kernel_path, __path_kernel_stats};
 pub(crate) use kernel::{kernel_diagnose, kernel_path, kernel_stats};
 pub(crate) use samples::{__path_capacity, __path_changes, __path_signature};

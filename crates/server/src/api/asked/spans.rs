@@ -109,7 +109,7 @@ impl Stored {
         Ok(together(&self.cache, all))
     }
 
-    fn diagnose(&self, settings: &SlowSettings, progress: &Progress) -> Result<Answer, Problem> {
+    pub(crate) fn diagnose(&self, settings: &SlowSettings, progress: &Progress) -> Result<Answer, Problem> {
         let window = Window { since: settings.since, until: settings.until };
         let windows = match settings.baseline {
             BaselineChoice::None => vec![window],
