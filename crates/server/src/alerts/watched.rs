@@ -55,6 +55,8 @@ pub(crate) struct Standing {
     pub(crate) book: AlertBook,
     /// The last look, also where it judged nothing.
     pub(crate) last: Option<Look>,
+    /// The last look that judged a window.
+    pub(crate) judged: Option<Look>,
     /// Looks since the start, by their outcome.
     pub(crate) looks: BTreeMap<LookOutcome, u64>,
     /// Seconds that looking took, since the start.
@@ -132,6 +134,9 @@ impl Watched {
         let mut standing = self.standing();
         *standing.looks.entry(look.outcome).or_default() += 1;
         standing.seconds += look.took_ns as f64 / 1e9;
+        if look.outcome == LookOutcome::Judged {
+            standing.judged = Some(look.clone());
+        }
         standing.last = Some(look);
         step(&mut standing.book)
     }

@@ -43,6 +43,8 @@ pub(crate) struct Alerts {
     window_ns: u64,
     /// The last look; absent before the first.
     last: Option<Look>,
+    /// The last look that judged a window; others say why they did not.
+    judged: Option<Look>,
     /// How many fire, whatever was asked for.
     firing: u64,
     /// How many are pending.
@@ -157,6 +159,7 @@ fn answer(state: &AppState, standing: Standing, is_wanted: impl Fn(&Alert) -> bo
         every_ns: settings.every.nanos().ns(),
         window_ns: settings.window.nanos().ns(),
         last: standing.last,
+        judged: standing.judged,
         firing,
         pending,
         receivers: receivers.collect(),

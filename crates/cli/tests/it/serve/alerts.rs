@@ -124,15 +124,14 @@ impl Watched {
     }
 
     fn judged(&self) -> Value {
-        let newest = (self.second - 1) * SECOND;
+        let newest = self.second - 1;
         let begun = Instant::now();
         loop {
             let answer = self.server().get("/api/v1/alerts");
             assert_eq!(answer.status, 200, "{}", answer.body);
             let answer: Value = serde_json::from_str(&answer.body).unwrap();
-            let until = answer["last"]["window"]["until_ns"].as_i64();
-            // The look after the one that judged it finds nothing new.
-            if until == Some(newest) && answer["last"]["outcome"] == "nothing_new" {
+            let until = answer["judged"]["window"]["until_ns"].as_i64();
+            if until.is_some_and(|until| until / SECOND == newest) {
                 return answer;
             }
             assert!(begun.elapsed() < PATIENCE, "{answer}");
