@@ -78,7 +78,6 @@ struct Step {
     at: Timestamp,
     found: usize,
     fired: Vec<String>,
-    resolved: Vec<String>,
 }
 
 /// A look a minute, from when there is a baseline to the end.
@@ -94,7 +93,7 @@ fn watch(history: &History, detection: &Detection, book: &mut AlertBook) -> Vec<
             Ok(judgement) => (judgement.found.len(), book.take(&judgement, detection.rules, at)),
             Err(_) => (0, book.pass(detection.rules, at)),
         };
-        steps.push(Step { at, found, fired: changes.fired, resolved: changes.resolved });
+        steps.push(Step { at, found, fired: changes.fired });
         at = at.plus(MINUTE);
     }
     steps
@@ -128,37 +127,28 @@ fn tell_quiet(history: &History, seed: u64, hours: u32, detection: &Detection) {
 fn tell_fault(history: &History, scenario: Scenario, seed: u64, detection: &Detection) {
     let mut book = AlertBook::default();
     let steps = watch(history, detection, &mut book);
-    let minutes =
-        |at: Timestamp, from: Timestamp| at.unix_ns().saturating_sub(from.unix_ns()) / 60_000_000_000;
-    let during: Vec<&Step> = steps
-        .iter()
-        .filter(|step| step.at >= history.fault.since && step.at <= history.fault.until)
-        .collect();
-    let early =
-        steps.iter().filter(|step| step.at < history.fault.since).map(|step| step.fired.len()).sum::<usize>();
-    let first = during.iter().find(|step| step.found > 0).map(|step| minutes(step.at, history.fault.since));
-    let fires =
-        during.iter().find(|step| !step.fired.is_empty()).map(|step| minutes(step.at, history.fault.since));
-    let all: Vec<_> = book.over.iter().chain(book.firing()).collect();
-    let main = all.iter().max_by(|a, b| a.found.slower.total_cmp(&b.found.slower));
-    let ended = steps.iter().filter(|step| !step.resolved.is_empty() && step.at > history.fault.until);
-    let over = ended.map(|step| minutes(step.at, history.fault.until)).max();
-    let missed =
-        during.iter().skip_while(|step| step.fired.is_empty()).filter(|step| step.found == 0).count();
+    let fault = history.fault;
+    let minutes = |at: Timestamp, from: Timestamp| at.unix_ns().saturating_sub(from.unix_ns()) / 60_000_000_000;
     let text = |minutes: Option<i64>| minutes.map_or("never".to_owned(), |minutes| format!("{minutes} min"));
+    let during: Vec<&Step> = steps.iter().filter(|step| (fault.since..=fault.until).contains(&step.at)).collect();
+    let when = |is: fn(&Step) -> bool| text(during.iter().find(|step| is(step)).map(|step| minutes(step.at, fault.since)));
+    let all: Vec<_> = book.over.iter().chain(book.firing()).collect();
+    let early = all.iter().filter(|alert| alert.fired_ns < Some(fault.since.unix_ns())).count();
+    let first = all.iter().find(|alert| alert.fired_ns >= Some(fault.since.unix_ns()));
+    let named = first.map_or_else(String::new, |alert| {
+        format!("{} {} (+{:.0} %)", alert.found.service, alert.found.operation, 100.0 * alert.found.slower)
+    });
+    let ended = all.iter().filter_map(|alert| alert.resolved_ns).map(Timestamp::from_unix_ns).max();
     println!(
-        "| {} | {seed} | {} | {} | {} | {} | {} ({early} before the fault) | {missed} of {} |",
+        "| {} | {seed} | {} | {} | {named} | {} | {} | {early} |",
         scenario.name(),
-        text(first),
-        text(fires),
-        main.map_or(String::new(), |alert| format!(
-            "{} {} (+{:.0} %)",
-            alert.found.service,
-            alert.found.operation,
-            100.0 * alert.found.slower
-        )),
-        text(over),
-        all.len().saturating_sub(1),
-        during.len()
+        when(|step| step.found > 0),
+        when(|step| !step.fired.is_empty()),
+        all.len(),
+        text(ended.filter(|_| book.firing().next().is_none()).map(|at| minutes(at, fault.until))),
     );
+    if std::env::var_os("LAGGARD_VERBOSE").is_some() {
+        let looks: String = steps.iter().map(|step| if step.found == 0 { '.' } else { 'x' }).collect();
+        println!("{looks}");
+    }
 }
