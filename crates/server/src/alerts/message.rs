@@ -134,9 +134,9 @@ impl Alert {
     pub(crate) fn summary(&self) -> String {
         let found = &self.found;
         let longer = format!(
-            "`{}` `{}` makes requests take {:.0} % longer",
-            found.service,
+            "Operation `{}` of `{}` makes requests take {:.0} % longer",
             found.operation,
+            found.service,
             100.0 * found.slower
         );
         let where_ = match found.replicas.len() {
@@ -212,7 +212,7 @@ mod tests {
         assert_ne!(first["fingerprint"], message["alerts"][1]["fingerprint"]);
         assert_eq!(
             first["annotations"]["summary"],
-            "`db` `read` makes requests take 150 % longer: its calls take 3.0 times as long as before, on `db-1`."
+            "Operation `read` of `db` makes requests take 150 % longer: its calls take 3.0 times as long as before, on `db-1`."
         );
         let link = first["generatorURL"].as_str().unwrap();
         assert!(
