@@ -128,10 +128,14 @@ fn tell_fault(history: &History, scenario: Scenario, seed: u64, detection: &Dete
     let mut book = AlertBook::default();
     let steps = watch(history, detection, &mut book);
     let fault = history.fault;
-    let minutes = |at: Timestamp, from: Timestamp| at.unix_ns().saturating_sub(from.unix_ns()) / 60_000_000_000;
+    let minutes =
+        |at: Timestamp, from: Timestamp| at.unix_ns().saturating_sub(from.unix_ns()) / 60_000_000_000;
     let text = |minutes: Option<i64>| minutes.map_or("never".to_owned(), |minutes| format!("{minutes} min"));
-    let during: Vec<&Step> = steps.iter().filter(|step| (fault.since..=fault.until).contains(&step.at)).collect();
-    let when = |is: fn(&Step) -> bool| text(during.iter().find(|step| is(step)).map(|step| minutes(step.at, fault.since)));
+    let during: Vec<&Step> =
+        steps.iter().filter(|step| (fault.since..=fault.until).contains(&step.at)).collect();
+    let when = |is: fn(&Step) -> bool| {
+        text(during.iter().find(|step| is(step)).map(|step| minutes(step.at, fault.since)))
+    };
     let all: Vec<_> = book.over.iter().chain(book.firing()).collect();
     let early = all.iter().filter(|alert| alert.fired_ns < Some(fault.since.unix_ns())).count();
     let first = all.iter().find(|alert| alert.fired_ns >= Some(fault.since.unix_ns()));

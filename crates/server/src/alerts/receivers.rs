@@ -171,3 +171,6 @@ pub(crate) fn root_certificates(pem: &[u8]) -> Result<RootCerts, String> {
     }
     if found.is_empty() { Err(unreadable()) } else { Ok(RootCerts::new_with_certs(&found)) }
 }
+
+#[cfg(test)]
+mod tests;

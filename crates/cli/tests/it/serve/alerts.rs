@@ -183,11 +183,18 @@ fn a_slow_operation_is_told_once_and_told_to_be_over() {
     watched.server.take().unwrap().stop();
     watched.server = Some(Watched::start(&data, &config));
     let again = watched.pass(20, 60);
-    assert_eq!((&again["firing"], &again["alerts"][0]["told"]["webhook"]), (&json!(1), &json!("firing")), "{again}");
+    assert_eq!(
+        (&again["firing"], &again["alerts"][0]["told"]["webhook"]),
+        (&json!(1), &json!("firing")),
+        "{again}"
+    );
 
     while watched.pass(15, 4)["firing"] == 1 {}
     let resolved = webhook.next();
-    assert_eq!((&resolved["status"], &resolved["alerts"][0]["status"]), (&json!("resolved"), &json!("resolved")));
+    assert_eq!(
+        (&resolved["status"], &resolved["alerts"][0]["status"]),
+        (&json!("resolved"), &json!("resolved"))
+    );
     assert_eq!(resolved["alerts"][0]["fingerprint"], alert["fingerprint"]);
     assert_eq!(resolved["alerts"][0]["startsAt"], alert["startsAt"]);
     watched.server.take().unwrap().stop();
