@@ -147,8 +147,11 @@ impl Alert {
 
     /// Notes one look.
     fn look(&mut self, judgement: &Judgement, at: Timestamp) {
-        self.judged_ns = at.unix_ns();
         let found = judgement.found.iter().find(|found| self.is_about(found));
+        if found.is_none() && !judgement.is_complete {
+            return;
+        }
+        self.judged_ns = at.unix_ns();
         self.looks = self.looks << 1 | u32::from(found.is_some());
         self.healthy_looks = if found.is_some() { 0 } else { self.healthy_looks.saturating_add(1) };
         if let Some(found) = found {
@@ -264,7 +267,7 @@ impl Alert {
                 self.end(at, "it was not found again");
             }
             AlertState::Firing if self.healthy_looks >= rules.resolve_after => {
-                self.end(at, "requests are as fast as before");
+                self.end(at, "it makes requests slower no more");
             }
             AlertState::Firing if self.fired_ns.is_some_and(|fired| age(fired) >= rules.adapt_after) => {
                 self.end(at, "it lasted so long that it counts as usual now");

@@ -28,6 +28,8 @@ pub struct Judgement {
     pub baseline: Window,
     /// Operations that made it slower, the most excess time first.
     pub found: Vec<Found>,
+    /// Whether everything that is not found is known to be as fast as before.
+    pub is_complete: bool,
 }
 
 /// An operation that makes requests slower than they were.
@@ -113,7 +115,7 @@ pub fn judge(
         let all = report.suspects.iter().map(|suspect| latencies.found(&report, suspect));
         found = all.filter(|found| found.slower >= settings.slower_min).collect();
     }
-    Ok(Judgement { window, baseline, found })
+    Ok(Judgement { window, baseline, found, is_complete: true })
 }
 
 /// Complete requests that start in a window.

@@ -33,9 +33,10 @@ impl Detection {
         Window { since: end.minus(self.baseline).plus(INSTANT), until: end }
     }
 
-    /// The same time a day earlier, with half of a baseline before and after it.
+    /// The same time a day earlier, with half of a window before and after it: what happens daily does not happen on
+    /// the second. Not longer, or what is usual at this time would be rare in it.
     pub fn day_before(&self, end: Timestamp) -> Window {
-        let half = Nanos::from_ns(self.baseline.ns() / 2);
+        let half = Nanos::from_ns(self.window.ns() / 2);
         let window = self.window_at(end.minus(DAY));
         Window { since: window.since.minus(half), until: window.until.plus(half) }
     }
@@ -85,7 +86,11 @@ impl Detection {
         let missing = |alert: &super::book::Alert| !judgement.found.iter().any(|found| alert.is_about(found));
         let Some(until) = book.healthy_until(missing) else { return };
         let baseline = self.baseline_before(until);
-        let Ok(then) = judge(requests, judgement.window, baseline, self.judge, engine) else { return };
+        let Ok(then) = judge(requests, judgement.window, baseline, self.judge, engine) else {
+            // It may be gone by now; that nothing is found then says nothing.
+            judgement.is_complete = false;
+            return;
+        };
         let still = then.found.into_iter().filter(|found| {
             book.active.iter().any(|alert| alert.is_about(found))
                 && !judgement
@@ -119,3 +124,6 @@ impl Detection {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

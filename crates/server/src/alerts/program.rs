@@ -1,6 +1,5 @@
 //! A program that is told of alerts on its standard input. No shell: the configuration names it and its arguments.
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -34,7 +33,7 @@ impl Program {
         let complaint = complaint_of(&mut child);
         let ended = wait(&mut child, started, self.time_max);
         // Whatever it started and left behind goes with it; then nobody holds its pipes any more.
-        kill_all(&child);
+        kill_all(&mut child);
         let status = match ended {
             Some(status) => status.map_err(|error| error.to_string())?,
             None => {
@@ -92,10 +91,16 @@ fn wait(child: &mut Child, started: Instant, time_max: Duration) -> Option<io::R
     }
 }
 
-/// It leads a group of its own, which its children are in unless they left it.
-fn kill_all(child: &Child) {
-    // Most often there is nobody left.
-    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+/// It leads a group of its own, which its children are in unless they left it. Elsewhere than on Linux only itself is
+/// killed.
+fn kill_all(child: &mut Child) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Pid, Signal, kill_process_group};
+        // Most often there is nobody left.
+        let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    }
+    let _ = child.kill();
 }
 
 #[cfg(test)]

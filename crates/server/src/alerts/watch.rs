@@ -44,16 +44,17 @@ pub(super) async fn run(state: AppState) {
         }
         let started = Instant::now();
         for tenant in state.tenants.all() {
-            let before = seen.get(&tenant.name).copied();
-            let now_seen = look(&state, &tenant, before).await;
-            seen.insert(tenant.name.clone(), now_seen);
+            let before = seen.remove(&tenant.name);
+            if let Some(judged) = look(&state, &tenant, before).await {
+                seen.insert(tenant.name.clone(), judged);
+            }
         }
         pause = every.saturating_sub(started.elapsed()).max(started.elapsed() * REST).min(every * 60);
     }
 }
 
-/// One look at one tenant.
-async fn look(state: &AppState, tenant: &Arc<Tenant>, before: Option<Option<Seen>>) -> Option<Seen> {
+/// One look at one tenant. Returns what the store held, unless that is to be looked at again.
+async fn look(state: &AppState, tenant: &Arc<Tenant>, before: Option<Seen>) -> Option<Seen> {
     let alerts = state.alerts.clone();
     let at = now();
     let store = tenant.store.state();
@@ -87,11 +88,16 @@ async fn look(state: &AppState, tenant: &Arc<Tenant>, before: Option<Option<Seen
             watched.save();
         }
         asked.alerts.wake();
+        let outcome = watched.standing().last.as_ref().map(|look| look.outcome);
+        outcome.is_some_and(LookOutcome::is_final)
     });
-    if done.await.is_err() {
-        tracing::error!("a look at a tenant's alerts panicked outside of judging");
+    match done.await {
+        Ok(is_final) => seen.filter(|_| is_final),
+        Err(error) => {
+            tracing::error!(%error, "a look at a tenant's alerts failed outside of judging");
+            None
+        }
     }
-    seen
 }
 
 /// Questions of people shall find a processor that is free.
@@ -125,7 +131,7 @@ impl Asked {
     }
 
     /// Whether there is any use in looking. `before`: what the store held the last time, if there was one.
-    fn skip(&self, seen: Option<Seen>, before: Option<Option<Seen>>) -> Option<Skipped> {
+    fn skip(&self, seen: Option<Seen>, before: Option<Seen>) -> Option<Skipped> {
         let Some(end) = self.end else {
             return Some(Skipped::new(LookOutcome::NothingNew, "nothing is stored yet"));
         };
@@ -136,7 +142,7 @@ impl Asked {
                 "the latest requests are older than the window; alerts are about now",
             ));
         }
-        (before == Some(seen))
+        (before.is_some() && before == seen)
             .then(|| Skipped::new(LookOutcome::NothingNew, "nothing came since the last look"))
     }
 

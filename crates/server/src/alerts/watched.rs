@@ -119,6 +119,13 @@ impl LookOutcome {
     }
 }
 
+impl LookOutcome {
+    /// Whether another look at the same data would come to the same.
+    pub(super) const fn is_final(self) -> bool {
+        !matches!(self, LookOutcome::Busy | LookOutcome::Unreadable | LookOutcome::Failed)
+    }
+}
+
 impl Watched {
     fn load(file: PathBuf) -> Watched {
         let standing = Standing { book: kept::load(&file), ..Standing::default() };

@@ -126,7 +126,7 @@ const FIELDS: &[Field] = &[
     field!(
         "alerts.baseline",
         alerts.baseline,
-        "Length of what it is compared with: the time before the window, and around the same time a day earlier."
+        "Length of what it is compared with: the time before the window."
     ),
     field!(
         "alerts.requests_min",

@@ -19,7 +19,7 @@ pub struct AlertSettings {
     pub every: Length,
     /// Length of the window that is judged.
     pub window: Length,
-    /// Length of what it is compared with: the time before the window, and around the same time a day earlier.
+    /// Length of what it is compared with: the time before the window.
     pub baseline: Length,
     /// Complete requests that both must have.
     pub requests_min: u32,

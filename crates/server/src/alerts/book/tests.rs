@@ -47,6 +47,7 @@ pub(in crate::alerts) fn judged(operations: &[&str], minute: i64) -> Judgement {
         window: Window { since: time(minute - 15), until: time(minute) },
         baseline: Window { since: time(minute - 135), until: time(minute - 15) },
         found: operations.iter().map(|operation| found(operation)).collect(),
+        is_complete: true,
     }
 }
 
@@ -118,6 +119,19 @@ fn what_cannot_be_judged_or_lasts_is_over_in_the_end() {
     }
     assert_eq!(book.over.len(), 1);
     assert!(book.over[0].ended.as_ref().unwrap().contains("usual"));
+}
+
+#[test]
+fn what_nobody_could_judge_is_not_over() {
+    let mut book = AlertBook::default();
+    for minute in 0..2 {
+        book.take(&judged(&["read"], minute), rules(), time(minute));
+    }
+    for minute in 2..20 {
+        let judgement = Judgement { is_complete: false, ..judged(&["write"], minute) };
+        book.take(&judgement, rules(), time(minute));
+    }
+    assert_eq!(book.firing().count(), 2, "both the one that is found and the one nobody knows of");
 }
 
 #[test]
