@@ -8,7 +8,7 @@
 import { after } from "node:test";
 import { stop } from "./browser.mjs";
 
-const ALL = ["looks", "walk", "windows", "questions", "trouble", "hostile", "real"];
+const ALL = ["looks", "walk", "windows", "questions", "alerts", "trouble", "hostile", "real"];
 
 for (const name of process.env.LAGGARD_E2E?.split(",") ?? ALL) await import(`./${name}.mjs`);
 

@@ -182,21 +182,56 @@ function search({ scenario, query }) {
 }
 
 function alerts({ scenario }) {
-  if (scenario === "none" || scenario === "empty") return { alerts: [] };
-  const of = categoriesOf(scenario).slice(0, scenario === "thousand" ? 1000 : 6);
+  const window = { since_ns: UNTIL_NS - 900e9, until_ns: UNTIL_NS };
+  const baseline = { since_ns: UNTIL_NS - 8100e9, until_ns: UNTIL_NS - 900e9 - 1 };
+  const look = (outcome, text) => ({ at_ns: UNTIL_NS, outcome, text, took_ns: 41_000_000, window, baseline, kept_one_in: scenario === "thousand" ? 4 : 1 });
+  const all = alertRows(scenario, window, baseline);
+  const judged = look("judged", all.length > 0 ? "one operation makes requests slower than before" : "nothing is slower than before");
   return {
-    alerts: of.map((each, at) => ({
-      id: `alert-${at}`,
-      category: each.id,
-      service: each.service,
-      operation: each.operation,
-      state: at % 3 === 0 ? "firing" : "resolved",
-      since_ns: SINCE_NS + 2160e9,
-      resolved_ns: at % 3 === 0 ? null : SINCE_NS + 2520e9,
-      reason: "99th percentile 7.3 times that of the day before",
-      window: { since_ns: SINCE_NS + 2160e9, until_ns: SINCE_NS + 2520e9 },
-    })),
+    enabled: scenario !== "insufficient",
+    every_ns: 60e9,
+    window_ns: 900e9,
+    last: scenario === "empty" ? look("too_little_data", "the window has 3 complete requests and what it is compared with 12; 100 are needed in each") : judged,
+    judged: scenario === "empty" ? null : judged,
+    firing: all.filter((alert) => alert.state === "firing").length,
+    pending: all.filter((alert) => alert.state === "pending").length,
+    receivers: scenario === "none" ? [] : [{ name: "webhook", sent: 12, failed: 0 }],
+    alerts: all,
+    omitted: 0,
   };
+}
+
+/** None, one, or a thousand; names of suspects. */
+function alertRows(scenario, window, baseline) {
+  const few = { none: 0, empty: 0, insufficient: 0, one: 1, thousand: 1000 }[scenario] ?? 6;
+  const suspects = diagnosis(scenario).suspects.slice(0, few);
+  const concerned = categoriesOf(scenario).slice(0, 3).map(({ id, service, operation }) => ({ id, service, operation }));
+  return suspects.map((suspect, at) => {
+    const state = ["firing", "resolved", "pending", "resolved"][at % 4];
+    return {
+      id: `alert-${at}`,
+      state,
+      service: suspect.service,
+      operation: suspect.operation,
+      summary: `Operation \`${suspect.operation}\` of \`${suspect.service}\` makes requests take 140 % longer: its calls take 7.3 times as long as before, on 4 of its replicas.`,
+      categories: concerned,
+      replicas: suspect.replicas,
+      since_ns: SINCE_NS + 2160e9,
+      first_ns: SINCE_NS + 2280e9,
+      fired_ns: state === "pending" ? null : SINCE_NS + 2340e9,
+      resolved_ns: state === "resolved" ? SINCE_NS + 3240e9 : null,
+      ended: state === "resolved" ? "requests are as fast as before" : null,
+      factor: 7.3,
+      effect_ns: suspect.effect_ns,
+      slower: 1.4,
+      requests_hit: 1234,
+      requests_seen: 8120,
+      traces: suspect.trace_ids ?? [],
+      window,
+      baseline,
+      told: state === "pending" ? {} : { webhook: state },
+    };
+  });
 }
 
 function status({ scenario }) {
@@ -217,6 +252,7 @@ function status({ scenario }) {
     log_bytes: 18_874_368,
     oldest_ns: nothing ? null : UNTIL_NS - 86_400e9,
     newest_ns: nothing ? null : UNTIL_NS,
+    alerts_firing: alerts({ scenario }).firing,
     receivers: [receiver("otlp-grpc", 4317), receiver("otlp-http", 4318), receiver("zipkin", 9411)],
     losses: nothing ? {} : { late_span: { count: 7, example: "trace 2f1c4e3ab0d55e7a9c1b6d7e8f901234" } },
   };

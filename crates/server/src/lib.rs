@@ -9,6 +9,7 @@
 //! Nothing here computes an answer: `diagnose` does, from what `store` keeps. Answers are computed on threads of
 //! their own, never on those that serve connections.
 
+pub mod alerts;
 mod api;
 pub mod client;
 mod listen;
@@ -19,12 +20,13 @@ mod run;
 mod security;
 mod settings;
 mod shared;
+mod times;
 
 pub use operations::{
     Field, Origin, SettingSources, SettingText, check_health, environment_name, fields, load as load_settings,
 };
 pub use run::{ServeError, serve};
 pub use settings::{
-    CheckedSettings, KeepSettings, Length, LimitSettings, LogForm, LogSettings, Scope, SelfTracingSettings,
-    ServeSettings, SettingsError, Size, TenantSettings, TlsSettings, TokenSettings,
+    AlertSettings, CheckedSettings, KeepSettings, Length, LimitSettings, LogForm, LogSettings, Scope,
+    SelfTracingSettings, ServeSettings, SettingsError, Size, TenantSettings, TlsSettings, TokenSettings,
 };

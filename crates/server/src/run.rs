@@ -1,5 +1,6 @@
 //! From settings to a running server, and to its end.
 
+use crate::alerts::{self, Alerts};
 use crate::listen::{Listener, Serving, accept};
 use crate::operations::{DataLock, Notice, SelfTracing, start_logs, trace};
 use crate::security::{Door, Gate, Tenants, Transport, behind, login_routes};
@@ -66,6 +67,7 @@ async fn run(settings: CheckedSettings, notice: &Notice) -> Result<(), ServeErro
     let state = shared(settings, &sockets, stopping.clone()).await?;
     let limits = state.settings.given.limits;
     let connections = TaskTracker::new();
+    alerts::start(&state);
     tokio::spawn(transport.clone().follow(stopping.clone()));
     for Bound { socket, listener } in sockets {
         tracing::info!(name = listener.name, address = %listener.address, tls = transport.is_encrypted(), "listening");
@@ -94,9 +96,30 @@ async fn shared(
     let listeners = sockets.iter().map(|bound| bound.listener.clone()).collect();
     let receivers = receive::Receivers::new(&settings.given.limits);
     let api = api::Api::new(&settings.given);
+    let address = pages_address(&settings, sockets);
+    let alerts = Alerts::new(&settings, &address, stopping.clone()).map_err(ServeError::new)?;
     let tracing = SelfTracing::start(&settings.given.self_tracing, stopping.clone());
     let started = now();
-    Ok(Arc::new(Shared { settings, tenants, gate, receivers, api, tracing, listeners, started, stopping }))
+    Ok(Arc::new(Shared {
+        settings,
+        tenants,
+        gate,
+        receivers,
+        api,
+        alerts,
+        tracing,
+        listeners,
+        started,
+        stopping,
+    }))
+}
+
+/// Where the pages are on this machine.
+fn pages_address(settings: &CheckedSettings, sockets: &[Bound]) -> String {
+    let bound = sockets.iter().find(|bound| bound.listener.name == "http");
+    let address = bound.map_or(settings.given.http, |bound| bound.listener.address);
+    let scheme = if settings.given.tls.certificate.is_some() { "https" } else { "http" };
+    format!("{scheme}://{address}")
 }
 
 /// The state of a server that listens nowhere.

@@ -3,9 +3,12 @@
 //! `operations/fields.rs` lists the same fields once more, one a row: what flags, environment variables, the
 //! manual and `check-config` are made of.
 
+mod alerts;
 mod check;
 mod quantities;
 
+pub use alerts::AlertSettings;
+pub(crate) use alerts::CheckedAlerts;
 pub use check::{CheckedSettings, SettingsError};
 pub(crate) use check::{CheckedToken, TENANT_NAMES, is_tenant_name};
 pub(crate) use quantities::OFF;
@@ -50,6 +53,8 @@ pub struct ServeSettings {
     pub tenants: TenantSettings,
     /// What one client, or all of them, can use.
     pub limits: LimitSettings,
+    /// Continuous detection, and whom it tells.
+    pub alerts: AlertSettings,
     /// Log lines.
     pub logs: LogSettings,
     /// Spans of its own requests.
@@ -210,6 +215,7 @@ impl Default for ServeSettings {
             token_file: None,
             tenants: TenantSettings::default(),
             limits: LimitSettings::default(),
+            alerts: AlertSettings::default(),
             logs: LogSettings::default(),
             self_tracing: SelfTracingSettings::default(),
         }

@@ -1,6 +1,7 @@
 //! What every handler can reach.
 
 use crate::CheckedSettings;
+use crate::alerts::Alerts;
 use crate::api::Api;
 use crate::listen::Listener;
 use crate::operations::SelfTracing;
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) receivers: Receivers,
     /// What the API keeps between requests: jobs, uploads.
     pub(crate) api: Api,
+    /// Continuous detection, and whom it tells.
+    pub(crate) alerts: Arc<Alerts>,
     /// Traces its own requests; off unless told otherwise.
     pub(crate) tracing: Option<SelfTracing>,
     /// What it listens on, with figures of connections.

@@ -64,6 +64,14 @@ impl View {
         }
     }
 
+    /// Spans of requests in the segments that may hold some of a window: no fewer than [`View::requests`] reads for it.
+    pub fn spans_near(&self, since: Timestamp, until: Timestamp) -> u64 {
+        let segments = self.manifest.segments.iter();
+        let near =
+            segments.filter(|segment| segment.kind == SegmentKind::Traces && segment.meets(since, until));
+        near.map(|segment| segment.spans).sum()
+    }
+
     /// The same slices in short, by stretches of so much time; what was asked for before is not read again.
     ///
     /// # Errors

@@ -45,6 +45,8 @@ export interface Status {
   newest_ns: number | null;
   receivers: Receiver[];
   losses: Record<string, Loss>;
+  /** Slow operations that the server noticed by itself and that are not over. */
+  alerts_firing: number;
 }
 
 export interface Service {
@@ -143,6 +145,52 @@ export interface CategoryMatrix {
   omitted_positions: number;
   /** Whether the decomposition came to an end. */
   converged: boolean;
+}
+
+export interface Stretch {
+  since_ns: number;
+  until_ns: number;
+}
+
+/** One look of the server at its last window. */
+export interface Look {
+  at_ns: number;
+  outcome: string;
+  text: string;
+  took_ns: number;
+  window: Stretch | null;
+  baseline: Stretch | null;
+  kept_one_in: number;
+}
+
+/** An operation that makes requests slow, as the server noticed. */
+export interface Alert {
+  id: string;
+  state: "firing" | "pending" | "resolved";
+  service: string;
+  operation: string;
+  summary: string;
+  categories: { id: string; service: string; operation: string }[];
+  replicas: string[];
+  since_ns: number;
+  resolved_ns: number | null;
+  /** Why it is over. */
+  ended: string | null;
+  window: Stretch;
+  baseline: Stretch;
+}
+
+export interface Alerts {
+  enabled: boolean;
+  every_ns: number;
+  window_ns: number;
+  last: Look | null;
+  judged: Look | null;
+  /** Whatever the window. */
+  firing: number;
+  receivers: { name: string; sent: number; failed: number }[];
+  alerts: Alert[];
+  omitted: number;
 }
 
 export type JobState = "waiting" | "running" | "done" | "failed" | "cancelled";

@@ -1,6 +1,8 @@
 //! `/metrics`: its own figures as OpenMetrics.
 
+use super::parameters::now;
 use super::status::{is_ready, receivers};
+use crate::alerts::AlertState;
 use crate::listen::ListenerFigures;
 use crate::operations::ProcessFigures;
 use crate::shared::{AppState, Tenant};
@@ -38,6 +40,7 @@ fn text(state: &AppState, tenants: &[Arc<Tenant>]) -> String {
     process(&mut out);
     jobs(&mut out, state);
     stores(&mut out, tenants);
+    alerts(&mut out, state);
     out.end()
 }
 
@@ -128,6 +131,53 @@ fn jobs(out: &mut Exposition, state: &AppState) {
     out.sample("laggard_jobs_submitted_total", &[], counts.total as f64);
     out.family("laggard_upload_bytes", Kind::Gauge, "Bytes of uploaded files that are kept for questions");
     out.sample("laggard_upload_bytes", &[], state.api.uploads.bytes() as f64);
+}
+
+fn alerts(out: &mut Exposition, state: &AppState) {
+    let all: Vec<_> = (state.alerts.watched.all().into_iter())
+        .map(|(tenant, watched)| (tenant, watched.standing().clone(), watched.save_failures()))
+        .collect();
+    out.family("laggard_alerts", Kind::Gauge, "Slow operations that were noticed");
+    for (tenant, standing, _) in &all {
+        let active = &standing.book.active;
+        for (name, wanted) in [("pending", AlertState::Pending), ("firing", AlertState::Firing)] {
+            let count = active.iter().filter(|alert| alert.state == wanted).count();
+            out.sample("laggard_alerts", &[("tenant", tenant), ("state", name)], count as f64);
+        }
+    }
+    out.family("laggard_alert_looks", Kind::Counter, "Looks for slow operations, by what came of them");
+    for (tenant, standing, _) in &all {
+        for (outcome, count) in &standing.looks {
+            let labels = [("tenant", &**tenant), ("outcome", outcome.name())];
+            out.sample("laggard_alert_looks_total", &labels, *count as f64);
+        }
+    }
+    out.family("laggard_alert_look_seconds", Kind::Counter, "Time that looks took");
+    for (tenant, standing, _) in &all {
+        out.sample("laggard_alert_look_seconds_total", &[("tenant", tenant)], standing.seconds);
+    }
+    out.family("laggard_alert_unsaved", Kind::Gauge, "Times in a row that alerts could not be kept on disk");
+    for (tenant, _, failures) in &all {
+        out.sample("laggard_alert_unsaved", &[("tenant", tenant)], *failures as f64);
+    }
+    notifications(out, state);
+}
+
+fn notifications(out: &mut Exposition, state: &AppState) {
+    let at = now();
+    out.family("laggard_notifications", Kind::Counter, "Messages about alerts, by whether they arrived");
+    for receiver in &state.alerts.receivers {
+        let figures = &receiver.figures;
+        for (outcome, count) in [("sent", &figures.sent), ("failed", &figures.failed)] {
+            let labels = [("receiver", receiver.name), ("outcome", outcome)];
+            out.sample("laggard_notifications_total", &labels, count.load(Ordering::Relaxed) as f64);
+        }
+    }
+    out.family("laggard_notifications_waiting", Kind::Gauge, "Alerts that a receiver has yet to be told of");
+    for receiver in &state.alerts.receivers {
+        let waiting = state.alerts.waiting(receiver, at);
+        out.sample("laggard_notifications_waiting", &[("receiver", receiver.name)], waiting as f64);
+    }
 }
 
 fn stores(out: &mut Exposition, tenants: &[Arc<Tenant>]) {

@@ -5,6 +5,8 @@
 //! POST  ─► settings, files ─► job ─► diagnose ─► report, in any form
 //! ```
 
+mod alertmanager;
+mod alerts;
 mod answers;
 mod asked;
 mod cache;
@@ -30,6 +32,10 @@ mod tests;
 mod trace;
 mod tree;
 mod uploads;
+
+pub(crate) use asked::facts as data_facts;
+pub(crate) use data::threads as data_threads;
+pub(crate) use parameters::now;
 
 use crate::settings::ServeSettings;
 use crate::shared::AppState;
@@ -103,6 +109,8 @@ fn all() -> Vec<Route> {
         route("/api/v1/kernel/path", post(asked::kernel_path)),
         route("/api/v1/kernel/diagnose", post(asked::kernel_diagnose)),
         route("/api/v1/kernel/stats", post(asked::kernel_stats)),
+        route("/api/v1/alerts", get(alerts::alerts)),
+        route("/api/v1/alertmanager", post(alertmanager::alertmanager)),
         route("/api/v1/jobs", get(jobs::routes::jobs)),
         route("/api/v1/jobs/{id}", get(jobs::routes::job).merge(delete(jobs::routes::cancel))),
         route("/api/v1/jobs/{id}/result", get(jobs::routes::result)),

@@ -1,7 +1,8 @@
 //! The OpenAPI document: every route, from the code that answers it.
 
 use super::{
-    asked, categories, health, import, jobs, matrix, metrics, overview, search, services, status, trace, tree,
+    alertmanager, alerts, asked, categories, health, import, jobs, matrix, metrics, overview, search,
+    services, status, trace, tree,
 };
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -36,6 +37,8 @@ use utoipa::OpenApi;
         asked::kernel_path,
         asked::kernel_diagnose,
         asked::kernel_stats,
+        alerts::alerts,
+        alertmanager::alertmanager,
         jobs::routes::jobs,
         jobs::routes::job,
         jobs::routes::cancel,

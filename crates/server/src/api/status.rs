@@ -39,6 +39,8 @@ pub(crate) struct Status {
     receivers: Vec<ReceiverRow>,
     /// What was lost in reading, of all receivers.
     losses: BTreeMap<&'static str, LossRow>,
+    /// Slow operations that the server noticed by itself and that are not over.
+    alerts_firing: u64,
 }
 
 /// Something a person should know of.
@@ -104,6 +106,7 @@ pub(crate) async fn status(
         newest_ns: store.newest.map(Timestamp::unix_ns),
         receivers: receivers(&state),
         losses: loss_rows(&state.receivers.losses()),
+        alerts_firing: state.alerts.watched.of(&tenant.name).standing().book.firing().count() as u64,
     })
 }
 

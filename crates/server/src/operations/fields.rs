@@ -125,6 +125,76 @@ const FIELDS: &[Field] = &[
     field!("limits.decompressed", limits.decompressed, "Largest message of telemetry, decompressed."),
     field!("limits.upload", limits.upload, "Largest upload of traces or tables, as sent."),
     field!("limits.drain", limits.drain, "How long a stopping server waits for requests in flight."),
+    field!("alerts.enabled", alerts.enabled, "Whether it looks for slow operations on its own."),
+    field!("alerts.every", alerts.every, "How often it looks."),
+    field!("alerts.window", alerts.window, "Length of the window that is judged."),
+    field!(
+        "alerts.baseline",
+        alerts.baseline,
+        "Length of what it is compared with: the time before the window."
+    ),
+    field!(
+        "alerts.requests_min",
+        alerts.requests_min,
+        "Complete requests that window and baseline must each have."
+    ),
+    field!(
+        "alerts.slower_min",
+        alerts.slower_min,
+        "By how much an operation must make the requests concerned longer, as a share of their usual time."
+    ),
+    field!("alerts.fire_after", alerts.fire_after, "An alert fires once it was found in so many looks …"),
+    field!("alerts.fire_of", alerts.fire_of, "… of the last so many, at most 32."),
+    field!(
+        "alerts.resolve_after",
+        alerts.resolve_after,
+        "It is over after so many looks in a row without it."
+    ),
+    field!("alerts.adapt_after", alerts.adapt_after, "What fires for so long counts as usual from then on."),
+    field!(
+        "alerts.repeat_after",
+        alerts.repeat_after,
+        "Who was told of an alert is told again after this, if it still fires."
+    ),
+    field!(
+        "alerts.memory",
+        alerts.memory,
+        "Most memory for the requests of one look; beyond it, a sample of the traces is judged."
+    ),
+    field!(
+        "alerts.pages",
+        alerts.pages,
+        "Where people reach the pages, for links in notifications; `off` for the address of `http`."
+    ),
+    field!(
+        "alerts.webhook",
+        alerts.webhook,
+        "Where notifications are posted, in the form of Alertmanager's webhook, or `off`."
+    ),
+    field!(
+        "alerts.webhook_token_file",
+        alerts.webhook_token_file,
+        "A file with the bearer token that goes with them."
+    ),
+    field!(
+        "alerts.alertmanager",
+        alerts.alertmanager,
+        "An Alertmanager that is told of alerts: `http://host:9093`, or `off`."
+    ),
+    field!("alerts.alertmanager_token_file", alerts.alertmanager_token_file, "A file with its bearer token."),
+    field!(
+        "alerts.roots",
+        alerts.roots,
+        "Roots of the certificates of webhook and Alertmanager (PEM), instead of the well-known ones."
+    ),
+    field!("alerts.send_timeout", alerts.send_timeout, "How long a notification may take to arrive."),
+    field!("alerts.exec", alerts.exec, "A program that gets notifications on its standard input, or `off`."),
+    field!("alerts.exec_timeout", alerts.exec_timeout, "It is killed after this."),
+    field!(
+        "alerts.lead",
+        alerts.lead,
+        "How long before an alert of others began the window of its diagnosis begins."
+    ),
     field!("logs.form", logs.form, "`text` for people, `json` for programs."),
     field!(
         "logs.level",
@@ -235,6 +305,6 @@ mod tests {
         }
         let rows = manual.lines().filter(|line| line.starts_with("| `") && line.matches(" | ").count() == 2);
         let settings = rows.filter(|row| !row.starts_with("| `127.")).count();
-        assert_eq!(settings, fields().len() + 2, "settings that there are not, or lists that are missing");
+        assert_eq!(settings, fields().len() + 4, "settings that there are not, or lists that are missing");
     }
 }

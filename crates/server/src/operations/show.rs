@@ -18,6 +18,17 @@ impl ServeSettings {
             }
             let indent = if of.is_empty() { "" } else { "  " };
             write_line(&mut out, format_args!("{indent}{name}: {}", hide((field.show)(self))));
+            // Lists of a section stand behind its last value.
+            if field.key == "alerts.lead" {
+                write_line(
+                    &mut out,
+                    format_args!("  exec_arguments: [{}]", list(&self.alerts.exec_arguments)),
+                );
+                write_line(
+                    &mut out,
+                    format_args!("  service_labels: [{}]", list(&self.alerts.service_labels)),
+                );
+            }
         }
         write_names(&mut out, &self.names);
         write_tokens(&mut out, &self.tokens);

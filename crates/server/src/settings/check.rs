@@ -1,6 +1,6 @@
 //! What is checked before anything starts.
 
-use super::{Scope, ServeSettings, TlsSettings, TokenSettings};
+use super::{CheckedAlerts, Scope, ServeSettings, TlsSettings, TokenSettings};
 use crate::operations::check_filter;
 use std::fmt;
 use std::net::SocketAddr;
@@ -13,6 +13,7 @@ pub struct CheckedSettings {
     /// As given.
     pub given: ServeSettings,
     pub(crate) tokens: Arc<[CheckedToken]>,
+    pub(crate) alerts: CheckedAlerts,
 }
 
 /// A token with its secret. It is never printed.
@@ -70,7 +71,8 @@ impl ServeSettings {
         self.tls.check()?;
         let tokens = read_tokens(&self)?;
         self.check_exposure(!tokens.is_empty())?;
-        Ok(CheckedSettings { given: self, tokens: tokens.into() })
+        let alerts = self.alerts.check()?;
+        Ok(CheckedSettings { given: self, tokens: tokens.into(), alerts })
     }
 
     fn check_values(&self) -> Result<(), SettingsError> {
@@ -199,7 +201,7 @@ fn read_token(token: TokenSettings) -> Result<CheckedToken, SettingsError> {
     })
 }
 
-fn read_secret(file: &Path) -> Result<Vec<u8>, String> {
+pub(super) fn read_secret(file: &Path) -> Result<Vec<u8>, String> {
     let length = std::fs::metadata(file).map_err(|error| error.to_string())?.len();
     if length > SECRET_BYTES_MAX as u64 {
         return Err(format!("{length} bytes are no token; at most {SECRET_BYTES_MAX}"));

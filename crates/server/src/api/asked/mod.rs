@@ -9,12 +9,13 @@ mod kernel;
 mod samples;
 mod spans;
 
+pub(crate) use body::small_body;
 pub(crate) use kernel::{__path_kernel_diagnose, __path_kernel_path, __path_kernel_stats};
 pub(crate) use kernel::{kernel_diagnose, kernel_path, kernel_stats};
 pub(crate) use samples::{__path_capacity, __path_changes, __path_signature};
 pub(crate) use samples::{capacity, changes, signature};
 pub(crate) use spans::{__path_compare, __path_diagnose};
-pub(crate) use spans::{Stored, compare, diagnose};
+pub(crate) use spans::{Stored, compare, diagnose, facts};
 
 use super::answers::{Answer, Form, FormParameters, OutputName};
 use super::data::blocking;

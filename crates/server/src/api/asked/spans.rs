@@ -109,7 +109,7 @@ impl Stored {
         Ok(together(&self.cache, all))
     }
 
-    fn diagnose(&self, settings: &SlowSettings, progress: &Progress) -> Result<Answer, Problem> {
+    pub(crate) fn diagnose(&self, settings: &SlowSettings, progress: &Progress) -> Result<Answer, Problem> {
         let window = Window { since: settings.since, until: settings.until };
         let windows = match settings.baseline {
             BaselineChoice::None => vec![window],
@@ -153,7 +153,7 @@ impl Stored {
 }
 
 /// What reports say of the input.
-pub(super) fn facts(requests: &Requests) -> InputFacts {
+pub(crate) fn facts(requests: &Requests) -> InputFacts {
     let formats = vec![NamedCount { name: "store".to_owned(), count: 1 }];
     InputFacts { files: u64::from(!requests.is_empty()), bytes: 0, formats }
 }

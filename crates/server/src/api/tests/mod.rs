@@ -1,5 +1,6 @@
 //! Every route, against a real store in a folder of its own.
 
+mod alerts;
 mod data;
 mod document;
 mod forms;

@@ -58,6 +58,7 @@ impl Server {
         let state: AppState = Arc::new(Shared {
             receivers: crate::receive::Receivers::new(&limits),
             api: crate::api::Api::new(&settings.given),
+            alerts: crate::alerts::Alerts::new(&settings, "http://localhost", stopping.clone()).unwrap(),
             tracing: None,
             gate,
             tenants,

@@ -1,0 +1,204 @@
+//! A slow operation is noticed, told once, remembered over a restart, and told to be over.
+
+use super::Running;
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Patience of the test; nothing depends on how long things take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const SECOND: i64 = 1_000_000_000;
+const MS: i64 = 1_000_000;
+
+/// Takes notifications on a port of its own; refuses the first.
+struct Webhook {
+    address: String,
+    taken: Receiver<Value>,
+}
+
+impl Webhook {
+    fn start() -> Webhook {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (tell, taken) = channel();
+        std::thread::spawn(move || serve(&listener, &tell));
+        Webhook { address, taken }
+    }
+
+    fn next(&self) -> Value {
+        self.taken.recv_timeout(PATIENCE).expect("a notification")
+    }
+}
+
+fn serve(listener: &TcpListener, tell: &Sender<Value>) {
+    let mut refused = false;
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        let body = body_of(&mut stream);
+        let status = if refused { "200 OK" } else { "503 Not now" };
+        write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+        if refused && tell.send(serde_json::from_str(&body).unwrap()).is_err() {
+            return;
+        }
+        refused = true;
+    }
+}
+
+fn body_of(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        let count = stream.read(&mut chunk).unwrap();
+        bytes.extend_from_slice(&chunk[..count]);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let head = head.to_lowercase();
+        assert!(head.starts_with("post /hook http/1.1"), "{head}");
+        assert!(head.contains("authorization: bearer 0123456789abcdef"), "{head}");
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        if body.len() == length.parse::<usize>().unwrap() {
+            return body.to_owned();
+        }
+    }
+}
+
+/// Requests of one second each, at `web`, which calls `db`; from one second to another, `db` taking so long.
+fn requests(from: i64, to: i64, db_ms: i64) -> String {
+    let spans = (from..to).flat_map(|second| {
+        let (start, jitter) = (second * SECOND, second * 7_919 % 400 * MS / 1000);
+        let (trace, db) = (format!("{second:032x}"), db_ms * MS + jitter);
+        let span = |id: i64, parent: i64, name: &str, kind: u8, start: i64, length: i64| {
+            json!({
+                "traceId": trace, "spanId": format!("{id:016x}"), "name": name, "kind": kind,
+                "parentSpanId": if parent == 0 { String::new() } else { format!("{parent:016x}") },
+                "startTimeUnixNano": start.to_string(), "endTimeUnixNano": (start + length).to_string(),
+            })
+        };
+        [
+            ("web", span(1, 0, "buy", 2, start, 6 * MS + db + jitter)),
+            ("web", span(2, 1, "query", 3, start + 2 * MS, db + MS)),
+            ("db", span(3, 2, "read", 2, start + 2 * MS, db)),
+        ]
+    });
+    let all: Vec<(&str, Value)> = spans.collect();
+    let of = |service: &str| {
+        let spans: Vec<&Value> = all.iter().filter(|(of, _)| *of == service).map(|(_, span)| span).collect();
+        let attribute = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+        let replica = format!("{service}-1");
+        json!({
+            "resource": {"attributes": [attribute("service.name", service), attribute("service.instance.id", &replica)]},
+            "scopeSpans": [{"spans": spans}],
+        })
+    };
+    json!({"resourceSpans": [of("web"), of("db")]}).to_string()
+}
+
+/// A server that looks often, and time as its data have it.
+struct Watched {
+    server: Option<Running>,
+    second: i64,
+}
+
+impl Watched {
+    fn start(data: &Path, config: &str) -> Running {
+        Running::start(data, &["--config", config])
+    }
+
+    fn server(&self) -> &Running {
+        self.server.as_ref().unwrap()
+    }
+
+    /// Sends so many seconds of requests and waits until they were judged; the answer of the API.
+    fn pass(&mut self, seconds: i64, db_ms: i64) -> Value {
+        let body = requests(self.second, self.second + seconds, db_ms);
+        self.second += seconds;
+        let headers = ["Content-Type: application/json"];
+        let sent = self.server().ask("otlp_http", "POST", "/v1/traces", &headers, &body);
+        assert_eq!(sent.status, 200, "{}", sent.body);
+        assert_eq!(self.server().post("/api/v1/flush").status, 204);
+        self.judged()
+    }
+
+    fn judged(&self) -> Value {
+        let newest = self.second - 1;
+        let begun = Instant::now();
+        loop {
+            let answer = self.server().get("/api/v1/alerts");
+            assert_eq!(answer.status, 200, "{}", answer.body);
+            let answer: Value = serde_json::from_str(&answer.body).unwrap();
+            let until = answer["judged"]["window"]["until_ns"].as_i64();
+            if until.is_some_and(|until| until / SECOND == newest) {
+                return answer;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{answer}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+fn config(folder: &Path, webhook: &str) -> String {
+    let token = folder.join("token");
+    std::fs::write(&token, "0123456789abcdef\n").unwrap();
+    let file = folder.join("laggard.yaml");
+    let text = format!(
+        "alerts:\n  every: 100ms\n  window: 1m\n  baseline: 8m\n  requests_min: 50\n  resolve_after: 2\n  \
+         webhook: http://{webhook}/hook\n  webhook_token_file: {}\n  pages: https://laggard.example/\n  \
+         exec: /usr/bin/tee\n  exec_arguments: [-a, {}]\n",
+        token.display(),
+        folder.join("told").display()
+    );
+    std::fs::write(&file, text).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+/// Messages that the program got, one after the other.
+fn told_to_program(folder: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(folder.join("told")).unwrap();
+    serde_json::Deserializer::from_str(&text).into_iter().map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_slow_operation_is_told_once_and_told_to_be_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let webhook = Webhook::start();
+    let config = config(folder.path(), &webhook.address);
+    let data = folder.path().join("data");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
+    let mut watched = Watched { server: Some(Watched::start(&data, &config)), second: now - 800 };
+
+    let quiet = watched.pass(545, 4);
+    assert_eq!((&quiet["alerts"], &quiet["firing"]), (&json!([]), &json!(0)), "{quiet}");
+    while watched.pass(10, 60)["firing"] == 0 {}
+    let firing = webhook.next();
+    assert_eq!((&firing["version"], &firing["status"]), (&json!("4"), &json!("firing")));
+    let alert = &firing["alerts"][0];
+    assert_eq!((&alert["labels"]["service"], &alert["labels"]["operation"]), (&json!("db"), &json!("read")));
+    assert!(alert["generatorURL"].as_str().unwrap().starts_with("https://laggard.example/verdict?since="));
+    assert_eq!(firing["alerts"].as_array().unwrap().len(), 1, "{firing}");
+
+    watched.server.take().unwrap().stop();
+    watched.server = Some(Watched::start(&data, &config));
+    let again = watched.pass(20, 60);
+    assert_eq!(
+        (&again["firing"], &again["alerts"][0]["told"]["webhook"]),
+        (&json!(1), &json!("firing")),
+        "{again}"
+    );
+
+    while watched.pass(15, 4)["firing"] == 1 {}
+    let resolved = webhook.next();
+    assert_eq!(
+        (&resolved["status"], &resolved["alerts"][0]["status"]),
+        (&json!("resolved"), &json!("resolved"))
+    );
+    assert_eq!(resolved["alerts"][0]["fingerprint"], alert["fingerprint"]);
+    assert_eq!(resolved["alerts"][0]["startsAt"], alert["startsAt"]);
+    watched.server.take().unwrap().stop();
+    assert!(webhook.taken.try_recv().is_err(), "nothing was told twice");
+    let told: Vec<Value> = told_to_program(folder.path()).iter().map(|told| told["status"].clone()).collect();
+    assert_eq!(told, [json!("firing"), json!("resolved")]);
+}

@@ -1,0 +1,135 @@
+//! Which baselines a look compares with, on requests with a known past.
+
+use super::super::book::AlertState;
+use super::*;
+use laggard_engine::{Ingest, IngestSettings};
+use laggard_model::{ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, TraceId};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+const MINUTE_NS: i64 = 60_000_000_000;
+const MS: i64 = 1_000_000;
+
+/// Minutes after 2026-01-12T00:00:00Z.
+fn minute(at: i64) -> Timestamp {
+    Timestamp::from_unix_ns(1_768_176_000_000_000_000 + at * MINUTE_NS)
+}
+
+/// A request every ten seconds, at `web`, which calls `db`: 4 ms, but 20 in slow minutes.
+fn requests(minutes: std::ops::Range<i64>, is_slow: impl Fn(i64) -> bool) -> Arc<Requests> {
+    let mut ingest = Ingest::new(IngestSettings::default());
+    for at in minutes.start * 6..minutes.end * 6 {
+        let start = minute(0).unix_ns() + at * MINUTE_NS / 6;
+        let jitter = at * 7_919 % 500 * 1_000;
+        let db = if is_slow(at / 6) { 20 * MS } else { 4 * MS } + jitter;
+        let mut span = |id: u64, parent: Option<u64>, service, operation, start: i64, inclusive: i64| {
+            ingest.span(&SpanRecord {
+                trace_id: TraceId::from_value(at as u128 + 1),
+                trace_text: None,
+                span_id: SpanId::new(id).unwrap(),
+                parent: parent.and_then(SpanId::new),
+                service,
+                operation,
+                kind: SpanKind::Server,
+                status: Status::Ok,
+                replica: service,
+                replica_source: ReplicaSource::Host,
+                start: Timestamp::from_unix_ns(start),
+                inclusive: Nanos::from_ns(inclusive as u64),
+                sampling: Sampling::default(),
+            });
+        };
+        span(1, None, "web", "buy", start, 6 * MS + db);
+        span(2, Some(1), "db", "read", start + MS, db);
+    }
+    Arc::new(Requests::from_traces(ingest.finish(NonZeroUsize::MIN), NonZeroUsize::MIN))
+}
+
+fn detection() -> Detection {
+    let usual = crate::AlertSettings::default().detection();
+    Detection { judge: JudgeSettings { requests_min: 50, ..usual.judge }, ..usual }
+}
+
+fn look(book: &AlertBook, requests: &Arc<Requests>, at: i64) -> Result<Judgement, TooFew> {
+    let day = |_| Some(Arc::clone(requests));
+    detection().look(book, requests, day, minute(at), LocalEngine::new(NonZeroUsize::MIN))
+}
+
+fn names(judgement: &Judgement) -> Vec<&str> {
+    judgement.found.iter().map(|found| found.operation.as_str()).collect()
+}
+
+/// Looks every five minutes; the state after each: `.`, `p`, `F`.
+fn watch(book: &mut AlertBook, requests: &Arc<Requests>, from: i64, to: i64) -> String {
+    let mut out = String::new();
+    for at in (from..to).step_by(5) {
+        let judgement = look(book, requests, at).unwrap();
+        book.take(&judgement, detection().rules, minute(at));
+        out.push(match book.active.first().map(|alert| alert.state) {
+            None => '.',
+            Some(AlertState::Pending) => 'p',
+            Some(_) => 'F',
+        });
+    }
+    out
+}
+
+#[test]
+fn what_gets_slow_is_found_and_as_long_as_it_lasts() {
+    // Three hours quiet, four slow, one quiet: longer slow than the baseline is long.
+    let requests = requests(0..480, |at| (180..420).contains(&at));
+    let mut book = AlertBook::default();
+    let states = watch(&mut book, &requests, 140, 480);
+    let first = states.find('p').unwrap();
+    assert!((9..=10).contains(&first), "found within ten minutes: {states}");
+    let firing = states.matches('F').count();
+    assert!(states[first + 1..].starts_with(&"F".repeat(firing)), "without a gap: {states}");
+    assert!((48..60).contains(&firing) && states.ends_with('.'), "and over in the end: {states}");
+    assert_eq!((book.over.len(), book.over[0].found.operation.as_str()), (1, "read"));
+    let since = book.over[0].since_ns - minute(180).unix_ns();
+    assert!(since.abs() < 2 * MINUTE_NS, "slow since the onset: {} min", since / MINUTE_NS);
+}
+
+#[test]
+fn what_is_slow_every_day_at_this_time_is_no_news() {
+    const DAY: i64 = 24 * 60;
+    let backup = |at: i64| (300..330).contains(&(at % DAY));
+    let requests = requests(0..DAY + 400, backup);
+    let book = AlertBook::default();
+    for at in [303, 306, 310, 320, 330, 335, 340, 350] {
+        let judgement = look(&book, &requests, DAY + at).unwrap();
+        assert!(judgement.found.is_empty(), "{at}: {judgement:?}");
+    }
+    let only_today = self::requests(0..DAY + 400, |at| at > DAY && backup(at));
+    assert_eq!(names(&look(&book, &only_today, DAY + 320).unwrap()), ["read"]);
+}
+
+#[test]
+fn an_incident_of_yesterday_excuses_nothing() {
+    const DAY: i64 = 24 * 60;
+    let requests = requests(0..DAY + 400, |at| (300..330).contains(&(at % DAY)));
+    let mut book = AlertBook::default();
+    let states = watch(&mut book, &requests, 290, 400);
+    assert!(states.contains('F') && states.ends_with('.'), "it was an alert yesterday: {states}");
+    assert_eq!(names(&look(&book, &requests, DAY + 320).unwrap()), ["read"]);
+}
+
+#[test]
+fn too_few_requests_are_told() {
+    let requests = requests(0..140, |at| at > 125);
+    let book = AlertBook::default();
+    assert_eq!(look(&book, &requests, 20).unwrap_err(), TooFew { window: 90, baseline: 31 });
+    assert_eq!(look(&book, &requests, 300).unwrap_err().window, 0);
+}
+
+#[test]
+fn without_its_baseline_an_alert_is_not_over() {
+    let all = requests(0..400, |at| at >= 180);
+    let mut book = AlertBook::default();
+    watch(&mut book, &all, 170, 200);
+    assert_eq!(book.firing().count(), 1);
+    // The quiet time was deleted; what is left is slow throughout.
+    let late = requests(220..400, |_| true);
+    let judgement = look(&book, &late, 390).unwrap();
+    assert!(judgement.found.is_empty() && !judgement.is_complete);
+}

@@ -1,0 +1,109 @@
+//! Receivers that misbehave.
+
+use super::*;
+use crate::settings::Length;
+use serde_json::json;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver as Channel, channel};
+use std::time::Instant;
+
+/// A server that does this with each connection, once its request has begun to arrive.
+fn server(answer: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Channel<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (tell, told) = channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut bytes = [0; 16_384];
+            let count = stream.read(&mut bytes).unwrap_or(0);
+            if tell.send(String::from_utf8_lossy(&bytes[..count]).into_owned()).is_err() {
+                return;
+            }
+            answer(&mut stream);
+        }
+    });
+    (address, told)
+}
+
+fn one(change: impl FnOnce(&mut AlertSettings)) -> Receiver {
+    let mut settings = AlertSettings { send_timeout: Length::from_secs(1), ..AlertSettings::default() };
+    change(&mut settings);
+    let checked = CheckedAlerts {
+        webhook_token: Some("0123456789abcdef".to_owned()),
+        alertmanager_token: None,
+        roots: None,
+    };
+    receivers(&settings, &checked).unwrap().remove(0)
+}
+
+fn webhook(address: &str) -> Receiver {
+    one(|settings| settings.webhook = Some(format!("http://{address}/hook")))
+}
+
+#[test]
+fn a_redirect_is_not_followed() {
+    let (elsewhere, visits) = server(|_| {});
+    let (address, _told) = server(move |stream| {
+        let _ =
+            write!(stream, "HTTP/1.1 307 Away\r\nLocation: http://{elsewhere}/\r\nContent-Length: 0\r\n\r\n");
+    });
+    let refused = webhook(&address).send(&json!({})).unwrap_err();
+    assert!(refused.starts_with("status 307"), "{refused}");
+    assert!(visits.try_recv().is_err(), "the token went elsewhere");
+}
+
+#[test]
+fn one_that_never_answers_is_given_up() {
+    let (address, _told) = server(|_| std::thread::sleep(Duration::from_secs(30)));
+    let begun = Instant::now();
+    assert!(webhook(&address).send(&json!({"x": "y".repeat(1 << 20)})).is_err());
+    assert!(begun.elapsed() < Duration::from_secs(20), "long before it would have answered");
+}
+
+#[test]
+fn of_an_endless_answer_little_is_read() {
+    let (address, _told) = server(|stream| {
+        let _ = write!(stream, "HTTP/1.1 500 No\r\n\r\n\u{1b}[31m");
+        while stream.write_all(&[b'x'; 4096]).is_ok() {}
+    });
+    let refused = webhook(&address).send(&json!({})).unwrap_err();
+    assert!(refused.starts_with("status 500:  [31mxxx") && refused.len() < 1_100, "{refused}");
+}
+
+#[test]
+fn one_that_is_not_there_is_told() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    drop(taken);
+    assert!(webhook(&address).send(&json!({})).is_err());
+}
+
+#[test]
+fn tokens_and_paths_are_as_told() {
+    let ok = |stream: &mut TcpStream| {
+        let _ = write!(stream, "HTTP/1.1 204 Fine\r\n\r\n");
+    };
+    let (address, told) = server(ok);
+    webhook(&address).send(&json!({"a": 1})).unwrap();
+    let head = told.recv().unwrap().to_lowercase();
+    assert!(head.starts_with("post /hook http/1.1\r\n"), "{head}");
+    assert!(head.contains("authorization: bearer 0123456789abcdef\r\n"), "{head}");
+    let alertmanager = one(|settings| settings.alertmanager = Some(format!("http://{address}/am/")));
+    assert!(alertmanager.is_alertmanager());
+    alertmanager.send(&json!([])).unwrap();
+    let head = told.recv().unwrap().to_lowercase();
+    assert!(
+        head.starts_with("post /am/api/v2/alerts http/1.1\r\n") && !head.contains("authorization"),
+        "{head}"
+    );
+}
+
+#[test]
+fn an_alert_outlives_some_messages_that_did_not_arrive() {
+    let receiver = one(|settings| settings.alertmanager = Some("http://localhost".to_owned()));
+    let at = Timestamp::from_unix_ns(0);
+    assert_eq!(receiver.valid_until(at).unix_ns(), 4 * 60 * 1_000_000_000);
+    assert_eq!(receiver.repeat_after, Nanos::from_secs(60), "not repeat_after: it repeats by itself");
+}

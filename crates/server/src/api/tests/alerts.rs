@@ -1,0 +1,204 @@
+//! Alerts: what the server noticed, and others' alerts diagnosed.
+
+use super::*;
+use crate::settings::Size;
+use crate::times::rfc3339;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// A message of Alertmanager's webhook, as its documentation has it, about the second half of the shop's ten minutes.
+fn message(labels: &[Value]) -> Value {
+    let time = |seconds: i64| rfc3339(Timestamp::from_unix_ns(START + seconds * SECOND));
+    let alert = |labels: &Value| {
+        json!({
+            "status": "resolved", "labels": labels, "annotations": {"summary": "slow"}, "startsAt": time(300),
+            "endsAt": time(600), "generatorURL": "http://prometheus/graph", "fingerprint": "c0ffee0123456789",
+        })
+    };
+    let alerts: Vec<Value> = labels.iter().map(alert).collect();
+    json!({
+        "version": "4", "groupKey": "{}:{}", "truncatedAlerts": 0, "status": "resolved", "receiver": "laggard",
+        "groupLabels": {}, "commonLabels": {}, "commonAnnotations": {}, "externalURL": "http://alertmanager",
+        "alerts": alerts,
+    })
+}
+
+async fn shop_with_short_windows() -> TestServer {
+    let server = TestServer::with(|settings| {
+        settings.alerts.lead = "1m".parse().unwrap();
+        settings.alerts.baseline = "4m".parse().unwrap();
+        settings.alerts.window = "4m".parse().unwrap();
+        settings.alerts.pages = Some("https://laggard.example".to_owned());
+    })
+    .await;
+    server.append(shop()).await;
+    server
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_time_of_an_alert_is_diagnosed() {
+    let server = shop_with_short_windows().await;
+    let labels = [json!({"alertname": "SlowShop", "job": "web"})];
+    let answered = server.post("/api/v1/alertmanager", message(&labels)).await;
+    assert_eq!(answered.status, StatusCode::OK, "{}", answered.text());
+    let answer = answered.json();
+    let diagnosis = &answer["diagnoses"][0];
+    let time = |seconds: i64| json!(rfc3339(Timestamp::from_unix_ns(START + seconds * SECOND)));
+    assert_eq!((&diagnosis["since"], &diagnosis["until"]), (&time(240), &time(600)));
+    assert_eq!(diagnosis["baseline_since"], time(0));
+    assert_eq!(
+        (&diagnosis["fingerprint"], &diagnosis["service"]),
+        (&json!("c0ffee0123456789"), &json!("web"))
+    );
+    // It is as slow in the first half: nothing got slower.
+    assert_eq!(
+        (&diagnosis["verdict"], &diagnosis["problem"]),
+        (&json!("healthy"), &Value::Null),
+        "{diagnosis}"
+    );
+    let job = diagnosis["job"].as_str().unwrap();
+    assert_eq!(diagnosis["page"], format!("https://laggard.example/verdict?job={job}"));
+    let report = server.ok(&format!("/api/v1/jobs/{job}/result")).await;
+    assert_eq!((&report["verdict"], &report["baseline"]["requests"]), (&json!("healthy"), &json!(80)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_no_request_enters_at_stands_for_all() {
+    let server = shop_with_short_windows().await;
+    let labels = [json!({"service": "db"}), json!({"service_name": "db"}), json!({})];
+    let answer = server.post("/api/v1/alertmanager", message(&labels)).await.json();
+    assert_eq!((answer["diagnoses"].as_array().unwrap().len(), &answer["omitted"]), (2, &json!(1)));
+    for diagnosis in answer["diagnoses"].as_array().unwrap() {
+        assert_eq!(diagnosis["verdict"], "healthy", "{diagnosis}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_can_be_fetched_later() {
+    let server = shop_with_short_windows().await;
+    let answered = server.post("/api/v1/alertmanager?wait=false", message(&[json!({"job": "web"})])).await;
+    assert_eq!(answered.status, StatusCode::ACCEPTED);
+    let job = answered.json()["diagnoses"][0]["job"].as_str().unwrap().to_owned();
+    let listed = server.ok("/api/v1/jobs").await;
+    assert_eq!(listed["jobs"][0]["id"], json!(job));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_message_is_refused() {
+    let server = TestServer::empty().await;
+    for wrong in [
+        json!([]),
+        json!({"alerts": 3}),
+        json!({"version": "3", "alerts": []}),
+        json!({"alerts": [{"labels": {}}]}),
+        json!({"alerts": [{"labels": {}, "startsAt": "yesterday"}]}),
+        json!({"alerts": [{"labels": {"a": 1}, "startsAt": "2026-01-12T09:00:00Z"}]}),
+        json!({"alerts": [{"labels": {}, "startsAt": "2226-01-12T09:00:00Z"}]}),
+    ] {
+        server.post("/api/v1/alertmanager", wrong).await.problem(400);
+    }
+    let large = json!({"version": "4", "alerts": [], "commonAnnotations": {"x": "y".repeat(2 << 20)}});
+    server.post("/api/v1/alertmanager", large).await.problem(413);
+    let none = server.post("/api/v1/alertmanager", json!({"version": "4", "alerts": []})).await;
+    assert_eq!((none.status, none.json()), (StatusCode::OK, json!({"diagnoses": [], "omitted": 0})));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parameters_of_alerts_are_checked() {
+    let server = TestServer::empty().await;
+    let answer = server.ok("/api/v1/alerts").await;
+    assert_eq!(
+        (&answer["enabled"], &answer["alerts"], &answer["last"]),
+        (&json!(true), &json!([]), &Value::Null)
+    );
+    server.ok("/api/v1/alerts?since=-1h&until=-1m&state=firing&limit=2000").await;
+    for wrong in ["since=2&until=1", "state=sleeping", "limit=0", "limit=2001", "x=1"] {
+        server.get(&format!("/api/v1/alerts?{wrong}")).await.problem(400);
+    }
+}
+
+/// Waits until a look says this.
+async fn looked(server: &TestServer, outcome: &str) -> Value {
+    let begun = Instant::now();
+    loop {
+        let answer = server.ok("/api/v1/alerts").await;
+        if answer["last"]["outcome"] == outcome {
+            return answer;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{answer}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+fn often(settings: &mut ServeSettings) {
+    settings.alerts.every = "100ms".parse().unwrap();
+    settings.alerts.window = "1m".parse().unwrap();
+    settings.alerts.baseline = "2m".parse().unwrap();
+}
+
+/// A request a second that ended just now.
+fn recent(seconds: i64) -> Batch {
+    let now = super::super::parameters::now().unix_ns();
+    let mut batch = Batch::default();
+    for at in 0..seconds {
+        let start = now - (seconds - at) * SECOND;
+        let entry = ("web", "buy", SpanKind::Server);
+        batch.span(&self::span(at as u128 + 1, 1, None, entry, ("web-1", Status::Ok, start, 10 * MS)));
+    }
+    batch
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_that_judges_nothing_says_why() {
+    let server = TestServer::with(often).await;
+    crate::alerts::start(&server.state);
+    let nothing = looked(&server, "nothing_new").await;
+    assert_eq!(nothing["last"]["text"], "nothing is stored yet");
+    // What is imported about last winter is no reason to wake somebody.
+    server.append(shop()).await;
+    looked(&server, "old_data").await;
+    server.append(recent(150)).await;
+    let few = looked(&server, "too_little_data").await;
+    assert!(few["last"]["text"].as_str().unwrap().contains("100 are needed"), "{few}");
+    assert_eq!((&few["judged"], &few["alerts"]), (&Value::Null, &json!([])));
+    let metrics = server.get("/metrics").await.text();
+    for line in [
+        "laggard_alerts{tenant=\"default\",state=\"firing\"} 0\n",
+        "laggard_alert_looks_total{tenant=\"default\",outcome=\"old_data\"} ",
+        "laggard_alert_unsaved{tenant=\"default\"} 0\n",
+    ] {
+        assert!(metrics.contains(line), "{line}{metrics}");
+    }
+    server.state.stopping.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_than_fits_is_not_read() {
+    let server = TestServer::with(|settings| {
+        often(settings);
+        settings.alerts.memory = Size(64);
+    })
+    .await;
+    server.append(recent(150)).await;
+    crate::alerts::start(&server.state);
+    let much = looked(&server, "too_much_data").await;
+    assert!(much["last"]["text"].as_str().unwrap().contains("alerts.memory"), "{much}");
+    server.state.stopping.cancel();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_much_a_fair_sample_is_judged() {
+    let server = TestServer::with(|settings| {
+        often(settings);
+        settings.alerts.requests_min = 10;
+        // Room for some 75 of the 180 calls.
+        settings.alerts.memory = Size(75 * 32);
+    })
+    .await;
+    server.append(recent(180)).await;
+    crate::alerts::start(&server.state);
+    let judged = looked(&server, "judged").await;
+    assert_eq!(judged["judged"]["kept_one_in"], 4, "{judged}");
+    assert_eq!(judged["alerts"], json!([]));
+    server.state.stopping.cancel();
+}

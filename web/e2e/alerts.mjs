@@ -1,0 +1,70 @@
+// Alerts: what is listed, where it leads, what the navigation says, and a page that says when nobody looked.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { startStub } from "../stub/server.mjs";
+import { open, PAGES, settled, visit } from "./browser.mjs";
+import { HOUR } from "./places.mjs";
+
+describe("alerts", () => {
+  const stubs = new Map();
+  const pages = [];
+  before(async () => {
+    for (const scenario of ["none", "one", "thousand", "empty", "insufficient"]) stubs.set(scenario, await startStub({ scenario, pages: PAGES }));
+  });
+  after(async () => {
+    for (const page of pages) {
+      assert.deepEqual(page.wrong, []);
+      await page.done();
+    }
+    for (const stub of stubs.values()) stub.close();
+  });
+
+  async function alerts(scenario) {
+    const page = await open(stubs.get(scenario).url);
+    pages.push(page);
+    await visit(page, `/alerts?${HOUR}`);
+    return page;
+  }
+  const heading = (page) => page.locator("main h1").first().textContent();
+  const entry = (page) => page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: /^Alerts/ });
+
+  test("one that fires leads to the verdict that found it", async () => {
+    const page = await alerts("one");
+    assert.equal(await heading(page), "1 alert firing, 0 pending, 0 resolved");
+    assert.match(await entry(page).innerText(), /1\s+firing/);
+    assert.match(await page.locator("main").innerText(), /7\.3 times as long as before/);
+    await page.getByRole("link", { name: "Verdict", exact: true }).last().click();
+    await settled(page);
+    const params = new URL(page.url()).searchParams;
+    assert.equal(new URL(page.url()).pathname, "/verdict");
+    assert.deepEqual([params.get("since"), params.get("until")], ["2026-01-12T09:45:00Z", "2026-01-12T10:00:00Z"]);
+    assert.deepEqual([params.get("baseline-since"), params.get("baseline-until")], ["2026-01-12T07:45:00Z", "2026-01-12T09:45:00Z"]);
+    await page.getByRole("heading", { name: "Suspects", exact: true }).waitFor();
+    const [asked] = stubs.get("one").asked.filter(({ question }) => question === "diagnose");
+    assert.match(asked.parts[0].text, /"baseline-since":"2026-01-12T07:45:00Z"/);
+  });
+
+  test("no alert is told as such, and that somebody looked", async () => {
+    const page = await alerts("none");
+    assert.equal(await heading(page), "No alerts in this window");
+    assert.doesNotMatch(await entry(page).innerText(), /firing/);
+    assert.match(await page.locator("main").innerText(), /nothing is slower than before\.\s*It tells nobody\./);
+  });
+
+  test("a thousand can be counted, filtered and sorted", async () => {
+    const page = await alerts("thousand");
+    assert.equal(await heading(page), "250 alerts firing, 250 pending, 500 resolved");
+    const table = page.getByRole("table", { name: "Alerts" });
+    assert.ok((await table.getByRole("row").count()) <= 52, "not all at once");
+    await page.getByRole("searchbox").or(page.getByLabel(/Filter/)).first().fill("Operation999");
+    await table.getByText("Operation999").first().waitFor();
+    assert.equal(await table.getByRole("row").count(), 2);
+  });
+
+  test("a server that could not judge, or does not look, says so", async () => {
+    const said = (page) => page.locator("main .notice").first().innerText();
+    assert.match(await said(await alerts("empty")), /3 complete requests/);
+    assert.match(await said(await alerts("insufficient")), /alerts\.enabled/);
+  });
+});
