@@ -19,8 +19,9 @@ pub(crate) fn folder(client: &str) -> PathBuf {
 pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in env::vars_os() {
-        if name.to_string_lossy().starts_with("OTEL_") {
-            command.env_remove(name);
+        let text = name.to_string_lossy();
+        if text.starts_with("OTEL_") || text.starts_with("ROTEL_") {
+            command.env_remove(&name);
         }
     }
     command.env("no_proxy", "*").env("NO_PROXY", "*").stdin(Stdio::null());
@@ -58,6 +59,14 @@ pub(crate) fn python() -> Option<&'static Path> {
         Some(python)
     };
     INSTALLED.get_or_init(install).as_deref()
+}
+
+/// The agent that comes with the packages of Python.
+pub(crate) fn agent(python: &Path) -> PathBuf {
+    let where_it_is = "import os, rotel; print(os.path.dirname(rotel.__file__), end='')";
+    let output = Command::new(python).args(["-c", where_it_is]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Path::new(&String::from_utf8(output.stdout).unwrap()).join("rotel-agent")
 }
 
 /// A program of the folder `python`.
@@ -101,6 +110,34 @@ pub(crate) fn rust() -> &'static Path {
     })
 }
 
+/// Prometheus: the one of this machine, else Debian's, unpacked.
+pub(crate) fn prometheus() -> Option<&'static Path> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let find = || {
+        if Command::new("prometheus").arg("--version").output().is_ok() {
+            return Some(PathBuf::from("prometheus"));
+        }
+        let folder = folder("prometheus");
+        let program = folder.join("usr/bin/prometheus");
+        if program.is_file() {
+            return Some(program);
+        }
+        // With its package come a service that starts by itself and the libraries of its pages. Only the program is wanted.
+        if !has("apt-get", &["--version"]) || !has("dpkg-deb", &["--version"]) {
+            return None;
+        }
+        fs::create_dir_all(&folder).unwrap();
+        run(Command::new("apt-get").args(["download", "--quiet", "prometheus"]).current_dir(&folder));
+        let package = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let mut package = package.filter(|path| path.extension().is_some_and(|end| end == "deb"));
+        let package = package.next().expect("it was downloaded");
+        run(Command::new("dpkg-deb").arg("--extract").arg(&package).arg(&folder));
+        fs::remove_file(package).unwrap();
+        Some(program)
+    };
+    FOUND.get_or_init(find).as_deref()
+}
+
 /// Installs, unless what is there was installed from the same list.
 fn once(folder: &Path, list: &Path, install: impl FnOnce()) {
     let mark = folder.join(".installed-from");
@@ -119,7 +156,7 @@ fn run(command: &mut Command) {
     let said = [output.stdout, output.stderr].concat();
     assert!(
         output.status.success(),
-        "a client could not be installed (is its registry to be reached?): {what}: {}\n{}",
+        "a client could not be installed (can its registry be reached?): {what}: {}\n{}",
         output.status,
         String::from_utf8_lossy(&said)
     );

@@ -10,7 +10,10 @@
 #![expect(clippy::print_stdout, reason = "what is skipped is told")]
 
 mod arrived;
+mod hop;
 mod install;
+mod outages;
 mod plan;
+mod prometheus;
 mod sdks;
 mod server;

@@ -9,9 +9,6 @@ const REPLICAS: u64 = 5;
 /// Requests of a plan.
 pub(crate) const REQUESTS: u64 = 600;
 
-/// Spans of a request.
-pub(crate) const SPANS_EACH: u64 = 6;
-
 /// Time between two requests: 600 take a minute.
 const PAUSE_NS: u64 = 100_000_000;
 

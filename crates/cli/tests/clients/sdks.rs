@@ -1,6 +1,6 @@
 //! The OpenTelemetry SDKs, over everything they speak.
 
-use crate::arrived::check;
+use crate::arrived::{Repeats, check};
 use crate::install::{command, node, python, python_program, rust};
 use crate::plan::plan;
 use crate::server::Server;
@@ -48,13 +48,13 @@ fn over_all(roads: &[Road], client: impl Fn() -> Command) {
             let samples = plan.entry_replicas() * SAMPLES_EACH - unknown;
             assert_eq!(grown("samples"), samples, "{what}: {now}");
         }
-        check(&what, &server, &plan);
+        check(&what, &server, &plan, Repeats::None);
     }
     server.stop();
 }
 
 /// The receiver that speaks a protocol.
-fn receiver(transport: &str) -> &'static str {
+pub(crate) fn receiver(transport: &str) -> &'static str {
     match transport {
         "grpc" => "otlp_grpc",
         "zipkin" => "zipkin",
@@ -68,7 +68,8 @@ fn play(mut client: Command, plan: &Path, road: &Road, endpoint: &str) -> Value 
     let output = client.arg(plan).args([road.transport, endpoint, road.compression]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{} {}: {said}", road.transport, road.compression);
-    serde_json::from_slice(&output.stdout).unwrap()
+    let told = String::from_utf8(output.stdout).unwrap();
+    serde_json::from_str(told.lines().last().unwrap()).unwrap()
 }
 
 #[test]

@@ -1,9 +1,10 @@
 """Plays a shop through the OpenTelemetry SDK of Python.
 
-    shop.py PLAN TRANSPORT ENDPOINT COMPRESSION
+    shop.py PLAN TRANSPORT ENDPOINT COMPRESSION [STEP]
 
 The plan says which spans there are (see plan.rs); ids, batches, messages and what happens on failure are the SDK's.
-TRANSPORT is grpc or http-proto, COMPRESSION none or gzip. Prints what was acknowledged, and fails when anything was not.
+TRANSPORT is grpc or http-proto, COMPRESSION none or gzip. Says when it hands something to the exporter, prints what was
+acknowledged in the end, and fails when anything was not. With STEP, everything is sent after so many requests.
 """
 
 import json
@@ -33,6 +34,7 @@ class Counting(SpanExporter):
         self.exporter, self.taken, self.failed = exporter, 0, 0
 
     def export(self, spans):
+        print(json.dumps({"exporting": len(spans)}), flush=True)
         result = self.exporter.export(spans)
         if result is SpanExportResult.SUCCESS:
             self.taken += len(spans)
@@ -62,7 +64,7 @@ def resource(service, replica):
     return Resource.create({"service.name": service, "service.instance.id": replica})
 
 
-def play(plan, processor, pause=lambda played: None):
+def play(plan, processor, step):
     """Every request of the plan; each replica has a provider of its own, as it would in its own process."""
     providers = {}
 
@@ -73,7 +75,7 @@ def play(plan, processor, pause=lambda played: None):
             providers[service, replica] = provider.get_tracer("shop")
         return providers[service, replica]
 
-    for played, request in enumerate(plan["requests"]):
+    for played, request in enumerate(plan["requests"], start=1):
         spans = []
         for planned in request:
             parent = None if planned["parent"] is None else trace.set_span_in_context(spans[planned["parent"]])
@@ -90,7 +92,8 @@ def play(plan, processor, pause=lambda played: None):
             if planned["error"]:
                 span.set_status(Status(StatusCode.ERROR, "sold out"))
             span.end(end_time=planned["end_ns"])
-        pause(played)
+        if played % step == 0:
+            processor.force_flush(60_000)
 
 
 def measure(plan, transport, endpoint, compression):
@@ -117,13 +120,13 @@ def measure(plan, transport, endpoint, compression):
             sys.exit("metrics were not taken")
 
 
-def main(plan, transport, endpoint, compression):
+def main(plan, transport, endpoint, compression, step=None):
     with open(plan, encoding="utf-8") as file:
         plan = json.load(file)
     exporter = Counting(span_exporter(transport, endpoint, compression))
     # All spans of the plan may wait at once: they take no time here.
     processor = BatchSpanProcessor(exporter, max_queue_size=1 << 16)
-    play(plan, processor)
+    play(plan, processor, int(step or len(plan["requests"])))
     processor.force_flush(60_000)
     processor.shutdown()
     measure(plan, transport, endpoint, compression)
@@ -132,4 +135,4 @@ def main(plan, transport, endpoint, compression):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:5]))
+    sys.exit(main(*sys.argv[1:]))

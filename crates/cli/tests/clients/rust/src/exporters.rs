@@ -87,6 +87,7 @@ pub(crate) struct Counting {
 impl opentelemetry_sdk::trace::SpanExporter for Counting {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let spans = batch.len();
+        println!("{}", serde_json::json!({"exporting": spans}));
         let result = self.inner.export(batch).await;
         let count = if result.is_ok() { &self.counts.taken } else { &self.counts.failed };
         count.fetch_add(spans, Ordering::SeqCst);

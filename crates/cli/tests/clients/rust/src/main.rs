@@ -1,12 +1,12 @@
 //! Plays a shop through the OpenTelemetry SDK of Rust:
 //!
 //! ```text
-//! laggard-rust-client PLAN TRANSPORT ENDPOINT COMPRESSION
+//! laggard-rust-client PLAN TRANSPORT ENDPOINT COMPRESSION [STEP]
 //! ```
 //!
 //! The plan says which spans there are (see plan.rs); ids, batches, messages and what happens on failure are the SDK's.
-//! TRANSPORT is grpc, http-proto or http-json, COMPRESSION none or gzip. Prints what was acknowledged, and fails when anything
-//! was not.
+//! TRANSPORT is grpc, http-proto or http-json, COMPRESSION none or gzip. Says when it hands something to the exporter, prints
+//! what was acknowledged in the end, and fails when anything was not. With STEP, everything is sent after so many requests.
 
 mod exporters;
 mod metrics;
@@ -55,9 +55,10 @@ fn main() -> ExitCode {
 
 fn run() -> Result<ExitCode, Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [plan, transport, endpoint, compression] = &arguments[..] else {
+    let [plan, transport, endpoint, compression, step @ ..] = &arguments[..] else {
         return Err("give PLAN TRANSPORT ENDPOINT COMPRESSION".into());
     };
+    let step = step.first().map_or(Ok(usize::MAX), |step| step.parse())?;
     let plan: Plan = serde_json::from_slice(&std::fs::read(plan)?)?;
     let destination = Destination::new(transport, endpoint, compression)?;
     // gRPC needs a runtime; the blocking client of HTTP must not run in one.
@@ -65,7 +66,7 @@ fn run() -> Result<ExitCode, Failure> {
     let counts = Arc::new(Counts::default());
     {
         let _within = destination.is_grpc().then(|| runtime.enter());
-        play(&plan, &destination, &counts)?;
+        play(&plan, step, &destination, &counts)?;
         metrics::measure(&plan, &destination)?;
     }
     println!("{}", serde_json::json!({"taken": counts.taken(), "failed": counts.failed()}));
@@ -102,9 +103,9 @@ impl Replica {
 }
 
 /// Every request of the plan; each replica has a provider of its own, as it would in its own process.
-fn play(plan: &Plan, to: &Destination, counts: &Arc<Counts>) -> Result<(), Failure> {
+fn play(plan: &Plan, step: usize, to: &Destination, counts: &Arc<Counts>) -> Result<(), Failure> {
     let mut replicas: HashMap<&str, Replica> = HashMap::new();
-    for request in &plan.requests {
+    for (played, request) in (1..).zip(&plan.requests) {
         let mut open: Vec<Context> = Vec::new();
         for planned in request {
             if !replicas.contains_key(planned.replica.as_str()) {
@@ -122,11 +123,12 @@ fn play(plan: &Plan, to: &Destination, counts: &Arc<Counts>) -> Result<(), Failu
             }
             context.span().end_with_timestamp(time(planned.end_ns));
         }
+        if played % step == 0 {
+            // What fails is counted.
+            replicas.values().for_each(|replica| drop(replica.provider.force_flush()));
+        }
     }
-    for replica in replicas.values() {
-        replica.provider.force_flush()?;
-        replica.provider.shutdown()?;
-    }
+    replicas.values().for_each(|replica| drop(replica.provider.shutdown()));
     Ok(())
 }
 
