@@ -22,6 +22,8 @@ pub(crate) struct Fetcher {
 pub(crate) enum Found {
     /// Nothing new.
     Nothing,
+    /// There is no such file.
+    Missing,
     /// It is another file than the one that was read, or was cut short.
     Another,
     /// What comes after what was taken.
@@ -69,6 +71,7 @@ impl Fetcher {
             StatusCode::NOT_MODIFIED => return Ok(Found::Nothing),
             StatusCode::PARTIAL_CONTENT => partial(&response, start)?,
             StatusCode::OK => Stretch { start: 0, length: None },
+            StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(Found::Missing),
             // An empty file has no range. One that is shorter than what was read was cut.
             StatusCode::RANGE_NOT_SATISFIABLE if known.offset == 0 => return Ok(Found::Nothing),
             StatusCode::RANGE_NOT_SATISFIABLE => return Ok(Found::Another),
@@ -86,6 +89,7 @@ impl Fetcher {
         match response.status() {
             StatusCode::OK => {}
             StatusCode::NOT_MODIFIED => return Ok(Found::Nothing),
+            StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(Found::Missing),
             _ => return Err(refusal(&response)),
         }
         let limit = self.whole_bytes_max;

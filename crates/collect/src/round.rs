@@ -26,6 +26,8 @@ pub struct CollectSettings {
     pub round_bytes_max: u64,
     /// Most bytes of a file that is taken as a whole, or that must be read from its start.
     pub whole_bytes_max: u64,
+    /// What the name of a log ends with when it has been rotated, `.1`: there its rest is looked for.
+    pub rotated: Option<String>,
     /// Whether every file is taken as a whole when it has changed.
     pub whole: bool,
     /// Pause after a host's first failure; twice as long after each further one.
@@ -44,6 +46,8 @@ pub struct SourceNews {
     pub bytes: u64,
     /// Files that were rotated away or cut short since the last round.
     pub rotations: u32,
+    /// Of these, those whose rest, if there was one, could not be read any more.
+    pub rests_lost: u32,
     /// Bytes of lines that are too long, passed over.
     pub passed_over: u64,
     /// Whether a piece may have been delivered twice, because nobody knows whether it was the first time.
@@ -92,6 +96,7 @@ pub struct Collector<D> {
     fetcher: Fetcher,
     destination: D,
     state: Mutex<State>,
+    whole_turn: Mutex<()>,
     asked: Vec<Asked>,
 }
 
@@ -116,7 +121,7 @@ impl<D: Destination> Collector<D> {
         let state = Mutex::new(State::open(&settings.state, destination.identity())?);
         let asked = |source| Asked { source, failures: 0, not_before: None };
         let asked = sources.into_iter().map(asked).collect();
-        Ok(Collector { settings, fetcher, destination, state, asked })
+        Ok(Collector { settings, fetcher, destination, state, whole_turn: Mutex::new(()), asked })
     }
 
     /// Asks every source that is due, once.
@@ -174,6 +179,7 @@ impl<D: Destination> Collector<D> {
             fetcher: &self.fetcher,
             destination: &self.destination,
             state: &self.state,
+            whole_turn: &self.whole_turn,
         };
         visit(&tools, source, known)
     }

@@ -13,6 +13,8 @@ pub(crate) struct Tools<'a, D> {
     pub(crate) fetcher: &'a Fetcher,
     pub(crate) destination: &'a D,
     pub(crate) state: &'a Mutex<State>,
+    /// Whoever takes a file as a whole holds it.
+    pub(crate) whole_turn: &'a Mutex<()>,
 }
 
 /// Takes what a source has, up to the limit of a round.
@@ -38,6 +40,22 @@ enum Step {
     Done,
 }
 
+/// Whether a file may go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum File {
+    Growing,
+    /// Its last line is whole, also without an end.
+    Finished,
+}
+
+/// What became of the rest of a file that was rotated away.
+enum Rest {
+    Taken,
+    Lost,
+    /// There is more of it than a round may take.
+    Unfinished,
+}
+
 struct Visit<'a, D> {
     tools: &'a Tools<'a, D>,
     source: &'a Source,
@@ -50,8 +68,11 @@ impl<D: Destination> Visit<'_, D> {
     /// Asks once, and delivers.
     fn step(&mut self) -> Result<Step, CollectError> {
         if self.tools.settings.whole || self.known.whole.is_some() {
+            // Large ones at the same time would take too much memory.
+            let _turn = self.tools.whole_turn.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             return match self.tools.fetcher.whole(&self.known)? {
                 Found::More(more) => self.take_whole(&more).map(|()| Step::Done),
+                Found::Missing => Err(CollectError::host("it is not there: status 404")),
                 Found::Nothing | Found::Another => Ok(Step::Done),
             };
         }
@@ -60,27 +81,58 @@ impl<D: Destination> Visit<'_, D> {
             Found::Another if self.news.rotations > 0 => {
                 Err(CollectError::host("it changes faster than it can be read"))
             }
-            Found::Another => {
-                self.news.rotations += 1;
-                self.write_down(self.known.rotated()).map(|()| Step::GoOn)
-            }
+            Found::Another => self.rotate(),
+            Found::Missing => Err(CollectError::host("it is not there: status 404")),
             Found::More(more) if self.known.offset == 0 && is_packed(&more.bytes) => {
                 self.known.whole = Some(Tail::default());
                 Ok(Step::GoOn)
             }
-            Found::More(more) => self.take_lines(more),
+            Found::More(more) => self.take_lines(more, File::Growing),
         }
     }
 
-    fn take_lines(&mut self, more: More) -> Result<Step, CollectError> {
+    /// Takes what was not read of a file that was rotated away, where that can still be had, and begins the new one.
+    fn rotate(&mut self) -> Result<Step, CollectError> {
+        match self.rest_of_rotated()? {
+            Rest::Unfinished => return Ok(Step::Done),
+            Rest::Lost => self.news.rests_lost += 1,
+            Rest::Taken => {}
+        }
+        self.news.rotations += 1;
+        self.write_down(self.known.rotated()).map(|()| Step::GoOn)
+    }
+
+    fn rest_of_rotated(&mut self) -> Result<Rest, CollectError> {
+        let Some(suffix) = &self.tools.settings.rotated else { return Ok(Rest::Lost) };
+        let (path, query) = match self.known.url.split_once('?') {
+            Some((path, query)) => (path, format!("?{query}")),
+            None => (self.known.url.as_str(), String::new()),
+        };
+        let url = format!("{path}{suffix}{query}");
+        while self.news.bytes < self.tools.settings.round_bytes_max {
+            let old = Known { url: url.clone(), etag: None, ..self.known.clone() };
+            let Found::More(more) = self.tools.fetcher.more(&old)? else { return Ok(Rest::Lost) };
+            if let Step::Done = self.take_lines(more, File::Finished)? {
+                return Ok(Rest::Taken);
+            }
+        }
+        Ok(Rest::Unfinished)
+    }
+
+    fn take_lines(&mut self, mut more: More, file: File) -> Result<Step, CollectError> {
+        let ends_in_a_line = more.bytes.len() == more.new_from || more.bytes.ends_with(b"\n");
+        let lacks_end = file == File::Finished && more.is_end && !ends_in_a_line;
+        if lacks_end {
+            more.bytes.push(b'\n');
+        }
         let new = &more.bytes[more.new_from..];
         let cut = cut(new, self.known.in_long_line, self.tools.settings.piece_bytes_max);
         let lines = &new[cut.passed_over..cut.end];
         let mut next = self.known.clone();
-        next.offset += cut.end as u64;
+        next.offset += cut.end as u64 - u64::from(lacks_end);
         next.in_long_line = cut.in_long_line;
         next.written += lines.len() as u64;
-        next.tail = Tail::of_end(&more.bytes[..more.new_from + cut.end]);
+        next.tail = Tail::of_end(&more.bytes[..more.new_from + cut.end - usize::from(lacks_end)]);
         let mut repeated = self.known.header.clone();
         if self.known.offset == 0 {
             (next.header, repeated) = (header(lines), None);

@@ -121,3 +121,47 @@ fn a_file_that_somebody_shortened_is_told_of() {
     assert!(news.cautions[0].contains("lost 4 bytes"), "{news:?}");
     assert_eq!(collected(folder.path(), "h.0.log"), "one\nthree\n");
 }
+
+/// What a log got after it was read last, before it was rotated away.
+#[test]
+fn the_rest_of_a_rotated_log_is_read_where_it_is_now() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
+    host.put("/calls.log", lines(0, 20));
+    fine(collector.round().unwrap());
+    host.put("/calls.log.1", lines(0, 60) + "a last line without an end");
+    host.put("/calls.log", lines(60, 63));
+    let news = fine(collector.round().unwrap());
+    assert_eq!((news.rotations, news.rests_lost), (1, 0));
+    assert_eq!(collected(folder.path(), "h.0.log"), lines(0, 60) + "a last line without an end\n");
+    assert_eq!(collected(folder.path(), "h.1.log"), lines(60, 63));
+
+    // Rotated twice in between: what is there now is not the file that was read.
+    host.put("/calls.log.1", lines(70, 90));
+    host.put("/calls.log", lines(90, 91));
+    let news = fine(collector.round().unwrap());
+    assert_eq!((news.rotations, news.rests_lost), (1, 1));
+    assert_eq!(collected(folder.path(), "h.1.log"), lines(60, 63));
+    assert_eq!(collected(folder.path(), "h.2.log"), lines(90, 91));
+}
+
+/// The new log is not begun before the old one's rest is there.
+#[test]
+fn the_rest_of_a_rotated_log_may_take_several_rounds() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    host.put("/calls.log", lines(0, 20));
+    fine(collector(folder.path(), vec![host.source("h", "/calls.log")]).round().unwrap());
+    host.put("/calls.log.1", lines(0, 50));
+    host.put("/calls.log", lines(50, 53));
+    let mut settings = crate::stand_in::settings(folder.path());
+    settings.round_bytes_max = 100;
+    let mut rotations = 0;
+    for _ in 0..8 {
+        let into = laggard_collect::Folder::open(&folder.path().join("into")).unwrap();
+        let source = host.source("h", "/calls.log");
+        let mut collector = laggard_collect::Collector::new(settings.clone(), vec![source], into).unwrap();
+        rotations += fine(collector.round().unwrap()).rotations;
+    }
+    assert_eq!(rotations, 1);
+    assert_eq!(collected(folder.path(), "h.0.log") + &collected(folder.path(), "h.1.log"), lines(0, 53));
+}

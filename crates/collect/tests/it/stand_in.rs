@@ -139,7 +139,7 @@ fn serve(stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {
             }
             let breaks = if let Manner::Breaks(bytes) = manner { Some(*bytes) } else { None };
             if *manner == Manner::Packs {
-                further.push_str("Content-Encoding: gzip\r\n");
+                further.push_str("Content-Encoding: br\r\n");
             }
             let range = asked.headers.get("range").filter(|_| *manner != Manner::NoRanges);
             let Some((start, last)) = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-'))
@@ -180,6 +180,7 @@ pub(crate) fn settings(folder: &Path) -> CollectSettings {
         piece_bytes_max: 64,
         round_bytes_max: 1 << 20,
         whole_bytes_max: 4096,
+        rotated: Some(".1".to_owned()),
         whole: false,
         pause: Duration::ZERO,
     }

@@ -1,5 +1,6 @@
 //! `laggard serve` as people run it: started on ports that are free, asked, stopped, started again.
 
+mod collected;
 mod configuration;
 mod life;
 mod packaging;
