@@ -41,6 +41,9 @@ pub(crate) struct Collect {
     /// Format of the files, for the server (`laggard formats`) [default: recognised piece by piece]
     #[arg(long, value_name = "FORMAT", requires = "server", conflicts_with = "into", value_parser = format)]
     format: Option<String>,
+    /// Line that names the columns, for the server, where the files have none; then a bad line spoils nothing but itself
+    #[arg(long, value_name = "LINE", requires = "server", conflicts_with = "into", value_parser = header)]
+    header: Option<String>,
     /// Time from round to round [default: one round]
     #[arg(long, value_name = "LENGTH", value_parser = laggard_questions::length)]
     every: Option<Nanos>,
@@ -126,6 +129,13 @@ pub(crate) fn run(arguments: &Collect) -> Result<Status, Failure> {
     rounds(arguments, Collector::new(settings, sources, upload.map_err(failure)?).map_err(failure)?)
 }
 
+fn header(text: &str) -> Result<String, String> {
+    match !text.trim().is_empty() && text.len() <= 64 << 10 && !text.contains(['\n', '\r']) {
+        true => Ok(text.to_owned()),
+        false => Err("write one line, as in host,time_us,request_id,mid,method,flag,callee_mid".to_owned()),
+    }
+}
+
 fn suffix(text: &str) -> Result<String, String> {
     let is_part_of_a_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     match !text.is_empty() && text.chars().all(is_part_of_a_name) {
@@ -169,6 +179,7 @@ fn settings(arguments: &Collect, state: PathBuf) -> Result<CollectSettings, Fail
         piece_bytes_max: limits.piece,
         round_bytes_max: limits.per_round as u64,
         whole_bytes_max: WHOLE_BYTES_MAX,
+        header: arguments.header.clone(),
         rotated: limits.rotated.clone(),
         whole: limits.whole,
         pause: arguments.every.map_or(PAUSE, |every| Duration::from_nanos(every.ns()).max(PAUSE)),

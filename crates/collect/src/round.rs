@@ -26,6 +26,8 @@ pub struct CollectSettings {
     pub round_bytes_max: u64,
     /// Most bytes of a file that is taken as a whole, or that must be read from its start.
     pub whole_bytes_max: u64,
+    /// The line that names columns, put in front of every piece for a server; if absent, that of each file, where it has one.
+    pub header: Option<String>,
     /// What the name of a log ends with when it has been rotated, `.1`: there its rest is looked for.
     pub rotated: Option<String>,
     /// Whether every file is taken as a whole when it has changed.

@@ -133,8 +133,8 @@ impl<D: Destination> Visit<'_, D> {
         next.in_long_line = cut.in_long_line;
         next.written += lines.len() as u64;
         next.tail = Tail::of_end(&more.bytes[..more.new_from + cut.end - usize::from(lacks_end)]);
-        let mut repeated = self.known.header.clone();
-        if self.known.offset == 0 {
+        let mut repeated = self.tools.settings.header.clone().or_else(|| self.known.header.clone());
+        if self.known.offset == 0 && self.tools.settings.header.is_none() {
             (next.header, repeated) = (header(lines), None);
         }
         // What is left is the begin of a line; the mark would hide that it was ended.

@@ -180,6 +180,7 @@ pub(crate) fn settings(folder: &Path) -> CollectSettings {
         piece_bytes_max: 64,
         round_bytes_max: 1 << 20,
         whole_bytes_max: 4096,
+        header: None,
         rotated: Some(".1".to_owned()),
         whole: false,
         pause: Duration::ZERO,

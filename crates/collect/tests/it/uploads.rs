@@ -1,7 +1,7 @@
 //! To a server: what it is sent, and what happens when nobody knows whether it came.
 
 use crate::stand_in::{Asked, Host, fine, only, request, settings};
-use laggard_collect::{ClientSettings, Collector, Upload, UploadSettings};
+use laggard_collect::{ClientSettings, CollectSettings, Collector, Upload, UploadSettings};
 use std::io::{BufReader, Write};
 use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, channel};
@@ -35,6 +35,10 @@ fn server(answers: Vec<Said>) -> (String, Receiver<Asked>) {
 }
 
 fn collector(folder: &std::path::Path, host: &Host, url: &str) -> Collector<Upload> {
+    collector_with(settings(folder), host, url)
+}
+
+fn collector_with(settings: CollectSettings, host: &Host, url: &str) -> Collector<Upload> {
     let client = ClientSettings {
         token: Some("secret".to_owned()),
         authorities_pem: None,
@@ -47,7 +51,7 @@ fn collector(folder: &std::path::Path, host: &Host, url: &str) -> Collector<Uplo
         format: Some("call-log".to_owned()),
     };
     let upload = Upload::new(settings_of_upload).unwrap();
-    Collector::new(settings(folder), vec![host.source("web-03", "/calls.log")], upload).unwrap()
+    Collector::new(settings, vec![host.source("web-03", "/calls.log")], upload).unwrap()
 }
 
 #[test]
@@ -70,6 +74,20 @@ fn pieces_are_files_of_their_own() {
     assert_eq!(told.recv().unwrap().body, b"host,time_us\nh,2\n", "the line that names columns comes again");
     // The token is the server's, not the hosts'.
     assert!(host.asked().iter().all(|asked| !asked.headers.contains_key("authorization")));
+}
+
+#[test]
+fn a_line_that_names_columns_may_be_given() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let (url, told) = server(vec![TAKEN, TAKEN]);
+    let mut settings = settings(folder.path());
+    settings.header = Some("host,time_us".to_owned());
+    let mut collector = collector_with(settings, &host, &url);
+    for line in ["no data\n", "h,2\n"] {
+        host.append("/calls.log", line);
+        fine(collector.round().unwrap());
+        assert_eq!(told.recv().unwrap().body, format!("host,time_us\n{line}").as_bytes());
+    }
 }
 
 #[test]
