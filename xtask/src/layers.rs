@@ -23,6 +23,7 @@ const LAYERS: &[Layer] = &[
     Layer { name: "laggard-formats", may_use: &["laggard-model", "laggard-wire"], tests_may_use: &[] },
     Layer { name: "laggard-assembly", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-prometheus", may_use: &["laggard-model"], tests_may_use: &[] },
+    Layer { name: "laggard-collect", may_use: &[], tests_may_use: &[] },
     Layer { name: "laggard-report", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-simulate", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-engine", may_use: &["laggard-model", "laggard-assembly"], tests_may_use: &[] },
@@ -120,6 +121,7 @@ const LAYERS: &[Layer] = &[
             "laggard-kernel-formats",
             "laggard-record",
             "laggard-prometheus",
+            "laggard-collect",
             "laggard-report",
             "laggard-diagnose",
             "laggard-questions",
@@ -174,6 +176,7 @@ const HEAVY: &[&str] = &[
 /// The leaves, each with its heavy crate.
 const LEAVES: &[(&str, &str)] = &[
     ("laggard-prometheus", "ureq"),
+    ("laggard-collect", "ureq"),
     ("laggard-store", "arrow-array"),
     ("laggard-store", "parquet"),
     ("laggard-store", "tokio"),

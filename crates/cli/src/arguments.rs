@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Record(Box<crate::record::Record>),
     /// Collect traces and metrics, keep them, and answer from a web page
     Serve(Box<crate::serve::Serve>),
+    /// Fetch call logs and other files from hosts over HTTP in rounds, into a folder or to a server
+    Collect(Box<crate::collect::Collect>),
     /// Make an incident, diagnose it, and show where the files are
     Demo(Demo),
     /// Generate traces with known truth

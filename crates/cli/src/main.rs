@@ -3,6 +3,8 @@
 mod arguments;
 mod capacity;
 mod changes;
+mod collect;
+mod collect_news;
 mod compare;
 mod demo;
 mod diagnose;
@@ -53,6 +55,7 @@ fn run(command: &Command) -> Result<Status, Failure> {
         // Its exit status may be any.
         Command::Record(arguments) => record::run(arguments).map(|_| Status::Done),
         Command::Serve(arguments) => serve::run(arguments),
+        Command::Collect(arguments) => collect::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
         Command::Formats => lists::formats(),

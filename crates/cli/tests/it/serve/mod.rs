@@ -1,6 +1,7 @@
 //! `laggard serve` as people run it: started on ports that are free, asked, stopped, started again.
 
 mod alerts;
+mod collected;
 mod configuration;
 mod faults;
 mod life;

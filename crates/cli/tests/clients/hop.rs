@@ -1,0 +1,90 @@
+//! An agent between the SDK and the server: it unpacks, batches anew and sends on, as a Collector does.
+
+use crate::arrived::{Repeats, check};
+use crate::install::{agent, command, python, python_program};
+use crate::plan::plan;
+use crate::server::Server;
+use rustix::process::{Pid, Signal, kill_process};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longest time until the agent listens.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running agent; dropping it kills it.
+struct Agent {
+    child: Child,
+    grpc: String,
+}
+
+impl Agent {
+    /// Starts one that sends on by a protocol and waits until it listens.
+    fn start(program: &Path, folder: &Path, protocol: &str, endpoint: &str) -> Agent {
+        let [grpc, http] = [free_address(), free_address()];
+        let file = |name: &str| folder.join(name).display().to_string();
+        let mut command = command(program);
+        command.args(["start", "--otlp-grpc-endpoint", &grpc, "--otlp-http-endpoint", &http]);
+        command.args(["--pid-file", &file("agent.pid"), "--log-file", &file("agent.log")]);
+        command.args(["--exporter", "otlp", "--otlp-exporter-endpoint", endpoint]);
+        command.args(["--otlp-exporter-protocol", protocol, "--otlp-exporter-compression", "gzip"]);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut agent = Agent { child, grpc };
+        let started = Instant::now();
+        while TcpStream::connect(&agent.grpc).is_err() {
+            assert_eq!(agent.child.try_wait().unwrap(), None, "the agent ended");
+            assert!(started.elapsed() < PATIENCE, "the agent does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        agent
+    }
+
+    /// Tells it to send what it has and end.
+    fn stop(mut self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An address at which nobody listened a moment ago; the agent does not tell which one it was given.
+fn free_address() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+/// What the SDK of Python sends to an agent arrives.
+fn over_agent(protocol: &str, python: &Path) {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(&folder.path().join("data"));
+    let endpoint = match protocol {
+        "grpc" => server.url("otlp_grpc"),
+        _ => server.url("otlp_http"),
+    };
+    let agent = Agent::start(&agent(python), folder.path(), protocol, &endpoint);
+    let plan = plan(7);
+    let file = folder.path().join("plan.json");
+    plan.write(&file);
+    let mut client = command(python);
+    client.arg(python_program("shop.py"));
+    let sent = client.arg(&file).args(["grpc", &format!("http://{}", agent.grpc), "none"]).output().unwrap();
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    agent.stop();
+    check(protocol, &server, &plan, Repeats::None);
+    server.stop();
+}
+
+#[test]
+fn an_agent_hands_on() {
+    let Some(python) = python() else { return };
+    for protocol in ["grpc", "http"] {
+        over_agent(protocol, python);
+    }
+}

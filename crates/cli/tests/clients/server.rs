@@ -1,0 +1,116 @@
+//! The server that clients send to.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A running `laggard serve`; dropping it kills it.
+pub(crate) struct Server {
+    child: Child,
+    addresses: BTreeMap<String, String>,
+}
+
+/// Flags of the addresses, by the names of the listeners.
+const LISTENERS: [(&str, &str); 4] =
+    [("http", "--http"), ("otlp_grpc", "--otlp-grpc"), ("otlp_http", "--otlp-http"), ("zipkin", "--zipkin")];
+
+impl Server {
+    /// Starts one on ports that are free and waits until it listens.
+    pub(crate) fn start(data: &Path) -> Server {
+        let free = LISTENERS.map(|(name, _)| (name.to_owned(), "127.0.0.1:0".to_owned()));
+        Server::start_at(data, &BTreeMap::from(free))
+    }
+
+    /// Starts one at addresses that another had.
+    pub(crate) fn start_at(data: &Path, addresses: &BTreeMap<String, String>) -> Server {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_laggard"));
+        command.arg("serve").arg("--data").arg(data);
+        // The spans are of January, the metrics of today.
+        command.args(["--set", "logs.form=json", "--set", "store.keep_for=off"]);
+        for (name, flag) in LISTENERS {
+            command.args([flag, &addresses[name]]);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut addresses = BTreeMap::new();
+        while addresses.len() < LISTENERS.len() {
+            let line = lines.next().expect("it says where it listens").unwrap();
+            let said: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
+            if let (Some(name), Some(address)) = (said["name"].as_str(), said["address"].as_str()) {
+                addresses.insert(name.to_owned(), address.to_owned());
+            }
+        }
+        // Whoever does not read what it says makes it wait.
+        std::thread::spawn(move || lines.for_each(drop));
+        Server { child, addresses }
+    }
+
+    /// The address of a listener, as a URL.
+    pub(crate) fn url(&self, listener: &str) -> String {
+        format!("http://{}", self.addresses[listener])
+    }
+
+    /// All its addresses, for another one.
+    pub(crate) fn addresses(&self) -> BTreeMap<String, String> {
+        self.addresses.clone()
+    }
+
+    /// What it answers to a request without a body.
+    #[track_caller]
+    pub(crate) fn ask(&self, method: &str, path: &str) -> String {
+        let mut stream = TcpStream::connect(&self.addresses["http"]).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 2"), "{path}: {answer}");
+        body.to_owned()
+    }
+
+    /// Takes open traces as whole.
+    pub(crate) fn flush(&self) {
+        self.ask("POST", "/api/v1/flush");
+    }
+
+    /// What it took and keeps.
+    pub(crate) fn status(&self) -> Value {
+        serde_json::from_str(&self.ask("GET", "/api/v1/status")).unwrap()
+    }
+
+    /// What one receiver took, from the status.
+    pub(crate) fn received(&self, receiver: &str) -> Value {
+        let status = self.status();
+        let row = status["receivers"].as_array().unwrap().iter().find(|row| row["name"] == receiver);
+        row.unwrap_or_else(|| panic!("no receiver {receiver}: {status}")).clone()
+    }
+
+    /// Ends it at once, as a loss of power would.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Ends it as an operator would.
+    pub(crate) fn stop(mut self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

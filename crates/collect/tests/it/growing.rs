@@ -1,0 +1,167 @@
+//! Files that grow, are rotated, and are cut.
+
+use crate::stand_in::{Host, Manner, collected, collector, fine};
+
+/// Lines that are longer than what recognises a file, in all.
+fn lines(from: u32, to: u32) -> String {
+    (from..to).map(|number| format!("line {number} of a log\n")).collect()
+}
+
+#[test]
+fn what_is_new_is_taken_once() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
+    host.put("/calls.log", lines(0, 40));
+    assert_eq!(fine(collector.round().unwrap()).bytes, lines(0, 40).len() as u64);
+    host.asked();
+    assert_eq!(fine(collector.round().unwrap()).bytes, 0);
+    assert_eq!(host.asked().len(), 1, "nothing is new");
+    host.append("/calls.log", &lines(40, 43));
+    assert_eq!(fine(collector.round().unwrap()).bytes, lines(40, 43).len() as u64);
+    let start = lines(0, 40).len() - 256;
+    assert!(host.asked()[0].headers["range"].starts_with(&format!("bytes={start}-")));
+    assert_eq!(collected(folder.path(), "h.0.log"), lines(0, 43));
+}
+
+#[test]
+fn a_line_waits_for_its_end() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
+    for (added, expected) in
+        [("", ""), ("a", ""), ("b\nc", "ab\n"), ("", "ab\n"), ("\n", "ab\nc\n"), ("\n", "ab\nc\n\n")]
+    {
+        host.append("/calls.log", added);
+        fine(collector.round().unwrap());
+        let path = folder.path().join("into/h.0.log");
+        assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), expected, "{added:?}");
+    }
+}
+
+#[test]
+fn a_new_collector_goes_on_where_the_last_one_stopped() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    for step in 0..10 {
+        host.append("/calls.log", &lines(step * 7, step * 7 + 7));
+        let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
+        assert_eq!(fine(collector.round().unwrap()).bytes, lines(step * 7, step * 7 + 7).len() as u64);
+    }
+    assert_eq!(collected(folder.path(), "h.0.log"), lines(0, 70));
+}
+
+#[test]
+fn hosts_without_ranges_are_read_from_the_start() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    host.behaves(Manner::NoRanges);
+    let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
+    for step in 0..5 {
+        host.append("/calls.log", &lines(step * 9, step * 9 + 9));
+        assert_eq!(fine(collector.round().unwrap()).bytes, lines(step * 9, step * 9 + 9).len() as u64);
+    }
+    assert_eq!(collected(folder.path(), "h.0.log"), lines(0, 45));
+    host.put("/calls.log", lines(100, 102));
+    assert_eq!(fine(collector.round().unwrap()).rotations, 1);
+    assert_eq!(collected(folder.path(), "h.1.log"), lines(100, 102));
+}
+
+/// A rotated log may be shorter than what was read, as long, or longer by now.
+#[test]
+fn rotated_logs_are_recognised_by_what_is_in_them() {
+    for manner in [Manner::Ranges, Manner::NoRanges] {
+        for new in [lines(1000, 1001), lines(40, 60), lines(110, 130), lines(1000, 1080), String::new()] {
+            let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+            host.behaves(manner.clone());
+            host.without_etags();
+            let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
+            host.put("/calls.log", lines(10, 30));
+            fine(collector.round().unwrap());
+            host.put("/calls.log", &new);
+            assert_eq!(fine(collector.round().unwrap()).rotations, 1, "{new}");
+            assert_eq!(fine(collector.round().unwrap()).rotations, 0, "{new}");
+            assert_eq!(collected(folder.path(), "h.0.log"), lines(10, 30));
+            host.append("/calls.log", "more\n");
+            assert_eq!(fine(collector.round().unwrap()).rotations, 0, "{new}");
+            assert_eq!(collected(folder.path(), "h.1.log"), new + "more\n");
+        }
+    }
+}
+
+#[test]
+fn another_address_is_another_file() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    host.put("/a.log", "a\n");
+    host.put("/b.log", "b\n");
+    for path in ["/a.log", "/b.log"] {
+        fine(collector(folder.path(), vec![host.source("h", path)]).round().unwrap());
+    }
+    assert_eq!(collected(folder.path(), "h.0.log") + &collected(folder.path(), "h.1.log"), "a\nb\n");
+}
+
+/// What was written after the state was, when the program was killed, is cut off again.
+#[test]
+fn bytes_that_do_not_count_are_cut_off() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    host.put("/calls.log", lines(0, 20));
+    fine(collector(folder.path(), vec![host.source("h", "/calls.log")]).round().unwrap());
+    let path = folder.path().join("into/h.0.log");
+    std::fs::write(&path, lines(0, 20) + &lines(20, 22) + "line 2").unwrap();
+    host.append("/calls.log", &lines(20, 30));
+    fine(collector(folder.path(), vec![host.source("h", "/calls.log")]).round().unwrap());
+    assert_eq!(collected(folder.path(), "h.0.log"), lines(0, 30));
+}
+
+#[test]
+fn a_file_that_somebody_shortened_is_told_of() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    host.put("/calls.log", "one\ntwo\n");
+    let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
+    fine(collector.round().unwrap());
+    std::fs::write(folder.path().join("into/h.0.log"), "one\n").unwrap();
+    host.append("/calls.log", "three\n");
+    let news = crate::stand_in::only(collector.round().unwrap());
+    assert!(news.cautions[0].contains("lost 4 bytes"), "{news:?}");
+    assert_eq!(collected(folder.path(), "h.0.log"), "one\nthree\n");
+}
+
+/// What a log got after it was read last, before it was rotated away.
+#[test]
+fn the_rest_of_a_rotated_log_is_read_where_it_is_now() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
+    host.put("/calls.log", lines(0, 20));
+    fine(collector.round().unwrap());
+    host.put("/calls.log.1", lines(0, 60) + "a last line without an end");
+    host.put("/calls.log", lines(60, 63));
+    let news = fine(collector.round().unwrap());
+    assert_eq!((news.rotations, news.rests_lost), (1, 0));
+    assert_eq!(collected(folder.path(), "h.0.log"), lines(0, 60) + "a last line without an end\n");
+    assert_eq!(collected(folder.path(), "h.1.log"), lines(60, 63));
+
+    // Rotated twice in between: what is there now is not the file that was read.
+    host.put("/calls.log.1", lines(70, 90));
+    host.put("/calls.log", lines(90, 91));
+    let news = fine(collector.round().unwrap());
+    assert_eq!((news.rotations, news.rests_lost), (1, 1));
+    assert_eq!(collected(folder.path(), "h.1.log"), lines(60, 63));
+    assert_eq!(collected(folder.path(), "h.2.log"), lines(90, 91));
+}
+
+/// The new log is not begun before the old one's rest is there.
+#[test]
+fn the_rest_of_a_rotated_log_may_take_several_rounds() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    host.put("/calls.log", lines(0, 20));
+    fine(collector(folder.path(), vec![host.source("h", "/calls.log")]).round().unwrap());
+    host.put("/calls.log.1", lines(0, 50));
+    host.put("/calls.log", lines(50, 53));
+    let mut settings = crate::stand_in::settings(folder.path());
+    settings.round_bytes_max = 100;
+    let mut rotations = 0;
+    for _ in 0..8 {
+        let into = laggard_collect::Folder::open(&folder.path().join("into")).unwrap();
+        let source = host.source("h", "/calls.log");
+        let mut collector = laggard_collect::Collector::new(settings.clone(), vec![source], into).unwrap();
+        rotations += fine(collector.round().unwrap()).rotations;
+    }
+    assert_eq!(rotations, 1);
+    assert_eq!(collected(folder.path(), "h.0.log") + &collected(folder.path(), "h.1.log"), lines(0, 53));
+}

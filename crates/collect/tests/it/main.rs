@@ -1,0 +1,10 @@
+//! Rounds over hosts in this process that behave and misbehave.
+
+#![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
+
+mod growing;
+mod limits;
+mod stand_in;
+mod trouble;
+mod uploads;
+mod whole_files;

@@ -1,0 +1,215 @@
+//! A host that serves files from memory, and a collector that asks it.
+
+use laggard_collect::{
+    ClientSettings, CollectSettings, Collector, Folder, Round, Source, SourceNews, parse_source,
+};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How a host answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// As servers of files do.
+    Ranges,
+    /// The whole file, always.
+    NoRanges,
+    /// Not at all, once it has the request.
+    Hangs,
+    /// So many bytes of a body, then the connection breaks.
+    Breaks(usize),
+    /// With a status and further header lines.
+    Status(u16, &'static str),
+    /// Packed, although asked not to.
+    Packs,
+    /// Another stretch than was asked for.
+    WrongRange,
+}
+
+/// A request that a host or a server got.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) line: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    manner: Manner,
+    with_etags: bool,
+    files: BTreeMap<String, Vec<u8>>,
+    asked: Vec<Asked>,
+}
+
+/// Its threads end with the process.
+pub(crate) struct Host {
+    pub(crate) address: SocketAddr,
+    shared: Arc<Mutex<Shared>>,
+}
+
+impl Host {
+    pub(crate) fn start() -> Host {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared =
+            Shared { manner: Manner::Ranges, with_etags: true, files: BTreeMap::new(), asked: vec![] };
+        let shared = Arc::new(Mutex::new(shared));
+        let kept = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = Arc::clone(&kept);
+                // Whoever asked may have gone.
+                std::thread::spawn(move || drop(serve(stream, &shared)));
+            }
+        });
+        Host { address, shared }
+    }
+
+    pub(crate) fn behaves(&self, manner: Manner) {
+        self.shared.lock().unwrap().manner = manner;
+    }
+
+    pub(crate) fn without_etags(&self) {
+        self.shared.lock().unwrap().with_etags = false;
+    }
+
+    /// Replaces a file.
+    pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        self.shared.lock().unwrap().files.insert(path.to_owned(), content.as_ref().to_vec());
+    }
+
+    pub(crate) fn append(&self, path: &str, content: &str) {
+        let mut shared = self.shared.lock().unwrap();
+        shared.files.entry(path.to_owned()).or_default().extend_from_slice(content.as_bytes());
+    }
+
+    /// What it was asked since it was asked for this.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        std::mem::take(&mut self.shared.lock().unwrap().asked)
+    }
+
+    pub(crate) fn source(&self, name: &str, path: &str) -> Source {
+        parse_source(&format!("{name}=http://{}{path}", self.address)).unwrap()
+    }
+}
+
+/// Reads one request; its body, too.
+pub(crate) fn request(stream: &mut BufReader<TcpStream>) -> std::io::Result<Asked> {
+    let mut line = String::new();
+    stream.read_line(&mut line)?;
+    let mut headers = BTreeMap::new();
+    loop {
+        let mut header = String::new();
+        stream.read_line(&mut header)?;
+        let Some((name, value)) = header.trim_end().split_once(':') else { break };
+        headers.insert(name.to_lowercase(), value.trim().to_owned());
+    }
+    let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body)?;
+    Ok(Asked { line: line.trim_end().to_owned(), headers, body })
+}
+
+fn serve(stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let asked = request(&mut reader)?;
+    let path = asked.line.split(' ').nth(1).unwrap().to_owned();
+    let (manner, file, with_etags) = {
+        let mut shared = shared.lock().unwrap();
+        shared.asked.push(asked.clone());
+        (shared.manner.clone(), shared.files.get(&path).cloned(), shared.with_etags)
+    };
+    match (&manner, file) {
+        (Manner::Hangs, _) => {
+            std::thread::sleep(Duration::from_secs(60));
+            Ok(())
+        }
+        (Manner::Status(status, further), _) => answer(stream, *status, further, b"", None),
+        (_, None) => answer(stream, 404, "", b"", None),
+        (manner, Some(file)) => {
+            let etag =
+                format!("\"{:x}-{}\"", file.iter().map(|&byte| u64::from(byte)).sum::<u64>(), file.len());
+            let mut further = if with_etags { format!("ETag: {etag}\r\n") } else { String::new() };
+            if with_etags && asked.headers.get("if-none-match") == Some(&etag) {
+                return answer(stream, 304, &further, b"", None);
+            }
+            let breaks = if let Manner::Breaks(bytes) = manner { Some(*bytes) } else { None };
+            if *manner == Manner::Packs {
+                further.push_str("Content-Encoding: br\r\n");
+            }
+            let range = asked.headers.get("range").filter(|_| *manner != Manner::NoRanges);
+            let Some((start, last)) = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-'))
+            else {
+                return answer(stream, 200, &further, &file, breaks);
+            };
+            let (start, last): (usize, usize) = (start.parse().unwrap(), last.parse().unwrap());
+            if start >= file.len() {
+                further.push_str(&format!("Content-Range: bytes */{}\r\n", file.len()));
+                return answer(stream, 416, &further, b"", None);
+            }
+            let end = file.len().min(last + 1);
+            let told = start + usize::from(*manner == Manner::WrongRange);
+            further.push_str(&format!("Content-Range: bytes {told}-{}/{}\r\n", end - 1, file.len()));
+            answer(stream, 206, &further, &file[start..end], breaks)
+        }
+    }
+}
+
+fn answer(
+    mut stream: TcpStream,
+    status: u16,
+    further: &str,
+    body: &[u8],
+    breaks: Option<usize>,
+) -> std::io::Result<()> {
+    let length = body.len();
+    write!(stream, "HTTP/1.1 {status} x\r\nConnection: close\r\nContent-Length: {length}\r\n{further}\r\n")?;
+    stream.write_all(&body[..length.min(breaks.unwrap_or(length))])
+}
+
+/// Small limits, so that a few bytes reach them.
+pub(crate) fn settings(folder: &Path) -> CollectSettings {
+    CollectSettings {
+        state: folder.join("state.json"),
+        client: ClientSettings { token: None, authorities_pem: None, timeout: Duration::from_millis(500) },
+        parallel: 4,
+        piece_bytes_max: 64,
+        round_bytes_max: 1 << 20,
+        whole_bytes_max: 4096,
+        header: None,
+        rotated: Some(".1".to_owned()),
+        whole: false,
+        pause: Duration::ZERO,
+    }
+}
+
+/// A collector into `into` below a folder.
+pub(crate) fn collector(folder: &Path, sources: Vec<Source>) -> Collector<Folder> {
+    Collector::new(settings(folder), sources, Folder::open(&folder.join("into")).unwrap()).unwrap()
+}
+
+/// What happened to the only source.
+#[track_caller]
+pub(crate) fn only(round: Round) -> SourceNews {
+    assert_eq!((round.sources.len(), round.waiting), (1, 0), "{round:?}");
+    round.sources.into_iter().next().unwrap()
+}
+
+/// What happened to the only source, which must have gone well.
+#[track_caller]
+pub(crate) fn fine(round: Round) -> SourceNews {
+    let news = only(round);
+    assert_eq!((&news.failure, news.cautions.len()), (&None, 0), "{news:?}");
+    news
+}
+
+/// A file that was collected.
+#[track_caller]
+pub(crate) fn collected(folder: &Path, name: &str) -> String {
+    let path = folder.join("into").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
+}

@@ -1,0 +1,103 @@
+//! Hosts that do not answer, or not as they should.
+
+use crate::stand_in::{Host, Manner, collected, collector, fine, only, settings};
+use laggard_collect::{CollectError, Collector, Folder, Source, parse_source};
+use std::time::Duration;
+
+fn failure(round: laggard_collect::Round) -> String {
+    let news = only(round);
+    let failure = news.failure.unwrap_or_else(|| panic!("it went well"));
+    assert!(news.asked_again.is_some());
+    failure.to_string()
+}
+
+#[test]
+fn what_is_wrong_is_told_and_nothing_lost() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    host.put("/calls.log", "one\n");
+    let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
+    fine(collector.round().unwrap());
+    host.append("/calls.log", "two\n");
+    for (manner, words) in [
+        (Manner::Hangs, "timeout"),
+        (Manner::Status(302, "Location: http://elsewhere/\r\n"), "redirects to http://elsewhere/"),
+        (Manner::Status(404, ""), "404"),
+        (Manner::Status(500, ""), "500"),
+        (Manner::Packs, "packs"),
+        (Manner::WrongRange, "it sends"),
+        (Manner::Breaks(2), ""),
+    ] {
+        host.behaves(manner.clone());
+        let told = failure(collector.round().unwrap());
+        assert!(told.contains(words), "{manner:?}: {told}");
+        assert_eq!(collected(folder.path(), "h.0.log"), "one\n", "{manner:?}");
+    }
+    host.behaves(Manner::Ranges);
+    fine(collector.round().unwrap());
+    assert_eq!(collected(folder.path(), "h.0.log"), "one\ntwo\n");
+}
+
+/// What came before a connection broke counts.
+#[test]
+fn a_broken_connection_gives_whole_lines() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    host.put("/calls.log", "one\ntwo\nthree\n");
+    host.behaves(Manner::Breaks(10));
+    let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
+    failure(collector.round().unwrap());
+    assert_eq!(collected(folder.path(), "h.0.log"), "one\ntwo\n");
+    host.behaves(Manner::Ranges);
+    fine(collector.round().unwrap());
+    assert_eq!(collected(folder.path(), "h.0.log"), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn nobody_there_keeps_no_other_from_being_read() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let hangs = Host::start();
+    hangs.behaves(Manner::Hangs);
+    host.put("/calls.log", "one\n");
+    let sources = vec![
+        hangs.source("hangs", "/"),
+        parse_source(&format!("gone=http://{gone}/")).unwrap(),
+        host.source("h", "/calls.log"),
+    ];
+    let round = collector(folder.path(), sources).round().unwrap();
+    let failed: Vec<(&str, bool)> =
+        round.sources.iter().map(|news| (news.name.as_str(), news.failure.is_some())).collect();
+    assert_eq!(failed, [("hangs", true), ("gone", true), ("h", false)]);
+    assert_eq!(collected(folder.path(), "h.0.log"), "one\n");
+}
+
+#[test]
+fn whoever_failed_is_asked_less_often() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let mut settings = settings(folder.path());
+    settings.pause = Duration::from_millis(10);
+    let into = Folder::open(&folder.path().join("into")).unwrap();
+    let sources: Vec<Source> = vec![host.source("h", "/none")];
+    let mut collector = Collector::new(settings, sources, into).unwrap();
+    let mut pauses = Vec::new();
+    while pauses.len() < 4 {
+        let round = collector.round().unwrap();
+        assert_eq!(round.sources.len() + round.waiting, 1);
+        pauses.extend(round.sources.into_iter().map(|news| news.asked_again.unwrap().as_millis()));
+    }
+    assert_eq!(pauses, [10, 20, 40, 80]);
+    host.behaves(Manner::Status(503, "Retry-After: 7\r\n"));
+    loop {
+        let Some(news) = collector.round().unwrap().sources.pop() else { continue };
+        assert_eq!(news.asked_again, Some(Duration::from_secs(7)));
+        break;
+    }
+}
+
+#[test]
+fn names_are_for_one_file() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let into = Folder::open(&folder.path().join("into")).unwrap();
+    let twice = vec![host.source("h", "/a"), host.source("h", "/b")];
+    let refused = Collector::new(settings(folder.path()), twice, into).err().unwrap();
+    assert!(matches!(&refused, CollectError::Settings(reason) if reason.contains("two files")), "{refused}");
+}

@@ -1,0 +1,136 @@
+//! To a server: what it is sent, and what happens when nobody knows whether it came.
+
+use crate::stand_in::{Asked, Host, fine, only, request, settings};
+use laggard_collect::{ClientSettings, CollectSettings, Collector, Upload, UploadSettings};
+use std::io::{BufReader, Write};
+use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// What a server says to one import; `None` breaks the connection.
+type Said = Option<(u16, &'static str)>;
+
+const TAKEN: Said = Some((
+    200,
+    r#"{"spans":0,"calls":1,"samples":0,"losses":{"malformed_record":{"count":2,"example":"x"}}}"#,
+));
+
+/// A server that gives these answers, one a request.
+fn server(answers: Vec<Said>) -> (String, Receiver<Asked>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (tell, told) = channel();
+    std::thread::spawn(move || {
+        for said in answers {
+            let (mut stream, _) = listener.accept().unwrap();
+            let asked = request(&mut BufReader::new(stream.try_clone().unwrap())).unwrap();
+            tell.send(asked).unwrap();
+            let Some((status, body)) = said else { continue };
+            let length = body.len();
+            let head = format!("HTTP/1.1 {status} x\r\nRetry-After: 0\r\nConnection: close\r\n");
+            write!(stream, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();
+        }
+    });
+    (url, told)
+}
+
+fn collector(folder: &std::path::Path, host: &Host, url: &str) -> Collector<Upload> {
+    collector_with(settings(folder), host, url)
+}
+
+fn collector_with(settings: CollectSettings, host: &Host, url: &str) -> Collector<Upload> {
+    let client = ClientSettings {
+        token: Some("secret".to_owned()),
+        authorities_pem: None,
+        timeout: Duration::from_secs(20),
+    };
+    let settings_of_upload = UploadSettings {
+        url: url.to_owned(),
+        client,
+        tenant: Some("shop".to_owned()),
+        format: Some("call-log".to_owned()),
+    };
+    let upload = Upload::new(settings_of_upload).unwrap();
+    Collector::new(settings, vec![host.source("web-03", "/calls.log")], upload).unwrap()
+}
+
+#[test]
+fn pieces_are_files_of_their_own() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let (url, told) = server(vec![TAKEN, TAKEN]);
+    let mut collector = collector(folder.path(), &host, &url);
+    host.put("/calls.log", "host,time_us\nh,1\n");
+    let news = fine(collector.round().unwrap());
+    assert_eq!((news.losses, news.repeated), (vec![("malformed_record".to_owned(), 2)], false));
+    host.append("/calls.log", "h,2\nh");
+    fine(collector.round().unwrap());
+    let first = told.recv().unwrap();
+    assert_eq!(first.line, "POST /api/v1/import?name=web-03.0.log&format=call-log HTTP/1.1");
+    assert_eq!(
+        (&first.headers["authorization"][..], &first.headers["x-scope-orgid"][..]),
+        ("Bearer secret", "shop")
+    );
+    assert_eq!(first.body, b"host,time_us\nh,1\n");
+    assert_eq!(told.recv().unwrap().body, b"host,time_us\nh,2\n", "the line that names columns comes again");
+    // The token is the server's, not the hosts'.
+    assert!(host.asked().iter().all(|asked| !asked.headers.contains_key("authorization")));
+}
+
+#[test]
+fn a_line_that_names_columns_may_be_given() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let (url, told) = server(vec![TAKEN, TAKEN]);
+    let mut settings = settings(folder.path());
+    settings.header = Some("host,time_us".to_owned());
+    let mut collector = collector_with(settings, &host, &url);
+    for line in ["no data\n", "h,2\n"] {
+        host.append("/calls.log", line);
+        fine(collector.round().unwrap());
+        assert_eq!(told.recv().unwrap().body, format!("host,time_us\n{line}").as_bytes());
+    }
+}
+
+#[test]
+fn what_was_not_acknowledged_is_sent_again() {
+    for (said, words) in [
+        (None, "import"),
+        (Some((413, r#"{"detail":"too\u001blarge"}"#)), "too large"),
+        (Some((401, "")), "--token-file"),
+        (Some((200, "<html>")), "no Laggard server"),
+    ] {
+        let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+        let (url, told) = server(vec![said, TAKEN]);
+        host.put("/calls.log", "h,1\n");
+        // The second collector is one that was started again.
+        let mut first = collector(folder.path(), &host, &url);
+        let failure = only(first.round().unwrap()).failure.unwrap().to_string();
+        assert!(failure.contains(words), "{failure}");
+        drop(first);
+        let mut second = collector(folder.path(), &host, &url);
+        let news = fine(second.round().unwrap());
+        assert!(news.repeated, "nobody knows whether it was taken");
+        assert_eq!(told.recv().unwrap().body, told.recv().unwrap().body);
+        assert!(!fine(second.round().unwrap()).repeated);
+    }
+}
+
+#[test]
+fn a_server_without_room_is_asked_again() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let busy = Some((503, r#"{"detail":"other files are being taken"}"#));
+    let (url, told) = server(vec![busy, busy, TAKEN]);
+    host.put("/calls.log", "h,1\n");
+    assert_eq!(fine(collector(folder.path(), &host, &url).round().unwrap()).bytes, 4);
+    assert_eq!(told.iter().count(), 3);
+}
+
+#[test]
+fn a_state_is_of_one_destination() {
+    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+    let (url, _told) = server(vec![TAKEN]);
+    host.put("/calls.log", "h,1\n");
+    fine(collector(folder.path(), &host, &url).round().unwrap());
+    let into = laggard_collect::Folder::open(&folder.path().join("into")).unwrap();
+    let other = Collector::new(settings(folder.path()), vec![], into).err().unwrap().to_string();
+    assert!(other.contains("--state"), "{other}");
+}
