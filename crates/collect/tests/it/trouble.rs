@@ -84,7 +84,10 @@ fn whoever_failed_is_asked_less_often() {
     while pauses.len() < 4 {
         let round = collector.round().unwrap();
         assert_eq!(round.sources.len() + round.waiting, 1);
-        pauses.extend(round.sources.into_iter().map(|news| news.asked_again.unwrap().as_millis()));
+        for news in round.sources {
+            pauses.push(news.asked_again.unwrap().as_millis());
+            assert_eq!(news.failures as usize, pauses.len());
+        }
     }
     assert_eq!(pauses, [10, 20, 40, 80]);
     host.behaves(Manner::Status(503, "Retry-After: 7\r\n"));
