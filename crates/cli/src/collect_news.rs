@@ -44,7 +44,9 @@ fn lines(news: &SourceNews, further: Further) -> Vec<String> {
     if let Some(failure) = &news.failure {
         let pause = news.asked_again.unwrap_or_default().as_secs();
         lines.push(match further {
-            Further::Rounds => format!("{failure}; it is asked again after {pause} s"),
+            Further::Rounds => {
+                format!("{failure} ({} in a row); it is asked again after {pause} s", news.failures)
+            }
             Further::Nothing => failure.to_string(),
         });
     }

@@ -60,6 +60,8 @@ pub struct SourceNews {
     pub cautions: Vec<String>,
     /// Why it came no further.
     pub failure: Option<CollectError>,
+    /// How many times in a row it failed.
+    pub failures: u32,
     /// After how long it is asked again, after a failure.
     pub asked_again: Option<Duration>,
 }
@@ -169,7 +171,7 @@ impl<D: Destination> Collector<D> {
         let pause = failure.retry_after().unwrap_or_default().max(doubled).min(PAUSE_MAX);
         asked.failures += 1;
         asked.not_before = Some(Instant::now() + pause);
-        news.asked_again = Some(pause);
+        (news.failures, news.asked_again) = (asked.failures, Some(pause));
         news
     }
 

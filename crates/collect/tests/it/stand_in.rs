@@ -21,6 +21,8 @@ pub(crate) enum Manner {
     Hangs,
     /// So many bytes of a body, then the connection breaks.
     Breaks(usize),
+    /// So many bytes of a body, then nothing for long.
+    Stalls(usize),
     /// With a status and further header lines.
     Status(u16, &'static str),
     /// Packed, although asked not to.
@@ -137,7 +139,11 @@ fn serve(stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {
             if with_etags && asked.headers.get("if-none-match") == Some(&etag) {
                 return answer(stream, 304, &further, b"", None);
             }
-            let breaks = if let Manner::Breaks(bytes) = manner { Some(*bytes) } else { None };
+            let breaks = match manner {
+                Manner::Breaks(bytes) | Manner::Stalls(bytes) => Some(*bytes),
+                _ => None,
+            };
+            let _open = matches!(manner, Manner::Stalls(_)).then(|| Late(stream.try_clone()));
             if *manner == Manner::Packs {
                 further.push_str("Content-Encoding: br\r\n");
             }
@@ -212,4 +218,14 @@ pub(crate) fn fine(round: Round) -> SourceNews {
 pub(crate) fn collected(folder: &Path, name: &str) -> String {
     let path = folder.join("into").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Keeps a connection open for long.
+struct Late(std::io::Result<TcpStream>);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        std::thread::sleep(Duration::from_secs(60));
+        let _ = &self.0;
+    }
 }

@@ -37,18 +37,20 @@ fn what_is_wrong_is_told_and_nothing_lost() {
     assert_eq!(collected(folder.path(), "h.0.log"), "one\ntwo\n");
 }
 
-/// What came before a connection broke counts.
+/// What came before a connection broke, or nothing more came in time, counts.
 #[test]
 fn a_broken_connection_gives_whole_lines() {
-    let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
-    host.put("/calls.log", "one\ntwo\nthree\n");
-    host.behaves(Manner::Breaks(10));
-    let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
-    failure(collector.round().unwrap());
-    assert_eq!(collected(folder.path(), "h.0.log"), "one\ntwo\n");
-    host.behaves(Manner::Ranges);
-    fine(collector.round().unwrap());
-    assert_eq!(collected(folder.path(), "h.0.log"), "one\ntwo\nthree\n");
+    for manner in [Manner::Breaks(10), Manner::Stalls(10)] {
+        let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
+        host.put("/calls.log", "one\ntwo\nthree\n");
+        host.behaves(manner);
+        let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
+        failure(collector.round().unwrap());
+        assert_eq!(collected(folder.path(), "h.0.log"), "one\ntwo\n");
+        host.behaves(Manner::Ranges);
+        fine(collector.round().unwrap());
+        assert_eq!(collected(folder.path(), "h.0.log"), "one\ntwo\nthree\n");
+    }
 }
 
 #[test]
@@ -82,7 +84,10 @@ fn whoever_failed_is_asked_less_often() {
     while pauses.len() < 4 {
         let round = collector.round().unwrap();
         assert_eq!(round.sources.len() + round.waiting, 1);
-        pauses.extend(round.sources.into_iter().map(|news| news.asked_again.unwrap().as_millis()));
+        for news in round.sources {
+            pauses.push(news.asked_again.unwrap().as_millis());
+            assert_eq!(news.failures as usize, pauses.len());
+        }
     }
     assert_eq!(pauses, [10, 20, 40, 80]);
     host.behaves(Manner::Status(503, "Retry-After: 7\r\n"));
