@@ -80,6 +80,8 @@ impl Alerts {
 
 /// Starts looking and telling; both end when the server stops.
 pub(crate) fn start(state: &AppState) {
+    // Their files are read before anybody asks.
+    state.tenants.all().iter().for_each(|tenant| drop(state.alerts.watched.of(&tenant.name)));
     if !state.alerts.settings.enabled {
         return;
     }
