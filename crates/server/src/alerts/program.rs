@@ -47,7 +47,9 @@ impl Program {
         };
         match status.success() {
             true => Ok(()),
-            false => Err(format!("{status}: {}", complaint.recv_timeout(LAST_WORDS).unwrap_or_default().trim())),
+            false => {
+                Err(format!("{status}: {}", complaint.recv_timeout(LAST_WORDS).unwrap_or_default().trim()))
+            }
         }
     }
 
