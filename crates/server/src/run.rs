@@ -176,6 +176,7 @@ async fn drain(state: &AppState, connections: &TaskTracker, limits: LimitSetting
             "requests in flight are cut off: limits.drain is over"
         );
     }
+    alerts::finish(state).await;
     let mut ended = Ok(());
     for tenant in state.tenants.all() {
         if let Err(error) = tenant.store.close().await {

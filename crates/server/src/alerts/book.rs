@@ -231,6 +231,11 @@ impl AlertBook {
         changes
     }
 
+    /// Whether there is nothing to keep.
+    pub fn is_empty(&self) -> bool {
+        self.active.is_empty() && self.over.is_empty()
+    }
+
     /// Alerts that fire.
     pub fn firing(&self) -> impl Iterator<Item = &Alert> {
         self.active.iter().filter(|alert| alert.state == AlertState::Firing)

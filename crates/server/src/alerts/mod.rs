@@ -80,11 +80,26 @@ impl Alerts {
 
 /// Starts looking and telling; both end when the server stops.
 pub(crate) fn start(state: &AppState) {
+    // Their files are read before anybody asks.
+    state.tenants.all().iter().for_each(|tenant| drop(state.alerts.watched.of(&tenant.name)));
     if !state.alerts.settings.enabled {
         return;
     }
     tokio::spawn(watch::run(state.clone()));
     for at in 0..state.alerts.receivers.len() {
         tokio::spawn(tell::run(state.clone(), at));
+    }
+}
+
+/// Writes down what was told last: a message that arrived just before the end is not sent again after it.
+pub(crate) async fn finish(state: &AppState) {
+    let alerts = state.alerts.clone();
+    let saving = tokio::task::spawn_blocking(move || {
+        let known =
+            alerts.watched.all().into_iter().filter(|(_, watched)| !watched.standing().book.is_empty());
+        known.for_each(|(_, watched)| watched.save());
+    });
+    if let Err(error) = saving.await {
+        tracing::error!(%error, "alerts could not be kept");
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// A program with fixed arguments.
@@ -17,6 +18,9 @@ pub(super) struct Program {
 /// Of what it complains about so much is told.
 const COMPLAINT_BYTES_MAX: u64 = 1_000;
 
+/// How long its complaint is waited for once it has ended: what it started may hold the pipe for ever.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
 /// How often is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -29,7 +33,7 @@ impl Program {
     pub(super) fn run(&self, input: &[u8]) -> Result<(), String> {
         let started = Instant::now();
         let mut child = self.start().map_err(|error| format!("{}: {error}", self.path.display()))?;
-        let feeding = feed(&mut child, input);
+        feed(&mut child, input);
         let complaint = complaint_of(&mut child);
         let ended = wait(&mut child, started, self.time_max);
         // Whatever it started and left behind goes with it; then nobody holds its pipes any more.
@@ -41,10 +45,11 @@ impl Program {
                 return Err(format!("it was killed after {} s", self.time_max.as_secs_f64()));
             }
         };
-        let _ = feeding.join();
         match status.success() {
             true => Ok(()),
-            false => Err(format!("{status}: {}", complaint.join().unwrap_or_default().trim())),
+            false => {
+                Err(format!("{status}: {}", complaint.recv_timeout(LAST_WORDS).unwrap_or_default().trim()))
+            }
         }
     }
 
@@ -58,25 +63,29 @@ impl Program {
     }
 }
 
-/// Writes the input from a thread of its own: a program that reads nothing must not hold anybody up.
-fn feed(child: &mut Child, input: &[u8]) -> std::thread::JoinHandle<()> {
+/// Writes the input from a thread of its own, which nobody waits for: a program that reads nothing holds nobody up.
+fn feed(child: &mut Child, input: &[u8]) {
     let mut stdin = child.stdin.take().expect("it was asked for");
     let input = input.to_owned();
     std::thread::spawn(move || {
         // Who ends without reading it all has what it wants.
         let _ = stdin.write_all(&input);
-    })
+    });
 }
 
 /// What it says on standard error, so far as that is told; the rest is read and forgotten.
-fn complaint_of(child: &mut Child) -> std::thread::JoinHandle<String> {
+fn complaint_of(child: &mut Child) -> Receiver<String> {
     let mut stderr = child.stderr.take().expect("it was asked for");
+    let (tell, told) = channel();
     std::thread::spawn(move || {
-        let mut told = Vec::new();
-        let _ = (&mut stderr).take(COMPLAINT_BYTES_MAX).read_to_end(&mut told);
+        let mut words = Vec::new();
+        let _ = (&mut stderr).take(COMPLAINT_BYTES_MAX).read_to_end(&mut words);
+        let words = String::from_utf8_lossy(&words).into_owned();
+        // Who has ended well is not asked what it said.
+        let _ = tell.send(words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect());
         let _ = io::copy(&mut stderr, &mut io::sink());
-        String::from_utf8_lossy(&told).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-    })
+    });
+    told
 }
 
 /// `None` when its time is over.
@@ -149,6 +158,21 @@ mod tests {
             std::thread::sleep(Duration::from_millis(10));
         }
         panic!("the program that it started is still there");
+    }
+
+    #[test]
+    fn what_it_leaves_behind_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("pid");
+        let script = format!(
+            "setsid sh -c 'echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600' & while ! test -e {0}; do sleep 0.01; done; exit 3",
+            out.display()
+        );
+        let failed = shell(&script, LONG).run(&vec![b'x'; 1 << 20]).unwrap_err();
+        assert!(failed.contains('3'), "{failed}");
+        let pid = std::fs::read_to_string(out).unwrap().trim().parse().unwrap();
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
 
     #[test]

@@ -120,7 +120,8 @@ fn apart(windows: &[Window]) -> Vec<Window> {
 
 /// The same traces at every look and in every window.
 fn is_kept(trace: TraceId, one_in: u64) -> bool {
-    laggard_model::Fingerprint::of(&trace.value().to_le_bytes()).value() as u64 % one_in == 0
+    let hash = laggard_model::Fingerprint::of(&trace.value().to_le_bytes()).value() as u64;
+    hash.is_multiple_of(one_in)
 }
 
 fn stretches(window: Window, length: Nanos) -> impl Iterator<Item = Window> {

@@ -80,6 +80,8 @@ fn tell(
     watched: &Arc<Watched>,
 ) -> Option<Result<(), String>> {
     let at = now();
+    // What fired before a restart may be over: first it is looked at.
+    watched.standing().last.as_ref()?;
     let notices = due(&watched.standing().book, receiver.name, receiver.repeat_after, at);
     if notices.is_empty() {
         return None;

@@ -123,6 +123,20 @@ impl Watched {
         self.judged()
     }
 
+    /// Waits until both receivers have acknowledged that the only alert is in this state.
+    fn told(&self, state: &str) {
+        let begun = Instant::now();
+        loop {
+            let answer = self.server().get("/api/v1/alerts").body;
+            let answer: Value = serde_json::from_str(&answer).unwrap();
+            if answer["alerts"][0]["told"] == json!({"webhook": state, "exec": state}) {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{answer}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     fn judged(&self) -> Value {
         let newest = self.second - 1;
         let begun = Instant::now();
@@ -180,6 +194,7 @@ fn a_slow_operation_is_told_once_and_told_to_be_over() {
     assert!(alert["generatorURL"].as_str().unwrap().starts_with("https://laggard.example/verdict?since="));
     assert_eq!(firing["alerts"].as_array().unwrap().len(), 1, "{firing}");
 
+    watched.told("firing");
     watched.server.take().unwrap().stop();
     watched.server = Some(Watched::start(&data, &config));
     let again = watched.pass(20, 60);
@@ -197,6 +212,7 @@ fn a_slow_operation_is_told_once_and_told_to_be_over() {
     );
     assert_eq!(resolved["alerts"][0]["fingerprint"], alert["fingerprint"]);
     assert_eq!(resolved["alerts"][0]["startsAt"], alert["startsAt"]);
+    watched.told("resolved");
     watched.server.take().unwrap().stop();
     assert!(webhook.taken.try_recv().is_err(), "nothing was told twice");
     let told: Vec<Value> = told_to_program(folder.path()).iter().map(|told| told["status"].clone()).collect();
