@@ -166,6 +166,16 @@ pub(super) fn wrong_types(attack: Attack<'_>) {
     }
 }
 
+/// Questions that nobody waits for, more than can be answered.
+pub(super) fn many_jobs(attack: Attack<'_>) {
+    let json = "Content-Type: application/json\r\n";
+    while attack.goes_on() {
+        for path in ["/api/v1/diagnose", "/api/v1/compare", "/api/v1/changes"] {
+            refused(attack.server.http, path, json, b"{}", &[202, 400, 422, 503]);
+        }
+    }
+}
+
 pub(super) fn random_bytes(mut attack: Attack<'_>) {
     while attack.goes_on() {
         for address in
