@@ -81,7 +81,7 @@ pub(super) fn gzip_bombs(attack: Attack<'_>) {
     while attack.goes_on() {
         refused(attack.server.otlp_http, "/v1/traces", protobuf, &bomb, &[413, 503, 400]);
         refused(attack.server.zipkin, "/api/v2/spans", zipkin, &bomb, &[413, 503, 400]);
-        refused(attack.server.http, "/api/v1/import?name=x.gz", "", &bomb, &[400, 413, 415, 422, 503]);
+        refused(attack.server.http, "/api/v1/import?name=x.gz", "", &bomb, &[400, 408, 413, 415, 422, 503]);
     }
 }
 
