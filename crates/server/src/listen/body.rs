@@ -23,11 +23,38 @@ fn allowance(base: Duration, bytes: u64) -> Duration {
 /// A request's body; an error once it has taken too long.
 pub(super) struct Arriving {
     body: Incoming,
-    base: Duration,
-    begun: Instant,
+    waiting: Waiting,
     bytes: u64,
     /// Only for bodies that were waited for at all: most are there at once.
     timer: Option<Pin<Box<Sleep>>>,
+}
+
+/// How long a client was waited for. Time in which the server itself has enough to do with what came before is
+/// not the client's.
+#[derive(Debug)]
+struct Waiting {
+    base: Duration,
+    /// Stretches that are over.
+    waited: Duration,
+    since: Option<Instant>,
+}
+
+impl Waiting {
+    fn new(base: Duration) -> Waiting {
+        Waiting { base, waited: Duration::ZERO, since: None }
+    }
+
+    /// Nothing is there now: until when something has to come, after so many bytes.
+    fn due(&mut self, now: Instant, bytes: u64) -> Instant {
+        *self.since.get_or_insert(now) + allowance(self.base, bytes).saturating_sub(self.waited)
+    }
+
+    /// Something has come.
+    fn is_over(&mut self, now: Instant) {
+        if let Some(since) = self.since.take() {
+            self.waited += now - since;
+        }
+    }
 }
 
 /// A body did not arrive in time.
@@ -44,12 +71,11 @@ impl std::error::Error for BodyTooSlow {}
 
 impl Arriving {
     pub(super) fn new(body: Incoming, limits: &LimitSettings) -> Arriving {
-        let base = limits.body_timeout.duration();
-        Arriving { body, base, begun: Instant::now(), bytes: 0, timer: None }
+        Arriving { body, waiting: Waiting::new(limits.body_timeout.duration()), bytes: 0, timer: None }
     }
 
     fn is_late(&mut self, context: &mut Context<'_>) -> bool {
-        let due = self.begun + allowance(self.base, self.bytes);
+        let due = self.waiting.due(Instant::now(), self.bytes);
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
         if timer.deadline() != due {
             timer.as_mut().reset(due);
@@ -68,6 +94,7 @@ impl HttpBody for Arriving {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
         match Pin::new(&mut self.body).poll_frame(context) {
             Poll::Ready(Some(Ok(frame))) => {
+                self.waiting.is_over(Instant::now());
                 self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
                 Poll::Ready(Some(Ok(frame)))
             }
@@ -125,5 +152,24 @@ impl HttpBody for Leaving {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_waiting_counts() {
+        let begun = Instant::now();
+        let after = |seconds| begun + Duration::from_secs(seconds);
+        let mut waiting = Waiting::new(Duration::from_secs(10));
+        assert_eq!(waiting.due(begun, 0), after(10));
+        assert_eq!(waiting.due(after(4), 0), after(10), "it goes on waiting");
+        waiting.is_over(after(4));
+        // The server is busy for a minute with what came: 6 s are left, and one more for the bytes.
+        assert_eq!(waiting.due(after(64), BYTES_PER_SECOND), after(71));
+        waiting.is_over(after(71));
+        assert_eq!(waiting.due(after(80), BYTES_PER_SECOND), after(80));
     }
 }

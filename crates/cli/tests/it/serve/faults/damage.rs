@@ -40,6 +40,8 @@ fn with_two_segments() -> TempDir {
     server.store_number(2);
     server.stop();
     assert_eq!(files(folder.path(), "segments/spans").len(), 2);
+    let staging = folder.path().join("tenants/default/segments/staging");
+    assert!(staging.is_dir(), "files are synced there before they get their names");
     folder
 }
 

@@ -81,7 +81,7 @@ pub(super) fn gzip_bombs(attack: Attack<'_>) {
     while attack.goes_on() {
         refused(attack.server.otlp_http, "/v1/traces", protobuf, &bomb, &[413, 503, 400]);
         refused(attack.server.zipkin, "/api/v2/spans", zipkin, &bomb, &[413, 503, 400]);
-        refused(attack.server.http, "/api/v1/import?name=x.gz", "", &bomb, &[400, 413, 415, 422, 503]);
+        refused(attack.server.http, "/api/v1/import?name=x.gz", "", &bomb, &[400, 408, 413, 415, 422, 503]);
     }
 }
 
@@ -162,6 +162,16 @@ pub(super) fn wrong_types(attack: Attack<'_>) {
                 let address = [attack.server.otlp_http, attack.server.zipkin, attack.server.http][at];
                 refused(address, path, &headers, b"{\"a\":1}", &[400, 413, 415, 422, 503]);
             }
+        }
+    }
+}
+
+/// Questions that nobody waits for, more than can be answered.
+pub(super) fn many_jobs(attack: Attack<'_>) {
+    let json = "Content-Type: application/json\r\n";
+    while attack.goes_on() {
+        for path in ["/api/v1/diagnose", "/api/v1/compare", "/api/v1/changes"] {
+            refused(attack.server.http, path, json, b"{}", &[202, 400, 422, 503]);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::Attack;
 use super::http1::connect;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -27,25 +27,29 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Headers of a call, none of them compressed.
+/// Headers of a call.
 fn call() -> Vec<u8> {
     let path = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
-    let headers = [
-        (":method", "POST"),
-        (":scheme", "http"),
-        (":path", path),
-        (":authority", "localhost"),
-        ("content-type", "application/grpc"),
-        ("te", "trailers"),
-    ];
-    let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
-    headers.iter().flat_map(|(name, value)| [vec![0], text(name), text(value)].concat()).collect()
+    headers_of("POST", path, &[("content-type", "application/grpc"), ("te", "trailers")])
 }
 
-/// A connection on which both sides have said their settings.
+/// Headers of a request, none of them compressed.
+fn headers_of(method: &str, path: &str, further: &[(&str, &str)]) -> Vec<u8> {
+    let first = [(":method", method), (":scheme", "http"), (":path", path), (":authority", "localhost")];
+    let headers = first.iter().chain(further);
+    let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+    headers.flat_map(|(name, value)| [vec![0], text(name), text(value)].concat()).collect()
+}
+
+/// A connection to the receiver of gRPC.
 fn connection(attack: &Attack<'_>) -> Option<TcpStream> {
-    let mut stream = connect(attack.server.otlp_grpc)?;
-    stream.write_all(&[PREFACE, &frame(SETTINGS, 0, 0, &[])].concat()).ok()?;
+    connection_to(attack.server.otlp_grpc, &[])
+}
+
+/// A connection that has begun with these settings.
+fn connection_to(address: SocketAddr, settings: &[u8]) -> Option<TcpStream> {
+    let mut stream = connect(address)?;
+    stream.write_all(&[PREFACE, &frame(SETTINGS, 0, 0, settings)].concat()).ok()?;
     Some(stream)
 }
 
@@ -103,6 +107,27 @@ pub(super) fn many_streams(attack: Attack<'_>) {
         }
         std::thread::sleep(Duration::from_millis(500));
         let _closed = open.iter_mut().filter_map(|stream| is_closed(stream).then_some(())).count();
+    }
+}
+
+/// Answers that are asked for and not taken: there is no room for a byte of them.
+pub(super) fn untaken_answers(attack: Attack<'_>) {
+    let no_window = [0, 4, 0, 0, 0, 0];
+    let headers =
+        ["/metrics", "/api/v1/openapi.json", "/api/v1/status", "/"].map(|path| headers_of("GET", path, &[]));
+    let mut open = Vec::new();
+    while attack.goes_on() {
+        let Some(mut stream) = connection_to(attack.server.http, &no_window) else { continue };
+        for (id, headers) in (1..).step_by(2).zip(headers.iter().cycle()).take(100) {
+            if stream.write_all(&frame(HEADERS, END_HEADERS | END_STREAM, id, headers)).is_err() {
+                break;
+            }
+        }
+        open.push(stream);
+        if open.len() > 40 {
+            drop(open.remove(0));
+        }
+        std::thread::sleep(Duration::from_millis(200));
     }
 }
 

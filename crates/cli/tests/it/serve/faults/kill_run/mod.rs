@@ -36,11 +36,12 @@ struct Aim {
 }
 
 /// Every other kill comes at any time.
-const AIMS: [Aim; 4] = [
+const AIMS: [Aim; 5] = [
     Aim { what: "flush", within_us: 20_000 },
     Aim { what: "compaction", within_us: 20_000 },
     Aim { what: "retention", within_us: 2_000 },
     Aim { what: "replay", within_us: 2_000 },
+    Aim { what: "stop", within_us: 60_000 },
 ];
 
 /// Traces that every look asks for one by one.
@@ -117,6 +118,9 @@ impl Run {
             }
         }
         if let Some(aim) = aim {
+            if aim.what == "stop" {
+                process.terminate();
+            }
             // What does not come for so long does not matter: then it is a kill at any time.
             process.begins(aim.what, Duration::from_secs(4));
             self.wait_us(aim.within_us);

@@ -29,6 +29,7 @@ pub(crate) struct Process {
     reading: JoinHandle<()>,
     /// What it does now, by its log.
     doing: Doing,
+    told_to_stop: bool,
 }
 
 /// A process that does not outlive a test that fails.
@@ -62,6 +63,12 @@ impl Doing {
     fn note(&mut self, line: &Value) {
         assert!(!line.to_string().contains("panicked"), "{line}");
         let message = line["message"].as_str().unwrap_or_default();
+        if message == "stopping" {
+            self.begun.insert("stop".to_owned());
+        }
+        if message == "stopped" {
+            self.begun.remove("stop");
+        }
         if let Some(what) = message.strip_suffix(" begins") {
             self.begun.insert(what.to_owned());
         }
@@ -101,7 +108,7 @@ impl Process {
                 let _ = said.send(line);
             }
         });
-        Process { child: Mine(child), lines, reading, doing: Doing::default() }
+        Process { child: Mine(child), lines, reading, doing: Doing::default(), told_to_stop: false }
     }
 
     /// Waits until it listens.
@@ -112,7 +119,7 @@ impl Process {
 
     /// Waits until it begins with something; whether it did.
     pub(crate) fn begins(&mut self, what: &str, patience: Duration) -> bool {
-        let wanted = format!("{what} begins");
+        let wanted = if what == "stop" { "stopping".to_owned() } else { format!("{what} begins") };
         self.read_until(|line, _| line["message"] == wanted.as_str(), patience)
     }
 
@@ -127,6 +134,13 @@ impl Process {
         false
     }
 
+    /// Tells it to stop.
+    pub(crate) fn terminate(&mut self) {
+        let told = Command::new("kill").args(["-TERM", &self.child.0.id().to_string()]).status();
+        assert!(told.is_ok_and(|status| status.success()), "it is our child");
+        self.told_to_stop = true;
+    }
+
     /// A figure of its memory in bytes: `VmRSS` now, `VmHWM` the most there ever was.
     pub(crate) fn memory(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.0.id()));
@@ -139,7 +153,8 @@ impl Process {
     /// Kills it; what it was doing then.
     pub(crate) fn kill(mut self) -> Vec<String> {
         let ended = self.child.0.try_wait().expect("it is our child");
-        assert!(ended.is_none(), "it ended by itself: {ended:?}; {:?}", self.lines.iter().last());
+        let may_have_ended = self.told_to_stop && ended.is_none_or(|status| status.success());
+        assert!(ended.is_none() || may_have_ended, "it ended by itself: {ended:?}");
         self.child.0.kill().expect("it is our child");
         self.child.0.wait().expect("it is our child");
         self.reading.join().expect("reading does not panic");
