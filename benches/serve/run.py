@@ -34,7 +34,7 @@ CONTENDERS = ["laggard", "rotel", "grpcio"]
 
 
 def build():
-    subprocess.run(["cargo", "build", "--release", "-q", "-p", "laggard-cli"], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--release", "-q", "-p", "laggard", "--bin", "laggard"], cwd=ROOT, check=True)
     subprocess.run(["cargo", "build", "--release", "-q", "-p", "laggard-server", "--example", "load"], cwd=ROOT, check=True)
 
 
