@@ -133,7 +133,7 @@ def once(contender, interpreter, seconds, seed):
 def row(contender, runs, ours):
     median = lambda name: statistics.median(run[name] for run in runs)
     rate = median("spans_per_second")
-    ratio = "" if contender == "laggard" else f"{ours / rate:.2f}"
+    ratio = "" if contender == "laggard" or rate == 0 else f"{ours / rate:.2f}"
     per_million = statistics.median(run["cpu"] / run["spans"] * 1e6 for run in runs)
     spread = f"{min(run['spans_per_second'] for run in runs):,.0f} to {max(run['spans_per_second'] for run in runs):,.0f}"
     return (f"| {contender} | {rate:,.0f} | {spread} | {ratio} | {per_million:.2f} | {median('peak_bytes') / 1e6:,.0f} | "
