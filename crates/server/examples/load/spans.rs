@@ -126,7 +126,9 @@ fn add_span(scope: &mut Vec<u8>, places: &mut Vec<Places>, at: usize) {
     for (key, value) in attributes(node) {
         put_bytes(&mut span, 9, &attribute(key, value));
     }
-    put_number(&mut span, 16, 0x101);
+    // `fixed32 flags`: the parent is known and local, the trace is sampled.
+    put_varint(&mut span, 16 << 3 | 5);
+    span.extend_from_slice(&0x101_u32.to_le_bytes());
     let inside = scope.len() + 2 + usize::from(span.len() > 127);
     put_bytes(scope, 2, &span);
     places.push(Places {
