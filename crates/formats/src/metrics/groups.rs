@@ -4,7 +4,7 @@ use super::mappings::{Mapping, Origin};
 use super::{Attributes, Point, PointValue};
 use crate::conventions::{ResourceNames, UNKNOWN, replace_ids};
 use crate::measures::is_of_transactions;
-use laggard_model::Measure;
+use laggard_model::{Measure, SampleRecord, Sink, Timestamp};
 use std::collections::{BTreeSet, HashMap};
 
 /// Longest name in bytes; longer ones are cut.
@@ -22,6 +22,19 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// Hands over a sample under these names.
+    pub(super) fn give(&self, time_ns: i64, measure: Measure, value: f64, sink: &mut dyn Sink) {
+        sink.sample(&SampleRecord {
+            time: Timestamp::from_unix_ns(time_ns),
+            measure,
+            server: &self.server,
+            tier: &self.tier,
+            transaction: &self.transaction,
+            callee: &self.callee,
+            value,
+        });
+    }
+
     /// Bytes of text.
     pub(super) fn bytes(&self) -> usize {
         self.server.len() + self.tier.len() + self.transaction.len() + self.callee.len()

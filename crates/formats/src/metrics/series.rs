@@ -3,7 +3,7 @@
 use super::groups::{Group, Names};
 use super::mappings::{Mapping, Origin};
 use super::{Instrument, Temporality};
-use laggard_model::{Loss, Measure, SampleRecord, Sink, Timestamp};
+use laggard_model::{Loss, Measure, Sink};
 use std::collections::HashMap;
 
 /// Series that are remembered; of further ones restarts show only where the counter falls.
@@ -208,16 +208,7 @@ fn emit_both(outgoing: Outgoing<'_>, time_ns: i64, form: impl Fn(Measure) -> Mea
 
 fn give(outgoing: Outgoing<'_>, time_ns: i64, measure: Measure, value: Option<f64>, sink: &mut dyn Sink) {
     let Some(value) = value else { return };
-    let names = &outgoing.group.names;
-    sink.sample(&SampleRecord {
-        time: Timestamp::from_unix_ns(time_ns),
-        measure,
-        server: &names.server,
-        tier: &names.tier,
-        transaction: &names.transaction,
-        callee: &names.callee,
-        value,
-    });
+    outgoing.group.names.give(time_ns, measure, value, sink);
 }
 
 /// What the sum of a distribution measures.

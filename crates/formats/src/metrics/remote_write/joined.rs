@@ -2,7 +2,7 @@
 
 use crate::metrics::groups::Names;
 use crate::metrics::series::total;
-use laggard_model::{Loss, Measure, SampleRecord, Sink, Timestamp};
+use laggard_model::{Loss, Measure, Sink};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Series as they come that are remembered; samples of further ones are left out.
@@ -247,7 +247,7 @@ impl Joined {
             self.last_ns = time_ns.max(self.last_ns.saturating_add(1));
             let cores = self.processors.len();
             if cores > 0 && is_new_instant {
-                give(time_ns, Measure::Cores, names, cores as f64, sink);
+                names.give(time_ns, Measure::Cores, cores as f64, sink);
             }
             let value = match self.kind {
                 // What is left of gauges that have all ended is rounding.
@@ -258,19 +258,7 @@ impl Joined {
                 Kind::Mean => self.value / self.members,
                 _ => self.value,
             };
-            give(self.last_ns, form, names, value, sink);
+            names.give(self.last_ns, form, value, sink);
         }
     }
-}
-
-fn give(time_ns: i64, measure: Measure, names: &Names, value: f64, sink: &mut dyn Sink) {
-    sink.sample(&SampleRecord {
-        time: Timestamp::from_unix_ns(time_ns),
-        measure,
-        server: &names.server,
-        tier: &names.tier,
-        transaction: &names.transaction,
-        callee: &names.callee,
-        value,
-    });
 }
