@@ -19,7 +19,7 @@ export const HOSTILE = [
 ];
 
 function golden(name) {
-  const place = new URL(`../../crates/report/tests/golden/${name}.json`, import.meta.url);
+  const place = new URL(`../../crates/app/report/tests/golden/${name}.json`, import.meta.url);
   return JSON.parse(readFileSync(place, "utf8"));
 }
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as n from "../src/format/numbers.ts";
 
 test("numbers read as in the reports of the command line", () => {
-  // The same cases as in crates/report/src/numbers.rs and crates/model/src/time.rs.
+  // The same cases as in crates/app/report/src/numbers.rs and crates/base/model/src/time.rs.
   const cases: [string, string][] = [
     [n.count(0), "0"], [n.count(999), "999"], [n.count(1_000), "1,000"], [n.count(1_234_567), "1,234,567"],
     [n.factor(1.337), "1.34×"], [n.factor(9.994), "9.99×"], [n.factor(9.996), "10×"], [n.factor(1234.4), "1,234×"],

@@ -2,9 +2,9 @@
 
 use crate::repository::{Judgement, Repository, judge};
 
-const LOSSES: &str = "crates/model/src/losses.rs";
-const THRESHOLDS: &str = "crates/questions/src/thresholds.rs";
-const METHODS: &str = "crates/diagnose/src/methods.rs";
+const LOSSES: &str = "crates/base/model/src/losses.rs";
+const THRESHOLDS: &str = "crates/app/params/src/thresholds.rs";
+const METHODS: &str = "crates/traces/diagnose/src/methods.rs";
 const ASSEMBLY_PAGE: &str = "docs/manual/assembly.md";
 const CLOUDDIAG_PAGE: &str = "docs/manual/methods/clouddiag.md";
 
@@ -14,7 +14,7 @@ const PAGES_OF_PREFIXES: [(&str, &[&str]); 2] = [
     ("docs/manual/methods/combined.md", &["--site-", "--culprit-", "--period-", "--pattern-"]),
 ];
 /// Thresholds of `laggard changes`, explained by one of these pages, with or without dashes.
-const CHANGE_THRESHOLDS: &str = "crates/questions/src/change_thresholds.rs";
+const CHANGE_THRESHOLDS: &str = "crates/app/params/src/change_thresholds.rs";
 const CHANGE_PAGES: [&str; 3] =
     ["docs/manual/methods/changes.md", "docs/manual/methods/cherkasova.md", "docs/manual/changes.md"];
 
@@ -99,7 +99,8 @@ fn dependencies(manifest: &str) -> Vec<String> {
 /// Pages that rows of formats and methods name.
 fn missing_pages(repository: &Repository) -> Vec<String> {
     let lists = repository.files.iter().filter(|file| {
-        (file.path.starts_with("crates/formats/src/") && file.path.ends_with(".rs")) || file.path == METHODS
+        (file.path.starts_with("crates/traces/formats/src/") && file.path.ends_with(".rs"))
+            || file.path == METHODS
     });
     let named = lists.flat_map(|file| {
         let rows = file.text.split("manual: \"").skip(1).filter_map(|rest| rest.split_once('"'));
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn pages_named_by_rows_must_exist() {
         let text = "manual: \"docs/manual/formats/none.md\",";
-        let repository = Repository::of(&[("crates/formats/src/a.rs", text)]);
+        let repository = Repository::of(&[("crates/traces/formats/src/a.rs", text)]);
         assert_eq!(missing_pages(&repository).len(), 1);
     }
 

@@ -24,7 +24,7 @@ struct Exception {
 }
 
 const EXCEPTIONS: &[Exception] = &[Exception {
-    path: "crates/numeric/src/robust_pca/processors.rs",
+    path: "crates/base/numeric/src/robust_pca/processors.rs",
     word: "processor",
     reason: "these are the processors of a computer",
 }];
@@ -201,6 +201,6 @@ mod tests {
 
     #[test]
     fn samples_may_hold_anything() {
-        assert_eq!(offences("crates/formats/tests/samples/a.json", NOTES[0]), 0);
+        assert_eq!(offences("crates/traces/formats/tests/samples/a.json", NOTES[0]), 0);
     }
 }

@@ -1,0 +1,97 @@
+//! `laggard capacity`.
+
+use crate::arguments::{OutputForm, When};
+use crate::diagnose::available_threads;
+use crate::exit::{Failure, Status};
+use crate::samples::{LoadedSamples, SampleInput, load_samples};
+use crate::write::{Destination, write_capacity};
+use clap::Args;
+use laggard_diagnose::{CapacitySettings, capacity};
+use laggard_params::CapacityAsked;
+use laggard_report::{CapacityReport, CapacityVerdict};
+use std::path::PathBuf;
+
+const CAPACITY_EXAMPLES: &str = "Examples:
+  laggard capacity samples.csv --latency-max 500ms
+  laggard capacity samples/ --latency-max 500ms --set 'cart.demand=-30%' --servers app=4
+  laggard capacity samples/ --latency-max 300ms --mix cart=20%,home=80% --load 2
+  laggard capacity access.log cpu.csv --latency-max 1s --think 7s --output html -o capacity.html
+
+Exit status: 0 it ran, 1 the load is beyond the capacity (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";
+
+#[derive(Args, Debug)]
+#[command(after_help = CAPACITY_EXAMPLES)]
+pub(crate) struct Capacity {
+    #[command(flatten)]
+    input: SampleInput,
+    #[command(flatten)]
+    question: CapacityAsked,
+    /// Form of the report
+    #[arg(long, value_enum, default_value_t = OutputForm::Text)]
+    output: OutputForm,
+    /// Write the report to a file instead of standard output
+    #[arg(short = 'o', value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Exit with status 1 when the load is beyond the capacity
+    #[arg(long)]
+    exit_code: bool,
+    /// When to use colours
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+    color: When,
+    /// Threads to use [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<std::num::NonZeroUsize>,
+}
+
+pub(crate) fn run(arguments: &Capacity) -> Result<Status, Failure> {
+    let threads = arguments.threads.unwrap_or_else(available_threads);
+    let settings = CapacitySettings { threads, ..settings(arguments)? };
+    let LoadedSamples { table, facts, deployments: _, cautions } = load_samples(&arguments.input, threads)?;
+    let mut report = capacity(&table, &facts, &settings).map_err(Failure::usage)?;
+    report.cautions.extend(cautions);
+    let destination =
+        Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
+    write_capacity(&report, &destination)?;
+    Ok(status(&report, arguments.exit_code))
+}
+
+fn settings(arguments: &Capacity) -> Result<CapacitySettings, Failure> {
+    let mut question = arguments.question.clone();
+    if let Some(path) = question.mix.as_deref().and_then(|mix| mix.strip_prefix('@')) {
+        question.mix = Some(mix_of(path)?);
+    }
+    question.settings(&arguments.input.windows).map_err(Failure::usage)
+}
+
+fn status(report: &CapacityReport, exit_code: bool) -> Status {
+    match report.verdict {
+        CapacityVerdict::Exceeded if exit_code => Status::Suspects,
+        CapacityVerdict::InsufficientData => Status::TooLittle,
+        _ => Status::Done,
+    }
+}
+
+/// Bytes of a file with a mix.
+const MIX_FILE_MAX: u64 = 1 << 20;
+
+/// A mix in the lines of a file.
+fn mix_of(path: &str) -> Result<String, Failure> {
+    let unreadable = |error: std::io::Error| Failure::unreadable(format!("cannot read {path}: {error}"));
+    if std::fs::metadata(path).map_err(unreadable)?.len() > MIX_FILE_MAX {
+        return Err(Failure::usage(format!("{path} is larger than a mix can be")));
+    }
+    Ok(std::fs::read_to_string(path).map_err(unreadable)? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mix_may_be_in_a_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "cart=1\n\nhome = 3").unwrap();
+        assert_eq!(mix_of(&file.path().display().to_string()).unwrap(), "cart=1\n\nhome = 3\n");
+        assert!(mix_of("/no/such/file").is_err());
+    }
+}

@@ -1,0 +1,218 @@
+//! `laggard collect`: files of hosts, fetched in rounds into a folder or to a server.
+
+use crate::collect_news::{Further, tell};
+use crate::exit::{Failure, Status};
+use crate::small_files::text_of;
+use clap::Args;
+use laggard_collect::{
+    ClientSettings, CollectError, CollectSettings, Collector, Destination, Folder, Source, Upload,
+    UploadSettings, parse_source,
+};
+use laggard_formats::{FORMATS, find_format};
+use laggard_model::Nanos;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const EXAMPLES: &str = "Examples:
+  laggard collect --into logs http://web-01/calls.log http://web-02/calls.log     what there is, once
+  laggard collect --into logs --every 30s --hosts hosts.txt                       in rounds, until it is ended
+  laggard collect --server http://localhost:4316 --format call-log --every 30s web-01=http://10.0.0.7/calls.log
+  laggard diagnose logs                                                           what was collected
+
+It may be ended and started again at any time: docs/manual/collect.md.
+
+Exit status: 0 every host was read in the last round, 2 usage, 3 some were not, or what was read could not be kept.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Collect {
+    /// Files to collect: http://HOST/FILE, or NAME=http://HOST/FILE where the host's name is not to be its name
+    #[arg(value_name = "SOURCE")]
+    sources: Vec<String>,
+    /// File with further sources, one a line; lines that begin with # do not count
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
+    /// Folder for what is collected, a file a host
+    #[arg(long, value_name = "DIR", required_unless_present = "server", conflicts_with = "server")]
+    into: Option<PathBuf>,
+    /// Hand it to this server (`laggard serve`) instead: http://localhost:4316
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// Format of the files, for the server (`laggard formats`) [default: recognised piece by piece]
+    #[arg(long, value_name = "FORMAT", requires = "server", conflicts_with = "into", value_parser = format)]
+    format: Option<String>,
+    /// Line that names the columns, for the server, where the files have none; then a bad line spoils nothing but itself
+    #[arg(long, value_name = "LINE", requires = "server", conflicts_with = "into", value_parser = header)]
+    header: Option<String>,
+    /// Time from round to round [default: one round]
+    #[arg(long, value_name = "LENGTH", value_parser = laggard_params::length)]
+    every: Option<Nanos>,
+    /// Rounds, then end [default: 1; without an end where --every is given]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: Option<u64>,
+    /// File that remembers what was taken [default: .laggard-collect.json in the folder; laggard-collect.json for a server]
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
+    access: Access,
+}
+
+/// How much at a time.
+#[derive(Args, Debug)]
+struct Limits {
+    /// Hosts asked at the same time
+    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=256))]
+    parallel: u16,
+    /// Longest time for one answer of a host
+    #[arg(long, value_name = "LENGTH", default_value = "30s", value_parser = laggard_params::length)]
+    timeout: Nanos,
+    /// Most bytes asked for at a time, and of a line; memory is this times the hosts asked at the same time
+    #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = crate::load::parse_size)]
+    piece: usize,
+    /// Most bytes of one file in one round
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = crate::load::parse_size)]
+    per_round: usize,
+    /// What a log's name ends with once it is rotated away, as in .1: there what was not read of it is looked for
+    #[arg(long, value_name = "SUFFIX", value_parser = suffix)]
+    rotated: Option<String>,
+    /// Take every file as a whole, again when it has changed; packed files are taken so anyway
+    #[arg(long)]
+    whole: bool,
+}
+
+/// What hosts and the server want to see.
+#[derive(Args, Debug)]
+struct Access {
+    /// File with a bearer token for the hosts
+    #[arg(long, value_name = "FILE")]
+    host_token_file: Option<PathBuf>,
+    /// File with the certificates (PEM) of the authorities to trust for hosts, instead of the well-known ones
+    #[arg(long, value_name = "FILE")]
+    host_ca_file: Option<PathBuf>,
+    /// File with a bearer token for the server
+    #[arg(long, value_name = "FILE", requires = "server", conflicts_with = "into")]
+    token_file: Option<PathBuf>,
+    /// Tenant whose data these are, where the server keeps several apart
+    #[arg(long, value_name = "NAME", requires = "server", conflicts_with = "into")]
+    tenant: Option<String>,
+    /// File with the certificates (PEM) of the authorities to trust for the server, instead of the well-known ones
+    #[arg(long, value_name = "FILE", requires = "server", conflicts_with = "into")]
+    server_ca_file: Option<PathBuf>,
+}
+
+/// Longest time for a server to take a piece.
+const IMPORT_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Most bytes of a file that is taken as a whole, or read again from its start.
+const WHOLE_BYTES_MAX: u64 = 256 << 20;
+
+/// Pause after a host's first failure, where rounds do not tell.
+const PAUSE: Duration = Duration::from_secs(5);
+
+pub(crate) fn run(arguments: &Collect) -> Result<Status, Failure> {
+    let sources = sources(arguments)?;
+    let access = &arguments.access;
+    if let Some(folder) = &arguments.into {
+        let into = Folder::open(folder).map_err(failure)?;
+        let settings = settings(arguments, folder.join(".laggard-collect.json"))?;
+        return rounds(arguments, Collector::new(settings, sources, into).map_err(failure)?);
+    }
+    let upload = Upload::new(UploadSettings {
+        url: arguments.server.clone().unwrap_or_default(),
+        client: client(access.token_file.as_deref(), access.server_ca_file.as_deref(), IMPORT_TIMEOUT)?,
+        tenant: access.tenant.clone(),
+        format: arguments.format.clone(),
+    });
+    let settings = settings(arguments, PathBuf::from("laggard-collect.json"))?;
+    rounds(arguments, Collector::new(settings, sources, upload.map_err(failure)?).map_err(failure)?)
+}
+
+fn header(text: &str) -> Result<String, String> {
+    match !text.trim().is_empty() && text.len() <= 64 << 10 && !text.contains(['\n', '\r']) {
+        true => Ok(text.to_owned()),
+        false => Err("write one line, as in host,time_us,request_id,mid,method,flag,callee_mid".to_owned()),
+    }
+}
+
+fn suffix(text: &str) -> Result<String, String> {
+    let is_part_of_a_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    match !text.is_empty() && text.chars().all(is_part_of_a_name) {
+        true => Ok(text.to_owned()),
+        false => Err("write the end of a file's name, as in .1".to_owned()),
+    }
+}
+
+fn format(name: &str) -> Result<String, String> {
+    let known = || FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ");
+    find_format(name).map(|format| format.name.to_owned()).ok_or_else(|| format!("there is {}", known()))
+}
+
+fn failure(error: CollectError) -> Failure {
+    match error {
+        CollectError::Settings(_) => Failure::usage(error),
+        _ => Failure::unreadable(error),
+    }
+}
+
+fn sources(arguments: &Collect) -> Result<Vec<Source>, Failure> {
+    let mut texts = arguments.sources.clone();
+    if let Some(file) = &arguments.hosts {
+        let listed = text_of(file)?;
+        let lines = listed.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        texts.extend(lines.map(str::to_owned));
+    }
+    if texts.is_empty() {
+        return Err(Failure::usage("there is nothing to collect: give addresses of files, or --hosts"));
+    }
+    texts.iter().map(|text| parse_source(text).map_err(failure)).collect()
+}
+
+fn settings(arguments: &Collect, state: PathBuf) -> Result<CollectSettings, Failure> {
+    let (limits, access) = (&arguments.limits, &arguments.access);
+    let timeout = Duration::from_nanos(limits.timeout.ns());
+    Ok(CollectSettings {
+        state: arguments.state.clone().unwrap_or(state),
+        client: client(access.host_token_file.as_deref(), access.host_ca_file.as_deref(), timeout)?,
+        parallel: limits.parallel.into(),
+        piece_bytes_max: limits.piece,
+        round_bytes_max: limits.per_round as u64,
+        whole_bytes_max: WHOLE_BYTES_MAX,
+        header: arguments.header.clone(),
+        rotated: limits.rotated.clone(),
+        whole: limits.whole,
+        pause: arguments.every.map_or(PAUSE, |every| Duration::from_nanos(every.ns()).max(PAUSE)),
+    })
+}
+
+fn client(
+    token: Option<&Path>,
+    authorities: Option<&Path>,
+    timeout: Duration,
+) -> Result<ClientSettings, Failure> {
+    Ok(ClientSettings {
+        token: token.map(text_of).transpose()?.map(|token| token.trim().to_owned()),
+        authorities_pem: authorities.map(text_of).transpose()?.map(String::into_bytes),
+        timeout,
+    })
+}
+
+/// Goes round until told to end; what matters of each round is told.
+fn rounds<D: Destination>(arguments: &Collect, mut collector: Collector<D>) -> Result<Status, Failure> {
+    let every = arguments.every.map(|every| Duration::from_nanos(every.ns()));
+    let last = arguments.rounds.or(every.is_none().then_some(1));
+    let mut number = 0;
+    loop {
+        let started = Instant::now();
+        number += 1;
+        let round = collector.round().map_err(failure)?;
+        let is_last = last.is_some_and(|last| number >= last);
+        tell(number, &round, if is_last { Further::Nothing } else { Further::Rounds });
+        if is_last {
+            let failed = round.waiting > 0 || round.sources.iter().any(|news| news.failure.is_some());
+            return Ok(if failed { Status::Unreadable } else { Status::Done });
+        }
+        std::thread::sleep(every.unwrap_or_default().saturating_sub(started.elapsed()));
+    }
+}

@@ -1,0 +1,170 @@
+//! `laggard compare`.
+
+use crate::arguments::Compare;
+use crate::diagnose::{available_threads, facts, now, skipped};
+use crate::exit::{Failure, Status};
+use crate::load::{Loaded, load};
+use crate::progress::Meter;
+use crate::server::Verdicts;
+use crate::write::{Destination, write_comparison};
+use laggard_diagnose::{CompareSettings, ComparedPopulation, InputFacts, Population, compare};
+use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
+use laggard_formats::{InputSettings, expand};
+use laggard_params::{ComparedData, WHAT_TO_COMPARE, Window};
+use laggard_report::{Comparison, ComparisonVerdict};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+pub(crate) fn run(arguments: &Compare) -> Result<Status, Failure> {
+    let destination =
+        Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
+    let verdicts = Verdicts { found: &["slower", "changed"], exit_code: arguments.exit_code };
+    if let Some(answered) = arguments.server.answer("compare", &arguments.question, &destination, &verdicts) {
+        return answered;
+    }
+    let settings = arguments.question.settings().map_err(Failure::usage)?;
+    let question = Question::of(arguments)?;
+    let input = arguments.inputs.settings().map_err(Failure::usage)?;
+    let reading = Reading {
+        input: &input,
+        threads: arguments.threads.unwrap_or_else(available_threads),
+        // Two sets share the memory.
+        memory_bytes: arguments.memory / if question.after.is_some() { 2 } else { 1 },
+    };
+    let windows = question.windows;
+    let comparison = match &question.after {
+        Some(after) => {
+            let before = reading.read(&question.before, windows[0])?;
+            let after = reading.read(after, windows[1])?;
+            answer(arguments, [&before, &after], windows, &settings, reading.threads)
+        }
+        None => {
+            let whole = reading.read(&question.before, windows[0].join(windows[1]))?;
+            answer(arguments, [&whole, &whole], windows, &settings, reading.threads)
+        }
+    }?;
+    write_comparison(&comparison, &destination)?;
+    Ok(status(&comparison, arguments.exit_code))
+}
+
+/// What is compared with what.
+#[derive(Debug)]
+struct Question {
+    before: Vec<PathBuf>,
+    /// `None` when both windows are of one data set.
+    after: Option<Vec<PathBuf>>,
+    windows: [Window; 2],
+}
+
+impl Question {
+    fn of(arguments: &Compare) -> Result<Question, Failure> {
+        let (mut before, mut after) = (arguments.before.clone(), arguments.after.clone());
+        let whole = match arguments.paths.as_slice() {
+            [] if !before.is_empty() && !after.is_empty() => None,
+            [first, second] => {
+                before.insert(0, first.clone());
+                after.insert(0, second.clone());
+                None
+            }
+            [whole] if before.is_empty() && after.is_empty() => Some(whole.clone()),
+            _ => return Err(Failure::usage(WHAT_TO_COMPARE)),
+        };
+        let data = if whole.is_some() { ComparedData::One } else { ComparedData::Two };
+        let windows = arguments.question.windows(data, now()).map_err(Failure::usage)?;
+        let question = match whole {
+            Some(whole) => Question { before: vec![whole], after: None, windows },
+            None => Question { before, after: Some(after), windows },
+        };
+        question.check_standard_input()?;
+        Ok(question)
+    }
+
+    fn check_standard_input(&self) -> Result<(), Failure> {
+        let all = self.before.iter().chain(self.after.iter().flatten());
+        if all.filter(|path| path.as_path() == Path::new("-")).count() > 1 {
+            return Err(Failure::usage("standard input can be one of the two sets only"));
+        }
+        Ok(())
+    }
+}
+
+/// How sets are read.
+struct Reading<'a> {
+    input: &'a InputSettings,
+    threads: NonZeroUsize,
+    memory_bytes: usize,
+}
+
+/// A set that was read.
+struct ReadSet {
+    requests: Requests,
+    facts: InputFacts,
+    paths: Vec<PathBuf>,
+    skipped: Option<String>,
+}
+
+impl Reading<'_> {
+    fn read(&self, paths: &[PathBuf], window: Window) -> Result<ReadSet, Failure> {
+        let sources = expand(paths).map_err(Failure::unreadable)?;
+        let limits = IngestSettings {
+            memory_bytes: self.memory_bytes,
+            keep_since: window.since.minus(WINDOW_MARGIN),
+            keep_until: window.until.plus(WINDOW_MARGIN),
+        };
+        let meter = Meter::new(&sources);
+        let loaded = load(&sources, self.input, limits, self.threads, &meter);
+        meter.done();
+        let Loaded { ingest, outcome } = loaded?;
+        Ok(ReadSet {
+            requests: Requests::from_traces(ingest.finish(self.threads), self.threads),
+            facts: facts(&outcome),
+            paths: paths.to_vec(),
+            skipped: skipped(&outcome),
+        })
+    }
+}
+
+fn answer(
+    arguments: &Compare,
+    sets: [&ReadSet; 2],
+    windows: [Window; 2],
+    settings: &CompareSettings,
+    threads: NonZeroUsize,
+) -> Result<Comparison, Failure> {
+    let populations = [0, 1].map(|at| ComparedPopulation {
+        population: Population {
+            requests: &sets[at].requests,
+            since: windows[at].since,
+            until: windows[at].until,
+            service: arguments.question.service.as_deref(),
+        },
+        facts: sets[at].facts.clone(),
+        label: label(&sets[at].paths, windows[at]),
+    });
+    let engine = LocalEngine::new(threads);
+    let mut comparison =
+        compare([&populations[0], &populations[1]], settings, engine).map_err(Failure::usage)?;
+    let one_data_set = std::ptr::eq(sets[0], sets[1]);
+    let read = if one_data_set { &sets[..1] } else { &sets[..] };
+    comparison.cautions.extend(read.iter().filter_map(|set| set.skipped.clone()));
+    Ok(comparison)
+}
+
+fn label(paths: &[PathBuf], window: Window) -> String {
+    let mut text = paths.first().map_or_else(String::new, |path| path.display().to_string());
+    if paths.len() > 1 {
+        text.push_str(&format!(" and {} more", paths.len() - 1));
+    }
+    if window != Window::ALL {
+        text.push_str(", a window of it");
+    }
+    text
+}
+
+fn status(comparison: &Comparison, exit_code: bool) -> Status {
+    match comparison.verdict {
+        ComparisonVerdict::Slower | ComparisonVerdict::Changed if exit_code => Status::Suspects,
+        ComparisonVerdict::InsufficientData => Status::TooLittle,
+        _ => Status::Done,
+    }
+}

@@ -1,0 +1,157 @@
+//! `laggard diagnose`.
+
+use crate::arguments::Diagnose;
+use crate::exit::{Failure, Status};
+use crate::load::{Loaded, load};
+use crate::progress::Meter;
+use crate::server::Verdicts;
+use crate::write::{Destination, write_report};
+use laggard_diagnose::{BaselineChoice, InputFacts, SlowSettings, diagnose};
+use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
+use laggard_formats::{Outcome, expand};
+use laggard_model::Timestamp;
+use laggard_params::{BaselineData, Weights};
+use laggard_report::{NamedCount, Report, Verdict};
+use std::num::NonZeroUsize;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
+    let destination =
+        Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
+    let verdicts = Verdicts { found: &["suspects"], exit_code: arguments.exit_code };
+    if arguments.server.is_asked() && arguments.weights != Weights::default() {
+        return Err(Failure::usage(
+            "a server has read its spans already: attributes that weigh are of files",
+        ));
+    }
+    if let Some(answered) = arguments.server.answer("diagnose", &arguments.question, &destination, &verdicts)
+    {
+        return answered;
+    }
+    let settings = arguments.question.settings(now()).map_err(Failure::usage)?;
+    let data = if arguments.baseline.is_empty() { BaselineData::Same } else { BaselineData::Own };
+    arguments.question.check_baseline(&settings, data).map_err(Failure::usage)?;
+    let mut input = arguments.inputs.settings().map_err(Failure::usage)?;
+    arguments.weights.apply(&mut input.reader);
+    let sources = expand(&arguments.paths).map_err(Failure::unreadable)?;
+    let earlier = match arguments.baseline.as_slice() {
+        [] => Vec::new(),
+        paths => expand(paths).map_err(Failure::unreadable)?,
+    };
+    let threads = threads(arguments);
+    let sets = if earlier.is_empty() { 1 } else { 2 };
+    let limits = kept(&settings, arguments.memory / sets);
+    let all: Vec<_> = sources.iter().chain(&earlier).cloned().collect();
+    let meter = Meter::new(&all);
+    let read = || {
+        let loaded = load(&sources, &input, limits, threads, &meter)?;
+        let baseline = match earlier.as_slice() {
+            [] => None,
+            earlier => Some(load(earlier, &input, kept_of_baseline(&settings, limits), threads, &meter)?),
+        };
+        meter.stage("assembling and diagnosing");
+        report(loaded, baseline, &settings, threads)
+    };
+    let report = read();
+    meter.done();
+    let report = report?;
+    write_report(&report, &destination)?;
+    Ok(status(&report, arguments.exit_code))
+}
+
+/// Which spans of the window's files are worth keeping.
+fn kept(settings: &SlowSettings, memory_bytes: usize) -> IngestSettings {
+    let (mut since, mut until) = (settings.since, settings.until);
+    match settings.baseline {
+        BaselineChoice::None => {}
+        BaselineChoice::Rest => (since, until) = (Timestamp::MIN, Timestamp::MAX),
+        BaselineChoice::Within { since: earlier, until: later } => {
+            (since, until) = (since.min(earlier), until.max(later));
+        }
+    }
+    IngestSettings {
+        memory_bytes,
+        keep_since: since.minus(WINDOW_MARGIN),
+        keep_until: until.plus(WINDOW_MARGIN),
+    }
+}
+
+/// Which spans of the baseline's own files are.
+fn kept_of_baseline(settings: &SlowSettings, limits: IngestSettings) -> IngestSettings {
+    let (since, until) = match settings.baseline {
+        BaselineChoice::Within { since, until } => (since, until),
+        BaselineChoice::None | BaselineChoice::Rest => (Timestamp::MIN, Timestamp::MAX),
+    };
+    IngestSettings { keep_since: since.minus(WINDOW_MARGIN), keep_until: until.plus(WINDOW_MARGIN), ..limits }
+}
+
+/// The report of what was loaded.
+pub(crate) fn report(
+    loaded: Loaded,
+    baseline: Option<Loaded>,
+    settings: &SlowSettings,
+    threads: NonZeroUsize,
+) -> Result<Report, Failure> {
+    let facts = facts(&loaded.outcome);
+    let requests = Requests::from_traces(loaded.ingest.finish(threads), threads);
+    let unread: Vec<String> = baseline.iter().filter_map(|loaded| skipped(&loaded.outcome)).collect();
+    let earlier = baseline.map(|loaded| Requests::from_traces(loaded.ingest.finish(threads), threads));
+    let engine = LocalEngine::new(threads);
+    let mut report =
+        diagnose(&requests, earlier.as_ref(), &facts, settings, engine).map_err(Failure::usage)?;
+    report.cautions.extend(skipped(&loaded.outcome));
+    report.cautions.extend(unread.into_iter().map(|text| format!("Baseline: {text}")));
+    report.cautions.extend(earlier.as_ref().and_then(baseline_losses));
+    Ok(report)
+}
+
+/// What reading the baseline lost; the losses that the report counts are those of the window's files.
+fn baseline_losses(requests: &Requests) -> Option<String> {
+    let losses = requests.reading_losses();
+    let lost = losses.iter().map(|(loss, found)| format!("{} {}", found.count, loss.name()));
+    let thinned =
+        (requests.kept_one_in() > 1).then(|| format!("one trace kept in {}", requests.kept_one_in()));
+    let words: Vec<String> = lost.chain(thinned).collect();
+    (!words.is_empty()).then(|| format!("Lost on the way of the baseline: {}.", words.join(", ")))
+}
+
+/// The clock.
+pub(crate) fn now() -> Timestamp {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_unix_ns(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX))
+}
+
+fn threads(arguments: &Diagnose) -> NonZeroUsize {
+    arguments.threads.unwrap_or_else(available_threads)
+}
+
+/// As many threads as the machine has cores.
+pub(crate) fn available_threads() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+pub(crate) fn facts(outcome: &Outcome) -> InputFacts {
+    let formats = outcome.formats.iter();
+    InputFacts {
+        files: outcome.documents(),
+        bytes: outcome.bytes,
+        formats: formats.map(|(&name, &count)| NamedCount { name: name.to_owned(), count }).collect(),
+    }
+}
+
+/// Files in a folder that no format recognised are worth a word, not a failure.
+pub(crate) fn skipped(outcome: &Outcome) -> Option<String> {
+    let first = outcome.skipped.first()?;
+    Some(format!(
+        "{} files were skipped, for example {}: {}",
+        outcome.skipped_count, first.name, first.reason
+    ))
+}
+
+fn status(report: &Report, exit_code: bool) -> Status {
+    match report.verdict {
+        Verdict::Suspects if exit_code => Status::Suspects,
+        Verdict::Suspects | Verdict::Healthy => Status::Done,
+        Verdict::InsufficientData => Status::TooLittle,
+    }
+}

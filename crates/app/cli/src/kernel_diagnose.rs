@@ -1,0 +1,78 @@
+//! `laggard kernel diagnose`.
+
+use crate::exit::{Failure, Status};
+use crate::kernel::{KernelOutput, failure, files};
+use crate::progress::Meter;
+use crate::write::write_kernel_diagnosis;
+use clap::Args;
+use laggard_diagnose::diagnose_kernel;
+use laggard_params::{KernelDiagnose, KernelSources, Reading, read_traces};
+use laggard_report::KernelVerdict;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "Examples:
+  laggard kernel diagnose --normal good.dat --sample bad.dat --executions marker
+  laggard kernel diagnose --normal mon.dat tue.dat --sample wed.dat --output html -o kernel.html
+  laggard kernel diagnose trace.dat --normal-to +10s --sample-from +10s        one trace, two stretches of time
+  laggard kernel diagnose trace.dat --normal-label 'GET v1*' --sample-label 'GET v2*'
+
+Exit status: 0 it ran, 1 executions are slower (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Diagnose {
+    /// Kernel traces that hold both sets, told apart by windows or labels
+    #[arg(value_name = "TRACE", conflicts_with_all = ["normal", "sample"])]
+    traces: Vec<PathBuf>,
+    /// Kernel traces of normal executions; repeat for more
+    #[arg(long, value_name = "TRACE", num_args = 1..)]
+    normal: Vec<PathBuf>,
+    /// Kernel traces of the executions in question; repeat for more
+    #[arg(long, value_name = "TRACE", num_args = 1..)]
+    sample: Vec<PathBuf>,
+    #[command(flatten)]
+    question: KernelDiagnose,
+    /// Exit with status 1 when executions are slower
+    #[arg(long)]
+    exit_code: bool,
+    #[command(flatten)]
+    output: KernelOutput,
+}
+
+pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
+    let question = &arguments.question;
+    let delimiter = question.delimiter().map_err(Failure::usage)?;
+    let sources = sources(arguments);
+    question.check_sources(&sources).map_err(Failure::usage)?;
+    let threads = arguments.output.threads();
+    let asked = question.question(&sources, threads).map_err(Failure::usage)?;
+    let reading = Reading {
+        delimiter: Some(delimiter),
+        graph: true,
+        compat: question.asked.compat,
+        statistics: false,
+        memory: arguments.output.memory,
+        threads,
+    };
+    let paths =
+        [arguments.traces.as_slice(), arguments.normal.as_slice(), arguments.sample.as_slice()].concat();
+    let meter = Meter::of_events();
+    let runs = read_traces(&files(&paths), &reading, &meter);
+    meter.done();
+    let report = diagnose_kernel(&runs.map_err(failure)?, &asked).map_err(Failure::usage)?;
+    write_kernel_diagnosis(&report, &arguments.output.destination())?;
+    Ok(match report.verdict {
+        KernelVerdict::Slower | KernelVerdict::SlowerOverall if arguments.exit_code => Status::Suspects,
+        KernelVerdict::InsufficientData => Status::TooLittle,
+        _ => Status::Done,
+    })
+}
+
+fn sources(arguments: &Diagnose) -> KernelSources {
+    let names = |paths: &[PathBuf]| paths.iter().map(|path| path.display().to_string()).collect();
+    KernelSources {
+        both: names(&arguments.traces),
+        normal: names(&arguments.normal),
+        sample: names(&arguments.sample),
+    }
+}

@@ -1,0 +1,157 @@
+//! From a slow span to its kernel path: the span's thread and time, or a marker that carries its ids.
+
+use crate::exit::Failure;
+use crate::kernel::KernelOutput;
+use crate::load::{Gather, Gathered, gather};
+use crate::progress::Meter;
+use clap::Args;
+use laggard_diagnose::KernelRun;
+use laggard_formats::{InputSettings, ReaderOptions, expand};
+use laggard_kernel_graph::{
+    Execution, HostId, NoExecution, SpanInterval, SpanThread, TraceContext, executions_of_spans,
+};
+use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanId, SpanRecord, Tid, TraceId, WeightSource};
+use std::path::PathBuf;
+
+/// Spans kept at most.
+const SPANS_MAX: usize = 10_000;
+
+/// Which spans, and where they are.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "The path of a span")]
+pub(crate) struct SpanJoin {
+    /// Distributed traces with the span: files, folders or patterns of any format of `laggard formats`
+    #[arg(long = "traces", value_name = "PATH", num_args = 1..)]
+    spans: Vec<PathBuf>,
+    /// The span whose execution is meant, by its id
+    #[arg(long, value_name = "ID", requires = "spans", value_parser = span_id)]
+    span: Option<SpanId>,
+    /// All spans of this trace whose thread and time are known
+    #[arg(long, value_name = "ID", requires = "spans", value_parser = trace_id)]
+    trace_id: Option<TraceId>,
+    /// Attribute or column of spans with the kernel's number of their thread
+    #[arg(long, value_name = "NAME", default_value = "thread.id")]
+    thread_attribute: String,
+}
+
+impl SpanJoin {
+    /// Whether spans are asked for.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.span.is_some() || self.trace_id.is_some()
+    }
+}
+
+fn span_id(text: &str) -> Result<SpanId, String> {
+    SpanId::parse_text(text).ok_or_else(|| format!("{text:?} is no span id"))
+}
+
+fn trace_id(text: &str) -> Result<TraceId, String> {
+    TraceId::parse_text(text).map(|parsed| parsed.id).ok_or_else(|| format!("{text:?} is no trace id"))
+}
+
+/// The spans that were asked for; `None` when none were.
+pub(crate) fn asked(
+    join: &SpanJoin,
+    thread: Option<&str>,
+    output: &KernelOutput,
+) -> Result<Option<Vec<SpanInterval>>, Failure> {
+    if !join.is_asked() {
+        if join.spans.is_empty() {
+            return Ok(None);
+        }
+        return Err(Failure::usage("--traces needs --span or --trace-id: which spans are meant?"));
+    }
+    let thread = match thread.map(str::parse::<u32>) {
+        Some(Ok(tid)) => Some(Tid(tid)),
+        Some(Err(_)) => return Err(Failure::usage("with --span, --thread is a thread's number")),
+        None => None,
+    };
+    let sources = expand(&join.spans).map_err(Failure::unreadable)?;
+    // Readers hand on one numeric attribute of a span by the name they are given: here its thread.
+    let reader =
+        ReaderOptions { weight_attribute: Some(join.thread_attribute.clone()), ..ReaderOptions::default() };
+    let settings = InputSettings { format: None, reader };
+    let empty = || Kept { span: join.span, trace: join.trace_id, thread, kept: Vec::new() };
+    let meter = Meter::new(&sources);
+    let gathered = gather(&sources, &settings, &empty, output.threads(), &meter);
+    meter.done();
+    let Gathered { tables, .. } = gathered?;
+    match tables.kept.is_empty() {
+        true => Err(Failure::too_little("the traces have no such span")),
+        false => Ok(Some(tables.kept)),
+    }
+}
+
+/// The executions of spans in the one trace that was read.
+pub(crate) fn executions(spans: &[SpanInterval], runs: &[KernelRun]) -> Result<Vec<Execution>, Failure> {
+    let [run] = runs else {
+        return Err(Failure::usage("--span and --trace-id take one kernel trace"));
+    };
+    let marked = run.found.as_ref().map_or(&[][..], |found| &found.executions);
+    let found = executions_of_spans(spans, marked, run.window, run.calendar);
+    // The span's name says more than the ids in its marker.
+    let named = |execution: Execution| Execution { key: None, ..execution };
+    let executions: Vec<Execution> =
+        found.iter().filter_map(|one| one.execution.clone().ok()).map(named).collect();
+    if !executions.is_empty() {
+        return Ok(executions);
+    }
+    let why = found.iter().filter_map(|one| one.execution.as_ref().err()).max();
+    Err(Failure::too_little(match why {
+        Some(NoExecution::NoThread) | None => {
+            "no marker of the kernel trace carries the span's ids, and the span does not tell its thread (attribute \
+             thread.id, or --thread-attribute); give --thread TID"
+        }
+        Some(NoExecution::NoCalendar) => {
+            "the kernel trace does not tell where its clock lies in calendar time, so the span's time means nothing \
+             there; `laggard record` notes it"
+        }
+        Some(NoExecution::OutsideTrace) => "the span lies before or behind the kernel trace",
+    }))
+}
+
+/// Keeps the spans that are meant.
+struct Kept {
+    span: Option<SpanId>,
+    trace: Option<TraceId>,
+    thread: Option<Tid>,
+    kept: Vec<SpanInterval>,
+}
+
+impl Kept {
+    fn thread(&self, span: &SpanRecord<'_>) -> Option<SpanThread> {
+        let told = span.sampling.adjusted_count.filter(|_| span.sampling.source == WeightSource::Named);
+        let tid = self.thread.or_else(|| told.map(|count| Tid(count.get() as u32)))?;
+        Some(SpanThread { host: HostId::default(), tid })
+    }
+}
+
+impl Sink for Kept {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        let meant =
+            self.span.is_none_or(|id| id == span.span_id) && self.trace.is_none_or(|id| id == span.trace_id);
+        if !meant || self.kept.len() >= SPANS_MAX {
+            return;
+        }
+        self.kept.push(SpanInterval {
+            label: format!("{} {}", span.service, span.operation),
+            context: TraceContext { trace: span.trace_id, span: span.span_id },
+            start: span.start,
+            inclusive: span.inclusive,
+            thread: self.thread(span),
+        });
+    }
+
+    fn call(&mut self, _: &CallRecord<'_>) {}
+
+    fn sample(&mut self, _: &SampleRecord<'_>) {}
+
+    fn lose(&mut self, _: Loss, _: &dyn Fn() -> String) {}
+}
+
+impl Gather for Kept {
+    fn merge(&mut self, later: Kept) {
+        self.kept.extend(later.kept);
+        self.kept.truncate(SPANS_MAX);
+    }
+}

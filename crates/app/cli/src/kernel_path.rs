@@ -1,0 +1,95 @@
+//! `laggard kernel path` and `laggard kernel stats`.
+
+use crate::exit::{Failure, Status};
+use crate::kernel::{KernelOutput, failure, files};
+use crate::progress::Meter;
+use crate::write::{write_kernel_path, write_kernel_stats};
+use clap::Args;
+use laggard_diagnose::{kernel_path, kernel_stats};
+use laggard_params::{KernelPath, Reading, read_hosts, read_traces};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "Examples:
+  laggard kernel path trace.dat --thread nginx --from +1s --to +1.5s
+  laggard kernel path trace.dat --thread 812 --output html -o path.html
+  laggard kernel path trace.dat --executions marker                 what requests wait for, all together
+  laggard kernel path trace.dat --executions marker --execution 17  one of them
+  laggard kernel path trace.dat --executions between:accept4
+  laggard kernel path client/ server/ --executions marker           across hosts, where their packets were recorded
+  laggard kernel path trace.dat --traces spans.json --span 00f067aa0ba902b7
+
+Exit status: 0 it ran, 2 usage, 3 unreadable input, 4 there is no such thread or execution.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Path {
+    /// Kernel traces (see `laggard formats`): files, or folders of CTF
+    #[arg(value_name = "TRACE", required = true)]
+    traces: Vec<PathBuf>,
+    #[command(flatten)]
+    question: KernelPath,
+    #[command(flatten)]
+    pub(crate) join: crate::kernel_join::SpanJoin,
+    #[command(flatten)]
+    output: KernelOutput,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Stats {
+    /// Kernel traces (see `laggard formats`): files, or folders of CTF
+    #[arg(value_name = "TRACE", required = true)]
+    traces: Vec<PathBuf>,
+    #[command(flatten)]
+    output: KernelOutput,
+}
+
+pub(crate) fn run(arguments: &Path) -> Result<Status, Failure> {
+    let question = &arguments.question;
+    let asked = crate::kernel_join::asked(&arguments.join, question.thread.as_deref(), &arguments.output)?;
+    // The ids of spans may be in markers, whatever delimits executions otherwise.
+    let delimiter = match arguments.join.is_asked() && question.executions.is_none() {
+        true => KernelPath::default().delimiter("marker"),
+        false => question.delimiter("auto"),
+    };
+    let delimiter = delimiter.map_err(Failure::usage)?;
+    let reading = Reading {
+        delimiter: Some(delimiter),
+        graph: true,
+        compat: question.compat,
+        statistics: false,
+        memory: arguments.output.memory,
+        threads: arguments.output.threads(),
+    };
+    let meter = Meter::of_events();
+    let hosts = read_hosts(&files(&arguments.traces), &reading, &meter);
+    meter.done();
+    let hosts = hosts.map_err(failure)?;
+    let runs = hosts.runs;
+    let given = match asked {
+        Some(spans) => Some(crate::kernel_join::executions(&spans, &runs)?),
+        None => None,
+    };
+    let mut report = kernel_path(&runs, &question.question(given)).map_err(Failure::usage)?;
+    report.cautions.extend(hosts.remarks);
+    write_kernel_path(&report, &arguments.output.destination())?;
+    Ok(if report.executions.is_empty() { Status::TooLittle } else { Status::Done })
+}
+
+pub(crate) fn stats(arguments: &Stats) -> Result<Status, Failure> {
+    let reading = Reading {
+        delimiter: None,
+        graph: false,
+        compat: false,
+        statistics: true,
+        memory: arguments.output.memory,
+        threads: arguments.output.threads(),
+    };
+    let meter = Meter::of_events();
+    let runs = read_traces(&files(&arguments.traces), &reading, &meter);
+    meter.done();
+    let runs = runs.map_err(failure)?;
+    let report = kernel_stats(&runs);
+    write_kernel_stats(&report, &arguments.output.destination())?;
+    let events: u64 = report.input.traces.iter().map(|trace| trace.events).sum();
+    Ok(if events == 0 { Status::TooLittle } else { Status::Done })
+}

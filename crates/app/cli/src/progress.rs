@@ -1,0 +1,97 @@
+//! Progress on standard error, when it is a terminal and the work takes long.
+
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use laggard_formats::{Progress, Source};
+use std::io::{IsTerminal, stderr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Work shorter than this shows nothing.
+const QUIET: Duration = Duration::from_millis(700);
+
+/// Counts bytes and spans, and shows them.
+pub(crate) struct Meter {
+    bar: ProgressBar,
+    started: Instant,
+    bytes: AtomicU64,
+    spans: AtomicU64,
+}
+
+impl Meter {
+    /// A meter for some sources; hidden unless standard error is a terminal.
+    pub(crate) fn new(sources: &[Source]) -> Meter {
+        let sizes: Option<Vec<u64>> = sources.iter().map(Source::size).collect();
+        let bar = match sizes {
+            Some(sizes) if !sizes.is_empty() => ProgressBar::new(sizes.iter().sum()),
+            _ => ProgressBar::no_length(),
+        };
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+        let template = if bar.length().is_some() { "{msg} [{bar:30}] {percent} %" } else { "{msg}" };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Meter { bar, started: Instant::now(), bytes: AtomicU64::new(0), spans: AtomicU64::new(0) }
+    }
+
+    /// A meter of events, of which it is not known how many there will be.
+    pub(crate) fn of_events() -> Meter {
+        Meter::new(&[])
+    }
+
+    /// Counts spans, or call-log records.
+    pub(crate) fn spans(&self, more: u64) {
+        self.spans.fetch_add(more, Ordering::Relaxed);
+        self.show();
+    }
+
+    /// Names the stage after reading.
+    pub(crate) fn stage(&self, name: &'static str) {
+        self.reveal();
+        self.bar.set_message(name);
+    }
+
+    /// Removes whatever is shown.
+    pub(crate) fn done(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn reveal(&self) {
+        if self.bar.is_hidden() && stderr().is_terminal() && self.started.elapsed() > QUIET {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
+        }
+    }
+
+    fn show(&self) {
+        self.reveal();
+        if self.bar.is_hidden() {
+            return;
+        }
+        let (bytes, spans) = (self.bytes.load(Ordering::Relaxed), self.spans.load(Ordering::Relaxed));
+        let seconds = self.started.elapsed().as_secs_f64().max(0.001);
+        let rate = (spans as f64 / seconds) as u64;
+        self.bar.set_position(bytes);
+        self.bar.set_message(match (bytes, spans) {
+            (_, 0) => format!("reading {}", HumanBytes(bytes)),
+            (0, _) => format!("reading {} events, {}/s", HumanCount(spans), HumanCount(rate)),
+            _ => format!(
+                "reading {}, {} records, {}/s",
+                HumanBytes(bytes),
+                HumanCount(spans),
+                HumanCount(rate)
+            ),
+        });
+    }
+}
+
+impl Progress for Meter {
+    fn bytes(&self, compressed_bytes: u64) {
+        self.bytes.fetch_add(compressed_bytes, Ordering::Relaxed);
+        self.show();
+    }
+}
+
+impl laggard_params::Watch for Meter {
+    fn events(&self, more: u64) {
+        self.spans(more);
+    }
+}

@@ -1,0 +1,131 @@
+//! Flags and questions for a Prometheus server.
+
+use crate::exit::Failure;
+use crate::small_files::text_of;
+use clap::Args;
+use laggard_diagnose::SampleFacts;
+use laggard_model::{Nanos, Timestamp};
+use laggard_prometheus::{
+    Client, ClientSettings, Credentials, DEFAULT_QUERIES, PrometheusError, Query, TimeRange, fetch,
+};
+use laggard_report::NamedCount;
+use laggard_samples::SampleTable;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Where to ask, and what.
+#[derive(Args, Debug)]
+pub(crate) struct PrometheusInput {
+    /// Ask this Prometheus server (or Thanos, Mimir, VictoriaMetrics): http://localhost:9090
+    #[arg(long = "prometheus", value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// What to ask: MEASURE[:NAME=LABEL,…]=PROMQL, as in rate:transaction=route='sum by (route) (rate(x[$step]))'; repeat
+    /// for more [default: CPU time and limits, and HTTP server requests of OpenTelemetry and Micrometer]
+    #[arg(long = "query", value_name = "QUERY", requires = "url")]
+    pub(crate) queries: Vec<String>,
+    /// Distance of the instants asked for [default: a quarter of the window, at least 1s]
+    #[arg(long, value_name = "LENGTH", value_parser = laggard_params::length, requires = "url")]
+    pub(crate) step: Option<Nanos>,
+    /// File with a bearer token for the server
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub(crate) bearer_token_file: Option<PathBuf>,
+    /// File with user:password for the server
+    #[arg(long, value_name = "FILE", requires = "url", conflicts_with = "bearer_token_file")]
+    pub(crate) basic_auth_file: Option<PathBuf>,
+    /// File with the certificates (PEM) of the authorities to trust, instead of the well-known ones
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Longest time to wait for one answer of the server
+    #[arg(long, value_name = "LENGTH", value_parser = laggard_params::length, default_value = "60s")]
+    pub(crate) prometheus_timeout: Nanos,
+}
+
+/// Asked for when the command line names no start: the last day.
+const DAY: Nanos = Nanos::from_secs(86_400);
+
+/// The time that the flags name; now and the day before when they name none.
+pub(crate) struct Asked {
+    pub(crate) since: Option<Timestamp>,
+    pub(crate) until: Option<Timestamp>,
+    pub(crate) window: Nanos,
+}
+
+/// Asks every query and files the answers.
+pub(crate) fn ask(
+    input: &PrometheusInput,
+    asked: &Asked,
+    table: &mut SampleTable,
+    facts: &mut SampleFacts,
+    cautions: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let Some(url) = &input.url else { return Ok(()) };
+    let queries = queries(input)?;
+    let client = client(input, url)?;
+    let range = range(input, asked)?;
+    let mut answers = 0;
+    for query in &queries {
+        let fetched = fetch(&client, query, &range, table).map_err(failure)?;
+        answers += u64::from(fetched.series > 0);
+        facts.input.bytes += fetched.bytes;
+        cautions.extend(
+            fetched.warnings.iter().map(|text| format!("Prometheus warns about {:?}: {text}", query.promql)),
+        );
+        if fetched.series == 0 && !input.queries.is_empty() {
+            cautions.push(format!("Prometheus knows no series for {:?} in that time.", query.promql));
+        }
+    }
+    facts.input.files += answers;
+    facts.input.formats.push(NamedCount { name: "prometheus".to_owned(), count: answers });
+    Ok(())
+}
+
+/// What the command line asks for wrongly is a matter of usage; the rest cannot be read.
+fn failure(error: PrometheusError) -> Failure {
+    match error {
+        PrometheusError::Settings(reason) => Failure::usage(reason),
+        error => Failure::unreadable(error),
+    }
+}
+
+fn queries(input: &PrometheusInput) -> Result<Vec<Query>, Failure> {
+    let texts: Vec<&str> = match input.queries.as_slice() {
+        [] => DEFAULT_QUERIES.to_vec(),
+        given => given.iter().map(String::as_str).collect(),
+    };
+    texts.into_iter().map(|text| Query::parse(text).map_err(failure)).collect()
+}
+
+fn client(input: &PrometheusInput, url: &str) -> Result<Client, Failure> {
+    let credentials = match (&input.bearer_token_file, &input.basic_auth_file) {
+        (Some(file), _) => Some(Credentials::bearer(&text_of(file)?).map_err(failure)?),
+        (None, Some(file)) => Some(Credentials::basic(&text_of(file)?).map_err(failure)?),
+        (None, None) => None,
+    };
+    let authorities_pem = match &input.ca_file {
+        Some(file) => Some(text_of(file)?.into_bytes()),
+        None => None,
+    };
+    let timeout = Duration::from_nanos(input.prometheus_timeout.ns());
+    Client::new(ClientSettings { credentials, authorities_pem, timeout, ..ClientSettings::new(url) })
+        .map_err(failure)
+}
+
+fn range(input: &PrometheusInput, asked: &Asked) -> Result<TimeRange, Failure> {
+    let until = asked.until.unwrap_or_else(now);
+    let since = asked.since.unwrap_or_else(|| until.minus(DAY));
+    if since >= until {
+        return Err(Failure::usage("--since is not before --until (or now)"));
+    }
+    let quarter = Nanos::from_ns((asked.window.ns() / 4).max(1_000_000_000));
+    let step = input.step.unwrap_or(quarter);
+    if step < Nanos::from_ms(1) || step > asked.window.max(Nanos::from_secs(1)) {
+        return Err(Failure::usage("--step must be between 1 ms and the length of a window"));
+    }
+    // Counters are read once before the first window, so that it is whole.
+    Ok(TimeRange { since: since.minus(step), until, step })
+}
+
+fn now() -> Timestamp {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_unix_ns(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX))
+}

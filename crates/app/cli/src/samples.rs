@@ -1,0 +1,138 @@
+//! Flags and loading for the commands that start from windows of samples.
+
+use crate::diagnose::{facts, now, skipped};
+use crate::exit::Failure;
+use crate::load::{Gather, Gathered, gather, memory_shares};
+use crate::progress::Meter;
+use crate::prometheus::{self, Asked, PrometheusInput};
+use clap::Args;
+use laggard_diagnose::{SampleFacts, ToldDeployment, add_span_samples};
+use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
+use laggard_formats::{Outcome, expand};
+use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
+use laggard_params::{Inputs, SampleFormats, Weights, Windows};
+use laggard_samples::{SampleLimits, SampleTable, WindowError, WindowTable};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// What is read, and how it becomes windows.
+#[derive(Args, Debug)]
+pub(crate) struct SampleInput {
+    /// Files, folders or patterns of samples, traces or access logs, in any mixture; - for standard input
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) windows: Windows,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+    #[command(flatten)]
+    pub(crate) formats: SampleFormats,
+    #[command(flatten)]
+    pub(crate) weights: Weights,
+    #[command(flatten)]
+    pub(crate) prometheus: PrometheusInput,
+    /// Memory for samples and spans; what does not fit is left out, and the report says so
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = crate::load::parse_size)]
+    pub(crate) memory: usize,
+}
+
+/// What was loaded.
+pub(crate) struct LoadedSamples {
+    pub(crate) table: WindowTable,
+    pub(crate) facts: SampleFacts,
+    /// In order of time.
+    pub(crate) deployments: Vec<ToldDeployment>,
+    pub(crate) cautions: Vec<String>,
+}
+
+/// Reads everything the flags name into one table of windows.
+pub(crate) fn load_samples(input: &SampleInput, threads: NonZeroUsize) -> Result<LoadedSamples, Failure> {
+    let settings = input.windows.settings(now()).map_err(Failure::usage)?;
+    let Gathered { tables, outcome } = read_inputs(input, threads)?;
+    let mut samples = tables.samples;
+    let mut facts = SampleFacts { input: facts(&outcome), ..SampleFacts::default() };
+    let mut cautions: Vec<String> = skipped(&outcome).into_iter().collect();
+    let asked = Asked {
+        since: input.windows.since.map(|_| settings.since),
+        until: input.windows.until.map(|_| settings.until),
+        window: settings.length,
+    };
+    prometheus::ask(&input.prometheus, &asked, &mut samples, &mut facts, &mut cautions)?;
+    facts.samples = samples.samples();
+    let requests = Requests::from_traces(tables.spans.finish(threads), threads);
+    facts.spans = requests.spans();
+    if facts.spans > 0 {
+        samples.add_losses(requests.reading_losses());
+        let (assumed, engine) = (input.windows.assumed_count(), LocalEngine::new(threads));
+        let told = add_span_samples(requests.all(), assumed, settings.length, &mut samples, engine);
+        cautions.extend(told.cautions);
+    }
+    let table = samples.finish(&settings).map_err(no_table)?;
+    Ok(LoadedSamples { table, facts, deployments: input.windows.deployments(), cautions })
+}
+
+fn read_inputs(input: &SampleInput, threads: NonZeroUsize) -> Result<Gathered<Mixed>, Failure> {
+    let mut settings = input.inputs.settings().map_err(Failure::usage)?;
+    input.weights.apply(&mut settings.reader);
+    input.formats.apply(&mut settings.reader).map_err(Failure::usage)?;
+    if input.paths.is_empty() && input.prometheus.url.is_some() {
+        return Ok(Gathered { tables: Mixed::new(input.memory), outcome: Outcome::default() });
+    }
+    let sources = expand(&input.paths).map_err(Failure::unreadable)?;
+    let empty = || Mixed::new(input.memory / memory_shares(&sources, threads));
+    let meter = Meter::new(&sources);
+    let gathered = gather(&sources, &settings, &empty, threads, &meter);
+    meter.done();
+    gathered
+}
+
+/// Samples and spans of the same inputs, each in a table of their own.
+struct Mixed {
+    samples: SampleTable,
+    spans: Ingest,
+}
+
+/// Bytes that a sample takes.
+const SAMPLE_BYTES: usize = 16;
+
+impl Mixed {
+    /// Half of the memory for each kind.
+    fn new(memory_bytes: usize) -> Mixed {
+        let half = memory_bytes / 2;
+        let limits = SampleLimits { samples_max: half / SAMPLE_BYTES, ..SampleLimits::default() };
+        let spans = IngestSettings { memory_bytes: half, ..IngestSettings::default() };
+        Mixed { samples: SampleTable::new(limits), spans: Ingest::new(spans) }
+    }
+}
+
+impl Sink for Mixed {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        self.spans.span(span);
+    }
+
+    fn call(&mut self, call: &CallRecord<'_>) {
+        self.spans.call(call);
+    }
+
+    fn sample(&mut self, sample: &SampleRecord<'_>) {
+        self.samples.sample(sample);
+    }
+
+    fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
+        self.samples.lose(loss, example);
+    }
+}
+
+impl Gather for Mixed {
+    fn merge(&mut self, later: Mixed) {
+        self.samples.merge(later.samples);
+        self.spans.merge(later.spans);
+    }
+}
+
+fn no_table(error: WindowError) -> Failure {
+    match error {
+        WindowError::NoSamples { .. } => Failure::too_little(error),
+        _ => Failure::usage(error),
+    }
+}

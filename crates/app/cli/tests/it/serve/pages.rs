@@ -1,0 +1,40 @@
+//! The pages of the server itself in headless Chromium, with an incident sent in through them: `web/e2e/real.mjs`.
+//!
+//! Needs Node, npm and Chromium; without one of them it says so and passes, unless `LAGGARD_PAGES=require`.
+
+use super::Running;
+use laggard_testkit::{browser_lacks, npm_install};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+#[test]
+fn pages_of_the_server_itself_work_in_a_browser() {
+    let without_pages = || is_without_pages().then(|| "the binary was built without its pages".to_owned());
+    if let Some(reason) = browser_lacks().or_else(without_pages) {
+        assert!(env::var("LAGGARD_PAGES").as_deref() != Ok("require"), "{reason}");
+        return skipped(&reason);
+    }
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../web/e2e");
+    npm_install(&tests);
+    let shots = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("web-shots");
+    let mut node = Command::new("node");
+    node.args(["--test", "--test-reporter=spec", "main.test.mjs"]).current_dir(&tests).stdin(Stdio::null());
+    node.env("LAGGARD_E2E", "real").env("LAGGARD_BINARY", env!("CARGO_BIN_EXE_laggard"));
+    let output = node.env("LAGGARD_SHOTS", &shots).output().expect("node was found before");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}; screenshots are in {}:\n{said}", output.status, shots.display());
+    assert!(!said.contains("skipped 1"), "{said}");
+}
+
+#[expect(clippy::print_stdout, reason = "what is skipped is told")]
+fn skipped(reason: &str) {
+    println!("skipped: {reason}");
+}
+
+/// Whether the server says that it has no pages.
+fn is_without_pages() -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(folder.path(), &[]);
+    server.get("/").body.contains("without its pages")
+}

@@ -1,0 +1,208 @@
+//! What `laggard kernel` is asked: instants, executions, windows.
+
+use crate::{AtLeastOne, Given, Invalid, Named, Spelled, Text, length, times};
+use laggard_diagnose::{Instant, KernelPathQuestion, PathChoice, TimeWindow};
+use laggard_kernel_graph::{Delimiter, Execution};
+use laggard_model::{KernelTime, Nanos};
+use laggard_report::Setting;
+use serde::{Deserialize, Serialize};
+
+/// A question: what was the time of a thread or of executions spent on?
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "flags", derive(clap::Args))]
+#[cfg_attr(feature = "flags", group(skip))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case", default)]
+pub struct KernelPath {
+    /// The thread: its number, or its name (* stands for anything)
+    #[cfg_attr(feature = "flags", arg(long, value_name = "TID|NAME", conflicts_with = "executions"))]
+    pub thread: Option<String>,
+    /// What begins and ends executions
+    // Its help is no doc comment: brackets are links there.
+    #[cfg_attr(
+        feature = "flags",
+        arg(
+            long,
+            value_name = "DELIMITER",
+            help = "What begins and ends executions: auto, marker[:NAME], marker:BEGIN,END, process[:NAME], \
+                    events:BEGIN[key=FIELD],END[key=FIELD], syscall:NAME, between:NAME, thread:NAME or tid:NUMBER"
+        )
+    )]
+    pub executions: Option<String>,
+    /// Only the execution of this number, from 1, in order of time
+    #[cfg_attr(feature = "flags", arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..)))]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    pub execution: Option<u64>,
+    /// From when: seconds of the trace's clock, +1.5s from its first event, or calendar time
+    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub from: Option<Text<Instant>>,
+    /// Until when
+    #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
+    pub to: Option<Text<Instant>>,
+    /// Build the graph as the published reference does, without the corrections that current kernels need
+    #[cfg_attr(feature = "flags", arg(long))]
+    pub compat: bool,
+    /// Executions at most; the first in time
+    #[cfg_attr(feature = "flags", arg(long, value_name = "N", default_value = "10000"))]
+    #[cfg_attr(feature = "openapi", schema(value_type = u32, minimum = 1))]
+    pub executions_max: Text<AtLeastOne>,
+}
+
+impl Default for KernelPath {
+    fn default() -> KernelPath {
+        KernelPath {
+            thread: None,
+            executions: None,
+            execution: None,
+            from: None,
+            to: None,
+            compat: false,
+            executions_max: "10000".parse().expect("10000 is a number from 1"),
+        }
+    }
+}
+
+impl Named for KernelPath {
+    fn take(given: &mut Given) -> Result<KernelPath, Invalid> {
+        let taken: KernelPath = given.group()?;
+        if taken.execution == Some(0) {
+            return Err(Invalid::new("execution: write a whole number from 1"));
+        }
+        if taken.thread.is_some() && taken.executions.is_some() {
+            return Err(Invalid::new("thread cannot be used with executions"));
+        }
+        Ok(taken)
+    }
+}
+
+impl KernelPath {
+    /// What delimits executions. A thread is a delimiter too: its number, or all of a name.
+    ///
+    /// # Errors
+    /// A delimiter that cannot be read.
+    pub fn delimiter(&self, otherwise: &str) -> Result<Delimiter, Invalid> {
+        let text = match (&self.thread, &self.executions) {
+            (Some(thread), _) if thread.bytes().all(|byte| byte.is_ascii_digit()) => format!("tid:{thread}"),
+            (Some(thread), _) => format!("thread:{thread}"),
+            (None, Some(executions)) => executions.clone(),
+            (None, None) => otherwise.to_owned(),
+        };
+        Delimiter::parse(&text).map_err(Invalid::new)
+    }
+
+    /// The question about traces that were read; `given` are executions of spans.
+    pub fn question(&self, given: Option<Vec<Execution>>) -> KernelPathQuestion {
+        KernelPathQuestion {
+            window: window(self.from.as_ref(), self.to.as_ref()),
+            choice: self.execution.map_or(PathChoice::All, PathChoice::Number),
+            executions_max: self.executions_max.0,
+            given,
+            settings: self.rows(),
+        }
+    }
+
+    fn rows(&self) -> Vec<Setting> {
+        vec![
+            setting("thread", self.thread.as_deref().unwrap_or("")),
+            setting("executions", self.executions.as_deref().unwrap_or("")),
+            setting("execution", self.execution.map_or_else(String::new, |number| number.to_string())),
+            setting("compat", self.compat),
+            setting("executions-max", self.executions_max.0),
+        ]
+    }
+}
+
+/// A question: what do these traces hold?
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct KernelStats {}
+
+impl Named for KernelStats {
+    fn take(given: &mut Given) -> Result<KernelStats, Invalid> {
+        given.group()
+    }
+}
+
+/// A window from its ends as given.
+pub(crate) fn window(from: Option<&Text<Instant>>, to: Option<&Text<Instant>>) -> TimeWindow {
+    TimeWindow { from: from.map(|instant| **instant), to: to.map(|instant| **instant) }
+}
+
+/// A setting of a report.
+pub(crate) fn setting(name: &str, value: impl std::fmt::Display) -> Setting {
+    Setting { name: name.to_owned(), value: value.to_string() }
+}
+
+impl Spelled for Instant {
+    /// Reads seconds of the trace's clock (`8578.07`), `+1.5s` from the first event, or a calendar time.
+    fn read(text: &str) -> Result<Instant, String> {
+        let text = text.trim();
+        if let Some(after) = text.strip_prefix('+') {
+            return Ok(Instant::AfterStart(length(after)?));
+        }
+        let is_number = text.parse::<f64>().is_ok();
+        let time = match clock_seconds(text) {
+            Some(time) => Some(Instant::Clock(time)),
+            None if is_number => None,
+            None => times::parse(text).map(Instant::Calendar).ok(),
+        };
+        time.ok_or_else(|| {
+            format!(
+                "{text:?} is no instant; write seconds of the trace's clock (8578.07), +1.5s from its first event, or \
+                 2026-01-12T09:10:00.5Z"
+            )
+        })
+    }
+}
+
+/// Seconds with at most nine decimals, exactly; `None` when it is something else or too large to be seconds since boot.
+fn clock_seconds(text: &str) -> Option<KernelTime> {
+    let (seconds, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if seconds.is_empty() || decimals.len() > 9 || !digits(seconds) || !digits(decimals) {
+        return None;
+    }
+    let fraction: u64 = format!("{decimals:0<9}").parse().ok()?;
+    let seconds: u64 = seconds.parse().ok()?;
+    Some(KernelTime::from_ns(seconds.checked_mul(Nanos::from_secs(1).ns())?.checked_add(fraction)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn instants_are_of_three_kinds() {
+        assert_eq!(Instant::read("8578.07"), Ok(Instant::Clock(KernelTime::from_ns(8_578_070_000_000))));
+        assert_eq!(Instant::read("+1.5s"), Ok(Instant::AfterStart(Nanos::from_ms(1_500))));
+        assert_eq!(Instant::read("+250us"), Ok(Instant::AfterStart(Nanos::from_us(250))));
+        assert!(matches!(Instant::read("2026-01-12T09:10:00Z"), Ok(Instant::Calendar(_))));
+        for text in ["", "+", "soon", "1.0000000001", "-1", "+-1s"] {
+            assert!(Instant::read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn settings_have_the_names_of_the_flags() {
+        let read = KernelPath::from_json(json!({"thread": "812", "from": "+1s", "execution": 3})).unwrap();
+        assert_eq!(read.delimiter("auto").unwrap(), Delimiter::parse("tid:812").unwrap());
+        let question = read.question(None);
+        assert_eq!(question.window.from, Some(Instant::AfterStart(Nanos::from_secs(1))));
+        assert_eq!((question.choice, question.executions_max), (PathChoice::Number(3), 10_000));
+        for value in [
+            json!({"execution": 0}),
+            json!({"thread": "a", "executions": "marker"}),
+            json!({"executions-max": 0}),
+            json!({"from": "soon"}),
+        ] {
+            assert!(KernelPath::from_json(value.clone()).is_err(), "{value}");
+        }
+        assert!(
+            KernelStats::from_json(json!({})).is_ok() && KernelStats::from_json(json!({"x": 1})).is_err()
+        );
+    }
+}

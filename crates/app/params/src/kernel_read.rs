@@ -1,0 +1,170 @@
+//! Reads kernel traces, several at a time, in the order given.
+
+use crate::Invalid;
+use laggard_diagnose::{EndedTrace, KernelRun, ReadingSettings, TraceReading, TraceSource};
+use laggard_kernel_formats::{OpenOptions, ReadTrace, open_with};
+use laggard_kernel_graph::{Delimiter, GraphMode, GraphSettings};
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes that a vertex of a graph takes.
+const VERTEX_BYTES: usize = 24;
+
+/// A trace on disk, with what it is called in reports.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TraceFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What a person calls it.
+    pub name: String,
+}
+
+impl TraceFile {
+    /// A trace that is called by its path.
+    pub fn at(path: &Path) -> TraceFile {
+        TraceFile { path: path.to_path_buf(), name: path.display().to_string() }
+    }
+}
+
+/// Hears how reading goes on.
+pub trait Watch: Sync {
+    /// So many more events were read.
+    fn events(&self, more: u64);
+
+    /// Whether nobody waits for the answer any more; reading ends before the next trace.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Why traces were not read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ReadError {
+    /// The question cannot be asked like this.
+    Invalid(Invalid),
+    /// A trace cannot be read; which and why.
+    Unreadable(String),
+    /// Nobody waits for it any more.
+    Stopped,
+}
+
+impl ReadError {
+    /// The reason by the name the file is known by, which need not be where it lies.
+    pub(crate) fn unreadable(file: &TraceFile, reason: impl fmt::Display) -> ReadError {
+        let path = file.path.display().to_string();
+        ReadError::Unreadable(reason.to_string().replace(&path, &file.name))
+    }
+}
+
+/// How often progress is told, in events.
+pub(crate) const TOLD_EVERY: u64 = 1 << 16;
+
+/// What is made of traces.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// What begins and ends executions; `None` when none are sought.
+    pub delimiter: Option<Delimiter>,
+    /// Whether execution graphs are built.
+    pub graph: bool,
+    /// Whether they are those of the published reference.
+    pub compat: bool,
+    /// Whether statistics are kept.
+    pub statistics: bool,
+    /// Bytes for all graphs together.
+    pub memory: usize,
+    /// Threads to read with.
+    pub threads: NonZeroUsize,
+}
+
+impl Reading {
+    /// What is made of each of so many traces.
+    pub(crate) fn settings(&self, traces: usize) -> ReadingSettings {
+        let mode = if self.compat { GraphMode::Compat } else { GraphMode::Modern };
+        let vertices_max = self.memory / VERTEX_BYTES / traces.max(1);
+        let graph = GraphSettings { mode, vertices_max, ..GraphSettings::default() };
+        ReadingSettings {
+            delimiter: self.delimiter.clone(),
+            graph: self.graph.then_some(graph),
+            statistics: self.statistics,
+        }
+    }
+
+    /// Which events are read.
+    pub(crate) fn options(&self) -> OpenOptions {
+        OpenOptions { also: self.delimiter.as_ref().map_or_else(Vec::new, Delimiter::other_events) }
+    }
+}
+
+/// Reads traces in the order given; `threads` at a time.
+///
+/// # Errors
+/// The first trace, in order, that cannot be read.
+pub fn read_traces(
+    files: &[TraceFile],
+    reading: &Reading,
+    watch: &dyn Watch,
+) -> Result<Vec<KernelRun>, ReadError> {
+    let settings = reading.settings(files.len());
+    let options = reading.options();
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Result<KernelRun, ReadError>)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..reading.threads.get().min(files.len()) {
+            scope.spawn(|| {
+                while let Some((at, file)) = take(&next, files) {
+                    let read = read(file, &settings, &options, watch);
+                    done.lock().expect("no thread panics while it holds the lock").push((at, read));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("no thread panics while it holds the lock");
+    done.sort_by_key(|&(at, _)| at);
+    done.into_iter().map(|(_, run)| run).collect()
+}
+
+fn take<'a>(next: &AtomicUsize, files: &'a [TraceFile]) -> Option<(usize, &'a TraceFile)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    files.get(at).map(|file| (at, file))
+}
+
+fn read(
+    file: &TraceFile,
+    settings: &ReadingSettings,
+    options: &OpenOptions,
+    watch: &dyn Watch,
+) -> Result<KernelRun, ReadError> {
+    if watch.is_stopped() {
+        return Err(ReadError::Stopped);
+    }
+    let trace = open_with(&file.path, options).map_err(|error| ReadError::unreadable(file, error))?;
+    let mut reading = TraceReading::new(settings);
+    let mut untold = 0;
+    let read = trace.read(|event, texts| {
+        reading.push(event, texts);
+        untold += 1;
+        if untold == TOLD_EVERY {
+            watch.events(untold);
+            untold = 0;
+        }
+    });
+    Ok(reading.finish(ended(file, read)))
+}
+
+/// A trace that was read to its end.
+pub(crate) fn ended(file: &TraceFile, read: ReadTrace) -> EndedTrace {
+    let facts = read.facts;
+    let source = TraceSource {
+        path: file.name.clone(),
+        format: facts.format,
+        host: facts.host,
+        kernel: facts.kernel,
+        clock: facts.clock,
+        calendar: facts.calendar,
+        bytes: facts.bytes,
+    };
+    EndedTrace { source, texts: read.texts, losses: read.losses, aligned: None }
+}

@@ -1,0 +1,146 @@
+//! What the outputs about capacity promise.
+
+use crate::changes::names;
+use crate::fixtures::capacity::{
+    exceeded_rate, half_left, hostile, insufficient, more_servers, thousands, with_headline,
+};
+use crate::html::check_page;
+use crate::{PLAIN, golden};
+use laggard_report::*;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const HOSTILE: &str = "a\u{1b}[31m<script>`|*\"'\u{202e}";
+
+fn written(output: Output, report: &CapacityReport, style: &TextStyle) -> String {
+    let mut bytes = Vec::new();
+    render_capacity(output, report, style, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn all() -> Vec<CapacityReport> {
+    vec![half_left(), more_servers(), exceeded_rate(), insufficient(), hostile(HOSTILE), thousands()]
+}
+
+#[test]
+fn expected_text_and_markdown() {
+    let narrow = TextStyle { color: ColorChoice::Off, width: 60 };
+    for (name, report) in [
+        ("capacity", half_left()),
+        ("capacity-what-if", more_servers()),
+        ("capacity-rate", exceeded_rate()),
+        ("capacity-insufficient", insufficient()),
+    ] {
+        golden::compare(&format!("{name}.txt"), &written(Output::Text, &report, &PLAIN));
+        golden::compare(&format!("{name}.md"), &written(Output::Markdown, &report, &PLAIN));
+    }
+    golden::compare("capacity-60.txt", &written(Output::Text, &half_left(), &narrow));
+    golden::compare("capacity.html", &written(Output::Html, &more_servers(), &PLAIN));
+}
+
+#[test]
+fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
+    for report in all() {
+        let html = written(Output::Html, &report, &PLAIN);
+        check_page(&html, 1).unwrap_or_else(|reason| panic!("{}: {reason}", report.headline));
+        assert!(html.len() < 2_000_000, "{} bytes", html.len());
+    }
+}
+
+#[test]
+fn the_style_loads_nothing() {
+    let style = include_str!("../../assets/capacity.css");
+    for forbidden in ["url(", "@import", "http:", "https:", "</"] {
+        assert!(!style.contains(forbidden), "{forbidden}");
+    }
+}
+
+#[test]
+fn lines_fit_and_nothing_acts() {
+    for report in all() {
+        for width in [20, 60, 80, 100, 300] {
+            let style = TextStyle { color: ColorChoice::Off, width };
+            let limit = usize::from(width.clamp(60, 100));
+            for line in written(Output::Text, &report, &style).lines() {
+                let columns = unicode_width::UnicodeWidthStr::width(line);
+                assert!(columns <= limit, "{columns} columns of {limit}: {line:?}");
+                assert!(!line.contains(['\u{1b}', '\u{202e}']), "{line:?}");
+            }
+        }
+        let markdown = written(Output::Markdown, &report, &PLAIN);
+        assert!(markdown.lines().count() <= 40, "{} lines", markdown.lines().count());
+        assert!(!markdown.contains(['\u{1b}', '\u{202e}']) && !markdown.contains("\n<script>"));
+    }
+}
+
+#[test]
+fn the_first_lines_answer() {
+    assert_eq!(
+        half_left().headline,
+        "Up to 620 clients (87.9 requests/s) within 500 ms; now 310 (44.2 requests/s): half is left. `app` saturates \
+         first. The model is off by 4 % at most."
+    );
+    let what_if = more_servers().headline;
+    assert!(
+        what_if.contains(
+            "With the changes asked about: up to 1,150 clients (159 requests/s), 85 % more; then `db` \
+                          saturates first. The load asked about takes 24.0 ms, within the target."
+        ),
+        "{what_if}"
+    );
+    let exceeded = exceeded_rate().headline;
+    assert!(
+        exceeded.starts_with(
+            "Up to 40.0 requests/s within 500 ms; now 44.2 requests/s: 10 % more than it can take."
+        ),
+        "{exceeded}"
+    );
+    assert!(exceeded.ends_with("The model is off by up to 35 %: a rough guess."), "{exceeded}");
+    assert!(insufficient().headline.starts_with("Too little data to say. `app` has 4 windows"));
+}
+
+#[test]
+fn a_peak_far_above_the_present_load_is_told() {
+    let mut report = half_left();
+    report.load = report.load.map(|load| CurrentLoad { clients_peak: Some(558.0), ..load });
+    let told = with_headline(report).headline;
+    assert!(told.contains("half is left; at the peak of 558, 10 % was left."), "{told}");
+}
+
+#[test]
+fn not_even_one_client_is_said() {
+    let mut report = half_left();
+    if let Some(answer) = &mut report.answer {
+        answer.clients = Some(0);
+    }
+    assert_eq!(report.used(), Some(f64::INFINITY));
+    assert!(with_headline(report).headline.starts_with("Not even one client is served within 500 ms."));
+}
+
+#[test]
+fn the_data_are_the_report() {
+    let data: Value = serde_json::from_str(&written(Output::Json, &more_servers(), &PLAIN)).unwrap();
+    assert_eq!(data["report"], "capacity");
+    assert_eq!(data["schema_version"], CAPACITY_SCHEMA_VERSION);
+    assert_eq!(data["verdict"], "enough");
+    assert_eq!(data["answer"]["clients"], 620);
+    assert_eq!(data["what_if"]["answer"]["bottleneck"], "db");
+    assert_eq!(data["model"]["tiers"][0]["kind"], "cpu");
+    assert_eq!(data["observed"].as_array().unwrap().len(), 24);
+}
+
+/// Every field of the JSON has a row in the manual, and every row is a field.
+#[test]
+fn the_manual_documents_every_field() {
+    let json: Value = serde_json::from_str(&written(Output::Json, &more_servers(), &PLAIN)).unwrap();
+    let mut fields = BTreeSet::new();
+    names(&json, &mut fields);
+    let page =
+        std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../docs/manual/capacity-json.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let documented: BTreeSet<String> = rows.map(|(name, _)| name.to_owned()).collect();
+    let missing: Vec<_> = fields.difference(&documented).collect();
+    let gone: Vec<_> = documented.difference(&fields).collect();
+    assert!(missing.is_empty() && gone.is_empty(), "not documented: {missing:?}; not there: {gone:?}");
+}

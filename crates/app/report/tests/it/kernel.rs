@@ -1,0 +1,172 @@
+//! What the outputs about kernel traces promise.
+
+use crate::changes::names;
+use crate::fixtures::{kernel as fixtures, kernel_diagnosis as diagnoses};
+use crate::html::{base64, check_page};
+use crate::markup_reader::read;
+use crate::{PLAIN, golden};
+use laggard_report::*;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+
+const HOSTILE: &str = "a\u{1b}[31m<script>`|*\"'\u{202e}";
+
+/// Any of the three reports.
+enum Any {
+    Path(Box<KernelPathReport>),
+    Diagnosis(Box<KernelDiagnosis>),
+    Stats(Box<KernelStatsReport>),
+}
+
+fn written(output: Output, report: &Any, style: &TextStyle) -> String {
+    let mut bytes = Vec::new();
+    match report {
+        Any::Path(report) => render_kernel_path(output, report, style, &mut bytes),
+        Any::Diagnosis(report) => render_kernel_diagnosis(output, report, style, &mut bytes),
+        Any::Stats(report) => render_kernel_stats(output, report, style, &mut bytes),
+    }
+    .unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn named() -> Vec<(&'static str, Any)> {
+    let path = |report| Any::Path(Box::new(report));
+    let diagnosis = |report| Any::Diagnosis(Box::new(report));
+    vec![
+        ("kernel-path", path(fixtures::path())),
+        ("kernel-executions", path(fixtures::executions())),
+        ("kernel-no-path", path(fixtures::no_path())),
+        ("kernel-slower", diagnosis(diagnoses::slower())),
+        ("kernel-nothing", diagnosis(diagnoses::nothing())),
+        ("kernel-overall", diagnosis(diagnoses::overall())),
+        ("kernel-too-few", diagnosis(diagnoses::too_few())),
+        ("kernel-stats", Any::Stats(Box::new(fixtures::stats()))),
+    ]
+}
+
+fn all() -> Vec<(&'static str, Any)> {
+    let mut all = named();
+    all.push(("hostile path", Any::Path(Box::new(fixtures::hostile_path(HOSTILE)))));
+    all.push(("hostile diagnosis", Any::Diagnosis(Box::new(diagnoses::hostile_diagnosis(HOSTILE)))));
+    all.push(("thousands", Any::Path(Box::new(fixtures::thousands()))));
+    all.push(("wide", Any::Diagnosis(Box::new(diagnoses::wide()))));
+    all
+}
+
+#[test]
+fn expected_outputs() {
+    for (name, report) in named() {
+        golden::compare(&format!("{name}.txt"), &written(Output::Text, &report, &PLAIN));
+        golden::compare(&format!("{name}.md"), &written(Output::Markdown, &report, &PLAIN));
+    }
+    let narrow = TextStyle { color: ColorChoice::Off, width: 60 };
+    let slower = Any::Diagnosis(Box::new(diagnoses::slower()));
+    golden::compare("kernel-slower-60.txt", &written(Output::Text, &slower, &narrow));
+    golden::compare("kernel-slower.html", &without_assets(&written(Output::Html, &slower, &PLAIN)));
+    let path = Any::Path(Box::new(fixtures::path()));
+    golden::compare("kernel-path.html", &without_assets(&written(Output::Html, &path, &PLAIN)));
+}
+
+/// The page without what are files of their own.
+fn without_assets(html: &str) -> String {
+    let assets = [
+        include_str!("../../assets/report.css"),
+        include_str!("../../assets/kernel.css"),
+        include_str!("../../assets/report.js"),
+        include_str!("../../assets/kernel.js"),
+    ];
+    assets.into_iter().fold(html.to_owned(), |html, asset| html.replace(asset, ""))
+}
+
+#[test]
+fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
+    for (name, report) in all() {
+        let html = written(Output::Html, &report, &PLAIN);
+        check_page(&html, 2).unwrap_or_else(|reason| panic!("{name}: {reason}"));
+        assert!(html.len() < 2_000_000, "{name}: {} bytes", html.len());
+        if let Some(folder) = std::env::var_os("LAGGARD_PAGES") {
+            let file = std::path::Path::new(&folder).join(format!("{name}.html"));
+            std::fs::write(file, html).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_policy_allows_these_two_scripts_only() {
+    let html = written(Output::Html, &Any::Path(Box::new(fixtures::path())), &PLAIN);
+    let page = read(&html).unwrap();
+    let policy =
+        page.with_tag("meta").find_map(|meta| meta.attribute("http-equiv").and(meta.attribute("content")));
+    for script in page.with_tag("script") {
+        let hash = format!("'sha256-{}'", base64(&Sha256::digest(script.text.as_bytes())));
+        assert!(policy.unwrap().contains(&hash), "the policy must say {hash}");
+    }
+    assert!(policy.unwrap().starts_with("default-src 'none';"));
+}
+
+#[test]
+fn the_assets_load_nothing() {
+    let style = include_str!("../../assets/kernel.css");
+    let script = include_str!("../../assets/kernel.js");
+    for forbidden in ["url(", "@import", "fetch(", "import(", "innerHTML", "eval(", "https:", "</", "<!--"] {
+        assert!(!style.contains(forbidden) && !script.contains(forbidden), "{forbidden}");
+    }
+}
+
+#[test]
+fn lines_fit_and_nothing_acts() {
+    for (name, report) in all() {
+        for width in [20, 60, 80, 100, 300] {
+            let style = TextStyle { color: ColorChoice::Off, width };
+            let limit = usize::from(width.clamp(60, 100));
+            for line in written(Output::Text, &report, &style).lines() {
+                let columns = unicode_width::UnicodeWidthStr::width(line);
+                assert!(columns <= limit, "{name}: {columns} columns of {limit}: {line:?}");
+                assert!(!line.contains(['\u{1b}', '\u{202e}']), "{name}: {line:?}");
+            }
+        }
+        let markdown = written(Output::Markdown, &report, &PLAIN);
+        assert!(markdown.lines().count() <= 40, "{name}: {} lines", markdown.lines().count());
+        assert!(!markdown.contains(['\u{1b}', '\u{202e}']) && !markdown.contains("\n<script>"), "{name}");
+    }
+}
+
+#[test]
+fn the_first_lines_answer() {
+    assert_eq!(
+        fixtures::path().headline,
+        "62 % of 31.0 ms of `worker` (tid 812) was pre-empted while its CPU stood idle: a CPU quota. It happened 2 times, \
+         9.65 ms at most at a time."
+    );
+    assert_eq!(
+        diagnoses::slower().headline,
+        "4 of 50 executions are slower: 31.0 ms instead of 12.1 ms. `worker` was pre-empted 168 times for 118 ms while \
+         its CPU stood idle: a CPU quota (84 % of the excess), at step 5 of 13, after `running: another thread`."
+    );
+    assert_eq!(
+        diagnoses::overall().headline,
+        "The sample as a whole is slower: `pre-empted` takes 9.90 ms instead of 120 µs on average. No single execution \
+         stands out."
+    );
+    assert!(diagnoses::nothing().headline.starts_with("Nothing found: none of 50 executions waits longer"));
+    assert_eq!(
+        diagnoses::too_few().headline,
+        "Too little data to say. `sample.dat` has 3 executions; 5 are needed."
+    );
+    assert_eq!(
+        fixtures::no_path().headline,
+        "There is no path to tell of. The trace has no thread `wroker`."
+    );
+}
+
+#[test]
+fn every_field_is_explained() {
+    let manual = include_str!("../../../../../docs/manual/kernel-json.md");
+    let mut fields = BTreeSet::new();
+    for (_, report) in named() {
+        let json = written(Output::Json, &report, &PLAIN);
+        names(&serde_json::from_str(&json).unwrap(), &mut fields);
+    }
+    let missing: Vec<&String> = fields.iter().filter(|name| !manual.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "docs/manual/kernel-json.md does not explain {missing:?}");
+}

@@ -1,0 +1,313 @@
+//! What the outputs about signatures promise.
+
+use crate::html::check_page;
+use crate::{PLAIN, golden};
+use laggard_report::*;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const HOSTILE: &str = "a\u{1b}[31m<script>`|*\"'&]]>\u{202e}\u{fffe}";
+
+fn transaction(name: &str, service_time_s: Option<f64>) -> TransactionSignature {
+    TransactionSignature {
+        transaction: name.to_owned(),
+        count: 12_000.0,
+        share: 0.25,
+        service_time_s,
+        standard_error_s: service_time_s.map(|time| time / 100.0),
+        windows: if service_time_s.is_some() { 120 } else { 0 },
+        demand_s: Some(0.003),
+        demand_standard_error_s: None,
+    }
+}
+
+fn signature(names: &[&str]) -> Signature {
+    let transactions = names.iter().zip(1..).map(|(name, at)| transaction(name, Some(f64::from(at) / 250.0)));
+    let server = ServerSignature {
+        server: "app-1".to_owned(),
+        tier: "front".to_owned(),
+        cores: 4.0,
+        cores_known: true,
+        windows: 120,
+        utilization_mean: Some(0.42),
+        constant_percent: Some(1.5),
+        model_error: Some(0.03),
+        transactions: transactions.collect(),
+    };
+    let mut signature = Signature {
+        schema_version: SIGNATURE_SCHEMA_VERSION,
+        report: "signature".to_owned(),
+        laggard_version: "0.1.0".to_owned(),
+        label: "v2.4".to_owned(),
+        verdict: SignatureVerdict::Usable,
+        since: "2026-01-12T08:00:00.000Z".to_owned(),
+        until: "2026-01-12T10:00:00.000Z".to_owned(),
+        since_ns: 1_768_204_800_000_000_000,
+        until_ns: 1_768_212_000_000_000_000,
+        window_s: 60.0,
+        count_min: 5.0,
+        utilization_max: 0.95,
+        servers: vec![server],
+        cautions: vec!["2 of 120 windows of `app-1` are at 95 % CPU and above and do not count.".to_owned()],
+        ..Signature::default()
+    };
+    signature.input = SampleSummary {
+        files: 2,
+        samples: 4_800,
+        windows: 120,
+        window_s: 60.0,
+        window: Some(Window {
+            since_ns: signature.since_ns,
+            until_ns: signature.until_ns,
+            since: signature.since.clone(),
+            until: signature.until.clone(),
+        }),
+        servers: vec![SampledServer { server: "app-1".to_owned(), ..SampledServer::default() }],
+        transactions: names
+            .iter()
+            .map(|name| NamedCount { name: (*name).to_owned(), count: 12_000 })
+            .collect(),
+        formats: vec![NamedCount { name: "sample-csv".to_owned(), count: 2 }],
+        ..SampleSummary::default()
+    };
+    signature.headline = signature_headline(&signature);
+    signature
+}
+
+fn changed(name: &str, fate: TransactionFate, before_s: f64, after_s: f64) -> TransactionDiff {
+    TransactionDiff {
+        server: "app-1".to_owned(),
+        tier: "front".to_owned(),
+        transaction: name.to_owned(),
+        fate,
+        reason: None,
+        before_s: Some(before_s),
+        after_s: Some(after_s),
+        difference_s: Some(after_s - before_s),
+        standard_error_s: Some(0.000_1),
+        detectable_s: Some(0.000_4),
+        windows_before: 120,
+        windows_after: 118,
+        share_before: Some(0.3),
+        share_after: Some(0.28),
+    }
+}
+
+fn diff(transactions: Vec<TransactionDiff>, verdict: DiffVerdict) -> SignatureDiff {
+    let side = |file: &str, label: &str| DiffSide {
+        file: file.to_owned(),
+        label: label.to_owned(),
+        laggard_version: "0.1.0".to_owned(),
+        since: "2026-01-12T08:00:00.000Z".to_owned(),
+        until: "2026-01-12T10:00:00.000Z".to_owned(),
+        window_s: 60.0,
+    };
+    let mut diff = SignatureDiff {
+        schema_version: SIGNATURE_DIFF_SCHEMA_VERSION,
+        report: "signature-diff",
+        laggard_version: "0.1.0".to_owned(),
+        verdict,
+        old: side("main.json", "v2.3"),
+        new: side("build 7/new.json", "v2.4"),
+        test: DiffTest { change_min: 0.1, standard_errors_min: 3.0, windows_min: 30, correction_share: 0.5 },
+        counts: DiffCounts::of(&transactions),
+        transactions,
+        cautions: vec!["The mix of transactions at `app-1` moved by 25 %.".to_owned()],
+        ..SignatureDiff::default()
+    };
+    diff.headline = diff_headline(&diff);
+    diff
+}
+
+fn slower() -> SignatureDiff {
+    let unjudged = TransactionDiff {
+        reason: Some("12 windows after, 30 are needed".to_owned()),
+        ..changed("Search", TransactionFate::NotJudged, 0.02, 0.05)
+    };
+    let gone = TransactionDiff {
+        after_s: None,
+        difference_s: None,
+        standard_error_s: None,
+        ..changed("Gone", TransactionFate::Removed, 0.01, 0.0)
+    };
+    let all = vec![
+        changed("Home", TransactionFate::Slower, 0.004, 0.009),
+        changed("Buy <now>", TransactionFate::Slower, 0.1, 0.12),
+        changed("Cart", TransactionFate::Faster, 0.02, 0.01),
+        gone,
+        unjudged,
+        changed("Orders", TransactionFate::Same, 0.03, 0.0301),
+    ];
+    diff(all, DiffVerdict::Slower)
+}
+
+fn hostile() -> SignatureDiff {
+    let mut one = changed(HOSTILE, TransactionFate::Slower, 0.0, f64::MAX);
+    one.server = HOSTILE.to_owned();
+    one.reason = Some(HOSTILE.to_owned());
+    let mut diff = diff(vec![one; 100], DiffVerdict::Slower);
+    diff.new.file = HOSTILE.to_owned();
+    diff.old.label = HOSTILE.to_owned();
+    diff.cautions = vec![HOSTILE.to_owned(); 50];
+    diff
+}
+
+fn insufficient() -> SignatureDiff {
+    let mut diff = diff(vec![], DiffVerdict::InsufficientData);
+    diff.missing = vec!["The signatures have no transaction in common.".to_owned()];
+    diff.headline = diff_headline(&diff);
+    diff
+}
+
+fn written(output: DiffOutput, diff: &SignatureDiff) -> String {
+    let mut bytes = Vec::new();
+    render_signature_diff(output, diff, &PLAIN, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn written_signature(output: Output, signature: &Signature) -> String {
+    let mut bytes = Vec::new();
+    render_signature(output, signature, &PLAIN, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn expected_outputs() {
+    let one = signature(&["Cart", "Home"]);
+    golden::compare("signature.txt", &written_signature(Output::Text, &one));
+    golden::compare("signature.md", &written_signature(Output::Markdown, &one));
+    golden::compare("signature.json", &written_signature(Output::Json, &one));
+    let diff = slower();
+    for (name, output) in [
+        ("signature-diff.txt", DiffOutput::Report(Output::Text)),
+        ("signature-diff.md", DiffOutput::Report(Output::Markdown)),
+        ("signature-diff.junit.xml", DiffOutput::Junit),
+        ("signature-diff.sarif", DiffOutput::Sarif),
+    ] {
+        golden::compare(name, &written(output, &diff));
+    }
+    golden::compare(
+        "signature-diff-insufficient.txt",
+        &written(DiffOutput::Report(Output::Text), &insufficient()),
+    );
+}
+
+#[test]
+fn headlines() {
+    assert_eq!(
+        slower().headline,
+        "`Home` takes +5.00 ms (+125 %) on `app-1`, and 1 transaction more got slower. 1 transaction could not be judged."
+    );
+    let same = diff(vec![changed("Home", TransactionFate::Same, 1.0, 1.0)], DiffVerdict::Same);
+    assert_eq!(same.headline, "No transaction got slower or faster, of 1 transaction judged.");
+    assert!(insufficient().headline.starts_with("Too little data to say. The signatures"));
+    assert_eq!(
+        signature(&["Cart", "Home"]).headline,
+        "2 service times at 1 server. `Home` takes longest: 8.00 ms without queueing."
+    );
+}
+
+#[test]
+fn pages_are_well_formed_and_accessible() {
+    for diff in [slower(), hostile(), insufficient()] {
+        check_page(&written(DiffOutput::Report(Output::Html), &diff), 1).unwrap();
+    }
+    for signature in [signature(&["Cart", "Home"]), signature(&[HOSTILE; 100]), signature(&[])] {
+        check_page(&written_signature(Output::Html, &signature), 1).unwrap();
+    }
+}
+
+#[test]
+fn nothing_acts_and_lines_are_bounded() {
+    for form in Output::ALL.map(DiffOutput::Report).into_iter().chain([DiffOutput::Junit, DiffOutput::Sarif])
+    {
+        let text = written(form, &hostile());
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{form:?}");
+    }
+    for output in Output::ALL {
+        let text = written_signature(output, &signature(&[HOSTILE; 100]));
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{output:?}");
+    }
+    for text in [
+        written(DiffOutput::Report(Output::Markdown), &hostile()),
+        written_signature(Output::Markdown, &signature(&[HOSTILE; 100])),
+    ] {
+        assert!(text.lines().count() <= 40, "{} lines", text.lines().count());
+    }
+}
+
+/// Every transaction is a test case; what was not judged is skipped, and only what got slower fails.
+#[test]
+fn junit_has_a_case_for_each_transaction() {
+    let xml = written(DiffOutput::Junit, &slower());
+    let count = |what: &str| xml.matches(what).count();
+    assert_eq!((count("<testcase "), count("<failure "), count("<skipped ")), (6, 2, 2));
+    assert!(xml.contains("tests=\"6\" failures=\"2\" errors=\"0\" skipped=\"2\""));
+    assert!(xml.contains("name=\"Buy &lt;now&gt;\""));
+    let hostile = written(DiffOutput::Junit, &hostile());
+    assert!(!hostile.contains("<script>") && !hostile.contains(['\u{fffe}', '\u{1b}']));
+    let nothing = written(DiffOutput::Junit, &insufficient());
+    assert!(nothing.contains("tests=\"0\""), "{nothing}");
+}
+
+#[test]
+fn sarif_has_a_result_for_what_got_slower() {
+    let log: Value = serde_json::from_str(&written(DiffOutput::Sarif, &slower())).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    assert_eq!(
+        results[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
+        "build%207/new.json"
+    );
+    assert_eq!(results[0]["ruleId"], log["runs"][0]["tool"]["driver"]["rules"][0]["id"]);
+    let none: Value = serde_json::from_str(&written(DiffOutput::Sarif, &insufficient())).unwrap();
+    assert_eq!(none["runs"][0]["results"].as_array().unwrap().len(), 0);
+}
+
+/// The file that this version writes is the one that a later version reads: the golden file stands for it.
+#[test]
+fn the_file_of_schema_version_1_is_read() {
+    let path = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/signature.json");
+    let read = read_signature(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let expected = signature(&["Cart", "Home"]);
+    assert_eq!(read.servers, expected.servers);
+    assert_eq!((read.verdict, read.label.as_str()), (SignatureVerdict::Usable, "v2.4"));
+    assert_eq!((read.since_ns, read.until_ns), (expected.since_ns, expected.until_ns));
+}
+
+/// Every field of both files has a row in the manual, and every row is a field.
+#[test]
+fn the_manual_documents_every_field() {
+    let mut fields = BTreeSet::new();
+    for text in [
+        written_signature(Output::Json, &signature(&["Home"])),
+        written(DiffOutput::Report(Output::Json), &slower()),
+    ] {
+        names(&serde_json::from_str(&text).unwrap(), &mut fields);
+    }
+    let page =
+        std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../docs/manual/signature-json.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let documented: BTreeSet<String> = rows.map(|(name, _)| name.to_owned()).collect();
+    let missing: Vec<_> = fields.difference(&documented).collect();
+    let gone: Vec<_> = documented.difference(&fields).collect();
+    assert!(missing.is_empty() && gone.is_empty(), "not documented: {missing:?}; not there: {gone:?}");
+}
+
+/// Names of all fields but those of what was read, which the page about changes documents.
+fn names(value: &Value, into: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                into.insert(name.clone());
+                if name != "input" {
+                    names(value, into);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| names(item, into)),
+        _ => {}
+    }
+}

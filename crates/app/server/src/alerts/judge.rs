@@ -1,0 +1,180 @@
+//! One look at a window: which operations make its requests slower than those of a baseline, and by how much.
+
+use crate::api::data_facts;
+use laggard_assembly::ShapeRule;
+use laggard_diagnose::{BaselineChoice, SlowSettings, diagnose};
+use laggard_engine::{LocalEngine, Requests};
+use laggard_params::Window;
+use laggard_report::{Report, Suspect, Verdict};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use utoipa::ToSchema;
+
+/// When a window is judged, and what counts.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct JudgeSettings {
+    /// Complete requests that the window and the baseline must each have.
+    pub requests_min: u64,
+    /// By how much the requests concerned must take longer to count, as a share of their usual time: 0.2 for a fifth.
+    pub slower_min: f64,
+}
+
+/// What a window was found to be.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Judgement {
+    /// The window.
+    pub window: Window,
+    /// What it was compared with.
+    pub baseline: Window,
+    /// Operations that made it slower, the most excess time first.
+    pub found: Vec<Found>,
+    /// Whether everything that is not found is known to be as fast as before.
+    pub is_complete: bool,
+}
+
+/// An operation that makes requests slower than they were.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Found {
+    /// Service of the operation.
+    pub service: String,
+    /// The operation.
+    pub operation: String,
+    /// Replicas to blame, the worst first; empty where none stands out.
+    pub replicas: Vec<String>,
+    /// Requests it makes slow, by call tree, the most requests first.
+    pub categories: Vec<SlowCategory>,
+    /// Time of a call over the time of such calls in the baseline; absent when it was never called there.
+    pub factor: Option<f64>,
+    /// What it adds to a slow call, in nanoseconds.
+    pub effect_ns: u64,
+    /// What it adds to the time of the requests concerned, as a share of the rest: 1 makes them take twice as long.
+    pub slower: f64,
+    /// Requests it made slow.
+    pub requests_hit: u64,
+    /// Requests that called it.
+    pub requests_seen: u64,
+    /// Some of the slowest traces.
+    pub traces: Vec<String>,
+    /// Since when, if that lies inside the window and the data say so.
+    pub onset_ns: Option<i64>,
+}
+
+/// Requests of one call tree.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+pub struct SlowCategory {
+    /// Stable id: twelve hexadecimal digits.
+    pub id: String,
+    /// Service they enter at.
+    pub service: String,
+    /// Operation they enter at.
+    pub operation: String,
+}
+
+/// There are too few requests to judge by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooFew {
+    /// Complete requests of the window.
+    pub window: u64,
+    /// Of the baseline.
+    pub baseline: u64,
+}
+
+/// Suspects of one look, and names told of each.
+const SUSPECTS_MAX: usize = 50;
+const CATEGORIES_MAX: usize = 10;
+const REPLICAS_MAX: usize = 10;
+
+/// Compares a window with a baseline, both of the same requests, as `diagnose` does; what speaks for a suspect without
+/// the baseline counts only if it is more than it was there.
+///
+/// # Errors
+/// When either has fewer complete requests than the settings want.
+pub fn judge(
+    requests: &Requests,
+    window: Window,
+    baseline: Window,
+    settings: JudgeSettings,
+    engine: LocalEngine,
+) -> Result<Judgement, TooFew> {
+    let counted = TooFew { window: complete(requests, window), baseline: complete(requests, baseline) };
+    if counted.window.min(counted.baseline) < settings.requests_min {
+        return Err(counted);
+    }
+    let asked = SlowSettings {
+        since: window.since,
+        until: window.until,
+        baseline: BaselineChoice::Within { since: baseline.since, until: baseline.until },
+        suspects_max: SUSPECTS_MAX,
+        ..SlowSettings::default()
+    };
+    let report = diagnose(requests, None, &data_facts(requests), &asked, engine);
+    let report = report.expect("the default thresholds are in their ranges");
+    let mut found = Vec::new();
+    if report.verdict == Verdict::Suspects {
+        let latencies = Latencies::of(requests, window, &report, engine);
+        let all = report.suspects.iter().map(|suspect| latencies.found(&report, suspect));
+        found = all.filter(|found| found.slower >= settings.slower_min).collect();
+    }
+    Ok(Judgement { window, baseline, found, is_complete: true })
+}
+
+/// Complete requests that start in a window.
+fn complete(requests: &Requests, window: Window) -> u64 {
+    let within = requests.within(window.since, window.until);
+    within.iter().filter(|request| request.is_complete()).count() as u64
+}
+
+/// Latencies of the categories that hold a suspect.
+struct Latencies {
+    total_ns: BTreeMap<String, f64>,
+}
+
+impl Latencies {
+    fn of(requests: &Requests, window: Window, report: &Report, engine: LocalEngine) -> Latencies {
+        let wanted: BTreeSet<&str> =
+            report.suspects.iter().flat_map(|suspect| &suspect.categories).map(String::as_str).collect();
+        let shapes = requests.shapes(ShapeRule::Canonical, engine.threads());
+        let ids: Vec<Option<String>> = (shapes.categories().iter())
+            .map(|category| Some(category.id.short()).filter(|id| wanted.contains(id.as_str())))
+            .collect();
+        let mut total_ns: BTreeMap<String, f64> = BTreeMap::new();
+        for request in requests.within(window.since, window.until).iter() {
+            let Some(id) = &ids[shapes.category_of(request.form())] else { continue };
+            if request.is_complete() {
+                let weight = request.adjusted_count().map_or(1.0, |count| f64::from(count.get()));
+                *total_ns.entry(id.clone()).or_default() += weight * request.latency().ns() as f64;
+            }
+        }
+        Latencies { total_ns }
+    }
+
+    fn found(&self, report: &Report, suspect: &Suspect) -> Found {
+        let total_ns: f64 =
+            suspect.categories.iter().filter_map(|id| self.total_ns.get(id)).sum::<f64>().max(1.0);
+        // What suspects are ordered by: seconds of excess time.
+        let excess_ns = (suspect.score * 1e9).clamp(0.0, total_ns);
+        let factor = suspect.shift.map_or(suspect.factor, |shift| shift.factor);
+        let concerned = report.categories.iter().filter(|category| suspect.categories.contains(&category.id));
+        let categories = concerned.take(CATEGORIES_MAX).map(|category| SlowCategory {
+            id: category.id.clone(),
+            service: category.service.clone(),
+            operation: category.operation.clone(),
+        });
+        Found {
+            service: suspect.service.clone(),
+            operation: suspect.operation.clone(),
+            replicas: suspect.replicas.iter().take(REPLICAS_MAX).cloned().collect(),
+            categories: categories.collect(),
+            factor: Some(factor).filter(|factor| factor.is_finite()),
+            effect_ns: suspect.effect_ns,
+            slower: (excess_ns / (total_ns - excess_ns).max(1.0)).min(SLOWER_MAX),
+            requests_hit: suspect.requests_hit,
+            requests_seen: suspect.requests_seen,
+            traces: suspect.trace_ids.clone(),
+            onset_ns: suspect.onset.as_ref().map(|onset| onset.at_ns),
+        }
+    }
+}
+
+/// Beyond this nobody cares how much slower something is.
+const SLOWER_MAX: f64 = 1e6;

@@ -1,0 +1,387 @@
+//! `POST /api/v1/alertmanager`: others' alerts, in the form of Alertmanager's webhook, each answered with a diagnosis
+//! of its time.
+
+use super::answers::Answer;
+use super::asked::{Stored, small_body};
+use super::jobs::{Job, Progress};
+use super::parameters::{Query, now};
+use super::problem::{Problem, ProblemDocument};
+use crate::settings::AlertSettings;
+use crate::shared::{AppState, Tenant};
+use crate::times::rfc3339;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use http::StatusCode;
+use laggard_diagnose::{BaselineChoice, SlowSettings};
+use laggard_model::Timestamp;
+use laggard_params::{Moment, Window};
+use laggard_report::Report;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+
+/// Alerts of one message that are diagnosed; Alertmanager groups what belongs together.
+const ALERTS_MAX: usize = 8;
+
+/// Suspects told of each.
+const SUSPECTS_MAX: usize = 5;
+
+/// Longest window: an alert may have been firing for days.
+const WINDOW_MAX_NS: i64 = 6 * 3_600 * 1_000_000_000;
+
+/// What Alertmanager sends; fields that are not needed are not looked at.
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct Message {
+    /// `4` since 2018.
+    #[serde(default)]
+    version: String,
+    /// The alerts of a group.
+    alerts: Vec<OthersAlert>,
+}
+
+/// One alert.
+#[derive(Clone, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OthersAlert {
+    /// What it is about.
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    /// When it began, RFC 3339.
+    starts_at: String,
+    /// When it ended; the year 1 while it fires.
+    #[serde(default)]
+    ends_at: Option<String>,
+    /// What Alertmanager calls it.
+    #[serde(default)]
+    fingerprint: Option<String>,
+}
+
+/// How the answer is wanted.
+#[derive(Clone, Copy, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AlertmanagerParameters {
+    /// Whether the answers come at once (true if absent), instead of jobs.
+    wait: Option<bool>,
+}
+
+/// The answers.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Diagnoses {
+    /// One a window and service, in the order of the alerts.
+    diagnoses: Vec<Diagnosis>,
+    /// Alerts that are not diagnosed: they are about the same, or there are too many.
+    omitted: u64,
+}
+
+/// What was slow in the time of an alert.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Diagnosis {
+    /// What Alertmanager calls the alert.
+    fingerprint: Option<String>,
+    /// Its name.
+    alertname: Option<String>,
+    /// Start and end of the window, and of what it was compared with: RFC 3339.
+    since: String,
+    until: String,
+    baseline_since: String,
+    baseline_until: String,
+    /// The service that requests enter at; absent for all.
+    service: Option<String>,
+    /// The job that answers, for `/api/v1/jobs/{id}`.
+    job: String,
+    /// The page that shows it.
+    page: String,
+    /// The verdict in a word; absent before the end, and where there is a problem.
+    verdict: Option<String>,
+    /// The answer in a sentence or two.
+    headline: Option<String>,
+    suspects: Vec<SuspectRow>,
+    /// Why there is no answer.
+    problem: Option<String>,
+}
+
+/// An operation that makes requests slow.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct SuspectRow {
+    service: String,
+    operation: String,
+    replicas: Vec<String>,
+    factor: Option<f64>,
+    share: f64,
+    traces: Vec<String>,
+}
+
+/// Diagnoses the time of others' alerts
+#[utoipa::path(
+    post, path = "/api/v1/alertmanager", tag = "alerts", params(AlertmanagerParameters),
+    request_body(content = Message, description = "What Alertmanager sends to a webhook, version 4"),
+    responses(
+        (status = 200, description = "With the answers", body = Diagnoses),
+        (status = 202, description = "With wait=false: jobs", body = Diagnoses),
+        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
+    )
+)]
+pub(crate) async fn alertmanager(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Query(parameters): Query<AlertmanagerParameters>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let message = read(&small_body(request).await?)?;
+    let (asked, omitted) = questions(&message.alerts, &state.alerts.settings, now())?;
+    let mut jobs = Vec::new();
+    for question in &asked {
+        let (stored, question) = (Stored::of(&state, &tenant), question.clone());
+        let submitted = state
+            .api
+            .jobs
+            .submit(&tenant.name, "alertmanager", move |progress| diagnose(&stored, &question, progress));
+        match submitted {
+            Ok(job) => jobs.push(job),
+            Err(problem) => {
+                // Alertmanager sends it all again.
+                jobs.iter().for_each(|job| state.api.jobs.cancel(job));
+                return Err(problem);
+            }
+        }
+    }
+    let waits = parameters.wait != Some(false);
+    if waits {
+        wait_for(&state, &jobs).await?;
+    }
+    let pages = &state.alerts.pages;
+    let diagnoses = asked.iter().zip(&jobs).map(|(question, job)| question.answer(job, pages)).collect();
+    let status = if waits { StatusCode::OK } else { StatusCode::ACCEPTED };
+    Ok((status, Json(Diagnoses { diagnoses, omitted })).into_response())
+}
+
+fn read(body: &[u8]) -> Result<Message, Problem> {
+    let message: Message = serde_json::from_slice(body)
+        .map_err(|error| Problem::invalid(format_args!("no message of Alertmanager's webhook: {error}")))?;
+    if message.version.is_empty() || message.version == "4" {
+        return Ok(message);
+    }
+    Err(Problem::invalid(format_args!("version {:?} of the webhook is not known; 4 is", message.version)))
+}
+
+async fn wait_for(state: &AppState, jobs: &[Arc<Job>]) -> Result<(), Problem> {
+    let waiting = Waiting { state, jobs };
+    for job in waiting.jobs {
+        let mut watch = job.progress.subscribe();
+        tokio::select! {
+            _ = watch.wait_for(|standing| standing.state.has_ended()) => {}
+            () = state.stopping.cancelled() => {
+                return Err(Problem::new(super::problem::ProblemKind::Busy, "the server is stopping"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// When the client goes away, nobody wants the answers.
+struct Waiting<'a> {
+    state: &'a AppState,
+    jobs: &'a [Arc<Job>],
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let open = self.jobs.iter().filter(|job| job.outcome().is_none());
+        open.for_each(|job| self.state.api.jobs.cancel(job));
+    }
+}
+
+/// What is asked about one alert.
+#[derive(Clone, PartialEq, Debug)]
+struct Question {
+    fingerprint: Option<String>,
+    alertname: Option<String>,
+    window: Window,
+    baseline: Window,
+    service: Option<String>,
+}
+
+/// A question for each alert that is about something else than those before it.
+fn questions(
+    alerts: &[OthersAlert],
+    settings: &AlertSettings,
+    now: Timestamp,
+) -> Result<(Vec<Question>, u64), Problem> {
+    let mut known = HashSet::new();
+    let mut asked = Vec::new();
+    for alert in alerts {
+        let question = question(alert, settings, now)?;
+        let about = (question.window.since, question.window.until, question.service.clone());
+        if asked.len() < ALERTS_MAX && known.insert(about) {
+            asked.push(question);
+        }
+    }
+    let omitted = (alerts.len() - asked.len()) as u64;
+    Ok((asked, omitted))
+}
+
+fn question(alert: &OthersAlert, settings: &AlertSettings, now: Timestamp) -> Result<Question, Problem> {
+    let time = |name: &str, text: &str| {
+        let read = Moment::parse_exact(text).map(|moment| moment.at(now));
+        read.map_err(|error| Problem::invalid(format_args!("{name} is {text:?}: {error}")))
+    };
+    let starts = time("startsAt", &alert.starts_at)?;
+    // Alertmanager writes the year 1 for an end that nobody knows; it is before any time that can be told.
+    let ends = alert.ends_at.as_deref().filter(|text| !text.starts_with("0001-"));
+    let ends = ends.map(|text| time("endsAt", text)).transpose()?;
+    let until = ends.unwrap_or(now).min(now);
+    if starts > until {
+        return Err(Problem::invalid(format_args!(
+            "startsAt {:?} is after its end, or to come",
+            alert.starts_at
+        )));
+    }
+    let lead = settings.lead.nanos();
+    let earliest = Timestamp::from_unix_ns(until.unix_ns().saturating_sub(WINDOW_MAX_NS));
+    let since = starts.minus(lead).max(earliest);
+    let baseline = Window {
+        since: since.minus(settings.baseline.nanos()),
+        until: since.minus(laggard_model::Nanos::from_ns(1)),
+    };
+    let label = |name: &String| alert.labels.get(name).filter(|value| !value.is_empty());
+    Ok(Question {
+        fingerprint: alert.fingerprint.clone(),
+        alertname: alert.labels.get("alertname").cloned(),
+        window: Window { since, until },
+        baseline,
+        service: settings.service_labels.iter().find_map(label).cloned(),
+    })
+}
+
+/// The service of the labels may be one that no request enters at; then all requests are looked at.
+fn diagnose(stored: &Stored, question: &Question, progress: &Progress) -> Result<Answer, Problem> {
+    let settings = |service| SlowSettings {
+        since: question.window.since,
+        until: question.window.until,
+        baseline: BaselineChoice::Within { since: question.baseline.since, until: question.baseline.until },
+        service,
+        ..SlowSettings::default()
+    };
+    let answer = stored.diagnose(&settings(question.service.clone()), progress)?;
+    match &answer {
+        Answer::Diagnosis(report) if question.service.is_some() && report.input.requests == 0 => {
+            stored.diagnose(&settings(None), progress)
+        }
+        _ => Ok(answer),
+    }
+}
+
+impl Question {
+    fn answer(&self, job: &Job, pages: &str) -> Diagnosis {
+        let outcome = job.outcome();
+        let report = match outcome {
+            Some(Ok(Answer::Diagnosis(report))) => Some(report),
+            _ => None,
+        };
+        let problem = outcome.and_then(Result::err).map(|problem| problem.detail().to_owned());
+        Diagnosis {
+            fingerprint: self.fingerprint.clone(),
+            alertname: self.alertname.clone(),
+            since: rfc3339(self.window.since),
+            until: rfc3339(self.window.until),
+            baseline_since: rfc3339(self.baseline.since),
+            baseline_until: rfc3339(self.baseline.until),
+            service: self.service.clone(),
+            job: job.id.to_string(),
+            page: format!("{pages}/verdict?job={}", job.id),
+            verdict: outcome.and_then(Result::ok).map(Answer::verdict),
+            headline: report.map(|report| report.headline.clone()),
+            suspects: report.map(|report| suspects(report)).unwrap_or_default(),
+            problem,
+        }
+    }
+}
+
+fn suspects(report: &Report) -> Vec<SuspectRow> {
+    let row = |suspect: &laggard_report::Suspect| {
+        let factor = suspect.shift.map_or(suspect.factor, |shift| shift.factor);
+        SuspectRow {
+            service: suspect.service.clone(),
+            operation: suspect.operation.clone(),
+            replicas: suspect.replicas.clone(),
+            factor: Some(factor).filter(|factor| factor.is_finite()),
+            share: suspect.share,
+            traces: suspect.trace_ids.clone(),
+        }
+    };
+    report.suspects.iter().take(SUSPECTS_MAX).map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const NOW: Timestamp = Timestamp::from_unix_ns(1_768_212_000_000_000_000);
+
+    fn alert(starts: &str, ends: &str, labels: serde_json::Value) -> OthersAlert {
+        let told = json!({"labels": labels, "startsAt": starts, "endsAt": ends, "fingerprint": "f", "status": "firing"});
+        serde_json::from_value(told).unwrap()
+    }
+
+    #[test]
+    fn an_alert_becomes_a_window_with_a_lead_and_a_baseline_before_it() {
+        let told = alert(
+            "2026-01-12T09:30:00Z",
+            "0001-01-01T00:00:00Z",
+            json!({"job": "cart", "alertname": "Slow"}),
+        );
+        let asked = question(&told, &AlertSettings::default(), NOW).unwrap();
+        let text = |window: Window| (rfc3339(window.since), rfc3339(window.until));
+        let (since, until) = text(asked.window);
+        assert_eq!(
+            (since.as_str(), until.as_str()),
+            ("2026-01-12T09:15:00.000Z", "2026-01-12T10:00:00.000Z")
+        );
+        let (since, until) = text(asked.baseline);
+        assert_eq!(
+            (since.as_str(), until.as_str()),
+            ("2026-01-12T07:15:00.000Z", "2026-01-12T09:14:59.999Z")
+        );
+        assert_eq!((asked.service.as_deref(), asked.alertname.as_deref()), (Some("cart"), Some("Slow")));
+    }
+
+    #[test]
+    fn the_first_label_that_there_is_names_the_service() {
+        let of = |labels| {
+            let told = alert("2026-01-12T09:30:00Z", "2026-01-12T09:40:00Z", labels);
+            question(&told, &AlertSettings::default(), NOW).unwrap().service
+        };
+        assert_eq!(of(json!({"job": "b", "service": "a"})).as_deref(), Some("a"));
+        assert_eq!(of(json!({"service_name": "b", "service": ""})).as_deref(), Some("b"));
+        assert_eq!(of(json!({"instance": "x"})), None);
+    }
+
+    #[test]
+    fn long_alerts_have_a_bounded_window_and_wrong_ones_are_refused() {
+        let settings = AlertSettings::default();
+        let old = alert("2025-01-12T09:30:00Z", "", json!({}));
+        assert!(question(&old, &settings, NOW).is_err(), "an empty end is no time");
+        let old = alert("2025-01-12T09:30:00Z", "0001-01-01T00:00:00Z", json!({}));
+        let asked = question(&old, &settings, NOW).unwrap();
+        assert_eq!(asked.window.until.unix_ns() - asked.window.since.unix_ns(), WINDOW_MAX_NS);
+        let later = alert("2027-01-12T09:30:00Z", "0001-01-01T00:00:00Z", json!({}));
+        assert!(question(&later, &settings, NOW).is_err());
+    }
+
+    #[test]
+    fn alerts_about_the_same_are_asked_once_and_not_too_many() {
+        let settings = AlertSettings::default();
+        let same = alert("2026-01-12T09:30:00Z", "0001-01-01T00:00:00Z", json!({"job": "cart"}));
+        let (asked, omitted) = questions(&vec![same; 50], &settings, NOW).unwrap();
+        assert_eq!((asked.len(), omitted), (1, 49));
+        let each = |at: usize| {
+            alert("2026-01-12T09:30:00Z", "0001-01-01T00:00:00Z", json!({"job": format!("{at}")}))
+        };
+        let (asked, omitted) = questions(&(0..20).map(each).collect::<Vec<_>>(), &settings, NOW).unwrap();
+        assert_eq!((asked.len(), omitted), (ALERTS_MAX, 12));
+    }
+}

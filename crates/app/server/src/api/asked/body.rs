@@ -1,0 +1,84 @@
+//! Bodies of questions: a JSON object, or a form with settings and files.
+
+use crate::api::problem::{Problem, ProblemKind};
+use crate::api::uploads::{Uploads, read_form};
+use crate::shared::AppState;
+use axum::body::{Bytes, to_bytes};
+use axum::extract::multipart::Multipart;
+use axum::extract::{FromRequest, Request};
+use http::header::CONTENT_TYPE;
+use laggard_params::Named;
+use serde_json::{Map, Value};
+
+/// Largest JSON object of settings.
+const SETTINGS_BYTES_MAX: usize = 1 << 20;
+
+/// A question with the files it is about, if any came with it.
+pub(crate) struct Asked<Q> {
+    pub(crate) question: Q,
+    pub(crate) uploads: Option<Uploads>,
+}
+
+impl<Q: Named> FromRequest<AppState> for Asked<Q> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Asked<Q>, Problem> {
+        match kind_of(&request) {
+            BodyKind::Form => {
+                let refused =
+                    |error: axum::extract::multipart::MultipartRejection| Problem::invalid(error.body_text());
+                let form = Multipart::from_request(request, state).await.map_err(refused)?;
+                let form = read_form(form, &state.api.uploads).await?;
+                let question = read(form.settings.as_deref().unwrap_or_default())?;
+                Ok(Asked { question, uploads: Some(form.uploads) })
+            }
+            BodyKind::Json => {
+                let bytes = small_body(request).await?;
+                Ok(Asked { question: read(&bytes)?, uploads: None })
+            }
+            BodyKind::Other(kind) => {
+                // No content type at all is no trouble as long as there is no content.
+                let bytes = small_body(request).await?;
+                if !bytes.is_empty() {
+                    return Err(Problem::new(
+                        ProblemKind::WrongType,
+                        format_args!("{kind:?} is not taken; send application/json or multipart/form-data"),
+                    ));
+                }
+                Ok(Asked { question: read(&bytes)?, uploads: None })
+            }
+        }
+    }
+}
+
+enum BodyKind {
+    Json,
+    Form,
+    Other(String),
+}
+
+fn kind_of(request: &Request) -> BodyKind {
+    let header =
+        request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match essence.as_str() {
+        "application/json" => BodyKind::Json,
+        "multipart/form-data" => BodyKind::Form,
+        _ => BodyKind::Other(essence),
+    }
+}
+
+pub(crate) async fn small_body(request: Request) -> Result<Bytes, Problem> {
+    let too_large =
+        |_| Problem::new(ProblemKind::TooLarge, "settings are at most 1 MiB, and must arrive whole");
+    to_bytes(request.into_body(), SETTINGS_BYTES_MAX).await.map_err(too_large)
+}
+
+fn read<Q: Named>(bytes: &[u8]) -> Result<Q, Problem> {
+    let value = match bytes.trim_ascii() {
+        [] => Value::Object(Map::new()),
+        text => serde_json::from_slice(text)
+            .map_err(|error| Problem::invalid(format_args!("no JSON: {error}")))?,
+    };
+    Q::from_json(value).map_err(Problem::from)
+}

@@ -1,0 +1,191 @@
+//! Questions about uploaded kernel traces.
+
+use super::body::Asked;
+use super::{AskParameters, ask};
+use crate::api::answers::Answer;
+use crate::api::data::threads;
+use crate::api::jobs::Progress;
+use crate::api::jobs::routes::JobCreated;
+use crate::api::parameters::Query;
+use crate::api::problem::{Problem, ProblemDocument};
+use crate::api::uploads::{Part, Uploads};
+use crate::shared::{AppState, Tenant};
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use laggard_kernel_graph::Delimiter;
+use laggard_params::{
+    KernelDiagnose, KernelPath, KernelSources, KernelStats, Reading, TraceFile, read_hosts, read_traces,
+};
+use std::sync::Arc;
+
+/// Memory for the graphs of one question.
+const GRAPH_BYTES_MAX: usize = 1 << 30;
+
+/// What was the time of a thread or of executions spent on?
+#[utoipa::path(
+    post, path = "/api/v1/kernel/path", tag = "kernel", params(AskParameters),
+    request_body(content_type = "multipart/form-data", content = String, description = "settings: named like the flags of `laggard kernel path`; file: a kernel trace, repeated for more hosts"),
+    responses(
+        (status = 200, description = "With wait=true: the report, in the form that was asked for", body = serde_json::Value),
+        (status = 202, description = "A job", body = JobCreated),
+        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
+    )
+)]
+pub(crate) async fn kernel_path(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Query(parameters): Query<AskParameters>,
+    asked: Asked<KernelPath>,
+) -> Result<Response, Problem> {
+    let traces = Traces::only_files(asked.uploads)?;
+    let reading = reading(Some(asked.question.delimiter("auto")?), Wanted::Graph, asked.question.compat);
+    ask(&state, &tenant, "kernel/path", parameters, move |progress| {
+        progress.stage("reading events", 0)?;
+        let hosts = traces.checked(read_hosts(&traces.of(Part::File), &reading, progress), progress)?;
+        progress.stage("following waits", 0)?;
+        let answered = laggard_diagnose::kernel_path(&hosts.runs, &asked.question.question(None));
+        let mut report = answered.map_err(Problem::invalid)?;
+        report.cautions.extend(hosts.remarks);
+        Ok(Answer::KernelPath(Box::new(report)))
+    })
+    .await
+}
+
+/// Which executions are slower than normal ones, at which step, and what do they wait for?
+#[utoipa::path(
+    post, path = "/api/v1/kernel/diagnose", tag = "kernel", params(AskParameters),
+    request_body(content_type = "multipart/form-data", content = String, description = "settings: named like the flags of `laggard kernel diagnose`; normal and sample: kernel traces of the two sets; or file: traces that hold both"),
+    responses(
+        (status = 200, description = "With wait=true: the report, in the form that was asked for", body = serde_json::Value),
+        (status = 202, description = "A job", body = JobCreated),
+        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
+    )
+)]
+pub(crate) async fn kernel_diagnose(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Query(parameters): Query<AskParameters>,
+    asked: Asked<KernelDiagnose>,
+) -> Result<Response, Problem> {
+    let traces = Traces::some(asked.uploads)?;
+    let sources = traces.sources()?;
+    let question = asked.question.question(&sources, threads())?;
+    let reading = reading(Some(asked.question.delimiter()?), Wanted::Graph, asked.question.asked.compat);
+    ask(&state, &tenant, "kernel/diagnose", parameters, move |progress| {
+        progress.stage("reading events", 0)?;
+        let files = [Part::File, Part::Normal, Part::Sample].map(|part| traces.of(part)).concat();
+        let runs = traces.checked(read_traces(&files, &reading, progress), progress)?;
+        progress.stage("aligning", 0)?;
+        let answered = laggard_diagnose::diagnose_kernel(&runs, &question);
+        Ok(Answer::KernelDiagnosis(Box::new(answered.map_err(Problem::invalid)?)))
+    })
+    .await
+}
+
+/// What do these traces hold?
+#[utoipa::path(
+    post, path = "/api/v1/kernel/stats", tag = "kernel", params(AskParameters),
+    request_body(content_type = "multipart/form-data", content = String, description = "file: a kernel trace, repeated for more"),
+    responses(
+        (status = 200, description = "With wait=true: the report, in the form that was asked for", body = serde_json::Value),
+        (status = 202, description = "A job", body = JobCreated),
+        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
+    )
+)]
+pub(crate) async fn kernel_stats(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Query(parameters): Query<AskParameters>,
+    asked: Asked<KernelStats>,
+) -> Result<Response, Problem> {
+    let KernelStats {} = asked.question;
+    let traces = Traces::only_files(asked.uploads)?;
+    let reading = reading(None, Wanted::Statistics, false);
+    ask(&state, &tenant, "kernel/stats", parameters, move |progress| {
+        progress.stage("reading events", 0)?;
+        let runs = traces.checked(read_traces(&traces.of(Part::File), &reading, progress), progress)?;
+        Ok(Answer::KernelStats(Box::new(laggard_diagnose::kernel_stats(&runs))))
+    })
+    .await
+}
+
+/// What is made of traces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Graph,
+    Statistics,
+}
+
+fn reading(delimiter: Option<Delimiter>, wanted: Wanted, compat: bool) -> Reading {
+    Reading {
+        delimiter,
+        graph: wanted == Wanted::Graph,
+        compat,
+        statistics: wanted == Wanted::Statistics,
+        memory: GRAPH_BYTES_MAX,
+        threads: threads(),
+    }
+}
+
+/// Kernel traces that came with a question.
+struct Traces {
+    uploads: Uploads,
+}
+
+impl Traces {
+    fn some(uploads: Option<Uploads>) -> Result<Traces, Problem> {
+        let none = || {
+            Problem::invalid(
+                "kernel traces are needed: multipart/form-data with a part file, or normal and sample",
+            )
+        };
+        uploads
+            .filter(|uploads| !uploads.files().is_empty())
+            .map(|uploads| Traces { uploads })
+            .ok_or_else(none)
+    }
+
+    fn only_files(uploads: Option<Uploads>) -> Result<Traces, Problem> {
+        let traces = Traces::some(uploads)?;
+        match traces.uploads.files().iter().all(|file| file.part == Part::File) {
+            true => Ok(traces),
+            false => Err(Problem::invalid("traces of this question are parts called file")),
+        }
+    }
+
+    fn of(&self, part: Part) -> Vec<TraceFile> {
+        let own = self.uploads.files().iter().filter(|file| file.part == part);
+        own.map(|file| TraceFile { path: file.path.clone(), name: file.name.clone() }).collect()
+    }
+
+    fn sources(&self) -> Result<KernelSources, Problem> {
+        let names = |part| self.of(part).into_iter().map(|file| file.name).collect();
+        let sources = KernelSources {
+            both: names(Part::File),
+            normal: names(Part::Normal),
+            sample: names(Part::Sample),
+        };
+        let in_two = !sources.normal.is_empty() || !sources.sample.is_empty();
+        let mixed = !sources.both.is_empty() && in_two;
+        match mixed {
+            true => Err(Problem::invalid("give parts file, or parts normal and sample, but not all of them")),
+            false => Ok(sources),
+        }
+    }
+
+    /// What was read, without the paths of this machine.
+    fn checked<T>(
+        &self,
+        read: Result<T, laggard_params::ReadError>,
+        progress: &Progress,
+    ) -> Result<T, Problem> {
+        progress.check()?;
+        read.map_err(|error| match error {
+            laggard_params::ReadError::Unreadable(reason) => {
+                Problem::from(laggard_params::ReadError::Unreadable(self.uploads.hide_paths(&reason)))
+            }
+            other => Problem::from(other),
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! `POST /api/v1/diagnose` and its like: questions, from bodies to jobs.
+//!
+//! ```text
+//! JSON, or a form with files ─► named settings, checked ─► job ─► answer
+//! ```
+
+mod body;
+mod kernel;
+mod samples;
+mod spans;
+
+pub(crate) use body::small_body;
+pub(crate) use kernel::{__path_kernel_diagnose, __path_kernel_path, __path_kernel_stats};
+pub(crate) use kernel::{kernel_diagnose, kernel_path, kernel_stats};
+pub(crate) use samples::{__path_capacity, __path_changes, __path_signature};
+pub(crate) use samples::{capacity, changes, signature};
+pub(crate) use spans::{__path_compare, __path_diagnose};
+pub(crate) use spans::{Stored, compare, diagnose, facts};
+
+use super::answers::{Answer, Form, FormParameters, OutputName};
+use super::data::blocking;
+use super::jobs::routes::{created, respond};
+use super::jobs::{Job, Jobs, Progress};
+use super::problem::{Problem, ProblemKind};
+use crate::shared::{AppState, Tenant};
+use axum::response::Response;
+use laggard_params::{Invalid, ReadError};
+use serde::Deserialize;
+use std::sync::Arc;
+use utoipa::IntoParams;
+
+/// How an answer is wanted.
+#[derive(Clone, Copy, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AskParameters {
+    /// Whether the answer comes at once, instead of a job.
+    wait: Option<bool>,
+    /// Form of the report: json if absent.
+    #[param(inline)]
+    output: Option<OutputName>,
+    /// Of text: columns, 40 to 500; 100 if absent.
+    #[param(minimum = 40, maximum = 500)]
+    width: Option<u16>,
+    /// Of text: whether with colours.
+    color: Option<bool>,
+}
+
+impl AskParameters {
+    fn form(self) -> Result<Form, Problem> {
+        FormParameters { output: self.output, width: self.width, color: self.color }.form()
+    }
+}
+
+impl From<Invalid> for Problem {
+    fn from(invalid: Invalid) -> Problem {
+        Problem::invalid(invalid)
+    }
+}
+
+impl From<ReadError> for Problem {
+    fn from(error: ReadError) -> Problem {
+        match error {
+            ReadError::Invalid(invalid) => Problem::from(invalid),
+            ReadError::Unreadable(reason) => Problem::new(ProblemKind::Unreadable, reason),
+            ReadError::Stopped => Problem::cancelled(),
+        }
+    }
+}
+
+/// Makes a question a job, and waits for it if that is wanted.
+async fn ask(
+    state: &AppState,
+    tenant: &Tenant,
+    question: &'static str,
+    parameters: AskParameters,
+    work: impl FnOnce(&Progress) -> Result<Answer, Problem> + Send + 'static,
+) -> Result<Response, Problem> {
+    let form = parameters.form()?;
+    let job = state.api.jobs.submit(&tenant.name, question, work)?;
+    if parameters.wait != Some(true) {
+        return Ok(created(&job));
+    }
+    let waiting = Waiting { jobs: state.api.jobs.clone(), job };
+    let mut watch = waiting.job.progress.subscribe();
+    tokio::select! {
+        // A job holds its own progress, so that waiting for it does not fail.
+        _ = watch.wait_for(|standing| standing.state.has_ended()) => {}
+        () = state.stopping.cancelled() => {
+            return Err(Problem::new(ProblemKind::Busy, "the server is stopping"));
+        }
+    }
+    let job = waiting.job.clone();
+    blocking(move || respond(&job, &form)).await?
+}
+
+/// A client that waits for an answer; when it goes away, nobody wants the answer.
+struct Waiting {
+    jobs: Jobs,
+    job: Arc<Job>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if self.job.outcome().is_none() {
+            self.jobs.cancel(&self.job);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Questions about samples, stored or uploaded: changes, signature and capacity.
+
+use super::body::Asked;
+use super::spans::Stored;
+use super::{AskParameters, ask};
+use crate::api::answers::Answer;
+use crate::api::data::threads;
+use crate::api::jobs::Progress;
+use crate::api::jobs::routes::JobCreated;
+use crate::api::parameters::{Query, now};
+use crate::api::problem::{Problem, ProblemDocument};
+use crate::api::sampled::{Sampled, of_files, of_store};
+use crate::api::uploads::Uploads;
+use crate::shared::{AppState, Tenant};
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use laggard_diagnose::{CapacitySettings, ChangesQuestion, SignatureQuestion, build_signature};
+use laggard_params::{Capacity, Changes, OfFiles, SampleReading, Signature, Windows};
+use std::sync::Arc;
+
+/// Did code, the workload or something foreign change what the CPU does?
+#[utoipa::path(
+    post, path = "/api/v1/changes", tag = "questions", params(AskParameters),
+    request_body(content = OfFiles<Changes>, description = "Settings, named like the flags of `laggard changes`; or a form with the parts settings and file"),
+    responses(
+        (status = 200, description = "With wait=true: the report, in the form that was asked for", body = serde_json::Value),
+        (status = 202, description = "A job", body = JobCreated),
+        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
+    )
+)]
+pub(crate) async fn changes(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Query(parameters): Query<AskParameters>,
+    asked: Asked<OfFiles<Changes>>,
+) -> Result<Response, Problem> {
+    let OfFiles { question, reading } = asked.question;
+    let settings = question.asked.settings()?;
+    let source = Source::new(asked.uploads, &state, &tenant, &question.windows, reading)?;
+    ask(&state, &tenant, "changes", parameters, move |progress| {
+        let sampled = source.read(progress)?;
+        progress.stage("looking for changes", 0)?;
+        let deployments = source.windows.deployments();
+        let found = laggard_diagnose::changes(&ChangesQuestion {
+            table: &sampled.table,
+            facts: &sampled.facts,
+            deployments: &deployments,
+            settings: &settings,
+            threads: threads(),
+        });
+        let mut report = found.map_err(Problem::invalid)?;
+        report.cautions.extend(sampled.cautions);
+        Ok(Answer::Changes(Box::new(report)))
+    })
+    .await
+}
+
+/// What do transactions take without queueing?
+#[utoipa::path(
+    post, path = "/api/v1/signature", tag = "questions", params(AskParameters),
+    request_body(content = OfFiles<Signature>, description = "Settings, named like the flags of `laggard signature`; or a form with the parts settings and file"),
+    responses(
+        (status = 200, description = "With wait=true: the signature, in the form that was asked for", body = serde_json::Value),
+        (status = 202, description = "A job", body = JobCreated),
+        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
+    )
+)]
+pub(crate) async fn signature(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Query(parameters): Query<AskParameters>,
+    asked: Asked<OfFiles<Signature>>,
+) -> Result<Response, Problem> {
+    let OfFiles { question, reading } = asked.question;
+    let source = Source::new(asked.uploads, &state, &tenant, &question.windows, reading)?;
+    ask(&state, &tenant, "signature", parameters, move |progress| {
+        let sampled = source.read(progress)?;
+        progress.stage("fitting", 0)?;
+        let mut signature = build_signature(&SignatureQuestion {
+            table: &sampled.table,
+            facts: &sampled.facts,
+            label: &question.asked.label,
+            types_max: question.asked.types_max.into(),
+        });
+        signature.cautions.extend(sampled.cautions);
+        Ok(Answer::Signature(Box::new(signature)))
+    })
+    .await
+}
+
+/// How many clients can the system take within a latency target?
+#[utoipa::path(
+    post, path = "/api/v1/capacity", tag = "questions", params(AskParameters),
+    request_body(content = OfFiles<Capacity>, description = "Settings, named like the flags of `laggard capacity`; or a form with the parts settings and file"),
+    responses(
+        (status = 200, description = "With wait=true: the answer, in the form that was asked for", body = serde_json::Value),
+        (status = 202, description = "A job", body = JobCreated),
+        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
+    )
+)]
+pub(crate) async fn capacity(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Query(parameters): Query<AskParameters>,
+    asked: Asked<OfFiles<Capacity>>,
+) -> Result<Response, Problem> {
+    let OfFiles { question, reading } = asked.question;
+    let settings = question.asked.settings(&question.windows)?;
+    let settings = CapacitySettings { threads: threads(), ..settings };
+    let source = Source::new(asked.uploads, &state, &tenant, &question.windows, reading)?;
+    ask(&state, &tenant, "capacity", parameters, move |progress| {
+        let sampled = source.read(progress)?;
+        progress.stage("modelling", 0)?;
+        let answered = laggard_diagnose::capacity(&sampled.table, &sampled.facts, &settings);
+        let mut report = answered.map_err(Problem::invalid)?;
+        report.cautions.extend(sampled.cautions);
+        Ok(Answer::Capacity(Box::new(report)))
+    })
+    .await
+}
+
+/// Where samples come from.
+struct Source {
+    windows: Windows,
+    reading: SampleReading,
+    uploads: Option<Uploads>,
+    stored: Stored,
+}
+
+impl Source {
+    /// Checks what can be checked before anything is read.
+    fn new(
+        uploads: Option<Uploads>,
+        state: &AppState,
+        tenant: &Tenant,
+        windows: &Windows,
+        reading: SampleReading,
+    ) -> Result<Source, Problem> {
+        windows.settings(now())?;
+        reading.settings()?;
+        let stored = Stored::of(state, tenant);
+        let uploads = uploads.filter(|uploads| !uploads.files().is_empty());
+        Ok(Source { windows: windows.clone(), reading, uploads, stored })
+    }
+
+    fn read(&self, progress: &Progress) -> Result<Sampled, Problem> {
+        match &self.uploads {
+            Some(uploads) => of_files(uploads, &self.reading, &self.windows, progress),
+            None => of_store(&self.stored, &self.windows, progress),
+        }
+    }
+}

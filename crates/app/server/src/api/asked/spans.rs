@@ -1,0 +1,159 @@
+//! Questions about stored requests: diagnose and compare.
+
+use super::body::Asked;
+use super::{AskParameters, ask};
+use crate::api::answers::Answer;
+use crate::api::cache::RequestCache;
+use crate::api::data::{REST_SPANS_MAX, slices, threads, together};
+use crate::api::jobs::Progress;
+use crate::api::jobs::routes::JobCreated;
+use crate::api::parameters::{Query, now};
+use crate::api::problem::{Problem, ProblemDocument, ProblemKind};
+use crate::shared::{AppState, Tenant};
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use laggard_diagnose::{BaselineChoice, ComparedPopulation, InputFacts, Population, SlowSettings};
+use laggard_engine::{LocalEngine, RequestSlice, Requests};
+use laggard_params::{BaselineData, Compare, ComparedData, Diagnose, Window};
+use laggard_report::NamedCount;
+use laggard_store::Store;
+use std::sync::Arc;
+use tokio::runtime::Handle;
+
+/// Why are requests slow?
+#[utoipa::path(
+    post, path = "/api/v1/diagnose", tag = "questions", params(AskParameters),
+    request_body(content = Diagnose, description = "Settings, named like the flags of `laggard diagnose`"),
+    responses(
+        (status = 200, description = "With wait=true: the report, in the form that was asked for", body = serde_json::Value),
+        (status = 202, description = "A job", body = JobCreated),
+        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
+    )
+)]
+pub(crate) async fn diagnose(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Query(parameters): Query<AskParameters>,
+    asked: Asked<Diagnose>,
+) -> Result<Response, Problem> {
+    no_files(&asked)?;
+    let settings = asked.question.settings(now())?;
+    asked.question.check_baseline(&settings, BaselineData::Same)?;
+    let stored = Stored::of(&state, &tenant);
+    ask(&state, &tenant, "diagnose", parameters, move |progress| stored.diagnose(&settings, progress)).await
+}
+
+/// What differs between two windows?
+#[utoipa::path(
+    post, path = "/api/v1/compare", tag = "questions", params(AskParameters),
+    request_body(content = Compare, description = "Settings, named like the flags of `laggard compare`"),
+    responses(
+        (status = 200, description = "With wait=true: the comparison, in the form that was asked for", body = serde_json::Value),
+        (status = 202, description = "A job", body = JobCreated),
+        (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
+    )
+)]
+pub(crate) async fn compare(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Query(parameters): Query<AskParameters>,
+    asked: Asked<Compare>,
+) -> Result<Response, Problem> {
+    no_files(&asked)?;
+    let windows = asked.question.windows(ComparedData::One, now())?;
+    asked.question.settings()?;
+    let stored = Stored::of(&state, &tenant);
+    ask(&state, &tenant, "compare", parameters, move |progress| {
+        stored.compare(&asked.question, windows, progress)
+    })
+    .await
+}
+
+fn no_files<Q>(asked: &Asked<Q>) -> Result<(), Problem> {
+    match &asked.uploads {
+        Some(uploads) if !uploads.files().is_empty() => Err(Problem::new(
+            ProblemKind::WrongType,
+            "this question is about stored requests; POST /api/v1/import takes files",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A tenant's data, from a thread that may wait.
+pub(crate) struct Stored {
+    pub(crate) store: Store,
+    pub(crate) cache: Arc<RequestCache>,
+    pub(crate) handle: Handle,
+}
+
+impl Stored {
+    /// To be called where a runtime is.
+    pub(crate) fn of(state: &AppState, tenant: &Tenant) -> Stored {
+        Stored { store: tenant.store.clone(), cache: state.api.cache.clone(), handle: Handle::current() }
+    }
+
+    /// The requests of some windows, and of others that lie in the same slices; each slice once.
+    pub(crate) fn requests(&self, windows: &[Window], progress: &Progress) -> Result<Arc<Requests>, Problem> {
+        progress.stage("reading requests", windows.len() as u64)?;
+        let mut all: Vec<Arc<RequestSlice>> = Vec::new();
+        for (window, done) in windows.iter().zip(1..) {
+            for slice in self.handle.block_on(slices(&self.store, *window))? {
+                if !all.iter().any(|known| Arc::ptr_eq(known, &slice)) {
+                    all.push(slice);
+                }
+            }
+            progress.done(done);
+        }
+        progress.stage("assembling", 0)?;
+        Ok(together(&self.cache, all))
+    }
+
+    pub(crate) fn diagnose(&self, settings: &SlowSettings, progress: &Progress) -> Result<Answer, Problem> {
+        let window = Window { since: settings.since, until: settings.until };
+        let windows = match settings.baseline {
+            BaselineChoice::None => vec![window],
+            BaselineChoice::Within { since, until } => vec![window, Window { since, until }],
+            BaselineChoice::Rest => {
+                let view = self.store.view();
+                let (since, until) = view.around(window.since, window.until, REST_SPANS_MAX);
+                vec![Window { since, until }]
+            }
+        };
+        let requests = self.requests(&windows, progress)?;
+        progress.stage("diagnosing", 0)?;
+        let engine = LocalEngine::new(threads());
+        let report = laggard_diagnose::diagnose(&requests, None, &facts(&requests), settings, engine);
+        Ok(Answer::Diagnosis(Box::new(report.map_err(Problem::invalid)?)))
+    }
+
+    fn compare(
+        &self,
+        question: &Compare,
+        windows: [Window; 2],
+        progress: &Progress,
+    ) -> Result<Answer, Problem> {
+        let requests = self.requests(&windows, progress)?;
+        progress.stage("comparing", 0)?;
+        let populations = [0, 1].map(|at| ComparedPopulation {
+            population: Population {
+                requests: &requests,
+                since: windows[at].since,
+                until: windows[at].until,
+                service: question.service.as_deref(),
+            },
+            facts: facts(&requests),
+            label: ["the window before", "the window after"][at].to_owned(),
+        });
+        let engine = LocalEngine::new(threads());
+        let settings = question.settings()?;
+        let comparison = laggard_diagnose::compare([&populations[0], &populations[1]], &settings, engine);
+        Ok(Answer::Comparison(Box::new(comparison.map_err(Problem::invalid)?)))
+    }
+}
+
+/// What reports say of the input.
+pub(crate) fn facts(requests: &Requests) -> InputFacts {
+    let formats = vec![NamedCount { name: "store".to_owned(), count: 1 }];
+    InputFacts { files: u64::from(!requests.is_empty()), bytes: 0, formats }
+}

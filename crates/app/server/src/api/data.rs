@@ -1,0 +1,87 @@
+//! From the store to requests that a question can be asked about: the one place that reads views.
+
+use super::cache::RequestCache;
+use super::problem::{Problem, ProblemKind};
+use crate::shared::AppState;
+use laggard_engine::{RequestSlice, Requests};
+use laggard_params::Window;
+use laggard_store::Store;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Most spans that one question reads: 28 bytes each.
+const SPANS_MAX: u64 = 100_000_000;
+
+/// "The rest" is as much of what is stored around a window as has no more spans than this.
+pub(crate) const REST_SPANS_MAX: u64 = 20_000_000;
+
+/// How long a query waits for others to end.
+const QUEUE_MAX: Duration = Duration::from_secs(20);
+
+/// As many threads as there are processors.
+pub(crate) fn threads() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+/// Answers a query about the requests of a window, away from the threads that serve connections. Only so many run at
+/// a time; the others wait for a while.
+pub(crate) async fn query<T, F>(
+    state: &AppState,
+    store: &Store,
+    window: Window,
+    answer: F,
+) -> Result<T, Problem>
+where
+    T: Send + 'static,
+    F: FnOnce(&Requests) -> Result<T, Problem> + Send + 'static,
+{
+    let room = state.api.queries.clone();
+    let busy = |_| Problem::new(ProblemKind::Busy, "too many queries wait for their turn");
+    let permit = tokio::time::timeout(QUEUE_MAX, room.acquire_owned()).await.map_err(busy)?;
+    let permit = permit.expect("the semaphore is never closed");
+    let slices = slices(store, window).await?;
+    let cache = state.api.cache.clone();
+    blocking(move || {
+        let answered = answer(&together(&cache, slices));
+        drop(permit);
+        answered
+    })
+    .await?
+}
+
+/// The requests of slices, in common names.
+pub(crate) fn together(cache: &RequestCache, slices: Vec<Arc<RequestSlice>>) -> Arc<Requests> {
+    if let Some(known) = cache.get(&slices) {
+        return known;
+    }
+    let requests = Arc::new(Requests::of_slices(slices.clone(), threads()));
+    cache.put(slices, &requests);
+    requests
+}
+
+/// The slices of a window.
+pub(crate) async fn slices(store: &Store, window: Window) -> Result<Vec<Arc<RequestSlice>>, Problem> {
+    let view = store.view();
+    // Known before anything is read, which would take the memory that the limit is there for.
+    let spans = view.spans_within(window.since, window.until);
+    if spans > SPANS_MAX {
+        return Err(Problem::new(
+            ProblemKind::TooMuchData,
+            format_args!(
+                "the window is stored in slices of {spans} spans, and at most {SPANS_MAX} are looked at; choose a shorter one"
+            ),
+        ));
+    }
+    Ok(view.requests(window.since, window.until).await?)
+}
+
+/// Runs something long on a thread of its own.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| {
+        Problem::new(ProblemKind::Internal, "the answer could not be computed; the log tells more")
+    })
+}

@@ -1,0 +1,212 @@
+//! `/api/v1/import` and `/api/v1/flush`: data from files, and the end of open traces.
+
+use super::data::blocking;
+use super::jobs::Progress;
+use super::parameters::Query;
+use super::problem::{Problem, ProblemDocument, ProblemKind};
+use super::sampled::read_files;
+use super::trace::{LossRow, loss_rows};
+use super::uploads::{Part, Uploads};
+use crate::shared::{AppState, Tenant};
+use axum::body::Body;
+use axum::extract::State;
+use axum::{Extension, Json};
+use futures::StreamExt;
+use http::StatusCode;
+use laggard_engine::Batch;
+use laggard_model::{CallRecord, Loss, Losses, SampleRecord, Sink, SpanRecord};
+use laggard_params::SampleReading;
+use laggard_store::{AppendError, Store};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+use utoipa::{IntoParams, ToSchema};
+
+/// Records that are handed to the store at a time.
+const BATCH_RECORDS: usize = 16 << 10;
+
+/// How long an import waits for room in the store.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How a file is read.
+#[derive(Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ImportParameters {
+    /// Its format, as `laggard formats` calls it; recognised by its content if absent.
+    format: Option<String>,
+    /// What it is called: formats without hosts take the name for one.
+    name: Option<String>,
+}
+
+/// What was taken.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Imported {
+    spans: u64,
+    /// Call-log records.
+    calls: u64,
+    samples: u64,
+    /// What could not be read.
+    losses: BTreeMap<&'static str, LossRow>,
+}
+
+/// Takes a file of traces or samples
+#[utoipa::path(
+    post, path = "/api/v1/import", tag = "data", params(ImportParameters),
+    request_body(content_type = "application/octet-stream", content = String, description = "A file of any format, plain, gzip, zstd or an archive of them"),
+    responses((status = 200, body = Imported), (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument))
+)]
+pub(crate) async fn import(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Query(parameters): Query<ImportParameters>,
+    body: Body,
+) -> Result<Json<Imported>, Problem> {
+    let mut reading = SampleReading::default();
+    reading.inputs.format = parameters.format;
+    reading.settings()?;
+    let folder = &state.api.uploads;
+    let mut uploads = folder.open()?;
+    let name = parameters.name.as_deref().unwrap_or("import");
+    let mut writing = uploads.begin(folder, Part::File, name).await?;
+    let mut chunks = body.into_data_stream();
+    while let Some(chunk) = chunks.next().await {
+        let cut = |_| Problem::new(ProblemKind::Slow, "the body ended before it was whole");
+        writing.write(&chunk.map_err(cut)?).await?;
+    }
+    writing.end().await?;
+    let busy = |_| Problem::new(ProblemKind::Busy, "other files are being taken");
+    let permit = state.api.imports.clone().try_acquire_owned().map_err(busy)?;
+    let (store, handle) = (tenant.store.clone(), Handle::current());
+    blocking(move || {
+        let imported = take(&uploads, &reading, store, handle);
+        drop(permit);
+        imported.map(Json)
+    })
+    .await?
+}
+
+fn take(
+    uploads: &Uploads,
+    reading: &SampleReading,
+    store: Store,
+    handle: Handle,
+) -> Result<Imported, Problem> {
+    let mut filling = Filling::new(store, handle);
+    let read = read_files(uploads, reading, &mut filling, &Progress::new());
+    // Whatever stopped it: what was read until then is taken.
+    filling.hand_over();
+    if let Some(problem) = filling.problem {
+        return Err(problem);
+    }
+    read?;
+    let losses = loss_rows(&filling.losses);
+    let losses = losses
+        .into_iter()
+        .map(|(name, row)| (name, LossRow { example: uploads.hide_paths(&row.example), ..row }));
+    Ok(Imported {
+        spans: filling.spans,
+        calls: filling.calls,
+        samples: filling.samples,
+        losses: losses.collect(),
+    })
+}
+
+/// Fills batches and hands them to the store, which says when there is room.
+struct Filling {
+    store: Store,
+    handle: Handle,
+    batch: Batch,
+    records: usize,
+    spans: u64,
+    calls: u64,
+    samples: u64,
+    losses: Losses,
+    problem: Option<Problem>,
+}
+
+impl Filling {
+    fn new(store: Store, handle: Handle) -> Filling {
+        Filling {
+            store,
+            handle,
+            batch: Batch::default(),
+            records: 0,
+            spans: 0,
+            calls: 0,
+            samples: 0,
+            losses: Losses::none(),
+            problem: None,
+        }
+    }
+
+    fn count(&mut self) {
+        self.records += 1;
+        if self.records >= BATCH_RECORDS {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        self.records = 0;
+        self.losses.merge(&batch.losses);
+        if batch.is_empty() || self.problem.is_some() {
+            return;
+        }
+        let counts = [batch.spans.len(), batch.calls.len(), batch.samples.rows.len()];
+        match self.append(batch) {
+            Ok(()) => {
+                self.spans += counts[0] as u64;
+                self.calls += counts[1] as u64;
+                self.samples += counts[2] as u64;
+            }
+            Err(error) => self.problem = Some(Problem::from(error)),
+        }
+    }
+
+    fn append(&self, batch: Batch) -> Result<(), AppendError> {
+        let started = Instant::now();
+        loop {
+            match self.handle.block_on(self.store.append(batch.clone())) {
+                Err(AppendError::Busy(after)) if started.elapsed() < PATIENCE => {
+                    std::thread::sleep(after.min(Duration::from_secs(1)));
+                }
+                appended => return appended,
+            }
+        }
+    }
+}
+
+impl Sink for Filling {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        self.batch.span(span);
+        self.count();
+    }
+
+    fn call(&mut self, call: &CallRecord<'_>) {
+        self.batch.call(call);
+        self.count();
+    }
+
+    fn sample(&mut self, sample: &SampleRecord<'_>) {
+        self.batch.sample(sample);
+        self.count();
+    }
+
+    fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
+        self.batch.lose(loss, example);
+    }
+}
+
+/// Takes open traces as whole
+#[utoipa::path(
+    post, path = "/api/v1/flush", tag = "data",
+    responses((status = 204, description = "They are stored"), (status = 503, body = ProblemDocument))
+)]
+pub(crate) async fn flush(Extension(tenant): Extension<Arc<Tenant>>) -> Result<StatusCode, Problem> {
+    tenant.store.flush().await?;
+    Ok(StatusCode::NO_CONTENT)
+}

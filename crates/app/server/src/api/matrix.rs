@@ -1,0 +1,185 @@
+//! `/api/v1/categories/{id}/matrix`: the request x invocation matrix and what robust PCA makes of it.
+
+use super::data::{query, threads};
+use super::parameters::{Query, count, now, window};
+use super::problem::{Problem, ProblemDocument};
+use super::tree::FoundCategory;
+use crate::shared::{AppState, Tenant};
+use axum::extract::{Path, State};
+use axum::{Extension, Json};
+use laggard_engine::Requests;
+use laggard_localize::{
+    Call, CategoryCalls, CategoryPosition, CloudDiagSettings, RequestRow, decompose, gate_weighted,
+};
+use laggard_model::AdjustedCount;
+use laggard_numeric::Weights;
+use laggard_params::{Moment, Window};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+
+/// Rows unless others are asked for, and those that can be.
+const ROWS: usize = 500;
+const ROWS_MAX: usize = 5_000;
+
+/// Columns that are shown: those with the largest part of the slow requests' excess.
+const COLUMNS_MAX: usize = 256;
+
+/// What is asked of a matrix.
+#[derive(Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct MatrixParameters {
+    /// Where the window begins; an hour before it ends if absent.
+    since: Option<Moment>,
+    /// Where it ends; now if absent.
+    until: Option<Moment>,
+    /// At most so many requests (1 to 5000; 500), chosen evenly.
+    #[param(minimum = 1, maximum = 5_000)]
+    rows: Option<u64>,
+}
+
+/// A request x invocation matrix: a row a request, a column a position. Nanoseconds of self time.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct RequestMatrix {
+    id: String,
+    /// Rows, by start.
+    requests: Vec<MatrixRow>,
+    /// Columns, in depth-first pre-order.
+    positions: Vec<MatrixColumn>,
+    /// What was measured.
+    original: Vec<Vec<u64>>,
+    /// What is usual for requests of that size.
+    low_rank: Vec<Vec<i64>>,
+    /// What deviates from it.
+    sparse: Vec<Vec<i64>>,
+    /// Requests that had no room.
+    omitted_requests: u64,
+    /// Positions that had no room.
+    omitted_positions: u64,
+    /// Whether the decomposition converged.
+    converged: bool,
+}
+
+/// A row of the matrix.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct MatrixRow {
+    trace: String,
+    start_ns: i64,
+    latency_ns: u64,
+}
+
+/// A column of the matrix.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct MatrixColumn {
+    position: u32,
+    service: String,
+    operation: String,
+    /// Whether deviations there are suspicious.
+    flagged: bool,
+}
+
+/// The matrix of a category
+#[utoipa::path(
+    get, path = "/api/v1/categories/{id}/matrix", tag = "data",
+    params(("id" = String, Path, description = "The category, as lists and reports name it"), MatrixParameters),
+    responses((status = 200, body = RequestMatrix), (status = "4XX", body = ProblemDocument))
+)]
+pub(crate) async fn matrix(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Path(id): Path<String>,
+    Query(parameters): Query<MatrixParameters>,
+) -> Result<Json<RequestMatrix>, Problem> {
+    let window = window(parameters.since, parameters.until, now())?;
+    let rows = count("rows", parameters.rows, ROWS, ROWS_MAX)?;
+    let answer = query(&state, &tenant.store, window, move |requests| matrix_of(requests, window, &id, rows));
+    Ok(Json(answer.await?))
+}
+
+fn matrix_of(requests: &Requests, window: Window, id: &str, rows: usize) -> Result<RequestMatrix, Problem> {
+    let found = FoundCategory::find(requests, window, id)?;
+    let mut category = calls(&found);
+    let omitted_requests = category.thin(rows) as u64;
+    let settings = CloudDiagSettings { columns_max: COLUMNS_MAX, ..CloudDiagSettings::default() };
+    let latencies: Vec<f64> = category.requests.iter().map(|row| row.latency_ns as f64).collect();
+    let gate = gate_weighted(&latencies, Weights::of(&category.weights()), &settings);
+    let parts = decompose(&category, &gate, &settings, threads());
+    let times = category.matrix();
+    let columns = shown(&parts.positions);
+    let names = requests.names();
+    let row = |i: usize, value: &dyn Fn(usize) -> i64| -> Vec<i64> {
+        columns.iter().map(|&j| value(i * times.cols() + j)).collect()
+    };
+    let sparse_at = |at: usize| parts.sparse[at].round() as i64;
+    let time_at = |at: usize| times.row(at / times.cols())[at % times.cols()];
+    let usual_at = |at: usize| (time_at(at) - parts.sparse[at]).round() as i64;
+    let all = 0..times.rows();
+    Ok(RequestMatrix {
+        id: found.shape.id.short(),
+        requests: (category.requests.iter())
+            .map(|row| MatrixRow {
+                trace: requests.trace_text(row.trace),
+                start_ns: row.start.unix_ns(),
+                latency_ns: row.latency_ns,
+            })
+            .collect(),
+        positions: (columns.iter())
+            .map(|&j| {
+                let key = names.operation_key(category.positions[j].operation);
+                MatrixColumn {
+                    position: j as u32,
+                    service: key.service.to_owned(),
+                    operation: key.operation.to_owned(),
+                    flagged: parts.positions[j].flagged,
+                }
+            })
+            .collect(),
+        original: all.clone().map(|i| columns.iter().map(|&j| times.row(i)[j] as u64).collect()).collect(),
+        low_rank: all.clone().map(|i| row(i, &usual_at)).collect(),
+        sparse: all.map(|i| row(i, &sparse_at)).collect(),
+        omitted_requests,
+        omitted_positions: (times.cols() - columns.len()) as u64,
+        converged: parts.converged,
+    })
+}
+
+/// Positions that have room, in their order.
+fn shown(positions: &[laggard_localize::PositionFinding]) -> Vec<usize> {
+    let mut columns: Vec<usize> = (0..positions.len()).collect();
+    columns.sort_by(|&a, &b| positions[b].share.total_cmp(&positions[a].share).then(a.cmp(&b)));
+    columns.truncate(COLUMNS_MAX);
+    columns.sort_unstable();
+    columns
+}
+
+/// The calls of a category as the methods want them.
+fn calls(found: &FoundCategory<'_>) -> CategoryCalls {
+    let place = |at: &laggard_assembly::ShapePosition| CategoryPosition {
+        operation: at.operation,
+        parent: at.parent,
+    };
+    let mut out = CategoryCalls {
+        id: found.shape.id,
+        positions: found.shape.positions.iter().map(place).collect(),
+        requests: Vec::with_capacity(found.requests.len()),
+        calls: Vec::new(),
+        left_out: 0,
+    };
+    for request in &found.requests {
+        let row = out.requests.len() as u32;
+        out.requests.push(RequestRow {
+            start: request.start(),
+            trace: request.trace(),
+            latency_ns: request.latency().ns(),
+            weight: request.adjusted_count().unwrap_or(AdjustedCount::ONE).get(),
+        });
+        let first = out.calls.len();
+        for (node, &position) in found.positions_of(request).iter().enumerate() {
+            let time_ns = request.self_time()[node].ns();
+            out.calls.push(Call { request: row, position, replica: request.replica(node), time_ns });
+        }
+        out.calls[first..].sort_by_key(|call| call.position);
+    }
+    out
+}

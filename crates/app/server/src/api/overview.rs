@@ -1,0 +1,232 @@
+//! `/api/v1/overview`: requests, errors and latency over time, and when categories were anomalous.
+
+use super::data::query;
+use super::judged::{Categories, reason};
+use super::latencies::Latencies;
+use super::parameters::{Query, count, now, window};
+use super::problem::{Problem, ProblemDocument};
+use crate::shared::{AppState, Tenant};
+use axum::extract::State;
+use axum::{Extension, Json};
+use laggard_engine::Requests;
+use laggard_model::{Nanos, ServiceId, Timestamp};
+use laggard_params::{Moment, Window};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+
+/// Bins unless others are asked for, and those that can be.
+const BINS: usize = 60;
+const BINS_MAX: usize = 1_440;
+
+/// Services that are charted: those with the most requests.
+const SERVICES_MAX: usize = 100;
+
+/// Stretches of the window that categories are judged in.
+const STRETCHES: i64 = 12;
+
+/// Anomalies that are listed: the latest.
+const ANOMALIES_MAX: usize = 1_000;
+
+/// What is asked of an overview.
+#[derive(Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct OverviewParameters {
+    /// Where the window begins; an hour before it ends if absent.
+    since: Option<Moment>,
+    /// Where it ends; now if absent.
+    until: Option<Moment>,
+    /// Into so many bins (1 to 1440; 60).
+    #[param(minimum = 1, maximum = 1_440)]
+    bins: Option<u64>,
+    /// Only requests that enter at this service.
+    service: Option<String>,
+}
+
+/// Services over time.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Overview {
+    /// Start of the first bin.
+    since_ns: i64,
+    /// Length of a bin.
+    bin_ns: u64,
+    /// How many bins there are.
+    bins: u64,
+    /// By requests, the most first.
+    services: Vec<ServiceOverTime>,
+    /// Services that had no room.
+    omitted: u64,
+    /// By start.
+    anomalies: Vec<Anomaly>,
+}
+
+/// Requests that enter at a service, by bin.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ServiceOverTime {
+    name: String,
+    requests: Vec<u64>,
+    errors: Vec<u64>,
+    p50_ns: Vec<Option<u64>>,
+    p99_ns: Vec<Option<u64>>,
+}
+
+/// A time in which the latency of a category was dispersed or had a heavy tail.
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
+pub(crate) struct Anomaly {
+    category: String,
+    service: String,
+    operation: String,
+    since_ns: i64,
+    until_ns: i64,
+    reason: String,
+}
+
+/// Services over time
+#[utoipa::path(
+    get, path = "/api/v1/overview", tag = "data", params(OverviewParameters),
+    responses((status = 200, body = Overview), (status = "4XX", body = ProblemDocument))
+)]
+pub(crate) async fn overview(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Query(parameters): Query<OverviewParameters>,
+) -> Result<Json<Overview>, Problem> {
+    let window = window(parameters.since, parameters.until, now())?;
+    let bins = count("bins", parameters.bins, BINS, BINS_MAX)?;
+    let service = parameters.service;
+    let answer = query(&state, &tenant.store, window, move |requests| {
+        let bins = Bins::new(window, bins as i64);
+        Ok(bins.overview(requests, service.as_deref()))
+    });
+    Ok(Json(answer.await?))
+}
+
+/// A window in bins of equal length.
+#[derive(Clone, Copy)]
+struct Bins {
+    window: Window,
+    bin_ns: i64,
+    bins: i64,
+}
+
+impl Bins {
+    fn new(window: Window, wanted: i64) -> Bins {
+        let length = window.until.unix_ns().saturating_sub(window.since.unix_ns());
+        // Both ends belong to the window.
+        let bin_ns = (length / wanted).saturating_add(1);
+        Bins { window, bin_ns, bins: wanted }
+    }
+
+    fn of(&self, time: Timestamp) -> usize {
+        let after = time.unix_ns().saturating_sub(self.window.since.unix_ns());
+        (after / self.bin_ns).clamp(0, self.bins - 1) as usize
+    }
+
+    fn overview(&self, requests: &Requests, service: Option<&str>) -> Overview {
+        let names = requests.names();
+        let mut by_service: BTreeMap<ServiceId, Vec<Latencies>> = BTreeMap::new();
+        for request in requests.within(self.window.since, self.window.until).iter() {
+            let entered = names.service_of(request.tree().operation[0]);
+            let bins =
+                by_service.entry(entered).or_insert_with(|| vec![Latencies::default(); self.bins as usize]);
+            bins[self.of(request.start())].add(&request);
+        }
+        let mut services: Vec<ServiceOverTime> = (by_service.into_iter())
+            .map(|(id, bins)| (names.service_name(id), bins))
+            .filter(|(name, _)| service.is_none_or(|wanted| wanted == *name))
+            .map(|(name, bins)| over_time(name, bins))
+            .collect();
+        let total = |service: &ServiceOverTime| service.requests.iter().sum::<u64>();
+        services.sort_by(|a, b| total(b).cmp(&total(a)).then_with(|| a.name.cmp(&b.name)));
+        let omitted = services.len().saturating_sub(SERVICES_MAX) as u64;
+        services.truncate(SERVICES_MAX);
+        Overview {
+            since_ns: self.window.since.unix_ns(),
+            bin_ns: self.bin_ns as u64,
+            bins: self.bins as u64,
+            services,
+            omitted,
+            anomalies: self.anomalies(requests, service),
+        }
+    }
+
+    fn anomalies(&self, requests: &Requests, service: Option<&str>) -> Vec<Anomaly> {
+        let stretches = Bins::new(self.window, STRETCHES);
+        let mut found: BTreeMap<String, Vec<Anomaly>> = BTreeMap::new();
+        for stretch in (0..STRETCHES).map(|at| stretches.stretch(at)) {
+            for anomaly in anomalies_of(requests, stretch, service) {
+                let known = found.entry(anomaly.category.clone()).or_default();
+                match known.last_mut() {
+                    // One that goes on is one.
+                    Some(last) if last.until_ns.saturating_add(1) >= anomaly.since_ns => {
+                        last.until_ns = anomaly.until_ns;
+                        last.reason = anomaly.reason;
+                    }
+                    _ => known.push(anomaly),
+                }
+            }
+        }
+        let mut all: Vec<Anomaly> = found.into_values().flatten().collect();
+        all.sort_by(|a, b| a.since_ns.cmp(&b.since_ns).then_with(|| a.category.cmp(&b.category)));
+        let surplus = all.len().saturating_sub(ANOMALIES_MAX);
+        all.split_off(surplus)
+    }
+
+    fn stretch(&self, at: i64) -> Window {
+        let begins = self.window.since.unix_ns().saturating_add(at.saturating_mul(self.bin_ns));
+        let since = Timestamp::from_unix_ns(begins).min(self.window.until);
+        let ends = since.plus(Nanos::from_ns(self.bin_ns as u64 - 1));
+        Window { since, until: ends.min(self.window.until) }
+    }
+}
+
+fn over_time(name: &str, bins: Vec<Latencies>) -> ServiceOverTime {
+    let figures: Vec<_> = bins.into_iter().map(Latencies::figures).collect();
+    ServiceOverTime {
+        name: name.to_owned(),
+        requests: figures.iter().map(|bin| bin.requests).collect(),
+        errors: figures.iter().map(|bin| bin.errors).collect(),
+        p50_ns: figures.iter().map(|bin| bin.p50_ns).collect(),
+        p99_ns: figures.iter().map(|bin| bin.p99_ns).collect(),
+    }
+}
+
+fn anomalies_of(requests: &Requests, stretch: Window, service: Option<&str>) -> Vec<Anomaly> {
+    let names = requests.names();
+    let categories = Categories::of(requests, stretch, |category| {
+        service.is_none_or(|wanted| names.operation_key(category.positions[0].operation).service == wanted)
+    });
+    let anomalous = categories.iter().filter_map(|(shape, category)| {
+        let key = names.operation_key(shape.positions[0].operation);
+        Some(Anomaly {
+            category: shape.id.short(),
+            service: key.service.to_owned(),
+            operation: key.operation.to_owned(),
+            since_ns: stretch.since.unix_ns(),
+            until_ns: stretch.until.unix_ns(),
+            reason: reason(&category.gate())?,
+        })
+    });
+    anomalous.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bins_cover_the_window_with_both_its_ends() {
+        let time = Timestamp::from_unix_ns;
+        let bins = Bins::new(Window { since: time(100), until: time(199) }, 10);
+        assert_eq!((bins.bin_ns, bins.of(time(100)), bins.of(time(109)), bins.of(time(110))), (10, 0, 0, 1));
+        assert_eq!(bins.of(time(199)), 9);
+        let stretch = bins.stretch(9);
+        assert_eq!((stretch.since, stretch.until), (time(190), time(199)));
+        let instant = Bins::new(Window { since: time(5), until: time(5) }, 60);
+        assert_eq!((instant.bin_ns, instant.of(time(5))), (1, 0));
+        let ever = Bins::new(Window { since: Timestamp::MIN, until: Timestamp::MAX }, 1);
+        assert_eq!(ever.of(Timestamp::MAX), 0);
+    }
+}

@@ -1,0 +1,99 @@
+//! Parameters of queries.
+
+use super::problem::Problem;
+use axum::extract::{FromRequestParts, Query as AxumQuery};
+use http::request::Parts;
+use laggard_model::{Nanos, Timestamp};
+use laggard_params::{Moment, Window};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::time::{SystemTime, UNIX_EPOCH};
+use utoipa::IntoParams;
+
+/// The parameters behind `?`; what cannot be read is a problem document.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Query<T>, Problem> {
+        let read = AxumQuery::<T>::from_request_parts(parts, state).await;
+        read.map(|AxumQuery(read)| Query(read)).map_err(|refused| Problem::invalid(refused.body_text()))
+    }
+}
+
+/// A window of time.
+#[derive(Clone, Copy, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WindowParameters {
+    /// Where it begins; an hour before it ends if absent.
+    pub(crate) since: Option<Moment>,
+    /// Where it ends, that instant included; now if absent.
+    pub(crate) until: Option<Moment>,
+}
+
+/// What a window is that nobody tells the beginning of.
+const USUAL_WINDOW: Nanos = Nanos::from_secs(3600);
+
+impl WindowParameters {
+    pub(crate) fn window(self) -> Result<Window, Problem> {
+        window(self.since, self.until, now())
+    }
+}
+
+/// The window that is meant.
+pub(crate) fn window(
+    since: Option<Moment>,
+    until: Option<Moment>,
+    now: Timestamp,
+) -> Result<Window, Problem> {
+    let until = until.map_or(now, |moment| moment.at(now));
+    let since = since.map_or(until.minus(USUAL_WINDOW), |moment| moment.at(now));
+    if since > until {
+        return Err(Problem::invalid("since is later than until"));
+    }
+    Ok(Window { since, until })
+}
+
+/// A number of things asked for: absent, or in its range.
+pub(crate) fn count(name: &str, given: Option<u64>, usual: usize, most: usize) -> Result<usize, Problem> {
+    match given.map(usize::try_from) {
+        None => Ok(usual),
+        Some(Ok(number)) if (1..=most).contains(&number) => Ok(number),
+        Some(_) => Err(Problem::invalid(format_args!("{name} is a whole number from 1 to {most}"))),
+    }
+}
+
+/// The clock.
+pub(crate) fn now() -> Timestamp {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_unix_ns(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_have_a_usual_length() {
+        let now = Timestamp::from_unix_ns(5_000_000_000_000);
+        let read = |since: Option<&str>, until: Option<&str>| {
+            let moment = |text: Option<&str>| text.map(|text| Moment::parse_exact(text).unwrap());
+            window(moment(since), moment(until), now)
+                .map(|window| (window.since.unix_ns(), window.until.unix_ns()))
+        };
+        assert_eq!(read(None, None), Ok((1_400_000_000_000, 5_000_000_000_000)));
+        assert_eq!(read(None, Some("4000000000000")), Ok((400_000_000_000, 4_000_000_000_000)));
+        assert_eq!(read(Some("-10m"), None), Ok((4_400_000_000_000, 5_000_000_000_000)));
+        assert_eq!(read(Some("7"), Some("7")), Ok((7, 7)));
+        assert!(read(Some("8"), Some("7")).is_err());
+    }
+
+    #[test]
+    fn counts_have_a_range() {
+        assert_eq!(count("bins", None, 60, 100), Ok(60));
+        assert_eq!(count("bins", Some(100), 60, 100), Ok(100));
+        assert!(count("bins", Some(0), 60, 100).is_err() && count("bins", Some(101), 60, 100).is_err());
+    }
+}

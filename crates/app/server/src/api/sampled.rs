@@ -1,0 +1,157 @@
+//! Samples as windows: from the store, or from uploaded files.
+
+use super::asked::Stored;
+use super::data::threads;
+use super::jobs::Progress;
+use super::parameters::now;
+use super::problem::{Problem, ProblemKind};
+use super::uploads::Uploads;
+use laggard_diagnose::{InputFacts, SampleFacts, add_span_samples};
+use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
+use laggard_formats::{InputError, NoProgress, Outcome, expand, read};
+use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord, Timestamp};
+use laggard_params::{SampleReading, Window, Windows};
+use laggard_report::NamedCount;
+use laggard_samples::{SampleLimits, SampleTable, WindowError, WindowSettings, WindowTable};
+use std::sync::Arc;
+
+/// Samples of one question: 16 bytes each.
+const SAMPLES_MAX: usize = 16 << 20;
+
+/// Memory for the spans of uploaded files.
+const SPAN_BYTES_MAX: usize = 1 << 30;
+
+/// Windows, and what is to be said of them.
+pub(crate) struct Sampled {
+    pub(crate) table: WindowTable,
+    pub(crate) facts: SampleFacts,
+    pub(crate) cautions: Vec<String>,
+}
+
+/// Windows of what is stored.
+pub(crate) fn of_store(stored: &Stored, windows: &Windows, progress: &Progress) -> Result<Sampled, Problem> {
+    let settings = windows.settings(now())?;
+    progress.stage("reading samples", 0)?;
+    let mut samples = empty_table();
+    // Counters are read once before the first window, so that it is whole.
+    let since = settings.since.minus(settings.length);
+    let view = stored.store.view();
+    stored.handle.block_on(view.samples(since, settings.until, &mut samples))?;
+    let window = Window { since, until: settings.until };
+    let requests = stored.requests(&[window], progress)?;
+    let input =
+        InputFacts { files: 1, bytes: 0, formats: vec![NamedCount { name: "store".to_owned(), count: 1 }] };
+    finish(Read { samples, requests, window, input, cautions: Vec::new() }, &settings, windows, progress)
+}
+
+/// Windows of uploaded files.
+pub(crate) fn of_files(
+    uploads: &Uploads,
+    reading: &SampleReading,
+    windows: &Windows,
+    progress: &Progress,
+) -> Result<Sampled, Problem> {
+    let settings = windows.settings(now())?;
+    let spans = IngestSettings { memory_bytes: SPAN_BYTES_MAX, ..IngestSettings::default() };
+    let mut mixed = Mixed { samples: empty_table(), spans: Ingest::new(spans) };
+    let outcome = read_files(uploads, reading, &mut mixed, progress)?;
+    progress.stage("assembling", 0)?;
+    let traces = mixed.spans.finish(threads());
+    if traces.spans() > 0 {
+        mixed.samples.add_losses(traces.losses());
+    }
+    let formats = outcome.formats.iter();
+    let input = InputFacts {
+        files: outcome.documents(),
+        bytes: outcome.bytes,
+        formats: formats.map(|(&name, &count)| NamedCount { name: name.to_owned(), count }).collect(),
+    };
+    let skipped =
+        outcome.skipped.iter().map(|file| uploads.hide_paths(&format!("{}: {}", file.name, file.reason)));
+    let cautions = skipped.collect();
+    let requests = Arc::new(Requests::from_traces(traces, threads()));
+    let window = Window { since: Timestamp::MIN, until: Timestamp::MAX };
+    finish(Read { samples: mixed.samples, requests, window, input, cautions }, &settings, windows, progress)
+}
+
+/// Reads uploaded files into a sink, in their order.
+pub(crate) fn read_files(
+    uploads: &Uploads,
+    reading: &SampleReading,
+    sink: &mut dyn Sink,
+    progress: &Progress,
+) -> Result<Outcome, Problem> {
+    let settings = reading.settings()?;
+    progress.stage("reading files", uploads.files().len() as u64)?;
+    let unreadable =
+        |error: InputError| Problem::new(ProblemKind::Unreadable, uploads.hide_paths(&error.to_string()));
+    let mut outcome = Outcome::default();
+    for (file, done) in uploads.files().iter().zip(1..) {
+        for source in expand(std::slice::from_ref(&file.path)).map_err(unreadable)? {
+            progress.check()?;
+            outcome.merge(read(&source, &settings, sink, &NoProgress).map_err(unreadable)?);
+        }
+        progress.done(done);
+    }
+    outcome.check().map_err(unreadable)?;
+    Ok(outcome)
+}
+
+/// What was read, before it becomes windows.
+struct Read {
+    samples: SampleTable,
+    requests: Arc<Requests>,
+    /// Requests that count.
+    window: Window,
+    input: InputFacts,
+    cautions: Vec<String>,
+}
+
+fn finish(
+    read: Read,
+    settings: &WindowSettings,
+    windows: &Windows,
+    progress: &Progress,
+) -> Result<Sampled, Problem> {
+    let Read { mut samples, requests, window, input, mut cautions } = read;
+    progress.stage("windowing", 0)?;
+    let facts = SampleFacts { input, samples: samples.samples(), spans: requests.spans() };
+    if !requests.is_empty() {
+        let range = requests.within(window.since, window.until);
+        let (assumed, engine) = (windows.assumed_count(), LocalEngine::new(threads()));
+        cautions.extend(add_span_samples(range, assumed, settings.length, &mut samples, engine).cautions);
+    }
+    let table = samples.finish(settings).map_err(|error| match error {
+        WindowError::NoSamples { .. } => Problem::new(ProblemKind::TooLittleData, error),
+        _ => Problem::invalid(error),
+    })?;
+    Ok(Sampled { table, facts, cautions })
+}
+
+fn empty_table() -> SampleTable {
+    SampleTable::new(SampleLimits { samples_max: SAMPLES_MAX, ..SampleLimits::default() })
+}
+
+/// Samples and spans of the same files, each in a table of their own.
+struct Mixed {
+    samples: SampleTable,
+    spans: Ingest,
+}
+
+impl Sink for Mixed {
+    fn span(&mut self, span: &SpanRecord<'_>) {
+        self.spans.span(span);
+    }
+
+    fn call(&mut self, call: &CallRecord<'_>) {
+        self.spans.call(call);
+    }
+
+    fn sample(&mut self, sample: &SampleRecord<'_>) {
+        self.samples.sample(sample);
+    }
+
+    fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String) {
+        self.samples.lose(loss, example);
+    }
+}

@@ -1,0 +1,205 @@
+//! `/api/v1/search`: requests of a window, the latest first.
+
+use super::data::{query, threads};
+use super::parameters::{Query, count, now, window};
+use super::problem::{Problem, ProblemDocument};
+use crate::shared::{AppState, Tenant};
+use axum::extract::State;
+use axum::{Extension, Json};
+use laggard_assembly::ShapeRule;
+use laggard_engine::{RequestView, Requests};
+use laggard_model::{Nanos, OperationId, Status};
+use laggard_params::{Moment, Window};
+use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+
+/// Traces that are listed unless more are asked for, and those that can be.
+const LISTED: usize = 50;
+const LISTED_MAX: usize = 1_000;
+
+/// What is searched for.
+#[derive(Clone, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SearchParameters {
+    /// Where the window begins; an hour before it ends if absent.
+    since: Option<Moment>,
+    /// Where it ends; now if absent.
+    until: Option<Moment>,
+    /// Requests that call this service (entering there is calling it).
+    service: Option<String>,
+    /// Requests that call an operation of this name, of that service if one is given.
+    operation: Option<String>,
+    /// Outcome of the entry.
+    status: Option<StatusName>,
+    /// Requests that take at least so many milliseconds.
+    #[param(minimum = 0)]
+    min_ms: Option<f64>,
+    /// Requests that take at most so many milliseconds.
+    #[param(minimum = 0)]
+    max_ms: Option<f64>,
+    /// Requests of this category.
+    category: Option<String>,
+    /// At most so many (1 to 1000; 50).
+    #[param(minimum = 1, maximum = 1_000)]
+    limit: Option<u64>,
+}
+
+/// Outcome of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum StatusName {
+    Unset,
+    Ok,
+    Error,
+}
+
+impl From<Status> for StatusName {
+    fn from(status: Status) -> StatusName {
+        match status {
+            Status::Unset => StatusName::Unset,
+            Status::Ok => StatusName::Ok,
+            Status::Error => StatusName::Error,
+        }
+    }
+}
+
+/// What was found.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Found {
+    /// The latest first; a trace once.
+    traces: Vec<FoundTrace>,
+    /// Requests that were looked at.
+    scanned: u64,
+    /// Requests that were found and had no room.
+    omitted: u64,
+}
+
+/// A trace with a request that was searched for.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct FoundTrace {
+    trace: String,
+    service: String,
+    operation: String,
+    start_ns: i64,
+    latency_ns: u64,
+    /// Calls of the request.
+    spans: u64,
+    status: StatusName,
+    /// Absent when the request is not complete.
+    category: Option<String>,
+}
+
+/// Traces by what their requests do
+#[utoipa::path(
+    get, path = "/api/v1/search", tag = "data", params(SearchParameters),
+    responses((status = 200, body = Found), (status = "4XX", body = ProblemDocument))
+)]
+pub(crate) async fn search(
+    State(state): State<AppState>,
+    Extension(tenant): Extension<Arc<Tenant>>,
+    Query(parameters): Query<SearchParameters>,
+) -> Result<Json<Found>, Problem> {
+    let window = window(parameters.since, parameters.until, now())?;
+    let limit = count("limit", parameters.limit, LISTED, LISTED_MAX)?;
+    let (least, most) = (nanos("min_ms", parameters.min_ms)?, nanos("max_ms", parameters.max_ms)?);
+    if least.zip(most).is_some_and(|(least, most)| least > most) {
+        return Err(Problem::invalid("min_ms is larger than max_ms"));
+    }
+    let answer = query(&state, &tenant.store, window, move |requests| {
+        let wanted = Wanted {
+            forms: forms(requests, &parameters),
+            status: parameters.status,
+            least: least.unwrap_or(Nanos::ZERO),
+            most: most.unwrap_or(Nanos::from_ns(u64::MAX)),
+            whole: parameters.category.is_some(),
+        };
+        Ok(find(requests, window, &wanted, limit))
+    });
+    Ok(Json(answer.await?))
+}
+
+fn nanos(name: &str, ms: Option<f64>) -> Result<Option<Nanos>, Problem> {
+    match ms {
+        None => Ok(None),
+        Some(ms) if ms >= 0.0 && ms.is_finite() => Ok(Some(Nanos::from_ns((ms * 1e6) as u64))),
+        Some(_) => Err(Problem::invalid(format_args!("{name} is a number of milliseconds, 0 or more"))),
+    }
+}
+
+/// Requests that are wanted.
+struct Wanted {
+    /// Whether the call tree is: by form.
+    forms: Vec<bool>,
+    status: Option<StatusName>,
+    least: Nanos,
+    most: Nanos,
+    /// Whether only complete ones are.
+    whole: bool,
+}
+
+impl Wanted {
+    fn has(&self, request: &RequestView<'_>) -> bool {
+        self.forms[request.form()]
+            && self.status.is_none_or(|status| status == request.status().into())
+            && (self.least..=self.most).contains(&request.latency())
+            && (!self.whole || request.is_complete())
+    }
+}
+
+/// Which call trees are wanted: there are few of them, so that requests need not be looked into.
+fn forms(requests: &Requests, parameters: &SearchParameters) -> Vec<bool> {
+    let names = requests.names();
+    let wanted: Vec<bool> = (0..names.operations())
+        .map(|at| names.operation_key(OperationId::from_index(at)))
+        .map(|key| {
+            parameters.service.as_deref().is_none_or(|service| service == key.service)
+                && parameters.operation.as_deref().is_none_or(|operation| operation == key.operation)
+        })
+        .collect();
+    let shapes = requests.shapes(ShapeRule::Canonical, threads());
+    let in_category = |form: usize| {
+        let id = shapes.categories()[shapes.category_of(form)].id;
+        parameters.category.as_deref().is_none_or(|wanted| id.short() == wanted || id.to_string() == wanted)
+    };
+    let calls =
+        |form: usize| requests.forms()[form].operation.iter().any(|operation| wanted[operation.index()]);
+    (0..requests.forms().len()).map(|form| calls(form) && in_category(form)).collect()
+}
+
+fn find(requests: &Requests, window: Window, wanted: &Wanted, limit: usize) -> Found {
+    let range = requests.within(window.since, window.until);
+    let mut found = Found { traces: Vec::new(), scanned: range.len() as u64, omitted: 0 };
+    let mut seen = HashSet::new();
+    for at in (range.first()..range.first() + range.len()).rev() {
+        let request = requests.request(at);
+        if !wanted.has(&request) || seen.contains(&request.trace()) {
+            continue;
+        }
+        if found.traces.len() == limit {
+            found.omitted += 1;
+            continue;
+        }
+        seen.insert(request.trace());
+        found.traces.push(row(requests, &request));
+    }
+    found
+}
+
+fn row(requests: &Requests, request: &RequestView<'_>) -> FoundTrace {
+    let key = requests.names().operation_key(request.tree().operation[0]);
+    let shapes = requests.shapes(ShapeRule::Canonical, threads());
+    let category = || shapes.categories()[shapes.category_of(request.form())].id.short();
+    FoundTrace {
+        trace: requests.trace_text(request.trace()),
+        service: key.service.to_owned(),
+        operation: key.operation.to_owned(),
+        start_ns: request.start().unix_ns(),
+        latency_ns: request.latency().ns(),
+        spans: request.calls() as u64,
+        status: request.status().into(),
+        category: request.is_complete().then(category),
+    }
+}

@@ -1,0 +1,34 @@
+//! What the pages are made of: types by `svelte-check`, pure functions by Node's own test runner.
+//!
+//! Needs Node and npm; without them it says so and passes, unless `LAGGARD_PAGES=require`.
+
+use laggard_testkit::{is_installed, npm_install};
+use std::env;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+#[test]
+fn types_hold_and_pure_functions_do_what_they_say() {
+    if let Some(tool) = ["node", "npm"].into_iter().find(|tool| !is_installed(tool)) {
+        assert!(env::var("LAGGARD_PAGES").as_deref() != Ok("require"), "there is no {tool}");
+        return println!("skipped: there is no {tool}");
+    }
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../web");
+    npm_install(&web);
+    for script in ["check", "test"] {
+        npm(&web, script);
+    }
+}
+
+fn npm(web: &Path, script: &str) {
+    let mut command = Command::new("npm");
+    let output = command.args(["run", "--silent", script]).current_dir(web).stdin(Stdio::null()).output();
+    let output = output.expect("npm was found before");
+    let said = [output.stdout, output.stderr].concat();
+    assert!(
+        output.status.success(),
+        "npm run {script}: {}\n{}",
+        output.status,
+        String::from_utf8_lossy(&said)
+    );
+}

@@ -1,0 +1,60 @@
+//! Access to the golden files: inputs with results of independent reference implementations.
+
+use std::path::Path;
+
+use laggard_numeric::Matrix;
+use serde_json::Value;
+
+/// The golden file `name`, or `None` after a message when it is not there.
+pub(crate) fn load(name: &str) -> Option<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/golden").join(name);
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        say(&format!("skipped: no golden file {}", path.display()));
+        return None;
+    };
+    Some(serde_json::from_str(&text).expect("golden files are JSON"))
+}
+
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn say(message: &str) {
+    eprintln!("{message}");
+}
+
+/// Elements of an array.
+pub(crate) fn items(value: &Value) -> &[Value] {
+    value.as_array().expect("an array")
+}
+
+/// A number; `"inf"`, `"-inf"` and `"nan"` stand for what JSON cannot hold.
+pub(crate) fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| value.as_str().expect("a number").parse().expect("a number's name"))
+}
+
+/// An array of numbers.
+pub(crate) fn numbers(value: &Value) -> Vec<f64> {
+    items(value).iter().map(number).collect()
+}
+
+/// An array of indices.
+pub(crate) fn indices(value: &Value) -> Vec<usize> {
+    items(value).iter().map(|index| index.as_u64().expect("an index") as usize).collect()
+}
+
+/// An array of rows.
+pub(crate) fn matrix(value: &Value) -> Matrix {
+    let rows = items(value);
+    let cols = rows.first().map_or(0, |row| items(row).len());
+    Matrix::from_row_major(rows.len(), cols, rows.iter().flat_map(numbers).collect())
+}
+
+/// Fails unless `found` is `wanted` within `tolerance` relative to `wanted`, or absolutely below 1.
+pub(crate) fn assert_close(found: f64, wanted: f64, tolerance: f64, what: &str) {
+    let allowed = tolerance * wanted.abs().max(1.0);
+    assert!((found - wanted).abs() <= allowed, "{what}: {found} is not {wanted}");
+}
+
+/// Fails unless `found` is `wanted` within `tolerance` relative to `wanted`.
+pub(crate) fn assert_relative(found: f64, wanted: f64, tolerance: f64, what: &str) {
+    let allowed = tolerance * wanted.abs();
+    assert!((found - wanted).abs() <= allowed, "{what}: {found} is not {wanted}");
+}

@@ -1,0 +1,58 @@
+//! Workers, states and instants in the report's terms.
+
+use laggard_kernel_graph::{ExecutionGraph, PieceState, WorkerId, WorkerKind};
+use laggard_report::{KernelState, PathLane};
+
+/// A worker as reports tell it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct WorkerName {
+    /// The thread's name, `idle task` or `interrupts`.
+    pub(crate) name: String,
+    /// The thread's number.
+    pub(crate) tid: Option<u32>,
+    /// The host's name; empty unless the graph is of several.
+    pub(crate) host: String,
+}
+
+impl WorkerName {
+    /// The name, and the host's in a graph of several.
+    pub(crate) fn with_host(self) -> String {
+        if self.host.is_empty() { self.name } else { format!("{} on {}", self.name, self.host) }
+    }
+}
+
+pub(crate) fn worker_name(graph: &ExecutionGraph, id: WorkerId) -> WorkerName {
+    let named = graph.name(id);
+    let (name, tid) = match graph.worker(id).kind {
+        WorkerKind::Thread { tid, .. } if named.is_empty() => ("(without a name)", Some(tid.0)),
+        WorkerKind::Thread { tid, .. } => (named, Some(tid.0)),
+        WorkerKind::Idle(_) => ("idle task", None),
+        WorkerKind::Interrupts(_) => ("interrupts", None),
+    };
+    WorkerName { name: name.to_owned(), tid, host: graph.host_name(id).to_owned() }
+}
+
+pub(crate) fn lane(graph: &ExecutionGraph, id: WorkerId) -> PathLane {
+    let WorkerName { name, tid, host } = worker_name(graph, id);
+    PathLane { thread: name, tid, host }
+}
+
+pub(crate) const fn state(state: PieceState) -> KernelState {
+    match state {
+        PieceState::Running => KernelState::Running,
+        PieceState::Preempted => KernelState::Preempted,
+        PieceState::Blocked => KernelState::Blocked,
+        PieceState::Network => KernelState::Network,
+        PieceState::BlockDevice => KernelState::BlockDevice,
+        PieceState::Timer => KernelState::Timer,
+        PieceState::Interrupted => KernelState::Interrupted,
+        PieceState::Ipi => KernelState::Ipi,
+        PieceState::UserInput => KernelState::UserInput,
+        PieceState::Unknown => KernelState::Unknown,
+    }
+}
+
+/// The place of a state in lists by state.
+pub(crate) fn place(state: KernelState) -> usize {
+    KernelState::ALL.iter().position(|&one| one == state).expect("every state is in the list")
+}
