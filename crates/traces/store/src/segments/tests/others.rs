@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-const MANUAL: &str = include_str!("../../../../../docs/manual/store.md");
+const MANUAL: &str = include_str!("../../../../../../docs/manual/store.md");
 
 /// What the programs must find in the store of this test.
 const CHECKS: &str = r#"
