@@ -163,7 +163,7 @@ def main(arguments):
     paths = [argument for argument in arguments if not argument.startswith("--")]
     output = pathlib.Path(paths[0]) if paths else ROOT / "docs" / "benchmarks" / "alignment.md"
     WORK.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["cargo", "build", "--release", "-p", "laggard-align", "--example", EXAMPLE.name], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--release", "-p", "laggard-experiments", "--example", EXAMPLE.name], cwd=ROOT, check=True)
     matrix = WORK / "identity.matrix"
     identity_matrix(matrix)
     load = os.getloadavg()[0]

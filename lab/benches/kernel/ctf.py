@@ -91,7 +91,7 @@ def main(arguments):
     output = next((path for path in rest if path.suffix == ".md"), ROOT / "docs" / "benchmarks" / "kernel-reading-ctf.md")
     WORK.mkdir(parents=True, exist_ok=True)
     for example in ("kernel_throughput", "write_ctf"):
-        subprocess.run(["cargo", "build", "--release", "-q", "-p", "laggard-kernel-formats", "--example", example], check=True, cwd=ROOT)
+        subprocess.run(["cargo", "build", "--release", "-q", "-p", "laggard-experiments", "--example", example], check=True, cwd=ROOT)
     count, rounds = (400_000, 3) if quick else (4_000_000, 3)
     before = os.getloadavg()[0]
     found = []

@@ -152,7 +152,7 @@ def main(arguments):
     paths = [argument for argument in arguments if not argument.startswith("--") and argument != str(given)]
     output = pathlib.Path(paths[0]) if paths else ROOT / "docs" / "benchmarks" / "kernel-reading.md"
     WORK.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["cargo", "build", "--release", "-p", "laggard-kernel-formats", "--example", EXAMPLE.name], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--release", "-p", "laggard-experiments", "--example", EXAMPLE.name], cwd=ROOT, check=True)
     rounds, load = 1 if quick else 3, os.getloadavg()[0]
     rows = [contest.row(rounds) for contest in trace_dat(given, quick) + perf_data(quick)]
     page = PAGE.format(rounds=rounds, load=f"{load:.1f}, {os.getloadavg()[0]:.1f}", machine=machine(), rows="\n".join(rows))

@@ -113,7 +113,7 @@ def main(arguments):
     paths = [argument for argument in arguments if not argument.startswith("--")]
     output = pathlib.Path(paths[0]) if paths else ROOT / "docs" / "benchmarks" / "optics.md"
     WORK.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["cargo", "build", "--release", "-p", "laggard-align", "--example", EXAMPLE.name], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--release", "-p", "laggard-experiments", "--example", EXAMPLE.name], cwd=ROOT, check=True)
     load, rounds, interpreter = os.getloadavg()[0], 1 if quick else 5, python()
     points = 2000 if quick else 10_000
     counts, roots = (contest(interpreter, points, vectors, rounds) for vectors in ["raw", "sqrt"])

@@ -186,7 +186,7 @@ def main(arguments):
     paths = [argument for argument in arguments if not argument.startswith("--")]
     output = pathlib.Path(paths[0]) if paths else ROOT / "docs" / "benchmarks" / "robust-pca.md"
     WORK.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["cargo", "build", "--release", "-p", "laggard-numeric", "--example", EXAMPLE.name],
+    subprocess.run(["cargo", "build", "--release", "-p", "laggard-experiments", "--example", EXAMPLE.name],
                    cwd=ROOT, check=True)
     load, rounds, interpreter = os.getloadavg()[0], 1 if quick else 5, python()
     everyone = ["rust", "rust_1", "blocked", "in_place"]

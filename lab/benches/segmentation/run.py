@@ -161,7 +161,7 @@ def main(arguments):
     paths = [argument for argument in arguments if not argument.startswith("--")]
     output = pathlib.Path(paths[0]) if paths else ROOT / "docs" / "benchmarks" / "segmentation.md"
     WORK.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["cargo", "build", "--release", "-p", "laggard-changes", "--example", EXAMPLE.name], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--release", "-p", "laggard-experiments", "--example", EXAMPLE.name], cwd=ROOT, check=True)
     load, rounds, interpreter = os.getloadavg()[0], 1 if quick else 5, python()
     small = contest(interpreter, 300, rounds, [("pelt", 1, 100), ("dynp", 1, 3)])
     large = [("pelt", 5, 100), ("dynp", 5, 12)] + ([] if quick else [("pelt", 1, 100), ("dynp", 1, 12)])

@@ -35,7 +35,7 @@ CONTENDERS = ["laggard", "rotel", "grpcio"]
 
 def build():
     subprocess.run(["cargo", "build", "--release", "-q", "-p", "laggard", "--bin", "laggard"], cwd=ROOT, check=True)
-    subprocess.run(["cargo", "build", "--release", "-q", "-p", "laggard-server", "--example", "load"], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--release", "-q", "-p", "laggard-experiments", "--example", "load"], cwd=ROOT, check=True)
 
 
 def python():
@@ -156,7 +156,7 @@ cores, every run a fresh process with an empty folder; medians. Load average bef
 
 Machine: {machine()}.
 
-`load` ([crates/app/server/examples/load](../../crates/app/server/examples/load/main.rs)) sends messages of 512 spans, {bytes_a_span:.0f} bytes a span, trees of ten spans,
+`load` ([lab/experiments/examples/load](../../lab/experiments/examples/load/main.rs)) sends messages of 512 spans, {bytes_a_span:.0f} bytes a span, trees of ten spans,
 over 4 connections with 4 calls each, as fast as they are acknowledged. It uses the same two cores.
 
 | receiver | spans/s acknowledged | from, to | Laggard's multiple | its processor s for a million spans | peak MB | told to come back | failed |

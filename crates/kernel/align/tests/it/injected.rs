@@ -1,4 +1,4 @@
-//! Localisation of injected faults. `examples/localisation_accuracy.rs` measures more of them.
+//! Localisation of injected faults. `lab/experiments/examples/localisation_accuracy.rs` measures more of them.
 
 use crate::generated::{Fault, Together, run};
 use laggard_align::localise::{LocaliseRules, LocaliseSettings};

@@ -1,5 +1,5 @@
 //! From spans to the right verdict on incidents with known truth. Larger runs over many seeds are in
-//! `examples/accuracy.rs`; their figures are in `docs/accuracy.md`.
+//! `lab/experiments/examples/accuracy.rs`; their figures are in `docs/accuracy.md`.
 
 use crate::simulated::{Incident, THREADS, incident};
 use laggard_diagnose::{InputFacts, SlowMethod, SlowSettings, diagnose};

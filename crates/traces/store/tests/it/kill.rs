@@ -1,4 +1,4 @@
-//! The process is killed at random instants; see `kill_run.rs`. `examples/kill_target.rs` does it as often as wanted.
+//! The process is killed at random instants; see `kill_run.rs`. `lab/experiments/examples/kill_target.rs` does it as often as wanted.
 
 use crate::kill_run::{CHILD_VARIABLE, Run, child_from_environment};
 use std::process::Command;

@@ -1,0 +1,158 @@
+//! How often alerts cry wolf, and how long a real slow-down takes to fire, on simulated systems:
+//!
+//! ```sh
+//! cargo run --release -p laggard-experiments --example alert_rate -- quiet [FIRST_SEED] [SYSTEMS] [HOURS] [REQUESTS_AN_HOUR] [KEY=VALUE…]
+//! cargo run --release -p laggard-experiments --example alert_rate -- fires [FIRST_SEED] [SYSTEMS] [SCENARIOS] [REQUESTS_AN_HOUR] [KEY=VALUE…]
+//! ```
+//!
+//! A look a minute. Keys: `window`, `baseline` (minutes), `slower` (share), `after`, `of`, `resolve`.
+#![expect(clippy::print_stdout, reason = "a command-line program")]
+
+mod simulated;
+
+use laggard_engine::LocalEngine;
+use laggard_model::{Nanos, Timestamp};
+use laggard_server::alerts::{AlertBook, Detection, JudgeSettings, Rules};
+use laggard_simulate::Scenario;
+use simulated::{History, faulty, quiet};
+use std::sync::Arc;
+
+const MINUTE: Nanos = Nanos::from_secs(60);
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (keys, plain): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|text| text.contains('='));
+    let argument =
+        |at: usize, usual: &str| plain.get(at).map_or_else(|| usual.to_owned(), ToString::to_string);
+    let detection = keys.into_iter().fold(usual(), |detection, key| with(detection, key));
+    let first: u64 = argument(1, "1").parse().expect("a seed");
+    let systems: u64 = argument(2, "3").parse().expect("a number of systems");
+    let rate: u32 = argument(4, "6000").parse().expect("requests an hour");
+    let seeds = first..first + systems;
+    match argument(0, "quiet").as_str() {
+        "quiet" => {
+            let hours: u32 = argument(3, "24").parse().expect("hours");
+            seeds.for_each(|seed| tell_quiet(&quiet(seed, hours, rate), seed, hours, &detection));
+        }
+        _ => {
+            println!(
+                "| scenario | system | found after | fires after | operation | resolved after its end | others that fired | looks it was missed in |"
+            );
+            println!("|---|---|---|---|---|---|---|---|");
+            for name in argument(3, "random-device,code-bug,uniform,slow-host").split(',') {
+                let scenario = Scenario::parse(name).expect("a scenario");
+                seeds
+                    .clone()
+                    .for_each(|seed| tell_fault(&faulty(scenario, seed, rate), scenario, seed, &detection));
+            }
+        }
+    }
+}
+
+/// What `laggard serve` has by default.
+fn usual() -> Detection {
+    laggard_server::ServeSettings::default().alerts.detection()
+}
+
+fn with(detection: Detection, pair: &str) -> Detection {
+    let (key, value) = pair.split_once('=').expect("KEY=VALUE");
+    let minutes = || Nanos::from_secs(60 * value.parse::<u64>().expect("minutes"));
+    let count = || value.parse::<u32>().expect("a count");
+    let Detection { judge, rules, .. } = detection;
+    match key {
+        "window" => Detection { window: minutes(), ..detection },
+        "baseline" => Detection { baseline: minutes(), ..detection },
+        "slower" => Detection {
+            judge: JudgeSettings { slower_min: value.parse().expect("a share"), ..judge },
+            ..detection
+        },
+        "after" => Detection { rules: Rules { fire_after: count(), ..rules }, ..detection },
+        "of" => Detection { rules: Rules { fire_of: count(), ..rules }, ..detection },
+        "resolve" => Detection { rules: Rules { resolve_after: count(), ..rules }, ..detection },
+        _ => panic!("there is no key {key}"),
+    }
+}
+
+/// What happened at one look.
+struct Step {
+    at: Timestamp,
+    found: usize,
+    fired: Vec<String>,
+}
+
+/// A look a minute, from when there is a baseline to the end.
+fn watch(history: &History, detection: &Detection, book: &mut AlertBook) -> Vec<Step> {
+    let threads = std::thread::available_parallelism().unwrap_or(std::num::NonZeroUsize::MIN);
+    let engine = LocalEngine::new(threads);
+    let mut steps = Vec::new();
+    let mut at = history.start.plus(detection.window).plus(detection.baseline);
+    while at <= history.end {
+        let day = |_| Some(Arc::clone(&history.requests));
+        let looked = detection.look(book, &history.requests, day, at, engine);
+        let (found, changes) = match looked {
+            Ok(judgement) => (judgement.found.len(), book.take(&judgement, detection.rules, at)),
+            Err(_) => (0, book.pass(detection.rules, at)),
+        };
+        steps.push(Step { at, found, fired: changes.fired });
+        at = at.plus(MINUTE);
+    }
+    steps
+}
+
+fn tell_quiet(history: &History, seed: u64, hours: u32, detection: &Detection) {
+    let mut book = AlertBook::default();
+    let started = std::time::Instant::now();
+    let steps = watch(history, detection, &mut book);
+    let found = steps.iter().filter(|step| step.found > 0).count();
+    let fired: usize = steps.iter().map(|step| step.fired.len()).sum();
+    println!(
+        "system {seed}: {hours} h, {} looks, something found in {found}, {fired} fired; {:.0} ms a look",
+        steps.len(),
+        started.elapsed().as_secs_f64() * 1e3 / steps.len().max(1) as f64
+    );
+    for alert in book.over.iter().chain(book.firing()) {
+        let found = &alert.found;
+        println!(
+            "  {} {}: {:.2} slower, factor {:?}, {} of {} requests",
+            found.service,
+            found.operation,
+            found.slower,
+            found.factor,
+            found.requests_hit,
+            found.requests_seen
+        );
+    }
+}
+
+fn tell_fault(history: &History, scenario: Scenario, seed: u64, detection: &Detection) {
+    let mut book = AlertBook::default();
+    let steps = watch(history, detection, &mut book);
+    let fault = history.fault;
+    let minutes =
+        |at: Timestamp, from: Timestamp| at.unix_ns().saturating_sub(from.unix_ns()) / 60_000_000_000;
+    let text = |minutes: Option<i64>| minutes.map_or("never".to_owned(), |minutes| format!("{minutes} min"));
+    let during: Vec<&Step> =
+        steps.iter().filter(|step| (fault.since..=fault.until).contains(&step.at)).collect();
+    let when = |is: fn(&Step) -> bool| {
+        text(during.iter().find(|step| is(step)).map(|step| minutes(step.at, fault.since)))
+    };
+    let all: Vec<_> = book.over.iter().chain(book.firing()).collect();
+    let early = all.iter().filter(|alert| alert.fired_ns < Some(fault.since.unix_ns())).count();
+    let first = all.iter().find(|alert| alert.fired_ns >= Some(fault.since.unix_ns()));
+    let named = first.map_or_else(String::new, |alert| {
+        format!("{} {} (+{:.0} %)", alert.found.service, alert.found.operation, 100.0 * alert.found.slower)
+    });
+    let ended = all.iter().filter_map(|alert| alert.resolved_ns).map(Timestamp::from_unix_ns).max();
+    println!(
+        "| {} | {seed} | {} | {} | {named} | {} | {} | {early} |",
+        scenario.name(),
+        when(|step| step.found > 0),
+        when(|step| !step.fired.is_empty()),
+        all.len(),
+        text(ended.filter(|_| book.firing().next().is_none()).map(|at| minutes(at, fault.until))),
+    );
+    if std::env::var_os("LAGGARD_VERBOSE").is_some() {
+        let looks: String = steps.iter().map(|step| if step.found == 0 { '.' } else { 'x' }).collect();
+        println!("{looks}");
+    }
+}
