@@ -36,11 +36,7 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &["laggard-kernel-formats", "laggard-simulate"],
     },
     Layer { name: "laggard-align", may_use: &["laggard-numeric"], tests_may_use: &["laggard-simulate"] },
-    Layer {
-        name: "laggard-kernel-formats",
-        may_use: &["laggard-model", "laggard-wire"],
-        tests_may_use: &[],
-    },
+    Layer { name: "laggard-kernel-formats", may_use: &["laggard-model", "laggard-wire"], tests_may_use: &[] },
     Layer { name: "laggard-record", may_use: &["laggard-model"], tests_may_use: &["laggard-kernel-formats"] },
     Layer { name: "laggard-localize", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },
     Layer {

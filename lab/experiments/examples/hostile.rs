@@ -54,7 +54,10 @@ fn main() -> ExitCode {
         }
     };
     let mut samples = Vec::new();
-    collect_samples(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/traces/formats/tests/samples"), &mut samples);
+    collect_samples(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/traces/formats/tests/samples"),
+        &mut samples,
+    );
     let mut failures = 0;
     for format in &arguments.formats {
         let totals = run(format, &samples, &arguments);
