@@ -28,7 +28,7 @@ describe("hostile names", () => {
         assert.match(await page.title(), / · Laggard$/, "no name became a script");
         assert.equal(await page.locator("main img").count(), 0, "no name became an element");
         const controls = await page.locator("main").evaluate((main) => /[\u0000-\u0008\u000e-\u001f\u202a-\u202e\u2066-\u2069]/.test(main.textContent));
-        assert.equal(controls, false, "controls are spelt out");
+        assert.equal(controls, false, "controls are spelled out");
         await shoot(page, `${name}-hostile-${look}-light`);
         assert.equal(await overhang(page), 0, look);
         assert.deepEqual(await findings(page), [], look);

@@ -1,4 +1,4 @@
-// Questions: asked, followed, cancelled, saved; about what is stored and about files.
+// Questions: asked, followed, canceled, saved; about what is stored and about files.
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
@@ -93,7 +93,7 @@ describe("questions", () => {
     await seen(page, "kernel-diagnose");
   });
 
-  test("progress is shown, and a job can be cancelled", async () => {
+  test("progress is shown, and a job can be canceled", async () => {
     stub.jobs.pace(400);
     await visit(page, "/kernel");
     await page.getByLabel("Kernel trace").setInputFiles(file("trace.dat", "x"));
@@ -104,7 +104,7 @@ describe("questions", () => {
     await shoot(page, "progress-one-wide-light");
     assert.deepEqual(await findings(page), []);
     await page.getByRole("button", { name: "Cancel" }).click();
-    await page.getByText("Cancelled").first().waitFor();
+    await page.getByText("Canceled").first().waitFor();
     const { jobs } = stub.jobs.list();
     assert.equal(jobs[0].state, "cancelled");
   });
@@ -136,7 +136,7 @@ describe("questions", () => {
     await page.getByText("3 of 3 done").waitFor({ state: "hidden" });
     const states = await page.locator("main section h2 .chip").allInnerTexts();
     assert.deepEqual(states, ["taken", "failed", "taken"]);
-    await page.getByText("No format of Laggard's recognises this file").waitFor();
+    await page.getByText("No format of Laggard's recognizes this file").waitFor();
     await shoot(page, "import-done-wide-light");
     assert.deepEqual(await findings(page), []);
     await page.getByRole("button", { name: "Take open traces as whole" }).click();

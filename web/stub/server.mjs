@@ -103,7 +103,7 @@ async function take(stub, request, response, url) {
   const text = (await bodyOf(request)).toString("latin1");
   stub.asked.push({ question: "import", parts: [{ name: "file", file: url.searchParams.get("name"), text }] });
   if (text.includes("not a trace")) {
-    return problem(response, 415, "Unknown format", "No format of Laggard's recognises this file; `laggard formats` lists them.");
+    return problem(response, 415, "Unknown format", "No format of Laggard's recognizes this file; `laggard formats` lists them.");
   }
   const losses = { orphan_span: { count: 2, example: "trace 2f1c4e3ab0d55e7a9c1b6d7e8f901234" } };
   return send(response, 200, { spans: 1842, calls: 0, samples: 0, losses });

@@ -12,7 +12,7 @@ test("steps of the heat scale cover every factor", () => {
   for (const [factor, step] of cases) assert.equal(factorStep(factor), step, `${factor}`);
 });
 
-test("colours mix and scales stay in their range", () => {
+test("colors mix and scales stay in their range", () => {
   assert.deepEqual(mixed(rgbOf("#000"), rgbOf("#ffffff"), 0.5), { red: 128, green: 128, blue: 128 });
   assert.equal(logShare(100, 1, 10_000), 0.5);
   assert.deepEqual([logShare(0, 1, 10), logShare(-4, 1, 10), logShare(99, 1, 10), logShare(5, 0, 0)], [0, 0, 1, 0]);

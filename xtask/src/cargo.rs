@@ -1,6 +1,6 @@
 //! Rules that cargo checks.
 
-use crate::repository::{Judgement, Repository};
+use crate::repository::{Judgment, Repository};
 use std::io;
 use std::process::{Command, Stdio};
 
@@ -29,7 +29,7 @@ pub(crate) fn output(arguments: &[&str]) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn judge(arguments: &[&str], environment: &[(&str, &str)]) -> Judgement {
+fn judge(arguments: &[&str], environment: &[(&str, &str)]) -> Judgment {
     let ran = cargo(arguments).envs(environment.iter().copied()).output();
     let output = ran.map_err(|error| vec![format!("cargo {}: {error}", arguments.join(" "))])?;
     let said = [&output.stderr[..], &output.stdout[..]].concat();
@@ -42,16 +42,16 @@ fn last_lines(said: &str) -> Vec<String> {
     lines[lines.len().saturating_sub(LINES_SHOWN)..].iter().map(|line| (*line).to_owned()).collect()
 }
 
-pub(crate) fn format(_: &Repository) -> Judgement {
+pub(crate) fn format(_: &Repository) -> Judgment {
     judge(&["fmt", "--all", "--check", "--", "-l"], &[]).map(|_| "formatted".to_owned())
 }
 
-pub(crate) fn lints(_: &Repository) -> Judgement {
+pub(crate) fn lints(_: &Repository) -> Judgment {
     let strict = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
     judge(&strict, &[]).map(|_| "no warnings".to_owned())
 }
 
-pub(crate) fn docs(_: &Repository) -> Judgement {
+pub(crate) fn docs(_: &Repository) -> Judgment {
     let build = ["doc", "--no-deps", "--workspace", "--quiet"];
     judge(&build, &[("RUSTDOCFLAGS", "-D warnings")]).map(|_| "API pages without warnings".to_owned())
 }
@@ -60,7 +60,7 @@ pub(crate) fn docs(_: &Repository) -> Judgement {
 /// within a process, which runners with a process a test would make again for each.
 const TESTS: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
 
-pub(crate) fn tests(_: &Repository) -> Judgement {
+pub(crate) fn tests(_: &Repository) -> Judgment {
     let ran = cargo(&TESTS).output().map_err(|error| vec![format!("cargo test: {error}")])?;
     let said = [&ran.stderr[..], &ran.stdout[..]].concat();
     let said = String::from_utf8_lossy(&said).into_owned();
@@ -98,7 +98,7 @@ pub(crate) fn test_all() -> io::Result<bool> {
     Ok(cargo(&TESTS).status()?.success())
 }
 
-/// Builds the evaluation, optimised, and runs it in the caller's folder, so that paths mean what they say.
+/// Builds the evaluation, optimized, and runs it in the caller's folder, so that paths mean what they say.
 ///
 /// # Errors
 /// When cargo cannot be started.

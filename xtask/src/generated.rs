@@ -1,6 +1,6 @@
 //! Pages of the manual that are written by the program itself, so that they cannot be wrong about it.
 
-use crate::repository::{Judgement, Repository, judge};
+use crate::repository::{Judgment, Repository, judge};
 use crate::{cargo, samples};
 use std::fmt::Write;
 use std::io;
@@ -25,11 +25,11 @@ pub(crate) fn write(repository: &Repository) -> io::Result<()> {
 }
 
 /// Whether the pages are as the program would write them.
-pub(crate) fn check(repository: &Repository) -> Judgement {
+pub(crate) fn check(repository: &Repository) -> Judgment {
     let failed = |error: io::Error| vec![error.to_string()];
-    let mut offences = compare(repository.text(PAGE), &page(&ask_program).map_err(failed)?);
-    offences.extend(samples::offences(repository, &samples::demo().map_err(failed)?));
-    judge(offences, || format!("{PAGE} and the sample in README.md"))
+    let mut violations = compare(repository.text(PAGE), &page(&ask_program).map_err(failed)?);
+    violations.extend(samples::violations(repository, &samples::demo().map_err(failed)?));
+    judge(violations, || format!("{PAGE} and the sample in README.md"))
 }
 
 fn compare(found: Option<&str>, wanted: &str) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! Which crate may use which. Anything absent from the table is forbidden.
 
-use crate::repository::{Judgement, Repository, judge};
+use crate::repository::{Judgment, Repository, judge};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -212,7 +212,7 @@ const LEAVES: &[(&str, &str)] = &[
 ];
 
 /// Compares the manifests with the table.
-pub(crate) fn check(repository: &Repository) -> Judgement {
+pub(crate) fn check(repository: &Repository) -> Judgment {
     let listed = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
         .current_dir(&repository.root)
@@ -223,7 +223,7 @@ pub(crate) fn check(repository: &Repository) -> Judgement {
     };
     let Some(metadata) = metadata else { return Err(vec!["cargo metadata failed".to_owned()]) };
     let arrows = arrows(&metadata);
-    judge(offences(&arrows), || format!("{} crates, {} arrows", crates(&arrows), arrows.len()))
+    judge(violations(&arrows), || format!("{} crates, {} arrows", crates(&arrows), arrows.len()))
 }
 
 /// One line of a manifest: who uses what.
@@ -257,11 +257,11 @@ fn crates(arrows: &[Arrow]) -> usize {
     arrows.iter().map(|arrow| &arrow.from).collect::<BTreeSet<_>>().len()
 }
 
-fn offences(arrows: &[Arrow]) -> Vec<String> {
-    arrows.iter().filter_map(offence).collect()
+fn violations(arrows: &[Arrow]) -> Vec<String> {
+    arrows.iter().filter_map(violation).collect()
 }
 
-fn offence(arrow: &Arrow) -> Option<String> {
+fn violation(arrow: &Arrow) -> Option<String> {
     let from = &arrow.from;
     let Some(layer) = LAYERS.iter().find(|layer| layer.name == from) else {
         return arrow.to.is_none().then(|| format!("{from} has no row in xtask/src/layers.rs"));
@@ -281,39 +281,39 @@ fn offence(arrow: &Arrow) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn offences_of(package: &str, dependencies: &str) -> Vec<String> {
+    fn violations_of(package: &str, dependencies: &str) -> Vec<String> {
         let text = format!(r#"{{"packages": [{{"name": "{package}", "dependencies": [{dependencies}]}}]}}"#);
-        offences(&arrows(&serde_json::from_str(&text).unwrap()))
+        violations(&arrows(&serde_json::from_str(&text).unwrap()))
     }
 
     #[test]
     fn an_arrow_that_is_not_in_the_table_fails() {
         let engine = r#"{"name": "laggard-engine", "path": "x", "kind": null}"#;
-        assert_eq!(offences_of("laggard-diagnose", engine), Vec::<String>::new());
-        assert_eq!(offences_of("laggard-localize", engine).len(), 1);
-        assert_eq!(offences_of("laggard-numeric", engine).len(), 1);
+        assert_eq!(violations_of("laggard-diagnose", engine), Vec::<String>::new());
+        assert_eq!(violations_of("laggard-localize", engine).len(), 1);
+        assert_eq!(violations_of("laggard-numeric", engine).len(), 1);
     }
 
     #[test]
     fn tests_may_use_more() {
         let kit = |kind: &str| format!(r#"{{"name": "laggard-testkit", "path": "x", "kind": {kind}}}"#);
-        assert_eq!(offences_of("laggard-assembly", &kit(r#""dev""#)), Vec::<String>::new());
-        assert_eq!(offences_of("laggard-assembly", &kit("null")).len(), 1);
+        assert_eq!(violations_of("laggard-assembly", &kit(r#""dev""#)), Vec::<String>::new());
+        assert_eq!(violations_of("laggard-assembly", &kit("null")).len(), 1);
     }
 
     #[test]
     fn the_vocabulary_has_no_dependencies() {
         let serde = r#"{"name": "serde", "kind": null}"#;
-        assert_eq!(offences_of("laggard-model", serde), ["laggard-model must not depend on serde"]);
-        assert_eq!(offences_of("laggard-report", serde), Vec::<String>::new());
+        assert_eq!(violations_of("laggard-model", serde), ["laggard-model must not depend on serde"]);
+        assert_eq!(violations_of("laggard-report", serde), Vec::<String>::new());
     }
 
     #[test]
     fn heavy_crates_and_unknown_crates_fail() {
-        assert_eq!(offences_of("laggard", r#"{"name": "axum", "kind": null}"#).len(), 1);
-        assert_eq!(offences_of("laggard", r#"{"name": "ureq", "kind": null}"#).len(), 1);
-        assert_eq!(offences_of("laggard-prometheus", r#"{"name": "ureq", "kind": null}"#).len(), 0);
-        assert_eq!(offences_of("laggard-new", "").len(), 1);
+        assert_eq!(violations_of("laggard", r#"{"name": "axum", "kind": null}"#).len(), 1);
+        assert_eq!(violations_of("laggard", r#"{"name": "ureq", "kind": null}"#).len(), 1);
+        assert_eq!(violations_of("laggard-prometheus", r#"{"name": "ureq", "kind": null}"#).len(), 0);
+        assert_eq!(violations_of("laggard-new", "").len(), 1);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Relative links in Markdown lead somewhere.
 
-use crate::repository::{Judgement, Repository, TextFile, is_sample, judge};
+use crate::repository::{Judgment, Repository, TextFile, is_sample, judge};
 
 /// Follows every link.
-pub(crate) fn check(repository: &Repository) -> Judgement {
+pub(crate) fn check(repository: &Repository) -> Judgment {
     let mut followed = 0;
-    let mut offences = Vec::new();
+    let mut violations = Vec::new();
     for file in repository.ending(".md").filter(|file| !is_sample(&file.path)) {
         for link in links(&file.text) {
             if is_elsewhere(link.target) {
@@ -13,11 +13,11 @@ pub(crate) fn check(repository: &Repository) -> Judgement {
             }
             followed += 1;
             if let Some(trouble) = trouble(repository, file, link.target) {
-                offences.push(format!("{}:{}: {trouble}", file.path, link.line));
+                violations.push(format!("{}:{}: {trouble}", file.path, link.line));
             }
         }
     }
-    judge(offences, || format!("{followed} relative links"))
+    judge(violations, || format!("{followed} relative links"))
 }
 
 fn is_elsewhere(target: &str) -> bool {
@@ -98,7 +98,7 @@ fn slug(heading: &str) -> String {
 mod tests {
     use super::*;
 
-    fn offences(text: &str) -> Vec<String> {
+    fn violations(text: &str) -> Vec<String> {
         let files = [("docs/a.md", text), ("README.md", "# One: `two` three\n"), ("docs/b/c.md", "")];
         check(&Repository::of(&files)).err().unwrap_or_default()
     }
@@ -106,21 +106,21 @@ mod tests {
     #[test]
     fn links_must_lead_to_a_file() {
         assert_eq!(
-            offences("[a](b/c.md) [r](../README.md) [folder](b/) [w](https://example.org/x)").len(),
+            violations("[a](b/c.md) [r](../README.md) [folder](b/) [w](https://example.org/x)").len(),
             0
         );
-        assert_eq!(offences("\n[a](d.md)"), ["docs/a.md:2: link to docs/d.md, which does not exist"]);
+        assert_eq!(violations("\n[a](d.md)"), ["docs/a.md:2: link to docs/d.md, which does not exist"]);
     }
 
     #[test]
     fn anchors_must_be_headings() {
-        assert_eq!(offences("[a](../README.md#one-two-three)").len(), 0);
-        assert_eq!(offences("[a](../README.md#four)").len(), 1);
-        assert_eq!(offences("# Here\n[a](#here) [b](#there)").len(), 1);
+        assert_eq!(violations("[a](../README.md#one-two-three)").len(), 0);
+        assert_eq!(violations("[a](../README.md#four)").len(), 1);
+        assert_eq!(violations("# Here\n[a](#here) [b](#there)").len(), 1);
     }
 
     #[test]
     fn code_is_no_link() {
-        assert_eq!(offences("`[a](x)`\n```\n[a](y)\n```\n").len(), 0);
+        assert_eq!(violations("`[a](x)`\n```\n[a](y)\n```\n").len(), 0);
     }
 }

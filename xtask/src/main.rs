@@ -7,7 +7,7 @@
 //! cargo xtask evaluate …      every method over incidents with known truth
 //! ```
 //!
-//! A rule is a file with a function from [`Repository`] to [`repository::Judgement`], a row in [`steps::STEPS`], and
+//! A rule is a file with a function from [`Repository`] to [`repository::Judgment`], a row in [`steps::STEPS`], and
 //! tests that show it fail on a bad snippet.
 
 mod cargo;

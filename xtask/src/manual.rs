@@ -1,6 +1,6 @@
 //! What the code lists, the manual explains: formats, methods, losses, thresholds, dependencies.
 
-use crate::repository::{Judgement, Repository, judge};
+use crate::repository::{Judgment, Repository, judge};
 
 const LOSSES: &str = "crates/base/model/src/losses.rs";
 const THRESHOLDS: &str = "crates/app/params/src/thresholds.rs";
@@ -24,17 +24,17 @@ const DEPENDENCIES_PAGE: &str = "docs/dependencies.md";
 const TEST_COMMAND: &str = "cargo xtask test";
 
 /// Compares lists in the code with pages.
-pub(crate) fn check(repository: &Repository) -> Judgement {
-    let mut offences = Vec::new();
+pub(crate) fn check(repository: &Repository) -> Judgment {
+    let mut violations = Vec::new();
     let mut explained = 0;
     let mut demand = |page: &str, what: &str, terms: Vec<String>| {
         if terms.is_empty() {
-            offences.push(format!("found no {what} to look for in {page}; has the code moved?"));
+            violations.push(format!("found no {what} to look for in {page}; has the code moved?"));
         }
         explained += terms.len();
         let text = repository.text(page).unwrap_or_default();
         let missing = terms.into_iter().filter(|term| !text.contains(&format!("`{term}`")));
-        offences.extend(missing.map(|term| format!("{page} does not explain {what} `{term}`")));
+        violations.extend(missing.map(|term| format!("{page} does not explain {what} `{term}`")));
     };
     demand(ASSEMBLY_PAGE, "the loss", losses(repository.text(LOSSES).unwrap_or_default()));
     let flags = thresholds(repository.text(THRESHOLDS).unwrap_or_default());
@@ -53,10 +53,10 @@ pub(crate) fn check(repository: &Repository) -> Judgement {
         "the dependency",
         dependencies(repository.text("Cargo.toml").unwrap_or_default()),
     );
-    offences.extend(missing_pages(repository));
-    offences.extend(unexplained_change_thresholds(repository));
-    offences.extend(other_test_commands(repository));
-    judge(offences, || format!("{explained} losses, thresholds and dependencies explained"))
+    violations.extend(missing_pages(repository));
+    violations.extend(unexplained_change_thresholds(repository));
+    violations.extend(other_test_commands(repository));
+    judge(violations, || format!("{explained} losses, thresholds and dependencies explained"))
 }
 
 /// Names of `Loss::ALL`: the first text of each row `("name", "phrase")`.

@@ -1,6 +1,6 @@
 //! Pure crates see no file, no clock, no network, no thread pool they were not handed, and do not print.
 
-use crate::repository::{Judgement, Repository, TextFile, judge};
+use crate::repository::{Judgment, Repository, TextFile, judge};
 use crate::rust_text::{line_of, product_sources, word_offsets};
 
 /// Crates whose answers depend on their arguments only.
@@ -63,21 +63,21 @@ const EXCEPTIONS: &[Exception] = &[
 ];
 
 /// Scans the sources of the pure crates.
-pub(crate) fn offences(repository: &Repository) -> Vec<String> {
+pub(crate) fn violations(repository: &Repository) -> Vec<String> {
     let sources = product_sources(repository);
     let pure =
         |file: &&TextFile| PURE.iter().any(|name| file.path.starts_with(&format!("crates/{name}/src/")));
-    sources.iter().filter(pure).flat_map(offences_in).collect()
+    sources.iter().filter(pure).flat_map(violations_in).collect()
 }
 
 /// The rule as a step.
-pub(crate) fn check(repository: &Repository) -> Judgement {
-    judge(offences(repository), || {
+pub(crate) fn check(repository: &Repository) -> Judgment {
+    judge(violations(repository), || {
         format!("{} crates without files, clocks, network or printing", PURE.len())
     })
 }
 
-fn offences_in(file: &TextFile) -> Vec<String> {
+fn violations_in(file: &TextFile) -> Vec<String> {
     let mut out = Vec::new();
     for what in FORBIDDEN {
         if EXCEPTIONS.iter().any(|known| known.path == file.path && known.what == *what) {
@@ -104,8 +104,8 @@ fn grouped_imports<'a>(text: &'a str, what: &'a str) -> impl Iterator<Item = usi
 mod tests {
     use super::*;
 
-    fn offences_of(path: &str, text: &str) -> usize {
-        offences(&Repository::of(&[(path, text)])).len()
+    fn violations_of(path: &str, text: &str) -> usize {
+        violations(&Repository::of(&[(path, text)])).len()
     }
 
     #[test]
@@ -118,22 +118,22 @@ mod tests {
             "fn f() { println!(); }",
             "use rand::Rng;",
         ] {
-            assert!(offences_of("crates/base/numeric/src/a.rs", text) > 0, "{text}");
-            assert_eq!(offences_of("crates/app/cli/src/a.rs", text), 0, "{text}");
+            assert!(violations_of("crates/base/numeric/src/a.rs", text) > 0, "{text}");
+            assert_eq!(violations_of("crates/app/cli/src/a.rs", text), 0, "{text}");
         }
     }
 
     #[test]
     fn tests_comments_and_similar_words_pass() {
         let text = "// std::fs\n#[cfg(test)]\nmod tests { use std::fs; }\nuse std::io; fn operand() {}";
-        assert_eq!(offences_of("crates/app/report/src/a.rs", text), 0);
+        assert_eq!(violations_of("crates/app/report/src/a.rs", text), 0);
     }
 
     #[test]
     fn an_exception_is_for_one_file_and_one_thing() {
         let threads = "use std::thread;";
-        assert_eq!(offences_of("crates/traces/localize/src/cloud_diag.rs", threads), 0);
-        assert_eq!(offences_of("crates/traces/localize/src/cloud_diag.rs", "use std::fs;"), 1);
-        assert_eq!(offences_of("crates/traces/localize/src/gate.rs", threads), 1);
+        assert_eq!(violations_of("crates/traces/localize/src/cloud_diag.rs", threads), 0);
+        assert_eq!(violations_of("crates/traces/localize/src/cloud_diag.rs", "use std::fs;"), 1);
+        assert_eq!(violations_of("crates/traces/localize/src/gate.rs", threads), 1);
     }
 }

@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a rule says: a summary when it holds, else every offence, one a line.
-pub(crate) type Judgement = Result<String, Vec<String>>;
+/// What a rule says: a summary when it holds, else every violation, one a line.
+pub(crate) type Judgment = Result<String, Vec<String>>;
 
 /// All text files that git knows or would add.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ pub(crate) fn is_sample(path: &str) -> bool {
     ["/samples/", "/golden/"].iter().any(|folder| path.contains(folder))
 }
 
-/// The judgement of some offences; `summary` is said when there are none.
-pub(crate) fn judge(offences: Vec<String>, summary: impl FnOnce() -> String) -> Judgement {
-    if offences.is_empty() { Ok(summary()) } else { Err(offences) }
+/// The judgment of some violations; `summary` is said when there are none.
+pub(crate) fn judge(violations: Vec<String>, summary: impl FnOnce() -> String) -> Judgment {
+    if violations.is_empty() { Ok(summary()) } else { Err(violations) }
 }

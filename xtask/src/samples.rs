@@ -50,7 +50,7 @@ pub(crate) fn write(repository: &Repository, sample: &str) -> io::Result<()> {
 }
 
 /// Whether README and manual show what the program prints.
-pub(crate) fn offences(repository: &Repository, sample: &str) -> Vec<String> {
+pub(crate) fn violations(repository: &Repository, sample: &str) -> Vec<String> {
     let readme = repository.text(README).unwrap_or_default();
     let mut out = Vec::new();
     if renewed(readme, sample).as_deref() != Some(readme) {
@@ -69,17 +69,17 @@ mod tests {
 
     const SAMPLE: &str = "[!] Found\n\n  a is slow";
 
-    fn offences_of(readme: &str, page: &str) -> usize {
-        offences(&Repository::of(&[(README, readme), (EXPLAINED, page)]), SAMPLE).len()
+    fn violations_of(readme: &str, page: &str) -> usize {
+        violations(&Repository::of(&[(README, readme), (EXPLAINED, page)]), SAMPLE).len()
     }
 
     #[test]
     fn a_stale_sample_fails() {
         let readme = "# L\n```text\n[!] Found\n\n  a is slow\n```\nmore\n";
-        assert_eq!(offences_of(readme, "```text\n  a is slow\n```\n"), 0);
-        assert_eq!(offences_of(&readme.replace("slow", "fast"), ""), 1);
-        assert_eq!(offences_of("# L\n", ""), 1);
-        assert_eq!(offences_of(readme, "```text\n  b is slow\n```\n"), 1);
+        assert_eq!(violations_of(readme, "```text\n  a is slow\n```\n"), 0);
+        assert_eq!(violations_of(&readme.replace("slow", "fast"), ""), 1);
+        assert_eq!(violations_of("# L\n", ""), 1);
+        assert_eq!(violations_of(readme, "```text\n  b is slow\n```\n"), 1);
     }
 
     #[test]

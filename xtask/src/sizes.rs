@@ -1,6 +1,6 @@
 //! Files and functions that a person can hold in mind.
 
-use crate::repository::{Judgement, Repository, TextFile, judge};
+use crate::repository::{Judgment, Repository, TextFile, judge};
 use crate::rust_text::{functions, product_sources};
 
 /// Most lines of a file of code, tests included.
@@ -13,17 +13,17 @@ const FUNCTION_LINES_MAX: usize = 70;
 const CODE: &[&str] = &[".rs", ".js", ".ts", ".css", ".py", ".sh"];
 
 /// Measures files and functions.
-pub(crate) fn check(repository: &Repository) -> Judgement {
+pub(crate) fn check(repository: &Repository) -> Judgment {
     let code: Vec<&TextFile> =
         repository.files.iter().filter(|file| CODE.iter().any(|end| file.path.ends_with(end))).collect();
     let mut lines: Vec<usize> = code.iter().map(|file| file.text.lines().count()).collect();
-    let mut offences: Vec<String> = std::iter::zip(&code, &lines)
+    let mut violations: Vec<String> = std::iter::zip(&code, &lines)
         .filter(|&(_, &lines)| lines > FILE_LINES_MAX)
         .map(|(file, lines)| format!("{} has {lines} lines; at most {FILE_LINES_MAX}", file.path))
         .collect();
     for file in product_sources(repository) {
         let long = functions(&file.text).into_iter().filter(|function| function.lines > FUNCTION_LINES_MAX);
-        offences.extend(long.map(|function| {
+        violations.extend(long.map(|function| {
             format!(
                 "{}:{}: `{}` has {} lines; at most {FUNCTION_LINES_MAX}",
                 file.path, function.first_line, function.name, function.lines
@@ -32,7 +32,7 @@ pub(crate) fn check(repository: &Repository) -> Judgement {
     }
     lines.sort_unstable();
     let median = lines.get(lines.len() / 2).copied().unwrap_or(0);
-    judge(offences, || format!("{} files of code, median {median} lines", lines.len()))
+    judge(violations, || format!("{} files of code, median {median} lines", lines.len()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The list of rules, and the run over them.
 
-use crate::repository::{Judgement, Repository};
+use crate::repository::{Judgment, Repository};
 use crate::{cargo, generated, layers, links, manual, purity, say, sizes, words};
 use std::io;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use std::time::Instant;
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) rule: &'static str,
-    judge: fn(&Repository) -> Judgement,
+    judge: fn(&Repository) -> Judgment,
 }
 
 /// Every rule, the quick ones first.
@@ -45,14 +45,14 @@ pub(crate) fn check(names: &[&str]) -> io::Result<bool> {
     let mut holds = true;
     for step in steps {
         let started = Instant::now();
-        let judgement = (step.judge)(&repository);
+        let judgment = (step.judge)(&repository);
         let seconds = started.elapsed().as_secs_f64();
-        holds &= judgement.is_ok();
-        match judgement {
+        holds &= judgment.is_ok();
+        match judgment {
             Ok(summary) => say(&format!("ok    {:<10} {seconds:>6.1} s  {summary}", step.name)),
-            Err(offences) => {
+            Err(violations) => {
                 say(&format!("FAIL  {:<10} {seconds:>6.1} s  {}", step.name, step.rule));
-                offences.iter().for_each(|offence| say(&format!("      {offence}")));
+                violations.iter().for_each(|violation| say(&format!("      {violation}")));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Words that must not be in the repository: unfinished work, panics, names that say nothing, this machine.
 
-use crate::repository::{Judgement, Repository, TextFile, is_sample, judge};
+use crate::repository::{Judgment, Repository, TextFile, is_sample, judge};
 use crate::rust_text::{code_only, line_of, product_sources, word_offsets};
 use std::path::Path;
 
@@ -30,25 +30,25 @@ const EXCEPTIONS: &[Exception] = &[Exception {
 }];
 
 /// Searches all files.
-pub(crate) fn check(repository: &Repository) -> Judgement {
-    let mut offences = Vec::new();
+pub(crate) fn check(repository: &Repository) -> Judgment {
+    let mut violations = Vec::new();
     for file in &repository.files {
         if is_sample(&file.path) {
             continue;
         }
-        offences.extend(found(file, &file.text, NOTES));
-        offences.extend(machine_paths(file, &repository.root));
-        offences.extend(registries(file));
+        violations.extend(found(file, &file.text, NOTES));
+        violations.extend(machine_paths(file, &repository.root));
+        violations.extend(registries(file));
         if file.path.ends_with(".rs") {
             let code = code_only(&file.text);
-            offences.extend(found(file, &code, UNFINISHED));
-            offences.extend(empty_names(file, &code));
+            violations.extend(found(file, &code, UNFINISHED));
+            violations.extend(empty_names(file, &code));
         }
     }
     for file in product_sources(repository) {
-        offences.extend(found(&file, &file.text, &[".unwrap()", ".unwrap_err()"]));
+        violations.extend(found(&file, &file.text, &[".unwrap()", ".unwrap_err()"]));
     }
-    judge(offences, || format!("{} text files", repository.files.len()))
+    judge(violations, || format!("{} text files", repository.files.len()))
 }
 
 fn found(file: &TextFile, text: &str, words: &[&str]) -> Vec<String> {
@@ -143,7 +143,7 @@ fn empty_word(name: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn offences(path: &str, text: &str) -> usize {
+    fn violations(path: &str, text: &str) -> usize {
         check(&Repository::of(&[(path, text)])).err().map_or(0, |found| found.len())
     }
 
@@ -151,34 +151,38 @@ mod tests {
     fn unfinished_work_fails_even_in_tests() {
         for word in UNFINISHED {
             let end = if word.ends_with('!') { "();" } else { "]" };
-            assert_eq!(offences("crates/a/tests/it/b.rs", &format!("fn f() {{ {word}{end} }}")), 1, "{word}");
+            assert_eq!(
+                violations("crates/a/tests/it/b.rs", &format!("fn f() {{ {word}{end} }}")),
+                1,
+                "{word}"
+            );
         }
         for note in NOTES {
-            assert_eq!(offences("docs/a.md", &format!("see {note}: later")), 1, "{note}");
+            assert_eq!(violations("docs/a.md", &format!("see {note}: later")), 1, "{note}");
         }
     }
 
     #[test]
     fn unwrap_fails_outside_tests_only() {
-        assert_eq!(offences("crates/a/src/b.rs", "fn f() { g().unwrap(); }"), 1);
-        assert_eq!(offences("crates/a/src/b.rs", "fn f() { g().unwrap_or(1); }"), 0);
-        assert_eq!(offences("crates/a/src/b.rs", "/// `x.unwrap()`\n#[test]\nfn f() { g().unwrap(); }"), 0);
-        assert_eq!(offences("crates/a/tests/it/b.rs", "fn f() { g().unwrap(); }"), 0);
+        assert_eq!(violations("crates/a/src/b.rs", "fn f() { g().unwrap(); }"), 1);
+        assert_eq!(violations("crates/a/src/b.rs", "fn f() { g().unwrap_or(1); }"), 0);
+        assert_eq!(violations("crates/a/src/b.rs", "/// `x.unwrap()`\n#[test]\nfn f() { g().unwrap(); }"), 0);
+        assert_eq!(violations("crates/a/tests/it/b.rs", "fn f() { g().unwrap(); }"), 0);
     }
 
     #[test]
     fn names_that_say_nothing_fail() {
-        assert_eq!(offences("crates/a/src/string_utils.rs", ""), 1);
-        assert_eq!(offences("crates/a/src/b.rs", "struct TraceManager;"), 1);
-        assert_eq!(offences("crates/a/src/b.rs", "mod common;"), 1);
-        assert_eq!(offences("crates/a/src/b.rs", "struct Information; enum Utilization {}"), 0);
-        assert_eq!(offences("crates/a/src/b.rs", "enum Processor {}"), 1);
-        assert_eq!(offences(EXCEPTIONS[0].path, "enum Processor {}"), 0);
+        assert_eq!(violations("crates/a/src/string_utils.rs", ""), 1);
+        assert_eq!(violations("crates/a/src/b.rs", "struct TraceManager;"), 1);
+        assert_eq!(violations("crates/a/src/b.rs", "mod common;"), 1);
+        assert_eq!(violations("crates/a/src/b.rs", "struct Information; enum Utilization {}"), 0);
+        assert_eq!(violations("crates/a/src/b.rs", "enum Processor {}"), 1);
+        assert_eq!(violations(EXCEPTIONS[0].path, "enum Processor {}"), 0);
     }
 
     #[test]
     fn paths_of_machines_fail() {
-        assert_eq!(offences("README.md", concat!("cd /ho", "me/somebody/laggard")), 1);
+        assert_eq!(violations("README.md", concat!("cd /ho", "me/somebody/laggard")), 1);
         let mut repository =
             Repository::of(&[("README.md", "see /builds/seven/laggard/x and /builds/seven/y")]);
         repository.root = "/builds/seven/laggard".into();
@@ -190,17 +194,23 @@ mod tests {
     #[test]
     fn registries_of_a_machine_fail() {
         let lock = |source: &str| format!("[[package]]\nsource = \"{source}\"\n");
-        assert_eq!(offences("Cargo.lock", &lock("registry+https://github.com/rust-lang/crates.io-index")), 0);
-        assert_eq!(offences("Cargo.lock", &lock("sparse+https://mirror.example/index/")), 1);
-        assert_eq!(offences(".cargo/config.toml", "[source.crates-io]"), 1);
-        assert_eq!(offences("web/.npmrc", "omit-lockfile-registry-resolved=true"), 0);
-        assert_eq!(offences("web/.npmrc", "registry=https://mirror.example/"), 1);
-        assert_eq!(offences("web/.npmrc", "//mirror.example/:_authToken=1"), 1);
-        assert_eq!(offences("web/package-lock.json", "  \"resolved\": \"https://mirror.example/a.tgz\","), 1);
+        assert_eq!(
+            violations("Cargo.lock", &lock("registry+https://github.com/rust-lang/crates.io-index")),
+            0
+        );
+        assert_eq!(violations("Cargo.lock", &lock("sparse+https://mirror.example/index/")), 1);
+        assert_eq!(violations(".cargo/config.toml", "[source.crates-io]"), 1);
+        assert_eq!(violations("web/.npmrc", "omit-lockfile-registry-resolved=true"), 0);
+        assert_eq!(violations("web/.npmrc", "registry=https://mirror.example/"), 1);
+        assert_eq!(violations("web/.npmrc", "//mirror.example/:_authToken=1"), 1);
+        assert_eq!(
+            violations("web/package-lock.json", "  \"resolved\": \"https://mirror.example/a.tgz\","),
+            1
+        );
     }
 
     #[test]
     fn samples_may_hold_anything() {
-        assert_eq!(offences("crates/traces/formats/tests/samples/a.json", NOTES[0]), 0);
+        assert_eq!(violations("crates/traces/formats/tests/samples/a.json", NOTES[0]), 0);
     }
 }

@@ -63,7 +63,7 @@ SELECT span.traceID AS trace_id, span.spanID AS span_id, span.references[1].span
 FROM placed
 """
 
-# A call's start and its return are the two neighbours at one depth of a fragment. Its caller is the last start one level
+# A call's start and its return are the two neighbors at one depth of a fragment. Its caller is the last start one level
 # higher, or the call that announced the fragment.
 CALL_LOG = """
 WITH records AS MATERIALIZED (

@@ -81,7 +81,7 @@ def jaeger(pattern):
 
 
 def call_log(pattern):
-    """Pairs neighbours at one depth of a fragment; the caller is the last start one level higher, or the announcing call."""
+    """Pairs neighbors at one depth of a fragment; the caller is the last start one level higher, or the announcing call."""
     columns = ["host", "time_us", "request_id", "mid", "method", "flag", "callee_mid"]
     records = pl.scan_csv(pattern, schema={name: NUMBER if name == "time_us" else TEXT for name in columns})
     enters = pl.col("flag") == "E"

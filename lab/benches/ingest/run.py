@@ -236,7 +236,7 @@ What is timed:
   That is where a person would start looking, and less than Laggard's work: children that overlap are simply added up (no union, so that self times
   may be negative), nothing is checked (duplicates, orphans, clocks), no tree is built, no request is compared with its like, and nobody
   is suspected. Two threads each. DuckDB's and Polars' results are checked against each other: same groups, same sum of self times.
-- **call-log**: the peers pair each start with its return as neighbours at one depth of a fragment (window functions), and find the caller by
+- **call-log**: the peers pair each start with its return as neighbors at one depth of a fragment (window functions), and find the caller by
   an as-of join; they trust that nothing is lost.
 - **jaeger**: the file is one JSON document, as the query API answers; neither peer can read that in parts.
 - **otlp-proto**: DuckDB cannot read protobuf. In Polars' place stands the official Python library (`opentelemetry-proto`, its C decoder), which

@@ -40,7 +40,7 @@ impl Retrieval {
 
 /// The verdict on one answer.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Judgement {
+pub struct Judgment {
     /// Where a ranking is asked: the place of the first right name, from 1; `Some(None)` when no name is right.
     pub rank: Option<Option<usize>>,
     /// Where replicas are asked beside operations: the place of the first right replica.
@@ -64,7 +64,7 @@ pub struct Miss {
 }
 
 /// Judges an answer.
-pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgement {
+pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgment {
     let told = |expected: usize| match method.decision() {
         Decision::Decides => answer.replicas.len(),
         // Told how many there are, as a person who reads a ranking must be.
@@ -75,7 +75,7 @@ pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgement 
         let right = named.iter().filter(|name| truth.contains(*name)).count();
         Retrieval { named: named.len(), right, expected: truth.len() }
     };
-    let mut out = Judgement::default();
+    let mut out = Judgment::default();
     match &case.truth {
         Truth::Quiet => {
             let named = answer.operations.len() + answer.replicas.len();

@@ -1,7 +1,7 @@
 //! Every method over measured and simulated incidents with known truth, as one table.
 //!
 //! ```text
-//! sets (tracebench, Online Boutique, simulator) ─► Case ─► Localizer ─► Answer ─► judge ─► Judgement ─┐
+//! sets (tracebench, Online Boutique, simulator) ─► Case ─► Localizer ─► Answer ─► judge ─► Judgment ─┐
 //! sets (delag) ─► RequestMatrix ─► PatternFinder ─► patterns ─► F1 ───────────────────────────────────┤
 //! sets (executions) ─► ExecutionCase ─► ExecutionFinder ─► ExecutionAnswer ─► score ────────────────────┤
 //! sets (tpcw, cpu-demands) ─► ChangeCase, DemandCase ─► ChangeFinder, DemandEstimator ─► scores ──────┴─► scorecard
@@ -35,11 +35,11 @@ pub use executions::{
     ExecutionAnswer, ExecutionCase, ExecutionFinder, ExecutionScore, ExecutionTruth, ReportedSteps,
     execution_finders, score_executions,
 };
-pub use judge::{Judgement, Miss, Retrieval, judge};
+pub use judge::{Judgment, Miss, Retrieval, judge};
 pub use measure::Cost;
 pub use methods::{
     FrequentItemsets, Labels, MicroRank, Spectrum, TailLatency, TraceRca, WindowSelfTime, dstar2, jaccard,
-    laggard_report, localizers, mine, personalised_page_rank,
+    laggard_report, localizers, mine, personalized_page_rank,
 };
 pub use patterns::{PatternFinder, PatternScore, RequestMatrix, pattern_finders, score_patterns};
 pub use run::{

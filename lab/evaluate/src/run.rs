@@ -8,7 +8,7 @@ use crate::changes::{
 use crate::executions::{
     ExecutionCase, ExecutionFinder, ExecutionScore, execution_finders, score_executions,
 };
-use crate::judge::{Judgement, Miss, judge};
+use crate::judge::{Judgment, Miss, judge};
 use crate::measure::{Cost, measured};
 use crate::methods::localizers;
 use crate::patterns::{PatternFinder, PatternScore, RequestMatrix, pattern_finders, score_patterns};
@@ -56,7 +56,7 @@ pub struct Outcome {
     /// Alarms raised where nothing is wrong: at most one for a case, any number for a run over much data.
     pub false_alarms: usize,
     /// The verdict.
-    pub judgement: Judgement,
+    pub judgment: Judgment,
     /// Time taken, assembling included.
     pub cost: Cost,
 }
@@ -236,7 +236,7 @@ pub(crate) struct Runner<'a> {
 pub(crate) struct Answered {
     pub(crate) method: usize,
     pub(crate) is_empty: bool,
-    pub(crate) judgement: Judgement,
+    pub(crate) judgment: Judgment,
     pub(crate) cost: Cost,
 }
 
@@ -376,8 +376,8 @@ impl Runner<'_> {
                 method: answered.method,
                 hours,
                 detected: None,
-                false_alarms: usize::from(answered.judgement.false_findings.is_some_and(|count| count > 0)),
-                judgement: answered.judgement,
+                false_alarms: usize::from(answered.judgment.false_findings.is_some_and(|count| count > 0)),
+                judgment: answered.judgment,
                 cost: answered.cost,
             });
         }
@@ -469,13 +469,13 @@ fn answer(at: usize, method: &dyn Localizer, case: &Case) -> Answered {
     let cost = if method.is_ours() { cost } else { cost.plus(case.calls.cost) };
     match answer {
         Ok(answer) => {
-            let judgement = judge(case, method, &answer);
-            Answered { method: at, is_empty: answer.is_empty(), judgement, cost }
+            let judgment = judge(case, method, &answer);
+            Answered { method: at, is_empty: answer.is_empty(), judgment, cost }
         }
         Err(error) => {
             let miss = Miss { expected: "an answer".to_owned(), got: error };
-            let judgement = Judgement { miss: Some(miss), ..Judgement::default() };
-            Answered { method: at, is_empty: true, judgement, cost }
+            let judgment = Judgment { miss: Some(miss), ..Judgment::default() };
+            Answered { method: at, is_empty: true, judgment, cost }
         }
     }
 }

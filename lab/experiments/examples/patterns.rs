@@ -1,4 +1,4 @@
-//! Latency degradation patterns of labelled request tables: what is found, how well, and how fast.
+//! Latency degradation patterns of labeled request tables: what is found, how well, and how fast.
 //!
 //! ```text
 //! cargo run --release -p laggard-experiments --example patterns -- FOLDER|FILE.csv[.zst]… [--verbose]
@@ -12,7 +12,7 @@
 #[path = "../../../crates/traces/localize/tests/it/delag.rs"]
 mod delag;
 
-use delag::Labelled;
+use delag::Labeled;
 use laggard_localize::LatencyPatterns;
 use std::path::Path;
 use std::time::Instant;
@@ -28,7 +28,7 @@ fn main() {
     for argument in arguments.iter().filter(|argument| !argument.starts_with("--")) {
         let path = Path::new(argument);
         let tables =
-            if path.is_dir() { delag::tables(path) } else { vec![(argument.clone(), Labelled::read(path))] };
+            if path.is_dir() { delag::tables(path) } else { vec![(argument.clone(), Labeled::read(path))] };
         for (name, table) in tables {
             let start = Instant::now();
             let found = table.patterns();
@@ -58,7 +58,7 @@ fn main() {
     );
 }
 
-fn describe(table: &Labelled, found: &LatencyPatterns) {
+fn describe(table: &Labeled, found: &LatencyPatterns) {
     for pattern in &found.patterns {
         println!(
             "    {} requests, +{:.1} ({:.2}x), separation {:.3}, precision {:.3}, recall {:.3}, p {:.1e}",

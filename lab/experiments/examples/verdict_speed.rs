@@ -44,7 +44,7 @@ fn main() {
     println!("memory with all slices: {} MB", memory_mb("VmRSS:"));
     let started = Instant::now();
     let summary = SliceSummary::of(&slices[0], Nanos::from_secs(60));
-    println!("one slice summarised ({} cells): {:.3} s", summary.cells.len(), seconds(started));
+    println!("one slice summarized ({} cells): {:.3} s", summary.cells.len(), seconds(started));
     let cpu = cpu_seconds();
     let whole = Instant::now();
     let requests = Requests::of_slices(slices, threads);

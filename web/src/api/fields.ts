@@ -45,7 +45,7 @@ export const SAMPLE_FIELDS: Field[] = [
     label: "Utilization values are",
     rare: true,
     choices: [
-      { value: "", words: "recognised" },
+      { value: "", words: "recognized" },
       { value: "fraction", words: "0 to 1" },
       { value: "percent", words: "0 to 100" },
       { value: "cores", words: "cores in use" },

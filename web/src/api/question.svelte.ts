@@ -1,4 +1,4 @@
-// Questions the server works on for a while: asked, followed, cancelled, and remembered for as long as the tab lives.
+// Questions the server works on for a while: asked, followed, canceled, and remembered for as long as the tab lives.
 
 import { untrack } from "svelte";
 import { type ApiError, apiPath, get, post, send, told } from "./client.ts";

@@ -35,8 +35,8 @@ export const theme = {
   },
 };
 
-/** The value of a colour token, for drawing on canvas. Who reads it is told when the theme changes. */
-export function colour(token: string): string {
+/** The value of a color token, for drawing on canvas. Who reads it is told when the theme changes. */
+export function color(token: string): string {
   void theme.shown;
   return getComputedStyle(root).getPropertyValue(`--${token}`).trim();
 }

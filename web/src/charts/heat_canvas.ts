@@ -1,6 +1,6 @@
 // Drawing of the heat map.
 
-import { colour } from "../app/theme.svelte.ts";
+import { color } from "../app/theme.svelte.ts";
 import type { HeatMap } from "../api/report.ts";
 import { label } from "../format/names.ts";
 import { fitted } from "./canvas.ts";
@@ -38,8 +38,8 @@ export function layoutOf(map: HeatMap, rows: number, room: number): Layout {
 export function drawHeat(canvas: HTMLCanvasElement, map: HeatMap, layout: Layout): void {
   const ctx = fitted(canvas, layout.width, layout.height);
   if (!ctx) return;
-  const steps = Array.from({ length: 8 }, (_, step) => colour(`h${step}`));
-  const [flag, never] = [colour("flag"), colour("muted")];
+  const steps = Array.from({ length: 8 }, (_, step) => color(`h${step}`));
+  const [flag, never] = [color("flag"), color("muted")];
   drawTitles(ctx, map, layout);
   const [wide, high] = [layout.cell - 1, ROW - 1];
   for (let row = 0; row < layout.rows; row += 1) {
@@ -59,7 +59,7 @@ export function drawHeat(canvas: HTMLCanvasElement, map: HeatMap, layout: Layout
 
 function drawTitles(ctx: CanvasRenderingContext2D, map: HeatMap, layout: Layout): void {
   ctx.font = FONT;
-  ctx.fillStyle = colour("muted");
+  ctx.fillStyle = color("muted");
   let free = Number.NEGATIVE_INFINITY;
   for (let column = 0; column < layout.columns; column += 1) {
     const x = (column + 0.5) * layout.cell;

@@ -12,7 +12,7 @@ export const ORDERS = [
 
 export type OrderId = (typeof ORDERS)[number]["id"];
 
-/** Values this much smaller than the largest have the lightest colour. */
+/** Values this much smaller than the largest have the lightest color. */
 const SPREAD = 10_000;
 
 /** The ends of the scale that all three parts share, in nanoseconds. */
@@ -46,7 +46,7 @@ export function rowOrder(matrix: CategoryMatrix, order: OrderId): number[] {
   return keyed.map((each) => each.row);
 }
 
-/** The colours of a picture: what is above nothing, and what is below. */
+/** The colors of a picture: what is above nothing, and what is below. */
 export interface Inks {
   /** For 0..1. */
   more: (share: number) => Rgb;

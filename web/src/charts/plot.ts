@@ -1,14 +1,14 @@
 // Lines and points over time or over a number, with a limit across and shaded stretches: settings of uPlot.
 
 import uPlot from "uplot";
-import { colour } from "../app/theme.svelte.ts";
+import { color } from "../app/theme.svelte.ts";
 import { clock, date } from "../format/times.ts";
 
 /** A line: a value for every x, `null` where nothing is known. */
 export interface PlotLine {
   label: string;
   values: (number | null)[];
-  /** Name of a colour token. */
+  /** Name of a color token. */
   token: string;
   dashed?: boolean;
   /** Points instead of a line. */
@@ -52,7 +52,7 @@ function shade(plot: uPlot, marks: Mark[]): void {
   for (const mark of marks) {
     const from = plot.valToPos(mark.from, "x", true);
     const to = mark.to === undefined ? from : plot.valToPos(mark.to, "x", true);
-    ctx.fillStyle = colour(mark.token);
+    ctx.fillStyle = color(mark.token);
     ctx.globalAlpha = mark.to === undefined ? 1 : 0.16;
     ctx.fillRect(from, bbox.top, Math.max(to - from, 1.5 * uPlot.pxRatio), bbox.height);
   }
@@ -65,7 +65,7 @@ function across(plot: uPlot, limit: { y: number; label: string }): void {
   if (at < bbox.top || at > bbox.top + bbox.height) return;
   const ratio = uPlot.pxRatio;
   ctx.save();
-  ctx.strokeStyle = ctx.fillStyle = colour("bad");
+  ctx.strokeStyle = ctx.fillStyle = color("bad");
   ctx.setLineDash([6 * ratio, 4 * ratio]);
   ctx.beginPath();
   ctx.moveTo(bbox.left, at);
@@ -94,7 +94,7 @@ function utc(second: number): Date {
 }
 
 function axes(drawing: Drawing): uPlot.Axis[] {
-  const look = { stroke: colour("muted"), font: FONT, grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("line"), width: 1, size: 4 } };
+  const look = { stroke: color("muted"), font: FONT, grid: { stroke: color("grid"), width: 1 }, ticks: { stroke: color("line"), width: 1, size: 4 } };
   const text = drawing.xText ?? String;
   const widest = (values: string[] | null) => 16 + 6.6 * Math.max(0, ...(values ?? []).map((value) => value.length));
   return [
@@ -104,7 +104,7 @@ function axes(drawing: Drawing): uPlot.Axis[] {
 }
 
 function series(line: PlotLine): uPlot.Series {
-  const stroke = colour(line.token);
+  const stroke = color(line.token);
   if (line.points) return { label: line.label, stroke, paths: () => null, points: { show: true, size: 6, fill: stroke, width: 0 } };
   return { label: line.label, stroke, width: 1.7, spanGaps: line.joined ?? false, points: { show: false }, ...(line.dashed ? { dash: [6, 4] } : {}) };
 }

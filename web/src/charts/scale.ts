@@ -1,4 +1,4 @@
-// Scales: numbers to places and colours.
+// Scales: numbers to places and colors.
 
 export interface Rgb {
   red: number;
@@ -15,7 +15,7 @@ export function rgbOf(text: string): Rgb {
   return { red, green, blue };
 }
 
-/** Between two colours: 0 is the first, 1 the second. */
+/** Between two colors: 0 is the first, 1 the second. */
 export function mixed(a: Rgb, b: Rgb, part: number): Rgb {
   const between = (from: number, to: number) => Math.round(from + (to - from) * part);
   return { red: between(a.red, b.red), green: between(a.green, b.green), blue: between(a.blue, b.blue) };
@@ -32,7 +32,7 @@ export function factorStep(factor: number | null): number {
   return Math.max(0, FACTOR_STEPS.findLastIndex((from) => factor >= from));
 }
 
-/** WCAG's contrast ratio of two colours, 1 to 21. */
+/** WCAG's contrast ratio of two colors, 1 to 21. */
 export function contrast(a: Rgb, b: Rgb): number {
   const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number];
   return (light + 0.05) / (dark + 0.05);

@@ -1,7 +1,7 @@
 // The settings of uPlot for lines over time.
 
 import type uPlot from "uplot";
-import { colour } from "../app/theme.svelte.ts";
+import { color } from "../app/theme.svelte.ts";
 import { clock, date } from "../format/times.ts";
 
 /** A line: as many values as there are bins, `null` where there is none. */
@@ -9,7 +9,7 @@ export interface Line {
   name: string;
   values: (number | null)[];
   /** Asked whenever it is drawn, since it depends on the theme. */
-  colour: () => string;
+  color: () => string;
 }
 
 /** A stretch of time, in milliseconds. */
@@ -34,7 +34,7 @@ const DRAG_MIN = 6;
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
 export function options(settings: Settings): uPlot.Options {
-  const axis = { stroke: colour("muted"), grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("line"), width: 1, size: 4 }, font: FONT };
+  const axis = { stroke: color("muted"), grid: { stroke: color("grid"), width: 1 }, ticks: { stroke: color("line"), width: 1, size: 4 }, font: FONT };
   return {
     width: settings.width,
     height: settings.height,
@@ -58,7 +58,7 @@ export function options(settings: Settings): uPlot.Options {
 }
 
 function series(line: Line): uPlot.Series {
-  return { label: line.name, stroke: line.colour(), width: 1.6, points: { show: false }, spanGaps: false };
+  return { label: line.name, stroke: line.color(), width: 1.6, points: { show: false }, spanGaps: false };
 }
 
 /** uPlot reads dates by their local parts; this one's are those of UTC. */
@@ -85,7 +85,7 @@ function room(values: string[] | null): number {
 function drawMarked(chart: uPlot, marked: Stretch[]): void {
   const { ctx, bbox } = chart;
   ctx.save();
-  ctx.fillStyle = colour("bad-ground");
+  ctx.fillStyle = color("bad-ground");
   for (const { sinceMs, untilMs } of marked) {
     const [from, to] = [sinceMs, untilMs].map((ms) => chart.valToPos(ms / 1000, "x", true)) as [number, number];
     const left = Math.max(from, bbox.left);

@@ -3,7 +3,7 @@
 
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** The name with hidden characters spelt out, `(blank)` for one of blanks only, and no longer than `room` characters: the middle goes. */
+/** The name with hidden characters spelled out, `(blank)` for one of blanks only, and no longer than `room` characters: the middle goes. */
 export function label(name: string, room = 64): string {
   const visible = name.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
   if (visible !== "" && visible.trim() === "") return "(blank)";

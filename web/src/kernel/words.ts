@@ -1,4 +1,4 @@
-// Words, tones and colours of kernel reports.
+// Words, tones and colors of kernel reports.
 
 import type { KernelDiagnosis } from "../api/kernel.ts";
 
@@ -24,7 +24,7 @@ export const CAUSES: Record<string, string> = {
   unknown: "unknown",
 };
 
-/** States in the order of their colours. */
+/** States in the order of their colors. */
 export const STATES: { name: string; words: string; token: string }[] = [
   { name: "running", words: "running", token: "s2" },
   { name: "preempted", words: "waiting for a CPU", token: "s4" },
@@ -38,7 +38,7 @@ export const STATES: { name: string; words: string; token: string }[] = [
   { name: "unknown", words: "unknown", token: "s7" },
 ];
 
-/** The colour token of a state. */
+/** The color token of a state. */
 export function tokenOf(state: string): string {
   return STATES.find((one) => one.name === state)?.token ?? "s7";
 }

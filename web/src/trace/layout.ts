@@ -136,7 +136,7 @@ function depthFirst(sums: CallSum[]): TreeRow<CallSum>[] {
   return treeRows(sorted, (sum) => moved.get(sum.parent) ?? -1);
 }
 
-/** Services by the time spent in them, the most first: they get the colours in this order. */
+/** Services by the time spent in them, the most first: they get the colors in this order. */
 export function servicesByTime(spans: TraceSpan[]): string[] {
   const times = new Map<string, number>();
   for (const span of spans) times.set(span.service, (times.get(span.service) ?? 0) + span.self_ns);

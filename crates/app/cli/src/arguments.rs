@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "Examples:
   laggard demo                                   make an incident and diagnose it
-  laggard diagnose traces.json                   one file, format recognised
+  laggard diagnose traces.json                   one file, format recognized
   laggard diagnose /var/traces/*.zst --output html -o report.html
   laggard compare yesterday/ today/              what differs between two sets
   laggard changes samples.csv                    code, workload or something foreign?
@@ -97,7 +97,7 @@ pub(crate) struct Diagnose {
     /// Exit with status 1 when suspects are found
     #[arg(long)]
     pub(crate) exit_code: bool,
-    /// When to use colours
+    /// When to use colors
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
     pub(crate) color: When,
     /// Threads to use [default: all cores]
@@ -144,7 +144,7 @@ pub(crate) struct Compare {
     /// Exit with status 1 when the set after is slower or changed
     #[arg(long)]
     pub(crate) exit_code: bool,
-    /// When to use colours
+    /// When to use colors
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
     pub(crate) color: When,
     /// Threads to use [default: all cores]
@@ -180,7 +180,7 @@ pub(crate) struct Changes {
     /// Exit with status 1 on an application change or an anomaly
     #[arg(long)]
     pub(crate) exit_code: bool,
-    /// When to use colours
+    /// When to use colors
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
     pub(crate) color: When,
     /// Threads to use [default: all cores]

@@ -35,7 +35,7 @@ pub(crate) struct Capacity {
     /// Exit with status 1 when the load is beyond the capacity
     #[arg(long)]
     exit_code: bool,
-    /// When to use colours
+    /// When to use colors
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
     color: When,
     /// Threads to use [default: all cores]

@@ -38,7 +38,7 @@ pub(crate) struct Collect {
     /// Hand it to this server (`laggard serve`) instead: http://localhost:4316
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Format of the files, for the server (`laggard formats`) [default: recognised piece by piece]
+    /// Format of the files, for the server (`laggard formats`) [default: recognized piece by piece]
     #[arg(long, value_name = "FORMAT", requires = "server", conflicts_with = "into", value_parser = format)]
     format: Option<String>,
     /// Line that names the columns, for the server, where the files have none; then a bad line spoils nothing but itself

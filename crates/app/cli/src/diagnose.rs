@@ -139,7 +139,7 @@ pub(crate) fn facts(outcome: &Outcome) -> InputFacts {
     }
 }
 
-/// Files in a folder that no format recognised are worth a word, not a failure.
+/// Files in a folder that no format recognized are worth a word, not a failure.
 pub(crate) fn skipped(outcome: &Outcome) -> Option<String> {
     let first = outcome.skipped.first()?;
     Some(format!(

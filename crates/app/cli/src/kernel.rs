@@ -47,7 +47,7 @@ pub(crate) struct KernelOutput {
     /// Write the report to a file instead of standard output
     #[arg(short = 'o', value_name = "FILE")]
     file: Option<PathBuf>,
-    /// When to use colours
+    /// When to use colors
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
     color: When,
     /// Threads to use [default: all cores]

@@ -54,7 +54,7 @@ struct Build {
     /// Write it to a file instead of standard output
     #[arg(short = 'o', value_name = "FILE")]
     file: Option<PathBuf>,
-    /// When to use colours
+    /// When to use colors
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
     color: When,
     /// Threads to use [default: all cores]
@@ -107,7 +107,7 @@ struct Diff {
     /// Write SARIF to this file, too
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
-    /// When to use colours
+    /// When to use colors
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
     color: When,
 }

@@ -71,7 +71,7 @@ impl Known {
         Known { generation: self.generation + 1, ..Known::of(&self.url) }
     }
 
-    /// Where to read from: so far back that what was taken can be recognised.
+    /// Where to read from: so far back that what was taken can be recognized.
     pub(crate) fn start(&self) -> u64 {
         self.offset - self.tail.bytes.min(self.offset)
     }

@@ -20,7 +20,7 @@ pub struct UploadSettings {
     pub client: ClientSettings,
     /// The tenant, sent as `X-Scope-OrgID`.
     pub tenant: Option<String>,
-    /// The format, as `laggard formats` calls it; recognised if absent.
+    /// The format, as `laggard formats` calls it; recognized if absent.
     pub format: Option<String>,
 }
 

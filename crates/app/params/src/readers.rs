@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Inputs {
-    /// Read every input as this format instead of recognising it (see `laggard formats`)
+    /// Read every input as this format instead of recognizing it (see `laggard formats`)
     #[cfg_attr(feature = "flags", arg(long, value_name = "FORMAT"))]
     pub format: Option<String>,
     /// Map a column of somebody else's table: NAME=HEADER, with the unit in NAME (start_us, duration_ms, …)

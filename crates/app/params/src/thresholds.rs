@@ -46,7 +46,7 @@ pub struct Thresholds {
     /// The paper's form or the robust form
     #[cfg_attr(feature = "flags", arg(long, value_enum, default_value_t = ModeName::Robust))]
     mode: ModeName,
-    /// Which time of a call is analysed
+    /// Which time of a call is analyzed
     #[cfg_attr(feature = "flags", arg(long, value_enum, default_value_t = TimeName::SelfTime))]
     time: TimeName,
     /// A category is anomalous above this coefficient of variation of latency [default: 1]
@@ -91,7 +91,7 @@ pub struct Thresholds {
     /// … at this level after Benjamini–Hochberg [default: 0.001]
     #[cfg_attr(feature = "flags", arg(long, value_name = "P"))]
     peer_level: Option<f64>,
-    /// Categories with fewer requests are only summarised [default: 10]
+    /// Categories with fewer requests are only summarized [default: 10]
     #[cfg_attr(feature = "flags", arg(long, value_name = "N"))]
     requests_min: Option<u64>,
     /// Most rows of a request matrix [default: 20000]

@@ -41,7 +41,7 @@ pub struct Report {
     pub incidents: Vec<Incident>,
     /// With the verdict `insufficient-data`: what would have been needed; whole sentences.
     pub missing: Vec<String>,
-    /// Operation x replica excess, for the suspects and a few of their neighbours.
+    /// Operation x replica excess, for the suspects and a few of their neighbors.
     pub heat_map: Option<HeatMap>,
     /// Latencies of requests that a suspect hit and of those none did.
     pub latency: Option<LatencySplit>,
@@ -95,7 +95,7 @@ pub struct Input {
     pub operations: u64,
     /// Distinct replicas.
     pub replicas: u64,
-    /// Formats recognised, with the number of inputs of each.
+    /// Formats recognized, with the number of inputs of each.
     pub formats: Vec<NamedCount>,
     /// What identified replicas, with the number of spans each identified.
     pub replica_identity: Vec<NamedCount>,
@@ -172,7 +172,8 @@ pub struct Category {
     /// Whether the dispersion or the tail gate selected it.
     pub anomalous: bool,
     /// Whether it had enough requests to be judged.
-    pub analysed: bool,
+    #[serde(rename = "analysed")]
+    pub analyzed: bool,
     /// Median latency.
     pub latency_p50_ns: u64,
     /// 99th percentile of the latency (nearest rank).

@@ -9,7 +9,7 @@ const ELLIPSIS: char = '…';
 /// Characters kept per column of room: accents pile up without taking any.
 const CHARS_PER_COLUMN: usize = 4;
 
-/// The text with everything that acts instead of showing spelt out: control characters (which a terminal
+/// The text with everything that acts instead of showing spelled out: control characters (which a terminal
 /// obeys), line and paragraph separators, and marks that turn the direction of writing. Idempotent.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(acts) {

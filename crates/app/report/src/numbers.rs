@@ -1,4 +1,4 @@
-//! Numbers as people read them: three digits, thousands separated, units spelt out.
+//! Numbers as people read them: three digits, thousands separated, units spelled out.
 
 use laggard_model::Nanos;
 

@@ -12,7 +12,7 @@ pub struct SampleSummary {
     pub files: u64,
     /// Bytes read, before decompression.
     pub bytes: u64,
-    /// Formats recognised, with the number of inputs of each.
+    /// Formats recognized, with the number of inputs of each.
     pub formats: Vec<NamedCount>,
     /// Samples read: points of metrics, counters and counts.
     pub samples: u64,

@@ -27,7 +27,7 @@ pub struct WantedForm {
     pub output: &'static str,
     /// Of text: columns; brought into what servers take, 40 to 500.
     pub width: u16,
-    /// Of text: whether with colours.
+    /// Of text: whether with colors.
     pub color: bool,
 }
 

@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     /// What it listens on, with figures of connections.
     pub(crate) listeners: Vec<Arc<Listener>>,
     pub(crate) started: Timestamp,
-    /// Cancelled when the server begins to stop: streams of events end, jobs are cancelled.
+    /// Canceled when the server begins to stop: streams of events end, jobs are canceled.
     pub(crate) stopping: CancellationToken,
 }
 

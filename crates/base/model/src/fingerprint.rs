@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A stable 128-bit hash of names or shapes. The same input gives the same value on every machine and
-/// in every version that writes the same schema; it is not a defence against an adversary.
+/// in every version that writes the same schema; it is not a defense against an adversary.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Fingerprint(u128);
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn framing_keeps_neighbours_apart() {
+    fn framing_keeps_neighbors_apart() {
         let of = |parts: &[&str]| {
             let mut builder = FingerprintBuilder::new();
             parts.iter().for_each(|part| builder.bytes(part.as_bytes()));

@@ -17,7 +17,7 @@ pub struct SpanId(NonZeroU64);
 pub struct ParsedTraceId {
     /// The id.
     pub id: TraceId,
-    /// False when the text must be kept beside the id for a person to recognise it.
+    /// False when the text must be kept beside the id for a person to recognize it.
     pub displays_as_given: bool,
 }
 

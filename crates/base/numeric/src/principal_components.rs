@@ -9,7 +9,7 @@ const VARIANCE_ZERO: f64 = 1e-12;
 /// Steps after which the eigenvalue iteration gives up; it needs about two a column.
 const STEPS_MAX: usize = 1 << 20;
 
-/// The principal components of a matrix: directions in which its centred rows vary most.
+/// The principal components of a matrix: directions in which its centered rows vary most.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PrincipalComponents {
     /// Mean of each column.
@@ -21,19 +21,19 @@ pub struct PrincipalComponents {
     pub loadings: Matrix,
 }
 
-/// Takes the principal components of `rows` (`m x n`): columns are centred, not scaled.
+/// Takes the principal components of `rows` (`m x n`): columns are centered, not scaled.
 ///
 /// The smaller of covariance (`n x n`) and Gram matrix (`m x m`) is decomposed: `O(m n · min(m, n))` time.
 /// Fewer than two rows, or rows that do not vary, give variances of 0 and no component.
 pub fn principal_components(rows: &Matrix) -> PrincipalComponents {
-    let (means, centred) = centre(rows);
+    let (means, centered) = center(rows);
     let (m, n) = (rows.rows(), rows.cols());
     let none = |means| PrincipalComponents { means, variances: vec![0.0; n], loadings: Matrix::zeros(0, n) };
     if m < 2 || n == 0 {
         return none(means);
     }
     let tall = m >= n;
-    let products = if tall { column_products(&centred) } else { column_products(&centred.transposed()) };
+    let products = if tall { column_products(&centered) } else { column_products(&centered.transposed()) };
     let scaled = products / (m - 1) as f64;
     let Some(eigen) = SymmetricEigen::try_new(scaled, f64::EPSILON, STEPS_MAX) else { return none(means) };
     let mut order: Vec<usize> = (0..eigen.eigenvalues.len()).collect();
@@ -48,9 +48,9 @@ pub fn principal_components(rows: &Matrix) -> PrincipalComponents {
         if tall {
             row.iter_mut().zip(eigen.eigenvectors.column(at).iter()).for_each(|(to, from)| *to = *from);
         } else {
-            combine(&centred, eigen.eigenvectors.column(at).iter().copied(), row);
+            combine(&centered, eigen.eigenvectors.column(at).iter().copied(), row);
         }
-        normalise(row);
+        normalize(row);
     }
     PrincipalComponents { means, variances, loadings }
 }
@@ -119,17 +119,17 @@ impl PrincipalComponents {
     }
 }
 
-fn centre(rows: &Matrix) -> (Vec<f64>, Matrix) {
+fn center(rows: &Matrix) -> (Vec<f64>, Matrix) {
     let mut means = vec![0.0; rows.cols()];
     for i in 0..rows.rows() {
         means.iter_mut().zip(rows.row(i)).for_each(|(sum, value)| *sum += value);
     }
     means.iter_mut().for_each(|sum| *sum /= rows.rows().max(1) as f64);
-    let mut centred = rows.clone();
+    let mut centered = rows.clone();
     for i in 0..rows.rows() {
-        centred.row_mut(i).iter_mut().zip(&means).for_each(|(value, mean)| *value -= mean);
+        centered.row_mut(i).iter_mut().zip(&means).for_each(|(value, mean)| *value -= mean);
     }
-    (means, centred)
+    (means, centered)
 }
 
 /// `AᵀA`, upper triangle summed row by row, then mirrored.
@@ -154,7 +154,7 @@ fn combine(rows: &Matrix, weights: impl Iterator<Item = f64>, out: &mut [f64]) {
 }
 
 /// Unit length, and the sign that makes the largest entry positive.
-fn normalise(loading: &mut [f64]) {
+fn normalize(loading: &mut [f64]) {
     let largest =
         loading.iter().copied().reduce(|best, next| if next.abs() > best.abs() { next } else { best });
     let length = dot(loading, loading).sqrt().copysign(largest.unwrap_or(1.0));

@@ -99,7 +99,7 @@ fn gamma_front(a: f64, x: f64) -> f64 {
     (a * x.ln() - x - libm::lgamma(a)).exp()
 }
 
-/// The regularised lower incomplete gamma function by its series; for `x < a + 1`.
+/// The regularized lower incomplete gamma function by its series; for `x < a + 1`.
 fn lower_gamma_series(a: f64, x: f64) -> f64 {
     let (mut term, mut sum, mut n) = (1.0 / a, 1.0 / a, a);
     while term > sum * f64::EPSILON * 0.1 {
@@ -110,7 +110,7 @@ fn lower_gamma_series(a: f64, x: f64) -> f64 {
     gamma_front(a, x) * sum
 }
 
-/// The regularised upper incomplete gamma function by Lentz's continued fraction; for `x ≥ a + 1`.
+/// The regularized upper incomplete gamma function by Lentz's continued fraction; for `x ≥ a + 1`.
 fn upper_gamma_fraction(a: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let mut b = x + 1.0 - a;

@@ -12,7 +12,7 @@ pub fn spread_evenly(all: usize, keep: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The finaliser of splitmix64 (Steele, Lea & Flood, *OOPSLA* 2014).
+/// The finalizer of splitmix64 (Steele, Lea & Flood, *OOPSLA* 2014).
 fn scrambled(word: u64) -> u64 {
     let word = word.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

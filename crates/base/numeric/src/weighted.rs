@@ -19,7 +19,7 @@ pub enum Weights<'a> {
 }
 
 impl<'a> Weights<'a> {
-    /// The weights of a sample, one a value; equal ones are recognised.
+    /// The weights of a sample, one a value; equal ones are recognized.
     pub fn of(weights: &'a [f64]) -> Weights<'a> {
         let is_equal = weights.windows(2).all(|pair| pair[0] == pair[1]);
         if is_equal { Weights::Equal } else { Weights::Each(weights) }

@@ -78,7 +78,7 @@ pub(crate) fn grow(operations: &mut Operations, random: &mut Random, entry: &str
         let mut growth = Growth { operations, random, writes, shape: Shape::default() };
         growth.request(entry, target);
         let shape = growth.shape;
-        if POSITIONS.contains(&shape.len()) && !has_equal_neighbours(&shape) {
+        if POSITIONS.contains(&shape.len()) && !has_equal_neighbors(&shape) {
             return shape;
         }
     }
@@ -86,7 +86,7 @@ pub(crate) fn grow(operations: &mut Operations, random: &mut Random, entry: &str
 }
 
 /// Whether two callees in a row have equal subtrees. A reader that folds loops would make one position of them.
-fn has_equal_neighbours(shape: &Shape) -> bool {
+fn has_equal_neighbors(shape: &Shape) -> bool {
     (1..shape.len()).any(|at| {
         let next = shape.subtree_end(at);
         let end = if next < shape.len() { shape.subtree_end(next) } else { next };
@@ -216,10 +216,10 @@ mod tests {
         //    └─ 3
         let tree = shape(&[0, 0, 1, 0], &[9, 5, 6, 5]);
         assert_eq!([0, 1, 2, 3].map(|at| tree.subtree_end(at)), [4, 3, 3, 4]);
-        assert!(!has_equal_neighbours(&tree));
-        assert!(has_equal_neighbours(&shape(&[0, 0, 1, 0, 3], &[9, 5, 6, 5, 6])));
-        assert!(!has_equal_neighbours(&shape(&[0, 0, 1, 0, 3], &[9, 5, 6, 5, 7])));
-        assert!(has_equal_neighbours(&shape(&[0, 0, 0], &[9, 5, 5])));
+        assert!(!has_equal_neighbors(&tree));
+        assert!(has_equal_neighbors(&shape(&[0, 0, 1, 0, 3], &[9, 5, 6, 5, 6])));
+        assert!(!has_equal_neighbors(&shape(&[0, 0, 1, 0, 3], &[9, 5, 6, 5, 7])));
+        assert!(has_equal_neighbors(&shape(&[0, 0, 0], &[9, 5, 5])));
     }
 
     #[test]

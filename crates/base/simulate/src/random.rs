@@ -61,7 +61,7 @@ pub(crate) enum Stream {
     /// Noise of a measurement.
     Measurement,
     /// Invented transaction types.
-    Catalogue,
+    Catalog,
     /// Templates of kinds of executions.
     Templates,
     /// One execution.

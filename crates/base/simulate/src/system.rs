@@ -18,7 +18,7 @@ pub(crate) struct Category {
     /// The call tree.
     pub(crate) shape: Shape,
     /// Latency of a request of size 1 on hosts of average load, without pauses or faults: within a few
-    /// per cent the category's median latency.
+    /// percent the category's median latency.
     pub(crate) nominal_ns: f64,
 }
 

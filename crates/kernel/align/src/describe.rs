@@ -42,8 +42,8 @@ pub(crate) fn projections(points: &[Matrix; 2]) -> [Vec<[f64; 2]>; 2] {
             return 0.0;
         }
         let loading = components.loadings.row(component);
-        let centred = row.iter().zip(&components.means).map(|(value, mean)| value - mean);
-        centred.zip(loading).map(|(value, loading)| value * loading).sum()
+        let centered = row.iter().zip(&components.means).map(|(value, mean)| value - mean);
+        centered.zip(loading).map(|(value, loading)| value * loading).sum()
     };
     let project =
         |set: &Matrix| (0..set.rows()).map(|at| [onto(set.row(at), 0), onto(set.row(at), 1)]).collect();

@@ -1,6 +1,6 @@
 //! What [`crate::diagnose`] answers.
 
-use crate::localise::{ClusterProfile, DeviationKind, LocalisedExecution, Place};
+use crate::localize::{ClusterProfile, DeviationKind, LocalizedExecution, Place};
 use crate::{AlignMode, State};
 use std::ops::Range;
 
@@ -226,7 +226,7 @@ pub struct FindingGroup {
 pub struct Occurrence {
     /// Sample execution.
     pub execution: usize,
-    /// Which of its findings, an index into [`LocalisedExecution::findings`].
+    /// Which of its findings, an index into [`LocalizedExecution::findings`].
     pub finding: usize,
     /// Its steps; empty for a missing state (at the step before which it should have been).
     pub steps: Range<usize>,
@@ -255,7 +255,7 @@ pub struct AlignedExecution {
     /// Sample execution.
     pub execution: usize,
     /// Its row and its deviations, all of them. [`Diagnosis::findings`] holds those worth telling.
-    pub localised: LocalisedExecution,
+    pub localized: LocalizedExecution,
 }
 
 /// What weakens an answer.

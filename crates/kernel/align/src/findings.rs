@@ -1,8 +1,8 @@
 //! Anomalous executions laid over the normal ones of their kind, and what several of them have in common.
 
-use crate::localise::{
-    ClusterProfile, DeviationKind, Finding, LocaliseRules, LocaliseSettings, LocalisedExecution, Place,
-    align_cluster, localise_all,
+use crate::localize::{
+    ClusterProfile, DeviationKind, Finding, LocalizeRules, LocalizeSettings, LocalizedExecution, Place,
+    align_cluster, localize_all,
 };
 use crate::msa::MsaSettings;
 use crate::{AlignSettings, AlignedExecution, FindingGroup, KindAlignment, Occurrence, State, StateSequence};
@@ -10,13 +10,13 @@ use crate::{AlignSettings, AlignedExecution, FindingGroup, KindAlignment, Occurr
 /// Anomalous executions of a kind that are aligned at most: the first ones.
 pub(crate) const ALIGNED_MAX: usize = 200;
 
-/// Settings of localisation that follow from those of the whole.
-pub(crate) fn localise_settings(settings: &AlignSettings) -> LocaliseSettings {
-    LocaliseSettings {
-        rules: if settings.mode.is_paper() { LocaliseRules::Paper } else { LocaliseRules::Robust },
+/// Settings of localization that follow from those of the whole.
+pub(crate) fn localize_settings(settings: &AlignSettings) -> LocalizeSettings {
+    LocalizeSettings {
+        rules: if settings.mode.is_paper() { LocalizeRules::Paper } else { LocalizeRules::Robust },
         slow_std: settings.outlier_sigma,
         msa: MsaSettings { threads: settings.threads, ..MsaSettings::default() },
-        ..LocaliseSettings::default()
+        ..LocalizeSettings::default()
     }
 }
 
@@ -30,17 +30,17 @@ pub(crate) fn align_kind(
     alphabet_len: usize,
     settings: &AlignSettings,
 ) -> KindAlignment {
-    let rules = localise_settings(settings);
+    let rules = localize_settings(settings);
     let profile = profile.unwrap_or_else(|| {
         let sequences: Vec<&StateSequence> = normals.iter().map(|&at| sets[0][at]).collect();
         align_cluster(&sequences, alphabet_len, &rules)
     });
     let taken = &anomalous[..anomalous.len().min(ALIGNED_MAX)];
     let sequences: Vec<&StateSequence> = taken.iter().map(|&at| sets[1][at]).collect();
-    let localised = localise_all(&profile, &sequences, &rules);
-    let aligned = taken.iter().zip(localised);
+    let localized = localize_all(&profile, &sequences, &rules);
+    let aligned = taken.iter().zip(localized);
     let executions =
-        aligned.map(|(&execution, localised)| AlignedExecution { execution, localised }).collect();
+        aligned.map(|(&execution, localized)| AlignedExecution { execution, localized }).collect();
     KindAlignment { normal_kind, normals, profile, executions }
 }
 
@@ -55,12 +55,12 @@ struct Found<'a> {
 /// Those that `is_told` declines are left out.
 pub(crate) fn groups(
     alignment: &KindAlignment,
-    is_told: impl Fn(&LocalisedExecution, &Finding) -> bool,
+    is_told: impl Fn(&LocalizedExecution, &Finding) -> bool,
 ) -> Vec<FindingGroup> {
     let mut all: Vec<Found<'_>> = Vec::new();
     for one in &alignment.executions {
-        for (number, finding) in one.localised.findings.iter().enumerate() {
-            if is_told(&one.localised, finding) {
+        for (number, finding) in one.localized.findings.iter().enumerate() {
+            if is_told(&one.localized, finding) {
                 all.push(Found { execution: one.execution, number, finding });
             }
         }

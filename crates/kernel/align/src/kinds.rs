@@ -55,37 +55,37 @@ pub(crate) fn all_kinds(points: &Matrix, settings: &AlignSettings) -> Kinds {
     if kinds.origins.is_empty() {
         return Kinds::whole(points.rows());
     }
-    let neighbours = settings.cluster_points_min - 1;
-    let radius = take_in(points, &mut kinds, neighbours);
+    let neighbors = settings.cluster_points_min - 1;
+    let radius = take_in(points, &mut kinds, neighbors);
     add_rare(points, &mut kinds, radius);
     kinds
 }
 
-/// Distance from a point to the `neighbours`-th nearest of others; infinite if there are fewer.
-fn reach_of(points: &Matrix, from: usize, others: &[usize], neighbours: usize) -> f64 {
+/// Distance from a point to the `neighbors`-th nearest of others; infinite if there are fewer.
+fn reach_of(points: &Matrix, from: usize, others: &[usize], neighbors: usize) -> f64 {
     let apart = others
         .iter()
         .filter(|&&other| other != from)
         .map(|&other| distance(points.row(from), points.row(other)));
     let mut apart: Vec<f64> = apart.collect();
-    if apart.len() < neighbours || neighbours == 0 {
+    if apart.len() < neighbors || neighbors == 0 {
         return f64::INFINITY;
     }
-    *apart.select_nth_unstable_by(neighbours - 1, f64::total_cmp).1
+    *apart.select_nth_unstable_by(neighbors - 1, f64::total_cmp).1
 }
 
-/// How far members of a cluster usually are from their neighbours in it.
-fn usual_reach(points: &Matrix, members: &[usize], neighbours: usize) -> f64 {
+/// How far members of a cluster usually are from their neighbors in it.
+fn usual_reach(points: &Matrix, members: &[usize], neighbors: usize) -> f64 {
     let mut reaches: Vec<f64> =
-        members.iter().map(|&from| reach_of(points, from, members, neighbours)).collect();
+        members.iter().map(|&from| reach_of(points, from, members, neighbors)).collect();
     reaches.sort_by(f64::total_cmp);
     quantile_nearest_rank(&reaches, USUAL_SHARE)
 }
 
 /// Points without a kind join the cluster that reaches them best. Returns the largest usual reach.
-fn take_in(points: &Matrix, kinds: &mut Kinds, neighbours: usize) -> f64 {
+fn take_in(points: &Matrix, kinds: &mut Kinds, neighbors: usize) -> f64 {
     let members: Vec<Vec<usize>> = (0..kinds.origins.len()).map(|kind| kinds.members(kind)).collect();
-    let usual: Vec<f64> = members.iter().map(|members| usual_reach(points, members, neighbours)).collect();
+    let usual: Vec<f64> = members.iter().map(|members| usual_reach(points, members, neighbors)).collect();
     for point in 0..points.rows() {
         if kinds.labels[point].is_some() {
             continue;
@@ -94,7 +94,7 @@ fn take_in(points: &Matrix, kinds: &mut Kinds, neighbours: usize) -> f64 {
         let mut least = REACH;
         for kind in 0..members.len() {
             let reach =
-                reach_of(points, point, &members[kind], neighbours) / usual[kind].max(f64::MIN_POSITIVE);
+                reach_of(points, point, &members[kind], neighbors) / usual[kind].max(f64::MIN_POSITIVE);
             if reach <= least && best.is_none_or(|_| reach < least) {
                 (best, least) = (Some(kind), reach);
             }

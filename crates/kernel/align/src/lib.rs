@@ -4,7 +4,7 @@
 //! ```text
 //! StateSequences, normal and sample ─► vectors ─► coarse check ─► OPTICS ─► pairing ─► outliers
 //!                                                                                        │
-//!                          Diagnosis ◄── localisation ◄── multiple alignment ◄───────────┘
+//!                          Diagnosis ◄── localization ◄── multiple alignment ◄───────────┘
 //! ```
 //!
 //! Pure functions of numbers: states are small integers, executions are 0-based indices into the set they came in.
@@ -16,7 +16,7 @@ mod diagnosis;
 mod findings;
 mod judge;
 mod kinds;
-pub mod localise;
+pub mod localize;
 pub mod msa;
 mod optics;
 mod outliers;

@@ -145,12 +145,12 @@ fn largest_first(kinds: Kinds) -> Kinds {
 
 /// By sample execution: probability of being so far from every normal kind, for a normal execution that is left out of
 /// its own.
-fn new_p_values(points: &[Matrix; 2], members: &[Vec<usize>], neighbours: usize) -> Vec<f64> {
+fn new_p_values(points: &[Matrix; 2], members: &[Vec<usize>], neighbors: usize) -> Vec<f64> {
     let from_all = |from: &[f64], left_out: Option<usize>| {
         let to = |rows: &Vec<usize>| {
             let others = rows.iter().filter(|&&row| Some(row) != left_out);
             let mut apart: Vec<f64> = others.map(|&row| distance(from, points[0].row(row))).collect();
-            let nearest = neighbours.min(apart.len()).checked_sub(1)?;
+            let nearest = neighbors.min(apart.len()).checked_sub(1)?;
             Some(*apart.select_nth_unstable_by(nearest, f64::total_cmp).1)
         };
         members.iter().filter_map(to).reduce(f64::min).map(f64::ln_1p)

@@ -3,7 +3,7 @@
 /// A state by its number in an alphabet the caller keeps; at most 256 states.
 pub type State = u8;
 
-/// One execution: what it did, step by step. Neighbouring states may be equal (a caller that wants them merged
+/// One execution: what it did, step by step. Neighboring states may be equal (a caller that wants them merged
 /// uses [`StateSequence::push`]).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateSequence {
@@ -29,7 +29,7 @@ impl StateSequence {
         }
     }
 
-    /// The steps in other states; those that become neighbours and are equal become one.
+    /// The steps in other states; those that become neighbors and are equal become one.
     pub(crate) fn without(&self, state: State) -> StateSequence {
         let mut others = StateSequence::new();
         for (&other, &time_us) in self.states.iter().zip(&self.times_us) {

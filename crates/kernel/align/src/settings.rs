@@ -51,7 +51,7 @@ pub struct AlignSettings {
     /// Probability that a sample without any anomaly is called anomalous, for each of the questions asked of it; in
     /// (0, 0.5]. Ours. Robust mode only.
     pub false_alarm: f64,
-    /// Points that make a neighbourhood dense, the point itself included; also the smallest cluster; >= 2. Janecek et al.
+    /// Points that make a neighborhood dense, the point itself included; also the smallest cluster; >= 2. Janecek et al.
     /// 4.1: 5.
     pub cluster_points_min: usize,
     /// Steepness that ends a cluster, in (0, 1). 0.05, the reference library's default (Ankerst et al. 1999).

@@ -5,9 +5,9 @@
 //! execution does beyond the others.
 
 use crate::AlignSettings;
-use crate::findings::localise_settings;
+use crate::findings::localize_settings;
 use crate::judge::{Placed, Scored};
-use crate::localise::{ClusterProfile, DeviationMeasure, align_cluster, localise};
+use crate::localize::{ClusterProfile, DeviationMeasure, align_cluster, localize};
 use crate::pipeline::Sets;
 use laggard_numeric::parallel_map;
 
@@ -50,7 +50,7 @@ pub(crate) fn step_evidence(
     totals_us: &[f64],
     settings: &AlignSettings,
 ) -> StepEvidence {
-    let rules = localise_settings(settings);
+    let rules = localize_settings(settings);
     let mut cells_left = CELLS_MAX;
     let mut is_limited = false;
     let mut profile = |(kind, members): (usize, &Vec<usize>)| {
@@ -71,7 +71,7 @@ pub(crate) fn step_evidence(
     let all: Vec<usize> = (0..placed.kinds.len()).collect();
     let measures = parallel_map(&all, settings.threads, |&at| {
         let profile = profiles[placed.kinds[at]?].as_ref()?;
-        Some(localise(profile, sets.sample[at], &rules).measure)
+        Some(localize(profile, sets.sample[at], &rules).measure)
     });
     let p_values = p_values(&profiles, &measures, placed, totals_us);
     StepEvidence { profiles, p_values, is_limited }

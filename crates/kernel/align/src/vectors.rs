@@ -6,7 +6,7 @@ use laggard_numeric::Matrix;
 /// The vectors of one set: rows are executions, columns the states of [`states_of`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct StateVectors {
-    /// Entries into each state; equal neighbouring steps are one entry.
+    /// Entries into each state; equal neighboring steps are one entry.
     pub counts: Matrix,
     /// Time in each state, microseconds.
     pub times_us: Matrix,

@@ -13,12 +13,12 @@ pub enum KernelTraceError {
         /// What it said.
         source: std::io::Error,
     },
-    /// No format recognises it.
-    Unrecognised {
+    /// No format recognizes it.
+    Unrecognized {
         /// The file or folder.
         path: PathBuf,
     },
-    /// A format recognises it, but its head cannot be read.
+    /// A format recognizes it, but its head cannot be read.
     Damaged {
         /// The file or folder.
         path: PathBuf,
@@ -38,7 +38,7 @@ impl KernelTraceError {
     /// The same, told of another path: of the file that was named, not the one it was unpacked into.
     pub(crate) fn with_path(mut self, named: &Path) -> KernelTraceError {
         let (KernelTraceError::Io { path, .. }
-        | KernelTraceError::Unrecognised { path }
+        | KernelTraceError::Unrecognized { path }
         | KernelTraceError::Damaged { path, .. }
         | KernelTraceError::Unsupported { path, .. }) = &mut self;
         named.clone_into(path);
@@ -50,7 +50,7 @@ impl fmt::Display for KernelTraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KernelTraceError::Io { path, source } => write!(f, "{}: {source}", path.display()),
-            KernelTraceError::Unrecognised { path } => write!(
+            KernelTraceError::Unrecognized { path } => write!(
                 f,
                 "{}: not a kernel trace that is read here (trace.dat, perf.data, a CTF folder, Perfetto, or the text \
                  of trace-cmd report, perf script or tracefs)",

@@ -14,12 +14,12 @@ pub struct KernelFormat {
     pub about: &'static str,
     /// Whether a path looks like it: the path, and the first bytes when it is a file (a folder gives none). Files
     /// compressed as a whole with gzip or zstd are unpacked before.
-    pub(crate) recognise: fn(&Path, &[u8]) -> bool,
+    pub(crate) recognize: fn(&Path, &[u8]) -> bool,
     /// Opens it.
     pub(crate) open: fn(&Path, &OpenOptions) -> Result<KernelTrace, KernelTraceError>,
 }
 
-/// All formats; the first that recognises a path opens it.
+/// All formats; the first that recognizes a path opens it.
 pub const KERNEL_FORMATS: &[KernelFormat] = &[
     crate::trace_dat::FORMAT,
     crate::perf_data::FORMAT,
@@ -29,13 +29,13 @@ pub const KERNEL_FORMATS: &[KernelFormat] = &[
     crate::text::FORMAT,
 ];
 
-/// How many bytes of a file the formats see to recognise it.
+/// How many bytes of a file the formats see to recognize it.
 const HEAD_BYTES: u64 = 64 * 1024;
 
 /// Opens a trace, whatever its format, for the events that have a kind of their own.
 ///
 /// # Errors
-/// When the path cannot be read, no format recognises it, or its head is damaged or of a kind not read.
+/// When the path cannot be read, no format recognizes it, or its head is damaged or of a kind not read.
 pub fn open(path: &Path) -> Result<KernelTrace, KernelTraceError> {
     open_with(path, &OpenOptions::default())
 }
@@ -46,7 +46,7 @@ pub fn open(path: &Path) -> Result<KernelTrace, KernelTraceError> {
 /// As [`open`].
 pub fn open_with(path: &Path, options: &OpenOptions) -> Result<KernelTrace, KernelTraceError> {
     let first = head(path).map_err(|source| KernelTraceError::Io { path: path.to_owned(), source })?;
-    let Some(wrapping) = Wrapping::recognise(&first) else { return open_plain(path, path, &first, options) };
+    let Some(wrapping) = Wrapping::recognize(&first) else { return open_plain(path, path, &first, options) };
     let unpacked = wrapping.unpack(path)?;
     let inner = wrapping.inner_path(path);
     let first =
@@ -65,9 +65,9 @@ fn open_plain(
     head: &[u8],
     options: &OpenOptions,
 ) -> Result<KernelTrace, KernelTraceError> {
-    match KERNEL_FORMATS.iter().find(|format| (format.recognise)(name, head)) {
+    match KERNEL_FORMATS.iter().find(|format| (format.recognize)(name, head)) {
         Some(format) => (format.open)(path, options),
-        None => Err(KernelTraceError::Unrecognised { path: path.to_owned() }),
+        None => Err(KernelTraceError::Unrecognized { path: path.to_owned() }),
     }
 }
 

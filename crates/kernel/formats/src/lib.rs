@@ -1,7 +1,7 @@
 //! Kernel traces to [`KernelEvent`](laggard_model::KernelEvent)s: trace.dat, perf.data, CTF, Perfetto and text.
 //!
 //! ```text
-//! file or folder ─► recognise ─► open ─► one stream per CPU ─► merge by time ─► events
+//! file or folder ─► recognize ─► open ─► one stream per CPU ─► merge by time ─► events
 //! ```
 //!
 //! A trace is read once, from its beginning to its end, in bounded memory: a stream hands over a page or a packet at

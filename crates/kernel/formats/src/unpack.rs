@@ -26,7 +26,7 @@ pub(crate) enum Wrapping {
 
 impl Wrapping {
     /// By the first bytes of a file.
-    pub(crate) fn recognise(head: &[u8]) -> Option<Wrapping> {
+    pub(crate) fn recognize(head: &[u8]) -> Option<Wrapping> {
         match head {
             [0x1f, 0x8b, 8, ..] => Some(Wrapping::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Wrapping::Zstd),
@@ -149,7 +149,7 @@ mod tests {
     fn unpacked(packed: &[u8]) -> (Vec<u8>, Losses) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(packed).unwrap();
-        let unpacked = Wrapping::recognise(packed).unwrap().unpack(file.path()).unwrap();
+        let unpacked = Wrapping::recognize(packed).unwrap().unpack(file.path()).unwrap();
         let bytes = std::fs::read(unpacked.path()).unwrap();
         (bytes, unpacked.losses)
     }

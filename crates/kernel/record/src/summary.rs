@@ -12,7 +12,7 @@ pub enum CommandEnd {
     /// With this exit status.
     Exited(u8),
     /// By this signal.
-    Signalled(u8),
+    Signaled(u8),
 }
 
 impl CommandEnd {
@@ -21,7 +21,7 @@ impl CommandEnd {
         match self {
             CommandEnd::NoCommand => 0,
             CommandEnd::Exited(status) => status,
-            CommandEnd::Signalled(signal) => 128 | signal,
+            CommandEnd::Signaled(signal) => 128 | signal,
         }
     }
 }

@@ -90,7 +90,7 @@ impl ClassStation {
     }
 }
 
-/// The long-run behaviour of a network with classes.
+/// The long-run behavior of a network with classes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ClassSolution {
     /// Transactions a second by class.

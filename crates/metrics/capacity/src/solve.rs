@@ -15,7 +15,7 @@ pub fn solve(network: &Network, clients: u64, work_max: f64) -> Solution {
     approximate(network, clients)
 }
 
-/// The solution at a mean population that is no whole number: between the neighbours, in proportion.
+/// The solution at a mean population that is no whole number: between the neighbors, in proportion.
 ///
 /// # Panics
 /// If `clients` is negative or not a number.

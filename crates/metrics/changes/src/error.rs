@@ -35,7 +35,7 @@ pub enum TooLittleData {
 }
 
 impl TooLittleData {
-    /// Whether `observations` can be analysed at all, by a method that needs `needed` windows.
+    /// Whether `observations` can be analyzed at all, by a method that needs `needed` windows.
     ///
     /// # Errors
     /// Names the first thing they lack.

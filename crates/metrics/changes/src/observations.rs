@@ -1,4 +1,4 @@
-//! What is analysed: one server, window by window.
+//! What is analyzed: one server, window by window.
 
 use laggard_numeric::Matrix;
 

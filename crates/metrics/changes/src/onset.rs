@@ -7,7 +7,7 @@ use crate::Onset;
 /// `−2 ln(1 − √0.95)`: twice the log likelihood that a true change point is below its maximum at most, at 95 % (Yao
 /// 1987: the largest of two random walks with drift, in the limit of small steps; larger steps need less).
 pub const PROFILE_DROP_95: f64 = 7.353;
-/// One window says at most so much in favour of either model: a wild one must not decide.
+/// One window says at most so much in favor of either model: a wild one must not decide.
 const EVIDENCE_MAX: f64 = 25.0;
 
 /// The most likely first row after a change within `rows`, and every row that is not much less likely.

@@ -136,7 +136,7 @@ mod tests {
             ("rate", "write a query"),
             ("rate=", "write a query"),
             ("rate:tier", "MEASURE:NAME"),
-            ("rate:colour=red=x", "none of server"),
+            ("rate:color=red=x", "none of server"),
             ("rate:tier=job", "write a query"),
         ] {
             let said = Query::parse(text).unwrap_err().to_string();

@@ -123,7 +123,7 @@ fn check_utilization(
     }
     cautions.extend(coarse.iter().map(|(place, spacing)| {
         format!(
-            "CPU samples of {} come every {} s only, so neighbouring windows share them.",
+            "CPU samples of {} come every {} s only, so neighboring windows share them.",
             place.words(),
             spacing.ns() as f64 / 1e9
         )

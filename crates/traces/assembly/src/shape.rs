@@ -24,7 +24,7 @@ pub enum ShapeRule {
     Canonical,
 }
 
-/// Longest group of siblings that is recognised as the body of a loop.
+/// Longest group of siblings that is recognized as the body of a loop.
 pub const PERIOD_MAX: usize = 8;
 
 /// One position of a shape.

@@ -52,7 +52,7 @@ pub(crate) fn ruled_out(question: &Question<'_>, scanned: &Scanned, answer: &Clo
             .filter(|&requests| (requests as u64) < requests_min)
             .sum();
         out.push(format!(
-            "Only summarised, for fewer than {requests_min} requests each: {} ({} in all).",
+            "Only summarized, for fewer than {requests_min} requests each: {} ({} in all).",
             counted(small, "category", "categories"),
             counted(requests, "request", "requests")
         ));

@@ -175,7 +175,7 @@ impl Joiner<'_> {
         let known: BTreeSet<OperationId> = dispersed.iter().map(|suspect| suspect.operation).collect();
         let patterned = patterned.into_iter().filter(|suspect| !known.contains(&suspect.operation));
         let mut dispersed = self.still_suspect(dispersed.into_iter().chain(patterned).collect(), found);
-        dispersed.iter_mut().for_each(|suspect| self.localise(suspect));
+        dispersed.iter_mut().for_each(|suspect| self.localize(suspect));
         note(&mut self.study.uneven.iter().map(|suspect| suspect.operation), "peers");
         note(&mut self.study.shifted.iter().map(|suspect| suspect.operation), "baseline");
         let incidents = self.study.incidents.iter().flat_map(|(_, suspects)| suspects);
@@ -243,8 +243,8 @@ impl Joiner<'_> {
     }
 
     /// Few slow calls say where they come from, if they come from few replicas.
-    fn localise(&self, suspect: &mut SuspectOperation) {
-        if suspect.spread == Spread::Localised {
+    fn localize(&self, suspect: &mut SuspectOperation) {
+        if suspect.spread == Spread::Localized {
             return;
         }
         let rates: Vec<ReplicaRate> = (suspect.cells.iter())
@@ -258,7 +258,7 @@ impl Joiner<'_> {
         if culprits.is_empty() {
             return;
         }
-        suspect.spread = Spread::Localised;
+        suspect.spread = Spread::Localized;
         suspect.replicas = culprits.iter().map(|culprit| culprit.replica).collect();
         for cell in &mut suspect.cells {
             let culprit = culprits.iter().find(|culprit| culprit.replica == cell.test.replica);
@@ -355,7 +355,7 @@ impl Joiner<'_> {
         let compared =
             self.study.window.requests.len() >= self.question.settings.sites.culprits.observations_min;
         match (suspect.culprits.is_empty(), compared || replicas < 2) {
-            (false, _) => Spread::Localised,
+            (false, _) => Spread::Localized,
             (true, true) => Spread::Everywhere,
             (true, false) => Spread::Undecided,
         }
@@ -405,8 +405,8 @@ impl Joiner<'_> {
             replicas.extend(more);
         }
         let spread = match (replicas.is_empty(), dispersed.spread) {
-            (false, _) => Spread::Localised,
-            (true, Spread::Localised) => own.spread,
+            (false, _) => Spread::Localized,
+            (true, Spread::Localized) => own.spread,
             (true, spread) => spread,
         };
         let cells = if dispersed.cells.len() >= own.cells.len() && !chained { &dispersed } else { &own };

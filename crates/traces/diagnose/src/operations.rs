@@ -37,7 +37,7 @@ fn suspect(context: &Context<'_>, rank: u32, found: &SuspectOperation) -> Suspec
         operation: key.operation.to_owned(),
         kind: key.kind.name().to_owned(),
         scope: match found.spread {
-            Spread::Localised => Scope::Replicas,
+            Spread::Localized => Scope::Replicas,
             Spread::Everywhere | Spread::Undecided => Scope::All,
         },
         replicas: found.replicas.iter().map(|&replica| names.replica_name(replica).to_owned()).collect(),

@@ -26,11 +26,11 @@ pub(crate) fn diagnose(question: &Question<'_>) -> Report {
     report(&Context { question, survey: &scanned.survey, categories: &scanned.categories, found: &found })
 }
 
-fn is_analysed(cluster: &ClusterFinding) -> bool {
+fn is_analyzed(cluster: &ClusterFinding) -> bool {
     cluster.split.doubt != SplitDoubt::TooFewRequests
 }
 
-/// A category is judged when its cluster was analysed, and anomalous when the cluster's requests are of two
+/// A category is judged when its cluster was analyzed, and anomalous when the cluster's requests are of two
 /// kinds. What was found at positions is filed under the cluster's first category.
 fn judged(question: &Question<'_>, scanned: &Scanned, answer: &Mi) -> Vec<JudgedCategory> {
     let seen = |latencies: &[f64]| laggard_localize::Gate {
@@ -41,7 +41,7 @@ fn judged(question: &Question<'_>, scanned: &Scanned, answer: &Mi) -> Vec<Judged
     let mut out: Vec<JudgedCategory> = (scanned.categories.iter())
         .map(|category| JudgedCategory { gate: seen(&category.latencies()), positions: None })
         .collect();
-    for cluster in answer.clusters.iter().filter(|cluster| is_analysed(cluster)) {
+    for cluster in answer.clusters.iter().filter(|cluster| is_analyzed(cluster)) {
         for &category in &cluster.categories {
             out[category].gate.judged = true;
             out[category].gate.anomalous = cluster.split.doubt == SplitDoubt::None;
@@ -60,12 +60,12 @@ fn judged(question: &Question<'_>, scanned: &Scanned, answer: &Mi) -> Vec<Judged
 
 fn ruled_out(answer: &Mi) -> Vec<String> {
     let with = |doubt| answer.clusters.iter().filter(|cluster| cluster.split.doubt == doubt).count();
-    let analysed = answer.clusters.iter().filter(|cluster| is_analysed(cluster)).count();
+    let analyzed = answer.clusters.iter().filter(|cluster| is_analyzed(cluster)).count();
     let clusters = |count| counted(count, "cluster", "clusters");
     let mut out = vec![];
     let alike = with(SplitDoubt::NoEvidence) + with(SplitDoubt::NoResidualSpace);
     if alike > 0 {
-        out.push(format!("No two kinds of requests: {alike} of {} analysed.", clusters(analysed)));
+        out.push(format!("No two kinds of requests: {alike} of {} analyzed.", clusters(analyzed)));
     }
     let flagged =
         |cluster: &&ClusterFinding| cluster.positions.iter().flatten().any(|position| position.flagged);
@@ -73,8 +73,8 @@ fn ruled_out(answer: &Mi) -> Vec<String> {
     let unexplained = split.filter(|cluster| !flagged(cluster)).count();
     if unexplained > 0 {
         out.push(format!(
-            "Requests of two kinds, but no operation that makes the difference: {unexplained} of {} analysed.",
-            clusters(analysed)
+            "Requests of two kinds, but no operation that makes the difference: {unexplained} of {} analyzed.",
+            clusters(analyzed)
         ));
     }
     out
@@ -82,7 +82,7 @@ fn ruled_out(answer: &Mi) -> Vec<String> {
 
 fn cautions(question: &Question<'_>, answer: &Mi) -> Vec<String> {
     let mut out = vec![];
-    let few = answer.clusters.iter().filter(|cluster| !is_analysed(cluster));
+    let few = answer.clusters.iter().filter(|cluster| !is_analyzed(cluster));
     let (mut clusters, mut requests) = (0, 0);
     for cluster in few {
         clusters += 1;
@@ -94,7 +94,7 @@ fn cautions(question: &Question<'_>, answer: &Mi) -> Vec<String> {
             Mode::Paper => "as many requests as positions".to_owned(),
         };
         out.push(format!(
-            "Not analysed, for less than {needed}: {} ({requests} requests in all).",
+            "Not analyzed, for less than {needed}: {} ({requests} requests in all).",
             counted(clusters, "major cluster", "major clusters")
         ));
     }

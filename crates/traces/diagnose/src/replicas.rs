@@ -30,7 +30,7 @@ pub(crate) fn replica_suspects(context: &Context<'_>) -> Vec<ReplicaSuspect> {
         }
     }
     let mut out: Vec<(f64, ReplicaSuspect)> =
-        by_host.into_iter().map(|(host, implications)| summarise(context, host, implications)).collect();
+        by_host.into_iter().map(|(host, implications)| summarize(context, host, implications)).collect();
     out.sort_by(|(excess_a, a), (excess_b, b)| {
         b.score.total_cmp(&a.score).then(excess_b.total_cmp(excess_a)).then(a.replica.cmp(&b.replica))
     });
@@ -42,8 +42,8 @@ pub(crate) fn replica_suspects(context: &Context<'_>) -> Vec<ReplicaSuspect> {
 
 /// Cells of replicas to blame; none when the fault is everywhere.
 fn culprits(suspect: &SuspectOperation) -> impl Iterator<Item = &ReplicaCell> {
-    let localised = !suspect.replicas.is_empty();
-    suspect.cells.iter().filter(move |cell| localised && cell.culprit)
+    let localized = !suspect.replicas.is_empty();
+    suspect.cells.iter().filter(move |cell| localized && cell.culprit)
 }
 
 fn host(context: &Context<'_>, replica: ReplicaId, operation: OperationId) -> Host {
@@ -52,7 +52,7 @@ fn host(context: &Context<'_>, replica: ReplicaId, operation: OperationId) -> Ho
     Host { replica, service: is_number.then(|| names.service_of(operation)) }
 }
 
-fn summarise(
+fn summarize(
     context: &Context<'_>,
     host: Host,
     mut implications: Vec<Implication<'_>>,

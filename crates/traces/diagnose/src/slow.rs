@@ -76,7 +76,7 @@ pub struct InputFacts {
     pub files: u64,
     /// Bytes read, before decompression.
     pub bytes: u64,
-    /// Formats recognised.
+    /// Formats recognized.
     pub formats: Vec<NamedCount>,
 }
 

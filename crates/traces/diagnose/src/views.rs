@@ -54,7 +54,7 @@ fn category(
         requests_estimated: estimated(&surveyed.requests),
         cv: finding.map_or_else(|| weighted_coefficient_of_variation(&latencies, weights), spread),
         anomalous: finding.is_some_and(|finding| finding.gate.anomalous),
-        analysed: finding.is_some_and(|finding| finding.gate.judged),
+        analyzed: finding.is_some_and(|finding| finding.gate.judged),
         latency_p50_ns: p50 as u64,
         latency_p99_ns: p99 as u64,
         tail_requests: finding.map_or(0, |finding| finding.gate.tail_requests),

@@ -120,7 +120,7 @@ impl SliceSummary {
     /// Shapes of a slice that are kept apart.
     pub const SHAPES_MAX: usize = 1000;
 
-    /// Summarises a slice by stretches of so much time (0 is taken for 1 ns).
+    /// Summarizes a slice by stretches of so much time (0 is taken for 1 ns).
     pub fn of(slice: &RequestSlice, stretch: Nanos) -> SliceSummary {
         let kinds = Kinds::of(slice);
         let mut categories: BTreeMap<SummaryCategory, u32> = BTreeMap::new();

@@ -50,7 +50,7 @@ pub struct Call {
     pub position: u32,
     /// Where it ran.
     pub replica: ReplicaId,
-    /// The time that is analysed (self or inclusive), nanoseconds.
+    /// The time that is analyzed (self or inclusive), nanoseconds.
     pub time_ns: u64,
 }
 

@@ -43,7 +43,7 @@ pub struct SuspectOperation {
     pub operation: OperationId,
     /// Whether particular replicas are to blame.
     pub spread: Spread,
-    /// Those replicas, the worst first; empty unless the spread is localised.
+    /// Those replicas, the worst first; empty unless the spread is localized.
     pub replicas: Vec<ReplicaId>,
     /// The tests of all its replicas.
     pub cells: Vec<ReplicaCell>,
@@ -51,7 +51,7 @@ pub struct SuspectOperation {
     pub positions: Vec<(usize, u32)>,
     /// Categories among those, growing.
     pub categories: Vec<usize>,
-    /// Counted calls, at all flagged positions (of culprit replicas only, when localised).
+    /// Counted calls, at all flagged positions (of culprit replicas only, when localized).
     pub excess: Excess,
     /// Requests with a counted call: `(category, request)`, growing.
     pub hit: Vec<(usize, u32)>,
@@ -87,7 +87,7 @@ pub struct ReplicaCell {
     pub factor_mean: f64,
 }
 
-/// Runs CloudDiag. Categories below `requests_min` requests are only summarised.
+/// Runs CloudDiag. Categories below `requests_min` requests are only summarized.
 ///
 /// Work is split over `threads` by category; the answer does not depend on their number.
 pub fn cloud_diag(

@@ -60,7 +60,7 @@ impl Evidence<'_> {
             let mut counted = pooled.counted.clone();
             counted.retain(|call| flagged.contains(&(call.category, call.position)));
             let holders = counted.iter().map(|call| call.replica).collect();
-            return self.suspect(operation, Spread::Localised, &holders, &tests, &pooled, counted);
+            return self.suspect(operation, Spread::Localized, &holders, &tests, &pooled, counted);
         }
         let implicated: BTreeSet<usize> = flagged.iter().map(|&(category, _)| category).collect();
         let mut counted = pooled.counted.clone();
@@ -68,7 +68,7 @@ impl Evidence<'_> {
         counted.retain(|call| implicated.contains(&call.category));
         let mut culprits = tests.iter().filter(|test| test.flagged).map(|test| test.replica).collect();
         let spread = weigh(spread, &mut culprits, &counted);
-        if spread == Spread::Localised {
+        if spread == Spread::Localized {
             self.add_rarely_called(operation, &mut tests, &mut culprits);
             counted.retain(|call| culprits.contains(&call.replica));
         }
@@ -93,7 +93,7 @@ impl Evidence<'_> {
                 continue;
             }
             for call in calls_of(category, operation) {
-                let blamed = spread != Spread::Localised || culprits.contains(&call.replica);
+                let blamed = spread != Spread::Localized || culprits.contains(&call.replica);
                 if blamed
                     && explains(category, study, call)
                     && !known.contains(&(at, call.request, call.position))
@@ -212,7 +212,7 @@ impl Evidence<'_> {
             test.p_adjusted = peer.map_or(1.0, |peer| peer.p_adjusted);
         }
         let counted = pooled.counted.clone();
-        self.suspect(operation, Spread::Localised, &culprits, &tests, &pooled, counted)
+        self.suspect(operation, Spread::Localized, &culprits, &tests, &pooled, counted)
     }
 
     /// What slow peers cost, and the latency of the requests that pass through them.
@@ -265,7 +265,7 @@ impl Evidence<'_> {
             b.excess_total_ns.total_cmp(&a.excess_total_ns).then(a.test.replica.cmp(&b.test.replica))
         });
         let replicas = match spread {
-            Spread::Localised => replicas.iter().map(|cell| cell.test.replica).collect(),
+            Spread::Localized => replicas.iter().map(|cell| cell.test.replica).collect(),
             Spread::Everywhere | Spread::Undecided => Vec::new(),
         };
         Some(SuspectOperation {
@@ -332,7 +332,7 @@ fn weigh(spread: Spread, culprits: &mut BTreeSet<ReplicaId>, counted: &[CountedC
     let excess = |call: &CountedCall| call.weight * call.excess_ns;
     let total: f64 = counted.iter().map(excess).sum();
     let theirs = counted.iter().filter(|call| culprits.contains(&call.replica)).map(excess);
-    if spread != Spread::Localised || theirs.sum::<f64>() >= CULPRIT_SHARE * total {
+    if spread != Spread::Localized || theirs.sum::<f64>() >= CULPRIT_SHARE * total {
         return spread;
     }
     culprits.clear();

@@ -91,7 +91,7 @@ pub(crate) struct PooledOperation {
 
 impl PooledOperation {
     /// Takes one call, and what it stands for if its deviation counts. Calls of one request come one after another; those
-    /// on one replica make one observation, because what slows one of them slows its neighbours, and a test
+    /// on one replica make one observation, because what slows one of them slows its neighbors, and a test
     /// that takes them for independent finds culprits by chance. The observation is the slowest of them.
     pub(crate) fn add(
         &mut self,
@@ -105,7 +105,7 @@ impl PooledOperation {
             self.counted.push(CountedCall::new(category, call, scale, stands_for));
         }
         let mad_ns = if scale.mad_ns > 0.0 { scale.mad_ns } else { 1.0 };
-        let standardised = (call.time_ns as f64 - scale.median_ns) / mad_ns;
+        let standardized = (call.time_ns as f64 - scale.median_ns) / mad_ns;
         if self.last != Some((category, call.request)) {
             self.last = Some((category, call.request));
             self.last_from = self.observed.replicas.len();
@@ -114,14 +114,14 @@ impl PooledOperation {
         let of_request = &seen.replicas[self.last_from..];
         let Some(at) = of_request.iter().position(|&replica| replica == call.replica) else {
             seen.replicas.push(call.replica);
-            seen.standardised.push(standardised);
+            seen.standardized.push(standardized);
             seen.ratios.push(scale.ratio(call));
             seen.exceeds.push(counted.is_some());
             seen.weights.push(weight);
             return;
         };
         let at = self.last_from + at;
-        seen.standardised[at] = seen.standardised[at].max(standardised);
+        seen.standardized[at] = seen.standardized[at].max(standardized);
         seen.ratios[at] = seen.ratios[at].max(scale.ratio(call));
         seen.exceeds[at] |= counted.is_some();
     }

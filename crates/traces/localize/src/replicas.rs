@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 pub struct ReplicaObservations {
     /// Where each call ran.
     pub replicas: Vec<ReplicaId>,
-    /// Standardised time of each call: `(time − median)/MAD` of its position.
-    pub standardised: Vec<f64>,
+    /// Standardized time of each call: `(time − median)/MAD` of its position.
+    pub standardized: Vec<f64>,
     /// Time of each call over the usual time at its position; 1 is usual.
     pub ratios: Vec<f64>,
     /// Whether the call's deviation counts.
@@ -50,7 +50,7 @@ pub struct ReplicaTest {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spread {
     /// Some replicas stand out.
-    Localised,
+    Localized,
     /// None does, and there were enough replicas and deviations for one to do so.
     Everywhere,
     /// None does, but there were too few replicas or deviations to say.
@@ -106,7 +106,7 @@ pub fn test_replicas(
 
 fn spread(tests: &[ReplicaTest], exceeding: u64) -> Spread {
     if tests.iter().any(|test| test.flagged) {
-        return Spread::Localised;
+        return Spread::Localized;
     }
     let enough = tests.len() >= REPLICAS_MIN && exceeding >= EXCEEDING_MIN * tests.len() as u64;
     if enough { Spread::Everywhere } else { Spread::Undecided }
@@ -119,7 +119,7 @@ impl ReplicaObservations {
             let mut at = keep.iter();
             values.retain(|_| at.next() == Some(&true));
         };
-        retain(&mut self.standardised);
+        retain(&mut self.standardized);
         retain(&mut self.ratios);
         retain(&mut self.weights);
         let mut at = keep.iter();
@@ -194,7 +194,7 @@ impl Groups {
     /// One round: every replica against all others.
     fn test_all(&self, observed: &ReplicaObservations, level: f64, factor_min: f64) -> Vec<ReplicaTest> {
         let shifts = weighted_mann_whitney_one_vs_rest(
-            &observed.standardised,
+            &observed.standardized,
             Weights::of(&observed.weights),
             &self.group_of,
             self.replicas.len(),

@@ -12,7 +12,7 @@ pub enum Mode {
     Paper,
 }
 
-/// Which time of a call is analysed.
+/// Which time of a call is analyzed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TimeKind {
     /// Time not spent in callees.
@@ -57,7 +57,7 @@ pub struct CloudDiagSettings {
     /// Level of that comparison after Benjamini–Hochberg over all operations and replicas (0.001: it looks
     /// everywhere, whether or not requests are slow).
     pub peer_level: f64,
-    /// Categories with fewer requests are only summarised (10).
+    /// Categories with fewer requests are only summarized (10).
     pub requests_min: u64,
     /// Matrices have at most so many rows (20,000); more requests are thinned evenly.
     pub rows_max: usize,

@@ -13,17 +13,17 @@ pub(super) fn finders() -> Vec<Box<dyn ChangeFinder>> {
     vec![
         Box::new(Ours {
             name: "changes",
-            analyse: |observations, threads| changes(observations, &ChangeSettings::default(), threads),
+            analyze: |observations, threads| changes(observations, &ChangeSettings::default(), threads),
         }),
         Box::new(Ours {
             name: "cherkasova",
-            analyse: |observations, threads| {
+            analyze: |observations, threads| {
                 cherkasova(observations, &CherkasovaSettings::new(CherkasovaMode::Robust), threads)
             },
         }),
         Box::new(Ours {
             name: "cherkasova, paper",
-            analyse: |observations, threads| {
+            analyze: |observations, threads| {
                 cherkasova(observations, &CherkasovaSettings::new(CherkasovaMode::Paper), threads)
             },
         }),
@@ -32,7 +32,7 @@ pub(super) fn finders() -> Vec<Box<dyn ChangeFinder>> {
 
 struct Ours {
     name: &'static str,
-    analyse: fn(&Observations, NonZeroUsize) -> Result<Analysis, TooLittleData>,
+    analyze: fn(&Observations, NonZeroUsize) -> Result<Analysis, TooLittleData>,
 }
 
 impl ChangeFinder for Ours {
@@ -46,7 +46,7 @@ impl ChangeFinder for Ours {
 
     fn find(&self, observations: &Observations) -> Result<ChangeAnswer, String> {
         let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let analysis = (self.analyse)(observations, threads).map_err(|error| error.to_string())?;
+        let analysis = (self.analyze)(observations, threads).map_err(|error| error.to_string())?;
         if analysis.groups.is_empty() {
             return Err("no stable model".to_owned());
         }

@@ -54,7 +54,7 @@ impl Level {
 }
 
 /// Standard deviation of the noise around a level that jumps now and then: from the median absolute difference of
-/// neighbours.
+/// neighbors.
 pub(super) fn noise_deviation(values: &[f64]) -> f64 {
     let mut steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     steps.sort_by(f64::total_cmp);

@@ -1,11 +1,11 @@
-//! MicroRank: personalised PageRank and weighted spectrum analysis.
+//! MicroRank: personalized PageRank and weighted spectrum analysis.
 //!
 //! Yu et al.: MicroRank: End-to-End Latency Issue Localization with Extended Spectrum Analysis in Microservice
 //! Environments. The Web Conference 2021, 3087–3098, doi:10.1145/3442381.3449905. Written anew from the paper;
 //! constants that the paper leaves open are those of the authors' published program.
 
 use super::labels::{Expectation, Labels};
-use super::page_rank::{Graph, personalised_page_rank};
+use super::page_rank::{Graph, personalized_page_rank};
 use super::ranked;
 use crate::calls::{CaseCalls, RequestCalls};
 use crate::case::{Answer, BaselineUse, Case, Decision, Localizer};
@@ -154,7 +154,7 @@ fn weigh(
         Preference::Normal => graph.rarity(),
         Preference::Abnormal => mixed(&graph.brevity(), &graph.rarity()),
     };
-    let mut weight = personalised_page_rank(places.len(), &graph.visited, &graph.callees, &preference);
+    let mut weight = personalized_page_rank(places.len(), &graph.visited, &graph.callees, &preference);
     // The authors scale by the mean weight of the graph's nodes, which makes two graphs comparable.
     let mut visitors = vec![0.0; places.len()];
     graph.visited.iter().flatten().for_each(|&node| visitors[node as usize] += 1.0);

@@ -14,7 +14,7 @@ pub use itemsets::{FrequentItemsets, jaccard, mine};
 pub use labels::Labels;
 pub use laggard::laggard_report;
 pub use micro_rank::{MicroRank, Spectrum, dstar2};
-pub use page_rank::personalised_page_rank;
+pub use page_rank::personalized_page_rank;
 pub use tail_latency::TailLatency;
 pub use trace_rca::TraceRca;
 pub use window_self_time::WindowSelfTime;

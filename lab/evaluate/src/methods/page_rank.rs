@@ -1,4 +1,4 @@
-//! Personalised PageRank on a graph of operations and requests.
+//! Personalized PageRank on a graph of operations and requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,22 +19,22 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// By request: one over the number of requests that visit the same nodes, normalised to 1 in all.
+    /// By request: one over the number of requests that visit the same nodes, normalized to 1 in all.
     pub(super) fn rarity(&self) -> Vec<f64> {
         let mut kinds: BTreeMap<&[u32], f64> = BTreeMap::new();
         for visited in &self.visited {
             *kinds.entry(visited).or_default() += 1.0;
         }
-        normalised(self.visited.iter().map(|visited| 1.0 / kinds[&visited[..]]).collect())
+        normalized(self.visited.iter().map(|visited| 1.0 / kinds[&visited[..]]).collect())
     }
 
-    /// By request: one over its number of calls, normalised: a short slow request says more.
+    /// By request: one over its number of calls, normalized: a short slow request says more.
     pub(super) fn brevity(&self) -> Vec<f64> {
-        normalised(self.calls.iter().map(|&calls| 1.0 / calls.max(1) as f64).collect())
+        normalized(self.calls.iter().map(|&calls| 1.0 / calls.max(1) as f64).collect())
     }
 }
 
-fn normalised(mut values: Vec<f64>) -> Vec<f64> {
+fn normalized(mut values: Vec<f64>) -> Vec<f64> {
     let sum: f64 = values.iter().sum();
     values.iter_mut().for_each(|value| *value /= sum.max(f64::MIN_POSITIVE));
     values
@@ -45,7 +45,7 @@ fn normalised(mut values: Vec<f64>) -> Vec<f64> {
 ///
 /// `visited` holds the distinct nodes (below `nodes`) of every request, `preference` one weight a request.
 /// `O(25 · visits)`.
-pub fn personalised_page_rank(
+pub fn personalized_page_rank(
     nodes: usize,
     visited: &[Vec<u32>],
     callees: &BTreeMap<u32, BTreeSet<u32>>,
@@ -96,7 +96,7 @@ mod tests {
     fn a_node_that_every_request_visits_outweighs_those_only_one_visits() {
         // Requests {0, 1} and {0, 2}: by symmetry 1 and 2 are equal; 0 gets what both get.
         let visited = vec![vec![0, 1], vec![0, 2]];
-        let weights = personalised_page_rank(3, &visited, &BTreeMap::new(), &[0.5, 0.5]);
+        let weights = personalized_page_rank(3, &visited, &BTreeMap::new(), &[0.5, 0.5]);
         assert_eq!(weights[0], 1.0);
         assert!((weights[1] - 0.5).abs() < 1e-12 && (weights[2] - 0.5).abs() < 1e-12);
     }
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn preferred_requests_lift_their_nodes() {
         let visited = vec![vec![0, 1], vec![0, 2]];
-        let weights = personalised_page_rank(3, &visited, &BTreeMap::new(), &[0.9, 0.1]);
+        let weights = personalized_page_rank(3, &visited, &BTreeMap::new(), &[0.9, 0.1]);
         assert!(weights[1] > weights[2], "{weights:?}");
     }
 
@@ -112,7 +112,7 @@ mod tests {
     fn a_callee_gains_a_little() {
         let visited = vec![vec![0, 1, 2]];
         let calls = BTreeMap::from([(0, BTreeSet::from([2]))]);
-        let weights = personalised_page_rank(3, &visited, &calls, &[1.0]);
+        let weights = personalized_page_rank(3, &visited, &calls, &[1.0]);
         // In the fixed point node 1 has x = d/3 · r and node 2 has x + d · 0.01 · node 0: 1 % of 0.85 more, before
         // scaling by the largest.
         assert_eq!(weights[2], 1.0);

@@ -32,7 +32,7 @@ pub(super) const METHODS: &str = "
   baseline's (from +10 %), times calls; the gap between a caller's span and the span it waits for on another replica
   counts for the callee. Without a baseline, the median replica stands in. Replicas from 1.5 times the median replica.
 - **MicroRank** (Yu et al., The Web Conference 2021, doi:10.1145/3442381.3449905), written anew from the paper: a
-  request is abnormal when it takes longer than the sum of its operations' means plus 1.5 deviations; personalised
+  request is abnormal when it takes longer than the sum of its operations' means plus 1.5 deviations; personalized
   PageRank over operations of single replicas, for the abnormal and the normal requests; a weighted spectrum with
   the D*2 formula. It answers only when more than 1 % of the requests are abnormal. What is usual it learns from the
   baseline, else from the window itself.
@@ -142,4 +142,4 @@ all transactions change alike; which, is not asked.
 The simple methods name no transactions and no regions; every change they see is an alarm. *Utilization above 70 %*: for five
 minutes. *CUSUM* (Page, Biometrika 41, 1954): two-sided, slack half a deviation, limit five, learned from an hour and anew
 after every alarm. *PELT* (Killick et al., JASA 107, 2012): changes of the mean under a penalty of 3 ln T noise variances, the noise from the
-differences of neighbours, segments of ten minutes and more. Both on utilization, and on CPU time a transaction, whatever its type.";
+differences of neighbors, segments of ten minutes and more. Both on utilization, and on CPU time a transaction, whatever its type.";

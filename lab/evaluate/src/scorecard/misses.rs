@@ -60,7 +60,7 @@ fn rows(results: &Results, set: SetKind, method: usize, detail: Detail) -> Vec<S
         let mut cases: BTreeMap<_, Vec<&str>> = BTreeMap::new();
         let of_group = results.outcomes.iter().filter(|one| one.group == *group && one.method == method);
         for outcome in of_group {
-            if let Some(miss) = &outcome.judgement.miss {
+            if let Some(miss) = &outcome.judgment.miss {
                 cases.entry(miss).or_default().push(&outcome.case);
             }
         }
@@ -136,8 +136,7 @@ fn by_cases(results: &Results) -> Vec<String> {
             if theirs.is_empty() || theirs.share_right() <= ours.share_right() {
                 continue;
             }
-            let right =
-                |method| move |one: &&crate::run::Outcome| one.method == method && one.judgement.right;
+            let right = |method| move |one: &&crate::run::Outcome| one.method == method && one.judgment.right;
             let known: Vec<&str> = of_group().filter(right(default)).map(|one| one.case.as_str()).collect();
             let only = of_group().filter(right(at)).map(|one| one.case.as_str());
             let only: Vec<&str> = only.filter(|case| !known.contains(case)).collect();
@@ -169,7 +168,7 @@ fn by_matrices(results: &Results) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::{Judgement, Miss};
+    use crate::judge::{Judgment, Miss};
     use crate::measure::Cost;
     use crate::run::{MethodRow, Outcome};
     use crate::sets::Group;
@@ -183,10 +182,10 @@ mod tests {
             hours: 0.0,
             detected: None,
             false_alarms: 0,
-            judgement: Judgement {
+            judgment: Judgment {
                 right,
                 miss: (!right).then(|| Miss { expected: "a|b".to_owned(), got: String::new() }),
-                ..Judgement::default()
+                ..Judgment::default()
             },
             cost: Cost::default(),
         };
@@ -216,7 +215,7 @@ mod tests {
         beaten(&mut out, &results());
         assert!(out.contains("| simulator/bursts | ours 0/2 | theirs 1/2 | seed 1 |"), "{out}");
         let mut even = results();
-        even.outcomes[0].judgement.right = true;
+        even.outcomes[0].judgment.right = true;
         out.clear();
         beaten(&mut out, &even);
         assert!(out.contains("Nowhere in this run."), "{out}");

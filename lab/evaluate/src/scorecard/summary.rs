@@ -28,17 +28,17 @@ impl Summary {
     }
 
     fn add(&mut self, outcome: &Outcome) {
-        let judgement = &outcome.judgement;
+        let judgment = &outcome.judgment;
         self.cases += 1;
-        self.right += usize::from(judgement.right);
-        self.ranks.extend(judgement.rank);
-        self.replica_ranks.extend(judgement.replica_rank);
-        if let Some(replicas) = judgement.replicas {
+        self.right += usize::from(judgment.right);
+        self.ranks.extend(judgment.rank);
+        self.replica_ranks.extend(judgment.replica_rank);
+        if let Some(replicas) = judgment.replicas {
             self.precision.push(replicas.precision());
             self.recall.push(replicas.recall());
         }
         self.detected.extend(outcome.detected);
-        if let Some(findings) = judgement.false_findings {
+        if let Some(findings) = judgment.false_findings {
             self.quiet_hours += outcome.hours;
             self.alarms += outcome.false_alarms;
             self.findings += findings;
@@ -106,29 +106,29 @@ fn dash() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::{Judgement, Retrieval};
+    use crate::judge::{Judgment, Retrieval};
     use crate::sets::{Group, SetKind};
 
-    fn outcome(method: usize, hours: f64, judgement: Judgement) -> Outcome {
+    fn outcome(method: usize, hours: f64, judgment: Judgment) -> Outcome {
         Outcome {
             group: Group::new(SetKind::Simulator, "g"),
             case: "c".to_owned(),
             method,
             hours,
             detected: None,
-            false_alarms: usize::from(judgement.false_findings.is_some_and(|count| count > 0)),
-            judgement,
+            false_alarms: usize::from(judgment.false_findings.is_some_and(|count| count > 0)),
+            judgment,
             cost: Cost { wall_s: 1.0, processor_s: 2.0 },
         }
     }
 
     #[test]
     fn ranks_precision_and_seconds_are_means_over_cases() {
-        let judged = |rank, right, named| Judgement {
+        let judged = |rank, right, named| Judgment {
             rank: Some(rank),
             replicas: Some(Retrieval { named, right: 1, expected: 2 }),
             right,
-            ..Judgement::default()
+            ..Judgment::default()
         };
         let outcomes = [
             outcome(0, 0.0, judged(Some(1), true, 1)),
@@ -143,10 +143,10 @@ mod tests {
 
     #[test]
     fn false_findings_are_counted_by_the_quiet_hour() {
-        let judged = |findings| Judgement {
+        let judged = |findings| Judgment {
             false_findings: Some(findings),
             right: findings == 0,
-            ..Judgement::default()
+            ..Judgment::default()
         };
         let outcomes = [outcome(0, 0.5, judged(3)), outcome(0, 0.5, judged(0)), outcome(0, 1.0, judged(1))];
         let cells = Summary::of(outcomes.iter(), 0).cells();

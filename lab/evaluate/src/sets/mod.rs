@@ -21,7 +21,7 @@ use laggard_formats::{InputSettings, NoProgress, expand, read_all};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// A kind of data, recognised by layout and file names.
+/// A kind of data, recognized by layout and file names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SetKind {
     /// Files `slowdn-…` and `slowhdfs-…`.

@@ -8,7 +8,7 @@ use super::shop::Shop;
 use super::slow_periods::{IN_FREE_DATA, ON_FAULTS, one_run};
 use super::{Group, SetKind, entries, file_name, read_traces};
 use crate::case::{Case, Question, Truth};
-use crate::judge::{Judgement, Miss};
+use crate::judge::{Judgment, Miss};
 use crate::measure::Cost;
 use crate::run::{Answered, Outcome, Runner};
 use std::collections::BTreeMap;
@@ -102,9 +102,9 @@ fn scan(shop: &Shop, faults: &[Fault], groups: &[Group; 4], runner: &mut Runner<
 fn listen(heard: &mut BTreeMap<(usize, usize), Heard>, key: (usize, usize), answered: &Answered) {
     let entry =
         heard.entry(key).or_insert_with(|| Heard { alarms: vec![], got: vec![], cost: Cost::default() });
-    let rank = answered.judgement.rank.flatten();
+    let rank = answered.judgment.rank.flatten();
     entry.alarms.push(Alarm { raised: !answered.is_empty, rank });
-    entry.got.extend(answered.judgement.miss.as_ref().map(|miss| miss.got.clone()));
+    entry.got.extend(answered.judgment.miss.as_ref().map(|miss| miss.got.clone()));
     entry.cost = entry.cost.plus(answered.cost);
 }
 
@@ -119,7 +119,7 @@ fn outcome(group: &Group, fault: &Fault, method: usize, heard: &Heard) -> Outcom
         hours: 0.0,
         detected: Some(found.raised),
         false_alarms: 0,
-        judgement: Judgement { rank: Some(found.rank), right, miss, ..Judgement::default() },
+        judgment: Judgment { rank: Some(found.rank), right, miss, ..Judgment::default() },
         cost: heard.cost,
     }
 }

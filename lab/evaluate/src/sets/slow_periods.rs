@@ -6,7 +6,7 @@ use super::minutes::{
 };
 use super::shop::Shop;
 use crate::case::SlowPeriod;
-use crate::judge::{Judgement, Miss};
+use crate::judge::{Judgment, Miss};
 use crate::measure::Cost;
 use crate::run::{Outcome, PeriodsTold, Runner};
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ pub(super) fn one_run(shop: &Shop, faults: &[Fault], groups: &[Group; 2], runner
                 continue;
             }
             let mut outcome = on_fault(&groups[0], fault, &told, periods, &due, &services(shop, &fault.pod));
-            if let (Some(error), Some(miss)) = (error, &mut outcome.judgement.miss) {
+            if let (Some(error), Some(miss)) = (error, &mut outcome.judgment.miss) {
                 miss.got.clone_from(error);
             }
             runner.push(outcome);
@@ -76,11 +76,11 @@ fn on_fault(
         hours: 0.0,
         detected: Some(found.raised),
         false_alarms: 0,
-        judgement: Judgement {
+        judgment: Judgment {
             rank: Some(found.rank),
             right,
             miss: (!right).then(|| Miss { expected: fault.pod.clone(), got: got() }),
-            ..Judgement::default()
+            ..Judgment::default()
         },
         // There is one run for all faults.
         cost: Cost::default(),
@@ -111,11 +111,11 @@ fn free_data(
         hours: free as f64 * SLICE_S as f64 / 3_600.0,
         detected: None,
         false_alarms: wrong.len(),
-        judgement: Judgement {
+        judgment: Judgment {
             false_findings: Some(wrong.iter().map(|period| period.services.len().max(1)).sum()),
             right: wrong.is_empty(),
             miss: (!wrong.is_empty()).then(|| Miss { expected: "nothing".to_owned(), got: got.join("; ") }),
-            ..Judgement::default()
+            ..Judgment::default()
         },
         cost: told.cost,
     }
@@ -180,12 +180,12 @@ mod tests {
     #[test]
     fn a_fault_is_detected_by_a_period_in_its_first_two_slices() {
         let outcome = judged(period(1_060, 1_240, &["cart", "shop"]));
-        assert_eq!((outcome.detected, outcome.judgement.right), (Some(true), true));
+        assert_eq!((outcome.detected, outcome.judgment.right), (Some(true), true));
         let second = judged(period(1_020, 1_080, &["shop", "cart"]));
-        assert_eq!((second.detected, second.judgement.rank), (Some(true), Some(Some(2))));
+        assert_eq!((second.detected, second.judgment.rank), (Some(true), Some(Some(2))));
         for too_early_or_late in [period(940, 1_000, &["cart"]), period(1_080, 1_240, &["cart"])] {
             let outcome = judged(too_early_or_late);
-            assert_eq!((outcome.detected, outcome.judgement.right), (Some(false), false));
+            assert_eq!((outcome.detected, outcome.judgment.right), (Some(false), false));
         }
     }
 

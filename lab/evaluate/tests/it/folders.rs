@@ -92,7 +92,7 @@ fn evaluated(only: &str) -> (Results, Options) {
 fn right(results: &Results, method: &str, group: &str) -> (usize, usize) {
     let method = results.methods.iter().position(|row| row.name == method).unwrap();
     let of = results.outcomes.iter().filter(|one| one.method == method && one.group.name.contains(group));
-    let judged: Vec<bool> = of.map(|one| one.judgement.right).collect();
+    let judged: Vec<bool> = of.map(|one| one.judgment.right).collect();
     (judged.iter().filter(|&&right| right).count(), judged.len())
 }
 
@@ -130,7 +130,7 @@ fn faults_are_looked_for_in_their_window_and_minute_by_minute() {
 }
 
 #[test]
-fn matrices_are_recognised_by_their_header() {
+fn matrices_are_recognized_by_their_header() {
     let (results, options) = evaluated("delag");
     assert!(results.outcomes.is_empty());
     let of = |finder: &str| {

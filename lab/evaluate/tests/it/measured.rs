@@ -14,7 +14,7 @@ fn told_how_many_a_ranking_by_self_time_finds_five_slow_nodes() {
     let Some(results) = evaluated("tracebench/slow nodes, not") else { return };
     let method = results.methods.iter().position(|row| row.name == "self-time excess").unwrap();
     let five = results.outcomes.iter().filter(|one| one.method == method && one.case.contains("05fdn"));
-    let right: Vec<bool> = five.map(|one| one.judgement.right).collect();
+    let right: Vec<bool> = five.map(|one| one.judgment.right).collect();
     assert_eq!(right, [true, true]);
 }
 

@@ -90,7 +90,7 @@ fn watch(history: &History, detection: &Detection, book: &mut AlertBook) -> Vec<
         let day = |_| Some(Arc::clone(&history.requests));
         let looked = detection.look(book, &history.requests, day, at, engine);
         let (found, changes) = match looked {
-            Ok(judgement) => (judgement.found.len(), book.take(&judgement, detection.rules, at)),
+            Ok(judgment) => (judgment.found.len(), book.take(&judgment, detection.rules, at)),
             Err(_) => (0, book.pass(detection.rules, at)),
         };
         steps.push(Step { at, found, fired: changes.fired });

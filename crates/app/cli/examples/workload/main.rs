@@ -3,7 +3,7 @@
 //! ```text
 //! workload run --truth truth.json [--v1 20] [--v2 10] [--again 20] [--seed 1] [--slow query,handoff] [--share 0.5]
 //!              [--kinds poll,read,query,write,compute,handoff] [--name mine-]
-//!                                 three sets of executions of each kind, mixed, so that all have the same neighbours:
+//!                                 three sets of executions of each kind, mixed, so that all have the same neighbors:
 //!                                 v1 and again are the same, v2 is the version with the slow ones
 //! workload ping-pong 20000        two threads that wake each other, and nothing else: for measuring overhead
 //! workload requests 2000          a client and a server over loopback, with some work and files

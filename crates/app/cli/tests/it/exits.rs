@@ -42,7 +42,7 @@ fn impossible_requests_are_usage_errors() {
         (&["--memory", "12"], &["12", "1MiB"]),
         (&["--memory", "lots"], &["lots", "4GiB"]),
         (&["--column", "trace_id"], &["trace_id", "="]),
-        (&["--column", "colour=Blue"], &["colour", "trace_id"]),
+        (&["--column", "color=Blue"], &["color", "trace_id"]),
         (&["--cosine-max", "1.5"], &["cosine-max", "1.5"]),
         (&["--cosine-max", "NaN"], &["cosine-max"]),
         (&["--replica-level", "2"], &["replica-level"]),

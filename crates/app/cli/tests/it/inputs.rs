@@ -60,8 +60,8 @@ fn spans_spread_over_files_are_joined() {
 #[test]
 fn a_format_can_be_forced() {
     let incident = incident(SMALL, &["--format", "zipkin"]);
-    let recognised = diagnose(&incident.traces(), &[]).text();
-    assert_eq!(diagnose(&incident.traces(), &["--format", "zipkin"]).text(), recognised);
+    let recognized = diagnose(&incident.traces(), &[]).text();
+    assert_eq!(diagnose(&incident.traces(), &["--format", "zipkin"]).text(), recognized);
     // A folder may hold files that are something else, but then there must be one that is not.
     let wrong = diagnose(&incident.traces(), &["--format", "span-csv"]);
     wrong.fails(3, &["span-csv", "trace_id"]);

@@ -86,7 +86,7 @@ fn values_that_cannot_be_are_counted_and_their_windows_left_out() {
 }
 
 #[test]
-fn percent_is_recognised_and_said() {
+fn percent_is_recognized_and_said() {
     let percent: String = table(120)
         .lines()
         .map(|row| {

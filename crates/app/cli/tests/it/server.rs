@@ -153,7 +153,7 @@ fn a_server_gives_the_same_answers_as_files() {
         }
     }
     let text = laggard(&["diagnose", "--server", &url, "--color", "always"]);
-    assert!(String::from_utf8_lossy(&text.stdout).contains("\u{1b}["), "colours are those of this terminal");
+    assert!(String::from_utf8_lossy(&text.stdout).contains("\u{1b}["), "colors are those of this terminal");
     let page = folder.path().join("report.html");
     assert_eq!(
         code(&laggard(&["diagnose", "--server", &url, "--output", "html", "-o", page.to_str().unwrap()])),

@@ -1,4 +1,4 @@
-//! What the reports look like from outside: colours, widths, pipes, files.
+//! What the reports look like from outside: colors, widths, pipes, files.
 
 use crate::outcome::{Outcome, command, finish, laggard};
 use crate::workshop::{Answer, QUIET, RANDOM_DEVICE, SLOW_HOST, SMALL, incident};
@@ -12,16 +12,16 @@ fn report(traces: &std::path::Path, flags: &[&str]) -> Outcome {
 }
 
 #[test]
-fn colours_are_for_terminals_and_those_who_ask() {
+fn colors_are_for_terminals_and_those_who_ask() {
     let traces = incident(SMALL, &[]).traces();
     let plain = report(&traces, &[]).text();
     assert!(!plain.contains(ESCAPE));
     assert_eq!(report(&traces, &["--color", "never"]).text(), plain);
-    let coloured = report(&traces, &["--color", "always"]).text();
-    assert!(coloured.contains(ESCAPE));
-    // Without its colours it is the same text: each sequence is ESC [ … m.
+    let colored = report(&traces, &["--color", "always"]).text();
+    assert!(colored.contains(ESCAPE));
+    // Without its colors it is the same text: each sequence is ESC [ … m.
     let mut bare = String::new();
-    for (at, part) in coloured.split(ESCAPE).enumerate() {
+    for (at, part) in colored.split(ESCAPE).enumerate() {
         let rest = if at == 0 { part } else { part.split_once('m').unwrap().1 };
         bare.push_str(rest);
     }
@@ -32,7 +32,7 @@ fn colours_are_for_terminals_and_those_who_ask() {
         assert_eq!(no_color.text(), plain);
     }
     let asked = finish(command(&["diagnose", path, "--color", "always"]).env("NO_COLOR", "1"));
-    assert_eq!(asked.text(), coloured, "a flag is more specific than the environment");
+    assert_eq!(asked.text(), colored, "a flag is more specific than the environment");
 }
 
 #[test]

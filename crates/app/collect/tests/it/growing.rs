@@ -2,7 +2,7 @@
 
 use crate::stand_in::{Host, Manner, collected, collector, fine};
 
-/// Lines that are longer than what recognises a file, in all.
+/// Lines that are longer than what recognizes a file, in all.
 fn lines(from: u32, to: u32) -> String {
     (from..to).map(|number| format!("line {number} of a log\n")).collect()
 }
@@ -65,7 +65,7 @@ fn hosts_without_ranges_are_read_from_the_start() {
 
 /// A rotated log may be shorter than what was read, as long, or longer by now.
 #[test]
-fn rotated_logs_are_recognised_by_what_is_in_them() {
+fn rotated_logs_are_recognized_by_what_is_in_them() {
     for manner in [Manner::Ranges, Manner::NoRanges] {
         for new in [lines(1000, 1001), lines(40, 60), lines(110, 130), lines(1000, 1080), String::new()] {
             let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());

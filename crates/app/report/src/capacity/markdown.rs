@@ -14,7 +14,7 @@ const TRANSACTIONS: usize = 6;
 const CHANGES: usize = 3;
 const REMARKS: usize = 3;
 
-/// Writes how much is left as GitHub-flavoured Markdown in at most forty lines, whatever it holds. Names stand in
+/// Writes how much is left as GitHub-flavored Markdown in at most forty lines, whatever it holds. Names stand in
 /// code spans and cannot break out of their cell.
 ///
 /// # Errors

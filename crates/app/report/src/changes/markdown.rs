@@ -15,7 +15,7 @@ const TRANSACTIONS: usize = 5;
 const SERVERS: usize = 4;
 const REMARKS: usize = 2;
 
-/// Writes what changed as GitHub-flavoured Markdown in at most forty lines, whatever it holds. Names stand in
+/// Writes what changed as GitHub-flavored Markdown in at most forty lines, whatever it holds. Names stand in
 /// code spans and cannot break out of their cell.
 ///
 /// # Errors

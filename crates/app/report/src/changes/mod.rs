@@ -101,7 +101,7 @@ pub struct JointChange {
     pub onset: Onset,
     /// The servers that show it.
     pub servers: Vec<String>,
-    /// Servers that were analysed.
+    /// Servers that were analyzed.
     pub servers_seen: u64,
     /// Their tier, if they have one in common.
     pub tier: String,
@@ -124,7 +124,7 @@ pub struct ServerChanges {
     pub tier: String,
     /// CPU capacity in cores that was assumed.
     pub cores: f64,
-    /// Windows with both counts and utilization: what was analysed.
+    /// Windows with both counts and utilization: what was analyzed.
     pub windows: u64,
     /// The answer in one word.
     pub verdict: ChangeVerdict,

@@ -16,7 +16,7 @@ const SHAPES: usize = 3;
 const CAUTIONS: usize = 2;
 const RULED_OUT: usize = 2;
 
-/// Writes the comparison as GitHub-flavoured Markdown in at most forty lines, whatever it holds. Names stand in
+/// Writes the comparison as GitHub-flavored Markdown in at most forty lines, whatever it holds. Names stand in
 /// code spans and cannot break out of their cell.
 ///
 /// # Errors

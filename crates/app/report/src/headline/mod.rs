@@ -62,7 +62,7 @@ fn quoted(name: &str) -> String {
 }
 
 fn healthy_sentence(report: &Report) -> String {
-    let judged = report.categories.iter().filter(|category| category.analysed);
+    let judged = report.categories.iter().filter(|category| category.analyzed);
     let (categories, requests) =
         judged.fold((0, 0), |(n, sum), category| (n + 1, u64::saturating_add(sum, category.requests)));
     if categories == 0 {

@@ -48,7 +48,7 @@ pub(super) fn write(m: &mut Markup, report: &Report) {
 
 /// What became of a category, in a few words.
 const fn verdict(category: &Category, pays: bool) -> &'static str {
-    match (category.analysed, category.anomalous, pays) {
+    match (category.analyzed, category.anomalous, pays) {
         (false, _, _) => "too few to judge",
         (true, _, true) => "pays for a suspect",
         (true, true, false) => "anomalous, no culprit",

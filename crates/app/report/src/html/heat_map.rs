@@ -22,7 +22,7 @@ const TITLES: [(usize, f64, &str); 3] =
 /// Columns narrower than this have no room for a title each.
 const TITLE_MIN: f64 = 13.0;
 
-/// Lower ends of the steps of the colour scale; 1 is the usual time. The steps are fixed so that two
+/// Lower ends of the steps of the color scale; 1 is the usual time. The steps are fixed so that two
 /// reports can be compared by eye.
 const STEPS: [f64; 8] = [0.0, 1.1, 1.25, 1.5, 2.0, 4.0, 8.0, 16.0];
 

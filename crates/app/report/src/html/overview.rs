@@ -65,7 +65,7 @@ pub(super) fn verdict_card(m: &mut Markup, card: VerdictCard<'_>) {
 fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
     let input = &report.input;
     let Some(lead) = report.suspects.first() else {
-        let judged = report.categories.iter().filter(|category| category.analysed).count();
+        let judged = report.categories.iter().filter(|category| category.analyzed).count();
         return vec![
             ("Complete requests", numbers::count(input.requests), String::new()),
             (

@@ -100,7 +100,7 @@ pub struct StateTime {
     pub total_ns: u64,
     /// Its share of all time, 0..1.
     pub share: f64,
-    /// Pieces, equal neighbours merged.
+    /// Pieces, equal neighbors merged.
     pub pieces: u64,
     /// The longest piece in nanoseconds.
     pub longest_ns: u64,
@@ -202,7 +202,7 @@ pub struct PathTimeline {
     pub pieces: Vec<PathSegment>,
     /// The jumps between threads, in order of time.
     pub jumps: Vec<PathJump>,
-    /// Pieces that were too many and stand in their neighbours.
+    /// Pieces that were too many and stand in their neighbors.
     pub folded: u64,
 }
 

@@ -35,7 +35,7 @@ const LOSSES: usize = 3;
 /// Columns given to a name.
 const NAME_ROOM: usize = 48;
 
-/// Writes the verdict as GitHub-flavoured Markdown in at most forty lines, whatever the report holds.
+/// Writes the verdict as GitHub-flavored Markdown in at most forty lines, whatever the report holds.
 /// Names stand in code spans and cannot break out of their cell.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ fn remarks(name: &'static str, texts: &[String]) -> impl Iterator<Item = String>
     texts.iter().take(REMARKS).map(move |text| format!("- {name}: {}", sentence(text)))
 }
 
-/// Writes a signature as GitHub-flavoured Markdown in at most forty lines.
+/// Writes a signature as GitHub-flavored Markdown in at most forty lines.
 pub(super) fn signature(signature: &Signature, out: &mut dyn io::Write) -> io::Result<()> {
     let title = match signature.verdict {
         SignatureVerdict::Usable => "### Laggard: signature",
@@ -66,7 +66,7 @@ fn service_time(one: &TransactionSignature) -> String {
     format!("{} {}", length(seconds), plus_minus(one.standard_error_s.unwrap_or(f64::NAN)))
 }
 
-/// Writes a difference as GitHub-flavoured Markdown in at most forty lines. What got slower comes first.
+/// Writes a difference as GitHub-flavored Markdown in at most forty lines. What got slower comes first.
 pub(super) fn diff(diff: &SignatureDiff, out: &mut dyn io::Write) -> io::Result<()> {
     let told: Vec<&TransactionDiff> =
         diff.transactions.iter().filter(|one| one.fate != TransactionFate::Same).collect();

@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn later_fields_are_ignored_and_absent_ones_empty() {
         let text = r#"{"schema_version":1,"report":"signature","moon":{"phase":[1]},"verdict":"splendid",
-            "servers":[{"server":"a","transactions":[{"transaction":"Home","service_time_s":0.5,"colour":"red"}]}]}"#;
+            "servers":[{"server":"a","transactions":[{"transaction":"Home","service_time_s":0.5,"color":"red"}]}]}"#;
         let signature = read_signature(text).unwrap();
         let transaction = &signature.servers[0].transactions[0];
         assert_eq!((transaction.service_time_s, transaction.standard_error_s), (Some(0.5), None));

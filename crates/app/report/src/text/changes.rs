@@ -144,7 +144,7 @@ fn in_force(page: &mut Page, server: &ServerChanges) {
     }
 }
 
-/// A line of the table of segments: neighbouring anomalous ones are one.
+/// A line of the table of segments: neighboring anomalous ones are one.
 struct Stretch {
     since_ns: i64,
     until_ns: i64,

@@ -31,7 +31,7 @@ const WIDTH_MAX: u16 = 100;
 /// How text is laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TextStyle {
-    /// Whether to write colours.
+    /// Whether to write colors.
     pub color: ColorChoice,
     /// Columns of the terminal; taken as 60 when smaller and as 100 when larger.
     pub width: u16,
@@ -41,7 +41,7 @@ pub struct TextStyle {
 /// who pays, what was ruled out, and what limits trust in it.
 ///
 /// Every line fits the width, and nothing the input brought along can act on the terminal: control
-/// characters are spelt out.
+/// characters are spelled out.
 ///
 /// # Errors
 /// Those of `out`.

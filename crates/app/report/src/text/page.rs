@@ -62,7 +62,7 @@ impl Page {
         }
     }
 
-    /// A sentence from the report, its quoted names emphasised, after `lead`.
+    /// A sentence from the report, its quoted names emphasized, after `lead`.
     pub(super) fn sentence(&mut self, lead: &[Piece], sentence: &str, prose: Paint, quoted: Paint) {
         let pieces: Vec<Piece> = parts(sentence)
             .into_iter()
@@ -107,7 +107,7 @@ fn space(before: Option<&Piece>, after: Option<&Piece>) -> Piece {
     }
 }
 
-/// Neighbours of one paint become one piece.
+/// Neighbors of one paint become one piece.
 fn merged(pieces: &[Piece]) -> Vec<Piece> {
     let mut merged: Vec<Piece> = Vec::new();
     for piece in pieces {

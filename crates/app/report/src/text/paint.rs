@@ -1,17 +1,17 @@
-//! Text with a meaning, and the colour that shows it.
+//! Text with a meaning, and the color that shows it.
 
 use crate::names::{columns, visible};
 
 /// Whether escape sequences may be written. The caller knows the terminal and `NO_COLOR`; this crate does not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ColorChoice {
-    /// Write escape sequences of the sixteen standard colours.
+    /// Write escape sequences of the sixteen standard colors.
     On,
     /// Write plain text.
     Off,
 }
 
-/// What a piece of text is, as far as its looks go. Nothing is told by colour alone.
+/// What a piece of text is, as far as its looks go. Nothing is told by color alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Paint {
     Plain,

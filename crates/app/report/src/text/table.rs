@@ -21,7 +21,7 @@ pub(super) enum Fit {
     Fixed,
 }
 
-/// A column's title and behaviour.
+/// A column's title and behavior.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     pub(super) title: String,

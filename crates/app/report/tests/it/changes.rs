@@ -36,7 +36,7 @@ fn all() -> Vec<ChangeReport> {
 #[test]
 fn expected_text_and_markdown() {
     let narrow = TextStyle { color: ColorChoice::Off, width: 60 };
-    let colour = TextStyle { color: ColorChoice::On, width: 100 };
+    let color = TextStyle { color: ColorChoice::On, width: 100 };
     for (name, report) in [
         ("changes", code_change(90)),
         ("changes-three-servers", three_servers(60)),
@@ -47,7 +47,7 @@ fn expected_text_and_markdown() {
         golden::compare(&format!("{name}.md"), &written(Output::Markdown, &report, &PLAIN));
     }
     golden::compare("changes-60.txt", &written(Output::Text, &code_change(90), &narrow));
-    golden::compare("changes-colour.txt", &written(Output::Text, &code_change(90), &colour));
+    golden::compare("changes-color.txt", &written(Output::Text, &code_change(90), &color));
 }
 
 #[test]

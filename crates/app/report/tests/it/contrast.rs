@@ -1,17 +1,17 @@
-//! Contrast of the page's colours, by the definition of WCAG 2.1 (1.4.3 and 1.4.11).
+//! Contrast of the page's colors, by the definition of WCAG 2.1 (1.4.3 and 1.4.11).
 
 use std::collections::HashMap;
 
 const STYLE: &str = include_str!("../../assets/report.css");
 
-type Colours = HashMap<String, [f64; 3]>;
+type Colors = HashMap<String, [f64; 3]>;
 
 /// The `--name: #rrggbb` pairs of the n-th `:root` block.
-fn colours(block: usize) -> Colours {
-    colours_of(STYLE, block)
+fn colors(block: usize) -> Colors {
+    colors_of(STYLE, block)
 }
 
-fn colours_of(style: &str, block: usize) -> Colours {
+fn colors_of(style: &str, block: usize) -> Colors {
     let text = style.split(":root {").nth(block + 1).unwrap().split('}').next().unwrap();
     let pairs = text.split(';').filter_map(|pair| pair.split_once(": #"));
     pairs.map(|(name, hex)| (name.trim().trim_start_matches("--").to_owned(), rgb(hex.trim()))).collect()
@@ -21,8 +21,8 @@ fn rgb(hex: &str) -> [f64; 3] {
     [0, 2, 4].map(|at| f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0)
 }
 
-fn luminance(colour: [f64; 3]) -> f64 {
-    let linear = colour.map(|c| if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
+fn luminance(color: [f64; 3]) -> f64 {
+    let linear = color.map(|c| if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
     0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 }
 
@@ -54,9 +54,9 @@ fn text_is_readable_in_both_schemes() {
         ("unsure", "unsure-ground"),
     ];
     for scheme in [0, 1] {
-        let colours = colours(scheme);
+        let colors = colors(scheme);
         for (front, back) in pairs {
-            let ratio = contrast(colours[front], colours[back]);
+            let ratio = contrast(colors[front], colors[back]);
             assert!(ratio >= 4.5, "{front} on {back} in scheme {scheme}: {ratio:.2}");
         }
     }
@@ -65,9 +65,9 @@ fn text_is_readable_in_both_schemes() {
 #[test]
 fn shapes_that_mean_something_stand_out() {
     for scheme in [0, 1] {
-        let colours = colours(scheme);
+        let colors = colors(scheme);
         for front in ["bar", "quiet", "good", "h5", "h6", "h7", "flag", "link"] {
-            let ratio = contrast(colours[front], colours["card"]);
+            let ratio = contrast(colors[front], colors["card"]);
             assert!(ratio >= 3.0, "{front} on card in scheme {scheme}: {ratio:.2}");
         }
     }
@@ -76,8 +76,8 @@ fn shapes_that_mean_something_stand_out() {
 #[test]
 fn the_heat_scale_grows_steadily_in_lightness() {
     for (scheme, darker) in [(0, true), (1, false)] {
-        let colours = colours(scheme);
-        let steps: Vec<f64> = (0..8).map(|step| luminance(colours[&format!("h{step}")])).collect();
+        let colors = colors(scheme);
+        let steps: Vec<f64> = (0..8).map(|step| luminance(colors[&format!("h{step}")])).collect();
         let grows = steps.windows(2).all(|pair| if darker { pair[0] > pair[1] } else { pair[0] < pair[1] });
         assert!(grows, "scheme {scheme}: {steps:?}");
     }
@@ -86,9 +86,9 @@ fn the_heat_scale_grows_steadily_in_lightness() {
 #[test]
 fn text_on_flames_is_readable_in_both_schemes() {
     for scheme in [0, 1] {
-        let colours = colours_of(include_str!("../../assets/comparison.css"), scheme);
+        let colors = colors_of(include_str!("../../assets/comparison.css"), scheme);
         for back in ["less3", "less2", "less1", "same", "more1", "more2", "more3", "fresh"] {
-            let ratio = contrast(colours["frame-text"], colours[back]);
+            let ratio = contrast(colors["frame-text"], colors[back]);
             assert!(ratio >= 4.5, "text on {back} in scheme {scheme}: {ratio:.2}");
         }
     }

@@ -39,12 +39,12 @@ fn text() {
 }
 
 #[test]
-fn text_narrow_and_in_colour() {
+fn text_narrow_and_in_color() {
     let report = fixtures::three_replicas();
     let narrow = TextStyle { color: ColorChoice::Off, width: 60 };
     compare("three-replicas-60.txt", &rendered(Output::Text, &report, &narrow));
-    let colour = TextStyle { color: ColorChoice::On, width: 100 };
-    compare("three-replicas-colour.txt", &rendered(Output::Text, &report, &colour));
+    let color = TextStyle { color: ColorChoice::On, width: 100 };
+    compare("three-replicas-color.txt", &rendered(Output::Text, &report, &color));
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn what_is_not_known_is_left_out() {
 fn healthy() {
     let mut report = fixtures::healthy();
     assert_eq!(headline(&report), "Nothing stands out: 23,993 requests in 4 categories look alike.");
-    report.categories[3].analysed = false;
+    report.categories[3].analyzed = false;
     assert_eq!(
         headline(&report),
         "Nothing stands out: 23,732 requests in 3 categories look alike; 1 category had too few to judge."

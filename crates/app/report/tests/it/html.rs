@@ -137,9 +137,8 @@ fn references_resolve(page: &Element) -> Result<(), String> {
             return Err(format!("nothing is called {missing}"));
         }
     }
-    let labelled: HashSet<_> = page.with_tag("label").filter_map(|label| label.attribute("for")).collect();
-    match page.with_tag("input").find(|input| !input.attribute("id").is_some_and(|id| labelled.contains(id)))
-    {
+    let labeled: HashSet<_> = page.with_tag("label").filter_map(|label| label.attribute("for")).collect();
+    match page.with_tag("input").find(|input| !input.attribute("id").is_some_and(|id| labeled.contains(id))) {
         Some(input) => Err(format!("{input:?} has no label")),
         None => Ok(()),
     }

@@ -17,9 +17,9 @@ pub(crate) fn check(report: &Report, width: u16) -> Result<(), String> {
             return Err(format!("{c:?} in {line:?}"));
         }
     }
-    let colour = rendered(Output::Text, report, &TextStyle { color: ColorChoice::On, width });
-    if without_sgr(&colour)? != plain {
-        return Err("colour changes the text".to_owned());
+    let color = rendered(Output::Text, report, &TextStyle { color: ColorChoice::On, width });
+    if without_sgr(&color)? != plain {
+        return Err("color changes the text".to_owned());
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ pub struct JudgeSettings {
 
 /// What a window was found to be.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Judgement {
+pub struct Judgment {
     /// The window.
     pub window: Window,
     /// What it was compared with.
@@ -95,7 +95,7 @@ pub fn judge(
     baseline: Window,
     settings: JudgeSettings,
     engine: LocalEngine,
-) -> Result<Judgement, TooFew> {
+) -> Result<Judgment, TooFew> {
     let counted = TooFew { window: complete(requests, window), baseline: complete(requests, baseline) };
     if counted.window.min(counted.baseline) < settings.requests_min {
         return Err(counted);
@@ -115,7 +115,7 @@ pub fn judge(
         let all = report.suspects.iter().map(|suspect| latencies.found(&report, suspect));
         found = all.filter(|found| found.slower >= settings.slower_min).collect();
     }
-    Ok(Judgement { window, baseline, found, is_complete: true })
+    Ok(Judgment { window, baseline, found, is_complete: true })
 }
 
 /// Complete requests that start in a window.

@@ -20,7 +20,7 @@ mod watch;
 mod watched;
 
 pub use book::{ALERTS_MAX, Alert, AlertBook, AlertState, Changes, Rules, Span, Told};
-pub use judge::{Found, JudgeSettings, Judgement, SlowCategory, TooFew, judge};
+pub use judge::{Found, JudgeSettings, Judgment, SlowCategory, TooFew, judge};
 pub use looks::Detection;
 pub(crate) use receivers::{Receiver, root_certificates};
 pub(crate) use watched::{AllWatched, Look, Standing, Watched};

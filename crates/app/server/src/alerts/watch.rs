@@ -166,11 +166,11 @@ impl Asked {
         let judged = catch_unwind(AssertUnwindSafe(|| self.judged(watched, reading)));
         let judged = judged
             .unwrap_or_else(|_| Err(Skipped::new(LookOutcome::Failed, "judging failed; the log tells more")));
-        let (judgement, kept_one_in) = match judged {
+        let (judgment, kept_one_in) = match judged {
             Ok(judged) => judged,
             Err(skipped) => return self.pass(watched, skipped),
         };
-        let text = match judgement.found.len() {
+        let text = match judgment.found.len() {
             0 => "nothing is slower than before".to_owned(),
             1 => "one operation makes requests slower than before".to_owned(),
             several => format!("{several} operations make requests slower than before"),
@@ -180,14 +180,14 @@ impl Asked {
             outcome: LookOutcome::Judged,
             text,
             took_ns: started.elapsed().as_nanos() as u64,
-            window: Some(judgement.window.into()),
-            baseline: Some(judgement.baseline.into()),
+            window: Some(judgment.window.into()),
+            baseline: Some(judgment.baseline.into()),
             kept_one_in,
         };
-        watched.note(look, |book| book.take(&judgement, self.detection().rules, self.at))
+        watched.note(look, |book| book.take(&judgment, self.detection().rules, self.at))
     }
 
-    fn judged(&self, watched: &Watched, reading: &Reading) -> Result<(super::Judgement, u64), Skipped> {
+    fn judged(&self, watched: &Watched, reading: &Reading) -> Result<(super::Judgment, u64), Skipped> {
         let end = self.end.expect("a look without data is skipped");
         let book = watched.standing().book.clone();
         let detection = self.fitting(reading, end);
@@ -198,7 +198,7 @@ impl Asked {
             reading.requests(&windows).map(|read| read.requests).ok()
         };
         let looked = detection.look(&book, &requests, day, end, LocalEngine::new(reading.threads));
-        let judgement = looked.map_err(|few| {
+        let judgment = looked.map_err(|few| {
             Skipped::new(
                 LookOutcome::TooLittleData,
                 format!(
@@ -207,7 +207,7 @@ impl Asked {
                 ),
             )
         })?;
-        Ok((judgement, kept_one_in))
+        Ok((judgment, kept_one_in))
     }
 
     /// With a shorter baseline where the long one holds more than fits; never shorter than the window.

@@ -40,7 +40,7 @@ pub(crate) struct FormParameters {
     /// Of text: columns, 40 to 500; 100 if absent.
     #[param(minimum = 40, maximum = 500)]
     pub(crate) width: Option<u16>,
-    /// Of text: whether with colours.
+    /// Of text: whether with colors.
     pub(crate) color: Option<bool>,
 }
 

@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ImportParameters {
-    /// Its format, as `laggard formats` calls it; recognised by its content if absent.
+    /// Its format, as `laggard formats` calls it; recognized by its content if absent.
     format: Option<String>,
     /// What it is called: formats without hosts take the name for one.
     name: Option<String>,

@@ -39,8 +39,8 @@ pub(crate) enum ProblemKind {
     TooLittleData,
     /// The window holds more than one answer can be made of.
     TooMuchData,
-    /// Somebody cancelled it.
-    Cancelled,
+    /// Somebody canceled it.
+    Canceled,
     /// There is no room now.
     Busy,
     /// The data cannot be read or written.
@@ -55,7 +55,7 @@ impl ProblemKind {
             ProblemKind::Invalid => StatusCode::BAD_REQUEST,
             ProblemKind::NotFound => StatusCode::NOT_FOUND,
             ProblemKind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            ProblemKind::NotReady | ProblemKind::Cancelled => StatusCode::CONFLICT,
+            ProblemKind::NotReady | ProblemKind::Canceled => StatusCode::CONFLICT,
             ProblemKind::Slow => StatusCode::REQUEST_TIMEOUT,
             ProblemKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             ProblemKind::WrongType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -80,7 +80,7 @@ impl ProblemKind {
             ProblemKind::Unreadable => ("unreadable", "The input cannot be read"),
             ProblemKind::TooLittleData => ("too-little-data", "There is too little data to say"),
             ProblemKind::TooMuchData => ("too-much-data", "There is too much data for one answer"),
-            ProblemKind::Cancelled => ("cancelled", "It was cancelled"),
+            ProblemKind::Canceled => ("cancelled", "It was canceled"),
             ProblemKind::Busy => ("busy", "There is no room now"),
             ProblemKind::Storage => ("storage", "The data cannot be read or written"),
             ProblemKind::Internal => ("internal", "The server failed"),
@@ -116,8 +116,8 @@ impl Problem {
         Problem::new(ProblemKind::NotFound, detail)
     }
 
-    pub(crate) fn cancelled() -> Problem {
-        Problem::new(ProblemKind::Cancelled, "the question was cancelled")
+    pub(crate) fn canceled() -> Problem {
+        Problem::new(ProblemKind::Canceled, "the question was canceled")
     }
 
     #[cfg(test)]

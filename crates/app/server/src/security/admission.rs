@@ -98,7 +98,7 @@ async fn admit(State(entrance): State<Entrance>, mut request: Request, next: Nex
     }
 }
 
-/// Who was recognised.
+/// Who was recognized.
 struct Caller {
     /// The place of their token; `None` where nobody needs one.
     token: Option<usize>,
@@ -118,7 +118,7 @@ impl Entrance {
         if need == Need::Nothing {
             return Ok(None);
         }
-        let caller = self.recognise(headers)?;
+        let caller = self.recognize(headers)?;
         self.check_scope(&caller, need)?;
         if need == Need::ReadServer {
             return Ok(None);
@@ -141,7 +141,7 @@ impl Entrance {
         Ok(())
     }
 
-    fn recognise(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
+    fn recognize(&self, headers: &HeaderMap) -> Result<Caller, Refusal> {
         let gate = &self.state.gate;
         if !gate.tokens.are_needed() {
             return Ok(Caller { token: None, tenant: None });

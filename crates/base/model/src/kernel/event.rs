@@ -100,12 +100,12 @@ pub enum StatedumpStatus {
 /// What identifies one packet on its way: equal on both sides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Socket {
-    /// TCP: sequence number, acknowledgement number, flags, and both ports.
+    /// TCP: sequence number, acknowledgment number, flags, and both ports.
     Tcp {
         /// Sequence number.
         sequence: u32,
-        /// Acknowledgement number.
-        acknowledgement: u32,
+        /// Acknowledgment number.
+        acknowledgment: u32,
         /// The flag bits.
         flags: u16,
         /// Source port in the high half, destination port in the low half; 0 when not recorded.

@@ -22,7 +22,7 @@ pub struct NonNegativeFit {
     pub sse: f64,
 }
 
-/// Minimises `‖Xc − y‖₂` over `c ≥ 0` by the active-set method of Lawson and Hanson on the normal equations,
+/// Minimizes `‖Xc − y‖₂` over `c ≥ 0` by the active-set method of Lawson and Hanson on the normal equations,
 /// `O(p³)` a step and about as many steps as columns end up positive. Columns that are zero, or depend on
 /// those already in, end with 0. No columns: the sum of squares of `y`.
 pub fn nnls(equations: &NormalEquations) -> NonNegativeFit {

@@ -61,7 +61,7 @@ fn by_lanes(sums: &PrefixSums, starts: &[usize], ends: &[usize], mut visit: impl
     }
 }
 
-/// Fits eight stretches at a time, each from what it or its neighbour was before.
+/// Fits eight stretches at a time, each from what it or its neighbor was before.
 struct LaneFits {
     arch: Arch,
     problems: LaneProblems,

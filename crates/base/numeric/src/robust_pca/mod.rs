@@ -1,6 +1,6 @@
 //! Robust principal component analysis: a matrix as a low-rank plus a sparse part.
 //!
-//! The method is the inexact augmented Lagrangian of Lin, Chen, Ma (arXiv 1009.5055): minimise
+//! The method is the inexact augmented Lagrangian of Lin, Chen, Ma (arXiv 1009.5055): minimize
 //! `|L|_* + lambda |E|` subject to `L + E = M` by alternating a shrinkage of the entries of `E` with a
 //! shrinkage of the singular values of `L`.
 //!
@@ -95,7 +95,7 @@ enum Sparsity {
 
 /// Splits a matrix into a low-rank part and a part most of whose weight is in few entries.
 ///
-/// The matrix is not centred: the mean profile belongs to the low-rank part. It is consumed, so that
+/// The matrix is not centered: the mean profile belongs to the low-rank part. It is consumed, so that
 /// peak memory is 3 copies of it, plus `n x n` sums for each of the stripes of rows that are worked on
 /// independently (together at most a quarter of a copy, or two such sums). Values that are not finite are taken as 0 and counted in
 /// [`RobustPca::non_finite`]. With growth 1.5 the objective may end up to 3 % above the convex optimum
@@ -112,7 +112,7 @@ pub fn robust_pca(matrix: Matrix, settings: &RobustPcaSettings) -> RobustPca {
 
 /// Splits a matrix into a low-rank part and a part that is zero in most columns.
 ///
-/// "Outlier pursuit" (Xu, Caramanis, Sanghavi, NIPS 2010): minimises `|L|_* + lambda` times the sum of
+/// "Outlier pursuit" (Xu, Caramanis, Sanghavi, NIPS 2010): minimizes `|L|_* + lambda` times the sum of
 /// the norms of the columns of `E`. It names columns but not rows, so use it only where the rows do not
 /// matter. A column is put into `E` when the others hardly explain any of it; `lambda` of 1 or more
 /// leaves even an orthogonal column in `L`, and one below `sqrt(rank / n)` puts all columns into `E`,
@@ -137,7 +137,7 @@ fn positive_or(value: Option<f64>, default: f64) -> f64 {
 
 /// Requires at least as many rows as columns.
 fn decompose(mut matrix: Matrix, lambda: f64, sparsity: Sparsity, settings: &RobustPcaSettings) -> RobustPca {
-    let survey = Survey::sanitise(matrix.data_mut());
+    let survey = Survey::sanitize(matrix.data_mut());
     if survey.largest == 0.0 {
         return RobustPca::of_zeros(matrix, survey.non_finite);
     }
@@ -159,7 +159,7 @@ struct Survey {
 
 impl Survey {
     /// Replaces what is not finite by 0.
-    fn sanitise(data: &mut [f64]) -> Survey {
+    fn sanitize(data: &mut [f64]) -> Survey {
         let mut survey = Survey { largest: 0.0, non_finite: 0 };
         for value in data {
             if value.is_finite() {

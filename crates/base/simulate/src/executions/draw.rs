@@ -15,7 +15,7 @@ pub struct DrawnExecutions {
     pub sample: Vec<DrawnExecution>,
 }
 
-/// An execution; neighbouring states differ.
+/// An execution; neighboring states differ.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct DrawnExecution {
     /// Its kind, the number of the template.
@@ -142,7 +142,7 @@ fn any_state(random: &mut Random) -> u8 {
     WAITS.get(at).copied().unwrap_or_else(|| RUNS[at - WAITS.len()])
 }
 
-/// Equal neighbours as one step.
+/// Equal neighbors as one step.
 fn merged(steps: Vec<DrawnStep>) -> Vec<DrawnStep> {
     let mut out: Vec<DrawnStep> = Vec::with_capacity(steps.len());
     for step in steps {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_differ_and_times_are_positive() {
+    fn neighbors_differ_and_times_are_positive() {
         for scenario in ExecutionScenario::ALL {
             let drawn = drawn(scenario);
             for one in drawn.normal.iter().chain(&drawn.sample) {

@@ -4,8 +4,8 @@
 //! seed ─► templates, one a kind ─► an execution: insertions, deletions, substitutions, times ─► faults ─► truth
 //! ```
 //!
-//! States are those of a thread's critical path ([`step_state`]). Neighbouring steps always differ, so that merging equal
-//! neighbours moves no step of the truth.
+//! States are those of a thread's critical path ([`step_state`]). Neighboring steps always differ, so that merging equal
+//! neighbors moves no step of the truth.
 
 mod draw;
 mod faults;

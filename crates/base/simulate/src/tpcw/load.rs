@@ -1,6 +1,6 @@
 //! Workloads as steps of the client populations.
 
-use super::catalogue::MIXES;
+use super::catalog::MIXES;
 use super::settings::Workload;
 use crate::random::Random;
 

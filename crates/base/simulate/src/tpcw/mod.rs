@@ -12,7 +12,7 @@
 //! and wait. What is measured in each window (counts, utilization, times) comes from the queues; nothing is
 //! computed from the formulas that methods use.
 
-mod catalogue;
+mod catalog;
 mod load;
 mod measure;
 mod plan;
@@ -24,7 +24,7 @@ mod truth;
 mod variations;
 mod write;
 
-pub use catalogue::TransactionType;
+pub use catalog::TransactionType;
 pub use measure::{OutboundSeries, ServerSeries, TransactionSeries};
 pub use run::{TpcwRun, tpcw};
 pub use scenario::TpcwScenario;

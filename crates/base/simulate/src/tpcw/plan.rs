@@ -52,7 +52,7 @@ impl Plan {
         let most = |mix: usize| {
             population.iter().filter(|step: &&PopulationStep| step.mix == mix).map(|step| step.clients).max()
         };
-        let clients_max = (0..super::catalogue::MIXES).map(|mix| most(mix).unwrap_or(0)).collect();
+        let clients_max = (0..super::catalog::MIXES).map(|mix| most(mix).unwrap_or(0)).collect();
         let costs = settings.phases.iter().map(|phase| PhaseCosts::new(settings, phase)).collect();
         Plan { population, foreign, background, phase: phases, costs, clients_max }
     }

@@ -18,7 +18,7 @@ pub enum TpcwScenario {
     /// Search gets faster by half after six of twelve hours.
     Faster,
     /// An invented application of 20 types, one of which gets dearer.
-    Catalogue,
+    Catalog,
     /// A cache that warms up and forgets; nothing changes.
     Cache,
     /// Four cores; Home +5 ms.
@@ -75,7 +75,7 @@ impl TpcwScenario {
         TpcwScenario::Other,
         TpcwScenario::Rollback,
         TpcwScenario::Faster,
-        TpcwScenario::Catalogue,
+        TpcwScenario::Catalog,
         TpcwScenario::Cache,
         TpcwScenario::Cores,
         TpcwScenario::Quota,
@@ -110,7 +110,7 @@ impl TpcwScenario {
             TpcwScenario::Other => "tpcw-other",
             TpcwScenario::Rollback => "tpcw-rollback",
             TpcwScenario::Faster => "tpcw-faster",
-            TpcwScenario::Catalogue => "tpcw-catalogue",
+            TpcwScenario::Catalog => "tpcw-catalogue",
             TpcwScenario::Cache => "tpcw-cache",
             TpcwScenario::Cores => "tpcw-cores",
             TpcwScenario::Quota => "tpcw-quota",
@@ -146,7 +146,7 @@ impl TpcwScenario {
             TpcwScenario::Other => "12 hours, a type by the seed +2 to +10 ms after 6",
             TpcwScenario::Rollback => "12 hours, Home +5 ms for 4 of them",
             TpcwScenario::Faster => "12 hours, Execute Search takes half after 6",
-            TpcwScenario::Catalogue => {
+            TpcwScenario::Catalog => {
                 "12 hours of an invented application of 20 types, one gets dearer after 6"
             }
             TpcwScenario::Cache => "12 hours with a cache that warms up and forgets, nothing changes",

@@ -1,6 +1,6 @@
 //! What to simulate.
 
-use super::catalogue::{MIXES, TransactionType, tpc_w};
+use super::catalog::{MIXES, TransactionType, tpc_w};
 use crate::Error;
 use crate::queueing::{Discipline, WorkShape};
 
@@ -66,7 +66,7 @@ pub struct Phase {
     pub workload: Workload,
     /// What else uses the front CPUs.
     pub foreign: Foreign,
-    /// What transactions cost more (or less) than in the catalogue.
+    /// What transactions cost more (or less) than in the catalog.
     pub changes: Vec<DemandChange>,
     /// By how much the share of the front CPU that is used without any transaction differs from
     /// [`TpcwSettings::idle_overhead`]; what would be less than nothing is nothing.

@@ -1,6 +1,6 @@
 //! Clients, transactions and servers in motion.
 
-use super::catalogue::MIXES;
+use super::catalog::MIXES;
 use super::measure::{Completed, Sums};
 use super::plan::{PhaseCosts, Plan};
 use super::settings::TpcwSettings;

@@ -1,6 +1,6 @@
 //! What is true about a run.
 
-use super::catalogue::MIX_NAMES;
+use super::catalog::MIX_NAMES;
 use super::plan::Plan;
 use super::settings::{ChangedPart, Phase, TpcwSettings, Workload};
 use serde::{Deserialize, Serialize};

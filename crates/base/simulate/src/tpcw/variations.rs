@@ -1,6 +1,6 @@
 //! What the scenarios are made of.
 
-use super::catalogue::{TransactionType, invented};
+use super::catalog::{TransactionType, invented};
 use super::scenario::TpcwScenario;
 use super::settings::{
     Cache, ChangedPart, DemandChange, Foreign, Phase, TierSettings, TpcwSettings, Workload,
@@ -25,7 +25,7 @@ impl TpcwSettings {
             TpcwScenario::Other => other(settings),
             TpcwScenario::Rollback => TpcwSettings { phases: rollback(), ..settings },
             TpcwScenario::Faster => TpcwSettings { phases: changed("Execute Search", -2.0), ..settings },
-            TpcwScenario::Catalogue => other(TpcwSettings { transactions: invented(seed, 20), ..settings }),
+            TpcwScenario::Catalog => other(TpcwSettings { transactions: invented(seed, 20), ..settings }),
             TpcwScenario::Cache => {
                 let cache = Cache { size: 20_000.0, ttl_s: 900.0, miss_extra: 0.5 };
                 TpcwSettings { cache: Some(cache), ..settings }

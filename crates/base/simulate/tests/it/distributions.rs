@@ -46,16 +46,16 @@ fn self_times_are_lognormal_around_the_stated_medians() {
         let count = times.len() as f64;
         let mean = times.iter().sum::<f64>() / count;
         let sigma = (times.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / count).sqrt();
-        let centre_us = median(times).exp() / 1e3;
+        let center_us = median(times).exp() / 1e3;
         assert!((0.09..0.47).contains(&sigma), "{service} {operation}: {sigma}");
         // The mean of the logarithm is the logarithm of the median.
-        assert!((centre_us / (mean.exp() / 1e3) - 1.0).abs() < 0.05);
+        assert!((center_us / (mean.exp() / 1e3) - 1.0).abs() < 0.05);
         let range = match operation.as_str() {
             "ReadChunk" | "WriteChunk" | "ReadEntry" | "WriteEntry" => 1_960.0..2_040.0,
             name if name.starts_with("Call") => 195.0..1_550.0,
             _ => 19.0..1_550.0,
         };
-        assert!(range.contains(&centre_us), "{service} {operation}: {centre_us} µs");
+        assert!(range.contains(&center_us), "{service} {operation}: {center_us} µs");
         checked += 1;
     }
     assert!(checked > 50);

@@ -12,7 +12,7 @@ const WORD: usize = 16;
 /// A column counts for words when at least this share of the rows has a state in it.
 const FILLED: f32 = 0.5;
 
-/// How far an anchor may lie off the diagonal of its neighbours: so many columns, and this share of their distance.
+/// How far an anchor may lie off the diagonal of its neighbors: so many columns, and this share of their distance.
 const OFF: usize = 32;
 const OFF_SHARE: f64 = 0.25;
 

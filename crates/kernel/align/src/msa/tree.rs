@@ -60,7 +60,7 @@ impl Tree {
 
 /// Joins the two nearest groups until one is left. Distance of groups: mean over their pairs. Ties: the pair with the
 /// smallest first node, then the smallest second. Each group remembers its nearest later one, so `O(n^2)` time unless
-/// many groups share a neighbour; `8 n^2` bytes.
+/// many groups share a neighbor; `8 n^2` bytes.
 pub fn upgma(distances: &Distances) -> Tree {
     let leaves = distances.len();
     let mut groups = Groups::of(distances);
@@ -139,7 +139,7 @@ impl Groups {
         self.node[a] = node;
         for at in 0..self.live.len() {
             let other = self.live[at];
-            // A mean is never below both parts, so only those whose neighbour was a part must look again.
+            // A mean is never below both parts, so only those whose neighbor was a part must look again.
             if other == a || self.nearest[other] == a || self.nearest[other] == b {
                 self.find_nearest(other);
             }

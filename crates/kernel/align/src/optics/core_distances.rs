@@ -1,4 +1,4 @@
-//! How far each point has to reach for a dense neighbourhood.
+//! How far each point has to reach for a dense neighborhood.
 
 use super::blocks::Blocks;
 use super::rounded;

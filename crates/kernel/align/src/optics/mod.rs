@@ -1,4 +1,4 @@
-//! OPTICS: points in an order in which dense neighbourhoods are dents of the reachability plot (Ankerst, Breunig,
+//! OPTICS: points in an order in which dense neighborhoods are dents of the reachability plot (Ankerst, Breunig,
 //! Kriegel, Sander, *OPTICS: ordering points to identify the clustering structure*, SIGMOD 1999), and the dents as clusters
 //! with the correction by predecessors (Schubert, Gertz, *Improving the cluster structure extracted from OPTICS plots*,
 //! LWDA 2018).
@@ -14,7 +14,7 @@ use std::num::NonZeroUsize;
 /// Settings of [`optics`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OpticsSettings {
-    /// Points that make a neighbourhood dense, the point itself included; also the smallest cluster; >= 2.
+    /// Points that make a neighborhood dense, the point itself included; also the smallest cluster; >= 2.
     pub points_min: usize,
     /// Relative drop of reachability that is steep, in (0, 1).
     pub steepness: f64,
@@ -86,7 +86,7 @@ fn rounded(distance: f64) -> f64 {
     if scaled.is_finite() { scaled.round_ties_even() / SCALE } else { distance }
 }
 
-/// Clusters in order; one of whose points none is labelled yet gets the next label.
+/// Clusters in order; one of whose points none is labeled yet gets the next label.
 fn labels(ordering: &[usize], clusters: &[Dent]) -> Vec<Option<usize>> {
     let mut by_position = vec![None; ordering.len()];
     let mut next = 0;

@@ -1,9 +1,9 @@
 //! Executions with known faults: templates of alternating running and waiting states with jitter, as the specification
-//! of the generated workload describes, and what localisation says about the faults put into them.
+//! of the generated workload describes, and what localization says about the faults put into them.
 
-use laggard_align::localise::{
-    ClusterProfile, DeviationKind, LocaliseSettings, LocalisedExecution, align_cluster, localise,
-    localise_all,
+use laggard_align::localize::{
+    ClusterProfile, DeviationKind, LocalizeSettings, LocalizedExecution, align_cluster, localize,
+    localize_all,
 };
 use laggard_align::{State, StateSequence};
 
@@ -174,7 +174,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, found: &LocalisedExecution, injected: &[bool]) {
+    fn add(&mut self, found: &LocalizedExecution, injected: &[bool]) {
         let told = |step: usize| {
             found
                 .deviations
@@ -208,7 +208,7 @@ pub(crate) fn cluster(
     template: &Template,
     random: &mut Random,
     rate: f64,
-    settings: &LocaliseSettings,
+    settings: &LocalizeSettings,
 ) -> ClusterProfile {
     let normals: Vec<StateSequence> = (0..25).map(|_| sequence(&template.draw(random, rate)).0).collect();
     let normals: Vec<&StateSequence> = normals.iter().collect();
@@ -227,7 +227,7 @@ pub(crate) fn run(
     rate: f64,
     kinds: u64,
     together: Together,
-    settings: &LocaliseSettings,
+    settings: &LocalizeSettings,
 ) -> Tally {
     let mut tally = Tally::default();
     for seed in 0..kinds {
@@ -244,8 +244,8 @@ pub(crate) fn run(
             .collect();
         let sequences: Vec<&StateSequence> = executions.iter().map(|(sequence, _)| sequence).collect();
         let found = match together {
-            Together::Yes => localise_all(&frozen, &sequences, settings),
-            Together::No => sequences.iter().map(|sequence| localise(&frozen, sequence, settings)).collect(),
+            Together::Yes => localize_all(&frozen, &sequences, settings),
+            Together::No => sequences.iter().map(|sequence| localize(&frozen, sequence, settings)).collect(),
         };
         for (found, (_, injected)) in found.iter().zip(&executions) {
             tally.add(found, injected);

@@ -1,11 +1,11 @@
-//! Localisation of injected faults. `lab/experiments/examples/localisation_accuracy.rs` measures more of them.
+//! Localization of injected faults. `lab/experiments/examples/localization_accuracy.rs` measures more of them.
 
 use crate::generated::{Fault, Together, run};
-use laggard_align::localise::{LocaliseRules, LocaliseSettings};
+use laggard_align::localize::{LocalizeRules, LocalizeSettings};
 
 #[test]
 fn injected_steps_are_told() {
-    let settings = LocaliseSettings::default();
+    let settings = LocalizeSettings::default();
     for fault in [Fault::LongWait, Fault::Quota, Fault::SplitByQuota] {
         let tally = run(fault, 0.03, 4, Together::Yes, &settings);
         assert!(tally.recall() >= 0.9, "{fault:?}: {tally:?}");
@@ -15,7 +15,7 @@ fn injected_steps_are_told() {
 
 #[test]
 fn extra_waits_like_the_jitter_are_mostly_told_by_executions_together() {
-    let settings = LocaliseSettings::default();
+    let settings = LocalizeSettings::default();
     let together = run(Fault::ExtraWaits, 0.03, 3, Together::Yes, &settings);
     assert!(together.recall() >= 0.7, "{together:?}");
     assert!(together.recall() >= run(Fault::ExtraWaits, 0.03, 3, Together::No, &settings).recall());
@@ -23,14 +23,14 @@ fn extra_waits_like_the_jitter_are_mostly_told_by_executions_together() {
 
 #[test]
 fn a_moved_wait_is_little_time() {
-    let settings = LocaliseSettings::default();
+    let settings = LocalizeSettings::default();
     let moved = run(Fault::MovedWait, 0.03, 3, Together::No, &settings);
     assert!(moved.time_us < 0.2 * run(Fault::LongWait, 0.03, 3, Together::No, &settings).time_us);
 }
 
 #[test]
 fn robust_rules_tell_a_fraction_of_what_the_paper_tells_of_normal_executions() {
-    let paper = LocaliseSettings { rules: LocaliseRules::Paper, ..LocaliseSettings::default() };
-    let told = |settings: &LocaliseSettings| run(Fault::None, 0.03, 3, Together::Yes, settings).time_us;
-    assert!(told(&LocaliseSettings::default()) < 0.25 * told(&paper));
+    let paper = LocalizeSettings { rules: LocalizeRules::Paper, ..LocalizeSettings::default() };
+    let told = |settings: &LocalizeSettings| run(Fault::None, 0.03, 3, Together::Yes, settings).time_us;
+    assert!(told(&LocalizeSettings::default()) < 0.25 * told(&paper));
 }

@@ -1,11 +1,11 @@
-//! References and properties: executions' kinds and deviations, alignment and localisation.
+//! References and properties: executions' kinds and deviations, alignment and localization.
 
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
 mod anomaly;
 mod generated;
 mod injected;
-mod localise_golden;
+mod localize_golden;
 mod msa_golden;
 mod msa_properties;
 mod optics;

@@ -1,7 +1,7 @@
 //! What goes wrong in practice, by hand: executions of `RUNNING DISK RUNNING NET ...` with small deterministic spreads.
 
-use laggard_align::localise::{
-    ClusterProfile, DeviationKind, LocaliseSettings, LocalisedExecution, align_cluster, localise,
+use laggard_align::localize::{
+    ClusterProfile, DeviationKind, LocalizeSettings, LocalizedExecution, align_cluster, localize,
 };
 use laggard_align::{State, StateSequence};
 
@@ -34,14 +34,14 @@ fn looped(rounds: usize) -> Vec<(State, f64)> {
 fn frozen(rounds: impl Fn(usize) -> usize) -> ClusterProfile {
     let normals: Vec<StateSequence> = (0..25).map(|index| execution(index, &looped(rounds(index)))).collect();
     let normals: Vec<&StateSequence> = normals.iter().collect();
-    align_cluster(&normals, 8, &LocaliseSettings::default())
+    align_cluster(&normals, 8, &LocalizeSettings::default())
 }
 
-fn found(frozen: &ClusterProfile, steps: &[(State, f64)]) -> LocalisedExecution {
-    localise(frozen, &execution(99, steps), &LocaliseSettings::default())
+fn found(frozen: &ClusterProfile, steps: &[(State, f64)]) -> LocalizedExecution {
+    localize(frozen, &execution(99, steps), &LocalizeSettings::default())
 }
 
-fn excess(found: &LocalisedExecution) -> f64 {
+fn excess(found: &LocalizedExecution) -> f64 {
     found.deviations.iter().map(|deviation| deviation.excess_us).sum()
 }
 
@@ -145,10 +145,10 @@ fn whichever_of_equal_blocks_is_inserted_the_excess_is_right() {
 
 #[test]
 fn nothing_to_compare_with_is_no_trouble() {
-    let frozen = align_cluster(&[], 8, &LocaliseSettings::default());
+    let frozen = align_cluster(&[], 8, &LocalizeSettings::default());
     assert!(frozen.columns().is_empty());
     let strange = found(&frozen, &looped(2));
     assert_eq!(strange.cells.len(), looped(2).len());
-    let empty = localise(&frozen, &StateSequence::new(), &LocaliseSettings::default());
+    let empty = localize(&frozen, &StateSequence::new(), &LocalizeSettings::default());
     assert!(empty.cells.is_empty() && empty.deviations.is_empty());
 }

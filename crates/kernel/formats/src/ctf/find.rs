@@ -19,7 +19,7 @@ pub(super) const METADATA: &str = "metadata";
 /// Whether the first bytes of a file are those of metadata.
 pub(super) fn is_metadata(head: &[u8]) -> bool {
     let text = head.trim_ascii_start();
-    tsdl::is_packetised(head)
+    tsdl::is_packetized(head)
         || ctf2::is_json(head)
         || text.starts_with(b"/* CTF ")
         || text.starts_with(b"/*CTF ")

@@ -62,11 +62,11 @@ impl Record<'_> {
 
     fn socket(&self) -> Option<Socket> {
         let tcp = (self.number(1), self.number(2), self.number(3));
-        if let (Some(sequence), Some(acknowledgement), Some(flags)) = tcp {
+        if let (Some(sequence), Some(acknowledgment), Some(flags)) = tcp {
             let ports = self.number(4).zip(self.number(5));
             return Some(Socket::Tcp {
                 sequence: sequence as u32,
-                acknowledgement: acknowledgement as u32,
+                acknowledgment: acknowledgment as u32,
                 flags: flags as u16,
                 ports: ports.map_or(0, |(from, to)| (from as u32) << 16 | (to as u32 & 0xffff)),
             });

@@ -26,12 +26,12 @@ use std::path::Path;
 pub(crate) const FORMAT: KernelFormat = KernelFormat {
     name: "ctf",
     about: "CTF 1.8 and 2: folders of LTTng's kernel tracer and of `perf data convert --to-ctf`",
-    recognise,
+    recognize,
     open: open::open,
 };
 
 /// A folder with a trace in it or deeper, or a file with metadata.
-fn recognise(path: &Path, head: &[u8]) -> bool {
+fn recognize(path: &Path, head: &[u8]) -> bool {
     if path.is_dir() {
         return !find::traces(path).is_empty();
     }

@@ -119,7 +119,7 @@ fn describe(folder: &Path, options: &OpenOptions) -> Result<Described, KernelTra
 }
 
 fn parse(bytes: Vec<u8>) -> Result<Schema, String> {
-    let text = if tsdl::is_packetised(&bytes) { tsdl::unpacketised(&bytes)? } else { bytes };
+    let text = if tsdl::is_packetized(&bytes) { tsdl::unpacketized(&bytes)? } else { bytes };
     if ctf2::is_json(&text) { ctf2::parse(&text) } else { tsdl::parse(&text) }
 }
 

@@ -14,7 +14,7 @@ pub(super) fn main_file(path: &Path) -> PathBuf {
 }
 
 /// Whether a folder holds such files.
-pub(super) fn recognise(path: &Path) -> bool {
+pub(super) fn recognize(path: &Path) -> bool {
     path.is_dir() && magic(&path.join("data")).is_ok_and(|magic| super::is_magic(&magic))
 }
 

@@ -26,7 +26,7 @@ const MAGIC_BIG: &[u8] = b"2ELIFREP";
 pub(crate) const FORMAT: KernelFormat = KernelFormat {
     name: "perf.data",
     about: "perf record, of tracepoints: files, pipes, compressed",
-    recognise: |path, head| is_magic(head) || folder::recognise(path),
+    recognize: |path, head| is_magic(head) || folder::recognize(path),
     open: open::open,
 };
 

@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub(crate) const FORMAT: KernelFormat = KernelFormat {
     name: "perfetto",
     about: "Perfetto trace with ftrace events (Android, traced)",
-    recognise,
+    recognize,
     open,
 };
 
@@ -44,7 +44,7 @@ struct BundlePlace {
 }
 
 /// A Perfetto file begins with a packet; its first field is one that only Perfetto's packets have, or a bundle.
-fn recognise(_path: &Path, head: &[u8]) -> bool {
+fn recognize(_path: &Path, head: &[u8]) -> bool {
     let Ok(Some(header)) = laggard_wire::header(head) else { return false };
     let laggard_wire::Contents::Bytes(length) = header.contents else { return false };
     if header.field != 1 || length == 0 {

@@ -141,10 +141,10 @@ fn every_cut_gives_a_prefix_and_a_loss() {
 }
 
 #[test]
-fn other_bytes_are_not_recognised() {
-    assert!(recognise(Path::new("x"), &packet(&compact())));
-    assert!(recognise(Path::new("x"), &packet(&integer(8, 5))));
-    assert!(!recognise(Path::new("x"), b"PERFILE2"));
-    assert!(!recognise(Path::new("x"), b"\x17\x08\x44tracing"));
-    assert!(!recognise(Path::new("x"), b""));
+fn other_bytes_are_not_recognized() {
+    assert!(recognize(Path::new("x"), &packet(&compact())));
+    assert!(recognize(Path::new("x"), &packet(&integer(8, 5))));
+    assert!(!recognize(Path::new("x"), b"PERFILE2"));
+    assert!(!recognize(Path::new("x"), b"\x17\x08\x44tracing"));
+    assert!(!recognize(Path::new("x"), b""));
 }

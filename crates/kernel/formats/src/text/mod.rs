@@ -16,7 +16,7 @@ use std::path::Path;
 pub(crate) const FORMAT: KernelFormat = KernelFormat {
     name: "kernel-text",
     about: "text of tracefs (trace), trace-cmd report or perf script",
-    recognise,
+    recognize,
     open,
 };
 
@@ -25,7 +25,7 @@ const LINES_LOOKED_AT: usize = 200;
 /// Bytes read from the file at a time.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-fn recognise(_path: &Path, head: &[u8]) -> bool {
+fn recognize(_path: &Path, head: &[u8]) -> bool {
     if head.contains(&0) {
         return false;
     }

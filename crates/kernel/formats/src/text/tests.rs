@@ -64,9 +64,9 @@ fn damage_is_counted_and_the_rest_is_read() {
 
 #[test]
 fn binary_is_not_taken_for_text() {
-    assert!(recognise(Path::new("x"), SWITCH.as_bytes()));
-    assert!(!recognise(Path::new("x"), b"\x17\x08\x44tracing6\0"));
-    assert!(!recognise(Path::new("x"), b"{\"resourceSpans\":[]}"));
+    assert!(recognize(Path::new("x"), SWITCH.as_bytes()));
+    assert!(!recognize(Path::new("x"), b"\x17\x08\x44tracing6\0"));
+    assert!(!recognize(Path::new("x"), b"{\"resourceSpans\":[]}"));
 }
 
 #[test]

@@ -20,6 +20,6 @@ use crate::format::KernelFormat;
 pub(crate) const FORMAT: KernelFormat = KernelFormat {
     name: "trace.dat",
     about: "trace-cmd record, versions 6 and 7",
-    recognise: |_, head| head.starts_with(head::MAGIC),
+    recognize: |_, head| head.starts_with(head::MAGIC),
     open: open::open,
 };

@@ -79,7 +79,7 @@ fn kind(drawn: Drawn, texts: &mut KernelTexts) -> EventKind {
     let vector = (a % 10) as u8;
     let socket = match b % 3 {
         0 => Socket::Buffer(0xffff_0000_0000_0000 | u64::from(a)),
-        _ => Socket::Tcp { sequence: a, acknowledgement: b, flags: (c & 0x1ff) as u16, ports: a ^ b },
+        _ => Socket::Tcp { sequence: a, acknowledgment: b, flags: (c & 0x1ff) as u16, ports: a ^ b },
     };
     let ipi = [
         IpiVector::LocalTimer,
@@ -155,14 +155,14 @@ fn events(drawn: &[(Drawn, u8, u64)], recorded: bool, texts: &mut KernelTexts) -
 fn layouts() -> impl Strategy<Value = Layout> {
     let choices = (any::<[bool; 6]>(), 1_u64..4, prop_oneof![Just(512_usize), Just(4096), Just(1 << 20)]);
     choices.prop_map(|(choices, cycles_per_ns, packet_bytes)| {
-        let [two, large, big_endian, natural_alignment, packetised, old_names] = choices;
+        let [two, large, big_endian, natural_alignment, packetized, old_names] = choices;
         Layout {
             version: if two { Version::Two } else { Version::One },
             header: if large { Header::Large } else { Header::Compact },
             big_endian,
             natural_alignment,
-            packetised,
-            variable_length: two && packetised,
+            packetized,
+            variable_length: two && packetized,
             cycles_per_ns,
             packet_bytes,
             old_names,
@@ -202,7 +202,7 @@ fn one_run_is_the_same_in_all_layouts() {
             header: if bit(1) { Header::Large } else { Header::Compact },
             big_endian: bit(2),
             natural_alignment: bit(3),
-            packetised: bit(4),
+            packetized: bit(4),
             variable_length: bit(0) && bit(4),
             cycles_per_ns: if bit(5) { 3 } else { 1 },
             packet_bytes: 2048,

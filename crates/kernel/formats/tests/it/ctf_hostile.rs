@@ -93,7 +93,7 @@ proptest! {
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
         metadata: bool,
     ) {
-        let (folder, _) = written(Layout { packet_bytes: 512, packetised: false, ..Layout::new(version) }, |_, _| {});
+        let (folder, _) = written(Layout { packet_bytes: 512, packetized: false, ..Layout::new(version) }, |_, _| {});
         let path = folder.path().join(if metadata { "metadata" } else { "channel0_0" });
         let mut bytes = std::fs::read(&path).unwrap();
         for (at, byte) in damage {

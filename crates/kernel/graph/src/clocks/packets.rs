@@ -22,7 +22,7 @@ pub struct PacketTimes {
     received: [HashMap<Socket, Seen>; 2],
 }
 
-/// A packet's instant, unless there were several that look alike: acknowledgements sent again, probes.
+/// A packet's instant, unless there were several that look alike: acknowledgments sent again, probes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Seen {
     Once(KernelTime),

@@ -9,7 +9,7 @@ fn event(time: u64, kind: EventKind) -> KernelEvent {
 }
 
 fn tcp(sequence: u32) -> Socket {
-    Socket::Tcp { sequence, acknowledgement: 1, flags: 16, ports: 0 }
+    Socket::Tcp { sequence, acknowledgment: 1, flags: 16, ports: 0 }
 }
 
 /// The second host's clock of a simulation.

@@ -5,7 +5,7 @@ use super::names::WorkerNames;
 use crate::path::CriticalPath;
 use crate::worker::WorkerId;
 
-/// A step of an execution: neighbouring pieces of its path that are of the same worker and the same letter.
+/// A step of an execution: neighboring pieces of its path that are of the same worker and the same letter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StatePiece {
     /// The letter's number in the alphabet.

@@ -36,7 +36,7 @@ const OWN_RUNNING: u8 = 0;
 const OTHER_RUNNING: u8 = 10;
 
 #[test]
-fn neighbours_of_one_worker_and_letter_are_one_step() {
+fn neighbors_of_one_worker_and_letter_are_one_step() {
     let mut texts = KernelTexts::default();
     let workers = workers(&mut texts);
     use PieceState::{Blocked, Running};

@@ -20,7 +20,7 @@ pub(super) struct Buffer {
 /// The option of a buffer that takes what programs write to the machine's own `trace_marker`; only recent kernels have it.
 pub(super) const COPY_MARKERS: &str = "options/copy_trace_marker";
 
-/// Per cent of the buffer that are filled before a reader is woken.
+/// Percent of the buffer that are filled before a reader is woken.
 const WAKE_PERCENT: u32 = 50;
 
 impl Buffer {

@@ -193,7 +193,7 @@ impl Watched {
         match child.wait() {
             Ok(status) => match (status.code(), status.signal()) {
                 (Some(code), _) => CommandEnd::Exited(code as u8),
-                (None, signal) => CommandEnd::Signalled(signal.unwrap_or(0) as u8),
+                (None, signal) => CommandEnd::Signaled(signal.unwrap_or(0) as u8),
             },
             Err(_) => CommandEnd::NoCommand,
         }

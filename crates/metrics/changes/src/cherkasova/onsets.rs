@@ -9,7 +9,7 @@ use crate::segmentation::WindowRegression;
 
 /// Windows on either side of a cut that take part.
 const REACH: usize = 200;
-/// A window so many standard deviations off the neighbour's model may belong to the anomaly beside it.
+/// A window so many standard deviations off the neighbor's model may belong to the anomaly beside it.
 const STRAY: f64 = 4.0;
 /// So many windows that do not stray end a search for those that do.
 const CALM: usize = 3;

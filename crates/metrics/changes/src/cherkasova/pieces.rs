@@ -6,7 +6,7 @@ use super::{CherkasovaMode, CherkasovaSettings};
 use crate::segmentation::{WindowFit, WindowRegression, error_percent};
 use crate::{ENTRY_LEVEL, Observations, Segment, SegmentKind, TransactionModel, stepwise_model};
 
-/// A short segment is a glitch only if its own windows are within so many ε of its neighbour's model. (Ours: the
+/// A short segment is a glitch only if its own windows are within so many ε of its neighbor's model. (Ours: the
 /// union alone would swallow ten minutes of anything beside a long segment.)
 const GLITCH_ERRORS_MAX: f64 = 3.0;
 
@@ -117,7 +117,7 @@ fn judge_piece(regression: &WindowRegression, settings: &CherkasovaSettings, row
     Piece { rows, fit, state }
 }
 
-/// Exactly one short segment between two normal ones joins the neighbour that describes it better, if their union
+/// Exactly one short segment between two normal ones joins the neighbor that describes it better, if their union
 /// is within ε: a window in which a deployment fell, a hiccup.
 fn absorb_glitches(regression: &WindowRegression, settings: &CherkasovaSettings, pieces: &mut Vec<Piece>) {
     let mut at = 1;
@@ -135,7 +135,7 @@ fn absorb_glitches(regression: &WindowRegression, settings: &CherkasovaSettings,
     }
 }
 
-/// The neighbour that a short segment joins.
+/// The neighbor that a short segment joins.
 enum Host {
     Before,
     After,
@@ -148,7 +148,7 @@ fn host(regression: &WindowRegression, settings: &CherkasovaSettings, three: &[P
         return None;
     }
     let between = between(regression, [before, after], glitch);
-    let union = |neighbour: &Piece| union_error(regression, settings, neighbour, glitch, &between);
+    let union = |neighbor: &Piece| union_error(regression, settings, neighbor, glitch, &between);
     match (union(before), union(after)) {
         (Some(left), Some(right)) if left <= right => Some(Host::Before),
         (_, Some(_)) => Some(Host::After),
@@ -159,20 +159,20 @@ fn host(regression: &WindowRegression, settings: &CherkasovaSettings, three: &[P
 
 /// Which windows of a short segment lie between what the models before and after it say: a deployment fell into them, or
 /// rolled over them.
-fn between(regression: &WindowRegression, neighbours: [&Piece; 2], glitch: &Piece) -> Vec<bool> {
-    let [old, new] = neighbours.map(|piece| regression.residuals(&piece.fit, glitch.rows.clone()));
+fn between(regression: &WindowRegression, neighbors: [&Piece; 2], glitch: &Piece) -> Vec<bool> {
+    let [old, new] = neighbors.map(|piece| regression.residuals(&piece.fit, glitch.rows.clone()));
     old.iter().zip(&new).map(|(old, new)| old * new < 0.0).collect()
 }
 
-/// Relative absolute error in the short segment of one model for it and a neighbour, in percent, if they may be one.
+/// Relative absolute error in the short segment of one model for it and a neighbor, in percent, if they may be one.
 fn union_error(
     regression: &WindowRegression,
     settings: &CherkasovaSettings,
-    neighbour: &Piece,
+    neighbor: &Piece,
     glitch: &Piece,
     between: &[bool],
 ) -> Option<f64> {
-    let joint = regression.fit(&[neighbour.rows.clone(), glitch.rows.clone()]);
+    let joint = regression.fit(&[neighbor.rows.clone(), glitch.rows.clone()]);
     let errors = regression.residuals(&joint, glitch.rows.clone());
     let load = regression.load(glitch.rows.clone());
     let sum = |of: &dyn Fn(usize) -> bool| -> f64 {

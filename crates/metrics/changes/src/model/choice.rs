@@ -32,8 +32,8 @@ impl Candidates {
         least_squares: &TransactionModel,
         settings: &ModelSettings,
     ) -> Choice {
-        let (favoured, reason) = self.favoured(design);
-        let (mut estimator, mut reason, mut cautions) = (favoured, reason, Vec::new());
+        let (favored, reason) = self.favored(design);
+        let (mut estimator, mut reason, mut cautions) = (favored, reason, Vec::new());
         if let EstimatorChoice::Only(wanted) = settings.choice {
             if wanted == Estimator::LeastSquares || self.get(wanted).is_some() {
                 (estimator, reason) = (wanted, "It was asked for.".to_owned());
@@ -55,7 +55,7 @@ impl Candidates {
         Choice { estimator, estimate, reason, candidates, cautions }
     }
 
-    fn favoured(&self, design: &Design) -> (Estimator, String) {
+    fn favored(&self, design: &Design) -> (Estimator, String) {
         let has = |estimator| self.get(estimator).is_some();
         if design.types() == 1 && has(Estimator::ScaledLeastSquares) {
             let reason = "With one transaction type its demand follows from utilization and throughput.";

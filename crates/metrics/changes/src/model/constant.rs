@@ -36,7 +36,7 @@ impl ConstantShare {
             .map(|at| 1.0 / (1.0 + (share(at) * utilization * 100.0 / scale_percent).powi(2)))
             .collect();
         let Some(line) = Line::fit(design, demand) else {
-            return ConstantShare { weights: normalised(prior), utilization, dilution_to_error: 0.0 };
+            return ConstantShare { weights: normalized(prior), utilization, dilution_to_error: 0.0 };
         };
         let scale = 0.5 * utilization * utilization / (1.0 - utilization).max(0.02) * line.chance;
         let mut squared_dilution = 0.0;
@@ -48,10 +48,10 @@ impl ConstantShare {
         }
         let sum: f64 = weights.iter().sum();
         if sum <= f64::MIN_POSITIVE {
-            return ConstantShare { weights: normalised(prior), utilization, dilution_to_error: 0.0 };
+            return ConstantShare { weights: normalized(prior), utilization, dilution_to_error: 0.0 };
         }
         let dilution_to_error = squared_dilution / sum / line.standard_error.powi(2);
-        ConstantShare { weights: normalised(weights), utilization, dilution_to_error }
+        ConstantShare { weights: normalized(weights), utilization, dilution_to_error }
     }
 
     /// By what factor the variance of slopes is too small when dilution is taken for a bias that may differ between types:
@@ -170,7 +170,7 @@ fn share(at: usize) -> f64 {
     SHARE_MAX * at as f64 / (SHARES - 1) as f64
 }
 
-fn normalised(mut weights: Vec<f64>) -> Vec<f64> {
+fn normalized(mut weights: Vec<f64>) -> Vec<f64> {
     let scale = mean(&weights) * weights.len() as f64;
     weights.iter_mut().for_each(|weight| *weight /= scale);
     weights

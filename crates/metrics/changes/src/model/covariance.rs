@@ -1,4 +1,4 @@
-//! Covariance of regression coefficients that stays honest when errors vary and depend on their neighbours.
+//! Covariance of regression coefficients that stays honest when errors vary and depend on their neighbors.
 
 use laggard_numeric::{Cholesky, Matrix};
 
@@ -10,7 +10,7 @@ const PIVOT_MIN: f64 = 1e-10;
 /// factor `T/(T − p)` for small samples.
 ///
 /// Utilization needs both: its variance grows with the work, and work that carries over a window's edge is missed in
-/// one window and found in the next. `windows` are the numbers of the rows; those of a gap have no neighbour.
+/// one window and found in the next. `windows` are the numbers of the rows; those of a gap have no neighbor.
 /// None if columns depend on each other or there are no more rows than columns.
 pub(crate) fn newey_west(x: &Matrix, residuals: &[f64], windows: &[usize]) -> Option<Matrix> {
     let (rows, columns) = (x.rows(), x.cols());
@@ -96,7 +96,7 @@ mod tests {
         let residuals = [1.0, -1.0, 1.0, -1.0];
         let found = newey_west(&ones, &residuals, &[0, 1, 2, 3]).expect("enough rows").get(0, 0);
         assert!((found - 1.0 / 12.0).abs() < 1e-15);
-        // Every other window is missing: no neighbours, meat 4.
+        // Every other window is missing: no neighbors, meat 4.
         let apart = newey_west(&ones, &residuals, &[0, 2, 4, 6]).expect("enough rows").get(0, 0);
         assert!((apart - 1.0 / 3.0).abs() < 1e-15);
     }

@@ -12,7 +12,7 @@ use crate::{Observations, TransactionModel};
 use std::ops::Range;
 
 /// Fits a transaction model to the windows of `ranges`: demands with intervals, by the estimator that
-/// cross-validation favours. Response times are used if there are any. A few milliseconds for hundreds of windows
+/// cross-validation favors. Response times are used if there are any. A few milliseconds for hundreds of windows
 /// and a few types; `O(folds · (T n² + n³))`.
 ///
 /// # Errors

@@ -93,7 +93,7 @@ impl Totals {
 }
 
 /// Covariance of the demands relative to themselves, by leaving out blocks of successive windows in turn (Künsch 1989),
-/// which keeps what neighbouring windows share; None when a block cannot be spared.
+/// which keeps what neighboring windows share; None when a block cannot be spared.
 pub(crate) fn relative_covariance(design: &Design, discipline: Discipline) -> Option<Matrix> {
     let all = Totals::of(design);
     let demand = all.demands(discipline)?;

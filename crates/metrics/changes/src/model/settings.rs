@@ -20,7 +20,7 @@ pub struct ModelSettings {
 /// Which estimator answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EstimatorChoice {
-    /// The one that cross-validation favours.
+    /// The one that cross-validation favors.
     CrossValidated,
     /// This one, if the data allow it; else the choice is made as if nothing were asked for, with a caution.
     Only(Estimator),

@@ -76,9 +76,9 @@ pub fn stepwise_model(
 
 /// What is left of columns and response after the columns taken so far: products of their residuals.
 struct Swept {
-    /// Centred columns with those taken projected out, and the response as the last.
+    /// Centered columns with those taken projected out, and the response as the last.
     columns: Vec<Vec<f64>>,
-    /// Sum of squares of each centred column before anything was taken.
+    /// Sum of squares of each centered column before anything was taken.
     totals: Vec<f64>,
     is_taken: Vec<bool>,
     sse: f64,
@@ -86,9 +86,9 @@ struct Swept {
 
 impl Swept {
     fn new(x: &Matrix, y: &[f64]) -> Swept {
-        let mut columns: Vec<Vec<f64>> = (0..x.cols()).map(|j| centred(x.column(j).collect())).collect();
+        let mut columns: Vec<Vec<f64>> = (0..x.cols()).map(|j| centered(x.column(j).collect())).collect();
         let totals = columns.iter().map(|column| dot(column, column)).collect();
-        columns.push(centred(y.to_vec()));
+        columns.push(centered(y.to_vec()));
         let sse = dot(&columns[x.cols()], &columns[x.cols()]);
         Swept { columns, totals, is_taken: vec![false; x.cols()], sse }
     }
@@ -132,7 +132,7 @@ impl Swept {
     }
 }
 
-fn centred(mut values: Vec<f64>) -> Vec<f64> {
+fn centered(mut values: Vec<f64>) -> Vec<f64> {
     let center = mean(&values);
     values.iter_mut().for_each(|value| *value -= center);
     values

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Observations ──► WindowRegression ──► CostTable ──► PathSearch::cheapest ──► search_penalty
-//!                   prefix sums          w1(a, b)      dynamic programme               error budget
+//!                   prefix sums          w1(a, b)      dynamic program               error budget
 //! ```
 
 mod path;

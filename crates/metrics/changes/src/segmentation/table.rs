@@ -25,7 +25,7 @@ const ROUNDING: f64 = 2e-5;
 
 impl CostTable {
     /// All segments between windows that are multiples of `step`, and the end. `O(K² n³)` for `K` points, but
-    /// mostly `O(K² n²)`: neighbouring segments have nearly the same active columns.
+    /// mostly `O(K² n²)`: neighboring segments have nearly the same active columns.
     pub(crate) fn new(regression: &WindowRegression, step: usize, threads: NonZeroUsize) -> CostTable {
         let windows = regression.windows();
         let points: Vec<usize> = (0..windows).step_by(step).chain([windows]).collect();
@@ -80,7 +80,7 @@ fn cost(sse: f64, unit: f64) -> f32 {
     (sse.sqrt() * unit).min(f64::from(f32::MAX)) as f32
 }
 
-/// The rows of neighbouring starts.
+/// The rows of neighboring starts.
 fn rows_from(regression: &WindowRegression, points: &[usize], starts: Range<usize>) -> Vec<Vec<f32>> {
     let unit = regression.residual_unit();
     let ends = &points[starts.start + 1..];

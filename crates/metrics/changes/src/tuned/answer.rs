@@ -59,7 +59,7 @@ struct Merged {
     kind: SegmentKind,
 }
 
-/// Joins neighbours that nothing worth telling lies between.
+/// Joins neighbors that nothing worth telling lies between.
 fn merge(evidence: Evidence<'_>, pieces: &[Piece], timeline: &Timeline, dated: &[Dated]) -> Vec<Merged> {
     let mut merged: Vec<Merged> = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {

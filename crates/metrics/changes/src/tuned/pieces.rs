@@ -40,7 +40,7 @@ pub(super) const UNEXPLAINED: &str = "CPU that transactions do not explain";
 pub(super) const LARGE_CONSTANT: &str = "a large constant load";
 
 /// The stretches between `cuts` (regression rows, ascending): single wild windows absorbed, anomalous stretches in
-/// one run joined, and their edges where the model of the neighbour ends to hold.
+/// one run joined, and their edges where the model of the neighbor ends to hold.
 pub(super) fn pieces(design: &Design, cuts: &[usize], settings: &ChangeSettings) -> Vec<Piece> {
     let end = design.regression.rows();
     let windows_min = settings.windows_min(design.demands()).min((end / 2).max(1));
@@ -85,7 +85,7 @@ fn noise_ratio(design: &Design, rows: Range<usize>) -> f64 {
     (design.misfit(&fit, Drift::NONE, &kept).square / left).sqrt()
 }
 
-/// Joins neighbours that are both anomalous.
+/// Joins neighbors that are both anomalous.
 fn join(pieces: Vec<Piece>) -> Vec<Piece> {
     let mut joined: Vec<Piece> = Vec::new();
     for piece in pieces {
@@ -105,7 +105,7 @@ fn is_anomalous(piece: &Piece) -> bool {
     matches!(piece.kind, PieceKind::Anomalous(_))
 }
 
-/// Gives an anomalous stretch to a normal neighbour whose model holds for nearly all of its windows.
+/// Gives an anomalous stretch to a normal neighbor whose model holds for nearly all of its windows.
 fn absorb(design: &Design, mut pieces: Vec<Piece>) -> Vec<Piece> {
     let mut at = 0;
     while at < pieces.len() {
@@ -123,8 +123,8 @@ fn absorb(design: &Design, mut pieces: Vec<Piece>) -> Vec<Piece> {
 }
 
 fn host_of(design: &Design, pieces: &[Piece], at: usize) -> Option<usize> {
-    let neighbours = [at.checked_sub(1), (at + 1 < pieces.len()).then_some(at + 1)];
-    neighbours.into_iter().flatten().find(|&host| {
+    let neighbors = [at.checked_sub(1), (at + 1 < pieces.len()).then_some(at + 1)];
+    neighbors.into_iter().flatten().find(|&host| {
         pieces[host].kind == PieceKind::Normal && {
             let fit = own_fit(design, pieces[host].rows.clone());
             let foreign =
@@ -147,7 +147,7 @@ fn postpone_last(pieces: &mut [Piece], windows_min: usize) {
     }
 }
 
-/// Moves the edges of an anomalous stretch to where the neighbours' models stop to hold.
+/// Moves the edges of an anomalous stretch to where the neighbors' models stop to hold.
 fn trim(design: &Design, pieces: &mut [Piece], at: usize) {
     if !is_anomalous(&pieces[at]) {
         return;

@@ -23,7 +23,7 @@ pub(crate) struct Regression {
 /// The unconstrained least-squares fit of a stretch of rows.
 #[derive(Clone, Debug)]
 pub(crate) struct LinearFit {
-    /// A generalised inverse of the normal equations, `p x p`: zero for columns that depend on others.
+    /// A generalized inverse of the normal equations, `p x p`: zero for columns that depend on others.
     pub(crate) inverse: Matrix,
     /// Coefficients, length `p`.
     pub(crate) coefficients: Vec<f64>,
@@ -58,7 +58,7 @@ impl Regression {
             moments.iter_mut().zip(x).for_each(|(sum, value)| *sum += weight * value * self.response[row]);
         }
         mirror(&mut gram);
-        let (inverse, rank) = generalised_inverse(&gram);
+        let (inverse, rank) = generalized_inverse(&gram);
         let coefficients = (0..p).map(|i| dot(inverse.row(i), &moments)).collect();
         LinearFit { inverse, coefficients, gram, rank }
     }
@@ -126,7 +126,7 @@ pub(crate) fn mirror(gram: &mut Matrix) {
 }
 
 /// The inverse of the largest leading set of independent columns, by Cholesky with dependent columns skipped.
-fn generalised_inverse(gram: &Matrix) -> (Matrix, usize) {
+fn generalized_inverse(gram: &Matrix) -> (Matrix, usize) {
     let (lower, kept) = cholesky(gram, PIVOT_MIN);
     let rank = kept.iter().filter(|&&is_kept| is_kept).count();
     (inverse_of_factor(&lower, &kept), rank)

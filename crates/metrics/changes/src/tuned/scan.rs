@@ -139,7 +139,7 @@ impl Tail {
         self.gram.get(i.max(j), i.min(j))
     }
 
-    /// Partialled-out estimate: `size = score / (G_kk − g_kᵀ G⁻¹ g_k)`, where `g_k` is the product of the stepping
+    /// Partialed-out estimate: `size = score / (G_kk − g_kᵀ G⁻¹ g_k)`, where `g_k` is the product of the stepping
     /// column with all columns.
     fn estimate(&self, fit: &LinearFit, column: usize) -> Option<StepEstimate> {
         let p = self.scores.len();

@@ -14,8 +14,8 @@ const BLOCKS: [usize; 4] = [1, 3, 6, 12];
 /// Fewest blocks that say something of noise.
 const BLOCKS_MIN: usize = 8;
 /// Half the cells of the running median that tells single wild cells.
-const NEIGHBOURS: usize = 15;
-/// A cell is cut to so many standard deviations around its neighbours.
+const NEIGHBORS: usize = 15;
+/// A cell is cut to so many standard deviations around its neighbors.
 const WILD: f64 = 4.0;
 /// The logarithm of a service time is known no better than this.
 const NOISE_MIN: f64 = 1e-3;
@@ -106,7 +106,7 @@ fn cells(
     cells
 }
 
-/// Variance of each cell but for a factor: `θ + (1 − θ) N̄/N`, with the θ under which the differences of neighbours are
+/// Variance of each cell but for a factor: `θ + (1 − θ) N̄/N`, with the θ under which the differences of neighbors are
 /// most likely normal.
 fn noise_shape(logs: &[f64], counts: &[f64]) -> Vec<f64> {
     let typical = median(&mut counts.to_vec());
@@ -124,7 +124,7 @@ fn noise_shape(logs: &[f64], counts: &[f64]) -> Vec<f64> {
     best.1
 }
 
-/// Standard deviation of a cell of shape 1, from differences of neighbours: steps of the level do not disturb it.
+/// Standard deviation of a cell of shape 1, from differences of neighbors: steps of the level do not disturb it.
 fn difference_deviation(values: &[f64], shape: &[f64]) -> f64 {
     let differences = values.windows(2).zip(shape.windows(2));
     let mut scaled: Vec<f64> = differences
@@ -161,11 +161,11 @@ fn long_run_deviation(logs: &[f64], utilization: &[f64], shape: &[f64]) -> f64 {
     BLOCKS.into_iter().map(of_blocks).fold(0.0, f64::max)
 }
 
-/// Cells far from their neighbours, cut to what is plausible: one wild window must not make a step.
+/// Cells far from their neighbors, cut to what is plausible: one wild window must not make a step.
 fn without_wild(logs: &[f64], shape: &[f64], deviation: f64) -> Vec<f64> {
     (0..logs.len())
         .map(|at| {
-            let near = at.saturating_sub(NEIGHBOURS)..(at + NEIGHBOURS + 1).min(logs.len());
+            let near = at.saturating_sub(NEIGHBORS)..(at + NEIGHBORS + 1).min(logs.len());
             let middle = median(&mut logs[near].to_vec());
             let most = WILD * deviation * shape[at].sqrt();
             logs[at].clamp(middle - most, middle + most)

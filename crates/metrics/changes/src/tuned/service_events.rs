@@ -72,7 +72,7 @@ fn joined(mut steps: Vec<Step>) -> Vec<Step> {
     kept
 }
 
-/// The weakest candidate at which no type changes between its neighbours.
+/// The weakest candidate at which no type changes between its neighbors.
 fn weakest_without_change(
     series: &[ServiceSeries],
     candidates: &[Step],

@@ -99,7 +99,7 @@ fn few_clients_at_high_load_do_not_mislead() {
 }
 
 #[test]
-fn first_come_first_served_is_recognised() {
+fn first_come_first_served_is_recognized() {
     let mut queue = Queue::open(&[0.01, 0.05, 0.02], &[20.0, 6.0, 10.0], 5);
     queue.discipline = Discipline::FirstComeFirstServed;
     let observations = queue.observe(300, 10.0);

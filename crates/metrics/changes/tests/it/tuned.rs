@@ -17,7 +17,7 @@ use crate::queue::{Arrivals, Discipline, Queue};
 
 const ONE: NonZeroUsize = NonZeroUsize::MIN;
 
-fn analysed(observations: &Observations) -> Analysis {
+fn analyzed(observations: &Observations) -> Analysis {
     changes(observations, &ChangeSettings::default(), ONE).expect("enough windows")
 }
 
@@ -77,7 +77,7 @@ fn the_reference_signature_is_met() {
 #[test]
 fn the_reference_workload_has_one_region_and_two_alarms() {
     let Some((observations, _)) = reference() else { return };
-    let analysis = analysed(&observations);
+    let analysis = analyzed(&observations);
     let alarms = alarms(&analysis);
     let rows: Vec<usize> = alarms.iter().map(|change| change.onset.row).collect();
     assert_eq!(rows, [245, 290], "{:?}", analysis.changes);
@@ -128,7 +128,7 @@ fn measured_servers_on_which_only_the_load_moves_give_no_alarm() {
         let runs = runs(&folder, seconds);
         for run in &runs {
             for observations in [run.observations.clone(), without_times(&run.observations)] {
-                let analysis = analysed(&observations);
+                let analysis = analyzed(&observations);
                 assert!(alarms(&analysis).is_empty(), "{} {seconds} s: {:?}", run.name, analysis.changes);
             }
         }
@@ -137,7 +137,7 @@ fn measured_servers_on_which_only_the_load_moves_give_no_alarm() {
                 let of: Vec<&Run> = loads.iter().map(|&load| of(&runs, experiment, load)).collect();
                 let together = joined(&of);
                 for observations in [without_times(&together), together] {
-                    let analysis = analysed(&observations);
+                    let analysis = analyzed(&observations);
                     let what = format!("{experiment} {loads:?} {seconds} s");
                     assert!(alarms(&analysis).is_empty(), "{what}: {:?}", analysis.changes);
                 }
@@ -156,7 +156,7 @@ fn measured_servers_whose_demand_changes_give_one_alarm() {
             for load in [20, 50, 80] {
                 let (before, after) = (of(&runs, before, load), of(&runs, after, load));
                 let cut = before.observations.utilization.len();
-                let analysis = analysed(&joined(&[before, after]));
+                let analysis = analyzed(&joined(&[before, after]));
                 let found = alarms(&analysis);
                 assert_eq!(found.len(), 1, "{} to {}: {:?}", before.name, after.name, analysis.changes);
                 assert_eq!(named(found[0]), [changed]);
@@ -186,7 +186,7 @@ fn a_simulated_shop_names_home_and_no_other() {
         response_s: Matrix::from_row_major(run.windows, types, (0..own.counts.len()).map(front).collect()),
         cores: 1.0,
     };
-    let analysis = analysed(&observations);
+    let analysis = analyzed(&observations);
     let found = alarms(&analysis);
     assert_eq!(found.len(), 1, "{:?}", analysis.changes);
     let changed = &found[0].transactions;
@@ -231,7 +231,7 @@ fn quiet_queues_give_no_alarm() {
             let queue = Queue { arrivals, overhead: 0.02, ..Queue::open(&demand_s, &rates, seed) };
             let observations = queue.observe(120, 30.0);
             for observations in [without_times(&observations), observations] {
-                let analysis = analysed(&observations);
+                let analysis = analyzed(&observations);
                 assert!(alarms(&analysis).is_empty(), "{name} {seed}: {:?}", analysis.changes);
             }
         }
@@ -261,7 +261,7 @@ fn the_worked_example_of_the_manual() {
         utilization,
         cores: 1.0,
     };
-    let analysis = analysed(&observations);
+    let analysis = analyzed(&observations);
     assert_eq!(analysis.changes.len(), 1, "{:?}", analysis.changes);
     let change = &analysis.changes[0];
     assert_eq!((change.kind, change.onset.row, named(change)), (ChangeKind::ApplicationChange, 30, vec![0]));

@@ -20,7 +20,7 @@ fn utilization_is_averaged_over_the_window() {
 }
 
 #[test]
-fn percent_is_recognised_over_all_servers() {
+fn percent_is_recognized_over_all_servers() {
     let mut samples = utilization("busy", &[20.0, 40.0, 60.0, 90.0, 90.0, 90.0]);
     samples.extend(utilization("idle", &[0.5, 1.0, 1.2, 1.0, 1.0, 1.0]));
     let table = windows(&samples, 60);

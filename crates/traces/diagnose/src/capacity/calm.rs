@@ -36,7 +36,7 @@ struct Time {
 }
 
 impl Time {
-    /// Measured less modelled.
+    /// Measured less modeled.
     fn left_s(&self) -> f64 {
         self.response_s - self.front_s - self.elsewhere_s
     }

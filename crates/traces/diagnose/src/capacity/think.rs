@@ -66,10 +66,10 @@ fn inside_s(model: &Model, load: &Load) -> f64 {
     let Some(solution) = solution else {
         return if load.response_s.is_finite() { load.response_s } else { 0.0 };
     };
-    let modelled_s: f64 = solution.stations.iter().map(|station| station.residence_s).sum();
+    let modeled_s: f64 = solution.stations.iter().map(|station| station.residence_s).sum();
     match load.response_s.is_finite() {
-        true => load.response_s + (modelled_s - solution.response_s),
-        false => modelled_s,
+        true => load.response_s + (modeled_s - solution.response_s),
+        false => modeled_s,
     }
 }
 

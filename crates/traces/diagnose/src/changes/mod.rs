@@ -52,7 +52,7 @@ pub struct ChangesQuestion<'a> {
     pub threads: NonZeroUsize,
 }
 
-/// Analyses every server, and says what happened over all.
+/// Analyzes every server, and says what happened over all.
 ///
 /// # Errors
 /// When a setting is out of its range.
@@ -62,7 +62,7 @@ pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, ChangesSe
     let mut report = empty(question);
     for server in &table.servers {
         let observed = ObservedServer::of(table, server, settings.types_max);
-        let answer = settings.analyse(&observed.observations, threads);
+        let answer = settings.analyze(&observed.observations, threads);
         let mut told = match &answer {
             Ok(analysis) => Judged { table, server, observed: &observed, analysis }.report(),
             Err(_) => not_judged(table, server, &observed),

@@ -1,4 +1,4 @@
-//! From the table of windows to what is analysed: one server, its windows with data, its most frequent types.
+//! From the table of windows to what is analyzed: one server, its windows with data, its most frequent types.
 
 use crate::sample_summary::seconds;
 use laggard_changes::Observations;
@@ -8,7 +8,7 @@ use laggard_samples::{OutboundWindows, ServerWindows, TransactionWindows, Window
 /// The name under which rare transaction types are pooled.
 pub(crate) const POOLED: &str = "(other)";
 
-/// One server, ready to be analysed.
+/// One server, ready to be analyzed.
 #[derive(Clone, Debug)]
 pub(crate) struct ObservedServer {
     pub(crate) observations: Observations,

@@ -92,7 +92,7 @@ impl ChangesSettings {
 
     /// Asks the method. Less than two segments' worth of windows can show no change, and so cannot show that there was
     /// none.
-    pub(super) fn analyse(
+    pub(super) fn analyze(
         &self,
         observations: &Observations,
         threads: NonZeroUsize,

@@ -3,7 +3,7 @@
 use super::deviations::kind;
 use super::path::label;
 use super::sequences::{Member, Sequenced};
-use laggard_align::localise::{ClusterProfile, NormalRow, Place};
+use laggard_align::localize::{ClusterProfile, NormalRow, Place};
 use laggard_align::{AlignedExecution, Diagnosis, KindAlignment};
 use laggard_report::{AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind};
 
@@ -69,7 +69,7 @@ impl Layout {
         let mut inserted = vec![0_usize; columns + 1];
         for execution in executions {
             let mut here = vec![0_usize; columns + 1];
-            for cell in &execution.localised.cells {
+            for cell in &execution.localized.cells {
                 if let Place::Before(column) = cell.place {
                     here[(column as usize).min(columns)] += 1;
                 }
@@ -124,9 +124,9 @@ fn normal_row(layout: &Layout, row: &NormalRow, at: usize, normal: &Sequenced) -
 fn anomalous_row(layout: &Layout, execution: &AlignedExecution, sample: &Sequenced) -> AlignedRow {
     let mut cells = vec![None; layout.width];
     let sequence = sample.sequences.get(execution.execution);
-    let deviations = &execution.localised.deviations;
+    let deviations = &execution.localized.deviations;
     // Inserted steps stand directly before their column, the last one next to it.
-    for run in execution.localised.cells.chunk_by(|a, b| a.place == b.place) {
+    for run in execution.localized.cells.chunk_by(|a, b| a.place == b.place) {
         for (from_last, cell) in run.iter().rev().enumerate() {
             let place = match cell.place {
                 Place::Column(column) => layout.places.get(column as usize).copied(),

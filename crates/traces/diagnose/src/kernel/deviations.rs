@@ -5,7 +5,7 @@ use super::names::WorkerName;
 use super::path::quoted;
 use super::pieces::stretches;
 use super::sequences::{Sequenced, Sequencer, StepPieces};
-use laggard_align::localise::{ClusterProfile, DeviationKind, Place};
+use laggard_align::localize::{ClusterProfile, DeviationKind, Place};
 use laggard_align::{Diagnosis, FindingGroup, Occurrence};
 use laggard_kernel_graph::{CriticalPath, ExecutionGraph};
 use laggard_report::{

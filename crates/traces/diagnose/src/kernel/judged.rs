@@ -236,7 +236,7 @@ pub(crate) fn projection(diagnosis: &Diagnosis) -> Option<Projection> {
         cluster: place.kind.map(|kind| kind as u32),
         anomalous: false,
     });
-    // Kinds of the sample have the number of the normal kind they are compared with: what is alike has one colour.
+    // Kinds of the sample have the number of the normal kind they are compared with: what is alike has one color.
     let sample = diagnosis.sample.iter().enumerate().map(|(at, one)| ProjectedExecution {
         set: ExecutionSet::Sample,
         number: at as u64 + 1,

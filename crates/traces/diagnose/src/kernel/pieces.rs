@@ -1,11 +1,11 @@
-//! Pieces of a path as a reader sees them: equal neighbours are one.
+//! Pieces of a path as a reader sees them: equal neighbors are one.
 
 use super::names::state;
 use laggard_kernel_graph::{CriticalPath, ExecutionGraph, PathPiece, WorkerId};
 use laggard_model::KernelTime;
 use laggard_report::{KernelState, WaitCause};
 
-/// Neighbouring pieces of one worker in one state, for one reason.
+/// Neighboring pieces of one worker in one state, for one reason.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Stretch<'a> {
     pub(crate) worker: WorkerId,

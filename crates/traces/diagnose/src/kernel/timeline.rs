@@ -7,7 +7,7 @@ use laggard_kernel_graph::{CriticalPath, ExecutionGraph, WorkerId};
 use laggard_report::{PathJump, PathLane, PathSegment, PathTimeline};
 use std::collections::HashMap;
 
-/// Pieces and jumps of a timeline; the shortest beyond it stand in their neighbours.
+/// Pieces and jumps of a timeline; the shortest beyond it stand in their neighbors.
 const PIECES_MAX: usize = 20_000;
 
 /// What is drawn.

@@ -58,7 +58,7 @@ fn the_think_time_is_found_and_the_front_saturates_first() {
     assert!((model.think.unwrap().seconds - 7.0).abs() < 0.1);
     assert_eq!(report.answer.as_ref().unwrap().bottleneck, "front");
     assert_eq!(model.tiers.iter().filter(|tier| tier.kind == TierKind::Cpu).count(), 2);
-    // The catalogue's main pages are a part of the demand.
+    // The catalog's main pages are a part of the demand.
     assert!(report.cautions.iter().any(|caution| caution.contains("after the answer")));
 }
 

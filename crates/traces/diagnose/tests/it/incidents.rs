@@ -70,7 +70,7 @@ fn of_half_of_the_requests_the_same_is_told() {
 #[test]
 fn a_heavy_tail_of_request_sizes_is_healthy() {
     let report = report(&incident(&small(Scenario::HeavyTail, 33)));
-    assert!(report.categories.iter().all(|category| category.anomalous || !category.analysed));
+    assert!(report.categories.iter().all(|category| category.anomalous || !category.analyzed));
     assert_eq!(report.verdict, Verdict::Healthy, "{}", report.headline);
 }
 
@@ -167,7 +167,7 @@ fn a_setting_out_of_range_is_an_error_that_names_it() {
     assert_eq!(error.to_string(), "--cosine-max is 2; it must be at least 0 and at most 1");
 }
 
-/// Components of wide call trees take their time without optimisation.
+/// Components of wide call trees take their time without optimization.
 fn tiny(scenario: Scenario, seed: u64) -> Settings {
     Settings { requests_per_service: 700, categories_per_service: 2, ..Settings::new(scenario, seed) }
 }

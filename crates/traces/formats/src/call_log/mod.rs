@@ -45,7 +45,7 @@ struct CallTable {
     titles: Vec<String>,
     /// Stands in for a host column.
     file_host: Option<String>,
-    /// The request id read last: neighbouring lines often share it.
+    /// The request id read last: neighboring lines often share it.
     request_text: String,
     request: Option<ParsedTraceId>,
 }

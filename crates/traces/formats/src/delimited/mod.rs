@@ -21,7 +21,7 @@ use laggard_model::Loss;
 /// hold SQL or stack traces of many kilobytes; a megabyte is a stray quote.
 pub(crate) const RECORD_BYTES_MAX: usize = 1 << 20;
 
-/// The delimiters that are recognised, the likeliest first.
+/// The delimiters that are recognized, the likeliest first.
 pub(crate) const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
 
 /// Where in a field the next byte stands.

@@ -26,7 +26,7 @@ pub(super) struct Document {
 }
 
 enum Stage {
-    /// Not recognised yet; the bytes so far, and the number at which it is worth asking again.
+    /// Not recognized yet; the bytes so far, and the number at which it is worth asking again.
     Sniffing {
         prefix: Vec<u8>,
         retry_at: usize,
@@ -158,7 +158,7 @@ impl Document {
         let looks_like =
             damage.map_or_else(|| looks_like(prefix), |damage| format!("it is damaged ({damage})"));
         if self.is_named {
-            return Err(InputError::Unrecognised { name: self.name.clone(), looks_like });
+            return Err(InputError::Unrecognized { name: self.name.clone(), looks_like });
         }
         if let Some(damage) = damage {
             sink.lose(Loss::CorruptCompression, &|| format!("{}: {damage}", self.name));

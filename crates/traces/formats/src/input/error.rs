@@ -24,7 +24,7 @@ pub enum InputError {
         reason: String,
     },
     /// No format starts like this.
-    Unrecognised {
+    Unrecognized {
         /// The input.
         name: String,
         /// What its first bytes look like, as a clause.
@@ -66,7 +66,7 @@ impl fmt::Display for InputError {
             InputError::Unreadable { name, reason } => {
                 write!(f, "Cannot read {name}: {reason}. Check that it is a file you may read.")
             }
-            InputError::Unrecognised { name, looks_like } => {
+            InputError::Unrecognized { name, looks_like } => {
                 write!(f, "Cannot tell the format of {name}: {looks_like}. ")?;
                 write_formats(f)
             }

@@ -1,4 +1,4 @@
-//! From sources to a sink: decompresses, opens archives, recognises formats, names the losses.
+//! From sources to a sink: decompresses, opens archives, recognizes formats, names the losses.
 
 mod document;
 mod error;
@@ -18,7 +18,7 @@ use std::io::Read;
 /// How inputs are read.
 #[derive(Clone, Default)]
 pub struct InputSettings {
-    /// The format of every input; `None` to recognise each by its first bytes.
+    /// The format of every input; `None` to recognize each by its first bytes.
     pub format: Option<&'static Format>,
     /// Settings for the readers. The source's name is filled in for each input.
     pub reader: ReaderOptions,
@@ -43,7 +43,7 @@ impl Progress for NoProgress {
 /// Examples of losses are given to the sink with the source's name before them.
 ///
 /// # Errors
-/// A source that cannot be opened or read, and a source named by the user that no format recognises or
+/// A source that cannot be opened or read, and a source named by the user that no format recognizes or
 /// whose format's reader gives up. A source that was merely found is skipped instead and says so in
 /// [`Outcome::skipped`]; so are members of an archive.
 pub fn read(
@@ -75,7 +75,7 @@ pub fn read(
 /// Reads sources one after the other.
 ///
 /// # Errors
-/// Those of [`read`]; and sources in none of which anything was recognised.
+/// Those of [`read`]; and sources in none of which anything was recognized.
 pub fn read_all(
     sources: &[Source],
     settings: &InputSettings,

@@ -122,7 +122,7 @@ impl Extent {
 
 /// The next byte that means something in a string: a quotation mark, a backslash, a line feed.
 ///
-/// Most strings are shorter than a vectorised search takes to start, so the first bytes are looked at eight at
+/// Most strings are shorter than a vectorized search takes to start, so the first bytes are looked at eight at
 /// a time in one register.
 fn find_in_text(text: &[u8]) -> Option<usize> {
     const WORDS: usize = 4;

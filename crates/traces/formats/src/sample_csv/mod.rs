@@ -41,7 +41,7 @@ fn sniff(prefix: &[u8]) -> Sniff {
     }
 }
 
-/// Whether the input, which no format has recognised, is a table by time of a measure that its file's name or
+/// Whether the input, which no format has recognized, is a table by time of a measure that its file's name or
 /// an option tells.
 pub(crate) fn is_told_by_name(prefix: &[u8], options: &ReaderOptions) -> bool {
     let is_told = measures::measure_of_file(&options.measures, options.source_name.as_deref()).is_some();
@@ -63,7 +63,7 @@ struct SampleTable {
     time: TimeReading,
     /// Whether columns that are passed over have been counted.
     has_told_unknown: bool,
-    /// A long table's measure read last: neighbouring rows often share it.
+    /// A long table's measure read last: neighboring rows often share it.
     word: String,
     measured: Option<Measured>,
 }

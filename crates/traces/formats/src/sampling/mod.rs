@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn json_that_holds_something_is_recognised_by_its_text() {
+    fn json_that_holds_something_is_recognized_by_its_text() {
         let names = names();
         for key in
             ["sampler.type", "tailsampling.policy", "meta.refinery.reason", "SampleRate", "_sample_rate"]

@@ -33,7 +33,7 @@ pub(crate) fn samples_in(name: &str, subfolder: &str) -> Vec<Sample> {
     inputs.map(|path| Sample { bytes: fs::read(&path).unwrap(), path, format }).collect()
 }
 
-/// The samples of the table formats that are recognised.
+/// The samples of the table formats that are recognized.
 pub(crate) fn table_samples() -> Vec<Sample> {
     let mut samples = samples_in("span-csv", "csv");
     samples.extend(samples_in("call-log", "call-log"));
@@ -117,7 +117,7 @@ fn every_sample_gives_its_expected_records() {
 }
 
 #[test]
-fn every_sample_is_recognised_as_its_format_only() {
+fn every_sample_is_recognized_as_its_format_only() {
     for sample in table_samples() {
         for format in FORMATS {
             let expected = if format.name == sample.format.name { Sniff::Yes } else { Sniff::No };

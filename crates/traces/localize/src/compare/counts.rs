@@ -4,7 +4,7 @@
 /// `hits_b` of `all_b`: the probability, given the margins, of all tables that are not more likely than this
 /// one. 1 when a set is empty. More hits than members are taken as all members.
 ///
-/// Walks the hypergeometric distribution outwards from its mode, by ratios of neighbouring terms, so no
+/// Walks the hypergeometric distribution outwards from its mode, by ratios of neighboring terms, so no
 /// factorial is computed; time grows with the distance of the table from the mode plus the distribution's
 /// standard deviation.
 pub fn fisher_exact(hits_a: u64, all_a: u64, hits_b: u64, all_b: u64) -> f64 {

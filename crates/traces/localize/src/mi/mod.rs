@@ -38,7 +38,7 @@ pub struct Mi {
     pub suspects: Vec<SuspectOperation>,
     /// How unlike the others each suspect's replicas are, in the order of the suspects.
     pub ratios: Vec<Vec<ReplicaRatio>>,
-    /// Sum over analysed clusters of every request's latency beyond the cluster's median, nanoseconds.
+    /// Sum over analyzed clusters of every request's latency beyond the cluster's median, nanoseconds.
     pub excess_ns: f64,
     /// Requests that no cluster covers, because none is like them.
     pub uncovered_requests: u64,
@@ -76,7 +76,7 @@ pub fn mi(
     let mut out = Mi::default();
     let members = all_members(categories, own, shared.mode, &mut out);
     let studies = crate::parallel::map(&members, threads, |members| study(categories, members, own, shared));
-    out.excess_ns = studies.iter().filter(|study| study.is_analysed()).map(Study::excess_ns).sum();
+    out.excess_ns = studies.iter().filter(|study| study.is_analyzed()).map(Study::excess_ns).sum();
     let evidence = suspects::Evidence { categories, studies: &studies, shared };
     for suspect in evidence.suspects() {
         out.suspects.push(suspect.operation);
@@ -95,7 +95,7 @@ pub(crate) struct Study {
 }
 
 impl Study {
-    fn is_analysed(&self) -> bool {
+    fn is_analyzed(&self) -> bool {
         self.split.doubt != SplitDoubt::TooFewRequests
     }
 

@@ -38,9 +38,9 @@ pub struct ReplicaRatio {
     pub ratio: f64,
 }
 
-/// The judgement over all replicas of one operation.
+/// The judgment over all replicas of one operation.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct ReplicaJudgement {
+pub(crate) struct ReplicaJudgment {
     pub(crate) spread: Spread,
     pub(crate) tests: Vec<ReplicaTest>,
     pub(crate) ratios: Vec<ReplicaRatio>,
@@ -48,32 +48,32 @@ pub(crate) struct ReplicaJudgement {
 
 /// Judges the replicas of one operation: in paper mode by their dissimilarity ratios, in robust mode by the
 /// tests against all others, with the ratios as evidence.
-pub(crate) fn judge(observed: &[Observation], shared: &CloudDiagSettings) -> ReplicaJudgement {
+pub(crate) fn judge(observed: &[Observation], shared: &CloudDiagSettings) -> ReplicaJudgment {
     let ratios = replica_ratios(observed, shared.mode);
     let (spread, mut tests) =
         test_replicas(&for_test(observed), shared.replica_level, shared.replica_factor_min);
     if shared.mode == Mode::Robust {
-        return ReplicaJudgement { spread, tests, ratios };
+        return ReplicaJudgment { spread, tests, ratios };
     }
     let unlike = unlike_the_others(&ratios);
     tests.iter_mut().for_each(|test| test.flagged = unlike.contains(&test.replica));
     let spread = match (unlike.is_empty(), tests.len() >= REPLICAS_MIN) {
-        (false, _) => Spread::Localised,
+        (false, _) => Spread::Localized,
         (true, true) => Spread::Everywhere,
         (true, false) => Spread::Undecided,
     };
-    ReplicaJudgement { spread, tests, ratios }
+    ReplicaJudgment { spread, tests, ratios }
 }
 
 fn for_test(observed: &[Observation]) -> ReplicaObservations {
     let logs: Vec<f64> = observed.iter().map(|at| at.ratio.max(f64::MIN_POSITIVE).ln()).collect();
-    let centre = median_of(&logs);
-    let spread = mad(&logs, centre);
-    let limit = centre + EXCEED_MAD * spread;
+    let center = median_of(&logs);
+    let spread = mad(&logs, center);
+    let limit = center + EXCEED_MAD * spread;
     let scale = if spread > 0.0 { spread } else { 1.0 };
     ReplicaObservations {
         replicas: observed.iter().map(|at| at.replica).collect(),
-        standardised: logs.iter().map(|log| (log - centre) / scale).collect(),
+        standardized: logs.iter().map(|log| (log - center) / scale).collect(),
         ratios: observed.iter().map(|at| at.ratio).collect(),
         exceeds: logs.iter().map(|&log| log > limit).collect(),
         weights: vec![1.0; observed.len()],
@@ -104,9 +104,9 @@ fn replica_ratios(observed: &[Observation], mode: Mode) -> Vec<ReplicaRatio> {
 /// The paper's "differs significantly", which has no threshold there: a robust z and a least factor.
 fn unlike_the_others(ratios: &[ReplicaRatio]) -> Vec<ReplicaId> {
     let values: Vec<f64> = ratios.iter().map(|at| at.ratio).collect();
-    let centre = median_of(&values);
-    let spread = mad(&values, centre);
-    let differs = |ratio: f64| ratio - centre > RATIO_Z_MIN * spread && ratio > RATIO_FACTOR_MIN * centre;
+    let center = median_of(&values);
+    let spread = mad(&values, center);
+    let differs = |ratio: f64| ratio - center > RATIO_Z_MIN * spread && ratio > RATIO_FACTOR_MIN * center;
     ratios.iter().filter(|at| differs(at.ratio)).map(|at| at.replica).collect()
 }
 
@@ -135,7 +135,7 @@ mod tests {
             let found = judge(&incident(), &CloudDiagSettings::new(mode));
             let named: Vec<usize> =
                 found.tests.iter().filter(|test| test.flagged).map(|test| test.replica.index()).collect();
-            assert_eq!((found.spread, named), (Spread::Localised, vec![4]), "{mode:?}");
+            assert_eq!((found.spread, named), (Spread::Localized, vec![4]), "{mode:?}");
             // One that differs from five equal ones has half of all distances.
             assert!((found.ratios[4].ratio - 0.5).abs() < 1e-12);
         }

@@ -103,8 +103,8 @@ fn is_evidence(table: &Table, beyond: u64, own: &MiSettings, shared: &CloudDiagS
 
 /// Rows whose latency is not beyond the usual.
 fn usual_rows(table: &Table) -> Matrix {
-    let centre = median_of(&table.latencies);
-    let limit = centre + FIT_MAD * mad(&table.latencies, centre);
+    let center = median_of(&table.latencies);
+    let limit = center + FIT_MAD * mad(&table.latencies, center);
     let usual: Vec<usize> = (0..table.rows.len()).filter(|&row| table.latencies[row] <= limit).collect();
     let mut out = Matrix::zeros(usual.len(), table.times.cols());
     for (to, &from) in usual.iter().enumerate() {

@@ -96,7 +96,7 @@ impl Evidence<'_> {
             judged.tests.iter().filter(|test| test.flagged).map(|test| test.replica).collect();
         let mut slow: Vec<Value> = values.iter().copied().filter(Value::is_slow).collect();
         let spread = weigh(judged.spread, &mut culprits, &slow);
-        if spread == Spread::Localised {
+        if spread == Spread::Localized {
             slow.retain(|value| culprits.contains(&value.replica));
         }
         let cells = cells(&judged.tests, &culprits, &observed, &slow);
@@ -201,7 +201,7 @@ fn weigh(spread: Spread, culprits: &mut BTreeSet<ReplicaId>, slow: &[Value]) -> 
         slow.iter().filter(|value| wanted(value)).map(Value::excess_ns).sum()
     };
     let theirs = sum(&|value| culprits.contains(&value.replica));
-    if spread != Spread::Localised || theirs >= CULPRIT_SHARE * sum(&|_| true) {
+    if spread != Spread::Localized || theirs >= CULPRIT_SHARE * sum(&|_| true) {
         return spread;
     }
     culprits.clear();

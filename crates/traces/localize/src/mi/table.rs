@@ -186,8 +186,8 @@ fn choose_columns(times: &Matrix, columns_max: usize) -> Vec<u32> {
     let spread: Vec<f64> = (0..times.cols())
         .map(|j| {
             let values: Vec<f64> = times.column(j).collect();
-            let centre = mean(&values);
-            values.iter().map(|value| (value - centre) * (value - centre)).sum()
+            let center = mean(&values);
+            values.iter().map(|value| (value - center) * (value - center)).sum()
         })
         .collect();
     columns.sort_by(|&a, &b| spread[b as usize].total_cmp(&spread[a as usize]).then(a.cmp(&b)));

@@ -85,7 +85,7 @@ impl Bins {
 }
 
 /// Edges half a step beside grid points, so that no recorded time stands on one. Every bin holds a whole
-/// number of grid points: otherwise neighbours would hold one and two of them in turn, and look like modes.
+/// number of grid points: otherwise neighbors would hold one and two of them in turn, and look like modes.
 fn stepped(first: f64, last: f64, step: f64, width: f64) -> (Vec<f64>, Vec<f64>) {
     let mut edges = vec![first - step / 2.0];
     let mut exposures = Vec::new();
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grids_are_recognised() {
+    fn grids_are_recognized() {
         assert_eq!(Grid::of(&[2.0, 3.0, 3.0, 7.0]), Grid::Step(1.0));
         assert_eq!(Grid::of(&[0.25, 1.0, 1.5]), Grid::Continuous);
         assert_eq!(Grid::of(&[0.25, 1.0, 1.75]), Grid::Step(0.75));

@@ -91,7 +91,7 @@ fn valleys(bins: &Bins, settings: &PatternSettings) -> Vec<f64> {
     valleys.iter().map(|&bin| bins.middle(bin)).collect()
 }
 
-/// A valley between two neighbouring peaks, weighed.
+/// A valley between two neighboring peaks, weighed.
 struct Saddle {
     /// 0 when the lower peak is the left one, 1 when it is the right one.
     offset: usize,
@@ -112,7 +112,7 @@ fn chance(bins: &Bins, peak: usize, valley: usize) -> f64 {
     binomial_upper_tail(bins.count(peak) + bins.count(valley), share, bins.count(peak))
 }
 
-/// Bins, or middles of runs of equal bins, that are higher than both neighbours.
+/// Bins, or middles of runs of equal bins, that are higher than both neighbors.
 fn peaks(bins: &Bins) -> Vec<usize> {
     let mut peaks = Vec::new();
     let mut first = 0;
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn whole_milliseconds_are_no_modes() {
-        // All at 2, 3 and 4 ms: far apart in logarithms, neighbours on the grid.
+        // All at 2, 3 and 4 ms: far apart in logarithms, neighbors on the grid.
         assert_eq!(cuts_of(&[(1, 10), (2, 945), (3, 5931), (4, 2485), (5, 449), (6, 95)]), [] as [f64; 0]);
     }
 

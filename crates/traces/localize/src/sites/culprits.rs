@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_pipeline_members_are_told_from_their_neighbours() {
+    fn slow_pipeline_members_are_told_from_their_neighbors() {
         for bad in [1, 5, 20] {
             let (shares, sets) = pipelines(700, 50, bad, 0.8);
             assert_eq!(found(&shares, &sets), (0..bad).collect::<Vec<_>>());

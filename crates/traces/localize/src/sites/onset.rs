@@ -28,7 +28,7 @@ pub fn find_onset(table: &SiteTable, site: Site, from: Timestamp, to: Timestamp)
     if series.len() < 2 * SIDE_MIN {
         return None;
     }
-    winsorise(&mut series);
+    winsorize(&mut series);
     let gains = split_gains(&series);
     let (best, gain) = gains.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     // A split may be anywhere, so a clear one must pay for the choice.
@@ -40,7 +40,7 @@ pub fn find_onset(table: &SiteTable, site: Site, from: Timestamp, to: Timestamp)
     Some(Onset { at: series[best].0, earliest: series[first - 1].0, latest: series[last].0 })
 }
 
-fn winsorise(series: &mut [(Timestamp, f64)]) {
+fn winsorize(series: &mut [(Timestamp, f64)]) {
     let values: Vec<f64> = series.iter().map(|&(_, value)| value).collect();
     let middle = median_of(&values);
     let reach = WINSOR_MAD * mad(&values, middle).max(0.01);

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// One file: times by column, and 0 or the number of the cause of each row.
-pub(crate) struct Labelled {
+pub(crate) struct Labeled {
     pub operations: Vec<String>,
     pub columns: Vec<Vec<f64>>,
     pub latencies: Vec<f64>,
@@ -23,9 +23,9 @@ pub(crate) struct Score {
     pub f1: f64,
 }
 
-impl Labelled {
+impl Labeled {
     /// Reads `Latency,…,anomaly` under a header, plain or as `.zst`.
-    pub(crate) fn read(path: &Path) -> Labelled {
+    pub(crate) fn read(path: &Path) -> Labeled {
         let bytes = fs::read(path).unwrap();
         let is_zstd = path.extension().is_some_and(|ending| ending == "zst");
         let bytes = if is_zstd { zstd::decode_all(&bytes[..]).unwrap() } else { bytes };
@@ -41,14 +41,14 @@ impl Labelled {
         let causes = table.pop().unwrap().into_iter().map(|cause| cause as u32).collect();
         let latencies = table.remove(0);
         let operations = titles[1..titles.len() - 1].to_vec();
-        Labelled { operations, columns: table, latencies, causes }
+        Labeled { operations, columns: table, latencies, causes }
     }
 
     /// The rows for which `keep`.
-    pub(crate) fn filtered(&self, keep: impl Fn(usize) -> bool) -> Labelled {
+    pub(crate) fn filtered(&self, keep: impl Fn(usize) -> bool) -> Labeled {
         let rows: Vec<usize> = (0..self.causes.len()).filter(|&row| keep(row)).collect();
         let pick = |times: &[f64]| rows.iter().map(|&row| times[row]).collect::<Vec<f64>>();
-        Labelled {
+        Labeled {
             operations: self.operations.clone(),
             columns: self.columns.iter().map(|column| pick(column)).collect(),
             latencies: pick(&self.latencies),
@@ -107,12 +107,12 @@ fn best_matching(
 }
 
 /// The tables of a folder, by name.
-pub(crate) fn tables(folder: &Path) -> Vec<(String, Labelled)> {
+pub(crate) fn tables(folder: &Path) -> Vec<(String, Labeled)> {
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.to_string_lossy().contains(".csv"));
     paths.sort();
     paths
         .iter()
-        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), Labelled::read(path)))
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), Labeled::read(path)))
         .collect()
 }

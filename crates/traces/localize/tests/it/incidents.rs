@@ -82,7 +82,7 @@ fn one_sometimes_terrible_replica_is_named() {
     let found = diagnose(category(10, slow), Mode::Robust);
     assert_eq!(found.suspects.len(), 1);
     let suspect = &found.suspects[0];
-    assert_eq!((suspect.operation.index(), suspect.spread), (3, Spread::Localised));
+    assert_eq!((suspect.operation.index(), suspect.spread), (3, Spread::Localized));
     assert_eq!(suspect.replicas, [ReplicaId::from_index(7)]);
     assert!(suspect.hit.iter().all(|&(_, request)| request.is_multiple_of(2)));
 }

@@ -122,7 +122,7 @@ fn half_of_the_calls_on_one_replica() {
     let found = mi(&data, &MiSettings::default(), &CloudDiagSettings::default(), THREADS);
     assert_eq!(found.suspects.len(), 1);
     let suspect = &found.suspects[0];
-    assert_eq!((suspect.operation, suspect.spread), (OperationId::from_index(2), Spread::Localised));
+    assert_eq!((suspect.operation, suspect.spread), (OperationId::from_index(2), Spread::Localized));
     assert_eq!(suspect.replicas, [ReplicaId::from_index(5)]);
     assert_eq!((suspect.hit.len(), suspect.excess.calls), (50, 50));
     assert!((29e6..31e6).contains(&suspect.excess.median_ns));

@@ -1,6 +1,6 @@
 //! Latency degradation patterns: made-up incidents, quiet tables, invariances, and measured ones.
 
-use crate::delag::{Labelled, tables};
+use crate::delag::{Labeled, tables};
 use laggard_localize::{LatencyPatterns, PatternSettings, RequestTable, RequestTableError, latency_patterns};
 use laggard_testkit::data_folder;
 use proptest::prelude::*;
@@ -30,9 +30,9 @@ impl Random {
 }
 
 /// Lognormal times of `columns` operations that share a factor; the latency is their sum and a little noise.
-fn quiet(seed: u64, rows: usize, columns: usize, shared: f64, own: f64) -> Labelled {
+fn quiet(seed: u64, rows: usize, columns: usize, shared: f64, own: f64) -> Labeled {
     let mut random = Random(seed);
-    let mut table = Labelled {
+    let mut table = Labeled {
         operations: vec![String::new(); columns],
         columns: vec![Vec::new(); columns],
         latencies: Vec::new(),
@@ -53,7 +53,7 @@ fn quiet(seed: u64, rows: usize, columns: usize, shared: f64, own: f64) -> Label
 }
 
 /// Delays some operations of some rows and their latency, all by the same.
-fn inject(table: &mut Labelled, cause: u32, rows: impl Iterator<Item = usize>, delays: &[(usize, f64)]) {
+fn inject(table: &mut Labeled, cause: u32, rows: impl Iterator<Item = usize>, delays: &[(usize, f64)]) {
     for row in rows {
         table.causes[row] = cause;
         for &(column, delay) in delays {
@@ -64,7 +64,7 @@ fn inject(table: &mut Labelled, cause: u32, rows: impl Iterator<Item = usize>, d
 }
 
 /// Six operations around 10, 20, … with little spread.
-fn calm(seed: u64, rows: usize) -> Labelled {
+fn calm(seed: u64, rows: usize) -> Labeled {
     let mut table = quiet(seed, rows, 6, 0.0, 0.0);
     let mut random = Random(seed ^ 1);
     table.latencies.fill(50.0);
@@ -194,14 +194,14 @@ fn nonsense_is_refused_or_left_out() {
     assert_eq!(found.rows_ignored, strange.iter().filter(|time| !time.is_finite() || **time <= 0.0).count());
 }
 
-fn shuffled(table: &Labelled, seed: u64) -> (Labelled, Vec<usize>) {
+fn shuffled(table: &Labeled, seed: u64) -> (Labeled, Vec<usize>) {
     let mut random = Random(seed);
     let mut order: Vec<usize> = (0..table.causes.len()).collect();
     for at in (1..order.len()).rev() {
         order.swap(at, random.below(at + 1));
     }
     let pick = |times: &Vec<f64>| order.iter().map(|&row| times[row]).collect::<Vec<f64>>();
-    let moved = Labelled {
+    let moved = Labeled {
         operations: table.operations.clone(),
         columns: table.columns.iter().map(pick).collect(),
         latencies: pick(&table.latencies),

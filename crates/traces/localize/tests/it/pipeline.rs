@@ -120,7 +120,7 @@ fn check_replicas(case: &Value, name: &str, category: &CategoryCalls) {
         let position = expected["position"].as_u64().expect("a position") as usize;
         let suspect = &found.suspects[0];
         assert_eq!(suspect.operation.index(), position, "{name}");
-        assert_eq!(suspect.spread, Spread::Localised);
+        assert_eq!(suspect.spread, Spread::Localized);
         let mut blamed: Vec<usize> = suspect.replicas.iter().map(|replica| replica.index()).collect();
         blamed.sort_unstable();
         assert_eq!(blamed, indices(&expected["flagged_hosts"]), "{name}");
@@ -144,14 +144,14 @@ fn replica_tests_agree_with_the_reference() {
     for (replica, values) in list(&golden["instances"]).iter().enumerate() {
         for value in list(values).iter().map(number) {
             observed.replicas.push(ReplicaId::from_index(replica));
-            observed.standardised.push(value);
+            observed.standardized.push(value);
             observed.ratios.push(value);
             observed.exceeds.push(value.ln() > limit);
             observed.weights.push(1.0);
         }
     }
     let (spread, tests) = test_replicas(&observed, 0.01, 0.0);
-    assert_eq!(spread, Spread::Localised);
+    assert_eq!(spread, Spread::Localized);
     for (test, expected) in tests.iter().zip(list(&golden["instance_tests"])) {
         assert_eq!(test.exceeding, expected["exceed"].as_u64().expect("exceed"));
         for (got, key) in

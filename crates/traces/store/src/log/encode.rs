@@ -158,7 +158,7 @@ fn put_text(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Neighbours are close in time: the difference is short.
+/// Neighbors are close in time: the difference is short.
 fn put_difference(before_ns: i64, now_ns: i64, out: &mut Vec<u8>) {
     let difference = now_ns.wrapping_sub(before_ns);
     put_number((difference.wrapping_shl(1) ^ (difference >> 63)) as u64, out);

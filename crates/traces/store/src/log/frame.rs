@@ -138,7 +138,7 @@ impl<'a> Frames<'a> {
 
     /// The next frame behind damage. Every byte is tried, but a checksum is computed only where a number
     /// stands that can follow: so few bytes cannot have held more records than this.
-    fn resynchronised(&self) -> Option<(u64, usize)> {
+    fn resynchronized(&self) -> Option<(u64, usize)> {
         (self.at + 1..self.file.len()).find_map(|at| {
             let lost_max = ((at - self.at) / FRAME_BYTES) as u64;
             let numbers = self.expected..self.end.min(self.expected.saturating_add(lost_max + 1));
@@ -160,7 +160,7 @@ impl Iterator for Frames<'_> {
             return Some(Found::Record { number, payload });
         }
         let start = self.at;
-        let Some((number, found)) = self.resynchronised() else {
+        let Some((number, found)) = self.resynchronized() else {
             self.at = self.file.len();
             return Some(Found::Tail(start..self.at));
         };

@@ -15,7 +15,7 @@ pub(crate) struct Limits {
     pub(crate) group_spans: usize,
     /// Most samples of a segment.
     pub(crate) samples_max: usize,
-    /// Neighbouring slices with fewer rows than this together share a segment: a parcel of few rows scattered
+    /// Neighboring slices with fewer rows than this together share a segment: a parcel of few rows scattered
     /// over days must not become thousands of files.
     pub(crate) rows_shared: usize,
 }

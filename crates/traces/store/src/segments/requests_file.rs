@@ -149,7 +149,7 @@ fn add_batch(out: &mut RequestTable, batch: &RecordBatch) -> Result<(), Failure>
     Ok(())
 }
 
-/// What assembly learnt of the traces of a segment, as text.
+/// What assembly learned of the traces of a segment, as text.
 #[derive(Serialize, Deserialize)]
 struct Facts {
     traces: u64,

@@ -29,7 +29,7 @@ impl Shared {
                 continue;
             }
             let about = segments.first().or(late.first()).expect("what has slices has segments");
-            let made = at(about, busy(move || Ok(summarise(&slice, stretch))).await)?;
+            let made = at(about, busy(move || Ok(summarize(&slice, stretch))).await)?;
             self.summaries.put(key, Arc::clone(&made), bytes_of(&made));
             out.push(made);
         }
@@ -37,7 +37,7 @@ impl Shared {
     }
 }
 
-fn summarise(slice: &RequestSlice, stretch: Nanos) -> Arc<SliceSummary> {
+fn summarize(slice: &RequestSlice, stretch: Nanos) -> Arc<SliceSummary> {
     Arc::new(SliceSummary::of(slice, stretch))
 }
 

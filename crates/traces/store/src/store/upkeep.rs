@@ -16,7 +16,7 @@ const RETAIN_EVERY: u32 = 6;
 /// What replay found is told for so long.
 const FINDINGS_TOLD: Duration = Duration::from_secs(24 * 3600);
 
-/// Looks for something to compact every so often, until it is cancelled.
+/// Looks for something to compact every so often, until it is canceled.
 pub(super) async fn run(path: Arc<WritePath>, segments: Segments, every: Duration) {
     let mut watch = ClockWatch::new(&*path.clock);
     let every = every.max(EVERY_MIN);

@@ -3,7 +3,7 @@
 use super::super::markup::Markup;
 use super::super::remark;
 use super::chart::{Chart, round_up};
-use super::colour;
+use super::color;
 use crate::capacity::{
     CapacityAnswer, CapacityReport, CurvePoint, ObservedLoad, TierKind, amount, latency, limit, most_amount,
 };
@@ -193,7 +193,7 @@ impl Drawing<'_> {
         for (place, &at) in tiers.iter().enumerate() {
             m.open("li", &[]);
             m.raw("<svg width=\"26\" height=\"10\" aria-hidden=\"true\">");
-            m.shape("line", &colour("l", place), &[("x1", 0.0), ("x2", 26.0), ("y1", 5.0), ("y2", 5.0)]);
+            m.shape("line", &color("l", place), &[("x1", 0.0), ("x2", 26.0), ("y1", 5.0), ("y2", 5.0)]);
             m.close("svg");
             m.name("operation", &model.tiers[at].tier, 40);
             m.close("li");
@@ -205,7 +205,7 @@ impl Drawing<'_> {
                 chart.level(m, "grid", share, &numbers::share(share));
             }
             for (place, &at) in tiers.iter().enumerate() {
-                m.within("g", &[("class", &*colour("k", place))], |m| {
+                m.within("g", &[("class", &*color("k", place))], |m| {
                     for load in self.observed() {
                         let used = load.utilization.get(at).copied().flatten().unwrap_or(f64::NAN);
                         chart.dot(m, self.across_observed(load), used, &self.words(load));
@@ -218,7 +218,7 @@ impl Drawing<'_> {
                         let used = point.utilization.get(at).copied().flatten().unwrap_or(f64::NAN);
                         (self.across(point), used)
                     };
-                    chart.line(m, &colour("l", place), self.answer.curve.iter().map(point));
+                    chart.line(m, &color("l", place), self.answer.curve.iter().map(point));
                 }
             });
             self.marks(m, &chart);

@@ -2,7 +2,7 @@
 
 use super::super::markup::Markup;
 use super::super::{NAME_ROOM, remark, scroller};
-use super::{colour, number, number_title};
+use super::{color, number, number_title};
 use crate::capacity::{CapacityReport, TransactionLatency, latency};
 use crate::numbers;
 
@@ -54,7 +54,7 @@ fn row(m: &mut Markup, one: &TransactionLatency, longest: f64) {
         [one.service_s, one.queueing_s].into_iter().chain(one.callees_s.iter().copied()).enumerate()
     {
         let wide = if longest > 0.0 { part / longest * WIDTH } else { 0.0 };
-        m.shape("rect", &colour("k", at), &[("x", x), ("y", 0.0), ("width", wide), ("height", HEIGHT)]);
+        m.shape("rect", &color("k", at), &[("x", x), ("y", 0.0), ("width", wide), ("height", HEIGHT)]);
         x += wide;
     }
     m.close("svg");
@@ -68,7 +68,7 @@ fn legend(m: &mut Markup, report: &CapacityReport) {
     for (at, name) in own.iter().chain(report.callees.iter().take(CALLEES)).enumerate() {
         m.open("li", &[]);
         m.raw("<svg width=\"12\" height=\"12\" aria-hidden=\"true\">");
-        m.shape("rect", &colour("k", at), &[("x", 0.0), ("y", 0.0), ("width", 12.0), ("height", 12.0)]);
+        m.shape("rect", &color("k", at), &[("x", 0.0), ("y", 0.0), ("width", 12.0), ("height", 12.0)]);
         m.close("svg");
         match at < own.len() {
             true => m.text(name),

@@ -107,7 +107,7 @@ fn number_title(m: &mut Markup, title: &str) {
 }
 
 /// The class of a part of a bar or of a line, by its place.
-fn colour(prefix: &str, at: usize) -> String {
-    const COLOURS: usize = 9;
-    format!("{prefix}{}", at.min(COLOURS - 1))
+fn color(prefix: &str, at: usize) -> String {
+    const COLORS: usize = 9;
+    format!("{prefix}{}", at.min(COLORS - 1))
 }

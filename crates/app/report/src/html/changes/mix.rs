@@ -9,8 +9,8 @@ use crate::changes::{ChangeEventKind, ChangeReport, MixSeries};
 /// Height in pixels.
 const HEIGHT: f64 = 180.0;
 
-/// Colours that can be told apart, the last for what is pooled.
-const COLOURS: usize = 9;
+/// Colors that can be told apart, the last for what is pooled.
+const COLORS: usize = 9;
 
 pub(super) fn write(m: &mut Markup, report: &ChangeReport) {
     let Some(mix) = &report.mix else { return };
@@ -38,7 +38,7 @@ pub(super) fn write(m: &mut Markup, report: &ChangeReport) {
     let mut below = vec![Some(0.0); points];
     for (at, shares) in mix.shares.iter().enumerate() {
         let above = stacked(&below, shares);
-        plot.band(m, &format!("k{}", at.min(COLOURS - 1)), &below, &above);
+        plot.band(m, &format!("k{}", at.min(COLORS - 1)), &below, &above);
         below = above;
     }
     m.close("svg");
@@ -63,7 +63,7 @@ fn legend(m: &mut Markup, mix: &MixSeries) {
     for (at, name) in mix.transactions.iter().enumerate() {
         m.open("li", &[]);
         m.raw("<svg width=\"12\" height=\"12\" aria-hidden=\"true\">");
-        let class = format!("k{}", at.min(COLOURS - 1));
+        let class = format!("k{}", at.min(COLORS - 1));
         m.shape("rect", &class, &[("x", 0.0), ("y", 0.0), ("width", 12.0), ("height", 12.0)]);
         m.close("svg");
         m.name("operation", name, 40);

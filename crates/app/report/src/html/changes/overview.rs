@@ -97,7 +97,7 @@ pub(super) fn events(m: &mut Markup, report: &ChangeReport) {
     rest(m, report.events.len(), ROWS, "changes");
 }
 
-/// The word of an event, told by more than colour.
+/// The word of an event, told by more than color.
 pub(super) fn tone(m: &mut Markup, kind: ChangeEventKind) {
     let class = match kind {
         ChangeEventKind::ApplicationChange => "tone bad",

@@ -48,7 +48,7 @@ impl Plot {
             let Some(value) = value.filter(|value| value.is_finite()) else { continue };
             let joined = drawn_to == Some(at);
             let (x, y) = (at as f64 + 0.5, self.y(value));
-            // A point without neighbours is a dot: a line of no length with round ends.
+            // A point without neighbors is a dot: a line of no length with round ends.
             let tail = if !joined && !known(values, at + 1) { "h0" } else { "" };
             let command = if joined { 'L' } else { 'M' };
             let _ = write!(d, "{command}{x} {}{tail}", short(y));

@@ -1,4 +1,4 @@
-//! The differential flame graph: widths are the time after, colours the change against before.
+//! The differential flame graph: widths are the time after, colors the change against before.
 //!
 //! ```text
 //! ┌──────────────── list ────────────────┐   entries above, callees below them
@@ -31,7 +31,7 @@ const ROW: f64 = 20.0;
 /// Characters of text in a frame; what does not fit is cut by the frame.
 const LABEL_ROOM: usize = 60;
 
-/// Lower ends of the steps of the colour scale: change of the self time relative to the time in and below the
+/// Lower ends of the steps of the color scale: change of the self time relative to the time in and below the
 /// frame before. Fixed, so that two pages can be compared by eye.
 const STEPS: [f64; 6] = [-0.5, -0.2, -0.05, 0.05, 0.25, 1.0];
 
@@ -50,7 +50,7 @@ pub(super) fn write(m: &mut Markup, comparison: &Comparison) {
     let graph = Graph::of(&comparison.paths);
     remark(
         m,
-        "Width: self time after, with everything called from there, over all requests. Colour: how much more or \
+        "Width: self time after, with everything called from there, over all requests. Color: how much more or \
          less time is spent in the frame itself per request that enters at the same operation. Signs mark what is \
          beyond chance: ▲ slower, ▼ faster, ✚ new. Calls that are only before have no width: see the call tree.",
     );
@@ -250,7 +250,7 @@ const fn sign(change: Change) -> &'static str {
     }
 }
 
-/// The colour of a frame; what is not a number counts as unchanged.
+/// The color of a frame; what is not a number counts as unchanged.
 fn step_class(path: &PathChange) -> &'static str {
     if path.before.calls == 0 {
         return NEW_CLASS;
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_follow_the_change() {
+    fn colors_follow_the_change() {
         let class = |before: f64, after: f64| step_class(&path(None, before, before, after, after));
         let cases = [
             (100.0, 40.0, "c-3"),

@@ -106,7 +106,7 @@ fn calls_interval(shift: &MeasuredShift) -> String {
     }
 }
 
-/// The word of a change, told by more than colour.
+/// The word of a change, told by more than color.
 pub(super) fn mark(m: &mut Markup, change: Change) {
     let class = match change {
         Change::Slower => "tone bad",

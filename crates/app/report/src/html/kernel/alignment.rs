@@ -1,4 +1,4 @@
-//! Sequences under each other as coloured blocks: rows are executions, columns are steps.
+//! Sequences under each other as colored blocks: rows are executions, columns are steps.
 
 use super::super::markup::Markup;
 use super::super::remark;
@@ -35,7 +35,7 @@ pub(super) fn any(report: &KernelDiagnosis) -> bool {
 pub(super) fn write(m: &mut Markup, report: &KernelDiagnosis) {
     remark(
         m,
-        "A row is an execution, a column a step; neighbouring equal states are one. Normal executions come first. A \
+        "A row is an execution, a column a step; neighboring equal states are one. Normal executions come first. A \
          framed cell deviates: an unexpected state, or one that takes longer than it does there in normal executions; \
          a framed gap lacks a state that normal executions have. Paler, with a small letter: another thread.",
     );

@@ -1,9 +1,9 @@
-//! Colours and letters of states.
+//! Colors and letters of states.
 
 use super::super::markup::Markup;
 use crate::kernel::KernelState;
 
-/// The class that colours a shape of a state.
+/// The class that colors a shape of a state.
 pub(super) const fn class(state: KernelState) -> &'static str {
     match state {
         KernelState::Running => "s-run",
@@ -19,7 +19,7 @@ pub(super) const fn class(state: KernelState) -> &'static str {
     }
 }
 
-/// The letter of a state, so that nothing is told by colour alone.
+/// The letter of a state, so that nothing is told by color alone.
 pub(super) const fn letter(state: KernelState) -> char {
     match state {
         KernelState::Running => 'R',
@@ -35,7 +35,7 @@ pub(super) const fn letter(state: KernelState) -> char {
     }
 }
 
-/// What the colours mean, of the states that occur.
+/// What the colors mean, of the states that occur.
 pub(super) fn legend(m: &mut Markup, states: impl Iterator<Item = KernelState>) {
     let mut occur: Vec<KernelState> = states.collect();
     occur.sort_unstable();

@@ -12,8 +12,8 @@ const HEIGHT: f64 = 340.0;
 /// Pixels left free above and below.
 const MARGIN: f64 = 14.0;
 
-/// Clusters with a colour of their own.
-const COLOURS: u32 = 8;
+/// Clusters with a color of their own.
+const COLORS: u32 = 8;
 
 /// Points drawn.
 const POINTS: usize = 3_000;
@@ -28,7 +28,7 @@ pub(super) fn write(m: &mut Markup, report: &KernelDiagnosis) {
         m,
         &format!(
             "Each execution by its {}, on the two principal components of both sets. Near points are \
-             alike; the kinds (clusters) are coloured, the number in the legend is the kind\u{2019}s.",
+             alike; the kinds (clusters) are colored, the number in the legend is the kind\u{2019}s.",
             projection.of
         ),
     );
@@ -78,8 +78,8 @@ fn place(value: f64, [low, high]: [f64; 2]) -> f64 {
     ((value - low) / (high - low)).clamp(0.0, 1.0)
 }
 
-fn colour(cluster: Option<u32>) -> String {
-    cluster.map_or_else(|| "noise".to_owned(), |cluster| format!("c{}", cluster % COLOURS))
+fn color(cluster: Option<u32>) -> String {
+    cluster.map_or_else(|| "noise".to_owned(), |cluster| format!("c{}", cluster % COLORS))
 }
 
 fn draw(m: &mut Markup, range: &Range, point: &ProjectedExecution) {
@@ -92,7 +92,7 @@ fn draw(m: &mut Markup, range: &Range, point: &ProjectedExecution) {
     let class = format!(
         "{} {}{}",
         if sample { "of-sample" } else { "of-normal" },
-        colour(point.cluster),
+        color(point.cluster),
         if point.anomalous { " odd-one" } else { "" }
     );
     let radius = if sample { "5" } else { "4" };
@@ -118,7 +118,7 @@ fn legend(m: &mut Markup, projection: &Projection) {
     kinds.dedup();
     for kind in kinds.iter().take(12) {
         let text = kind.map_or_else(|| "no kind".to_owned(), |kind| format!("kind {kind}"));
-        mark(m, &format!("of-normal {}", colour(*kind)), &text);
+        mark(m, &format!("of-normal {}", color(*kind)), &text);
     }
     if kinds.len() > 12 {
         m.element("li", &[], &format!("and {} more", kinds.len() - 12));

@@ -1,4 +1,4 @@
-//! A path as a picture: a lane for each thread, pieces coloured by state, jumps between lanes.
+//! A path as a picture: a lane for each thread, pieces colored by state, jumps between lanes.
 //!
 //! Every piece is drawn, thousands of them as few shapes: one path for each lane and state. Long pieces are shapes
 //! of their own, with words at the pointer. The script zooms, and tells what lies at the pointer.
@@ -269,7 +269,7 @@ fn remarks(m: &mut Markup, timeline: &PathTimeline, drawn: &[Block]) {
         let folded = numbers::counted(timeline.folded, "piece");
         remark(
             m,
-            &format!("The {folded} that are shortest stand in their neighbours; all tables count them."),
+            &format!("The {folded} that are shortest stand in their neighbors; all tables count them."),
         );
     }
     if timeline.jumps.len() > JUMPS {

@@ -35,7 +35,7 @@ fn verdict(page: &mut Page, mark: &str, word: &str, paint: Paint, headline: &str
     page.sentence(&[Piece::plain("  ")], headline, Paint::Plain, Paint::Strong);
 }
 
-/// A sentence as pieces, its quoted names emphasised.
+/// A sentence as pieces, its quoted names emphasized.
 fn spoken(sentence: &str) -> Vec<Piece> {
     let piece = |part| match part {
         Part::Prose(text) => Piece::plain(text),

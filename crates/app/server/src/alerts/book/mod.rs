@@ -1,11 +1,11 @@
-//! From judgements to alerts: what is pending, what fires, what is over. No clock, no files, no network.
+//! From judgments to alerts: what is pending, what fires, what is over. No clock, no files, no network.
 //!
 //! ```text
 //! found ─► pending ── n of the last m looks ─► firing ── k looks in a row without it ─► resolved
 //!             └─ not found in the last m looks ─► forgotten
 //! ```
 
-use super::judge::{Found, Judgement};
+use super::judge::{Found, Judgment};
 use laggard_model::{FingerprintBuilder, Nanos, Timestamp};
 use laggard_params::Window;
 use serde::{Deserialize, Serialize};
@@ -118,14 +118,14 @@ impl Alert {
         self.found.service == found.service && self.found.operation == found.operation
     }
 
-    fn new(found: Found, judgement: &Judgement, at: Timestamp) -> Alert {
+    fn new(found: Found, judgment: &Judgment, at: Timestamp) -> Alert {
         let mut id = FingerprintBuilder::new();
         id.bytes(found.service.as_bytes());
         id.bytes(found.operation.as_bytes());
         id.bytes(&at.unix_ns().to_le_bytes());
         let id = id.finish().to_string()[..16].to_owned();
         // Without a better answer: it was not there before the window.
-        let since_ns = found.onset_ns.unwrap_or(judgement.window.since.unix_ns());
+        let since_ns = found.onset_ns.unwrap_or(judgment.window.since.unix_ns());
         Alert {
             id,
             state: AlertState::Pending,
@@ -136,9 +136,9 @@ impl Alert {
             ended: None,
             judged_ns: at.unix_ns(),
             found,
-            window: judgement.window.into(),
-            baseline: judgement.baseline.into(),
-            healthy_ns: judgement.baseline.until.unix_ns(),
+            window: judgment.window.into(),
+            baseline: judgment.baseline.into(),
+            healthy_ns: judgment.baseline.until.unix_ns(),
             looks: 1,
             healthy_looks: 0,
             told: BTreeMap::new(),
@@ -146,9 +146,9 @@ impl Alert {
     }
 
     /// Notes one look.
-    fn look(&mut self, judgement: &Judgement, at: Timestamp) {
-        let found = judgement.found.iter().find(|found| self.is_about(found));
-        if found.is_none() && !judgement.is_complete {
+    fn look(&mut self, judgment: &Judgment, at: Timestamp) {
+        let found = judgment.found.iter().find(|found| self.is_about(found));
+        if found.is_none() && !judgment.is_complete {
             return;
         }
         self.judged_ns = at.unix_ns();
@@ -156,8 +156,8 @@ impl Alert {
         self.healthy_looks = if found.is_some() { 0 } else { self.healthy_looks.saturating_add(1) };
         if let Some(found) = found {
             self.found = found.clone();
-            self.window = judgement.window.into();
-            self.baseline = judgement.baseline.into();
+            self.window = judgment.window.into();
+            self.baseline = judgment.baseline.into();
         }
     }
 
@@ -191,9 +191,9 @@ impl Changes {
 
 impl AlertBook {
     /// Takes what a look found. `at` is the server's clock.
-    pub fn take(&mut self, judgement: &Judgement, rules: Rules, at: Timestamp) -> Changes {
-        self.active.iter_mut().for_each(|alert| alert.look(judgement, at));
-        for found in &judgement.found {
+    pub fn take(&mut self, judgment: &Judgment, rules: Rules, at: Timestamp) -> Changes {
+        self.active.iter_mut().for_each(|alert| alert.look(judgment, at));
+        for found in &judgment.found {
             if self.active.iter().any(|alert| alert.is_about(found)) {
                 continue;
             }
@@ -201,7 +201,7 @@ impl AlertBook {
                 self.omitted += 1;
                 continue;
             }
-            self.active.push(Alert::new(found.clone(), judgement, at));
+            self.active.push(Alert::new(found.clone(), judgment, at));
         }
         self.advance(rules, at)
     }

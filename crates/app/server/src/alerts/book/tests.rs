@@ -42,8 +42,8 @@ fn found(operation: &str) -> Found {
 }
 
 /// What a look at a minute finds: the fifteen minutes before it against the two hours before those.
-pub(in crate::alerts) fn judged(operations: &[&str], minute: i64) -> Judgement {
-    Judgement {
+pub(in crate::alerts) fn judged(operations: &[&str], minute: i64) -> Judgment {
+    Judgment {
         window: Window { since: time(minute - 15), until: time(minute) },
         baseline: Window { since: time(minute - 135), until: time(minute - 15) },
         found: operations.iter().map(|operation| found(operation)).collect(),
@@ -128,8 +128,8 @@ fn what_nobody_could_judge_is_not_over() {
         book.take(&judged(&["read"], minute), rules(), time(minute));
     }
     for minute in 2..20 {
-        let judgement = Judgement { is_complete: false, ..judged(&["write"], minute) };
-        book.take(&judgement, rules(), time(minute));
+        let judgment = Judgment { is_complete: false, ..judged(&["write"], minute) };
+        book.take(&judgment, rules(), time(minute));
     }
     assert_eq!(book.firing().count(), 2, "both the one that is found and the one nobody knows of");
 }

@@ -1,7 +1,7 @@
 //! Which windows a look compares.
 
 use super::book::{AlertBook, Rules};
-use super::judge::{Found, JudgeSettings, Judgement, TooFew, judge};
+use super::judge::{Found, JudgeSettings, Judgment, TooFew, judge};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::Window;
@@ -63,16 +63,16 @@ impl Detection {
         day: impl FnOnce(Window) -> Option<std::sync::Arc<Requests>>,
         end: Timestamp,
         engine: LocalEngine,
-    ) -> Result<Judgement, TooFew> {
+    ) -> Result<Judgment, TooFew> {
         let window = self.window_at(end);
         let before = self.baseline_before(window.since.minus(INSTANT));
-        let mut judgement = judge(requests, window, before, self.judge, engine)?;
-        self.keep_active(book, requests, &mut judgement, engine);
+        let mut judgment = judge(requests, window, before, self.judge, engine)?;
+        self.keep_active(book, requests, &mut judgment, engine);
         let is_new = |found: &Found| !book.active.iter().any(|alert| alert.is_about(found));
-        if judgement.found.iter().any(is_new) {
-            self.drop_daily(book, day, end, &mut judgement, engine);
+        if judgment.found.iter().any(is_new) {
+            self.drop_daily(book, day, end, &mut judgment, engine);
         }
-        Ok(judgement)
+        Ok(judgment)
     }
 
     /// The baseline just before the window gets as slow as the window, if something stays slow.
@@ -80,26 +80,26 @@ impl Detection {
         &self,
         book: &AlertBook,
         requests: &Requests,
-        judgement: &mut Judgement,
+        judgment: &mut Judgment,
         engine: LocalEngine,
     ) {
-        let missing = |alert: &super::book::Alert| !judgement.found.iter().any(|found| alert.is_about(found));
+        let missing = |alert: &super::book::Alert| !judgment.found.iter().any(|found| alert.is_about(found));
         let Some(until) = book.healthy_until(missing) else { return };
         let baseline = self.baseline_before(until);
-        let Ok(then) = judge(requests, judgement.window, baseline, self.judge, engine) else {
+        let Ok(then) = judge(requests, judgment.window, baseline, self.judge, engine) else {
             // It may be gone by now; that nothing is found then says nothing.
-            judgement.is_complete = false;
+            judgment.is_complete = false;
             return;
         };
         let still = then.found.into_iter().filter(|found| {
             book.active.iter().any(|alert| alert.is_about(found))
-                && !judgement
+                && !judgment
                     .found
                     .iter()
                     .any(|known| known.service == found.service && known.operation == found.operation)
         });
         let still: Vec<Found> = still.collect();
-        judgement.found.extend(still);
+        judgment.found.extend(still);
     }
 
     /// What is as slow every day at this time is no news.
@@ -108,13 +108,13 @@ impl Detection {
         book: &AlertBook,
         day: impl FnOnce(Window) -> Option<std::sync::Arc<Requests>>,
         end: Timestamp,
-        judgement: &mut Judgement,
+        judgment: &mut Judgment,
         engine: LocalEngine,
     ) {
         let baseline = self.day_before(end);
         let Some(requests) = day(baseline) else { return };
-        let Ok(then) = judge(&requests, judgement.window, baseline, self.judge, engine) else { return };
-        judgement.found.retain(|found| {
+        let Ok(then) = judge(&requests, judgment.window, baseline, self.judge, engine) else { return };
+        judgment.found.retain(|found| {
             let known = book.active.iter().any(|alert| alert.is_about(found));
             let slower = then
                 .found

@@ -50,21 +50,21 @@ fn detection() -> Detection {
     Detection { judge: JudgeSettings { requests_min: 50, ..usual.judge }, ..usual }
 }
 
-fn look(book: &AlertBook, requests: &Arc<Requests>, at: i64) -> Result<Judgement, TooFew> {
+fn look(book: &AlertBook, requests: &Arc<Requests>, at: i64) -> Result<Judgment, TooFew> {
     let day = |_| Some(Arc::clone(requests));
     detection().look(book, requests, day, minute(at), LocalEngine::new(NonZeroUsize::MIN))
 }
 
-fn names(judgement: &Judgement) -> Vec<&str> {
-    judgement.found.iter().map(|found| found.operation.as_str()).collect()
+fn names(judgment: &Judgment) -> Vec<&str> {
+    judgment.found.iter().map(|found| found.operation.as_str()).collect()
 }
 
 /// Looks every five minutes; the state after each: `.`, `p`, `F`.
 fn watch(book: &mut AlertBook, requests: &Arc<Requests>, from: i64, to: i64) -> String {
     let mut out = String::new();
     for at in (from..to).step_by(5) {
-        let judgement = look(book, requests, at).unwrap();
-        book.take(&judgement, detection().rules, minute(at));
+        let judgment = look(book, requests, at).unwrap();
+        book.take(&judgment, detection().rules, minute(at));
         out.push(match book.active.first().map(|alert| alert.state) {
             None => '.',
             Some(AlertState::Pending) => 'p',
@@ -97,8 +97,8 @@ fn what_is_slow_every_day_at_this_time_is_no_news() {
     let requests = requests(0..DAY + 400, backup);
     let book = AlertBook::default();
     for at in [303, 306, 310, 320, 330, 335, 340, 350] {
-        let judgement = look(&book, &requests, DAY + at).unwrap();
-        assert!(judgement.found.is_empty(), "{at}: {judgement:?}");
+        let judgment = look(&book, &requests, DAY + at).unwrap();
+        assert!(judgment.found.is_empty(), "{at}: {judgment:?}");
     }
     let only_today = self::requests(0..DAY + 400, |at| at > DAY && backup(at));
     assert_eq!(names(&look(&book, &only_today, DAY + 320).unwrap()), ["read"]);
@@ -130,6 +130,6 @@ fn without_its_baseline_an_alert_is_not_over() {
     assert_eq!(book.firing().count(), 1);
     // The quiet time was deleted; what is left is slow throughout.
     let late = requests(220..400, |_| true);
-    let judgement = look(&book, &late, 390).unwrap();
-    assert!(judgement.found.is_empty() && !judgement.is_complete);
+    let judgment = look(&book, &late, 390).unwrap();
+    assert!(judgment.found.is_empty() && !judgment.is_complete);
 }

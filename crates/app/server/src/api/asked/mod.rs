@@ -42,7 +42,7 @@ pub(crate) struct AskParameters {
     /// Of text: columns, 40 to 500; 100 if absent.
     #[param(minimum = 40, maximum = 500)]
     width: Option<u16>,
-    /// Of text: whether with colours.
+    /// Of text: whether with colors.
     color: Option<bool>,
 }
 
@@ -63,7 +63,7 @@ impl From<ReadError> for Problem {
         match error {
             ReadError::Invalid(invalid) => Problem::from(invalid),
             ReadError::Unreadable(reason) => Problem::new(ProblemKind::Unreadable, reason),
-            ReadError::Stopped => Problem::cancelled(),
+            ReadError::Stopped => Problem::canceled(),
         }
     }
 }

@@ -111,7 +111,7 @@ pub(crate) async fn capacity(
     let source = Source::new(asked.uploads, &state, &tenant, &question.windows, reading)?;
     ask(&state, &tenant, "capacity", parameters, move |progress| {
         let sampled = source.read(progress)?;
-        progress.stage("modelling", 0)?;
+        progress.stage("modeling", 0)?;
         let answered = laggard_diagnose::capacity(&sampled.table, &sampled.facts, &settings);
         let mut report = answered.map_err(Problem::invalid)?;
         report.cautions.extend(sampled.cautions);

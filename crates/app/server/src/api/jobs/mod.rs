@@ -199,7 +199,7 @@ impl Jobs {
         let before = table.waiting.len();
         table.waiting.retain(|(waiting, _)| waiting.id != job.id);
         if table.waiting.len() < before {
-            table.kept.end(job, Ended::with(Err(Problem::cancelled())), JobState::Cancelled);
+            table.kept.end(job, Ended::with(Err(Problem::canceled())), JobState::Canceled);
         }
     }
 
@@ -246,12 +246,12 @@ impl Shared {
             job.progress.set_state(JobState::Running);
             let outcome = answer(&job, work);
             let state = match &outcome {
-                _ if job.progress.check().is_err() => JobState::Cancelled,
+                _ if job.progress.check().is_err() => JobState::Canceled,
                 Ok(_) => JobState::Done,
                 Err(_) => JobState::Failed,
             };
             let ended =
-                Ended::with(if state == JobState::Cancelled { Err(Problem::cancelled()) } else { outcome });
+                Ended::with(if state == JobState::Canceled { Err(Problem::canceled()) } else { outcome });
             let mut table = self.table();
             table.kept.end(&job, ended, state);
             table.kept.expire(&self.limits, now());

@@ -19,8 +19,9 @@ pub(crate) enum JobState {
     Done,
     /// There is none, and the result says why.
     Failed,
-    /// Somebody cancelled it.
-    Cancelled,
+    /// Somebody canceled it.
+    #[serde(rename = "cancelled")]
+    Canceled,
 }
 
 impl JobState {
@@ -45,7 +46,7 @@ pub(crate) struct Standing {
 /// A job's own view of itself.
 pub(crate) struct Progress {
     standing: watch::Sender<Standing>,
-    cancelled: AtomicBool,
+    canceled: AtomicBool,
     events: AtomicU64,
 }
 
@@ -54,15 +55,15 @@ impl Progress {
         let standing = Standing { state: JobState::Waiting, stage: "waiting", done: 0, total: 0 };
         Progress {
             standing: watch::Sender::new(standing),
-            cancelled: AtomicBool::new(false),
+            canceled: AtomicBool::new(false),
             events: AtomicU64::new(0),
         }
     }
 
-    /// Begins a stage; ends the job here when it is cancelled.
+    /// Begins a stage; ends the job here when it is canceled.
     ///
     /// # Errors
-    /// When it is cancelled.
+    /// When it is canceled.
     pub(crate) fn stage(&self, stage: &'static str, total: u64) -> Result<(), Problem> {
         self.check()?;
         self.standing.send_modify(|standing| *standing = Standing { stage, done: 0, total, ..*standing });
@@ -74,16 +75,16 @@ impl Progress {
         self.standing.send_modify(|standing| standing.done = done);
     }
 
-    /// Ends the job here when it is cancelled.
+    /// Ends the job here when it is canceled.
     ///
     /// # Errors
     /// When it is.
     pub(crate) fn check(&self) -> Result<(), Problem> {
-        if self.cancelled.load(Ordering::Relaxed) { Err(Problem::cancelled()) } else { Ok(()) }
+        if self.canceled.load(Ordering::Relaxed) { Err(Problem::canceled()) } else { Ok(()) }
     }
 
     pub(super) fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.canceled.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn set_state(&self, state: JobState) {
@@ -106,6 +107,6 @@ impl Watch for Progress {
     }
 
     fn is_stopped(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.canceled.load(Ordering::Relaxed)
     }
 }

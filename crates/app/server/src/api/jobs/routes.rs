@@ -120,7 +120,7 @@ pub(crate) async fn job(
 /// Cancels a job
 #[utoipa::path(
     delete, path = "/api/v1/jobs/{id}", tag = "jobs", params(("id" = String, Path, description = "The job")),
-    responses((status = 204, description = "It is cancelled, or had ended"), (status = "4XX", body = ProblemDocument))
+    responses((status = 204, description = "It is canceled, or had ended"), (status = "4XX", body = ProblemDocument))
 )]
 pub(crate) async fn cancel(
     State(state): State<AppState>,
@@ -139,7 +139,7 @@ pub(crate) async fn cancel(
         (status = 200, description = "The report, in the form that was asked for", content(
             (serde_json::Value = "application/json"), (String = "text/plain"), (String = "text/markdown"), (String = "text/html")
         )),
-        (status = 409, description = "It has not ended, or it was cancelled", body = ProblemDocument),
+        (status = 409, description = "It has not ended, or it was canceled", body = ProblemDocument),
         (status = "4XX", body = ProblemDocument)
     )
 )]

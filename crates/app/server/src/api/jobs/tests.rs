@@ -1,4 +1,4 @@
-//! Jobs: order, limits, cancelling, forgetting.
+//! Jobs: order, limits, canceling, forgetting.
 
 use super::*;
 use crate::api::problem::ProblemKind;
@@ -64,16 +64,16 @@ fn only_so_many_wait() {
 }
 
 #[test]
-fn cancelling_ends_a_job_that_waits_and_one_that_runs() {
+fn canceling_ends_a_job_that_waits_and_one_that_runs() {
     let jobs = jobs(few());
     let (running, end) = blocked(&jobs);
     let waiting = jobs.submit("t", "diagnose", |_| Ok(answer())).unwrap();
     jobs.cancel(&waiting);
-    assert_eq!(waiting.progress.standing().state, JobState::Cancelled);
+    assert_eq!(waiting.progress.standing().state, JobState::Canceled);
     jobs.cancel(&running);
     end.send(()).unwrap();
-    assert_eq!(wait(&running), JobState::Cancelled);
-    assert_eq!(running.outcome().unwrap().err().unwrap().kind(), ProblemKind::Cancelled);
+    assert_eq!(wait(&running), JobState::Canceled);
+    assert_eq!(running.outcome().unwrap().err().unwrap().kind(), ProblemKind::Canceled);
     jobs.cancel(&running);
     let after = jobs.submit("t", "diagnose", |_| Ok(answer())).unwrap();
     assert_eq!(wait(&after), JobState::Done, "the thread went on");

@@ -38,7 +38,7 @@ async fn a_file_is_imported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_no_format_recognises_is_refused() {
+async fn what_no_format_recognizes_is_refused() {
     let server = TestServer::empty().await;
     let told =
         server.send(Request::post("/api/v1/import").body(Body::from("hello")).unwrap()).await.problem(422);

@@ -83,7 +83,7 @@ async fn a_job_is_followed_fetched_and_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_waits_is_cancelled() {
+async fn a_job_that_waits_is_canceled() {
     let server = TestServer::of_shop().await;
     let (end, told) = std::sync::mpsc::channel::<()>();
     let told = Arc::new(std::sync::Mutex::new(told));

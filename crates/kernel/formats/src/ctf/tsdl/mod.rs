@@ -7,4 +7,4 @@ mod scalars;
 mod types;
 
 pub(super) use blocks::parse;
-pub(super) use packets::{is_packetised, unpacketised};
+pub(super) use packets::{is_packetized, unpacketized};

@@ -17,7 +17,7 @@ fn order(bytes: &[u8]) -> Option<ByteOrder> {
 }
 
 /// Whether metadata comes in packets.
-pub(in crate::ctf) fn is_packetised(bytes: &[u8]) -> bool {
+pub(in crate::ctf) fn is_packetized(bytes: &[u8]) -> bool {
     order(bytes).is_some()
 }
 
@@ -25,7 +25,7 @@ pub(in crate::ctf) fn is_packetised(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// When a packet is damaged, compressed or encrypted.
-pub(in crate::ctf) fn unpacketised(bytes: &[u8]) -> Result<Vec<u8>, String> {
+pub(in crate::ctf) fn unpacketized(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let mut text = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
@@ -78,8 +78,8 @@ mod tests {
         for big in [false, true] {
             let mut bytes = packet("trace {", big, 90);
             bytes.extend(packet("};", big, 0));
-            assert!(is_packetised(&bytes));
-            assert_eq!(unpacketised(&bytes).unwrap(), b"trace {};");
+            assert!(is_packetized(&bytes));
+            assert_eq!(unpacketized(&bytes).unwrap(), b"trace {};");
         }
     }
 
@@ -87,13 +87,13 @@ mod tests {
     fn damage_is_told_at_every_length() {
         let bytes = packet("trace {", false, 4);
         for length in 1..bytes.len() - 4 {
-            assert!(unpacketised(&bytes[..length]).is_err(), "{length}");
+            assert!(unpacketized(&bytes[..length]).is_err(), "{length}");
         }
         let mut compressed = bytes.clone();
         compressed[32] = 1;
-        assert!(unpacketised(&compressed).is_err());
+        assert!(unpacketized(&compressed).is_err());
         let mut endless = bytes;
         endless[28..32].fill(0);
-        assert!(unpacketised(&endless).is_err());
+        assert!(unpacketized(&endless).is_err());
     }
 }

@@ -191,9 +191,9 @@ fn packet() -> Field {
 fn packet_value(socket: Socket) -> Value {
     let (address, header) = match socket {
         Socket::Buffer(address) => (address, Value::Option(0, Box::new(Value::Struct(Vec::new())))),
-        Socket::Tcp { sequence, acknowledgement, flags, ports } => {
+        Socket::Tcp { sequence, acknowledgment, flags, ports } => {
             let numbers =
-                [ports >> 16, ports & 0xffff, sequence, acknowledgement, 5, 0, u32::from(flags) & 0x1ff, 512];
+                [ports >> 16, ports & 0xffff, sequence, acknowledgment, 5, 0, u32::from(flags) & 0x1ff, 512];
             let tcp = Value::Option(1, Box::new(numbers_value(&numbers.map(i128::from))));
             let ipv4 = Value::Struct(vec![4.into(), 5.into(), 60.into(), 1.into(), tcp]);
             (0xffff_8800_1234_5678, Value::Option(1, Box::new(ipv4)))

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 /// The file's content. `context`: whether events tell their thread.
 pub(super) fn metadata(layout: &Layout, classes: &[Class], context: bool) -> Vec<u8> {
     match layout.version {
-        Version::One if layout.packetised => packets(&tsdl(layout, classes, context), layout.big_endian),
+        Version::One if layout.packetized => packets(&tsdl(layout, classes, context), layout.big_endian),
         Version::One => tsdl(layout, classes, context).into_bytes(),
         Version::Two => fragments(layout, classes, context),
     }

@@ -41,7 +41,7 @@ pub(crate) struct Layout {
     /// Numbers are aligned to their size and not to bytes.
     pub(crate) natural_alignment: bool,
     /// Metadata in packets (CTF 1.8).
-    pub(crate) packetised: bool,
+    pub(crate) packetized: bool,
     /// Thread numbers as LEB128 (CTF 2).
     pub(crate) variable_length: bool,
     /// Cycles of the clock in a nanosecond.
@@ -60,7 +60,7 @@ impl Layout {
             header: Header::Compact,
             big_endian: false,
             natural_alignment: false,
-            packetised: version == Version::One,
+            packetized: version == Version::One,
             variable_length: false,
             cycles_per_ns: 1,
             packet_bytes: 4096,

@@ -9,7 +9,7 @@ use crate::error::is_usable;
 use crate::segmentation::{CostTable, SegmentErrors, WindowRegression, search_penalty};
 use crate::{Analysis, Change, ChangeKind, Observations, TooLittleData};
 
-/// What is analysed online.
+/// What is analyzed online.
 #[derive(Clone, Debug)]
 pub struct OnlineShape {
     /// Length of a window in seconds, > 0.

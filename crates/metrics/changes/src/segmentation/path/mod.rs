@@ -76,7 +76,7 @@ impl<'a> PathSearch<'a> {
         PathSearch { table, corners, shares, to_last: (0..last).map(to_last).collect() }
     }
 
-    /// Minimises `Σ w1 + λ Σ w2` over all segmentations.
+    /// Minimizes `Σ w1 + λ Σ w2` over all segmentations.
     pub(crate) fn cheapest(&self, lambda: f64) -> CheapestPath {
         Arch::new().dispatch(Search::new(self, lambda))
     }

@@ -70,7 +70,7 @@ proptest! {
         cuts.sort_unstable();
         let mut parts: Vec<SiteTableBuilder> =
             cuts.windows(2).map(|cut| builder(&numbers[cut[0]..cut[1]])).collect();
-        // Merge neighbours at random until one is left.
+        // Merge neighbors at random until one is left.
         while parts.len() > 1 {
             let at = random.below(parts.len() - 1);
             let later = parts.remove(at + 1);

@@ -1,7 +1,7 @@
-//! How much of injected faults localisation tells, and how much else.
+//! How much of injected faults localization tells, and how much else.
 //!
 //! ```text
-//! cargo run --release -p laggard-experiments --example localisation_accuracy -- KINDS
+//! cargo run --release -p laggard-experiments --example localization_accuracy -- KINDS
 //! ```
 #![expect(clippy::print_stdout, reason = "it prints a table")]
 
@@ -9,7 +9,7 @@
 mod generated;
 
 use generated::{Fault, Together, run};
-use laggard_align::localise::{LocaliseRules, LocaliseSettings};
+use laggard_align::localize::{LocalizeRules, LocalizeSettings};
 
 fn main() {
     let kinds = std::env::args().nth(1).and_then(|kinds| kinds.parse().ok()).unwrap_or(20);
@@ -25,7 +25,7 @@ fn main() {
         Fault::SplitByQuota,
         Fault::MovedWait,
     ];
-    for rules in [LocaliseRules::Robust, LocaliseRules::Paper] {
+    for rules in [LocalizeRules::Robust, LocalizeRules::Paper] {
         for fault in faults {
             for rate in [0.03, 0.08] {
                 print_rows(rules, fault, rate, kinds);
@@ -34,8 +34,8 @@ fn main() {
     }
 }
 
-fn print_rows(rules: LocaliseRules, fault: Fault, rate: f64, kinds: u64) {
-    let settings = LocaliseSettings { rules, ..LocaliseSettings::default() };
+fn print_rows(rules: LocalizeRules, fault: Fault, rate: f64, kinds: u64) {
+    let settings = LocalizeSettings { rules, ..LocalizeSettings::default() };
     for together in [Together::No, Together::Yes] {
         let tally = run(fault, rate, kinds, together, &settings);
         println!(

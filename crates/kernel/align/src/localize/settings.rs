@@ -1,11 +1,11 @@
-//! What localisation may be told.
+//! What localization may be told.
 
 use crate::msa::MsaSettings;
 
 /// Which rules name a deviation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum LocaliseRules {
-    /// The default: what is usual elsewhere in the neighbourhood, and what normal executions deviate by among
+pub enum LocalizeRules {
+    /// The default: what is usual elsewhere in the neighborhood, and what normal executions deviate by among
     /// themselves, is no finding.
     #[default]
     Robust,
@@ -13,11 +13,11 @@ pub enum LocaliseRules {
     Paper,
 }
 
-/// Settings of [`super::align_cluster`] and [`super::localise`].
+/// Settings of [`super::align_cluster`] and [`super::localize`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct LocaliseSettings {
+pub struct LocalizeSettings {
     /// Which rules.
-    pub rules: LocaliseRules,
+    pub rules: LocalizeRules,
     /// A state is unexpected where less than this share of normal executions have it. 0.05, ours.
     pub unexpected_share: f64,
     /// A state is missing where at least this share of normal executions have it. 0.95, ours.
@@ -39,10 +39,10 @@ pub struct LocaliseSettings {
     pub msa: MsaSettings,
 }
 
-impl Default for LocaliseSettings {
-    fn default() -> LocaliseSettings {
-        LocaliseSettings {
-            rules: LocaliseRules::Robust,
+impl Default for LocalizeSettings {
+    fn default() -> LocalizeSettings {
+        LocalizeSettings {
+            rules: LocalizeRules::Robust,
             unexpected_share: 0.05,
             missing_share: 0.95,
             slow_std: 1.5,

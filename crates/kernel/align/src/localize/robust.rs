@@ -1,20 +1,20 @@
-//! Deviations that are not usual elsewhere in the neighbourhood.
+//! Deviations that are not usual elsewhere in the neighborhood.
 //!
 //! An alignment often has several places of equal worth for a step, and takes one of them. So whether a step is
-//! unexpected is asked of a neighbourhood: a few usual steps to either side, and as far as the step could slide without
+//! unexpected is asked of a neighborhood: a few usual steps to either side, and as far as the step could slide without
 //! changing what is aligned with what. A step interrupted by unexpected ones goes on after them. What is missing next to
 //! what is unexpected was replaced by it, and only the difference is excess.
 
-use super::cluster::{ClusterProfile, summarise_times};
+use super::cluster::{ClusterProfile, summarize_times};
 use super::gate::upper;
 use super::placed::{Entries, Placed, Window};
 use super::result::{Deviation, DeviationKind, Place};
-use super::settings::LocaliseSettings;
+use super::settings::LocalizeSettings;
 use crate::State;
 use laggard_numeric::parallel_map;
 
-/// Usual steps to either side that make a neighbourhood.
-const NEIGHBOURS: f64 = 3.0;
+/// Usual steps to either side that make a neighborhood.
+const NEIGHBORS: f64 = 3.0;
 
 /// Least spread of log times: nothing is slow that takes 5 % longer.
 const LEAST_SPREAD: f64 = 0.02;
@@ -22,7 +22,7 @@ const LEAST_SPREAD: f64 = 0.02;
 /// Spread of log times of a state of which too few are known to tell: 3.5 times the usual is slow.
 const UNKNOWN_SPREAD: f64 = 0.5;
 
-/// What so many normal executions have in a neighbourhood is usual there.
+/// What so many normal executions have in a neighborhood is usual there.
 const USUAL_SHARE: f64 = 0.1;
 
 /// From this share on a state that is not there was replaced by what is there instead.
@@ -32,7 +32,7 @@ const REPLACED_SHARE: f64 = 0.5;
 pub(super) fn normal_deviations(
     frozen: &ClusterProfile,
     normals: &[Placed<'_>],
-    settings: &LocaliseSettings,
+    settings: &LocalizeSettings,
 ) -> Vec<Vec<Deviation>> {
     let indices: Vec<usize> = (0..normals.len()).collect();
     parallel_map(&indices, settings.msa.threads, |&normal| {
@@ -45,7 +45,7 @@ pub(super) fn deviations(
     frozen: &ClusterProfile,
     placed: &Placed<'_>,
     excluded: Option<usize>,
-    settings: &LocaliseSettings,
+    settings: &LocalizeSettings,
 ) -> Vec<Deviation> {
     let mut review = Review::new(frozen, placed, excluded, settings);
     review.continue_interrupted();
@@ -79,7 +79,7 @@ struct Review<'a> {
     frozen: &'a ClusterProfile,
     placed: &'a Placed<'a>,
     excluded: Option<usize>,
-    settings: &'a LocaliseSettings,
+    settings: &'a LocalizeSettings,
     fits: Vec<Fit>,
     /// Times of the steps, with what continues them.
     times_us: Vec<f64>,
@@ -93,7 +93,7 @@ impl<'a> Review<'a> {
         frozen: &'a ClusterProfile,
         placed: &'a Placed<'a>,
         excluded: Option<usize>,
-        settings: &'a LocaliseSettings,
+        settings: &'a LocalizeSettings,
     ) -> Review<'a> {
         let mut review = Review {
             frozen,
@@ -140,7 +140,7 @@ impl<'a> Review<'a> {
         let mut times: Vec<f64> =
             self.others().flat_map(|other| other.times_us(state, window)).copied().collect();
         (times.len() >= least).then(|| {
-            let share = summarise_times(&mut times);
+            let share = summarize_times(&mut times);
             let is_known = times.len() >= self.settings.values_min;
             let least_spread = if is_known { LEAST_SPREAD } else { UNKNOWN_SPREAD };
             let reach = self.settings.slow_mad * share.log_mad.max(least_spread);
@@ -197,7 +197,7 @@ impl<'a> Review<'a> {
             && self.usual_in(column, state).is_some_and(|usual| together.ln_1p() <= usual.log_high)
     }
 
-    /// Usual states that are nowhere in their neighbourhood.
+    /// Usual states that are nowhere in their neighborhood.
     fn missing(&self) -> Vec<Missing> {
         let mut missing = Vec::new();
         for (at, column) in self.frozen.columns.iter().enumerate() {
@@ -207,7 +207,7 @@ impl<'a> Review<'a> {
             if self.by_column[at].is_some() || share < self.settings.missing_share {
                 continue;
             }
-            let window = self.frozen.window(place.position(), place.position(), NEIGHBOURS);
+            let window = self.frozen.window(place.position(), place.position(), NEIGHBORS);
             if self.own.times_us(usual.state, window).len() >= self.least_entries(usual.state, window) {
                 continue;
             }
@@ -268,7 +268,7 @@ impl<'a> Review<'a> {
         found
     }
 
-    /// The neighbourhood of a run: as far as it slides, and a few steps more.
+    /// The neighborhood of a run: as far as it slides, and a few steps more.
     fn reach(&self, first: usize, end: usize) -> Window {
         let states = self.placed.sequence.states();
         let mut left = 0;
@@ -280,7 +280,7 @@ impl<'a> Review<'a> {
             right += 1;
         }
         let (from, to) = (self.placed.places[first - left], self.placed.places[end - 1 + right]);
-        self.frozen.window(from.position(), to.position(), NEIGHBOURS)
+        self.frozen.window(from.position(), to.position(), NEIGHBORS)
     }
 
     /// Usual time of what is missing in the columns that a run spans.
@@ -341,7 +341,7 @@ impl<'a> Review<'a> {
             return None;
         }
         let (state, time_us, place) = (self.placed.state(step), self.times_us[step], Place::Column(column));
-        let window = self.frozen.window(place.position(), place.position(), NEIGHBOURS);
+        let window = self.frozen.window(place.position(), place.position(), NEIGHBORS);
         let usual = self.usual_in(column, state).or_else(|| self.usual_near(state, window))?;
         if time_us.ln_1p() <= usual.log_high {
             return None;

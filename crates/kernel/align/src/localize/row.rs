@@ -4,22 +4,22 @@ use super::cluster::ClusterProfile;
 use super::measure::DeviationMeasure;
 use super::placed::Placed;
 use super::result::{
-    AlignedCell, Deviation, DeviationKind, DeviationSum, Finding, LocalisedExecution, Place,
+    AlignedCell, Deviation, DeviationKind, DeviationSum, Finding, LocalizedExecution, Place,
 };
 use crate::State;
 use std::collections::BTreeMap;
 
-pub(super) fn localised(
+pub(super) fn localized(
     frozen: &ClusterProfile,
     placed: &Placed<'_>,
     mut deviations: Vec<Deviation>,
     excess_us: f64,
-) -> LocalisedExecution {
+) -> LocalizedExecution {
     deviations.sort_by_key(|deviation| (deviation.place, deviation.step));
     let cells = cells(frozen, placed, &deviations);
     let findings = merged(&cells, &deviations);
     let measure = DeviationMeasure::default();
-    LocalisedExecution { sums: sums(&deviations), cells, deviations, findings, excess_us, measure }
+    LocalizedExecution { sums: sums(&deviations), cells, deviations, findings, excess_us, measure }
 }
 
 fn cells(frozen: &ClusterProfile, placed: &Placed<'_>, deviations: &[Deviation]) -> Vec<AlignedCell> {
@@ -56,7 +56,7 @@ fn cells(frozen: &ClusterProfile, placed: &Placed<'_>, deviations: &[Deviation])
     cells
 }
 
-/// Deviations of one kind in neighbouring cells are one finding.
+/// Deviations of one kind in neighboring cells are one finding.
 fn merged(cells: &[AlignedCell], deviations: &[Deviation]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     let mut last_cell = None;

@@ -1,4 +1,4 @@
-//! What localisation answers.
+//! What localization answers.
 
 use super::measure::DeviationMeasure;
 use crate::State;
@@ -79,7 +79,7 @@ pub struct AlignedCell {
     pub step: Option<u32>,
     /// Share of normal executions with this state (or this gap) here; 0 for what is inserted.
     pub share: f64,
-    /// The deviation found here, as an index into [`LocalisedExecution::deviations`].
+    /// The deviation found here, as an index into [`LocalizedExecution::deviations`].
     pub deviation: Option<u32>,
 }
 
@@ -113,7 +113,7 @@ pub struct Deviation {
     pub excess_us: f64,
 }
 
-/// Neighbouring deviations of one kind, merged.
+/// Neighboring deviations of one kind, merged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// In what way.
@@ -126,7 +126,7 @@ pub struct Finding {
     pub last: Place,
     /// Steps of the execution; empty for missing.
     pub steps: Range<usize>,
-    /// Its deviations, as a range of [`LocalisedExecution::deviations`].
+    /// Its deviations, as a range of [`LocalizedExecution::deviations`].
     pub deviations: Range<usize>,
     /// Sum of their times.
     pub time_us: f64,
@@ -151,7 +151,7 @@ pub struct DeviationSum {
 
 /// An execution beside the normal ones of its kind.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct LocalisedExecution {
+pub struct LocalizedExecution {
     /// Its row: every column and every inserted step, in order.
     pub cells: Vec<AlignedCell>,
     /// Deviations by place.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! normals ─► align_cluster ─► ClusterProfile (frozen) ─┐
-//!                              anomalous execution ────┴─► localise ─► LocalisedExecution: row, deviations, findings
+//!                              anomalous execution ────┴─► localize ─► LocalizedExecution: row, deviations, findings
 //! ```
 
 mod cluster;
@@ -18,41 +18,41 @@ mod settings;
 pub use cluster::{ClusterProfile, align_cluster};
 pub use measure::{DeviationMeasure, NormalMeasure};
 pub use result::{
-    AlignedCell, ColumnSummary, Deviation, DeviationKind, DeviationSum, Finding, LocalisedExecution,
+    AlignedCell, ColumnSummary, Deviation, DeviationKind, DeviationSum, Finding, LocalizedExecution,
     NormalRow, Place, StateShare,
 };
-pub use settings::{LocaliseRules, LocaliseSettings};
+pub use settings::{LocalizeRules, LocalizeSettings};
 
 use crate::StateSequence;
 use laggard_numeric::parallel_map;
 use std::collections::BTreeSet;
 
 /// Lays one execution over the frozen columns and says where it deviates. One alignment of a sequence with a profile.
-pub fn localise(
+pub fn localize(
     profile: &ClusterProfile,
     anomalous: &StateSequence,
-    settings: &LocaliseSettings,
-) -> LocalisedExecution {
-    let mut found = localise_all(profile, &[anomalous], settings);
+    settings: &LocalizeSettings,
+) -> LocalizedExecution {
+    let mut found = localize_all(profile, &[anomalous], settings);
     found.pop().expect("one for each execution")
 }
 
 /// The same for several executions of the kind that are thought anomalous, in their order. Robust rules look at them
 /// together: three or more that all deviate a little in the same state are telling where each alone is not.
-pub fn localise_all(
+pub fn localize_all(
     profile: &ClusterProfile,
     anomalous: &[&StateSequence],
-    settings: &LocaliseSettings,
-) -> Vec<LocalisedExecution> {
+    settings: &LocalizeSettings,
+) -> Vec<LocalizedExecution> {
     let placed =
         parallel_map(anomalous, settings.msa.threads, |execution| profile.place(execution, settings));
     let found = parallel_map(&placed, settings.msa.threads, |placed| match settings.rules {
-        LocaliseRules::Paper => paper::deviations(profile, placed, settings),
-        LocaliseRules::Robust => robust::deviations(profile, placed, None, settings),
+        LocalizeRules::Paper => paper::deviations(profile, placed, settings),
+        LocalizeRules::Robust => robust::deviations(profile, placed, None, settings),
     });
     let raised = match settings.rules {
-        LocaliseRules::Paper => BTreeSet::new(),
-        LocaliseRules::Robust => profile.limits.raised(&found),
+        LocalizeRules::Paper => BTreeSet::new(),
+        LocalizeRules::Robust => profile.limits.raised(&found),
     };
     let is_new = |state| profile.entries.iter().all(|entries| !entries.has(state));
     let executions = placed.iter().zip(found);
@@ -60,13 +60,13 @@ pub fn localise_all(
         .map(|(placed, mut deviations)| {
             let excess_us = placed.sequence.total_us() - profile.median_total_us();
             let mut measure = DeviationMeasure::default();
-            if settings.rules == LocaliseRules::Robust {
+            if settings.rules == LocalizeRules::Robust {
                 measure = DeviationMeasure::of(&deviations, profile.median_total_us());
                 let base_us = if excess_us > 0.0 { excess_us } else { profile.median_total_us() };
                 let excess_min_us = settings.excess_share_min * base_us;
                 deviations = profile.limits.keep(deviations, excess_min_us, &raised, is_new);
             }
-            LocalisedExecution { measure, ..row::localised(profile, placed, deviations, excess_us) }
+            LocalizedExecution { measure, ..row::localized(profile, placed, deviations, excess_us) }
         })
         .collect()
 }

@@ -3,13 +3,13 @@
 use super::cluster::ClusterProfile;
 use super::placed::Placed;
 use super::result::{Deviation, DeviationKind, Place};
-use super::settings::LocaliseSettings;
+use super::settings::LocalizeSettings;
 
 /// All deviations, in no particular order.
 pub(super) fn deviations(
     frozen: &ClusterProfile,
     placed: &Placed<'_>,
-    settings: &LocaliseSettings,
+    settings: &LocalizeSettings,
 ) -> Vec<Deviation> {
     let mut found: Vec<Deviation> =
         (0..placed.len()).filter_map(|step| of_step(frozen, placed, step, settings)).collect();
@@ -38,7 +38,7 @@ fn of_step(
     frozen: &ClusterProfile,
     placed: &Placed<'_>,
     step: usize,
-    settings: &LocaliseSettings,
+    settings: &LocalizeSettings,
 ) -> Option<Deviation> {
     let (state, time, place) = (placed.state(step), placed.time_us(step), placed.places[step]);
     let usual = match place {

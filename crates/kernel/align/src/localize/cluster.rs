@@ -5,7 +5,7 @@ use super::measure::{DeviationMeasure, NormalMeasure};
 use super::placed::{Entries, Placed, Window};
 use super::result::{ColumnSummary, Deviation, NormalRow, Place, StateShare};
 use super::robust;
-use super::settings::{LocaliseRules, LocaliseSettings};
+use super::settings::{LocalizeRules, LocalizeSettings};
 use crate::msa::{
     Background, Distances, Profile, Row, TimeFit, UsualTimes, align, align_timed, word_distance,
 };
@@ -73,12 +73,12 @@ impl ClusterProfile {
     }
 
     /// Lays an execution over the columns.
-    pub(super) fn place<'a>(&self, execution: &'a StateSequence, settings: &LocaliseSettings) -> Placed<'a> {
+    pub(super) fn place<'a>(&self, execution: &'a StateSequence, settings: &LocalizeSettings) -> Placed<'a> {
         let times = TimeFit {
             log_times: execution.times_us().iter().map(|time| time.ln_1p() as f32).collect(),
             usual: &self.usual,
         };
-        let times = (settings.rules == LocaliseRules::Robust).then_some(&times);
+        let times = (settings.rules == LocalizeRules::Robust).then_some(&times);
         let moves = align_timed(&self.profile, &self.background, execution.states(), times, &settings.msa);
         Placed::along(execution, &moves)
     }
@@ -88,12 +88,12 @@ impl ClusterProfile {
 /// slice. Executions without steps are left out; without any other the profile has no columns, and every step of an
 /// execution is unexpected.
 ///
-/// At most [`LocaliseSettings::normals_max`] are aligned with one another; up to
-/// [`LocaliseSettings::further_normals_max`] others are laid over the columns and count in shares and times.
+/// At most [`LocalizeSettings::normals_max`] are aligned with one another; up to
+/// [`LocalizeSettings::further_normals_max`] others are laid over the columns and count in shares and times.
 pub fn align_cluster(
     normals: &[&StateSequence],
     alphabet_len: usize,
-    settings: &LocaliseSettings,
+    settings: &LocalizeSettings,
 ) -> ClusterProfile {
     let filled: Vec<usize> = (0..normals.len()).filter(|&normal| !normals[normal].is_empty()).collect();
     let candidates = every_kth(&filled, CANDIDATES_MAX);
@@ -122,7 +122,7 @@ pub fn align_cluster(
         .zip(&aligned.rows)
         .map(|(&normal, row)| Placed::in_columns(normals[normal], row))
         .collect();
-    frozen.summarise(&placed, settings);
+    frozen.summarize(&placed, settings);
     placed.extend(parallel_map(&further, settings.msa.threads, |&normal| {
         frozen.place(normals[normal], settings)
     }));
@@ -130,9 +130,9 @@ pub fn align_cluster(
     frozen.rows =
         chosen.into_iter().zip(aligned.rows).map(|(normal, columns)| NormalRow { normal, columns }).collect();
     frozen.count_again(&placed);
-    frozen.summarise(&placed, settings);
+    frozen.summarize(&placed, settings);
     frozen.entries = placed.iter().map(|placed| Entries::new(placed, |_| true)).collect();
-    if settings.rules == LocaliseRules::Robust {
+    if settings.rules == LocalizeRules::Robust {
         let found = robust::normal_deviations(&frozen, &placed, settings);
         frozen.limits = Limits::of(&found);
         let total_us = frozen.median_total_us;
@@ -165,7 +165,7 @@ impl ClusterProfile {
         self.profile = Profile::new(&rows, self.profile.len());
     }
 
-    fn summarise(&mut self, placed: &[Placed<'_>], settings: &LocaliseSettings) {
+    fn summarize(&mut self, placed: &[Placed<'_>], settings: &LocalizeSettings) {
         let len = self.profile.len();
         let mut times: Vec<Vec<(State, f64)>> = vec![Vec::new(); len];
         for placed in placed {
@@ -175,7 +175,7 @@ impl ClusterProfile {
                 }
             }
         }
-        self.columns = times.into_iter().map(|times| summarise_column(times, placed.len())).collect();
+        self.columns = times.into_iter().map(|times| summarize_column(times, placed.len())).collect();
         self.usual = usual_times(&self.columns, settings.values_min);
         let mut sum = 0.0;
         self.occupied = vec![0.0];
@@ -186,14 +186,14 @@ impl ClusterProfile {
     }
 }
 
-fn summarise_column(mut times: Vec<(State, f64)>, normals: usize) -> ColumnSummary {
+fn summarize_column(mut times: Vec<(State, f64)>, normals: usize) -> ColumnSummary {
     times.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let share = |count: usize| count as f64 / normals.max(1) as f64;
     let mut states: Vec<StateShare> = times
         .chunk_by(|a, b| a.0 == b.0)
         .map(|times| {
             let mut values: Vec<f64> = times.iter().map(|&(_, time)| time).collect();
-            StateShare { state: times[0].0, share: share(times.len()), ..summarise_times(&mut values) }
+            StateShare { state: times[0].0, share: share(times.len()), ..summarize_times(&mut values) }
         })
         .collect();
     states.sort_by(|a, b| b.count.cmp(&a.count).then(a.state.cmp(&b.state)));
@@ -201,7 +201,7 @@ fn summarise_column(mut times: Vec<(State, f64)>, normals: usize) -> ColumnSumma
 }
 
 /// Mean, median and spreads of at least one time.
-pub(super) fn summarise_times(times: &mut [f64]) -> StateShare {
+pub(super) fn summarize_times(times: &mut [f64]) -> StateShare {
     let count = times.len();
     let mean = times.iter().sum::<f64>() / count as f64;
     let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
@@ -247,7 +247,7 @@ fn usual_times(columns: &[ColumnSummary], values_min: usize) -> Vec<Option<Usual
 }
 
 /// The medoid, then whichever is farthest from all chosen before; by words. Ties: the first.
-fn choose(normals: &[&StateSequence], candidates: &[usize], settings: &LocaliseSettings) -> Vec<usize> {
+fn choose(normals: &[&StateSequence], candidates: &[usize], settings: &LocalizeSettings) -> Vec<usize> {
     if candidates.len() <= 1 {
         return candidates.to_vec();
     }

@@ -1,7 +1,7 @@
-//! The reference of localisation beside the repository.
+//! The reference of localization beside the repository.
 
-use laggard_align::localise::{
-    DeviationKind, LocaliseRules, LocaliseSettings, Place, align_cluster, localise,
+use laggard_align::localize::{
+    DeviationKind, LocalizeRules, LocalizeSettings, Place, align_cluster, localize,
 };
 use laggard_align::{State, StateSequence};
 use laggard_testkit::golden;
@@ -32,10 +32,10 @@ fn paper_rules_equal_the_reference() {
         .map(|(row, times)| sequence(row, times))
         .collect();
     let normals: Vec<&StateSequence> = normals.iter().collect();
-    let settings = LocaliseSettings { rules: LocaliseRules::Paper, ..LocaliseSettings::default() };
+    let settings = LocalizeSettings { rules: LocalizeRules::Paper, ..LocalizeSettings::default() };
     let frozen = align_cluster(&normals, 4, &settings);
     let anomalous = sequence(&case["anomalous_row"], &case["anomalous_durations"]);
-    let found = localise(&frozen, &anomalous, &settings);
+    let found = localize(&frozen, &anomalous, &settings);
 
     let references = case["columns"].as_array().expect("columns");
     assert_eq!(found.cells.len(), references.len());
@@ -44,7 +44,7 @@ fn paper_rules_equal_the_reference() {
         let state = anomalous.states()[cell.step.expect("no gaps here") as usize];
         assert_eq!(u64::from(state), reference["anomalous_state"].as_u64().expect("a state"));
         let kind = cell.deviation.map(|index| found.deviations[index as usize].kind);
-        let is = |name: &str| reference[name].as_bool().expect("a judgement");
+        let is = |name: &str| reference[name].as_bool().expect("a judgment");
         assert_eq!(kind == Some(DeviationKind::Unexpected), is("unexpected_state"));
         assert_eq!(kind == Some(DeviationKind::Slow), is("slow"));
         let Place::Column(column) = cell.place else { continue };
