@@ -18,7 +18,6 @@ pub(crate) struct Repository {
     pub(crate) paths: Vec<String>,
 }
 
-/// One file.
 #[derive(Clone, Debug)]
 pub(crate) struct TextFile {
     /// From the root, with `/`.

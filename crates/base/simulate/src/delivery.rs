@@ -43,7 +43,6 @@ pub(crate) struct SpanRow {
 pub(crate) enum Arrangement {
     /// As they arrive from the processes: traces are torn apart and interleaved.
     AsExported,
-    /// Trace by trace.
     ByTrace,
 }
 

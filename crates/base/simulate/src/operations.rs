@@ -13,7 +13,6 @@ pub(crate) type OperationIndex = u16;
 pub(crate) struct Operation {
     /// The component that runs it.
     pub(crate) component: usize,
-    /// Its name.
     pub(crate) name: String,
     /// Its role.
     pub(crate) kind: SpanKind,

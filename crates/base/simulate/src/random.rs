@@ -40,7 +40,6 @@ pub(crate) enum Stream {
     Arrivals,
     /// Load of a host in a minute.
     HostLoad,
-    /// One request.
     Request,
     /// Injected delays of one request.
     Injection,
@@ -64,7 +63,6 @@ pub(crate) enum Stream {
     Catalog,
     /// Templates of kinds of executions.
     Templates,
-    /// One execution.
     Execution,
     /// What a fault does to one execution.
     ExecutionFault,

@@ -5,11 +5,9 @@ use laggard_numeric::{mad, median};
 /// Values of a feature over the members of a kind: median, and median absolute deviation as the scale.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Usual {
-    /// Median.
     pub(crate) median: f64,
     /// `1.4826 * median |x - median|`.
     pub(crate) mad: f64,
-    /// Members.
     pub(crate) members: usize,
 }
 

@@ -15,7 +15,6 @@ pub struct KernelFormat {
     /// Whether a path looks like it: the path, and the first bytes when it is a file (a folder gives none). Files
     /// compressed as a whole with gzip or zstd are unpacked before.
     pub(crate) recognize: fn(&Path, &[u8]) -> bool,
-    /// Opens it.
     pub(crate) open: fn(&Path, &OpenOptions) -> Result<KernelTrace, KernelTraceError>,
 }
 

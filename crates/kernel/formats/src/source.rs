@@ -14,7 +14,6 @@ pub(crate) struct SharedFile {
 }
 
 impl SharedFile {
-    /// Opens a file.
     pub(crate) fn open(path: &Path) -> io::Result<SharedFile> {
         let file = File::open(path)?;
         let bytes = file.metadata()?.len();

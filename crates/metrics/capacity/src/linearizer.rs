@@ -25,7 +25,6 @@ pub(crate) fn schweitzer(network: &ClassNetwork) -> ClassSolution {
     ClassSolution::from_residences(network, &shares.residence_s, Algorithm::Schweitzer)
 }
 
-/// The Linearizer.
 pub(crate) fn linearizer(network: &ClassNetwork) -> ClassSolution {
     let whole = population(network, None);
     let mut shift = Shift::none(network);

@@ -16,7 +16,6 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     pub(crate) transactions: Tally,
-    /// By callee.
     pub(crate) calls: BTreeMap<String, Tally>,
 }
 

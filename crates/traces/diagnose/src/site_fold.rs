@@ -18,7 +18,6 @@ pub struct SiteFold<'a> {
     threads: NonZeroUsize,
     /// Every site that a request may have spent time at, but chains.
     sites: Vec<Site>,
-    /// By form.
     forms: Vec<FormSites>,
 }
 

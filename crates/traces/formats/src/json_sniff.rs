@@ -5,7 +5,6 @@ use crate::Sniff;
 /// When no telling name has come within this many bytes, the input is none of ours.
 const PREFIX_BYTES_MAX: usize = 256 << 10;
 
-/// The JSON formats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum JsonFormat {
     Otlp,

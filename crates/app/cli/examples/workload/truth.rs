@@ -4,7 +4,6 @@ use crate::kinds::{Kind, Pace};
 use std::path::Path;
 use std::time::Duration;
 
-/// One execution.
 pub(crate) struct Execution {
     pub(crate) set: &'static str,
     pub(crate) kind: Kind,

@@ -88,7 +88,6 @@ struct Route {
     handler: MethodRouter<AppState>,
 }
 
-/// Every route.
 fn all() -> Vec<Route> {
     let route = |path, handler| Route { path, handler };
     vec![

@@ -166,7 +166,6 @@ impl Writing<'_> {
         self.file.write_all(bytes).await.map_err(|error| failed(&error))
     }
 
-    /// Ends it.
     pub(crate) async fn end(mut self) -> Result<(), Problem> {
         self.file.flush().await.map_err(|error| failed(&error))
     }

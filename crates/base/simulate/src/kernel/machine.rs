@@ -59,7 +59,6 @@ pub(super) struct CpuState {
     token: u64,
 }
 
-/// What is due.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Due {
     Work { cpu: usize, token: u64 },

@@ -221,7 +221,6 @@ fn differences(settings: &TpcwSettings, before: &Phase, after: &Phase) -> Vec<Ch
 }
 
 impl Workload {
-    /// In words.
     fn words(&self) -> String {
         match self {
             Workload::Steps { mix, clients } => {

@@ -48,7 +48,6 @@ pub(crate) struct Written {
 pub(crate) trait SpanEncoder {
     /// What comes before the first span.
     fn begin(&mut self, out: &mut Vec<u8>);
-    /// A span.
     fn span(&mut self, span: &SpanRow, out: &mut Vec<u8>);
     /// What comes after the last span.
     fn end(&mut self, out: &mut Vec<u8>);

@@ -38,9 +38,7 @@ pub(super) enum Role {
     Discarded,
     /// The packet's number in its stream.
     Sequence,
-    /// The CPU.
     Cpu,
-    /// The event class.
     EventClass,
     /// The low bits of the clock.
     Clock,
@@ -62,10 +60,8 @@ pub(super) struct Mapping {
     pub(super) labels: Vec<Label>,
 }
 
-/// One label.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Label {
-    /// The name.
     pub(super) name: String,
     /// What it stands for.
     pub(super) ranges: Vec<Range>,
@@ -156,18 +152,15 @@ pub(super) enum Count {
 pub(super) struct Member {
     /// Its name as the metadata has it.
     pub(super) name: String,
-    /// Its class.
     pub(super) class: Class,
 }
 
 /// An option of a variant.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
-    /// Its name.
     pub(super) name: String,
     /// The selector's values that choose it; none: those that the selector's enumeration gives its name.
     pub(super) ranges: Option<Vec<Range>>,
-    /// Its class.
     pub(super) class: Class,
 }
 
@@ -230,7 +223,6 @@ impl Class {
         Ok(Class(Arc::new(Node { kind, align, depth: depth + 1, fixed_bits })))
     }
 
-    /// What it is.
     pub(super) fn kind(&self) -> &Kind {
         &self.0.kind
     }

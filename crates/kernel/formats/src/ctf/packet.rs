@@ -13,7 +13,6 @@ pub(super) struct Head {
     pub(super) class: u64,
     /// Which stream of its class.
     pub(super) instance: Option<u64>,
-    /// The CPU.
     pub(super) cpu: Option<u16>,
     /// The clock at its beginning.
     pub(super) begin: Option<u64>,

@@ -3,22 +3,18 @@
 use super::class::Class;
 use std::collections::{BTreeMap, HashSet};
 
-/// A clock.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Clock {
-    /// Its name.
     pub(super) name: String,
     /// Cycles a second.
     pub(super) frequency: u64,
     /// Seconds from the epoch to its origin.
     pub(super) offset_seconds: i64,
-    /// … and cycles.
     pub(super) offset_cycles: i64,
     /// Whether the offset leads to calendar time as far as is told.
     pub(super) calendar: bool,
 }
 
-/// An event class.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EventClass {
     /// Its name as the metadata has it.
@@ -29,12 +25,9 @@ pub(super) struct EventClass {
     pub(super) payload: Option<Class>,
 }
 
-/// A stream class.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StreamClass {
-    /// The packets' context.
     pub(super) packet_context: Option<Class>,
-    /// The events' header.
     pub(super) event_header: Option<Class>,
     /// The events' common context.
     pub(super) common_context: Option<Class>,
@@ -58,7 +51,6 @@ pub(super) enum Version {
 pub(super) struct Schema {
     /// The language it was told in.
     pub(super) version: Version,
-    /// The packets' header.
     pub(super) packet_header: Option<Class>,
     /// Its stream classes by number.
     pub(super) streams: BTreeMap<u64, StreamClass>,

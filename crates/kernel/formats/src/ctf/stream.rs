@@ -63,13 +63,11 @@ struct Packet {
 enum Progress {
     /// There is more of it.
     More,
-    /// It is done.
     Done,
     /// The rest of it cannot be read.
     Damaged(Loss),
 }
 
-/// A stream.
 pub(super) struct CtfStream {
     decoder: Arc<Decoder>,
     files: VecDeque<StreamFile>,

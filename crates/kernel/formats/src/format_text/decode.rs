@@ -45,7 +45,6 @@ pub(crate) struct Decoder {
 /// What a record turned out to be.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Decoded {
-    /// An event.
     Event(KernelEvent),
     /// Nobody asked for it.
     Unwanted,

@@ -15,9 +15,7 @@ use super::fields::{BytesField, NumberField};
 /// What a field holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
-    /// A number.
     Number(NumberField),
-    /// A text.
     Text(BytesField),
     /// Numbers of a size each, or a structure (size 1).
     Numbers {
@@ -33,7 +31,6 @@ pub(crate) enum Shape {
 /// One field of an event.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Field {
-    /// Its name.
     pub(crate) name: String,
     /// Bytes from the record's start.
     pub(crate) offset: usize,
@@ -124,7 +121,6 @@ pub(crate) fn field(line: &str) -> Option<Field> {
 struct Declared<'t> {
     /// Everything before the name.
     kind: &'t str,
-    /// The name.
     name: &'t str,
     /// What stands in the brackets; `None` without brackets.
     length: Option<&'t str>,

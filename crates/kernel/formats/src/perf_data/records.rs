@@ -50,10 +50,8 @@ impl RecordHead {
     }
 }
 
-/// One record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Record<'a> {
-    /// Its kind.
     pub(super) kind: u32,
     /// Its flags.
     pub(super) misc: u16,
@@ -64,9 +62,7 @@ pub(super) struct Record<'a> {
 /// What comes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next<'a> {
-    /// A record.
     Record(Record<'a>),
-    /// The end.
     End,
     /// The file ends inside a record.
     Truncated,
@@ -115,7 +111,6 @@ impl Records {
         }
     }
 
-    /// The next record.
     pub(super) fn next(&mut self) -> io::Result<Next<'_>> {
         Ok(match self.find()? {
             Found::Nothing(next) => next,

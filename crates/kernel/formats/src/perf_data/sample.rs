@@ -14,9 +14,7 @@ const READ_LOST: u64 = 16;
 /// When and where a record was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Place {
-    /// The time.
     pub(super) time_ns: Option<u64>,
-    /// The CPU.
     pub(super) cpu: Option<u32>,
     /// The thread.
     pub(super) tid: Option<u32>,
@@ -199,7 +197,6 @@ impl Layouts {
 /// What a sample is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SampleKind<'a> {
-    /// Of a tracepoint.
     Tracepoint(Sample<'a>),
     /// Of a counter or a timer: nothing for us.
     Other,

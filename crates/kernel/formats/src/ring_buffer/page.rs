@@ -20,7 +20,6 @@ const STAMP_BITS: u32 = 59;
 /// Events lost just before a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Missed {
-    /// None.
     None,
     /// Some; how many is not told.
     Some,

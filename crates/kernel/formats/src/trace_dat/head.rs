@@ -69,7 +69,6 @@ pub(crate) struct Buffer {
     pub(crate) page_bytes: Option<u32>,
     /// Where the section begins that holds the pages; its head tells whether they are compressed. Version 7.
     pub(crate) section: Option<u64>,
-    /// Its pages.
     pub(crate) cpus: Vec<CpuPages>,
 }
 
@@ -104,7 +103,6 @@ pub(crate) struct CycleLength {
 pub(crate) struct Head {
     /// The text of `events/header_page`.
     pub(crate) header_page: String,
-    /// All events.
     pub(crate) formats: Vec<EventFormat>,
     /// Names of threads, saved when the recording ended.
     pub(crate) threads: Vec<(Tid, String)>,

@@ -33,7 +33,6 @@ pub(super) struct SectionAt {
 /// What is left to read after a list of options.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Pointed {
-    /// Sections.
     pub(super) sections: Vec<SectionAt>,
     /// Where the next list of options begins; 0 for none. Version 7 only.
     pub(super) next: u64,

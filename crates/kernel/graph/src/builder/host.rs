@@ -52,7 +52,6 @@ pub enum WakeupKind {
     TryToWakeUp,
 }
 
-/// One host.
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) id: HostId,

@@ -132,7 +132,6 @@ impl Buffer {
         Ok(())
     }
 
-    /// Stops recording.
     pub(super) fn stop(&self) -> Result<(), RecordError> {
         if self.markers && !self.is_top_level() {
             self.switch(COPY_MARKERS, "0")?;

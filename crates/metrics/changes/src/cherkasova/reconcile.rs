@@ -16,7 +16,6 @@ const ERROR_FLOOR: f64 = 0.001;
 pub(super) struct ModelGroup {
     /// Indices of pieces, increasing.
     pub(super) pieces: Vec<usize>,
-    /// Their rows.
     pub(super) rows: Vec<Range<usize>>,
     /// The fit to all of them.
     pub(super) fit: WindowFit,
@@ -25,11 +24,9 @@ pub(super) struct ModelGroup {
 /// How a normal piece relates to the group before it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Step {
-    /// The piece.
     pub(super) piece: usize,
     /// The group it is in.
     pub(super) group: usize,
-    /// The outcome.
     pub(super) outcome: Outcome,
     /// Error of one model with the group in force over that of two; NaN for the first piece.
     pub(super) ratio: f64,

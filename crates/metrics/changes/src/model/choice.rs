@@ -14,7 +14,6 @@ const DISAGREEMENT_MIN: f64 = 0.1;
 /// Standard errors by which the combination must predict worse than slopes alone before it is dropped.
 const WORSE_MIN: f64 = 2.0;
 
-/// The choice.
 pub(crate) struct Choice {
     pub(crate) estimator: Estimator,
     /// None: plain least squares stands as it is.

@@ -16,7 +16,6 @@ struct Draw {
     uniform: Vec<f64>,
 }
 
-/// All situations.
 pub(crate) fn all() -> Vec<Situation> {
     vec![
         Situation { name: "processor sharing", change: |_, _| {} },

@@ -10,7 +10,6 @@ use std::collections::HashMap;
 /// Pieces and jumps of a timeline; the shortest beyond it stand in their neighbors.
 const PIECES_MAX: usize = 20_000;
 
-/// What is drawn.
 pub(crate) struct Drawn<'a> {
     pub(crate) run: &'a KernelRun,
     pub(crate) graph: &'a ExecutionGraph,

@@ -5,10 +5,11 @@ use memchr::{memchr, memchr2};
 
 /// What the cutter found next.
 pub(crate) enum Cut<'a> {
-    /// One record.
     Record(RawRecord<'a>),
     /// A record over [`RECORD_BYTES_MAX`] that starts on this line.
-    Oversized { line: u64 },
+    Oversized {
+        line: u64,
+    },
 }
 
 /// The bytes of one record, without its line break.

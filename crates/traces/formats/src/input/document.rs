@@ -14,7 +14,6 @@ pub(super) enum Step {
     Stop,
 }
 
-/// One document.
 pub(super) struct Document {
     /// Name for messages: the source's, with the member's behind it.
     name: String,

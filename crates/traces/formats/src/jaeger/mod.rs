@@ -29,7 +29,6 @@ pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
     json_sniff::sniff(prefix, JsonFormat::Jaeger)
 }
 
-/// A reader.
 pub(crate) fn open(options: &ReaderOptions) -> Box<dyn Reader> {
     let documents = Documents { weights: WeightAttributes::new(options), ..Documents::default() };
     Box::new(Jaeger { scanner: Scanner::new(), documents })

@@ -123,7 +123,6 @@ fn read_point(
 struct PointWire {
     start: u64,
     time: u64,
-    /// Of a number.
     number: Option<f64>,
     /// Of a distribution.
     count: u64,

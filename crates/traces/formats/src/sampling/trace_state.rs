@@ -10,7 +10,6 @@ use laggard_model::{AdjustedCount, WeightSource};
 pub(super) enum StateWeight {
     /// Nothing.
     Untold,
-    /// An adjusted count.
     Told(AdjustedCount, WeightSource),
     /// Something that makes no sense.
     Invalid,

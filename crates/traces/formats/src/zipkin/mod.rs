@@ -26,7 +26,6 @@ pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
     json_sniff::sniff(prefix, JsonFormat::Zipkin)
 }
 
-/// A reader.
 pub(crate) fn open(options: &ReaderOptions) -> Box<dyn Reader> {
     Box::new(Zipkin::new(&WeightAttributes::new(options)))
 }

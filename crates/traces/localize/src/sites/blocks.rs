@@ -122,7 +122,6 @@ pub(crate) struct BlockValue {
 /// Values of the blocks with any call.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct BlockValues {
-    /// By block.
     pub(crate) blocks: Vec<BlockValue>,
     /// Of all blocks together. Not the mean of the blocks' logs, which is lower the fewer calls a block has.
     pub(crate) pooled: BlockValue,

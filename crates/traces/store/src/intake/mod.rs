@@ -28,7 +28,6 @@ use std::collections::{HashMap, HashSet};
 pub(crate) struct OpenTrace {
     /// The first record it has rows of.
     first: u64,
-    /// The last one.
     last: u64,
     spans: Vec<SpanRow>,
     #[expect(
@@ -89,7 +88,6 @@ pub(crate) const TRACE_ROWS_MAX: usize = 200_000;
 /// What of a record is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
-    /// All of it.
     All,
     /// Only spans and calls: the rest is in segments already.
     Traces,

@@ -78,7 +78,6 @@ pub(super) fn end_frame(start: usize, out: &mut [u8]) {
 /// What is found in a file, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Found {
-    /// A record.
     Record {
         /// Its number.
         number: u64,

@@ -23,7 +23,6 @@ pub(crate) struct Findings {
 /// Bytes that hold no record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Damage {
-    /// The file.
     pub(crate) file: String,
     /// How many; 0 when a whole file is missing or cannot be read.
     pub(crate) bytes: u64,

@@ -38,7 +38,6 @@ pub(crate) enum Wanted<'a> {
     All,
     /// Those from one to another, both included.
     Between(TraceId, TraceId),
-    /// These.
     These(&'a HashSet<TraceId>),
 }
 

@@ -21,7 +21,6 @@ pub(super) enum Order {
     Forget(u64),
     /// To answer once everything before is done.
     Barrier(oneshot::Sender<()>),
-    /// To end.
     End,
 }
 

@@ -29,7 +29,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 pub(crate) struct JobLimits {
     /// Answered at a time.
     pub(crate) threads: usize,
-    /// That wait.
     pub(crate) waiting_max: usize,
     /// Ended ones that are kept.
     pub(crate) kept_max: usize,

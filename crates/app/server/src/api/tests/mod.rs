@@ -36,7 +36,6 @@ struct TestServer {
     data: TempDir,
 }
 
-/// What it answered.
 struct Answered {
     status: StatusCode,
     headers: HeaderMap,

@@ -31,7 +31,6 @@ pub(super) const fn role_slot(role: Role) -> Slot {
     role as Slot
 }
 
-/// A plan.
 pub(super) type Plan = Box<[Step]>;
 
 /// How the bytes of a number lie.
@@ -62,9 +61,7 @@ pub(super) enum Form {
 pub(super) struct Number {
     /// Bits passed over before.
     pub(super) ahead: u32,
-    /// Its bits.
     pub(super) bits: u8,
-    /// Its form.
     pub(super) form: Form,
     /// Two's complement.
     pub(super) signed: bool,
@@ -104,20 +101,40 @@ pub(super) enum Step {
     Align(u32),
     /// So many bits on.
     Skip(u64),
-    /// A number.
     Number(Number),
     /// A number of as many bytes as it says (LEB128).
-    Leb { signed: bool, clock: bool, slot: Slot },
+    Leb {
+        signed: bool,
+        clock: bool,
+        slot: Slot,
+    },
     /// A text up to a zero byte.
-    Text { slot: Slot },
+    Text {
+        slot: Slot,
+    },
     /// A text in so many bytes.
-    Characters { count: Times, slot: Slot },
+    Characters {
+        count: Times,
+        slot: Slot,
+    },
     /// Elements of fixed size; the last is not padded.
-    Elements { count: Slot, bits: u64, stride: u64 },
+    Elements {
+        count: Slot,
+        bits: u64,
+        stride: u64,
+    },
     /// Elements of any size.
-    Loop { count: Times, body: Plan },
+    Loop {
+        count: Times,
+        body: Plan,
+    },
     /// The branch with the register's value; when none has it, nothing, or an error.
-    Select { slot: Slot, flip: u64, branches: Box<[Branch]>, otherwise: bool },
+    Select {
+        slot: Slot,
+        flip: u64,
+        branches: Box<[Branch]>,
+        otherwise: bool,
+    },
     /// Writes a field as text.
     Print(print::Print),
 }

@@ -11,11 +11,19 @@ const BYTES_MAX: usize = 4096;
 #[derive(Clone, Debug)]
 pub(in crate::ctf) enum Print {
     /// A number; without name inside arrays.
-    Number { name: Option<Arc<str>>, slot: Slot, how: Notation },
-    /// A text.
-    Text { name: Option<Arc<str>>, slot: Slot },
+    Number {
+        name: Option<Arc<str>>,
+        slot: Slot,
+        how: Notation,
+    },
+    Text {
+        name: Option<Arc<str>>,
+        slot: Slot,
+    },
     /// The brace before a structure's fields or an array's elements.
-    Open { name: Option<Arc<str>> },
+    Open {
+        name: Option<Arc<str>>,
+    },
     /// The brace after them.
     Close,
 }

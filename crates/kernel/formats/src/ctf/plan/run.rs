@@ -50,7 +50,6 @@ impl Registers {
         self.present &= (1 << first) - 1;
     }
 
-    /// Forgets the text.
     pub(in crate::ctf) fn forget_text(&mut self) {
         self.printed.clear();
     }

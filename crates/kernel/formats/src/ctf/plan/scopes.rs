@@ -7,7 +7,6 @@ use std::sync::Arc;
 /// A field that others can refer to.
 #[derive(Clone, Debug)]
 pub(super) enum Entry {
-    /// A number.
     Number(Selector),
     /// A structure, or the choices of a variant.
     Group(Group),

@@ -20,7 +20,6 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Nothing is known.
     pub(super) const NOTHING: Known = Known { align: 1, offset: 0 };
     /// A multiple of every alignment.
     pub(super) const ORIGIN: Known = Known { align: crate::ctf::class::ALIGN_MAX, offset: 0 };

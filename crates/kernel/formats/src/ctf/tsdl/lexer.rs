@@ -5,7 +5,6 @@
 pub(super) enum Token {
     /// A name or keyword.
     Name(String),
-    /// A number.
     Number(i128),
     /// A text in double quotes.
     Text(String),
@@ -15,7 +14,6 @@ pub(super) enum Token {
     Becomes,
     /// `...`
     Dots,
-    /// The end.
     End,
 }
 

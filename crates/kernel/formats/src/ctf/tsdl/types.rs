@@ -10,7 +10,6 @@ const NESTING_MAX: usize = 64;
 /// A value of an attribute.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Value {
-    /// A number.
     Number(i128),
     /// Words joined by dots, or a text in quotes.
     Word(String),
