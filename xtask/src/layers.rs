@@ -18,6 +18,7 @@ struct Layer {
 const LAYERS: &[Layer] = &[
     Layer { name: "laggard-model", may_use: &[], tests_may_use: &[] },
     Layer { name: "laggard-numeric", may_use: &[], tests_may_use: &[] },
+    Layer { name: "laggard-settings", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },
     Layer { name: "laggard-wire", may_use: &[], tests_may_use: &[] },
     Layer { name: "laggard-testkit", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-formats", may_use: &["laggard-model", "laggard-wire"], tests_may_use: &[] },

@@ -9,7 +9,7 @@
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
 use laggard_assembly::ShapeRule;
-use laggard_diagnose::{InputFacts, METHODS, SlowMethod, SlowSettings, SurveyFold, diagnose};
+use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, InputFacts, METHODS, SurveyFold, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::{Sink, TraceId};
@@ -104,7 +104,7 @@ impl Scores {
     }
 }
 
-fn run(settings: &Settings, mode: Mode, method: SlowMethod) -> Scores {
+fn run(settings: &Settings, mode: Mode, method: DiagnoseMethod) -> Scores {
     let mut ingest = Ingest::new(IngestSettings::default());
     let mut truth = Truth::default();
     for request in requests(settings).expect("settings in range") {
@@ -114,7 +114,7 @@ fn run(settings: &Settings, mode: Mode, method: SlowMethod) -> Scores {
     let started = Instant::now();
     let requests = Requests::from_traces(ingest.finish(threads), threads);
     let engine = LocalEngine::new(threads);
-    let slow = SlowSettings {
+    let slow = DiagnoseSettings {
         method,
         clouddiag: CloudDiagSettings::new(mode),
         suspects_max: 1000,

@@ -8,7 +8,7 @@
 //! thresholds and about half of the window. Prints the time of every stage and the peak of memory.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
-use laggard_diagnose::{InputFacts, SlowSettings, diagnose};
+use laggard_diagnose::{DiagnoseSettings, InputFacts, diagnose};
 use laggard_engine::{LocalEngine, RequestSlice, Requests, SliceFacts, SliceSummary};
 use laggard_model::{
     Names, Nanos, OperationId, OperationKey, ReplicaId, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId,
@@ -49,18 +49,23 @@ fn main() {
     let whole = Instant::now();
     let requests = Requests::of_slices(slices, threads);
     println!("slices as one: {:.3} s", seconds(whole));
-    let report = ask(&requests, &SlowSettings::default(), threads, "first verdict");
+    let report = ask(&requests, &DiagnoseSettings::default(), threads, "first verdict");
     println!("slices to verdict: {:.3} s, {:.2} s of processors", seconds(whole), cpu_seconds() - cpu);
     println!("  {}", report.headline);
-    let mut other = SlowSettings::default();
+    let mut other = DiagnoseSettings::default();
     other.sites.culprits.factor_min = 1.5;
     ask(&requests, &other, threads, "other thresholds");
     let half = Timestamp::from_unix_ns(START_NS + SLICE_NS * SLICES as i64 / 2);
-    ask(&requests, &SlowSettings { until: half, ..SlowSettings::default() }, threads, "half of the window");
+    ask(
+        &requests,
+        &DiagnoseSettings { until: half, ..DiagnoseSettings::default() },
+        threads,
+        "half of the window",
+    );
     println!("peak of memory: {} MB", memory_mb("VmHWM:"));
 }
 
-fn ask(requests: &Requests, settings: &SlowSettings, threads: NonZeroUsize, what: &str) -> Report {
+fn ask(requests: &Requests, settings: &DiagnoseSettings, threads: NonZeroUsize, what: &str) -> Report {
     let (started, cpu) = (Instant::now(), cpu_seconds());
     let report = diagnose(requests, None, &InputFacts::default(), settings, LocalEngine::new(threads));
     println!("{what}: {:.3} s, {:.2} s of processors", seconds(started), cpu_seconds() - cpu);

@@ -3,7 +3,7 @@
 use crate::samples::SampleInput;
 use crate::server::Server;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use laggard_params::{ChangesAsked, Inputs, Weights};
+use laggard_params::{ChangesParams, Inputs, Weights};
 use std::path::PathBuf;
 
 /// Tells why a distributed system is slow: which operations, on which replicas, and who pays.
@@ -80,7 +80,7 @@ pub(crate) struct Diagnose {
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) question: laggard_params::Diagnose,
+    pub(crate) question: laggard_params::DiagnoseQuery,
     /// Compare with these files, folders or patterns; repeat for more
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["baseline_rest", "server"])]
     pub(crate) baseline: Vec<PathBuf>,
@@ -132,7 +132,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "PATH", conflicts_with = "server")]
     pub(crate) after: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) question: laggard_params::Compare,
+    pub(crate) question: laggard_params::CompareParams,
     #[command(flatten)]
     pub(crate) inputs: Inputs,
     /// Form of the comparison
@@ -187,7 +187,7 @@ pub(crate) struct Changes {
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
     #[command(flatten)]
-    pub(crate) question: ChangesAsked,
+    pub(crate) question: ChangesParams,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -7,7 +7,7 @@ use crate::samples::{LoadedSamples, SampleInput, load_samples};
 use crate::write::{Destination, write_capacity};
 use clap::Args;
 use laggard_diagnose::{CapacitySettings, capacity};
-use laggard_params::CapacityAsked;
+use laggard_params::CapacityParams;
 use laggard_report::{CapacityReport, CapacityVerdict};
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub(crate) struct Capacity {
     #[command(flatten)]
     input: SampleInput,
     #[command(flatten)]
-    question: CapacityAsked,
+    question: CapacityParams,
     /// Form of the report
     #[arg(long, value_enum, default_value_t = OutputForm::Text)]
     output: OutputForm,

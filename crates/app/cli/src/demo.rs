@@ -7,7 +7,7 @@ use crate::load::load;
 use crate::progress::Meter;
 use crate::simulate::{describe, failure};
 use crate::write::{Destination, print, write_report};
-use laggard_diagnose::SlowSettings;
+use laggard_diagnose::DiagnoseSettings;
 use laggard_engine::IngestSettings;
 use laggard_formats::{InputSettings, expand};
 use laggard_simulate::{Compression, OutputFormat, Settings, generate};
@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &Demo) -> Result<Status, Failure> {
     let threads = available_threads();
     let meter = Meter::new(&sources);
     let loaded = load(&sources, &InputSettings::default(), IngestSettings::default(), threads, &meter)?;
-    let report = report(loaded, None, &SlowSettings::default(), threads)?;
+    let report = report(loaded, None, &DiagnoseSettings::default(), threads)?;
     meter.done();
     write_report(&report, &Destination { form: OutputForm::Text, file: None, color: When::Auto })?;
     let page = arguments.directory.join("report.html");

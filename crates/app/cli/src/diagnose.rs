@@ -6,7 +6,7 @@ use crate::load::{Loaded, load};
 use crate::progress::Meter;
 use crate::server::Verdicts;
 use crate::write::{Destination, write_report};
-use laggard_diagnose::{BaselineChoice, InputFacts, SlowSettings, diagnose};
+use laggard_diagnose::{BaselineChoice, DiagnoseSettings, InputFacts, diagnose};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::{Outcome, expand};
 use laggard_model::Timestamp;
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
 }
 
 /// Which spans of the window's files are worth keeping.
-fn kept(settings: &SlowSettings, memory_bytes: usize) -> IngestSettings {
+fn kept(settings: &DiagnoseSettings, memory_bytes: usize) -> IngestSettings {
     let (mut since, mut until) = (settings.since, settings.until);
     match settings.baseline {
         BaselineChoice::None => {}
@@ -77,7 +77,7 @@ fn kept(settings: &SlowSettings, memory_bytes: usize) -> IngestSettings {
 }
 
 /// Which spans of the baseline's own files are.
-fn kept_of_baseline(settings: &SlowSettings, limits: IngestSettings) -> IngestSettings {
+fn kept_of_baseline(settings: &DiagnoseSettings, limits: IngestSettings) -> IngestSettings {
     let (since, until) = match settings.baseline {
         BaselineChoice::Within { since, until } => (since, until),
         BaselineChoice::None | BaselineChoice::Rest => (Timestamp::MIN, Timestamp::MAX),
@@ -89,7 +89,7 @@ fn kept_of_baseline(settings: &SlowSettings, limits: IngestSettings) -> IngestSe
 pub(crate) fn report(
     loaded: Loaded,
     baseline: Option<Loaded>,
-    settings: &SlowSettings,
+    settings: &DiagnoseSettings,
     threads: NonZeroUsize,
 ) -> Result<Report, Failure> {
     let facts = facts(&loaded.outcome);

@@ -71,7 +71,7 @@ impl KernelOutput {
 /// Why traces were not read.
 pub(crate) fn failure(error: ReadError) -> Failure {
     match error {
-        ReadError::Invalid(invalid) => Failure::usage(invalid),
+        ReadError::Params(invalid) => Failure::usage(invalid),
         ReadError::Unreadable(reason) => Failure::unreadable(reason),
         ReadError::Stopped => Failure::unreadable("reading was stopped"),
     }

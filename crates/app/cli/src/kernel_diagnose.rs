@@ -6,7 +6,7 @@ use crate::progress::Meter;
 use crate::write::write_kernel_diagnosis;
 use clap::Args;
 use laggard_diagnose::diagnose_kernel;
-use laggard_params::{KernelDiagnose, KernelSources, Reading, read_traces};
+use laggard_params::{KernelDiagnoseQuery, KernelReadSettings, KernelSources, read_traces};
 use laggard_report::KernelVerdict;
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub(crate) struct Diagnose {
     #[arg(long, value_name = "TRACE", num_args = 1..)]
     sample: Vec<PathBuf>,
     #[command(flatten)]
-    question: KernelDiagnose,
+    question: KernelDiagnoseQuery,
     /// Exit with status 1 when executions are slower
     #[arg(long)]
     exit_code: bool,
@@ -46,10 +46,10 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
     question.check_sources(&sources).map_err(Failure::usage)?;
     let threads = arguments.output.threads();
     let asked = question.question(&sources, threads).map_err(Failure::usage)?;
-    let reading = Reading {
+    let reading = KernelReadSettings {
         delimiter: Some(delimiter),
         graph: true,
-        compat: question.asked.compat,
+        compat: question.params.compat,
         statistics: false,
         memory: arguments.output.memory,
         threads,

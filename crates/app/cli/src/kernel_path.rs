@@ -6,7 +6,7 @@ use crate::progress::Meter;
 use crate::write::{write_kernel_path, write_kernel_stats};
 use clap::Args;
 use laggard_diagnose::{kernel_path, kernel_stats};
-use laggard_params::{KernelPath, Reading, read_hosts, read_traces};
+use laggard_params::{KernelPathParams, KernelReadSettings, read_hosts, read_traces};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:
@@ -27,7 +27,7 @@ pub(crate) struct Path {
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
     #[command(flatten)]
-    question: KernelPath,
+    question: KernelPathParams,
     #[command(flatten)]
     pub(crate) join: crate::kernel_join::SpanJoin,
     #[command(flatten)]
@@ -48,11 +48,11 @@ pub(crate) fn run(arguments: &Path) -> Result<Status, Failure> {
     let asked = crate::kernel_join::asked(&arguments.join, question.thread.as_deref(), &arguments.output)?;
     // The ids of spans may be in markers, whatever delimits executions otherwise.
     let delimiter = match arguments.join.is_asked() && question.executions.is_none() {
-        true => KernelPath::default().delimiter("marker"),
+        true => KernelPathParams::default().delimiter("marker"),
         false => question.delimiter("auto"),
     };
     let delimiter = delimiter.map_err(Failure::usage)?;
-    let reading = Reading {
+    let reading = KernelReadSettings {
         delimiter: Some(delimiter),
         graph: true,
         compat: question.compat,
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Path) -> Result<Status, Failure> {
 }
 
 pub(crate) fn stats(arguments: &Stats) -> Result<Status, Failure> {
-    let reading = Reading {
+    let reading = KernelReadSettings {
         delimiter: None,
         graph: false,
         compat: false,

@@ -90,7 +90,7 @@ impl Progress for Meter {
     }
 }
 
-impl laggard_params::Watch for Meter {
+impl laggard_params::ReadProgress for Meter {
     fn events(&self, more: u64) {
         self.spans(more);
     }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use laggard_diagnose::{
     DiffThresholds, NamedSignature, SignatureQuestion, SignatureTest, build_signature, diff_signatures,
 };
-use laggard_params::SignatureAsked;
+use laggard_params::SignatureParams;
 use laggard_report::{
     DiffOutput, DiffVerdict, Output, Signature, SignatureDiff, SignatureVerdict, read_signature,
 };
@@ -46,7 +46,7 @@ struct Build {
     #[command(flatten)]
     input: SampleInput,
     #[command(flatten)]
-    question: SignatureAsked,
+    question: SignatureParams,
     /// Form of the report; json is the file that `laggard signature diff` reads [default: by the ending of the file's
     /// name, else text]
     #[arg(long, value_enum)]

@@ -1,20 +1,20 @@
-//! What `laggard capacity` is asked.
+//! What `laggard capacity` is params.
 
 use crate::text::one_or_more;
-use crate::{Given, Invalid, Named, Spelled, Text, Windows, length};
+use crate::{FromParams, FromText, ParamsError, RawParams, Text, Windows, length};
 use laggard_diagnose::{CapacitySettings, CountedWindows, WhatIfChange};
 use serde::{Deserialize, Serialize};
 
 /// A question: how many clients can the system take within a latency target?
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Capacity {
+pub struct CapacityQuery {
     /// Which samples.
     #[serde(flatten)]
     pub windows: Windows,
     /// Which target, and what if.
     #[serde(flatten)]
-    pub asked: CapacityAsked,
+    pub params: CapacityParams,
 }
 
 /// Which target, and what if.
@@ -23,7 +23,7 @@ pub struct Capacity {
 #[cfg_attr(feature = "flags", group(skip))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case", default)]
-pub struct CapacityAsked {
+pub struct CapacityParams {
     /// The latency target: largest mean response time, think time not included: 500ms, 1.5s
     #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH", required = true))]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
@@ -83,23 +83,23 @@ pub struct MoreServers(pub WhatIfChange);
 const CLIENTS_MAX: u64 = 10_000_000;
 const CLIENTS_MAX_DEFAULT: u64 = 1_000_000;
 
-impl Spelled for Seconds {
-    fn read(text: &str) -> Result<Seconds, String> {
+impl FromText for Seconds {
+    fn from_text(text: &str) -> Result<Seconds, String> {
         Ok(Seconds(length(text)?.ns() as f64 / 1e9))
     }
 }
 
-impl Spelled for SomeSeconds {
-    fn read(text: &str) -> Result<SomeSeconds, String> {
-        match Seconds::read(text)?.0 {
+impl FromText for SomeSeconds {
+    fn from_text(text: &str) -> Result<SomeSeconds, String> {
+        match Seconds::from_text(text)?.0 {
             value if value > 0.0 => Ok(SomeSeconds(value)),
             _ => Err(format!("{text:?} leaves no time; write 500ms or 1.5s")),
         }
     }
 }
 
-impl Spelled for Factor {
-    fn read(text: &str) -> Result<Factor, String> {
+impl FromText for Factor {
+    fn from_text(text: &str) -> Result<Factor, String> {
         match text.trim().trim_start_matches(['x', '×']).parse::<f64>() {
             Ok(factor) if factor > 0.0 && factor <= 1e6 => Ok(Factor(factor)),
             _ => Err(format!("{text:?} is no factor; write 2 or 1.5")),
@@ -107,40 +107,42 @@ impl Spelled for Factor {
     }
 }
 
-impl Spelled for Clients {
-    fn read(text: &str) -> Result<Clients, String> {
+impl FromText for Clients {
+    fn from_text(text: &str) -> Result<Clients, String> {
         let known = text.parse().ok().filter(|number| (1..=CLIENTS_MAX).contains(number));
         known.map(Clients).ok_or_else(|| format!("{text} is not in 1..={CLIENTS_MAX}"))
     }
 }
 
-impl Spelled for WhatIfChange {
-    fn read(text: &str) -> Result<WhatIfChange, String> {
+impl FromText for WhatIfChange {
+    fn from_text(text: &str) -> Result<WhatIfChange, String> {
         WhatIfChange::parse(text)
     }
 }
 
-impl Spelled for MoreServers {
-    fn read(text: &str) -> Result<MoreServers, String> {
+impl FromText for MoreServers {
+    fn from_text(text: &str) -> Result<MoreServers, String> {
         WhatIfChange::servers(text).map(MoreServers)
     }
 }
 
-impl Named for Capacity {
-    fn take(given: &mut Given) -> Result<Capacity, Invalid> {
-        Ok(Capacity { windows: given.group()?, asked: given.group()? })
+impl FromParams for CapacityQuery {
+    fn from_raw(raw: &mut RawParams) -> Result<CapacityQuery, ParamsError> {
+        Ok(CapacityQuery { windows: raw.group()?, params: raw.group()? })
     }
 }
 
-impl CapacityAsked {
+impl CapacityParams {
     /// The settings, but for the number of threads.
     ///
     /// # Errors
     /// No latency target, and a mix that cannot be read. A mix `@FILE` must have been read before
-    /// ([`CapacityAsked::mix`] replaced): nothing here opens a file.
-    pub fn settings(&self, windows: &Windows) -> Result<CapacitySettings, Invalid> {
+    /// ([`CapacityParams::mix`] replaced): nothing here opens a file.
+    pub fn settings(&self, windows: &Windows) -> Result<CapacitySettings, ParamsError> {
         let Some(latency_max) = self.latency_max.as_deref() else {
-            return Err(Invalid::new("latency-max is needed: the largest mean response time, like 500ms"));
+            return Err(ParamsError::new(
+                "latency-max is needed: the largest mean response time, like 500ms",
+            ));
         };
         let more = self.tier_servers.iter().map(|change| change.0.clone());
         Ok(CapacitySettings {
@@ -157,10 +159,10 @@ impl CapacityAsked {
 }
 
 /// Reads `cart=20%,home=80%`, or the same in lines, whose names may have commas.
-fn mix(text: &str) -> Result<Vec<(String, f64)>, Invalid> {
+fn mix(text: &str) -> Result<Vec<(String, f64)>, ParamsError> {
     let separator = if text.contains('\n') { '\n' } else { ',' };
     let shares = text.split(separator).map(str::trim).filter(|share| !share.is_empty());
-    shares.map(share).collect::<Result<_, String>>().map_err(Invalid::new)
+    shares.map(share).collect::<Result<_, String>>().map_err(ParamsError::new)
 }
 
 fn share(text: &str) -> Result<(String, f64), String> {
@@ -192,30 +194,34 @@ mod tests {
 
     #[test]
     fn lengths_and_factors_have_ranges() {
-        assert_eq!(SomeSeconds::read("500ms"), Ok(SomeSeconds(0.5)));
-        assert!(SomeSeconds::read("0").is_err());
-        assert_eq!(Seconds::read("0"), Ok(Seconds(0.0)));
-        assert_eq!(Factor::read("x2"), Ok(Factor(2.0)));
-        assert!(Factor::read("0").is_err() && Factor::read("nan").is_err() && Factor::read("-1").is_err());
-        assert!(Clients::read("0").is_err() && Clients::read("10000001").is_err());
+        assert_eq!(SomeSeconds::from_text("500ms"), Ok(SomeSeconds(0.5)));
+        assert!(SomeSeconds::from_text("0").is_err());
+        assert_eq!(Seconds::from_text("0"), Ok(Seconds(0.0)));
+        assert_eq!(Factor::from_text("x2"), Ok(Factor(2.0)));
+        assert!(
+            Factor::from_text("0").is_err()
+                && Factor::from_text("nan").is_err()
+                && Factor::from_text("-1").is_err()
+        );
+        assert!(Clients::from_text("0").is_err() && Clients::from_text("10000001").is_err());
     }
 
     #[test]
     fn settings_have_the_names_of_the_flags() {
-        let read = Capacity::from_json(json!({
+        let read = CapacityQuery::from_json(json!({
             "latency-max": "500ms", "think": "7s", "set": ["cart.demand=-30%"], "servers": "app=4", "load": 2,
             "clients-max": 100, "all-windows": true, "front": "web", "window": "5m"
         }));
         let read = read.unwrap();
-        let settings = read.asked.settings(&read.windows).unwrap();
+        let settings = read.params.settings(&read.windows).unwrap();
         assert_eq!(
             (settings.think_s, settings.load_factor, settings.clients_max),
             (Some(7.0), Some(2.0), 100)
         );
         assert_eq!((settings.changes.len(), settings.front.as_deref()), (2, Some("web")));
         assert_eq!(settings.windows, CountedWindows::All);
-        assert_eq!(Capacity::from_json(serde_json::to_value(&read).unwrap()).unwrap(), read);
-        let none = Capacity::from_json(json!({})).unwrap();
-        assert!(none.asked.settings(&none.windows).unwrap_err().to_string().contains("latency-max"));
+        assert_eq!(CapacityQuery::from_json(serde_json::to_value(&read).unwrap()).unwrap(), read);
+        let none = CapacityQuery::from_json(json!({})).unwrap();
+        assert!(none.params.settings(&none.windows).unwrap_err().to_string().contains("latency-max"));
     }
 }

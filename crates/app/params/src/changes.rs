@@ -1,19 +1,19 @@
-//! What `laggard changes` is asked.
+//! What `laggard changes` is params.
 
-use crate::{ChangeThresholds, Given, Invalid, Named, Windows};
+use crate::{ChangeThresholds, FromParams, ParamsError, RawParams, Windows};
 use laggard_diagnose::{CHANGE_METHODS, ChangeMethod, ChangesSettings};
 use serde::{Deserialize, Serialize};
 
 /// A question: did code, the workload or something foreign change what the CPU does?
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Changes {
+pub struct ChangesQuery {
     /// Which samples.
     #[serde(flatten)]
     pub windows: Windows,
     /// How changes are looked for.
     #[serde(flatten)]
-    pub asked: ChangesAsked,
+    pub params: ChangesParams,
 }
 
 /// How changes are looked for.
@@ -21,7 +21,7 @@ pub struct Changes {
 #[cfg_attr(feature = "flags", derive(clap::Args))]
 #[cfg_attr(feature = "flags", group(skip))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct ChangesAsked {
+pub struct ChangesParams {
     /// Who looks.
     #[serde(flatten)]
     #[cfg_attr(feature = "flags", command(flatten))]
@@ -50,32 +50,36 @@ impl Default for ChangesMethod {
     }
 }
 
-impl Named for Changes {
-    fn take(given: &mut Given) -> Result<Changes, Invalid> {
-        let windows = given.group()?;
-        let asked = ChangesAsked { method: given.group()?, thresholds: given.group()? };
-        Ok(Changes { windows, asked })
+impl FromParams for ChangesQuery {
+    fn from_raw(raw: &mut RawParams) -> Result<ChangesQuery, ParamsError> {
+        let windows = raw.group()?;
+        let params = ChangesParams { method: raw.group()?, thresholds: raw.group()? };
+        Ok(ChangesQuery { windows, params })
     }
 }
 
-impl ChangesAsked {
+impl ChangesParams {
     /// The settings, every range checked.
     ///
     /// # Errors
     /// What is out of range, and a method that does not exist.
-    pub fn settings(&self) -> Result<ChangesSettings, Invalid> {
+    pub fn settings(&self) -> Result<ChangesSettings, ParamsError> {
         let settings = self.thresholds.settings(self.method.method()?);
-        settings.check().map_err(Invalid::new)?;
+        settings.check().map_err(ParamsError::new)?;
         Ok(settings)
     }
 }
 
 impl ChangesMethod {
-    fn method(&self) -> Result<ChangeMethod, Invalid> {
+    fn method(&self) -> Result<ChangeMethod, ParamsError> {
         let known = CHANGE_METHODS.iter().find(|row| row.name.eq_ignore_ascii_case(&self.method));
         known.map(|row| row.method).ok_or_else(|| {
             let names: Vec<&str> = CHANGE_METHODS.iter().map(|row| row.name).collect();
-            Invalid::new(format_args!("there is no method {:?}; there is {}", self.method, names.join(", ")))
+            ParamsError::new(format_args!(
+                "there is no method {:?}; there is {}",
+                self.method,
+                names.join(", ")
+            ))
         })
     }
 }
@@ -88,7 +92,7 @@ mod tests {
 
     #[test]
     fn settings_have_the_names_of_the_flags() {
-        let read = Changes::from_json(json!({
+        let read = ChangesQuery::from_json(json!({
             "window": "5m", "server": "app-1", "tier": ["app", "db"], "cores": ["app=4", 2], "utilization": "percent",
             "deployment": "2026-01-12T09:00:00Z=v1", "method": "Cherkasova", "epsilon": 4, "mode": "paper", "types-max": 7
         }));
@@ -100,10 +104,10 @@ mod tests {
         );
         assert_eq!(windows.cores.iter().map(|cores| cores.cores).collect::<Vec<_>>(), [4.0, 2.0]);
         assert_eq!(read.windows.deployments()[0].name, "v1");
-        let settings = read.asked.settings().unwrap();
+        let settings = read.params.settings().unwrap();
         assert_eq!((settings.method, settings.types_max), (ChangeMethod::Cherkasova, 7));
         assert_eq!(settings.cherkasova.error_max_percent, 4.0);
-        let again = Changes::from_json(serde_json::to_value(&read).unwrap()).unwrap();
+        let again = ChangesQuery::from_json(serde_json::to_value(&read).unwrap()).unwrap();
         assert_eq!(again, read);
     }
 
@@ -114,11 +118,11 @@ mod tests {
             (json!({"cores": "x"}), "cores"),
             (json!({"windows": "1m"}), "there is no setting \"windows\""),
         ] {
-            let told = Changes::from_json(value.clone()).unwrap_err().to_string();
-            assert!(told.contains(wanted), "{value}: {told}");
+            let message = ChangesQuery::from_json(value.clone()).unwrap_err().to_string();
+            assert!(message.contains(wanted), "{value}: {message}");
         }
-        assert!(Changes::from_json(json!({"method": "x"})).unwrap().asked.settings().is_err());
-        let empty = Changes::from_json(json!({"since": 5, "until": 5})).unwrap();
+        assert!(ChangesQuery::from_json(json!({"method": "x"})).unwrap().params.settings().is_err());
+        let empty = ChangesQuery::from_json(json!({"since": 5, "until": 5})).unwrap();
         assert!(empty.windows.settings(Timestamp::from_unix_ns(0)).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! What `laggard compare` is asked.
 
-use crate::{Given, Invalid, Moment, Named};
+use crate::{FromParams, Moment, ParamsError, RawParams};
 use laggard_diagnose::CompareSettings;
 use laggard_model::{Nanos, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "flags", group(skip))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case", default)]
-pub struct Compare {
+pub struct CompareParams {
     /// Of the set before, leave out requests that start before this
     #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
     pub before_since: Option<Moment>,
@@ -44,10 +44,10 @@ pub struct Compare {
     pub observations_max: usize,
 }
 
-impl Default for Compare {
-    fn default() -> Compare {
+impl Default for CompareParams {
+    fn default() -> CompareParams {
         let default = CompareSettings::default();
-        Compare {
+        CompareParams {
             before_since: None,
             before_until: None,
             since: None,
@@ -62,9 +62,9 @@ impl Default for Compare {
     }
 }
 
-impl Named for Compare {
-    fn take(given: &mut Given) -> Result<Compare, Invalid> {
-        given.group()
+impl FromParams for CompareParams {
+    fn from_raw(raw: &mut RawParams) -> Result<CompareParams, ParamsError> {
+        raw.group()
     }
 }
 
@@ -100,12 +100,12 @@ pub enum ComparedData {
 pub const WHAT_TO_COMPARE: &str = "give two sets, BEFORE AFTER (more paths with --before and --after), \
      or one data set and two windows (--since T compares what is before T with what is after it)";
 
-impl Compare {
+impl CompareParams {
     /// The settings, every range checked.
     ///
     /// # Errors
     /// The first setting out of its range.
-    pub fn settings(&self) -> Result<CompareSettings, Invalid> {
+    pub fn settings(&self) -> Result<CompareSettings, ParamsError> {
         let settings = CompareSettings {
             level: self.level,
             change_min: self.change_min,
@@ -114,7 +114,7 @@ impl Compare {
             observations_max: self.observations_max,
             ..CompareSettings::default()
         };
-        settings.check().map_err(Invalid::new)?;
+        settings.check().map_err(ParamsError::new)?;
         Ok(settings)
     }
 
@@ -122,13 +122,13 @@ impl Compare {
     ///
     /// # Errors
     /// No window where there must be one, and windows that end before they begin.
-    pub fn windows(&self, data: ComparedData, now: Timestamp) -> Result<[Window; 2], Invalid> {
+    pub fn windows(&self, data: ComparedData, now: Timestamp) -> Result<[Window; 2], ParamsError> {
         let one = data == ComparedData::One;
         let at = |moment: Option<Moment>| moment.map(|moment| moment.at(now));
         let [before_since, before_until, since, until] =
             [self.before_since, self.before_until, self.since, self.until].map(at);
         if one && [before_since, before_until, since, until].iter().all(Option::is_none) {
-            return Err(Invalid::new(WHAT_TO_COMPARE));
+            return Err(ParamsError::new(WHAT_TO_COMPARE));
         }
         let ends = match (before_until, since) {
             (None, Some(since)) if one => since.minus(Nanos::from_ns(1)),
@@ -142,7 +142,7 @@ impl Compare {
         let after = Window { since: begins, until: until.unwrap_or(Timestamp::MAX) };
         for (window, names) in [(before, ["before-since", "before-until"]), (after, ["since", "until"])] {
             if window.since > window.until {
-                return Err(Invalid::new(format_args!("--{} is later than --{}", names[0], names[1])));
+                return Err(ParamsError::new(format_args!("--{} is later than --{}", names[0], names[1])));
             }
         }
         Ok([before, after])
@@ -154,8 +154,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn windows(value: serde_json::Value, data: ComparedData) -> Result<[Window; 2], Invalid> {
-        Compare::from_json(value).unwrap().windows(data, Timestamp::from_unix_ns(1_000_000_000_000))
+    fn windows(value: serde_json::Value, data: ComparedData) -> Result<[Window; 2], ParamsError> {
+        CompareParams::from_json(value).unwrap().windows(data, Timestamp::from_unix_ns(1_000_000_000_000))
     }
 
     fn window(since: Option<i64>, until: Option<i64>) -> Window {
@@ -177,14 +177,14 @@ mod tests {
     fn windows_are_needed_and_begin_before_they_end() {
         assert!(windows(json!({}), ComparedData::One).is_err());
         assert_eq!(windows(json!({}), ComparedData::Two).unwrap(), [Window::ALL, Window::ALL]);
-        let told = windows(json!({"since": 9, "until": 8}), ComparedData::Two).unwrap_err().to_string();
-        assert_eq!(told, "--since is later than --until");
+        let message = windows(json!({"since": 9, "until": 8}), ComparedData::Two).unwrap_err().to_string();
+        assert_eq!(message, "--since is later than --until");
     }
 
     #[test]
     fn nothing_given_is_the_default() {
-        assert_eq!(Compare::from_json(json!({})).unwrap().settings(), Ok(CompareSettings::default()));
-        let told = Compare::from_json(json!({"level": 2.0})).unwrap().settings().unwrap_err();
-        assert!(told.to_string().starts_with("--level is 2"));
+        assert_eq!(CompareParams::from_json(json!({})).unwrap().settings(), Ok(CompareSettings::default()));
+        let message = CompareParams::from_json(json!({"level": 2.0})).unwrap().settings().unwrap_err();
+        assert!(message.to_string().starts_with("--level is 2"));
     }
 }

@@ -1,9 +1,10 @@
-//! What `laggard diagnose` is asked.
+//! What `laggard diagnose` is params.
 
 use crate::{
-    AtLeastOne, Given, Invalid, Moment, Named, PcaThresholds, Probability, SiteThresholds, Text, Thresholds,
+    AtLeastOne, FromParams, Moment, ParamsError, PcaThresholds, Probability, RawParams, SiteThresholds, Text,
+    Thresholds,
 };
-use laggard_diagnose::{BaselineChoice, METHODS, SlowMethod, SlowSettings};
+use laggard_diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS};
 use laggard_model::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +13,11 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "flags", derive(clap::Args))]
 #[cfg_attr(feature = "flags", group(skip))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Diagnose {
+pub struct DiagnoseQuery {
     /// What is asked of whom.
     #[serde(flatten)]
     #[cfg_attr(feature = "flags", command(flatten))]
-    pub asked: DiagnoseAsked,
+    pub params: DiagnoseParams,
     /// Thresholds of CloudDiag.
     #[serde(flatten)]
     #[cfg_attr(feature = "flags", command(flatten))]
@@ -37,7 +38,7 @@ pub struct Diagnose {
 #[cfg_attr(feature = "flags", group(skip))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case", default)]
-pub struct DiagnoseAsked {
+pub struct DiagnoseParams {
     /// Leave out requests that start before this: RFC 3339, `2026-01-12 09:10` (UTC), a Unix time in s, ms, µs or ns, or so
     /// long before now: -15m
     #[cfg_attr(feature = "flags", arg(long, value_name = "T", allow_hyphen_values = true))]
@@ -70,9 +71,9 @@ pub struct DiagnoseAsked {
     pub top: Text<AtLeastOne>,
 }
 
-impl Default for DiagnoseAsked {
-    fn default() -> DiagnoseAsked {
-        DiagnoseAsked {
+impl Default for DiagnoseParams {
+    fn default() -> DiagnoseParams {
+        DiagnoseParams {
             since: None,
             until: None,
             baseline_since: None,
@@ -80,33 +81,35 @@ impl Default for DiagnoseAsked {
             baseline_rest: false,
             service: None,
             sampling_probability: None,
-            method: SlowMethod::default().name().to_owned(),
+            method: DiagnoseMethod::default().name().to_owned(),
             top: "10".parse().expect("10 is a number from 1"),
         }
     }
 }
 
-impl Named for Diagnose {
-    fn take(given: &mut Given) -> Result<Diagnose, Invalid> {
-        let taken = Diagnose {
-            asked: given.group()?,
-            thresholds: given.group()?,
-            site_thresholds: given.group()?,
-            pca_thresholds: given.group()?,
+impl FromParams for DiagnoseQuery {
+    fn from_raw(raw: &mut RawParams) -> Result<DiagnoseQuery, ParamsError> {
+        let taken = DiagnoseQuery {
+            params: raw.group()?,
+            thresholds: raw.group()?,
+            site_thresholds: raw.group()?,
+            pca_thresholds: raw.group()?,
         };
-        if taken.asked.baseline_rest && taken.asked.names_baseline() {
-            return Err(Invalid::new("baseline-rest cannot be used with baseline-since or baseline-until"));
+        if taken.params.baseline_rest && taken.params.names_baseline() {
+            return Err(ParamsError::new(
+                "baseline-rest cannot be used with baseline-since or baseline-until",
+            ));
         }
         Ok(taken)
     }
 }
 
-impl DiagnoseAsked {
+impl DiagnoseParams {
     fn names_baseline(&self) -> bool {
         self.baseline_since.is_some() || self.baseline_until.is_some()
     }
 
-    fn baseline(&self, now: Timestamp) -> Result<BaselineChoice, Invalid> {
+    fn baseline(&self, now: Timestamp) -> Result<BaselineChoice, ParamsError> {
         if self.baseline_rest {
             return Ok(BaselineChoice::Rest);
         }
@@ -116,17 +119,21 @@ impl DiagnoseAsked {
         let since = self.baseline_since.map_or(Timestamp::MIN, |moment| moment.at(now));
         let until = self.baseline_until.map_or(Timestamp::MAX, |moment| moment.at(now));
         if since > until {
-            return Err(Invalid::new("--baseline-since is later than --baseline-until"));
+            return Err(ParamsError::new("--baseline-since is later than --baseline-until"));
         }
         Ok(BaselineChoice::Within { since, until })
     }
 
-    fn method(&self) -> Result<SlowMethod, Invalid> {
+    fn method(&self) -> Result<DiagnoseMethod, ParamsError> {
         if let Some(row) = METHODS.iter().find(|row| row.name == self.method) {
             return Ok(row.method);
         }
         let known: Vec<&str> = METHODS.iter().map(|row| row.name).collect();
-        Err(Invalid::new(format_args!("there is no method {:?}; there is {}", self.method, known.join(", "))))
+        Err(ParamsError::new(format_args!(
+            "there is no method {:?}; there is {}",
+            self.method,
+            known.join(", ")
+        )))
     }
 }
 
@@ -139,33 +146,33 @@ pub enum BaselineData {
     Same,
 }
 
-impl Diagnose {
+impl DiagnoseQuery {
     /// The settings, every range checked.
     ///
     /// # Errors
     /// What is out of range, or does not fit together.
-    pub fn settings(&self, now: Timestamp) -> Result<SlowSettings, Invalid> {
-        let asked = &self.asked;
-        let settings = SlowSettings {
-            method: asked.method()?,
+    pub fn settings(&self, now: Timestamp) -> Result<DiagnoseSettings, ParamsError> {
+        let params = &self.params;
+        let settings = DiagnoseSettings {
+            method: params.method()?,
             clouddiag: self.thresholds.settings(),
             patterns: self.site_thresholds.patterns(),
             sites: self.site_thresholds.settings(),
-            baseline: asked.baseline(now)?,
+            baseline: params.baseline(now)?,
             pca: self.pca_thresholds.settings(),
-            since: asked.since.map_or(Timestamp::MIN, |moment| moment.at(now)),
-            until: asked.until.map_or(Timestamp::MAX, |moment| moment.at(now)),
-            service: asked.service.clone(),
-            sampling_probability: asked.sampling_probability.as_deref().map(|probability| probability.0),
-            suspects_max: asked.top.0,
+            since: params.since.map_or(Timestamp::MIN, |moment| moment.at(now)),
+            until: params.until.map_or(Timestamp::MAX, |moment| moment.at(now)),
+            service: params.service.clone(),
+            sampling_probability: params.sampling_probability.as_deref().map(|probability| probability.0),
+            suspects_max: params.top.0,
         };
         if settings.since > settings.until {
-            return Err(Invalid::new("--since is later than --until"));
+            return Err(ParamsError::new("--since is later than --until"));
         }
-        settings.clouddiag.check().map_err(Invalid::new)?;
-        settings.pca.check().map_err(Invalid::new)?;
-        settings.sites.check().map_err(Invalid::new)?;
-        settings.patterns.check().map_err(Invalid::new)?;
+        settings.clouddiag.check().map_err(ParamsError::new)?;
+        settings.pca.check().map_err(ParamsError::new)?;
+        settings.sites.check().map_err(ParamsError::new)?;
+        settings.patterns.check().map_err(ParamsError::new)?;
         Ok(settings)
     }
 
@@ -173,16 +180,19 @@ impl Diagnose {
     ///
     /// # Errors
     /// A baseline that cannot be compared with.
-    pub fn check_baseline(&self, settings: &SlowSettings, data: BaselineData) -> Result<(), Invalid> {
+    pub fn check_baseline(&self, settings: &DiagnoseSettings, data: BaselineData) -> Result<(), ParamsError> {
         let compares = settings.baseline != BaselineChoice::None;
-        if data == BaselineData::Same && compares && self.asked.since.is_none() && self.asked.until.is_none()
+        if data == BaselineData::Same
+            && compares
+            && self.params.since.is_none()
+            && self.params.until.is_none()
         {
-            return Err(Invalid::new(
+            return Err(ParamsError::new(
                 "a baseline in the same files needs --since or --until for what is compared with it",
             ));
         }
-        if (compares || data == BaselineData::Own) && settings.method != SlowMethod::Combined {
-            return Err(Invalid::new(format_args!(
+        if (compares || data == BaselineData::Own) && settings.method != DiagnoseMethod::Combined {
+            return Err(ParamsError::new(format_args!(
                 "--method {} does not compare with a baseline",
                 settings.method.name()
             )));
@@ -201,14 +211,14 @@ mod tests {
 
     #[test]
     fn settings_have_the_names_of_the_flags() {
-        let read = Diagnose::from_json(json!({
+        let read = DiagnoseQuery::from_json(json!({
             "since": "-1h", "until": "2026-01-12T09:00:00Z", "service": "cart", "top": 3, "method": "clouddiag",
             "sampling-probability": 0.5, "mode": "paper", "time": "inclusive", "cv-min": 0.7, "pca-row-level": 0.1,
             "site-fdr": 0.2, "pattern-level": 0.01, "period-bin": 30
         }));
         let settings = read.unwrap().settings(NOW).unwrap();
         assert_eq!((settings.since, settings.until), (NOW.minus(Nanos::from_secs(3600)), NOW));
-        assert_eq!((settings.method, settings.suspects_max), (SlowMethod::CloudDiag, 3));
+        assert_eq!((settings.method, settings.suspects_max), (DiagnoseMethod::CloudDiag, 3));
         assert_eq!(
             (settings.clouddiag.cv_min, settings.clouddiag.cosine_max),
             (0.7, 0.5),
@@ -221,21 +231,21 @@ mod tests {
 
     #[test]
     fn nothing_given_is_what_the_flags_have_by_default() {
-        let settings = Diagnose::from_json(json!({})).unwrap().settings(NOW).unwrap();
-        assert_eq!(format!("{settings:?}"), format!("{:?}", SlowSettings::default()));
+        let settings = DiagnoseQuery::from_json(json!({})).unwrap().settings(NOW).unwrap();
+        assert_eq!(format!("{settings:?}"), format!("{:?}", DiagnoseSettings::default()));
     }
 
     #[test]
     fn what_was_written_is_read_again() {
         let given = json!({"since": 17, "top": 4, "mode": "paper", "cv-min": 0.5, "baseline-rest": true});
-        let read = Diagnose::from_json(given).unwrap();
+        let read = DiagnoseQuery::from_json(given).unwrap();
         let written = serde_json::to_value(&read).unwrap();
-        assert_eq!(Diagnose::from_json(written).unwrap(), read);
+        assert_eq!(DiagnoseQuery::from_json(written).unwrap(), read);
     }
 
     #[test]
     fn what_cannot_be_asked_is_told() {
-        let told = |value| match Diagnose::from_json(value) {
+        let message = |value| match DiagnoseQuery::from_json(value) {
             Err(invalid) => invalid.to_string(),
             Ok(read) => read.settings(NOW).unwrap_err().to_string(),
         };
@@ -250,19 +260,20 @@ mod tests {
             (json!({"since": "tomorrow"}), "since: \"tomorrow\" is not a time"),
             (json!({"baseline-rest": true, "baseline-since": 1}), "baseline-rest cannot"),
         ] {
-            let text = told(value.clone());
+            let text = message(value.clone());
             assert!(text.contains(wanted), "{value}: {text}");
         }
     }
 
     #[test]
     fn a_baseline_needs_a_window_of_its_own() {
-        let rest = Diagnose::from_json(json!({"baseline-rest": true})).unwrap();
+        let rest = DiagnoseQuery::from_json(json!({"baseline-rest": true})).unwrap();
         let settings = rest.settings(NOW).unwrap();
         assert!(rest.check_baseline(&settings, BaselineData::Same).is_err());
         assert!(rest.check_baseline(&settings, BaselineData::Own).is_ok());
-        let pca = Diagnose::from_json(json!({"baseline-rest": true, "since": 1, "method": "pca"})).unwrap();
-        let told = pca.check_baseline(&pca.settings(NOW).unwrap(), BaselineData::Same).unwrap_err();
-        assert_eq!(told.to_string(), "--method pca does not compare with a baseline");
+        let pca =
+            DiagnoseQuery::from_json(json!({"baseline-rest": true, "since": 1, "method": "pca"})).unwrap();
+        let message = pca.check_baseline(&pca.settings(NOW).unwrap(), BaselineData::Same).unwrap_err();
+        assert_eq!(message.to_string(), "--method pca does not compare with a baseline");
     }
 }

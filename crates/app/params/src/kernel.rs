@@ -1,6 +1,6 @@
 //! What `laggard kernel` is asked: instants, executions, windows.
 
-use crate::{AtLeastOne, Given, Invalid, Named, Spelled, Text, length, times};
+use crate::{AtLeastOne, FromParams, FromText, ParamsError, RawParams, Text, length, times};
 use laggard_diagnose::{Instant, KernelPathQuestion, PathChoice, TimeWindow};
 use laggard_kernel_graph::{Delimiter, Execution};
 use laggard_model::{KernelTime, Nanos};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "flags", group(skip))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case", default)]
-pub struct KernelPath {
+pub struct KernelPathParams {
     /// The thread: its number, or its name (* stands for anything)
     #[cfg_attr(feature = "flags", arg(long, value_name = "TID|NAME", conflicts_with = "executions"))]
     pub thread: Option<String>,
@@ -50,9 +50,9 @@ pub struct KernelPath {
     pub executions_max: Text<AtLeastOne>,
 }
 
-impl Default for KernelPath {
-    fn default() -> KernelPath {
-        KernelPath {
+impl Default for KernelPathParams {
+    fn default() -> KernelPathParams {
+        KernelPathParams {
             thread: None,
             executions: None,
             execution: None,
@@ -64,32 +64,32 @@ impl Default for KernelPath {
     }
 }
 
-impl Named for KernelPath {
-    fn take(given: &mut Given) -> Result<KernelPath, Invalid> {
-        let taken: KernelPath = given.group()?;
+impl FromParams for KernelPathParams {
+    fn from_raw(raw: &mut RawParams) -> Result<KernelPathParams, ParamsError> {
+        let taken: KernelPathParams = raw.group()?;
         if taken.execution == Some(0) {
-            return Err(Invalid::new("execution: write a whole number from 1"));
+            return Err(ParamsError::new("execution: write a whole number from 1"));
         }
         if taken.thread.is_some() && taken.executions.is_some() {
-            return Err(Invalid::new("thread cannot be used with executions"));
+            return Err(ParamsError::new("thread cannot be used with executions"));
         }
         Ok(taken)
     }
 }
 
-impl KernelPath {
+impl KernelPathParams {
     /// What delimits executions. A thread is a delimiter too: its number, or all of a name.
     ///
     /// # Errors
     /// A delimiter that cannot be read.
-    pub fn delimiter(&self, otherwise: &str) -> Result<Delimiter, Invalid> {
+    pub fn delimiter(&self, otherwise: &str) -> Result<Delimiter, ParamsError> {
         let text = match (&self.thread, &self.executions) {
             (Some(thread), _) if thread.bytes().all(|byte| byte.is_ascii_digit()) => format!("tid:{thread}"),
             (Some(thread), _) => format!("thread:{thread}"),
             (None, Some(executions)) => executions.clone(),
             (None, None) => otherwise.to_owned(),
         };
-        Delimiter::parse(&text).map_err(Invalid::new)
+        Delimiter::parse(&text).map_err(ParamsError::new)
     }
 
     /// The question about traces that were read; `given` are executions of spans.
@@ -118,11 +118,11 @@ impl KernelPath {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
-pub struct KernelStats {}
+pub struct KernelStatsParams {}
 
-impl Named for KernelStats {
-    fn take(given: &mut Given) -> Result<KernelStats, Invalid> {
-        given.group()
+impl FromParams for KernelStatsParams {
+    fn from_raw(raw: &mut RawParams) -> Result<KernelStatsParams, ParamsError> {
+        raw.group()
     }
 }
 
@@ -136,9 +136,9 @@ pub(crate) fn setting(name: &str, value: impl std::fmt::Display) -> Setting {
     Setting { name: name.to_owned(), value: value.to_string() }
 }
 
-impl Spelled for Instant {
+impl FromText for Instant {
     /// Reads seconds of the trace's clock (`8578.07`), `+1.5s` from the first event, or a calendar time.
-    fn read(text: &str) -> Result<Instant, String> {
+    fn from_text(text: &str) -> Result<Instant, String> {
         let text = text.trim();
         if let Some(after) = text.strip_prefix('+') {
             return Ok(Instant::AfterStart(length(after)?));
@@ -177,18 +177,19 @@ mod tests {
 
     #[test]
     fn instants_are_of_three_kinds() {
-        assert_eq!(Instant::read("8578.07"), Ok(Instant::Clock(KernelTime::from_ns(8_578_070_000_000))));
-        assert_eq!(Instant::read("+1.5s"), Ok(Instant::AfterStart(Nanos::from_ms(1_500))));
-        assert_eq!(Instant::read("+250us"), Ok(Instant::AfterStart(Nanos::from_us(250))));
-        assert!(matches!(Instant::read("2026-01-12T09:10:00Z"), Ok(Instant::Calendar(_))));
+        assert_eq!(Instant::from_text("8578.07"), Ok(Instant::Clock(KernelTime::from_ns(8_578_070_000_000))));
+        assert_eq!(Instant::from_text("+1.5s"), Ok(Instant::AfterStart(Nanos::from_ms(1_500))));
+        assert_eq!(Instant::from_text("+250us"), Ok(Instant::AfterStart(Nanos::from_us(250))));
+        assert!(matches!(Instant::from_text("2026-01-12T09:10:00Z"), Ok(Instant::Calendar(_))));
         for text in ["", "+", "soon", "1.0000000001", "-1", "+-1s"] {
-            assert!(Instant::read(text).is_err(), "{text}");
+            assert!(Instant::from_text(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn settings_have_the_names_of_the_flags() {
-        let read = KernelPath::from_json(json!({"thread": "812", "from": "+1s", "execution": 3})).unwrap();
+        let read =
+            KernelPathParams::from_json(json!({"thread": "812", "from": "+1s", "execution": 3})).unwrap();
         assert_eq!(read.delimiter("auto").unwrap(), Delimiter::parse("tid:812").unwrap());
         let question = read.question(None);
         assert_eq!(question.window.from, Some(Instant::AfterStart(Nanos::from_secs(1))));
@@ -199,10 +200,11 @@ mod tests {
             json!({"executions-max": 0}),
             json!({"from": "soon"}),
         ] {
-            assert!(KernelPath::from_json(value.clone()).is_err(), "{value}");
+            assert!(KernelPathParams::from_json(value.clone()).is_err(), "{value}");
         }
         assert!(
-            KernelStats::from_json(json!({})).is_ok() && KernelStats::from_json(json!({"x": 1})).is_err()
+            KernelStatsParams::from_json(json!({})).is_ok()
+                && KernelStatsParams::from_json(json!({"x": 1})).is_err()
         );
     }
 }

@@ -1,7 +1,7 @@
-//! What `laggard kernel diagnose` is asked.
+//! What `laggard kernel diagnose` is params.
 
 use crate::kernel::{setting, window};
-use crate::{AtLeastOne, Given, Invalid, Named, Text};
+use crate::{AtLeastOne, FromParams, ParamsError, RawParams, Text};
 use laggard_align::{AlignMode, AlignSettings};
 use laggard_diagnose::{Instant, KernelDiagnosisQuestion, KernelSet, SequenceSettings};
 use laggard_kernel_graph::{AlphabetSettings, Delimiter, Encoding, Glob, SplitBy};
@@ -14,11 +14,11 @@ use std::num::NonZeroUsize;
 #[cfg_attr(feature = "flags", derive(clap::Args))]
 #[cfg_attr(feature = "flags", group(skip))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct KernelDiagnose {
+pub struct KernelDiagnoseQuery {
     /// Which executions.
     #[serde(flatten)]
     #[cfg_attr(feature = "flags", command(flatten))]
-    pub asked: KernelDiagnoseAsked,
+    pub params: KernelDiagnoseParams,
     /// How they are judged.
     #[serde(flatten)]
     #[cfg_attr(feature = "flags", command(flatten))]
@@ -31,7 +31,7 @@ pub struct KernelDiagnose {
 #[cfg_attr(feature = "flags", group(skip))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case", default)]
-pub struct KernelDiagnoseAsked {
+pub struct KernelDiagnoseParams {
     /// What begins and ends executions
     // Its help is no doc comment: brackets are links there.
     #[cfg_attr(
@@ -165,9 +165,9 @@ impl AlphabetName {
     }
 }
 
-impl Default for KernelDiagnoseAsked {
-    fn default() -> KernelDiagnoseAsked {
-        KernelDiagnoseAsked {
+impl Default for KernelDiagnoseParams {
+    fn default() -> KernelDiagnoseParams {
+        KernelDiagnoseParams {
             executions: "auto".to_owned(),
             normal_from: None,
             normal_to: None,
@@ -198,9 +198,9 @@ impl Default for KernelThresholds {
     }
 }
 
-impl Named for KernelDiagnose {
-    fn take(given: &mut Given) -> Result<KernelDiagnose, Invalid> {
-        Ok(KernelDiagnose { asked: given.group()?, thresholds: given.group()? })
+impl FromParams for KernelDiagnoseQuery {
+    fn from_raw(raw: &mut RawParams) -> Result<KernelDiagnoseQuery, ParamsError> {
+        Ok(KernelDiagnoseQuery { params: raw.group()?, thresholds: raw.group()? })
     }
 }
 
@@ -215,43 +215,43 @@ pub struct KernelSources {
     pub sample: Vec<String>,
 }
 
-impl KernelDiagnose {
+impl KernelDiagnoseQuery {
     /// What delimits executions.
     ///
     /// # Errors
     /// A delimiter that cannot be read.
-    pub fn delimiter(&self) -> Result<Delimiter, Invalid> {
-        Delimiter::parse(&self.asked.executions).map_err(Invalid::new)
+    pub fn delimiter(&self) -> Result<Delimiter, ParamsError> {
+        Delimiter::parse(&self.params.executions).map_err(ParamsError::new)
     }
 
     /// Whether the sets can be told apart.
     ///
     /// # Errors
     /// Too few traces, or one set of traces that is not divided.
-    pub fn check_sources(&self, sources: &KernelSources) -> Result<(), Invalid> {
+    pub fn check_sources(&self, sources: &KernelSources) -> Result<(), ParamsError> {
         if sources.both.is_empty() {
             let missing = sources.normal.is_empty() || sources.sample.is_empty();
             return match missing {
-                true => Err(Invalid::new(
+                true => Err(ParamsError::new(
                     "give --normal TRACE... and --sample TRACE..., or traces that hold both sets",
                 )),
                 false => Ok(()),
             };
         }
-        let asked = &self.asked;
-        let windows = [&asked.normal_from, &asked.normal_to, &asked.sample_from, &asked.sample_to];
-        let labels = asked.normal_label.is_some() || asked.sample_label.is_some();
+        let params = &self.params;
+        let windows = [&params.normal_from, &params.normal_to, &params.sample_from, &params.sample_to];
+        let labels = params.normal_label.is_some() || params.sample_label.is_some();
         if windows.iter().all(|end| end.is_none()) && !labels {
-            return Err(Invalid::new(
+            return Err(ParamsError::new(
                 "one set of traces holds both sets of executions: tell them apart by --normal-from, --normal-to, \
                  --sample-from and --sample-to, or by --normal-label and --sample-label; or give --normal TRACE... and \
                  --sample TRACE...",
             ));
         }
-        let same = window(asked.normal_from.as_ref(), asked.normal_to.as_ref())
-            == window(asked.sample_from.as_ref(), asked.sample_to.as_ref());
-        if same && asked.normal_label == asked.sample_label {
-            return Err(Invalid::new("the normal executions and those in question are the same"));
+        let same = window(params.normal_from.as_ref(), params.normal_to.as_ref())
+            == window(params.sample_from.as_ref(), params.sample_to.as_ref());
+        if same && params.normal_label == params.sample_label {
+            return Err(ParamsError::new("the normal executions and those in question are the same"));
         }
         Ok(())
     }
@@ -259,33 +259,33 @@ impl KernelDiagnose {
     /// The question about traces that were read in the order both, normal, sample.
     ///
     /// # Errors
-    /// As [`KernelDiagnose::check_sources`]; and a setting out of its range.
+    /// As [`KernelDiagnoseQuery::check_sources`]; and a setting out of its range.
     pub fn question(
         &self,
         sources: &KernelSources,
         threads: NonZeroUsize,
-    ) -> Result<KernelDiagnosisQuestion, Invalid> {
+    ) -> Result<KernelDiagnosisQuestion, ParamsError> {
         self.check_sources(sources)?;
-        let asked = &self.asked;
+        let params = &self.params;
         let normals = sources.normal.len();
         let (normal_runs, sample_runs): (Vec<usize>, Vec<usize>) = match sources.both.len() {
             0 => ((0..normals).collect(), (normals..normals + sources.sample.len()).collect()),
             both => ((0..both).collect(), (0..both).collect()),
         };
         let normal = KernelSet {
-            source: source("normal", &sources.normal, asked.normal_label.as_deref()),
+            source: source("normal", &sources.normal, params.normal_label.as_deref()),
             runs: normal_runs,
-            window: window(asked.normal_from.as_ref(), asked.normal_to.as_ref()),
-            label: asked.normal_label.as_deref().map(Glob::new),
+            window: window(params.normal_from.as_ref(), params.normal_to.as_ref()),
+            label: params.normal_label.as_deref().map(Glob::new),
         };
         let sample = KernelSet {
-            source: source("sample", &sources.sample, asked.sample_label.as_deref()),
+            source: source("sample", &sources.sample, params.sample_label.as_deref()),
             runs: sample_runs,
-            window: window(asked.sample_from.as_ref(), asked.sample_to.as_ref()),
-            label: asked.sample_label.as_deref().map(Glob::new),
+            window: window(params.sample_from.as_ref(), params.sample_to.as_ref()),
+            label: params.sample_label.as_deref().map(Glob::new),
         };
         let align = self.thresholds.align(threads);
-        align.check().map_err(Invalid::new)?;
+        align.check().map_err(ParamsError::new)?;
         let sequences = self.thresholds.sequences()?;
         let settings = self.rows(&align);
         Ok(KernelDiagnosisQuestion { normal, sample, sequences, align, settings })
@@ -294,7 +294,7 @@ impl KernelDiagnose {
     fn rows(&self, align: &AlignSettings) -> Vec<Setting> {
         let thresholds = &self.thresholds;
         vec![
-            setting("executions", &self.asked.executions),
+            setting("executions", &self.params.executions),
             setting("mode", align.mode.name()),
             setting("alphabet", thresholds.alphabet.name()),
             setting("step-min", thresholds.step_min),
@@ -306,7 +306,7 @@ impl KernelDiagnose {
             setting("outlier-sigma", align.outlier_sigma),
             setting("cluster-min", align.cluster_points_min),
             setting("steepness", align.steepness),
-            setting("compat", self.asked.compat),
+            setting("compat", self.params.compat),
         ]
     }
 }
@@ -321,9 +321,9 @@ fn source(what: &str, names: &[String], label: Option<&str>) -> String {
 }
 
 impl KernelThresholds {
-    fn sequences(&self) -> Result<SequenceSettings, Invalid> {
+    fn sequences(&self) -> Result<SequenceSettings, ParamsError> {
         if !(0.0..=1e9).contains(&self.step_min) {
-            return Err(Invalid::new("--step-min is a number of microseconds, 0 to 1e9"));
+            return Err(ParamsError::new("--step-min is a number of microseconds, 0 to 1e9"));
         }
         let (encoding, split_by) = match self.alphabet {
             AlphabetName::State => (Encoding::State, SplitBy::Nothing),
@@ -364,8 +364,8 @@ mod tests {
         KernelSources { both: named(both), normal: named(normal), sample: named(sample) }
     }
 
-    fn ask(value: serde_json::Value, of: &KernelSources) -> Result<KernelDiagnosisQuestion, Invalid> {
-        KernelDiagnose::from_json(value)?.question(of, NonZeroUsize::MIN)
+    fn ask(value: serde_json::Value, of: &KernelSources) -> Result<KernelDiagnosisQuestion, ParamsError> {
+        KernelDiagnoseQuery::from_json(value)?.question(of, NonZeroUsize::MIN)
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Traces of several hosts as one run, where packets between them tell how their clocks lie.
 
-use crate::Invalid;
-use crate::kernel_read::{ReadError, Reading, TOLD_EVERY, TraceFile, Watch, ended, read_traces};
+use crate::ParamsError;
+use crate::kernel_read::{
+    KernelReadSettings, REPORT_EVERY, ReadError, ReadProgress, TraceFile, ended, read_traces,
+};
 use laggard_diagnose::{KernelRun, TraceReading};
 use laggard_kernel_formats::{KernelTrace, OpenOptions, open_with, read_together};
 use laggard_kernel_graph::{ClockAlignment, NoAlignment, PacketTimes, Side};
@@ -27,7 +29,11 @@ struct Joined {
 ///
 /// # Errors
 /// The first trace that cannot be read.
-pub fn read_hosts(files: &[TraceFile], reading: &Reading, watch: &dyn Watch) -> Result<Hosts, ReadError> {
+pub fn read_hosts(
+    files: &[TraceFile],
+    reading: &KernelReadSettings,
+    watch: &dyn ReadProgress,
+) -> Result<Hosts, ReadError> {
     let [first, others @ ..] = files else { return Ok(Hosts { runs: Vec::new(), remarks: Vec::new() }) };
     let packets = if others.is_empty() { None } else { Some(packets_of_first(first)?) };
     let (mut joined, mut apart, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
@@ -84,7 +90,7 @@ fn opened(file: &TraceFile, options: &OpenOptions) -> Result<KernelTrace, ReadEr
 
 /// What is made of each of some traces.
 struct Settings<'a> {
-    reading: &'a Reading,
+    reading: &'a KernelReadSettings,
     traces: usize,
 }
 
@@ -92,26 +98,26 @@ fn read_joined(
     first: &TraceFile,
     joined: &[Joined],
     settings: &Settings<'_>,
-    watch: &dyn Watch,
+    watch: &dyn ReadProgress,
 ) -> Result<KernelRun, ReadError> {
     let files: Vec<&TraceFile> = std::iter::once(first).chain(joined.iter().map(|one| &one.file)).collect();
     let options = settings.reading.options();
     let opened: Vec<KernelTrace> =
         files.iter().map(|file| opened(file, &options)).collect::<Result<_, ReadError>>()?;
     let hosts =
-        u16::try_from(files.len()).map_err(|_| ReadError::Invalid(Invalid::new("too many traces")))?;
+        u16::try_from(files.len()).map_err(|_| ReadError::Params(ParamsError::new("too many traces")))?;
     let mut run = TraceReading::of_hosts(&settings.reading.settings(settings.traces), hosts);
-    let mut untold = 0;
+    let mut unreported = 0;
     let on_first_clock = |at: usize, time: KernelTime| match at.checked_sub(1) {
         Some(at) => joined[at].alignment.clock.to_first(time),
         None => time,
     };
     let read = read_together(opened, on_first_clock, |at, event, texts| {
         run.push_from(at as u16, event, texts);
-        untold += 1;
-        if untold == TOLD_EVERY {
-            watch.events(untold);
-            untold = 0;
+        unreported += 1;
+        if unreported == REPORT_EVERY {
+            watch.events(unreported);
+            unreported = 0;
         }
     });
     let mut traces: Vec<_> = files.iter().zip(read).map(|(file, read)| ended(file, read)).collect();

@@ -1,6 +1,6 @@
 //! Reads kernel traces, several at a time, in the order given.
 
-use crate::Invalid;
+use crate::ParamsError;
 use laggard_diagnose::{EndedTrace, KernelRun, ReadingSettings, TraceReading, TraceSource};
 use laggard_kernel_formats::{OpenOptions, ReadTrace, open_with};
 use laggard_kernel_graph::{Delimiter, GraphMode, GraphSettings};
@@ -30,7 +30,7 @@ impl TraceFile {
 }
 
 /// Hears how reading goes on.
-pub trait Watch: Sync {
+pub trait ReadProgress: Sync {
     /// So many more events were read.
     fn events(&self, more: u64);
 
@@ -44,7 +44,7 @@ pub trait Watch: Sync {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ReadError {
     /// The question cannot be asked like this.
-    Invalid(Invalid),
+    Params(ParamsError),
     /// A trace cannot be read; which and why.
     Unreadable(String),
     /// Nobody waits for it any more.
@@ -59,12 +59,12 @@ impl ReadError {
     }
 }
 
-/// How often progress is told, in events.
-pub(crate) const TOLD_EVERY: u64 = 1 << 16;
+/// How often progress is reported, in events.
+pub(crate) const REPORT_EVERY: u64 = 1 << 16;
 
 /// What is made of traces.
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct KernelReadSettings {
     /// What begins and ends executions; `None` when none are sought.
     pub delimiter: Option<Delimiter>,
     /// Whether execution graphs are built.
@@ -79,7 +79,7 @@ pub struct Reading {
     pub threads: NonZeroUsize,
 }
 
-impl Reading {
+impl KernelReadSettings {
     /// What is made of each of so many traces.
     pub(crate) fn settings(&self, traces: usize) -> ReadingSettings {
         let mode = if self.compat { GraphMode::Compat } else { GraphMode::Modern };
@@ -104,8 +104,8 @@ impl Reading {
 /// The first trace, in order, that cannot be read.
 pub fn read_traces(
     files: &[TraceFile],
-    reading: &Reading,
-    watch: &dyn Watch,
+    reading: &KernelReadSettings,
+    watch: &dyn ReadProgress,
 ) -> Result<Vec<KernelRun>, ReadError> {
     let settings = reading.settings(files.len());
     let options = reading.options();
@@ -135,20 +135,20 @@ fn read(
     file: &TraceFile,
     settings: &ReadingSettings,
     options: &OpenOptions,
-    watch: &dyn Watch,
+    watch: &dyn ReadProgress,
 ) -> Result<KernelRun, ReadError> {
     if watch.is_stopped() {
         return Err(ReadError::Stopped);
     }
     let trace = open_with(&file.path, options).map_err(|error| ReadError::unreadable(file, error))?;
     let mut reading = TraceReading::new(settings);
-    let mut untold = 0;
+    let mut unreported = 0;
     let read = trace.read(|event, texts| {
         reading.push(event, texts);
-        untold += 1;
-        if untold == TOLD_EVERY {
-            watch.events(untold);
-            untold = 0;
+        unreported += 1;
+        if unreported == REPORT_EVERY {
+            watch.events(unreported);
+            unreported = 0;
         }
     });
     Ok(reading.finish(ended(file, read)))

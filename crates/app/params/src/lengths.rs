@@ -1,6 +1,6 @@
 //! Lengths of time and other numbers as people type them.
 
-use crate::Spelled;
+use crate::FromText;
 use laggard_model::{AdjustedCount, Nanos};
 use laggard_samples::{LENGTH_MAX, LENGTH_MIN};
 
@@ -30,8 +30,8 @@ pub fn length(text: &str) -> Result<Nanos, String> {
     }
 }
 
-impl Spelled for Nanos {
-    fn read(text: &str) -> Result<Nanos, String> {
+impl FromText for Nanos {
+    fn from_text(text: &str) -> Result<Nanos, String> {
         length(text)
     }
 }
@@ -40,8 +40,8 @@ impl Spelled for Nanos {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowLength(pub Nanos);
 
-impl Spelled for WindowLength {
-    fn read(text: &str) -> Result<WindowLength, String> {
+impl FromText for WindowLength {
+    fn from_text(text: &str) -> Result<WindowLength, String> {
         let window = length(text)?;
         match (LENGTH_MIN..=LENGTH_MAX).contains(&window) {
             true => Ok(WindowLength(window)),
@@ -65,8 +65,8 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AtLeastOne(pub usize);
 
-impl Spelled for AtLeastOne {
-    fn read(text: &str) -> Result<AtLeastOne, String> {
+impl FromText for AtLeastOne {
+    fn from_text(text: &str) -> Result<AtLeastOne, String> {
         at_least_one(text).map(AtLeastOne)
     }
 }
@@ -75,8 +75,8 @@ impl Spelled for AtLeastOne {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Probability(pub f64);
 
-impl Spelled for Probability {
-    fn read(text: &str) -> Result<Probability, String> {
+impl FromText for Probability {
+    fn from_text(text: &str) -> Result<Probability, String> {
         let known = text.parse().ok().filter(|&number| AdjustedCount::of_probability(number).is_some());
         known.map(Probability).ok_or_else(|| "write a number above 0 and at most 1".to_owned())
     }
@@ -103,15 +103,15 @@ mod tests {
         for text in ["", "s", "5 weeks", "-1s", "1e3s", "nan"] {
             assert!(length(text).is_err(), "{text}");
         }
-        assert!(WindowLength::read("0").is_err());
-        assert!(WindowLength::read("400d").is_err());
+        assert!(WindowLength::from_text("0").is_err());
+        assert!(WindowLength::from_text("400d").is_err());
     }
 
     #[test]
     fn probabilities_are_above_none_and_at_most_all() {
-        assert_eq!(Probability::read("0.25"), Ok(Probability(0.25)));
+        assert_eq!(Probability::from_text("0.25"), Ok(Probability(0.25)));
         for text in ["0", "1.1", "nan", "x"] {
-            assert!(Probability::read(text).is_err(), "{text}");
+            assert!(Probability::from_text(text).is_err(), "{text}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How inputs are read.
 
 use crate::text::one_or_more;
-use crate::{Given, Invalid, Named, Text};
+use crate::{FromParams, ParamsError, RawParams, Text};
 use laggard_formats::{
     AccessLogSettings, FORMATS, Format, InputSettings, LogTimeUnit, ReaderOptions, find_format,
     parse_column_option, parse_measure_option, parse_metric_option,
@@ -90,21 +90,21 @@ impl Inputs {
     ///
     /// # Errors
     /// A format that does not exist, and a column that cannot be mapped.
-    pub fn settings(&self) -> Result<InputSettings, Invalid> {
+    pub fn settings(&self) -> Result<InputSettings, ParamsError> {
         Ok(InputSettings { format: self.format()?, reader: self.reader()? })
     }
 
-    fn format(&self) -> Result<Option<&'static Format>, Invalid> {
+    fn format(&self) -> Result<Option<&'static Format>, ParamsError> {
         let Some(name) = self.format.as_deref() else { return Ok(None) };
         let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
         let unknown =
-            || Invalid::new(format_args!("there is no format {name:?}; there is {}", known.join(", ")));
+            || ParamsError::new(format_args!("there is no format {name:?}; there is {}", known.join(", ")));
         find_format(name).map(Some).ok_or_else(unknown)
     }
 
-    fn reader(&self) -> Result<ReaderOptions, Invalid> {
+    fn reader(&self) -> Result<ReaderOptions, ParamsError> {
         let columns: Result<Vec<_>, _> = self.columns.iter().map(|text| parse_column_option(text)).collect();
-        Ok(ReaderOptions { columns: columns.map_err(Invalid::new)?, ..ReaderOptions::default() })
+        Ok(ReaderOptions { columns: columns.map_err(ParamsError::new)?, ..ReaderOptions::default() })
     }
 }
 
@@ -121,7 +121,7 @@ impl SampleFormats {
     ///
     /// # Errors
     /// A rule that cannot be read.
-    pub fn apply(&self, options: &mut ReaderOptions) -> Result<(), Invalid> {
+    pub fn apply(&self, options: &mut ReaderOptions) -> Result<(), ParamsError> {
         let measures: Result<Vec<_>, _> =
             self.measures.iter().map(|text| parse_measure_option(text)).collect();
         let metrics: Result<Vec<_>, _> = self.metrics.iter().map(|text| parse_metric_option(text)).collect();
@@ -130,8 +130,8 @@ impl SampleFormats {
             LogTime::Ms => LogTimeUnit::Milliseconds,
             LogTime::Us => LogTimeUnit::Microseconds,
         });
-        options.measures = measures.map_err(Invalid::new)?;
-        options.metrics = metrics.map_err(Invalid::new)?;
+        options.measures = measures.map_err(ParamsError::new)?;
+        options.metrics = metrics.map_err(ParamsError::new)?;
         options.access_log = AccessLogSettings { page_gap: *self.page_gap, time_unit };
         Ok(())
     }
@@ -152,9 +152,9 @@ pub struct SampleReading {
     pub formats: SampleFormats,
 }
 
-impl Named for SampleReading {
-    fn take(given: &mut Given) -> Result<SampleReading, Invalid> {
-        Ok(SampleReading { inputs: given.group()?, weights: given.group()?, formats: given.group()? })
+impl FromParams for SampleReading {
+    fn from_raw(raw: &mut RawParams) -> Result<SampleReading, ParamsError> {
+        Ok(SampleReading { inputs: raw.group()?, weights: raw.group()?, formats: raw.group()? })
     }
 }
 
@@ -163,7 +163,7 @@ impl SampleReading {
     ///
     /// # Errors
     /// What cannot be read, and what does not exist.
-    pub fn settings(&self) -> Result<InputSettings, Invalid> {
+    pub fn settings(&self) -> Result<InputSettings, ParamsError> {
         let mut settings = self.inputs.settings()?;
         self.weights.apply(&mut settings.reader);
         self.formats.apply(&mut settings.reader)?;
@@ -174,7 +174,7 @@ impl SampleReading {
 /// A question about samples that may come in files.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct OfFiles<Q> {
+pub struct WithFiles<Q> {
     /// The question.
     #[serde(flatten)]
     pub question: Q,
@@ -183,9 +183,9 @@ pub struct OfFiles<Q> {
     pub reading: SampleReading,
 }
 
-impl<Q: Named> Named for OfFiles<Q> {
-    fn take(given: &mut Given) -> Result<OfFiles<Q>, Invalid> {
-        Ok(OfFiles { question: Q::take(given)?, reading: SampleReading::take(given)? })
+impl<Q: FromParams> FromParams for WithFiles<Q> {
+    fn from_raw(raw: &mut RawParams) -> Result<WithFiles<Q>, ParamsError> {
+        Ok(WithFiles { question: Q::from_raw(raw)?, reading: SampleReading::from_raw(raw)? })
     }
 }
 
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn questions_about_files_have_the_settings_of_both() {
-        let read = OfFiles::<crate::Changes>::from_json(json!({
+        let read = WithFiles::<crate::ChangesQuery>::from_json(json!({
             "window": "5m", "format": "sample-csv", "column": "time=Zeit", "page-gap": "2s", "log-time": "ms"
         }));
         let read = read.unwrap();
@@ -204,8 +204,8 @@ mod tests {
         let settings = read.reading.settings().unwrap();
         assert_eq!(settings.format.map(|format| format.name), Some("sample-csv"));
         assert_eq!(settings.reader.access_log.page_gap, Nanos::from_secs(2));
-        let unknown = OfFiles::<crate::Changes>::from_json(json!({"format": "docx"})).unwrap();
-        let told = unknown.reading.settings().err().unwrap().to_string();
-        assert!(told.contains("there is no format"), "{told}");
+        let unknown = WithFiles::<crate::ChangesQuery>::from_json(json!({"format": "docx"})).unwrap();
+        let message = unknown.reading.settings().err().unwrap().to_string();
+        assert!(message.contains("there is no format"), "{message}");
     }
 }

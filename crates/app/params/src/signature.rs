@@ -1,18 +1,18 @@
-//! What `laggard signature` is asked.
+//! What `laggard signature` is params.
 
-use crate::{Given, Invalid, Named, Windows};
+use crate::{FromParams, ParamsError, RawParams, Windows};
 use serde::{Deserialize, Serialize};
 
 /// A question: what do transactions take without queueing?
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Signature {
+pub struct SignatureQuery {
     /// Which samples.
     #[serde(flatten)]
     pub windows: Windows,
     /// What it is of.
     #[serde(flatten)]
-    pub asked: SignatureAsked,
+    pub params: SignatureParams,
 }
 
 /// What a signature is of, and how much it keeps apart.
@@ -21,7 +21,7 @@ pub struct Signature {
 #[cfg_attr(feature = "flags", group(skip))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case", default)]
-pub struct SignatureAsked {
+pub struct SignatureParams {
     /// What the signature is of, for reports: a version, a commit
     #[cfg_attr(feature = "flags", arg(long, value_name = "TEXT", default_value = ""))]
     pub label: String,
@@ -33,18 +33,18 @@ pub struct SignatureAsked {
     pub types_max: u16,
 }
 
-impl Default for SignatureAsked {
-    fn default() -> SignatureAsked {
-        SignatureAsked { label: String::new(), types_max: 100 }
+impl Default for SignatureParams {
+    fn default() -> SignatureParams {
+        SignatureParams { label: String::new(), types_max: 100 }
     }
 }
 
-impl Named for Signature {
-    fn take(given: &mut Given) -> Result<Signature, Invalid> {
-        let taken = Signature { windows: given.group()?, asked: given.group()? };
-        match (1..=1000).contains(&taken.asked.types_max) {
+impl FromParams for SignatureQuery {
+    fn from_raw(raw: &mut RawParams) -> Result<SignatureQuery, ParamsError> {
+        let taken = SignatureQuery { windows: raw.group()?, params: raw.group()? };
+        match (1..=1000).contains(&taken.params.types_max) {
             true => Ok(taken),
-            false => Err(Invalid::new("types-max: write a whole number from 1 to 1000")),
+            false => Err(ParamsError::new("types-max: write a whole number from 1 to 1000")),
         }
     }
 }
@@ -56,10 +56,10 @@ mod tests {
 
     #[test]
     fn types_have_a_range() {
-        let read = Signature::from_json(json!({"label": "v2", "types-max": 5})).unwrap();
-        assert_eq!((read.asked.label.as_str(), read.asked.types_max), ("v2", 5));
+        let read = SignatureQuery::from_json(json!({"label": "v2", "types-max": 5})).unwrap();
+        assert_eq!((read.params.label.as_str(), read.params.types_max), ("v2", 5));
         for number in [0, 1001] {
-            assert!(Signature::from_json(json!({"types-max": number})).is_err(), "{number}");
+            assert!(SignatureQuery::from_json(json!({"types-max": number})).is_err(), "{number}");
         }
     }
 }

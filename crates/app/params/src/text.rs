@@ -8,12 +8,12 @@ use std::ops::Deref;
 use std::str::FromStr;
 
 /// What a text can be read as.
-pub trait Spelled: Sized {
+pub trait FromText: Sized {
     /// Reads it.
     ///
     /// # Errors
     /// What is wrong, and what to write instead.
-    fn read(text: &str) -> Result<Self, String>;
+    fn from_text(text: &str) -> Result<Self, String>;
 }
 
 /// A value with the text it was read from; a number counts as its digits.
@@ -43,10 +43,10 @@ impl<T> fmt::Display for Text<T> {
     }
 }
 
-impl<T: Spelled> FromStr for Text<T> {
+impl<T: FromText> FromStr for Text<T> {
     type Err = String;
     fn from_str(text: &str) -> Result<Text<T>, String> {
-        Ok(Text { text: text.to_owned(), value: T::read(text)? })
+        Ok(Text { text: text.to_owned(), value: T::from_text(text)? })
     }
 }
 
@@ -56,7 +56,7 @@ impl<T> Serialize for Text<T> {
     }
 }
 
-impl<'de, T: Spelled> Deserialize<'de> for Text<T> {
+impl<'de, T: FromText> Deserialize<'de> for Text<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text<T>, D::Error> {
         deserializer.deserialize_any(TextVisitor(PhantomData))
     }
@@ -64,7 +64,7 @@ impl<'de, T: Spelled> Deserialize<'de> for Text<T> {
 
 struct TextVisitor<T>(PhantomData<T>);
 
-impl<T: Spelled> Visitor<'_> for TextVisitor<T> {
+impl<T: FromText> Visitor<'_> for TextVisitor<T> {
     type Value = Text<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

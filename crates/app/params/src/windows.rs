@@ -1,7 +1,7 @@
 //! How samples become windows: what `changes`, `signature` and `capacity` have in common.
 
 use crate::text::one_or_more;
-use crate::{Invalid, Moment, Probability, Spelled, Text, WindowLength, times};
+use crate::{FromText, Moment, ParamsError, Probability, Text, WindowLength, times};
 use laggard_diagnose::ToldDeployment;
 use laggard_model::{AdjustedCount, Timestamp};
 use laggard_samples::{CoresOf, UtilizationUnit, WindowSettings};
@@ -106,7 +106,7 @@ impl Windows {
     ///
     /// # Errors
     /// A time that ends before it begins.
-    pub fn settings(&self, now: Timestamp) -> Result<WindowSettings, Invalid> {
+    pub fn settings(&self, now: Timestamp) -> Result<WindowSettings, ParamsError> {
         let settings = WindowSettings {
             length: self.window.0,
             since: self.since.map_or(Timestamp::MIN, |moment| moment.at(now)),
@@ -124,7 +124,7 @@ impl Windows {
             ..WindowSettings::default()
         };
         if settings.since >= settings.until {
-            return Err(Invalid::new("--since is not before --until"));
+            return Err(ParamsError::new("--since is not before --until"));
         }
         Ok(settings)
     }
@@ -146,8 +146,8 @@ impl Windows {
     }
 }
 
-impl Spelled for CoresOf {
-    fn read(text: &str) -> Result<CoresOf, String> {
+impl FromText for CoresOf {
+    fn from_text(text: &str) -> Result<CoresOf, String> {
         let (name, number) = text.rsplit_once('=').unwrap_or(("", text));
         match number.trim().parse::<f64>() {
             Ok(cores) if cores > 0.0 && cores <= 1e6 => Ok(CoresOf { name: name.to_owned(), cores }),
@@ -156,8 +156,8 @@ impl Spelled for CoresOf {
     }
 }
 
-impl Spelled for Deployment {
-    fn read(text: &str) -> Result<Deployment, String> {
+impl FromText for Deployment {
+    fn from_text(text: &str) -> Result<Deployment, String> {
         let Some((time, name)) = text.split_once('=') else {
             return Err(format!("{text:?} is not a deployment; write 2026-01-12T09:10:00Z=v1.4.2"));
         };
@@ -171,18 +171,18 @@ mod tests {
 
     #[test]
     fn cores_have_a_name_or_are_of_all() {
-        assert_eq!(CoresOf::read("app=1=1.5"), Ok(CoresOf { name: "app=1".to_owned(), cores: 1.5 }));
-        assert_eq!(CoresOf::read("4"), Ok(CoresOf { name: String::new(), cores: 4.0 }));
+        assert_eq!(CoresOf::from_text("app=1=1.5"), Ok(CoresOf { name: "app=1".to_owned(), cores: 1.5 }));
+        assert_eq!(CoresOf::from_text("4"), Ok(CoresOf { name: String::new(), cores: 4.0 }));
         for text in ["", "app=", "app=0", "app=-1", "app=inf", "app=nan"] {
-            assert!(CoresOf::read(text).is_err(), "{text}");
+            assert!(CoresOf::from_text(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn a_deployment_has_a_time_and_a_name() {
-        let known = Deployment::read("2026-01-12T09:00:00Z=v1=2").unwrap();
+        let known = Deployment::from_text("2026-01-12T09:00:00Z=v1=2").unwrap();
         assert_eq!((known.time.unix_ns(), known.name.as_str()), (1_768_208_400_000_000_000, "v1=2"));
-        assert!(Deployment::read("v1").is_err());
-        assert!(Deployment::read("noon=v1").is_err());
+        assert!(Deployment::from_text("v1").is_err());
+        assert!(Deployment::from_text("noon=v1").is_err());
     }
 }

@@ -47,7 +47,7 @@ impl std::error::Error for ServeError {}
 /// # Errors
 /// When an address is taken, the data cannot be opened, or open data could not be written at the end.
 pub fn serve(settings: CheckedSettings, notify_socket: Option<&OsStr>) -> Result<(), ServeError> {
-    start_logs(&settings.given.logs).map_err(ServeError::new)?;
+    start_logs(&settings.raw.logs).map_err(ServeError::new)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -60,12 +60,12 @@ pub fn serve(settings: CheckedSettings, notify_socket: Option<&OsStr>) -> Result
 
 async fn run(settings: CheckedSettings, notice: &Notice) -> Result<(), ServeError> {
     let mut signals = StopSignals::catch()?;
-    let _lock = DataLock::take(&settings.given.data).map_err(ServeError::new)?;
-    let transport = Transport::load(&settings.given.tls).map_err(ServeError::new)?;
-    let sockets = bind(&settings.given).await?;
+    let _lock = DataLock::take(&settings.raw.data).map_err(ServeError::new)?;
+    let transport = Transport::load(&settings.raw.tls).map_err(ServeError::new)?;
+    let sockets = bind(&settings.raw).await?;
     let stopping = CancellationToken::new();
     let state = shared(settings, &sockets, stopping.clone()).await?;
-    let limits = state.settings.given.limits;
+    let limits = state.settings.raw.limits;
     let connections = TaskTracker::new();
     alerts::start(&state);
     tokio::spawn(transport.clone().follow(stopping.clone()));
@@ -91,14 +91,14 @@ async fn shared(
     sockets: &[Bound],
     stopping: CancellationToken,
 ) -> Result<AppState, ServeError> {
-    let tenants = Tenants::open(&settings.given).await.map_err(ServeError::new)?;
+    let tenants = Tenants::open(&settings.raw).await.map_err(ServeError::new)?;
     let gate = Gate::new(&settings);
     let listeners = sockets.iter().map(|bound| bound.listener.clone()).collect();
-    let receivers = receive::Receivers::new(&settings.given.limits);
-    let api = api::Api::new(&settings.given);
+    let receivers = receive::Receivers::new(&settings.raw.limits);
+    let api = api::Api::new(&settings.raw);
     let address = pages_address(&settings, sockets);
     let alerts = Alerts::new(&settings, &address, stopping.clone()).map_err(ServeError::new)?;
-    let tracing = SelfTracing::start(&settings.given.self_tracing, stopping.clone());
+    let tracing = SelfTracing::start(&settings.raw.self_tracing, stopping.clone());
     let started = now();
     Ok(Arc::new(Shared {
         settings,
@@ -117,8 +117,8 @@ async fn shared(
 /// Where the pages are on this machine.
 fn pages_address(settings: &CheckedSettings, sockets: &[Bound]) -> String {
     let bound = sockets.iter().find(|bound| bound.listener.name == "http");
-    let address = bound.map_or(settings.given.http, |bound| bound.listener.address);
-    let scheme = if settings.given.tls.certificate.is_some() { "https" } else { "http" };
+    let address = bound.map_or(settings.raw.http, |bound| bound.listener.address);
+    let scheme = if settings.raw.tls.certificate.is_some() { "https" } else { "http" };
     format!("{scheme}://{address}")
 }
 

@@ -1,9 +1,9 @@
 //! Sites of the window, of the baseline and of slow periods, compared.
 
+use crate::diagnose::BaselineChoice;
 use crate::population::{Population, UnionNames};
 use crate::scan::Question;
 use crate::site_fold::SiteFold;
-use crate::slow::BaselineChoice;
 use laggard_localize::{
     Incident, LatencyChange, Site, SiteRequest, SiteSuspect, SiteTable, find_incidents, find_onset,
     latency_change, shifted_suspects, uneven_suspects,

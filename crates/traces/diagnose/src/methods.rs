@@ -2,7 +2,7 @@
 
 /// How a method is picked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum SlowMethod {
+pub enum DiagnoseMethod {
     /// Everything that helps: sites compared with peers, with a baseline and over time, and CloudDiag.
     #[default]
     Combined,
@@ -12,7 +12,7 @@ pub enum SlowMethod {
     Pca,
 }
 
-impl SlowMethod {
+impl DiagnoseMethod {
     /// The word for `--method`.
     pub fn name(self) -> &'static str {
         let row = METHODS.iter().find(|row| row.method == self);
@@ -40,7 +40,7 @@ impl ChangeMethod {
 
 /// A method of one question.
 #[derive(Clone, Copy, Debug)]
-pub struct Method<M = SlowMethod> {
+pub struct Method<M = DiagnoseMethod> {
     /// How it is picked.
     pub method: M,
     /// The word for `--method`.
@@ -58,7 +58,7 @@ pub struct Method<M = SlowMethod> {
 /// Every method; the first is the default of `laggard diagnose`.
 pub static METHODS: &[Method] = &[
     Method {
-        method: SlowMethod::Combined,
+        method: DiagnoseMethod::Combined,
         name: "combined",
         question: "Which operations on which replicas make requests slow, since when, and against what?",
         reads: "spans or call logs; optionally a baseline",
@@ -66,7 +66,7 @@ pub static METHODS: &[Method] = &[
         manual: "docs/manual/methods/combined.md",
     },
     Method {
-        method: SlowMethod::CloudDiag,
+        method: DiagnoseMethod::CloudDiag,
         name: "clouddiag",
         question: "Which operations on which replicas make requests slow?",
         reads: "spans or call logs",
@@ -74,7 +74,7 @@ pub static METHODS: &[Method] = &[
         manual: "docs/manual/methods/clouddiag.md",
     },
     Method {
-        method: SlowMethod::Pca,
+        method: DiagnoseMethod::Pca,
         name: "pca",
         question: "Which operations set anomalous requests apart, and on which replicas?",
         reads: "spans or call logs",

@@ -1,7 +1,7 @@
 //! The two passes over the requests that every method starts with.
 
+use crate::diagnose::{DiagnoseSettings, InputFacts};
 use crate::gather::Gather;
-use crate::slow::{InputFacts, SlowSettings};
 use crate::survey::{Survey, SurveyFold, SurveyedCategory};
 use laggard_assembly::ShapeRule;
 use laggard_engine::{LocalEngine, Requests};
@@ -13,7 +13,7 @@ pub(crate) struct Question<'a> {
     pub(crate) requests: &'a Requests,
     pub(crate) baseline: Option<&'a Requests>,
     pub(crate) facts: &'a InputFacts,
-    pub(crate) settings: &'a SlowSettings,
+    pub(crate) settings: &'a DiagnoseSettings,
     pub(crate) engine: LocalEngine,
 }
 

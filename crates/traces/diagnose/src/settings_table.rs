@@ -1,10 +1,10 @@
 //! Settings as name and value, for the report.
 
-use crate::slow::SlowSettings;
+use crate::diagnose::DiagnoseSettings;
 use laggard_localize::TimeKind;
 
 /// Every threshold under its command-line name.
-pub(crate) fn rows(settings: &SlowSettings) -> Vec<(&'static str, String)> {
+pub(crate) fn rows(settings: &DiagnoseSettings) -> Vec<(&'static str, String)> {
     let found = &settings.clouddiag;
     let time = match found.time {
         TimeKind::SelfTime => "self",

@@ -1,7 +1,7 @@
 //! Laggard's own methods, by their rows in the registry.
 
 use crate::case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName, SlowPeriod};
-use laggard_diagnose::{InputFacts, METHODS, SlowMethod, SlowSettings, diagnose};
+use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, InputFacts, METHODS, diagnose};
 use laggard_engine::{LocalEngine, Requests, Traces};
 use laggard_report::{Incident, ReplicaSuspect, Report, Suspect};
 use std::num::NonZeroUsize;
@@ -26,8 +26,9 @@ pub fn laggard_report(case: &Case, method: &str) -> Result<Report, String> {
 /// The one place where traces, a baseline and the method's name are handed to the product.
 fn diagnosed(target: &Traces, baseline: Option<&Traces>, method: &str) -> Result<Report, String> {
     let row = METHODS.iter().find(|row| row.name == method).ok_or("no such method")?;
-    let settings = SlowSettings { method: row.method, suspects_max: SUSPECTS_MAX, ..SlowSettings::default() };
-    let baseline = baseline.filter(|_| row.method == SlowMethod::Combined);
+    let settings =
+        DiagnoseSettings { method: row.method, suspects_max: SUSPECTS_MAX, ..DiagnoseSettings::default() };
+    let baseline = baseline.filter(|_| row.method == DiagnoseMethod::Combined);
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let target = Requests::of_traces(target, threads);
     let baseline = baseline.map(|baseline| Requests::of_traces(baseline, threads));
@@ -50,11 +51,11 @@ impl Localizer for Laggard {
     }
 
     fn baseline_use(&self) -> BaselineUse {
-        if self.name == SlowMethod::Combined.name() { BaselineUse::Used } else { BaselineUse::Ignored }
+        if self.name == DiagnoseMethod::Combined.name() { BaselineUse::Used } else { BaselineUse::Ignored }
     }
 
     fn slow_periods(&self, traces: &Traces) -> Option<Result<Vec<SlowPeriod>, String>> {
-        let tells_times = self.name == SlowMethod::Combined.name();
+        let tells_times = self.name == DiagnoseMethod::Combined.name();
         let report = tells_times.then(|| diagnosed(traces, None, self.name))?;
         Some(report.map(|report| report.incidents.iter().map(slow_period).collect()))
     }

@@ -2,7 +2,7 @@
 
 use crate::api::data_facts;
 use laggard_assembly::ShapeRule;
-use laggard_diagnose::{BaselineChoice, SlowSettings, diagnose};
+use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_params::Window;
 use laggard_report::{Report, Suspect, Verdict};
@@ -100,12 +100,12 @@ pub fn judge(
     if counted.window.min(counted.baseline) < settings.requests_min {
         return Err(counted);
     }
-    let asked = SlowSettings {
+    let asked = DiagnoseSettings {
         since: window.since,
         until: window.until,
         baseline: BaselineChoice::Within { since: baseline.since, until: baseline.until },
         suspects_max: SUSPECTS_MAX,
-        ..SlowSettings::default()
+        ..DiagnoseSettings::default()
     };
     let report = diagnose(requests, None, &data_facts(requests), &asked, engine);
     let report = report.expect("the default thresholds are in their ranges");

@@ -52,13 +52,13 @@ impl Alerts {
         address: &str,
         stopping: CancellationToken,
     ) -> Result<Arc<Alerts>, String> {
-        let given = &settings.given.alerts;
+        let given = &settings.raw.alerts;
         let pages = given.pages.clone().unwrap_or_else(|| address.to_owned());
         Ok(Arc::new(Alerts {
             detection: given.detection(),
             pages: pages.trim_end_matches('/').to_owned(),
             receivers: receivers::receivers(given, &settings.alerts)?,
-            watched: AllWatched::new(&settings.given.data),
+            watched: AllWatched::new(&settings.raw.data),
             settings: given.clone(),
             stopping,
         }))

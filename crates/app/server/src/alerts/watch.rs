@@ -66,7 +66,7 @@ async fn look(state: &AppState, tenant: &Arc<Tenant>, before: Option<Seen>) -> O
         None => tokio::time::timeout(QUEUE_MAX, state.api.queries.clone().acquire_owned()).await.ok(),
     };
     let (tenant, handle) = (tenant.clone(), Handle::current());
-    let stretch = state.settings.given.store.slice.nanos();
+    let stretch = state.settings.raw.store.slice.nanos();
     let done = tokio::task::spawn_blocking(move || {
         let watched = asked.alerts.watched.of(&tenant.name);
         let reading = Reading {

@@ -2,10 +2,10 @@
 //! of its time.
 
 use super::answers::Answer;
-use super::asked::{Stored, small_body};
 use super::jobs::{Job, Progress};
 use super::parameters::{Query, now};
 use super::problem::{Problem, ProblemDocument};
+use super::queries::{Stored, small_body};
 use crate::settings::AlertSettings;
 use crate::shared::{AppState, Tenant};
 use crate::times::rfc3339;
@@ -13,7 +13,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use http::StatusCode;
-use laggard_diagnose::{BaselineChoice, SlowSettings};
+use laggard_diagnose::{BaselineChoice, DiagnoseSettings};
 use laggard_model::Timestamp;
 use laggard_params::{Moment, Window};
 use laggard_report::Report;
@@ -258,12 +258,12 @@ fn question(alert: &OthersAlert, settings: &AlertSettings, now: Timestamp) -> Re
 
 /// The service of the labels may be one that no request enters at; then all requests are looked at.
 fn diagnose(stored: &Stored, question: &Question, progress: &Progress) -> Result<Answer, Problem> {
-    let settings = |service| SlowSettings {
+    let settings = |service| DiagnoseSettings {
         since: question.window.since,
         until: question.window.until,
         baseline: BaselineChoice::Within { since: question.baseline.since, until: question.baseline.until },
         service,
-        ..SlowSettings::default()
+        ..DiagnoseSettings::default()
     };
     let answer = stored.diagnose(&settings(question.service.clone()), progress)?;
     match &answer {

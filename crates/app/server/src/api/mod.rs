@@ -8,7 +8,6 @@
 mod alertmanager;
 mod alerts;
 mod answers;
-mod asked;
 mod cache;
 mod categories;
 mod data;
@@ -23,6 +22,7 @@ mod openapi;
 mod overview;
 mod parameters;
 mod problem;
+mod queries;
 mod sampled;
 mod search;
 mod services;
@@ -33,9 +33,9 @@ mod trace;
 mod tree;
 mod uploads;
 
-pub(crate) use asked::facts as data_facts;
 pub(crate) use data::threads as data_threads;
 pub(crate) use parameters::now;
+pub(crate) use queries::facts as data_facts;
 
 use crate::settings::ServeSettings;
 use crate::shared::AppState;
@@ -100,14 +100,14 @@ fn all() -> Vec<Route> {
         route("/api/v1/categories/{id}/matrix", get(matrix::matrix)),
         route("/api/v1/traces/{id}", get(trace::trace)),
         route("/api/v1/search", get(search::search)),
-        route("/api/v1/diagnose", post(asked::diagnose)),
-        route("/api/v1/compare", post(asked::compare)),
-        route("/api/v1/changes", post(asked::changes)),
-        route("/api/v1/signature", post(asked::signature)),
-        route("/api/v1/capacity", post(asked::capacity)),
-        route("/api/v1/kernel/path", post(asked::kernel_path)),
-        route("/api/v1/kernel/diagnose", post(asked::kernel_diagnose)),
-        route("/api/v1/kernel/stats", post(asked::kernel_stats)),
+        route("/api/v1/diagnose", post(queries::diagnose)),
+        route("/api/v1/compare", post(queries::compare)),
+        route("/api/v1/changes", post(queries::changes)),
+        route("/api/v1/signature", post(queries::signature)),
+        route("/api/v1/capacity", post(queries::capacity)),
+        route("/api/v1/kernel/path", post(queries::kernel_path)),
+        route("/api/v1/kernel/diagnose", post(queries::kernel_diagnose)),
+        route("/api/v1/kernel/stats", post(queries::kernel_stats)),
         route("/api/v1/alerts", get(alerts::alerts)),
         route("/api/v1/alertmanager", post(alertmanager::alertmanager)),
         route("/api/v1/jobs", get(jobs::routes::jobs)),

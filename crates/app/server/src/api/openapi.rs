@@ -1,7 +1,7 @@
 //! The OpenAPI document: every route, from the code that answers it.
 
 use super::{
-    alertmanager, alerts, asked, categories, health, import, jobs, matrix, metrics, overview, search,
+    alertmanager, alerts, categories, health, import, jobs, matrix, metrics, overview, queries, search,
     services, status, trace, tree,
 };
 use axum::response::{IntoResponse, Response};
@@ -29,14 +29,14 @@ use utoipa::OpenApi;
         matrix::matrix,
         trace::trace,
         search::search,
-        asked::diagnose,
-        asked::compare,
-        asked::changes,
-        asked::signature,
-        asked::capacity,
-        asked::kernel_path,
-        asked::kernel_diagnose,
-        asked::kernel_stats,
+        queries::diagnose,
+        queries::compare,
+        queries::changes,
+        queries::signature,
+        queries::capacity,
+        queries::kernel_path,
+        queries::kernel_diagnose,
+        queries::kernel_stats,
         alerts::alerts,
         alertmanager::alertmanager,
         jobs::routes::jobs,

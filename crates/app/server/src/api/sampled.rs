@@ -1,10 +1,10 @@
 //! Samples as windows: from the store, or from uploaded files.
 
-use super::asked::Stored;
 use super::data::threads;
 use super::jobs::Progress;
 use super::parameters::now;
 use super::problem::{Problem, ProblemKind};
+use super::queries::Stored;
 use super::uploads::Uploads;
 use laggard_diagnose::{InputFacts, SampleFacts, add_span_samples};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};

@@ -67,7 +67,7 @@ enum Need {
 /// Puts a door before routes: whoever comes through has a [`Tenant`] as an extension where data is meant.
 /// `listener` is the name of the setting that tells where it is.
 pub(crate) fn behind(door: Door, listener: &str, routes: Router, state: &AppState) -> Router {
-    let addresses = state.settings.given.addresses();
+    let addresses = state.settings.raw.addresses();
     let local = addresses.iter().any(|(name, address)| *name == listener && address.ip().is_loopback());
     let entrance = Entrance { door, local, state: state.clone() };
     let routes = routes.layer(from_fn_with_state(entrance, admit));
@@ -135,7 +135,7 @@ impl Entrance {
             return Err(Refusal::CrossSite);
         }
         let trusts_everybody = self.local && !self.state.gate.tokens.are_needed();
-        if trusts_everybody && !names_us(uri, headers, &self.state.settings.given.names) {
+        if trusts_everybody && !names_us(uri, headers, &self.state.settings.raw.names) {
             return Err(Refusal::OtherHost);
         }
         Ok(())
@@ -166,7 +166,7 @@ impl Entrance {
 
     async fn tenant(&self, caller: &Caller, headers: &HeaderMap) -> Result<Arc<Tenant>, Refusal> {
         let tenants = &self.state.tenants;
-        let settings = &self.state.settings.given.tenants;
+        let settings = &self.state.settings.raw.tenants;
         if !settings.enabled {
             return tenants.only().await.map_err(Refusal::Tenant);
         }

@@ -45,7 +45,7 @@ async fn show(State(state): State<AppState>, headers: HeaderMap) -> Json<Shown> 
     let required = state.gate.tokens.are_needed();
     let session = state.gate.sessions.find(&headers);
     let token = session.as_ref().map(|session| state.gate.tokens.at(session.token));
-    let tenants = &state.settings.given.tenants;
+    let tenants = &state.settings.raw.tenants;
     Json(Shown {
         required,
         logged_in: session.is_some(),

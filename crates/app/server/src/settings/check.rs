@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct CheckedSettings {
     /// As given.
-    pub given: ServeSettings,
+    pub raw: ServeSettings,
     pub(crate) tokens: Arc<[CheckedToken]>,
     pub(crate) alerts: CheckedAlerts,
 }
@@ -72,7 +72,7 @@ impl ServeSettings {
         let tokens = read_tokens(&self)?;
         self.check_exposure(!tokens.is_empty())?;
         let alerts = self.alerts.check()?;
-        Ok(CheckedSettings { given: self, tokens: tokens.into(), alerts })
+        Ok(CheckedSettings { raw: self, tokens: tokens.into(), alerts })
     }
 
     fn check_values(&self) -> Result<(), SettingsError> {

@@ -2,7 +2,7 @@
 
 use crate::simulated::THREADS;
 use crate::sites::traces_of;
-use laggard_diagnose::{BaselineChoice, InputFacts, SlowMethod, SlowSettings, diagnose};
+use laggard_diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, InputFacts, diagnose};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_localize::SettingsError;
 use laggard_model::Timestamp;
@@ -72,7 +72,7 @@ fn at(seconds: usize) -> Timestamp {
     Timestamp::from_unix_ns(seconds as i64 * 1_000_000_000)
 }
 
-fn ask(traces: &Requests, baseline: Option<&Requests>, settings: &SlowSettings) -> Report {
+fn ask(traces: &Requests, baseline: Option<&Requests>, settings: &DiagnoseSettings) -> Report {
     let engine = LocalEngine::new(THREADS);
     let report = diagnose(traces, baseline, &InputFacts::default(), settings, engine);
     let report = report.expect("settings in range");
@@ -121,7 +121,8 @@ const NOW: Shop = Shop { requests: 200, from_s: 100_000, seed: 5 };
 
 #[test]
 fn nothing_changed_since_the_baseline() {
-    let report = ask(&NOW.traces(|_, _| USUAL), Some(&BEFORE.traces(|_, _| USUAL)), &SlowSettings::default());
+    let report =
+        ask(&NOW.traces(|_, _| USUAL), Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
     assert_eq!((report.verdict, names(&report).len()), (Verdict::Healthy, 0), "{}", report.headline);
     let baseline = report.baseline.expect("it was compared");
     assert_eq!(baseline.requests, 400);
@@ -130,7 +131,8 @@ fn nothing_changed_since_the_baseline() {
 
 #[test]
 fn what_is_slower_than_the_baseline_of_other_traces_is_named() {
-    let report = ask(&NOW.traces(slow_cart), Some(&BEFORE.traces(|_, _| USUAL)), &SlowSettings::default());
+    let report =
+        ask(&NOW.traces(slow_cart), Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
     assert_eq!(names(&report), ["cart add"]);
     let suspect = &report.suspects[0];
     assert_eq!((suspect.evidence.as_slice(), suspect.scope), (&["baseline".to_owned()][..], Scope::All));
@@ -149,7 +151,7 @@ fn what_is_slower_than_the_baseline_of_other_traces_is_named() {
 #[test]
 fn a_slow_network_is_between_caller_and_callee() {
     let slow = |_: usize, _: usize| Factors { network: 10.0, ..USUAL };
-    let report = ask(&NOW.traces(slow), Some(&BEFORE.traces(|_, _| USUAL)), &SlowSettings::default());
+    let report = ask(&NOW.traces(slow), Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
     let first = &report.suspects[0];
     assert_eq!(
         name(first),
@@ -174,7 +176,7 @@ fn what_the_baseline_never_called_is_new() {
         format!("{trace} a - shop/buy@s1 {from}..{} server\n{retry}", from + length)
     };
     let all = |calls| traces_of((0..200).map(|at| text(at, calls)).collect::<String>().lines());
-    let report = ask(&all(true), Some(&all(false)), &SlowSettings::default());
+    let report = ask(&all(true), Some(&all(false)), &DiagnoseSettings::default());
     let suspect = report.suspects.iter().find(|suspect| suspect.operation == "retry").expect("it is new");
     assert_eq!(suspect.evidence, ["baseline"]);
     assert!(suspect.shift.is_some_and(|shift| shift.factor.is_infinite() && shift.baseline_calls == 0));
@@ -191,12 +193,12 @@ fn hour() -> Requests {
 #[test]
 fn a_time_of_the_same_traces_is_compared_with_the_rest_or_with_another_time() {
     let traces = hour();
-    let asked = SlowSettings { since: at(1800), until: at(2399), ..SlowSettings::default() };
-    let rest = SlowSettings { baseline: BaselineChoice::Rest, ..asked.clone() };
+    let asked = DiagnoseSettings { since: at(1800), until: at(2399), ..DiagnoseSettings::default() };
+    let rest = DiagnoseSettings { baseline: BaselineChoice::Rest, ..asked.clone() };
     let within = BaselineChoice::Within { since: at(600), until: at(1799) };
-    let within = SlowSettings { baseline: within, ..asked.clone() };
+    let within = DiagnoseSettings { baseline: within, ..asked.clone() };
     let overlapping = BaselineChoice::Within { since: at(1200), until: at(2999) };
-    let overlapping = SlowSettings { baseline: overlapping, ..asked };
+    let overlapping = DiagnoseSettings { baseline: overlapping, ..asked };
     for (settings, requests) in [(&rest, 3000), (&within, 1200), (&overlapping, 1200)] {
         let report = ask(&traces, None, settings);
         assert_eq!(names(&report), ["cart add"], "{requests}");
@@ -212,11 +214,11 @@ fn a_time_of_the_same_traces_is_compared_with_the_rest_or_with_another_time() {
 #[test]
 fn a_quiet_time_is_quiet_although_another_was_slow() {
     let traces = hour();
-    let asked = SlowSettings {
+    let asked = DiagnoseSettings {
         since: at(600),
         until: at(1199),
         baseline: BaselineChoice::Rest,
-        ..SlowSettings::default()
+        ..DiagnoseSettings::default()
     };
     let report = ask(&traces, None, &asked);
     assert_eq!(names(&report), Vec::<String>::new(), "{}", report.headline);
@@ -224,7 +226,7 @@ fn a_quiet_time_is_quiet_although_another_was_slow() {
 
 #[test]
 fn without_a_baseline_a_slow_period_is_an_incident() {
-    let report = ask(&hour(), None, &SlowSettings::default());
+    let report = ask(&hour(), None, &DiagnoseSettings::default());
     assert_eq!(report.incidents.len(), 1, "{:?}", report.incidents);
     let incident = &report.incidents[0];
     assert_eq!((incident.since_ns, incident.until_ns), (1_800_000_000_000, 2_400_000_000_000));
@@ -240,14 +242,14 @@ fn without_a_baseline_a_slow_period_is_an_incident() {
 fn a_slow_replica_is_found_by_its_peers_and_no_news_if_it_always_was() {
     let one_slow = |_: usize, pod: usize| Factors { cart: if pod == 2 { 2.0 } else { 1.0 }, ..USUAL };
     let now = NOW.traces(one_slow);
-    let alone = ask(&now, None, &SlowSettings::default());
+    let alone = ask(&now, None, &DiagnoseSettings::default());
     assert_eq!(names(&alone), ["cart add"]);
     assert_eq!(alone.suspects[0].replicas, ["cart-2"]);
     assert!(alone.suspects[0].evidence.contains(&"peers".to_owned()));
-    let standing = ask(&now, Some(&BEFORE.traces(one_slow)), &SlowSettings::default());
+    let standing = ask(&now, Some(&BEFORE.traces(one_slow)), &DiagnoseSettings::default());
     assert_eq!(names(&standing), Vec::<String>::new());
     assert!(standing.ruled_out.iter().any(|text| text.contains("`cart add`")), "{:?}", standing.ruled_out);
-    let newly = ask(&now, Some(&BEFORE.traces(|_, _| USUAL)), &SlowSettings::default());
+    let newly = ask(&now, Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
     assert_eq!(newly.suspects[0].replicas, ["cart-2"]);
     for word in ["peers", "baseline"] {
         assert!(newly.suspects[0].evidence.contains(&word.to_owned()), "{:?}", newly.suspects[0].evidence);
@@ -257,7 +259,7 @@ fn a_slow_replica_is_found_by_its_peers_and_no_news_if_it_always_was() {
 #[test]
 fn two_slow_things_and_a_faster_one_share_one_whole() {
     let now = NOW.traces(|_, _| Factors { cart: 2.0, store: 3.0, shop: 0.2, ..USUAL });
-    let report = ask(&now, Some(&BEFORE.traces(|_, _| USUAL)), &SlowSettings::default());
+    let report = ask(&now, Some(&BEFORE.traces(|_, _| USUAL)), &DiagnoseSettings::default());
     let mut found = names(&report);
     found.sort();
     assert_eq!(found, ["cart add", "cart read-store"]);
@@ -267,7 +269,7 @@ fn two_slow_things_and_a_faster_one_share_one_whole() {
 fn a_baseline_too_small_to_compare_is_said_to_be() {
     let tiny = Shop { requests: 5, ..BEFORE }.traces(|_, _| USUAL);
     for baseline in [&tiny, &Requests::default()] {
-        let report = ask(&NOW.traces(slow_cart), Some(baseline), &SlowSettings::default());
+        let report = ask(&NOW.traces(slow_cart), Some(baseline), &DiagnoseSettings::default());
         assert!(report.cautions.iter().any(|text| text.contains("to compare")), "{:?}", report.cautions);
         assert!(report.suspects.iter().all(|suspect| suspect.shift.is_none()));
     }
@@ -278,8 +280,8 @@ fn the_answer_does_not_depend_on_threads() {
     let (now, before) = (NOW.traces(slow_cart), BEFORE.traces(|_, _| USUAL));
     let run = |threads| -> Result<Report, SettingsError> {
         let engine = LocalEngine::new(std::num::NonZeroUsize::new(threads).expect("not zero"));
-        diagnose(&now, Some(&before), &InputFacts::default(), &SlowSettings::default(), engine)
+        diagnose(&now, Some(&before), &InputFacts::default(), &DiagnoseSettings::default(), engine)
     };
     assert_eq!(json(&run(1).expect("in range")), json(&run(5).expect("in range")));
-    assert_eq!(SlowSettings::default().method, SlowMethod::Combined);
+    assert_eq!(DiagnoseSettings::default().method, DiagnoseMethod::Combined);
 }

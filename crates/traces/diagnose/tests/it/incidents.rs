@@ -2,7 +2,7 @@
 //! `lab/experiments/examples/accuracy.rs`; their figures are in `docs/accuracy.md`.
 
 use crate::simulated::{Incident, THREADS, incident};
-use laggard_diagnose::{InputFacts, SlowMethod, SlowSettings, diagnose};
+use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, InputFacts, diagnose};
 use laggard_engine::LocalEngine;
 use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::Timestamp;
@@ -14,13 +14,13 @@ fn small(scenario: Scenario, seed: u64) -> Settings {
     Settings { requests_per_service: 600, categories_per_service: 3, ..Settings::new(scenario, seed) }
 }
 
-fn report_with(incident: &Incident, settings: &SlowSettings) -> Report {
+fn report_with(incident: &Incident, settings: &DiagnoseSettings) -> Report {
     let engine = LocalEngine::new(THREADS);
     diagnose(&incident.traces, None, &InputFacts::default(), settings, engine).expect("settings in range")
 }
 
 fn report(incident: &Incident) -> Report {
-    report_with(incident, &SlowSettings::default())
+    report_with(incident, &DiagnoseSettings::default())
 }
 
 fn guilty(incident: &Incident) -> BTreeSet<&str> {
@@ -50,8 +50,8 @@ fn of_half_of_the_requests_the_same_is_told() {
     let incident = incident(&small(Scenario::RandomDevice, 4));
     let with = |rows_max: usize| {
         let clouddiag = CloudDiagSettings { rows_max, ..CloudDiagSettings::new(Mode::Robust) };
-        let method = SlowMethod::CloudDiag;
-        report_with(&incident, &SlowSettings { method, clouddiag, ..SlowSettings::default() })
+        let method = DiagnoseMethod::CloudDiag;
+        report_with(&incident, &DiagnoseSettings { method, clouddiag, ..DiagnoseSettings::default() })
     };
     let (all, half) = (with(20_000), with(100));
     let left_out = half.input.losses.count(laggard_model::Loss::RowLimit);
@@ -119,7 +119,8 @@ fn a_slow_host_is_named_whatever_it_runs() {
 #[test]
 fn the_papers_mode_finds_the_operation_and_names_replicas_that_hold_a_deviation() {
     let incident = incident(&small(Scenario::RandomDevice, 35));
-    let settings = SlowSettings { clouddiag: CloudDiagSettings::new(Mode::Paper), ..SlowSettings::default() };
+    let settings =
+        DiagnoseSettings { clouddiag: CloudDiagSettings::new(Mode::Paper), ..DiagnoseSettings::default() };
     let report = report_with(&incident, &settings);
     assert_eq!((report.mode.as_str(), top(&report)), ("paper", incident.injected[0].0.clone()));
     assert!(guilty(&incident).is_subset(&blamed(&report)));
@@ -147,20 +148,20 @@ fn windows_and_services_select_requests() {
     let whole = report(&incident);
     let window = whole.window.as_ref().expect("there are requests");
     let middle = window.since_ns + (window.until_ns - window.since_ns) / 2;
-    let half = SlowSettings { since: Timestamp::from_unix_ns(middle), ..SlowSettings::default() };
+    let half = DiagnoseSettings { since: Timestamp::from_unix_ns(middle), ..DiagnoseSettings::default() };
     let later = report_with(&incident, &half);
     assert!(later.input.requests > 0 && later.input.requests < whole.input.requests);
-    let nobody = SlowSettings { service: Some("nobody".to_owned()), ..SlowSettings::default() };
+    let nobody = DiagnoseSettings { service: Some("nobody".to_owned()), ..DiagnoseSettings::default() };
     let none = report_with(&incident, &nobody);
     assert_eq!((none.verdict, none.input.requests), (Verdict::InsufficientData, 0));
-    let entry = SlowSettings { service: Some("front-end".to_owned()), ..SlowSettings::default() };
+    let entry = DiagnoseSettings { service: Some("front-end".to_owned()), ..DiagnoseSettings::default() };
     assert_eq!(report_with(&incident, &entry).input.requests, whole.input.requests);
 }
 
 #[test]
 fn a_setting_out_of_range_is_an_error_that_names_it() {
     let incident = incident(&Settings { requests_per_service: 5, ..small(Scenario::Quiet, 1) });
-    let mut settings = SlowSettings::default();
+    let mut settings = DiagnoseSettings::default();
     settings.clouddiag.cosine_max = 2.0;
     let engine = LocalEngine::new(THREADS);
     let error = diagnose(&incident.traces, None, &InputFacts::default(), &settings, engine).unwrap_err();
@@ -172,11 +173,11 @@ fn tiny(scenario: Scenario, seed: u64) -> Settings {
     Settings { requests_per_service: 700, categories_per_service: 2, ..Settings::new(scenario, seed) }
 }
 
-fn by_components(mode: Mode) -> SlowSettings {
-    SlowSettings {
-        method: SlowMethod::Pca,
+fn by_components(mode: Mode) -> DiagnoseSettings {
+    DiagnoseSettings {
+        method: DiagnoseMethod::Pca,
         clouddiag: CloudDiagSettings::new(mode),
-        ..SlowSettings::default()
+        ..DiagnoseSettings::default()
     }
 }
 

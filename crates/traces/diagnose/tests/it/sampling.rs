@@ -1,7 +1,7 @@
 //! What weights do to the answer: an incident as it was, and the same one after sampling.
 
 use crate::simulated::THREADS;
-use laggard_diagnose::{InputFacts, SlowSettings, diagnose};
+use laggard_diagnose::{DiagnoseSettings, InputFacts, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_model::{AdjustedCount, Nanos, Sampling, Sink, SpanRecord, TailSampler, WeightSource};
 use laggard_report::{Report, Verdict};
@@ -23,7 +23,7 @@ fn sampled(requests_per_service: u32, keep: impl Fn(&Request) -> Option<Sampling
     Requests::from_traces(ingest.finish(THREADS), THREADS)
 }
 
-fn report(traces: &Requests, settings: &SlowSettings) -> Report {
+fn report(traces: &Requests, settings: &DiagnoseSettings) -> Report {
     diagnose(traces, None, &InputFacts::default(), settings, LocalEngine::new(THREADS))
         .expect("settings in range")
 }
@@ -49,7 +49,7 @@ fn slow_ones_kept(request: &Request) -> Option<Sampling> {
 
 #[test]
 fn weights_undo_what_keeping_slow_requests_does_to_counts_and_medians() {
-    let defaults = SlowSettings::default();
+    let defaults = DiagnoseSettings::default();
     let whole = report(&sampled(800, |_| Some(Sampling::default())), &defaults);
     let kept = sampled(800, slow_ones_kept);
     let weighted = report(&kept, &defaults);
@@ -81,10 +81,10 @@ fn weights_undo_what_keeping_slow_requests_does_to_counts_and_medians() {
 
 #[test]
 fn one_weight_for_all_changes_only_the_estimates() {
-    let defaults = SlowSettings::default();
+    let defaults = DiagnoseSettings::default();
     let plain = report(&sampled(200, |_| Some(Sampling::default())), &defaults);
     let told = report(&sampled(200, |_| Some(weighing(20.0))), &defaults);
-    let assumed = SlowSettings { sampling_probability: Some(0.05), ..SlowSettings::default() };
+    let assumed = DiagnoseSettings { sampling_probability: Some(0.05), ..DiagnoseSettings::default() };
     let assumed = report(&sampled(200, |_| Some(Sampling::default())), &assumed);
     for other in [&told, &assumed] {
         assert_eq!(other.headline, plain.headline);
@@ -102,7 +102,7 @@ fn one_weight_for_all_changes_only_the_estimates() {
 #[test]
 fn marks_of_tail_sampling_are_told() {
     let marked = Sampling { tail_sampler: Some(TailSampler::Collector), ..Sampling::default() };
-    let found = report(&sampled(200, |_| Some(marked)), &SlowSettings::default());
+    let found = report(&sampled(200, |_| Some(marked)), &DiagnoseSettings::default());
     assert_eq!(found.input.sampling.tail_samplers[0].count, found.input.spans);
     assert!(
         found.cautions.iter().any(|caution| caution.contains("tail-based sampling")),
@@ -116,12 +116,12 @@ fn too_little_data_says_what_is_missing() {
     let first = requests(&settings(200)).expect("settings in range").next().expect("a request").trace_id;
     let found = report(
         &sampled(200, |request| (request.trace_id == first).then(Sampling::default)),
-        &SlowSettings::default(),
+        &DiagnoseSettings::default(),
     );
     assert_eq!(found.verdict, Verdict::InsufficientData);
     assert_eq!(found.missing, ["The largest category has 1 request; 10 are needed (--requests-min)."]);
-    let empty = report(&sampled(200, |_| None), &SlowSettings::default());
+    let empty = report(&sampled(200, |_| None), &DiagnoseSettings::default());
     assert_eq!(empty.missing, ["No span was read."]);
-    let enough = report(&sampled(200, |_| Some(Sampling::default())), &SlowSettings::default());
+    let enough = report(&sampled(200, |_| Some(Sampling::default())), &DiagnoseSettings::default());
     assert!(enough.missing.is_empty());
 }

@@ -1,7 +1,7 @@
 //! How a job tells how far it is, and hears that nobody wants it any more.
 
 use crate::api::problem::Problem;
-use laggard_params::Watch;
+use laggard_params::ReadProgress;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::watch;
@@ -100,7 +100,7 @@ impl Progress {
     }
 }
 
-impl Watch for Progress {
+impl ReadProgress for Progress {
     fn events(&self, more: u64) {
         let so_far = self.events.fetch_add(more, Ordering::Relaxed) + more;
         self.done(so_far);

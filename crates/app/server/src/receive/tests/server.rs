@@ -48,16 +48,16 @@ impl Server {
         given.limits.idle_timeout = "300ms".parse().unwrap();
         change(&mut given);
         let settings = given.check().unwrap();
-        let limits = settings.given.limits;
+        let limits = settings.raw.limits;
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
         let listener = Arc::new(Listener { name, address, figures: Default::default() });
-        let tenants = Tenants::open(&settings.given).await.unwrap();
+        let tenants = Tenants::open(&settings.raw).await.unwrap();
         let tenant = tenants.only().await.unwrap();
         let (gate, stopping) = (Gate::new(&settings), CancellationToken::new());
         let state: AppState = Arc::new(Shared {
             receivers: crate::receive::Receivers::new(&limits),
-            api: crate::api::Api::new(&settings.given),
+            api: crate::api::Api::new(&settings.raw),
             alerts: crate::alerts::Alerts::new(&settings, "http://localhost", stopping.clone()).unwrap(),
             tracing: None,
             gate,
@@ -67,7 +67,7 @@ impl Server {
             stopping: stopping.clone(),
             settings,
         });
-        let transport = Transport::load(&state.settings.given.tls).unwrap();
+        let transport = Transport::load(&state.settings.raw.tls).unwrap();
         let router = crate::run::router(name, &state);
         let serving = Serving { listener, router, transport, limits, stopping: stopping.clone() };
         tokio::spawn(accept(socket, serving, TaskTracker::new()));

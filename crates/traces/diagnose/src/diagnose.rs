@@ -1,6 +1,6 @@
 //! Which operations on which replicas make requests slow? One file per method; this one picks it.
 
-use crate::methods::SlowMethod;
+use crate::methods::DiagnoseMethod;
 use crate::scan::Question;
 use laggard_engine::{LocalEngine, Requests};
 use laggard_localize::{CloudDiagSettings, MiSettings, PatternSettings, SettingsError, SiteSettings};
@@ -9,9 +9,9 @@ use laggard_report::{NamedCount, Report};
 
 /// What is asked.
 #[derive(Clone, Debug)]
-pub struct SlowSettings {
+pub struct DiagnoseSettings {
     /// Which method answers.
-    pub method: SlowMethod,
+    pub method: DiagnoseMethod,
     /// Thresholds of CloudDiag, and those every method shares: mode, kind of time, sizes, replica tests.
     pub clouddiag: CloudDiagSettings,
     /// Thresholds of principal components.
@@ -51,10 +51,10 @@ pub enum BaselineChoice {
     Rest,
 }
 
-impl Default for SlowSettings {
-    fn default() -> SlowSettings {
-        SlowSettings {
-            method: SlowMethod::default(),
+impl Default for DiagnoseSettings {
+    fn default() -> DiagnoseSettings {
+        DiagnoseSettings {
+            method: DiagnoseMethod::default(),
             clouddiag: CloudDiagSettings::default(),
             pca: MiSettings::default(),
             patterns: PatternSettings::default(),
@@ -89,7 +89,7 @@ pub fn diagnose(
     requests: &Requests,
     baseline: Option<&Requests>,
     facts: &InputFacts,
-    settings: &SlowSettings,
+    settings: &DiagnoseSettings,
     engine: LocalEngine,
 ) -> Result<Report, SettingsError> {
     settings.clouddiag.check()?;
@@ -98,8 +98,8 @@ pub fn diagnose(
     settings.patterns.check()?;
     let question = Question { requests, baseline, facts, settings, engine };
     match settings.method {
-        SlowMethod::Combined => Ok(crate::combined::diagnose(&question)),
-        SlowMethod::Pca => Ok(crate::pca::diagnose(&question)),
-        SlowMethod::CloudDiag => Ok(crate::clouddiag::diagnose(&question)),
+        DiagnoseMethod::Combined => Ok(crate::combined::diagnose(&question)),
+        DiagnoseMethod::Pca => Ok(crate::pca::diagnose(&question)),
+        DiagnoseMethod::CloudDiag => Ok(crate::clouddiag::diagnose(&question)),
     }
 }

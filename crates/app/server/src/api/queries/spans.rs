@@ -1,6 +1,6 @@
 //! Questions about stored requests: diagnose and compare.
 
-use super::body::Asked;
+use super::body::QueryBody;
 use super::{AskParameters, ask};
 use crate::api::answers::Answer;
 use crate::api::cache::RequestCache;
@@ -13,9 +13,9 @@ use crate::shared::{AppState, Tenant};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use laggard_diagnose::{BaselineChoice, ComparedPopulation, InputFacts, Population, SlowSettings};
+use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, InputFacts, Population};
 use laggard_engine::{LocalEngine, RequestSlice, Requests};
-use laggard_params::{BaselineData, Compare, ComparedData, Diagnose, Window};
+use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseQuery, Window};
 use laggard_report::NamedCount;
 use laggard_store::Store;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use tokio::runtime::Handle;
 /// Why are requests slow?
 #[utoipa::path(
     post, path = "/api/v1/diagnose", tag = "questions", params(AskParameters),
-    request_body(content = Diagnose, description = "Settings, named like the flags of `laggard diagnose`"),
+    request_body(content = DiagnoseQuery, description = "Settings, named like the flags of `laggard diagnose`"),
     responses(
         (status = 200, description = "With wait=true: the report, in the form that was asked for", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
@@ -35,11 +35,11 @@ pub(crate) async fn diagnose(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AskParameters>,
-    asked: Asked<Diagnose>,
+    query: QueryBody<DiagnoseQuery>,
 ) -> Result<Response, Problem> {
-    no_files(&asked)?;
-    let settings = asked.question.settings(now())?;
-    asked.question.check_baseline(&settings, BaselineData::Same)?;
+    no_files(&query)?;
+    let settings = query.params.settings(now())?;
+    query.params.check_baseline(&settings, BaselineData::Same)?;
     let stored = Stored::of(&state, &tenant);
     ask(&state, &tenant, "diagnose", parameters, move |progress| stored.diagnose(&settings, progress)).await
 }
@@ -47,7 +47,7 @@ pub(crate) async fn diagnose(
 /// What differs between two windows?
 #[utoipa::path(
     post, path = "/api/v1/compare", tag = "questions", params(AskParameters),
-    request_body(content = Compare, description = "Settings, named like the flags of `laggard compare`"),
+    request_body(content = CompareParams, description = "Settings, named like the flags of `laggard compare`"),
     responses(
         (status = 200, description = "With wait=true: the comparison, in the form that was asked for", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
@@ -58,20 +58,20 @@ pub(crate) async fn compare(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AskParameters>,
-    asked: Asked<Compare>,
+    query: QueryBody<CompareParams>,
 ) -> Result<Response, Problem> {
-    no_files(&asked)?;
-    let windows = asked.question.windows(ComparedData::One, now())?;
-    asked.question.settings()?;
+    no_files(&query)?;
+    let windows = query.params.windows(ComparedData::One, now())?;
+    query.params.settings()?;
     let stored = Stored::of(&state, &tenant);
     ask(&state, &tenant, "compare", parameters, move |progress| {
-        stored.compare(&asked.question, windows, progress)
+        stored.compare(&query.params, windows, progress)
     })
     .await
 }
 
-fn no_files<Q>(asked: &Asked<Q>) -> Result<(), Problem> {
-    match &asked.uploads {
+fn no_files<Q>(query: &QueryBody<Q>) -> Result<(), Problem> {
+    match &query.uploads {
         Some(uploads) if !uploads.files().is_empty() => Err(Problem::new(
             ProblemKind::WrongType,
             "this question is about stored requests; POST /api/v1/import takes files",
@@ -109,7 +109,11 @@ impl Stored {
         Ok(together(&self.cache, all))
     }
 
-    pub(crate) fn diagnose(&self, settings: &SlowSettings, progress: &Progress) -> Result<Answer, Problem> {
+    pub(crate) fn diagnose(
+        &self,
+        settings: &DiagnoseSettings,
+        progress: &Progress,
+    ) -> Result<Answer, Problem> {
         let window = Window { since: settings.since, until: settings.until };
         let windows = match settings.baseline {
             BaselineChoice::None => vec![window],
@@ -129,7 +133,7 @@ impl Stored {
 
     fn compare(
         &self,
-        question: &Compare,
+        question: &CompareParams,
         windows: [Window; 2],
         progress: &Progress,
     ) -> Result<Answer, Problem> {

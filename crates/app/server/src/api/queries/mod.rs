@@ -24,7 +24,7 @@ use super::jobs::{Job, Jobs, Progress};
 use super::problem::{Problem, ProblemKind};
 use crate::shared::{AppState, Tenant};
 use axum::response::Response;
-use laggard_params::{Invalid, ReadError};
+use laggard_params::{ParamsError, ReadError};
 use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::IntoParams;
@@ -52,8 +52,8 @@ impl AskParameters {
     }
 }
 
-impl From<Invalid> for Problem {
-    fn from(invalid: Invalid) -> Problem {
+impl From<ParamsError> for Problem {
+    fn from(invalid: ParamsError) -> Problem {
         Problem::invalid(invalid)
     }
 }
@@ -61,7 +61,7 @@ impl From<Invalid> for Problem {
 impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Problem {
         match error {
-            ReadError::Invalid(invalid) => Problem::from(invalid),
+            ReadError::Params(invalid) => Problem::from(invalid),
             ReadError::Unreadable(reason) => Problem::new(ProblemKind::Unreadable, reason),
             ReadError::Stopped => Problem::canceled(),
         }

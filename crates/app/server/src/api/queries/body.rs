@@ -7,22 +7,22 @@ use axum::body::{Bytes, to_bytes};
 use axum::extract::multipart::Multipart;
 use axum::extract::{FromRequest, Request};
 use http::header::CONTENT_TYPE;
-use laggard_params::Named;
+use laggard_params::FromParams;
 use serde_json::{Map, Value};
 
 /// Largest JSON object of settings.
 const SETTINGS_BYTES_MAX: usize = 1 << 20;
 
 /// A question with the files it is about, if any came with it.
-pub(crate) struct Asked<Q> {
-    pub(crate) question: Q,
+pub(crate) struct QueryBody<Q> {
+    pub(crate) params: Q,
     pub(crate) uploads: Option<Uploads>,
 }
 
-impl<Q: Named> FromRequest<AppState> for Asked<Q> {
+impl<Q: FromParams> FromRequest<AppState> for QueryBody<Q> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &AppState) -> Result<Asked<Q>, Problem> {
+    async fn from_request(request: Request, state: &AppState) -> Result<QueryBody<Q>, Problem> {
         match kind_of(&request) {
             BodyKind::Form => {
                 let refused =
@@ -30,11 +30,11 @@ impl<Q: Named> FromRequest<AppState> for Asked<Q> {
                 let form = Multipart::from_request(request, state).await.map_err(refused)?;
                 let form = read_form(form, &state.api.uploads).await?;
                 let question = read(form.settings.as_deref().unwrap_or_default())?;
-                Ok(Asked { question, uploads: Some(form.uploads) })
+                Ok(QueryBody { params: question, uploads: Some(form.uploads) })
             }
             BodyKind::Json => {
                 let bytes = small_body(request).await?;
-                Ok(Asked { question: read(&bytes)?, uploads: None })
+                Ok(QueryBody { params: read(&bytes)?, uploads: None })
             }
             BodyKind::Other(kind) => {
                 // No content type at all is no trouble as long as there is no content.
@@ -45,7 +45,7 @@ impl<Q: Named> FromRequest<AppState> for Asked<Q> {
                         format_args!("{kind:?} is not taken; send application/json or multipart/form-data"),
                     ));
                 }
-                Ok(Asked { question: read(&bytes)?, uploads: None })
+                Ok(QueryBody { params: read(&bytes)?, uploads: None })
             }
         }
     }
@@ -74,7 +74,7 @@ pub(crate) async fn small_body(request: Request) -> Result<Bytes, Problem> {
     to_bytes(request.into_body(), SETTINGS_BYTES_MAX).await.map_err(too_large)
 }
 
-fn read<Q: Named>(bytes: &[u8]) -> Result<Q, Problem> {
+fn read<Q: FromParams>(bytes: &[u8]) -> Result<Q, Problem> {
     let value = match bytes.trim_ascii() {
         [] => Value::Object(Map::new()),
         text => serde_json::from_slice(text)

@@ -1,6 +1,6 @@
 //! Questions about samples, stored or uploaded: changes, signature and capacity.
 
-use super::body::Asked;
+use super::body::QueryBody;
 use super::spans::Stored;
 use super::{AskParameters, ask};
 use crate::api::answers::Answer;
@@ -16,13 +16,13 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use laggard_diagnose::{CapacitySettings, ChangesQuestion, SignatureQuestion, build_signature};
-use laggard_params::{Capacity, Changes, OfFiles, SampleReading, Signature, Windows};
+use laggard_params::{CapacityQuery, ChangesQuery, SampleReading, SignatureQuery, Windows, WithFiles};
 use std::sync::Arc;
 
 /// Did code, the workload or something foreign change what the CPU does?
 #[utoipa::path(
     post, path = "/api/v1/changes", tag = "questions", params(AskParameters),
-    request_body(content = OfFiles<Changes>, description = "Settings, named like the flags of `laggard changes`; or a form with the parts settings and file"),
+    request_body(content = WithFiles<ChangesQuery>, description = "Settings, named like the flags of `laggard changes`; or a form with the parts settings and file"),
     responses(
         (status = 200, description = "With wait=true: the report, in the form that was asked for", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
@@ -33,11 +33,11 @@ pub(crate) async fn changes(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AskParameters>,
-    asked: Asked<OfFiles<Changes>>,
+    query: QueryBody<WithFiles<ChangesQuery>>,
 ) -> Result<Response, Problem> {
-    let OfFiles { question, reading } = asked.question;
-    let settings = question.asked.settings()?;
-    let source = Source::new(asked.uploads, &state, &tenant, &question.windows, reading)?;
+    let WithFiles { question, reading } = query.params;
+    let settings = question.params.settings()?;
+    let source = Source::new(query.uploads, &state, &tenant, &question.windows, reading)?;
     ask(&state, &tenant, "changes", parameters, move |progress| {
         let sampled = source.read(progress)?;
         progress.stage("looking for changes", 0)?;
@@ -59,7 +59,7 @@ pub(crate) async fn changes(
 /// What do transactions take without queueing?
 #[utoipa::path(
     post, path = "/api/v1/signature", tag = "questions", params(AskParameters),
-    request_body(content = OfFiles<Signature>, description = "Settings, named like the flags of `laggard signature`; or a form with the parts settings and file"),
+    request_body(content = WithFiles<SignatureQuery>, description = "Settings, named like the flags of `laggard signature`; or a form with the parts settings and file"),
     responses(
         (status = 200, description = "With wait=true: the signature, in the form that was asked for", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
@@ -70,18 +70,18 @@ pub(crate) async fn signature(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AskParameters>,
-    asked: Asked<OfFiles<Signature>>,
+    query: QueryBody<WithFiles<SignatureQuery>>,
 ) -> Result<Response, Problem> {
-    let OfFiles { question, reading } = asked.question;
-    let source = Source::new(asked.uploads, &state, &tenant, &question.windows, reading)?;
+    let WithFiles { question, reading } = query.params;
+    let source = Source::new(query.uploads, &state, &tenant, &question.windows, reading)?;
     ask(&state, &tenant, "signature", parameters, move |progress| {
         let sampled = source.read(progress)?;
         progress.stage("fitting", 0)?;
         let mut signature = build_signature(&SignatureQuestion {
             table: &sampled.table,
             facts: &sampled.facts,
-            label: &question.asked.label,
-            types_max: question.asked.types_max.into(),
+            label: &question.params.label,
+            types_max: question.params.types_max.into(),
         });
         signature.cautions.extend(sampled.cautions);
         Ok(Answer::Signature(Box::new(signature)))
@@ -92,7 +92,7 @@ pub(crate) async fn signature(
 /// How many clients can the system take within a latency target?
 #[utoipa::path(
     post, path = "/api/v1/capacity", tag = "questions", params(AskParameters),
-    request_body(content = OfFiles<Capacity>, description = "Settings, named like the flags of `laggard capacity`; or a form with the parts settings and file"),
+    request_body(content = WithFiles<CapacityQuery>, description = "Settings, named like the flags of `laggard capacity`; or a form with the parts settings and file"),
     responses(
         (status = 200, description = "With wait=true: the answer, in the form that was asked for", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
@@ -103,12 +103,12 @@ pub(crate) async fn capacity(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AskParameters>,
-    asked: Asked<OfFiles<Capacity>>,
+    query: QueryBody<WithFiles<CapacityQuery>>,
 ) -> Result<Response, Problem> {
-    let OfFiles { question, reading } = asked.question;
-    let settings = question.asked.settings(&question.windows)?;
+    let WithFiles { question, reading } = query.params;
+    let settings = question.params.settings(&question.windows)?;
     let settings = CapacitySettings { threads: threads(), ..settings };
-    let source = Source::new(asked.uploads, &state, &tenant, &question.windows, reading)?;
+    let source = Source::new(query.uploads, &state, &tenant, &question.windows, reading)?;
     ask(&state, &tenant, "capacity", parameters, move |progress| {
         let sampled = source.read(progress)?;
         progress.stage("modeling", 0)?;

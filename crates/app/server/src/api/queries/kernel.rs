@@ -1,6 +1,6 @@
 //! Questions about uploaded kernel traces.
 
-use super::body::Asked;
+use super::body::QueryBody;
 use super::{AskParameters, ask};
 use crate::api::answers::Answer;
 use crate::api::data::threads;
@@ -15,7 +15,8 @@ use axum::extract::State;
 use axum::response::Response;
 use laggard_kernel_graph::Delimiter;
 use laggard_params::{
-    KernelDiagnose, KernelPath, KernelSources, KernelStats, Reading, TraceFile, read_hosts, read_traces,
+    KernelDiagnoseQuery, KernelPathParams, KernelReadSettings, KernelSources, KernelStatsParams, TraceFile,
+    read_hosts, read_traces,
 };
 use std::sync::Arc;
 
@@ -36,15 +37,15 @@ pub(crate) async fn kernel_path(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AskParameters>,
-    asked: Asked<KernelPath>,
+    query: QueryBody<KernelPathParams>,
 ) -> Result<Response, Problem> {
-    let traces = Traces::only_files(asked.uploads)?;
-    let reading = reading(Some(asked.question.delimiter("auto")?), Wanted::Graph, asked.question.compat);
+    let traces = Traces::only_files(query.uploads)?;
+    let reading = reading(Some(query.params.delimiter("auto")?), Wanted::Graph, query.params.compat);
     ask(&state, &tenant, "kernel/path", parameters, move |progress| {
         progress.stage("reading events", 0)?;
         let hosts = traces.checked(read_hosts(&traces.of(Part::File), &reading, progress), progress)?;
         progress.stage("following waits", 0)?;
-        let answered = laggard_diagnose::kernel_path(&hosts.runs, &asked.question.question(None));
+        let answered = laggard_diagnose::kernel_path(&hosts.runs, &query.params.question(None));
         let mut report = answered.map_err(Problem::invalid)?;
         report.cautions.extend(hosts.remarks);
         Ok(Answer::KernelPath(Box::new(report)))
@@ -66,12 +67,12 @@ pub(crate) async fn kernel_diagnose(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AskParameters>,
-    asked: Asked<KernelDiagnose>,
+    query: QueryBody<KernelDiagnoseQuery>,
 ) -> Result<Response, Problem> {
-    let traces = Traces::some(asked.uploads)?;
+    let traces = Traces::some(query.uploads)?;
     let sources = traces.sources()?;
-    let question = asked.question.question(&sources, threads())?;
-    let reading = reading(Some(asked.question.delimiter()?), Wanted::Graph, asked.question.asked.compat);
+    let question = query.params.question(&sources, threads())?;
+    let reading = reading(Some(query.params.delimiter()?), Wanted::Graph, query.params.params.compat);
     ask(&state, &tenant, "kernel/diagnose", parameters, move |progress| {
         progress.stage("reading events", 0)?;
         let files = [Part::File, Part::Normal, Part::Sample].map(|part| traces.of(part)).concat();
@@ -97,10 +98,10 @@ pub(crate) async fn kernel_stats(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AskParameters>,
-    asked: Asked<KernelStats>,
+    query: QueryBody<KernelStatsParams>,
 ) -> Result<Response, Problem> {
-    let KernelStats {} = asked.question;
-    let traces = Traces::only_files(asked.uploads)?;
+    let KernelStatsParams {} = query.params;
+    let traces = Traces::only_files(query.uploads)?;
     let reading = reading(None, Wanted::Statistics, false);
     ask(&state, &tenant, "kernel/stats", parameters, move |progress| {
         progress.stage("reading events", 0)?;
@@ -117,8 +118,8 @@ enum Wanted {
     Statistics,
 }
 
-fn reading(delimiter: Option<Delimiter>, wanted: Wanted, compat: bool) -> Reading {
-    Reading {
+fn reading(delimiter: Option<Delimiter>, wanted: Wanted, compat: bool) -> KernelReadSettings {
+    KernelReadSettings {
         delimiter,
         graph: wanted == Wanted::Graph,
         compat,

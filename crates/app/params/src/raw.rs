@@ -7,63 +7,63 @@ use std::fmt;
 
 /// A question that cannot be asked like this, in a sentence that names the setting.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Invalid {
+pub struct ParamsError {
     message: String,
 }
 
-impl Invalid {
+impl ParamsError {
     /// A refusal with this message.
-    pub fn new(message: impl fmt::Display) -> Invalid {
-        Invalid { message: message.to_string() }
+    pub fn new(message: impl fmt::Display) -> ParamsError {
+        ParamsError { message: message.to_string() }
     }
 }
 
-impl fmt::Display for Invalid {
+impl fmt::Display for ParamsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Invalid {}
+impl std::error::Error for ParamsError {}
 
 /// Settings that were given and not taken yet.
 ///
 /// Questions are made of groups of settings; each group takes its own, and what is left at the end is unknown.
 #[derive(Debug)]
-pub struct Given {
+pub struct RawParams {
     left: Map<String, Value>,
     known: Vec<&'static str>,
 }
 
 /// A question, or a part of one, that is read from named settings.
-pub trait Named: Sized {
+pub trait FromParams: Sized {
     /// Takes what belongs to it.
     ///
     /// # Errors
     /// A setting that is of another kind, or out of its range.
-    fn take(given: &mut Given) -> Result<Self, Invalid>;
+    fn from_raw(raw: &mut RawParams) -> Result<Self, ParamsError>;
 
     /// Reads a JSON object. Settings that are not in it have their defaults; `null` is no object.
     ///
     /// # Errors
-    /// As [`Named::take`]; and settings that do not exist.
-    fn from_json(value: Value) -> Result<Self, Invalid> {
+    /// As [`FromParams::from_raw`]; and settings that do not exist.
+    fn from_json(value: Value) -> Result<Self, ParamsError> {
         let Value::Object(left) = value else {
-            return Err(Invalid::new("settings are a JSON object, like {\"since\": \"-1h\"}"));
+            return Err(ParamsError::new("settings are a JSON object, like {\"since\": \"-1h\"}"));
         };
-        let mut given = Given { left, known: Vec::new() };
-        let taken = Self::take(&mut given)?;
-        given.finish()?;
+        let mut raw = RawParams { left, known: Vec::new() };
+        let taken = Self::from_raw(&mut raw)?;
+        raw.finish()?;
         Ok(taken)
     }
 }
 
-impl Given {
+impl RawParams {
     /// Takes the fields of a struct that has no flattened fields and a default for every field.
     ///
     /// # Errors
     /// A value of another kind.
-    pub fn group<T: DeserializeOwned>(&mut self) -> Result<T, Invalid> {
+    pub fn group<T: DeserializeOwned>(&mut self) -> Result<T, ParamsError> {
         let names = field_names::<T>();
         self.known.extend(names);
         let own: Map<String, Value> = (names.iter())
@@ -74,29 +74,29 @@ impl Given {
         T::deserialize(Value::Object(own.clone())).map_err(|error| explain::<T>(own, &error))
     }
 
-    fn finish(self) -> Result<(), Invalid> {
+    fn finish(self) -> Result<(), ParamsError> {
         let Some(name) = self.left.keys().next() else { return Ok(()) };
         let mut known = self.known;
         known.sort_unstable();
-        Err(Invalid::new(format_args!("there is no setting {name:?}; there is {}", known.join(", "))))
+        Err(ParamsError::new(format_args!("there is no setting {name:?}; there is {}", known.join(", "))))
     }
 }
 
 /// Says which of the settings is wrong: serde does not.
-fn explain<T: DeserializeOwned>(own: Map<String, Value>, error: &serde_json::Error) -> Invalid {
+fn explain<T: DeserializeOwned>(own: Map<String, Value>, error: &serde_json::Error) -> ParamsError {
     for (name, value) in own {
         let alone = Map::from_iter([(name.clone(), value)]);
         if let Err(error) = T::deserialize(Value::Object(alone)) {
-            return Invalid::new(format_args!("{name}: {error}"));
+            return ParamsError::new(format_args!("{name}: {error}"));
         }
     }
-    Invalid::new(error)
+    ParamsError::new(error)
 }
 
 /// The names under which a struct's fields are read.
 fn field_names<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut names = FieldNames::default();
-    // Reading ends with an error once the names are told.
+    // Reading ends with an error once the names are message.
     let _ = T::deserialize(&mut names);
     names.told
 }
@@ -152,9 +152,9 @@ mod tests {
     #[derive(PartialEq, Debug)]
     struct Both(First, Second);
 
-    impl Named for Both {
-        fn take(given: &mut Given) -> Result<Both, Invalid> {
-            Ok(Both(given.group()?, given.group()?))
+    impl FromParams for Both {
+        fn from_raw(raw: &mut RawParams) -> Result<Both, ParamsError> {
+            Ok(Both(raw.group()?, raw.group()?))
         }
     }
 
@@ -168,13 +168,13 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        let told = |value| Both::from_json(value).unwrap_err().to_string();
+        let message = |value| Both::from_json(value).unwrap_err().to_string();
         assert_eq!(
-            told(json!({"rows_max": 3})),
+            message(json!({"rows_max": 3})),
             "there is no setting \"rows_max\"; there is most, name, rows-max, share-min"
         );
-        assert!(told(json!({"name": "x", "share-min": "y"})).starts_with("share-min: invalid type"));
-        assert!(told(json!({"rows-max": -1})).starts_with("rows-max: invalid value"));
-        assert!(told(json!([])).contains("a JSON object"));
+        assert!(message(json!({"name": "x", "share-min": "y"})).starts_with("share-min: invalid type"));
+        assert!(message(json!({"rows-max": -1})).starts_with("rows-max: invalid value"));
+        assert!(message(json!([])).contains("a JSON object"));
     }
 }
