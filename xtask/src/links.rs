@@ -100,7 +100,7 @@ mod tests {
 
     fn violations(text: &str) -> Vec<String> {
         let files = [("docs/a.md", text), ("README.md", "# One: `two` three\n"), ("docs/b/c.md", "")];
-        check(&Repository::of(&files)).err().unwrap_or_default()
+        check(&Repository::from_files(&files)).err().unwrap_or_default()
     }
 
     #[test]

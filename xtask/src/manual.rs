@@ -127,7 +127,7 @@ mod tests {
         "[workspace.dependencies]\nlaggard-model = { path = \"x\" }\nserde = \"1\"\n\n[profile.dev]\nx = 1\n";
 
     fn repository<'a>(losses: &'a str, thresholds: &'a str, dependencies: &'a str) -> Repository {
-        Repository::of(&[
+        Repository::from_files(&[
             (LOSSES, LOSS_ROWS),
             (THRESHOLDS, FLAGS),
             ("Cargo.toml", MANIFEST),
@@ -159,7 +159,11 @@ mod tests {
     #[test]
     fn thresholds_of_changes_are_explained_by_one_of_their_pages() {
         let with = |page: &str, text: &str| {
-            unexplained_change_thresholds(&Repository::of(&[(CHANGE_THRESHOLDS, FLAGS), (page, text)])).len()
+            unexplained_change_thresholds(&Repository::from_files(&[
+                (CHANGE_THRESHOLDS, FLAGS),
+                (page, text),
+            ]))
+            .len()
         };
         assert_eq!(with(CHANGE_PAGES[0], "`--cv-min`"), 0);
         assert_eq!(with(CHANGE_PAGES[1], "`cv-min`"), 0);
@@ -169,12 +173,12 @@ mod tests {
     #[test]
     fn pages_named_by_rows_must_exist() {
         let text = "manual: \"docs/manual/formats/none.md\",";
-        let repository = Repository::of(&[("crates/traces/formats/src/a.rs", text)]);
+        let repository = Repository::from_files(&[("crates/traces/formats/src/a.rs", text)]);
         assert_eq!(missing_pages(&repository).len(), 1);
     }
 
     #[test]
     fn one_command_runs_the_tests() {
-        assert_eq!(other_test_commands(&Repository::of(&[("README.md", TEST_COMMAND)])).len(), 1);
+        assert_eq!(other_test_commands(&Repository::from_files(&[("README.md", TEST_COMMAND)])).len(), 1);
     }
 }

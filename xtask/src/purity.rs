@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn violations_of(path: &str, text: &str) -> usize {
-        violations(&Repository::of(&[(path, text)])).len()
+        violations(&Repository::from_files(&[(path, text)])).len()
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Repository {
 
     /// A repository of snippets.
     #[cfg(test)]
-    pub(crate) fn of(files: &[(&str, &str)]) -> Repository {
+    pub(crate) fn from_files(files: &[(&str, &str)]) -> Repository {
         let file = |&(path, text): &(&str, &str)| TextFile { path: path.to_owned(), text: text.to_owned() };
         let paths = files.iter().map(|(path, _)| (*path).to_owned()).collect();
         Repository { root: PathBuf::new(), files: files.iter().map(file).collect(), paths }

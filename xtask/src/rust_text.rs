@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn modules_of_tests_in_their_own_file_are_no_product() {
-        let repository = Repository::of(&[
+        let repository = Repository::from_files(&[
             ("crates/a/src/lib.rs", "#[cfg(test)]\nmod checks;\nmod real;"),
             ("crates/a/src/checks.rs", "fn t() {}"),
             ("crates/a/src/real.rs", "#[cfg(test)]\nmod inner;"),

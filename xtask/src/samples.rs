@@ -70,7 +70,7 @@ mod tests {
     const SAMPLE: &str = "[!] Found\n\n  a is slow";
 
     fn violations_of(readme: &str, page: &str) -> usize {
-        violations(&Repository::of(&[(README, readme), (EXPLAINED, page)]), SAMPLE).len()
+        violations(&Repository::from_files(&[(README, readme), (EXPLAINED, page)]), SAMPLE).len()
     }
 
     #[test]

@@ -42,18 +42,18 @@ mod tests {
     #[test]
     fn a_long_file_fails() {
         let text = |lines: usize| "//\n".repeat(lines);
-        assert!(check(&Repository::of(&[("crates/a/src/lib.rs", &text(500))])).is_ok());
-        let found = check(&Repository::of(&[("crates/a/tests/it/main.rs", &text(501))])).unwrap_err();
+        assert!(check(&Repository::from_files(&[("crates/a/src/lib.rs", &text(500))])).is_ok());
+        let found = check(&Repository::from_files(&[("crates/a/tests/it/main.rs", &text(501))])).unwrap_err();
         assert_eq!(found, ["crates/a/tests/it/main.rs has 501 lines; at most 500"]);
     }
 
     #[test]
     fn a_long_function_fails_unless_it_is_a_test() {
         let function = |lines: usize| format!("fn f() {{\n{}}}\n", "x;\n".repeat(lines - 2));
-        assert!(check(&Repository::of(&[("crates/a/src/lib.rs", &function(70))])).is_ok());
-        let found = check(&Repository::of(&[("crates/a/src/lib.rs", &function(71))])).unwrap_err();
+        assert!(check(&Repository::from_files(&[("crates/a/src/lib.rs", &function(70))])).is_ok());
+        let found = check(&Repository::from_files(&[("crates/a/src/lib.rs", &function(71))])).unwrap_err();
         assert_eq!(found, ["crates/a/src/lib.rs:1: `f` has 71 lines; at most 70"]);
         let test = format!("#[test]\n{}", function(71));
-        assert!(check(&Repository::of(&[("crates/a/src/lib.rs", &test)])).is_ok());
+        assert!(check(&Repository::from_files(&[("crates/a/src/lib.rs", &test)])).is_ok());
     }
 }

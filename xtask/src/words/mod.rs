@@ -1,5 +1,8 @@
 //! Words that must not be in the repository: unfinished work, panics, names that say nothing, this machine.
 
+mod names;
+mod spelling;
+
 use crate::repository::{Judgment, Repository, TextFile, is_sample, judge};
 use crate::rust_text::{code_only, line_of, product_sources, word_offsets};
 use std::path::Path;
@@ -11,24 +14,6 @@ const UNFINISHED: &[&str] =
 /// Never in any text.
 const NOTES: &[&str] = &[concat!("FIX", "ME"), concat!("XX", "X")];
 
-/// Words that tell nothing of what a file or a type is for.
-const EMPTY_NAMES: &[&str] =
-    &["manager", "helper", "helpers", "util", "utils", "common", "processor", "info"];
-
-/// A name that says something after all, where it stands.
-struct Exception {
-    path: &'static str,
-    word: &'static str,
-    #[expect(dead_code, reason = "it is there to be read")]
-    reason: &'static str,
-}
-
-const EXCEPTIONS: &[Exception] = &[Exception {
-    path: "crates/base/numeric/src/robust_pca/processors.rs",
-    word: "processor",
-    reason: "these are the processors of a computer",
-}];
-
 /// Searches all files.
 pub(crate) fn check(repository: &Repository) -> Judgment {
     let mut violations = Vec::new();
@@ -36,22 +21,30 @@ pub(crate) fn check(repository: &Repository) -> Judgment {
         if is_sample(&file.path) {
             continue;
         }
-        violations.extend(found(file, &file.text, NOTES));
+        violations.extend(occurrences(file, &file.text, NOTES));
         violations.extend(machine_paths(file, &repository.root));
         violations.extend(registries(file));
         if file.path.ends_with(".rs") {
             let code = code_only(&file.text);
-            violations.extend(found(file, &code, UNFINISHED));
-            violations.extend(empty_names(file, &code));
+            violations.extend(occurrences(file, &code, UNFINISHED));
         }
     }
     for file in product_sources(repository) {
-        violations.extend(found(&file, &file.text, &[".unwrap()", ".unwrap_err()"]));
+        violations.extend(occurrences(&file, &file.text, &[".unwrap()", ".unwrap_err()"]));
     }
+    match names::Words::parse(names::LIST) {
+        Ok(list) => violations.extend(names::check(repository, &list)),
+        Err(error) => violations.push(error),
+    }
+    match spelling::Spelling::parse(spelling::LIST) {
+        Ok(list) => violations.extend(spelling::check(repository, &list)),
+        Err(error) => violations.push(error),
+    }
+    violations.extend(names::repeated(repository));
     judge(violations, || format!("{} text files", repository.files.len()))
 }
 
-fn found(file: &TextFile, text: &str, words: &[&str]) -> Vec<String> {
+fn occurrences(file: &TextFile, text: &str, words: &[&str]) -> Vec<String> {
     let hits = words.iter().flat_map(|word| word_offsets(text, word).map(move |at| (word, at)));
     hits.map(|(word, at)| format!("{}:{}: `{word}`", file.path, line_of(text, at))).collect()
 }
@@ -103,48 +96,12 @@ fn registries(file: &TextFile) -> Vec<String> {
     lines.map(|(at, _)| format!("{}:{}: names a package registry", file.path, at + 1)).collect()
 }
 
-fn empty_names(file: &TextFile, code: &str) -> Vec<String> {
-    let name = file.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
-    let empty_word = |name: &str| {
-        let word = empty_word(name)?;
-        let excepted = EXCEPTIONS.iter().any(|known| known.path == file.path && known.word == word);
-        (!excepted).then_some(word)
-    };
-    let mut out = Vec::new();
-    if let Some(word) = empty_word(name) {
-        out.push(format!("{}: `{word}` in a file's name", file.path));
-    }
-    for item in ["struct ", "enum ", "trait ", "type ", "mod ", "union "] {
-        for at in word_offsets(code, item) {
-            let rest = &code[at + item.len()..];
-            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-            if let Some(word) = empty_word(&rest[..end]) {
-                let line = line_of(code, at);
-                out.push(format!("{}:{line}: `{word}` in `{}` says nothing", file.path, &rest[..end]));
-            }
-        }
-    }
-    out
-}
-
-/// The first word of a snake-case or camel-case name that says nothing.
-fn empty_word(name: &str) -> Option<&'static str> {
-    let mut words = vec![String::new()];
-    for letter in name.chars() {
-        if letter == '_' || letter == '-' || letter.is_uppercase() {
-            words.push(String::new());
-        }
-        words.last_mut()?.extend(letter.to_lowercase().filter(|letter| letter.is_alphanumeric()));
-    }
-    words.iter().find_map(|word| EMPTY_NAMES.iter().copied().find(|empty| empty == word))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn violations(path: &str, text: &str) -> usize {
-        check(&Repository::of(&[(path, text)])).err().map_or(0, |found| found.len())
+        check(&Repository::from_files(&[(path, text)])).err().map_or(0, |found| found.len())
     }
 
     #[test]
@@ -171,20 +128,10 @@ mod tests {
     }
 
     #[test]
-    fn names_that_say_nothing_fail() {
-        assert_eq!(violations("crates/a/src/string_utils.rs", ""), 1);
-        assert_eq!(violations("crates/a/src/b.rs", "struct TraceManager;"), 1);
-        assert_eq!(violations("crates/a/src/b.rs", "mod common;"), 1);
-        assert_eq!(violations("crates/a/src/b.rs", "struct Information; enum Utilization {}"), 0);
-        assert_eq!(violations("crates/a/src/b.rs", "enum Processor {}"), 1);
-        assert_eq!(violations(EXCEPTIONS[0].path, "enum Processor {}"), 0);
-    }
-
-    #[test]
     fn paths_of_machines_fail() {
         assert_eq!(violations("README.md", concat!("cd /ho", "me/somebody/laggard")), 1);
         let mut repository =
-            Repository::of(&[("README.md", "see /builds/seven/laggard/x and /builds/seven/y")]);
+            Repository::from_files(&[("README.md", "see /builds/seven/laggard/x and /builds/seven/y")]);
         repository.root = "/builds/seven/laggard".into();
         assert_eq!(check(&repository).unwrap_err().len(), 3);
         repository.root = "/tmp/laggard".into();

@@ -1,0 +1,309 @@
+//! Names on the list of `xtask/words.txt`, constructors called `of_…`, and type names that many files define.
+
+use crate::repository::{Repository, TextFile, is_sample};
+use crate::rust_text::{code_only, line_of, product_sources, word_offsets};
+use std::collections::BTreeMap;
+
+/// Names that are not allowed, with what to write instead.
+pub(super) const LIST: &str = include_str!("../../words.txt");
+
+/// Most files of the product that may define a type of one name.
+const SAME_NAME_MAX: usize = 3;
+
+/// Types of an interface that every implementation names alike.
+const ASSOCIATED: &[&str] = &["Output", "Partial", "Error", "Item", "Err", "Settings", "Value", "IntoIter"];
+
+/// What a row of the list is compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// A word of a type's, a file's or a folder's name.
+    Any,
+    /// A type's whole name.
+    Type,
+    /// The last word of a type's name.
+    Last,
+    /// A file's or folder's whole name, without ending.
+    File,
+    /// A function's whole name.
+    Function,
+}
+
+/// A row of the list.
+#[derive(Debug)]
+struct Row<'a> {
+    kind: Kind,
+    name: &'a str,
+    instead: &'a str,
+}
+
+/// The whole list.
+#[derive(Debug, Default)]
+pub(super) struct Words<'a> {
+    rows: Vec<Row<'a>>,
+    /// Path and name that are excepted.
+    allowed: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Words<'a> {
+    /// Reads the list.
+    ///
+    /// # Errors
+    /// The first line that is no row.
+    pub(super) fn parse(text: &'a str) -> Result<Words<'a>, String> {
+        let mut words = Words::default();
+        for (index, line) in text.lines().enumerate() {
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let fields: Vec<&str> = line.split('|').map(str::trim).collect();
+            let kind = match fields[..] {
+                ["allow", path, name, _] => {
+                    words.allowed.push((path, name));
+                    continue;
+                }
+                ["any", _, _] => Kind::Any,
+                ["type", _, _] => Kind::Type,
+                ["last", _, _] => Kind::Last,
+                ["file", _, _] => Kind::File,
+                ["fn", _, _] => Kind::Function,
+                _ => return Err(format!("xtask/words.txt:{}: not a row: {line}", index + 1)),
+            };
+            words.rows.push(Row { kind, name: fields[1], instead: fields[2] });
+        }
+        Ok(words)
+    }
+
+    /// The row that forbids a type's name.
+    fn type_row(&self, name: &str) -> Option<&Row<'a>> {
+        let parts = name_words(name);
+        self.rows.iter().find(|row| match row.kind {
+            Kind::Any => has_word(&parts, row.name),
+            Kind::Type => row.name == name,
+            Kind::Last => parts.last().is_some_and(|last| last.eq_ignore_ascii_case(row.name)),
+            Kind::File | Kind::Function => false,
+        })
+    }
+
+    /// The row that forbids the name of a file or folder.
+    fn file_row(&self, stem: &str) -> Option<&Row<'a>> {
+        let parts = name_words(stem);
+        self.rows.iter().find(|row| match row.kind {
+            Kind::Any => has_word(&parts, row.name),
+            Kind::File => row.name == stem,
+            Kind::Type | Kind::Last | Kind::Function => false,
+        })
+    }
+
+    fn function_row(&self, name: &str) -> Option<&Row<'a>> {
+        self.rows.iter().find(|row| row.kind == Kind::Function && row.name == name)
+    }
+
+    fn allows(&self, path: &str, row: &Row<'_>) -> bool {
+        self.allowed.iter().any(|(folder, name)| *name == row.name && path.starts_with(folder))
+    }
+}
+
+/// Whether one of the words is this; `NotFound` is a status of HTTP and of files.
+fn has_word(parts: &[String], word: &str) -> bool {
+    let is_word = |part: &String| part.eq_ignore_ascii_case(word);
+    let negated = |at: usize| at > 0 && parts[at - 1] == "not";
+    (0..parts.len()).any(|at| is_word(&parts[at]) && !negated(at))
+}
+
+/// The words of a snake-case, kebab-case or camel-case name, in lower case.
+fn name_words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for character in name.chars() {
+        if !character.is_alphanumeric() || character.is_uppercase() {
+            words.push(String::new());
+        }
+        let lower = character.to_lowercase().filter(|letter| letter.is_alphanumeric());
+        if let Some(word) = words.last_mut() {
+            word.extend(lower);
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Everything on the list that occurs, and constructors called `of_…`.
+pub(super) fn check(repository: &Repository, words: &Words<'_>) -> Vec<String> {
+    let mut violations = Vec::new();
+    for file in repository.files.iter().filter(|file| !is_sample(&file.path) && is_code(&file.path)) {
+        violations.extend(path_violations(&file.path, words));
+        if file.path.ends_with(".rs") {
+            let code = code_only(&file.text);
+            violations.extend(type_violations(file, &code, RUST_ITEMS, words));
+            violations.extend(function_violations(file, &code, words));
+        } else {
+            violations.extend(type_violations(file, &file.text, SCRIPT_ITEMS, words));
+        }
+    }
+    violations
+}
+
+const RUST_ITEMS: &[&str] = &["struct ", "enum ", "trait ", "type ", "union "];
+const SCRIPT_ITEMS: &[&str] = &["export interface ", "export type ", "\ninterface ", "\ntype ", "class "];
+
+fn is_code(path: &str) -> bool {
+    [".rs", ".ts", ".svelte", ".mjs", ".py"].iter().any(|end| path.ends_with(end))
+}
+
+fn path_violations(path: &str, words: &Words<'_>) -> Vec<String> {
+    let stems = path.split('/').map(|part| part.split('.').next().unwrap_or(part));
+    let rows = stems.filter_map(|stem| words.file_row(stem).map(|row| (stem, row)));
+    let denied = rows.filter(|(_, row)| !words.allows(path, row));
+    denied.map(|(stem, row)| format!("{path}: file name `{stem}`; better: {}", row.instead)).collect()
+}
+
+fn type_violations(file: &TextFile, code: &str, items: &[&str], words: &Words<'_>) -> Vec<String> {
+    let mut out = Vec::new();
+    for (at, name) in items.iter().flat_map(|item| names_after(code, item)) {
+        let denied = words.type_row(name).filter(|row| !words.allows(&file.path, row));
+        if let Some(row) = denied {
+            let line = line_of(code, at);
+            out.push(format!("{}:{line}: type `{name}`; better: {}", file.path, row.instead));
+        }
+    }
+    out
+}
+
+/// Names that follow a keyword, with the byte they start at.
+fn names_after<'a>(code: &'a str, item: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+    word_offsets(code, item).filter_map(move |at| {
+        let rest = &code[at + item.len()..];
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        rest.starts_with(char::is_uppercase).then_some((at + item.len(), &rest[..end]))
+    })
+}
+
+fn function_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<String> {
+    let mut out = Vec::new();
+    for at in word_offsets(code, "fn ") {
+        let rest = &code[at + 3..];
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (name, line) = (&rest[..end], line_of(code, at));
+        let row = words.function_row(name).filter(|row| !words.allows(&file.path, row));
+        if let Some(row) = row {
+            out.push(format!("{}:{line}: function `{name}`; better: {}", file.path, row.instead));
+        }
+        if name.starts_with("of_") && is_constructor(code, at) {
+            let better = name.replacen("of_", "from_", 1);
+            out.push(format!("{}:{line}: constructor `{name}`; better: {better}", file.path));
+        }
+    }
+    out
+}
+
+/// A function inside a block that takes no `self` and returns its own type.
+fn is_constructor(code: &str, at: usize) -> bool {
+    let line_start = code[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    if !code[line_start..].starts_with(' ') {
+        return false;
+    }
+    let signature = code[at..].split(['{', ';']).next().unwrap_or_default();
+    let receiver = word_offsets(signature, "self").next().is_some();
+    let header = code[..at].rfind("\nimpl").map(|header| &code[header..]);
+    let own = header.and_then(|header| {
+        let header = header.split('{').next()?;
+        let target = header.rsplit(" for ").next()?.trim_start_matches("\nimpl").trim();
+        let target = target.rsplit_once("> ").map_or(target, |(_, target)| target);
+        target.split(['<', ' ']).next()
+    });
+    let returned = signature.split_once("->").map_or("", |(_, returned)| returned);
+    let returns_own = own.is_some_and(|own| !own.is_empty() && word_offsets(returned, own).next().is_some());
+    !receiver && (returns_own || word_offsets(returned, "Self").next().is_some())
+}
+
+/// Type names of the product that more than [`SAME_NAME_MAX`] files define.
+pub(super) fn repeated(repository: &Repository) -> Vec<String> {
+    let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in product_sources(repository).iter().filter(|file| is_product(&file.path)) {
+        for (_, name) in RUST_ITEMS.iter().flat_map(|item| names_after(&file.text, item)) {
+            if ASSOCIATED.contains(&name) {
+                continue;
+            }
+            let known = files.entry(name.to_owned()).or_default();
+            if known.last() != Some(&file.path) {
+                known.push(file.path.clone());
+            }
+        }
+    }
+    let many = files.into_iter().filter(|(_, files)| files.len() > SAME_NAME_MAX);
+    many.map(|(name, files)| {
+        format!(
+            "{} files define a type `{name}`, at most {SAME_NAME_MAX} may: {}",
+            files.len(),
+            files.join(", ")
+        )
+    })
+    .collect()
+}
+
+fn is_product(path: &str) -> bool {
+    path.starts_with("crates/") && path.contains("/src/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn violations(path: &str, text: &str) -> Vec<String> {
+        let words = Words::parse(LIST).unwrap();
+        check(&Repository::from_files(&[(path, text)]), &words)
+    }
+
+    #[test]
+    fn the_list_is_well_formed() {
+        assert!(Words::parse(LIST).unwrap().rows.len() > 50);
+        assert!(Words::parse("any | Word").is_err());
+        assert!(Words::parse("some | Word | instead").is_err());
+    }
+
+    #[test]
+    fn names_on_the_list_fail() {
+        assert_eq!(violations("crates/a/src/string_utils.rs", "").len(), 1);
+        assert_eq!(violations("crates/a/src/told/b.rs", "").len(), 1);
+        assert_eq!(
+            violations("crates/a/src/b.rs", "struct TraceManager; enum Told {} trait FoundCategory {}").len(),
+            3
+        );
+        assert_eq!(
+            violations("crates/a/src/b.rs", "struct Information; enum Utilization {} struct NotFound;").len(),
+            0
+        );
+        assert_eq!(
+            violations("crates/a/src/b.rs", "enum LoadProblem {} struct ProblemKind; fn tell() {}").len(),
+            2
+        );
+        assert_eq!(violations("web/src/b.ts", "export interface FoundBlock {}\n").len(), 1);
+    }
+
+    #[test]
+    fn exceptions_are_for_their_path_only() {
+        let processors = "crates/base/numeric/src/robust_pca/processors.rs";
+        assert_eq!(violations(processors, "enum Processor {}").len(), 0);
+        assert_eq!(violations("crates/a/src/b.rs", "enum Processor {}").len(), 1);
+    }
+
+    #[test]
+    fn constructors_are_called_from() {
+        let source = |function: &str| format!("\nimpl<'a> Slice<'a> {{\n    {function} {{}}\n}}\n");
+        let count = |function: &str| violations("crates/a/src/b.rs", &source(function)).len();
+        assert_eq!(count("fn of_rows(rows: &[u8]) -> Slice<'a>"), 1);
+        assert_eq!(count("fn of_rows(rows: &[u8]) -> Option<Self>"), 1);
+        assert_eq!(count("fn from_rows(rows: &[u8]) -> Self"), 0);
+        assert_eq!(count("fn of_rows(&self) -> Self"), 0);
+        assert_eq!(count("fn of_rows(rows: &[u8]) -> usize"), 0);
+    }
+
+    #[test]
+    fn a_name_that_many_files_define_fails() {
+        let paths: Vec<String> = (0..4).map(|file| format!("crates/a/src/b{file}.rs")).collect();
+        let files =
+            |count: usize, text| paths[..count].iter().map(|path| (path.as_str(), text)).collect::<Vec<_>>();
+        assert_eq!(repeated(&Repository::from_files(&files(3, "struct Row;"))).len(), 0);
+        assert_eq!(repeated(&Repository::from_files(&files(4, "struct Row;"))).len(), 1);
+        assert_eq!(repeated(&Repository::from_files(&files(4, "type Output = u8;"))).len(), 0);
+    }
+}
