@@ -9,11 +9,11 @@
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
 use laggard_assembly::ShapeRule;
-use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, InputFacts, METHODS, SurveyFold, diagnose};
+use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, METHODS, SurveyFold, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::{Sink, TraceId};
-use laggard_report::{Report, Verdict};
+use laggard_report::{InputFacts, Report, Verdict};
 use laggard_simulate::{Request, Scenario, Settings, requests};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;

@@ -8,10 +8,10 @@
 //! their mean response time? A row a kind of shop and target.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
-#[path = "../../../crates/traces/diagnose/tests/it/tpcw_table.rs"]
+#[path = "../../../crates/metrics/questions/tests/it/tpcw_table.rs"]
 mod tpcw_table;
 
-use laggard_diagnose::{CapacitySettings, SampleFacts, WhatIfChange, capacity};
+use laggard_metrics_questions::{CapacitySettings, SampleFacts, WhatIfChange, capacity};
 use laggard_report::CapacityAnswer;
 use laggard_simulate::{Phase, TierSettings, TpcwRun, TpcwSettings, Workload, tpcw};
 use tpcw_table::table;

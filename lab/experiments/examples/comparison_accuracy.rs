@@ -8,10 +8,10 @@
 
 #![expect(clippy::print_stdout, reason = "an example prints its answer")]
 
-use laggard_diagnose::{CompareSettings, ComparedPopulation, InputFacts, Population, compare};
+use laggard_diagnose::{CompareSettings, ComparedPopulation, Population, compare};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_model::Sink;
-use laggard_report::{Change, Comparison};
+use laggard_report::{Change, Comparison, InputFacts};
 use laggard_simulate::{Scenario, Settings, requests};
 use std::num::NonZeroUsize;
 

@@ -8,12 +8,12 @@
 //! thresholds and about half of the window. Prints the time of every stage and the peak of memory.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
-use laggard_diagnose::{DiagnoseSettings, InputFacts, diagnose};
+use laggard_diagnose::{DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, RequestSlice, Requests, SliceFacts, SliceSummary};
 use laggard_model::{
     Names, Nanos, OperationId, OperationKey, ReplicaId, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId,
 };
-use laggard_report::Report;
+use laggard_report::{InputFacts, Report};
 use laggard_simulate::{Scenario, Settings};
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use crate::exit::{Failure, Status};
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
 use crate::write::{Destination, write_capacity};
 use clap::Args;
-use laggard_diagnose::{CapacitySettings, capacity};
+use laggard_metrics_questions::{CapacitySettings, capacity};
 use laggard_params::CapacityParams;
 use laggard_report::{CapacityReport, CapacityVerdict};
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ use crate::diagnose::available_threads;
 use crate::exit::{Failure, Status};
 use crate::samples::{LoadedSamples, load_samples};
 use crate::write::{Destination, write_changes};
-use laggard_diagnose::{ChangesQuestion, changes};
+use laggard_metrics_questions::{ChangesQuestion, changes};
 use laggard_report::{ChangeReport, ChangeVerdict};
 
 pub(crate) fn run(arguments: &Changes) -> Result<Status, Failure> {

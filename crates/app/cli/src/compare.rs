@@ -7,11 +7,11 @@ use crate::load::{Loaded, load};
 use crate::progress::Meter;
 use crate::server::Verdicts;
 use crate::write::{Destination, write_comparison};
-use laggard_diagnose::{CompareSettings, ComparedPopulation, InputFacts, Population, compare};
+use laggard_diagnose::{CompareSettings, ComparedPopulation, Population, compare};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::{InputSettings, expand};
 use laggard_params::{ComparedData, WHAT_TO_COMPARE, Window};
-use laggard_report::{Comparison, ComparisonVerdict};
+use laggard_report::{Comparison, ComparisonVerdict, InputFacts};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 

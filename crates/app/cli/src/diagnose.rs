@@ -6,12 +6,12 @@ use crate::load::{Loaded, load};
 use crate::progress::Meter;
 use crate::server::Verdicts;
 use crate::write::{Destination, write_report};
-use laggard_diagnose::{BaselineChoice, DiagnoseSettings, InputFacts, diagnose};
+use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::{Outcome, expand};
 use laggard_model::Timestamp;
 use laggard_params::{BaselineData, Weights};
-use laggard_report::{NamedCount, Report, Verdict};
+use laggard_report::{InputFacts, NamedCount, Report, Verdict};
 use std::num::NonZeroUsize;
 use std::time::{SystemTime, UNIX_EPOCH};
 

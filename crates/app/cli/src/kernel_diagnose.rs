@@ -5,7 +5,7 @@ use crate::kernel::{KernelOutput, failure, files};
 use crate::progress::Meter;
 use crate::write::write_kernel_diagnosis;
 use clap::Args;
-use laggard_diagnose::diagnose_kernel;
+use laggard_kernel_diagnose::diagnose_kernel;
 use laggard_params::{KernelDiagnoseQuery, KernelReadSettings, KernelSources, read_traces};
 use laggard_report::KernelVerdict;
 use std::path::PathBuf;

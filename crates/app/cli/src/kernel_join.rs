@@ -5,8 +5,8 @@ use crate::kernel::KernelOutput;
 use crate::load::{Gather, Gathered, gather};
 use crate::progress::Meter;
 use clap::Args;
-use laggard_diagnose::KernelRun;
 use laggard_formats::{InputSettings, ReaderOptions, expand};
+use laggard_kernel_diagnose::KernelRun;
 use laggard_kernel_graph::{
     Execution, HostId, NoExecution, SpanInterval, SpanThread, TraceContext, executions_of_spans,
 };

@@ -5,7 +5,7 @@ use crate::kernel::{KernelOutput, failure, files};
 use crate::progress::Meter;
 use crate::write::{write_kernel_path, write_kernel_stats};
 use clap::Args;
-use laggard_diagnose::{kernel_path, kernel_stats};
+use laggard_kernel_diagnose::{kernel_path, kernel_stats};
 use laggard_params::{KernelPathParams, KernelReadSettings, read_hosts, read_traces};
 use std::path::PathBuf;
 

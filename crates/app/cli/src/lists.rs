@@ -4,9 +4,11 @@ use crate::arguments::Arguments;
 use crate::exit::{Failure, Status};
 use crate::write::print;
 use clap::CommandFactory;
-use laggard_diagnose::{CHANGE_METHODS, METHODS, Method};
+use laggard_diagnose::METHODS;
 use laggard_formats::FORMATS;
 use laggard_kernel_formats::KERNEL_FORMATS;
+use laggard_metrics_questions::CHANGE_METHODS;
+use laggard_model::MethodRow;
 use std::fmt::Write;
 
 pub(crate) fn formats() -> Result<Status, Failure> {
@@ -36,7 +38,7 @@ pub(crate) fn methods() -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-fn tell<M>(text: &mut String, method: &Method<M>) {
+fn tell<M>(text: &mut String, method: &MethodRow<M>) {
     let _ = writeln!(text, "{:<12} {}", method.name, method.question);
     let _ = writeln!(text, "{:<12} reads {}; {}", "", method.reads, method.source);
     let _ = writeln!(text, "{:<12} {}", "", method.manual);

@@ -3,7 +3,7 @@
 use crate::exit::Failure;
 use crate::small_files::text_of;
 use clap::Args;
-use laggard_diagnose::SampleFacts;
+use laggard_metrics_questions::SampleFacts;
 use laggard_model::{Nanos, Timestamp};
 use laggard_prometheus::{
     Client, ClientSettings, Credentials, DEFAULT_QUERIES, PrometheusError, Query, TimeRange, fetch,

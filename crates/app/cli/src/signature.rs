@@ -6,7 +6,7 @@ use crate::exit::{Failure, Status};
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
 use crate::write::{Place, write_signature, write_signature_diff};
 use clap::{Args, Subcommand, ValueEnum};
-use laggard_diagnose::{
+use laggard_metrics_questions::{
     DiffThresholds, NamedSignature, SignatureQuestion, SignatureTest, build_signature, diff_signatures,
 };
 use laggard_params::SignatureParams;

@@ -2,7 +2,7 @@
 
 use crate::text::one_or_more;
 use crate::{FromParams, FromText, ParamsError, RawParams, Text, Windows, length};
-use laggard_diagnose::{CapacitySettings, CountedWindows, WhatIfChange};
+use laggard_metrics_questions::{CapacitySettings, CountedWindows, WhatIfChange};
 use serde::{Deserialize, Serialize};
 
 /// A question: how many clients can the system take within a latency target?

@@ -1,7 +1,7 @@
 //! The thresholds of the methods that look for changes, by their names. What is left out is `None`.
 
 use laggard_changes::{ChangeSettings, CherkasovaMode, CherkasovaSettings};
-use laggard_diagnose::{ChangeMethod, ChangesSettings};
+use laggard_metrics_questions::{ChangeMethod, ChangesSettings};
 use serde::{Deserialize, Serialize};
 
 /// Form of the published method.

@@ -1,7 +1,7 @@
 //! What `laggard changes` is params.
 
 use crate::{ChangeThresholds, FromParams, ParamsError, RawParams, Windows};
-use laggard_diagnose::{CHANGE_METHODS, ChangeMethod, ChangesSettings};
+use laggard_metrics_questions::{CHANGE_METHODS, ChangeMethod, ChangesSettings};
 use serde::{Deserialize, Serialize};
 
 /// A question: did code, the workload or something foreign change what the CPU does?

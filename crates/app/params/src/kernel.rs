@@ -1,7 +1,7 @@
 //! What `laggard kernel` is asked: instants, executions, windows.
 
 use crate::{AtLeastOne, FromParams, FromText, ParamsError, RawParams, Text, length, times};
-use laggard_diagnose::{Instant, KernelPathQuestion, PathChoice, TimeWindow};
+use laggard_kernel_diagnose::{Instant, KernelPathQuestion, PathChoice, TimeWindow};
 use laggard_kernel_graph::{Delimiter, Execution};
 use laggard_model::{KernelTime, Nanos};
 use laggard_report::Setting;

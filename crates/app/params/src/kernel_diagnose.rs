@@ -3,7 +3,7 @@
 use crate::kernel::{setting, window};
 use crate::{AtLeastOne, FromParams, ParamsError, RawParams, Text};
 use laggard_align::{AlignMode, AlignSettings};
-use laggard_diagnose::{Instant, KernelDiagnosisQuestion, KernelSet, SequenceSettings};
+use laggard_kernel_diagnose::{Instant, KernelDiagnosisQuestion, KernelSet, SequenceSettings};
 use laggard_kernel_graph::{AlphabetSettings, Delimiter, Encoding, Glob, SplitBy};
 use laggard_report::Setting;
 use serde::{Deserialize, Serialize};

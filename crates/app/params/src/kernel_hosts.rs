@@ -4,7 +4,7 @@ use crate::ParamsError;
 use crate::kernel_read::{
     KernelReadSettings, REPORT_EVERY, ReadError, ReadProgress, TraceFile, ended, read_traces,
 };
-use laggard_diagnose::{KernelRun, TraceReading};
+use laggard_kernel_diagnose::{KernelRun, TraceReading};
 use laggard_kernel_formats::{KernelTrace, OpenOptions, open_with, read_together};
 use laggard_kernel_graph::{ClockAlignment, NoAlignment, PacketTimes, Side};
 use laggard_model::KernelTime;

@@ -1,7 +1,7 @@
 //! Reads kernel traces, several at a time, in the order given.
 
 use crate::ParamsError;
-use laggard_diagnose::{EndedTrace, KernelRun, ReadingSettings, TraceReading, TraceSource};
+use laggard_kernel_diagnose::{EndedTrace, KernelRun, ReadingSettings, TraceReading, TraceSource};
 use laggard_kernel_formats::{OpenOptions, ReadTrace, open_with};
 use laggard_kernel_graph::{Delimiter, GraphMode, GraphSettings};
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use crate::text::one_or_more;
 use crate::{FromText, Moment, ParamsError, Probability, Text, WindowLength, times};
-use laggard_diagnose::ToldDeployment;
+use laggard_metrics_questions::ToldDeployment;
 use laggard_model::{AdjustedCount, Timestamp};
 use laggard_samples::{CoresOf, UtilizationUnit, WindowSettings};
 use serde::{Deserialize, Serialize};

@@ -18,12 +18,14 @@ mod evidence;
 mod facts;
 mod headline;
 mod html;
+mod input_facts;
 mod json;
 mod kernel;
 mod markdown;
 mod names;
 mod numbers;
 mod output;
+mod rfc3339;
 mod sample_summary;
 mod signature;
 mod text;
@@ -49,6 +51,7 @@ pub use comparison::{
 pub use data::*;
 pub use headline::headline;
 pub use html::html;
+pub use input_facts::InputFacts;
 pub use json::json;
 pub use kernel::{
     AbnormalWait, AlignedCell, AlignedClock, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind,
@@ -63,6 +66,7 @@ pub use kernel::{
 };
 pub use markdown::markdown;
 pub use output::{Output, render};
+pub use rfc3339::rfc3339;
 pub use sample_summary::{SampleSummary, SampledServer};
 pub use signature::{
     DiffCounts, DiffOutput, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION,

@@ -11,6 +11,7 @@ mod fingerprint;
 mod ids;
 mod kernel;
 mod losses;
+mod method_row;
 mod names;
 mod sample;
 mod sampling;
@@ -28,6 +29,7 @@ pub use kernel::{
     Socket, StatedumpStatus, TextId, Tid,
 };
 pub use losses::{Loss, LossCount, Losses};
+pub use method_row::MethodRow;
 pub use names::{Names, OperationId, OperationKey, ReplicaId, ServiceId};
 pub use sample::{Measure, SampleRecord};
 pub use sampling::{AdjustedCount, Sampling, TailSampler, WeightSource};

@@ -13,7 +13,6 @@ use crate::combined_sites::SiteStudy;
 use crate::findings::{Detail, Findings, RequestCounts};
 use crate::report::{Context, counted, report};
 use crate::scan::{Question, Scanned};
-use crate::views::rfc3339;
 use laggard_localize::{
     Culprit, Excess, Mode, ReplicaCell, ReplicaRate, ReplicaTest, RequestRow, Site, SiteRequest, SiteSuspect,
     Spread, SuspectOperation, add_up_suspects, cloud_diag, find_frequent_culprits, join_suspects,
@@ -21,7 +20,7 @@ use laggard_localize::{
 };
 use laggard_model::{OperationId, TraceId};
 use laggard_report::{
-    Baseline, Between, CulpritReplica, Incident, IncidentSuspect, Onset, Report, Shift, Window,
+    Baseline, Between, CulpritReplica, Incident, IncidentSuspect, Onset, Report, Shift, Window, rfc3339,
 };
 use std::collections::{BTreeMap, BTreeSet};
 

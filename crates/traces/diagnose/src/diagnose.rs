@@ -5,7 +5,7 @@ use crate::scan::Question;
 use laggard_engine::{LocalEngine, Requests};
 use laggard_localize::{CloudDiagSettings, MiSettings, PatternSettings, SettingsError, SiteSettings};
 use laggard_model::Timestamp;
-use laggard_report::{NamedCount, Report};
+use laggard_report::{InputFacts, Report};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -67,17 +67,6 @@ impl Default for DiagnoseSettings {
             suspects_max: 10,
         }
     }
-}
-
-/// What only the reader of the input knows.
-#[derive(Clone, Debug, Default)]
-pub struct InputFacts {
-    /// Inputs read.
-    pub files: u64,
-    /// Bytes read, before decompression.
-    pub bytes: u64,
-    /// Formats recognized.
-    pub formats: Vec<NamedCount>,
 }
 
 /// Diagnoses requests, on their own or against earlier ones. Only the combined method compares. Requests that were

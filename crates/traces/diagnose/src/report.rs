@@ -7,9 +7,11 @@ use crate::replicas::replica_suspects;
 use crate::sampling;
 use crate::scan::Question;
 use crate::survey::{Survey, extent};
-use crate::views::{categories, clocks, heat_map, latency_split, rfc3339};
+use crate::views::{categories, clocks, heat_map, latency_split};
 use laggard_localize::{CategoryCalls, Mode, Spread};
-use laggard_report::{Input, NamedCount, Report, SCHEMA_VERSION, Setting, Verdict, Window, headline};
+use laggard_report::{
+    Input, NamedCount, Report, SCHEMA_VERSION, Setting, Verdict, Window, headline, rfc3339,
+};
 use std::ops::Deref;
 
 /// Everything the views need.

@@ -1,12 +1,13 @@
 //! The two passes over the requests that every method starts with.
 
-use crate::diagnose::{DiagnoseSettings, InputFacts};
+use crate::diagnose::DiagnoseSettings;
 use crate::gather::Gather;
 use crate::survey::{Survey, SurveyFold, SurveyedCategory};
 use laggard_assembly::ShapeRule;
 use laggard_engine::{LocalEngine, Requests};
 use laggard_localize::{CategoryCalls, Mode};
 use laggard_model::{AdjustedCount, Fingerprint, Loss, ServiceId};
+use laggard_report::InputFacts;
 
 /// A question: the data, and what is asked of them.
 pub(crate) struct Question<'a> {

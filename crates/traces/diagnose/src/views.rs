@@ -6,18 +6,10 @@ use crate::report::Context;
 use crate::sampling::estimated;
 use crate::survey::SurveyedCategory;
 use laggard_localize::CategoryCalls;
-use laggard_model::{Fingerprint, Timestamp};
+use laggard_model::Fingerprint;
 use laggard_numeric::{Weights, weighted_coefficient_of_variation, weighted_quantiles};
 use laggard_report::{Category, Clocks, HeatCell, HeatMap, LatencySplit, Suspect, TreeNode};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A timestamp as RFC 3339 text in UTC with milliseconds.
-pub(crate) fn rfc3339(time: Timestamp) -> String {
-    match jiff::Timestamp::from_nanosecond(i128::from(time.unix_ns())) {
-        Ok(time) => format!("{time:.3}"),
-        Err(_) => format!("{} ns", time.unix_ns()),
-    }
-}
 
 /// All categories, the most requests first.
 pub(crate) fn categories(context: &Context<'_>, suspects: &[Suspect]) -> Vec<Category> {

@@ -1,9 +1,9 @@
 //! Laggard's own methods, by their rows in the registry.
 
 use crate::case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName, SlowPeriod};
-use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, InputFacts, METHODS, diagnose};
+use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, METHODS, diagnose};
 use laggard_engine::{LocalEngine, Requests, Traces};
-use laggard_report::{Incident, ReplicaSuspect, Report, Suspect};
+use laggard_report::{Incident, InputFacts, ReplicaSuspect, Report, Suspect};
 use std::num::NonZeroUsize;
 
 /// More than anybody reads, so that precision sees everything that is named.

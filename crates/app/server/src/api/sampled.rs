@@ -6,12 +6,12 @@ use super::parameters::now;
 use super::problem::{Problem, ProblemKind};
 use super::queries::Stored;
 use super::uploads::Uploads;
-use laggard_diagnose::{InputFacts, SampleFacts, add_span_samples};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_formats::{InputError, NoProgress, Outcome, expand, read};
+use laggard_metrics_questions::{SampleFacts, add_span_samples};
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord, Timestamp};
 use laggard_params::{SampleReading, Window, Windows};
-use laggard_report::NamedCount;
+use laggard_report::{InputFacts, NamedCount};
 use laggard_samples::{SampleLimits, SampleTable, WindowError, WindowSettings, WindowTable};
 use std::sync::Arc;
 

@@ -20,13 +20,11 @@ pub use fold::{CategorySummary, OperationSummary, PopulationFold, PopulationSumm
 pub use path_trie::{PathNode, PathTimes, PathTrie};
 pub use settings::{CompareSettings, CompareSettingsError};
 
-use crate::InputFacts;
 use crate::population::{Population, UnionNames};
-use crate::views::rfc3339;
 use laggard_engine::LocalEngine;
 use laggard_report::{
-    COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, Input, LatencyChange,
-    NamedCount, OperationChange, Window, comparison_headline,
+    COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, Input, InputFacts,
+    LatencyChange, NamedCount, OperationChange, Window, comparison_headline, rfc3339,
 };
 use paths::complete;
 

@@ -2,11 +2,11 @@
 
 use crate::simulated::THREADS;
 use crate::sites::traces_of;
-use laggard_diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, InputFacts, diagnose};
+use laggard_diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_localize::SettingsError;
 use laggard_model::Timestamp;
-use laggard_report::{Report, Scope, Suspect, Verdict};
+use laggard_report::{InputFacts, Report, Scope, Suspect, Verdict};
 use std::fmt::Write;
 
 /// A small shop: `shop` calls `cart` over the network, `cart` reads its `store`; every fifth request pays as well.

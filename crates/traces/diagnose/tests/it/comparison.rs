@@ -2,11 +2,11 @@
 
 use crate::simulated::{Incident, THREADS, incident, incident_of};
 use laggard_diagnose::{
-    CompareSettings, ComparedPopulation, InputFacts, Population, PopulationFold, UnionNames, compare,
+    CompareSettings, ComparedPopulation, Population, PopulationFold, UnionNames, compare,
 };
 use laggard_engine::{LocalEngine, Requests, contract};
 use laggard_model::Timestamp;
-use laggard_report::{Change, Comparison, ComparisonVerdict, OperationChange, ShapeFate};
+use laggard_report::{Change, Comparison, ComparisonVerdict, InputFacts, OperationChange, ShapeFate};
 use laggard_simulate::{Scenario, Settings};
 use std::num::NonZeroUsize;
 

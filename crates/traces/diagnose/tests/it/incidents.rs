@@ -2,11 +2,11 @@
 //! `lab/experiments/examples/accuracy.rs`; their figures are in `docs/accuracy.md`.
 
 use crate::simulated::{Incident, THREADS, incident};
-use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, InputFacts, diagnose};
+use laggard_diagnose::{DiagnoseMethod, DiagnoseSettings, diagnose};
 use laggard_engine::LocalEngine;
 use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::Timestamp;
-use laggard_report::{Report, Scope, Verdict};
+use laggard_report::{InputFacts, Report, Scope, Verdict};
 use laggard_simulate::{Scenario, Settings};
 use std::collections::BTreeSet;
 

@@ -3,13 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
 mod baselines;
-mod capacity;
-mod changes;
 mod comparison;
 mod folds;
 mod incidents;
 mod sampling;
 mod simulated;
 mod sites;
-mod span_samples;
-mod tpcw_table;

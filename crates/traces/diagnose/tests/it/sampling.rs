@@ -1,10 +1,10 @@
 //! What weights do to the answer: an incident as it was, and the same one after sampling.
 
 use crate::simulated::THREADS;
-use laggard_diagnose::{DiagnoseSettings, InputFacts, diagnose};
+use laggard_diagnose::{DiagnoseSettings, diagnose};
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_model::{AdjustedCount, Nanos, Sampling, Sink, SpanRecord, TailSampler, WeightSource};
-use laggard_report::{Report, Verdict};
+use laggard_report::{InputFacts, Report, Verdict};
 use laggard_simulate::{Request, Scenario, Settings, requests};
 
 fn settings(requests_per_service: u32) -> Settings {

@@ -45,7 +45,7 @@ pub(crate) async fn kernel_path(
         progress.stage("reading events", 0)?;
         let hosts = traces.checked(read_hosts(&traces.of(Part::File), &reading, progress), progress)?;
         progress.stage("following waits", 0)?;
-        let answered = laggard_diagnose::kernel_path(&hosts.runs, &query.params.question(None));
+        let answered = laggard_kernel_diagnose::kernel_path(&hosts.runs, &query.params.question(None));
         let mut report = answered.map_err(Problem::invalid)?;
         report.cautions.extend(hosts.remarks);
         Ok(Answer::KernelPath(Box::new(report)))
@@ -78,7 +78,7 @@ pub(crate) async fn kernel_diagnose(
         let files = [Part::File, Part::Normal, Part::Sample].map(|part| traces.of(part)).concat();
         let runs = traces.checked(read_traces(&files, &reading, progress), progress)?;
         progress.stage("aligning", 0)?;
-        let answered = laggard_diagnose::diagnose_kernel(&runs, &question);
+        let answered = laggard_kernel_diagnose::diagnose_kernel(&runs, &question);
         Ok(Answer::KernelDiagnosis(Box::new(answered.map_err(Problem::invalid)?)))
     })
     .await
@@ -106,7 +106,7 @@ pub(crate) async fn kernel_stats(
     ask(&state, &tenant, "kernel/stats", parameters, move |progress| {
         progress.stage("reading events", 0)?;
         let runs = traces.checked(read_traces(&traces.of(Part::File), &reading, progress), progress)?;
-        Ok(Answer::KernelStats(Box::new(laggard_diagnose::kernel_stats(&runs))))
+        Ok(Answer::KernelStats(Box::new(laggard_kernel_diagnose::kernel_stats(&runs))))
     })
     .await
 }

@@ -15,7 +15,7 @@ use crate::shared::{AppState, Tenant};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use laggard_diagnose::{CapacitySettings, ChangesQuestion, SignatureQuestion, build_signature};
+use laggard_metrics_questions::{CapacitySettings, ChangesQuestion, SignatureQuestion, build_signature};
 use laggard_params::{CapacityQuery, ChangesQuery, SampleReading, SignatureQuery, Windows, WithFiles};
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(crate) async fn changes(
         let sampled = source.read(progress)?;
         progress.stage("looking for changes", 0)?;
         let deployments = source.windows.deployments();
-        let found = laggard_diagnose::changes(&ChangesQuestion {
+        let found = laggard_metrics_questions::changes(&ChangesQuestion {
             table: &sampled.table,
             facts: &sampled.facts,
             deployments: &deployments,
@@ -112,7 +112,7 @@ pub(crate) async fn capacity(
     ask(&state, &tenant, "capacity", parameters, move |progress| {
         let sampled = source.read(progress)?;
         progress.stage("modeling", 0)?;
-        let answered = laggard_diagnose::capacity(&sampled.table, &sampled.facts, &settings);
+        let answered = laggard_metrics_questions::capacity(&sampled.table, &sampled.facts, &settings);
         let mut report = answered.map_err(Problem::invalid)?;
         report.cautions.extend(sampled.cautions);
         Ok(Answer::Capacity(Box::new(report)))

@@ -1,0 +1,14 @@
+//! Facts about the input that only its reader knows.
+
+use crate::NamedCount;
+
+/// Number, size and formats of the inputs that were read.
+#[derive(Clone, Debug, Default)]
+pub struct InputFacts {
+    /// Inputs read.
+    pub files: u64,
+    /// Bytes read, before decompression.
+    pub bytes: u64,
+    /// Formats recognized, with the number of inputs of each.
+    pub formats: Vec<NamedCount>,
+}

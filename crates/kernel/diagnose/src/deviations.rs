@@ -1,0 +1,301 @@
+//! Findings of the alignment in words: who waits, for what, for whom.
+
+use crate::ledger::wait_of;
+use crate::names::WorkerName;
+use crate::path::quoted;
+use crate::pieces::stretches;
+use crate::sequences::{Sequenced, Sequencer, StepPieces};
+use laggard_align::localize::{ClusterProfile, DeviationKind, Place};
+use laggard_align::{Diagnosis, FindingGroup, Occurrence};
+use laggard_kernel_graph::{CriticalPath, ExecutionGraph};
+use laggard_report::{
+    AbnormalWait, Letter, StepDeviation, StepGroup, StepKind, WaitCause, WaitFacts, wait_words,
+};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Examples of a finding.
+const EXAMPLES: usize = 5;
+
+/// Findings and abnormal waits that a report lists.
+const TOLD: usize = 500;
+
+/// What findings say in words.
+pub(crate) struct Deviations {
+    pub(crate) waits: Vec<AbnormalWait>,
+    pub(crate) steps: Vec<StepGroup>,
+    /// The largest deviation of each sample execution that has one.
+    pub(crate) largest: BTreeMap<usize, String>,
+}
+
+/// What time went to.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Reason {
+    cause: WaitCause,
+    thread: String,
+    waker: Option<String>,
+    resource: Option<String>,
+}
+
+impl Reason {
+    fn words(&self, sum: &Sum) -> String {
+        let facts = WaitFacts {
+            count: sum.count,
+            total_ns: sum.ns,
+            waker: self.waker.as_deref(),
+            resource: self.resource.as_deref(),
+        };
+        wait_words(self.cause, facts)
+    }
+}
+
+#[derive(Clone, Default)]
+struct Sum {
+    count: u64,
+    ns: u64,
+    excess_ns: u64,
+    executions: BTreeSet<usize>,
+    /// Excess by finding.
+    groups: BTreeMap<usize, u64>,
+}
+
+/// What one occurrence is, seen on its path.
+struct Seen {
+    reason: Reason,
+    count: u64,
+    ns: u64,
+    example: StepDeviation,
+}
+
+/// Everything gathered over all executions.
+#[derive(Default)]
+struct Gathered {
+    waits: BTreeMap<Reason, Sum>,
+    groups: BTreeMap<usize, (BTreeMap<Reason, Sum>, Vec<StepDeviation>)>,
+    executions: BTreeMap<usize, BTreeMap<Reason, Sum>>,
+}
+
+pub(crate) fn deviations(
+    diagnosis: &Diagnosis,
+    sequencer: &Sequencer<'_>,
+    sample: &Sequenced,
+    letters: &[Letter],
+) -> Deviations {
+    let gathered = gather(diagnosis, sequencer, sample);
+    let total_ns: u64 = (diagnosis.sample.iter())
+        .filter(|one| one.verdict != laggard_align::ExecutionVerdict::Normal)
+        .map(|one| (one.excess_us.max(0.0) * 1e3) as u64)
+        .sum();
+    let found_ns: u64 = gathered.waits.values().map(|sum| sum.excess_ns).sum();
+    let share = |ns: u64| (ns as f64 / total_ns.max(found_ns).max(1) as f64).min(1.0);
+    let groups = diagnosis.findings.iter().enumerate().take(TOLD);
+    let steps: Vec<StepGroup> =
+        groups.map(|(at, group)| step(diagnosis, group, gathered.groups.get(&at), letters, &share)).collect();
+    let mut waits: Vec<AbnormalWait> =
+        gathered.waits.iter().map(|(reason, sum)| wait(reason, sum, &share)).collect();
+    waits.retain(|wait| wait.excess_ns > 0);
+    waits.sort_by_key(|wait| Reverse(wait.excess_ns));
+    waits.truncate(TOLD);
+    let largest = gathered.executions.iter().filter_map(|(&execution, reasons)| {
+        let told = reasons.iter().filter(|(_, sum)| sum.excess_ns > 0);
+        let (reason, sum) = told.max_by_key(|(reason, sum)| (sum.excess_ns, Reverse(*reason)))?;
+        Some((execution, format!("{} {}", quoted(&reason.thread), reason.words(sum))))
+    });
+    let largest = largest.collect();
+    Deviations { waits, steps, largest }
+}
+
+/// Looks at every occurrence on its path; each path is made once.
+fn gather(diagnosis: &Diagnosis, sequencer: &Sequencer<'_>, sample: &Sequenced) -> Gathered {
+    let mut by_execution: BTreeMap<usize, Vec<(usize, &Occurrence)>> = BTreeMap::new();
+    for (at, group) in diagnosis.findings.iter().enumerate() {
+        for occurrence in &group.occurrences {
+            by_execution.entry(occurrence.execution).or_default().push((at, occurrence));
+        }
+    }
+    let mut gathered = Gathered::default();
+    for (execution, occurrences) in by_execution {
+        let Some(member) = sample.members.get(execution) else { continue };
+        let Some((graph, path)) = sequencer.path(member.run, &member.execution) else { continue };
+        let steps = sequencer.steps(graph, &path);
+        for (at, occurrence) in occurrences {
+            if let Some(seen) = look(graph, &path, &steps, &diagnosis.findings[at], occurrence) {
+                gathered.add(at, occurrence, seen);
+            }
+        }
+    }
+    gathered
+}
+
+impl Gathered {
+    fn add(&mut self, group: usize, occurrence: &Occurrence, seen: Seen) {
+        let excess_ns = (occurrence.excess_us.max(0.0) * 1e3) as u64;
+        let add = |sum: &mut Sum| {
+            sum.count += seen.count;
+            sum.ns += seen.ns;
+            sum.excess_ns += excess_ns;
+            sum.executions.insert(occurrence.execution);
+            *sum.groups.entry(group).or_default() += excess_ns;
+        };
+        let (reasons, examples) = self.groups.entry(group).or_default();
+        add(reasons.entry(seen.reason.clone()).or_default());
+        add(self.waits.entry(seen.reason.clone()).or_default());
+        add(self.executions.entry(occurrence.execution).or_default().entry(seen.reason).or_default());
+        let example = seen.example;
+        let place = examples.partition_point(|one| one.elapsed_ns >= example.elapsed_ns);
+        examples.insert(place, example);
+        examples.truncate(EXAMPLES);
+    }
+}
+
+/// What an occurrence's steps were: what took most of them, preferably in the finding's own state.
+fn look(
+    graph: &ExecutionGraph,
+    path: &CriticalPath,
+    steps: &[StepPieces],
+    group: &FindingGroup,
+    occurrence: &Occurrence,
+) -> Option<Seen> {
+    if group.kind == DeviationKind::Missing {
+        return Some(lacking(graph, path, steps, occurrence));
+    }
+    let first = steps.get(occurrence.steps.start)?;
+    let last = steps.get(occurrence.steps.end.saturating_sub(1))?;
+    let found = stretches(graph, path, first.first..=last.last);
+    let mut sums: BTreeMap<Reason, (u64, u64)> = BTreeMap::new();
+    let mut tids: BTreeMap<String, WorkerName> = BTreeMap::new();
+    for stretch in &found {
+        let wait = wait_of(graph, path, stretch);
+        let (waker, resource) = (wait.waker, wait.resource);
+        tids.entry(wait.thread.name.clone()).or_insert(wait.thread.clone());
+        let reason = Reason { cause: stretch.cause, thread: wait.thread.name, waker, resource };
+        let (ns, count) = sums.entry(reason).or_default();
+        (*ns, *count) = (*ns + stretch.ns(), *count + 1);
+    }
+    let (reason, (ns, count)) =
+        sums.into_iter().max_by_key(|(reason, (ns, _))| (*ns, Reverse(reason.clone())))?;
+    let since = found.first()?.from;
+    let expected_us = (occurrence.time_us - occurrence.excess_us).max(0.0);
+    let example = StepDeviation {
+        execution: occurrence.execution as u64 + 1,
+        tid: tids.get(&reason.thread).and_then(|worker| worker.tid),
+        thread: reason.thread.clone(),
+        since_ns: since.ns(),
+        offset_ns: since.since(path.window.from),
+        elapsed_ns: (occurrence.time_us * 1e3) as u64,
+        expected_ns: (expected_us * 1e3) as u64,
+    };
+    Some(Seen { reason, count, ns, example })
+}
+
+/// What is not there is the execution's own thread's, at the step before which it should be.
+fn lacking(
+    graph: &ExecutionGraph,
+    path: &CriticalPath,
+    steps: &[StepPieces],
+    occurrence: &Occurrence,
+) -> Seen {
+    let own = crate::names::worker_name(graph, path.worker);
+    let piece = steps.get(occurrence.steps.start).and_then(|step| path.pieces.get(step.first));
+    let since = piece.map_or(path.window.to, |piece| piece.window.from);
+    let example = StepDeviation {
+        execution: occurrence.execution as u64 + 1,
+        thread: own.name.clone(),
+        tid: own.tid,
+        since_ns: since.ns(),
+        offset_ns: since.since(path.window.from),
+        elapsed_ns: 0,
+        expected_ns: 0,
+    };
+    let reason = Reason { cause: WaitCause::Unknown, thread: own.name, waker: None, resource: None };
+    Seen { reason, count: 0, ns: 0, example }
+}
+
+fn wait(reason: &Reason, sum: &Sum, share: &impl Fn(u64) -> f64) -> AbnormalWait {
+    let mut steps: Vec<(usize, u64)> = sum.groups.iter().map(|(&at, &ns)| (at, ns)).collect();
+    steps.sort_by_key(|&(at, ns)| (Reverse(ns), at));
+    AbnormalWait {
+        words: reason.words(sum),
+        cause: reason.cause,
+        thread: reason.thread.clone(),
+        waker: reason.waker.clone(),
+        resource: reason.resource.clone(),
+        executions: sum.executions.len() as u64,
+        count: sum.count,
+        total_ns: sum.ns,
+        excess_ns: sum.excess_ns,
+        share: share(sum.excess_ns),
+        steps: steps.into_iter().filter(|&(at, _)| at < TOLD).map(|(at, _)| at as u32).collect(),
+    }
+}
+
+fn step(
+    diagnosis: &Diagnosis,
+    group: &FindingGroup,
+    gathered: Option<&(BTreeMap<Reason, Sum>, Vec<StepDeviation>)>,
+    letters: &[Letter],
+    share: &impl Fn(u64) -> f64,
+) -> StepGroup {
+    let alignment = diagnosis.alignments.iter().find(|one| one.normal_kind == group.normal_kind);
+    let profile = alignment.map(|one| &one.profile);
+    let columns = profile.map_or(0, |profile| profile.columns().len());
+    let letter = letters.get(usize::from(group.state));
+    let name = letter.map_or("", |letter| letter.name.as_str());
+    let main = gathered.and_then(|(reasons, _)| {
+        reasons.iter().max_by_key(|(reason, sum)| (sum.excess_ns, sum.ns, Reverse(*reason)))
+    });
+    let cause = letter.map_or(WaitCause::Unknown, |one| WaitCause::of(one.state, one.own, 0, 0));
+    let (reason, words) = match main {
+        Some((reason, sum)) if group.kind != DeviationKind::Missing => (reason.clone(), reason.words(sum)),
+        main => {
+            let thread = main.map_or_else(String::new, |(reason, _)| reason.thread.clone());
+            let reason = Reason { cause, thread, waker: None, resource: None };
+            (reason, format!("lacks the usual {}", quoted(name)))
+        }
+    };
+    let of_executions = alignment.map_or(0, |one| one.executions.len() as u64);
+    let excess_ns = (group.excess_us.max(0.0) * 1e3) as u64;
+    StepGroup {
+        words,
+        cluster: Some(group.normal_kind as u32),
+        kind: kind(group.kind),
+        letter: u32::from(group.state),
+        cause: reason.cause,
+        step: number(group.first, columns),
+        step_last: number(group.last, columns),
+        steps: columns as u32,
+        after: profile.map_or_else(String::new, |profile| after(profile, group.first, letters)),
+        thread: reason.thread,
+        waker: reason.waker,
+        resource: reason.resource,
+        executions: group.executions as u64,
+        of_executions,
+        count: group.occurrences.len() as u64,
+        total_ns: (group.time_us.max(0.0) * 1e3) as u64,
+        excess_ns,
+        share: share(excess_ns),
+        examples: gathered.map_or_else(Vec::new, |(_, examples)| examples.clone()),
+    }
+}
+
+pub(crate) const fn kind(kind: DeviationKind) -> StepKind {
+    match kind {
+        DeviationKind::Unexpected => StepKind::Unexpected,
+        DeviationKind::Missing => StepKind::Missing,
+        DeviationKind::Slow => StepKind::Slow,
+    }
+}
+
+/// The step of normal executions, from 1; what is inserted counts as the step it stands before.
+fn number(place: Place, columns: usize) -> u32 {
+    let (Place::Before(column) | Place::Column(column)) = place;
+    (column + 1).min(columns.max(1) as u32)
+}
+
+/// The most frequent state of normal executions in the step before.
+fn after(profile: &ClusterProfile, place: Place, letters: &[Letter]) -> String {
+    let (Place::Before(column) | Place::Column(column)) = place;
+    let before = column.checked_sub(1).and_then(|column| profile.columns().get(column as usize));
+    let state = before.and_then(|column| column.states.first()).map(|share| usize::from(share.state));
+    state.and_then(|state| letters.get(state)).map_or_else(String::new, |letter| letter.name.clone())
+}

@@ -1,0 +1,145 @@
+//! A sample of executions against normal ones, from runs to a report.
+
+pub use crate::sequences::{KernelSet, SequenceSettings};
+
+use crate::deviations::{Deviations, deviations};
+use crate::path::{input, label, quoted};
+use crate::read::KernelRun;
+use crate::sequences::{Member, Sequenced, Sequencer};
+use crate::timeline::{Drawn, timeline};
+use crate::{aligned, judged, remarks};
+use laggard_align::{AlignSettings, Diagnosis, Verdict};
+use laggard_report::{
+    KERNEL_DIAGNOSIS_SCHEMA_VERSION, KernelDiagnosis, KernelVerdict, PathTimeline, SetOfExecutions, Setting,
+    kernel_diagnosis_headline,
+};
+
+/// What is asked of runs.
+#[derive(Clone, Debug)]
+pub struct KernelDiagnosisQuestion {
+    /// The normal set.
+    pub normal: KernelSet,
+    /// The set in question.
+    pub sample: KernelSet,
+    /// How executions become sequences.
+    pub sequences: SequenceSettings,
+    /// How sequences are judged.
+    pub align: AlignSettings,
+    /// Settings in force, for the report.
+    pub settings: Vec<Setting>,
+}
+
+/// Compares a sample of executions with normal ones.
+///
+/// # Errors
+/// A window or a setting that does not fit, as a sentence.
+pub fn diagnose_kernel(
+    runs: &[KernelRun],
+    question: &KernelDiagnosisQuestion,
+) -> Result<KernelDiagnosis, String> {
+    question.align.check().map_err(|error| error.to_string())?;
+    let mut sequencer = Sequencer::new(runs, &question.sequences);
+    let most = question.sequences.executions_max;
+    let (normal, normal_left) = sequencer.executions(&question.normal, most)?;
+    let (sample, sample_left) = sequencer.executions(&question.sample, most)?;
+    sequencer.learn(&normal);
+    sequencer.learn(&sample);
+    let mut report = empty(runs, question);
+    let normal = sequencer.sequences(normal, normal_left, &mut report.input.losses);
+    let sample = sequencer.sequences(sample, sample_left, &mut report.input.losses);
+    report.normal = judged::set(&question.normal, &normal);
+    report.sample = judged::set(&question.sample, &sample);
+    let letters = sequencer.alphabet.len();
+    let diagnosis = laggard_align::diagnose(&normal.sequences, &sample.sequences, letters, &question.align);
+    fill(&mut report, &diagnosis, &sequencer, &normal, &sample);
+    report.headline = kernel_diagnosis_headline(&report);
+    Ok(report)
+}
+
+fn empty(runs: &[KernelRun], question: &KernelDiagnosisQuestion) -> KernelDiagnosis {
+    KernelDiagnosis {
+        schema_version: KERNEL_DIAGNOSIS_SCHEMA_VERSION,
+        report: "kernel-diagnosis",
+        verdict: KernelVerdict::InsufficientData,
+        headline: String::new(),
+        input: input(runs),
+        question: remarks::question(runs),
+        normal: SetOfExecutions::default(),
+        sample: SetOfExecutions::default(),
+        alphabet: Vec::new(),
+        coarse: Vec::new(),
+        clusters: Vec::new(),
+        anomalous: Vec::new(),
+        waits: Vec::new(),
+        steps: Vec::new(),
+        alignments: Vec::new(),
+        durations: Vec::new(),
+        projection: None,
+        timelines: Vec::new(),
+        cautions: Vec::new(),
+        missing: Vec::new(),
+        ruled_out: Vec::new(),
+        method: method(question.align.mode.name()),
+        settings: question.settings.clone(),
+    }
+}
+
+fn method(mode: &str) -> String {
+    format!("{mode}: kinds by density, executions compared within their kind, then aligned step by step")
+}
+
+fn fill(
+    report: &mut KernelDiagnosis,
+    diagnosis: &Diagnosis,
+    sequencer: &Sequencer<'_>,
+    normal: &Sequenced,
+    sample: &Sequenced,
+) {
+    report.alphabet = sequencer.letters();
+    report.coarse = judged::coarse(diagnosis);
+    report.clusters = judged::clusters(diagnosis, normal, sample);
+    report.durations = judged::durations(diagnosis, normal, sample);
+    report.projection = judged::projection(diagnosis);
+    let Deviations { waits, steps, largest } = deviations(diagnosis, sequencer, sample, &report.alphabet);
+    (report.waits, report.steps) = (waits, steps);
+    report.anomalous = judged::executions(diagnosis, sequencer, sample, &largest);
+    report.alignments = aligned::alignments(diagnosis, normal, sample);
+    report.timelines = timelines(report, diagnosis, sequencer, normal, sample);
+    report.verdict = match diagnosis.verdict {
+        Verdict::NothingFound => KernelVerdict::NothingFound,
+        Verdict::ExecutionsStandOut => KernelVerdict::Slower,
+        Verdict::SlowerOverall => KernelVerdict::SlowerOverall,
+        Verdict::TooFew => KernelVerdict::InsufficientData,
+    };
+    report.cautions = remarks::diagnosis_cautions(sequencer.runs, report, diagnosis);
+    report.missing = remarks::diagnosis_missing(sequencer.runs, report, diagnosis);
+    report.ruled_out = remarks::ruled_out(report);
+}
+
+/// The anomalous execution with the largest excess, and the most typical normal one of its kind.
+fn timelines(
+    report: &KernelDiagnosis,
+    diagnosis: &Diagnosis,
+    sequencer: &Sequencer<'_>,
+    normal: &Sequenced,
+    sample: &Sequenced,
+) -> Vec<PathTimeline> {
+    let Some(worst) = report.anomalous.first() else { return Vec::new() };
+    let at = (worst.number - 1) as usize;
+    let kind = diagnosis.sample.get(at).and_then(|one| one.normal_kind);
+    let typical = kind.and_then(|kind| diagnosis.normal_kinds.get(kind)).map(|kind| kind.medoid);
+    let chosen = [
+        sample.members.get(at).map(|member| (member, at, "of the sample, with the largest excess")),
+        typical.and_then(|at| Some((normal.members.get(at)?, at, "of the normal set, typical of its kind"))),
+    ];
+    chosen.into_iter().flatten().filter_map(|(member, at, what)| draw(sequencer, member, at, what)).collect()
+}
+
+fn draw(sequencer: &Sequencer<'_>, member: &Member, at: usize, what: &str) -> Option<PathTimeline> {
+    let (graph, path) = sequencer.path(member.run, &member.execution)?;
+    let name = label(&member.execution, "");
+    let name = if name.is_empty() { String::new() } else { format!(" ({})", quoted(&name)) };
+    let title = format!("execution {}{name} {what}", at + 1);
+    let run = &sequencer.runs[member.run];
+    Some(timeline(Drawn { run, graph, path: &path, execution: at as u64 + 1, title }))
+}

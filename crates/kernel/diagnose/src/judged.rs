@@ -1,0 +1,253 @@
+//! Sets, kinds, executions and states of a diagnosis in the report's terms.
+
+use crate::names::worker_name;
+use crate::path::label;
+use crate::sequences::{KernelSet, Member, Sequenced, Sequencer};
+use laggard_align::{
+    Diagnosis, ExecutionVerdict, Kind, KindOrigin, Resemblance, StateSequence, TimeComparison,
+};
+use laggard_report::{
+    CoarseRow, DurationRow, ExecutionCluster, ExecutionSet, JudgedExecution, ProjectedExecution, Projection,
+    SetOfExecutions,
+};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Values of a distribution, and points, that a report lists.
+const VALUES_MAX: usize = 500;
+const POINTS_MAX: usize = 5_000;
+
+/// Share of all time from which a state's distribution is shown.
+const STATE_SHARE: f64 = 0.005;
+
+const US: f64 = 1e3;
+
+pub(crate) fn set(set: &KernelSet, sequenced: &Sequenced) -> SetOfExecutions {
+    let mut elapsed: Vec<u64> = sequenced.members.iter().map(|member| member.elapsed_ns).collect();
+    elapsed.sort_unstable();
+    let at = |share: f64| {
+        let last = elapsed.len().saturating_sub(1);
+        elapsed.get((share * last as f64).round() as usize).copied().unwrap_or(0)
+    };
+    let total_ns: u64 = elapsed.iter().sum();
+    let unresolved: u64 = sequenced.members.iter().map(|member| member.unresolved_ns).sum();
+    SetOfExecutions {
+        source: set.source.clone(),
+        executions: elapsed.len() as u64,
+        left_out: sequenced.left_out,
+        elapsed_p50_ns: at(0.5),
+        elapsed_p95_ns: at(0.95),
+        elapsed_min_ns: at(0.0),
+        elapsed_max_ns: at(1.0),
+        total_ns,
+        unresolved_share: unresolved as f64 / total_ns.max(1) as f64,
+    }
+}
+
+pub(crate) fn coarse(diagnosis: &Diagnosis) -> Vec<CoarseRow> {
+    let mut rows = Vec::new();
+    if !diagnosis.states.is_empty() {
+        rows.push(time_row(None, &diagnosis.total));
+    }
+    rows.extend(diagnosis.states.iter().map(|one| time_row(Some(u32::from(one.state)), &one.time)));
+    rows.extend(diagnosis.states.iter().map(|one| CoarseRow {
+        letter: Some(u32::from(one.state)),
+        measure: "count",
+        normal_mean: one.normal_mean_count,
+        normal_deviation: f64::NAN,
+        sample_mean: one.sample_mean_count,
+        normal_share_above: None,
+        sample_share_above: None,
+        p_value: None,
+        fired: false,
+    }));
+    rows
+}
+
+fn time_row(letter: Option<u32>, time: &TimeComparison) -> CoarseRow {
+    CoarseRow {
+        letter,
+        measure: "time",
+        normal_mean: time.normal_mean_us * US,
+        normal_deviation: time.normal_std_us * US,
+        sample_mean: time.sample_mean_us * US,
+        normal_share_above: Some(time.normal_share_above),
+        sample_share_above: Some(time.sample_share_above),
+        p_value: time.p_value,
+        fired: time.is_raised,
+    }
+}
+
+pub(crate) fn clusters(
+    diagnosis: &Diagnosis,
+    normal: &Sequenced,
+    sample: &Sequenced,
+) -> Vec<ExecutionCluster> {
+    let mut out: Vec<ExecutionCluster> = (diagnosis.normal_kinds.iter().enumerate())
+        .map(|(at, kind)| cluster(ExecutionSet::Normal, at, kind, normal))
+        .collect();
+    for (at, kind) in diagnosis.sample_kinds.iter().enumerate() {
+        let mut one = cluster(ExecutionSet::Sample, at, kind, sample);
+        one.anomalous = kind.members.iter().filter(|&&at| stands_out(diagnosis, at)).count() as u64;
+        if let Some(pair) = diagnosis.pairs.iter().find(|pair| pair.sample_kind == at) {
+            one.paired_with = pair.normal_kind.map(|kind| kind as u32);
+            one.silhouette = pair.score;
+            if pair.resemblance == Resemblance::NewOrStronglyChanged {
+                let more = if one.remark.is_empty() { "" } else { "; " };
+                one.remark = format!("{}{more}a new or strongly changed kind", one.remark);
+            }
+        }
+        out.push(one);
+    }
+    out
+}
+
+fn cluster(set: ExecutionSet, at: usize, kind: &Kind, sequenced: &Sequenced) -> ExecutionCluster {
+    let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
+    for member in kind.members.iter().filter_map(|&at| sequenced.members.get(at)) {
+        *labels.entry(&member.execution.label).or_default() += 1;
+    }
+    let mut ranked: Vec<(&str, usize)> = labels.into_iter().collect();
+    ranked.sort_by_key(|&(_, count)| Reverse(count));
+    let remark = match kind.origin {
+        KindOrigin::Dense => "",
+        KindOrigin::Rare => "fewer executions than a cluster needs",
+        KindOrigin::Paired => "the executions that one normal kind fits",
+        KindOrigin::Whole => "all executions of the set as one kind",
+    };
+    ExecutionCluster {
+        set,
+        cluster: at as u32,
+        executions: kind.members.len() as u64,
+        labels: ranked.into_iter().take(20).map(|(label, _)| label.to_owned()).collect(),
+        elapsed_p50_ns: (kind.median_total_us.max(0.0) * US) as u64,
+        paired_with: None,
+        silhouette: None,
+        anomalous: 0,
+        remark: remark.to_owned(),
+    }
+}
+
+pub(crate) fn stands_out(diagnosis: &Diagnosis, at: usize) -> bool {
+    let verdict = diagnosis.sample.get(at).map(|one| one.verdict);
+    matches!(verdict, Some(ExecutionVerdict::Anomalous | ExecutionVerdict::NewKind))
+}
+
+/// Executions of the sample that stand out, the largest excess first.
+pub(crate) fn executions(
+    diagnosis: &Diagnosis,
+    sequencer: &Sequencer<'_>,
+    sample: &Sequenced,
+    largest: &BTreeMap<usize, String>,
+) -> Vec<JudgedExecution> {
+    let mut order: Vec<usize> = (0..diagnosis.sample.len()).filter(|&at| stands_out(diagnosis, at)).collect();
+    order.sort_by(|&a, &b| {
+        diagnosis.sample[b].excess_us.total_cmp(&diagnosis.sample[a].excess_us).then(a.cmp(&b))
+    });
+    let known = order.into_iter().filter_map(|at| Some((at, sample.members.get(at)?)));
+    known.map(|(at, member)| execution(diagnosis, sequencer, at, member, largest.get(&at))).collect()
+}
+
+fn execution(
+    diagnosis: &Diagnosis,
+    sequencer: &Sequencer<'_>,
+    at: usize,
+    member: &Member,
+    words: Option<&String>,
+) -> JudgedExecution {
+    let judged = &diagnosis.sample[at];
+    let run = &sequencer.runs[member.run];
+    let worker = run.graph.as_ref().and_then(|graph| {
+        let one = &member.execution;
+        Some(worker_name(graph, graph.worker_of(one.host, one.end_tid, one.window.to)?))
+    });
+    let thread = worker.map_or_else(String::new, |worker| worker.name);
+    let excess_ns = (judged.excess_us.max(0.0) * US) as u64;
+    JudgedExecution {
+        number: at as u64 + 1,
+        label: label(&member.execution, &thread),
+        verdict: match judged.verdict {
+            ExecutionVerdict::NewKind => laggard_report::ExecutionVerdict::NewKind,
+            _ => laggard_report::ExecutionVerdict::Slower,
+        },
+        trace: member.run as u32,
+        thread,
+        tid: member.execution.end_tid.0,
+        host: String::new(),
+        since_ns: member.execution.window.from.ns(),
+        since: run.calendar_text(member.execution.window.from),
+        elapsed_ns: member.elapsed_ns,
+        expected_ns: ((judged.place.total_us - judged.excess_us).max(0.0) * US) as u64,
+        cluster: judged.normal_kind.map(|kind| kind as u32),
+        slow_letters: judged.states.iter().map(|one| u32::from(one.state)).collect(),
+        words: words.cloned().unwrap_or_default(),
+        excess_ns,
+    }
+}
+
+/// Time by state of each set: the whole first, then the states with most time.
+pub(crate) fn durations(diagnosis: &Diagnosis, normal: &Sequenced, sample: &Sequenced) -> Vec<DurationRow> {
+    let all: f64 = [normal, sample].iter().flat_map(|set| &set.sequences).map(StateSequence::total_us).sum();
+    let row = |letter: Option<u8>| DurationRow {
+        letter: letter.map(u32::from),
+        normal_ns: values(&normal.sequences, letter),
+        sample_ns: values(&sample.sequences, letter),
+    };
+    let total = |state: u8| -> f64 {
+        [normal, sample].iter().flat_map(|set| &set.sequences).map(|sequence| time_us(sequence, state)).sum()
+    };
+    let mut states: Vec<(u8, f64)> =
+        diagnosis.states.iter().map(|one| (one.state, total(one.state))).collect();
+    states.retain(|&(_, us)| us >= STATE_SHARE * all);
+    states.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let mut rows = Vec::new();
+    if !states.is_empty() {
+        rows.push(row(None));
+    }
+    rows.extend(states.into_iter().map(|(state, _)| row(Some(state))));
+    rows
+}
+
+fn time_us(sequence: &StateSequence, state: u8) -> f64 {
+    let steps = sequence.states().iter().zip(sequence.times_us());
+    steps.filter(|(one, _)| **one == state).map(|(_, us)| us).sum()
+}
+
+/// Sorted, thinned evenly; the ends are kept.
+fn values(sequences: &[StateSequence], letter: Option<u8>) -> Vec<u64> {
+    let us = |sequence: &StateSequence| match letter {
+        Some(state) => time_us(sequence, state),
+        None => sequence.total_us(),
+    };
+    let mut all: Vec<u64> = sequences.iter().map(|sequence| (us(sequence) * US) as u64).collect();
+    all.sort_unstable();
+    if all.len() <= VALUES_MAX {
+        return all;
+    }
+    (0..VALUES_MAX).map(|at| all[at * (all.len() - 1) / (VALUES_MAX - 1)]).collect()
+}
+
+pub(crate) fn projection(diagnosis: &Diagnosis) -> Option<Projection> {
+    let normal = diagnosis.normal.iter().enumerate().map(|(at, place)| ProjectedExecution {
+        set: ExecutionSet::Normal,
+        number: at as u64 + 1,
+        x: place.projection[0],
+        y: place.projection[1],
+        cluster: place.kind.map(|kind| kind as u32),
+        anomalous: false,
+    });
+    // Kinds of the sample have the number of the normal kind they are compared with: what is alike has one color.
+    let sample = diagnosis.sample.iter().enumerate().map(|(at, one)| ProjectedExecution {
+        set: ExecutionSet::Sample,
+        number: at as u64 + 1,
+        x: one.place.projection[0],
+        y: one.place.projection[1],
+        cluster: one.normal_kind.map(|kind| kind as u32),
+        anomalous: stands_out(diagnosis, at),
+    });
+    let all = diagnosis.normal.len() + diagnosis.sample.len();
+    let step = all.div_ceil(POINTS_MAX).max(1);
+    let points: Vec<ProjectedExecution> = normal.chain(sample).step_by(step).collect();
+    let left_out = (all - points.len()) as u64;
+    (all >= 3).then(|| Projection { of: "counts of states".to_owned(), points, left_out })
+}

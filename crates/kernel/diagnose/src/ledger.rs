@@ -1,0 +1,317 @@
+//! Where the time of many paths went: sums by cause, state, thread and kind of wait.
+
+use crate::names::{WorkerName, place, worker_name};
+use crate::pieces::{Stretch, all_stretches, sender};
+use crate::read::KernelRun;
+use laggard_kernel_graph::{CriticalPath, ExecutionGraph, WorkerId};
+use laggard_report::{
+    CausedTime, KernelState, StateTime, WaitCause, WaitFacts, WaitGroup, WaitInstance, WorkerTime, wait_words,
+};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Kinds of waits kept apart; further ones are one.
+const GROUPS_MAX: usize = 20_000;
+
+/// Kinds of waits, threads and single waits that a report lists.
+pub(crate) const GROUPS_TOLD: usize = 200;
+pub(crate) const WORKERS_TOLD: usize = 200;
+const INSTANCES_TOLD: usize = 50;
+
+/// Sums over paths. Order of adding changes no sum; of equal waits the earlier is told.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    pub(crate) total_ns: u64,
+    causes: BTreeMap<WaitCause, Sum>,
+    states: BTreeMap<(KernelState, bool), StateSum>,
+    workers: BTreeMap<(usize, WorkerId), WorkerSum>,
+    groups: BTreeMap<GroupKey, GroupSum>,
+    longest: Vec<WaitInstance>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    ns: u64,
+    pieces: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct StateSum {
+    ns: u64,
+    pieces: u64,
+    longest_ns: u64,
+    idle_ns: u64,
+}
+
+struct WorkerSum {
+    name: WorkerName,
+    own: bool,
+    states_ns: [u64; 10],
+    pieces: u64,
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct GroupKey {
+    cause: WaitCause,
+    thread: String,
+    waker: Option<String>,
+    resource: Option<String>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct GroupSum {
+    count: u64,
+    ns: u64,
+    longest_ns: u64,
+    longest_since_ns: u64,
+}
+
+/// An execution's path and where it stands.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    /// The run's place among the runs.
+    pub(crate) run_index: usize,
+    pub(crate) run: &'a KernelRun,
+    pub(crate) graph: &'a ExecutionGraph,
+    /// The execution's number, from 1.
+    pub(crate) execution: u64,
+    pub(crate) path: &'a CriticalPath,
+}
+
+impl Ledger {
+    /// Adds one path; returns its stretches.
+    pub(crate) fn add<'a>(&mut self, entry: Entry<'a>) -> Vec<Stretch<'a>> {
+        let stretches = all_stretches(entry.graph, entry.path);
+        for stretch in &stretches {
+            self.add_stretch(entry, stretch);
+        }
+        self.add_excursions(entry, &stretches);
+        stretches
+    }
+
+    fn add_stretch(&mut self, entry: Entry<'_>, stretch: &Stretch<'_>) {
+        let ns = stretch.ns();
+        self.total_ns += ns;
+        let cause = self.causes.entry(stretch.cause).or_default();
+        (cause.ns, cause.pieces) = (cause.ns + ns, cause.pieces + 1);
+        let state = self.states.entry((stretch.state, stretch.own)).or_default();
+        state.ns += ns;
+        state.pieces += 1;
+        state.longest_ns = state.longest_ns.max(ns);
+        state.idle_ns += stretch.idle_ns;
+        let worker = self.workers.entry((entry.run_index, stretch.worker)).or_insert_with(|| WorkerSum {
+            name: worker_name(entry.graph, stretch.worker),
+            own: false,
+            states_ns: [0; 10],
+            pieces: 0,
+        });
+        worker.own |= stretch.own;
+        worker.states_ns[place(stretch.state)] += ns;
+        worker.pieces += 1;
+        if stretch.cause != WaitCause::Computing {
+            self.add_to_group(group_key(entry, stretch), stretch.from.ns(), ns);
+        }
+        if stretch.own && stretch.cause != WaitCause::Computing {
+            self.keep(|| instance(entry, stretch), ns);
+        }
+    }
+
+    fn add_to_group(&mut self, key: GroupKey, since_ns: u64, ns: u64) {
+        let key = match self.groups.len() < GROUPS_MAX || self.groups.contains_key(&key) {
+            true => key,
+            false => GroupKey { thread: "(other)".to_owned(), waker: None, resource: None, ..key },
+        };
+        let group = self.groups.entry(key).or_default();
+        group.count += 1;
+        group.ns += ns;
+        if ns > group.longest_ns {
+            (group.longest_ns, group.longest_since_ns) = (ns, since_ns);
+        }
+    }
+
+    /// Stretches of others between two of the thread itself are one wait for whoever ends it.
+    fn add_excursions(&mut self, entry: Entry<'_>, stretches: &[Stretch<'_>]) {
+        for group in stretches.chunk_by(|a, b| a.own == b.own) {
+            let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+            if !first.own {
+                self.keep(|| excursion(entry, group), last.to.since(first.from));
+            }
+        }
+    }
+
+    /// Keeps the longest; `make` is called only for those that may be among them.
+    fn keep(&mut self, make: impl FnOnce() -> WaitInstance, ns: u64) {
+        if ns == 0
+            || self.longest.len() >= INSTANCES_TOLD && ns <= self.longest[INSTANCES_TOLD - 1].elapsed_ns
+        {
+            return;
+        }
+        let at = self.longest.partition_point(|one| one.elapsed_ns >= ns);
+        self.longest.insert(at, make());
+        self.longest.truncate(INSTANCES_TOLD);
+    }
+
+    fn share(&self, ns: u64) -> f64 {
+        if self.total_ns == 0 { 0.0 } else { ns as f64 / self.total_ns as f64 }
+    }
+
+    pub(crate) fn causes(&self) -> Vec<CausedTime> {
+        let one = |(&cause, sum): (&WaitCause, &Sum)| CausedTime {
+            cause,
+            total_ns: sum.ns,
+            share: self.share(sum.ns),
+            pieces: sum.pieces,
+        };
+        let mut causes: Vec<CausedTime> = self.causes.iter().map(one).collect();
+        causes.sort_by_key(|one| (Reverse(one.total_ns), one.cause));
+        causes
+    }
+
+    pub(crate) fn states(&self) -> Vec<StateTime> {
+        let one = |(&(state, own), sum): (&(KernelState, bool), &StateSum)| StateTime {
+            state,
+            own,
+            total_ns: sum.ns,
+            share: self.share(sum.ns),
+            pieces: sum.pieces,
+            longest_ns: sum.longest_ns,
+            idle_ns: sum.idle_ns,
+        };
+        let mut states: Vec<StateTime> = self.states.iter().map(one).collect();
+        states.sort_by_key(|one| (one.state, !one.own));
+        states
+    }
+
+    /// All threads, the most time first.
+    pub(crate) fn workers(&self) -> Vec<WorkerTime> {
+        let mut workers: Vec<WorkerTime> = self.workers.values().map(|sum| self.worker(sum)).collect();
+        workers.sort_by(|a, b| {
+            b.total_ns.cmp(&a.total_ns).then_with(|| (a.tid, &a.thread).cmp(&(b.tid, &b.thread)))
+        });
+        workers
+    }
+
+    fn worker(&self, sum: &WorkerSum) -> WorkerTime {
+        let total_ns = sum.states_ns.iter().sum();
+        WorkerTime {
+            thread: sum.name.name.clone(),
+            tid: sum.name.tid,
+            host: sum.name.host.clone(),
+            own: sum.own,
+            total_ns,
+            share: self.share(total_ns),
+            states_ns: sum.states_ns,
+            pieces: sum.pieces,
+        }
+    }
+
+    /// Kinds of waits, the most time first.
+    pub(crate) fn groups(&self) -> Vec<WaitGroup> {
+        let mut groups: Vec<(&GroupKey, &GroupSum)> = self.groups.iter().collect();
+        groups.sort_by(|a, b| b.1.ns.cmp(&a.1.ns).then_with(|| a.0.cmp(b.0)));
+        groups.into_iter().take(GROUPS_TOLD).map(|(key, sum)| self.group(key, sum)).collect()
+    }
+
+    fn group(&self, key: &GroupKey, sum: &GroupSum) -> WaitGroup {
+        let facts = WaitFacts {
+            count: sum.count,
+            total_ns: sum.ns,
+            waker: key.waker.as_deref(),
+            resource: key.resource.as_deref(),
+        };
+        WaitGroup {
+            words: wait_words(key.cause, facts),
+            cause: key.cause,
+            thread: key.thread.clone(),
+            waker: key.waker.clone(),
+            resource: key.resource.clone(),
+            count: sum.count,
+            total_ns: sum.ns,
+            share: self.share(sum.ns),
+            longest_ns: sum.longest_ns,
+            longest_since_ns: sum.longest_since_ns,
+        }
+    }
+
+    pub(crate) fn longest(self) -> Vec<WaitInstance> {
+        self.longest
+    }
+}
+
+/// Who waits, for whom, for what: work of another thread is a wait of the execution's own.
+pub(crate) struct Wait {
+    pub(crate) thread: WorkerName,
+    pub(crate) waker: Option<String>,
+    pub(crate) resource: Option<String>,
+}
+
+pub(crate) fn wait_of(graph: &ExecutionGraph, path: &CriticalPath, stretch: &Stretch<'_>) -> Wait {
+    let works = stretch.cause == WaitCause::OtherThread;
+    let sender = if stretch.state == KernelState::Network { sender(path, stretch) } else { None };
+    let waker = if works { Some(stretch.worker) } else { sender };
+    Wait {
+        thread: worker_name(graph, if works { path.worker } else { stretch.worker }),
+        waker: waker.map(|waker| worker_name(graph, waker).with_host()),
+        resource: (!stretch.resource.is_empty()).then(|| stretch.resource.to_owned()),
+    }
+}
+
+fn group_key(entry: Entry<'_>, stretch: &Stretch<'_>) -> GroupKey {
+    let Wait { thread, waker, resource } = wait_of(entry.graph, entry.path, stretch);
+    GroupKey { cause: stretch.cause, thread: thread.name, waker, resource }
+}
+
+fn instance(entry: Entry<'_>, stretch: &Stretch<'_>) -> WaitInstance {
+    let Wait { thread, waker, resource } = wait_of(entry.graph, entry.path, stretch);
+    let facts = WaitFacts {
+        count: 1,
+        total_ns: stretch.ns(),
+        waker: waker.as_deref(),
+        resource: resource.as_deref(),
+    };
+    WaitInstance {
+        words: wait_words(stretch.cause, facts),
+        cause: stretch.cause,
+        execution: entry.execution,
+        thread: thread.name,
+        tid: thread.tid,
+        waker,
+        resource,
+        since_ns: stretch.from.ns(),
+        since: entry.run.calendar_text(stretch.from),
+        offset_ns: stretch.from.since(entry.path.window.from),
+        elapsed_ns: stretch.ns(),
+        idle_ns: stretch.idle_ns,
+    }
+}
+
+/// A wait for others as a whole: told by what took most of it, and by who ended it.
+fn excursion(entry: Entry<'_>, group: &[Stretch<'_>]) -> WaitInstance {
+    let (first, last) = (group[0], group[group.len() - 1]);
+    let main = group.iter().max_by_key(|one| (one.ns(), Reverse(one.first))).unwrap_or(&first);
+    let own = worker_name(entry.graph, entry.path.worker);
+    let waker = worker_name(entry.graph, last.worker).with_host();
+    let elapsed_ns = last.to.since(first.from);
+    let cause = main.cause;
+    let resource = (!main.resource.is_empty()).then(|| main.resource.to_owned());
+    let facts =
+        WaitFacts { count: 1, total_ns: elapsed_ns, waker: Some(&waker), resource: resource.as_deref() };
+    let words = match cause {
+        WaitCause::OtherThread => wait_words(cause, facts),
+        _ => format!("{}, mostly {}", wait_words(WaitCause::OtherThread, facts), cause.clause()),
+    };
+    WaitInstance {
+        words: words.replace(", which ran, mostly", ", which was mostly"),
+        cause,
+        execution: entry.execution,
+        thread: own.name,
+        tid: own.tid,
+        waker: Some(waker),
+        resource,
+        since_ns: first.from.ns(),
+        since: entry.run.calendar_text(first.from),
+        offset_ns: first.from.since(entry.path.window.from),
+        elapsed_ns,
+        idle_ns: group.iter().map(|one| one.idle_ns).sum(),
+    }
+}

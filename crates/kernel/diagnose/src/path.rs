@@ -1,0 +1,245 @@
+//! What the time of a thread or of executions was spent on.
+
+use crate::chosen::{TimeWindow, cut_to, within};
+use crate::ledger::{Entry, Ledger, WORKERS_TOLD};
+use crate::names::{place, worker_name};
+use crate::pieces::Stretch;
+use crate::read::KernelRun;
+use crate::remarks;
+use crate::timeline::{Drawn, timeline};
+use laggard_kernel_graph::{CriticalPath, DelimiterKind, Execution, ExecutionGraph};
+use laggard_model::{Loss, Losses};
+use laggard_report::{
+    ExecutionSummary, KERNEL_PATH_SCHEMA_VERSION, KernelInput, KernelPathReport, PathTimeline, Setting,
+    WaitCause, kernel_path_headline,
+};
+use std::collections::BTreeMap;
+
+/// Which of the executions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PathChoice {
+    /// All.
+    #[default]
+    All,
+    /// The one of this number, from 1, in order of time.
+    Number(u64),
+}
+
+/// What is asked of runs.
+#[derive(Clone, Debug)]
+pub struct KernelPathQuestion {
+    /// Only what lies in this window.
+    pub window: TimeWindow,
+    /// Which executions.
+    pub choice: PathChoice,
+    /// Executions at most; the first in time.
+    pub executions_max: usize,
+    /// Executions in place of those the delimiter finds (those of spans).
+    pub given: Option<Vec<Execution>>,
+    /// Settings in force, for the report.
+    pub settings: Vec<Setting>,
+}
+
+impl Default for KernelPathQuestion {
+    fn default() -> KernelPathQuestion {
+        KernelPathQuestion {
+            window: TimeWindow::default(),
+            choice: PathChoice::All,
+            executions_max: 10_000,
+            given: None,
+            settings: Vec::new(),
+        }
+    }
+}
+
+/// An execution of a run.
+struct Asked<'a> {
+    run_index: usize,
+    run: &'a KernelRun,
+    graph: &'a ExecutionGraph,
+    execution: Execution,
+    number: u64,
+}
+
+impl Asked<'_> {
+    fn path(&self) -> Option<CriticalPath> {
+        let Execution { host, end_tid, window, .. } = self.execution;
+        let worker = self.graph.worker_of(host, end_tid, window.to)?;
+        let path = self.graph.critical_path(worker, window);
+        (!path.pieces.is_empty()).then_some(path)
+    }
+}
+
+/// Answers where the time of executions went.
+///
+/// # Errors
+/// A window or a number that does not fit the runs, as a sentence.
+pub fn kernel_path(runs: &[KernelRun], question: &KernelPathQuestion) -> Result<KernelPathReport, String> {
+    let mut report = empty(runs, question);
+    let mut asked = asked(runs, question)?;
+    let found = asked.len();
+    if let PathChoice::Number(number) = question.choice {
+        asked.retain(|one| one.number == number);
+        if asked.is_empty() && found > 0 {
+            return Err(format!("there is no execution {number}; there are {found}"));
+        }
+    }
+    asked.truncate(question.executions_max);
+    report.executions_left_out = match question.choice {
+        PathChoice::All => (found - asked.len()) as u64,
+        PathChoice::Number(_) => 0,
+    };
+    fill(&mut report, &asked);
+    report.missing = remarks::path_missing(runs, question, found, report.executions.len());
+    report.cautions = remarks::path_cautions(runs, &report);
+    report.headline = kernel_path_headline(&report);
+    Ok(report)
+}
+
+fn empty(runs: &[KernelRun], question: &KernelPathQuestion) -> KernelPathReport {
+    KernelPathReport {
+        schema_version: KERNEL_PATH_SCHEMA_VERSION,
+        report: "kernel-path",
+        headline: String::new(),
+        input: input(runs),
+        question: remarks::question(runs),
+        executions: Vec::new(),
+        executions_left_out: 0,
+        total_ns: 0,
+        causes: Vec::new(),
+        states: Vec::new(),
+        workers: Vec::new(),
+        workers_left_out: 0,
+        waits: Vec::new(),
+        longest: Vec::new(),
+        timelines: Vec::new(),
+        cautions: Vec::new(),
+        missing: Vec::new(),
+        settings: question.settings.clone(),
+    }
+}
+
+/// What was read of all runs.
+pub(crate) fn input(runs: &[KernelRun]) -> KernelInput {
+    let mut losses = Losses::none();
+    runs.iter().for_each(|run| losses.merge(&run.losses));
+    KernelInput { traces: runs.iter().flat_map(|run| &run.traces).cloned().collect(), losses }
+}
+
+/// Executions of all runs in order of run and time. Those of a whole thread are cut to the window, others lie in it.
+fn asked<'a>(runs: &'a [KernelRun], question: &KernelPathQuestion) -> Result<Vec<Asked<'a>>, String> {
+    let mut out = Vec::new();
+    for (run_index, run) in runs.iter().enumerate() {
+        let Some(graph) = &run.graph else { continue };
+        let window = question.window.on_clock_of(run)?;
+        let executions = match (&question.given, &run.found) {
+            (Some(given), _) => given.clone(),
+            (None, Some(found)) => match found.delimiter.kind {
+                DelimiterKind::Thread { .. } | DelimiterKind::Tid { .. } => cut_to(&found.executions, window),
+                _ => within(&found.executions, window),
+            },
+            (None, None) => Vec::new(),
+        };
+        for execution in executions {
+            let number = out.len() as u64 + 1;
+            out.push(Asked { run_index, run, graph, execution, number });
+        }
+    }
+    Ok(out)
+}
+
+fn fill(report: &mut KernelPathReport, asked: &[Asked<'_>]) {
+    let mut ledger = Ledger::default();
+    for one in asked {
+        let Some(path) = one.path() else {
+            report.input.losses.add(Loss::EmptyExecution, || one.execution.label.clone());
+            continue;
+        };
+        let entry = Entry {
+            run_index: one.run_index,
+            run: one.run,
+            graph: one.graph,
+            execution: one.number,
+            path: &path,
+        };
+        let stretches = ledger.add(entry);
+        report.executions.push(summary(one, &path, &stretches));
+    }
+    report.total_ns = ledger.total_ns;
+    report.causes = ledger.causes();
+    report.states = ledger.states();
+    report.workers = ledger.workers();
+    report.workers_left_out = report.workers.len().saturating_sub(WORKERS_TOLD) as u64;
+    report.workers.truncate(WORKERS_TOLD);
+    report.waits = ledger.groups();
+    report.longest = ledger.longest();
+    report.timelines = timelines(report, asked);
+}
+
+fn summary(one: &Asked<'_>, path: &CriticalPath, stretches: &[Stretch<'_>]) -> ExecutionSummary {
+    let mut states_ns = [0; 10];
+    let mut causes: BTreeMap<WaitCause, u64> = BTreeMap::new();
+    for stretch in stretches {
+        states_ns[place(stretch.state)] += stretch.ns();
+        *causes.entry(stretch.cause).or_default() += stretch.ns();
+    }
+    let dominant = causes.into_iter().max_by_key(|&(cause, ns)| (ns, std::cmp::Reverse(cause)));
+    let (dominant, dominant_ns) = dominant.unwrap_or((WaitCause::Unknown, 0));
+    let thread = worker_name(one.graph, path.worker);
+    ExecutionSummary {
+        number: one.number,
+        label: label(&one.execution, &thread.name),
+        thread: thread.name,
+        tid: thread.tid.unwrap_or(0),
+        host: thread.host,
+        since_ns: path.window.from.ns(),
+        since: one.run.calendar_text(path.window.from),
+        elapsed_ns: path.window.ns(),
+        pieces: stretches.len() as u64,
+        states_ns,
+        dominant,
+        dominant_ns,
+        unresolved: path.unresolved,
+    }
+}
+
+/// The delimiter's name for an execution, unless it only repeats the thread's.
+pub(crate) fn label(execution: &Execution, thread: &str) -> String {
+    match &execution.key {
+        Some(key) if !execution.label.contains(key.as_str()) => format!("{} {key}", execution.label),
+        _ if execution.label == thread => String::new(),
+        _ => execution.label.clone(),
+    }
+}
+
+/// The slowest execution, and the median one beside it.
+fn timelines(report: &KernelPathReport, asked: &[Asked<'_>]) -> Vec<PathTimeline> {
+    let mut order: Vec<&ExecutionSummary> = report.executions.iter().collect();
+    order.sort_by_key(|one| (std::cmp::Reverse(one.elapsed_ns), one.number));
+    let mut chosen = vec![];
+    chosen.extend(order.first().map(|one| (one.number, if order.len() > 1 { ", the slowest" } else { "" })));
+    if order.len() > 2 {
+        chosen.push((order[order.len() / 2].number, ", of median length"));
+    }
+    chosen.iter().filter_map(|&(number, remark)| draw(asked, number, remark)).collect()
+}
+
+fn draw(asked: &[Asked<'_>], number: u64, remark: &str) -> Option<PathTimeline> {
+    let one = asked.iter().find(|one| one.number == number)?;
+    let path = one.path()?;
+    let thread = worker_name(one.graph, path.worker);
+    let name = match label(&one.execution, &thread.name) {
+        label if label.is_empty() => quoted(&thread.name),
+        label => quoted(&label),
+    };
+    let title = match remark {
+        "" => name,
+        remark => format!("execution {number} ({name}){remark}"),
+    };
+    Some(timeline(Drawn { run: one.run, graph: one.graph, path: &path, execution: number, title }))
+}
+
+/// A name in backticks, without any of its own.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "'"))
+}

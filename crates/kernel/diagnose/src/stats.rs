@@ -1,0 +1,156 @@
+//! What kernel traces hold.
+
+use crate::path::{input, quoted};
+use crate::read::KernelRun;
+use crate::remarks;
+use laggard_kernel_graph::ThreadUse;
+use laggard_model::{EventKind, KernelEvent, KernelTexts, TextId, Tid};
+use laggard_report::{
+    CpuTime, EventCount, KERNEL_STATS_SCHEMA_VERSION, KernelStatsReport, SwitchingThread, WakingPair,
+    kernel_stats_headline,
+};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+/// Pairs kept apart, and told.
+const PAIRS_MAX: usize = 100_000;
+const PAIRS_TOLD: usize = 200;
+
+/// Who wakes whom, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Wakings {
+    running: HashMap<u16, (Tid, TextId)>,
+    pairs: HashMap<(Waker, TextId), u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Waker {
+    Thread(TextId),
+    Interrupt,
+    Unknown,
+}
+
+impl Wakings {
+    pub(crate) fn push(&mut self, event: &KernelEvent) {
+        let (EventKind::Waking { name, .. } | EventKind::TryToWakeUp { name, .. }) = event.kind else {
+            if let EventKind::Switch { next, next_name, .. } = event.kind {
+                self.running.insert(event.cpu.0, (next, next_name));
+            }
+            return;
+        };
+        let interrupted = event.flags.is_some_and(|flags| flags.hard_irq() || flags.soft_irq());
+        let waker = match self.running.get(&event.cpu.0) {
+            _ if interrupted => Waker::Interrupt,
+            Some(&(tid, name))
+                if event.recorded.is_none_or(|recorded| recorded == tid) && tid != Tid::IDLE =>
+            {
+                Waker::Thread(name)
+            }
+            _ => Waker::Unknown,
+        };
+        let key = (waker, name);
+        if self.pairs.len() < PAIRS_MAX || self.pairs.contains_key(&key) {
+            *self.pairs.entry(key).or_default() += 1;
+        }
+    }
+
+    fn told(&self, texts: &KernelTexts) -> BTreeMap<(String, String), u64> {
+        let mut told = BTreeMap::new();
+        for (&(waker, woken), &count) in &self.pairs {
+            let waker = match waker {
+                Waker::Thread(name) => texts.text(name).to_owned(),
+                Waker::Interrupt => "an interrupt".to_owned(),
+                Waker::Unknown => "(not told)".to_owned(),
+            };
+            *told.entry((waker, texts.text(woken).to_owned())).or_default() += count;
+        }
+        told
+    }
+}
+
+/// Tells what traces hold and which delimiters would give executions.
+pub fn kernel_stats(runs: &[KernelRun]) -> KernelStatsReport {
+    let mut report = KernelStatsReport {
+        schema_version: KERNEL_STATS_SCHEMA_VERSION,
+        report: "kernel-stats",
+        headline: String::new(),
+        input: input(runs),
+        events: Vec::new(),
+        cpus: Vec::new(),
+        threads: Vec::new(),
+        threads_left_out: 0,
+        wakings: Vec::new(),
+        delimiters: Vec::new(),
+        cautions: remarks::cautions(runs),
+    };
+    let (mut events, mut delimiters): (BTreeMap<&str, u64>, Vec<EventCount>) = (BTreeMap::new(), Vec::new());
+    let mut wakings: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for run in runs {
+        let Some((summary, pairs)) = &run.statistics else { continue };
+        let host = host(runs, run);
+        summary.kinds.iter().for_each(|kind| *events.entry(kind.name).or_default() += kind.count);
+        report.cpus.extend(summary.cpus.iter().map(|cpu| CpuTime {
+            host: host.clone(),
+            cpu: cpu.cpu.0,
+            events: cpu.events,
+            switches: cpu.switches,
+            busy_ns: cpu.busy_ns,
+            idle_ns: cpu.idle_ns,
+        }));
+        report.threads.extend(summary.most_running.iter().map(|thread| switching(thread, &host)));
+        report.threads_left_out += summary.threads.saturating_sub(summary.most_running.len() as u64);
+        pairs
+            .told(&run.texts)
+            .into_iter()
+            .for_each(|(pair, count)| *wakings.entry(pair).or_default() += count);
+        for proposal in &summary.proposals {
+            let name = proposal.delimiter.to_string();
+            match delimiters.iter_mut().find(|one| one.name == name) {
+                Some(one) => one.count += proposal.executions,
+                None => delimiters.push(EventCount { name, count: proposal.executions }),
+            }
+        }
+    }
+    report.events = ranked(events.into_iter().map(|(name, count)| (name.to_owned(), count)));
+    report.delimiters = delimiters;
+    let mut pairs: Vec<WakingPair> =
+        wakings.into_iter().map(|((waker, woken), count)| WakingPair { waker, woken, count }).collect();
+    pairs.sort_by_key(|pair| Reverse(pair.count));
+    pairs.truncate(PAIRS_TOLD);
+    report.wakings = pairs;
+    report.threads.sort_by_key(|thread| (Reverse(thread.running_ns), thread.tid));
+    report.headline = kernel_stats_headline(&report);
+    report
+}
+
+/// The name of a run's host, when there are several runs.
+fn host(runs: &[KernelRun], run: &KernelRun) -> String {
+    if runs.len() < 2 {
+        String::new()
+    } else {
+        run.traces[0].host.clone().unwrap_or_else(|| run.traces[0].path.clone())
+    }
+}
+
+fn switching(thread: &ThreadUse, host: &str) -> SwitchingThread {
+    SwitchingThread {
+        thread: if thread.name.is_empty() { "(without a name)".to_owned() } else { thread.name.clone() },
+        tid: thread.tid.0,
+        host: host.to_owned(),
+        running_ns: thread.running_ns,
+        waiting_ns: thread.preempted_ns,
+        switches: thread.switches_in,
+        wakeups: thread.wakeups,
+    }
+}
+
+fn ranked(counts: impl Iterator<Item = (String, u64)>) -> Vec<EventCount> {
+    let mut counts: Vec<EventCount> = counts.map(|(name, count)| EventCount { name, count }).collect();
+    counts.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    counts
+}
+
+/// A delimiter as a command line would have it.
+pub(crate) fn delimiter_text(text: &str) -> String {
+    quoted(&format!("--executions {text}"))
+}

@@ -1,0 +1,103 @@
+//! A path piece by piece, as reports draw it.
+
+use crate::names::lane;
+use crate::pieces::{Stretch, all_stretches};
+use crate::read::KernelRun;
+use laggard_kernel_graph::{CriticalPath, ExecutionGraph, WorkerId};
+use laggard_report::{PathJump, PathLane, PathSegment, PathTimeline};
+use std::collections::HashMap;
+
+/// Pieces and jumps of a timeline; the shortest beyond it stand in their neighbors.
+const PIECES_MAX: usize = 20_000;
+
+pub(crate) struct Drawn<'a> {
+    pub(crate) run: &'a KernelRun,
+    pub(crate) graph: &'a ExecutionGraph,
+    pub(crate) path: &'a CriticalPath,
+    pub(crate) execution: u64,
+    pub(crate) title: String,
+}
+
+pub(crate) fn timeline(drawn: Drawn<'_>) -> PathTimeline {
+    let Drawn { run, graph, path, execution, title } = drawn;
+    let all = all_stretches(graph, path);
+    let kept = without_shortest(&all);
+    let folded = (all.len() - kept.len()) as u64;
+    let mut lanes = Lanes { graph, places: HashMap::new(), lanes: Vec::new() };
+    lanes.place(path.worker);
+    let from = path.window.from;
+    let pieces: Vec<PathSegment> =
+        kept.iter().map(|one| segment(one, lanes.place(one.worker), from.ns())).collect();
+    let jumps = path.links.iter().filter(|_| folded == 0).take(PIECES_MAX).map(|link| PathJump {
+        from: lanes.place(link.from),
+        to: lanes.place(link.to),
+        at_ns: link.to_time.since(from),
+        network: link.network,
+    });
+    let jumps: Vec<PathJump> = if folded == 0 { jumps.collect() } else { jumps_between(&pieces) };
+    PathTimeline {
+        title,
+        execution,
+        since_ns: from.ns(),
+        since: run.calendar_text(from),
+        elapsed_ns: path.window.ns(),
+        lanes: lanes.lanes,
+        pieces,
+        jumps,
+        folded,
+    }
+}
+
+/// The stretches, the shortest joined to what comes before them.
+fn without_shortest<'a>(all: &[Stretch<'a>]) -> Vec<Stretch<'a>> {
+    if all.len() <= PIECES_MAX {
+        return all.to_vec();
+    }
+    let mut lengths: Vec<u64> = all.iter().map(Stretch::ns).collect();
+    let (_, &mut least, _) = lengths.select_nth_unstable(all.len() - PIECES_MAX);
+    let mut kept: Vec<Stretch<'a>> = Vec::with_capacity(PIECES_MAX);
+    for one in all {
+        match kept.last_mut() {
+            Some(before) if one.ns() <= least => before.to = one.to,
+            _ => kept.push(*one),
+        }
+    }
+    kept
+}
+
+fn segment(stretch: &Stretch<'_>, lane: u32, from_ns: u64) -> PathSegment {
+    PathSegment {
+        lane,
+        state: stretch.state,
+        from_ns: stretch.from.ns() - from_ns,
+        to_ns: stretch.to.ns() - from_ns,
+        resource: stretch.resource.to_owned(),
+        idle_ns: stretch.idle_ns,
+        inferred: stretch.inferred,
+    }
+}
+
+fn jumps_between(pieces: &[PathSegment]) -> Vec<PathJump> {
+    let changes = pieces.windows(2).filter(|pair| pair[0].lane != pair[1].lane);
+    changes
+        .map(|pair| PathJump { from: pair[0].lane, to: pair[1].lane, at_ns: pair[1].from_ns, network: false })
+        .collect()
+}
+
+/// Lanes in order of first appearance.
+struct Lanes<'a> {
+    graph: &'a ExecutionGraph,
+    places: HashMap<WorkerId, u32>,
+    lanes: Vec<PathLane>,
+}
+
+impl Lanes<'_> {
+    fn place(&mut self, worker: WorkerId) -> u32 {
+        let next = self.lanes.len() as u32;
+        let place = *self.places.entry(worker).or_insert(next);
+        if place == next {
+            self.lanes.push(lane(self.graph, worker));
+        }
+        place
+    }
+}

@@ -1,0 +1,187 @@
+//! The capacity by stretch of time, and the least of them.
+
+use super::loads::Load;
+use super::model::{Model, shares, work_each};
+use crate::sample_summary::window_start;
+use laggard_capacity::{
+    Network, Solution, WORK_MAX, bounds, curve, most_clients, most_throughput, open_solution,
+};
+use laggard_numeric::median_of;
+use laggard_report::{CapacityAnswer, CurvePoint, TransactionResponse, WindowCapacity, rfc3339};
+use laggard_samples::WindowTable;
+
+/// Points of a curve.
+const POINTS: u64 = 80;
+
+/// How far beyond the capacity a curve goes.
+const BEYOND: f64 = 1.3;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    /// Mean response time in seconds.
+    pub(super) latency_max_s: f64,
+    /// Clients at which the search ends.
+    pub(super) clients_max: u64,
+}
+
+/// The most that one mix allows.
+#[derive(Clone, Debug)]
+struct Most {
+    clients: Option<u64>,
+    at_limit: bool,
+    solution: Solution,
+}
+
+impl Most {
+    /// What is compared: clients, or the rate.
+    fn amount(&self) -> f64 {
+        self.clients.map_or(self.solution.throughput, |clients| clients as f64)
+    }
+}
+
+fn most(model: &Model, network: &Network, target: Target, work_max: f64) -> Most {
+    if model.is_closed() {
+        let found = most_clients(network, target.latency_max_s, target.clients_max, work_max);
+        return Most { clients: Some(found.clients), at_limit: found.at_limit, solution: found.solution };
+    }
+    let nothing = || open_solution(network, 0.0).expect("no load saturates nothing");
+    let found = most_throughput(network, target.latency_max_s);
+    let without_queue = found.is_none() && network.bottleneck().is_none();
+    Most { clients: None, at_limit: without_queue, solution: found.unwrap_or_else(nothing) }
+}
+
+/// The answer for mixes that were observed, or for one that was `given`. `None` when nothing takes any time.
+pub(super) fn answer(
+    table: &WindowTable,
+    model: &Model,
+    loads: &[Load],
+    given: Option<&[f64]>,
+    target: Target,
+) -> Option<CapacityAnswer> {
+    let observed: Vec<&Load> = loads.iter().filter(|load| model.network(&load.counts).is_some()).collect();
+    let windows = if given.is_some() { Vec::new() } else { by_window(table, model, &observed, target) };
+    let binding = least(&windows);
+    let mix = match (given, binding) {
+        (Some(mix), _) => shares(mix),
+        (None, Some(at)) => shares(&observed[at].counts),
+        (None, None) => return None,
+    };
+    let network = model.network(&mix)?;
+    let most = most(model, &network, target, WORK_MAX);
+    let limits = bounds(&network);
+    let until = end_of_curve(&most, loads, limits.knee_clients);
+    let all = given.is_none().then(|| model.network(&model.mix)).flatten();
+    Some(CapacityAnswer {
+        clients: most.clients,
+        at_limit: most.at_limit,
+        throughput: most.solution.throughput,
+        response_s: most.solution.response_s,
+        bottleneck: limits.bottleneck.map_or_else(String::new, |at| model.tiers[at].tier.clone()),
+        algorithm: most.solution.algorithm.name().to_owned(),
+        exact: most.solution.algorithm.is_exact(),
+        binding: binding.map(|at| at as u32),
+        clients_median: median_over(&windows, |row| row.clients.map(|clients| clients as f64)),
+        throughput_median: median_over(&windows, |row| Some(row.throughput))
+            .unwrap_or(most.solution.throughput),
+        windows,
+        throughput_limit: limits.throughput_max.is_finite().then_some(limits.throughput_max),
+        knee_clients: Some(limits.knee_clients).filter(|knee| knee.is_finite() && model.is_closed()),
+        tiers: model.tier_loads(&mix, &most.solution),
+        transactions: responses(model, &mix, &most.solution),
+        curve: points(model, &network, &mix, until),
+        curve_all: all.map_or_else(Vec::new, |network| points(model, &network, &model.mix, until)),
+        mix,
+    })
+}
+
+fn by_window(table: &WindowTable, model: &Model, loads: &[&Load], target: Target) -> Vec<WindowCapacity> {
+    let work_max = work_each(loads.len());
+    let mut last: Option<(Vec<f64>, Most)> = None;
+    let mut rows = Vec::new();
+    for load in loads {
+        let mix = shares(&load.counts);
+        let found = match &last {
+            Some((same, found)) if *same == mix => found.clone(),
+            _ => {
+                let network = model.network(&mix).expect("only mixes that take time are asked about");
+                most(model, &network, target, work_max)
+            }
+        };
+        rows.push(row(table, load, &found));
+        last = Some((mix, found));
+    }
+    rows
+}
+
+fn row(table: &WindowTable, load: &Load, found: &Most) -> WindowCapacity {
+    let (since, until) = (window_start(table, load.first), window_start(table, load.last + 1));
+    WindowCapacity {
+        since_ns: since.unix_ns(),
+        until_ns: until.unix_ns(),
+        since: rfc3339(since),
+        until: rfc3339(until),
+        transactions: load.transactions().round() as u64,
+        clients: found.clients,
+        throughput: found.solution.throughput,
+    }
+}
+
+/// The first of the least: by clients, or by rate.
+fn least(windows: &[WindowCapacity]) -> Option<usize> {
+    let amount = |row: &WindowCapacity| row.clients.map_or(row.throughput, |clients| clients as f64);
+    let mut found: Option<usize> = None;
+    for (at, row) in windows.iter().enumerate() {
+        if found.is_none_or(|best| amount(row) < amount(&windows[best])) {
+            found = Some(at);
+        }
+    }
+    found
+}
+
+fn median_over(windows: &[WindowCapacity], of: impl Fn(&WindowCapacity) -> Option<f64>) -> Option<f64> {
+    let values: Option<Vec<f64>> = windows.iter().map(of).collect();
+    values.filter(|values| !values.is_empty()).map(|values| median_of(&values))
+}
+
+fn responses(model: &Model, mix: &[f64], solution: &Solution) -> Vec<TransactionResponse> {
+    let of = |(at, name): (usize, &String)| TransactionResponse {
+        transaction: name.clone(),
+        share: mix[at],
+        response_s: model.system.response_s(at, mix, solution),
+    };
+    model.transactions.iter().enumerate().map(of).collect()
+}
+
+/// Clients (or the rate) at the right end of the curves: beyond the capacity and beyond what was observed.
+fn end_of_curve(most: &Most, loads: &[Load], knee: f64) -> f64 {
+    let observed = loads.iter().map(|load| match most.clients {
+        Some(_) => load.clients,
+        None => load.throughput(),
+    });
+    let peak = observed.filter(|value| value.is_finite()).fold(0.0, f64::max);
+    let least = if most.amount() <= 0.0 && peak <= 0.0 && knee.is_finite() { knee } else { 0.0 };
+    (BEYOND * most.amount()).max(1.1 * peak).max(least).max(1.0)
+}
+
+fn points(model: &Model, network: &Network, mix: &[f64], until: f64) -> Vec<CurvePoint> {
+    let solutions = match model.is_closed() {
+        true => {
+            let mut clients: Vec<u64> =
+                (1..=POINTS).map(|at| (until * at as f64 / POINTS as f64).ceil() as u64).collect();
+            clients.dedup();
+            curve(network, &clients, WORK_MAX)
+        }
+        false => {
+            let rates = (1..=POINTS).map(|at| until * at as f64 / POINTS as f64);
+            rates.filter_map(|rate| open_solution(network, rate)).collect()
+        }
+    };
+    let point = |solution: Solution| CurvePoint {
+        clients: solution.clients,
+        throughput: solution.throughput,
+        response_s: solution.response_s,
+        utilization: model.utilization(mix, solution.throughput),
+    };
+    solutions.into_iter().map(point).collect()
+}

@@ -1,0 +1,144 @@
+//! What happened over all servers: changes of one kind at one time in one tier are one event.
+
+use super::ToldDeployment;
+use laggard_model::{Nanos, Timestamp};
+use laggard_report::{
+    AnomalousRegion, ChangeEvent, ChangeEventKind, ChangeVerdict, DeploymentBefore, JointChange, Onset,
+    ServerChanges, TransactionShift, rfc3339,
+};
+
+/// A deployment so long before the onset's interval, or two windows if that is longer, may have caused the change
+/// (ten minutes: a rolling update of a few replicas).
+const DEPLOYMENT_BEFORE: Nanos = Nanos::from_secs(600);
+
+/// Transactions told of an event.
+const TRANSACTIONS: usize = 20;
+
+/// Notes which deployment each change followed.
+pub(super) fn mark_deployments(servers: &mut [ServerChanges], told: &[ToldDeployment], window: Nanos) {
+    let before = DEPLOYMENT_BEFORE.max(window.plus(window));
+    for change in servers.iter_mut().flat_map(|server| &mut server.changes) {
+        change.deployment = match change.kind {
+            ChangeEventKind::WorkloadChange | ChangeEventKind::AnomalyEnd => None,
+            _ => deployment_before(&change.onset, told, before),
+        };
+    }
+}
+
+/// The deployment nearest to the most likely time, of those inside the interval or shortly before it.
+fn deployment_before(onset: &Onset, told: &[ToldDeployment], before: Nanos) -> Option<DeploymentBefore> {
+    let from = Timestamp::from_unix_ns(onset.earliest_ns).minus(before).unix_ns();
+    let near = told.iter().filter(|one| (from..=onset.latest_ns).contains(&one.time.unix_ns()));
+    let distance = |one: &&ToldDeployment| onset.at_ns.abs_diff(one.time.unix_ns());
+    let nearest = near.min_by_key(distance)?;
+    Some(DeploymentBefore {
+        name: nearest.name.clone(),
+        at_ns: nearest.time.unix_ns(),
+        at: rfc3339(nearest.time),
+        before_s: Timestamp::from_unix_ns(onset.at_ns).since(nearest.time).ns() as f64 / 1e9,
+    })
+}
+
+/// Joins the changes of all servers. Intervals a window apart still are one time.
+pub(super) fn join(servers: &[ServerChanges], window: Nanos) -> Vec<JointChange> {
+    let mut all: Vec<(&ServerChanges, &ChangeEvent)> =
+        servers.iter().flat_map(|server| server.changes.iter().map(move |change| (server, change))).collect();
+    all.sort_by_key(|(_, change)| change.onset.at_ns);
+    let mut out: Vec<JointChange> = Vec::new();
+    for (server, change) in all {
+        match out.iter_mut().rev().find(|event| belongs(event, server, change, window)) {
+            Some(event) => add(event, server, change),
+            None => out.push(new(servers, server, change)),
+        }
+    }
+    for event in &mut out {
+        let size = |shift: &TransactionShift| shift.difference_s.abs();
+        event.transactions.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        event.transactions.truncate(TRANSACTIONS);
+    }
+    out
+}
+
+fn belongs(event: &JointChange, server: &ServerChanges, change: &ChangeEvent, window: Nanos) -> bool {
+    let slack = window.ns().min(i64::MAX as u64) as i64;
+    let together = change.onset.earliest_ns.saturating_sub(slack) <= event.onset.latest_ns
+        && event.onset.earliest_ns.saturating_sub(slack) <= change.onset.latest_ns;
+    event.kind == change.kind
+        && event.tier == server.tier
+        && together
+        && !event.servers.contains(&server.server)
+}
+
+fn new(servers: &[ServerChanges], server: &ServerChanges, change: &ChangeEvent) -> JointChange {
+    let judged =
+        |one: &&ServerChanges| one.tier == server.tier && one.verdict != ChangeVerdict::InsufficientData;
+    JointChange {
+        kind: change.kind,
+        onset: change.onset.clone(),
+        servers: vec![server.server.clone()],
+        servers_seen: servers.iter().filter(judged).count() as u64,
+        tier: server.tier.clone(),
+        transactions: change.transactions.clone(),
+        region: region_of(server, change).cloned(),
+        mix: change.mix.clone(),
+        deployment: change.deployment.clone(),
+    }
+}
+
+/// The region that starts with a change.
+fn region_of<'a>(server: &'a ServerChanges, change: &ChangeEvent) -> Option<&'a AnomalousRegion> {
+    let starts = change.kind == ChangeEventKind::AnomalyStart;
+    server.regions.iter().filter(|_| starts).min_by_key(|region| region.since_ns.abs_diff(change.onset.at_ns))
+}
+
+fn add(event: &mut JointChange, server: &ServerChanges, change: &ChangeEvent) {
+    event.servers.push(server.server.clone());
+    if change.onset.earliest_ns < event.onset.earliest_ns {
+        event.onset.earliest_ns = change.onset.earliest_ns;
+        event.onset.earliest.clone_from(&change.onset.earliest);
+    }
+    if change.onset.latest_ns > event.onset.latest_ns {
+        event.onset.latest_ns = change.onset.latest_ns;
+        event.onset.latest.clone_from(&change.onset.latest);
+    }
+    for shift in &change.transactions {
+        match event.transactions.iter_mut().find(|known| known.transaction == shift.transaction) {
+            Some(known) => average(known, shift),
+            None => event.transactions.push(shift.clone()),
+        }
+    }
+    if let (Some(known), Some(more)) = (&mut event.region, region_of(server, change)) {
+        merge(known, more, event.servers.len() as f64);
+    }
+    event.deployment = event.deployment.take().or_else(|| change.deployment.clone());
+}
+
+/// Running means over servers; errors as of a mean of independent figures.
+fn average(known: &mut TransactionShift, more: &TransactionShift) {
+    let n = known.servers as f64;
+    let mean = |old: f64, new: f64| (old * n + new) / (n + 1.0);
+    known.before_s = mean(known.before_s, more.before_s);
+    known.after_s = mean(known.after_s, more.after_s);
+    known.difference_s = known.after_s - known.before_s;
+    known.standard_error_s = (known.standard_error_s * n).hypot(more.standard_error_s) / (n + 1.0);
+    known.servers += 1;
+}
+
+/// `servers` counts the one that is added.
+fn merge(known: &mut AnomalousRegion, more: &AnomalousRegion, servers: f64) {
+    if more.since_ns < known.since_ns {
+        (known.since_ns, known.since) = (more.since_ns, more.since.clone());
+    }
+    if more.until_ns > known.until_ns {
+        (known.until_ns, known.until) = (more.until_ns, more.until.clone());
+    }
+    known.windows = known.windows.max(more.windows);
+    known.unexplained_mean += (more.unexplained_mean - known.unexplained_mean) / servers;
+    known.unexplained_peak = known.unexplained_peak.max(more.unexplained_peak);
+    known.unexplained_cpu_s += more.unexplained_cpu_s;
+    for reason in &more.reasons {
+        if !known.reasons.contains(reason) {
+            known.reasons.push(reason.clone());
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! From rows to moments.
+
+use crate::sample_summary::window_start;
+use laggard_model::{Nanos, Timestamp};
+use laggard_report::{Onset, rfc3339};
+use laggard_samples::WindowTable;
+use std::ops::Range;
+
+/// Tells the time of rows: windows with data, counted without gaps.
+#[derive(Clone, Copy)]
+pub(super) struct Clock<'a> {
+    pub(super) table: &'a WindowTable,
+    /// Window of each row.
+    pub(super) windows: &'a [usize],
+}
+
+/// A stretch of time.
+pub(super) struct Span {
+    pub(super) since_ns: i64,
+    pub(super) until_ns: i64,
+    pub(super) since: String,
+    pub(super) until: String,
+}
+
+impl Clock<'_> {
+    /// From the start of the first row's window to the end of the last's.
+    pub(super) fn span(&self, rows: &Range<usize>) -> Span {
+        let since = window_start(self.table, self.window(rows.start));
+        let until = window_start(self.table, self.window(rows.end.saturating_sub(1).max(rows.start)) + 1);
+        Span {
+            since_ns: since.unix_ns(),
+            until_ns: until.unix_ns(),
+            since: rfc3339(since),
+            until: rfc3339(until),
+        }
+    }
+
+    /// A change between two windows can lie up to half a window on either side of their border, and anywhere in
+    /// a gap between them.
+    pub(super) fn onset(&self, onset: &laggard_changes::Onset) -> Onset {
+        let half = Nanos::from_ns(self.table.length.ns() / 2);
+        let at = self.start(onset.row);
+        let earliest = match onset.earliest {
+            0 => self.start(0),
+            row => self.start(row - 1).plus(half),
+        };
+        let latest = self.start(onset.latest.max(onset.row)).plus(half);
+        let earliest = earliest.min(at);
+        Onset {
+            at_ns: at.unix_ns(),
+            earliest_ns: earliest.unix_ns(),
+            latest_ns: latest.unix_ns(),
+            at: rfc3339(at),
+            earliest: rfc3339(earliest),
+            latest: rfc3339(latest),
+        }
+    }
+
+    fn window(&self, row: usize) -> usize {
+        self.windows.get(row).copied().unwrap_or(self.table.windows)
+    }
+
+    fn start(&self, row: usize) -> Timestamp {
+        window_start(self.table, self.window(row))
+    }
+}

@@ -1,0 +1,26 @@
+//! Questions about samples: what changed what the CPU does (`changes`), how many clients a system can serve
+//! (`capacity`), and how long transactions take without queueing (`signature`).
+//!
+//! ```text
+//! samples ──────────────────────┐
+//! requests ─ span_samples fold ─┴─► SampleTable ─► WindowTable ─► changes, capacity, signature ─► reports
+//! ```
+
+mod capacity;
+mod changes;
+mod methods;
+mod sample_summary;
+mod signature;
+mod span_samples;
+
+pub use capacity::{Amount, CapacitySettings, CountedWindows, Property, WINDOWS_MIN, WhatIfChange, capacity};
+pub use changes::{ChangesQuestion, ChangesSettings, ChangesSettingsError, ToldDeployment, changes};
+pub use methods::{CHANGE_METHODS, ChangeMethod};
+pub use sample_summary::{SampleFacts, sample_summary};
+pub use signature::{
+    DiffThresholds, NamedSignature, SignatureQuestion, SignatureTest, build_signature, diff_signatures,
+};
+pub use span_samples::{
+    Callee, CountedRequests, Key, OutboundCall, Place, SpanSampleFold, SpanSampling, Sums, Visit,
+    add_span_samples, visits,
+};

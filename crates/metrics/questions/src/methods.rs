@@ -1,0 +1,41 @@
+//! The registry of methods: one row each. Command line, help and evaluation come from the rows.
+
+use laggard_model::MethodRow;
+
+/// How a method that looks for changes is picked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ChangeMethod {
+    /// Changes found with the noise that the data show: no error has to be allowed in advance.
+    #[default]
+    Tuned,
+    /// Segmentation for an allowed error.
+    Cherkasova,
+}
+
+impl ChangeMethod {
+    /// The word for `--method`.
+    pub fn name(self) -> &'static str {
+        let row = CHANGE_METHODS.iter().find(|row| row.method == self);
+        row.expect("every method has a row").name
+    }
+}
+
+/// Every method of `laggard changes`; the first is the default.
+pub static CHANGE_METHODS: &[MethodRow<ChangeMethod>] = &[
+    MethodRow {
+        method: ChangeMethod::Tuned,
+        name: "tuned",
+        question: "Code, workload or something foreign: since when do transactions cost something else?",
+        reads: "transactions and CPU by window",
+        source: "this project, from Cherkasova et al. 2009",
+        manual: "docs/manual/methods/changes.md",
+    },
+    MethodRow {
+        method: ChangeMethod::Cherkasova,
+        name: "cherkasova",
+        question: "The same, as published: segments whose models stay within an allowed error",
+        reads: "transactions and CPU by window",
+        source: "Cherkasova et al., ACM TOCS 27(3), 2009",
+        manual: "docs/manual/methods/cherkasova.md",
+    },
+];

@@ -1,0 +1,253 @@
+//! What do transactions take at every server without queueing?
+//!
+//! ```text
+//! WindowTable ── ObservedServer (one a server) ── laggard_changes::signature, fit_model ──► Signature
+//! ```
+
+mod diff;
+
+pub use diff::{DiffThresholds, NamedSignature, diff_signatures};
+pub use laggard_changes::SignatureTest;
+
+use crate::changes::{ObservedServer, POOLED};
+use crate::sample_summary::{SampleFacts, sample_summary, window_start};
+use laggard_changes::{
+    COUNT_MIN, ChangeKind, ChangeSettings, LoadSlope, ModelSettings, Observations, ServiceTime,
+    TransactionModel, UTILIZATION_MAX, changes, fit_model, load_slope, signature as service_times,
+};
+use laggard_report::{
+    SIGNATURE_SCHEMA_VERSION, ServerSignature, Signature, SignatureVerdict, TransactionSignature, rfc3339,
+    signature_headline,
+};
+use laggard_samples::{ServerWindows, WindowTable};
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct SignatureQuestion<'a> {
+    /// Windows of all servers.
+    pub table: &'a WindowTable,
+    /// What only the reader knows.
+    pub facts: &'a SampleFacts,
+    /// What the signature is of: a version, a commit; may be empty.
+    pub label: &'a str,
+    /// Most transaction types kept apart; the rarest are pooled.
+    pub types_max: usize,
+}
+
+/// A dependence of service times on load matters when it amounts to more than this share of the service time
+/// over the range of utilization seen: what the comparison of two signatures calls a change.
+const SLOPE_SHARE_MAX: f64 = 0.10;
+
+/// Builds the signature over all windows.
+pub fn build_signature(question: &SignatureQuestion<'_>) -> Signature {
+    let SignatureQuestion { table, facts, label, types_max } = *question;
+    let input = sample_summary(table, facts);
+    let window = input.window.clone();
+    let mut signature = Signature {
+        schema_version: SIGNATURE_SCHEMA_VERSION,
+        report: "signature".to_owned(),
+        laggard_version: env!("CARGO_PKG_VERSION").to_owned(),
+        label: label.to_owned(),
+        since_ns: window.as_ref().map_or(0, |window| window.since_ns),
+        until_ns: window.as_ref().map_or(0, |window| window.until_ns),
+        since: window.as_ref().map_or_else(String::new, |window| window.since.clone()),
+        until: window.map_or_else(String::new, |window| window.until),
+        window_s: input.window_s,
+        count_min: COUNT_MIN,
+        utilization_max: UTILIZATION_MAX,
+        cautions: table.cautions.clone(),
+        input,
+        ..Signature::default()
+    };
+    for server in &table.servers {
+        let measured = MeasuredServer::of(table, server, types_max);
+        signature.cautions.extend(measured.cautions());
+        signature.cautions.extend(measured.mixture_caution(table));
+        signature.servers.push(measured.told());
+    }
+    signature.verdict = verdict(&signature);
+    signature.missing = missing(&signature);
+    signature.headline = signature_headline(&signature);
+    signature
+}
+
+fn verdict(signature: &Signature) -> SignatureVerdict {
+    let windows_min = SignatureTest::default().windows_min as u64;
+    let mut all = signature.servers.iter().flat_map(|server| &server.transactions);
+    match all.any(|one| one.windows >= windows_min) {
+        true => SignatureVerdict::Usable,
+        false => SignatureVerdict::InsufficientData,
+    }
+}
+
+fn missing(signature: &Signature) -> Vec<String> {
+    if signature.verdict == SignatureVerdict::Usable {
+        return vec![];
+    }
+    let all = || signature.servers.iter().flat_map(|server| &server.transactions);
+    let windows_min = SignatureTest::default().windows_min;
+    let most = all().map(|one| one.windows).max().unwrap_or(0);
+    let text = if signature.servers.is_empty() {
+        "No CPU utilization of any server was found: a signature needs it beside response times.".to_owned()
+    } else if signature.servers.iter().all(|server| server.windows == 0) {
+        "No window has both transactions and CPU utilization.".to_owned()
+    } else if most == 0 {
+        format!(
+            "No response times were found in windows with at least {COUNT_MIN} transactions of a type and a \
+             utilization below {} %.",
+            UTILIZATION_MAX * 100.0
+        )
+    } else {
+        format!("The best known transaction has {most} windows that count; a comparison needs {windows_min}.")
+    };
+    vec![text]
+}
+
+/// One server and what was made of it.
+struct MeasuredServer<'a> {
+    server: &'a ServerWindows,
+    observed: ObservedServer,
+    times: Vec<Option<ServiceTime>>,
+    model: Option<TransactionModel>,
+}
+
+impl<'a> MeasuredServer<'a> {
+    fn of(table: &WindowTable, server: &'a ServerWindows, types_max: usize) -> MeasuredServer<'a> {
+        let observed = ObservedServer::of(table, server, types_max);
+        let all = whole(&observed.observations);
+        let times = service_times(&observed.observations, &all);
+        let model = fit_model(&observed.observations, &all, &ModelSettings::default());
+        MeasuredServer { server, times, model: model.ok().map(|fitted| fitted.model), observed }
+    }
+
+    fn told(&self) -> ServerSignature {
+        let observations = &self.observed.observations;
+        let windows = observations.utilization.len();
+        let mean = observations.utilization.iter().sum::<f64>() / windows as f64;
+        let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+        let mut transactions: Vec<TransactionSignature> =
+            (0..self.observed.transactions.len()).map(|at| self.transaction(at)).collect();
+        transactions.sort_by(|a, b| a.transaction.cmp(&b.transaction));
+        ServerSignature {
+            server: self.server.server.clone(),
+            tier: self.server.tier.clone(),
+            cores: observations.cores,
+            cores_known: self.observed.cores_known,
+            windows: windows as u64,
+            utilization_mean: finite(mean),
+            constant_percent: self.model.as_ref().and_then(|model| finite(model.constant_percent)),
+            model_error: self.model.as_ref().and_then(|model| finite(model.error)),
+            transactions,
+        }
+    }
+
+    fn transaction(&self, at: usize) -> TransactionSignature {
+        let counts = &self.observed.observations.counts;
+        let total = |column: usize| (0..counts.rows()).map(|row| counts.get(row, column)).sum::<f64>();
+        let all: f64 = (0..counts.cols()).map(total).sum();
+        let known = self.times[at];
+        let of_model = |values: fn(&TransactionModel) -> &Vec<f64>| {
+            let value = values(self.model.as_ref()?).get(at).copied()?;
+            Some(value).filter(|value| value.is_finite())
+        };
+        TransactionSignature {
+            transaction: self.observed.transactions[at].clone(),
+            count: total(at),
+            share: if all > 0.0 { total(at) / all } else { 0.0 },
+            service_time_s: known.map(|time| time.seconds),
+            standard_error_s: known.map(|time| time.standard_error_s),
+            windows: known.map_or(0, |time| time.windows as u64),
+            demand_s: of_model(|model| &model.demand_s),
+            demand_standard_error_s: of_model(|model| &model.standard_error_s),
+        }
+    }
+
+    fn cautions(&self) -> Vec<String> {
+        let (observed, name) = (&self.observed, self.name());
+        let observations = &observed.observations;
+        let busy = observations.utilization.iter().filter(|&&used| used >= UTILIZATION_MAX).count();
+        let mut cautions = Vec::new();
+        if busy > 0 {
+            let windows = observations.utilization.len();
+            cautions.push(format!(
+                "{busy} of {windows} windows of {name} are at {} % CPU and above and do not count.",
+                UTILIZATION_MAX * 100.0
+            ));
+        }
+        if observed.overlapping > 0 {
+            cautions.push(format!(
+                "At {name}, outbound calls took longer than the transaction itself in {} cases (calls in parallel): \
+                 these do not count.",
+                observed.overlapping
+            ));
+        }
+        if observed.sharing > 1 {
+            cautions.push(format!(
+                "The transactions of {name} were not told apart from those of its {} peers: each counts with an equal \
+                 share, and response times are those of all.",
+                observed.sharing
+            ));
+        }
+        if observed.pooled > 0 {
+            cautions
+                .push(format!("At {name}, the {} rarest types are pooled as `{POOLED}`.", observed.pooled));
+        }
+        cautions.extend(self.load_caution(&name));
+        cautions
+    }
+
+    /// One signature of two applications is that of neither.
+    fn mixture_caution(&self, table: &WindowTable) -> Option<String> {
+        let observations = &self.observed.observations;
+        let analysis = changes(observations, &ChangeSettings::default(), NonZeroUsize::MIN).ok()?;
+        let is_other = |kind| matches!(kind, ChangeKind::ApplicationChange | ChangeKind::Rollback { .. });
+        let last = analysis.changes.iter().rfind(|change| is_other(change.kind))?;
+        let since = rfc3339(window_start(table, *observations.windows.get(last.onset.row)?));
+        Some(format!(
+            "What transactions take at {} changed within this time, last at {since}: the signature mixes what was with \
+             what is. Give `--since` or `--until`, and see `laggard changes`.",
+            self.name()
+        ))
+    }
+
+    /// Service times should not depend on load; when they do, the correction for queueing is not the right one.
+    fn load_caution(&self, name: &str) -> Option<String> {
+        let observations = &self.observed.observations;
+        let used = observations.utilization.iter().copied().filter(|&used| used < UTILIZATION_MAX);
+        let (low, high) = used.fold((1.0_f64, 0.0_f64), |(low, high), used| (low.min(used), high.max(used)));
+        let all = whole(observations);
+        let depends = |&at: &usize| {
+            let slope: Option<LoadSlope> = load_slope(observations, &all, at);
+            let effect =
+                slope.filter(LoadSlope::is_significant).map(|slope| slope.slope_s.abs() * (high - low));
+            let time = self.times[at].map(|time| time.seconds);
+            effect.zip(time).is_some_and(|(effect, time)| effect > SLOPE_SHARE_MAX * time)
+        };
+        let count = (0..self.times.len()).filter(depends).count();
+        let known = self.times.iter().flatten().count();
+        (2 * count > known).then(|| {
+            format!(
+                "At {name}, the service times of {count} of {known} transactions depend on the load: another number of \
+                 cores (`--cores`) than {}, or another bottleneck than the CPU. Compare signatures of like load only.",
+                observations.cores
+            )
+        })
+    }
+
+    fn name(&self) -> String {
+        match (self.server.server.as_str(), self.server.tier.as_str()) {
+            ("", "") => "the server".to_owned(),
+            ("", tier) => format!("tier `{tier}`"),
+            (server, _) => format!("`{server}`"),
+        }
+    }
+}
+
+fn whole(observations: &Observations) -> [Range<usize>; 1] {
+    std::array::from_fn(|_| 0..observations.utilization.len())
+}
+
+#[cfg(test)]
+mod tests;

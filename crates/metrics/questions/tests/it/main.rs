@@ -1,0 +1,8 @@
+//! Answers over a simulated shop, and samples from spans.
+
+#![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
+
+mod capacity;
+mod changes;
+mod span_samples;
+mod tpcw_table;
