@@ -13,20 +13,17 @@
 mod capacity;
 mod changes;
 mod comparison;
-mod data;
-mod evidence;
-mod facts;
-mod headline;
+pub mod document;
 mod html;
 mod input_facts;
-mod json;
 mod kernel;
 mod markdown;
+mod model;
 mod names;
 mod numbers;
-mod output;
+mod present;
+mod render;
 mod rfc3339;
-mod sample_summary;
 mod signature;
 mod text;
 mod times;
@@ -48,11 +45,8 @@ pub use comparison::{
     LatencyChange, MeasuredShift, OperationChange, OperationFigures, Part, PathChange, PathFigures,
     ShapeChange, ShapeDifference, ShapeFate, comparison_headline, render_comparison,
 };
-pub use data::*;
-pub use headline::headline;
-pub use html::html;
+pub use document::Document;
 pub use input_facts::InputFacts;
-pub use json::json;
 pub use kernel::{
     AbnormalWait, AlignedCell, AlignedClock, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind,
     CausedTime, CoarseRow, CpuTime, DurationRow, EventCount, ExecutionCluster, ExecutionSet,
@@ -64,14 +58,16 @@ pub use kernel::{
     kernel_diagnosis_headline, kernel_path_headline, kernel_stats_headline, render_kernel_diagnosis,
     render_kernel_path, render_kernel_stats, wait_words,
 };
-pub use markdown::markdown;
-pub use output::{Output, render};
+pub use model::*;
+pub use present::diagnose::headline::headline;
+use present::facts;
+use render::json;
+pub use render::json::write as json;
+pub use render::{ColorChoice, Output, Present, TextStyle, render};
 pub use rfc3339::rfc3339;
-pub use sample_summary::{SampleSummary, SampledServer};
 pub use signature::{
     DiffCounts, DiffOutput, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION,
     SIGNATURE_SCHEMA_VERSION, ServerSignature, Signature, SignatureDiff, SignatureReadError,
     SignatureVerdict, TransactionDiff, TransactionFate, TransactionSignature, diff_headline, read_signature,
     render_signature, render_signature_diff, signature_headline,
 };
-pub use text::{ColorChoice, TextStyle, text};

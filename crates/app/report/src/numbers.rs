@@ -42,6 +42,15 @@ pub(crate) fn time_float(ns: f64) -> String {
     time(ns.round() as u64)
 }
 
+/// A round length of time on an axis: `20 ms`, not `20.0 ms`.
+pub(crate) fn round_time(ns: f64) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
+    match units.iter().find(|(unit, _)| ns >= *unit * 0.999) {
+        Some((unit, name)) => format!("{} {name}", count((ns / unit).round() as u64)),
+        None => format!("{ns:.0} ns"),
+    }
+}
+
 /// An excess: `+48.2 ms`.
 pub(crate) fn effect(ns: u64) -> String {
     format!("+{}", Nanos::from_ns(ns))

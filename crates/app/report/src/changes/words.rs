@@ -6,7 +6,7 @@ use super::{
 };
 use crate::comparison::{quoted, signed_time};
 use crate::times::Calendar;
-use crate::{Onset, numbers, sample_summary};
+use crate::{Onset, numbers};
 
 /// Nanoseconds of a second.
 const SECOND_NS: f64 = 1e9;
@@ -241,7 +241,7 @@ pub(crate) fn error(value: f64) -> String {
 
 /// A server's name in a heading.
 pub(crate) fn heading_of(server: &str, tier: &str) -> String {
-    sample_summary::server_name(server, tier)
+    crate::model::server_name(server, tier)
 }
 
 /// Servers that were judged, those with the strongest verdict first, else by tier and name.

@@ -10,7 +10,7 @@ pub struct KernelInput {
     /// The traces, in the order given.
     pub traces: Vec<KernelTrace>,
     /// Everything lost, repaired or mistrusted, by cause.
-    #[serde(serialize_with = "crate::data::losses")]
+    #[serde(serialize_with = "crate::model::losses")]
     pub losses: Losses,
 }
 

@@ -58,15 +58,6 @@ impl Table {
         self.rows.push(Row { head: Vec::new(), cells, notes: Vec::new() });
     }
 
-    /// Adds a row whose first cell and `head` take a line of their own, for pages without room for names.
-    pub(super) fn headed_row(&mut self, head: Piece, mut cells: Vec<Piece>) {
-        let first = std::mem::replace(&mut cells[0], Piece::plain(""));
-        self.row(cells);
-        if let Some(row) = self.rows.last_mut() {
-            row.head = vec![first, Piece::plain(" ".repeat(GAP)), head];
-        }
-    }
-
     /// Adds wrapped text under the last row, in line with its name.
     pub(super) fn note(&mut self, label: &str, text: Vec<Piece>) {
         if let Some(row) = self.rows.last_mut() {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-const STYLE: &str = include_str!("../../assets/report.css");
+const STYLE: &str = include_str!("../../assets/document.css");
 
 type Colors = HashMap<String, [f64; 3]>;
 
@@ -86,7 +86,7 @@ fn the_heat_scale_grows_steadily_in_lightness() {
 #[test]
 fn text_on_flames_is_readable_in_both_schemes() {
     for scheme in [0, 1] {
-        let colors = colors_of(include_str!("../../assets/comparison.css"), scheme);
+        let colors = colors_of(STYLE, scheme);
         for back in ["less3", "less2", "less1", "same", "more1", "more2", "more3", "fresh"] {
             let ratio = contrast(colors["frame-text"], colors[back]);
             assert!(ratio >= 4.5, "text on {back} in scheme {scheme}: {ratio:.2}");

@@ -170,8 +170,8 @@ fn every_fixture_is_well_formed_and_accessible() {
 
 #[test]
 fn the_assets_load_nothing() {
-    let style = include_str!("../../assets/report.css");
-    let script = include_str!("../../assets/report.js");
+    let style = include_str!("../../assets/document.css");
+    let script = include_str!("../../assets/document.js");
     for forbidden in ["url(", "@import", "@font-face", "http:", "https:", "</"] {
         assert!(!style.contains(forbidden), "{forbidden} in the style sheet");
     }
@@ -190,7 +190,7 @@ fn the_policy_allows_this_script_only() {
     let policy =
         page.with_tag("meta").find_map(|meta| meta.attribute("http-equiv").and(meta.attribute("content")));
     let expected = format!("script-src 'sha256-{}';", base64(&Sha256::digest(script.text.as_bytes())));
-    assert!(policy.unwrap().contains(&expected), "POLICY in src/html/mod.rs must say {expected}");
+    assert!(policy.unwrap().contains(&expected), "POLICY in src/render/html/mod.rs must say {expected}");
     assert!(policy.unwrap().starts_with("default-src 'none';"));
 }
 
@@ -217,7 +217,7 @@ fn base64_pads_as_the_standard_says() {
 #[test]
 fn what_is_left_out_is_said() {
     let html = rendered(Output::Html, &fixtures::thousand(), &PLAIN);
-    assert!(html.contains("980 further suspects"));
+    assert!(html.contains("980 more suspects"));
     assert!(html.contains("1,800 further replicas had no room in the map."));
     assert!(html.contains("40 more trees are in the JSON output."));
     let page = read(&html).unwrap();
@@ -259,7 +259,7 @@ fn slow_periods_are_drawn_to_scale() {
     // The hour, to the end of the last minute that is slow: minutes 2 to 6, 21 to 22, 27 to 31, 58 to 60.
     assert_eq!(numbers("x"), ["3.33%", "35.00%", "45.00%", "96.67%"]);
     assert_eq!(numbers("width"), ["6.67%", "1.67%", "6.67%", "3.33%"]);
-    assert_eq!(numbers("height")[2], "44.0", "the worst is the tallest");
+    assert_eq!(numbers("height")[2], "44", "the worst is the tallest");
     let words = bars[2].child("title").unwrap().text.as_str();
     assert_eq!(words, "06:27 to 06:31: up to 17× the usual latency");
 }

@@ -84,7 +84,7 @@ fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
         let html = written(Output::Html, &report, &PLAIN);
         check_page(&html, 2).unwrap_or_else(|reason| panic!("{name}: {reason}"));
         assert!(html.len() < 2_000_000, "{name}: {} bytes", html.len());
-        if let Some(folder) = std::env::var_os("LAGGARD_PAGES") {
+        if let Some(folder) = std::env::var_os("LAGGARD_PAGES_DIR") {
             let file = std::path::Path::new(&folder).join(format!("{name}.html"));
             std::fs::write(file, html).unwrap();
         }

@@ -1,0 +1,148 @@
+//! What speaks against a suspect, in words every renderer shares.
+
+use crate::comparison::signed_time;
+use crate::times::Calendar;
+use crate::{Baseline, Between, Incident, IncidentSuspect, Onset, Report, Shift, Suspect, names, numbers};
+
+/// What a shift compares with.
+pub(crate) const fn compared_with(report: &Report) -> &'static str {
+    if report.baseline.is_some() { "the baseline" } else { "the rest of the window" }
+}
+
+/// Whether it was never called before.
+pub(crate) fn is_new(suspect: &Suspect) -> bool {
+    suspect.shift.is_some_and(|shift| !shift.factor.is_finite())
+}
+
+/// Factors this close are the same.
+const SAME_FACTOR: f64 = 1e-3;
+
+/// Whether the suspect's own factor is that of the shift, and not that of its slow calls among all.
+pub(crate) fn is_the_shift(suspect: &Suspect) -> bool {
+    suspect.shift.is_some_and(|shift| (shift.factor / suspect.factor - 1.0).abs() < SAME_FACTOR)
+}
+
+/// A suspect's factor in a table: `4.21×`, or `new`.
+pub(crate) fn factor(suspect: &Suspect) -> String {
+    if is_new(suspect) && !suspect.factor.is_finite() {
+        return "new".to_owned();
+    }
+    numbers::factor(suspect.factor)
+}
+
+/// The two sides of a call: services, and within one service the operations.
+pub(crate) struct Sides {
+    pub(crate) caller: String,
+    pub(crate) callee: String,
+}
+
+/// `frontend` and `cartservice`, each in at most `room` columns.
+pub(crate) fn sides(between: &Between, room: usize) -> Sides {
+    let told_apart = between.caller_service != between.callee_service;
+    let side = |service: &str, operation: &str| {
+        let by_service = told_apart && !service.is_empty();
+        names::label(if by_service { service } else { operation }, room)
+    };
+    Sides {
+        caller: side(&between.caller_service, &between.caller_operation),
+        callee: side(&between.callee_service, &between.callee_operation),
+    }
+}
+
+/// `55× the time in the baseline (95 %: 39× to 77×)`
+pub(crate) fn brief_shift(shift: &Shift, against: &str) -> String {
+    if !shift.factor.is_finite() {
+        return format!("new: never called in {against}");
+    }
+    format!("{} the time in {against} ({})", numbers::factor(shift.factor), interval(shift))
+}
+
+/// `p = 2e-13; 17,712 calls there`
+pub(crate) fn certainty(shift: &Shift) -> String {
+    let calls = numbers::counted(shift.baseline_calls, "call");
+    format!("p = {}; {calls} there", numbers::p_value(shift.p_value))
+}
+
+/// `95 %: 39× to 77×`
+pub(crate) fn interval(shift: &Shift) -> String {
+    format!("95 %: {} to {}", numbers::factor(shift.factor_low), numbers::factor(shift.factor_high))
+}
+
+/// `04:27:19 UTC (95 %: 04:26:19 to 04:27:19)`
+pub(crate) fn onset(onset: &Onset, calendar: &Calendar) -> String {
+    let at = format!("{} UTC", calendar.onset(onset));
+    match calendar.interval(onset) {
+        Some([first, last]) => format!("{at} (95 %: {first} to {last})"),
+        None => at,
+    }
+}
+
+/// The kinds of evidence in words.
+pub(crate) fn words(evidence: &[String]) -> Vec<String> {
+    let word = |name: &String| match name.as_str() {
+        "dispersion" => "some requests are slower than others of their kind".to_owned(),
+        "pattern" => "some requests are slow in the same way, apart from the others".to_owned(),
+        "peers" => "some replicas are slower than their peers".to_owned(),
+        "baseline" => "slower than in the baseline".to_owned(),
+        "period" => "slower in some periods than in the rest of the window".to_owned(),
+        other => names::label(other, 40),
+    };
+    evidence.iter().take(8).map(word).collect()
+}
+
+/// Part of the change against the baseline.
+pub(crate) struct ChangePart {
+    pub(crate) name: &'static str,
+    pub(crate) ns: f64,
+}
+
+/// The two parts of the change.
+pub(crate) fn parts(baseline: &Baseline) -> [ChangePart; 2] {
+    let same = if baseline.slower_ns < 0.0 { "same requests faster" } else { "same requests slower" };
+    [
+        ChangePart { name: same, ns: baseline.slower_ns },
+        ChangePart { name: "other requests came", ns: baseline.mix_ns },
+    ]
+}
+
+/// `Requests take 427 ms on average, 618 ms in the baseline: same requests faster −198 ms, other requests came
+/// +5.93 ms.`
+pub(crate) fn change(baseline: &Baseline) -> String {
+    let [same, mix] = parts(baseline);
+    format!(
+        "Requests take {} on average, {} in the baseline: {} {}, {} {}.",
+        numbers::time_float(baseline.window_mean_ns),
+        numbers::time_float(baseline.mean_ns),
+        same.name,
+        signed_time(same.ns),
+        mix.name,
+        signed_time(mix.ns)
+    )
+}
+
+/// When the requests of the baseline started, if they have times at all.
+pub(crate) fn baseline_window(baseline: &Baseline) -> Option<String> {
+    let window = baseline.window.as_ref().filter(|window| window.since_ns != window.until_ns)?;
+    Some(format!("{} to {}", names::label(&window.since, 40), names::label(&window.until, 40)))
+}
+
+/// How long requests took at worst, over the usual: `16×`.
+pub(crate) fn worst(incident: &Incident) -> String {
+    numbers::factor(1.0 + incident.excess_share)
+}
+
+/// `+194 ms (27×), 86 % of it`
+pub(crate) fn incident_effect(suspect: &IncidentSuspect) -> String {
+    let factor = match suspect.factor.is_finite() {
+        true => numbers::factor(suspect.factor),
+        false => "new".to_owned(),
+    };
+    format!("{} ({factor}), {} of it", numbers::effect(suspect.effect_ns), numbers::share(suspect.share))
+}
+
+/// The incidents in which this operation was slow.
+pub(crate) fn incidents_of<'a>(report: &'a Report, suspect: &Suspect) -> Vec<&'a Incident> {
+    let here =
+        |found: &IncidentSuspect| found.service == suspect.service && found.operation == suspect.operation;
+    report.incidents.iter().filter(|incident| incident.suspects.iter().any(here)).collect()
+}

@@ -1,0 +1,106 @@
+//! The verdict in a sentence or two.
+
+use super::evidence;
+use crate::{Report, Verdict, names, numbers};
+
+/// Columns given to a name inside the sentence.
+pub(super) const NAME_ROOM: usize = 48;
+
+/// Replicas named in the sentence.
+pub(super) const REPLICAS_NAMED: usize = 3;
+
+/// The setting that says how many requests a category needs.
+const MIN_REQUESTS: &str = "requests-min";
+
+/// The answer in a sentence or two, from everything else in the report. Names stand in backticks, without
+/// control characters or backticks of their own, and shortened when they are long.
+///
+/// ```text
+/// Between `frontend` and `cartservice` (`GetCart`): calls take 248 ms longer (55×) than in the baseline since
+/// 04:27:19 UTC (04:26:19–04:27:19), hit 812 of 1,281 requests and explain 86 % of the excess latency;
+/// `cartservice` is to blame.
+///
+/// `chunk-store` operation `write` is slow on 3 of 100 replicas (node007, node031, node090): slow calls
+/// take +48.2 ms (16×), hit 1,234 of 24,000 requests and explain 83 % of the excess latency.
+/// ```
+pub fn headline(report: &Report) -> String {
+    match report.verdict {
+        Verdict::Suspects => match report.suspects.first() {
+            Some(lead) => super::lead::sentence(report, lead),
+            None => "Requests are slow, but no operation could be named.".to_owned(),
+        },
+        Verdict::Healthy => healthy_sentence(report),
+        Verdict::InsufficientData => insufficient_sentence(report),
+    }
+}
+
+/// For an operation of which too little is known to blame or clear replicas.
+pub(crate) fn undecided(seen: u64) -> String {
+    format!("one or more of {} (too few slow calls to say which)", numbers::counted(seen, "replica"))
+}
+
+/// `3 of 100 replicas`, as far as the total is known.
+pub(crate) fn some_replicas(named: u64, seen: u64) -> String {
+    if seen < named {
+        return numbers::counted(named, "replica");
+    }
+    format!("{} of {}", numbers::count(named), numbers::counted(seen, "replica"))
+}
+
+/// `all 40 replicas`, as far as the total is known.
+pub(crate) fn all_replicas(seen: u64) -> String {
+    match seen {
+        0 => "all replicas".to_owned(),
+        1 => "its only replica".to_owned(),
+        seen => format!("all {} replicas", numbers::count(seen)),
+    }
+}
+
+pub(super) fn quoted(name: &str) -> String {
+    format!("`{}`", names::label(name, NAME_ROOM).replace('`', "'"))
+}
+
+fn healthy_sentence(report: &Report) -> String {
+    let judged = report.categories.iter().filter(|category| category.analyzed);
+    let (categories, requests) =
+        judged.fold((0, 0), |(n, sum), category| (n + 1, u64::saturating_add(sum, category.requests)));
+    if categories == 0 {
+        let requests = numbers::counted(report.input.requests, "request");
+        return format!("Nothing stands out among {requests}.");
+    }
+    let mut sentence = format!(
+        "Nothing stands out: {} in {} look alike",
+        numbers::counted(requests, "request"),
+        numbers::counted_categories(categories)
+    );
+    let left = report.categories.len() as u64 - categories;
+    if left > 0 {
+        sentence.push_str(&format!("; {} had too few to judge", numbers::counted_categories(left)));
+    }
+    sentence.push('.');
+    if let Some(baseline) = &report.baseline {
+        sentence.push(' ');
+        sentence.push_str(&evidence::change(baseline));
+    }
+    sentence
+}
+
+fn insufficient_sentence(report: &Report) -> String {
+    let complete = match report.input.requests {
+        0 => "no complete request".to_owned(),
+        1 => "1 complete request".to_owned(),
+        n => format!("{} complete requests", numbers::count(n)),
+    };
+    let spread = match report.categories.len() as u64 {
+        0 | 1 => String::new(),
+        n => format!(" in {}", numbers::counted_categories(n)),
+    };
+    let need = report.settings.iter().find(|setting| setting.name == MIN_REQUESTS);
+    match need.and_then(|setting| setting.value.parse::<u64>().ok()) {
+        Some(need) => format!(
+            "Too little data to say: {complete}{spread}; at least {} per category are needed.",
+            numbers::count(need)
+        ),
+        None => format!("Too little data to say: {complete}{spread}."),
+    }
+}

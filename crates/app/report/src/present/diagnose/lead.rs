@@ -1,0 +1,186 @@
+//! The sentence about the lead suspect.
+
+use super::evidence::{compared_with, incidents_of, is_new, is_the_shift, sides};
+use super::headline::{NAME_ROOM, REPLICAS_NAMED, all_replicas, quoted, some_replicas, undecided};
+use crate::times::Calendar;
+use crate::{Incident, Report, Scope, Suspect, names, numbers};
+
+/// What is slow, by how much, since when and with what consequence; what else there is.
+pub(super) fn sentence(report: &Report, lead: &Suspect) -> String {
+    let mut text = if is_new(lead) { new(report, lead) } else { slow(report, lead) };
+    text.push_str(&consequence(lead, report.input.requests));
+    if lead.between.is_some() {
+        text.push_str(&format!("; {} is to blame{}", blamed(lead), where_else(lead)));
+    }
+    match report.suspects.len() {
+        0 | 1 => {}
+        2 => text.push_str("; 1 other operation is suspected"),
+        all => {
+            let others = numbers::count(all as u64 - 1);
+            text.push_str(&format!("; {others} other operations are suspected"));
+        }
+    }
+    text.push('.');
+    text.push_str(&periods(report, lead));
+    text
+}
+
+fn slow(report: &Report, lead: &Suspect) -> String {
+    let subject = match &lead.between {
+        Some(between) => {
+            let sides = sides(between, NAME_ROOM);
+            let (caller, callee) = (quoted(&sides.caller), quoted(&sides.callee));
+            format!("Between {caller} and {callee} ({})", quoted(&between.callee_operation))
+        }
+        None => format!("{} is slow on {}", operation(lead), place(lead)),
+    };
+    format!("{subject}: {}{}", times(report, lead), when(report, lead))
+}
+
+fn new(report: &Report, lead: &Suspect) -> String {
+    let place = if lead.between.is_some() { String::new() } else { format!(" on {}", place(lead)) };
+    let subject = match &lead.between {
+        Some(between) => {
+            let sides = sides(between, NAME_ROOM);
+            let (caller, callee) = (quoted(&sides.caller), quoted(&sides.callee));
+            format!("The call of {} from {caller} to {callee}", quoted(&between.callee_operation))
+        }
+        None => operation(lead),
+    };
+    let effect = numbers::time(lead.effect_ns);
+    let (against, when) = (compared_with(report), when(report, lead));
+    format!("{subject} is new: never called in {against}, calls take {effect}{place}{when}")
+}
+
+/// `calls take 248 ms longer (55×) than in the baseline`
+fn times(report: &Report, lead: &Suspect) -> String {
+    let Some(shift) = lead.shift else {
+        return format!("slow calls take {}{}", numbers::effect(lead.effect_ns), factor(lead.factor));
+    };
+    let against = compared_with(report);
+    if is_the_shift(lead) {
+        let effect = numbers::time(lead.effect_ns);
+        return format!("calls take {effect} longer{} than in {against}", factor(lead.factor));
+    }
+    let (ratio, slow) = (numbers::factor(shift.factor), numbers::effect(lead.effect_ns));
+    format!("calls take {ratio} the time in {against} (slow ones {slow})")
+}
+
+/// Since when, or in which period; with a blank before it.
+fn when(report: &Report, lead: &Suspect) -> String {
+    let calendar = Calendar::of(report);
+    if let Some(onset) = &lead.onset {
+        return format!(" since {}", brief_onset(onset, &calendar));
+    }
+    if report.baseline.is_some() {
+        return String::new();
+    }
+    match incidents_of(report, lead).as_slice() {
+        [] => String::new(),
+        [only] => format!(" {}", period(report, only, &calendar)),
+        some => {
+            let all = numbers::counted(report.incidents.len() as u64, "slow period");
+            format!(" in {} of {all}", numbers::count(some.len() as u64))
+        }
+    }
+}
+
+/// `04:27:19 UTC (04:26:19–04:27:19)`
+fn brief_onset(onset: &crate::Onset, calendar: &Calendar) -> String {
+    let at = format!("{} UTC", calendar.onset(onset));
+    match calendar.interval(onset) {
+        Some([first, last]) => format!("{at} ({first}–{last})"),
+        None => at,
+    }
+}
+
+/// `between 04:27 and 04:31 UTC`, or since its start when it lasts until the end of the window.
+fn period(report: &Report, incident: &Incident, calendar: &Calendar) -> String {
+    let lasting = report.window.as_ref().is_some_and(|window| incident.until_ns >= window.until_ns);
+    if let (true, Some(onset)) = (lasting, &incident.onset) {
+        return format!("since {}", brief_onset(onset, calendar));
+    }
+    if lasting {
+        return format!("since {} UTC", calendar.time(incident.since_ns));
+    }
+    let [first, last] = calendar.ends(incident.since_ns, incident.until_ns);
+    format!("between {first} and {last} UTC")
+}
+
+/// A sentence on slow periods, unless the one there is has been told already.
+fn periods(report: &Report, lead: &Suspect) -> String {
+    let calendar = Calendar::of(report);
+    let worst = report.incidents.iter().max_by(|a, b| {
+        // Of equals, the first.
+        a.excess_share.total_cmp(&b.excess_share).then(b.since_ns.cmp(&a.since_ns))
+    });
+    let Some(worst) = worst else { return String::new() };
+    let told = lead.onset.is_none() && report.baseline.is_none() && !incidents_of(report, lead).is_empty();
+    let period = period(report, worst, &calendar);
+    match report.incidents.len() as u64 {
+        1 if told => String::new(),
+        1 => format!(" Requests were slow {period}."),
+        all => format!(" There were {} slow periods, the worst {period}.", numbers::count(all)),
+    }
+}
+
+fn operation(suspect: &Suspect) -> String {
+    if suspect.service.is_empty() {
+        return format!("Operation {}", quoted(&suspect.operation));
+    }
+    format!("{} operation {}", quoted(&suspect.service), quoted(&suspect.operation))
+}
+
+fn blamed(suspect: &Suspect) -> String {
+    quoted(if suspect.service.is_empty() { &suspect.operation } else { &suspect.service })
+}
+
+fn place(suspect: &Suspect) -> String {
+    let named = suspect.replicas.len() as u64;
+    if suspect.scope == Scope::Replicas && named > 0 {
+        let names: Vec<String> = suspect.replicas.iter().map(|name| name.replace('`', "'")).collect();
+        let list = names::list(&names, REPLICAS_NAMED, NAME_ROOM);
+        return format!("{} ({list})", some_replicas(named, suspect.replicas_seen));
+    }
+    if suspect.scope_undecided && suspect.replicas_seen > 1 {
+        return undecided(suspect.replicas_seen);
+    }
+    all_replicas(suspect.replicas_seen)
+}
+
+/// `, on all 4 replicas`; nothing when there is one only.
+fn where_else(lead: &Suspect) -> String {
+    if lead.replicas_seen <= 1 && lead.replicas.is_empty() {
+        return String::new();
+    }
+    format!(", on {}", place(lead))
+}
+
+fn factor(value: f64) -> String {
+    if value.is_finite() { format!(" ({})", numbers::factor(value)) } else { String::new() }
+}
+
+/// What the slow calls did to requests; the share is left out when it is not known.
+fn consequence(lead: &Suspect, all: u64) -> String {
+    if lead.requests_hit == 0 {
+        // Known by comparison only: no single request can be told to be slow.
+        let share = numbers::share(lead.share);
+        return if lead.share.is_finite() {
+            format!(" and explain {share} of the excess latency")
+        } else {
+            String::new()
+        };
+    }
+    let requests = requests_hit(lead.requests_hit, all);
+    if !lead.share.is_finite() {
+        return format!(" and hit {requests}");
+    }
+    format!(", hit {requests} and explain {} of the excess latency", numbers::share(lead.share))
+}
+
+fn requests_hit(hit: u64, all: u64) -> String {
+    if all < hit {
+        return numbers::counted(hit, "request");
+    }
+    format!("{} of {}", numbers::count(hit), numbers::counted(all, "request"))
+}

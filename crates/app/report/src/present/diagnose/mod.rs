@@ -1,0 +1,408 @@
+//! Why requests are slow: suspects, slow periods, replicas, and what speaks for them.
+
+pub(crate) mod evidence;
+pub(crate) mod headline;
+mod lead;
+mod pictures;
+
+use super::{basis, facts};
+use crate::document::{
+    Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, Fold, Graphic, GraphicMark, Prose,
+    Row, Section, SpanStyle, Table, Tone, cautions, losses, missing, ruled_out,
+};
+use crate::render::Present;
+use crate::times::Calendar;
+use crate::{
+    Baseline, Category, Incident, IncidentSuspect, ReplicaSuspect, Report, Scope, Suspect, Verdict, numbers,
+};
+use std::collections::HashSet;
+
+/// Suspects, replicas, and categories of a document.
+const MOST: usize = 2_000;
+
+/// Replicas of a suspect named at once, and at all.
+const REPLICAS: usize = 8;
+const REPLICAS_MOST: usize = 60;
+
+/// Example traces named at once, and categories and traces named at all.
+const TRACES: usize = 3;
+const LISTED: usize = 60;
+
+/// Slow periods that text shows, and suspects named in one.
+const PERIODS: u32 = 16;
+const IN_PERIOD: usize = 2;
+
+/// Columns of one side of a call.
+const SIDE_ROOM: usize = 44;
+
+impl Present for Report {
+    fn present(&self) -> Document {
+        let calendar = Calendar::of(self);
+        let sections = [
+            missing(&self.missing),
+            (!self.suspects.is_empty()).then(|| suspects(self, &calendar)),
+            (!self.incidents.is_empty()).then(|| periods(self, &calendar)),
+            self.baseline.as_ref().map(|baseline| against_baseline(self, baseline)),
+            pictures::heat_map(self),
+            pictures::latency(self),
+            pictures::trees(self),
+            (!self.replicas.is_empty()).then(|| replicas(self)),
+            categories(self),
+            cautions(&self.cautions),
+            ruled_out(&self.ruled_out),
+            Some(losses(&self.input.losses)),
+            Some(rests_on(self)),
+        ];
+        Document {
+            tone: match self.verdict {
+                Verdict::Suspects => Tone::Bad,
+                Verdict::Healthy => Tone::Good,
+                Verdict::InsufficientData => Tone::Unsure,
+            },
+            verdict: facts::verdict(self.verdict).to_owned(),
+            headline: Prose::quoted(&self.headline),
+            remarks: Vec::new(),
+            time: facts::window(self),
+            figures: figures(self, &calendar),
+            sections: sections.into_iter().flatten().collect(),
+        }
+    }
+}
+
+fn figures(report: &Report, calendar: &Calendar) -> Vec<Figure> {
+    let input = &report.input;
+    let Some(lead) = report.suspects.first() else {
+        let judged = report.categories.iter().filter(|category| category.analyzed).count() as u64;
+        let all = format!("of {}", numbers::count(report.categories.len() as u64));
+        return vec![
+            Figure::new("Complete requests", Cell::count(input.requests), ""),
+            Figure::new("Categories judged", Cell::count(judged), all),
+            Figure::new("Operations", Cell::count(input.operations), ""),
+            Figure::new("Replicas", Cell::count(input.replicas), ""),
+        ];
+    };
+    let compared = evidence::is_the_shift(lead);
+    let mut figures = Vec::new();
+    let title = if compared { "Calls take" } else { "Slow calls take" };
+    figures.push(Figure::new(title, Cell::excess(lead.effect_ns), ""));
+    if lead.factor.is_finite() {
+        let usual = match compared {
+            true => format!("the time in {}", evidence::compared_with(report)),
+            false => "the usual".to_owned(),
+        };
+        figures.push(Figure::new("That is", Cell::factor(lead.factor), usual));
+    }
+    if let Some(onset) = &lead.onset {
+        let since = Cell::worded(CellKind::Time, calendar.onset(onset), onset.at_ns as f64 / 1e6);
+        figures.push(Figure::new("Since", since, "UTC"));
+    }
+    if lead.share.is_finite() {
+        figures.push(Figure::new("Explains", Cell::share(lead.share), "of the excess latency"));
+    }
+    let all = format!("of {}", numbers::count(input.requests));
+    figures.push(Figure::new("Requests hit", Cell::count(lead.requests_hit), all));
+    if !report.incidents.is_empty() {
+        figures.push(Figure::new("Slow periods", Cell::count(report.incidents.len() as u64), ""));
+    }
+    figures.push(Figure::new("Slow on", Cell::text(facts::place(lead)), ""));
+    figures
+}
+
+fn suspects(report: &Report, calendar: &Calendar) -> Section {
+    let columns = [
+        ("#", ColumnKind::Number),
+        ("operation", ColumnKind::Name),
+        ("slower by", ColumnKind::Number),
+        ("factor", ColumnKind::Number),
+        ("explains", ColumnKind::Number),
+        ("of the excess", ColumnKind::Graphic),
+        ("requests hit", ColumnKind::Number),
+    ];
+    let table = Table::new("Suspects", &columns);
+    let anchors = pictures::anchors(report);
+    let table = table.at_most(MOST, &report.suspects, |suspect| {
+        let mut name = Prose::operation(&suspect.service, &suspect.operation);
+        if !suspect.kind.is_empty() {
+            name = name.plain(" (").named(SpanStyle::Label, &suspect.kind).plain(")");
+        }
+        let row = Row::new([
+            Cell::count(suspect.rank.into()),
+            Cell::named(name),
+            Cell::excess(suspect.effect_ns).tone(Tone::Bad),
+            Cell::worded(CellKind::Factor, evidence::factor(suspect), suspect.factor),
+            Cell::share(suspect.share),
+            Cell::bar(suspect.share),
+            Cell::count(suspect.requests_hit),
+        ]);
+        let row = reasons(report, suspect, calendar, row.note(Detail::Summary, "on", replicas_of(suspect)));
+        examples(suspect, &anchors, row)
+    });
+    Section::new("suspects", "Suspects")
+        .remark("what makes requests slow, the most suspicious first")
+        .introduction(
+            "Operations whose own time makes requests slow, the most suspicious first. \u{201c}Explains\u{201d} is \
+             the share of all slow requests\u{2019} excess latency that arises in the operation itself.",
+        )
+        .block(table)
+}
+
+fn replicas_of(suspect: &Suspect) -> Prose {
+    let place = Prose::from(facts::place(suspect));
+    if suspect.scope != Scope::Replicas || suspect.replicas.is_empty() {
+        return place;
+    }
+    place.plain(": ").then(Prose::names(SpanStyle::Replica, &suspect.replicas, REPLICAS))
+}
+
+/// Where the time is spent, how it compares, since when, and how that is known.
+fn reasons(report: &Report, suspect: &Suspect, calendar: &Calendar, row: Row) -> Row {
+    let against = evidence::compared_with(report);
+    let between = suspect.between.as_ref().map(|between| {
+        Prose::operation(&between.caller_service, &between.caller_operation)
+            .plain(" → ")
+            .then(Prose::operation(&between.callee_service, &between.callee_operation))
+    });
+    let shift = suspect.shift.as_ref().map(|shift| evidence::brief_shift(shift, against));
+    let onset = suspect.onset.as_ref().map(|onset| evidence::onset(onset, calendar));
+    let certainty = suspect.shift.as_ref().map(evidence::certainty);
+    row.note(Detail::Summary, "between", between.unwrap_or_default())
+        .note(Detail::Summary, "is", shift.unwrap_or_default())
+        .note(Detail::Summary, "since", onset.unwrap_or_default())
+        .note(Detail::Full, "with", certainty.unwrap_or_default())
+        .note(Detail::Full, "because", evidence::words(&suspect.evidence).join("; "))
+}
+
+/// Example traces, and for pages everything else there is.
+fn examples(suspect: &Suspect, anchors: &pictures::Anchors<'_>, row: Row) -> Row {
+    let traces =
+        Prose::names(SpanStyle::Trace, &suspect.trace_ids[..suspect.trace_ids.len().min(LISTED)], TRACES);
+    let further = suspect.replicas.get(REPLICAS..).unwrap_or_default();
+    let mut categories = Prose::default();
+    for (at, id) in suspect.categories.iter().take(LISTED).enumerate() {
+        let separator = if at > 0 { ", " } else { "" };
+        categories = categories.plain(separator).named(SpanStyle::Category, id).linked(anchors.get(id));
+    }
+    let all = suspect.trace_ids.iter().take(LISTED).skip(TRACES).cloned().collect::<Vec<String>>();
+    row.note(Detail::Full, "e.g. trace", traces)
+        .note(Detail::Page, "also on", Prose::names(SpanStyle::Replica, further, REPLICAS_MOST))
+        .note(Detail::Page, "in category", categories)
+        .note(Detail::Page, "further traces", Prose::names(SpanStyle::Trace, &all, LISTED))
+}
+
+/// The periods; of more than fit, a document has all, and outputs show the first.
+fn periods(report: &Report, calendar: &Calendar) -> Section {
+    let columns = [
+        ("#", ColumnKind::Number),
+        ("from", ColumnKind::Text),
+        ("to", ColumnKind::Text),
+        ("latency up to", ColumnKind::Number),
+        ("began", ColumnKind::Text),
+    ];
+    let numbered: Vec<(usize, &Incident)> = report.incidents.iter().enumerate().collect();
+    let table = Table::new("Slow periods", &columns).preview(PERIODS);
+    let table = table.at_most(MOST, &numbered, |&(at, incident)| period(at, incident, calendar));
+    let zone = calendar.zone();
+    let section = Section::new("periods", "Slow periods")
+        .remark(format!("requests took longer than in the rest of the window ({zone})"))
+        .introduction(format!(
+            "Times in which requests took longer than in the rest of the window ({zone}). The taller a bar, the slower \
+             (logarithmic); a line marks when it began, where the data say so."
+        ));
+    section.block(pictures::strip(report, calendar)).block(table)
+}
+
+fn period(at: usize, incident: &Incident, calendar: &Calendar) -> Row {
+    let [first, last] = calendar.ends(incident.since_ns, incident.until_ns);
+    let instant = |text: String, ns: i64| Cell::worded(CellKind::Time, text, ns as f64 / 1e6);
+    let began = incident.onset.as_ref().map_or_else(Cell::empty, |onset| {
+        let began = calendar.onset(onset);
+        let text = match calendar.interval(onset) {
+            Some([first, last]) => format!("{began} ({first} to {last})"),
+            None => began,
+        };
+        instant(text, onset.at_ns)
+    });
+    let factor = 1.0 + incident.excess_share;
+    let row = Row::new([
+        Cell::count(at as u64 + 1),
+        instant(first, incident.since_ns),
+        instant(last, incident.until_ns),
+        Cell::factor(factor).tone(Tone::Bad),
+        began,
+    ]);
+    let (named, further) = incident.suspects.split_at(incident.suspects.len().min(IN_PERIOD));
+    let row = named.iter().fold(row, |row, suspect| row.note(Detail::Summary, "", slow_in(suspect)));
+    further.iter().fold(row, |row, suspect| row.note(Detail::Page, "", slow_in(suspect)))
+}
+
+/// The operation to blame, the call on which the time was spent, and how much that was.
+fn slow_in(suspect: &IncidentSuspect) -> Prose {
+    let name = Prose::operation(&suspect.service, &suspect.operation);
+    let name = match &suspect.between {
+        Some(between) => {
+            let sides = evidence::sides(between, SIDE_ROOM);
+            name.plain(" (")
+                .named(SpanStyle::Name, &sides.caller)
+                .plain(" → ")
+                .named(SpanStyle::Name, &sides.callee)
+                .plain(")")
+        }
+        None => name,
+    };
+    name.plain(": ").plain(evidence::incident_effect(suspect))
+}
+
+fn against_baseline(report: &Report, baseline: &Baseline) -> Section {
+    let columns = [
+        ("", ColumnKind::Text),
+        ("requests", ColumnKind::Number),
+        ("mean", ColumnKind::Number),
+        ("change", ColumnKind::Graphic),
+        ("started", ColumnKind::Name),
+    ];
+    let scale = baseline.mean_ns.max(baseline.window_mean_ns).max(baseline.mean_ns + baseline.slower_ns);
+    let bar = |from: f64, to: f64, color: Color| {
+        let (low, high) = (from.min(to) / scale, from.max(to) / scale);
+        let drawable = scale > 0.0 && low.is_finite() && high.is_finite() && low >= -1e-6;
+        Cell {
+            graphic: Some(Graphic {
+                marks: drawable.then(|| GraphicMark::bar(low, high, color)).into_iter().collect(),
+            }),
+            kind: CellKind::Graphic,
+            ..Cell::empty()
+        }
+    };
+    let mean = |name: &str, requests: u64, ns: f64, started: Option<String>| {
+        let started = Prose::default().faint(started.unwrap_or_default());
+        let cells = [
+            Cell::text(name),
+            Cell::count(requests),
+            Cell::duration(ns),
+            bar(0.0, ns, Color::QUIET),
+            Cell::text(started),
+        ];
+        Row::new(cells)
+    };
+    let mut rows =
+        vec![mean("baseline", baseline.requests, baseline.mean_ns, evidence::baseline_window(baseline))];
+    let mut level = baseline.mean_ns;
+    for part in evidence::parts(baseline) {
+        let color = if part.ns > 0.0 { Color::ACCENT } else { Color::GOOD };
+        let graphic = bar(level, level + part.ns, color);
+        let cells = [Cell::text(part.name), Cell::empty(), Cell::difference(part.ns), graphic, Cell::empty()];
+        rows.push(Row::new(cells));
+        level += part.ns;
+    }
+    let timed = report.window.as_ref().is_some_and(|window| window.since_ns != window.until_ns);
+    let started = facts::window(report).filter(|_| timed);
+    rows.push(mean("now", report.input.requests, baseline.window_mean_ns, started));
+    let table = Table::new("Mean latency before and now", &columns).columns_for(Detail::Page, &["change"]);
+    Section::new("baseline", "Against the baseline")
+        .remark("mean latency of requests, and why it changed")
+        .introduction(
+            "Mean latency of requests before and now, and how much of the difference each cause makes.",
+        )
+        .block(table.rows(rows))
+}
+
+fn replicas(report: &Report) -> Section {
+    let columns = [
+        ("#", ColumnKind::Number),
+        ("replica", ColumnKind::Name),
+        ("service", ColumnKind::Name),
+        ("slower by", ColumnKind::Number),
+        ("slow calls", ColumnKind::Number),
+        ("p", ColumnKind::Number),
+    ];
+    let row = |replica: &ReplicaSuspect| {
+        let row = Row::new([
+            Cell::count(replica.rank.into()),
+            Cell::name(SpanStyle::Replica, &replica.replica),
+            Cell::name(SpanStyle::Service, &replica.service),
+            Cell::excess(replica.effect_ns).tone(Tone::Bad),
+            Cell::count_of(replica.slow_calls, replica.calls),
+            Cell::p_value(replica.p_value),
+        ]);
+        if replica.operations.len() < 2 {
+            return row;
+        }
+        row.note(Detail::Full, "in", Prose::names(SpanStyle::Operation, &replica.operations, 4))
+    };
+    Section::new("replicas", "Replicas that stand out")
+        .remark("from their peers, over all operations")
+        .introduction("Replicas whose calls are slower than their peers\u{2019}, over all operations.")
+        .block(Table::new("Replicas", &columns).at_most(MOST, &report.replicas, row))
+}
+
+/// The categories that suspects were flagged in, and for pages all of them.
+fn categories(report: &Report) -> Option<Section> {
+    if report.categories.is_empty() {
+        return None;
+    }
+    let affected = facts::paying(report);
+    let anchors = pictures::anchors(report);
+    let shown: HashSet<&str> = match report.suspects.is_empty() {
+        true => HashSet::new(),
+        false => affected.iter().map(|category| category.id.as_str()).collect(),
+    };
+    let row = |category: &&Category, further: Option<[Cell; 2]>| {
+        let id = Prose::name(SpanStyle::Category, &category.id).linked(anchors.get(&category.id));
+        let cells = [
+            Cell::named(id),
+            Cell::named(Prose::operation(&category.service, &category.operation)),
+            Cell::count(category.requests),
+            Cell::duration(category.latency_p50_ns as f64),
+            Cell::duration(category.latency_p99_ns as f64),
+            Cell::ratio(category.cv),
+        ];
+        Row::new(cells.into_iter().chain(further.into_iter().flatten()))
+    };
+    let mut columns = vec![
+        ("category", ColumnKind::Text),
+        ("entry", ColumnKind::Name),
+        ("requests", ColumnKind::Number),
+        ("p50", ColumnKind::Number),
+        ("p99", ColumnKind::Number),
+        ("CV", ColumnKind::Number),
+    ];
+    let brief = Table::new("Categories", &columns).at_most(MOST, &affected, |category| row(category, None));
+    columns.extend([("in the tail", ColumnKind::Number), ("verdict", ColumnKind::Text)]);
+    let all: Vec<&Category> = report.categories.iter().collect();
+    let all = Table::new("Categories", &columns).at_most(MOST, &all, |category| {
+        let verdict = category_verdict(category, shown.contains(category.id.as_str()));
+        row(category, Some([Cell::count(category.tail_requests), Cell::text(verdict)]))
+    });
+    let title = format!("All {}", numbers::counted_categories(report.categories.len() as u64));
+    let all = Block::from(all).detail(Detail::Page);
+    let section = Section::new("categories", "Request categories");
+    let section = if affected.is_empty() {
+        section.detail(Detail::Page)
+    } else {
+        section.remark("in which a suspect was found").block(brief)
+    };
+    let all = if affected.is_empty() { all } else { all.folded(Fold::Closed, title) };
+    Some(section.block(all).introduction(
+        "A category holds the requests with the same call tree. It is called anomalous when its latencies are \
+         widely dispersed (CV, standard deviation over mean) or have a heavy tail.",
+    ))
+}
+
+const fn category_verdict(category: &Category, affected: bool) -> &'static str {
+    match (category.analyzed, category.anomalous, affected) {
+        (false, _, _) => "too few requests to judge",
+        (true, _, true) => "a suspect was found in it",
+        (true, true, false) => "anomalous, no suspect found",
+        (true, false, false) => "fine",
+    }
+}
+
+fn rests_on(report: &Report) -> Section {
+    let sentences = [
+        Some(facts::read(&report.input)),
+        facts::window(report).map(|window| format!("Requests started {window}.")),
+        facts::sampling(&report.input.sampling),
+        facts::clocks(&report.input.clocks),
+        Some(format!("Method: {}.", facts::method(report))),
+    ];
+    basis(sentences.into_iter().flatten().map(Prose::from), &report.settings)
+}

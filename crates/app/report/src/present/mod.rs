@@ -1,0 +1,23 @@
+//! What each report says, in which words and in which order: one file or folder for each question.
+
+pub(crate) mod diagnose;
+pub(crate) mod facts;
+
+use crate::document::{Block, Cell, SpanStyle};
+use crate::document::{ColumnKind, Detail, Fold, Prose, Row, Section, Sentences, Table};
+use crate::{Setting, names};
+
+/// What the answer is based on: sentences, and the settings for pages.
+pub(crate) fn basis(sentences: impl IntoIterator<Item = Prose>, settings: &[Setting]) -> Section {
+    let section = Section::new("basis", "What this is based on").block(Sentences::paragraphs(sentences));
+    if settings.is_empty() {
+        return section;
+    }
+    let row = |setting: &Setting| {
+        let name = format!("--{}", names::label(&setting.name, 64));
+        Row::new([Cell::text(name), Cell::name(SpanStyle::Name, &setting.value)])
+    };
+    let table = Table::new("Settings", &[("Setting", ColumnKind::Text), ("Value", ColumnKind::Name)]);
+    let table = Block::from(table.rows(settings.iter().map(row)));
+    section.block(table.folded(Fold::Closed, "Settings used").detail(Detail::Page))
+}

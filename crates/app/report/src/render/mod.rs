@@ -1,0 +1,77 @@
+//! Outputs of reports: each renders a [`Document`], JSON the report itself.
+
+mod html;
+pub(crate) mod json;
+mod markdown;
+pub(crate) mod text;
+
+use crate::Document;
+use serde::Serialize;
+use std::io;
+pub use text::{ColorChoice, TextStyle};
+
+/// The columns of a name that is shortened, where nothing narrower is required.
+const NAME_ROOM: usize = 60;
+
+/// A report that can be shown.
+pub trait Present: Serialize {
+    /// The report as blocks.
+    fn present(&self) -> Document;
+}
+
+/// An output format of reports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output {
+    /// For a person at a terminal.
+    Text,
+    /// The report itself (`docs/manual/report-json.md`).
+    Json,
+    /// For an incident channel: at most forty lines.
+    Markdown,
+    /// One self-contained page.
+    Html,
+}
+
+impl Output {
+    /// All formats, in the order in which help lists them.
+    pub const ALL: [Output; 4] = [Output::Text, Output::Json, Output::Markdown, Output::Html];
+
+    /// The word for `--output`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Output::Text => "text",
+            Output::Json => "json",
+            Output::Markdown => "markdown",
+            Output::Html => "html",
+        }
+    }
+
+    /// The format of this name, in any case.
+    ///
+    /// ```
+    /// use laggard_report::Output;
+    /// assert_eq!(Output::parse("HTML"), Some(Output::Html));
+    /// assert_eq!(Output::parse("pdf"), None);
+    /// ```
+    pub fn parse(name: &str) -> Option<Output> {
+        Output::ALL.into_iter().find(|output| output.name().eq_ignore_ascii_case(name))
+    }
+}
+
+/// Writes a report in one format; `style` concerns [`Output::Text`] only.
+///
+/// # Errors
+/// Those of `out`.
+pub fn render<R: Present>(
+    output: Output,
+    report: &R,
+    style: &TextStyle,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    match output {
+        Output::Json => json::write(report, out),
+        Output::Text => out.write_all(text::text(&report.present(), style).as_bytes()),
+        Output::Markdown => out.write_all(markdown::markdown(&report.present()).as_bytes()),
+        Output::Html => out.write_all(html::html(&report.present()).as_bytes()),
+    }
+}

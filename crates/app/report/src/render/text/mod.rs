@@ -1,0 +1,136 @@
+//! A document for a person at a terminal.
+
+pub(crate) mod page;
+pub(crate) mod paint;
+mod table;
+mod timeline;
+
+use crate::Document;
+use crate::document::{Block, Content, Detail, Prose, Section, Sentences, SpanStyle, Tone};
+use crate::numbers;
+use page::Page;
+pub use paint::ColorChoice;
+use paint::{Paint, Piece};
+
+/// Narrower pages are laid out for this width.
+const WIDTH_MIN: u16 = 60;
+
+/// Wider pages are laid out for this width: longer lines are hard to read.
+const WIDTH_MAX: u16 = 100;
+
+/// Sentences of a list that are shown.
+const SENTENCES: usize = 10;
+
+/// How text is laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TextStyle {
+    /// Whether to write colors.
+    pub color: ColorChoice,
+    /// Columns of the terminal; at least 60 and at most 100 are used.
+    pub width: u16,
+}
+
+/// The document in lines that all fit the width. Nothing in it acts on the terminal: control characters are
+/// spelled out.
+pub(crate) fn text(document: &Document, style: &TextStyle) -> String {
+    let width = usize::from(style.width.clamp(WIDTH_MIN, WIDTH_MAX));
+    let mut page = Page::new(width, style.color);
+    verdict(&mut page, document);
+    for section in document.sections.iter().filter(|section| section.detail <= Detail::Full) {
+        write_section(&mut page, section);
+    }
+    page.finish()
+}
+
+fn verdict(page: &mut Page, document: &Document) {
+    let mark = match document.tone {
+        Tone::Bad => "[!]",
+        Tone::Good => "[ok]",
+        Tone::Unsure => "[?]",
+        Tone::Neutral => "[=]",
+    };
+    let paint = match document.tone {
+        Tone::Neutral => Paint::Strong,
+        tone => paint_of(tone),
+    };
+    page.wrapped(&[Piece::new(mark, paint), Piece::plain(" ")], &[Piece::new(&document.verdict, paint)]);
+    page.blank();
+    for sentence in std::iter::once(&document.headline).chain(&document.remarks) {
+        page.wrapped(&[Piece::plain("  ")], &pieces(sentence));
+    }
+}
+
+fn write_section(page: &mut Page, section: &Section) {
+    let mut blocks = section.blocks.iter().filter(|block| is_shown(block)).peekable();
+    if blocks.peek().is_none() {
+        return;
+    }
+    page.heading(&section.title, &section.remark);
+    for (at, block) in blocks.enumerate() {
+        if at > 0 && !matches!(block.content, Content::Sentences(_)) {
+            page.blank();
+        }
+        if !block.title.is_empty() {
+            page.wrapped(&[Piece::plain(" ")], &pieces(&block.title));
+        }
+        match &block.content {
+            Content::Sentences(sentences) => write_sentences(page, sentences),
+            Content::Table(table) | Content::Tree(table) => table::print(page, table),
+            Content::Timeline(timeline) => timeline::print(page, timeline),
+            Content::HeatMap(_) | Content::Chart(_) | Content::Flame(_) => {}
+        }
+    }
+}
+
+/// Pictures that text cannot draw are left out; tables beside them hold the same.
+fn is_shown(block: &Block) -> bool {
+    let drawable = match &block.content {
+        Content::Sentences(sentences) => !sentences.sentences.is_empty(),
+        Content::Table(table) | Content::Tree(table) => !table.rows.is_empty(),
+        Content::Timeline(timeline) => !timeline.segments.is_empty(),
+        Content::HeatMap(_) | Content::Chart(_) | Content::Flame(_) => false,
+    };
+    drawable && block.detail <= Detail::Full
+}
+
+fn write_sentences(page: &mut Page, list: &Sentences) {
+    let lead = match list.label.is_empty() {
+        true => vec![Piece::plain("  ")],
+        false => vec![Piece::plain(" "), Piece::new("-", paint_of(list.tone)), Piece::plain(" ")],
+    };
+    for sentence in list.sentences.iter().take(SENTENCES) {
+        page.wrapped(&lead, &pieces(sentence));
+    }
+    more(page, list.sentences.len().saturating_sub(SENTENCES) as u64, "remarks");
+}
+
+/// Says so when not everything is shown.
+fn more(page: &mut Page, left: u64, what: &str) {
+    if left > 0 {
+        let left = numbers::count(left);
+        page.line(&[Piece::faint(format!("  ... and {left} more {what}: see the html or json output"))]);
+    }
+}
+
+const fn paint_of(tone: Tone) -> Paint {
+    match tone {
+        Tone::Neutral => Paint::Plain,
+        Tone::Bad => Paint::Bad,
+        Tone::Good => Paint::Good,
+        Tone::Unsure => Paint::Unsure,
+    }
+}
+
+/// Spans as pieces, names shortened.
+fn pieces(prose: &Prose) -> Vec<Piece> {
+    let piece = |span: &crate::document::Span| match span.style {
+        SpanStyle::Plain => Piece::plain(&span.text),
+        SpanStyle::Faint => Piece::faint(&span.text),
+        SpanStyle::Strong => Piece::strong(&span.text),
+        SpanStyle::Label | SpanStyle::Category | SpanStyle::Trace => {
+            Piece::plain(crate::names::label(&span.text, super::NAME_ROOM))
+        }
+        _ => Piece::strong(crate::names::label(&span.text, super::NAME_ROOM)),
+    };
+    prose.0.iter().map(piece).collect()
+}

@@ -1,0 +1,191 @@
+//! Lines of a fixed width: wrapping, indentation, clipping.
+
+use super::paint::{ColorChoice, Paint, Piece};
+use crate::names::{Part, columns, parts, shorten};
+
+/// Collects lines none of which is wider than the page.
+pub(crate) struct Page {
+    width: usize,
+    color: ColorChoice,
+    text: String,
+}
+
+impl Page {
+    pub(crate) const fn new(width: usize, color: ColorChoice) -> Page {
+        Page { width, color, text: String::new() }
+    }
+
+    pub(crate) const fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(crate) fn finish(self) -> String {
+        self.text
+    }
+
+    pub(crate) fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    /// A blank line and a section's title, with a remark when there is room.
+    pub(crate) fn heading(&mut self, title: &str, remark: &str) {
+        self.blank();
+        let mut pieces = vec![Piece::strong(title)];
+        if !remark.is_empty() && columns(title) + 2 + columns(remark) <= self.width {
+            pieces.extend([Piece::plain("  "), Piece::faint(remark)]);
+        }
+        self.line(&pieces);
+    }
+
+    /// One line; what does not fit is cut. Everything that is printed passes here.
+    pub(crate) fn line(&mut self, pieces: &[Piece]) {
+        let mut room = self.width;
+        let pieces = merged(pieces);
+        let end = pieces.iter().rposition(|piece| !piece.text().trim().is_empty()).map_or(0, |at| at + 1);
+        for (at, piece) in pieces[..end].iter().enumerate() {
+            let text = if at + 1 == end { piece.text().trim_end() } else { piece.text() };
+            let short = piece.with_text(&shorten(text, room));
+            room -= short.columns().min(room);
+            short.write(self.color, &mut self.text);
+        }
+        self.text.push('\n');
+    }
+
+    /// Pieces broken between words; the first line starts with `lead`, the others as far to the right.
+    pub(crate) fn wrapped(&mut self, lead: &[Piece], pieces: &[Piece]) {
+        let indent: usize = lead.iter().map(Piece::columns).sum();
+        let room = self.width.saturating_sub(indent).max(8);
+        for (at, line) in wrap(pieces, room).into_iter().enumerate() {
+            let mut whole = if at == 0 { lead.to_vec() } else { vec![Piece::plain(" ".repeat(indent))] };
+            whole.extend(line);
+            self.line(&whole);
+        }
+    }
+
+    /// A sentence from the report, its quoted names emphasized, after `lead`.
+    pub(crate) fn sentence(&mut self, lead: &[Piece], sentence: &str, prose: Paint, quoted: Paint) {
+        let pieces: Vec<Piece> = parts(sentence)
+            .into_iter()
+            .map(|part| match part {
+                Part::Prose(text) => Piece::new(&text, prose),
+                Part::Quoted(name) => Piece::new(&name, quoted),
+            })
+            .collect();
+        self.wrapped(lead, &pieces);
+    }
+}
+
+/// Breaks pieces into lines of at most `room` columns.
+fn wrap(pieces: &[Piece], room: usize) -> Vec<Vec<Piece>> {
+    let mut lines = vec![Vec::new()];
+    let mut used = 0;
+    for word in words(pieces) {
+        let width: usize = word.iter().map(Piece::columns).sum();
+        if used > 0 && used + 1 + width > room {
+            lines.push(Vec::new());
+            used = 0;
+        }
+        let line = lines.last_mut().expect("there is always a line");
+        if used > 0 {
+            line.push(space(line.last(), word.first()));
+            used += 1;
+        }
+        for piece in word {
+            let short = piece.with_text(&shorten(piece.text(), room - used.min(room)));
+            used += short.columns();
+            line.push(short);
+        }
+    }
+    lines
+}
+
+/// A space between two pieces: in their paint when they agree, so that they are written as one.
+fn space(before: Option<&Piece>, after: Option<&Piece>) -> Piece {
+    match (before, after) {
+        (Some(before), Some(after)) if before.paint() == after.paint() => before.with_text(" "),
+        _ => Piece::plain(" "),
+    }
+}
+
+/// Neighbours of one paint become one piece.
+fn merged(pieces: &[Piece]) -> Vec<Piece> {
+    let mut merged: Vec<Piece> = Vec::new();
+    for piece in pieces {
+        match merged.last_mut() {
+            Some(last) if last.paint() == piece.paint() => {
+                *last = last.with_text(&[last.text(), piece.text()].concat());
+            }
+            _ => merged.push(piece.clone()),
+        }
+    }
+    merged
+}
+
+/// Words, each a run of pieces without a space between them. A number keeps its unit.
+fn words(pieces: &[Piece]) -> Vec<Vec<Piece>> {
+    let mut words: Vec<Vec<Piece>> = Vec::new();
+    let mut joined = false;
+    for piece in pieces {
+        for (at, text) in piece.text().split(' ').enumerate() {
+            if at > 0 {
+                joined = false;
+            }
+            if text.is_empty() {
+                continue;
+            }
+            match words.last_mut() {
+                Some(word) if joined => word.push(piece.with_text(text)),
+                Some(word) if is_unit(text) => {
+                    let between = space(word.last(), Some(piece));
+                    word.extend([between, piece.with_text(text)]);
+                }
+                _ => words.push(vec![piece.with_text(text)]),
+            }
+            joined = true;
+        }
+    }
+    words
+}
+
+fn is_unit(word: &str) -> bool {
+    let bare = word.trim_end_matches([',', '.', ';', ')', ':']);
+    columns(bare) <= 2 && matches!(bare, "%" | "ns" | "µs" | "ms" | "s" | "MB" | "kB" | "GB" | "B")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(width: usize, pieces: &[Piece]) -> String {
+        let mut page = Page::new(width, ColorChoice::Off);
+        page.wrapped(&[Piece::plain("- ")], pieces);
+        page.finish()
+    }
+
+    #[test]
+    fn words_wrap_under_their_lead_and_units_stay() {
+        let text = Piece::plain("it takes 48.2 ms, or 83 % of all");
+        assert_eq!(shown(16, &[text]), "- it takes\n  48.2 ms, or\n  83 % of all\n");
+    }
+
+    #[test]
+    fn pieces_without_a_space_between_them_stay_together() {
+        let pieces = [Piece::plain("on "), Piece::strong("write"), Piece::plain(": slow")];
+        assert_eq!(shown(12, &pieces), "- on write:\n  slow\n");
+    }
+
+    #[test]
+    fn a_word_wider_than_the_page_is_shortened() {
+        let text = Piece::plain("a 数据存储服务数据存储服务 b");
+        for line in shown(14, &[text]).lines() {
+            assert!(columns(line) <= 14, "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_are_clipped() {
+        let mut page = Page::new(8, ColorChoice::Off);
+        page.line(&[Piece::plain("12345"), Piece::plain("67890"), Piece::plain("x")]);
+        assert_eq!(page.finish(), "1234…90x\n");
+    }
+}

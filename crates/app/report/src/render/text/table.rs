@@ -1,0 +1,200 @@
+//! Tables of aligned columns that fit their page.
+
+use super::page::Page;
+use super::paint::{Paint, Piece, bar};
+use super::{more, paint_of, pieces};
+use crate::document::{Cell, ColumnKind, Detail, Emphasis, GraphicShape, Row, Table, Tone};
+use crate::names::{columns, shorten};
+
+/// Columns between two cells.
+const GAP: usize = 2;
+
+/// Names are not made narrower as long as something else can go.
+const NAME_MIN: usize = 20;
+
+/// A name is never narrower, unless its content is.
+const NAME_LEAST: usize = 8;
+
+/// Columns of a full bar.
+const BAR: usize = 13;
+
+/// Rows whose notes are all shown.
+const DETAILED: usize = 3;
+
+/// Columns of indentation before a table.
+const INDENT: usize = 1;
+
+/// A column on the page.
+struct Shown<'a> {
+    title: &'a str,
+    kind: ColumnKind,
+    /// Index of its cells.
+    at: usize,
+    cells: Vec<Vec<Piece>>,
+}
+
+impl Shown<'_> {
+    fn natural(&self) -> usize {
+        self.cells.iter().map(|cell| width(cell)).chain([columns(self.title)]).max().unwrap_or(0)
+    }
+
+    /// The width below which something else should go.
+    fn least(&self) -> usize {
+        match self.kind {
+            ColumnKind::Name => self.natural().min(NAME_MIN),
+            ColumnKind::Prose => self.natural().min(2 * NAME_MIN),
+            _ => self.natural(),
+        }
+    }
+}
+
+pub(super) fn print(page: &mut Page, table: &Table) {
+    let rows = &table.rows[..table.rows.len().min(table.preview as usize)];
+    let mut shown = shown_columns(table, rows);
+    let headed = make_room(&mut shown, page.width());
+    let widths = widths(&shown, page.width());
+    if shown.iter().any(|column| !column.title.is_empty()) {
+        let titles: Vec<Vec<Piece>> = shown.iter().map(|column| vec![Piece::faint(column.title)]).collect();
+        page.line(&laid_out(&shown, &titles, &widths));
+    }
+    let ranked = shown.first().is_some_and(|column| column.kind == ColumnKind::Number);
+    let note_indent = if ranked { INDENT + widths[0] + GAP } else { INDENT + GAP };
+    for (at, row) in rows.iter().enumerate() {
+        print_row(page, &shown, headed.as_ref(), &widths, at);
+        for note in row.notes.iter().filter(|note| is_due(note.detail, at)) {
+            let label = if note.label.is_empty() { String::new() } else { format!("{} ", note.label) };
+            let lead = [Piece::plain(" ".repeat(note_indent)), Piece::faint(label)];
+            page.wrapped(&lead, &pieces(&note.text));
+        }
+    }
+    more(page, (table.rows.len() - rows.len()) as u64 + table.omitted, &table.caption.to_lowercase());
+}
+
+/// Whether a note of this detail is shown in this row.
+fn is_due(detail: Detail, row: usize) -> bool {
+    detail == Detail::Summary || (detail == Detail::Full && row < DETAILED)
+}
+
+fn shown_columns<'a>(table: &'a Table, rows: &[Row]) -> Vec<Shown<'a>> {
+    let columns = table.columns.iter().enumerate().filter(|(_, column)| column.detail <= Detail::Full);
+    let shown = columns.map(|(at, column)| {
+        let cells = rows.iter().map(|row| cell_pieces(row, at, column.kind)).collect();
+        Shown { title: &column.title, kind: column.kind, at, cells }
+    });
+    // A picture that text cannot draw, and a column without content, take no room.
+    shown.filter(|column| column.cells.iter().any(|cell| width(cell) > 0)).collect()
+}
+
+fn cell_pieces(row: &Row, at: usize, kind: ColumnKind) -> Vec<Piece> {
+    let Some(cell) = row.cells.get(at) else { return Vec::new() };
+    let mut shown = if kind == ColumnKind::Graphic { bar_of(cell) } else { pieces(&cell.text) };
+    if cell.tone != Tone::Neutral {
+        shown = shown.iter().map(|piece| Piece::new(piece.text(), paint_of(cell.tone))).collect();
+    }
+    if row.depth > 0 && at == 0 {
+        shown.insert(0, Piece::plain("  ".repeat(row.depth.min(16) as usize)));
+    }
+    if row.emphasis == Emphasis::Aside {
+        shown = shown.iter().map(|piece| Piece::faint(piece.text())).collect();
+    }
+    shown
+}
+
+/// A graphic that starts with a bar from the left end; nothing for others.
+fn bar_of(cell: &Cell) -> Vec<Piece> {
+    let first = cell.graphic.as_ref().and_then(|graphic| graphic.marks.first());
+    match first.filter(|mark| mark.shape == GraphicShape::Bar && mark.from == 0.0) {
+        Some(mark) => vec![Piece::new(&bar(mark.to, BAR), Paint::Bad)],
+        None => Vec::new(),
+    }
+}
+
+fn width(cell: &[Piece]) -> usize {
+    cell.iter().map(Piece::columns).sum()
+}
+
+/// Drops pictures when names have no room, and then puts names on lines of their own: those are returned.
+fn make_room<'a>(shown: &mut Vec<Shown<'a>>, page: usize) -> Option<Shown<'a>> {
+    if fits(shown, page) {
+        return None;
+    }
+    shown.retain(|column| column.kind != ColumnKind::Graphic);
+    if fits(shown, page) || shown.len() < 3 {
+        return None;
+    }
+    let name = shown.iter().position(|column| column.kind == ColumnKind::Name)?;
+    Some(shown.remove(name))
+}
+
+fn fits(shown: &[Shown<'_>], page: usize) -> bool {
+    shown.iter().map(Shown::least).sum::<usize>() + gaps(shown) <= page
+}
+
+fn gaps(shown: &[Shown<'_>]) -> usize {
+    INDENT + GAP * shown.len().saturating_sub(1)
+}
+
+/// Natural widths, the widest names shrunk until the rows fit the page.
+fn widths(shown: &[Shown<'_>], page: usize) -> Vec<usize> {
+    let mut widths: Vec<usize> = shown.iter().map(|column| column.natural().min(page)).collect();
+    let is_flexible = |at: &usize| matches!(shown[*at].kind, ColumnKind::Name | ColumnKind::Prose);
+    while widths.iter().sum::<usize>() + gaps(shown) > page {
+        let widest = (0..widths.len()).filter(is_flexible).max_by_key(|&at| widths[at]);
+        let Some(widest) = widest.filter(|&at| widths[at] > NAME_LEAST) else { break };
+        widths[widest] -= 1;
+    }
+    widths
+}
+
+fn print_row(page: &mut Page, shown: &[Shown<'_>], headed: Option<&Shown<'_>>, widths: &[usize], row: usize) {
+    let mut cells: Vec<Vec<Piece>> = shown.iter().map(|column| column.cells[row].clone()).collect();
+    if let Some(name) = headed {
+        let mut line = vec![Piece::plain(" ".repeat(INDENT))];
+        // A rank stands with its name.
+        if let Some(rank) = shown.first().filter(|column| column.at < name.at) {
+            line.push(Piece::plain(" ".repeat(widths[0] - width(&cells[0]).min(widths[0]))));
+            line.extend(std::mem::take(&mut cells[0]));
+            line.push(Piece::plain(" ".repeat(if rank.at == 0 { GAP } else { 0 })));
+        }
+        line.extend(name.cells[row].clone());
+        page.line(&line);
+    }
+    let prose = shown.last().is_some_and(|column| column.kind == ColumnKind::Prose);
+    if !prose {
+        return page.line(&laid_out(shown, &cells, widths));
+    }
+    let last = cells.pop().unwrap_or_default();
+    let before = &shown[..shown.len() - 1];
+    let mut lead = laid_out(before, &cells, widths);
+    lead.push(Piece::plain(" ".repeat(GAP)));
+    page.wrapped(&lead, &last);
+}
+
+fn laid_out(shown: &[Shown<'_>], cells: &[Vec<Piece>], widths: &[usize]) -> Vec<Piece> {
+    let mut line = vec![Piece::plain(" ".repeat(INDENT))];
+    for (at, (cell, &room)) in cells.iter().zip(widths).enumerate() {
+        let short = shortened(cell, room);
+        let padding = Piece::plain(" ".repeat(room - width(&short).min(room)));
+        if at > 0 {
+            line.push(Piece::plain(" ".repeat(GAP)));
+        }
+        if shown[at].kind == ColumnKind::Number {
+            line.push(padding);
+            line.extend(short);
+        } else {
+            line.extend(short);
+            line.push(padding);
+        }
+    }
+    line
+}
+
+/// The widest pieces lose their middle until all fit.
+fn shortened(cell: &[Piece], room: usize) -> Vec<Piece> {
+    let mut rooms: Vec<usize> = cell.iter().map(Piece::columns).collect();
+    while rooms.iter().sum::<usize>() > room {
+        let Some(widest) = rooms.iter_mut().max_by_key(|room| **room) else { break };
+        *widest -= 1;
+    }
+    cell.iter().zip(rooms).map(|(piece, room)| piece.with_text(&shorten(piece.text(), room))).collect()
+}
