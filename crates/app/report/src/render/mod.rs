@@ -19,6 +19,12 @@ pub trait Present: Serialize {
     fn present(&self) -> Document;
 }
 
+impl<R: Present> Present for Box<R> {
+    fn present(&self) -> Document {
+        R::present(self)
+    }
+}
+
 /// An output format of reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output {
