@@ -11,7 +11,6 @@
 //! ```
 
 mod capacity;
-mod changes;
 mod comparison;
 pub mod document;
 mod html;
@@ -34,12 +33,6 @@ pub use capacity::{
     TierModel, TransactionLatency, TransactionResponse, Trust, WhatIf, WhatIfLoad, WindowCapacity,
     capacity_headline, render_capacity,
 };
-pub use changes::{
-    AnomalousRegion, CHANGES_SCHEMA_VERSION, ChangeEvent, ChangeEventKind, ChangeReport, ChangeVerdict,
-    CostModel, Deployment, DeploymentBefore, JointChange, MixSeries, MixShift, ReportedSegment,
-    SERIES_POINTS_MAX, SegmentState, ServerChanges, SignatureShift, TiedTransactions, TransactionCost,
-    TransactionShift, UtilizationSeries, change_headline, render_changes,
-};
 pub use comparison::{
     COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, EntryChange,
     LatencyChange, MeasuredShift, OperationChange, OperationFigures, Part, PathChange, PathFigures,
@@ -59,6 +52,7 @@ pub use kernel::{
     render_kernel_path, render_kernel_stats, wait_words,
 };
 pub use model::*;
+pub use present::changes::headline::change_headline;
 pub use present::diagnose::headline::headline;
 use present::facts;
 use render::json;

@@ -41,6 +41,8 @@ impl Color {
     pub const UNSURE: Color = Color("unsure");
     /// Backgrounds that distinguish one interval from the next.
     pub const SHADES: [Color; 3] = [Color("shade-1"), Color("shade-2"), Color("shade-3")];
+    /// Nothing is drawn.
+    pub const NONE: Color = Color("none");
     /// What was not there before.
     pub const NEW: Color = Color("fresh");
     /// The states of a thread, in the order of their letters `RPBNDTIXU?`.

@@ -18,6 +18,7 @@ mod prose;
 mod table;
 
 pub use cell::{Cell, CellKind, Graphic, GraphicMark, GraphicShape, Lane};
+pub(crate) use chart::round_up;
 pub use chart::{Axis, Chart, ChartMark, Level, MarkStyle, Panel, Scale, Series, SeriesShape, Tick};
 pub use color::{Color, LegendEntry};
 pub use maps::{Flame, Frame, HeatCell, HeatMap, Timeline, TimelineJump, TimelineSegment};

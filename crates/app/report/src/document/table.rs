@@ -149,6 +149,18 @@ impl Table {
         self
     }
 
+    /// At most so many rows, in order; of more, those marked as worse come first.
+    pub(crate) fn excerpt(&self, limit: usize) -> Vec<Row> {
+        if self.rows.len() <= limit {
+            return self.rows.clone();
+        }
+        let mut places: Vec<usize> = (0..self.rows.len()).collect();
+        places.sort_by_key(|&at| self.rows[at].emphasis != Emphasis::Worse);
+        places.truncate(limit);
+        places.sort_unstable();
+        places.into_iter().map(|at| self.rows[at].clone()).collect()
+    }
+
     pub(crate) const fn preview(mut self, rows: u32) -> Table {
         self.preview = rows;
         self

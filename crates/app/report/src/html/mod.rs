@@ -5,7 +5,6 @@
 
 mod basis;
 mod capacity;
-mod changes;
 mod comparison;
 mod kernel;
 mod markup;
@@ -14,7 +13,6 @@ mod signature;
 mod time_axis;
 
 pub(crate) use capacity::capacity;
-pub(crate) use changes::changes;
 pub(crate) use comparison::comparison;
 pub(crate) use kernel::{kernel_diagnosis, kernel_path, kernel_stats};
 use markup::Markup;

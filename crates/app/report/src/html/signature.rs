@@ -4,7 +4,7 @@ use super::basis::losses;
 use super::markup::Markup;
 use super::overview::{VerdictCard, cautions, missing, verdict_card};
 use super::{NAME_ROOM, POLICY, SCRIPT, STYLE, head, remark, scroller};
-use crate::changes::{heading_of, length, plus_minus, signed_length};
+use crate::present::changes::phrases::{heading_of, length, plus_minus, signed_length};
 use crate::signature::{
     DiffVerdict, ServerSignature, Signature, SignatureDiff, SignatureVerdict, TransactionDiff,
     TransactionFate, TransactionSignature, basis, verdict_word,

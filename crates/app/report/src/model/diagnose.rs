@@ -2,12 +2,13 @@
 
 use laggard_model::Losses;
 use serde::{Serialize, Serializer};
+use utoipa::ToSchema;
 
 /// Version of the JSON schema. Fields may be added within a version; none is removed or changes meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The answer to one question over one input.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Report {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -50,7 +51,7 @@ pub struct Report {
 }
 
 /// The answer in one word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// At least one operation is suspected.
@@ -62,7 +63,7 @@ pub enum Verdict {
 }
 
 /// A span of time; both ends as nanoseconds since the Unix epoch and as RFC 3339 text.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct Window {
     /// Start of the earliest request.
     pub since_ns: i64,
@@ -75,7 +76,7 @@ pub struct Window {
 }
 
 /// What was read.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct Input {
     /// Inputs read.
     pub files: u64,
@@ -105,11 +106,12 @@ pub struct Input {
     pub sampling: Sampling,
     /// What was lost or mistrusted, by cause.
     #[serde(serialize_with = "losses")]
+    #[schema(value_type = std::collections::BTreeMap<String, LossRow>)]
     pub losses: Losses,
 }
 
 /// A name with a count.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct NamedCount {
     /// What is counted.
     pub name: String,
@@ -119,7 +121,7 @@ pub struct NamedCount {
 
 /// What the complete requests stand for. A request's weight (OpenTelemetry's adjusted count) is the reciprocal
 /// of the probability with which it was kept; 1 where that is not known.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct Sampling {
     /// Complete requests read.
     pub requests: u64,
@@ -140,7 +142,7 @@ pub struct Sampling {
 }
 
 /// Agreement of the clocks of hosts that called each other, bounded by the calls between them.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct Clocks {
     /// Pairs of hosts with at least one synchronous call between them.
     pub pairs: u64,
@@ -155,7 +157,7 @@ pub struct Clocks {
 }
 
 /// A request category: requests with the same call tree.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Category {
     /// Stable id: twelve hexadecimal digits.
     pub id: String,
@@ -188,7 +190,7 @@ pub struct Category {
 }
 
 /// One position of a category's call tree.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct TreeNode {
     /// Position of the parent; `None` for the entry.
     pub parent: Option<u32>,
@@ -213,7 +215,7 @@ pub struct TreeNode {
 }
 
 /// An operation that makes requests slow.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Suspect {
     /// 1 is the most suspicious.
     pub rank: u32,
@@ -272,7 +274,7 @@ pub struct Suspect {
 }
 
 /// A replica against its peers.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct CulpritReplica {
     /// The replica's name.
     pub replica: String,
@@ -289,7 +291,7 @@ pub struct CulpritReplica {
 }
 
 /// Two operations between which time is spent: network, queueing, and the caller's work around the call.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct Between {
     /// Service of the caller.
     pub caller_service: String,
@@ -302,7 +304,7 @@ pub struct Between {
 }
 
 /// Time of a call now over the time of such calls before.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Shift {
     /// The factor; `null` when it was never called before.
     pub factor: f64,
@@ -317,7 +319,7 @@ pub struct Shift {
 }
 
 /// When something began, as nanoseconds since the Unix epoch and as RFC 3339 text.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct Onset {
     /// The most likely time.
     pub at_ns: i64,
@@ -334,7 +336,7 @@ pub struct Onset {
 }
 
 /// What the window was compared with.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Baseline {
     /// Its requests.
     pub requests: u64,
@@ -351,7 +353,7 @@ pub struct Baseline {
 }
 
 /// A period in which requests were slower than in the rest of the window.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Incident {
     /// Start of its first slow minute (or longer bin), nanoseconds since the Unix epoch.
     pub since_ns: i64,
@@ -370,7 +372,7 @@ pub struct Incident {
 }
 
 /// What was slow in an incident.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct IncidentSuspect {
     /// Service to blame.
     pub service: String,
@@ -387,7 +389,7 @@ pub struct IncidentSuspect {
 }
 
 /// A position in a category's call tree.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct Position {
     /// The category's id.
     pub category: String,
@@ -398,7 +400,7 @@ pub struct Position {
 }
 
 /// Whether particular replicas are to blame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
     /// Some replicas stand out.
@@ -408,7 +410,7 @@ pub enum Scope {
 }
 
 /// A replica that stands out from its peers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ReplicaSuspect {
     /// 1 is the most suspicious.
     pub rank: u32,
@@ -431,7 +433,7 @@ pub struct ReplicaSuspect {
 }
 
 /// Mean excess self time by operation (rows) and replica (columns).
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct HeatMap {
     /// Row names, `service operation`.
     pub operations: Vec<String>,
@@ -444,7 +446,7 @@ pub struct HeatMap {
 }
 
 /// One cell of a [`HeatMap`].
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct HeatCell {
     /// Calls.
     pub calls: u64,
@@ -457,7 +459,7 @@ pub struct HeatCell {
 }
 
 /// Two latency histograms over common bins.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct LatencySplit {
     /// Bin edges in nanoseconds, growing; one more than bins, evenly spaced in the logarithm.
     pub edges_ns: Vec<f64>,
@@ -468,7 +470,7 @@ pub struct LatencySplit {
 }
 
 /// A setting in force.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct Setting {
     /// The command-line flag without dashes.
     pub name: String,
@@ -476,14 +478,17 @@ pub struct Setting {
     pub value: String,
 }
 
+/// How often something was lost, repaired, or doubtful.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
+pub struct LossRow {
+    /// Occurrences.
+    pub count: u64,
+    /// The first occurrence; may be empty.
+    pub example: String,
+}
+
 /// `{"cause": {"count": n, "example": "..."}}`
 pub(crate) fn losses<S: Serializer>(losses: &Losses, serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Row<'a> {
-        count: u64,
-        example: &'a str,
-    }
-    serializer.collect_map(
-        losses.iter().map(|(loss, found)| (loss.name(), Row { count: found.count, example: &found.example })),
-    )
+    let row = |loss: &laggard_model::LossCount| LossRow { count: loss.count, example: loss.example.clone() };
+    serializer.collect_map(losses.iter().map(|(loss, found)| (loss.name(), row(found))))
 }

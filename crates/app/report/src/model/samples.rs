@@ -1,12 +1,13 @@
 //! What was read of samples: the ground of every answer about windows of counts and utilization.
 
-use super::diagnose::losses;
+use super::diagnose::{LossRow, losses};
 use crate::{NamedCount, Window, names, numbers};
 use laggard_model::Losses;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// What was read, as windows of equal length. Shared by every report that starts from samples.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct SampleSummary {
     /// Inputs read; queries of a Prometheus server count one each.
     pub files: u64,
@@ -32,11 +33,12 @@ pub struct SampleSummary {
     pub transactions: Vec<NamedCount>,
     /// What was lost or mistrusted, by cause.
     #[serde(serialize_with = "losses")]
+    #[schema(value_type = std::collections::BTreeMap<String, LossRow>)]
     pub losses: Losses,
 }
 
 /// A server of which something is known.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct SampledServer {
     /// Its name; empty when the samples name none.
     pub server: String,

@@ -1,5 +1,6 @@
 //! What each report says, in which words and in which order: one file or folder for each question.
 
+pub(crate) mod changes;
 pub(crate) mod diagnose;
 pub(crate) mod facts;
 

@@ -84,7 +84,7 @@ fn table_lines(table: &Table, title: &str, limit: usize) -> Vec<String> {
         .enumerate()
         .filter(|(_, column)| column.detail == Detail::Summary && column.kind != ColumnKind::Graphic)
         .collect();
-    let rows = &table.rows[..table.rows.len().min(limit)];
+    let rows = table.excerpt(limit);
     let noted = rows.iter().any(|row| row.notes.iter().any(|note| note.detail != Detail::Page));
     let all = table.rows.len() as u64 + table.omitted;
     let named = shown.iter().position(|(_, column)| column.kind != ColumnKind::Number).unwrap_or(0);
@@ -104,7 +104,7 @@ fn table_lines(table: &Table, title: &str, limit: usize) -> Vec<String> {
         rule.push("---");
     }
     let mut lines = vec![line(&head), line(&rule)];
-    for row in rows {
+    for row in &rows {
         let mut cells: Vec<String> =
             shown.iter().map(|&(at, _)| row.cells.get(at).map_or_else(String::new, cell_text)).collect();
         if noted {

@@ -1,7 +1,7 @@
 //! What differs between two signatures, as data. Field names and meanings are schema version 1.
 
-use crate::changes::{length, signed_length};
 use crate::numbers;
+use crate::present::changes::phrases::{length, signed_length};
 use serde::Serialize;
 
 /// Version of the JSON schema of differences. Fields may be added within a version; none is removed or changes

@@ -2,9 +2,9 @@
 
 use super::{DiffVerdict, diff::signed_percent};
 use super::{Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionFate};
-use crate::changes::{length, signed_length};
 use crate::comparison::quoted;
 use crate::numbers;
+use crate::present::changes::phrases::{length, signed_length};
 
 /// What a signature has, from everything else in it. Names stand in backticks.
 pub fn signature_headline(signature: &Signature) -> String {

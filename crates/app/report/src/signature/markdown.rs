@@ -4,9 +4,9 @@ use super::{
     Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionFate, TransactionSignature,
     verdict_word,
 };
-use crate::changes::{heading_of, length, plus_minus, signed_length};
 use crate::markdown::{code, losses, prose, row, sentence, shown_of, table};
 use crate::numbers;
+use crate::present::changes::phrases::{heading_of, length, plus_minus, signed_length};
 use std::io;
 
 /// Rows of a table and lines of a list; together they stay within forty lines.

@@ -5,7 +5,7 @@ use super::paint::{Paint, Piece};
 use super::sections::{bullets, losses};
 use super::table::{Fit, Table};
 use super::{TextStyle, WIDTH_MAX, WIDTH_MIN};
-use crate::changes::{heading_of, length, plus_minus, signed_length};
+use crate::present::changes::phrases::{heading_of, length, plus_minus, signed_length};
 use crate::signature::{
     DiffVerdict, ServerSignature, Signature, SignatureDiff, SignatureVerdict, TransactionDiff,
     TransactionFate, basis, verdict_word,

@@ -4,19 +4,17 @@ use crate::fixtures::changes::{
     anomaly, code_change, hostile, insufficient, joint, shift, steady, thousands, three_servers,
     with_headline, workload,
 };
-use crate::html::{base64, check_page};
-use crate::markup_reader::read;
+use crate::html::check_page;
 use crate::{PLAIN, golden};
 use laggard_report::*;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 const HOSTILE: &str = "a\u{1b}[31m<script>`|*\"'\u{202e}";
 
 fn written(output: Output, report: &ChangeReport, style: &TextStyle) -> String {
     let mut bytes = Vec::new();
-    render_changes(output, report, style, &mut bytes).unwrap();
+    render(output, report, style, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
@@ -46,6 +44,8 @@ fn expected_text_and_markdown() {
         golden::compare(&format!("{name}.txt"), &written(Output::Text, &report, &PLAIN));
         golden::compare(&format!("{name}.md"), &written(Output::Markdown, &report, &PLAIN));
     }
+    let page = golden::without_assets(&written(Output::Html, &code_change(90), &PLAIN));
+    golden::compare("changes.html", &page);
     golden::compare("changes-60.txt", &written(Output::Text, &code_change(90), &narrow));
     golden::compare("changes-color.txt", &written(Output::Text, &code_change(90), &color));
 }
@@ -54,31 +54,8 @@ fn expected_text_and_markdown() {
 fn pages_are_well_formed_and_accessible_and_do_not_grow_without_end() {
     for report in all() {
         let html = written(Output::Html, &report, &PLAIN);
-        check_page(&html, 2).unwrap_or_else(|reason| panic!("{}: {reason}", report.headline));
+        check_page(&html, 1).unwrap_or_else(|reason| panic!("{}: {reason}", report.headline));
         assert!(html.len() < 4_000_000, "{} bytes", html.len());
-    }
-}
-
-#[test]
-fn the_policy_allows_these_two_scripts_only() {
-    let html = written(Output::Html, &steady(30), &PLAIN);
-    let page = read(&html).unwrap();
-    let policy = page.with_tag("meta").find_map(|m| m.attribute("http-equiv").and(m.attribute("content")));
-    let policy = policy.unwrap();
-    for script in page.with_tag("script") {
-        let hash = format!("'sha256-{}'", base64(&Sha256::digest(script.text.as_bytes())));
-        assert!(policy.contains(&hash), "html/changes/mod.rs must say {hash}");
-    }
-    assert_eq!(policy.matches("sha256-").count(), 2);
-}
-
-#[test]
-fn the_assets_load_nothing() {
-    let style = include_str!("../../assets/changes.css");
-    let script = include_str!("../../assets/changes.js");
-    for forbidden in ["url(", "@import", "http:", "https:", "</", "innerHTML", "eval(", "fetch(", "import("] {
-        let allowed = forbidden == "http:" && script.contains("http://www.w3.org/2000/svg");
-        assert!(!style.contains(forbidden) && (allowed || !script.contains(forbidden)), "{forbidden}");
     }
 }
 
@@ -104,23 +81,21 @@ fn lines_fit_and_nothing_acts() {
 fn headlines_answer_in_one_to_three_sentences() {
     assert_eq!(
         code_change(90).headline,
-        "Since 2026-01-13 01:45 (±90 s) `Home` costs +5.00 ms a call (7.60 ms → 12.6 ms) on `app-1`, 12 s after \
-         deployment `v2.4`. Before that, at 2026-01-12 21:30 (±90 s), `Home` went from 2.60 ms to 7.60 ms a \
-         call on `app-1`. From 2026-01-12 05:00 to 08:00 something foreign used 16 % of the CPU \
-         (peak 30 %, 1,706 CPU seconds) on `app-1`: transactions do not explain it. The load explains the rest."
+        "Since 2026-01-13 01:45 (±90 s) `Home` takes 5.00 ms longer per call (7.60 ms → 12.6 ms) on `app-1`, 12 s after \
+         deployment `v2.4`. Before that, at 2026-01-12 21:30 (±90 s), `Home` went from 2.60 ms to 7.60 ms per \
+         call on `app-1`. From 2026-01-12 05:00 to 08:00 another process used 16 % of the CPU \
+         (peak 30 %, 1,706 CPU seconds) on `app-1`. All other changes follow the traffic."
     );
     assert_eq!(
         steady(30).headline,
-        "Nothing changed: the load explains the CPU of `app-1`, within 1.9 % over 1,790 windows."
+        "Nothing changed: traffic explains the CPU utilization of `app-1`, within 1.9 % over 1,790 windows."
     );
     assert!(
         workload(30)
             .headline
-            .starts_with("Only the load changed: the mix of transactions moved at 2026-01-12 13:10")
+            .starts_with("Only the workload changed: the mix of transactions moved at 2026-01-12 13:10")
     );
-    assert!(
-        anomaly(30).headline.starts_with("Since 2026-01-12 05:00 something foreign used 16 % of the CPU")
-    );
+    assert!(anomaly(30).headline.starts_with("Since 2026-01-12 05:00 another process used 16 % of the CPU"));
     assert!(
         three_servers(60).headline.contains("on all 3 servers of tier `front`, 12 s after deployment `v2.4`")
     );
@@ -136,7 +111,9 @@ fn a_rollback_and_a_change_nobody_explains_have_their_own_sentences() {
     ];
     let told = with_headline(report.clone()).headline;
     assert!(
-        told.starts_with("Since 2026-01-13 01:45 (±90 s) transactions cost again what they did once."),
+        told.starts_with(
+            "Since 2026-01-13 01:45 (±90 s) transactions cost what they did before the last change."
+        ),
         "{told}"
     );
     assert!(told.contains("no single transaction explains it"), "{told}");
@@ -144,7 +121,9 @@ fn a_rollback_and_a_change_nobody_explains_have_their_own_sentences() {
     report.events[0].transactions = vec![shift("a", 1.0, 2.0), shift("b", 1.0, 1.5), shift("c", 1.0, 1.2)];
     let told = with_headline(report).headline;
     assert!(
-        told.contains("`a` costs +1.00 s a call (1.00 s → 2.00 s), and 2 other transactions changed."),
+        told.contains(
+            "`a` takes 1.00 s longer per call (1.00 s → 2.00 s), and 2 other transactions changed."
+        ),
         "{told}"
     );
 }

@@ -26,7 +26,7 @@ pub(crate) fn compare(name: &str, actual: &str) {
 }
 
 /// The page without the style sheet and the script, which are files of their own.
-fn without_assets(html: &str) -> String {
+pub(crate) fn without_assets(html: &str) -> String {
     html.replace(include_str!("../../assets/document.css"), "")
         .replace(include_str!("../../assets/document.js"), "")
 }

@@ -7,7 +7,7 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue};
 use laggard_report::{
     CapacityReport, ChangeReport, ColorChoice, Comparison, KernelDiagnosis, KernelPathReport,
-    KernelStatsReport, Output, Report, Signature, TextStyle, render, render_capacity, render_changes,
+    KernelStatsReport, Output, Report, Signature, TextStyle, render, render_capacity,
     render_comparison, render_kernel_diagnosis, render_kernel_path, render_kernel_stats, render_signature,
 };
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,7 @@ impl Answer {
         match self {
             Answer::Diagnosis(report) => render(*output, report, style, out),
             Answer::Comparison(report) => render_comparison(*output, report, style, out),
-            Answer::Changes(report) => render_changes(*output, report, style, out),
+            Answer::Changes(report) => render(*output, report, style, out),
             Answer::Signature(report) => render_signature(*output, report, style, out),
             Answer::Capacity(report) => render_capacity(*output, report, style, out),
             Answer::KernelPath(report) => render_kernel_path(*output, report, style, out),

@@ -56,7 +56,7 @@ fn a_dearer_transaction_is_dated_named_and_follows_its_deployment() {
         assert!((home.difference_s - 0.01).abs() < 0.002, "{home:?}");
         assert_eq!(alarms[0].deployment.as_ref().unwrap().name, "v2");
         assert!(report.ruled_out.iter().any(|text| text.contains("followed deployment `v1`")));
-        assert!(report.headline.contains("`Home` costs +"), "{}", report.headline);
+        assert!(report.headline.contains("`Home` takes "), "{}", report.headline);
     }
 }
 

@@ -7,8 +7,8 @@ mod pictures;
 
 use super::{basis, facts};
 use crate::document::{
-    Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, Fold, Graphic, GraphicMark, Prose,
-    Row, Section, SpanStyle, Table, Tone, cautions, losses, missing, ruled_out,
+    Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Emphasis, Figure, Fold, Graphic, GraphicMark,
+    Prose, Row, Section, SpanStyle, Table, Tone, cautions, losses, missing, ruled_out,
 };
 use crate::render::Present;
 use crate::times::Calendar;
@@ -28,8 +28,13 @@ const REPLICAS_MOST: usize = 60;
 const TRACES: usize = 3;
 const LISTED: usize = 60;
 
-/// Slow periods that text shows, and suspects named in one.
+/// Slow periods that text shows.
 const PERIODS: u32 = 16;
+
+/// Slow periods marked as the worst.
+const WORST: usize = 5;
+
+/// Suspects named in one.
 const IN_PERIOD: usize = 2;
 
 /// Columns of one side of a call.
@@ -189,7 +194,7 @@ fn examples(suspect: &Suspect, anchors: &pictures::Anchors<'_>, row: Row) -> Row
         .note(Detail::Page, "further traces", Prose::names(SpanStyle::Trace, &all, LISTED))
 }
 
-/// The periods; of more than fit, a document has all, and outputs show the first.
+/// The periods, in order of time; the worst are marked where there are many.
 fn periods(report: &Report, calendar: &Calendar) -> Section {
     let columns = [
         ("#", ColumnKind::Number),
@@ -200,7 +205,14 @@ fn periods(report: &Report, calendar: &Calendar) -> Section {
     ];
     let numbered: Vec<(usize, &Incident)> = report.incidents.iter().enumerate().collect();
     let table = Table::new("Slow periods", &columns).preview(PERIODS);
-    let table = table.at_most(MOST, &numbered, |&(at, incident)| period(at, incident, calendar));
+    let mut worst: Vec<usize> = (0..report.incidents.len()).collect();
+    let excess = |at: usize| report.incidents[at].excess_share;
+    worst.sort_by(|&a, &b| excess(b).total_cmp(&excess(a)).then(a.cmp(&b)));
+    let marked = if report.incidents.len() > WORST { &worst[..WORST] } else { &[] };
+    let table = table.at_most(MOST, &numbered, |&(at, incident)| {
+        let row = period(at, incident, calendar);
+        if marked.contains(&at) { row.emphasis(Emphasis::Worse) } else { row }
+    });
     let zone = calendar.zone();
     let section = Section::new("periods", "Slow periods")
         .remark(format!("requests took longer than in the rest of the window ({zone})"))

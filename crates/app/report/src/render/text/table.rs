@@ -28,6 +28,7 @@ const INDENT: usize = 1;
 struct Shown<'a> {
     title: &'a str,
     kind: ColumnKind,
+    detail: Detail,
     /// Index of its cells.
     at: usize,
     cells: Vec<Vec<Piece>>,
@@ -49,8 +50,8 @@ impl Shown<'_> {
 }
 
 pub(super) fn print(page: &mut Page, table: &Table) {
-    let rows = &table.rows[..table.rows.len().min(table.preview as usize)];
-    let mut shown = shown_columns(table, rows);
+    let rows = table.excerpt(table.preview as usize);
+    let mut shown = shown_columns(table, &rows);
     let headed = make_room(&mut shown, page.width());
     let widths = widths(&shown, page.width());
     if shown.iter().any(|column| !column.title.is_empty()) {
@@ -79,7 +80,7 @@ fn shown_columns<'a>(table: &'a Table, rows: &[Row]) -> Vec<Shown<'a>> {
     let columns = table.columns.iter().enumerate().filter(|(_, column)| column.detail <= Detail::Full);
     let shown = columns.map(|(at, column)| {
         let cells = rows.iter().map(|row| cell_pieces(row, at, column.kind)).collect();
-        Shown { title: &column.title, kind: column.kind, at, cells }
+        Shown { title: &column.title, kind: column.kind, detail: column.detail, at, cells }
     });
     // A picture that text cannot draw, and a column without content, take no room.
     shown.filter(|column| column.cells.iter().any(|cell| width(cell) > 0)).collect()
@@ -113,12 +114,16 @@ fn width(cell: &[Piece]) -> usize {
     cell.iter().map(Piece::columns).sum()
 }
 
-/// Drops pictures when names have no room, and then puts names on lines of their own: those are returned.
+/// Drops pictures and then columns that are not part of the summary when names have no room, and then puts names on
+/// lines of their own: those are returned.
 fn make_room<'a>(shown: &mut Vec<Shown<'a>>, page: usize) -> Option<Shown<'a>> {
-    if fits(shown, page) {
-        return None;
+    let is_spare: [fn(&Shown<'_>) -> bool; 2] =
+        [|column| column.kind == ColumnKind::Graphic, |column| column.detail == Detail::Full];
+    for is_spare in is_spare {
+        if !fits(shown, page) {
+            shown.retain(|column| !is_spare(column));
+        }
     }
-    shown.retain(|column| column.kind != ColumnKind::Graphic);
     if fits(shown, page) || shown.len() < 3 {
         return None;
     }

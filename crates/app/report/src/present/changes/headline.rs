@@ -1,15 +1,14 @@
 //! The answer in one to three sentences.
 
-use super::words::{cost_clause, deployment, error, mix_clause, past_clause, place, unexplained, when};
-use super::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange};
-use crate::numbers;
+use super::phrases::{cost_clause, deployment, error, mix_clause, past_clause, place, unexplained, when};
 use crate::times::Calendar;
+use crate::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, numbers};
 
 /// The answer in one to three sentences, from everything else in the report. Names stand in backticks.
 ///
 /// ```text
-/// Since 2026-01-12 22:30 (±2 min) `Home` costs +5.00 ms a call (4.00 ms → 9.00 ms) on `app-1`, 12 s after
-/// deployment `v2.3`. The load explains the rest.
+/// Since 2026-01-12 22:30 (±2 min) `Home` takes 5.00 ms longer per call (4.00 ms → 9.00 ms) on `app-1`, 12 s after
+/// deployment `v2.3`. All other changes follow the traffic.
 /// ```
 pub fn change_headline(report: &ChangeReport) -> String {
     let sentences = match report.verdict {
@@ -21,14 +20,14 @@ pub fn change_headline(report: &ChangeReport) -> String {
         }
         ChangeVerdict::Anomaly => anomalies(report).into_iter().chain([REST.to_owned()]).collect(),
         ChangeVerdict::ApplicationChange => {
-            let told = application(report).into_iter().chain(anomalies(report));
-            told.chain([REST.to_owned()]).collect()
+            let sentences = application(report).into_iter().chain(anomalies(report));
+            sentences.chain([REST.to_owned()]).collect()
         }
     };
     sentences.join(" ")
 }
 
-const REST: &str = "The load explains the rest.";
+const REST: &str = "All other changes follow the traffic.";
 
 fn insufficient(report: &ChangeReport) -> Vec<String> {
     let mut out = vec!["Too little data to say.".to_owned()];
@@ -41,7 +40,7 @@ fn steady(report: &ChangeReport) -> String {
     let largest = models.map(|model| model.error).filter(|error| error.is_finite()).fold(0.0, f64::max);
     let windows = report.servers.iter().map(|server| server.windows).max().unwrap_or(0);
     format!(
-        "Nothing changed: the load explains the CPU{}, within {} over {}.",
+        "Nothing changed: traffic explains the CPU utilization{}, within {} over {}.",
         all_servers(report),
         error(largest),
         numbers::counted(windows, "window")
@@ -71,7 +70,7 @@ fn workload(report: &ChangeReport) -> String {
         mix => format!(" ({mix})"),
     };
     let time = when(&last.onset, &Calendar::dated());
-    format!("Only the load changed: {times} at {time}{mix}; a transaction costs what it did before.")
+    format!("Only the workload changed: {times} at {time}{mix}; transactions cost what they did before.")
 }
 
 fn of_kind(report: &ChangeReport, kind: ChangeEventKind) -> Vec<&JointChange> {
@@ -108,7 +107,11 @@ fn since(change: &JointChange) -> String {
 
 fn rollback(change: &JointChange) -> String {
     let time = when(&change.onset, &Calendar::dated());
-    format!("Since {time} transactions cost again what they did once{}{}.", place(change), followed(change))
+    format!(
+        "Since {time} transactions cost what they did before the last change{}{}.",
+        place(change),
+        followed(change)
+    )
 }
 
 fn followed(change: &JointChange) -> String {
@@ -120,8 +123,8 @@ fn unexplained_changes(report: &ChangeReport) -> Vec<String> {
     let Some((last, earlier)) = all.split_last() else { return vec![] };
     let time = when(&last.onset, &Calendar::dated());
     let mut out = vec![format!(
-        "Since {time} the same transactions use another share of the CPU{}{}, but what they take themselves did not \
-         change: look for a background load, another machine or another number of instances.",
+        "Since {time} the same transactions use another share of the CPU{}{}, but their own times did not change: \
+         look for a background load, another machine, or another number of instances.",
         place(last),
         followed(last)
     )];
@@ -142,14 +145,10 @@ fn anomalies(report: &ChangeReport) -> Vec<String> {
     let [first, last] = calendar.ends(region.since_ns, region.until_ns);
     let at_the_end = report.input.window.as_ref().is_some_and(|window| window.until_ns <= region.until_ns);
     let time = if at_the_end { format!("Since {first}") } else { format!("From {first} to {last}") };
-    let mut out = vec![format!(
-        "{time} something foreign used {}{}: transactions do not explain it.",
-        unexplained(region),
-        place(worst)
-    )];
+    let mut out = vec![format!("{time} another process used {}{}.", unexplained(region), place(worst))];
     match starts.len() as u64 {
         1 => {}
-        all => out.push(format!("So they do not at {}.", numbers::counted(all - 1, "other time"))),
+        all => out.push(format!("The same happened at {}.", numbers::counted(all - 1, "other time"))),
     }
     out
 }

@@ -1,12 +1,12 @@
-//! What every renderer of changes says in the same words.
+//! Phrases about changes.
 
-use super::{
-    AnomalousRegion, ChangeEventKind, ChangeReport, ChangeVerdict, DeploymentBefore, JointChange, MixShift,
-    ReportedSegment, SegmentState, ServerChanges, TiedTransactions, TransactionShift,
-};
 use crate::comparison::{quoted, signed_time};
+use crate::numbers;
 use crate::times::Calendar;
-use crate::{Onset, numbers};
+use crate::{
+    AnomalousRegion, ChangeEventKind, ChangeReport, ChangeVerdict, DeploymentBefore, JointChange, MixShift,
+    Onset, ReportedSegment, SegmentState, ServerChanges, TiedTransactions, TransactionShift,
+};
 
 /// Nanoseconds of a second.
 const SECOND_NS: f64 = 1e9;
@@ -23,7 +23,7 @@ pub(crate) const fn change_verdict_word(verdict: ChangeVerdict) -> &'static str 
     }
 }
 
-/// What happened, in a few words.
+/// The kind of a change, in a few words.
 pub(crate) const fn event_word(kind: ChangeEventKind) -> &'static str {
     match kind {
         ChangeEventKind::ApplicationChange => "application change",
@@ -37,7 +37,7 @@ pub(crate) const fn event_word(kind: ChangeEventKind) -> &'static str {
 
 /// What an unexplained change is, as a clause.
 pub(crate) const UNEXPLAINED: &str =
-    "the CPU moved, but neither what transactions take nor their counts account for it";
+    "CPU utilization changed, but neither the time transactions take nor their number explains it";
 
 /// A length given in seconds: `4.00 ms`.
 pub(crate) fn length(seconds: f64) -> String {
@@ -130,43 +130,38 @@ fn in_brackets(named: &[String]) -> String {
     if more > 0 { format!(" ({shown} and {more} more)") } else { format!(" ({shown})") }
 }
 
-/// ``Home` costs +5.00 ms a call (4.00 ms → 9.00 ms)`: what an application change is, as a clause.
+/// ``Home` takes 5.00 ms longer per call (4.00 ms → 9.00 ms)`: what an application change is, as a clause.
 pub(crate) fn cost_clause(shifts: &[TransactionShift]) -> String {
-    let one = |shift: &TransactionShift| {
-        format!("{} a call ({})", signed_length(shift.difference_s), before_after(shift))
+    let clause = |shift: &TransactionShift| {
+        let size = length(shift.difference_s.abs());
+        let direction = if shift.difference_s < 0.0 { "less" } else { "longer" };
+        format!("{} takes {size} {direction} per call ({})", quoted(&shift.transaction), before_after(shift))
     };
     match shifts {
-        [] => {
-            "transactions cost something else than before, and no single transaction explains it".to_owned()
+        [] => "the cost of transactions changed, and no single transaction explains it".to_owned(),
+        [first] => clause(first),
+        [first, second] => format!("{} and {}", clause(first), clause(second)),
+        [first, rest @ ..] => {
+            format!(
+                "{}, and {} changed",
+                clause(first),
+                numbers::counted(rest.len() as u64, "other transaction")
+            )
         }
-        [first] => format!("{} costs {}", quoted(&first.transaction), one(first)),
-        [first, second] => format!(
-            "{} costs {} and {} {}",
-            quoted(&first.transaction),
-            one(first),
-            quoted(&second.transaction),
-            one(second)
-        ),
-        [first, rest @ ..] => format!(
-            "{} costs {}, and {} changed",
-            quoted(&first.transaction),
-            one(first),
-            numbers::counted(rest.len() as u64, "other transaction")
-        ),
     }
 }
 
-/// ``Home` went from 4.00 ms to 9.00 ms a call`: an application change that is history.
+/// ``Home` went from 4.00 ms to 9.00 ms per call`: an application change that is history.
 pub(crate) fn past_clause(shifts: &[TransactionShift]) -> String {
     match shifts {
-        [] => "the cost of transactions changed, and no single transaction explains it".to_owned(),
+        [] => cost_clause(shifts),
         [first, rest @ ..] => {
             let (before, after) = (length(first.before_s), length(first.after_s));
             let others = match rest.len() as u64 {
                 0 => String::new(),
                 others => format!(", and {} changed", numbers::counted(others, "other transaction")),
             };
-            format!("{} went from {before} to {after} a call{others}", quoted(&first.transaction))
+            format!("{} went from {before} to {after} per call{others}", quoted(&first.transaction))
         }
     }
 }
@@ -222,7 +217,7 @@ pub(crate) fn tied_sentence(tied: &TiedTransactions) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "{}{more} come in the same proportions all the time: one of them takes {} {} on average, and more cannot be told.",
+        "{}{more} always come in the same proportions: on average one of them takes {} {}; their single costs are not known.",
         shown.join(", "),
         length(tied.mean_demand_s),
         plus_minus(tied.standard_error_s)
@@ -319,10 +314,10 @@ mod tests {
         let [home, cart] = [shift("Home", 0.004, 0.009), shift("Ca`rt", 0.003, 0.002)];
         assert_eq!(
             cost_clause(std::slice::from_ref(&home)),
-            "`Home` costs +5.00 ms a call (4.00 ms → 9.00 ms)"
+            "`Home` takes 5.00 ms longer per call (4.00 ms → 9.00 ms)"
         );
         let both = cost_clause(&[home.clone(), cart.clone()]);
-        assert!(both.ends_with("and `Ca'rt` −1.00 ms a call (3.00 ms → 2.00 ms)"), "{both}");
+        assert!(both.ends_with("and `Ca'rt` takes 1.00 ms less per call (3.00 ms → 2.00 ms)"), "{both}");
         assert!(cost_clause(&[home.clone(), cart, home]).ends_with(", and 2 other transactions changed"));
         assert!(cost_clause(&[]).contains("no single transaction explains it"));
     }

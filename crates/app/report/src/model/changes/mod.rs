@@ -3,26 +3,20 @@
 //! Instants end in `_ns` (nanoseconds since the Unix epoch) and come with their text; lengths end in `_s` and
 //! are seconds; utilization is a share of 0..1 of all cores.
 
-mod headline;
-mod markdown;
-mod output;
 mod series;
-mod words;
 
-pub use headline::change_headline;
-pub use output::render_changes;
 pub use series::{MixSeries, SERIES_POINTS_MAX, UtilizationSeries};
-pub(crate) use words::*;
 
 use crate::{Onset, SampleSummary, Setting};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Version of the JSON schema of changes. Fields may be added within a version; none is removed or changes
 /// meaning.
 pub const CHANGES_SCHEMA_VERSION: u32 = 1;
 
-/// Code, workload or something foreign? The answer over all servers.
-#[derive(Clone, Debug, Serialize)]
+/// Code, workload, or something else on the host? The answer over all servers.
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ChangeReport {
     /// [`CHANGES_SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -36,7 +30,7 @@ pub struct ChangeReport {
     pub method: String,
     /// What was read, and what was lost.
     pub input: SampleSummary,
-    /// Deployments that were told, in order of time.
+    /// Deployments that were declared, in order of time.
     pub deployments: Vec<Deployment>,
     /// What happened, over all servers, in order of time: changes of one kind at one time on several servers
     /// are one.
@@ -45,18 +39,18 @@ pub struct ChangeReport {
     pub servers: Vec<ServerChanges>,
     /// Transactions of the whole system over time; `None` when there are none.
     pub mix: Option<MixSeries>,
-    /// What was looked at and found fine; whole sentences.
+    /// What was examined and is fine; whole sentences.
     pub ruled_out: Vec<String>,
     /// What limits trust in the answer; whole sentences.
     pub cautions: Vec<String>,
     /// With the verdict `insufficient-data`: what would have been needed; whole sentences.
     pub missing: Vec<String>,
-    /// Every setting in force.
+    /// Every setting used.
     pub settings: Vec<Setting>,
 }
 
 /// The answer in one word; the strongest that happened at any time in the data.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeVerdict {
     /// There was too little data to say.
@@ -75,7 +69,7 @@ pub enum ChangeVerdict {
 }
 
 /// What happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeEventKind {
     /// Transactions cost something else than before.
@@ -93,7 +87,7 @@ pub enum ChangeEventKind {
 }
 
 /// Something that happened at one time, on one or several servers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct JointChange {
     /// What.
     pub kind: ChangeEventKind,
@@ -116,7 +110,7 @@ pub struct JointChange {
 }
 
 /// The answer for one server.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ServerChanges {
     /// Its name; empty when the samples name none.
     pub server: String,
@@ -146,7 +140,7 @@ pub struct ServerChanges {
 
 /// What transactions cost while one state of the application lasts:
 /// `utilization = constant + Σ transactions per second · demand / cores`.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct CostModel {
     /// Its segments, by position in the server's list.
     pub segments: Vec<u32>,
@@ -169,7 +163,7 @@ pub struct CostModel {
 }
 
 /// Transaction types that always come together.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct TiedTransactions {
     /// The types.
     pub transactions: Vec<String>,
@@ -180,7 +174,7 @@ pub struct TiedTransactions {
 }
 
 /// What one transaction of a type costs.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct TransactionCost {
     /// The transaction type.
     pub transaction: String,
@@ -200,7 +194,7 @@ pub struct TransactionCost {
 }
 
 /// What a stretch of time is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SegmentState {
     /// A model holds.
@@ -212,7 +206,7 @@ pub enum SegmentState {
 }
 
 /// A stretch of time that one fit describes.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ReportedSegment {
     /// Start of its first window.
     pub since_ns: i64,
@@ -237,7 +231,7 @@ pub struct ReportedSegment {
 }
 
 /// Something that happened on one server.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ChangeEvent {
     /// What.
     pub kind: ChangeEventKind,
@@ -265,7 +259,7 @@ pub struct ChangeEvent {
 }
 
 /// A transaction type whose cost changed.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct TransactionShift {
     /// The transaction type.
     pub transaction: String,
@@ -282,7 +276,7 @@ pub struct TransactionShift {
 }
 
 /// Service time of a transaction type on both sides of a change.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct SignatureShift {
     /// The transaction type.
     pub transaction: String,
@@ -299,7 +293,7 @@ pub struct SignatureShift {
 }
 
 /// Share of a transaction type on both sides of a change.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct MixShift {
     /// The transaction type.
     pub transaction: String,
@@ -310,7 +304,7 @@ pub struct MixShift {
 }
 
 /// A time in which transactions do not explain the CPU.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct AnomalousRegion {
     /// Start of its first window.
     pub since_ns: i64,
@@ -332,8 +326,8 @@ pub struct AnomalousRegion {
     pub unexplained_cpu_s: f64,
 }
 
-/// A deployment that was told.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+/// A deployment that was declared.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct Deployment {
     /// Its name: a version, a commit.
     pub name: String,
@@ -344,7 +338,7 @@ pub struct Deployment {
 }
 
 /// The deployment that a change followed.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct DeploymentBefore {
     /// Its name.
     pub name: String,

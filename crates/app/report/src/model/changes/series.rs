@@ -1,10 +1,11 @@
 //! Series for charts.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Utilization of a server over time. Point `i` stands for `windows_per_point` windows from
 /// `since_ns + i · step_s` on; all lists have one entry a point, `None` where there are no data.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct UtilizationSeries {
     /// Start of the first point.
     pub since_ns: i64,
@@ -30,7 +31,7 @@ pub struct UtilizationSeries {
 }
 
 /// Shares of transaction types over time, points as in [`UtilizationSeries`].
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct MixSeries {
     /// Start of the first point.
     pub since_ns: i64,

@@ -1,0 +1,237 @@
+//! Charts of changes: utilization observed and predicted, and the transaction mix.
+
+use super::phrases::{event_word, letter, segment_word};
+use crate::document::{
+    Axis, Block, Chart, ChartMark, Color, Detail, LegendEntry, MarkStyle, Panel, Section, Series,
+    SeriesShape, Tick, round_up,
+};
+use crate::times::Calendar;
+use crate::{
+    ChangeEventKind, ChangeReport, MixSeries, SegmentState, ServerChanges, UtilizationSeries, names, numbers,
+};
+
+/// Segments drawn, and marks of changes and of deployments.
+const SEGMENTS: usize = 400;
+const MARKS: usize = 60;
+
+/// Utilization observed and predicted, what stays unexplained, and the throughput; for pages.
+pub(super) fn utilization(
+    report: &ChangeReport,
+    server: &ServerChanges,
+    calendar: &Calendar,
+) -> Option<Block> {
+    let series = &server.series;
+    if series.observed.is_empty() {
+        return None;
+    }
+    let until_ns = end(series.since_ns, series.observed.len(), series.step_s);
+    let events = numbers::counted(server.changes.len() as u64, "change");
+    let [first, last] = calendar.ends(series.since_ns, until_ns);
+    let chart = Chart {
+        caption: format!(
+            "CPU utilization from {first} to {last} UTC with {events}; the tables below hold the same"
+        ),
+        x: Axis::time(series.since_ns, until_ns),
+        panels: vec![utilization_panel(series), residual_panel(series), rate_panel(series)],
+        marks: marks(report, server, calendar, [series.since_ns, until_ns]),
+        legend: vec![
+            LegendEntry::new(Color::LINK, "observed"),
+            LegendEntry::new(
+                Color::TEXT,
+                "predicted from the transactions by the current model (letter above)",
+            ),
+            LegendEntry::new(Color::BAD, "application change"),
+            LegendEntry::new(Color::UNSURE, "not explained by transactions"),
+        ],
+        readout: true,
+    };
+    Some(Block::from(chart).detail(Detail::Page))
+}
+
+fn end(since_ns: i64, points: usize, step_s: f64) -> i64 {
+    since_ns.saturating_add((points as f64 * step_s * 1e9).clamp(0.0, 9e18) as i64)
+}
+
+/// The middles of points on a time axis.
+fn instants(since_ns: i64, step_s: f64, points: usize) -> Vec<f64> {
+    (0..points).map(|at| Axis::instant(since_ns) + (at as f64 + 0.5) * step_s * 1e3).collect()
+}
+
+/// A series over the points of a server, its values scaled.
+fn over(
+    series: &UtilizationSeries,
+    name: &str,
+    shape: SeriesShape,
+    color: Color,
+    values: &[Option<f64>],
+) -> Series {
+    let mut drawn = Series::new(name, shape, color);
+    drawn.x = instants(series.since_ns, series.step_s, values.len());
+    drawn.y = values.iter().map(|value| value.filter(|value| value.is_finite()).map(rounded)).collect();
+    drawn
+}
+
+/// Four digits after the point are more than a picture shows.
+fn rounded(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
+}
+
+fn percents(values: &[Option<f64>]) -> Vec<Option<f64>> {
+    values.iter().map(|value| value.map(|share| (share * 1000.0).round() / 10.0)).collect()
+}
+
+fn utilization_panel(series: &UtilizationSeries) -> Panel {
+    let [observed, predicted] = [&series.observed, &series.predicted].map(|values| percents(values));
+    let [low, high] = [&series.observed_low, &series.observed_high].map(|values| percents(values));
+    let top = round_up(largest(&high).max(largest(&predicted)));
+    let mut panel = Panel::new("Utilization", 190, Axis::levels(0.0, top, |v| numbers::share(v / 100.0)));
+    if series.windows_per_point > 1 {
+        let mut spread = over(series, "", SeriesShape::Band, Color::QUIET, &high);
+        spread.low = low;
+        panel = panel.series(spread);
+    }
+    for (name, shape, color, values) in [
+        ("observed", SeriesShape::Line, Color::LINK, observed),
+        ("predicted", SeriesShape::Dashed, Color::TEXT, predicted),
+    ] {
+        let mut line = over(series, name, shape, color, &values);
+        line.unit = " %".to_owned();
+        panel = panel.series(line);
+    }
+    panel
+}
+
+fn residual_panel(series: &UtilizationSeries) -> Panel {
+    let [low, high] = [&series.residual_low, &series.residual_high].map(|values| percents(values));
+    let least = low.iter().flatten().copied().filter(|v| v.is_finite()).fold(0.0, f64::min);
+    let end = round_up(largest(&high).max(-least).max(1.0));
+    let zero: Vec<Option<f64>> = vec![Some(0.0); high.len()];
+    let mut above = over(
+        series,
+        "unexplained up to",
+        SeriesShape::Band,
+        Color::ACCENT,
+        &high.iter().map(|value| value.map(|value| value.max(0.0))).collect::<Vec<_>>(),
+    );
+    (above.low, above.unit) = (zero.clone(), " %".to_owned());
+    let mut below = over(series, "", SeriesShape::Band, Color::QUIET, &zero);
+    below.y = low.iter().map(|value| value.map(|_| 0.0)).collect();
+    below.low = low.iter().map(|value| value.map(|value| value.min(0.0))).collect();
+    let title = format!("Unexplained: observed minus predicted, ±{}", numbers::share(end / 100.0));
+    let axis = Axis { ticks: vec![Tick { at: 0.0, label: String::new() }], ..Axis::plain(-end, end) };
+    Panel::new(title, 64, axis).series(above).series(below)
+}
+
+fn rate_panel(series: &UtilizationSeries) -> Panel {
+    let top = round_up(largest(&series.transactions_per_s));
+    let mut rate = over(series, "", SeriesShape::Band, Color::QUIET, &series.transactions_per_s);
+    rate.name = "throughput".to_owned();
+    rate.unit = " transactions/s".to_owned();
+    rate.low = vec![Some(0.0); rate.y.len()];
+    let shown = if top >= 10.0 { numbers::count(top.round() as u64) } else { format!("{}", rounded(top)) };
+    Panel::new(format!("Transactions per second, up to {shown}"), 56, Axis::plain(0.0, top)).series(rate)
+}
+
+fn largest(values: &[Option<f64>]) -> f64 {
+    values.iter().flatten().copied().filter(|value| value.is_finite()).fold(0.0, f64::max)
+}
+
+/// Segments behind the panels with the letter of a new model above, deployments, and changes.
+fn marks(
+    report: &ChangeReport,
+    server: &ServerChanges,
+    calendar: &Calendar,
+    ends: [i64; 2],
+) -> Vec<ChartMark> {
+    let mut marks = Vec::new();
+    let mut last_model = None;
+    for segment in server.segments.iter().take(SEGMENTS) {
+        let color = match (segment.state, segment.model.unwrap_or(0) % 4) {
+            (SegmentState::Anomalous, _) => Color::UNSURE,
+            (SegmentState::Pending, _) => Color::FAINT,
+            (SegmentState::Normal, 0) => Color::NONE,
+            (SegmentState::Normal, model) => Color::SHADES[model as usize - 1],
+        };
+        let [since, until] = calendar.ends(segment.since_ns, segment.until_ns);
+        let words = format!("{since} to {until}: {}", segment_word(segment));
+        let (from, to) = (Axis::instant(segment.since_ns), Axis::instant(segment.until_ns));
+        let new = segment.model.filter(|_| last_model != segment.model);
+        marks.push(ChartMark::area(from, to, color, words).label(new.map(letter).unwrap_or_default()));
+        last_model = segment.model.or(last_model);
+    }
+    let inside = |ns: i64| (ends[0]..=ends[1]).contains(&ns);
+    for deployment in report.deployments.iter().filter(|deployment| inside(deployment.at_ns)).take(MARKS) {
+        let words = format!(
+            "deployment {} at {}",
+            names::label(&deployment.name, 60),
+            calendar.time(deployment.at_ns)
+        );
+        marks.push(ChartMark::line(MarkStyle::Pin, Axis::instant(deployment.at_ns), Color::LINK, words));
+    }
+    let alarms = server.changes.iter().filter(|change| {
+        matches!(change.kind, ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback)
+    });
+    for alarm in alarms.take(MARKS) {
+        let [from, at, to] =
+            [alarm.onset.earliest_ns, alarm.onset.at_ns, alarm.onset.latest_ns].map(Axis::instant);
+        let words = format!("{} at {}", event_word(alarm.kind), calendar.time(alarm.onset.at_ns));
+        marks.push(ChartMark::area(from, to, Color::BAD, words.clone()));
+        marks.push(ChartMark::line(MarkStyle::Line, at, Color::BAD, words));
+    }
+    marks
+}
+
+/// The transaction mix over time, stacked; for pages.
+pub(super) fn mix(report: &ChangeReport, mix: &MixSeries) -> Section {
+    let points = mix.shares.iter().map(Vec::len).max().unwrap_or(0);
+    let until_ns = end(mix.since_ns, points, mix.step_s);
+    let mut panel = Panel::new("", 180, Axis::plain(0.0, 1.0));
+    let mut below = vec![Some(0.0); points];
+    for (at, shares) in mix.shares.iter().enumerate() {
+        let above = stacked(&below, shares);
+        let mut band = Series::new("", SeriesShape::Band, Color::series(at));
+        band.x = instants(mix.since_ns, mix.step_s, points);
+        band.y = above.iter().map(|value| value.map(rounded)).collect();
+        band.low = below.iter().map(|value| value.map(rounded)).collect();
+        panel = panel.series(band);
+        below = above;
+    }
+    let moved =
+        report.events.iter().filter(|event| event.kind == ChangeEventKind::WorkloadChange).take(MARKS);
+    let legend = mix.transactions.iter().enumerate();
+    let chart = Chart {
+        caption: "Shares of transaction types over time, stacked".to_owned(),
+        x: Axis::time(mix.since_ns, until_ns),
+        panels: vec![panel],
+        marks: moved
+            .map(|event| {
+                ChartMark::line(MarkStyle::Dashed, Axis::instant(event.onset.at_ns), Color::TEXT, "")
+            })
+            .collect(),
+        legend: legend
+            .map(|(at, name)| LegendEntry::new(Color::series(at), names::label(name, 40)))
+            .collect(),
+        readout: false,
+    };
+    Section::new("mix", "Transaction mix").detail(Detail::Page).introduction(
+        "Shares of the transactions, from bottom to top in the order of the list. Lines mark where the mix changed.",
+    )
+    .block(chart)
+}
+
+/// A layer's upper edge; unknown where either is.
+fn stacked(below: &[Option<f64>], shares: &[Option<f64>]) -> Vec<Option<f64>> {
+    let share = |at: usize| shares.get(at).copied().flatten();
+    below.iter().enumerate().map(|(at, low)| Some((*low)? + share(at)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_stack_and_gaps_stay() {
+        let low = [Some(0.25), Some(0.5), None];
+        assert_eq!(stacked(&low, &[Some(0.5), None, Some(0.1)]), [Some(0.75), None, None]);
+    }
+}

@@ -1,0 +1,223 @@
+//! Code, workload, or something else on the host? What happened, and what transactions cost on each server.
+
+mod charts;
+pub(crate) mod headline;
+pub(crate) mod phrases;
+mod server;
+
+use super::basis;
+use crate::document::{
+    Cell, CellKind, ColumnKind, Detail, Document, Emphasis, Figure, Prose, Row, Section, SpanStyle, Table,
+    Tone, cautions, losses, missing, ruled_out,
+};
+use crate::render::Present;
+use crate::times::Calendar;
+use crate::{
+    ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, ServerChanges, TransactionShift, names,
+    numbers,
+};
+use phrases::{
+    UNEXPLAINED, before_after, by_verdict, calendar, change_verdict_word, cost_clause, deployment, error,
+    event_word, heading_of, mix_clause, onset_margin, percent, place, plus_minus, signed_length, unexplained,
+};
+
+/// Events, transactions, and servers of a document; the JSON output has all.
+const EVENTS: usize = 400;
+const TRANSACTIONS: usize = 200;
+const SERVERS: usize = 12;
+
+/// Rows of tables that text shows.
+const ROWS: u32 = 16;
+
+/// Servers that text shows one by one.
+const SERVERS_IN_TEXT: usize = 4;
+
+impl Present for ChangeReport {
+    fn present(&self) -> Document {
+        let calendar = calendar(self);
+        // The headline already says what is missing first.
+        let said = usize::from(self.verdict == ChangeVerdict::InsufficientData).min(self.missing.len());
+        let mut sections = vec![
+            missing(&self.missing[said..]),
+            events(self, &calendar),
+            changed(self, &calendar),
+            servers(self),
+        ];
+        let judged = by_verdict(self).into_iter().filter(|server| !server.segments.is_empty());
+        for (at, server) in judged.take(SERVERS).enumerate() {
+            let section = server::section(self, server, at, &calendar);
+            let detail = if at < SERVERS_IN_TEXT { Detail::Full } else { Detail::Page };
+            sections.push(Some(section.detail(detail)));
+        }
+        sections.extend([
+            self.mix.as_ref().map(|mix| charts::mix(self, mix)),
+            cautions(&self.cautions),
+            ruled_out(&self.ruled_out),
+            Some(losses(&self.input.losses)),
+            Some(rests_on(self)),
+        ]);
+        Document {
+            tone: match self.verdict {
+                ChangeVerdict::ApplicationChange => Tone::Bad,
+                ChangeVerdict::WorkloadChange | ChangeVerdict::Steady => Tone::Good,
+                _ => Tone::Unsure,
+            },
+            verdict: change_verdict_word(self.verdict).to_owned(),
+            headline: Prose::quoted(&self.headline),
+            remarks: Vec::new(),
+            time: self.input.window.as_ref().map(|window| format!("{} to {}", window.since, window.until)),
+            figures: figures(self, &calendar),
+            sections: sections.into_iter().flatten().collect(),
+        }
+    }
+}
+
+fn figures(report: &ChangeReport, calendar: &Calendar) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let lead = report.events.iter().rev().find_map(|event| Some((event, event.transactions.first()?)));
+    if let Some((event, shift)) = lead {
+        figures.push(Figure::new("A call takes", difference(shift.difference_s), ""));
+        let since = Cell::time(calendar, event.onset.at_ns);
+        figures.push(Figure::new("Since", since, format!("{} UTC", onset_margin(&event.onset))));
+    }
+    let count = |kind| Cell::count(report.events.iter().filter(|event| event.kind == kind).count() as u64);
+    figures.push(Figure::new("Application changes", count(ChangeEventKind::ApplicationChange), ""));
+    figures.push(Figure::new("Anomalies", count(ChangeEventKind::AnomalyStart), ""));
+    figures.push(Figure::new("Workload changes", count(ChangeEventKind::WorkloadChange), ""));
+    let gaps =
+        if report.input.gaps == 0 { String::new() } else { numbers::counted(report.input.gaps, "gap") };
+    figures.push(Figure::new("Windows", Cell::count(report.input.windows), gaps));
+    if report.servers.len() > 1 {
+        figures.push(Figure::new("Servers", Cell::count(report.servers.len() as u64), ""));
+    }
+    figures
+}
+
+/// A signed difference given in seconds; longer is worse.
+fn difference(seconds: f64) -> Cell {
+    let tone = if seconds > 0.0 { Tone::Bad } else { Tone::Good };
+    Cell::worded(CellKind::Duration, signed_length(seconds), seconds * 1e9).tone(tone)
+}
+
+/// What happened, in order of time.
+fn events(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
+    let columns = [("since", ColumnKind::Text), ("", ColumnKind::Text), ("change", ColumnKind::Text)];
+    let table = Table::new("Changes", &columns).preview(ROWS).at_most(EVENTS, &report.events, |event| {
+        let alarm = matches!(event.kind, ChangeEventKind::ApplicationChange | ChangeEventKind::Rollback);
+        let tone = match event.kind {
+            ChangeEventKind::ApplicationChange => Tone::Bad,
+            ChangeEventKind::AnomalyStart | ChangeEventKind::Rollback | ChangeEventKind::Unexplained => {
+                Tone::Unsure
+            }
+            ChangeEventKind::AnomalyEnd => Tone::Good,
+            ChangeEventKind::WorkloadChange => Tone::Neutral,
+        };
+        let row = Row::new([
+            Cell::time(calendar, event.onset.at_ns),
+            Cell::text(Prose::default().faint(onset_margin(&event.onset))),
+            Cell::mark(event_word(event.kind), tone),
+        ]);
+        let row = if alarm { row.emphasis(Emphasis::Worse) } else { row };
+        row.note(Detail::Summary, "", Prose::quoted(&explanation(event, calendar)))
+    });
+    let section =
+        Section::new("events", "What happened").remark(format!("in order of time ({})", calendar.zone()));
+    (!report.events.is_empty()).then(|| section.block(table))
+}
+
+/// What an event is, where it happened, and which deployment it followed.
+fn explanation(event: &JointChange, calendar: &Calendar) -> String {
+    let after = event.deployment.as_ref().map_or_else(String::new, |d| format!(", {}", deployment(d)));
+    let located = |text: &str| format!("{text}{}{after}", place(event));
+    match event.kind {
+        ChangeEventKind::ApplicationChange => located(&cost_clause(&event.transactions)),
+        ChangeEventKind::Rollback => located("transactions cost what they did before the last change"),
+        ChangeEventKind::Unexplained => located(UNEXPLAINED),
+        ChangeEventKind::WorkloadChange => match mix_clause(&event.mix, 3) {
+            mix if mix.is_empty() => String::new(),
+            mix => format!("{mix} of the transactions"),
+        },
+        ChangeEventKind::AnomalyStart => match &event.region {
+            Some(region) => {
+                let [_, until] = calendar.ends(region.since_ns, region.until_ns);
+                located(&format!("until {until}: {} unexplained", unexplained(region)))
+            }
+            None => located("transactions no longer explain the CPU utilization"),
+        },
+        ChangeEventKind::AnomalyEnd => String::new(),
+    }
+}
+
+const SHIFT_COLUMNS: [(&str, ColumnKind); 5] = [
+    ("since", ColumnKind::Text),
+    ("transaction", ColumnKind::Name),
+    ("before → after", ColumnKind::Number),
+    ("difference", ColumnKind::Number),
+    ("95 %", ColumnKind::Number),
+];
+
+fn shift_row(since: Cell, shift: &TransactionShift) -> Row {
+    Row::new([
+        since,
+        Cell::name(SpanStyle::Operation, &shift.transaction),
+        Cell::worded(CellKind::Duration, before_after(shift), shift.after_s * 1e9),
+        difference(shift.difference_s),
+        Cell::text(plus_minus(shift.standard_error_s)),
+    ])
+}
+
+/// The transactions of all application changes, means over their servers; the latest change first.
+fn changed(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
+    let latest = report.events.iter().rev();
+    let all = latest.flat_map(|event| event.transactions.iter().map(move |shift| (event, shift)));
+    let all: Vec<(&JointChange, &TransactionShift)> = all.collect();
+    let table = Table::new("Transactions", &SHIFT_COLUMNS).preview(ROWS);
+    let table = table.at_most(TRANSACTIONS, &all, |(event, shift)| {
+        shift_row(Cell::time(calendar, event.onset.at_ns), shift)
+    });
+    let section =
+        Section::new("changed", "Transactions that changed").remark("time per call, the latest change first");
+    (!all.is_empty()).then(|| section.block(table))
+}
+
+/// All servers at a glance, where there are several.
+fn servers(report: &ChangeReport) -> Option<Section> {
+    let columns = [
+        ("server", ColumnKind::Name),
+        ("verdict", ColumnKind::Text),
+        ("windows", ColumnKind::Number),
+        ("constant", ColumnKind::Number),
+        ("error", ColumnKind::Number),
+    ];
+    let row = |server: &&ServerChanges| {
+        let model = server.models.iter().find(|model| model.in_force);
+        let number = |text: fn(f64) -> String, value: Option<f64>| {
+            value.map_or_else(Cell::empty, |value| Cell::worded(CellKind::Number, text(value), value))
+        };
+        Row::new([
+            Cell::name(SpanStyle::Replica, &heading_of(&server.server, &server.tier)),
+            Cell::text(change_verdict_word(server.verdict).to_lowercase()),
+            Cell::count(server.windows),
+            number(percent, model.map(|model| model.constant_percent)),
+            number(error, model.map(|model| model.error)),
+        ])
+    };
+    let table = Table::new("Servers", &columns).at_most(TRANSACTIONS, &by_verdict(report), row);
+    let section = Section::new("servers", "Servers").remark("those with the strongest verdict first");
+    (report.servers.len() > 1).then(|| section.block(table))
+}
+
+fn rests_on(report: &ChangeReport) -> Section {
+    let method = format!("Method: {}.", names::label(&report.method, 40));
+    let mut sentences = vec![Prose::from(report.input.sentence()), Prose::from(method)];
+    let estimators = report.servers.iter().take(SERVERS).filter(|server| !server.estimator.is_empty());
+    let mut last = "";
+    for server in estimators {
+        if server.estimator != last {
+            let name = Prose::name(SpanStyle::Replica, &heading_of(&server.server, &server.tier));
+            sentences.push(name.plain(": ").then(Prose::quoted(&server.estimator)));
+            last = &server.estimator;
+        }
+    }
+    basis(sentences, &report.settings)
+}
