@@ -5,8 +5,8 @@ use crate::exit::Failure;
 use laggard_report::{
     CapacityReport, ChangeReport, ColorChoice, Comparison, DiffOutput, KernelDiagnosis, KernelPathReport,
     KernelStatsReport, Output, Report, Signature, SignatureDiff, TextStyle, render, render_capacity,
-    render_comparison, render_kernel_diagnosis, render_kernel_path, render_kernel_stats,
-    render_signature, render_signature_diff,
+    render_comparison, render_kernel_diagnosis, render_kernel_path, render_kernel_stats, render_signature,
+    render_signature_diff,
 };
 use laggard_server::client::WantedForm;
 use std::fs::File;

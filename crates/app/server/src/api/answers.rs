@@ -7,8 +7,8 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue};
 use laggard_report::{
     CapacityReport, ChangeReport, ColorChoice, Comparison, KernelDiagnosis, KernelPathReport,
-    KernelStatsReport, Output, Report, Signature, TextStyle, render, render_capacity,
-    render_comparison, render_kernel_diagnosis, render_kernel_path, render_kernel_stats, render_signature,
+    KernelStatsReport, Output, Report, Signature, TextStyle, render, render_capacity, render_comparison,
+    render_kernel_diagnosis, render_kernel_path, render_kernel_stats, render_signature,
 };
 use serde::{Deserialize, Serialize};
 use std::io;
