@@ -3,7 +3,7 @@
 
 use laggard_engine::RequestSlice;
 use laggard_model::{Names, Nanos, OperationKey, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId};
-use laggard_store::{DurableFolder, Parcel, Segments, StoreSettings};
+use laggard_store::{DurableFolder, FlushBatch, Segments, StoreSettings};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::time::Instant;
 const SPANS_PER_REQUEST: u64 = 10;
 
 /// Spans handed over at once.
-const SPANS_PER_PARCEL: u64 = 1_000_000;
+const SPANS_PER_BATCH: u64 = 1_000_000;
 
 /// Spans a second of the data's own time.
 const RATE: u64 = 20_000;
@@ -40,7 +40,7 @@ fn main() {
     let folder = PathBuf::from(arguments.next().expect("a folder is given"));
     let millions: u64 = arguments.next().map_or(10, |text| text.parse().expect("a number of millions"));
     let runtime = tokio::runtime::Runtime::new().expect("threads can be started");
-    runtime.block_on(measure(folder, millions * 1_000_000 / SPANS_PER_PARCEL));
+    runtime.block_on(measure(folder, millions * 1_000_000 / SPANS_PER_BATCH));
 }
 
 /// Wall-clock and processor time of this process: on a shared machine only the latter says much. Linux tells it in
@@ -84,7 +84,7 @@ async fn measure(folder: PathBuf, parcels: u64) {
         commits += start.elapsed();
         busy += ticks() - before;
     }
-    let spans = parcels * SPANS_PER_PARCEL;
+    let spans = parcels * SPANS_PER_BATCH;
     let rate = spans as f64 / commits.as_secs_f64();
     let figures = segments.figures();
     let per_span = figures.bytes as f64 / spans as f64;
@@ -104,7 +104,7 @@ async fn measure(folder: PathBuf, parcels: u64) {
         let _ = writeln!(out, "requests, {what}: {requests} in {}", start.tell());
     }
     for at in [1, 2, 3, 4, 5] {
-        let trace = trace_of(at * 1000 % parcels * SPANS_PER_PARCEL / SPANS_PER_REQUEST + at);
+        let trace = trace_of(at * 1000 % parcels * SPANS_PER_BATCH / SPANS_PER_REQUEST + at);
         let start = Watch::start();
         let found = segments.view().trace(trace).await.expect("it can be read");
         let spans = found.map_or(0, |found| found.spans.len());
@@ -129,7 +129,7 @@ fn trace_of(request: u64) -> TraceId {
 }
 
 /// Requests of twenty kinds, each a chain with siblings, over fifty replicas.
-fn parcel(draw: &mut Draw, number: u64) -> Parcel {
+fn parcel(draw: &mut Draw, number: u64) -> FlushBatch {
     let mut names = Names::new();
     let operations: Vec<_> = (0..200_u64)
         .map(|at| {
@@ -139,8 +139,8 @@ fn parcel(draw: &mut Draw, number: u64) -> Parcel {
         })
         .collect();
     let replicas: Vec<_> = (0..50).map(|at| names.replica(&format!("pod-7c9b5d4f-{at:05}"))).collect();
-    let mut spans = Vec::with_capacity(SPANS_PER_PARCEL as usize);
-    let requests = SPANS_PER_PARCEL / SPANS_PER_REQUEST;
+    let mut spans = Vec::with_capacity(SPANS_PER_BATCH as usize);
+    let requests = SPANS_PER_BATCH / SPANS_PER_REQUEST;
     for request in number * requests..(number + 1) * requests {
         let start = 1_700_000_000_000_000_000 + request * SPANS_PER_REQUEST * (1_000_000_000 / RATE);
         let kind = draw.below(20);
@@ -173,5 +173,5 @@ fn parcel(draw: &mut Draw, number: u64) -> Parcel {
         }
     }
     spans.sort_by_key(|row| (row.trace, row.start, row.span));
-    Parcel { names, spans, ..Parcel::default() }
+    FlushBatch { names, spans, ..FlushBatch::default() }
 }

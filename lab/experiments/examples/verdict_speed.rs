@@ -43,11 +43,11 @@ fn main() {
     println!("{calls} spans in {} slices, {forms} forms, {threads} threads", slices.len());
     println!("memory with all slices: {} MB", memory_mb("VmRSS:"));
     let started = Instant::now();
-    let summary = SliceSummary::of(&slices[0], Nanos::from_secs(60));
+    let summary = SliceSummary::from_slice(&slices[0], Nanos::from_secs(60));
     println!("one slice summarized ({} cells): {:.3} s", summary.cells.len(), seconds(started));
     let cpu = cpu_seconds();
     let whole = Instant::now();
-    let requests = Requests::of_slices(slices, threads);
+    let requests = Requests::from_slices(slices, threads);
     println!("slices as one: {:.3} s", seconds(whole));
     let report = ask(&requests, &DiagnoseSettings::default(), threads, "first verdict");
     println!("slices to verdict: {:.3} s, {:.2} s of processors", seconds(whole), cpu_seconds() - cpu);

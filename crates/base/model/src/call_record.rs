@@ -12,9 +12,9 @@ pub struct CallRecord<'a> {
     pub time: Timestamp,
     /// The request, as a trace id.
     pub request: TraceId,
-    /// The request id as given, when [`TraceId`]'s display form differs from it.
+    /// The request id as received, when [`TraceId`]'s display text differs from it.
     pub request_text: Option<&'a str>,
-    /// The fragment (the paper's MID). The entry fragment bears the request's own id.
+    /// The fragment (the paper's MID). The entry fragment has the request's own id.
     pub fragment: TraceId,
     /// The service or component; empty when the log has no such field and the operation no such prefix.
     pub service: &'a str,

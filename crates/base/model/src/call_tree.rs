@@ -23,7 +23,7 @@ pub struct CallTree {
     /// that ended last at each moment holds the caller up. Sums to the latency, up to rounding down.
     pub path_time: Vec<Nanos>,
     /// Siblings with the same number ran at the same time, or their order is unknown; numbers grow along
-    /// a parent's children. A canonical form may reorder siblings only inside such a group.
+    /// a parent's children. A canonical shape may reorder siblings only inside such a group.
     pub order_group: Vec<u32>,
 }
 

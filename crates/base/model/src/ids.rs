@@ -12,12 +12,12 @@ pub struct TraceId(u128);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SpanId(NonZeroU64);
 
-/// A trace id read from text, and whether its [`fmt::Display`] form gives that text back.
+/// A trace id read from text, and whether [`fmt::Display`] reproduces that text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParsedTraceId {
     /// The id.
     pub id: TraceId,
-    /// False when the text must be kept beside the id for a person to recognize it.
+    /// False when the original text must be stored as well, because it differs from the id's display text.
     pub displays_as_given: bool,
 }
 
@@ -37,7 +37,7 @@ impl TraceId {
         self.0
     }
 
-    /// Reads any text as a trace id. Up to 32 hexadecimal digits (dashes of a UUID skipped) are taken by
+    /// Reads any text as a trace id. Up to 32 hexadecimal digits (dashes of a UUID skipped) are read by
     /// value; anything else is hashed, so every text names some trace and different texts, for all
     /// practical purposes, different ones. `None` for empty text.
     ///
@@ -74,8 +74,8 @@ impl fmt::Display for TraceId {
 }
 
 impl SpanId {
-    /// Stands for the id `0` in formats whose ids are free text, where zero is an id like any other.
-    /// A parent of this id that no span bears means "no parent".
+    /// Represents the id `0` in formats whose ids are free text, where zero is an ordinary id.
+    /// If no span has this id, a parent with this id means "no parent".
     pub const ZERO_TEXT: SpanId = match NonZeroU64::new(0x5A45_524F_5F49_4421) {
         Some(id) => SpanId(id),
         None => unreachable!(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Every way in which input was lost, repaired or mistrusted.
+/// Every way in which input was lost, repaired, or found inconsistent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Loss {
     /// A line or element could not be parsed and was skipped.
@@ -22,15 +22,15 @@ pub enum Loss {
     OtherSignal,
     /// A span ends before it starts; its inclusive time was set to zero.
     NegativeTime,
-    /// What a span tells of its sampling makes no sense; its weight is taken as unknown.
+    /// A span's sampling attributes are invalid; its weight is treated as unknown.
     InvalidSampling,
-    /// The same span was read more than once; the first was kept.
+    /// The same span was read more than once; the first one was used.
     DuplicateSpan,
-    /// A span's parent is not in its trace although the trace has a root: kept apart, the request is partial.
+    /// A span's parent is not in its trace although the trace has a root: it is excluded, and the request is partial.
     OrphanSpan,
-    /// A trace has no root; its topmost spans were taken as requests.
+    /// A trace has no root; its topmost spans were treated as requests.
     MissingRoot,
-    /// A trace has several roots; each was taken as a request.
+    /// A trace has several roots; each was treated as a request.
     ExtraRoot,
     /// Spans are each other's ancestors; the cycle was cut.
     Cycle,
@@ -49,32 +49,32 @@ pub enum Loss {
     /// A child on another host lies outside its parent's interval as recorded: the clocks disagree, and its
     /// times were not compared with the parent's.
     ClockSkew,
-    /// A callee ran longer than the call that announced it; it was taken as asynchronous.
+    /// A callee ran longer than its call; it was treated as asynchronous.
     AsynchronousCallee,
-    /// The spans of a request tell different weights; the root's was taken.
+    /// The spans of a request have different weights; the root's was used.
     UnequalSampling,
     /// Calls nested deeper than the limit were folded into the node at the limit.
     DepthLimit,
     /// Spans of traces left out, by a hash of the trace id, to stay within the memory limit.
     MemoryLimit,
-    /// A trace written before it was whole: it never became idle, or there was no room to wait for it.
+    /// A trace written before it was complete: it never became idle, or memory ran out before it did.
     CutTrace,
     /// Spans whose operation or replica has a new name when there are too many names already: pooled under
     /// one name.
     NameLimit,
     /// Requests of one category left out of its matrix, evenly, to stay within the row limit.
     RowLimit,
-    /// Samples of one series and one instant beyond the first, which was kept.
+    /// Duplicate samples of one series and instant; the first one was used.
     DuplicateSample,
-    /// A sample came after a later one of its series; it was put in its place.
+    /// A sample arrived after a later one of its series; it was inserted in time order.
     LateSample,
     /// A sample that is not a number, infinite or negative was skipped.
     InvalidSample,
-    /// A counter fell: it was taken as started anew from 0.
+    /// A counter decreased: it was treated as a restart from 0.
     CounterReset,
-    /// What a counter grew by while nobody read it for long was left out: when it grew is unknown.
+    /// The increase of a counter over a long gap between readings was left out: when it grew is unknown.
     CounterGap,
-    /// The utilization of a window is above 1; it was taken as 1.
+    /// The utilization of a window is above 1; it was clamped to 1.
     UtilizationAboveOne,
     /// A window at an end of the data, or beside a gap, is covered only in part and was left out.
     PartialWindow,
@@ -89,7 +89,7 @@ pub enum Loss {
     /// Events of a kernel trace that the tracer itself lost, as the trace counts them; waits that contain a loss
     /// are unknown.
     LostEvents,
-    /// Stretches of a CPU's trace in which events were lost, how many is not told.
+    /// Intervals of a CPU's trace in which an unknown number of events was lost.
     LostStretch,
     /// Further buffers or guests of a trace, beyond the top buffer, were skipped.
     SkippedBuffer,
@@ -113,7 +113,7 @@ pub enum Loss {
     EmptyExecution,
     /// States of an execution beyond the limit of the alignment, left out.
     SequenceLimit,
-    /// Events whose time is told in microseconds: those of one microsecond may have lost their order.
+    /// Events with timestamps in microseconds: the order of events within one microsecond may be lost.
     CoarseTime,
 }
 
@@ -194,19 +194,17 @@ impl Loss {
             Loss::CorruptSegment => ("corrupt_segment", "rows of damaged stored segments, set aside"),
             Loss::InvalidId => ("invalid_id", "records without a usable id, skipped"),
             Loss::OtherSignal => ("other_signal", "records that are not traces, skipped"),
-            Loss::NegativeTime => ("negative_time", "spans that end before they start, taken as 0"),
-            Loss::InvalidSampling => {
-                ("invalid_sampling", "sampling weights that make no sense, taken as unknown")
-            }
-            Loss::DuplicateSpan => ("duplicate_span", "spans read more than once, first kept"),
-            Loss::OrphanSpan => ("orphan_span", "spans whose parent is missing, kept apart"),
-            Loss::MissingRoot => ("missing_root", "traces without a root, topmost spans taken as requests"),
-            Loss::ExtraRoot => ("extra_root", "further roots in a trace, each taken as a request"),
+            Loss::NegativeTime => ("negative_time", "spans that end before they start, counted as 0 long"),
+            Loss::InvalidSampling => ("invalid_sampling", "invalid sampling weights, treated as unknown"),
+            Loss::DuplicateSpan => ("duplicate_span", "duplicate spans, first one used"),
+            Loss::OrphanSpan => ("orphan_span", "spans whose parent is missing, excluded"),
+            Loss::MissingRoot => ("missing_root", "traces without a root, topmost spans treated as requests"),
+            Loss::ExtraRoot => ("extra_root", "additional roots in a trace, each treated as a request"),
             Loss::Cycle => ("cycle", "cycles among spans, cut"),
             Loss::MissingReturn => ("missing_return", "calls without a return"),
             Loss::StrayReturn => ("stray_return", "returns without a call, ignored"),
             Loss::RepeatedAnnouncement => {
-                ("repeated_announcement", "remote calls announced twice, first kept")
+                ("repeated_announcement", "remote calls announced twice, first one used")
             }
             Loss::PartialRequest => ("partial_request", "incomplete requests, not in the matrices"),
             Loss::ChildBeforeParent => {
@@ -219,16 +217,16 @@ impl Loss {
                 ("clock_skew", "remote children outside their parent as recorded: times not compared")
             }
             Loss::AsynchronousCallee => {
-                ("asynchronous_callee", "callees longer than their call, taken as asynchronous")
+                ("asynchronous_callee", "callees longer than their call, treated as asynchronous")
             }
             Loss::UnequalSampling => {
-                ("unequal_sampling", "requests whose spans tell different sampling weights, the root's taken")
+                ("unequal_sampling", "requests whose spans have different sampling weights, the root's used")
             }
             Loss::DepthLimit => ("depth_limit", "calls nested too deeply, folded"),
             Loss::MemoryLimit => {
-                ("memory_limit", "spans left out, whole traces at a time, to stay within the memory limit")
+                ("memory_limit", "spans dropped, complete traces at a time, to stay within the memory limit")
             }
-            Loss::CutTrace => ("cut_trace", "traces written before they were whole, read in parts"),
+            Loss::CutTrace => ("cut_trace", "traces written before they were complete, read in parts"),
             Loss::NameLimit => ("name_limit", "spans beyond the limit of distinct names, pooled as (other)"),
             Loss::RowLimit => ("row_limit", "requests thinned out of oversized matrices"),
             other => other.sample_row(),
@@ -238,17 +236,15 @@ impl Loss {
     /// The rows of samples.
     const fn sample_row(self) -> (&'static str, &'static str) {
         match self {
-            Loss::DuplicateSample => ("duplicate_sample", "samples read more than once, first kept"),
+            Loss::DuplicateSample => ("duplicate_sample", "duplicate samples, first one used"),
             Loss::LateSample => ("late_sample", "samples out of order, sorted"),
             Loss::InvalidSample => {
                 ("invalid_sample", "samples that are not a number, infinite or negative, skipped")
             }
-            Loss::CounterReset => ("counter_reset", "counters that fell, taken as started anew"),
-            Loss::CounterGap => {
-                ("counter_gap", "stretches in which a counter was not read for long, left out")
-            }
+            Loss::CounterReset => ("counter_reset", "counters that decreased, treated as restarted"),
+            Loss::CounterGap => ("counter_gap", "long gaps between readings of a counter, left out"),
             Loss::UtilizationAboveOne => {
-                ("utilization_above_one", "windows with utilization above 1, taken as 1")
+                ("utilization_above_one", "windows with utilization above 1, clamped to 1")
             }
             Loss::PartialWindow => ("partial_window", "windows covered by samples only in part, left out"),
             Loss::StraySample => ("stray_sample", "samples far from all others in time, left out"),
@@ -267,7 +263,7 @@ impl Loss {
     const fn kernel_row(self) -> (&'static str, &'static str) {
         match self {
             Loss::LostEvents => ("lost_events", "events lost by the tracer, waits around them unknown"),
-            Loss::LostStretch => ("lost_stretch", "stretches with an untold number of lost events"),
+            Loss::LostStretch => ("lost_stretch", "intervals with an unknown number of lost events"),
             Loss::SkippedBuffer => ("skipped_buffer", "further buffers or guests of a trace, skipped"),
             Loss::MissingStream => ("missing_stream", "CPUs without a trace of their own"),
             Loss::TimeWentBack => ("time_went_back", "kernel events too far out of order, moved"),
@@ -328,7 +324,7 @@ impl Losses {
             return;
         }
         let entry = self.counts.entry(loss).or_insert_with(|| LossCount { count: 0, example: example() });
-        // Counts that a damaged input tells can be anything.
+        // Counts read from a damaged input can have any value.
         entry.count = entry.count.saturating_add(count);
     }
 

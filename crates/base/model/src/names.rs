@@ -46,7 +46,7 @@ pub struct OperationKey<'a> {
     pub kind: SpanKind,
 }
 
-/// The names of one data set: services, operations, replicas. Handles are given in order of first
+/// The names of one data set: services, operations, replicas. Handles are assigned in order of first
 /// appearance and are dense.
 #[derive(Clone, Debug, Default)]
 pub struct Names {

@@ -1,39 +1,39 @@
-//! A sample: one number about one server or transaction in one stretch of time.
+//! A sample: one value of one server or transaction in one interval.
 
 use crate::Timestamp;
 
 /// What a sample measures, and with it the unit of its value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Measure {
-    /// Share of a server's CPU capacity in use, averaged over the sample's stretch of time: 0..1, all cores
+    /// Share of a server's CPU capacity in use, averaged over the sample's interval: 0..1, all cores
     /// together. A gauge.
     Utilization,
-    /// CPU time a server used, in seconds: a counter that only grows, until the process starts anew.
+    /// CPU time a server used, in seconds: a counter that only grows, until the process restarts.
     CpuSecondsTotal,
     /// CPU capacity of a server in cores: a CPU quota counts as what it allows, like 1.5. A gauge.
     Cores,
     /// One transaction that completed at the time, with its response time in seconds; NaN when that is unknown.
     /// Every sample is another transaction, also when all names and times are equal: what a log has.
     Completion,
-    /// Transactions completed in the sample's stretch of time.
+    /// Transactions completed in the sample's interval.
     Transactions,
-    /// Transactions completed since some start: a counter that only grows, until the process starts anew.
+    /// Transactions completed since some start: a counter that only grows, until the process restarts.
     TransactionsTotal,
-    /// Transactions completed a second, averaged over the sample's stretch of time. A gauge.
+    /// Transactions completed a second, averaged over the sample's interval. A gauge.
     TransactionRate,
-    /// Mean response time of the transactions completed in the sample's stretch of time, in seconds.
+    /// Mean response time of the transactions completed in the sample's interval, in seconds.
     ResponseTime,
-    /// Sum of the response times of the transactions completed in the sample's stretch of time, in seconds.
+    /// Sum of the response times of the transactions completed in the sample's interval, in seconds.
     ResponseSeconds,
     /// Sum of the response times of all transactions completed since some start, in seconds: a counter.
     ResponseSecondsTotal,
-    /// Outbound calls of a transaction type to a callee, completed in the sample's stretch of time.
+    /// Outbound calls of a transaction type to a callee, completed in the sample's interval.
     Calls,
     /// Outbound calls since some start: a counter.
     CallsTotal,
     /// Mean time an outbound call took, in seconds.
     CallTime,
-    /// Sum of the times of the outbound calls completed in the sample's stretch of time, in seconds.
+    /// Sum of the times of the outbound calls completed in the sample's interval, in seconds.
     CallSeconds,
     /// Sum of the times of all outbound calls since some start, in seconds: a counter.
     CallSecondsTotal,
@@ -41,14 +41,14 @@ pub enum Measure {
     Clients,
 }
 
-/// One sample. What it belongs to is told by names; a name that does not apply is empty.
+/// One sample. Names identify what it belongs to; a name that does not apply is empty.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SampleRecord<'a> {
-    /// Start of the stretch of time that the value covers; for gauges and counters, the instant of reading.
+    /// Start of the interval that the value covers; for gauges and counters, the instant of reading.
     pub time: Timestamp,
     /// What is measured.
     pub measure: Measure,
-    /// The server (replica, pod, host); empty for a sample of the whole system.
+    /// The server (replica, pod, host); empty for a sample of the entire system.
     pub server: &'a str,
     /// The server's tier or service (`front`, `db`); empty when unknown.
     pub tier: &'a str,

@@ -1,12 +1,12 @@
-//! What one span stands for when not every trace was kept.
+//! Sampling: how many spans a sampled span represents.
 
 use std::num::NonZeroU32;
 
-/// How many spans of the population a kept span stands for: the reciprocal of its sampling probability
-/// (OpenTelemetry's *adjusted count*). At least 1, at most 2^62, kept with 24 bits of precision.
+/// How many spans of the population a sampled span represents: the reciprocal of its sampling probability
+/// (OpenTelemetry's *adjusted count*). At least 1, at most 2^62, stored with 24 bits of precision.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AdjustedCount {
-    /// The bits of an `f32` of at least 1, which are never all zero: an `Option` takes no more room.
+    /// The bits of an `f32` of at least 1, which are never all zero: an `Option` needs no additional space.
     bits: NonZeroU32,
 }
 
@@ -14,7 +14,7 @@ pub struct AdjustedCount {
 const COUNT_MAX: f64 = (1_u64 << 62) as f64;
 
 impl AdjustedCount {
-    /// A span that stands for itself.
+    /// A span that represents only itself.
     pub const ONE: AdjustedCount =
         AdjustedCount { bits: NonZeroU32::new(1_f32.to_bits()).expect("the bits of 1 are not all zero") };
 
@@ -37,7 +37,7 @@ impl AdjustedCount {
     }
 }
 
-/// What told a span's adjusted count.
+/// The source of a span's adjusted count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum WeightSource {
@@ -49,7 +49,7 @@ pub enum WeightSource {
     PowerOfTwo,
     /// Jaeger's `sampler.type` probabilistic, with its `sampler.param`.
     JaegerProbabilistic,
-    /// Jaeger's `sampler.type` const: every trace was kept.
+    /// Jaeger's `sampler.type` const: every trace was sampled.
     JaegerConst,
     /// Another `sampler.type` of Jaeger, of which the probability is not known: no count.
     JaegerOther,
@@ -88,7 +88,7 @@ impl WeightSource {
     }
 }
 
-/// Who left a mark of having chosen traces after they were complete.
+/// The tail sampler that marked a trace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum TailSampler {
@@ -111,14 +111,14 @@ impl TailSampler {
     }
 }
 
-/// What a span tells of its sampling.
+/// The sampling attributes of a span.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Sampling {
-    /// How many spans it stands for; `None` when that is not known.
+    /// How many spans it represents; `None` if unknown.
     pub adjusted_count: Option<AdjustedCount>,
-    /// What told so.
+    /// The source of the adjusted count.
     pub source: WeightSource,
-    /// Whose mark of tail-based sampling it bears.
+    /// The tail sampler that marked it.
     pub tail_sampler: Option<TailSampler>,
 }
 

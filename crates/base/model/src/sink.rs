@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Takes the records of one input, in the order of the input. A reader calls it for every record it could
-/// read and for every loss; it never keeps what it was handed.
+/// read and for every loss; it does not retain the references passed to it.
 ///
 /// ```text
 /// bytes ── push ──► reader ──┬─ span / call ──► Sink
@@ -20,17 +20,17 @@ pub trait Sink {
     /// Takes a call-log record.
     fn call(&mut self, call: &CallRecord<'_>);
 
-    /// Takes a sample. A question about traces has no use for one: unless said otherwise it is counted as
+    /// Accepts a sample. Trace analyses do not use samples: by default it is counted as
     /// another signal.
     fn sample(&mut self, sample: &SampleRecord<'_>) {
         self.lose(Loss::OtherSignal, &|| format!("{:?} at {}", sample.measure, sample.time.unix_ns()));
     }
 
-    /// Counts something that could not be read. `example` is asked only for the first of its kind.
+    /// Counts something that could not be read. `example` is called only for the first of its kind.
     fn lose(&mut self, loss: Loss, example: &dyn Fn() -> String);
 }
 
-/// A sink that keeps everything: for tests and for small inputs.
+/// A sink that collects everything: for tests and for small inputs.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Collect {
     /// Every span.

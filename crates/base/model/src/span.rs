@@ -7,7 +7,7 @@ use crate::{Nanos, Sampling, SpanId, Timestamp, TraceId};
 pub struct SpanRecord<'a> {
     /// The trace it belongs to.
     pub trace_id: TraceId,
-    /// The trace id as given, when [`TraceId`]'s display form differs from it.
+    /// The trace id as received, when [`TraceId`]'s display text differs from it.
     pub trace_text: Option<&'a str>,
     /// Its own id. The two halves of a Zipkin shared span carry the same id and differ in kind.
     pub span_id: SpanId,
@@ -29,7 +29,7 @@ pub struct SpanRecord<'a> {
     pub start: Timestamp,
     /// End minus start on that clock.
     pub inclusive: Nanos,
-    /// What it tells of its sampling.
+    /// Its sampling attributes.
     pub sampling: Sampling,
 }
 
@@ -37,7 +37,7 @@ pub struct SpanRecord<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum SpanKind {
-    /// Not given.
+    /// Not specified.
     #[default]
     Unspecified,
     /// Work inside one service.

@@ -25,7 +25,7 @@ pub struct SpanRow {
     pub status: Status,
     /// Rebuilt from call-log records with something missing.
     pub incomplete: bool,
-    /// How many spans it stands for; `None` when that is not known.
+    /// How many spans it represents; `None` if unknown.
     pub adjusted_count: Option<AdjustedCount>,
 }
 
@@ -44,7 +44,7 @@ impl SpanRow {
 pub struct CallRow {
     /// The request, as a trace id.
     pub request: TraceId,
-    /// The fragment the record belongs to; the entry fragment bears the request's id.
+    /// The fragment the record belongs to; the entry fragment has the request's id.
     pub fragment: TraceId,
     /// The fragment this call invokes on another host.
     pub callee: Option<TraceId>,

@@ -9,18 +9,18 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Timestamp(i64);
 
-/// A length of time in whole nanoseconds, never negative.
+/// A duration in nanoseconds, never negative.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Nanos(u64);
 
-/// A signed difference of two instants in whole nanoseconds.
+/// A signed difference of two instants in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct SignedNanos(i64);
 
 impl Timestamp {
-    /// The earliest instant that can be told.
+    /// The earliest representable instant.
     pub const MIN: Timestamp = Timestamp(i64::MIN);
-    /// The latest instant that can be told.
+    /// The latest representable instant.
     pub const MAX: Timestamp = Timestamp(i64::MAX);
 
     /// The instant `ns` nanoseconds after the Unix epoch.
@@ -73,7 +73,7 @@ impl Nanos {
         Nanos(s.saturating_mul(1_000_000_000))
     }
 
-    /// Whole nanoseconds.
+    /// The value in nanoseconds.
     pub const fn ns(self) -> u64 {
         self.0
     }
@@ -100,7 +100,7 @@ impl SignedNanos {
         SignedNanos(ns)
     }
 
-    /// Whole nanoseconds.
+    /// The value in nanoseconds.
     pub const fn ns(self) -> i64 {
         self.0
     }

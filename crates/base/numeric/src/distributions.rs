@@ -2,10 +2,10 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, TAU};
 
-/// Whole numbers up to this are exact as `f64`.
+/// Integers up to this are exact as `f64`.
 const TRIALS_MAX: u64 = 1 << 53;
 
-/// Variance of a binomial above which its tail is taken from the normal distribution, whose relative
+/// Variance of a binomial above which its tail is computed from the normal distribution, whose relative
 /// error (with continuity correction, near the mean) then is below 1e-6.
 const SUMMED_VARIANCE_MAX: f64 = 1e12;
 
@@ -75,7 +75,7 @@ impl Binomial {
         self.probability_of(from) * sum
     }
 
-    /// `P(X = k)` in the saddle-point form of Loader ("Fast and accurate computation of binomial
+    /// `P(X = k)` by the saddle-point expansion of Loader ("Fast and accurate computation of binomial
     /// probabilities", 2000), in which nothing large cancels.
     fn probability_of(&self, k: f64) -> f64 {
         let others = self.trials - k;
@@ -88,7 +88,7 @@ impl Binomial {
     }
 }
 
-/// `ln n! - ln(sqrt(2 pi n) (n / e)^n)` of a whole number above 0.
+/// `ln n! - ln(sqrt(2 pi n) (n / e)^n)` of a positive integer.
 fn stirling_error(n: f64) -> f64 {
     if n < 16.0 {
         return libm::lgamma(n + 1.0) - (n + 0.5) * n.ln() + n - 0.5 * TAU.ln();

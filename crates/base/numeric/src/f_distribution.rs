@@ -3,7 +3,7 @@
 /// Most terms of the continued fraction; it needs about the root of the larger parameter.
 const TERMS_MAX: u32 = 100_000;
 
-/// Stands for 0 in a denominator of the continued fraction.
+/// Replaces 0 in a denominator of the continued fraction.
 const TINY: f64 = 1e-300;
 
 /// Upper tail `P(F > f)` of the F distribution with `numerator` and `denominator` degrees of freedom, relative
@@ -49,7 +49,7 @@ pub fn f_quantile(upper_tail: f64, numerator: f64, denominator: f64) -> f64 {
     (0.5 * (low + high)).exp()
 }
 
-/// The regularized incomplete beta function `I_x(a, b)`; `complement` is `1 − x`, handed over because it may be
+/// The regularized incomplete beta function `I_x(a, b)`; `complement` is `1 − x`, passed because it may be
 /// known better than by subtraction.
 fn regularized_beta(x: f64, complement: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {

@@ -1,4 +1,4 @@
-//! Histograms with common bins, and how far apart two of them are.
+//! Histograms with common bins, and the distance of two of them.
 
 /// How many bins, and on which scale, a sample is counted in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -56,7 +56,7 @@ fn without_common_ends<'a, T: PartialEq>(a: &'a [T], b: &'a [T]) -> (&'a [T], &'
     (&a[..a.len() - same], &b[..b.len() - same])
 }
 
-/// For each element of `b`, the element of `a` that is equal and stands in its place in a cheapest alignment.
+/// For each element of `b`, the element of `a` that is equal and aligned with it in a cheapest alignment.
 ///
 /// Of several cheapest alignments, the one that is found from the end by preferring a match, then a
 /// substitution, then an element of `a` without a partner, then one of `b`. Time and memory
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn matches_are_found_from_the_end() {
         let matched = |a: &str, b: &str| levenshtein_matches(a.as_bytes(), b.as_bytes());
-        // A loop of three of which the last is kept; an extra element; nothing in common.
+        // A loop of three of which the last remains; an extra element; nothing in common.
         assert_eq!(matched("abbbc", "abc"), [Some(0), Some(3), Some(4)]);
         assert_eq!(matched("axbc", "abc"), [Some(0), Some(2), Some(3)]);
         assert_eq!(matched("abc", "axc"), [Some(0), None, Some(2)]);

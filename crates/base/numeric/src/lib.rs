@@ -2,7 +2,7 @@
 //! multiple testing, and robust summaries of a sample.
 //!
 //! Everything here is pure and synchronous: functions of slices and matrices that know no trace, no
-//! file and no clock. Threads are used only where the caller says how many, and never change a bit
+//! file and no clock. Threads are used only where the caller passes their number, and never change a bit
 //! of the answer. Shapes are `rows x columns` with 0-based indices; a matrix of request times has one
 //! row per request and one column per position of the call tree.
 //!

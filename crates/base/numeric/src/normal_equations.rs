@@ -57,10 +57,10 @@ impl NormalEquations {
         let mut packed = self.packed.iter_mut();
         for (i, &left) in x.iter().chain(std::iter::once(&y)).enumerate() {
             for &right in &x[..(i + 1).min(x.len())] {
-                *packed.next().expect("the triangle has a place for every pair") += left * right;
+                *packed.next().expect("the triangle has a slot for every pair") += left * right;
             }
         }
-        *packed.next().expect("the last place is the response's square") += y * y;
+        *packed.next().expect("the last slot is the response's square") += y * y;
         self.rows += 1;
     }
 
@@ -80,7 +80,7 @@ impl NormalEquations {
     /// If the numbers of columns differ, or `other` has more rows.
     pub fn subtract(&mut self, other: &NormalEquations) {
         assert_eq!(self.columns, other.columns, "equations of the same columns");
-        self.rows = self.rows.checked_sub(other.rows).expect("only what was added is taken away");
+        self.rows = self.rows.checked_sub(other.rows).expect("only rows that were added are subtracted");
         self.packed.iter_mut().zip(&other.packed).for_each(|(sum, less)| *sum -= less);
     }
 
@@ -107,7 +107,7 @@ impl NormalEquations {
     }
 }
 
-/// Normal equations of every prefix of the rows of a regression with intercept, and so of every stretch of rows
+/// Normal equations of every prefix of the rows of a regression with intercept, and so of every interval of rows
 /// by one subtraction. `T + 1` triangles of `O(n²)` numbers.
 #[derive(Clone, Debug)]
 pub struct PrefixSums {
@@ -147,7 +147,7 @@ impl PrefixSums {
         }
     }
 
-    /// Forgets the first row. The sums of the prefixes stay as they are, so stretches keep their bits, and their rounding.
+    /// Drops the first row. The prefix sums do not change, so the sums of intervals remain bit-identical.
     ///
     /// # Panics
     /// If there is none.

@@ -76,7 +76,7 @@ impl PrincipalComponents {
         if total > 0.0 { self.variances.iter().take(count).sum::<f64>() / total } else { 0.0 }
     }
 
-    /// Variances outside of the first `kept` components, without those that are rounding.
+    /// Variances outside of the first `kept` components, without rounding errors.
     pub fn residual_variances(&self, kept: usize) -> &[f64] {
         &self.variances[kept.min(self.loadings.rows())..self.loadings.rows()]
     }
@@ -105,7 +105,7 @@ impl PrincipalComponents {
     }
 
     /// Principal variables by Jolliffe's B4 (*Applied Statistics* 21, 1972): for the first `count` components
-    /// in order, the column with the largest loading in magnitude that was not taken before (of several, the
+    /// in order, the column with the largest loading in magnitude that was not selected before (of several, the
     /// first). Distinct columns.
     pub fn principal_columns(&self, count: usize) -> Vec<usize> {
         let mut taken: Vec<usize> = Vec::with_capacity(count);
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    /// Fewer rows than columns goes by the other side and must give the same.
+    /// With fewer rows than columns the other Gram matrix is used; the result must be the same.
     #[test]
     fn both_sides_agree() {
         let wide =

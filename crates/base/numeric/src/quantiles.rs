@@ -34,7 +34,7 @@ pub fn normal_quantile(upper_tail: f64) -> f64 {
     z
 }
 
-/// `P(X > x)` of a chi-square variable with any positive number of degrees of freedom, whole or not.
+/// `P(X > x)` of a chi-square variable with any positive number of degrees of freedom, integer or not.
 ///
 /// NaN for degrees of freedom that are not positive and finite; 1 for an `x` at or below 0.
 pub fn chi_square_upper_tail(x: f64, degrees_of_freedom: f64) -> f64 {

@@ -1,8 +1,8 @@
 //! Mid-ranks of a pool of values.
 
-/// Sums that rank tests need, taken from one sort of the pool.
+/// Sums that rank tests need, computed by one sort of the pool.
 pub(crate) struct PooledRanks {
-    /// Twice the sum of the mid-ranks (1-based) of each group; doubled, so that it is a whole number
+    /// Twice the sum of the mid-ranks (1-based) of each group; doubled, so that it is an integer
     /// (below 2^64 for fewer than 2^31 values).
     pub(crate) doubled_rank_sums: Vec<u64>,
     /// How many values each group has.

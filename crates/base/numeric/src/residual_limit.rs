@@ -2,7 +2,7 @@
 
 use crate::{chi_square_quantile, normal_quantile};
 
-/// `|h0|` below which the limit is taken as the limit of the formula for `h0 → 0`.
+/// `|h0|` below which the limit of the formula is used for `h0 → 0`.
 const ROOT_ZERO: f64 = 1e-8;
 
 /// Sums of the first three powers of the residual variances.

@@ -1,6 +1,6 @@
 //! Location and spread of a sample.
 //!
-//! Values are expected to be finite. A NaN never panics: the order functions place it last.
+//! Values are expected to be finite. A NaN never panics: the order functions sort it last.
 
 /// Makes the median absolute deviation estimate the standard deviation of a normal sample:
 /// `1 / quantile_normal(3/4)`, rounded as is customary.

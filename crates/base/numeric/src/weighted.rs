@@ -1,8 +1,8 @@
-//! Summaries of a sample in which a value may stand for several: survey weights.
+//! Summaries of a sample in which a value may represent several: survey weights.
 //!
-//! A weight is how many values of the population one stands for (the reciprocal of its probability of being
-//! kept). Weights must be finite and above 0. With equal weights every function gives, bit for bit, what its
-//! unweighted form gives; with whole weights the mean, the median and the quantiles are those of the sample in
+//! A weight is how many values of the population one represents (the reciprocal of its probability of being
+//! sampled). Weights must be finite and above 0. With equal weights every function gives, bit for bit, what its
+//! unweighted counterpart gives; with integer weights the mean, the median and the quantiles are those of the sample in
 //! which every value is repeated as often as it weighs. A standard deviation is not: values that were not seen
 //! add no certainty.
 
@@ -12,7 +12,7 @@ use crate::summary::{coefficient_of_variation, mad, mean, median_of, quantile_ne
 /// The weights of a sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Weights<'a> {
-    /// Every value stands for equally many.
+    /// All weights are equal.
     Equal,
     /// One weight a value.
     Each(&'a [f64]),
@@ -35,7 +35,7 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// Kish's effective sample size `(sum w)^2 / sum w^2`: how many values of equal weight would tell a mean as
+/// Kish's effective sample size `(sum w)^2 / sum w^2`: how many values of equal weight would estimate a mean as
 /// precisely (Kish, *Survey Sampling*, 1965). From 1 to the number of weights, which it is when they are
 /// equal; 0 of none.
 pub fn effective_sample_size(weights: &[f64]) -> f64 {

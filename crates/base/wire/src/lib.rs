@@ -2,7 +2,7 @@
 //!
 //! Reference: <https://protobuf.dev/programming-guides/encoding/>
 
-/// Groups nested deeper than this are taken for damage.
+/// Groups nested deeper than this are treated as an error.
 const GROUP_DEPTH_MAX: u32 = 64;
 
 /// The bytes are not a message.
@@ -12,7 +12,7 @@ pub struct Damaged;
 /// A field's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Value<'a> {
-    /// A variable-length integer; signed fields are in two's complement or zigzag, as the schema says.
+    /// A variable-length integer; signed fields are in two's complement or zigzag, depending on the schema.
     Varint(u64),
     /// Eight bytes, little endian.
     Fixed64(u64),
@@ -119,7 +119,7 @@ impl<'a> Fields<'a> {
         Ok(taken)
     }
 
-    /// The next field, whatever it is; `None` in place of a group's start or end.
+    /// The next field, whatever it is; `None` for a group's start or end.
     #[inline]
     fn step(&mut self) -> Result<(Header, Option<Value<'a>>), Damaged> {
         let header = header(self.rest)?.ok_or(Damaged)?;
@@ -127,14 +127,14 @@ impl<'a> Fields<'a> {
         let value = match header.contents {
             Contents::Varint(value) => Value::Varint(value),
             Contents::Fixed64 => {
-                let bytes = self.take(8)?.try_into().expect("eight bytes were taken");
+                let bytes = self.take(8)?.try_into().expect("eight bytes were split off");
                 Value::Fixed64(u64::from_le_bytes(bytes))
             }
             Contents::Bytes(length) => {
                 Value::Bytes(self.take(usize::try_from(length).map_err(|_| Damaged)?)?)
             }
             Contents::Fixed32 => {
-                let bytes = self.take(4)?.try_into().expect("four bytes were taken");
+                let bytes = self.take(4)?.try_into().expect("four bytes were split off");
                 Value::Fixed32(u32::from_le_bytes(bytes))
             }
             Contents::GroupStart | Contents::GroupEnd => return Ok((header, None)),

@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 /// The rows of one request.
 #[derive(Clone, Debug, Default)]
 pub struct RebuiltCalls {
-    /// One row a call. A fragment that nobody announced has roots whose parent no row bears.
+    /// One row per call. The roots of a fragment that was never announced have a parent id that no row has.
     pub rows: Vec<SpanRow>,
     /// What was missing or contradictory.
     pub losses: Losses,
@@ -23,7 +23,7 @@ pub struct RebuiltCalls {
 pub fn rebuild_calls(records: &mut [CallRow]) -> RebuiltCalls {
     // Stable, so that ties in time keep log order.
     records.sort_by_key(|record| (record.fragment, record.time));
-    let mut rebuild = Rebuild::default();
+    let mut rebuild = FragmentRebuilder::default();
     for fragment in records.chunk_by(|a, b| a.fragment == b.fragment) {
         rebuild.fragment(fragment);
     }
@@ -32,7 +32,7 @@ pub fn rebuild_calls(records: &mut [CallRow]) -> RebuiltCalls {
 }
 
 #[derive(Default)]
-struct Rebuild {
+struct FragmentRebuilder {
     rows: Vec<SpanRow>,
     /// Fragment of each row.
     fragments: Vec<TraceId>,
@@ -42,14 +42,14 @@ struct Rebuild {
 }
 
 /// A call on the stack.
-struct Open {
+struct OpenCall {
     row: usize,
     callee: Option<TraceId>,
 }
 
-impl Rebuild {
+impl FragmentRebuilder {
     fn fragment(&mut self, records: &[CallRow]) {
-        let mut stack: Vec<Open> = Vec::new();
+        let mut stack: Vec<OpenCall> = Vec::new();
         let mut previous = None;
         for record in records {
             // A log delivered twice repeats each line right after itself once it is in time order.
@@ -69,7 +69,7 @@ impl Rebuild {
         }
     }
 
-    fn enter(&mut self, record: &CallRow, stack: &mut Vec<Open>) {
+    fn enter(&mut self, record: &CallRow, stack: &mut Vec<OpenCall>) {
         let row = self.rows.len();
         let parent = stack.last().map(|open| self.rows[open.row].span);
         self.rows.push(SpanRow {
@@ -89,10 +89,10 @@ impl Rebuild {
         if let Some(callee) = record.callee {
             self.announcements.push((row, callee));
         }
-        stack.push(Open { row, callee: record.callee });
+        stack.push(OpenCall { row, callee: record.callee });
     }
 
-    fn exit(&mut self, record: &CallRow, stack: &mut Vec<Open>) {
+    fn exit(&mut self, record: &CallRow, stack: &mut Vec<OpenCall>) {
         let Some(at) = stack.iter().rposition(|open| self.rows[open.row].operation == record.operation)
         else {
             self.losses.add(Loss::StrayReturn, || format!("request {}", record.request));
@@ -115,7 +115,7 @@ impl Rebuild {
         self.rows[row].inclusive = record.time.since(start).non_negative().unwrap_or_default();
     }
 
-    fn close_incomplete(&mut self, open: &Open, record: &CallRow) {
+    fn close_incomplete(&mut self, open: &OpenCall, record: &CallRow) {
         self.close(open.row, record);
         self.rows[open.row].incomplete = true;
         self.losses.add(Loss::MissingReturn, || format!("request {}", record.request));
@@ -177,7 +177,7 @@ fn span_id(fragment: TraceId, row: u64) -> SpanId {
     SpanId::new(builder.finish().value() as u64).unwrap_or(SpanId::ZERO_TEXT)
 }
 
-/// An id that no row bears: what an unannounced fragment hangs from.
+/// The parent id of an unannounced fragment's roots: an id that no row has.
 fn missing_span_id(fragment: TraceId) -> SpanId {
     span_id(fragment, u64::MAX)
 }

@@ -13,7 +13,7 @@ pub(crate) enum Covered {
     Everything,
 }
 
-/// A child in its place.
+/// A child in order.
 #[derive(Clone, Copy)]
 pub(crate) struct OrderedChild {
     pub(crate) at: u32,
@@ -36,11 +36,11 @@ pub(crate) struct Children {
     remote: Vec<u32>,
     /// Covered parts of the parent's interval, on its own clock.
     local: Vec<Interval>,
-    /// The same, each with its place in `ordered`.
-    pieces: Vec<Piece>,
+    /// The same, each with its index in `ordered`.
+    child_intervals: Vec<ChildInterval>,
     /// Remote children as recorded, with their clock.
     recorded: Vec<(laggard_model::ReplicaId, Interval)>,
-    /// For each of `recorded`, its place in `remote`.
+    /// For each of `recorded`, its index in `remote`.
     recorded_at: Vec<usize>,
     /// Whether every remote child lies inside the parent as recorded.
     contained: bool,
@@ -56,7 +56,7 @@ impl Children {
     /// Orders the children of row `at` and measures what they cover.
     ///
     /// Children on the parent's clock come first, by start; those that overlap share an order group. Remote
-    /// children come last, all in one group: nothing on the parent's clock says when they ran.
+    /// children come last, all in one group: the parent's clock does not show when they ran.
     pub(crate) fn arrange(
         &mut self,
         links: &Links<'_>,
@@ -72,7 +72,7 @@ impl Children {
             let row = links.row(child);
             if !same_clock(parent.replica, row.replica) {
                 self.remote.push(child);
-                self.take_remote(parent, row, losses, clocks);
+                self.add_remote(parent, row, losses, clocks);
                 continue;
             }
             let span = interval(parent, row);
@@ -80,7 +80,7 @@ impl Children {
                 group += 1;
             }
             busy_until = busy_until.max(span.to);
-            self.take_local(parent, row, span, losses);
+            self.add_local(parent, row, span, losses);
             self.ordered.push(OrderedChild { at: child, order_group: group, awaited: Nanos::ZERO });
         }
         let last = group + 1;
@@ -98,14 +98,14 @@ impl Children {
         self.ordered.clear();
         self.remote.clear();
         self.local.clear();
-        self.pieces.clear();
+        self.child_intervals.clear();
         self.recorded.clear();
         self.recorded_at.clear();
         self.contained = true;
         self.asynchronous = false;
     }
 
-    fn take_local(&mut self, parent: &SpanRow, child: &SpanRow, span: Interval, losses: &mut Losses) {
+    fn add_local(&mut self, parent: &SpanRow, child: &SpanRow, span: Interval, losses: &mut Losses) {
         if is_message(parent, child) {
             return;
         }
@@ -119,11 +119,11 @@ impl Children {
         let clipped = Interval { from: span.from.clamp(0, end), to: span.to.clamp(0, end) };
         if clipped.from < clipped.to {
             self.local.push(clipped);
-            self.pieces.push(Piece { child: self.ordered.len(), span: clipped });
+            self.child_intervals.push(ChildInterval { child: self.ordered.len(), span: clipped });
         }
     }
 
-    fn take_remote(
+    fn add_remote(
         &mut self,
         parent: &SpanRow,
         child: &SpanRow,
@@ -158,7 +158,7 @@ impl Children {
         match self.recorded[..] {
             [] => {}
             [(_, only)] => total = total.saturating_add(only.to - only.from),
-            _ => total = self.with_several_remote(total),
+            _ => total = self.with_parallel_remote(total),
         }
         Covered::Length(Nanos::from_ns(total.max(0) as u64).min(inclusive))
     }
@@ -178,10 +178,11 @@ impl Children {
         let compared = self.contained && self.recorded.len() > 1;
         if compared {
             let remote = self.recorded.iter().zip(&self.recorded_at);
-            self.pieces.extend(remote.map(|(&(_, span), &at)| Piece { child: first_remote + at, span }));
+            self.child_intervals
+                .extend(remote.map(|(&(_, span), &at)| ChildInterval { child: first_remote + at, span }));
         }
         let mut left = covered.ns();
-        walk_back(&mut self.pieces, |child, length| {
+        walk_back(&mut self.child_intervals, |child, length| {
             let length = length.min(left);
             left -= length;
             self.ordered[child].awaited = self.ordered[child].awaited.plus(Nanos::from_ns(length));
@@ -198,7 +199,7 @@ impl Children {
     /// Several remote callees may have run in parallel. If all lie inside the parent as recorded, the skew is
     /// bounded by the slack around them and the recorded times are used; otherwise only callees on one clock
     /// are compared with each other, and clocks are added up.
-    fn with_several_remote(&mut self, local: i64) -> i64 {
+    fn with_parallel_remote(&mut self, local: i64) -> i64 {
         if self.contained {
             self.local.extend(self.recorded.iter().map(|&(_, span)| span));
             return union_length(&mut self.local);
@@ -216,7 +217,7 @@ impl Children {
 
 /// A child's part of its caller's interval.
 #[derive(Clone, Copy)]
-pub(crate) struct Piece {
+pub(crate) struct ChildInterval {
     pub(crate) child: usize,
     pub(crate) span: Interval,
 }
@@ -233,21 +234,23 @@ fn interval(parent: &SpanRow, child: &SpanRow) -> Interval {
 
 /// Walks from the last end to the first start: at any moment the child that ends last was waited for. Lengths
 /// sum to the length of the union.
-fn walk_back(pieces: &mut [Piece], mut take: impl FnMut(usize, u64)) {
-    if pieces.len() > 1 {
-        pieces.sort_unstable_by_key(|piece| std::cmp::Reverse((piece.span.to, piece.span.from, piece.child)));
+fn walk_back(child_intervals: &mut [ChildInterval], mut take: impl FnMut(usize, u64)) {
+    if child_intervals.len() > 1 {
+        child_intervals.sort_unstable_by_key(|child_interval| {
+            std::cmp::Reverse((child_interval.span.to, child_interval.span.from, child_interval.child))
+        });
     }
     let mut reached = i64::MAX;
-    for piece in pieces {
-        let to = piece.span.to.min(reached);
-        if to > piece.span.from {
-            take(piece.child, (to - piece.span.from) as u64);
-            reached = piece.span.from;
+    for child_interval in child_intervals {
+        let to = child_interval.span.to.min(reached);
+        if to > child_interval.span.from {
+            take(child_interval.child, (to - child_interval.span.from) as u64);
+            reached = child_interval.span.from;
         }
     }
 }
 
-/// Parts of a whole in proportion to some lengths, rounded down; nothing if all lengths are 0.
+/// Splits a total in proportion to some lengths, rounded down; nothing if all lengths are 0.
 fn proportional(lengths: &[u64], whole: u64) -> Vec<u64> {
     let total: u128 = lengths.iter().map(|&length| u128::from(length)).sum();
     let part =
@@ -274,10 +277,15 @@ mod tests {
 
     #[test]
     fn the_child_that_ends_last_was_waited_for() {
-        let piece = |child, from, to| Piece { child, span: Interval { from, to } };
+        let child_interval = |child, from, to| ChildInterval { child, span: Interval { from, to } };
         let mut awaited = [0; 4];
-        let mut pieces = [piece(0, 0, 10), piece(1, 5, 30), piece(2, 6, 29), piece(3, 40, 50)];
-        walk_back(&mut pieces, |child, length| awaited[child] += length);
+        let mut child_intervals = [
+            child_interval(0, 0, 10),
+            child_interval(1, 5, 30),
+            child_interval(2, 6, 29),
+            child_interval(3, 40, 50),
+        ];
+        walk_back(&mut child_intervals, |child, length| awaited[child] += length);
         assert_eq!(awaited, [5, 25, 0, 10]);
         assert_eq!(proportional(&[1, 3], 8), [2, 6]);
         assert_eq!(proportional(&[0, 0], 8), [0, 0]);

@@ -43,7 +43,7 @@ pub struct ClockAgreement {
 }
 
 impl ClockAgreement {
-    /// Most pairs kept; calls between further pairs are only counted.
+    /// Maximum number of pairs; calls between further pairs are only counted.
     pub const PAIRS_MAX: usize = 200_000;
 
     /// Takes one synchronous remote call: offsets `callee start − caller start` and
@@ -74,7 +74,7 @@ impl ClockAgreement {
         self.calls_beyond_limit += other.calls_beyond_limit;
     }
 
-    /// The same with other handles: `replica` tells the new one of each. Pairs that become equal are merged.
+    /// The same with other handles: `replica` maps each to its new one. Pairs that become equal are merged.
     pub fn renamed(&self, replica: impl Fn(ReplicaId) -> ReplicaId) -> ClockAgreement {
         let mut out =
             ClockAgreement { calls_beyond_limit: self.calls_beyond_limit, ..ClockAgreement::default() };
@@ -93,7 +93,7 @@ impl ClockAgreement {
     }
 }
 
-/// Every remote call looks its pair up, and handles are small dense numbers that no input chooses: the
+/// Every remote call looks its pair up, and handles are small dense numbers that the input does not control: the
 /// standard library's keyed hash would cost more than everything else done with them.
 #[derive(Clone, Copy, Default)]
 struct PairHasher(u64);

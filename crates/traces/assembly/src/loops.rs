@@ -3,7 +3,7 @@
 use crate::PERIOD_MAX;
 use laggard_model::Fingerprint;
 
-/// Collapses runs among the siblings of one node after another; keeps its buffers between them, because
+/// Collapses runs among the siblings of one node after another; reuses its buffers, because
 /// there is a node for every span.
 #[derive(Default)]
 pub(crate) struct Loops {
@@ -35,25 +35,26 @@ impl Loops {
 
     fn collapse_period(&mut self, period: usize, slots: &mut [u32]) {
         let (sequence, left) = (&self.sequence, &mut self.left);
-        // What is kept moves to the front, never beyond what is still to be looked at.
-        let (mut kept, mut at) = (0, 0);
+        // Retained entries move to the front, never beyond those still to be examined.
+        let (mut retained, mut at) = (0, 0);
         while at < left.len() {
-            let repeats = kept >= period
+            let repeats = retained >= period
                 && at + period <= left.len()
-                && (0..period)
-                    .all(|k| sequence[left[at + k] as usize] == sequence[left[kept - period + k] as usize]);
+                && (0..period).all(|k| {
+                    sequence[left[at + k] as usize] == sequence[left[retained - period + k] as usize]
+                });
             if !repeats {
-                left[kept] = left[at];
-                kept += 1;
+                left[retained] = left[at];
+                retained += 1;
                 at += 1;
                 continue;
             }
             for k in 0..period {
-                slots[left[at + k] as usize] = left[kept - period + k];
+                slots[left[at + k] as usize] = left[retained - period + k];
             }
             at += period;
         }
-        left.truncate(kept);
+        left.truncate(retained);
     }
 
     /// Slots still point at representatives, possibly through several periods; makes them dense.

@@ -15,7 +15,7 @@ use std::ops::Range;
 /// What of sibling order and repetition counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ShapeRule {
-    /// Every repetition and every order of invocation is a shape of its own (CloudDiag §4.1).
+    /// Every repetition and every order of invocation is a separate shape (CloudDiag §4.1).
     Exact,
     /// Siblings whose order is not known are sorted; runs of equal consecutive siblings, and runs of equal
     /// groups of up to [`PERIOD_MAX`] siblings (`open read close open read close`), collapse to one. Loops
@@ -70,7 +70,7 @@ impl<'a> From<&'a CallTree> for TreeColumns<'a> {
     }
 }
 
-/// Computes shapes; keeps its buffers between trees.
+/// Computes shapes; reuses its buffers between trees.
 pub struct Shaper<'a> {
     rule: ShapeRule,
     /// Stable fingerprint of each operation, by its handle's index.
@@ -85,7 +85,7 @@ pub struct Shaper<'a> {
     /// The next node of the same position, `NO_NODE` at the last.
     next_alike: Vec<u32>,
     /// The positions below the one being numbered.
-    below: Vec<Alike>,
+    below: Vec<PositionNodes>,
 }
 
 /// The end of a chain of nodes.
@@ -93,14 +93,14 @@ const NO_NODE: u32 = u32::MAX;
 
 /// The nodes of one position, chained by [`Shaper::next_alike`].
 #[derive(Clone, Copy)]
-struct Alike {
+struct PositionNodes {
     first: u32,
     last: u32,
 }
 
 /// Nodes whose position is still to be numbered.
 struct Unnumbered {
-    nodes: Alike,
+    nodes: PositionNodes,
     parent: Option<u32>,
 }
 
@@ -198,13 +198,13 @@ impl<'a> Shaper<'a> {
     }
 
     /// Numbers positions in pre-order. The nodes of one position have equal subtrees, so the first of them
-    /// stands for all.
+    /// represents all.
     fn number(&mut self, tree: TreeColumns<'_>) -> Shape {
         let mut shape =
             Shape { fingerprint: self.hashes[0], positions: Vec::new(), position_of: vec![0; tree.len()] };
         self.next_alike.clear();
         self.next_alike.resize(tree.len(), NO_NODE);
-        let mut stack = vec![Unnumbered { nodes: Alike { first: 0, last: 0 }, parent: None }];
+        let mut stack = vec![Unnumbered { nodes: PositionNodes { first: 0, last: 0 }, parent: None }];
         while let Some(Unnumbered { nodes, parent }) = stack.pop() {
             let position = shape.positions.len() as u32;
             shape.positions.push(ShapePosition { operation: tree.operation[nodes.first as usize], parent });
@@ -212,7 +212,7 @@ impl<'a> Shaper<'a> {
             let mut node = nodes.first;
             while node != NO_NODE {
                 shape.position_of[node as usize] = position;
-                self.gather_below(node);
+                self.chain_children(node);
                 node = self.next_alike[node as usize];
             }
             let below = self.below.iter().rev();
@@ -222,7 +222,7 @@ impl<'a> Shaper<'a> {
     }
 
     /// Chains the children of a node to those in the same slots.
-    fn gather_below(&mut self, node: u32) {
+    fn chain_children(&mut self, node: u32) {
         let range = self.child_start[node as usize] as usize..self.child_start[node as usize + 1] as usize;
         for (&child, &slot) in self.children[range.clone()].iter().zip(&self.slots[range]) {
             match self.below.get_mut(slot as usize) {
@@ -231,7 +231,7 @@ impl<'a> Shaper<'a> {
                     alike.last = child;
                 }
                 // Slots are dense and first used in growing order.
-                None => self.below.push(Alike { first: child, last: child }),
+                None => self.below.push(PositionNodes { first: child, last: child }),
             }
         }
     }

@@ -17,7 +17,7 @@ pub struct Request {
     pub tree: CallTree,
     /// Whether shape and times are fully known. Partial requests stay out of matrices.
     pub complete: bool,
-    /// How many requests it stands for, as its entry tells; `None` when that is not known.
+    /// How many requests it represents, from its entry's sampling attributes; `None` if unknown.
     pub adjusted_count: Option<AdjustedCount>,
 }
 
@@ -26,11 +26,11 @@ pub struct Request {
 pub struct AssembledTrace {
     /// One request a root, by start.
     pub requests: Vec<Request>,
-    /// Subtrees whose parent is missing although the trace has a root: kept apart.
+    /// Subtrees whose parent is missing although the trace has a root: not part of any request.
     pub orphans: Vec<CallTree>,
     /// Spans after duplicates were dropped.
     pub spans: u64,
-    /// What was repaired or mistrusted.
+    /// What was repaired or is inconsistent.
     pub losses: Losses,
     /// What the remote calls say about the hosts' clocks.
     pub clocks: ClockAgreement,
@@ -41,10 +41,10 @@ pub struct AssembledTrace {
 /// `rows` must all be of one trace, ordered by start then span id, so that the answer does not depend on
 /// the order of arrival. `O(S log S)` for `S` rows.
 pub fn assemble(rows: &[SpanRow]) -> AssembledTrace {
-    assemble_and_tell(rows, None)
+    assemble_recording(rows, None)
 }
 
-/// From which row each call was made: places in the rows, by tree and node.
+/// The row of each call: indices into the rows, by tree and node.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallRows {
     /// Of every request.
@@ -54,25 +54,25 @@ pub struct CallRows {
 }
 
 impl CallRows {
-    /// Assembles the rows of one trace as [`assemble`] does, and tells which row became which call.
+    /// Assembles the rows of one trace as [`assemble`] does, and returns which row became which call.
     pub fn assemble(rows: &[SpanRow]) -> (AssembledTrace, CallRows) {
-        let mut told = CallRows::default();
-        let assembled = assemble_and_tell(rows, Some(&mut told));
-        (assembled, told)
+        let mut call_rows = CallRows::default();
+        let assembled = assemble_recording(rows, Some(&mut call_rows));
+        (assembled, call_rows)
     }
 }
 
-fn assemble_and_tell(rows: &[SpanRow], mut told: Option<&mut CallRows>) -> AssembledTrace {
+fn assemble_recording(rows: &[SpanRow], mut call_rows: Option<&mut CallRows>) -> AssembledTrace {
     let mut out = AssembledTrace::default();
     let Some(first) = rows.first() else { return out };
     let mut links = Links::new(rows, first.trace, &mut out.losses);
     links.cut_cycles(&mut out.losses);
-    out.spans = links.kept.len() as u64;
+    out.spans = links.distinct.len() as u64;
     let tops = links.tops();
-    let partial = judge_tops(&links, &tops, &mut out.losses);
-    let nodes_expected = links.kept.len() / (tops.roots.len() + tops.orphans.len()).max(1);
+    let partial = check_tops(&links, &tops, &mut out.losses);
+    let nodes_expected = links.distinct.len() / (tops.roots.len() + tops.orphans.len()).max(1);
     let mut builder = TreeBuilder::new(&links, nodes_expected);
-    builder.tells = told.is_some();
+    builder.records_rows = call_rows.is_some();
     for &top in &tops.roots {
         let built = builder.build(top, &mut out.losses, &mut out.clocks);
         let complete = built.complete && !partial;
@@ -84,15 +84,15 @@ fn assemble_and_tell(rows: &[SpanRow], mut told: Option<&mut CallRows>) -> Assem
         }
         let entry = links.row(top);
         let (start, status, adjusted_count) = (entry.start, entry.status, entry.adjusted_count);
-        if let Some(told) = &mut told {
-            told.requests.push(built.rows);
+        if let Some(call_rows) = &mut call_rows {
+            call_rows.requests.push(built.rows);
         }
         out.requests.push(Request { start, status, tree: built.tree, complete, adjusted_count });
     }
     for &top in &tops.orphans {
         let built = builder.build(top, &mut out.losses, &mut out.clocks);
-        if let Some(told) = &mut told {
-            told.orphans.push(built.rows);
+        if let Some(call_rows) = &mut call_rows {
+            call_rows.orphans.push(built.rows);
         }
         out.orphans.push(built.tree);
     }
@@ -100,7 +100,7 @@ fn assemble_and_tell(rows: &[SpanRow], mut told: Option<&mut CallRows>) -> Assem
 }
 
 /// Counts what is odd about a trace's topmost spans; true when its requests are partial.
-fn judge_tops(links: &Links<'_>, tops: &Tops, losses: &mut Losses) -> bool {
+fn check_tops(links: &Links<'_>, tops: &TopSpans, losses: &mut Losses) -> bool {
     let example = || format!("trace {}", links.trace);
     if tops.rootless {
         losses.add(Loss::MissingRoot, example);
@@ -116,15 +116,15 @@ pub(crate) struct Links<'a> {
     rows: &'a [SpanRow],
     trace: TraceId,
     /// Indices into `rows` without duplicates; everything below speaks of positions in this list.
-    kept: Vec<u32>,
+    distinct: Vec<u32>,
     parent: Vec<Option<u32>>,
-    /// Children of each kept row, by start: `children[child_start[i]..child_start[i + 1]]`.
+    /// Children of each distinct row, by start: `children[child_start[i]..child_start[i + 1]]`.
     children: Vec<u32>,
     child_start: Vec<u32>,
 }
 
 /// The topmost rows.
-struct Tops {
+struct TopSpans {
     roots: Vec<u32>,
     orphans: Vec<u32>,
     /// No row was without a parent; the topmost ones stand in as roots.
@@ -135,50 +135,50 @@ struct Tops {
 
 /// A span id with the half of a remote call that its row shows; sorts by id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct SpanKey {
     span: SpanId,
-    half: Half,
-    kept: u32,
+    half: RpcHalf,
+    distinct: u32,
 }
 
 /// Zipkin's shared spans report the caller's and the callee's half under one id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Half {
+enum RpcHalf {
     Caller,
     Callee,
 }
 
-fn half(kind: SpanKind) -> Half {
+fn half(kind: SpanKind) -> RpcHalf {
     match kind {
-        SpanKind::Server | SpanKind::Consumer => Half::Callee,
-        _ => Half::Caller,
+        SpanKind::Server | SpanKind::Consumer => RpcHalf::Callee,
+        _ => RpcHalf::Caller,
     }
 }
 
 impl<'a> Links<'a> {
     fn new(rows: &'a [SpanRow], trace: TraceId, losses: &mut Losses) -> Links<'a> {
-        let (kept, keys) = deduplicate(rows, trace, losses);
+        let (distinct, keys) = deduplicate(rows, trace, losses);
         let mut links = Links {
             rows,
             trace,
-            parent: vec![None; kept.len()],
-            kept,
+            parent: vec![None; distinct.len()],
+            distinct,
             children: vec![],
             child_start: vec![],
         };
-        for at in 0..links.kept.len() as u32 {
+        for at in 0..links.distinct.len() as u32 {
             links.parent[at as usize] = links.find_parent(at, &keys);
         }
         links
     }
 
     pub(crate) fn row(&self, at: u32) -> &'a SpanRow {
-        &self.rows[self.kept[at as usize] as usize]
+        &self.rows[self.distinct[at as usize] as usize]
     }
 
-    /// The place of a kept row among all.
-    pub(crate) fn place(&self, at: u32) -> u32 {
-        self.kept[at as usize]
+    /// The index of a distinct row among all rows.
+    pub(crate) fn row_index(&self, at: u32) -> u32 {
+        self.distinct[at as usize]
     }
 
     pub(crate) fn trace(&self) -> TraceId {
@@ -190,54 +190,54 @@ impl<'a> Links<'a> {
         &self.children[from as usize..to as usize]
     }
 
-    fn find_parent(&self, at: u32, keys: &[Key]) -> Option<u32> {
+    fn find_parent(&self, at: u32, keys: &[SpanKey]) -> Option<u32> {
         let row = self.row(at);
         // The callee's half of a shared span hangs from the caller's half.
-        if half(row.kind) == Half::Callee
-            && let Some(caller) = find(keys, row.span).find(|key| key.half == Half::Caller)
+        if half(row.kind) == RpcHalf::Callee
+            && let Some(caller) = find(keys, row.span).find(|key| key.half == RpcHalf::Caller)
         {
-            return Some(caller.kept);
+            return Some(caller.distinct);
         }
         let parent = row.parent?;
-        let mut candidates = find(keys, parent).filter(|key| key.kept != at);
+        let mut candidates = find(keys, parent).filter(|key| key.distinct != at);
         let Some(first) = candidates.next() else {
             // A span that names itself as its parent is a cycle of one.
             return (parent == row.span).then_some(at);
         };
-        let Some(second) = candidates.next() else { return Some(first.kept) };
-        // Both halves bear the parent's id: the child ran where one of them ran; if in doubt, at the callee.
-        let at_caller = self.row(first.kept).replica == row.replica;
-        let at_callee = self.row(second.kept).replica == row.replica;
-        Some(if at_caller && !at_callee { first.kept } else { second.kept })
+        let Some(second) = candidates.next() else { return Some(first.distinct) };
+        // Both halves have the parent's id: the child ran where one of them ran; if unclear, at the callee.
+        let at_caller = self.row(first.distinct).replica == row.replica;
+        let at_callee = self.row(second.distinct).replica == row.replica;
+        Some(if at_caller && !at_callee { first.distinct } else { second.distinct })
     }
 
     /// Makes every parent chain end: a row on a cycle loses its parent if it is the cycle's earliest.
     fn cut_cycles(&mut self, losses: &mut Losses) {
         /// Reached from no walk yet, on the current walk, or known to end.
         #[derive(Clone, Copy, PartialEq)]
-        enum Mark {
+        enum WalkState {
             New,
             Walking(u32),
             Ends,
         }
-        let mut marks = vec![Mark::New; self.kept.len()];
-        for from in 0..self.kept.len() as u32 {
+        let mut marks = vec![WalkState::New; self.distinct.len()];
+        for from in 0..self.distinct.len() as u32 {
             let mut at = from;
-            while marks[at as usize] == Mark::New {
-                marks[at as usize] = Mark::Walking(from);
+            while marks[at as usize] == WalkState::New {
+                marks[at as usize] = WalkState::Walking(from);
                 match self.parent[at as usize] {
                     Some(parent) => at = parent,
                     None => break,
                 }
             }
-            if marks[at as usize] == Mark::Walking(from) && self.parent[at as usize].is_some() {
+            if marks[at as usize] == WalkState::Walking(from) && self.parent[at as usize].is_some() {
                 let earliest = self.earliest_on_cycle(at);
                 self.parent[earliest as usize] = None;
                 losses.add(Loss::Cycle, || format!("trace {}", self.trace));
             }
             let mut at = from;
-            while marks[at as usize] != Mark::Ends {
-                marks[at as usize] = Mark::Ends;
+            while marks[at as usize] != WalkState::Ends {
+                marks[at as usize] = WalkState::Ends;
                 match self.parent[at as usize] {
                     Some(parent) => at = parent,
                     None => break,
@@ -262,7 +262,7 @@ impl<'a> Links<'a> {
     }
 
     fn index_children(&mut self) {
-        let mut counts = vec![0_u32; self.kept.len() + 1];
+        let mut counts = vec![0_u32; self.distinct.len() + 1];
         for parent in self.parent.iter().flatten() {
             counts[*parent as usize + 1] += 1;
         }
@@ -270,7 +270,7 @@ impl<'a> Links<'a> {
             counts[at] += counts[at - 1];
         }
         let mut next = counts.clone();
-        self.children = vec![0; counts[self.kept.len()] as usize];
+        self.children = vec![0; counts[self.distinct.len()] as usize];
         for (at, parent) in self.parent.iter().enumerate() {
             if let Some(parent) = parent {
                 self.children[next[*parent as usize] as usize] = at as u32;
@@ -280,9 +280,9 @@ impl<'a> Links<'a> {
         self.child_start = counts;
     }
 
-    fn tops(&self) -> Tops {
-        let mut tops = Tops { roots: vec![], orphans: vec![], rootless: false, missing_parents: 0 };
-        for at in 0..self.kept.len() as u32 {
+    fn tops(&self) -> TopSpans {
+        let mut tops = TopSpans { roots: vec![], orphans: vec![], rootless: false, missing_parents: 0 };
+        for at in 0..self.distinct.len() as u32 {
             if self.parent[at as usize].is_some() {
                 continue;
             }
@@ -304,11 +304,11 @@ impl<'a> Links<'a> {
 }
 
 /// Drops repeated rows; keys of the others, sorted by id with the caller's half first.
-fn deduplicate(rows: &[SpanRow], trace: TraceId, losses: &mut Losses) -> (Vec<u32>, Vec<Key>) {
-    let mut keys: Vec<Key> = rows
+fn deduplicate(rows: &[SpanRow], trace: TraceId, losses: &mut Losses) -> (Vec<u32>, Vec<SpanKey>) {
+    let mut keys: Vec<SpanKey> = rows
         .iter()
         .enumerate()
-        .map(|(at, row)| Key { span: row.span, half: half(row.kind), kept: at as u32 })
+        .map(|(at, row)| SpanKey { span: row.span, half: half(row.kind), distinct: at as u32 })
         .collect();
     keys.sort_unstable();
     let before = keys.len();
@@ -317,15 +317,15 @@ fn deduplicate(rows: &[SpanRow], trace: TraceId, losses: &mut Losses) -> (Vec<u3
     if keys.len() == before {
         return ((0..before as u32).collect(), keys);
     }
-    let mut kept: Vec<u32> = keys.iter().map(|key| key.kept).collect();
-    kept.sort_unstable();
+    let mut distinct: Vec<u32> = keys.iter().map(|key| key.distinct).collect();
+    distinct.sort_unstable();
     for key in &mut keys {
-        key.kept = kept.binary_search(&key.kept).expect("every key is kept") as u32;
+        key.distinct = distinct.binary_search(&key.distinct).expect("every key is in the list") as u32;
     }
-    (kept, keys)
+    (distinct, keys)
 }
 
-fn find(keys: &[Key], span: SpanId) -> impl Iterator<Item = &Key> {
+fn find(keys: &[SpanKey], span: SpanId) -> impl Iterator<Item = &SpanKey> {
     let from = keys.partition_point(|key| key.span < span);
     keys[from..].iter().take_while(move |key| key.span == span)
 }

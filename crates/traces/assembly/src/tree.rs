@@ -6,28 +6,28 @@ use crate::clocks::ClockAgreement;
 use crate::trace::Links;
 use laggard_model::{CallTree, Loss, Losses, Nanos};
 
-/// A tree, and whether every row in it was whole.
-pub(crate) struct Built {
+/// A tree, and whether every row in it was complete.
+pub(crate) struct BuiltTree {
     pub(crate) tree: CallTree,
     pub(crate) complete: bool,
-    /// A row tells another adjusted count than the top row. Rows that tell none do not differ.
+    /// A row has a different adjusted count than the top row. Rows without one do not differ.
     pub(crate) unequal_counts: bool,
-    /// The place of each node's row among all; empty unless it is told.
+    /// The index of each node's row among all rows; empty unless recorded.
     pub(crate) rows: Vec<u32>,
 }
 
-/// Builds trees top-down; keeps its buffers between trees.
+/// Builds trees top-down; reuses its buffers between trees.
 pub(crate) struct TreeBuilder<'a> {
     links: &'a Links<'a>,
     nodes_expected: usize,
-    stack: Vec<Pending>,
+    stack: Vec<PendingNode>,
     children: Children,
-    /// Whether trees tell the rows of their nodes.
-    pub(crate) tells: bool,
+    /// Whether to record the rows of nodes.
+    pub(crate) records_rows: bool,
 }
 
 /// A row whose node is still to be made.
-struct Pending {
+struct PendingNode {
     at: u32,
     parent: Option<u32>,
     depth: u32,
@@ -37,17 +37,23 @@ struct Pending {
 }
 
 impl<'a> TreeBuilder<'a> {
-    /// A builder of trees of so many nodes on average.
+    /// A builder of trees with `nodes` nodes on average.
     pub(crate) fn new(links: &'a Links<'a>, nodes_expected: usize) -> TreeBuilder<'a> {
-        TreeBuilder { links, nodes_expected, stack: Vec::new(), children: Children::default(), tells: false }
+        TreeBuilder {
+            links,
+            nodes_expected,
+            stack: Vec::new(),
+            children: Children::default(),
+            records_rows: false,
+        }
     }
 
     /// The tree below a top row, in depth-first pre-order.
-    pub(crate) fn build(&mut self, top: u32, losses: &mut Losses, clocks: &mut ClockAgreement) -> Built {
-        let tree = tree_with_room(self.nodes_expected);
-        let mut built = Built { tree, complete: true, unequal_counts: false, rows: Vec::new() };
+    pub(crate) fn build(&mut self, top: u32, losses: &mut Losses, clocks: &mut ClockAgreement) -> BuiltTree {
+        let tree = tree_with_capacity(self.nodes_expected);
+        let mut built = BuiltTree { tree, complete: true, unequal_counts: false, rows: Vec::new() };
         let entry = self.links.row(top);
-        self.stack.push(Pending {
+        self.stack.push(PendingNode {
             at: top,
             parent: None,
             depth: 1,
@@ -61,8 +67,8 @@ impl<'a> TreeBuilder<'a> {
                 row.adjusted_count.is_some() && row.adjusted_count != entry.adjusted_count;
             let node = built.tree.len() as u32;
             let covered = self.visit_children(&pending, node, losses, clocks);
-            if self.tells {
-                built.rows.push(self.links.place(pending.at));
+            if self.records_rows {
+                built.rows.push(self.links.row_index(pending.at));
             }
             let tree = &mut built.tree;
             tree.operation.push(row.operation);
@@ -76,10 +82,10 @@ impl<'a> TreeBuilder<'a> {
         built
     }
 
-    /// Pushes the children of a row, last first, and tells how much of the row's time they cover.
+    /// Pushes the children of a row, last first, and returns how much of the row's time they cover.
     fn visit_children(
         &mut self,
-        pending: &Pending,
+        pending: &PendingNode,
         node: u32,
         losses: &mut Losses,
         clocks: &mut ClockAgreement,
@@ -95,7 +101,7 @@ impl<'a> TreeBuilder<'a> {
         let covered = self.children.arrange(self.links, pending.at, losses, clocks);
         let inclusive = self.links.row(pending.at).inclusive;
         for child in self.children.ordered().rev() {
-            self.stack.push(Pending {
+            self.stack.push(PendingNode {
                 at: child.at,
                 parent: Some(node),
                 depth: pending.depth + 1,
@@ -107,7 +113,7 @@ impl<'a> TreeBuilder<'a> {
     }
 }
 
-fn tree_with_room(nodes: usize) -> CallTree {
+fn tree_with_capacity(nodes: usize) -> CallTree {
     CallTree {
         operation: Vec::with_capacity(nodes),
         parent: Vec::with_capacity(nodes),

@@ -1,7 +1,7 @@
 //! Second pass: the calls of the categories that are judged, of no more requests than are looked at.
 
 use crate::survey::SurveyedCategory;
-use laggard_engine::{FormShapes, RequestView, Requests};
+use laggard_engine::{RequestView, Requests, StructureShapes};
 use laggard_localize::{Call, CategoryCalls, CategoryPosition, TimeKind};
 use laggard_model::Fingerprint;
 use laggard_numeric::spread_evenly;
@@ -12,7 +12,7 @@ pub struct Gather<'a> {
     /// The requests that were surveyed.
     pub requests: &'a Requests,
     /// Their shapes, as in the survey.
-    pub shapes: &'a FormShapes,
+    pub shapes: &'a StructureShapes,
     /// Most requests: of more, so many are taken, evenly spread; 0 for all.
     pub rows_max: usize,
     /// Which time of a call is kept.
@@ -42,7 +42,7 @@ impl Gather<'_> {
 
     fn add_calls(&self, calls: &mut Vec<Call>, row: u32, request: &RequestView<'_>) {
         let first = calls.len();
-        let positions = self.shapes.positions_of(request.form());
+        let positions = self.shapes.positions_of(request.structure());
         let times = match self.time {
             TimeKind::SelfTime => request.self_time(),
             TimeKind::Inclusive => request.inclusive_time(),

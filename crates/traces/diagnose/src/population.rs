@@ -276,7 +276,7 @@ mod tests {
         let other = names(&[("x", "y")], &["h0"]);
         let union = UnionNames::of(&[&other, &drawn.names]);
         let slice = RequestSlice::assemble(drawn.names, drawn.rows, SliceFacts::default());
-        let all = Requests::of_slices(vec![Arc::new(slice)], NonZeroUsize::MIN);
+        let all = Requests::from_slices(vec![Arc::new(slice)], NonZeroUsize::MIN);
         let everything = Population::all(&all);
         let requests = |population: &Population<'_>| {
             let selected = union.select(population, 1);

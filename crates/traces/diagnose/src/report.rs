@@ -144,10 +144,10 @@ fn nothing_selected(context: &Context<'_>) -> Option<String> {
 
 fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {
     let mut out: Vec<String> = nothing_selected(context).into_iter().collect();
-    if context.requests.kept_one_in() > 1 {
+    if context.requests.thinning_factor() > 1 {
         out.push(format!(
             "Only one trace in {} was kept, to stay within the memory limit; counts are of what was kept.",
-            context.requests.kept_one_in()
+            context.requests.thinning_factor()
         ));
     }
     sampling::cautions(&input.sampling, &mut out);

@@ -2,7 +2,7 @@
 
 use crate::population::Selected;
 use laggard_assembly::ShapeRule;
-use laggard_engine::{Fold, FormShapes, LocalEngine, RequestView, TreeForm};
+use laggard_engine::{Fold, LocalEngine, RequestView, StructureShapes, TreeStructure};
 use laggard_localize::{Site, SiteRequest, SiteTable, SiteTableBuilder, Spent};
 use laggard_model::{AdjustedCount, Fingerprint, OperationId, ReplicaId, SpanKind};
 use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@ pub struct SiteFold<'a> {
     selected: Selected<'a>,
     /// How many requests one stands for that does not tell it.
     assumed_count: Option<AdjustedCount>,
-    shapes: &'a FormShapes,
+    shapes: &'a StructureShapes,
     /// Ids of the shapes' categories.
     categories: Vec<Fingerprint>,
     threads: NonZeroUsize,
@@ -51,7 +51,7 @@ impl<'a> SiteFold<'a> {
     ) -> SiteFold<'a> {
         let requests = selected.range().requests();
         let mut finder = SiteFinder::new(selected);
-        let forms = requests.forms().iter().map(|form| finder.of_form(form)).collect();
+        let forms = requests.structures().iter().map(|form| finder.of_form(form)).collect();
         let shapes = requests.shapes(ShapeRule::Canonical, engine.threads());
         let categories = shapes.categories().iter().map(|category| category.id).collect();
         let (sites, threads) = (finder.sites, engine.threads());
@@ -95,13 +95,13 @@ impl SiteFold<'_> {
             start: request.start(),
             trace: request.trace(),
             latency_ns: request.latency().ns() as f64,
-            category: self.shapes.category_of(request.form()) as u32,
+            category: self.shapes.category_of(request.structure()) as u32,
             weight: request.adjusted_count().or(self.assumed_count).unwrap_or(AdjustedCount::ONE).get(),
         }
     }
 
     fn spend(&self, partial: &mut SiteTableBuilder, request: &RequestView<'_>) {
-        let form = &self.forms[request.form()];
+        let form = &self.forms[request.structure()];
         for (node, sites) in form.nodes.iter().enumerate() {
             let replica = self.selected.replica(request, node);
             partial.home(self.selected.operation(request, node), replica);
@@ -183,7 +183,7 @@ impl<'a> SiteFinder<'a> {
         }
     }
 
-    fn of_form(&mut self, form: &TreeForm) -> FormSites {
+    fn of_form(&mut self, form: &TreeStructure) -> FormSites {
         let nodes = only_children(form).into_iter().enumerate().map(|(node, only_child)| NodeSites {
             operation: self.operation(self.unified(form, node)),
             link: only_child.and_then(|child| self.link(form, node, child)),
@@ -191,7 +191,7 @@ impl<'a> SiteFinder<'a> {
         FormSites { nodes: nodes.collect(), may_chain: calls_itself(form) }
     }
 
-    fn unified(&self, form: &TreeForm, node: usize) -> OperationId {
+    fn unified(&self, form: &TreeStructure, node: usize) -> OperationId {
         self.selected.operations()[form.operation[node].index()]
     }
 
@@ -204,7 +204,7 @@ impl<'a> SiteFinder<'a> {
     }
 
     /// The link of a call whose only callee may run elsewhere.
-    fn link(&mut self, form: &TreeForm, node: usize, child: usize) -> Option<Link> {
+    fn link(&mut self, form: &TreeStructure, node: usize, child: usize) -> Option<Link> {
         let (caller, callee) = (self.unified(form, node), self.unified(form, child));
         let kind = self.selected.union().names().operation_key(caller).kind;
         if !matches!(kind, SpanKind::Client | SpanKind::Unspecified) {
@@ -221,19 +221,19 @@ impl<'a> SiteFinder<'a> {
 }
 
 /// Whether an operation is among its own near ancestors.
-fn calls_itself(form: &TreeForm) -> bool {
+fn calls_itself(form: &TreeStructure) -> bool {
     (1..form.len())
         .any(|node| ancestors(form, node).any(|above| form.operation[above] == form.operation[node]))
 }
 
 /// The callers of a call, the nearest first; no more than are looked at.
-fn ancestors(form: &TreeForm, node: usize) -> impl Iterator<Item = usize> + '_ {
+fn ancestors(form: &TreeStructure, node: usize) -> impl Iterator<Item = usize> + '_ {
     let above = |&at: &usize| form.parent[at].map(|parent| parent as usize);
     std::iter::successors(above(&node), above).take(ANCESTORS_MAX)
 }
 
 /// For every node its child, if it has exactly one.
-fn only_children(tree: &TreeForm) -> Vec<Option<usize>> {
+fn only_children(tree: &TreeStructure) -> Vec<Option<usize>> {
     let mut children: Vec<(u32, usize)> = vec![(0, 0); tree.len()];
     for (node, parent) in tree.parent.iter().enumerate() {
         if let Some(parent) = parent {

@@ -1,7 +1,7 @@
 //! First pass: which categories are there, and which requests has each.
 
 use laggard_assembly::ShapePosition;
-use laggard_engine::{Fold, FormShapes, RequestView};
+use laggard_engine::{Fold, RequestView, StructureShapes};
 use laggard_localize::RequestRow;
 use laggard_model::{AdjustedCount, Fingerprint, Losses, Names, Nanos, ServiceId, Timestamp, TraceId};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Groups complete requests by the shape of their call tree.
 pub struct SurveyFold<'a> {
     /// The shapes.
-    pub shapes: &'a FormShapes,
+    pub shapes: &'a StructureShapes,
     /// Names behind the requests' handles.
     pub names: &'a Names,
     /// Only requests whose entry is of this service.
@@ -95,7 +95,7 @@ impl Fold for SurveyFold<'_> {
             return;
         }
         partial.weights_told += u64::from(request.adjusted_count().is_some());
-        let category = self.shapes.category_of(request.form());
+        let category = self.shapes.category_of(request.structure());
         if partial.categories.len() <= category {
             partial.categories.resize_with(category + 1, Members::default);
         }

@@ -6,8 +6,8 @@ use laggard_model::{
     Sink, SpanKind, SpanRecord, SpanRow, TailSampler, Timestamp, TraceId, WeightSource,
 };
 
-/// Everything one message or file held, in handles of names of its own: what a receiver hands to a store, and
-/// what a write-ahead log keeps. Nothing is dropped here but what a reader counted as lost; whoever fills a
+/// The contents of one message or file, with handles into its own names: what a receiver passes to a store, and
+/// what a write-ahead log stores. Nothing is dropped here except what a reader counted as lost; whoever fills a
 /// batch bounds its size by bounding the message.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
@@ -19,15 +19,15 @@ pub struct Batch {
     pub calls: Vec<CallRow>,
     /// Samples, in the order of the message.
     pub samples: Samples,
-    /// Trace ids as they were given, where that differs from how they are shown.
+    /// Trace ids as received, if that differs from their display text.
     pub texts: Vec<(TraceId, Box<str>)>,
     /// What was lost in reading.
     pub losses: Losses,
-    /// What tells spans apart and what they stand for.
+    /// Counts of spans by how they were identified and weighted.
     pub origins: Origins,
 }
 
-/// Counts of spans by what identified their replica, told their weight, and sampled their trace.
+/// Counts of spans by the source of their replica, the source of their weight, and the sampler of their trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Origins {
     /// By [`ReplicaSource`], as numbered.
@@ -62,7 +62,7 @@ pub struct Samples {
     pub texts: Vec<Box<str>>,
 }
 
-/// One sample; names as places in [`Samples::texts`].
+/// One sample; names are indices into [`Samples::texts`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SampleRow {
     /// As in [`SampleRecord`].
@@ -121,7 +121,7 @@ impl Samples {
     }
 }
 
-/// How many of the latest texts are searched; beyond, a text may be kept twice.
+/// How many of the latest texts are searched; older texts may be stored twice.
 const TEXTS_SEARCHED: usize = 64;
 
 impl Batch {
@@ -134,7 +134,7 @@ impl Batch {
         self.names.replica(cut(name))
     }
 
-    fn note_text(&mut self, trace: TraceId, text: Option<&str>) {
+    fn record_text(&mut self, trace: TraceId, text: Option<&str>) {
         let Some(text) = text else { return };
         if self.texts.last().is_none_or(|(last, _)| *last != trace) {
             self.texts.push((trace, cut(text).into()));
@@ -144,7 +144,7 @@ impl Batch {
 
 impl Sink for Batch {
     fn span(&mut self, span: &SpanRecord<'_>) {
-        self.note_text(span.trace_id, span.trace_text);
+        self.record_text(span.trace_id, span.trace_text);
         self.origins.identities[span.replica_source as usize] += 1;
         self.origins.weight_sources[span.sampling.source as usize] += 1;
         if let Some(sampler) = span.sampling.tail_sampler {
@@ -169,7 +169,7 @@ impl Sink for Batch {
     }
 
     fn call(&mut self, call: &CallRecord<'_>) {
-        self.note_text(call.request, call.request_text);
+        self.record_text(call.request, call.request_text);
         self.origins.call_records += 1;
         self.origins.identities[ReplicaSource::Host as usize] += 1;
         let kind = SpanKind::Unspecified;

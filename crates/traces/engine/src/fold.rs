@@ -7,9 +7,9 @@ use std::num::NonZeroUsize;
 /// A computation over requests that may be split anywhere between requests.
 ///
 /// ```text
-///  stretch 0: start ─ add ─ add ──┐
-///  stretch 1: start ─ add ────────┤ merge (in order) ─ finish ─► Output
-///  stretch 2: start ─ add ─ add ──┘
+///  range 0: start ─ add ─ add ──┐
+///  range 1: start ─ add ────────┤ merge (in order) ─ finish ─► Output
+///  range 2: start ─ add ─ add ──┘
 /// ```
 ///
 /// Laws, checked by [`contract::check`](crate::contract::check): merging a fresh partial changes nothing;
@@ -40,14 +40,14 @@ pub struct LocalEngine {
     threads: NonZeroUsize,
 }
 
-/// Requests are cut into so many stretches: several times the cores of most machines.
-const STRETCHES: usize = 32;
+/// Maximum number of ranges that requests are split into: several times the cores of most machines.
+const RANGES_MAX: usize = 32;
 
-/// … unless there would be fewer in each than this: a stretch has to pay for its partial.
-const STRETCH_REQUESTS_MIN: usize = 512;
+/// Minimum number of requests in a range, so that the cost of its partial is small.
+const RANGE_REQUESTS_MIN: usize = 512;
 
 impl LocalEngine {
-    /// An engine with so many threads.
+    /// An engine with this number of threads.
     pub const fn new(threads: NonZeroUsize) -> LocalEngine {
         LocalEngine { threads }
     }
@@ -57,28 +57,28 @@ impl LocalEngine {
         self.threads
     }
 
-    /// Answers for some pieces of work, in their order.
-    pub fn map<P: Sync, A: Send>(self, pieces: &[P], work: impl Fn(&P) -> A + Sync) -> Vec<A> {
-        in_parallel(pieces, self.threads, work)
+    /// Applies `work` to every item in parallel; results in the order of the items.
+    pub fn map<P: Sync, A: Send>(self, items: &[P], work: impl Fn(&P) -> A + Sync) -> Vec<A> {
+        in_parallel(items, self.threads, work)
     }
 
-    /// Runs a fold. The answer does not depend on the number of threads: every stretch has its own partial,
+    /// Runs a fold. The answer does not depend on the number of threads: every range has its own partial,
     /// and partials merge in order.
     pub fn fold<F: Fold>(self, range: RequestRange<'_>, fold: &F) -> F::Output {
-        let length = range.len().div_ceil(STRETCHES).max(STRETCH_REQUESTS_MIN);
-        let stretches: Vec<RequestRange<'_>> = (0..range.len())
+        let length = range.len().div_ceil(RANGES_MAX).max(RANGE_REQUESTS_MIN);
+        let intervals: Vec<RequestRange<'_>> = (0..range.len())
             .step_by(length)
             .map(|from| range.part(from, (from + length).min(range.len())))
             .collect();
-        let partials = in_parallel(&stretches, self.threads, |stretch| {
+        let partials = in_parallel(&intervals, self.threads, |interval| {
             let mut partial = fold.start();
-            stretch.iter().for_each(|request| fold.add(&mut partial, &request));
+            interval.iter().for_each(|request| fold.add(&mut partial, &request));
             partial
         });
-        let mut whole = fold.start();
+        let mut merged = fold.start();
         for partial in partials {
-            fold.merge(&mut whole, partial);
+            fold.merge(&mut merged, partial);
         }
-        fold.finish(whole)
+        fold.finish(merged)
     }
 }

@@ -2,7 +2,7 @@
 
 use laggard_model::{Names, OperationId, ReplicaId};
 
-/// What handles of some names are called in others.
+/// A map from the handles of one set of names to those of another.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HandleMap {
     pub(crate) operations: Vec<OperationId>,
@@ -10,7 +10,7 @@ pub(crate) struct HandleMap {
 }
 
 impl HandleMap {
-    /// Adds names to others and tells the handles they have there.
+    /// Adds names to `into` and maps each handle to its handle there.
     pub(crate) fn new(into: &mut Names, from: &Names) -> HandleMap {
         let operations = (0..from.operations())
             .map(|at| into.operation(from.operation_key(OperationId::from_index(at))))

@@ -17,19 +17,19 @@ const BUCKETS: usize = 64;
 /// Limits of one [`Ingest`].
 #[derive(Clone, Copy, Debug)]
 pub struct IngestSettings {
-    /// Most bytes of rows kept. Beyond it, half of the traces (by a hash of their id) are let go, and half
+    /// Maximum bytes of rows. Above it, half of the traces (by a hash of their id) are dropped, then half
     /// again as often as needed.
     pub memory_bytes: usize,
-    /// Rows that start before this are not kept.
-    pub keep_since: Timestamp,
-    /// Rows that start after this are not kept.
-    pub keep_until: Timestamp,
+    /// Rows that start before this are dropped.
+    pub since: Timestamp,
+    /// Rows that start after this are dropped.
+    pub until: Timestamp,
 }
 
 impl Default for IngestSettings {
     /// Everything, up to 4 GiB of rows.
     fn default() -> IngestSettings {
-        IngestSettings { memory_bytes: 4 << 30, keep_since: Timestamp::MIN, keep_until: Timestamp::MAX }
+        IngestSettings { memory_bytes: 4 << 30, since: Timestamp::MIN, until: Timestamp::MAX }
     }
 }
 
@@ -48,16 +48,16 @@ pub struct Ingest {
     call_records: u64,
     outside_window: u64,
     thinning: Thinning,
-    /// Rows no longer fit however much they are thinned: nothing more is kept.
-    full: bool,
-    /// Rows taken since they were last counted against the limit.
+    /// Rows exceed the limit even at the highest thinning: all further rows are dropped.
+    is_full: bool,
+    /// Rows added since the limit was last checked.
     uncounted_rows: usize,
 }
 
 /// Most distinct operations, and most distinct replicas. Names that carry ids would fill the memory.
 const NAMES_MAX: usize = 200_000;
 
-/// Longest name kept, in bytes; longer ones are cut.
+/// Maximum length of a name in bytes; longer ones are truncated.
 const NAME_BYTES_MAX: usize = 1024;
 
 /// What names beyond [`NAMES_MAX`] become.
@@ -82,7 +82,7 @@ impl Ingest {
             call_records: 0,
             outside_window: 0,
             thinning: Thinning::default(),
-            full: false,
+            is_full: false,
             uncounted_rows: 0,
         }
     }
@@ -133,7 +133,7 @@ impl Ingest {
             losses.merge(&bucket.losses);
         }
         losses.add_many(Loss::MemoryLimit, self.thinning.rows_dropped(), || {
-            format!("one trace in {} kept", self.thinning.kept_one_in())
+            format!("one trace in {} retained", self.thinning.thinning_factor())
         });
         Traces {
             names: self.names,
@@ -145,20 +145,20 @@ impl Ingest {
             tail_samplers: self.tail_samplers,
             call_records: self.call_records,
             outside_window: self.outside_window,
-            kept_one_in: self.thinning.kept_one_in(),
+            thinning_factor: self.thinning.thinning_factor(),
         }
     }
 
-    fn wanted(&mut self, trace: TraceId, time: Timestamp) -> bool {
-        if time < self.settings.keep_since || time > self.settings.keep_until {
+    fn in_scope(&mut self, trace: TraceId, time: Timestamp) -> bool {
+        if time < self.settings.since || time > self.settings.until {
             self.outside_window += 1;
             return false;
         }
-        if self.full {
+        if self.is_full {
             self.thinning.count_dropped();
             return false;
         }
-        self.thinning.keeps(trace)
+        self.thinning.retain_row(trace)
     }
 
     fn operation(&mut self, key: OperationKey<'_>) -> OperationId {
@@ -179,13 +179,13 @@ impl Ingest {
         self.names.replica(name)
     }
 
-    fn note_text(&mut self, trace: TraceId, text: Option<&str>) {
+    fn record_text(&mut self, trace: TraceId, text: Option<&str>) {
         if let Some(text) = text {
             self.texts.entry(trace).or_insert_with(|| cut(text).into());
         }
     }
 
-    fn note_sampling(&mut self, sampling: &Sampling) {
+    fn count_sampling(&mut self, sampling: &Sampling) {
         self.weight_sources[sampling.source as usize] += 1;
         if let Some(sampler) = sampling.tail_sampler {
             self.tail_samplers[sampler as usize] += 1;
@@ -201,8 +201,8 @@ impl Ingest {
 
     fn stay_within_limit(&mut self) {
         self.uncounted_rows = 0;
-        while self.bytes() > self.settings.memory_bytes && !self.full {
-            self.full = !self.thinning.halve();
+        while self.bytes() > self.settings.memory_bytes && !self.is_full {
+            self.is_full = !self.thinning.halve();
             self.apply_thinning();
         }
     }
@@ -215,7 +215,7 @@ impl Ingest {
         for bucket in &mut self.calls {
             thinning.apply(bucket, |row| row.request);
         }
-        self.texts.retain(|&trace, _| thinning.is_kept(trace));
+        self.texts.retain(|&trace, _| thinning.retains(trace));
     }
 
     fn bytes(&self) -> usize {
@@ -225,17 +225,17 @@ impl Ingest {
     }
 }
 
-/// Rows are counted against the limit when so many more have come: 256 KiB of spans.
+/// The limit is checked after this number of new rows: 256 KiB of spans.
 const COUNT_EVERY: usize = 1 << 12;
 
 impl Sink for Ingest {
     fn span(&mut self, span: &SpanRecord<'_>) {
-        if !self.wanted(span.trace_id, span.start) {
+        if !self.in_scope(span.trace_id, span.start) {
             return;
         }
-        self.note_text(span.trace_id, span.trace_text);
+        self.record_text(span.trace_id, span.trace_text);
         self.identities[span.replica_source as usize] += 1;
-        self.note_sampling(&span.sampling);
+        self.count_sampling(&span.sampling);
         let key = OperationKey { service: span.service, operation: span.operation, kind: span.kind };
         let row = SpanRow {
             trace: span.trace_id,
@@ -255,10 +255,10 @@ impl Sink for Ingest {
     }
 
     fn call(&mut self, call: &CallRecord<'_>) {
-        if !self.wanted(call.request, call.time) {
+        if !self.in_scope(call.request, call.time) {
             return;
         }
-        self.note_text(call.request, call.request_text);
+        self.record_text(call.request, call.request_text);
         self.call_records += 1;
         self.identities[ReplicaSource::Host as usize] += 1;
         let kind = SpanKind::Unspecified;
@@ -324,7 +324,7 @@ impl Bucket {
     }
 }
 
-/// How far outside the window spans are still kept, so that requests that straddle its ends are whole and
+/// How far outside the window spans are still retained, so that requests that straddle its ends are complete and
 /// clocks may disagree.
 pub const WINDOW_MARGIN: Nanos = Nanos::from_secs(3600);
 
@@ -357,6 +357,6 @@ mod tests {
         let traces = ingest.finish(NonZeroUsize::MIN);
         assert!((1..=100).contains(&traces.spans()), "{}", traces.spans());
         assert_eq!(traces.losses().count(Loss::MemoryLimit), 1000 - traces.spans());
-        assert!(traces.kept_one_in() >= 8);
+        assert!(traces.thinning_factor() >= 8);
     }
 }

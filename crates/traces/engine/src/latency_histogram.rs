@@ -8,7 +8,7 @@ const STEP_BITS: u32 = STEPS.trailing_zeros();
 
 /// How often each latency occurred. A bin is at most 1/32 of its lower end wide, and times below 64 ns have bins
 /// of their own: a quantile is off by at most 1/64, 1.6 %. Exact integers, so any order of adding and
-/// merging gives the same histogram. At most 1,920 bins; only those that hold something are kept.
+/// merging gives the same histogram. At most 1,920 bins; only non-empty ones are stored.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LatencyHistogram {
     /// By bin, growing.
@@ -29,7 +29,7 @@ const BINS: u16 = 1920;
 
 impl LatencyHistogram {
     /// A histogram of bins that were stored; in any order, those of equal number add up.
-    pub fn of_bins(bins: impl IntoIterator<Item = LatencyBin>) -> LatencyHistogram {
+    pub fn from_bins(bins: impl IntoIterator<Item = LatencyBin>) -> LatencyHistogram {
         let mut histogram = LatencyHistogram::default();
         for bin in bins {
             histogram.add_many(bin.index.min(BINS - 1), bin.count);
@@ -128,7 +128,7 @@ mod tests {
         let [mut merged, second] = parts;
         merged.merge(&second);
         assert_eq!(merged, whole);
-        assert_eq!(LatencyHistogram::of_bins(whole.bins().iter().rev().copied()), whole);
+        assert_eq!(LatencyHistogram::from_bins(whole.bins().iter().rev().copied()), whole);
         for (q, exact) in [(0.5, 500.0_f64), (0.99, 990.0), (1.0, 1000.0)] {
             let found = whole.quantile(q).unwrap() as f64;
             assert!((found / (exact * exact * 1e3) - 1.0).abs() <= 1.0 / 64.0 + 1e-9, "{q}: {found}");
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_stored_bin_beyond_the_last_one_does_no_harm() {
-        let odd = LatencyHistogram::of_bins([LatencyBin { index: u16::MAX, count: u64::MAX }]);
+        let odd = LatencyHistogram::from_bins([LatencyBin { index: u16::MAX, count: u64::MAX }]);
         assert!(odd.quantile(0.5).unwrap() > u64::MAX / 2);
         let mut twice = odd.clone();
         twice.merge(&odd);

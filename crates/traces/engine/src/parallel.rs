@@ -1,33 +1,33 @@
-//! Work that splits into pieces of its own, on several threads; answers come in the order of the pieces.
+//! Runs independent work items on several threads; results are in the order of the items.
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Answers for some pieces, which stay.
+/// Applies `work` to borrowed items.
 pub(crate) fn in_parallel<P: Sync, A: Send>(
-    pieces: &[P],
+    items: &[P],
     threads: NonZeroUsize,
     work: impl Fn(&P) -> A + Sync,
 ) -> Vec<A> {
     let next = AtomicUsize::new(0);
-    run(pieces.len(), threads, || {
+    run(items.len(), threads, || {
         let at = next.fetch_add(1, Ordering::Relaxed);
-        pieces.get(at).map(|piece| (at, work(piece)))
+        items.get(at).map(|item| (at, work(item)))
     })
 }
 
-/// Answers for some pieces, which are let go of one by one.
+/// Applies `work` to owned items; each is dropped as soon as it is done.
 pub(crate) fn in_order<P: Send, A: Send>(
-    pieces: Vec<P>,
+    items: Vec<P>,
     threads: NonZeroUsize,
     work: impl Fn(P) -> A + Sync,
 ) -> Vec<A> {
-    let count = pieces.len();
-    let waiting = Mutex::new(pieces.into_iter().enumerate());
+    let count = items.len();
+    let waiting = Mutex::new(items.into_iter().enumerate());
     run(count, threads, || {
-        let (at, piece) = waiting.lock().expect("no thread panics while it holds the lock").next()?;
-        Some((at, work(piece)))
+        let (at, item) = waiting.lock().expect("no thread panics while it holds the lock").next()?;
+        Some((at, work(item)))
     })
 }
 

@@ -1,105 +1,363 @@
-//! Requests assembled ahead of time: what a question about any window starts from.
+//! Requests of several slices as one: with common names, common tree structures, and one order.
 //!
 //! ```text
-//! spans of whole traces ── assemble, once ──► RequestSlice (a stretch of time) ── kept ──► any question, any window
+//! RequestSlice (names 0, structures 0) ─┐                                ┌─ order by start and trace
+//! RequestSlice (names 1, structures 1) ─┴─► names and structures of all ─┴─► any window ─► LocalEngine::fold
 //! ```
 
 use crate::Origins;
-use laggard_assembly::ClockAgreement;
+use crate::handles::HandleMap;
+use crate::parallel::{in_order, in_parallel};
+use crate::slice::{RequestSlice, SliceFacts, SlicedRequest, TreeStructure};
+use crate::structure_index::StructureIndex;
+use crate::structure_shapes::StructureShapes;
+use crate::traces::Traces;
+use crate::view::{RequestRange, RequestView};
+use laggard_assembly::{ClockAgreement, ShapeRule};
 use laggard_model::{
-    AdjustedCount, Losses, Names, Nanos, OperationId, ReplicaId, Status, Timestamp, TraceId,
+    Fingerprint, Losses, Names, OperationId, ReplicaId, ReplicaSource, TailSampler, Timestamp, TraceId,
+    WeightSource,
 };
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, OnceLock};
 
-/// Assembled requests of some traces, in handles of names of its own.
-///
-/// The calls of request `r` are the `forms[r.form].len()` entries of every column of `calls` from `r.first_call`
-/// on, in the order of the form's nodes.
-#[derive(Clone, Debug, Default)]
-pub struct RequestSlice {
-    /// Names behind the handles.
-    pub names: Names,
-    /// Distinct call trees without their times and replicas.
-    pub forms: Vec<TreeForm>,
-    /// Requests by start, then trace.
-    pub requests: Vec<SlicedRequest>,
-    /// Calls of all requests.
-    pub calls: CallColumns,
-    /// What else is known of the traces these requests are of.
-    pub facts: SliceFacts,
+/// Assembled requests to run queries on. Built once, queried any number of times: what depends on the
+/// tree structures alone (shapes) is cached, and a window is a range of the order.
+#[derive(Debug, Default)]
+pub struct Requests {
+    names: Names,
+    operations: Vec<Fingerprint>,
+    structures: Vec<TreeStructure>,
+    parts: Vec<MappedSlice>,
+    /// All requests by start, then trace.
+    order: Vec<RequestRef>,
+    /// Facts about all traces; without texts, which are looked up in the slices.
+    facts: SliceFacts,
+    /// Notes of the reader of files; empty for slices.
+    import_notes: ImportNotes,
+    shapes: [OnceLock<StructureShapes>; 2],
 }
 
-/// What many requests have in common: who calls whom, in depth-first pre-order.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct TreeForm {
-    /// What is called.
-    pub operation: Vec<OperationId>,
-    /// The caller's node; `None` for node 0.
-    pub parent: Vec<Option<u32>>,
-    /// As in [`CallTree`](laggard_model::CallTree).
-    pub order_group: Vec<u32>,
+/// A slice with its handles mapped to the common names.
+#[derive(Debug)]
+pub(crate) struct MappedSlice {
+    pub(crate) slice: Arc<RequestSlice>,
+    /// Common handles by the slice's own.
+    pub(crate) replicas: Arc<[ReplicaId]>,
+    /// Common structures by the slice's own.
+    structures: Vec<u32>,
 }
 
-impl TreeForm {
-    /// Nodes.
+/// The position of a request in the slices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RequestRef {
+    part: u32,
+    request: u32,
+}
+
+#[derive(Clone, Debug)]
+struct ImportNotes {
+    losses: Losses,
+    texts: HashMap<TraceId, Box<str>>,
+    outside_window: u64,
+    thinning_factor: u64,
+}
+
+impl Default for ImportNotes {
+    fn default() -> ImportNotes {
+        ImportNotes { losses: Losses::none(), texts: HashMap::new(), outside_window: 0, thinning_factor: 1 }
+    }
+}
+
+impl Requests {
+    /// Requests of some slices, whose names may differ. No trace may be in two of them.
+    pub fn from_slices(slices: Vec<Arc<RequestSlice>>, threads: NonZeroUsize) -> Requests {
+        let mut names = Names::new();
+        let maps: Vec<HandleMap> =
+            slices.iter().map(|slice| HandleMap::new(&mut names, &slice.names)).collect();
+        let mut facts = SliceFacts::default();
+        for (slice, map) in slices.iter().zip(&maps) {
+            facts.merge_but_texts(&slice.facts, map);
+        }
+        let mut index = StructureIndex::default();
+        let mut exchanged = Vec::new();
+        let parts = std::iter::zip(slices, maps)
+            .map(|(slice, map)| MappedSlice {
+                structures: (slice.structures.iter())
+                    .map(|structure| index.number_of(structure, &map.operations, &mut exchanged))
+                    .collect(),
+                replicas: map.replicas.into(),
+                slice,
+            })
+            .collect();
+        Requests::from_parts(names, index.structures, parts, threads)
+            .with_facts(facts, ImportNotes::default())
+    }
+
+    /// Requests of a span table, which is dropped bucket by bucket as its traces are assembled.
+    pub fn from_traces(mut traces: Traces, threads: NonZeroUsize) -> Requests {
+        let buckets: Vec<_> = std::mem::take(&mut traces.buckets);
+        let slices = in_order(buckets, threads, |rows| {
+            RequestSlice::from_sorted_rows(Names::new(), &rows, SliceFacts::default())
+        });
+        Requests::from_table(traces, slices, threads)
+    }
+
+    /// Requests of a borrowed span table.
+    pub fn from_trace_table(traces: &Traces, threads: NonZeroUsize) -> Requests {
+        let buckets: Vec<_> = traces.buckets.iter().collect();
+        let slices = in_order(buckets, threads, |rows| {
+            RequestSlice::from_sorted_rows(Names::new(), rows, SliceFacts::default())
+        });
+        Requests::from_table(traces.without_rows(), slices, threads)
+    }
+
+    /// From slices in handles of the table's names.
+    fn from_table(traces: Traces, slices: Vec<RequestSlice>, threads: NonZeroUsize) -> Requests {
+        let map = HandleMap::identity(&traces.names);
+        let mut facts = SliceFacts::default();
+        slices.iter().for_each(|slice| facts.merge_but_texts(&slice.facts, &map));
+        facts.origins = Origins {
+            identities: traces.identities,
+            weight_sources: traces.weight_sources,
+            tail_samplers: traces.tail_samplers,
+            call_records: traces.call_records,
+        };
+        let mut index = StructureIndex::default();
+        let replicas: Arc<[ReplicaId]> = map.replicas.into();
+        let parts = (slices.into_iter())
+            .map(|mut slice| MappedSlice {
+                // Only the common structures are needed from here on.
+                structures: std::mem::take(&mut slice.structures)
+                    .into_iter()
+                    .map(|structure| index.take(structure))
+                    .collect(),
+                replicas: Arc::clone(&replicas),
+                slice: Arc::new(slice),
+            })
+            .collect();
+        let import_notes = ImportNotes {
+            losses: traces.losses,
+            texts: traces.texts,
+            outside_window: traces.outside_window,
+            thinning_factor: traces.thinning_factor.max(1),
+        };
+        Requests::from_parts(traces.names, index.structures, parts, threads).with_facts(facts, import_notes)
+    }
+
+    fn from_parts(
+        names: Names,
+        structures: Vec<TreeStructure>,
+        parts: Vec<MappedSlice>,
+        threads: NonZeroUsize,
+    ) -> Requests {
+        let operations =
+            (0..names.operations()).map(|at| names.fingerprint(OperationId::from_index(at))).collect();
+        let order = order(&parts, threads);
+        Requests { names, operations, structures, parts, order, ..Requests::default() }
+    }
+
+    fn with_facts(mut self, facts: SliceFacts, import_notes: ImportNotes) -> Requests {
+        (self.facts, self.import_notes) = (facts, import_notes);
+        self
+    }
+
+    /// All requests, by start and trace.
+    pub fn all(&self) -> RequestRange<'_> {
+        RequestRange { requests: self, from: 0, to: self.order.len() }
+    }
+
+    /// Requests that start in a window; both ends belong to it.
+    pub fn within(&self, since: Timestamp, until: Timestamp) -> RequestRange<'_> {
+        let start = |request_ref: &RequestRef| self.at(*request_ref).start;
+        let from = self.order.partition_point(|request_ref| start(request_ref) < since);
+        let to = self.order.partition_point(|request_ref| start(request_ref) <= until);
+        RequestRange { requests: self, from, to: to.max(from) }
+    }
+
+    fn at(&self, request_ref: RequestRef) -> &SlicedRequest {
+        &self.parts[request_ref.part as usize].slice.requests[request_ref.request as usize]
+    }
+
+    /// The n-th request in the order of start and trace.
+    ///
+    /// # Panics
+    /// When there are no more than `n`.
+    pub fn request(&self, n: usize) -> RequestView<'_> {
+        let request_ref = self.order[n];
+        let part = &self.parts[request_ref.part as usize];
+        let request = &part.slice.requests[request_ref.request as usize];
+        let structure = part.structures[request.structure as usize];
+        RequestView::new(n, request, structure, &self.structures[structure as usize], part)
+    }
+
+    /// The shape of every structure; computed at first use, then cached.
+    pub fn shapes(&self, rule: ShapeRule, threads: NonZeroUsize) -> &StructureShapes {
+        let cached = match rule {
+            ShapeRule::Exact => &self.shapes[0],
+            ShapeRule::Canonical => &self.shapes[1],
+        };
+        cached.get_or_init(|| {
+            StructureShapes::from_structures(&self.structures, rule, &self.operations, threads)
+        })
+    }
+
+    /// How many there are.
     pub fn len(&self) -> usize {
-        self.operation.len()
+        self.order.len()
     }
 
-    /// Whether there is no node at all.
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.operation.is_empty()
+        self.order.is_empty()
+    }
+
+    /// Names behind all handles.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Stable fingerprint of every operation, by handle.
+    pub fn operations(&self) -> &[Fingerprint] {
+        &self.operations
+    }
+
+    /// Distinct call trees.
+    pub fn structures(&self) -> &[TreeStructure] {
+        &self.structures
+    }
+
+    /// Traces they are of, and those that hold no request.
+    pub fn traces(&self) -> u64 {
+        self.facts.traces
+    }
+
+    /// Spans they are of, with orphans and duplicates.
+    #[expect(
+        clippy::misnamed_getters,
+        reason = "the facts count spans without duplicates; rows are all of them"
+    )]
+    pub fn spans(&self) -> u64 {
+        self.facts.rows
+    }
+
+    /// The same without duplicates.
+    pub fn distinct_spans(&self) -> u64 {
+        self.facts.spans
+    }
+
+    /// What was lost in reading and what assembly repaired or found inconsistent.
+    pub fn losses(&self) -> Losses {
+        let mut losses = self.import_notes.losses.clone();
+        losses.merge(&self.facts.losses);
+        losses
+    }
+
+    /// Of those, what was lost in reading; nothing if requests come from slices, which do not distinguish it.
+    pub fn import_losses(&self) -> &Losses {
+        &self.import_notes.losses
+    }
+
+    /// The others: what assembly repaired or found inconsistent. If requests come from slices, all of them.
+    pub fn assembly_losses(&self) -> &Losses {
+        &self.facts.losses
+    }
+
+    /// What is known of the clocks.
+    pub fn clocks(&self) -> &ClockAgreement {
+        &self.facts.clocks
+    }
+
+    /// Call-log records among what was read.
+    pub fn call_records(&self) -> u64 {
+        self.facts.origins.call_records
+    }
+
+    /// Spans that were dropped because they are far outside the requested window.
+    pub fn outside_window(&self) -> u64 {
+        self.import_notes.outside_window
+    }
+
+    /// 1, or 2, 4, 8, … when only one in so many traces was retained to stay within the memory limit.
+    pub fn thinning_factor(&self) -> u64 {
+        self.import_notes.thinning_factor
+    }
+
+    /// Start of the earliest and the latest span, each on its own clock; `None` without spans.
+    pub fn extent(&self) -> Option<(Timestamp, Timestamp)> {
+        self.facts.extent
+    }
+
+    /// Spans by what identified their replica; sources without a span are left out.
+    pub fn identities(&self) -> impl Iterator<Item = (ReplicaSource, u64)> + '_ {
+        ReplicaSource::ALL.into_iter().zip(self.facts.origins.identities).filter(|&(_, spans)| spans > 0)
+    }
+
+    /// Spans by the source of their adjusted count; sources without a span are left out, and so are spans
+    /// without sampling attributes.
+    pub fn weight_sources(&self) -> impl Iterator<Item = (WeightSource, u64)> + '_ {
+        let counted = |&(source, spans): &(WeightSource, u64)| spans > 0 && source != WeightSource::Untold;
+        WeightSource::ALL.into_iter().zip(self.facts.origins.weight_sources).filter(counted)
+    }
+
+    /// Spans by the tail sampler that left its mark on them; samplers without a span are left out.
+    pub fn tail_samplers(&self) -> impl Iterator<Item = (TailSampler, u64)> + '_ {
+        TailSampler::ALL.into_iter().zip(self.facts.origins.tail_samplers).filter(|&(_, spans)| spans > 0)
+    }
+
+    /// The id of a trace as received. `O(texts)` where requests come from slices.
+    pub fn trace_text(&self, trace: TraceId) -> String {
+        let slice_text =
+            |part: &MappedSlice| part.slice.facts.texts.iter().find(|(known, _)| *known == trace).cloned();
+        let known = self.import_notes.texts.get(&trace).map(|text| text.to_string());
+        known
+            .or_else(|| self.parts.iter().find_map(slice_text).map(|(_, text)| text.into_string()))
+            .unwrap_or_else(|| trace.to_string())
     }
 }
 
-/// One request.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct SlicedRequest {
-    /// Start of its entry, on the entry's clock.
-    pub start: Timestamp,
-    /// Its trace.
-    pub trace: TraceId,
-    /// Its tree: a place in [`RequestSlice::forms`].
-    pub form: u32,
-    /// Its first call: a place in every column of [`RequestSlice::calls`].
-    pub first_call: u32,
-    /// Outcome of its entry.
-    pub status: Status,
-    /// Whether shape and times are fully known.
-    pub complete: bool,
-    /// How many requests it stands for; `None` when that is not known.
-    pub adjusted_count: Option<AdjustedCount>,
+impl SliceFacts {
+    fn merge_but_texts(&mut self, later: &SliceFacts, map: &HandleMap) {
+        self.merge(later, map);
+        self.texts.clear();
+    }
 }
 
-/// Times and places of calls; columns of equal length.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct CallColumns {
-    /// Where each ran.
-    pub replica: Vec<ReplicaId>,
-    /// As in [`CallTree`](laggard_model::CallTree); so are the next two.
-    pub self_time: Vec<Nanos>,
-    /// Inclusive times.
-    pub inclusive_time: Vec<Nanos>,
-    /// Times on the request's critical path.
-    pub path_time: Vec<Nanos>,
+/// A request's position and its sort key.
+#[derive(Clone, Copy)]
+struct RankedRequest {
+    trace: TraceId,
+    start: Timestamp,
+    request_ref: RequestRef,
 }
 
-/// What is told of traces as a whole.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct SliceFacts {
-    /// Traces.
-    pub traces: u64,
-    /// Spans, after duplicates were dropped.
-    pub spans: u64,
-    /// Spans with their duplicates.
-    pub rows: u64,
-    /// Start of the earliest and the latest span, each on its own clock; `None` without spans.
-    pub extent: Option<(Timestamp, Timestamp)>,
-    /// What was lost in reading and repaired in assembly.
-    pub losses: Losses,
-    /// What is known of the clocks, in handles of the slice's names.
-    pub clocks: ClockAgreement,
-    /// What tells spans apart and what they stand for.
-    pub origins: Origins,
-    /// Trace ids as they were given, where that differs from how they are shown.
-    pub texts: Vec<(TraceId, Box<str>)>,
+/// All requests by start, then trace. Every slice is in that order, so sorting is merging.
+fn order(parts: &[MappedSlice], threads: NonZeroUsize) -> Vec<RequestRef> {
+    let share = parts.len().div_ceil(threads.get()).max(1);
+    let groups: Vec<(usize, &[MappedSlice])> =
+        parts.chunks(share).enumerate().map(|(at, group)| (at * share, group)).collect();
+    let mut ranked = in_parallel(&groups, threads, |(first, group)| {
+        let mut ranked = Vec::with_capacity(group.iter().map(|part| part.slice.requests.len()).sum());
+        for (part, number) in group.iter().zip(*first as u32..) {
+            ranked.extend(part.slice.requests.iter().zip(0..).map(|(request, at)| RankedRequest {
+                trace: request.trace,
+                start: request.start,
+                request_ref: RequestRef { part: number, request: at },
+            }));
+        }
+        ranked.sort_by_key(key);
+        ranked
+    });
+    if ranked.len() == 1 {
+        return ranked.remove(0).into_iter().map(|ranked| ranked.request_ref).collect();
+    }
+    let mut all = ranked.concat();
+    drop(ranked);
+    all.sort_by_key(key);
+    all.into_iter().map(|ranked| ranked.request_ref).collect()
+}
+
+fn key(ranked: &RankedRequest) -> (Timestamp, TraceId) {
+    (ranked.start, ranked.trace)
 }

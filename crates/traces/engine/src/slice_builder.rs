@@ -1,34 +1,34 @@
-//! From rows of whole traces to assembled requests.
+//! From rows of complete traces to assembled requests.
 
-use crate::forms::FormIndex;
-use crate::requests::{CallColumns, RequestSlice, SliceFacts, SlicedRequest};
+use crate::slice::{CallColumns, RequestSlice, SliceFacts, SlicedRequest};
+use crate::structure_index::StructureIndex;
 use laggard_assembly::{AssembledTrace, Request, assemble};
 use laggard_model::{Names, SpanRow, Timestamp, TraceId};
 
 /// Collects requests in any order and puts them into that of a [`RequestSlice`].
 #[derive(Debug, Default)]
 pub(crate) struct SliceBuilder {
-    pub(crate) forms: FormIndex,
+    pub(crate) structures: StructureIndex,
     pub(crate) requests: Vec<SlicedRequest>,
     pub(crate) calls: CallColumns,
     pub(crate) facts: SliceFacts,
 }
 
 impl RequestSlice {
-    /// Assembles whole traces, once.
+    /// Assembles complete traces.
     ///
     /// `names` are those behind the handles of `rows`, which may come in any order: of several copies of a span
-    /// the first counts. `told` is what is known of them already (losses of reading, origins, texts); what
+    /// the first counts. `facts` is what is already known of them (losses of reading, origins, texts); what
     /// assembly learns is added. `O(S log S)` for `S` rows.
-    pub fn assemble(names: Names, mut rows: Vec<SpanRow>, told: SliceFacts) -> RequestSlice {
+    pub fn assemble(names: Names, mut rows: Vec<SpanRow>, facts: SliceFacts) -> RequestSlice {
         // Stable, so that the first of several copies of a span is the first that was read.
         rows.sort_by_key(|row| (row.trace, row.start, row.span));
-        RequestSlice::of_sorted(names, &rows, told)
+        RequestSlice::from_sorted_rows(names, &rows, facts)
     }
 
     /// The same from rows in order of trace, start and span id.
-    pub(crate) fn of_sorted(names: Names, rows: &[SpanRow], told: SliceFacts) -> RequestSlice {
-        let mut builder = SliceBuilder { facts: told, ..SliceBuilder::default() };
+    pub(crate) fn from_sorted_rows(names: Names, rows: &[SpanRow], facts: SliceFacts) -> RequestSlice {
+        let mut builder = SliceBuilder { facts: facts, ..SliceBuilder::default() };
         builder.calls.reserve(rows.len());
         for trace in rows.chunk_by(|a, b| a.trace == b.trace) {
             builder.add_trace(trace);
@@ -49,12 +49,12 @@ impl SliceBuilder {
 
     fn add_request(&mut self, trace: TraceId, request: &Request) {
         let tree = &request.tree;
-        let form = self.forms.number(tree.into());
+        let structure = self.structures.number(tree.into());
         let first_call = self.calls.next();
         self.requests.push(SlicedRequest {
             start: request.start,
             trace,
-            form,
+            structure,
             first_call,
             status: request.status,
             complete: request.complete,
@@ -76,7 +76,7 @@ impl SliceBuilder {
         self.requests.shrink_to_fit();
         RequestSlice {
             names,
-            forms: self.forms.forms,
+            structures: self.structures.structures,
             requests: self.requests,
             calls: self.calls,
             facts: self.facts,
@@ -85,7 +85,9 @@ impl SliceBuilder {
 
     fn order_calls(&mut self) {
         let lengths: Vec<(usize, usize)> = (self.requests.iter())
-            .map(|request| (request.first_call as usize, self.forms.forms[request.form as usize].len()))
+            .map(|request| {
+                (request.first_call as usize, self.structures.structures[request.structure as usize].len())
+            })
             .collect();
         // A column at a time, so that only one exists twice.
         arrange(&mut self.calls.replica, &lengths);
@@ -113,7 +115,7 @@ fn arrange<T: Copy>(column: &mut Vec<T>, places: &[(usize, usize)]) {
 }
 
 impl CallColumns {
-    /// The place of the next call.
+    /// The index of the next call.
     pub(crate) fn next(&self) -> u32 {
         u32::try_from(self.replica.len()).expect("a slice has fewer than 2^32 calls")
     }

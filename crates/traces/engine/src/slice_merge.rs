@@ -1,7 +1,7 @@
 //! Slices out of slices: several become one, or some traces leave.
 
 use crate::handles::HandleMap;
-use crate::requests::{RequestSlice, SliceFacts};
+use crate::slice::{RequestSlice, SliceFacts};
 use crate::slice_builder::{SliceBuilder, join};
 use laggard_model::{Names, TraceId};
 use std::collections::HashSet;
@@ -19,42 +19,42 @@ impl RequestSlice {
         builder.finish(names)
     }
 
-    /// The requests of traces that `keeps` says so of; for traces that were assembled again because spans of
+    /// The requests of traces for which `retain` is true; for traces that were assembled again because spans of
     /// them came late. Of the facts only the numbers of traces and spans lose what the requests left out hold
     /// (spans that were orphans stay counted); the rest stays as it was.
-    pub fn retain_traces(&self, keeps: impl Fn(TraceId) -> bool) -> RequestSlice {
+    pub fn retain_traces(&self, retain: impl Fn(TraceId) -> bool) -> RequestSlice {
         let mut builder = SliceBuilder { facts: self.facts.clone(), ..SliceBuilder::default() };
-        builder.add_slice(self, &HandleMap::identity(&self.names), &keeps);
-        let left_out = self.requests.iter().filter(|request| !keeps(request.trace));
+        builder.add_slice(self, &HandleMap::identity(&self.names), &retain);
+        let left_out = self.requests.iter().filter(|request| !retain(request.trace));
         let mut traces = HashSet::new();
         for request in left_out {
             traces.insert(request.trace);
-            let calls = self.forms[request.form as usize].len() as u64;
+            let calls = self.structures[request.structure as usize].len() as u64;
             builder.facts.spans = builder.facts.spans.saturating_sub(calls);
             builder.facts.rows = builder.facts.rows.saturating_sub(calls);
         }
         builder.facts.traces = builder.facts.traces.saturating_sub(traces.len() as u64);
-        builder.facts.texts.retain(|(trace, _)| keeps(*trace));
+        builder.facts.texts.retain(|(trace, _)| retain(*trace));
         builder.finish(self.names.clone())
     }
 }
 
 impl SliceBuilder {
-    fn add_slice(&mut self, slice: &RequestSlice, map: &HandleMap, keeps: impl Fn(TraceId) -> bool) {
-        let mut numbers: Vec<Option<u32>> = vec![None; slice.forms.len()];
+    fn add_slice(&mut self, slice: &RequestSlice, map: &HandleMap, retain: impl Fn(TraceId) -> bool) {
+        let mut numbers: Vec<Option<u32>> = vec![None; slice.structures.len()];
         let mut exchanged = Vec::new();
-        for request in slice.requests.iter().filter(|request| keeps(request.trace)) {
-            let form = &slice.forms[request.form as usize];
-            let number = *numbers[request.form as usize]
-                .get_or_insert_with(|| self.forms.number_of(form, &map.operations, &mut exchanged));
-            let calls = request.first_call as usize..request.first_call as usize + form.len();
+        for request in slice.requests.iter().filter(|request| retain(request.trace)) {
+            let structure = &slice.structures[request.structure as usize];
+            let number = *numbers[request.structure as usize]
+                .get_or_insert_with(|| self.structures.number_of(structure, &map.operations, &mut exchanged));
+            let calls = request.first_call as usize..request.first_call as usize + structure.len();
             let first_call = self.calls.next();
             let (into, from) = (&mut self.calls, &slice.calls);
             into.replica.extend(from.replica[calls.clone()].iter().map(|&replica| map.replica(replica)));
             into.self_time.extend_from_slice(&from.self_time[calls.clone()]);
             into.inclusive_time.extend_from_slice(&from.inclusive_time[calls.clone()]);
             into.path_time.extend_from_slice(&from.path_time[calls]);
-            self.requests.push(crate::SlicedRequest { form: number, first_call, ..*request });
+            self.requests.push(crate::SlicedRequest { structure: number, first_call, ..*request });
         }
     }
 }

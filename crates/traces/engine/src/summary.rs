@@ -7,14 +7,14 @@ use laggard_assembly::{Shape, ShapeRule, Shaper};
 use laggard_model::{AdjustedCount, Fingerprint, Names, Nanos, OperationId, ReplicaId, Status, Timestamp};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Requests of a slice by category and stretch of time, in handles of names of its own.
+/// Requests of a slice by category and time interval, with handles into its own names.
 #[derive(Clone, Debug, Default)]
 pub struct SliceSummary {
     /// Names behind the handles.
     pub names: Names,
     /// Categories by entry and kind.
     pub categories: Vec<SummaryCategory>,
-    /// What came in each stretch of time: by start, then category.
+    /// One cell per interval and category: by start, then category.
     pub cells: Vec<SummaryCell>,
     /// Which operation ran on which replica; sorted.
     pub homes: Vec<(OperationId, ReplicaId)>,
@@ -48,18 +48,18 @@ pub enum SummaryKind {
     Other,
 }
 
-/// Requests of one category that start in one stretch of time.
+/// Requests of one category that start in one time interval.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SummaryCell {
-    /// Start of the stretch: a multiple of its length since the epoch.
+    /// Start of the interval: a multiple of its length since the epoch.
     pub start: Timestamp,
-    /// A place in [`SliceSummary::categories`].
+    /// An index into [`SliceSummary::categories`].
     pub category: u32,
     /// Requests.
     pub requests: u64,
     /// Those whose entry failed.
     pub errors: u64,
-    /// How many requests they stand for; one that does not tell counts as one. Exact up to 2^30.
+    /// How many requests they represent; one without an adjusted count counts as one. Exact up to 2^30.
     pub weight: f64,
     /// Sum of their latencies, nanoseconds.
     pub latency_sum_ns: u128,
@@ -117,12 +117,12 @@ impl SummaryCell {
 }
 
 impl SliceSummary {
-    /// Shapes of a slice that are kept apart.
+    /// Maximum number of shapes of a slice with categories of their own.
     pub const SHAPES_MAX: usize = 1000;
 
-    /// Summarizes a slice by stretches of so much time (0 is taken for 1 ns).
-    pub fn of(slice: &RequestSlice, stretch: Nanos) -> SliceSummary {
-        let kinds = Kinds::of(slice);
+    /// Summarizes a slice by intervals of this length (0 is treated as 1 ns).
+    pub fn from_slice(slice: &RequestSlice, interval: Nanos) -> SliceSummary {
+        let kinds = StructureKinds::from_slice(slice);
         let mut categories: BTreeMap<SummaryCategory, u32> = BTreeMap::new();
         slice.requests.iter().for_each(|request| {
             categories.insert(kinds.category(slice, request), 0);
@@ -130,7 +130,7 @@ impl SliceSummary {
         categories.values_mut().zip(0..).for_each(|(number, next)| *number = next);
         let mut cells: BTreeMap<(Timestamp, u32), SummaryCell> = BTreeMap::new();
         for request in &slice.requests {
-            let start = stretch_of(request.start, stretch);
+            let start = interval_start(request.start, interval);
             let category = categories[&kinds.category(slice, request)];
             let latency = slice.calls.inclusive_time[request.first_call as usize];
             let cell = cells.entry((start, category)).or_insert_with(|| SummaryCell::new(start, category));
@@ -147,7 +147,7 @@ impl SliceSummary {
         }
     }
 
-    /// One summary of several, of stretches of equal length; handles are those of the summary's own names.
+    /// Merges summaries with intervals of equal length; handles are those of the result's own names.
     pub fn merge<'a>(summaries: impl IntoIterator<Item = &'a SliceSummary>) -> SliceSummary {
         let mut out = SliceSummary::default();
         let mut categories: HashMap<SummaryCategory, u32> = HashMap::new();
@@ -181,53 +181,54 @@ impl SliceSummary {
     }
 }
 
-fn stretch_of(time: Timestamp, stretch: Nanos) -> Timestamp {
-    let length = i64::try_from(stretch.ns()).unwrap_or(i64::MAX).max(1);
+fn interval_start(time: Timestamp, interval: Nanos) -> Timestamp {
+    let length = i64::try_from(interval.ns()).unwrap_or(i64::MAX).max(1);
     Timestamp::from_unix_ns(time.unix_ns().saturating_sub(time.unix_ns().rem_euclid(length)))
 }
 
 fn homes(slice: &RequestSlice) -> Vec<(OperationId, ReplicaId)> {
     let mut homes = BTreeSet::new();
     for request in &slice.requests {
-        let form = &slice.forms[request.form as usize];
+        let structure = &slice.structures[request.structure as usize];
         let replicas = &slice.calls.replica[request.first_call as usize..];
-        homes.extend(form.operation.iter().copied().zip(replicas.iter().copied()));
+        homes.extend(structure.operation.iter().copied().zip(replicas.iter().copied()));
     }
     homes.into_iter().collect()
 }
 
-/// What the requests of each form are counted as.
-struct Kinds {
-    of_form: Vec<(SummaryKind, u32)>,
+/// The kind that the requests of each structure are counted as.
+struct StructureKinds {
+    by_structure: Vec<(SummaryKind, u32)>,
 }
 
-impl Kinds {
-    fn of(slice: &RequestSlice) -> Kinds {
+impl StructureKinds {
+    fn from_slice(slice: &RequestSlice) -> StructureKinds {
         let names = &slice.names;
         let operations: Vec<Fingerprint> =
             (0..names.operations()).map(|at| names.fingerprint(OperationId::from_index(at))).collect();
         let mut shaper = Shaper::new(ShapeRule::Canonical, &operations);
-        let shapes: Vec<Shape> = slice.forms.iter().map(|form| shaper.shape_of(form.columns())).collect();
+        let shapes: Vec<Shape> =
+            slice.structures.iter().map(|structure| shaper.shape_of(structure.columns())).collect();
         let mut requests: HashMap<Fingerprint, u64> = HashMap::new();
         for request in slice.requests.iter().filter(|request| request.complete) {
-            *requests.entry(shapes[request.form as usize].fingerprint).or_default() += 1;
+            *requests.entry(shapes[request.structure as usize].fingerprint).or_default() += 1;
         }
         let mut order: Vec<(u64, Fingerprint)> =
             requests.into_iter().map(|(id, count)| (count, id)).collect();
         order.sort_unstable_by_key(|&(count, id)| (std::cmp::Reverse(count), id));
-        let kept: BTreeSet<Fingerprint> =
+        let separate: BTreeSet<Fingerprint> =
             order.into_iter().take(SliceSummary::SHAPES_MAX).map(|(_, id)| id).collect();
-        let kind = |shape: &Shape| match kept.contains(&shape.fingerprint) {
+        let kind = |shape: &Shape| match separate.contains(&shape.fingerprint) {
             true => (SummaryKind::Shape(shape.fingerprint), shape.positions.len() as u32),
             false => (SummaryKind::Other, 0),
         };
-        Kinds { of_form: shapes.iter().map(kind).collect() }
+        StructureKinds { by_structure: shapes.iter().map(kind).collect() }
     }
 
     fn category(&self, slice: &RequestSlice, request: &SlicedRequest) -> SummaryCategory {
-        let entry = slice.forms[request.form as usize].operation[0];
+        let entry = slice.structures[request.structure as usize].operation[0];
         let (kind, positions) = match request.complete {
-            true => self.of_form[request.form as usize],
+            true => self.by_structure[request.structure as usize],
             false => (SummaryKind::Incomplete, 0),
         };
         SummaryCategory { entry, kind, positions }

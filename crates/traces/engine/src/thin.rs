@@ -1,8 +1,8 @@
-//! Consistent thinning: whole traces are let go by a hash of their id, so that what is kept is a fair sample.
+//! Consistent thinning: complete traces are dropped by a hash of their id, so that the rest is a fair sample.
 
 use laggard_model::TraceId;
 
-/// Keeps one in `2^level` traces. Every input of a run decides alike.
+/// Retains one in `2^level` traces. Every input of a run makes the same decision.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Thinning {
     level: u32,
@@ -13,23 +13,23 @@ pub(crate) struct Thinning {
 const LEVEL_MAX: u32 = 16;
 
 impl Thinning {
-    pub(crate) fn is_kept(&self, trace: TraceId) -> bool {
+    pub(crate) fn retains(&self, trace: TraceId) -> bool {
         hash(trace) & ((1 << self.level) - 1) == 0
     }
 
-    /// Whether a new row is kept; counts it otherwise.
-    pub(crate) fn keeps(&mut self, trace: TraceId) -> bool {
-        let kept = self.level == 0 || self.is_kept(trace);
+    /// Whether a new row is retained; counts it otherwise.
+    pub(crate) fn retain_row(&mut self, trace: TraceId) -> bool {
+        let kept = self.level == 0 || self.retains(trace);
         self.rows_dropped += u64::from(!kept);
         kept
     }
 
-    /// Counts a row that is not kept for want of room.
+    /// Counts a row that is dropped for lack of memory.
     pub(crate) fn count_dropped(&mut self) {
         self.rows_dropped += 1;
     }
 
-    /// Keeps half as many from now on; false at the limit.
+    /// Halves the share of retained traces; false at the limit.
     pub(crate) fn halve(&mut self) -> bool {
         if self.level == LEVEL_MAX {
             return false;
@@ -43,13 +43,13 @@ impl Thinning {
         self.rows_dropped += other.rows_dropped;
     }
 
-    /// Lets go of rows that are no longer kept, and of their memory.
+    /// Drops rows that are no longer retained, and frees their memory.
     pub(crate) fn apply<T>(&mut self, rows: &mut Vec<T>, trace_of: impl Fn(&T) -> TraceId) {
         if self.level == 0 {
             return;
         }
         let before = rows.len();
-        rows.retain(|row| self.is_kept(trace_of(row)));
+        rows.retain(|row| self.retains(trace_of(row)));
         self.rows_dropped += (before - rows.len()) as u64;
         rows.shrink_to(rows.len() * 2);
     }
@@ -58,7 +58,7 @@ impl Thinning {
         self.rows_dropped
     }
 
-    pub(crate) fn kept_one_in(&self) -> u64 {
+    pub(crate) fn thinning_factor(&self) -> u64 {
         1 << self.level
     }
 }

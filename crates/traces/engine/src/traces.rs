@@ -15,7 +15,7 @@ pub struct Traces {
     pub(crate) tail_samplers: [u64; TailSampler::ALL.len()],
     pub(crate) call_records: u64,
     pub(crate) outside_window: u64,
-    pub(crate) kept_one_in: u64,
+    pub(crate) thinning_factor: u64,
 }
 
 /// How a person knows a trace.
@@ -68,14 +68,14 @@ impl Traces {
         self.call_records
     }
 
-    /// Spans that were not kept because they lie far outside the window that was asked for.
+    /// Spans that were dropped because they are far outside the requested window.
     pub fn outside_window(&self) -> u64 {
         self.outside_window
     }
 
-    /// 1, or 2, 4, 8, … when only one in so many traces was kept to stay within the memory limit.
-    pub fn kept_one_in(&self) -> u64 {
-        self.kept_one_in
+    /// 1, or 2, 4, 8, … when only one in so many traces was retained to stay within the memory limit.
+    pub fn thinning_factor(&self) -> u64 {
+        self.thinning_factor
     }
 
     /// Spans by what identified their replica; sources without a span are left out.
@@ -83,11 +83,11 @@ impl Traces {
         ReplicaSource::ALL.into_iter().zip(self.identities).filter(|&(_, spans)| spans > 0)
     }
 
-    /// Spans by what told their adjusted count; sources without a span are left out, and so are spans that
-    /// tell nothing of their sampling.
+    /// Spans by the source of their adjusted count; sources without a span are left out, and so are spans
+    /// without sampling attributes.
     pub fn weight_sources(&self) -> impl Iterator<Item = (WeightSource, u64)> + '_ {
-        let told = |&(source, spans): &(WeightSource, u64)| spans > 0 && source != WeightSource::Untold;
-        WeightSource::ALL.into_iter().zip(self.weight_sources).filter(told)
+        let counted = |&(source, spans): &(WeightSource, u64)| spans > 0 && source != WeightSource::Untold;
+        WeightSource::ALL.into_iter().zip(self.weight_sources).filter(counted)
     }
 
     /// Spans by the tail sampler that left its mark on them; samplers without a span are left out.
@@ -95,7 +95,7 @@ impl Traces {
         TailSampler::ALL.into_iter().zip(self.tail_samplers).filter(|&(_, spans)| spans > 0)
     }
 
-    /// The id of a trace as it was given.
+    /// The id of a trace as received.
     pub fn trace_text(&self, trace: TraceId) -> TraceText<'_> {
         TraceText(self, trace)
     }

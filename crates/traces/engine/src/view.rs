@@ -1,7 +1,7 @@
-//! What a fold sees: a stretch of requests, and one request at a time.
+//! The input of a fold: a range of requests, and one request at a time.
 
-use crate::requests::{SlicedRequest, TreeForm};
-use crate::united::{Part, Requests};
+use crate::requests::{MappedSlice, Requests};
+use crate::slice::{SlicedRequest, TreeStructure};
 use laggard_model::{AdjustedCount, CallTree, Nanos, ReplicaId, Status, Timestamp, TraceId};
 
 /// Requests that follow each other in the order of start and trace.
@@ -13,7 +13,7 @@ pub struct RequestRange<'a> {
 }
 
 impl<'a> RequestRange<'a> {
-    /// The requests that this is a stretch of.
+    /// The requests that this is a range of.
     pub fn requests(&self) -> &'a Requests {
         self.requests
     }
@@ -28,7 +28,7 @@ impl<'a> RequestRange<'a> {
         self.from == self.to
     }
 
-    /// Place of the first in the order of all requests.
+    /// Index of the first in the order of all requests.
     pub fn first(&self) -> usize {
         self.from
     }
@@ -49,13 +49,13 @@ impl<'a> RequestRange<'a> {
     }
 }
 
-/// One request; handles and forms are those of its [`Requests`].
+/// One request; handles and structures are those of its [`Requests`].
 #[derive(Clone, Copy, Debug)]
 pub struct RequestView<'a> {
     number: usize,
     request: &'a SlicedRequest,
-    form: u32,
-    tree: &'a TreeForm,
+    structure: u32,
+    tree: &'a TreeStructure,
     replicas: &'a [ReplicaId],
     common: &'a [ReplicaId],
     self_time: &'a [Nanos],
@@ -67,16 +67,16 @@ impl<'a> RequestView<'a> {
     pub(crate) fn new(
         number: usize,
         request: &'a SlicedRequest,
-        form: u32,
-        tree: &'a TreeForm,
-        part: &'a Part,
+        structure: u32,
+        tree: &'a TreeStructure,
+        part: &'a MappedSlice,
     ) -> RequestView<'a> {
         let calls = &part.slice.calls;
         let places = request.first_call as usize..request.first_call as usize + tree.len();
         RequestView {
             number,
             request,
-            form,
+            structure,
             tree,
             replicas: &calls.replica[places.clone()],
             common: &part.replicas,
@@ -86,7 +86,7 @@ impl<'a> RequestView<'a> {
         }
     }
 
-    /// Its place in the order of all requests: [`Requests::request`] gives it back.
+    /// Its index in the order of all requests, as for [`Requests::request`].
     pub fn number(&self) -> usize {
         self.number
     }
@@ -111,18 +111,18 @@ impl<'a> RequestView<'a> {
         self.request.complete
     }
 
-    /// How many requests it stands for; `None` when that is not known.
+    /// How many requests it represents; `None` if unknown.
     pub fn adjusted_count(&self) -> Option<AdjustedCount> {
         self.request.adjusted_count
     }
 
-    /// Its form: a place in [`Requests::forms`].
-    pub fn form(&self) -> usize {
-        self.form as usize
+    /// Its structure: an index into [`Requests::structures`].
+    pub fn structure(&self) -> usize {
+        self.structure as usize
     }
 
     /// Who calls whom.
-    pub fn tree(&self) -> &'a TreeForm {
+    pub fn tree(&self) -> &'a TreeStructure {
         self.tree
     }
 
@@ -156,7 +156,7 @@ impl<'a> RequestView<'a> {
         self.path_time
     }
 
-    /// The request as a tree of its own.
+    /// The request as an owned tree.
     pub fn call_tree(&self) -> CallTree {
         CallTree {
             operation: self.tree.operation.clone(),

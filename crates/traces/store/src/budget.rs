@@ -1,22 +1,22 @@
-//! Memory that open data may take.
+//! The memory budget for open data.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// Bytes that are taken, and a limit.
+/// A limit on bytes of memory, and the bytes in use.
 #[derive(Debug)]
 pub(crate) struct Budget {
     max: usize,
     used: AtomicUsize,
-    /// Bytes of batches that wait for room: they are in memory, too.
+    /// Bytes of batches that wait for memory: they are in memory, too.
     waiting: AtomicUsize,
     freed: Notify,
 }
 
-/// There was no room in time.
+/// The limit was still exceeded when the wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Full;
+pub(crate) struct BudgetError;
 
 impl Budget {
     pub(crate) fn new(max: usize) -> Budget {
@@ -24,37 +24,37 @@ impl Budget {
         Budget { max, used, waiting, freed: Notify::new() }
     }
 
-    /// Takes bytes; waits for them for a while, unless too many wait already.
-    pub(crate) async fn take(&self, bytes: usize, patience: Duration) -> Result<(), Full> {
-        if self.try_take(bytes) {
+    /// Reserves bytes; waits up to `patience` for them, unless too many bytes are waiting already.
+    pub(crate) async fn acquire(&self, bytes: usize, patience: Duration) -> Result<(), BudgetError> {
+        if self.try_acquire(bytes) {
             return Ok(());
         }
         let waiting = self.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let _leave = Leave { budget: self, bytes };
+        let _guard = WaitingGuard { budget: self, bytes };
         if waiting > self.max / 4 {
-            return Err(Full);
+            return Err(BudgetError);
         }
         let wait = async {
             loop {
                 let freed = self.freed.notified();
                 tokio::pin!(freed);
-                // Before looking, so that nothing is missed that is given back in between.
+                // Registers first, so that bytes released in between are not missed.
                 freed.as_mut().enable();
-                if self.try_take(bytes) {
+                if self.try_acquire(bytes) {
                     return;
                 }
                 freed.await;
             }
         };
-        tokio::time::timeout(patience, wait).await.map_err(|_| Full)
+        tokio::time::timeout(patience, wait).await.map_err(|_| BudgetError)
     }
 
-    fn try_take(&self, bytes: usize) -> bool {
+    fn try_acquire(&self, bytes: usize) -> bool {
         let more = |used: usize| used.checked_add(bytes).filter(|&used| used <= self.max);
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
-    /// Takes bytes that are there whatever the limit says.
+    /// Reserves bytes regardless of the limit.
     pub(crate) fn force(&self, bytes: usize) {
         self.used.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -78,13 +78,13 @@ impl Budget {
     }
 }
 
-/// Counts a waiting batch out, also when its sender stops waiting.
-struct Leave<'a> {
+/// Decrements the waiting bytes when the wait ends, also if its future is dropped.
+struct WaitingGuard<'a> {
     budget: &'a Budget,
     bytes: usize,
 }
 
-impl Drop for Leave<'_> {
+impl Drop for WaitingGuard<'_> {
     fn drop(&mut self) {
         self.budget.waiting.fetch_sub(self.bytes, Ordering::Relaxed);
     }
@@ -97,12 +97,12 @@ mod tests {
     #[tokio::test]
     async fn waits_for_room_then_gives_up() {
         let budget = std::sync::Arc::new(Budget::new(100));
-        assert_eq!(budget.take(90, Duration::ZERO).await, Ok(()));
+        assert_eq!(budget.acquire(90, Duration::ZERO).await, Ok(()));
         assert!(budget.is_tight());
-        assert_eq!(budget.take(20, Duration::from_millis(5)).await, Err(Full));
-        assert_eq!(budget.take(30, Duration::from_secs(60)).await, Err(Full), "more than may wait");
+        assert_eq!(budget.acquire(20, Duration::from_millis(5)).await, Err(BudgetError));
+        assert_eq!(budget.acquire(30, Duration::from_secs(60)).await, Err(BudgetError), "more than may wait");
         let waiting = budget.clone();
-        let waiter = tokio::spawn(async move { waiting.take(20, Duration::from_secs(60)).await });
+        let waiter = tokio::spawn(async move { waiting.acquire(20, Duration::from_secs(60)).await });
         tokio::task::yield_now().await;
         budget.give(50);
         assert_eq!(waiter.await.unwrap(), Ok(()));

@@ -1,4 +1,4 @@
-//! Clocks are handed in, so that tests can let them jump.
+//! Clocks are injected, so that tests can make them jump.
 
 use laggard_model::{Nanos, Timestamp};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -37,7 +37,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// Sees jumps of the wall clock, and tells a time that is not fooled by them at once.
+/// Detects jumps of the wall clock, and provides a time that does not follow a jump immediately.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClockWatch {
     /// Both clocks when they were last looked at.
@@ -61,8 +61,8 @@ impl ClockWatch {
         ClockWatch { wall, monotonic, ahead: Nanos::ZERO, jumped: None }
     }
 
-    /// Looks at the clock; by how much the wall clock jumped since the last look, in nanoseconds, if it did.
-    pub(crate) fn look(&mut self, clock: &dyn Clock) -> Option<i64> {
+    /// Checks the clock: by how many nanoseconds the wall clock jumped since the last check, if it did.
+    pub(crate) fn check(&mut self, clock: &dyn Clock) -> Option<i64> {
         let (wall, monotonic) = (clock.wall(), clock.monotonic());
         let passed = i64::try_from((monotonic - self.monotonic).as_nanos()).unwrap_or(i64::MAX);
         let jump_ns = wall.since(self.wall).ns().saturating_sub(passed);
@@ -81,13 +81,13 @@ impl ClockWatch {
         Some(jump_ns)
     }
 
-    /// The wall clock without its jumps ahead in the last hour: what may be deleted by age goes by this.
+    /// The wall clock without its jumps ahead in the last hour: used to decide what is deleted by age.
     pub(crate) fn trusted(&self) -> Timestamp {
         self.wall.minus(self.ahead)
     }
 
     /// Whether it jumped in the last hour.
-    pub(crate) fn mistrusts(&self) -> bool {
+    pub(crate) fn is_uncertain(&self) -> bool {
         self.jumped.is_some()
     }
 }
@@ -97,13 +97,13 @@ pub(crate) mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// Clocks that stand still until they are moved.
+    /// Clocks that stand still until a test advances them.
     #[derive(Debug)]
-    pub(crate) struct HandClock(Mutex<(Timestamp, Duration)>);
+    pub(crate) struct ManualClock(Mutex<(Timestamp, Duration)>);
 
-    impl HandClock {
-        pub(crate) fn new() -> HandClock {
-            HandClock(Mutex::new((Timestamp::from_unix_ns(1_700_000_000_000_000_000), Duration::ZERO)))
+    impl ManualClock {
+        pub(crate) fn new() -> ManualClock {
+            ManualClock(Mutex::new((Timestamp::from_unix_ns(1_700_000_000_000_000_000), Duration::ZERO)))
         }
 
         pub(crate) fn pass(&self, time: Duration) {
@@ -117,7 +117,7 @@ pub(crate) mod tests {
         }
     }
 
-    impl Clock for HandClock {
+    impl Clock for ManualClock {
         fn wall(&self) -> Timestamp {
             self.0.lock().unwrap().0
         }
@@ -129,32 +129,32 @@ pub(crate) mod tests {
 
     #[test]
     fn jumps_are_seen_once_and_not_trusted_for_an_hour() {
-        let clock = HandClock::new();
+        let clock = ManualClock::new();
         let mut watch = ClockWatch::new(&clock);
         let before = clock.wall();
         clock.pass(Duration::from_secs(1));
-        assert_eq!(watch.look(&clock), None);
+        assert_eq!(watch.check(&clock), None);
         clock.jump_secs(86_400);
-        assert_eq!(watch.look(&clock), Some(86_400_000_000_000));
+        assert_eq!(watch.check(&clock), Some(86_400_000_000_000));
         assert_eq!(watch.trusted(), before.plus(Nanos::from_secs(1)));
         clock.pass(Duration::from_secs(60));
-        assert_eq!((watch.look(&clock), watch.mistrusts()), (None, true));
+        assert_eq!((watch.check(&clock), watch.is_uncertain()), (None, true));
         clock.jump_secs(-86_400);
-        assert_eq!(watch.look(&clock), Some(-86_400_000_000_000));
+        assert_eq!(watch.check(&clock), Some(-86_400_000_000_000));
         assert_eq!(watch.trusted(), clock.wall());
         clock.pass(Duration::from_secs(3601));
-        watch.look(&clock);
-        assert!(!watch.mistrusts());
+        watch.check(&clock);
+        assert!(!watch.is_uncertain());
     }
 
     #[test]
     fn a_clock_set_right_is_believed_after_an_hour() {
-        let clock = HandClock::new();
+        let clock = ManualClock::new();
         let mut watch = ClockWatch::new(&clock);
         clock.jump_secs(86_400);
-        watch.look(&clock);
+        watch.check(&clock);
         clock.pass(Duration::from_secs(3601));
-        watch.look(&clock);
+        watch.check(&clock);
         assert_eq!(watch.trusted(), clock.wall());
     }
 }

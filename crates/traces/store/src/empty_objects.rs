@@ -5,7 +5,7 @@ use object_store::memory::InMemory;
 use std::sync::Arc;
 
 /// An empty object store: in memory or, with the feature `s3` and the variable `LAGGARD_S3_BUCKET`, a part of that
-/// bucket. The usual `AWS_` variables tell where it is.
+/// bucket. The usual `AWS_` variables configure it.
 pub(crate) fn empty_objects() -> Arc<dyn ObjectStore> {
     #[cfg(feature = "s3")]
     if let Ok(bucket) = std::env::var("LAGGARD_S3_BUCKET") {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// A request to the store that cannot be met, in a sentence.
+/// A request to the store that failed, as a sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoreError {
     message: String,
@@ -24,10 +24,10 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// Why a batch was not taken. Nothing of it was kept.
+/// Why a batch was rejected. Nothing of it was stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AppendError {
-    /// There is no room now; the sender should come back after this time.
+    /// The store is out of memory for now; the sender should retry after this time.
     Busy(Duration),
     /// It could not be made durable (full disk, failing device); the sender should come back.
     Storage(StoreError),
@@ -37,7 +37,7 @@ pub enum AppendError {
     TooLarge {
         /// Its size in memory, bytes.
         bytes: usize,
-        /// The largest that is taken, bytes.
+        /// The largest accepted batch, in bytes.
         bytes_max: usize,
     },
 }

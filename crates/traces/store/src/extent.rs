@@ -11,7 +11,7 @@ impl View {
         self.traces().filter(|segment| segment.meets(since, until)).map(|segment| segment.spans).sum()
     }
 
-    /// A window around another that is stored in no more than `spans_max` spans: the slices nearest to it, whole; all
+    /// A window around another that is stored in no more than `spans_max` spans: the slices nearest to it, entirely; all
     /// that is stored if that is less. The window itself is always part of it.
     pub fn around(&self, since: Timestamp, until: Timestamp, spans_max: u64) -> (Timestamp, Timestamp) {
         let distance = |segment: &Segment| {

@@ -1,8 +1,8 @@
-//! Keeps spans, requests assembled from them, and samples: durable once acknowledged, in files other tools read.
+//! Stores spans, requests assembled from them, and samples: durable once acknowledged, in files other tools can read.
 //!
 //! ```text
 //! Batch ── append ──► write-ahead log ──► acknowledged
-//!                         │ open traces in memory; when a trace is idle, whole traces go on
+//!                         │ open traces in memory; complete traces go on when they are idle
 //!                         ▼
 //!              segment files (spans, requests, samples) ── manifest, swapped at once ──► View ──► any window
 //!                         ▲
@@ -14,15 +14,15 @@
 mod budget;
 mod clock;
 #[cfg(test)]
-mod drawn;
-#[cfg(test)]
 mod empty_objects;
 mod error;
 mod extent;
+mod flush_batch;
 mod intake;
 mod log;
-mod parcel;
 mod problems;
+#[cfg(test)]
+mod random_batches;
 mod recovery;
 mod segments;
 mod settings;
@@ -32,9 +32,9 @@ mod view;
 
 pub use clock::{Clock, SystemClock};
 pub use error::{AppendError, StoreError};
-pub use parcel::{Closing, LogPosition, Parcel};
+pub use flush_batch::{ClosePoint, FlushBatch, LogPosition};
 pub use segments::{DurableFolder, SegmentFigures, Segments};
 pub use settings::StoreSettings;
-pub use state::{Problem, StoreState};
+pub use state::{StoreProblem, StoreState};
 pub use store::Store;
 pub use view::{StoredTrace, View};

@@ -1,32 +1,32 @@
-//! What keeps a store from working as it should.
+//! Active problems of a store.
 
-use crate::Problem;
+use crate::StoreProblem;
 use laggard_model::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// Problems that are there now, one of a name.
+/// Active problems, at most one per name.
 #[derive(Debug, Default)]
-pub(crate) struct Problems {
-    known: Mutex<BTreeMap<&'static str, Problem>>,
+pub(crate) struct ProblemList {
+    known: Mutex<BTreeMap<&'static str, StoreProblem>>,
 }
 
-/// Whether data are not taken or not answered because of a problem.
+/// Whether a problem stops ingestion or queries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Gravity {
+pub(crate) enum Severity {
     Blocks,
     Warns,
 }
 
-impl Problems {
-    /// Notes a problem; one of this name keeps its beginning.
-    pub(crate) fn tell(&self, name: &'static str, gravity: Gravity, now: Timestamp, text: String) {
+impl ProblemList {
+    /// Records a problem; an active one of this name keeps its start time.
+    pub(crate) fn report(&self, name: &'static str, severity: Severity, now: Timestamp, text: String) {
         let mut known = self.known.lock().expect("no thread panics while it holds the lock");
         let since = known.get(name).map_or(now, |earlier| earlier.since);
         if !known.contains_key(name) {
             tracing::warn!(problem = name, "{text}");
         }
-        known.insert(name, Problem { name, text, since, blocks: gravity == Gravity::Blocks });
+        known.insert(name, StoreProblem { name, text, since, blocks: severity == Severity::Blocks });
     }
 
     /// A problem is over.
@@ -38,7 +38,7 @@ impl Problems {
     }
 
     /// All of them, by name.
-    pub(crate) fn list(&self) -> Vec<Problem> {
+    pub(crate) fn list(&self) -> Vec<StoreProblem> {
         let known = self.known.lock().expect("no thread panics while it holds the lock");
         known.values().cloned().collect()
     }

@@ -1,21 +1,21 @@
-//! How much is kept, and when what is done.
+//! Settings of a store: retention, memory, and intervals.
 
 use laggard_model::Nanos;
 
 /// Settings of a [`Store`](crate::Store).
 #[derive(Clone, Debug)]
 pub struct StoreSettings {
-    /// Length of the stretches of time that data are laid out by.
+    /// Length of the time slices that data are partitioned by.
     pub slice: Nanos,
-    /// A trace that had no new span for so long is taken as whole.
+    /// A trace without a new span for this long is treated as complete.
     pub idle: Nanos,
     /// Most bytes of open traces and samples in memory; beyond it, appending waits, then is refused.
     pub memory_bytes: usize,
-    /// Most bytes of decoded slices that are kept in memory for the next question.
+    /// Maximum bytes of decoded slices cached in memory.
     pub cache_bytes: usize,
-    /// How often segments are looked at for compaction; retention comes with every sixth look.
+    /// How often compaction runs; retention runs with every sixth compaction.
     pub upkeep: Nanos,
-    /// Data older than this are deleted; `None` keeps them for ever.
+    /// Data older than this are deleted; `None` for no limit.
     pub keep_for: Option<Nanos>,
     /// Beyond so many bytes of segments the oldest are deleted; `None` for no limit.
     pub keep_bytes: Option<u64>,

@@ -5,8 +5,8 @@ use laggard_model::Timestamp;
 /// Figures and problems of a store at one moment.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct StoreState {
-    /// What keeps it from working as it should; empty when all is well.
-    pub problems: Vec<Problem>,
+    /// Active problems; empty when the store works normally.
+    pub problems: Vec<StoreProblem>,
     /// Whether it takes new data.
     pub accepts: bool,
     /// Spans acknowledged since it was opened.
@@ -33,13 +33,13 @@ pub struct StoreState {
 
 /// Something a person should know of, with what the store does about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Problem {
+pub struct StoreProblem {
     /// A word for programs: `disk_full`, `corrupt_segment`, `torn_log`, `clock_jumped`, ...
     pub name: &'static str,
-    /// What happened, where, and what is done about it; a sentence.
+    /// What is wrong, where, and what the store does about it; a sentence.
     pub text: String,
     /// Since when.
     pub since: Timestamp,
-    /// Whether data are not taken or not answered because of it.
+    /// Whether it stops ingestion or queries.
     pub blocks: bool,
 }

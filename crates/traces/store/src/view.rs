@@ -1,7 +1,10 @@
 //! What a question reads.
 
 use crate::StoreError;
-use crate::segments::{At, Failure, Late, Manifest, Segment, SegmentKind, Selection, Shared, SpanTable, at};
+use crate::segments::{
+    LateSpans, LocatedError, Manifest, Segment, SegmentError, SegmentKind, SegmentsInner, Selection,
+    SpanTable, locate,
+};
 use futures::{StreamExt, TryStreamExt};
 use laggard_engine::{RequestSlice, SampleRow, Samples, SliceFacts, SliceSummary};
 use laggard_model::{
@@ -15,7 +18,7 @@ use std::sync::Arc;
 /// held.
 #[derive(Clone)]
 pub struct View {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<SegmentsInner>,
     pub(crate) manifest: Arc<Manifest>,
 }
 
@@ -26,7 +29,7 @@ pub struct StoredTrace {
     pub names: Names,
     /// Spans by start, then id; equal copies are there once.
     pub spans: Vec<SpanRow>,
-    /// The trace's id as it was given, where that differs from how it is shown.
+    /// The trace's id as received, if that differs from its display text.
     pub text: Option<Box<str>>,
 }
 
@@ -45,17 +48,17 @@ impl View {
         since: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<Arc<RequestSlice>>, StoreError> {
-        let mut reading = Reading::new(self, since, until);
+        let mut reading = ViewReader::new(self, since, until);
         loop {
-            let late = Late::near(&reading.manifest, since, until);
+            let late = LateSpans::nearby(&reading.manifest, since, until);
             let segments = reading.segments(&[SegmentKind::Traces], since, until);
             match self.shared.slices_with_late(&late, &segments).await {
                 Ok(mut slices) => {
                     let lost = SliceFacts { losses: reading.lost, ..SliceFacts::default() };
-                    let told =
-                        [late.told(), lost].into_iter().filter(|facts| *facts != SliceFacts::default());
+                    let notes =
+                        [late.notes(), lost].into_iter().filter(|facts| *facts != SliceFacts::default());
                     slices.extend(
-                        told.map(|facts| Arc::new(RequestSlice { facts, ..RequestSlice::default() })),
+                        notes.map(|facts| Arc::new(RequestSlice { facts, ..RequestSlice::default() })),
                     );
                     return Ok(slices);
                 }
@@ -67,12 +70,12 @@ impl View {
     /// Spans of requests in the segments that may hold some of a window: no fewer than [`View::requests`] reads for it.
     pub fn spans_near(&self, since: Timestamp, until: Timestamp) -> u64 {
         let segments = self.manifest.segments.iter();
-        let near =
+        let nearby =
             segments.filter(|segment| segment.kind == SegmentKind::Traces && segment.meets(since, until));
-        near.map(|segment| segment.spans).sum()
+        nearby.map(|segment| segment.spans).sum()
     }
 
-    /// The same slices in short, by stretches of so much time; what was asked for before is not read again.
+    /// Summaries of the same slices, by intervals of this length; summaries computed before are cached.
     ///
     /// # Errors
     /// As above.
@@ -80,13 +83,13 @@ impl View {
         &self,
         since: Timestamp,
         until: Timestamp,
-        stretch: Nanos,
+        interval: Nanos,
     ) -> Result<Vec<Arc<SliceSummary>>, StoreError> {
-        let mut reading = Reading::new(self, since, until);
+        let mut reading = ViewReader::new(self, since, until);
         loop {
-            let late = Late::near(&reading.manifest, since, until);
+            let late = LateSpans::nearby(&reading.manifest, since, until);
             let segments = reading.segments(&[SegmentKind::Traces], since, until);
-            match self.shared.summaries_of(&late, &segments, stretch).await {
+            match self.shared.summaries_of(&late, &segments, interval).await {
                 Ok(summaries) => return Ok(summaries),
                 Err(failed) => reading.go_on_without(failed).await?,
             }
@@ -98,17 +101,17 @@ impl View {
     /// # Errors
     /// As above.
     pub async fn trace(&self, id: TraceId) -> Result<Option<StoredTrace>, StoreError> {
-        let mut reading = Reading::new(self, Timestamp::MIN, Timestamp::MAX);
-        let wanted = Arc::new(HashSet::from([id]));
+        let mut reading = ViewReader::new(self, Timestamp::MIN, Timestamp::MAX);
+        let filter = Arc::new(HashSet::from([id]));
         loop {
             let segments = reading.spans(Timestamp::MIN, Timestamp::MAX);
             let read = |segment: Arc<Segment>| {
-                let wanted = Selection::These(Arc::clone(&wanted));
-                async move { at(&segment, self.shared.spans(&segment, wanted).await) }
+                let filter = Selection::These(Arc::clone(&filter));
+                async move { locate(&segment, self.shared.spans(&segment, filter).await) }
             };
             let reads: Vec<_> =
                 segments.into_iter().filter(|segment| segment.may_hold(id)).map(read).collect();
-            let found: Result<Vec<SpanTable>, At> =
+            let found: Result<Vec<SpanTable>, LocatedError> =
                 futures::stream::iter(reads).buffered(SEARCHED_AT_ONCE).try_collect().await;
             match found {
                 Ok(tables) => return Ok(stored_trace(SpanTable::merge(tables))),
@@ -117,7 +120,7 @@ impl View {
         }
     }
 
-    /// Hands the samples of a window to a sink, by time; tells what readers lost of them and what cannot be read.
+    /// Passes the samples of a window to a sink, by time; returns import losses and what cannot be read.
     ///
     /// # Errors
     /// As above.
@@ -127,18 +130,18 @@ impl View {
         until: Timestamp,
         sink: &mut (dyn Sink + Send),
     ) -> Result<Losses, StoreError> {
-        let mut reading = Reading::new(self, since, until);
+        let mut reading = ViewReader::new(self, since, until);
         let mut waiting: Vec<(SampleRow, usize)> = Vec::new();
         let mut texts: Vec<Samples> = Vec::new();
-        let mut told = Losses::none();
+        let mut notes = Losses::none();
         let mut segments = reading.segments(&[SegmentKind::Samples], since, until);
         segments.sort_by_key(|segment| (segment.first(), segment.order));
         for (at_segment, segment) in segments.iter().enumerate() {
-            hand_over(&mut waiting, &texts, segment.first(), sink);
+            emit_samples(&mut waiting, &texts, segment.first(), sink);
             let mut samples = match self.shared.samples(segment).await {
                 Ok(samples) => samples,
                 Err(failure) => {
-                    reading.go_on_without(At { segment: Arc::clone(segment), failure }).await?;
+                    reading.go_on_without(LocatedError { segment: Arc::clone(segment), failure }).await?;
                     Samples::default()
                 }
             };
@@ -147,14 +150,14 @@ impl View {
             waiting.extend(inside.map(|row| (row, at_segment)));
             waiting.sort_by_key(|(row, from)| (row.time, segments[*from].order));
             texts.push(samples);
-            told.merge(&segment.told.losses());
+            notes.merge(&segment.notes.losses());
         }
-        hand_over(&mut waiting, &texts, Timestamp::MAX, sink);
-        told.merge(&reading.lost);
-        Ok(told)
+        emit_samples(&mut waiting, &texts, Timestamp::MAX, sink);
+        notes.merge(&reading.lost);
+        Ok(notes)
     }
 
-    /// Hands the spans of a window to a sink, segment by segment, for export; copies are not left out. Tells what
+    /// Passes the spans of a window to a sink, segment by segment, for export; copies are not left out. Returns what
     /// cannot be read.
     ///
     /// # Errors
@@ -165,26 +168,26 @@ impl View {
         until: Timestamp,
         sink: &mut (dyn Sink + Send),
     ) -> Result<Losses, StoreError> {
-        let mut reading = Reading::new(self, since, until);
+        let mut reading = ViewReader::new(self, since, until);
         for segment in reading.spans(since, until) {
             match self.shared.spans(&segment, Selection::All).await {
-                Ok(table) => hand_spans(&table, since, until, sink),
-                Err(failure) => reading.go_on_without(At { segment, failure }).await?,
+                Ok(table) => emit_spans(&table, since, until, sink),
+                Err(failure) => reading.go_on_without(LocatedError { segment, failure }).await?,
             }
         }
         Ok(reading.lost)
     }
 }
 
-/// A view while it is read: what cannot be read leaves it and is told.
-struct Reading {
-    shared: Arc<Shared>,
+/// A view while it is read: segments that cannot be read are removed from it and reported.
+struct ViewReader {
+    shared: Arc<SegmentsInner>,
     manifest: Arc<Manifest>,
     lost: Losses,
 }
 
-impl Reading {
-    fn new(view: &View, since: Timestamp, until: Timestamp) -> Reading {
+impl ViewReader {
+    fn new(view: &View, since: Timestamp, until: Timestamp) -> ViewReader {
         let mut lost = Losses::none();
         for gone in &view.manifest.quarantined {
             if gone.first_ns <= until.unix_ns() && gone.last_ns >= since.unix_ns() {
@@ -193,27 +196,27 @@ impl Reading {
                 });
             }
         }
-        Reading { shared: Arc::clone(&view.shared), manifest: Arc::clone(&view.manifest), lost }
+        ViewReader { shared: Arc::clone(&view.shared), manifest: Arc::clone(&view.manifest), lost }
     }
 
     /// Segments of some kinds that may hold rows of a window.
     fn segments(&self, kinds: &[SegmentKind], since: Timestamp, until: Timestamp) -> Vec<Arc<Segment>> {
-        let wanted = |segment: &&Arc<Segment>| kinds.contains(&segment.kind) && segment.meets(since, until);
-        self.manifest.segments.iter().filter(wanted).cloned().collect()
+        let filter = |segment: &&Arc<Segment>| kinds.contains(&segment.kind) && segment.meets(since, until);
+        self.manifest.segments.iter().filter(filter).cloned().collect()
     }
 
     /// Segments with spans, in the order in which those arrived.
     fn spans(&self, since: Timestamp, until: Timestamp) -> Vec<Arc<Segment>> {
-        let mut found = self.segments(&[SegmentKind::Traces, SegmentKind::Late], since, until);
+        let mut found = self.segments(&[SegmentKind::Traces, SegmentKind::LateSpans], since, until);
         found.sort_by_key(|segment| (segment.order, segment.number));
         found
     }
 
     /// Sets a damaged segment aside; any other failure is the caller's. Where the disk is full or read-only, the
     /// question is answered all the same.
-    async fn go_on_without(&mut self, failed: At) -> Result<(), StoreError> {
-        let At { segment, failure } = failed;
-        let Failure::Damaged(reason) = failure else { return Err(failure.into()) };
+    async fn go_on_without(&mut self, failed: LocatedError) -> Result<(), StoreError> {
+        let LocatedError { segment, failure } = failed;
+        let SegmentError::Damaged(reason) = failure else { return Err(failure.into()) };
         if let Err(error) = self.shared.quarantine(&segment, &reason).await {
             tracing::error!(segment = segment.number, reason, %error, "a segment could not be set aside");
         }
@@ -233,8 +236,8 @@ fn stored_trace(mut table: SpanTable) -> Option<StoredTrace> {
     (!table.rows.is_empty()).then_some(StoredTrace { names: table.names, spans: table.rows, text })
 }
 
-/// Hands samples before a time to a sink.
-fn hand_over(
+/// Passes samples before a time to a sink.
+fn emit_samples(
     waiting: &mut Vec<(SampleRow, usize)>,
     texts: &[Samples],
     before: Timestamp,
@@ -247,7 +250,7 @@ fn hand_over(
     }
 }
 
-fn hand_spans(table: &SpanTable, since: Timestamp, until: Timestamp, sink: &mut (dyn Sink + Send)) {
+fn emit_spans(table: &SpanTable, since: Timestamp, until: Timestamp, sink: &mut (dyn Sink + Send)) {
     for row in table.rows.iter().filter(|row| (since..=until).contains(&row.start)) {
         let key = table.names.operation_key(row.operation);
         let text = table.texts.binary_search_by_key(&row.trace, |(trace, _)| *trace).ok();

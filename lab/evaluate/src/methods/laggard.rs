@@ -30,8 +30,8 @@ fn diagnosed(target: &Traces, baseline: Option<&Traces>, method: &str) -> Result
         DiagnoseSettings { method: row.method, suspects_max: SUSPECTS_MAX, ..DiagnoseSettings::default() };
     let baseline = baseline.filter(|_| row.method == DiagnoseMethod::Combined);
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let target = Requests::of_traces(target, threads);
-    let baseline = baseline.map(|baseline| Requests::of_traces(baseline, threads));
+    let target = Requests::from_trace_table(target, threads);
+    let baseline = baseline.map(|baseline| Requests::from_trace_table(baseline, threads));
     let engine = LocalEngine::new(threads);
     diagnose(&target, baseline.as_ref(), &InputFacts::default(), &settings, engine)
         .map_err(|error| error.to_string())

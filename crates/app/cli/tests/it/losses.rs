@@ -83,7 +83,7 @@ fn spans_read_twice_change_no_answer() {
     for field in ["verdict", "categories", "suspects", "replicas", "heat_map", "latency"] {
         assert_eq!(report[field], clean[field], "{field}");
     }
-    assert!(text(&twice.traces(), &[]).contains("spans read more than once, first kept"));
+    assert!(text(&twice.traces(), &[]).contains("duplicate spans, first one used"));
 }
 
 /// A line of a call log that repeats the line before it is dropped and counted; the answer stays the same.
@@ -139,7 +139,7 @@ fn dropped_spans_make_orphans_and_partial_requests() {
     assert!(loss(&report, "partial_request") > 0);
     assert_eq!(report["verdict"], "suspects");
     let text = text(&dropped.traces(), &[]);
-    assert!(text.contains(&format!("{} spans whose parent is missing, kept apart", expected.orphans)));
+    assert!(text.contains(&format!("{} spans whose parent is missing, excluded", expected.orphans)));
     assert!(report["cautions"].to_string().contains("requests are incomplete"), "{}", report["cautions"]);
 }
 

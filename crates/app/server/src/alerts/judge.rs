@@ -139,7 +139,7 @@ impl Latencies {
             .collect();
         let mut total_ns: BTreeMap<String, f64> = BTreeMap::new();
         for request in requests.within(window.since, window.until).iter() {
-            let Some(id) = &ids[shapes.category_of(request.form())] else { continue };
+            let Some(id) = &ids[shapes.category_of(request.structure())] else { continue };
             if request.is_complete() {
                 let weight = request.adjusted_count().map_or(1.0, |count| f64::from(count.get()));
                 *total_ns.entry(id.clone()).or_default() += weight * request.latency().ns() as f64;

@@ -57,7 +57,7 @@ impl Reading {
         }
         let kept_one_in = spans.div_ceil(fits).max(1).next_power_of_two();
         let slices = if kept_one_in == 1 { self.all(windows)? } else { self.sample(windows, kept_one_in)? };
-        let requests = Arc::new(Requests::of_slices(slices, self.threads));
+        let requests = Arc::new(Requests::from_slices(slices, self.threads));
         Ok(Read { requests, kept_one_in })
     }
 

@@ -105,7 +105,7 @@ mod tests {
         let made: Vec<Arc<Requests>> = windows
             .iter()
             .map(|slices| {
-                let requests = Arc::new(Requests::of_slices(slices.clone(), NonZeroUsize::MIN));
+                let requests = Arc::new(Requests::from_slices(slices.clone(), NonZeroUsize::MIN));
                 cache.put(slices.clone(), &requests);
                 requests
             })

@@ -55,7 +55,7 @@ pub(crate) fn together(cache: &RequestCache, slices: Vec<Arc<RequestSlice>>) -> 
     if let Some(known) = cache.get(&slices) {
         return known;
     }
-    let requests = Arc::new(Requests::of_slices(slices.clone(), threads()));
+    let requests = Arc::new(Requests::from_slices(slices.clone(), threads()));
     cache.put(slices, &requests);
     requests
 }

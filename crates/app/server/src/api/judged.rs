@@ -3,7 +3,7 @@
 use super::data::threads;
 use super::latencies::quantile;
 use laggard_assembly::ShapeRule;
-use laggard_engine::{FormCategory, FormShapes, Requests};
+use laggard_engine::{Requests, ShapeCategory, StructureShapes};
 use laggard_localize::{CloudDiagSettings, Gate, gate_weighted};
 use laggard_model::{AdjustedCount, Status};
 use laggard_numeric::Weights;
@@ -22,7 +22,7 @@ pub(crate) struct Category {
 
 /// All categories of a window.
 pub(crate) struct Categories<'a> {
-    shapes: &'a FormShapes,
+    shapes: &'a StructureShapes,
     by_shape: Vec<Category>,
 }
 
@@ -63,13 +63,13 @@ impl<'a> Categories<'a> {
     pub(crate) fn of(
         requests: &'a Requests,
         window: Window,
-        wants: impl Fn(&FormCategory) -> bool,
+        wants: impl Fn(&ShapeCategory) -> bool,
     ) -> Categories<'a> {
         let shapes = requests.shapes(ShapeRule::Canonical, threads());
         let wanted: Vec<bool> = shapes.categories().iter().map(wants).collect();
         let mut by_shape = vec![Category::default(); wanted.len()];
         for request in requests.within(window.since, window.until).iter() {
-            let at = shapes.category_of(request.form());
+            let at = shapes.category_of(request.structure());
             if !wanted[at] || !request.is_complete() {
                 continue;
             }
@@ -82,7 +82,7 @@ impl<'a> Categories<'a> {
     }
 
     /// Those that have requests.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'a FormCategory, &Category)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'a ShapeCategory, &Category)> {
         let all = self.shapes.categories().iter().zip(&self.by_shape);
         all.filter(|(_, category)| !category.latencies_ns.is_empty())
     }

@@ -142,7 +142,7 @@ struct Wanted {
 
 impl Wanted {
     fn has(&self, request: &RequestView<'_>) -> bool {
-        self.forms[request.form()]
+        self.forms[request.structure()]
             && self.status.is_none_or(|status| status == request.status().into())
             && (self.least..=self.most).contains(&request.latency())
             && (!self.whole || request.is_complete())
@@ -165,8 +165,8 @@ fn forms(requests: &Requests, parameters: &SearchParameters) -> Vec<bool> {
         parameters.category.as_deref().is_none_or(|wanted| id.short() == wanted || id.to_string() == wanted)
     };
     let calls =
-        |form: usize| requests.forms()[form].operation.iter().any(|operation| wanted[operation.index()]);
-    (0..requests.forms().len()).map(|form| calls(form) && in_category(form)).collect()
+        |form: usize| requests.structures()[form].operation.iter().any(|operation| wanted[operation.index()]);
+    (0..requests.structures().len()).map(|form| calls(form) && in_category(form)).collect()
 }
 
 fn find(requests: &Requests, window: Window, wanted: &Wanted, limit: usize) -> Found {
@@ -191,7 +191,7 @@ fn find(requests: &Requests, window: Window, wanted: &Wanted, limit: usize) -> F
 fn row(requests: &Requests, request: &RequestView<'_>) -> FoundTrace {
     let key = requests.names().operation_key(request.tree().operation[0]);
     let shapes = requests.shapes(ShapeRule::Canonical, threads());
-    let category = || shapes.categories()[shapes.category_of(request.form())].id.short();
+    let category = || shapes.categories()[shapes.category_of(request.structure())].id.short();
     FoundTrace {
         trace: requests.trace_text(request.trace()),
         service: key.service.to_owned(),

@@ -7,7 +7,7 @@ use crate::shared::{AppState, Tenant};
 use axum::extract::State;
 use axum::{Extension, Json};
 use laggard_model::Timestamp;
-use laggard_store::{Problem as StoreProblem, StoreState};
+use laggard_store::{StoreProblem, StoreState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::shared::{AppState, Tenant};
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
 use laggard_assembly::ShapeRule;
-use laggard_engine::{FormCategory, RequestView, Requests};
+use laggard_engine::{RequestView, Requests, ShapeCategory};
 use laggard_model::ReplicaId;
 use laggard_params::Window;
 use serde::Serialize;
@@ -66,7 +66,7 @@ pub(crate) async fn tree(
 
 /// A category of a window, with its complete requests.
 pub(crate) struct FoundCategory<'a> {
-    pub(crate) shape: &'a FormCategory,
+    pub(crate) shape: &'a ShapeCategory,
     pub(crate) requests: Vec<RequestView<'a>>,
     all: &'a Requests,
 }
@@ -75,10 +75,10 @@ impl<'a> FoundCategory<'a> {
     /// The category of this id, short as lists have it or whole.
     pub(crate) fn find(all: &'a Requests, window: Window, id: &str) -> Result<FoundCategory<'a>, Problem> {
         let shapes = all.shapes(ShapeRule::Canonical, threads());
-        let known = |category: &FormCategory| category.id.short() == id || category.id.to_string() == id;
+        let known = |category: &ShapeCategory| category.id.short() == id || category.id.to_string() == id;
         let at = shapes.categories().iter().position(known);
         let requests: Vec<RequestView<'a>> = (all.within(window.since, window.until).iter())
-            .filter(|request| request.is_complete() && at == Some(shapes.category_of(request.form())))
+            .filter(|request| request.is_complete() && at == Some(shapes.category_of(request.structure())))
             .collect();
         match at {
             Some(at) if !requests.is_empty() => {
@@ -90,7 +90,7 @@ impl<'a> FoundCategory<'a> {
 
     /// The position of every call of a request.
     pub(crate) fn positions_of(&self, request: &RequestView<'_>) -> &'a [u32] {
-        self.all.shapes(ShapeRule::Canonical, threads()).positions_of(request.form())
+        self.all.shapes(ShapeRule::Canonical, threads()).positions_of(request.structure())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Instants of a kernel trace and their place in calendar time.
+//! Kernel trace timestamps and their conversion to calendar time.
 
 use crate::time::Timestamp;
 
@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 pub struct KernelTime(u64);
 
 impl KernelTime {
-    /// The latest instant that can be told.
+    /// The latest representable instant.
     pub const MAX: KernelTime = KernelTime(u64::MAX);
 
     /// The instant `ns` nanoseconds after the clock's origin.

@@ -16,7 +16,7 @@ impl Tid {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Cpu(pub u16);
 
-/// What the record says of the context it was written in (ftrace's and perf's `common_flags`).
+/// The context the record was written in (ftrace's and perf's `common_flags`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ContextFlags(pub u8);
 
@@ -37,7 +37,7 @@ impl ContextFlags {
     }
 }
 
-/// `prev_state` of a switch: the kernel's bits. Text forms are turned into the same bits by their first letter.
+/// `prev_state` of a switch: the kernel's bits. Text representations are converted to the same bits by their first letter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct PrevState(pub u32);
 
@@ -66,7 +66,7 @@ impl PrevState {
 pub enum IpiVector {
     /// The local timer's tick.
     LocalTimer,
-    /// A request to look at the run queue.
+    /// A request to reschedule.
     Reschedule,
     /// A function to be called on this CPU.
     CallFunction,
@@ -117,7 +117,7 @@ pub enum Socket {
     Message(u64),
 }
 
-/// What happened.
+/// The kind of an event, with its fields.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum EventKind {
     /// `sched_switch`.
@@ -291,7 +291,7 @@ pub enum EventKind {
     },
     /// Events of this CPU were lost just before this instant.
     Lost {
-        /// How many, when the format tells.
+        /// The number of lost events, if the format records it.
         count: Option<u64>,
     },
 }
@@ -305,7 +305,7 @@ pub struct KernelEvent {
     pub cpu: Cpu,
     /// The context's flags, where the format has them.
     pub flags: Option<ContextFlags>,
-    /// The thread the record says it was written by (`common_pid`), where the format has it.
+    /// The thread that wrote the record (`common_pid`), if the format has it.
     pub recorded: Option<Tid>,
     /// What.
     pub kind: EventKind,

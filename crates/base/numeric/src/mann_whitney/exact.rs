@@ -32,7 +32,7 @@ pub(super) fn test(samples: &TwoSamples, alternative: Alternative) -> MannWhitne
     }
     let counts = arrangements(samples.n1 as usize, samples.n2 as usize);
     let pairs = samples.n1 * samples.n2;
-    // Without ties the doubled rank sum is even and U is whole.
+    // Without ties the doubled rank sum is even and U is an integer.
     let u = samples.doubled_rank_sum / 2 - samples.n1 * (samples.n1 + 1) / 2;
     let all: f64 = counts.iter().sum();
     let at_least = |u: u64| counts[u as usize..].iter().sum::<f64>() / all;
@@ -113,7 +113,7 @@ fn choices_by_sum(ranks: &[usize], chosen: usize) -> Vec<f64> {
     let mut ways = vec![vec![0.0; length]; chosen + 1];
     ways[0][0] = 1.0;
     for &rank in ranks {
-        // Downwards, so that no rank is taken twice.
+        // Downwards, so that no rank is used twice.
         for size in (1..=chosen).rev() {
             let (fewer, rest) = ways.split_at_mut(size);
             for (count, add) in rest[0][rank..].iter_mut().zip(&fewer[size - 1]) {

@@ -15,7 +15,7 @@ pub use weighted::weighted_mann_whitney_one_vs_rest;
 
 use crate::ranks::{pool_of_two, rank_pool};
 
-/// What a rank test looks for in the first sample.
+/// The alternative hypothesis of a rank test about the first sample.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Alternative {
     /// Its values are larger or smaller.

@@ -6,7 +6,7 @@ use crate::ranks::{PooledValue, rank_pool};
 /// One-sided asymptotic p-values ("the group's values are larger") of each group against all other
 /// values, in the order of the groups.
 ///
-/// `groups[i]`, below `group_count`, says which group `values[i]` belongs to; a value of any other group
+/// `groups[i]`, below `group_count`, is the group of `values[i]`; a value of any other group
 /// belongs to the rest of all. The pool is ranked once: `O(N log N + group_count)`. A group that is
 /// empty or has no rest gives 1. Each entry equals [`mann_whitney_asymptotic`] of that group.
 ///

@@ -7,7 +7,7 @@ use crate::weighted::Weights;
 /// [`mann_whitney_one_vs_rest`] of a sample with weights, approximate.
 ///
 /// The effect `A` is the share of weighted pairs (one of the group, one of the rest) in which the group's value
-/// is the larger, ties as one half. It is judged as if both sides had as many values as their effective sample
+/// is the larger, ties as one half. It is tested as if both sides had as many values as their effective sample
 /// sizes `n1` and `n2` say ([Kish](crate::effective_sample_size)): `U = A n1 n2`, with the usual variance, tie
 /// correction and continuity correction. So a heavy value moves the effect and adds no certainty. With equal
 /// weights the answer is that of the unweighted test, bit for bit. `O(N log N + group_count)`.
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn weights_do_not_add_certainty() {
-        // The group's two heavy values are the largest of all; two values are all there is to go by.
+        // The group's two heavy values are the largest of all; the group has an effective size of two values.
         let values: Vec<f64> = (0..52).map(f64::from).collect();
         let mut weights = vec![1.0; 50];
         weights.extend([1000.0, 1001.0]);

@@ -4,7 +4,7 @@ use super::PIVOT_MIN;
 use crate::normal_equations::position;
 
 /// Columns in order of entry, the Cholesky factor `L Lᵀ` of their Gram matrix and `L⁻¹ Xᵀy`. The factor's diagonal is
-/// kept inverted. Adding a column costs `O(k²)`, removing one `O(k³)` at most.
+/// stored inverted. Adding a column costs `O(k²)`, removing one `O(k³)` at most.
 #[derive(Clone, Debug)]
 pub(super) struct ActiveSet {
     total: usize,
@@ -36,7 +36,7 @@ impl ActiveSet {
         &self.columns
     }
 
-    /// Factors anew; columns that depend on earlier ones leave.
+    /// Factors again; columns that depend on earlier ones are removed.
     pub(super) fn factor(&mut self, packed: &[f64]) {
         self.refactor_from(packed, 0, |_, _| true);
     }
@@ -82,7 +82,7 @@ impl ActiveSet {
         self.refactor_from(packed, first, |_, column| !leaves(column));
     }
 
-    /// Keeps the columns whose entry in `solution` is positive; true when some left.
+    /// Keeps the columns whose entry in `solution` is positive; true if any was removed.
     pub(super) fn retain(&mut self, packed: &[f64], solution: &[f64]) -> bool {
         let Some(first) = solution.iter().position(|&value| value.is_nan() || value <= 0.0) else {
             return false;
@@ -141,7 +141,7 @@ impl ActiveSet {
         best
     }
 
-    /// Factors columns `first..` anew, of which `stays` (position, column) tells those that remain.
+    /// Factors columns `first..` again; `stays` (position, column) selects those that remain.
     fn refactor_from(&mut self, packed: &[f64], first: usize, stays: impl Fn(usize, usize) -> bool) {
         let mut rest = [0_usize; 32];
         let count = self.columns.len() - first;

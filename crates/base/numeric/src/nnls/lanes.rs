@@ -190,12 +190,12 @@ impl LaneProblems {
             for (&j, out) in self.union[..a].iter().zip(&mut work) {
                 *out = row[j];
             }
-            *work.next().expect("a place for the diagonal") = row[i];
+            *work.next().expect("a slot for the diagonal") = row[i];
         }
     }
 
     /// `L D Lᵀ` of the union with the response below. Where a lane lacks a column its inverse pivot is 0: the
-    /// column's factor vanishes, and the others are as if it were not there.
+    /// column's factor vanishes, and the others are unaffected.
     #[inline(always)]
     fn eliminate<S: Simd>(&mut self, simd: S) {
         let q = self.union.len();
@@ -267,10 +267,10 @@ impl LaneProblems {
     }
 }
 
-/// One check of all lanes, compiled for the processor at hand; with new sums first, if given.
+/// One check of all lanes, compiled for the current processor; with new sums first, if provided.
 pub(super) struct Check<'a> {
     pub(super) problems: &'a mut LaneProblems,
-    /// The sums up to the end of the stretches, and those before each start.
+    /// The sums up to the end of the intervals, and those before each start.
     pub(super) sums: Option<(&'a [f64], &'a [Lanes])>,
 }
 

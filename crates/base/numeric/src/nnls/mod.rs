@@ -8,7 +8,7 @@ use crate::NormalEquations;
 use active_set::ActiveSet;
 pub use stretches::{STRETCH_LANES, residuals_upto, stretch_residuals};
 
-/// A column is dependent on those in the active set when its Cholesky pivot is below this share of its own square.
+/// A column is dependent on those in the active set when its Cholesky pivot is below this share of its squared norm.
 const PIVOT_MIN: f64 = 1e-10;
 /// A gradient by a column of unit length counts when it is above this share of `√Σy²`, the most it could be.
 const GRADIENT_MIN: f64 = 1e-11;

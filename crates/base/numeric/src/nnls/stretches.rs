@@ -1,4 +1,4 @@
-//! The residuals of very many stretches of rows.
+//! The residuals of a large number of row intervals.
 
 use pulp::Arch;
 
@@ -22,9 +22,9 @@ const LANE_COLUMNS_MAX: usize = 48;
 /// The least sum of squared residuals over non-negative coefficients, for the rows from each of `starts` to each
 /// of `ends` after it: `visit(index of the start, sum ≥ 0)`, by end, then by start.
 ///
-/// It is [`nnls`](crate::nnls) of each stretch, but starts from the columns that were positive at the end
+/// It is [`nnls`](crate::nnls) of each interval, but starts from the columns that were positive at the end
 /// before; most of the time that guess only needs to be confirmed, which takes a tenth of the time. Sums below
-/// 1e-15 of `Σ y²` of all rows before the end are nothing but the rounding of its prefix sum, and given as 0.
+/// 1e-15 of `Σ y²` of all rows before the end are rounding errors of its prefix sum, and returned as 0.
 ///
 /// # Panics
 /// If there are more than [`STRETCH_LANES`] starts, or an end is beyond the rows.
@@ -61,7 +61,7 @@ fn by_lanes(sums: &PrefixSums, starts: &[usize], ends: &[usize], mut visit: impl
     }
 }
 
-/// Fits eight stretches at a time, each from what it or its neighbor was before.
+/// Fits eight intervals at a time, each starting from its own or its neighbor's previous active set.
 struct LaneFits {
     arch: Arch,
     problems: LaneProblems,
@@ -120,7 +120,7 @@ impl LaneFits {
     }
 }
 
-/// `sse`, or 0 when the difference of prefix sums cannot tell it from that.
+/// `sse`, or 0 when it is within the rounding error of the difference of prefix sums.
 fn above_rounding(sse: f64, upto: &[f64]) -> f64 {
     let rounding = ROUNDING * upto.last().copied().unwrap_or(0.0);
     if sse > rounding { sse } else { 0.0 }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     proptest! {
-        /// Counts with correlated and with empty columns, of which all stretches agree with a fit from nothing.
+        /// Counts with correlated and with empty columns, of which all intervals agree with a fit without a starting point.
         #[test]
         fn every_stretch_is_fitted_as_alone(
             cols in 1_usize..7,

@@ -35,7 +35,7 @@ impl Block<'_> {
         arch.dispatch(AddGram { block: used, gram: &mut sums.gram });
     }
 
-    /// One whole iteration with an entry-wise sparse part: residual of the current parts, then the next
+    /// One complete iteration with an entry-wise sparse part: residual of the current parts, then the next
     /// `E`, `X` and Gram matrix.
     pub(super) fn advance_entries(
         self,
@@ -115,7 +115,7 @@ impl Block<'_> {
         }
     }
 
-    /// Residual of the current parts; leaves `L` in place of `X`.
+    /// Residual of the current parts; overwrites `X` with `L`.
     pub(super) fn conclude(self, arch: Arch, shrinkage: &Shrinkage, sums: &mut Sums, scratch: &mut Scratch) {
         self.probe(arch, shrinkage, sums, scratch);
         for (x, l) in self.x.chunks_mut(scratch.low_rank.cols).zip(scratch.low_rank_rows()) {

@@ -41,7 +41,7 @@ impl WithSimd for AdvanceEntries<'_> {
                 (*x, *e, *copy) = (next.x, next.e, next.x);
             }
             if !m_rest.is_empty() {
-                // Zeros fill up the vectors, and the padded rows have room for a whole one.
+                // Zeros fill up the vectors, and the padded rows are long enough for a full vector.
                 let load = |rest: &[f64]| simd.partial_load_f64s(rest);
                 let next = law.advance(simd, load(m_rest), load(x_rest), l[m.len()], load(e_rest));
                 squares = simd.mul_add_f64s(next.gap, next.gap, squares);
@@ -107,7 +107,7 @@ mod tests {
         squares: f64,
     }
 
-    /// Whole numbers, so that sums are exact in any order.
+    /// Integers, so that sums are exact in any order.
     fn value(i: usize, factor: usize) -> f64 {
         ((i * factor) % 17) as f64 - 8.0
     }

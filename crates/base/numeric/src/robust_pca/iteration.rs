@@ -22,7 +22,7 @@ const PROBE_ALWAYS_UP_TO: usize = 4096;
 /// The penalty grows to at most this multiple of its first value (Lin, Chen, Ma 2009).
 const PENALTY_GROWTH_MAX: f64 = 1e7;
 
-/// A matrix to take apart, neither empty nor zero, with at least as many rows as columns.
+/// A matrix to decompose, neither empty nor zero, with at least as many rows as columns.
 pub(super) struct Problem {
     state: State,
     arch: Arch,

@@ -60,7 +60,7 @@ impl Default for RobustPcaSettings {
     }
 }
 
-/// A matrix taken apart, with how well that went.
+/// A decomposed matrix, with the state of convergence.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RobustPca {
     /// The low-rank part `L`, of the input's shape.
@@ -77,7 +77,7 @@ pub struct RobustPca {
     pub converged: bool,
     /// The singular values of `L` that are not zero, from the largest. Their sum is the nuclear norm.
     pub singular_values: Vec<f64>,
-    /// Entries of the input that were not finite and were taken as 0. Anything but 0 deserves a warning:
+    /// Entries of the input that were not finite and were treated as 0. Anything but 0 deserves a warning:
     /// the answer then is about another matrix.
     pub non_finite: usize,
 }
@@ -87,9 +87,9 @@ pub struct RobustPca {
 enum Sparsity {
     /// Each on its own.
     Entries,
-    /// Whole rows.
+    /// Entire rows.
     Rows,
-    /// Whole columns.
+    /// Entire columns.
     Columns,
 }
 
@@ -97,7 +97,7 @@ enum Sparsity {
 ///
 /// The matrix is not centered: the mean profile belongs to the low-rank part. It is consumed, so that
 /// peak memory is 3 copies of it, plus `n x n` sums for each of the stripes of rows that are worked on
-/// independently (together at most a quarter of a copy, or two such sums). Values that are not finite are taken as 0 and counted in
+/// independently (together at most a quarter of a copy, or two such sums). Values that are not finite are treated as 0 and counted in
 /// [`RobustPca::non_finite`]. With growth 1.5 the objective may end up to 3 % above the convex optimum
 /// on tiny noisy matrices, 0.02 % on latencies of requests.
 pub fn robust_pca(matrix: Matrix, settings: &RobustPcaSettings) -> RobustPca {
@@ -126,7 +126,7 @@ pub fn outlier_pursuit(matrix: Matrix, settings: &RobustPcaSettings) -> RobustPc
     decompose(matrix, lambda, Sparsity::Columns, settings)
 }
 
-/// Drops the input before the caller goes on, so that only one copy is alive.
+/// Drops the input early, so that only one copy exists at a time.
 fn into_transposed(matrix: Matrix) -> Matrix {
     matrix.transposed()
 }

@@ -5,7 +5,7 @@ use nalgebra::DMatrix;
 /// Widest vector of doubles of any supported processor.
 pub(super) const LANES_MAX: usize = 8;
 
-/// A row-major matrix whose rows start `stride` apart, the gap filled with zeros.
+/// A row-major matrix with row stride `stride`, the gap filled with zeros.
 pub(super) struct Padded {
     pub(super) cols: usize,
     pub(super) stride: usize,
@@ -28,7 +28,7 @@ impl Padded {
 }
 
 /// The distance of rows of `cols` doubles: an odd multiple of the widest vector. Even multiples would let
-/// the rows of some shapes compete for a few places of the first-level cache.
+/// the rows of some shapes compete for a few sets of the first-level cache.
 pub(super) fn stride_for(cols: usize) -> usize {
     (cols.div_ceil(LANES_MAX) | 1) * LANES_MAX
 }

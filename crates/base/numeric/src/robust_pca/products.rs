@@ -15,11 +15,11 @@ const TILE_VECTORS: usize = 3;
 
 /// `out = left * factor`.
 pub(super) struct Product<'a> {
-    /// Row-major, rows `left_stride` apart, as many columns as `factor` has rows.
+    /// Row-major with row stride `left_stride`, as many columns as `factor` has rows.
     pub(super) left: &'a [f64],
     pub(super) left_stride: usize,
     pub(super) factor: &'a Padded,
-    /// One row for each of `left`, as far apart as those of `factor`.
+    /// One row for each of `left`, with the stride of `factor`.
     pub(super) out: &'a mut [f64],
 }
 
@@ -174,7 +174,7 @@ mod tests {
     use crate::robust_pca::processors::processors;
     use nalgebra::DMatrix;
 
-    /// Whole numbers, so that sums are exact in any order.
+    /// Integers, so that sums are exact in any order.
     fn whole_numbers(rows: usize, cols: usize) -> DMatrix<f64> {
         DMatrix::from_fn(rows, cols, |i, j| ((i * 37 + j * 11) % 13) as f64 - 5.0)
     }

@@ -77,8 +77,8 @@ impl Shrinkage {
     }
 }
 
-/// `None` when the eigenvalues do not settle, which has never been seen; a shrinkage to zero in that place
-/// only delays the iteration, and its residual tells.
+/// `None` when the eigenvalues do not converge, which has never been observed; a shrinkage to zero in that case
+/// only delays the iteration, which is visible in its residual.
 fn decompose(gram: DMatrix<f64>) -> Option<SymmetricEigen<f64, Dyn>> {
     let steps_max = 100 * gram.nrows() + 100;
     SymmetricEigen::try_new(gram, f64::EPSILON, steps_max)

@@ -18,7 +18,7 @@ const STRIPES_MAX: usize = 64;
 
 /// The arrays of the iteration, each `rows x cols`, and what the passes over them add up.
 pub(super) struct State {
-    /// The matrix to take apart.
+    /// The matrix to decompose.
     pub(super) m: Vec<f64>,
     /// `M - E + Y/mu`.
     pub(super) x: Vec<f64>,
@@ -28,7 +28,7 @@ pub(super) struct State {
     sums: Vec<Sums>,
 }
 
-/// How the rows are cut. It depends on the shape only, never on the number of threads: sums are taken
+/// How the rows are cut. It depends on the shape only, never on the number of threads: sums are computed
 /// within blocks, over the blocks of a stripe, and over the stripes, always in the same order.
 #[derive(Clone, Copy)]
 struct Partition {
@@ -44,7 +44,7 @@ pub(super) struct Block<'a> {
     pub(super) e: &'a mut [f64],
 }
 
-/// Room for intermediate results of one block, kept from block to block.
+/// Buffers for intermediate results, reused from block to block.
 pub(super) struct Scratch {
     /// `L`.
     pub(super) low_rank: Padded,
@@ -82,7 +82,7 @@ impl Partition {
 }
 
 impl State {
-    /// Starts with `X = E = 0`. Requires `m` to hold whole rows of `cols > 0`, at least one.
+    /// Starts with `X = E = 0`. Requires `m` to hold complete rows of `cols > 0`, at least one.
     pub(super) fn new(m: Vec<f64>, cols: usize) -> State {
         let rows = m.len() / cols;
         let partition = Partition::new(rows, cols);

@@ -15,7 +15,7 @@ pub(crate) fn load(name: &str) -> Option<Value> {
     Some(serde_json::from_str(&text).expect("golden files are JSON"))
 }
 
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+#[expect(clippy::print_stderr, reason = "a skipped test prints a note")]
 fn say(message: &str) {
     eprintln!("{message}");
 }
@@ -25,7 +25,7 @@ pub(crate) fn items(value: &Value) -> &[Value] {
     value.as_array().expect("an array")
 }
 
-/// A number; `"inf"`, `"-inf"` and `"nan"` stand for what JSON cannot hold.
+/// A number; `"inf"`, `"-inf"` and `"nan"` represent what JSON cannot hold.
 pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| value.as_str().expect("a number").parse().expect("a number's name"))
 }

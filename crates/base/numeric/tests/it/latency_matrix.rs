@@ -14,7 +14,7 @@ pub(crate) struct LatencyMatrix {
 }
 
 impl LatencyMatrix {
-    /// The matrix; `on_hit` is told each row whose culprit column was hit.
+    /// The matrix; `on_hit` is called for each row whose culprit column was hit.
     pub(crate) fn generate(self, mut on_hit: impl FnMut(usize)) -> Matrix {
         let mut random = SplitMix64(self.seed);
         let (low, high) = (20.0_f64.ln(), 1500.0_f64.ln());

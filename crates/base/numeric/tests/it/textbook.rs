@@ -1,4 +1,4 @@
-//! The decomposition as the paper prints it: every array kept, a full singular value decomposition.
+//! The decomposition as printed in the paper: every array stored, a full singular value decomposition.
 
 use laggard_numeric::Matrix;
 use nalgebra::DMatrix;

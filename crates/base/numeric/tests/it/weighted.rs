@@ -8,7 +8,7 @@ use laggard_numeric::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Small whole values with whole weights from 1 to 5.
+/// Small integers with integer weights from 1 to 5.
 fn weighted_sample() -> impl Strategy<Value = Vec<(i32, u8)>> {
     vec((-20..20, 1_u8..6), 1..60)
 }

@@ -38,8 +38,12 @@ pub fn add_span_samples(
 ) -> SpanSampling {
     let grid = table.grid(length);
     let requests = range.requests();
-    let fold =
-        SpanSampleFold { names: requests.names(), grid, assumed_count, kept_one_in: requests.kept_one_in() };
+    let fold = SpanSampleFold {
+        names: requests.names(),
+        grid,
+        assumed_count,
+        kept_one_in: requests.thinning_factor(),
+    };
     let counted = engine.fold(range, &fold);
     table.add_losses(requests.assembly_losses());
     let mut cautions = cautions(requests, &counted);

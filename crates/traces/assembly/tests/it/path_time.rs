@@ -186,7 +186,7 @@ fn spans(hosts: u8) -> impl Strategy<Value = Vec<(usize, i64, i64, u8)>> {
 }
 
 proptest! {
-    /// On one clock the whole latency is somebody's, but for rounding down.
+    /// On one clock the path times sum to the latency, except for rounding down.
     #[test]
     fn on_one_clock_path_times_make_the_latency(spans in spans(1)) {
         let (tree, _) = tree(&drawing(&spans));

@@ -72,12 +72,12 @@ fn siblings_that_overlap_have_no_order() {
         )
         .fingerprint
     };
-    // The letters are interned in another order in the second drawing: the fingerprint does not see handles.
+    // The letters are interned in another order in the second drawing: the fingerprint does not depend on handles.
     assert_eq!(race("a", "b"), race("b", "a"));
 }
 
 proptest! {
-    /// Repeating any one sibling in place does not change the shape, and every position is a call's.
+    /// Repeating any sibling directly after itself does not change the shape, and every position belongs to a call.
     #[test]
     fn repeating_a_sibling_changes_nothing(letters in "[a-d]{1,12}", at in 0_usize..12) {
         let at = at % letters.len();

@@ -136,7 +136,7 @@ fn every_root_is_a_request() {
          2 - second@h 200..300
          3 0 third@h 400..500",
     );
-    assert_eq!(trace.requests.len(), 3, "a parent 0 that no span bears is no parent");
+    assert_eq!(trace.requests.len(), 3, "a parent 0 that no span has is no parent");
     assert_eq!(trace.losses.count(Loss::ExtraRoot), 2);
 }
 

@@ -4,7 +4,7 @@ use super::path_trie::PathTrie;
 use super::settings::CompareSettings;
 use crate::population::Selected;
 use laggard_assembly::ShapePosition;
-use laggard_engine::{Fold, FormShapes, LocalEngine, RequestView};
+use laggard_engine::{Fold, LocalEngine, RequestView, StructureShapes};
 use laggard_localize::compare::{Moments, OperationObservation};
 use laggard_model::{CallTree, Fingerprint, FingerprintBuilder, OperationId, Timestamp, TraceId};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ const EXAMPLES: usize = 3;
 #[derive(Clone, Debug)]
 pub struct PopulationFold<'a> {
     selected: Selected<'a>,
-    shapes: &'a FormShapes,
+    shapes: &'a StructureShapes,
     /// Positions of each of the shapes' categories, in unified handles.
     positions: Vec<Vec<ShapePosition>>,
     paths_max: usize,
@@ -128,7 +128,7 @@ impl Fold for PopulationFold<'_> {
         let hash = hash(request.trace(), request.start());
         partial.extent = join(partial.extent, Some((request.start(), request.start())));
         partial.paths.add(&tree);
-        let category = self.shapes.category_of(request.form());
+        let category = self.shapes.category_of(request.structure());
         let id = self.shapes.categories()[category].id;
         self.add_operations(partial, &tree, id, hash);
         let known = partial.categories.entry(id).or_insert_with(|| CategorySummary {
@@ -136,7 +136,7 @@ impl Fold for PopulationFold<'_> {
             calls: vec![0; self.positions[category].len()],
             ..CategorySummary::default()
         });
-        known.add(request, self.shapes.positions_of(request.form()), hash);
+        known.add(request, self.shapes.positions_of(request.structure()), hash);
     }
 
     fn merge(&self, into: &mut PopulationSummary, later: PopulationSummary) {

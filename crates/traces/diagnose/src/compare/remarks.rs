@@ -50,10 +50,10 @@ pub(super) fn cautions(
                 set.partial, set.requests
             ));
         }
-        if given.population.requests.kept_one_in() > 1 {
+        if given.population.requests.thinning_factor() > 1 {
             out.push(format!(
                 "Only one trace in {} was kept {name}, to stay within the memory limit; counts are of what was kept.",
-                given.population.requests.kept_one_in()
+                given.population.requests.thinning_factor()
             ));
         }
         if let Some(depth) = set.paths.pooled_below() {

@@ -74,7 +74,7 @@ fn every_request_is_folded_once_in_order_whatever_the_threads() {
     contract::check(&Sizes, requests.all());
 }
 
-/// Forgets what came before the last merge.
+/// Drops what was added before the last merge.
 struct Forgetful;
 
 impl Fold for Forgetful {

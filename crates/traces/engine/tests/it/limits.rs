@@ -20,9 +20,9 @@ fn beyond_the_memory_limit_whole_traces_are_let_go() {
     let mut sizes: HashMap<_, u64> = HashMap::new();
     table.buckets().iter().flatten().for_each(|row| *sizes.entry(row.trace).or_default() += 1);
     assert!(sizes.values().all(|&size| size == 3), "no trace is cut");
-    let kept_one_in = table.kept_one_in();
-    assert!((8..=64).contains(&kept_one_in), "kept one in {kept_one_in}");
-    let expected = traces as f64 / kept_one_in as f64;
+    let thinning_factor = table.thinning_factor();
+    assert!((8..=64).contains(&thinning_factor), "retained one in {thinning_factor}");
+    let expected = traces as f64 / thinning_factor as f64;
     assert!((sizes.len() as f64 - expected).abs() < 0.1 * expected, "a fair sample");
     assert_eq!(table.losses().count(Loss::MemoryLimit) + table.spans(), 3 * traces);
 }
@@ -37,7 +37,7 @@ fn one_endless_trace_cannot_fill_the_memory() {
         ingest.span(&record(survivor, span));
     }
     let table = ingest.finish(NonZeroUsize::MIN);
-    assert!(table.spans() < 100_000, "kept {}", table.spans());
+    assert!(table.spans() < 100_000, "retained {}", table.spans());
     assert_eq!(table.losses().count(Loss::MemoryLimit) + table.spans(), 300_000);
 }
 
@@ -59,8 +59,8 @@ fn names_that_carry_ids_are_pooled_beyond_a_limit() {
 #[test]
 fn rows_outside_the_window_are_not_kept() {
     let settings = IngestSettings {
-        keep_since: Timestamp::from_unix_ns(100),
-        keep_until: Timestamp::from_unix_ns(200),
+        since: Timestamp::from_unix_ns(100),
+        until: Timestamp::from_unix_ns(200),
         ..IngestSettings::default()
     };
     let mut ingest = Ingest::new(settings);

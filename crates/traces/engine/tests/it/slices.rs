@@ -1,4 +1,4 @@
-//! Slices: what is assembled once, merged, thinned out, and asked as one.
+//! Slices: assembled once, merged, thinned, and queried as one.
 
 use laggard_engine::{Ingest, IngestSettings, RequestSlice, Requests, SliceFacts, SliceSummary, SummaryKind};
 use laggard_model::{
@@ -11,10 +11,10 @@ use std::sync::Arc;
 const THREADS: NonZeroUsize = NonZeroUsize::new(3).expect("not zero");
 
 /// A span: trace, id, parent (0 for none), operation, replica, start, length.
-type Drawn = (u128, u64, u64, &'static str, &'static str, i64, u64);
+type SpanFields = (u128, u64, u64, &'static str, &'static str, i64, u64);
 
-fn row(names: &mut Names, drawn: Drawn) -> SpanRow {
-    let (trace, span, parent, operation, replica, start, length) = drawn;
+fn row(names: &mut Names, fields: SpanFields) -> SpanRow {
+    let (trace, span, parent, operation, replica, start, length) = fields;
     SpanRow {
         trace: TraceId::from_value(trace),
         span: SpanId::new(span).unwrap(),
@@ -30,14 +30,14 @@ fn row(names: &mut Names, drawn: Drawn) -> SpanRow {
     }
 }
 
-fn slice(spans: &[Drawn]) -> RequestSlice {
+fn slice(spans: &[SpanFields]) -> RequestSlice {
     let mut names = Names::new();
-    let rows = spans.iter().map(|&drawn| row(&mut names, drawn)).collect();
+    let rows = spans.iter().map(|&fields| row(&mut names, fields)).collect();
     RequestSlice::assemble(names, rows, SliceFacts::default())
 }
 
 /// `TRACE START complete OPERATION@REPLICA self/inclusive/path …`, in the order of the requests.
-fn told(requests: &Requests) -> Vec<String> {
+fn described(requests: &Requests) -> Vec<String> {
     let names = requests.names();
     let line = |at| {
         let request = requests.request(at);
@@ -54,11 +54,11 @@ fn told(requests: &Requests) -> Vec<String> {
     (0..requests.len()).map(line).collect()
 }
 
-fn asked(slices: Vec<RequestSlice>) -> Requests {
-    Requests::of_slices(slices.into_iter().map(Arc::new).collect(), THREADS)
+fn request(slices: Vec<RequestSlice>) -> Requests {
+    Requests::from_slices(slices.into_iter().map(Arc::new).collect(), THREADS)
 }
 
-const EARLY: [Drawn; 5] = [
+const EARLY: [SpanFields; 5] = [
     (7, 1, 0, "buy", "a", 1000, 100),
     (7, 2, 1, "pay", "b", 1010, 40),
     (5, 1, 0, "list", "a", 500, 30),
@@ -66,13 +66,13 @@ const EARLY: [Drawn; 5] = [
     (6, 2, 1, "pay", "a", 510, 100),
 ];
 
-const LATE: [Drawn; 3] =
+const LATE: [SpanFields; 3] =
     [(8, 9, 0, "buy", "c", 2000, 80), (8, 8, 9, "pay", "b", 2001, 10), (9, 1, 0, "stock", "c", 1500, 5)];
 
 #[test]
 fn a_slice_holds_each_form_once_and_requests_in_order() {
     let slice = slice(&EARLY);
-    assert_eq!((slice.forms.len(), slice.requests.len(), slice.calls.replica.len()), (2, 3, 5));
+    assert_eq!((slice.structures.len(), slice.requests.len(), slice.calls.replica.len()), (2, 3, 5));
     assert_eq!(slice.requests.iter().map(|request| request.trace.value()).collect::<Vec<_>>(), [5, 6, 7]);
     assert_eq!(slice.requests.iter().map(|request| request.first_call).collect::<Vec<_>>(), [0, 1, 3]);
     let facts = &slice.facts;
@@ -80,7 +80,7 @@ fn a_slice_holds_each_form_once_and_requests_in_order() {
     assert_eq!(facts.extent.map(|(first, last)| (first.unix_ns(), last.unix_ns())), Some((500, 1010)));
     assert_eq!(facts.clocks.pairs().len(), 2);
     assert_eq!(
-        told(&asked(vec![slice])),
+        described(&request(vec![slice])),
         [
             "(5, 500, true) list@a [30, 30, 30]",
             "(6, 500, true) buy@b [100, 200, 100]; pay@a [100, 100, 100]",
@@ -91,21 +91,21 @@ fn a_slice_holds_each_form_once_and_requests_in_order() {
 
 #[test]
 fn several_slices_are_asked_as_one_whatever_their_names_and_order() {
-    let apart = asked(vec![slice(&LATE), slice(&EARLY)]);
-    let together = asked(vec![slice(&[&EARLY[..], &LATE[..]].concat())]);
-    assert_eq!(told(&apart), told(&together));
-    assert_eq!((apart.forms().len(), apart.spans(), apart.traces()), (3, 8, 5));
+    let separate = request(vec![slice(&LATE), slice(&EARLY)]);
+    let together = request(vec![slice(&[&EARLY[..], &LATE[..]].concat())]);
+    assert_eq!(described(&separate), described(&together));
+    assert_eq!((separate.structures().len(), separate.spans(), separate.traces()), (3, 8, 5));
     let merged = RequestSlice::merge([&slice(&LATE), &slice(&EARLY)]);
     assert!(merged.requests.is_sorted_by_key(|request| (request.start, request.trace)));
-    assert_eq!(told(&asked(vec![merged.clone()])), told(&together));
+    assert_eq!(described(&request(vec![merged.clone()])), described(&together));
     let (merged, whole) = (merged.facts, slice(&[&EARLY[..], &LATE[..]].concat()).facts);
     assert_eq!((merged.extent, merged.spans, merged.losses), (whole.extent, whole.spans, whole.losses));
-    assert_eq!(apart.clocks().pairs().len(), whole.clocks.pairs().len());
+    assert_eq!(separate.clocks().pairs().len(), whole.clocks.pairs().len());
 }
 
 #[test]
 fn a_window_holds_both_its_ends() {
-    let requests = asked(vec![slice(&EARLY), slice(&LATE)]);
+    let requests = request(vec![slice(&EARLY), slice(&LATE)]);
     let starts = |since, until| -> Vec<i64> {
         let range = requests.within(Timestamp::from_unix_ns(since), Timestamp::from_unix_ns(until));
         range.iter().map(|request| request.start().unix_ns()).collect()
@@ -122,12 +122,12 @@ fn traces_that_were_assembled_again_leave_a_slice() {
     early.facts.texts.push((TraceId::from_value(6), "order-6".into()));
     let rest = early.retain_traces(|trace| trace.value() != 6);
     assert_eq!((rest.facts.traces, rest.facts.spans, rest.facts.texts.len()), (2, 3, 0));
-    let late: Vec<Drawn> = EARLY[3..].iter().copied().chain([(6, 3, 2, "bank", "b", 520, 60)]).collect();
+    let late: Vec<SpanFields> = EARLY[3..].iter().copied().chain([(6, 3, 2, "bank", "b", 520, 60)]).collect();
     let mut again = slice(&late);
     again.facts.texts.push((TraceId::from_value(6), "order-6".into()));
-    let whole = asked(vec![rest, again]);
-    let once = asked(vec![slice(&[&EARLY[..3], &late[..]].concat())]);
-    assert_eq!(told(&whole), told(&once));
+    let whole = request(vec![rest, again]);
+    let once = request(vec![slice(&[&EARLY[..3], &late[..]].concat())]);
+    assert_eq!(described(&whole), described(&once));
     assert_eq!(whole.spans(), once.spans());
     assert_eq!(whole.trace_text(TraceId::from_value(6)), "order-6");
     assert_eq!(whole.trace_text(TraceId::from_value(7)), "0000000000000007");
@@ -155,11 +155,11 @@ fn files_and_slices_give_the_same_requests() {
     }
     ingest.lose(Loss::MalformedRecord, &|| "line 3".to_owned());
     let traces = ingest.finish(THREADS);
-    let kept = Requests::of_traces(&traces, THREADS);
-    let slices = asked(vec![slice(&EARLY), slice(&LATE)]);
-    assert_eq!(told(&kept), told(&slices));
+    let kept = Requests::from_trace_table(&traces, THREADS);
+    let slices = request(vec![slice(&EARLY), slice(&LATE)]);
+    assert_eq!(described(&kept), described(&slices));
     let moved = Requests::from_traces(traces, NonZeroUsize::MIN);
-    assert_eq!(told(&moved), told(&kept));
+    assert_eq!(described(&moved), described(&kept));
     assert_eq!(moved.losses().count(Loss::MalformedRecord), 1);
     assert_eq!(moved.assembly_losses().count(Loss::MalformedRecord), 0);
     assert_eq!(moved.identities().collect::<Vec<_>>(), [(ReplicaSource::Host, 8)]);
@@ -167,15 +167,15 @@ fn files_and_slices_give_the_same_requests() {
 
 #[test]
 fn nothing_is_no_problem() {
-    let nothing = asked(vec![]);
+    let nothing = request(vec![]);
     assert!(nothing.is_empty() && nothing.all().is_empty() && nothing.extent().is_none());
-    assert_eq!(asked(vec![slice(&[])]).len(), 0);
+    assert_eq!(request(vec![slice(&[])]).len(), 0);
     assert!(RequestSlice::merge([]).requests.is_empty());
 }
 
 #[test]
 fn a_summary_counts_by_time_and_category() {
-    let summary = SliceSummary::of(&slice(&EARLY), Nanos::from_ns(1000));
+    let summary = SliceSummary::from_slice(&slice(&EARLY), Nanos::from_ns(1000));
     let line = |cell: &laggard_engine::SummaryCell| {
         let category = summary.categories[cell.category as usize];
         let entry = summary.names.operation_key(category.entry).operation;
@@ -196,10 +196,10 @@ fn a_summary_counts_by_time_and_category() {
 
 #[test]
 fn summaries_of_parts_add_up_to_that_of_the_whole() {
-    let stretch = Nanos::from_ns(300);
-    let parts = [slice(&LATE), slice(&EARLY)].map(|slice| SliceSummary::of(&slice, stretch));
+    let interval = Nanos::from_ns(300);
+    let parts = [slice(&LATE), slice(&EARLY)].map(|slice| SliceSummary::from_slice(&slice, interval));
     let merged = SliceSummary::merge(&parts);
-    let whole = SliceSummary::of(&slice(&[&EARLY[..], &LATE[..]].concat()), stretch);
+    let whole = SliceSummary::from_slice(&slice(&[&EARLY[..], &LATE[..]].concat()), interval);
     let cells = |summary: &SliceSummary| {
         let mut cells: Vec<_> = (summary.cells.iter())
             .map(|cell| {
@@ -241,8 +241,10 @@ fn a_summary_of_very_many_shapes_pools_the_rarest() {
             rows.push(SpanRow { trace: id, operation, ..row(&mut names, (1, 2, 1, "pay", "a", 11, 5)) });
         }
     }
-    let summary =
-        SliceSummary::of(&RequestSlice::assemble(names, rows, SliceFacts::default()), Nanos::from_secs(1));
+    let summary = SliceSummary::from_slice(
+        &RequestSlice::assemble(names, rows, SliceFacts::default()),
+        Nanos::from_secs(1),
+    );
     let of = |kind: fn(SummaryKind) -> bool| -> u64 {
         let counted =
             summary.cells.iter().filter(|cell| kind(summary.categories[cell.category as usize].kind));

@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Instants at which all records up to a number had come.
+/// Instants by which all records up to a number had arrived.
 #[derive(Debug)]
 pub(crate) struct Ages {
     /// By instant; numbers grow, too.
-    notes: VecDeque<Note>,
-    /// Instants are told apart when they are so far from each other.
+    notes: VecDeque<AgeMark>,
+    /// Minimum distance of two recorded instants.
     resolution: Duration,
 }
 
@@ -19,8 +19,8 @@ impl Default for Ages {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Note {
-    /// The first instant that this note stands for, and the last.
+struct AgeMark {
+    /// The first and the last instant that this mark represents.
     begun: Duration,
     at: Duration,
     head: u64,
@@ -28,7 +28,7 @@ struct Note {
 
 const RESOLUTION_MIN: Duration = Duration::from_millis(50);
 
-/// Notes that are kept. Beyond it, instants are told apart half as finely.
+/// Maximum number of marks. Above it, the distance between instants is doubled.
 const NOTES_MAX: usize = 1 << 13;
 
 impl Ages {
@@ -43,13 +43,13 @@ impl Ages {
                 return;
             }
         }
-        self.notes.push_back(Note { begun: at, at, head });
+        self.notes.push_back(AgeMark { begun: at, at, head });
         if self.notes.len() > NOTES_MAX {
             self.coarsen();
         }
     }
 
-    /// Of two notes the later one stays: records look younger by their distance, never older.
+    /// Of two marks the later one remains: records appear younger by their distance, never older.
     fn coarsen(&mut self) {
         self.resolution *= 2;
         let mut at = 0;
@@ -65,7 +65,7 @@ impl Ages {
         later.checked_sub(1).map_or(0, |last| self.notes[last].head)
     }
 
-    /// Forgets instants of records that are all before a number.
+    /// Drops the instants of records before a number.
     pub(crate) fn forget(&mut self, before: u64) {
         while self.notes.get(1).is_some_and(|next| next.head < before) {
             self.notes.pop_front();

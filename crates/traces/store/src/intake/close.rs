@@ -1,15 +1,15 @@
 //! Closing traces: taking them out of the open ones, in a way that replay can repeat.
 
-use super::naming::{Renaming, Table};
+use super::naming::{NameCopier, NameTable};
 use super::{Intake, NAMES_MAX, OpenTrace, TRACE_ROWS_MAX};
-use crate::{Closing, LogPosition};
+use crate::{ClosePoint, LogPosition};
 use laggard_engine::{Origins, Samples};
 use laggard_model::{Loss, Losses, Names, TraceId};
 use std::sync::Arc;
 
-/// Which traces are to be closed.
+/// Which traces to close.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Want {
+pub(crate) struct CloseCriteria {
     /// Traces whose last record is this or an earlier one are idle.
     pub(crate) idle_through: u64,
     /// Traces whose last record is this or an earlier one are closed although they are not idle.
@@ -20,9 +20,9 @@ pub(crate) struct Want {
     pub(crate) rows_max: usize,
 }
 
-/// What a closing took out.
+/// The traces and samples removed by one close.
 #[derive(Debug)]
-pub(crate) struct Closed {
+pub(crate) struct ClosedTraces {
     pub(super) names: Arc<Names>,
     pub(super) traces: Vec<(TraceId, OpenTrace)>,
     pub(super) samples: Samples,
@@ -43,20 +43,20 @@ const CUTS_MAX: usize = 10_000;
 const CLOSINGS_MAX: usize = 10_000;
 
 /// How far to close, by traces' last records.
-struct Reach {
+struct CloseLimit {
     through: u64,
     more: bool,
 }
 
 impl Intake {
     /// Takes out what is wanted, and everything that is not of a trace; `None` when there is nothing to write.
-    pub(crate) fn close(&mut self, want: &Want) -> Option<Closed> {
-        let mut reach = self.reach(want);
+    pub(crate) fn close(&mut self, criteria: &CloseCriteria) -> Option<ClosedTraces> {
+        let mut close_limit = self.close_limit(criteria);
         let before = self.bytes;
-        let (mut traces, mut remaining_from) = self.extract(reach.through, want.old_through);
-        let named = traces.iter().filter(|(_, trace)| trace.last > reach.through).count();
+        let (mut traces, mut remaining_from) = self.extract(close_limit.through, criteria.old_through);
+        let named = traces.iter().filter(|(_, trace)| trace.last > close_limit.through).count();
         if self.position.closings.len() >= CLOSINGS_MAX || self.named() + named > CUTS_MAX {
-            reach = Reach { through: self.head, more: false };
+            close_limit = CloseLimit { through: self.head, more: false };
             let (rest, _) = self.extract(self.head, 0);
             traces.extend(rest);
             remaining_from = self.head + 1;
@@ -66,10 +66,10 @@ impl Intake {
         }
         traces.sort_unstable_by_key(|(id, _)| *id);
         self.oversized.clear();
-        let cut = self.cut(&traces, want.idle_through);
-        self.advance(&traces, reach.through, remaining_from);
+        let cut = self.cut(&traces, criteria.idle_through);
+        self.advance(&traces, close_limit.through, remaining_from);
         self.sample_texts.clear();
-        let closed = Closed {
+        let closed = ClosedTraces {
             names: self.names.names.clone(),
             traces,
             samples: std::mem::take(&mut self.samples),
@@ -78,30 +78,30 @@ impl Intake {
             cut,
             position: self.position.clone(),
             bytes: 0,
-            more: reach.more,
+            more: close_limit.more,
         };
         self.recount_after(&closed);
         self.tidy_names();
-        Some(Closed { bytes: before - self.bytes, ..closed })
+        Some(ClosedTraces { bytes: before - self.bytes, ..closed })
     }
 
-    /// How far a closing goes, so that it takes about `rows_max` rows.
-    fn reach(&self, want: &Want) -> Reach {
-        let limit = want.idle_through.max(want.early_through);
+    /// How far to close, so that about `rows_max` rows are removed.
+    fn close_limit(&self, criteria: &CloseCriteria) -> CloseLimit {
+        let limit = criteria.idle_through.max(criteria.early_through);
         let closable = self.traces.values().filter(|trace| trace.last <= limit);
         let mut ends: Vec<(u64, usize)> = closable.map(|trace| (trace.last, trace.rows())).collect();
         let rows: usize = ends.iter().map(|(_, rows)| rows).sum();
-        if rows <= want.rows_max {
-            return Reach { through: limit, more: false };
+        if rows <= criteria.rows_max {
+            return CloseLimit { through: limit, more: false };
         }
         ends.sort_unstable();
         let mut taken = 0;
         let end = ends.iter().find(|(_, rows)| {
             taken += rows;
-            taken >= want.rows_max
+            taken >= criteria.rows_max
         });
         let through = end.map_or(limit, |&(last, _)| last);
-        Reach { through, more: ends.last().is_some_and(|&(last, _)| last > through) }
+        CloseLimit { through, more: ends.last().is_some_and(|&(last, _)| last > through) }
     }
 
     /// Takes out traces by their last or first record, and oversized ones; the earliest record that the others
@@ -109,13 +109,13 @@ impl Intake {
     fn extract(&mut self, through: u64, old_through: u64) -> (Vec<(TraceId, OpenTrace)>, u64) {
         let mut remaining_from = self.head + 1;
         let any_oversized = !self.oversized.is_empty();
-        let wanted = |trace: &OpenTrace| {
+        let filter = |trace: &OpenTrace| {
             trace.last <= through
                 || trace.first <= old_through
                 || (any_oversized && trace.rows() >= TRACE_ROWS_MAX)
         };
         let taken = self.traces.extract_if(|_, trace| {
-            let taken = wanted(trace);
+            let taken = filter(trace);
             if !taken {
                 remaining_from = remaining_from.min(trace.first);
             }
@@ -147,7 +147,7 @@ impl Intake {
         let position = &mut self.position;
         position.settled = self.head;
         position.replay_from = replay_from;
-        position.closings.push(Closing { head: self.head, idle_through: through, cut });
+        position.closings.push(ClosePoint { head: self.head, idle_through: through, cut });
         // The others close nothing that replay will have read.
         position.closings.retain(|closing| {
             closing.head >= replay_from && (closing.idle_through >= replay_from || !closing.cut.is_empty())
@@ -155,18 +155,18 @@ impl Intake {
         self.ages.forget(replay_from);
     }
 
-    fn recount_after(&mut self, closed: &Closed) {
+    fn recount_after(&mut self, closed: &ClosedTraces) {
         self.spans -= closed.traces.iter().map(|(_, trace)| trace.rows()).sum::<usize>();
         let traces: usize = closed.traces.iter().map(|(_, trace)| trace.bytes()).sum();
         self.bytes -= traces + super::samples_bytes(&closed.samples);
     }
 
-    /// Forgets names that no open trace uses, when there are many.
+    /// Drops names that no open trace uses, if there are many.
     fn tidy_names(&mut self) {
         if self.names.len() < self.names_tidy_at && !self.names.is_heavy() {
             return;
         }
-        let mut renaming = Renaming::new(&self.names.names);
+        let mut renaming = NameCopier::new(&self.names.names);
         for trace in self.traces.values_mut() {
             for row in &mut trace.spans {
                 row.operation = renaming.operation(row.operation);
@@ -177,7 +177,7 @@ impl Intake {
                 row.host = renaming.replica(row.host);
             }
         }
-        self.names = Table::of(renaming.to);
+        self.names = NameTable::from_names(renaming.to);
         self.names_tidy_at = (2 * self.names.len()).max(NAMES_MAX / 2);
     }
 }

@@ -1,9 +1,9 @@
 //! Open traces in memory: durable in the log, on their way to segments.
 //!
 //! ```text
-//! record n ── take ──► open traces, pending samples ── close (idle, cut, full) ──► Closed ── pack ──► Parcel
+//! record n ── ingest ──► open traces, pending samples ── close (idle, cut, full) ──► Closed ── pack ──► FlushBatch
 //! ```
-//! What is open is a function of the records taken and the closings made, in their order; replay relies on it.
+//! The open data are a function of the ingested records and the close points, in order; replay relies on it.
 
 mod ages;
 mod close;
@@ -14,16 +14,16 @@ mod pack;
 mod tests;
 
 pub(crate) use ages::Ages;
-pub(crate) use close::{Closed, Want};
+pub(crate) use close::{CloseCriteria, ClosedTraces};
 pub(crate) use naming::NAMES_MAX;
 
-use crate::{Closing, LogPosition};
+use crate::{ClosePoint, LogPosition};
 use laggard_engine::{Batch, Origins, SampleRow, Samples};
 use laggard_model::{CallRow, Losses, OperationId, ReplicaId, SpanRow, TraceId};
-use naming::{HandleMap, Table};
+use naming::{BatchHandles, NameTable};
 use std::collections::{HashMap, HashSet};
 
-/// What one trace has so far.
+/// The rows of one open trace.
 #[derive(Debug, Default)]
 pub(crate) struct OpenTrace {
     /// The first record it has rows of.
@@ -38,7 +38,7 @@ pub(crate) struct OpenTrace {
     text: Option<Box<str>>,
 }
 
-/// Memory that an open trace takes besides its rows, bytes: its place in the table, and slack.
+/// Memory of an open trace besides its rows, in bytes: its table entry, and slack.
 const TRACE_BYTES: usize = 160;
 
 /// Memory of a row, bytes, with the slack of growing vectors.
@@ -46,7 +46,7 @@ const SPAN_BYTES: usize = size_of::<SpanRow>() * 3 / 2;
 const CALL_BYTES: usize = size_of::<CallRow>() * 3 / 2;
 const SAMPLE_BYTES: usize = size_of::<SampleRow>() * 3 / 2;
 
-/// Memory of a text that is kept, besides its bytes.
+/// Memory of a stored text besides its bytes.
 const TEXT_BYTES: usize = 64;
 
 impl OpenTrace {
@@ -64,8 +64,8 @@ impl OpenTrace {
 /// The open part of a store.
 #[derive(Debug, Default)]
 pub(crate) struct Intake {
-    names: Table,
-    /// The table of names is made anew when it has grown to this.
+    names: NameTable,
+    /// The table of names is rebuilt when it has grown to this size.
     names_tidy_at: usize,
     traces: HashMap<TraceId, OpenTrace>,
     /// Traces with more rows than [`TRACE_ROWS_MAX`]; closed the next time.
@@ -75,25 +75,25 @@ pub(crate) struct Intake {
     losses: Losses,
     origins: Origins,
     position: LogPosition,
-    /// The last record taken.
+    /// The last ingested record.
     head: u64,
     ages: Ages,
     spans: usize,
     bytes: usize,
 }
 
-/// Rows a trace may have before it is cut: much more than a person or a method can look at.
+/// Rows a trace may have before it is cut: much more than a person or a method can use.
 pub(crate) const TRACE_ROWS_MAX: usize = 200_000;
 
-/// What of a record is taken.
+/// Which part of a record is ingested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Part {
+pub(crate) enum RecordPart {
     All,
     /// Only spans and calls: the rest is in segments already.
     Traces,
 }
 
-/// An upper bound of the memory a batch will take once it is taken in, and of its length in the log, bytes.
+/// An upper bound of the memory of a batch once it is ingested, and of its length in the log, in bytes.
 pub(crate) fn bytes_max(batch: &Batch) -> usize {
     let texts: usize = batch.texts.iter().map(|(_, text)| TEXT_BYTES + text.len()).sum();
     let names: usize = (0..batch.names.operations())
@@ -111,23 +111,23 @@ pub(crate) fn bytes_max(batch: &Batch) -> usize {
         + names
 }
 
-/// Texts are there twice: to be found by number, and by their letters.
+/// Texts are stored twice: for lookup by number and by content.
 fn samples_bytes(samples: &Samples) -> usize {
     let texts: usize = samples.texts.iter().map(|text| 2 * (TEXT_BYTES + text.len())).sum();
     texts + samples.rows.len() * SAMPLE_BYTES
 }
 
 impl Intake {
-    /// An intake that goes on where a log position says; nothing is open yet.
+    /// An intake that continues at a log position; nothing is open yet.
     pub(crate) fn new(position: LogPosition) -> Intake {
         let head = position.replay_from - 1;
         Intake { position, head, names_tidy_at: NAMES_MAX / 2, ..Intake::default() }
     }
 
     /// Takes a record. Records come in order, some numbers may be missing.
-    pub(crate) fn take(&mut self, number: u64, batch: &Batch, part: Part) {
+    pub(crate) fn ingest(&mut self, number: u64, batch: &Batch, part: RecordPart) {
         self.head = number;
-        let map = HandleMap::new(&mut self.names, batch, &mut self.losses);
+        let map = BatchHandles::new(&mut self.names, batch, &mut self.losses);
         self.take_spans(number, batch, &map);
         self.take_calls(number, batch, &map);
         for (id, text) in &batch.texts {
@@ -135,14 +135,14 @@ impl Intake {
             trace.text = Some(text.clone());
             self.bytes += TEXT_BYTES + text.len();
         }
-        if part == Part::All {
+        if part == RecordPart::All {
             self.take_samples(&batch.samples);
             self.losses.merge(&batch.losses);
             self.origins.merge(&batch.origins);
         }
     }
 
-    fn take_spans(&mut self, number: u64, batch: &Batch, map: &HandleMap) {
+    fn take_spans(&mut self, number: u64, batch: &Batch, map: &BatchHandles) {
         for run in batch.spans.chunk_by(|a, b| a.trace == b.trace) {
             let trace = touch(&mut self.traces, &mut self.bytes, run[0].trace, number);
             trace.spans.extend(run.iter().map(|row| SpanRow {
@@ -159,7 +159,7 @@ impl Intake {
         self.spans += batch.spans.len();
     }
 
-    fn take_calls(&mut self, number: u64, batch: &Batch, map: &HandleMap) {
+    fn take_calls(&mut self, number: u64, batch: &Batch, map: &BatchHandles) {
         for run in batch.calls.chunk_by(|a, b| a.request == b.request) {
             let trace = touch(&mut self.traces, &mut self.bytes, run[0].request, number);
             trace.calls.get_or_insert_default().extend(run.iter().map(|row| CallRow {
@@ -203,8 +203,8 @@ impl Intake {
         new
     }
 
-    /// Lets go of the traces that a closing took before the store was opened.
-    pub(crate) fn repeat(&mut self, closing: &Closing) {
+    /// Drops the traces that were closed before the store was opened.
+    pub(crate) fn repeat(&mut self, closing: &ClosePoint) {
         let cut: HashSet<TraceId> = closing.cut.iter().copied().collect();
         let (spans, bytes) = (&mut self.spans, &mut self.bytes);
         self.traces.retain(|id, trace| {
@@ -218,13 +218,13 @@ impl Intake {
         self.oversized.retain(|id| self.traces.contains_key(id));
     }
 
-    /// Notes that records up to this number were given, even if some of them are lost.
+    /// Records that numbers up to this one were assigned, even if some of the records are lost.
     pub(crate) fn reach_head(&mut self, number: u64) {
         self.head = self.head.max(number);
     }
 
     /// Notes that all records so far had come by now, on a clock that never jumps.
-    pub(crate) fn note_time(&mut self, now: std::time::Duration) {
+    pub(crate) fn record_time(&mut self, now: std::time::Duration) {
         self.ages.note(now, self.head);
     }
 
@@ -243,17 +243,17 @@ impl Intake {
         self.traces.len()
     }
 
-    /// Samples that wait for the next parcel.
+    /// Samples that wait for the next flush batch.
     pub(crate) fn samples(&self) -> usize {
         self.samples.rows.len()
     }
 
-    /// Memory that is taken, about, in bytes.
+    /// Approximate memory in use, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The last record taken.
+    /// The last ingested record.
     pub(crate) fn head(&self) -> u64 {
         self.head
     }

@@ -15,21 +15,21 @@ const OTHER: &str = "(other)";
 
 /// The names of all open traces.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    /// Shared with parcels on their way, which are packed without a lock.
+pub(super) struct NameTable {
+    /// Shared with flush batches in progress, which are packed without a lock.
     pub(super) names: Arc<Names>,
     /// Length of all names that were added.
     bytes: usize,
 }
 
-impl Table {
-    /// A table of the names that a renaming kept.
-    pub(super) fn of(names: Names) -> Table {
+impl NameTable {
+    /// A table of the names that a [`NameCopier`] copied.
+    pub(super) fn from_names(names: Names) -> NameTable {
         let operations =
             (0..names.operations()).map(|at| key_bytes(names.operation_key(OperationId::from_index(at))));
         let replicas = (0..names.replicas()).map(|at| names.replica_name(ReplicaId::from_index(at)).len());
         let bytes = operations.chain(replicas).sum();
-        Table { names: Arc::new(names), bytes }
+        NameTable { names: Arc::new(names), bytes }
     }
 
     /// How full it is, by the fuller half.
@@ -37,7 +37,7 @@ impl Table {
         self.names.operations().max(self.names.replicas())
     }
 
-    /// Whether it has little room left for the bytes of names.
+    /// Whether it is almost full by bytes of names.
     pub(super) fn is_heavy(&self) -> bool {
         self.bytes > NAMES_BYTES_MAX / 2
     }
@@ -48,22 +48,22 @@ fn key_bytes(key: OperationKey<'_>) -> usize {
 }
 
 /// The handles of a batch's names in the store's table.
-pub(super) struct HandleMap {
+pub(super) struct BatchHandles {
     operations: Vec<OperationId>,
     replicas: Vec<ReplicaId>,
 }
 
-/// Handles that were pooled for want of room.
+/// The handles of the pooled names that replace names beyond the limit.
 #[derive(Default)]
-struct Pooled {
+struct PooledHandles {
     operations: Vec<bool>,
     replicas: Vec<bool>,
 }
 
-impl HandleMap {
-    /// Adds a batch's names to the table, as far as it has room; counts rows whose names have none.
-    pub(super) fn new(table: &mut Table, batch: &Batch, losses: &mut Losses) -> HandleMap {
-        let mut naming = Naming { table, pooled: Pooled::default(), limit: NAMES_MAX };
+impl BatchHandles {
+    /// Adds a batch's names to the table, up to its limit; counts rows with names beyond it.
+    pub(super) fn new(table: &mut NameTable, batch: &Batch, losses: &mut Losses) -> BatchHandles {
+        let mut naming = NameImport { table, pooled: PooledHandles::default(), limit: NAMES_MAX };
         let map = naming.map(&batch.names);
         naming.count(batch, losses);
         map
@@ -78,21 +78,21 @@ impl HandleMap {
     }
 }
 
-struct Naming<'a> {
-    table: &'a mut Table,
-    pooled: Pooled,
+struct NameImport<'a> {
+    table: &'a mut NameTable,
+    pooled: PooledHandles,
     limit: usize,
 }
 
-impl Naming<'_> {
-    fn map(&mut self, names: &Names) -> HandleMap {
+impl NameImport<'_> {
+    fn map(&mut self, names: &Names) -> BatchHandles {
         let operations = (0..names.operations())
             .map(|at| self.operation(names.operation_key(OperationId::from_index(at))))
             .collect();
         let replicas = (0..names.replicas())
             .map(|at| self.replica(names.replica_name(ReplicaId::from_index(at))))
             .collect();
-        HandleMap { operations, replicas }
+        BatchHandles { operations, replicas }
     }
 
     fn operation(&mut self, key: OperationKey<'_>) -> OperationId {
@@ -104,7 +104,7 @@ impl Naming<'_> {
         self.pooled.operations.push(full);
         let key = if full { OperationKey { service: OTHER, operation: OTHER, ..key } } else { key };
         self.table.bytes += key_bytes(key);
-        // A parcel that is being packed may share the table: then this copies it, once.
+        // A flush batch that is being packed may share the table: then this copies it, once.
         Arc::make_mut(&mut self.table.names).operation(key)
     }
 
@@ -144,17 +144,17 @@ impl Naming<'_> {
 }
 
 /// Copies names that rows use from one table into another, in order of first use.
-pub(super) struct Renaming<'a> {
+pub(super) struct NameCopier<'a> {
     from: &'a Names,
     pub(super) to: Names,
     operations: Vec<Option<OperationId>>,
     replicas: Vec<Option<ReplicaId>>,
 }
 
-impl<'a> Renaming<'a> {
-    pub(super) fn new(from: &'a Names) -> Renaming<'a> {
+impl<'a> NameCopier<'a> {
+    pub(super) fn new(from: &'a Names) -> NameCopier<'a> {
         let (operations, replicas) = (vec![None; from.operations()], vec![None; from.replicas()]);
-        Renaming { from, to: Names::new(), operations, replicas }
+        NameCopier { from, to: Names::new(), operations, replicas }
     }
 
     pub(super) fn operation(&mut self, id: OperationId) -> OperationId {
@@ -178,11 +178,12 @@ mod tests {
         for name in ["a", "b", "c"] {
             batch.names.replica(name);
         }
-        let mut table = Table::default();
-        let mut naming = Naming { table: &mut table, pooled: Pooled::default(), limit: 2 };
+        let mut table = NameTable::default();
+        let mut naming = NameImport { table: &mut table, pooled: PooledHandles::default(), limit: 2 };
         let map = naming.map(&batch.names);
-        let spans = [0, 1, 2, 2].map(|at| crate::drawn::span(1, at as u64 + 1, ReplicaId::from_index(at)));
-        batch.names.operation(crate::drawn::KEY);
+        let spans =
+            [0, 1, 2, 2].map(|at| crate::random_batches::span(1, at as u64 + 1, ReplicaId::from_index(at)));
+        batch.names.operation(crate::random_batches::KEY);
         batch.spans = spans.to_vec();
         naming.pooled.operations.push(false);
         let mut losses = Losses::none();
@@ -194,11 +195,11 @@ mod tests {
 
     #[test]
     fn the_bytes_of_names_are_bounded_too() {
-        let mut table = Table { bytes: NAMES_BYTES_MAX - 10, ..Table::default() };
-        let mut naming = Naming { table: &mut table, pooled: Pooled::default(), limit: 1000 };
+        let mut table = NameTable { bytes: NAMES_BYTES_MAX - 10, ..NameTable::default() };
+        let mut naming = NameImport { table: &mut table, pooled: PooledHandles::default(), limit: 1000 };
         naming.replica("short");
         naming.replica("longer than ten bytes");
         assert_eq!(naming.pooled.replicas, [false, true]);
-        assert!(table.is_heavy() && !Table::of(Names::new()).is_heavy());
+        assert!(table.is_heavy() && !NameTable::from_names(Names::new()).is_heavy());
     }
 }

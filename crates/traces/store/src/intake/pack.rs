@@ -1,18 +1,18 @@
-//! From closed traces to a parcel: calls rebuilt, rows sorted, names of its own. Needs no lock.
+//! From closed traces to a flush batch: rebuilds calls, sorts rows, copies names. Needs no lock.
 
-use super::close::Closed;
-use super::naming::Renaming;
-use crate::Parcel;
+use super::close::ClosedTraces;
+use super::naming::NameCopier;
+use crate::FlushBatch;
 use laggard_assembly::rebuild_calls;
 use laggard_model::{Loss, Losses, SpanRow, TraceId};
 
 /// Rows of equal start and id before a row that are looked at for a copy of it. Assembling finds further copies.
 const COPIES_SEARCHED: usize = 8;
 
-impl Closed {
-    /// The parcel. `O(S log S)` for `S` rows.
-    pub(crate) fn pack(self) -> Parcel {
-        let mut renaming = Renaming::new(&self.names);
+impl ClosedTraces {
+    /// Packs into a flush batch. `O(S log S)` for `S` rows.
+    pub(crate) fn pack(self) -> FlushBatch {
+        let mut renaming = NameCopier::new(&self.names);
         let mut losses = self.losses;
         let (mut spans, mut texts) = (Vec::new(), Vec::new());
         spans.reserve(self.traces.iter().map(|(_, trace)| trace.rows()).sum());
@@ -31,7 +31,7 @@ impl Closed {
             row.operation = renaming.operation(row.operation);
             row.replica = renaming.replica(row.replica);
         }
-        Parcel {
+        FlushBatch {
             names: renaming.to,
             spans,
             texts,

@@ -1,75 +1,76 @@
 //! Closing by hand-worked examples; that replay repeats it is proved in `recovery/tests.rs`.
 
 use super::*;
-use crate::drawn::{batch, span};
+use crate::random_batches::{batch, span};
 use laggard_model::{CallFlag, Loss, Measure, OperationKey, SampleRecord, Sink, SpanKind, Timestamp};
 use std::time::Duration;
 
-const NOTHING: Want = Want { idle_through: 0, early_through: 0, old_through: 0, rows_max: usize::MAX };
+const NOTHING: CloseCriteria =
+    CloseCriteria { idle_through: 0, early_through: 0, old_through: 0, rows_max: usize::MAX };
 
 fn intake(records: &[&[(u128, u64)]]) -> Intake {
     let mut intake = Intake::new(LogPosition::default());
     for (number, spans) in (1..).zip(records) {
-        intake.take(number, &batch(spans), Part::All);
+        intake.ingest(number, &batch(spans), RecordPart::All);
     }
     intake
 }
 
-/// `(trace, span)` of a parcel.
-fn spans(parcel: &crate::Parcel) -> Vec<(u128, u64)> {
-    parcel.spans.iter().map(|row| (row.trace.value(), row.span.value())).collect()
+/// `(trace, span)` of a flush batch.
+fn spans(batch: &crate::FlushBatch) -> Vec<(u128, u64)> {
+    batch.spans.iter().map(|row| (row.trace.value(), row.span.value())).collect()
 }
 
 #[test]
 fn idle_traces_go_whole_and_the_others_stay() {
     let mut intake = intake(&[&[(7, 1), (8, 2)], &[(7, 3), (9, 4)], &[(8, 5)]]);
     assert_eq!((intake.traces(), intake.spans()), (3, 5));
-    let parcel = intake.close(&Want { idle_through: 2, ..NOTHING }).unwrap().pack();
-    assert_eq!(spans(&parcel), [(7, 1), (7, 3), (9, 4)]);
-    assert_eq!((parcel.cut.len(), parcel.losses.is_empty()), (0, true));
+    let batch = intake.close(&CloseCriteria { idle_through: 2, ..NOTHING }).unwrap().pack();
+    assert_eq!(spans(&batch), [(7, 1), (7, 3), (9, 4)]);
+    assert_eq!((batch.cut.len(), batch.losses.is_empty()), (0, true));
     // Trace 8 has rows from record 1 on.
-    let closing = Closing { head: 3, idle_through: 2, cut: Vec::new() };
-    assert_eq!(parcel.position, LogPosition { replay_from: 1, settled: 3, closings: vec![closing] });
-    let rest = intake.close(&Want { idle_through: 3, ..NOTHING }).unwrap();
+    let closing = ClosePoint { head: 3, idle_through: 2, cut: Vec::new() };
+    assert_eq!(batch.position, LogPosition { replay_from: 1, settled: 3, closings: vec![closing] });
+    let rest = intake.close(&CloseCriteria { idle_through: 3, ..NOTHING }).unwrap();
     assert!(rest.bytes > 0 && !rest.more);
     assert_eq!((intake.traces(), intake.spans(), intake.bytes()), (0, 0, 0));
     let rest = rest.pack();
     assert_eq!(spans(&rest), [(8, 2), (8, 5)]);
     assert_eq!(rest.position, LogPosition { replay_from: 4, settled: 3, closings: Vec::new() });
-    assert!(intake.close(&Want { idle_through: 3, ..NOTHING }).is_none());
+    assert!(intake.close(&CloseCriteria { idle_through: 3, ..NOTHING }).is_none());
 }
 
 #[test]
 fn traces_that_never_rest_are_cut_by_name_and_counted() {
     let mut intake = intake(&[&[(7, 1)], &[(8, 2)], &[(7, 3), (9, 4)]]);
-    let parcel = intake.close(&Want { idle_through: 0, old_through: 1, ..NOTHING }).unwrap().pack();
-    assert_eq!(spans(&parcel), [(7, 1), (7, 3)]);
-    assert_eq!((parcel.cut.len(), parcel.losses.count(Loss::CutTrace)), (1, 1));
-    assert_eq!(parcel.position.replay_from, 2);
-    assert_eq!(parcel.position.closings[0].cut, [TraceId::from_value(7)]);
+    let batch = intake.close(&CloseCriteria { idle_through: 0, old_through: 1, ..NOTHING }).unwrap().pack();
+    assert_eq!(spans(&batch), [(7, 1), (7, 3)]);
+    assert_eq!((batch.cut.len(), batch.losses.count(Loss::CutTrace)), (1, 1));
+    assert_eq!(batch.position.replay_from, 2);
+    assert_eq!(batch.position.closings[0].cut, [TraceId::from_value(7)]);
 }
 
 #[test]
 fn early_closing_takes_the_oldest_and_tells() {
     let mut intake = intake(&[&[(1, 1)], &[(2, 2)], &[(3, 3)], &[(4, 4)]]);
-    let want = Want { early_through: 4, rows_max: 2, ..NOTHING };
-    let closed = intake.close(&want).unwrap();
+    let criteria = CloseCriteria { early_through: 4, rows_max: 2, ..NOTHING };
+    let closed = intake.close(&criteria).unwrap();
     assert!(closed.more);
-    let parcel = closed.pack();
-    assert_eq!(spans(&parcel), [(1, 1), (2, 2)]);
-    assert_eq!(parcel.losses.count(Loss::CutTrace), 2);
-    assert!(parcel.position.closings.is_empty(), "replay starts behind it");
+    let batch = closed.pack();
+    assert_eq!(spans(&batch), [(1, 1), (2, 2)]);
+    assert_eq!(batch.losses.count(Loss::CutTrace), 2);
+    assert!(batch.position.closings.is_empty(), "replay starts behind it");
 }
 
 #[test]
 fn a_trace_with_too_many_rows_is_cut() {
     let mut intake = intake(&[]);
     let many: Vec<(u128, u64)> = (1..=TRACE_ROWS_MAX as u64 / 2).map(|id| (7, id)).collect();
-    intake.take(1, &batch(&many), Part::All);
+    intake.ingest(1, &batch(&many), RecordPart::All);
     assert!(intake.close(&NOTHING).is_none());
     let more: Vec<(u128, u64)> =
         many.iter().map(|&(trace, id)| (trace, id + TRACE_ROWS_MAX as u64)).collect();
-    intake.take(2, &batch(&more), Part::All);
+    intake.ingest(2, &batch(&more), RecordPart::All);
     let closed = intake.close(&NOTHING).unwrap();
     assert_eq!((closed.cut.len(), intake.spans()), (1, 0));
 }
@@ -78,8 +79,8 @@ fn a_trace_with_too_many_rows_is_cut() {
 fn too_many_cuts_close_everything_instead() {
     let traces: Vec<(u128, u64)> = (1..=10_001).map(|id| (id, 1)).collect();
     let mut intake = intake(&[&traces, &[(99_999, 1)]]);
-    intake.take(3, &batch(&traces), Part::All);
-    let closed = intake.close(&Want { old_through: 1, ..NOTHING }).unwrap();
+    intake.ingest(3, &batch(&traces), RecordPart::All);
+    let closed = intake.close(&CloseCriteria { old_through: 1, ..NOTHING }).unwrap();
     assert_eq!((intake.traces(), closed.position.closings.len()), (0, 0));
     assert_eq!(closed.position.replay_from, 4);
 }
@@ -87,16 +88,16 @@ fn too_many_cuts_close_everything_instead() {
 #[test]
 fn copies_are_dropped_and_halves_of_a_shared_span_are_not() {
     let mut first = batch(&[(7, 1), (7, 2), (7, 1)]);
-    let client = first.names.operation(OperationKey { kind: SpanKind::Client, ..crate::drawn::KEY });
+    let client = first.names.operation(OperationKey { kind: SpanKind::Client, ..crate::random_batches::KEY });
     let mut half = span(7, 1, ReplicaId::from_index(0));
     (half.kind, half.operation) = (SpanKind::Client, client);
     first.spans.push(half);
     let mut intake = Intake::new(LogPosition::default());
-    intake.take(1, &first, Part::All);
-    intake.take(2, &first, Part::All);
-    let parcel = intake.close(&Want { idle_through: 2, ..NOTHING }).unwrap().pack();
-    assert_eq!(spans(&parcel), [(7, 1), (7, 1), (7, 2)]);
-    assert_eq!(parcel.losses.count(Loss::DuplicateSpan), 5);
+    intake.ingest(1, &first, RecordPart::All);
+    intake.ingest(2, &first, RecordPart::All);
+    let batch = intake.close(&CloseCriteria { idle_through: 2, ..NOTHING }).unwrap().pack();
+    assert_eq!(spans(&batch), [(7, 1), (7, 1), (7, 2)]);
+    assert_eq!(batch.losses.count(Loss::DuplicateSpan), 5);
 }
 
 #[test]
@@ -116,13 +117,13 @@ fn calls_become_spans_when_their_request_is_idle() {
         });
     }
     let mut intake = Intake::new(LogPosition::default());
-    intake.take(1, &log, Part::All);
-    let parcel = intake.close(&Want { idle_through: 1, ..NOTHING }).unwrap().pack();
-    assert_eq!(parcel.spans.len(), 1);
-    let row = parcel.spans[0];
-    assert_eq!((row.inclusive.ns(), parcel.names.replica_name(row.replica)), (25, "host-1"));
-    assert_eq!(&*parcel.texts[0].1, "order-5");
-    assert_eq!((parcel.origins.call_records, intake.bytes()), (2, 0));
+    intake.ingest(1, &log, RecordPart::All);
+    let batch = intake.close(&CloseCriteria { idle_through: 1, ..NOTHING }).unwrap().pack();
+    assert_eq!(batch.spans.len(), 1);
+    let row = batch.spans[0];
+    assert_eq!((row.inclusive.ns(), batch.names.replica_name(row.replica)), (25, "host-1"));
+    assert_eq!(&*batch.texts[0].1, "order-5");
+    assert_eq!((batch.origins.call_records, intake.bytes()), (2, 0));
 }
 
 #[test]
@@ -135,16 +136,16 @@ fn samples_go_with_the_next_parcel_and_names_are_those_in_use() {
         first.sample(&SampleRecord { time, measure, server, tier: "", transaction: "", callee: "", value });
     }
     let mut intake = Intake::new(LogPosition::default());
-    intake.take(1, &first, Part::All);
-    intake.take(2, &first, Part::All);
+    intake.ingest(1, &first, RecordPart::All);
+    intake.ingest(2, &first, RecordPart::All);
     assert_eq!(intake.samples(), 6);
-    let parcel = intake.close(&NOTHING).unwrap().pack();
-    assert_eq!((parcel.samples.rows.len(), parcel.samples.texts.len(), parcel.spans.len()), (6, 3, 0));
-    assert_eq!(parcel.samples.record(&parcel.samples.rows[4]).server, "b");
-    assert_eq!(parcel.position.settled, 2);
-    let parcel = intake.close(&Want { idle_through: 2, ..NOTHING }).unwrap().pack();
-    assert_eq!(parcel.names.replicas(), 1);
-    assert_eq!((parcel.samples.rows.len(), intake.bytes()), (0, 0));
+    let batch = intake.close(&NOTHING).unwrap().pack();
+    assert_eq!((batch.samples.rows.len(), batch.samples.texts.len(), batch.spans.len()), (6, 3, 0));
+    assert_eq!(batch.samples.record(&batch.samples.rows[4]).server, "b");
+    assert_eq!(batch.position.settled, 2);
+    let batch = intake.close(&CloseCriteria { idle_through: 2, ..NOTHING }).unwrap().pack();
+    assert_eq!(batch.names.replicas(), 1);
+    assert_eq!((batch.samples.rows.len(), intake.bytes()), (0, 0));
 }
 
 #[test]
@@ -153,7 +154,7 @@ fn a_batch_never_takes_more_than_is_reserved_for_it() {
     given.texts.push((TraceId::from_value(1), "one".into()));
     let reserved = bytes_max(&given);
     let mut intake = Intake::new(LogPosition::default());
-    intake.take(1, &given, Part::All);
+    intake.ingest(1, &given, RecordPart::All);
     assert!((1..=reserved).contains(&intake.bytes()));
 }
 
@@ -165,17 +166,17 @@ fn names_are_tidied_when_there_are_many() {
         many.names.replica(&format!("pod-{at}"));
     }
     many.spans = vec![span(1, 1, ReplicaId::from_index(500)), span(2, 1, ReplicaId::from_index(900))];
-    intake.take(1, &many, Part::All);
-    intake.take(2, &batch(&[(2, 2)]), Part::All);
-    intake.close(&Want { idle_through: 1, ..NOTHING }).unwrap();
+    intake.ingest(1, &many, RecordPart::All);
+    intake.ingest(2, &batch(&[(2, 2)]), RecordPart::All);
+    intake.close(&CloseCriteria { idle_through: 1, ..NOTHING }).unwrap();
     assert_eq!(intake.names.names.replicas(), 2);
-    let parcel = intake.close(&Want { idle_through: 2, ..NOTHING }).unwrap().pack();
-    assert_eq!(parcel.names.replica_name(parcel.spans[0].replica), "pod-900");
+    let batch = intake.close(&CloseCriteria { idle_through: 2, ..NOTHING }).unwrap().pack();
+    assert_eq!(batch.names.replica_name(batch.spans[0].replica), "pod-900");
 }
 
 #[test]
 fn ages_follow_the_head() {
     let mut intake = intake(&[&[(7, 1)]]);
-    intake.note_time(Duration::from_secs(1));
+    intake.record_time(Duration::from_secs(1));
     assert_eq!(intake.ages().come_by(Duration::from_secs(2)), 1);
 }

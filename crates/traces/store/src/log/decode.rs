@@ -11,9 +11,9 @@ use laggard_model::{
     SpanKind, SpanRow, Timestamp, TraceId,
 };
 
-/// Why bytes are not a batch.
+/// Why bytes cannot be decoded as a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Unreadable {
+pub(crate) enum DecodeError {
     /// Written by another version of the program.
     Version(u8),
     /// Something does not add up.
@@ -24,14 +24,14 @@ pub(crate) enum Unreadable {
 const SPAN_BYTES_MIN: usize = 13;
 const CALL_BYTES_MIN: usize = 4;
 
-type Decoded<T> = Result<T, Unreadable>;
+type Decoded<T> = Result<T, DecodeError>;
 
 /// The batch of a payload.
 pub(crate) fn decode_batch(payload: &[u8]) -> Decoded<Batch> {
-    let mut from = Bytes { rest: payload };
+    let mut from = ByteReader { rest: payload };
     match from.byte()? {
         VERSION => {}
-        other => return Err(Unreadable::Version(other)),
+        other => return Err(DecodeError::Version(other)),
     }
     let (names, handles) = from.names()?;
     let traces = from.traces(SPAN_BYTES_MIN)?;
@@ -43,47 +43,47 @@ pub(crate) fn decode_batch(payload: &[u8]) -> Decoded<Batch> {
     let losses = from.losses()?;
     let origins = from.origins()?;
     if !from.rest.is_empty() {
-        return Err(Unreadable::Malformed);
+        return Err(DecodeError::Malformed);
     }
     Ok(Batch { names, spans, calls, samples, texts, losses, origins })
 }
 
-struct Bytes<'a> {
+struct ByteReader<'a> {
     rest: &'a [u8],
 }
 
 /// The handles of a batch by the numbers they were written as.
-struct Handles {
+struct DecodedHandles {
     operations: Vec<OperationId>,
     replicas: Vec<ReplicaId>,
 }
 
 /// A run of rows of one trace.
-struct Run {
+struct TraceRows {
     id: TraceId,
     rows: usize,
 }
 
 /// The traces of some rows.
-struct Traces {
-    runs: Vec<Run>,
+struct DecodedTraces {
+    runs: Vec<TraceRows>,
     rows: usize,
 }
 
-impl Traces {
+impl DecodedTraces {
     /// The trace of each row.
     fn ids(&self) -> impl Iterator<Item = TraceId> + '_ {
         self.runs.iter().flat_map(|run| std::iter::repeat_n(run.id, run.rows))
     }
 }
 
-impl<'a> Bytes<'a> {
-    fn names(&mut self) -> Decoded<(Names, Handles)> {
+impl<'a> ByteReader<'a> {
+    fn names(&mut self) -> Decoded<(Names, DecodedHandles)> {
         let mut names = Names::new();
         let count = self.count(3)?;
         let mut operations = Vec::with_capacity(count);
         for _ in 0..count {
-            let kind = SpanKind::from_number(i64::from(self.byte()?)).ok_or(Unreadable::Malformed)?;
+            let kind = SpanKind::from_number(i64::from(self.byte()?)).ok_or(DecodeError::Malformed)?;
             let (service, operation) = (self.text()?, self.text()?);
             operations.push(names.operation(OperationKey { service, operation, kind }));
         }
@@ -92,25 +92,25 @@ impl<'a> Bytes<'a> {
         for _ in 0..count {
             replicas.push(names.replica(self.text()?));
         }
-        Ok((names, Handles { operations, replicas }))
+        Ok((names, DecodedHandles { operations, replicas }))
     }
 
-    fn traces(&mut self, row_bytes_min: usize) -> Decoded<Traces> {
+    fn traces(&mut self, row_bytes_min: usize) -> Decoded<DecodedTraces> {
         let rows = self.count(row_bytes_min)?;
         let (mut runs, mut told) = (Vec::new(), 0_usize);
         while told < rows {
             let id = self.id()?;
             let length = self.number()? as usize;
-            told = told.checked_add(length).filter(|_| length > 0).ok_or(Unreadable::Malformed)?;
-            runs.push(Run { id, rows: length });
+            told = told.checked_add(length).filter(|_| length > 0).ok_or(DecodeError::Malformed)?;
+            runs.push(TraceRows { id, rows: length });
         }
         if told != rows {
-            return Err(Unreadable::Malformed);
+            return Err(DecodeError::Malformed);
         }
-        Ok(Traces { runs, rows })
+        Ok(DecodedTraces { runs, rows })
     }
 
-    fn spans(&mut self, traces: &Traces, handles: &Handles) -> Decoded<Vec<SpanRow>> {
+    fn spans(&mut self, traces: &DecodedTraces, handles: &DecodedHandles) -> Decoded<Vec<SpanRow>> {
         let mut rows = Vec::with_capacity(traces.rows);
         let mut before_ns = 0_i64;
         for trace in traces.ids() {
@@ -127,8 +127,8 @@ impl<'a> Bytes<'a> {
                 inclusive: Nanos::from_ns(self.number()?),
                 operation: self.handle(&handles.operations)?,
                 replica: self.handle(&handles.replicas)?,
-                kind: SpanKind::from_number(i64::from(number / 3)).ok_or(Unreadable::Malformed)?,
-                status: numbers::status(number % 3).ok_or(Unreadable::Malformed)?,
+                kind: SpanKind::from_number(i64::from(number / 3)).ok_or(DecodeError::Malformed)?,
+                status: numbers::status(number % 3).ok_or(DecodeError::Malformed)?,
                 incomplete: head & SPAN_INCOMPLETE != 0,
                 adjusted_count: if head & SPAN_HAS_COUNT == 0 { None } else { Some(self.adjusted_count()?) },
             });
@@ -136,7 +136,7 @@ impl<'a> Bytes<'a> {
         Ok(rows)
     }
 
-    fn calls(&mut self, traces: &Traces, handles: &Handles) -> Decoded<Vec<CallRow>> {
+    fn calls(&mut self, traces: &DecodedTraces, handles: &DecodedHandles) -> Decoded<Vec<CallRow>> {
         let mut rows = Vec::with_capacity(traces.rows);
         let mut before_ns = 0_i64;
         for request in traces.ids() {
@@ -164,15 +164,15 @@ impl<'a> Bytes<'a> {
         let mut rows = Vec::with_capacity(count);
         let mut before_ns = 0_i64;
         for _ in 0..count {
-            let measure = numbers::measure(self.byte()?).ok_or(Unreadable::Malformed)?;
+            let measure = numbers::measure(self.byte()?).ok_or(DecodeError::Malformed)?;
             before_ns = self.difference(before_ns)?;
             rows.push(SampleRow {
                 time: Timestamp::from_unix_ns(before_ns),
                 measure,
-                server: self.place(texts.len())?,
-                tier: self.place(texts.len())?,
-                transaction: self.place(texts.len())?,
-                callee: self.place(texts.len())?,
+                server: self.index(texts.len())?,
+                tier: self.index(texts.len())?,
+                transaction: self.index(texts.len())?,
+                callee: self.index(texts.len())?,
                 value: f64::from_le_bytes(self.array()?),
             });
         }
@@ -217,21 +217,21 @@ impl<'a> Bytes<'a> {
 
     fn handle<T: Copy>(&mut self, handles: &[T]) -> Decoded<T> {
         let at = self.number()? as usize;
-        handles.get(at).copied().ok_or(Unreadable::Malformed)
+        handles.get(at).copied().ok_or(DecodeError::Malformed)
     }
 
-    fn place(&mut self, places: usize) -> Decoded<u32> {
+    fn index(&mut self, count: usize) -> Decoded<u32> {
         let at = self.number()?;
-        u32::try_from(at).ok().filter(|&at| (at as usize) < places).ok_or(Unreadable::Malformed)
+        u32::try_from(at).ok().filter(|&at| (at as usize) < count).ok_or(DecodeError::Malformed)
     }
 
     fn adjusted_count(&mut self) -> Decoded<AdjustedCount> {
         let count = f32::from_le_bytes(self.array()?);
-        AdjustedCount::new(f64::from(count)).ok_or(Unreadable::Malformed)
+        AdjustedCount::new(f64::from(count)).ok_or(DecodeError::Malformed)
     }
 
     fn span_id(&mut self) -> Decoded<SpanId> {
-        SpanId::new(u64::from_le_bytes(self.array()?)).ok_or(Unreadable::Malformed)
+        SpanId::new(u64::from_le_bytes(self.array()?)).ok_or(DecodeError::Malformed)
     }
 
     fn id(&mut self) -> Decoded<TraceId> {
@@ -240,9 +240,9 @@ impl<'a> Bytes<'a> {
 
     fn text(&mut self) -> Decoded<&'a str> {
         let length = self.number()? as usize;
-        let (text, rest) = self.rest.split_at_checked(length).ok_or(Unreadable::Malformed)?;
+        let (text, rest) = self.rest.split_at_checked(length).ok_or(DecodeError::Malformed)?;
         self.rest = rest;
-        std::str::from_utf8(text).map_err(|_| Unreadable::Malformed)
+        std::str::from_utf8(text).map_err(|_| DecodeError::Malformed)
     }
 
     /// A number of things that take at least `bytes_min` bytes each, so that memory is made for no more things
@@ -250,7 +250,7 @@ impl<'a> Bytes<'a> {
     fn count(&mut self, bytes_min: usize) -> Decoded<usize> {
         let count = self.number()?;
         let fits = count <= (self.rest.len() / bytes_min) as u64;
-        if fits { Ok(count as usize) } else { Err(Unreadable::Malformed) }
+        if fits { Ok(count as usize) } else { Err(DecodeError::Malformed) }
     }
 
     fn difference(&mut self, before_ns: i64) -> Decoded<i64> {
@@ -268,17 +268,17 @@ impl<'a> Bytes<'a> {
                 return Ok(number);
             }
         }
-        Err(Unreadable::Malformed)
+        Err(DecodeError::Malformed)
     }
 
     fn byte(&mut self) -> Decoded<u8> {
-        let (&byte, rest) = self.rest.split_first().ok_or(Unreadable::Malformed)?;
+        let (&byte, rest) = self.rest.split_first().ok_or(DecodeError::Malformed)?;
         self.rest = rest;
         Ok(byte)
     }
 
     fn array<const N: usize>(&mut self) -> Decoded<[u8; N]> {
-        let (bytes, rest) = self.rest.split_first_chunk::<N>().ok_or(Unreadable::Malformed)?;
+        let (bytes, rest) = self.rest.split_first_chunk::<N>().ok_or(DecodeError::Malformed)?;
         self.rest = rest;
         Ok(*bytes)
     }

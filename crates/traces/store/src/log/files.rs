@@ -65,7 +65,7 @@ impl LogFiles for Disk {
 
     fn create(&self, name: &str) -> io::Result<Box<dyn LogFile>> {
         let path = self.folder.join(name);
-        // Opened for appending, so that writing goes on at the end after the file was cut.
+        // Opened for appending, so that writing continues at the end after truncation.
         let file = OpenOptions::new().append(true).create(true).open(path)?;
         file.set_len(0)?;
         Ok(Box::new(DiskFile { file }))

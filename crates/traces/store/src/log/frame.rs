@@ -11,7 +11,7 @@ pub(super) const HEAD_BYTES: usize = 20;
 /// Bytes of a frame without its payload.
 pub(super) const FRAME_BYTES: usize = 16;
 
-/// Longest payload: more than the largest batch that is taken. A length beyond it is damage.
+/// Longest payload: more than the largest accepted batch. A greater length is damage.
 pub(super) const PAYLOAD_BYTES_MAX: usize = 1 << 30;
 
 /// The name of the file that begins with this record; names sort like numbers.
@@ -36,9 +36,9 @@ pub(super) fn head(first: u64) -> [u8; HEAD_BYTES] {
     head
 }
 
-/// What a file begins with.
+/// The header of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Head {
+pub(super) enum FileHead {
     /// The head of a log file.
     Good,
     /// The head of a log file of another version.
@@ -47,16 +47,16 @@ pub(super) enum Head {
     Bad,
 }
 
-pub(super) fn judge_head(file: &[u8], first: u64) -> Head {
-    let Some(found) = file.first_chunk::<HEAD_BYTES>() else { return Head::Bad };
+pub(super) fn check_head(file: &[u8], first: u64) -> FileHead {
+    let Some(found) = file.first_chunk::<HEAD_BYTES>() else { return FileHead::Bad };
     let mut expected = head(first);
     if *found == expected {
-        return Head::Good;
+        return FileHead::Good;
     }
     expected[7] = found[7];
     let sum = crc32c::crc32c(&expected[..16]);
     expected[16..].copy_from_slice(&sum.to_le_bytes());
-    if *found == expected { Head::OtherVersion(found[7]) } else { Head::Bad }
+    if *found == expected { FileHead::OtherVersion(found[7]) } else { FileHead::Bad }
 }
 
 /// Begins a frame at the end of `out`; [`end_frame`] completes it once the payload is behind it.
@@ -75,9 +75,9 @@ pub(super) fn end_frame(start: usize, out: &mut [u8]) {
     out[start + 4..start + 8].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// What is found in a file, in order.
+/// The next item of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Found {
+pub(super) enum FrameItem {
     Record {
         /// Its number.
         number: u64,
@@ -85,7 +85,7 @@ pub(super) enum Found {
         payload: Range<usize>,
     },
     /// Bytes that are no record, before one that is.
-    Damage(Range<usize>),
+    DamagedRange(Range<usize>),
     /// Bytes at the end that are no record.
     Tail(Range<usize>),
 }
@@ -103,7 +103,7 @@ pub(super) struct Frames<'a> {
 impl<'a> Frames<'a> {
     /// Frames of a file whose head may be damaged; records are from `first` to before `end`.
     pub(super) fn new(file: &'a [u8], first: u64, end: u64) -> Frames<'a> {
-        let at = if judge_head(file, first) == Head::Good { HEAD_BYTES } else { 0 };
+        let at = if check_head(file, first) == FileHead::Good { HEAD_BYTES } else { 0 };
         Frames { file, at, expected: first, end }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Frames<'a> {
         self.expected
     }
 
-    /// The frame at a place, when its number is one of `numbers`.
+    /// The frame at an offset, if its number is in `numbers`.
     fn frame(&self, at: usize, numbers: Range<u64>) -> Option<(u64, Range<usize>)> {
         let frame = self.file.get(at..)?.first_chunk::<FRAME_BYTES>()?;
         let number = u64::from_le_bytes(*frame.last_chunk().expect("16 bytes have 8 last ones"));
@@ -147,24 +147,24 @@ impl<'a> Frames<'a> {
 }
 
 impl Iterator for Frames<'_> {
-    type Item = Found;
+    type Item = FrameItem;
 
-    fn next(&mut self) -> Option<Found> {
+    fn next(&mut self) -> Option<FrameItem> {
         if self.at >= self.file.len() {
             return None;
         }
         if let Some((number, payload)) = self.expected_frame() {
             self.at = payload.end;
             self.expected = number + 1;
-            return Some(Found::Record { number, payload });
+            return Some(FrameItem::Record { number, payload });
         }
         let start = self.at;
         let Some((number, found)) = self.resynchronized() else {
             self.at = self.file.len();
-            return Some(Found::Tail(start..self.at));
+            return Some(FrameItem::Tail(start..self.at));
         };
         self.at = found;
         self.expected = number;
-        Some(Found::Damage(start..found))
+        Some(FrameItem::DamagedRange(start..found))
     }
 }

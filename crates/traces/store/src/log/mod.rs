@@ -20,5 +20,5 @@ pub(crate) mod simulated;
 mod tests;
 
 pub(crate) use files::{Disk, LogFiles};
-pub(crate) use replay::{Damage, Findings, missing, replay};
-pub(crate) use writer::{FILE_BYTES, Log};
+pub(crate) use replay::{DamagedRange, ReplayReport, missing, replay};
+pub(crate) use writer::{FILE_BYTES, WriteAheadLog};

@@ -1,4 +1,4 @@
-//! Numbers that stand for words in the log. They never change their meaning; new ones are added at the end.
+//! The numeric codes of enums in the log. They never change their meaning; new ones are added at the end.
 
 use laggard_model::{Loss, Measure, Status};
 

@@ -1,30 +1,30 @@
 //! Reading the log when a store is opened.
 
-use super::decode::{Unreadable, decode_batch};
+use super::decode::{DecodeError, decode_batch};
 use super::files::LogFiles;
-use super::frame::{self, Found, Frames, Head};
-use super::writer::Sealed;
+use super::frame::{self, FileHead, FrameItem, Frames};
+use super::writer::SealedFile;
 use crate::StoreError;
 use laggard_engine::Batch;
 
-/// What replay found beside records.
+/// The result of a replay besides records.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Findings {
+pub(crate) struct ReplayReport {
     /// The last record that is there; 0 when there is none.
     pub(crate) last: u64,
     /// The files that are there, in order.
-    pub(crate) files: Vec<Sealed>,
+    pub(crate) files: Vec<SealedFile>,
     /// A last write that was cut off, as after a loss of power; it was not acknowledged.
-    pub(crate) torn: Option<Damage>,
+    pub(crate) torn: Option<DamagedRange>,
     /// Damage elsewhere: what was in it may have been acknowledged.
-    pub(crate) corrupt: Vec<Damage>,
+    pub(crate) corrupt: Vec<DamagedRange>,
 }
 
-/// Bytes that hold no record.
+/// A range of bytes without a readable record.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Damage {
+pub(crate) struct DamagedRange {
     pub(crate) file: String,
-    /// How many; 0 when a whole file is missing or cannot be read.
+    /// How many bytes; 0 if an entire file is missing or cannot be read.
     pub(crate) bytes: u64,
     /// Records that are missing.
     pub(crate) records: u64,
@@ -38,12 +38,12 @@ pub(crate) fn replay(
     files: &dyn LogFiles,
     from: u64,
     take: &mut dyn FnMut(u64, Batch),
-) -> Result<Findings, StoreError> {
+) -> Result<ReplayReport, StoreError> {
     let failed = |error| StoreError::new(format!("the write-ahead log cannot be read: {error}"));
     let mut firsts: Vec<u64> =
         files.list().map_err(failed)?.iter().filter_map(|name| frame::first_of_name(name)).collect();
     firsts.sort_unstable();
-    let mut reading = Reading { files, from, expected: from, take, findings: Findings::default() };
+    let mut reading = ReplayState { files, from, expected: from, take, findings: ReplayReport::default() };
     for (at, &first) in firsts.iter().enumerate() {
         let next = firsts.get(at + 1).copied();
         if next.is_some_and(|next| next <= from) {
@@ -57,20 +57,20 @@ pub(crate) fn replay(
 }
 
 /// Records at the end that are not there at all.
-pub(crate) fn missing(first: u64, last: u64) -> Damage {
-    Damage { file: frame::file_name(first), bytes: 0, records: last - first + 1 }
+pub(crate) fn missing(first: u64, last: u64) -> DamagedRange {
+    DamagedRange { file: frame::file_name(first), bytes: 0, records: last - first + 1 }
 }
 
-struct Reading<'a> {
+struct ReplayState<'a> {
     files: &'a dyn LogFiles,
     from: u64,
     /// The record that comes next if none is missing.
     expected: u64,
     take: &'a mut dyn FnMut(u64, Batch),
-    findings: Findings,
+    findings: ReplayReport,
 }
 
-impl Reading<'_> {
+impl ReplayState<'_> {
     fn file(&mut self, first: u64, next: Option<u64>) -> Result<(), StoreError> {
         let name = frame::file_name(first);
         if first > self.expected {
@@ -84,12 +84,12 @@ impl Reading<'_> {
                 Vec::new()
             }
         };
-        if let Head::OtherVersion(version) = frame::judge_head(&bytes, first) {
+        if let FileHead::OtherVersion(version) = frame::check_head(&bytes, first) {
             return Err(other_version(&name, version));
         }
         let kept = self.records(&name, &bytes, first, next)?;
         if let Some(kept) = kept {
-            self.findings.files.push(Sealed { first, bytes: kept });
+            self.findings.files.push(SealedFile { first, bytes: kept });
         }
         if let Some(next) = next.filter(|&next| self.expected < next) {
             self.corrupt(&name, 0, next - self.expected);
@@ -98,7 +98,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Takes a file's records; how many bytes of it are kept, `None` when it is removed.
+    /// Replays a file's records; returns how many bytes of it remain, `None` if it is removed.
     fn records(
         &mut self,
         name: &str,
@@ -110,18 +110,18 @@ impl Reading<'_> {
         let mut kept = bytes.len() as u64;
         while let Some(found) = frames.next() {
             match found {
-                Found::Record { number, payload } => self.record(name, number, &bytes[payload])?,
-                Found::Damage(lost) => {
+                FrameItem::Record { number, payload } => self.record(name, number, &bytes[payload])?,
+                FrameItem::DamagedRange(lost) => {
                     let missing = frames.expected().saturating_sub(self.expected.max(first));
                     self.corrupt(name, lost.len() as u64, missing);
                     self.expected = self.expected.max(frames.expected());
                 }
-                Found::Tail(lost) if next.is_none() => {
+                FrameItem::Tail(lost) if next.is_none() => {
                     self.tear(name, &lost);
                     kept = lost.start as u64;
                 }
                 // The writer turned away from this file, unless records are missing before the next one.
-                Found::Tail(lost) => {
+                FrameItem::Tail(lost) => {
                     if next.is_some_and(|next| frames.expected() < next) {
                         self.corrupt(name, lost.len() as u64, 0);
                     }
@@ -144,20 +144,21 @@ impl Reading<'_> {
         }
         match decode_batch(payload) {
             Ok(batch) => (self.take)(number, batch),
-            Err(Unreadable::Version(version)) => return Err(other_version(name, version)),
-            Err(Unreadable::Malformed) => self.corrupt(name, payload.len() as u64, 1),
+            Err(DecodeError::Version(version)) => return Err(other_version(name, version)),
+            Err(DecodeError::Malformed) => self.corrupt(name, payload.len() as u64, 1),
         }
         Ok(())
     }
 
-    /// Cuts off what a loss of power left behind, so that it is not told again the next time.
+    /// Truncates the remains of a power loss, so that they are not reported again.
     fn tear(&mut self, name: &str, lost: &std::ops::Range<usize>) {
         let _ = self.files.cut(name, lost.start as u64);
-        self.findings.torn = Some(Damage { file: name.to_owned(), bytes: lost.len() as u64, records: 0 });
+        self.findings.torn =
+            Some(DamagedRange { file: name.to_owned(), bytes: lost.len() as u64, records: 0 });
     }
 
     fn corrupt(&mut self, file: &str, bytes: u64, records: u64) {
-        self.findings.corrupt.push(Damage { file: file.to_owned(), bytes, records });
+        self.findings.corrupt.push(DamagedRange { file: file.to_owned(), bytes, records });
     }
 }
 

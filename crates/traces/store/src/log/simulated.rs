@@ -1,18 +1,18 @@
-//! A file system in memory that fails where it is told to, and loses power.
+//! An in-memory file system with injected failures and power losses.
 
 use super::files::{LogFile, LogFiles};
-use crate::drawn::Dice;
+use crate::random_batches::TestRng;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// What goes wrong at a step. Steps are the calls that write, counted from 0.
+/// A fault injected at a step. Steps are the calls that write, counted from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
     /// This call and all later ones fail: the power is gone in the middle of it.
     PowerLoss,
-    /// This call writes half of its bytes, if any, and fails for want of room; so do the next ones, so many.
-    NoRoom(u64),
+    /// This call writes half of its bytes, if any, and fails with "disk full"; so does this number of following calls.
+    OutOfSpace(u64),
 }
 
 #[derive(Clone, Default)]
@@ -22,18 +22,18 @@ pub(crate) struct Simulated {
 
 #[derive(Default)]
 struct SimulatedDisk {
-    files: BTreeMap<String, Bytes>,
+    files: BTreeMap<String, ByteReader>,
     /// The files that are there after a loss of power, if nothing is done about the folder any more.
-    durable: BTreeMap<String, Bytes>,
+    durable: BTreeMap<String, ByteReader>,
     steps: u64,
     fault: Option<(u64, Fault)>,
 }
 
 /// A file's bytes; shared between its names, as an inode is.
-type Bytes = Arc<Mutex<Contents>>;
+type ByteReader = Arc<Mutex<FileContents>>;
 
 #[derive(Clone, Default)]
-struct Contents {
+struct FileContents {
     now: Vec<u8>,
     durable: Vec<u8>,
 }
@@ -51,16 +51,16 @@ impl Simulated {
     }
 
     /// The file system after the power came back: what was made durable, and some of what was not.
-    pub(crate) fn after_power_loss(&self, dice: &mut Dice) -> Simulated {
+    pub(crate) fn after_power_loss(&self, dice: &mut TestRng) -> Simulated {
         let disk = self.disk.lock().unwrap();
-        let mut left: BTreeMap<String, Bytes> = disk.durable.clone();
+        let mut left: BTreeMap<String, ByteReader> = disk.durable.clone();
         for (name, file) in &disk.files {
             if dice.below(2) == 0 {
                 left.insert(name.clone(), file.clone());
             }
         }
-        let survive = |file: &Bytes, dice: &mut Dice| survivor(&file.lock().unwrap(), dice);
-        let files: BTreeMap<String, Bytes> =
+        let survive = |file: &ByteReader, dice: &mut TestRng| survivor(&file.lock().unwrap(), dice);
+        let files: BTreeMap<String, ByteReader> =
             left.into_iter().map(|(name, file)| (name, Arc::new(Mutex::new(survive(&file, dice))))).collect();
         let disk = SimulatedDisk { durable: files.clone(), files, ..SimulatedDisk::default() };
         Simulated { disk: Arc::new(Mutex::new(disk)) }
@@ -89,7 +89,7 @@ impl Simulated {
                 let written = if at == fail_at { bytes / 2 } else { 0 };
                 Err((written, io::Error::other("the power is gone")))
             }
-            Some((fail_at, Fault::NoRoom(times))) if (fail_at..fail_at + times).contains(&at) => {
+            Some((fail_at, Fault::OutOfSpace(times))) if (fail_at..fail_at + times).contains(&at) => {
                 Err((bytes / 2, io::Error::from(io::ErrorKind::StorageFull)))
             }
             _ => Ok(()),
@@ -99,10 +99,10 @@ impl Simulated {
 
 /// What is left of a file: its durable bytes, then some of those that were written behind them, the last of
 /// which may be anything.
-fn survivor(file: &Contents, dice: &mut Dice) -> Contents {
+fn survivor(file: &FileContents, dice: &mut TestRng) -> FileContents {
     let Some(unsynced) = file.now.strip_prefix(&file.durable[..]) else {
         let kept = if dice.below(2) == 0 { &file.now } else { &file.durable };
-        return Contents { now: kept.clone(), durable: kept.clone() };
+        return FileContents { now: kept.clone(), durable: kept.clone() };
     };
     let kept = dice.below(unsynced.len() as u64 + 1) as usize;
     let mut now = file.durable.clone();
@@ -111,7 +111,7 @@ fn survivor(file: &Contents, dice: &mut Dice) -> Contents {
         let torn = file.durable.len() + dice.below(kept as u64) as usize;
         now[torn..].fill(0);
     }
-    Contents { durable: now.clone(), now }
+    FileContents { durable: now.clone(), now }
 }
 
 fn first_error(stepped: Result<(), (usize, io::Error)>) -> io::Result<()> {
@@ -162,7 +162,7 @@ impl LogFiles for Simulated {
 
 struct SimulatedFile {
     all: Simulated,
-    file: Bytes,
+    file: ByteReader,
 }
 
 impl LogFile for SimulatedFile {

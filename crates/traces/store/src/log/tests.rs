@@ -4,8 +4,8 @@ use super::decode::decode_batch;
 use super::encode::encode_batch;
 use super::frame::file_name;
 use super::simulated::{Fault, Simulated};
-use super::{Findings, Log, LogFiles, replay};
-use crate::drawn::batch;
+use super::{LogFiles, ReplayReport, WriteAheadLog, replay};
+use crate::random_batches::batch;
 use laggard_engine::Batch;
 use laggard_model::{
     AdjustedCount, CallFlag, CallRow, Loss, Measure, Nanos, OperationKey, ReplicaId, SampleRecord, Sink,
@@ -47,7 +47,7 @@ fn status() -> impl Strategy<Value = Status> {
 }
 
 prop_compose! {
-    fn drawn_span()(
+    fn any_span()(
         ids in (0..4_u128, 1_u64.., proptest::option::of(1_u64..)),
         times in (any::<i64>(), any::<u64>()),
         names in (0..3_usize, 0..2_usize),
@@ -73,7 +73,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn drawn_call()(
+    fn any_call()(
         request in 0..3_u128, fragment in 0..3_u128, callee in proptest::option::of(any::<u128>()),
         time in any::<i64>(), names in (0..3_usize, 0..2_usize), exit in any::<bool>(),
     ) -> CallRow {
@@ -90,9 +90,9 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn drawn_batch()(
-        spans in proptest::collection::vec(drawn_span(), 0..20),
-        calls in proptest::collection::vec(drawn_call(), 0..20),
+    fn any_batch()(
+        spans in proptest::collection::vec(any_span(), 0..20),
+        calls in proptest::collection::vec(any_call(), 0..20),
         samples in proptest::collection::vec((any::<i64>(), any::<f64>(), "[a-c]{0,2}"), 0..20),
         texts in proptest::collection::vec((any::<u128>(), "\\PC{0,9}"), 0..4),
         lost in 0..9_u64,
@@ -123,14 +123,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_batch_comes_back_as_it_was(batch in drawn_batch()) {
+    fn a_batch_comes_back_as_it_was(batch in any_batch()) {
         let bytes = encoded(&batch);
         let back = decode_batch(&bytes).unwrap();
         prop_assert!(same(&batch, &back), "{batch:?}\n{back:?}");
     }
 
     #[test]
-    fn bytes_that_are_no_batch_are_told_so(batch in drawn_batch(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn bytes_that_are_no_batch_are_told_so(batch in any_batch(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = encoded(&batch);
         let cut = at.index(bytes.len());
         prop_assert!(decode_batch(&bytes[..cut]).is_err());
@@ -154,9 +154,9 @@ fn a_span_takes_about_as_much_as_its_ids() {
     assert!(bytes < 1000 * 20, "{bytes} bytes for 1,000 spans");
 }
 
-/// Writes records of one span each; groups of so many.
-fn written(files: &Simulated, groups: &[u64], file_bytes: u64) -> Log {
-    let mut log = Log::new(Arc::new(files.clone()), 1, Vec::new(), file_bytes);
+/// Writes records of one span each, in groups of these sizes.
+fn written(files: &Simulated, groups: &[u64], file_bytes: u64) -> WriteAheadLog {
+    let mut log = WriteAheadLog::new(Arc::new(files.clone()), 1, Vec::new(), file_bytes);
     let mut number = 0;
     for &group in groups {
         for _ in 0..group {
@@ -169,7 +169,7 @@ fn written(files: &Simulated, groups: &[u64], file_bytes: u64) -> Log {
 }
 
 /// The records that replay finds, each checked for its content, and what else it found.
-fn read(files: &Simulated, from: u64) -> (Vec<u64>, Findings) {
+fn read(files: &Simulated, from: u64) -> (Vec<u64>, ReplayReport) {
     let mut numbers = Vec::new();
     let findings = replay(files, from, &mut |number, batch| {
         assert_eq!(batch.spans[0].span.value(), number);
@@ -203,13 +203,13 @@ fn a_file_cut_anywhere_gives_the_records_before_the_cut() {
     let mut ends = vec![20];
     for frame in super::frame::Frames::new(&bytes, 1, u64::MAX) {
         match frame {
-            super::frame::Found::Record { payload, .. } => ends.push(payload.end),
+            super::frame::FrameItem::Record { payload, .. } => ends.push(payload.end),
             other => panic!("{other:?}"),
         }
     }
     assert_eq!((ends.len(), log.last()), (4, 3));
     for cut in 0..bytes.len() {
-        let files = whole.after_power_loss(&mut crate::drawn::Dice(1));
+        let files = whole.after_power_loss(&mut crate::random_batches::TestRng(1));
         files.damage(&name, |bytes| bytes.truncate(cut));
         let expected = ends.iter().skip(1).filter(|&&end| end <= cut).count() as u64;
         let (numbers, findings) = read(&files, 1);
@@ -228,7 +228,7 @@ fn a_changed_byte_costs_its_record_and_no_other() {
     let name = file_name(1);
     let length = whole.read(&name).unwrap().len();
     for at in 0..length {
-        let files = whole.after_power_loss(&mut crate::drawn::Dice(1));
+        let files = whole.after_power_loss(&mut crate::random_batches::TestRng(1));
         files.damage(&name, |bytes| bytes[at] ^= 0x55);
         let (numbers, findings) = read(&files, 1);
         let lost = 3 - numbers.len();
@@ -272,8 +272,8 @@ fn want_of_room_at_any_call_refuses_the_group_and_nothing_else() {
     for step in 0..12 {
         for times in 1..5 {
             let files = Simulated::default();
-            let mut log = Log::new(Arc::new(files.clone()), 1, Vec::new(), 150);
-            files.fail(step, Fault::NoRoom(times));
+            let mut log = WriteAheadLog::new(Arc::new(files.clone()), 1, Vec::new(), 150);
+            files.fail(step, Fault::OutOfSpace(times));
             let (mut acknowledged, mut tries) = (Vec::new(), 0);
             while acknowledged.len() < 4 {
                 tries += 1;
@@ -296,7 +296,7 @@ fn want_of_room_at_any_call_refuses_the_group_and_nothing_else() {
 fn a_probe_leaves_nothing_behind() {
     let files = Simulated::default();
     let mut log = written(&files, &[1], u64::MAX);
-    files.fail(1, Fault::NoRoom(1));
+    files.fail(1, Fault::OutOfSpace(1));
     assert!(log.probe().is_err());
     assert!(log.probe().is_ok());
     assert_eq!(files.list().unwrap().len(), 1);

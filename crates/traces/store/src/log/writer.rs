@@ -15,11 +15,11 @@ pub(crate) const FILE_BYTES: u64 = 64 << 20;
 const PROBE_BYTES: usize = 1 << 20;
 
 /// The log, for writing. Records are numbered in order of writing, without gaps but those of lost files.
-pub(crate) struct Log {
+pub(crate) struct WriteAheadLog {
     files: Arc<dyn LogFiles>,
     file_bytes: u64,
-    current: Option<Current>,
-    sealed: VecDeque<Sealed>,
+    current: Option<CurrentFile>,
+    sealed: VecDeque<SealedFile>,
     /// Number of the next record that becomes durable.
     next: u64,
     /// Frames that are not written yet, and how many.
@@ -27,27 +27,32 @@ pub(crate) struct Log {
     waiting: u64,
 }
 
-struct Current {
+struct CurrentFile {
     file: Box<dyn LogFile>,
     first: u64,
-    /// Bytes that are durable and whole.
+    /// Bytes of complete, durable frames.
     good_bytes: u64,
 }
 
-/// A file that is written no more.
+/// A file that is complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Sealed {
+pub(crate) struct SealedFile {
     /// Number of its first record: its name.
     pub(crate) first: u64,
     /// Its length.
     pub(crate) bytes: u64,
 }
 
-impl Log {
-    /// A log that goes on with record `next`; `sealed` are the files that are there, in order.
-    pub(crate) fn new(files: Arc<dyn LogFiles>, next: u64, sealed: Vec<Sealed>, file_bytes: u64) -> Log {
+impl WriteAheadLog {
+    /// A log that continues with record `next`; `sealed` are the existing files, in order.
+    pub(crate) fn new(
+        files: Arc<dyn LogFiles>,
+        next: u64,
+        sealed: Vec<SealedFile>,
+        file_bytes: u64,
+    ) -> WriteAheadLog {
         let sealed = sealed.into();
-        Log { files, file_bytes, current: None, sealed, next, buffer: Vec::new(), waiting: 0 }
+        WriteAheadLog { files, file_bytes, current: None, sealed, next, buffer: Vec::new(), waiting: 0 }
     }
 
     /// Adds a batch to the group that is written next.
@@ -77,7 +82,7 @@ impl Log {
         }
         self.buffer.clear();
         // One large group must not hold its memory for ever.
-        self.buffer.shrink_to(BUFFER_BYTES_KEPT);
+        self.buffer.shrink_to(BUFFER_BYTES_RETAINED);
         written.map(|()| first)
     }
 
@@ -93,23 +98,23 @@ impl Log {
         Ok(())
     }
 
-    fn begin_file(&self) -> io::Result<Current> {
+    fn begin_file(&self) -> io::Result<CurrentFile> {
         let first = self.next;
         let mut file = self.files.create(&frame::file_name(first))?;
         file.append(&frame::head(first))?;
         file.sync()?;
         self.files.sync_folder()?;
-        Ok(Current { file, first, good_bytes: frame::HEAD_BYTES as u64 })
+        Ok(CurrentFile { file, first, good_bytes: frame::HEAD_BYTES as u64 })
     }
 
     fn seal(&mut self) {
         if let Some(ended) = self.current.take() {
-            self.sealed.push_back(Sealed { first: ended.first, bytes: ended.good_bytes });
+            self.sealed.push_back(SealedFile { first: ended.first, bytes: ended.good_bytes });
         }
     }
 
-    /// Turns away from a file after an error: what the system keeps of it is not known, however well later calls
-    /// go. What cannot be cut off is told from good records by its numbers, which the next file has, too.
+    /// Abandons a file after an error: its durable contents are unknown, even if later calls
+    /// succeed. What cannot be truncated is distinguished from good records by its numbers, which the next file has, too.
     fn abandon(&mut self) {
         let name = frame::file_name(self.next);
         let Some(mut current) = self.current.take() else {
@@ -123,7 +128,7 @@ impl Log {
             return;
         }
         let _ = current.file.cut(current.good_bytes);
-        self.sealed.push_back(Sealed { first: current.first, bytes: current.good_bytes });
+        self.sealed.push_back(SealedFile { first: current.first, bytes: current.good_bytes });
     }
 
     /// Whether writing would succeed again, after it failed.
@@ -175,5 +180,5 @@ impl Log {
     }
 }
 
-/// Memory that is kept for the next group.
-const BUFFER_BYTES_KEPT: usize = 8 << 20;
+/// Buffer memory retained for the next group.
+const BUFFER_BYTES_RETAINED: usize = 8 << 20;

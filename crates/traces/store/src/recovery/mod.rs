@@ -1,15 +1,15 @@
 //! Opening a log: what is in it and in no segment becomes open again.
 
-use crate::intake::{Intake, Part};
-use crate::log::{FILE_BYTES, Findings, Log, LogFiles, missing, replay};
+use crate::intake::{Intake, RecordPart};
+use crate::log::{FILE_BYTES, LogFiles, ReplayReport, WriteAheadLog, missing, replay};
 use crate::{LogPosition, StoreError};
 use std::sync::Arc;
 
 /// A store's write path, as it was before it ended.
 pub(crate) struct Recovered {
-    pub(crate) log: Log,
+    pub(crate) log: WriteAheadLog,
     pub(crate) intake: Intake,
-    pub(crate) findings: Findings,
+    pub(crate) findings: ReplayReport,
 }
 
 /// Reads the log from where segments end.
@@ -23,8 +23,8 @@ pub(crate) fn recover(files: Arc<dyn LogFiles>, position: &LogPosition) -> Resul
         while let Some(earlier) = closings.next_if(|closing| closing.head < number) {
             intake.repeat(earlier);
         }
-        let part = if number <= position.settled { Part::Traces } else { Part::All };
-        intake.take(number, &batch, part);
+        let part = if number <= position.settled { RecordPart::Traces } else { RecordPart::All };
+        intake.ingest(number, &batch, part);
     })?;
     for last in closings {
         intake.repeat(last);
@@ -35,7 +35,7 @@ pub(crate) fn recover(files: Arc<dyn LogFiles>, position: &LogPosition) -> Resul
     }
     let last = findings.last.max(position.settled);
     intake.reach_head(last);
-    let log = Log::new(files, last + 1, findings.files.clone(), FILE_BYTES);
+    let log = WriteAheadLog::new(files, last + 1, findings.files.clone(), FILE_BYTES);
     Ok(Recovered { log, intake, findings })
 }
 

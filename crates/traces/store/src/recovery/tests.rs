@@ -1,37 +1,37 @@
 //! Power is lost at every call; what was acknowledged is there once, whatever was committed when.
 
 use super::*;
-use crate::Parcel;
-use crate::drawn::{Dice, batch};
-use crate::intake::Want;
+use crate::FlushBatch;
+use crate::intake::CloseCriteria;
 use crate::log::simulated::{Fault, Simulated};
+use crate::random_batches::{TestRng, batch};
 use laggard_model::{Measure, SampleRecord, Sink, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A store without threads: each step is called by the test.
-struct World {
+struct SimulatedStore {
     files: Simulated,
-    log: Log,
+    log: WriteAheadLog,
     intake: Intake,
-    /// What segments hold: parcels, and the position of the last one.
-    committed: Vec<Parcel>,
+    /// What segments hold: flush batches, and the position of the last one.
+    committed: Vec<FlushBatch>,
     acknowledged: BTreeSet<u64>,
     /// Spans that were sent, acknowledged or not.
     sent: u64,
-    dice: Dice,
+    dice: TestRng,
 }
 
 /// Files are short, so that there are many.
 const FILE_BYTES: u64 = 600;
 
-impl World {
-    fn open(files: Simulated, committed: Vec<Parcel>, dice: Dice) -> World {
-        let position = committed.last().map(|parcel| parcel.position.clone()).unwrap_or_default();
+impl SimulatedStore {
+    fn open(files: Simulated, committed: Vec<FlushBatch>, dice: TestRng) -> SimulatedStore {
+        let position = committed.last().map(|batch| batch.position.clone()).unwrap_or_default();
         let all: Arc<dyn LogFiles> = Arc::new(files.clone());
         let Recovered { intake, findings, .. } = recover(all.clone(), &position).unwrap();
         let last = findings.last.max(position.settled);
-        let log = Log::new(all, last + 1, findings.files, FILE_BYTES);
-        World { files, log, intake, committed, acknowledged: BTreeSet::new(), sent: 0, dice }
+        let log = WriteAheadLog::new(all, last + 1, findings.files, FILE_BYTES);
+        SimulatedStore { files, log, intake, committed, acknowledged: BTreeSet::new(), sent: 0, dice }
     }
 
     /// Some appends, closings and commits; ends early when the power is lost.
@@ -74,7 +74,7 @@ impl World {
         }
         let first = self.log.commit().map_err(|_| ())?;
         for (number, given) in (first..).zip(group) {
-            self.intake.take(number, &given, Part::All);
+            self.intake.ingest(number, &given, RecordPart::All);
             self.acknowledged.extend(given.spans.iter().map(|row| row.span.value()));
         }
         Ok(())
@@ -83,33 +83,34 @@ impl World {
     /// Closes some traces; the power may go before the commit, after it, or while files are deleted.
     fn close(&mut self, old: u64) -> Result<(), ()> {
         let head = self.intake.head();
-        let some = |dice: &mut Dice| head - dice.below(head.min(6) + 1);
-        let want = Want {
+        let some = |dice: &mut TestRng| head - dice.below(head.min(6) + 1);
+        let criteria = CloseCriteria {
             idle_through: some(&mut self.dice),
             early_through: some(&mut self.dice) * self.dice.below(2),
             old_through: head.saturating_sub(8) * old,
             rows_max: 1 + self.dice.below(9) as usize,
         };
-        let Some(closed) = self.intake.close(&want) else { return Ok(()) };
-        let parcel = closed.pack();
-        let replay_from = parcel.position.replay_from;
+        let Some(closed) = self.intake.close(&criteria) else { return Ok(()) };
+        let batch = closed.pack();
+        let replay_from = batch.position.replay_from;
         self.files.tick().map_err(|_| ())?;
-        self.committed.push(parcel);
+        self.committed.push(batch);
         self.log.forget(replay_from).map_err(|_| ())
     }
 
     /// How often each span, and each sample, is stored or open.
     fn found(&mut self) -> [BTreeMap<u64, u32>; 2] {
         let head = self.intake.head();
-        let want = Want { idle_through: head, early_through: 0, old_through: 0, rows_max: usize::MAX };
-        let rest = self.intake.close(&want).map(|closed| closed.pack());
+        let criteria =
+            CloseCriteria { idle_through: head, early_through: 0, old_through: 0, rows_max: usize::MAX };
+        let rest = self.intake.close(&criteria).map(|closed| closed.pack());
         let mut found = [BTreeMap::new(), BTreeMap::new()];
-        for parcel in self.committed.iter().chain(&rest) {
-            assert_eq!(parcel.losses.count(laggard_model::Loss::DuplicateSpan), 0);
-            for row in &parcel.spans {
+        for batch in self.committed.iter().chain(&rest) {
+            assert_eq!(batch.losses.count(laggard_model::Loss::DuplicateSpan), 0);
+            for row in &batch.spans {
                 *found[0].entry(row.span.value()).or_default() += 1;
             }
-            for row in &parcel.samples.rows {
+            for row in &batch.samples.rows {
                 *found[1].entry(row.value as u64).or_default() += 1;
             }
         }
@@ -129,7 +130,7 @@ impl World {
 #[test]
 fn no_loss_of_power_loses_or_doubles_anything() {
     for seed in 0..3 {
-        let mut whole = World::open(Simulated::default(), Vec::new(), Dice(seed));
+        let mut whole = SimulatedStore::open(Simulated::default(), Vec::new(), TestRng(seed));
         whole.work(30).unwrap();
         let steps = whole.files.steps();
         assert!(steps > 30 && whole.committed.len() > 3);
@@ -137,21 +138,21 @@ fn no_loss_of_power_loses_or_doubles_anything() {
             let place = format!("seed {seed}, step {step}");
             let files = Simulated::default();
             files.fail(step, Fault::PowerLoss);
-            let mut world = World::open(files, Vec::new(), Dice(seed));
-            assert!(world.work(30).is_err(), "{place}: it did not fail");
+            let mut store = SimulatedStore::open(files, Vec::new(), TestRng(seed));
+            assert!(store.work(30).is_err(), "{place}: it did not fail");
             // Twice, the second time soon after the first.
             for _ in 0..2 {
-                let mut dice = Dice(seed ^ step << 8);
-                let files = world.files.after_power_loss(&mut dice);
-                let (acknowledged, sent) = (world.acknowledged, world.sent);
+                let mut dice = TestRng(seed ^ step << 8);
+                let files = store.files.after_power_loss(&mut dice);
+                let (acknowledged, sent) = (store.acknowledged, store.sent);
                 files.fail(1 + dice.below(40), Fault::PowerLoss);
-                world = World::open(files, world.committed, dice);
-                (world.acknowledged, world.sent) = (acknowledged, sent);
-                let _ = world.work(10);
+                store = SimulatedStore::open(files, store.committed, dice);
+                (store.acknowledged, store.sent) = (acknowledged, sent);
+                let _ = store.work(10);
             }
-            let files = world.files.after_power_loss(&mut Dice(step));
-            let mut last = World::open(files, world.committed, Dice(0));
-            last.check(&world.acknowledged, &place);
+            let files = store.files.after_power_loss(&mut TestRng(step));
+            let mut last = SimulatedStore::open(files, store.committed, TestRng(0));
+            last.check(&store.acknowledged, &place);
         }
     }
 }

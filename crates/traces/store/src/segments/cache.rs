@@ -4,28 +4,28 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex};
 
-/// Values by key; those not asked for the longest leave first.
+/// An LRU cache: the least recently used values are evicted first.
 pub(crate) struct Cache<K, V> {
     bytes_max: usize,
-    state: Mutex<State<K, V>>,
+    state: Mutex<CacheState<K, V>>,
 }
 
-struct State<K, V> {
-    entries: HashMap<K, Entry<V>>,
+struct CacheState<K, V> {
+    entries: HashMap<K, CacheEntry<V>>,
     bytes: usize,
     clock: u64,
 }
 
-struct Entry<V> {
+struct CacheEntry<V> {
     value: Arc<V>,
     bytes: usize,
     used: u64,
 }
 
 impl<K: Eq + Hash + Clone, V> Cache<K, V> {
-    /// A cache of values that take so many bytes together at most.
+    /// A cache of values with a limit on their total bytes.
     pub(crate) fn new(bytes_max: usize) -> Cache<K, V> {
-        let state = State { entries: HashMap::new(), bytes: 0, clock: 0 };
+        let state = CacheState { entries: HashMap::new(), bytes: 0, clock: 0 };
         Cache { bytes_max, state: Mutex::new(state) }
     }
 
@@ -39,14 +39,14 @@ impl<K: Eq + Hash + Clone, V> Cache<K, V> {
         Some(Arc::clone(&found.value))
     }
 
-    /// Keeps a value of so many bytes, unless it is larger than the cache.
+    /// Inserts a value of `bytes` bytes, unless it is larger than the cache.
     pub(crate) fn put(&self, key: K, value: Arc<V>, bytes: usize) {
         if bytes > self.bytes_max {
             return;
         }
         let mut state = self.state.lock().expect("no thread panics while it holds the lock");
         state.clock += 1;
-        let entry = Entry { value, bytes, used: state.clock };
+        let entry = CacheEntry { value, bytes, used: state.clock };
         state.bytes += bytes;
         if let Some(before) = state.entries.insert(key, entry) {
             state.bytes -= before.bytes;
@@ -75,8 +75,8 @@ mod tests {
         assert_eq!((cache.get(&1).as_deref(), cache.get(&3).as_deref()), (Some(&"one"), Some(&"three")));
         cache.put(4, Arc::new("too large"), 11);
         assert!(cache.get(&4).is_none());
-        cache.put(1, Arc::new("whole"), 10);
+        cache.put(1, Arc::new("complete"), 10);
         assert!(cache.get(&3).is_none());
-        assert_eq!(cache.get(&1).as_deref(), Some(&"whole"));
+        assert_eq!(cache.get(&1).as_deref(), Some(&"complete"));
     }
 }

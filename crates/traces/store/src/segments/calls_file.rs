@@ -1,13 +1,13 @@
-//! The files of calls and of forms: what requests did, a row a call, and the call trees they did it in.
+//! The files of calls (one row per call) and of tree structures (stored as `forms`, one row per node).
 
 use super::columns;
-use super::failure::Failure;
-use super::name_columns::{NameColumns, OperationsRead};
-use super::table::{self, BATCH_ROWS, Encoded, Pieces, TableWriter, field, text_type};
+use super::error::SegmentError;
+use super::name_columns::{NameColumns, OperationReader};
+use super::table::{self, BATCH_ROWS, EncodedFile, FileRanges, TableWriter, field, text_type};
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, SchemaRef};
-use laggard_engine::{CallColumns, RequestSlice, TreeForm};
+use laggard_engine::{CallColumns, RequestSlice, TreeStructure};
 use laggard_model::{Names, Nanos, ReplicaId};
 use std::sync::Arc;
 
@@ -29,17 +29,17 @@ fn call_schema() -> SchemaRef {
 const CALL_COLUMNS: [&str; 4] = ["replica", "self_ns", "inclusive_ns", "path_ns"];
 
 /// Writes the calls of a slice. Its calls are in the order of its requests, without gaps.
-pub(crate) fn encode_calls(slice: &RequestSlice) -> Result<Encoded, Failure> {
+pub(crate) fn encode_calls(slice: &RequestSlice) -> Result<EncodedFile, SegmentError> {
     let properties = table::with_dictionaries(table::properties(ROWS_PER_GROUP), &["replica"]);
     let counted = ["request", "node", "self_ns", "inclusive_ns", "path_ns"];
     let properties = table::with_deltas(properties, &counted);
     let mut writer = TableWriter::new(call_schema(), properties.build())?;
     let known = NameColumns::new(&slice.names);
-    let mut places = places(slice);
+    let mut call_nodes = call_nodes(slice);
     let calls = slice.calls.replica.len();
     for start in (0..calls).step_by(BATCH_ROWS) {
         let end = (start + BATCH_ROWS).min(calls);
-        let (requests, nodes) = places.by_ref().take(end - start).unzip::<u32, u32, Vec<_>, Vec<_>>();
+        let (requests, nodes) = call_nodes.by_ref().take(end - start).unzip::<u32, u32, Vec<_>, Vec<_>>();
         let replicas = slice.calls.replica[start..end].iter().map(|replica| replica.index() as i32).collect();
         let times = |times: &[Nanos]| -> ArrayRef {
             Arc::new(UInt64Array::from_iter_values(times[start..end].iter().map(|time| time.ns())))
@@ -57,17 +57,17 @@ pub(crate) fn encode_calls(slice: &RequestSlice) -> Result<Encoded, Failure> {
 }
 
 /// Request and node of every call.
-fn places(slice: &RequestSlice) -> impl Iterator<Item = (u32, u32)> + '_ {
-    let length = |form: u32| slice.forms[form as usize].len() as u32;
+fn call_nodes(slice: &RequestSlice) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let length = |structure: u32| slice.structures[structure as usize].len() as u32;
     let of_request = move |(at, request): (u32, &laggard_engine::SlicedRequest)| {
-        (0..length(request.form)).map(move |node| (at, node))
+        (0..length(request.structure)).map(move |node| (at, node))
     };
     (0..).zip(&slice.requests).flat_map(of_request)
 }
 
 /// Reads calls; replicas are added to `names`.
-pub(crate) fn decode_calls(pieces: Pieces, names: &mut Names) -> Result<CallColumns, Failure> {
-    let metadata = table::footer(&pieces)?;
+pub(crate) fn decode_calls(ranges: FileRanges, names: &mut Names) -> Result<CallColumns, SegmentError> {
+    let metadata = table::footer(&ranges)?;
     let rows = usize::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
     let mut out = CallColumns {
         replica: Vec::with_capacity(rows),
@@ -75,13 +75,13 @@ pub(crate) fn decode_calls(pieces: Pieces, names: &mut Names) -> Result<CallColu
         inclusive_time: Vec::with_capacity(rows),
         path_time: Vec::with_capacity(rows),
     };
-    for batch in table::batches(pieces, metadata, &CALL_COLUMNS, None)? {
+    for batch in table::batches(ranges, metadata, &CALL_COLUMNS, None)? {
         let batch = batch?;
         let texts = columns::texts(&batch, "replica")?;
         let replicas: Vec<ReplicaId> =
             (0..texts.values.len()).map(|at| names.replica(texts.values.value(at))).collect();
         out.replica.extend(texts.keys.iter().map(|&key| replicas[key as usize]));
-        let times = |into: &mut Vec<Nanos>, name| -> Result<(), Failure> {
+        let times = |into: &mut Vec<Nanos>, name| -> Result<(), SegmentError> {
             into.extend(columns::numbers::<UInt64Type>(&batch, name)?.iter().map(|&ns| Nanos::from_ns(ns)));
             Ok(())
         };
@@ -92,7 +92,7 @@ pub(crate) fn decode_calls(pieces: Pieces, names: &mut Names) -> Result<CallColu
     Ok(out)
 }
 
-fn form_schema() -> SchemaRef {
+fn structure_schema() -> SchemaRef {
     table::schema(vec![
         field("form", DataType::UInt32, false),
         field("node", DataType::UInt32, false),
@@ -104,28 +104,28 @@ fn form_schema() -> SchemaRef {
     ])
 }
 
-const FORM_COLUMNS: [&str; 6] = ["form", "parent", "order_group", "service", "operation", "kind"];
+const STRUCTURE_COLUMNS: [&str; 6] = ["form", "parent", "order_group", "service", "operation", "kind"];
 
-/// Writes the forms of a slice.
-pub(crate) fn encode_forms(slice: &RequestSlice) -> Result<Encoded, Failure> {
+/// Writes the tree structures of a slice.
+pub(crate) fn encode_structures(slice: &RequestSlice) -> Result<EncodedFile, SegmentError> {
     let properties = table::properties(ROWS_PER_GROUP);
     let properties = table::with_dictionaries(properties, &["service", "operation", "kind"]);
     let properties = table::with_deltas(properties, &["form", "node", "order_group"]);
-    let mut writer = TableWriter::new(form_schema(), properties.build())?;
+    let mut writer = TableWriter::new(structure_schema(), properties.build())?;
     let (names, known) = (&slice.names, NameColumns::new(&slice.names));
     let nodes: Vec<(u32, u32)> = (0..)
-        .zip(&slice.forms)
-        .flat_map(|(form, tree)| (0..tree.len() as u32).map(move |node| (form, node)))
+        .zip(&slice.structures)
+        .flat_map(|(structure, tree)| (0..tree.len() as u32).map(move |node| (structure, node)))
         .collect();
     for nodes in nodes.chunks(BATCH_ROWS) {
-        let tree = |form: u32| &slice.forms[form as usize];
-        let operations = || nodes.iter().map(|&(form, node)| tree(form).operation[node as usize]);
-        let parents = nodes.iter().map(|&(form, node)| tree(form).parent[node as usize]);
-        let groups = nodes.iter().map(|&(form, node)| tree(form).order_group[node as usize]);
+        let tree = |structure: u32| &slice.structures[structure as usize];
+        let operations = || nodes.iter().map(|&(structure, node)| tree(structure).operation[node as usize]);
+        let parents = nodes.iter().map(|&(structure, node)| tree(structure).parent[node as usize]);
+        let groups = nodes.iter().map(|&(structure, node)| tree(structure).order_group[node as usize]);
         let services = operations().map(|id| names.service_of(id).index() as i32).collect();
         let kinds = operations().map(|id| names.operation_key(id).kind as i32).collect();
         writer.write(vec![
-            Arc::new(UInt32Array::from_iter_values(nodes.iter().map(|&(form, _)| form))),
+            Arc::new(UInt32Array::from_iter_values(nodes.iter().map(|&(structure, _)| structure))),
             Arc::new(UInt32Array::from_iter_values(nodes.iter().map(|&(_, node)| node))),
             Arc::new(parents.collect::<UInt32Array>()),
             Arc::new(UInt32Array::from_iter_values(groups)),
@@ -137,31 +137,34 @@ pub(crate) fn encode_forms(slice: &RequestSlice) -> Result<Encoded, Failure> {
     writer.finish()
 }
 
-/// Reads forms; operations are added to `names`.
-pub(crate) fn decode_forms(pieces: Pieces, names: &mut Names) -> Result<Vec<TreeForm>, Failure> {
-    let metadata = table::footer(&pieces)?;
-    let mut forms: Vec<TreeForm> = Vec::new();
-    for batch in table::batches(pieces, metadata, &FORM_COLUMNS, None)? {
+/// Reads tree structures; operations are added to `names`.
+pub(crate) fn decode_structures(
+    ranges: FileRanges,
+    names: &mut Names,
+) -> Result<Vec<TreeStructure>, SegmentError> {
+    let metadata = table::footer(&ranges)?;
+    let mut structures: Vec<TreeStructure> = Vec::new();
+    for batch in table::batches(ranges, metadata, &STRUCTURE_COLUMNS, None)? {
         let batch = batch?;
         let numbers = columns::numbers::<UInt32Type>(&batch, "form")?;
         let parents = columns::optional_numbers::<UInt32Type>(&batch, "parent")?;
         let groups = columns::numbers::<UInt32Type>(&batch, "order_group")?;
-        let mut operations = OperationsRead::new(&batch)?;
+        let mut operations = OperationReader::new(&batch)?;
         for at in 0..batch.num_rows() {
-            if numbers[at] as usize == forms.len() {
-                forms.push(TreeForm::default());
+            if numbers[at] as usize == structures.len() {
+                structures.push(TreeStructure::default());
             }
-            let in_order = numbers[at] as usize + 1 == forms.len();
-            let form = forms.last_mut().filter(|_| in_order);
-            let form = form.ok_or_else(|| Failure::damaged("has forms out of order"))?;
+            let in_order = numbers[at] as usize + 1 == structures.len();
+            let structure = structures.last_mut().filter(|_| in_order);
+            let structure = structure.ok_or_else(|| SegmentError::damaged("has forms out of order"))?;
             let parent = parents.is_valid(at).then(|| parents.value(at));
-            if parent.map_or(!form.is_empty(), |parent| parent as usize >= form.len()) {
-                return Err(Failure::damaged("has a node before its parent"));
+            if parent.map_or(!structure.is_empty(), |parent| parent as usize >= structure.len()) {
+                return Err(SegmentError::damaged("has a node before its parent"));
             }
-            form.operation.push(operations.at(at, names)?);
-            form.parent.push(parent);
-            form.order_group.push(groups[at]);
+            structure.operation.push(operations.at(at, names)?);
+            structure.parent.push(parent);
+            structure.order_group.push(groups[at]);
         }
     }
-    Ok(forms)
+    Ok(structures)
 }

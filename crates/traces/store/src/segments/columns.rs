@@ -1,6 +1,6 @@
 //! Columns by name and type: what is not as it was written is damage.
 
-use super::failure::Failure;
+use super::error::SegmentError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int32Type};
 use arrow_array::{
@@ -9,18 +9,18 @@ use arrow_array::{
 };
 use std::sync::Arc;
 
-fn named<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, Failure> {
-    batch.column_by_name(name).ok_or_else(|| Failure::damaged(format!("has no column {name}")))
+fn named<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef, SegmentError> {
+    batch.column_by_name(name).ok_or_else(|| SegmentError::damaged(format!("has no column {name}")))
 }
 
-fn of_another_type(name: &str) -> Failure {
-    Failure::damaged(format!("has a column {name} of another type"))
+fn wrong_type(name: &str) -> SegmentError {
+    SegmentError::damaged(format!("has a column {name} of another type"))
 }
 
-fn without_absent<'a, A: Array>(array: &'a A, name: &str) -> Result<&'a A, Failure> {
+fn without_absent<'a, A: Array>(array: &'a A, name: &str) -> Result<&'a A, SegmentError> {
     match array.null_count() {
         0 => Ok(array),
-        _ => Err(Failure::damaged(format!("has no value in some rows of column {name}"))),
+        _ => Err(SegmentError::damaged(format!("has no value in some rows of column {name}"))),
     }
 }
 
@@ -28,8 +28,8 @@ fn without_absent<'a, A: Array>(array: &'a A, name: &str) -> Result<&'a A, Failu
 pub(crate) fn numbers<'a, T: ArrowPrimitiveType>(
     batch: &'a RecordBatch,
     name: &str,
-) -> Result<&'a [T::Native], Failure> {
-    let array = named(batch, name)?.as_primitive_opt::<T>().ok_or_else(|| of_another_type(name))?;
+) -> Result<&'a [T::Native], SegmentError> {
+    let array = named(batch, name)?.as_primitive_opt::<T>().ok_or_else(|| wrong_type(name))?;
     Ok(without_absent(array, name)?.values())
 }
 
@@ -37,46 +37,52 @@ pub(crate) fn numbers<'a, T: ArrowPrimitiveType>(
 pub(crate) fn optional_numbers<'a, T: ArrowPrimitiveType>(
     batch: &'a RecordBatch,
     name: &str,
-) -> Result<&'a PrimitiveArray<T>, Failure> {
-    named(batch, name)?.as_primitive_opt::<T>().ok_or_else(|| of_another_type(name))
+) -> Result<&'a PrimitiveArray<T>, SegmentError> {
+    named(batch, name)?.as_primitive_opt::<T>().ok_or_else(|| wrong_type(name))
 }
 
 /// A column of yes and no.
-pub(crate) fn booleans<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BooleanArray, Failure> {
-    without_absent(named(batch, name)?.as_boolean_opt().ok_or_else(|| of_another_type(name))?, name)
+pub(crate) fn booleans<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a BooleanArray, SegmentError> {
+    without_absent(named(batch, name)?.as_boolean_opt().ok_or_else(|| wrong_type(name))?, name)
 }
 
 /// A column of 16 bytes a value.
-pub(crate) fn traces<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a FixedSizeBinaryArray, Failure> {
-    let array = named(batch, name)?.as_fixed_size_binary_opt().ok_or_else(|| of_another_type(name))?;
+pub(crate) fn traces<'a>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a FixedSizeBinaryArray, SegmentError> {
+    let array = named(batch, name)?.as_fixed_size_binary_opt().ok_or_else(|| wrong_type(name))?;
     match array.value_length() {
         16 => without_absent(array, name),
-        _ => Err(of_another_type(name)),
+        _ => Err(wrong_type(name)),
     }
 }
 
 /// A column of texts that are mostly absent.
-pub(crate) fn optional_texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a StringArray, Failure> {
-    named(batch, name)?.as_string_opt::<i32>().ok_or_else(|| of_another_type(name))
+pub(crate) fn optional_texts<'a>(
+    batch: &'a RecordBatch,
+    name: &str,
+) -> Result<&'a StringArray, SegmentError> {
+    named(batch, name)?.as_string_opt::<i32>().ok_or_else(|| wrong_type(name))
 }
 
 /// A column of few distinct texts: a number for each row, and the text of each number.
-pub(crate) struct Texts<'a> {
+pub(crate) struct DictionaryColumn<'a> {
     pub(crate) keys: &'a [i32],
     pub(crate) values: &'a StringArray,
 }
 
 /// A column of few distinct texts that are all there.
-pub(crate) fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<Texts<'a>, Failure> {
+pub(crate) fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<DictionaryColumn<'a>, SegmentError> {
     let array: &DictionaryArray<Int32Type> =
-        named(batch, name)?.as_dictionary_opt().ok_or_else(|| of_another_type(name))?;
-    let values = array.values().as_string_opt::<i32>().ok_or_else(|| of_another_type(name))?;
+        named(batch, name)?.as_dictionary_opt().ok_or_else(|| wrong_type(name))?;
+    let values = array.values().as_string_opt::<i32>().ok_or_else(|| wrong_type(name))?;
     let keys = without_absent(array.keys(), name)?;
-    Ok(Texts { keys: keys.values(), values: without_absent(values, name)? })
+    Ok(DictionaryColumn { keys: keys.values(), values: without_absent(values, name)? })
 }
 
 /// A column of texts to write, of a number for each row and the text of each number.
-pub(crate) fn text_column(keys: Vec<i32>, values: &Arc<StringArray>) -> Result<ArrayRef, Failure> {
+pub(crate) fn text_column(keys: Vec<i32>, values: &Arc<StringArray>) -> Result<ArrayRef, SegmentError> {
     let values: ArrayRef = Arc::clone(values) as ArrayRef;
     Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(Int32Array::from(keys), values)?))
 }

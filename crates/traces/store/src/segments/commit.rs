@@ -1,35 +1,36 @@
-//! Committing a parcel: which of its traces are stored already, its files, the manifest.
+//! Committing a flush batch: which of its traces are stored already, its files, the manifest.
 
-use super::failure::Failure;
+use super::error::SegmentError;
+use super::import_notes::ImportNotes;
 use super::layout;
 use super::manifest::{Segment, SegmentKind};
-use super::plan::{self, Place, TraceRun};
-use super::reading::busy;
-use super::shared::{JOIN, Shared};
-use super::told::Told;
+use super::plan::{self, TracePlacement, TraceRun};
+use super::reader::busy;
+use super::shared::{JOIN, SegmentsInner};
 use super::trace_index::TraceIndex;
-use super::writing::{Arrival, Behind};
-use crate::Parcel;
+use super::writer::{Arrival, GroupContext};
+use crate::FlushBatch;
 use laggard_model::Nanos;
 use std::sync::Arc;
 
-impl Shared {
-    /// Makes a parcel's rows part of what is stored, and its position valid.
-    pub(crate) async fn commit(self: &Arc<Self>, parcel: Arc<Parcel>) -> Result<(), Failure> {
+impl SegmentsInner {
+    /// Makes a flush batch's rows part of what is stored, and its position valid.
+    pub(crate) async fn commit(self: &Arc<Self>, batch: Arc<FlushBatch>) -> Result<(), SegmentError> {
         let _one_at_a_time = self.committing.lock().await;
-        let sorted = |parcel: &Parcel| parcel.spans.is_sorted_by_key(|row| (row.trace, row.start, row.span));
-        debug_assert!(sorted(&parcel), "a parcel's spans are sorted");
-        let mut written = self.commit_spans(&parcel).await?;
-        let texts = Arc::new(parcel.samples.texts.clone());
-        let samples = plan::group_samples(parcel.samples.rows.clone(), self.settings.slice, self.limits);
+        let sorted =
+            |batch: &FlushBatch| batch.spans.is_sorted_by_key(|row| (row.trace, row.start, row.span));
+        debug_assert!(sorted(&batch), "a flush batch's spans are sorted");
+        let mut written = self.commit_spans(&batch).await?;
+        let texts = Arc::new(batch.samples.texts.clone());
+        let samples = plan::group_samples(batch.samples.rows.clone(), self.settings.slice, self.limits);
         written.extend(self.write_samples(&texts, samples, Arrival::now()).await?);
-        let told = Told::new(&parcel.losses, &parcel.origins);
-        let position = parcel.position.clone();
+        let notes = ImportNotes::new(&batch.losses, &batch.origins);
+        let position = batch.position.clone();
         self.swap(move |manifest| {
             manifest.position = position;
-            manifest.unplaced.merge(&told);
+            manifest.unplaced.merge(&notes);
             if let Some(first) = written.first_mut() {
-                first.told = std::mem::take(&mut manifest.unplaced);
+                first.notes = std::mem::take(&mut manifest.unplaced);
             }
             manifest.segments.extend(written.into_iter().map(Arc::new));
             Ok(true)
@@ -38,60 +39,60 @@ impl Shared {
         .map(|_| ())
     }
 
-    async fn commit_spans(self: &Arc<Self>, parcel: &Arc<Parcel>) -> Result<Vec<Segment>, Failure> {
-        if parcel.spans.is_empty() {
+    async fn commit_spans(self: &Arc<Self>, batch: &Arc<FlushBatch>) -> Result<Vec<Segment>, SegmentError> {
+        if batch.spans.is_empty() {
             return Ok(Vec::new());
         }
-        let runs = Arc::new(plan::runs(&parcel.spans));
+        let runs = Arc::new(plan::runs(&batch.spans));
         let known = self.segments_near(&runs).await?;
         let (slice, limits) = (self.settings.slice, self.limits);
-        let (grouped, of) = (Arc::clone(parcel), Arc::clone(&runs));
+        let (grouped, of) = (Arc::clone(batch), Arc::clone(&runs));
         let plan = move || {
-            let place = |at: usize| place(&known, &of[at], slice);
-            let behind = Behind { names: grouped.names.clone(), texts: grouped.texts.clone() };
-            Ok((plan::group(&grouped.spans, &of, limits, place), behind))
+            let placement = |at: usize| placement(&known, &of[at], slice);
+            let context = GroupContext { names: grouped.names.clone(), texts: grouped.texts.clone() };
+            Ok((plan::group(&grouped.spans, &of, limits, placement), context))
         };
-        let (groups, behind) = busy(plan).await?;
-        self.write_spans(&Arc::new(behind), groups, Arrival::now()).await
+        let (groups, context) = busy(plan).await?;
+        self.write_spans(&Arc::new(context), groups, Arrival::now()).await
     }
 
     /// Segments that may hold other parts of some traces, with their indexes.
-    async fn segments_near(self: &Arc<Self>, runs: &[TraceRun]) -> Result<Vec<Near>, Failure> {
+    async fn segments_near(self: &Arc<Self>, runs: &[TraceRun]) -> Result<Vec<NearbySegment>, SegmentError> {
         let since =
-            runs.iter().map(|run| run.first).min().expect("a parcel with spans has traces").minus(JOIN);
+            runs.iter().map(|run| run.first).min().expect("a flush batch with spans has traces").minus(JOIN);
         let until = runs.iter().map(|run| run.last).max().expect("as above").plus(JOIN);
-        let mut near = Vec::new();
+        let mut nearby = Vec::new();
         for segment in &self.manifest().segments {
             if segment.kind == SegmentKind::Samples || !segment.meets(since, until) {
                 continue;
             }
             match self.index(segment).await {
-                Ok(index) => near.push(Near { segment: Arc::clone(segment), index }),
-                Err(Failure::Damaged(reason)) => self.quarantine(segment, &reason).await?,
+                Ok(index) => nearby.push(NearbySegment { segment: Arc::clone(segment), index }),
+                Err(SegmentError::Damaged(reason)) => self.quarantine(segment, &reason).await?,
                 Err(failure) => return Err(failure),
             }
         }
-        near.sort_by_key(|near| (near.segment.slice_ns, near.segment.number));
-        Ok(near)
+        nearby.sort_by_key(|nearby| (nearby.segment.slice_ns, nearby.segment.number));
+        Ok(nearby)
     }
 }
 
 /// A segment that may hold parts of traces.
-struct Near {
+struct NearbySegment {
     segment: Arc<Segment>,
     index: Arc<TraceIndex>,
 }
 
-/// Traces of which something is stored go beside it, the others into the slice they start in. The filters may
+/// Traces that are partly stored go into the same slice as their other spans, the others into the slice they start in. The filters may
 /// take a new trace for a known one; compaction finds out.
-fn place(known: &[Near], run: &TraceRun, slice: Nanos) -> Place {
+fn placement(known: &[NearbySegment], run: &TraceRun, slice: Nanos) -> TracePlacement {
     let (since, until) = (run.first.minus(JOIN), run.last.plus(JOIN));
-    let holds = |near: &&Near| {
-        let segment = &near.segment;
-        segment.meets(since, until) && segment.may_hold(run.trace) && near.index.may_hold(run.trace)
+    let holds = |nearby: &&NearbySegment| {
+        let segment = &nearby.segment;
+        segment.meets(since, until) && segment.may_hold(run.trace) && nearby.index.may_hold(run.trace)
     };
     match known.iter().find(holds) {
-        Some(near) => Place { kind: SegmentKind::Late, slice_ns: near.segment.slice_ns },
-        None => Place { kind: SegmentKind::Traces, slice_ns: layout::slice_of(run.first, slice) },
+        Some(nearby) => TracePlacement { kind: SegmentKind::LateSpans, slice_ns: nearby.segment.slice_ns },
+        None => TracePlacement { kind: SegmentKind::Traces, slice_ns: layout::slice_of(run.first, slice) },
     }
 }

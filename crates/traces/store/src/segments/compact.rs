@@ -1,74 +1,79 @@
 //! Compaction: few large segments out of many small ones, and late spans back to their traces.
 
-use super::failure::Failure;
-use super::late::{At, at};
+use super::error::SegmentError;
+use super::import_notes::ImportNotes;
+use super::late::{LocatedError, locate};
 use super::layout;
 use super::manifest::{Manifest, Segment, SegmentKind};
-use super::plan::{self, Place};
+use super::plan::{self, TracePlacement};
 use super::ranges::{TraceRange, ranges};
-use super::reading::{Selection, busy};
-use super::shared::{JOIN, Shared, delete};
+use super::reader::{Selection, busy};
+use super::shared::{JOIN, SegmentsInner, delete};
 use super::spans_file::SpanTable;
-use super::told::Told;
-use super::writing::{Arrival, Behind};
+use super::writer::{Arrival, GroupContext};
 use laggard_engine::Samples;
 use laggard_model::{Timestamp, TraceId};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Small segments of a slice that still grows are merged when there are so many.
+/// Small segments of a slice that still grows are merged when there are this many.
 const SMALL_MAX: usize = 8;
 
 /// Segments that become others.
-struct Work {
+struct CompactionJob {
     kind: SegmentKind,
     inputs: Vec<Arc<Segment>>,
 }
 
 /// The segments of one slice.
 #[derive(Default)]
-struct Slice {
+struct SliceSegments {
     traces: Vec<Arc<Segment>>,
     late: Vec<Arc<Segment>>,
     samples: Vec<Arc<Segment>>,
 }
 
-impl Shared {
-    /// Does one piece of compaction, the oldest there is.
-    pub(crate) async fn compact(self: &Arc<Self>) -> Result<bool, Failure> {
+impl SegmentsInner {
+    /// Runs one compaction job, the oldest one.
+    pub(crate) async fn compact(self: &Arc<Self>) -> Result<bool, SegmentError> {
         let _one_at_a_time = self.maintaining.lock().await;
         self.sweep().await;
         let manifest = self.manifest();
-        let mut slices: BTreeMap<i64, Slice> = BTreeMap::new();
+        let mut slices: BTreeMap<i64, SliceSegments> = BTreeMap::new();
         for segment in &manifest.segments {
             let slice = slices.entry(segment.slice_ns).or_default();
             match segment.kind {
                 SegmentKind::Traces => slice.traces.push(Arc::clone(segment)),
-                SegmentKind::Late => slice.late.push(Arc::clone(segment)),
+                SegmentKind::LateSpans => slice.late.push(Arc::clone(segment)),
                 SegmentKind::Samples => slice.samples.push(Arc::clone(segment)),
             }
         }
         let newest = self.newest_ns();
         for (start, slice) in slices {
-            let done = match self.work(start, slice, newest).await {
+            let done = match self.job(start, slice, newest).await {
                 Ok(None) => continue,
-                Ok(Some(work)) => self.rewrite(&manifest, work).await,
+                Ok(Some(job)) => self.rewrite(&manifest, job).await,
                 Err(failed) => Err(failed),
             };
             return match done {
                 Ok(()) => Ok(true),
-                Err(At { segment, failure: Failure::Damaged(reason) }) => {
+                Err(LocatedError { segment, failure: SegmentError::Damaged(reason) }) => {
                     self.quarantine(&segment, &reason).await?;
                     Ok(true)
                 }
-                Err(At { failure, .. }) => Err(failure),
+                Err(LocatedError { failure, .. }) => Err(failure),
             };
         }
         Ok(false)
     }
 
     /// What there is to do in a slice.
-    async fn work(&self, start: i64, slice: Slice, newest: i64) -> Result<Option<Work>, At> {
+    async fn job(
+        &self,
+        start: i64,
+        slice: SliceSegments,
+        newest: i64,
+    ) -> Result<Option<CompactionJob>, LocatedError> {
         let length = i64::try_from(self.settings.slice.ns()).unwrap_or(i64::MAX);
         // Spans of a slice come for about as long as the slice itself is; then it is left in peace.
         let closed = newest >= start.saturating_add(length).saturating_add(length);
@@ -76,24 +81,24 @@ impl Shared {
         if slice.late.len() >= SMALL_MAX || (closed && slice.late.iter().any(rested)) {
             let mut inputs = self.holders(&slice).await?;
             inputs.extend(slice.late);
-            return Ok(Some(Work::new(SegmentKind::Traces, inputs)));
+            return Ok(Some(CompactionJob::new(SegmentKind::Traces, inputs)));
         }
         let limits = self.limits;
         let enough = |small: &[Arc<Segment>]| small.len() >= SMALL_MAX || (closed && small.len() >= 2);
         let small = smallest(slice.traces, limits.spans_max, |segment| segment.spans);
         if enough(&small) {
-            return Ok(Some(Work::new(SegmentKind::Traces, small)));
+            return Ok(Some(CompactionJob::new(SegmentKind::Traces, small)));
         }
         let small = smallest(slice.samples, limits.samples_max, |segment| segment.samples);
-        Ok(enough(&small).then(|| Work::new(SegmentKind::Samples, small)))
+        Ok(enough(&small).then(|| CompactionJob::new(SegmentKind::Samples, small)))
     }
 
     /// Segments of a slice that have spans of its late traces.
-    async fn holders(&self, slice: &Slice) -> Result<Vec<Arc<Segment>>, At> {
+    async fn holders(&self, slice: &SliceSegments) -> Result<Vec<Arc<Segment>>, LocatedError> {
         let traces = Arc::new(self.traces_of(&slice.late).await?);
         let mut found = Vec::new();
         for segment in &slice.traces {
-            let index = at(segment, self.index(segment).await)?;
+            let index = locate(segment, self.index(segment).await)?;
             if traces.iter().any(|&trace| segment.may_hold(trace) && index.may_hold(trace)) {
                 found.push(Arc::clone(segment));
             }
@@ -101,25 +106,25 @@ impl Shared {
         Ok(found)
     }
 
-    async fn traces_of(&self, late: &[Arc<Segment>]) -> Result<HashSet<TraceId>, At> {
+    async fn traces_of(&self, late: &[Arc<Segment>]) -> Result<HashSet<TraceId>, LocatedError> {
         let mut traces = HashSet::new();
         for segment in late {
-            let table = at(segment, self.spans(segment, Selection::All).await)?;
+            let table = locate(segment, self.spans(segment, Selection::All).await)?;
             traces.extend(table.rows.iter().map(|row| row.trace));
         }
         Ok(traces)
     }
 
-    /// Writes segments with the rows of others, and makes them valid in their place.
-    async fn rewrite(&self, manifest: &Manifest, work: Work) -> Result<(), At> {
-        tracing::debug!(segments = work.inputs.len(), kind = ?work.kind, "compaction begins");
-        let written = match work.kind {
-            SegmentKind::Samples => self.rewrite_samples(&work.inputs).await?,
-            _ => self.rewrite_spans(manifest, &work.inputs).await?,
+    /// Writes segments with the rows of others, and replaces those in the manifest.
+    async fn rewrite(&self, manifest: &Manifest, job: CompactionJob) -> Result<(), LocatedError> {
+        tracing::debug!(segments = job.inputs.len(), kind = ?job.kind, "compaction begins");
+        let written = match job.kind {
+            SegmentKind::Samples => self.rewrite_samples(&job.inputs).await?,
+            _ => self.rewrite_spans(manifest, &job.inputs).await?,
         };
-        let mut told = Told::default();
-        work.inputs.iter().for_each(|segment| told.merge(&segment.told));
-        let numbers: HashSet<u64> = work.inputs.iter().map(|segment| segment.number).collect();
+        let mut notes = ImportNotes::default();
+        job.inputs.iter().for_each(|segment| notes.merge(&segment.notes));
+        let numbers: HashSet<u64> = job.inputs.iter().map(|segment| segment.number).collect();
         let files: Vec<_> =
             written.iter().flat_map(|segment| segment.files.keys().map(|&kind| segment.path(kind))).collect();
         let replace = move |manifest: &mut Manifest| {
@@ -130,24 +135,24 @@ impl Shared {
             manifest.segments.retain(|segment| !numbers.contains(&segment.number));
             let mut written = written;
             match written.first_mut() {
-                Some(first) => first.told = told,
-                None => manifest.unplaced.merge(&told),
+                Some(first) => first.notes = notes,
+                None => manifest.unplaced.merge(&notes),
             }
             manifest.segments.extend(written.into_iter().map(Arc::new));
             Ok(true)
         };
-        // One of the inputs was set aside meanwhile: what was written may hold its rows, but nobody names it.
-        if !at(&work.inputs[0], self.swap(replace).await)? {
+        // One of the inputs was quarantined meanwhile: what was written may hold its rows, but no manifest names it.
+        if !locate(&job.inputs[0], self.swap(replace).await)? {
             delete(&*self.objects, files).await;
         }
         tracing::debug!("compaction ended");
         Ok(())
     }
 
-    async fn rewrite_samples(&self, inputs: &[Arc<Segment>]) -> Result<Vec<Segment>, At> {
+    async fn rewrite_samples(&self, inputs: &[Arc<Segment>]) -> Result<Vec<Segment>, LocatedError> {
         let mut all = Samples::default();
         for segment in inputs {
-            let samples = at(segment, self.samples(segment).await)?;
+            let samples = locate(segment, self.samples(segment).await)?;
             let offset = all.texts.len() as u32;
             all.texts.extend(samples.texts);
             all.rows.extend(samples.rows.into_iter().map(|mut row| {
@@ -158,13 +163,20 @@ impl Shared {
             }));
         }
         let groups = plan::group_samples(all.rows, self.settings.slice, self.limits);
-        at(&inputs[0], self.write_samples(&Arc::new(all.texts), groups, Arrival::of(inputs)).await)
+        locate(
+            &inputs[0],
+            self.write_samples(&Arc::new(all.texts), groups, Arrival::from_segments(inputs)).await,
+        )
     }
 
-    async fn rewrite_spans(&self, manifest: &Manifest, inputs: &[Arc<Segment>]) -> Result<Vec<Segment>, At> {
+    async fn rewrite_spans(
+        &self,
+        manifest: &Manifest,
+        inputs: &[Arc<Segment>],
+    ) -> Result<Vec<Segment>, LocatedError> {
         let mut indexes = Vec::new();
         for segment in inputs {
-            indexes.push(at(segment, self.index(segment).await)?);
+            indexes.push(locate(segment, self.index(segment).await)?);
         }
         let mut written = Vec::new();
         for range in ranges(&indexes, self.limits.spans_max as u64) {
@@ -178,34 +190,34 @@ impl Shared {
         manifest: &Manifest,
         inputs: &[Arc<Segment>],
         range: TraceRange,
-    ) -> Result<Vec<Segment>, At> {
+    ) -> Result<Vec<Segment>, LocatedError> {
         let mut tables = Vec::new();
         let mut late = HashSet::new();
         for segment in inputs {
-            let wanted = Selection::Between(range.min, range.max);
-            let table = at(segment, self.spans(segment, wanted).await)?;
-            if segment.kind == SegmentKind::Late {
+            let filter = Selection::Between(range.min, range.max);
+            let table = locate(segment, self.spans(segment, filter).await)?;
+            if segment.kind == SegmentKind::LateSpans {
                 late.extend(table.rows.iter().map(|row| row.trace));
             }
             tables.push(table);
         }
-        let table = at(&inputs[0], busy(move || Ok(SpanTable::merge(tables))).await)?;
+        let table = locate(&inputs[0], busy(move || Ok(SpanTable::merge(tables))).await)?;
         let elsewhere = self.elsewhere(manifest, inputs, late, &table).await?;
         let (slice, limits) = (self.settings.slice, self.limits);
         let plan = move || {
             let runs = plan::runs(&table.rows);
-            let place = |at: usize| match elsewhere.get(&runs[at].trace) {
-                Some(&slice_ns) => Place { kind: SegmentKind::Late, slice_ns },
+            let placement = |at: usize| match elsewhere.get(&runs[at].trace) {
+                Some(&slice_ns) => TracePlacement { kind: SegmentKind::LateSpans, slice_ns },
                 None => {
                     let slice_ns = layout::slice_of(runs[at].first, slice);
-                    Place { kind: SegmentKind::Traces, slice_ns }
+                    TracePlacement { kind: SegmentKind::Traces, slice_ns }
                 }
             };
-            let groups = plan::group(&table.rows, &runs, limits, place);
-            Ok((groups, Behind { names: table.names, texts: table.texts }))
+            let groups = plan::group(&table.rows, &runs, limits, placement);
+            Ok((groups, GroupContext { names: table.names, texts: table.texts }))
         };
-        let (groups, behind) = at(&inputs[0], busy(plan).await)?;
-        at(&inputs[0], self.write_spans(&Arc::new(behind), groups, Arrival::of(inputs)).await)
+        let (groups, context) = locate(&inputs[0], busy(plan).await)?;
+        locate(&inputs[0], self.write_spans(&Arc::new(context), groups, Arrival::from_segments(inputs)).await)
     }
 
     /// Late traces of which a segment of traces that is not among the inputs has spans, with the start of its
@@ -216,7 +228,7 @@ impl Shared {
         inputs: &[Arc<Segment>],
         late: HashSet<TraceId>,
         table: &SpanTable,
-    ) -> Result<HashMap<TraceId, i64>, At> {
+    ) -> Result<HashMap<TraceId, i64>, LocatedError> {
         let mut found = HashMap::new();
         if late.is_empty() {
             return Ok(found);
@@ -230,15 +242,15 @@ impl Shared {
             if segment.kind != SegmentKind::Traces || among(segment) {
                 continue;
             }
-            let near = |trace: &&TraceId| {
+            let nearby = |trace: &&TraceId| {
                 let (since, until) = extents[*trace];
                 segment.may_hold(**trace) && segment.meets(since, until)
             };
-            let wanted: HashSet<TraceId> = late.iter().filter(near).copied().collect();
-            if wanted.is_empty() {
+            let filter: HashSet<TraceId> = late.iter().filter(nearby).copied().collect();
+            if filter.is_empty() {
                 continue;
             }
-            let there = at(segment, self.spans(segment, Selection::These(Arc::new(wanted))).await)?;
+            let there = locate(segment, self.spans(segment, Selection::These(Arc::new(filter))).await)?;
             found.extend(there.rows.iter().map(|row| (row.trace, segment.slice_ns)));
         }
         Ok(found)
@@ -265,11 +277,11 @@ fn smallest(
     segments
 }
 
-impl Work {
+impl CompactionJob {
     /// Inputs in the order in which their rows arrived, each once.
-    fn new(kind: SegmentKind, mut inputs: Vec<Arc<Segment>>) -> Work {
+    fn new(kind: SegmentKind, mut inputs: Vec<Arc<Segment>>) -> CompactionJob {
         inputs.sort_by_key(|segment| (segment.order, segment.number));
         inputs.dedup_by_key(|segment| segment.number);
-        Work { kind, inputs }
+        CompactionJob { kind, inputs }
     }
 }

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const STAGING: &str = "staging";
 
 /// Objects in a folder of this machine. The object store's own local backend does not call `fsync`; this one
-/// writes a file, syncs it, gives it its name, and syncs the folder before it says that an object is put.
+/// writes a file, syncs it, renames it, and syncs the folder before it confirms that an object is put.
 #[derive(Debug)]
 pub struct DurableFolder {
     folder: Arc<PathBuf>,
@@ -127,7 +127,7 @@ fn empty(folder: &Path) -> std::io::Result<()> {
 
 fn write_synced(path: &Path, payload: &PutPayload) -> std::io::Result<()> {
     let mut file = File::create(path)?;
-    payload.iter().try_for_each(|piece| file.write_all(piece))?;
+    payload.iter().try_for_each(|range| file.write_all(range))?;
     file.sync_all()
 }
 

@@ -1,15 +1,15 @@
-//! Traces whose spans are in several segments: put together when they are asked for, until compaction has.
+//! Traces whose spans are in several segments: merged when they are read, until compaction has merged them.
 //!
-//! A segment of late spans names traces; other segments may hold the rest of them. What those say of such a trace is
-//! taken out of their requests and facts, and the trace is assembled from all of its spans.
+//! A segment of late spans names traces; other segments may hold the rest of them. Their parts of such a trace are
+//! removed from their requests and facts, and the trace is assembled from all of its spans.
 
-use super::failure::Failure;
+use super::error::SegmentError;
+use super::import_notes::ImportNotes;
 use super::manifest::{Manifest, Segment, SegmentKind};
 use super::ranges::ranges;
-use super::reading::{Selection, busy, bytes_of};
-use super::shared::{JOIN, Shared, SliceKey};
+use super::reader::{Selection, busy, bytes_of};
+use super::shared::{JOIN, SegmentsInner, SliceKey};
 use super::spans_file::SpanTable;
-use super::told::Told;
 use futures::{StreamExt, TryStreamExt};
 use laggard_assembly::{ClockAgreement, ClockBounds};
 use laggard_engine::{RequestSlice, SliceFacts};
@@ -20,47 +20,47 @@ use std::sync::Arc;
 /// Segments decoded at the same time.
 const DECODED_AT_ONCE: usize = 4;
 
-/// A failure and the segment that it is about.
-pub(crate) struct At {
+/// An error and the segment it concerns.
+pub(crate) struct LocatedError {
     pub(crate) segment: Arc<Segment>,
-    pub(crate) failure: Failure,
+    pub(crate) failure: SegmentError,
 }
 
-/// Says which segment a result is about.
-pub(crate) fn at<T>(segment: &Arc<Segment>, result: Result<T, Failure>) -> Result<T, At> {
-    result.map_err(|failure| At { segment: Arc::clone(segment), failure })
+/// Adds the segment to an error.
+pub(crate) fn locate<T>(segment: &Arc<Segment>, result: Result<T, SegmentError>) -> Result<T, LocatedError> {
+    result.map_err(|failure| LocatedError { segment: Arc::clone(segment), failure })
 }
 
 /// Late spans near a window, and the segments that may hold the rest of their traces.
-pub(crate) struct Late {
+pub(crate) struct LateSpans {
     late: Vec<Arc<Segment>>,
     holders: Vec<Arc<Segment>>,
 }
 
-/// What is gathered of traces with late spans.
+/// Everything read of traces with late spans.
 #[derive(Default)]
-struct Gathered {
+struct LateParts {
     /// The traces, assembled from all spans.
     whole: Vec<RequestSlice>,
-    /// What each holder says of them, by its number.
+    /// Their parts in each holder, by its number.
     parts: BTreeMap<u64, Vec<RequestSlice>>,
     traces: HashSet<TraceId>,
 }
 
-impl Late {
-    /// Finds them by what the manifest tells.
-    pub(crate) fn near(manifest: &Manifest, since: Timestamp, until: Timestamp) -> Late {
+impl LateSpans {
+    /// Finds them in the manifest.
+    pub(crate) fn nearby(manifest: &Manifest, since: Timestamp, until: Timestamp) -> LateSpans {
         let of = |kind, since: Timestamp, until: Timestamp| {
             let meets = |segment: &&Arc<Segment>| segment.kind == kind && segment.meets(since, until);
             manifest.segments.iter().filter(meets).cloned().collect::<Vec<_>>()
         };
-        let late = of(SegmentKind::Late, since.minus(JOIN), until.plus(JOIN));
+        let late = of(SegmentKind::LateSpans, since.minus(JOIN), until.plus(JOIN));
         let first = late.iter().map(|segment| segment.first()).min();
         let last = late.iter().map(|segment| segment.last()).max();
         let holders = first
             .zip(last)
             .map_or(Vec::new(), |(first, last)| of(SegmentKind::Traces, first.minus(JOIN), last.plus(JOIN)));
-        Late { late, holders }
+        LateSpans { late, holders }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -72,14 +72,14 @@ impl Late {
         self.late.first()
     }
 
-    /// What readers told of the late spans.
-    pub(crate) fn told(&self) -> SliceFacts {
-        let mut told = Told::default();
-        self.late.iter().for_each(|segment| told.merge(&segment.told));
-        SliceFacts { losses: told.losses(), origins: told.origins(), ..SliceFacts::default() }
+    /// Facts from import about the late spans.
+    pub(crate) fn notes(&self) -> SliceFacts {
+        let mut notes = ImportNotes::default();
+        self.late.iter().for_each(|segment| notes.merge(&segment.notes));
+        SliceFacts { losses: notes.losses(), origins: notes.origins(), ..SliceFacts::default() }
     }
 
-    /// Keys of the slices that answer for segments, in the order of [`Shared::slices_with_late`].
+    /// Keys of the slices that answer for segments, in the order of [`SegmentsInner::slices_with_late`].
     pub(crate) fn keys(&self, segments: &[Arc<Segment>]) -> Vec<SliceKey> {
         match self.is_empty() {
             true => segments.iter().map(|segment| SliceKey::Segment(segment.number)).collect(),
@@ -91,7 +91,7 @@ impl Late {
     }
 
     fn key(&self) -> SliceKey {
-        SliceKey::Late(numbers(&self.late), numbers(&self.holders))
+        SliceKey::LateSpans(numbers(&self.late), numbers(&self.holders))
     }
 
     fn without(&self, segment: &Segment) -> SliceKey {
@@ -103,20 +103,25 @@ fn numbers(segments: &[Arc<Segment>]) -> Arc<[u64]> {
     segments.iter().map(|segment| segment.number).collect()
 }
 
-impl Shared {
+impl SegmentsInner {
     /// Requests of segments as they were written, in the order of the segments.
-    pub(crate) async fn slices(&self, segments: &[Arc<Segment>]) -> Result<Vec<Arc<RequestSlice>>, At> {
-        let reads: Vec<_> =
-            segments.iter().map(|segment| async move { at(segment, self.slice(segment).await) }).collect();
+    pub(crate) async fn slices(
+        &self,
+        segments: &[Arc<Segment>],
+    ) -> Result<Vec<Arc<RequestSlice>>, LocatedError> {
+        let reads: Vec<_> = segments
+            .iter()
+            .map(|segment| async move { locate(segment, self.slice(segment).await) })
+            .collect();
         futures::stream::iter(reads).buffered(DECODED_AT_ONCE).try_collect().await
     }
 
     /// Requests of traces with late spans, if there are any, then those of `segments` without such traces.
     pub(crate) async fn slices_with_late(
         &self,
-        late: &Late,
+        late: &LateSpans,
         segments: &[Arc<Segment>],
-    ) -> Result<Vec<Arc<RequestSlice>>, At> {
+    ) -> Result<Vec<Arc<RequestSlice>>, LocatedError> {
         if late.is_empty() {
             return self.slices(segments).await;
         }
@@ -125,19 +130,19 @@ impl Shared {
             return Ok(known);
         }
         let plain = self.slices(segments).await?;
-        let gathered = self.gather_late(late).await?;
-        let whole = Arc::new(RequestSlice::merge(&gathered.whole));
+        let parts = self.read_late(late).await?;
+        let whole = Arc::new(RequestSlice::merge(&parts.whole));
         self.slices.put(late.key(), Arc::clone(&whole), bytes_of(&whole));
-        let traces = Arc::new(gathered.traces);
+        let traces = Arc::new(parts.traces);
         let mut out = vec![whole];
-        let mut parts = gathered.parts;
+        let mut parts = parts.parts;
         for (segment, slice) in segments.iter().zip(plain) {
             let (slice, bytes) = match parts.remove(&segment.number) {
                 None => (slice, 0),
                 Some(parts) => {
                     let traces = Arc::clone(&traces);
-                    let work = move || Ok(Arc::new(without(&slice, &traces, &RequestSlice::merge(&parts))));
-                    let slice = at(segment, busy(work).await)?;
+                    let job = move || Ok(Arc::new(without(&slice, &traces, &RequestSlice::merge(&parts))));
+                    let slice = locate(segment, busy(job).await)?;
                     let bytes = bytes_of(&slice);
                     (slice, bytes)
                 }
@@ -149,25 +154,25 @@ impl Shared {
     }
 
     /// Reads late spans, a bounded number at a time, with the rest of their traces.
-    async fn gather_late(&self, late: &Late) -> Result<Gathered, At> {
+    async fn read_late(&self, late: &LateSpans) -> Result<LateParts, LocatedError> {
         let mut indexes = Vec::new();
         for segment in &late.late {
-            indexes.push(at(segment, self.index(segment).await)?);
+            indexes.push(locate(segment, self.index(segment).await)?);
         }
-        let mut out = Gathered::default();
+        let mut out = LateParts::default();
         for range in ranges(&indexes, self.limits.spans_max as u64) {
             let mut tables: Vec<(u64, SpanTable)> = Vec::new();
             for segment in &late.late {
-                let wanted = Selection::Between(range.min, range.max);
-                tables.push((segment.order, at(segment, self.spans(segment, wanted).await)?));
+                let filter = Selection::Between(range.min, range.max);
+                tables.push((segment.order, locate(segment, self.spans(segment, filter).await)?));
             }
             let traces: HashSet<TraceId> =
                 tables.iter().flat_map(|(_, table)| &table.rows).map(|row| row.trace).collect();
             out.traces.extend(&traces);
             let traces = Arc::new(traces);
             for segment in &late.holders {
-                let wanted = Selection::These(Arc::clone(&traces));
-                let table = at(segment, self.spans(segment, wanted).await)?;
+                let filter = Selection::These(Arc::clone(&traces));
+                let table = locate(segment, self.spans(segment, filter).await)?;
                 if table.rows.is_empty() {
                     continue;
                 }
@@ -175,28 +180,28 @@ impl Shared {
                 out.parts.entry(segment.number).or_default().push(part);
                 tables.push((segment.order, table));
             }
-            out.whole.push(at(&late.late[0], whole(tables).await)?);
+            out.whole.push(locate(&late.late[0], whole(tables).await)?);
         }
         Ok(out)
     }
 }
 
 /// Assembles tables of spans, in the order in which they arrived.
-async fn whole(mut tables: Vec<(u64, SpanTable)>) -> Result<RequestSlice, Failure> {
+async fn whole(mut tables: Vec<(u64, SpanTable)>) -> Result<RequestSlice, SegmentError> {
     tables.sort_by_key(|&(order, _)| order);
-    let work = move || {
+    let job = move || {
         let tables = tables.into_iter().map(|(_, table)| table).collect();
         Ok(assemble(SpanTable::merge(tables)))
     };
-    busy(work).await
+    busy(job).await
 }
 
 fn assemble(table: SpanTable) -> RequestSlice {
-    let told = SliceFacts { texts: table.texts, ..SliceFacts::default() };
-    RequestSlice::assemble(table.names, table.rows, told)
+    let notes = SliceFacts { texts: table.texts, ..SliceFacts::default() };
+    RequestSlice::assemble(table.names, table.rows, notes)
 }
 
-/// A slice without what it says of some traces; `part` is that.
+/// A slice without its facts about some traces; `part` has those.
 fn without(slice: &RequestSlice, traces: &HashSet<TraceId>, part: &RequestSlice) -> RequestSlice {
     let mut out = slice.retain_traces(|trace| !traces.contains(&trace));
     let (all, less) = (&slice.facts, &part.facts);
@@ -218,7 +223,7 @@ fn without(slice: &RequestSlice, traces: &HashSet<TraceId>, part: &RequestSlice)
     out
 }
 
-/// Bounds stay as they are: what a part of a trace proved of two clocks, the whole trace proves, too.
+/// Bounds do not change: what a part of a trace proves about two clocks, the complete trace proves, too.
 fn clocks_without(slice: &RequestSlice, part: &RequestSlice) -> ClockAgreement {
     let name = |replica: ReplicaId| part.names.replica_name(replica);
     let pairs = part.facts.clocks.pairs().into_iter();

@@ -1,6 +1,6 @@
-//! Where things are: every path of the store in one place.
+//! All paths of the store.
 
-use super::failure::Failure;
+use super::error::SegmentError;
 use super::manifest::FileKind;
 use futures::TryStreamExt;
 use laggard_model::{Nanos, Timestamp};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// Folders of segment files.
 pub(crate) const FILE_KINDS: [FileKind; 5] =
-    [FileKind::Spans, FileKind::Requests, FileKind::Calls, FileKind::Forms, FileKind::Samples];
+    [FileKind::Spans, FileKind::Requests, FileKind::Calls, FileKind::Structures, FileKind::Samples];
 
 impl FileKind {
     /// The folder that files of this kind are in.
@@ -19,7 +19,7 @@ impl FileKind {
             FileKind::Spans => "spans",
             FileKind::Requests => "requests",
             FileKind::Calls => "calls",
-            FileKind::Forms => "forms",
+            FileKind::Structures => "forms",
             FileKind::Samples => "samples",
         }
     }
@@ -32,7 +32,7 @@ pub(crate) fn file(kind: FileKind, slice_ns: i64, segment: u64) -> Path {
     Path::from(format!("{}/{seconds}/{segment:012}.parquet", kind.folder()))
 }
 
-/// Where a file goes that could not be read.
+/// The quarantine path of a file that could not be read.
 pub(crate) fn quarantined(kind: FileKind, segment: u64) -> Path {
     Path::from(format!("quarantine/{segment:012}.{}.parquet", kind.folder()))
 }
@@ -48,7 +48,7 @@ pub(crate) fn manifest_copy(number: u64) -> Path {
 }
 
 /// Numbers of the manifests or copies there are, in order.
-pub(crate) async fn manifest_numbers(objects: &dyn ObjectStore) -> Result<Vec<u64>, Failure> {
+pub(crate) async fn manifest_numbers(objects: &dyn ObjectStore) -> Result<Vec<u64>, SegmentError> {
     let found: Vec<_> = objects.list(Some(&Path::from("manifest"))).try_collect().await?;
     let number = |path: &Path| {
         let name = path.filename()?;

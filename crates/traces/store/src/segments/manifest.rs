@@ -4,10 +4,10 @@
 //! `N + 1` puts it only if it is absent, so two writers cannot both win. Its copy, `manifest/N.copy`, is for the case
 //! that the one file on which all others depend is damaged.
 
-use super::failure::Failure;
+use super::error::SegmentError;
+use super::import_notes::ImportNotes;
 use super::layout;
-use super::told::Told;
-use crate::{LogPosition, Problem};
+use crate::{LogPosition, StoreProblem};
 use laggard_model::{Timestamp, TraceId};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The version of everything stored that this program writes.
 pub(crate) const FORMAT: u32 = 1;
 
-/// What is stored.
+/// The contents of a store.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     /// Version of the layout, of this file and of the segments it names.
@@ -29,9 +29,9 @@ pub(crate) struct Manifest {
     pub(crate) next_segment: u64,
     /// Where replay of the log starts.
     pub(crate) position: LogPosition,
-    /// What was lost in reading spans of which none was kept yet.
-    #[serde(default, skip_serializing_if = "Told::is_empty")]
-    pub(crate) unplaced: Told,
+    /// Losses in reading of spans of which none is stored yet.
+    #[serde(default, skip_serializing_if = "ImportNotes::is_empty")]
+    pub(crate) unplaced: ImportNotes,
     /// Segments, by number.
     #[serde(with = "shared_segments")]
     pub(crate) segments: Vec<Arc<Segment>>,
@@ -75,9 +75,9 @@ pub(crate) struct Segment {
     /// Samples.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) samples: u64,
-    /// What was told of its rows in reading.
-    #[serde(default, skip_serializing_if = "Told::is_empty")]
-    pub(crate) told: Told,
+    /// Notes from importing its rows.
+    #[serde(rename = "told", default, skip_serializing_if = "ImportNotes::is_empty")]
+    pub(crate) notes: ImportNotes,
     /// Its files by the folder they are in.
     pub(crate) files: BTreeMap<FileKind, FileEntry>,
 }
@@ -89,7 +89,7 @@ pub(crate) enum SegmentKind {
     /// Traces of which no other segment of this kind has a span, and their requests.
     Traces,
     /// Spans of traces that other segments have spans of, too; not assembled.
-    Late,
+    LateSpans,
     /// Samples.
     Samples,
 }
@@ -105,12 +105,13 @@ pub(crate) enum FileKind {
     /// A row a call of a request.
     Calls,
     /// A row a node of a call tree.
-    Forms,
+    #[serde(rename = "forms")]
+    Structures,
     /// A row a sample.
     Samples,
 }
 
-/// What is known of a file without reading it.
+/// Metadata of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct FileEntry {
     /// Length.
@@ -195,7 +196,7 @@ impl Segment {
         self.files.values().map(|file| file.bytes).sum()
     }
 
-    /// Whether it may hold rows of a stretch of time, ends included.
+    /// Whether it may hold rows of a time range, ends included.
     pub(crate) fn meets(&self, since: Timestamp, until: Timestamp) -> bool {
         self.first() <= until && self.last() >= since
     }
@@ -210,8 +211,8 @@ impl Segment {
 }
 
 impl Quarantined {
-    /// The same for a person.
-    pub(crate) fn problem(&self) -> Problem {
+    /// The same as a reported problem.
+    pub(crate) fn problem(&self) -> StoreProblem {
         let rows = match (self.spans, self.samples) {
             (0, samples) => format!("{samples} samples"),
             (spans, _) => format!("{spans} spans"),
@@ -221,7 +222,7 @@ impl Quarantined {
             self.segment, self.reason, self.first_ns, self.last_ns
         );
         let since = Timestamp::from_unix_ns(self.since_ns);
-        Problem { name: "corrupt_segment", text, since, blocks: false }
+        StoreProblem { name: "corrupt_segment", text, since, blocks: false }
     }
 }
 
@@ -233,7 +234,7 @@ impl Manifest {
             number: 0,
             next_segment: 1,
             position: LogPosition::default(),
-            unplaced: Told::default(),
+            unplaced: ImportNotes::default(),
             segments: Vec::new(),
             quarantined: Vec::new(),
         }
@@ -260,67 +261,67 @@ impl Manifest {
     }
 
     /// Reads what [`Manifest::put`] wrote.
-    pub(crate) fn parse(text: &[u8]) -> Result<Manifest, Failure> {
+    pub(crate) fn parse(text: &[u8]) -> Result<Manifest, SegmentError> {
         let end = text.iter().position(|&byte| byte == b'\n').map(|at| at + 1);
-        let (body, last) = text.split_at(end.ok_or_else(|| Failure::damaged("is cut short"))?);
-        let wanted = format!("{{\"crc32c\":{}}}\n", crc32c::crc32c(body));
-        if last != wanted.as_bytes() {
-            return Err(Failure::damaged("has another checksum than was written"));
+        let (body, last) = text.split_at(end.ok_or_else(|| SegmentError::damaged("is cut short"))?);
+        let filter = format!("{{\"crc32c\":{}}}\n", crc32c::crc32c(body));
+        if last != filter.as_bytes() {
+            return Err(SegmentError::damaged("has another checksum than was written"));
         }
-        let version: Version =
-            serde_json::from_slice(body).map_err(|error| Failure::damaged(error.to_string()))?;
+        let version: ManifestVersion =
+            serde_json::from_slice(body).map_err(|error| SegmentError::damaged(error.to_string()))?;
         if version.format == 0 || version.format > FORMAT {
-            return Err(Failure::Version(version.format));
+            return Err(SegmentError::ManifestVersion(version.format));
         }
-        serde_json::from_slice(body).map_err(|error| Failure::damaged(error.to_string()))
+        serde_json::from_slice(body).map_err(|error| SegmentError::damaged(error.to_string()))
     }
 }
 
 /// The part of a manifest that every version has.
 #[derive(Deserialize)]
-struct Version {
+struct ManifestVersion {
     format: u32,
 }
 
-/// What was found of manifests.
-pub(crate) struct Found {
+/// The result of looking for manifests.
+pub(crate) struct ManifestSearch {
     /// The newest that can be read, or whose copy can.
     pub(crate) manifest: Manifest,
     /// All numbers there are, in order.
     pub(crate) numbers: Vec<u64>,
     /// It or newer ones that cannot be read, and why; the newest first.
-    pub(crate) unreadable: Vec<(u64, Failure)>,
+    pub(crate) unreadable: Vec<(u64, SegmentError)>,
 }
 
 /// Reads the newest manifest that can be read; an empty one when there is none at all.
 ///
 /// # Errors
 /// When none of several can be read, or the newest is of a version this program does not know.
-pub(crate) async fn newest(objects: &dyn ObjectStore) -> Result<Found, Failure> {
+pub(crate) async fn newest(objects: &dyn ObjectStore) -> Result<ManifestSearch, SegmentError> {
     let numbers = layout::manifest_numbers(objects).await?;
     let mut unreadable = Vec::new();
     for &number in numbers.iter().rev() {
         match read(objects, &layout::manifest(number)).await {
-            Ok(manifest) => return Ok(Found { manifest, numbers, unreadable }),
-            Err(Failure::Damaged(reason)) => unreadable.push((number, Failure::Damaged(reason))),
+            Ok(manifest) => return Ok(ManifestSearch { manifest, numbers, unreadable }),
+            Err(SegmentError::Damaged(reason)) => unreadable.push((number, SegmentError::Damaged(reason))),
             Err(error) => return Err(error),
         }
         match read(objects, &layout::manifest_copy(number)).await {
-            Ok(manifest) => return Ok(Found { manifest, numbers, unreadable }),
-            Err(Failure::Damaged(_)) => {}
+            Ok(manifest) => return Ok(ManifestSearch { manifest, numbers, unreadable }),
+            Err(SegmentError::Damaged(_)) => {}
             Err(error) => return Err(error),
         }
     }
     match unreadable.first() {
-        None => Ok(Found { manifest: Manifest::empty(), numbers, unreadable }),
+        None => Ok(ManifestSearch { manifest: Manifest::empty(), numbers, unreadable }),
         Some((number, error)) => {
             let at = layout::manifest(*number);
-            Err(Failure::Storage(format!("{at} {error}; no earlier manifest can be read either")))
+            Err(SegmentError::Storage(format!("{at} {error}; no earlier manifest can be read either")))
         }
     }
 }
 
-async fn read(objects: &dyn ObjectStore, at: &Path) -> Result<Manifest, Failure> {
+async fn read(objects: &dyn ObjectStore, at: &Path) -> Result<Manifest, SegmentError> {
     Manifest::parse(&objects.get(at).await?.bytes().await?)
 }
 
@@ -334,11 +335,11 @@ mod tests {
     fn a_manifest_survives_its_text_and_damage_shows() {
         let mut losses = Losses::none();
         losses.add_many(Loss::InvalidId, 3, || "line 7".to_owned());
-        let told = Told::new(&losses, &Origins { call_records: 2, ..Origins::default() });
+        let notes = ImportNotes::new(&losses, &Origins { call_records: 2, ..Origins::default() });
         let entry = FileEntry { bytes: 9, crc32c: 1, tail: 4, tail_crc32c: 2 };
         let segment = Segment {
             number: 1,
-            kind: SegmentKind::Late,
+            kind: SegmentKind::LateSpans,
             slice_ns: -300,
             order: 1,
             first_ns: i64::MIN,
@@ -350,13 +351,13 @@ mod tests {
             spans: 5,
             requests: 0,
             samples: 0,
-            told: told.clone(),
+            notes: notes.clone(),
             files: BTreeMap::from([(FileKind::Spans, entry)]),
         };
         let manifest = Manifest { number: 7, segments: vec![Arc::new(segment)], ..Manifest::empty() };
         let text = manifest.text();
         assert_eq!(Manifest::parse(&text).unwrap(), manifest);
-        assert_eq!(told.losses().count(Loss::InvalidId), 3);
+        assert_eq!(notes.losses().count(Loss::InvalidId), 3);
         for at in 0..text.len() {
             let mut damaged = text.clone();
             damaged[at] ^= 1;
@@ -368,6 +369,6 @@ mod tests {
     #[test]
     fn a_later_version_is_not_taken_for_damage() {
         let manifest = Manifest { format: FORMAT + 1, ..Manifest::empty() };
-        assert_eq!(Manifest::parse(&manifest.text()), Err(Failure::Version(FORMAT + 1)));
+        assert_eq!(Manifest::parse(&manifest.text()), Err(SegmentError::ManifestVersion(FORMAT + 1)));
     }
 }

@@ -13,7 +13,7 @@ impl SpanTable {
                 out = table;
                 continue;
             }
-            let map = Handles::new(&mut out.names, &table.names);
+            let map = HandleTranslation::new(&mut out.names, &table.names);
             out.rows.extend(table.rows.iter().map(|row| map.row(row)));
             out.texts.extend(table.texts);
         }
@@ -25,18 +25,18 @@ impl SpanTable {
 }
 
 /// Handles of some names in others.
-struct Handles {
+struct HandleTranslation {
     operations: Vec<OperationId>,
     replicas: Vec<ReplicaId>,
 }
 
-impl Handles {
-    fn new(into: &mut Names, from: &Names) -> Handles {
+impl HandleTranslation {
+    fn new(into: &mut Names, from: &Names) -> HandleTranslation {
         let operation = |at| from.operation_key(OperationId::from_index(at));
         let operations = (0..from.operations()).map(|at| into.operation(operation(at))).collect();
         let replica = |at| from.replica_name(ReplicaId::from_index(at));
         let replicas = (0..from.replicas()).map(|at| into.replica(replica(at))).collect();
-        Handles { operations, replicas }
+        HandleTranslation { operations, replicas }
     }
 
     fn row(&self, row: &SpanRow) -> SpanRow {
@@ -48,7 +48,7 @@ impl Handles {
     }
 }
 
-/// The names that some rows use, and the rows in handles of them: a small segment of a large parcel must not
+/// The names that some rows use, and the rows with handles into them: a small segment of a large flush batch must not
 /// carry the names of all.
 pub(crate) fn in_own_names(names: &Names, rows: Vec<SpanRow>) -> (Names, Vec<SpanRow>) {
     let mut own = Names::new();

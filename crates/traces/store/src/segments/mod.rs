@@ -1,7 +1,7 @@
 //! Segment files and the manifest that names them: what survives, what views read.
 //!
 //! ```text
-//! Parcel ── plan ──► groups by slice ── write ──► files ── swap ──► manifest N+1 ──► views
+//! FlushBatch ── plan ──► groups by slice ── write ──► files ── swap ──► manifest N+1 ──► views
 //!                       ▲                                              │
 //!                       └───────────────── compact ◄───────────────────┤
 //!                                          retain  ◄───────────────────┘
@@ -13,7 +13,8 @@ mod columns;
 mod commit;
 mod compact;
 mod durable;
-mod failure;
+mod error;
+mod import_notes;
 mod late;
 mod layout;
 mod manifest;
@@ -21,7 +22,7 @@ mod merge;
 mod name_columns;
 mod plan;
 mod ranges;
-mod reading;
+mod reader;
 mod requests_file;
 mod retain;
 mod samples_file;
@@ -31,21 +32,20 @@ mod summaries;
 mod table;
 #[cfg(test)]
 mod tests;
-mod told;
 mod trace_index;
-mod writing;
+mod writer;
 
 pub use durable::DurableFolder;
 
-pub(crate) use failure::Failure;
-pub(crate) use late::{At, Late, at};
+pub(crate) use error::SegmentError;
+pub(crate) use late::{LateSpans, LocatedError, locate};
 pub(crate) use manifest::{Manifest, Segment, SegmentKind};
-use plan::Limits;
-pub(crate) use reading::Selection;
-pub(crate) use shared::Shared;
+use plan::SegmentLimits;
+pub(crate) use reader::Selection;
+pub(crate) use shared::SegmentsInner;
 pub(crate) use spans_file::SpanTable;
 
-use crate::{LogPosition, Parcel, Problem, StoreError, StoreSettings, View};
+use crate::{FlushBatch, LogPosition, StoreError, StoreProblem, StoreSettings, View};
 use laggard_model::Timestamp;
 use object_store::ObjectStore;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ use std::sync::Arc;
 /// The segments of one store. A handle: clones are the same segments. One process at a time may write.
 #[derive(Clone)]
 pub struct Segments {
-    shared: Arc<Shared>,
+    shared: Arc<SegmentsInner>,
 }
 
 /// Figures of the segments at one moment.
@@ -72,11 +72,11 @@ pub struct SegmentFigures {
     /// Start of the latest span, or time of the latest sample.
     pub newest: Option<Timestamp>,
     /// What could not be read.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<StoreProblem>,
 }
 
 impl Segments {
-    /// Opens what is there, or begins anew; tells where replay of the log starts. Files that the manifest does
+    /// Opens existing segments, or creates an empty manifest; returns where replay of the log starts. Files that the manifest does
     /// not name are deleted.
     ///
     /// # Errors
@@ -85,18 +85,18 @@ impl Segments {
         objects: Arc<dyn ObjectStore>,
         settings: &StoreSettings,
     ) -> Result<(Segments, LogPosition), StoreError> {
-        let shared = Shared::open(objects, settings, Limits::default()).await?;
+        let shared = SegmentsInner::open(objects, settings, SegmentLimits::default()).await?;
         let position = shared.manifest().position.clone();
         Ok((Segments { shared: Arc::new(shared) }, position))
     }
 
-    /// Makes a parcel's rows readable and its position valid, at one instant and durably. On an error nothing of
-    /// it is readable, and the same parcel may be committed again. Commits run one after the other.
+    /// Makes a flush batch's rows readable and its position valid, atomically and durably. On an error nothing of
+    /// it is readable, and the same flush batch may be committed again. Commits run one after the other.
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub async fn commit(&self, parcel: Arc<Parcel>) -> Result<(), StoreError> {
-        Ok(self.shared.commit(parcel).await?)
+    pub async fn commit(&self, batch: Arc<FlushBatch>) -> Result<(), StoreError> {
+        Ok(self.shared.commit(batch).await?)
     }
 
     /// What is stored now. It does not change while it is looked at, and its files stay as long as it is held.
@@ -104,10 +104,10 @@ impl Segments {
         View { shared: Arc::clone(&self.shared), manifest: self.shared.manifest() }
     }
 
-    /// Does one piece of compaction; `false` when there was nothing to do. Call it again until then.
+    /// Runs one compaction job; `false` if there was nothing to do. Call it again until then.
     ///
     /// # Errors
-    /// When a file cannot be written. What cannot be read is set aside and told in [`Segments::figures`].
+    /// When a file cannot be written. What cannot be read is quarantined and reported in [`Segments::figures`].
     pub async fn compact_once(&self) -> Result<bool, StoreError> {
         Ok(self.shared.compact().await?)
     }
@@ -124,9 +124,9 @@ impl Segments {
     pub fn figures(&self) -> SegmentFigures {
         let manifest = self.shared.manifest();
         let segments = &manifest.segments;
-        let mut problems: Vec<Problem> =
+        let mut problems: Vec<StoreProblem> =
             manifest.quarantined.iter().map(manifest::Quarantined::problem).collect();
-        problems.extend(self.shared.unreadable_manifest.iter().map(|text| Problem {
+        problems.extend(self.shared.unreadable_manifest.iter().map(|text| StoreProblem {
             name: "corrupt_manifest",
             text: text.clone(),
             since: self.shared.opened,

@@ -1,7 +1,7 @@
 //! Names and ids as columns, and back.
 
-use super::columns::{self, Texts};
-use super::failure::Failure;
+use super::columns::{self, DictionaryColumn};
+use super::error::SegmentError;
 use arrow_array::builder::{FixedSizeBinaryBuilder, StringBuilder};
 use arrow_array::{ArrayRef, FixedSizeBinaryArray, RecordBatch, StringArray};
 use laggard_model::{Names, OperationId, OperationKey, ReplicaId, ServiceId, SpanKind, Status, TraceId};
@@ -47,7 +47,7 @@ const STATUSES: [(Status, &str); 3] =
     [(Status::Unset, "unset"), (Status::Ok, "ok"), (Status::Error, "error")];
 
 /// Trace ids as a column.
-pub(crate) fn trace_column(traces: impl ExactSizeIterator<Item = TraceId>) -> Result<ArrayRef, Failure> {
+pub(crate) fn trace_column(traces: impl ExactSizeIterator<Item = TraceId>) -> Result<ArrayRef, SegmentError> {
     let mut builder = FixedSizeBinaryBuilder::with_capacity(traces.len(), 16);
     for trace in traces {
         builder.append_value(trace.value().to_be_bytes())?;
@@ -78,34 +78,34 @@ pub(crate) fn trace_at(traces: &FixedSizeBinaryArray, at: usize) -> TraceId {
 }
 
 /// Kinds by their names in files.
-pub(crate) fn read_kinds(values: &StringArray) -> Result<Vec<SpanKind>, Failure> {
+pub(crate) fn read_kinds(values: &StringArray) -> Result<Vec<SpanKind>, SegmentError> {
     let kind = |name: &str| KINDS.into_iter().find(|kind| kind.name() == name);
-    let unknown = |name: &str| Failure::damaged(format!("has a span kind {name:?}"));
+    let unknown = |name: &str| SegmentError::damaged(format!("has a span kind {name:?}"));
     values.iter().flatten().map(|name| kind(name).ok_or_else(|| unknown(name))).collect()
 }
 
 /// Outcomes by their names in files.
-pub(crate) fn read_statuses(values: &StringArray) -> Result<Vec<Status>, Failure> {
+pub(crate) fn read_statuses(values: &StringArray) -> Result<Vec<Status>, SegmentError> {
     let status =
         |name: &str| STATUSES.into_iter().find(|(_, known)| *known == name).map(|(status, _)| status);
-    let unknown = |name: &str| Failure::damaged(format!("has a status {name:?}"));
+    let unknown = |name: &str| SegmentError::damaged(format!("has a status {name:?}"));
     values.iter().flatten().map(|name| status(name).ok_or_else(|| unknown(name))).collect()
 }
 
 /// Operations out of three columns of names.
-pub(crate) struct OperationsRead<'a> {
-    services: Texts<'a>,
-    operations: Texts<'a>,
-    kinds: Texts<'a>,
+pub(crate) struct OperationReader<'a> {
+    services: DictionaryColumn<'a>,
+    operations: DictionaryColumn<'a>,
+    kinds: DictionaryColumn<'a>,
     kind_values: Vec<SpanKind>,
     known: HashMap<(i32, i32, i32), OperationId>,
     last: Option<((i32, i32, i32), OperationId)>,
 }
 
-impl<'a> OperationsRead<'a> {
-    pub(crate) fn new(batch: &'a RecordBatch) -> Result<OperationsRead<'a>, Failure> {
+impl<'a> OperationReader<'a> {
+    pub(crate) fn new(batch: &'a RecordBatch) -> Result<OperationReader<'a>, SegmentError> {
         let kinds = columns::texts(batch, "kind")?;
-        Ok(OperationsRead {
+        Ok(OperationReader {
             services: columns::texts(batch, "service")?,
             operations: columns::texts(batch, "operation")?,
             kind_values: read_kinds(kinds.values)?,
@@ -115,7 +115,7 @@ impl<'a> OperationsRead<'a> {
         })
     }
 
-    pub(crate) fn at(&mut self, at: usize, names: &mut Names) -> Result<OperationId, Failure> {
+    pub(crate) fn at(&mut self, at: usize, names: &mut Names) -> Result<OperationId, SegmentError> {
         let key = (self.services.keys[at], self.operations.keys[at], self.kinds.keys[at]);
         if let Some((_, found)) = self.last.filter(|(last, _)| *last == key) {
             return Ok(found);

@@ -8,28 +8,28 @@ use std::collections::BTreeMap;
 
 /// Sizes of segments.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct SegmentLimits {
     /// Most spans of a segment; a trace is never split.
     pub(crate) spans_max: usize,
-    /// Spans of a row group: what it costs to look one trace up.
+    /// Spans of a row group: the cost of looking up one trace.
     pub(crate) group_spans: usize,
     /// Most samples of a segment.
     pub(crate) samples_max: usize,
-    /// Neighboring slices with fewer rows than this together share a segment: a parcel of few rows scattered
+    /// Neighboring slices with fewer rows than this together share a segment: a flush batch of few rows scattered
     /// over days must not become thousands of files.
     pub(crate) rows_shared: usize,
 }
 
-impl Default for Limits {
+impl Default for SegmentLimits {
     /// A segment is what one core decodes in the tenth part of a second.
-    fn default() -> Limits {
-        Limits { spans_max: 1 << 20, group_spans: 1 << 15, samples_max: 1 << 21, rows_shared: 1 << 14 }
+    fn default() -> SegmentLimits {
+        SegmentLimits { spans_max: 1 << 20, group_spans: 1 << 15, samples_max: 1 << 21, rows_shared: 1 << 14 }
     }
 }
 
-/// Where a trace goes.
+/// The segment kind and slice that a trace is written to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Place {
+pub(crate) struct TracePlacement {
     pub(crate) kind: SegmentKind,
     /// Start of a slice.
     pub(crate) slice_ns: i64,
@@ -62,8 +62,8 @@ pub(crate) fn runs(rows: &[SpanRow]) -> Vec<TraceRun> {
 
 /// Rows of one segment to be.
 #[derive(Clone, Debug)]
-pub(crate) struct Group {
-    pub(crate) place: Place,
+pub(crate) struct SegmentPlan {
+    pub(crate) placement: TracePlacement,
     pub(crate) rows: Vec<SpanRow>,
 }
 
@@ -71,19 +71,19 @@ pub(crate) struct Group {
 pub(crate) fn group(
     rows: &[SpanRow],
     runs: &[TraceRun],
-    limits: Limits,
-    place: impl Fn(usize) -> Place,
-) -> Vec<Group> {
-    let mut by_place: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+    limits: SegmentLimits,
+    placement: impl Fn(usize) -> TracePlacement,
+) -> Vec<SegmentPlan> {
+    let mut by_placement: BTreeMap<TracePlacement, Vec<usize>> = BTreeMap::new();
     for at in 0..runs.len() {
-        by_place.entry(place(at)).or_default().push(at);
+        by_placement.entry(placement(at)).or_default().push(at);
     }
-    let mut groups: Vec<Group> = Vec::new();
-    let mut waiting: Option<(Place, Vec<usize>, usize)> = None;
-    for (place, mut members) in by_place {
+    let mut groups: Vec<SegmentPlan> = Vec::new();
+    let mut waiting: Option<(TracePlacement, Vec<usize>, usize)> = None;
+    for (placement, mut members) in by_placement {
         let mut count: usize = members.iter().map(|&at| runs[at].to - runs[at].from).sum();
         if let Some((earlier, before, rows_before)) = waiting.take() {
-            if earlier.kind == place.kind && rows_before + count <= limits.rows_shared {
+            if earlier.kind == placement.kind && rows_before + count <= limits.rows_shared {
                 members.extend(before);
                 count += rows_before;
                 waiting = Some((earlier, members, count));
@@ -91,28 +91,28 @@ pub(crate) fn group(
             }
             groups.extend(split(earlier, before, runs, rows, limits));
         }
-        waiting = Some((place, members, count));
+        waiting = Some((placement, members, count));
     }
-    if let Some((place, members, _)) = waiting {
-        groups.extend(split(place, members, runs, rows, limits));
+    if let Some((placement, members, _)) = waiting {
+        groups.extend(split(placement, members, runs, rows, limits));
     }
     groups
 }
 
 /// The rows of some traces as groups of bounded size, by trace.
 fn split(
-    place: Place,
+    placement: TracePlacement,
     mut members: Vec<usize>,
     runs: &[TraceRun],
     rows: &[SpanRow],
-    limits: Limits,
-) -> Vec<Group> {
+    limits: SegmentLimits,
+) -> Vec<SegmentPlan> {
     members.sort_unstable();
-    let mut groups = vec![Group { place, rows: Vec::new() }];
+    let mut groups = vec![SegmentPlan { placement, rows: Vec::new() }];
     for run in members.into_iter().map(|at| runs[at]) {
         let last = groups.last().expect("there is one from the start");
         if !last.rows.is_empty() && last.rows.len() + (run.to - run.from) > limits.spans_max {
-            groups.push(Group { place, rows: Vec::new() });
+            groups.push(SegmentPlan { placement, rows: Vec::new() });
         }
         let last = groups.last_mut().expect("there is one from the start");
         last.rows.extend_from_slice(&rows[run.from..run.to]);
@@ -128,7 +128,11 @@ pub(crate) struct SampleGroup {
 }
 
 /// Samples by segment to be. Those of one time stay in their order.
-pub(crate) fn group_samples(mut rows: Vec<SampleRow>, slice: Nanos, limits: Limits) -> Vec<SampleGroup> {
+pub(crate) fn group_samples(
+    mut rows: Vec<SampleRow>,
+    slice: Nanos,
+    limits: SegmentLimits,
+) -> Vec<SampleGroup> {
     rows.sort_by_key(|row| row.time);
     let mut groups: Vec<SampleGroup> = Vec::new();
     for rows in rows.chunk_by(|a, b| layout::slice_of(a.time, slice) == layout::slice_of(b.time, slice)) {

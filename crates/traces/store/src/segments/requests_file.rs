@@ -1,9 +1,9 @@
-//! The file of requests: a row a request, by start, then trace; what is told of their traces is in its metadata.
+//! The file of requests: one row per request, by start, then trace; facts about their traces are in its metadata.
 
 use super::columns;
-use super::failure::Failure;
+use super::error::SegmentError;
 use super::name_columns::{NameColumns, read_statuses, trace_at, trace_column, trace_text_column};
-use super::table::{self, BATCH_ROWS, Encoded, Pieces, TableWriter, field, text_type, trace_type};
+use super::table::{self, BATCH_ROWS, EncodedFile, FileRanges, TableWriter, field, text_type, trace_type};
 use arrow_array::types::{Float32Type, Int64Type, UInt32Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, UInt32Array, UInt64Array,
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Key of what is told of the traces.
+/// Metadata key of the facts about the traces.
 const FACTS_KEY: &str = "laggard.facts";
 
 /// Rows of one row group.
@@ -45,7 +45,7 @@ const COLUMNS: [&str; 8] =
     ["trace", "trace_text", "start_ns", "status", "complete", "adjusted_count", "form", "first_call"];
 
 /// Writes the requests of a slice.
-pub(crate) fn encode(slice: &RequestSlice) -> Result<Encoded, Failure> {
+pub(crate) fn encode(slice: &RequestSlice) -> Result<EncodedFile, SegmentError> {
     let properties = table::properties(ROWS_PER_GROUP);
     let properties = table::with_dictionaries(properties, &["service", "operation", "kind", "status"]);
     let counted = ["start_ns", "latency_ns", "form", "first_call", "calls"];
@@ -57,9 +57,11 @@ pub(crate) fn encode(slice: &RequestSlice) -> Result<Encoded, Failure> {
     for requests in slice.requests.chunks(BATCH_ROWS) {
         writer.write(request_columns(slice, requests, &known, &texts)?)?;
     }
-    let facts = Facts::new(&slice.facts, &slice.names);
-    writer
-        .tell(FACTS_KEY, serde_json::to_string(&facts).expect("facts have no map whose keys are not texts"));
+    let facts = StoredFacts::new(&slice.facts, &slice.names);
+    writer.add_metadata(
+        FACTS_KEY,
+        serde_json::to_string(&facts).expect("facts have no map whose keys are not texts"),
+    );
     writer.finish()
 }
 
@@ -68,9 +70,9 @@ fn request_columns(
     requests: &[SlicedRequest],
     known: &NameColumns,
     texts: &[(TraceId, Box<str>)],
-) -> Result<Vec<ArrayRef>, Failure> {
+) -> Result<Vec<ArrayRef>, SegmentError> {
     let names = &slice.names;
-    let entry = |request: &SlicedRequest| slice.forms[request.form as usize].operation[0];
+    let entry = |request: &SlicedRequest| slice.structures[request.structure as usize].operation[0];
     let keys = |key: &dyn Fn(&SlicedRequest) -> usize| requests.iter().map(|row| key(row) as i32).collect();
     let latency = |row: &SlicedRequest| slice.calls.inclusive_time[row.first_call as usize].ns();
     let numbers = |number: &dyn Fn(&SlicedRequest) -> u32| -> ArrayRef {
@@ -89,37 +91,37 @@ fn request_columns(
         Arc::new(
             (requests.iter()).map(|row| row.adjusted_count.map(AdjustedCount::get)).collect::<Float32Array>(),
         ),
-        numbers(&|row| row.form),
+        numbers(&|row| row.structure),
         numbers(&|row| row.first_call),
-        numbers(&|row| slice.forms[row.form as usize].len() as u32),
+        numbers(&|row| slice.structures[row.structure as usize].len() as u32),
     ])
 }
 
 /// What the file of requests holds.
 #[derive(Debug, Default)]
-pub(crate) struct RequestTable {
+pub(crate) struct DecodedRequests {
     pub(crate) requests: Vec<SlicedRequest>,
-    /// Handles are in the names that were handed in.
+    /// Handles refer to `names`.
     pub(crate) facts: SliceFacts,
 }
 
 /// Reads requests; replicas that the facts speak of are added to `names`.
-pub(crate) fn decode(pieces: Pieces, names: &mut Names) -> Result<RequestTable, Failure> {
-    let metadata = table::footer(&pieces)?;
-    let facts = table::told(&metadata, FACTS_KEY)
-        .ok_or_else(|| Failure::damaged("does not tell what is known of its traces"))?;
-    let facts: Facts =
-        serde_json::from_str(facts).map_err(|error| Failure::damaged(format!("facts: {error}")))?;
+pub(crate) fn decode(ranges: FileRanges, names: &mut Names) -> Result<DecodedRequests, SegmentError> {
+    let metadata = table::footer(&ranges)?;
+    let facts = table::metadata_text(&metadata, FACTS_KEY)
+        .ok_or_else(|| SegmentError::damaged("has no facts about its traces"))?;
+    let facts: StoredFacts =
+        serde_json::from_str(facts).map_err(|error| SegmentError::damaged(format!("facts: {error}")))?;
     let rows = metadata.metadata().file_metadata().num_rows();
-    let mut out = RequestTable { requests: Vec::new(), facts: facts.read(names) };
+    let mut out = DecodedRequests { requests: Vec::new(), facts: facts.read(names) };
     out.requests.reserve(usize::try_from(rows).unwrap_or(0));
-    for batch in table::batches(pieces, metadata, &COLUMNS, None)? {
+    for batch in table::batches(ranges, metadata, &COLUMNS, None)? {
         add_batch(&mut out, &batch?)?;
     }
     Ok(out)
 }
 
-fn add_batch(out: &mut RequestTable, batch: &RecordBatch) -> Result<(), Failure> {
+fn add_batch(out: &mut DecodedRequests, batch: &RecordBatch) -> Result<(), SegmentError> {
     let traces = columns::traces(batch, "trace")?;
     let texts = columns::optional_texts(batch, "trace_text")?;
     let starts = columns::numbers::<Int64Type>(batch, "start_ns")?;
@@ -127,7 +129,7 @@ fn add_batch(out: &mut RequestTable, batch: &RecordBatch) -> Result<(), Failure>
     let statuses = read_statuses(status.values)?;
     let complete = columns::booleans(batch, "complete")?;
     let adjusted = columns::optional_numbers::<Float32Type>(batch, "adjusted_count")?;
-    let forms = columns::numbers::<UInt32Type>(batch, "form")?;
+    let structures = columns::numbers::<UInt32Type>(batch, "form")?;
     let first_calls = columns::numbers::<UInt32Type>(batch, "first_call")?;
     for at in 0..batch.num_rows() {
         let trace = trace_at(traces, at);
@@ -135,7 +137,7 @@ fn add_batch(out: &mut RequestTable, batch: &RecordBatch) -> Result<(), Failure>
         out.requests.push(SlicedRequest {
             start: Timestamp::from_unix_ns(starts[at]),
             trace,
-            form: forms[at],
+            structure: structures[at],
             first_call: first_calls[at],
             status: statuses[status.keys[at] as usize],
             complete: complete.value(at),
@@ -151,7 +153,7 @@ fn add_batch(out: &mut RequestTable, batch: &RecordBatch) -> Result<(), Failure>
 
 /// What assembly learned of the traces of a segment, as text.
 #[derive(Serialize, Deserialize)]
-struct Facts {
+struct StoredFacts {
     traces: u64,
     rows: u64,
     spans: u64,
@@ -169,25 +171,25 @@ struct Facts {
 #[derive(Serialize, Deserialize)]
 struct ClockPair(usize, usize, i64, i64, u64);
 
-impl Facts {
-    fn new(facts: &SliceFacts, names: &Names) -> Facts {
-        let mut places = BTreeMap::new();
+impl StoredFacts {
+    fn new(facts: &SliceFacts, names: &Names) -> StoredFacts {
+        let mut call_nodes = BTreeMap::new();
         let mut replicas = Vec::new();
-        let mut place = |replica| {
-            *places.entry(replica).or_insert_with(|| {
+        let mut placement = |replica| {
+            *call_nodes.entry(replica).or_insert_with(|| {
                 replicas.push(names.replica_name(replica).to_owned());
                 replicas.len() - 1
             })
         };
         let clocks = (facts.clocks.pairs().into_iter())
             .map(|((caller, callee), bounds)| {
-                ClockPair(place(caller), place(callee), bounds.low_ns, bounds.high_ns, bounds.calls)
+                ClockPair(placement(caller), placement(callee), bounds.low_ns, bounds.high_ns, bounds.calls)
             })
             .collect();
         let loss = |(loss, found): (Loss, &laggard_model::LossCount)| {
             (loss.name().to_owned(), (found.count, found.example.clone()))
         };
-        Facts {
+        StoredFacts {
             traces: facts.traces,
             rows: facts.rows,
             spans: facts.spans,
@@ -223,10 +225,10 @@ impl Facts {
 }
 
 /// Losses by name; names of a later version are left out.
-fn read_losses(told: &BTreeMap<String, (u64, String)>) -> Losses {
+fn read_losses(notes: &BTreeMap<String, (u64, String)>) -> Losses {
     let mut losses = Losses::none();
     for loss in Loss::ALL {
-        if let Some((count, example)) = told.get(loss.name()) {
+        if let Some((count, example)) = notes.get(loss.name()) {
             losses.add_many(loss, *count, || example.clone());
         }
     }

@@ -1,15 +1,15 @@
-//! Retention: what is too old, or too much, is deleted; always whole segments, the oldest first.
+//! Retention: segments that are too old, or beyond the size limit, are deleted, the oldest first.
 
-use super::failure::Failure;
+use super::error::SegmentError;
 use super::manifest::Manifest;
-use super::shared::Shared;
+use super::shared::SegmentsInner;
 use crate::StoreSettings;
 use laggard_model::Timestamp;
 use std::collections::HashSet;
 
-impl Shared {
+impl SegmentsInner {
     /// Deletes what the settings no longer keep.
-    pub(crate) async fn retain(&self, now: Timestamp) -> Result<(), Failure> {
+    pub(crate) async fn retain(&self, now: Timestamp) -> Result<(), SegmentError> {
         let _one_at_a_time = self.maintaining.lock().await;
         let settings = self.settings.clone();
         let changed = self

@@ -1,8 +1,8 @@
 //! The file of samples: a row a sample, by time.
 
 use super::columns;
-use super::failure::Failure;
-use super::table::{self, BATCH_ROWS, Encoded, Pieces, TableWriter, field, text_type};
+use super::error::SegmentError;
+use super::table::{self, BATCH_ROWS, EncodedFile, FileRanges, TableWriter, field, text_type};
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
 use arrow_schema::{DataType, SchemaRef};
@@ -49,7 +49,7 @@ const MEASURES: [(Measure, &str); 16] = [
 ];
 
 /// Writes samples, which are sorted by time.
-pub(crate) fn encode(rows: &[SampleRow], texts: &[Box<str>]) -> Result<Encoded, Failure> {
+pub(crate) fn encode(rows: &[SampleRow], texts: &[Box<str>]) -> Result<EncodedFile, SegmentError> {
     let properties = table::properties(ROWS_PER_GROUP);
     let texts_of = ["measure", "server", "tier", "transaction", "callee"];
     let properties = table::with_dictionaries(properties, &texts_of);
@@ -76,21 +76,21 @@ pub(crate) fn encode(rows: &[SampleRow], texts: &[Box<str>]) -> Result<Encoded, 
 }
 
 /// Reads samples. Texts that were written twice are joined.
-pub(crate) fn decode(pieces: Pieces) -> Result<Samples, Failure> {
-    let metadata = table::footer(&pieces)?;
+pub(crate) fn decode(ranges: FileRanges) -> Result<Samples, SegmentError> {
+    let metadata = table::footer(&ranges)?;
     let mut out = Samples::default();
     let mut known: HashMap<String, u32> = HashMap::new();
-    for batch in table::batches(pieces, metadata, &COLUMNS, None)? {
+    for batch in table::batches(ranges, metadata, &COLUMNS, None)? {
         let batch = batch?;
         let times = columns::numbers::<Int64Type>(&batch, "time_ns")?;
         let values = columns::numbers::<Float64Type>(&batch, "value")?;
         let measure = columns::texts(&batch, "measure")?;
         let measures = read_measures(measure.values)?;
-        let mut column = |name| -> Result<Vec<u32>, Failure> {
+        let mut column = |name| -> Result<Vec<u32>, SegmentError> {
             let texts = columns::texts(&batch, name)?;
-            let places: Vec<u32> =
+            let call_nodes: Vec<u32> =
                 texts.values.iter().flatten().map(|text| intern(&mut known, &mut out.texts, text)).collect();
-            Ok(texts.keys.iter().map(|&key| places[key as usize]).collect())
+            Ok(texts.keys.iter().map(|&key| call_nodes[key as usize]).collect())
         };
         let (server, tier) = (column("server")?, column("tier")?);
         let (transaction, callee) = (column("transaction")?, column("callee")?);
@@ -117,9 +117,9 @@ fn intern(known: &mut HashMap<String, u32>, texts: &mut Vec<Box<str>>, text: &st
     new
 }
 
-fn read_measures(values: &StringArray) -> Result<Vec<Measure>, Failure> {
+fn read_measures(values: &StringArray) -> Result<Vec<Measure>, SegmentError> {
     let measure = |name: &str| MEASURES.iter().find(|(_, known)| *known == name).map(|&(measure, _)| measure);
-    let unknown = |name: &str| Failure::damaged(format!("has a measure {name:?}"));
+    let unknown = |name: &str| SegmentError::damaged(format!("has a measure {name:?}"));
     values.iter().flatten().map(|name| measure(name).ok_or_else(|| unknown(name))).collect()
 }
 
@@ -143,7 +143,7 @@ mod tests {
             })
             .collect();
         let file = encode(&rows, &texts).unwrap();
-        let read = decode(Pieces::whole(file.bytes)).unwrap();
+        let read = decode(FileRanges::from_bytes(file.bytes)).unwrap();
         let written = Samples { rows, texts };
         let records = |samples: &Samples| {
             samples.rows.iter().map(|row| format!("{:?}", samples.record(row))).collect::<Vec<_>>()

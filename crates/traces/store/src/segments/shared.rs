@@ -1,10 +1,10 @@
 //! What commits, views and maintenance share: the manifest that is valid now, and how another becomes valid.
 
 use super::cache::Cache;
-use super::failure::Failure;
+use super::error::SegmentError;
 use super::layout::{self, FILE_KINDS};
 use super::manifest::{self, Manifest, Quarantined, Segment};
-use super::plan::Limits;
+use super::plan::SegmentLimits;
 use super::trace_index::TraceIndex;
 use crate::StoreSettings;
 use futures::{StreamExt, TryStreamExt};
@@ -16,13 +16,13 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Parts of a trace further apart than this are taken for two traces.
+/// Parts of a trace with a larger gap than this are treated as two traces.
 pub(crate) const JOIN: Nanos = Nanos::from_secs(3600);
 
-/// Manifests that are kept beside the valid one, for people.
-const MANIFESTS_KEPT: u64 = 4;
+/// Older manifests retained besides the valid one, for diagnosis.
+const MANIFESTS_RETAINED: u64 = 4;
 
-/// Segments set aside that are remembered.
+/// Maximum number of quarantined segments in the manifest.
 const QUARANTINED_MAX: usize = 1000;
 
 /// Which decoded slice.
@@ -33,13 +33,13 @@ pub(crate) enum SliceKey {
     /// Requests of a segment without those of traces that came late, by the late segments.
     Without(u64, Arc<[u64]>),
     /// Requests of traces that came late, by the late segments and those that hold the rest.
-    Late(Arc<[u64]>, Arc<[u64]>),
+    LateSpans(Arc<[u64]>, Arc<[u64]>),
 }
 
-pub(crate) struct Shared {
+pub(crate) struct SegmentsInner {
     pub(crate) objects: Arc<dyn ObjectStore>,
     pub(crate) settings: StoreSettings,
-    pub(crate) limits: Limits,
+    pub(crate) limits: SegmentLimits,
     pub(crate) slices: Cache<SliceKey, RequestSlice>,
     pub(crate) summaries: Cache<(SliceKey, Nanos), SliceSummary>,
     pub(crate) indexes: Cache<u64, TraceIndex>,
@@ -71,29 +71,30 @@ pub(crate) fn wall_clock() -> Timestamp {
     Timestamp::from_unix_ns(since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)))
 }
 
-impl Shared {
+impl SegmentsInner {
     /// Reads the newest manifest and deletes what it does not name.
     pub(crate) async fn open(
         objects: Arc<dyn ObjectStore>,
         settings: &StoreSettings,
-        limits: Limits,
-    ) -> Result<Shared, Failure> {
+        limits: SegmentLimits,
+    ) -> Result<SegmentsInner, SegmentError> {
         let found = manifest::newest(&*objects).await?;
         let stray = stray_files(&*objects, &found.manifest).await?;
         let beyond = stray.iter().filter_map(segment_of).max().unwrap_or(0);
-        let unreadable_manifest = found.unreadable.first().map(|(number, why)| told(&found, *number, why));
+        let unreadable_manifest =
+            found.unreadable.first().map(|(number, why)| manifest_fallback(&found, *number, why));
         let highest = found.numbers.last().copied().unwrap_or(0);
         if found.manifest.number < highest {
             // A manifest that cannot be read may have named them.
-            keep_aside(&*objects, stray).await;
+            move_to_quarantine(&*objects, stray).await;
         } else {
-            let oldest_kept = highest.saturating_sub(MANIFESTS_KEPT);
+            let oldest_kept = highest.saturating_sub(MANIFESTS_RETAINED);
             let old = found.numbers.iter().filter(|&&number| number < oldest_kept);
             let old = old.flat_map(|&number| [layout::manifest(number), layout::manifest_copy(number)]);
             delete(&*objects, stray.into_iter().chain(old).collect()).await;
         }
         let cache_bytes = settings.cache_bytes;
-        Ok(Shared {
+        Ok(SegmentsInner {
             slices: Cache::new(cache_bytes - 2 * (cache_bytes / 8)),
             summaries: Cache::new(cache_bytes / 8),
             indexes: Cache::new(cache_bytes / 8),
@@ -122,12 +123,12 @@ impl Shared {
         self.next_segment.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Makes another manifest valid: `edit` changes a copy of the one that is valid now, or says that there is
+    /// Makes another manifest valid: `edit` changes a copy of the valid one, or reports that there is
     /// nothing to change.
     pub(crate) async fn swap(
         &self,
-        edit: impl FnOnce(&mut Manifest) -> Result<bool, Failure>,
-    ) -> Result<bool, Failure> {
+        edit: impl FnOnce(&mut Manifest) -> Result<bool, SegmentError>,
+    ) -> Result<bool, SegmentError> {
         let _one_at_a_time = self.swapping.lock().await;
         let before = self.manifest();
         let mut after = Manifest::clone(&before);
@@ -148,9 +149,9 @@ impl Shared {
         Ok(true)
     }
 
-    /// Writes a manifest under the next number. One that this process tried before and was told had failed may
+    /// Writes a manifest under the next number. One whose write was reported as failed before may
     /// be there all the same: then under the number after it.
-    async fn put_manifest(&self, after: &mut Manifest) -> Result<(), Failure> {
+    async fn put_manifest(&self, after: &mut Manifest) -> Result<(), SegmentError> {
         let mut number = after.number + 1;
         loop {
             after.number = number;
@@ -160,7 +161,7 @@ impl Shared {
                 Err(object_store::Error::AlreadyExists { .. }) if tried_before => number += 1,
                 Err(object_store::Error::AlreadyExists { .. }) => {
                     let at = layout::manifest(number);
-                    return Err(Failure::Storage(format!(
+                    return Err(SegmentError::Storage(format!(
                         "another process writes to this store: {at} is there"
                     )));
                 }
@@ -183,24 +184,28 @@ impl Shared {
 
     async fn forget_manifests(&self, valid: u64) {
         // One more each time: those before are gone already, but for what a crash or a failure left over.
-        if let Some(old) = valid.checked_sub(MANIFESTS_KEPT + 1) {
+        if let Some(old) = valid.checked_sub(MANIFESTS_RETAINED + 1) {
             delete(&*self.objects, vec![layout::manifest(old), layout::manifest_copy(old)]).await;
         }
     }
 
-    /// Sets a segment aside that could not be read. Views that still hold it find it gone and say so. Goes on when
+    /// Quarantines a segment that could not be read. Views that still hold it report it as missing. Continues if
     /// the caller does not wait for it.
-    pub(crate) async fn quarantine(self: &Arc<Self>, segment: &Segment, reason: &str) -> Result<(), Failure> {
+    pub(crate) async fn quarantine(
+        self: &Arc<Self>,
+        segment: &Segment,
+        reason: &str,
+    ) -> Result<(), SegmentError> {
         let (shared, segment, reason) = (Arc::clone(self), segment.clone(), reason.to_owned());
         match tokio::spawn(async move { shared.set_aside(&segment, reason).await }).await {
             Ok(done) => done,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Err(_) => Err(Failure::Storage("the program is being ended".to_owned())),
+            Err(_) => Err(SegmentError::Storage("the program is being ended".to_owned())),
         }
     }
 
     /// Files go first: what is not named by a manifest is deleted at the next start.
-    async fn set_aside(&self, segment: &Segment, reason: String) -> Result<(), Failure> {
+    async fn set_aside(&self, segment: &Segment, reason: String) -> Result<(), SegmentError> {
         let number = segment.number;
         if !self.manifest().segments.iter().any(|known| known.number == number) {
             return Ok(());
@@ -236,7 +241,7 @@ impl Shared {
 }
 
 /// Files of segments that a manifest does not name.
-async fn stray_files(objects: &dyn ObjectStore, manifest: &Manifest) -> Result<Vec<Path>, Failure> {
+async fn stray_files(objects: &dyn ObjectStore, manifest: &Manifest) -> Result<Vec<Path>, SegmentError> {
     let named: HashSet<Path> = (manifest.segments.iter())
         .flat_map(|segment| segment.files.keys().map(|&kind| segment.path(kind)))
         .collect();
@@ -248,8 +253,8 @@ async fn stray_files(objects: &dyn ObjectStore, manifest: &Manifest) -> Result<V
     Ok(stray)
 }
 
-/// What became of a manifest that cannot be read, for a person.
-fn told(found: &manifest::Found, number: u64, why: &Failure) -> String {
+/// Describes which manifest is used instead of one that cannot be read.
+fn manifest_fallback(found: &manifest::ManifestSearch, number: u64, why: &SegmentError) -> String {
     let at = layout::manifest(number);
     if found.manifest.number == number {
         return format!("{at} {why}; its copy is used, and nothing is missing");
@@ -261,8 +266,8 @@ fn told(found: &manifest::Found, number: u64, why: &Failure) -> String {
     )
 }
 
-/// Moves files of segments to where nothing is deleted.
-async fn keep_aside(objects: &dyn ObjectStore, files: Vec<Path>) {
+/// Moves files of segments to the quarantine folder, where nothing is deleted.
+async fn move_to_quarantine(objects: &dyn ObjectStore, files: Vec<Path>) {
     for file in files {
         let kind = FILE_KINDS.into_iter().find(|kind| file.as_ref().starts_with(kind.folder()));
         let Some((kind, number)) = kind.zip(segment_of(&file)) else { continue };
@@ -276,7 +281,7 @@ fn segment_of(file: &Path) -> Option<u64> {
     file.filename()?.strip_suffix(".parquet")?.parse().ok()
 }
 
-/// Deletes files. One that cannot be deleted is only a waste of room until the next start.
+/// Deletes files. One that cannot be deleted only wastes space until the next start.
 pub(crate) async fn delete(objects: &dyn ObjectStore, files: Vec<Path>) {
     if files.is_empty() {
         return;

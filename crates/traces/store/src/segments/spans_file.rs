@@ -1,11 +1,11 @@
 //! The file of spans: a row a span, by trace, start and span id.
 
 use super::columns;
-use super::failure::Failure;
+use super::error::SegmentError;
 use super::name_columns::{
-    NameColumns, OperationsRead, read_kinds, read_statuses, trace_at, trace_column, trace_text_column,
+    NameColumns, OperationReader, read_kinds, read_statuses, trace_at, trace_column, trace_text_column,
 };
-use super::table::{self, BATCH_ROWS, Encoded, Pieces, TableWriter, field, text_type, trace_type};
+use super::table::{self, BATCH_ROWS, EncodedFile, FileRanges, TableWriter, field, text_type, trace_type};
 use super::trace_index::TraceIndex;
 use arrow_array::types::{Float32Type, Int64Type, UInt64Type};
 use arrow_array::{
@@ -19,7 +19,7 @@ use laggard_model::{
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How often a filter says that a trace may be there although it is not.
+/// The false-positive rate of the trace filters.
 const FALSE_POSITIVES: f64 = 1e-5;
 
 /// Spans of some traces, by trace, start and span id, in handles of names of their own.
@@ -33,7 +33,7 @@ pub(crate) struct SpanTable {
 
 /// Which traces to read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Wanted<'a> {
+pub(crate) enum TraceFilter<'a> {
     /// All of them.
     All,
     /// Those from one to another, both included.
@@ -41,12 +41,12 @@ pub(crate) enum Wanted<'a> {
     These(&'a HashSet<TraceId>),
 }
 
-impl Wanted<'_> {
+impl TraceFilter<'_> {
     fn has(self, trace: TraceId) -> bool {
         match self {
-            Wanted::All => true,
-            Wanted::Between(min, max) => (min..=max).contains(&trace),
-            Wanted::These(traces) => traces.contains(&trace),
+            TraceFilter::All => true,
+            TraceFilter::Between(min, max) => (min..=max).contains(&trace),
+            TraceFilter::These(traces) => traces.contains(&trace),
         }
     }
 }
@@ -92,7 +92,7 @@ pub(crate) fn encode(
     rows: &[SpanRow],
     texts: &[(TraceId, Box<str>)],
     rows_per_group: usize,
-) -> Result<Encoded, Failure> {
+) -> Result<EncodedFile, SegmentError> {
     let groups = rows.chunks(rows_per_group).map(distinct_traces);
     let traces_per_group = groups.max().unwrap_or(0).max(1) as u64;
     let properties = table::properties(rows_per_group)
@@ -119,7 +119,7 @@ fn span_columns(
     names: &Names,
     rows: &[SpanRow],
     texts: &[(TraceId, Box<str>)],
-) -> Result<Vec<ArrayRef>, Failure> {
+) -> Result<Vec<ArrayRef>, SegmentError> {
     let keys = |key: &dyn Fn(&SpanRow) -> usize| rows.iter().map(|row| key(row) as i32).collect::<Vec<i32>>();
     Ok(vec![
         trace_column(rows.iter().map(|row| row.trace))?,
@@ -140,25 +140,25 @@ fn span_columns(
 
 /// Reads the spans that are wanted from the row groups that are there.
 pub(crate) fn decode(
-    pieces: Pieces,
+    ranges: FileRanges,
     index: &TraceIndex,
     groups: Vec<usize>,
-    wanted: Wanted<'_>,
-) -> Result<SpanTable, Failure> {
+    filter: TraceFilter<'_>,
+) -> Result<SpanTable, SegmentError> {
     let mut out = SpanTable::default();
-    for batch in table::batches(pieces, index.metadata.clone(), &COLUMNS, Some(groups))? {
-        add_batch(&mut out, &batch?, wanted)?;
+    for batch in table::batches(ranges, index.metadata.clone(), &COLUMNS, Some(groups))? {
+        add_batch(&mut out, &batch?, filter)?;
     }
     Ok(out)
 }
 
-fn add_batch(out: &mut SpanTable, batch: &RecordBatch, wanted: Wanted<'_>) -> Result<(), Failure> {
+fn add_batch(out: &mut SpanTable, batch: &RecordBatch, filter: TraceFilter<'_>) -> Result<(), SegmentError> {
     let columns = SpanColumns::new(batch, &mut out.names)?;
-    out.rows.reserve(if matches!(wanted, Wanted::All) { batch.num_rows() } else { 0 });
-    let mut operations = OperationsRead::new(batch)?;
+    out.rows.reserve(if matches!(filter, TraceFilter::All) { batch.num_rows() } else { 0 });
+    let mut operations = OperationReader::new(batch)?;
     for at in 0..batch.num_rows() {
         let trace = columns.trace(at);
-        if !wanted.has(trace) {
+        if !filter.has(trace) {
             continue;
         }
         let operation = operations.at(at, &mut out.names)?;
@@ -189,7 +189,7 @@ struct SpanColumns<'a> {
 }
 
 impl<'a> SpanColumns<'a> {
-    fn new(batch: &'a RecordBatch, names: &mut Names) -> Result<SpanColumns<'a>, Failure> {
+    fn new(batch: &'a RecordBatch, names: &mut Names) -> Result<SpanColumns<'a>, SegmentError> {
         let (kinds, replicas, statuses) = (
             columns::texts(batch, "kind")?,
             columns::texts(batch, "replica")?,
@@ -217,8 +217,9 @@ impl<'a> SpanColumns<'a> {
         trace_at(self.traces, at)
     }
 
-    fn row(&self, at: usize, trace: TraceId, operation: OperationId) -> Result<SpanRow, Failure> {
-        let span = SpanId::new(self.spans[at]).ok_or_else(|| Failure::damaged("has a span with id 0"))?;
+    fn row(&self, at: usize, trace: TraceId, operation: OperationId) -> Result<SpanRow, SegmentError> {
+        let span =
+            SpanId::new(self.spans[at]).ok_or_else(|| SegmentError::damaged("has a span with id 0"))?;
         let adjusted = self.adjusted.is_valid(at).then(|| self.adjusted.value(at));
         Ok(SpanRow {
             trace,

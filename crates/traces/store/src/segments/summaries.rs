@@ -1,22 +1,22 @@
-//! Slices in short, kept apart from the slices: charts over long times must not decode every call.
+//! Summaries of slices, stored separately from the slices: charts over long times must not decode every call.
 
-use super::late::{At, Late, at};
+use super::late::{LateSpans, LocatedError, locate};
 use super::manifest::Segment;
-use super::reading::busy;
-use super::shared::Shared;
+use super::reader::busy;
+use super::shared::SegmentsInner;
 use laggard_engine::{RequestSlice, SliceSummary, SummaryCell};
 use laggard_model::Nanos;
 use std::sync::Arc;
 
-impl Shared {
+impl SegmentsInner {
     /// Summaries of the slices that answer for segments.
     pub(crate) async fn summaries_of(
         &self,
-        late: &Late,
+        late: &LateSpans,
         segments: &[Arc<Segment>],
-        stretch: Nanos,
-    ) -> Result<Vec<Arc<SliceSummary>>, At> {
-        let keys: Vec<_> = late.keys(segments).into_iter().map(|key| (key, stretch)).collect();
+        interval: Nanos,
+    ) -> Result<Vec<Arc<SliceSummary>>, LocatedError> {
+        let keys: Vec<_> = late.keys(segments).into_iter().map(|key| (key, interval)).collect();
         let known: Option<Vec<_>> = keys.iter().map(|key| self.summaries.get(key)).collect();
         if let Some(known) = known {
             return Ok(known);
@@ -29,7 +29,7 @@ impl Shared {
                 continue;
             }
             let about = segments.first().or(late.first()).expect("what has slices has segments");
-            let made = at(about, busy(move || Ok(summarize(&slice, stretch))).await)?;
+            let made = locate(about, busy(move || Ok(summarize(&slice, interval))).await)?;
             self.summaries.put(key, Arc::clone(&made), bytes_of(&made));
             out.push(made);
         }
@@ -37,8 +37,8 @@ impl Shared {
     }
 }
 
-fn summarize(slice: &RequestSlice, stretch: Nanos) -> Arc<SliceSummary> {
-    Arc::new(SliceSummary::of(slice, stretch))
+fn summarize(slice: &RequestSlice, interval: Nanos) -> Arc<SliceSummary> {
+    Arc::new(SliceSummary::from_slice(slice, interval))
 }
 
 /// Bytes of a summary in memory, about.

@@ -1,6 +1,6 @@
 //! Parquet files as rows of columns: what the files of every kind have in common.
 
-use super::failure::Failure;
+use super::error::SegmentError;
 use super::manifest::{FORMAT, FileEntry};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -30,9 +30,9 @@ const FORMAT_KEY: &str = "laggard.format";
 /// Key of the CRC-32C of every row group's bytes.
 const CHECKSUMS_KEY: &str = "laggard.crc32c";
 
-/// A file in memory and what the manifest tells of it.
+/// A file in memory and its manifest entry.
 #[derive(Clone, Debug)]
-pub(crate) struct Encoded {
+pub(crate) struct EncodedFile {
     pub(crate) bytes: Bytes,
     pub(crate) entry: FileEntry,
 }
@@ -97,24 +97,24 @@ pub(crate) struct TableWriter {
 }
 
 impl TableWriter {
-    pub(crate) fn new(schema: SchemaRef, properties: WriterProperties) -> Result<TableWriter, Failure> {
+    pub(crate) fn new(schema: SchemaRef, properties: WriterProperties) -> Result<TableWriter, SegmentError> {
         let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties))?;
         Ok(TableWriter { writer, schema })
     }
 
     /// Writes a batch; columns in the order of the schema.
-    pub(crate) fn write(&mut self, columns: Vec<ArrayRef>) -> Result<(), Failure> {
+    pub(crate) fn write(&mut self, columns: Vec<ArrayRef>) -> Result<(), SegmentError> {
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
         Ok(self.writer.write(&batch)?)
     }
 
     /// Adds a text to the file's metadata.
-    pub(crate) fn tell(&mut self, key: &str, text: String) {
+    pub(crate) fn add_metadata(&mut self, key: &str, text: String) {
         self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), text));
     }
 
     /// Writes what is left and the footer.
-    pub(crate) fn finish(mut self) -> Result<Encoded, Failure> {
+    pub(crate) fn finish(mut self) -> Result<EncodedFile, SegmentError> {
         self.writer.flush()?;
         self.writer.sync().map_err(ParquetError::from)?;
         let tail = self.writer.bytes_written() as u64;
@@ -124,7 +124,7 @@ impl TableWriter {
         };
         let checksums: Vec<u32> = self.writer.flushed_row_groups().iter().map(checksum).collect();
         let checksums = serde_json::to_string(&checksums).expect("numbers are JSON");
-        self.tell(CHECKSUMS_KEY, checksums);
+        self.add_metadata(CHECKSUMS_KEY, checksums);
         let bytes = Bytes::from(self.writer.into_inner()?);
         let entry = FileEntry {
             bytes: bytes.len() as u64,
@@ -132,31 +132,31 @@ impl TableWriter {
             tail,
             tail_crc32c: crc32c::crc32c(&bytes[tail as usize..]),
         };
-        Ok(Encoded { bytes, entry })
+        Ok(EncodedFile { bytes, entry })
     }
 }
 
-/// Parts of a file that are in memory, at their places.
+/// Byte ranges of a file that are in memory.
 #[derive(Clone, Debug)]
-pub(crate) struct Pieces {
+pub(crate) struct FileRanges {
     length: u64,
-    pieces: Vec<(u64, Bytes)>,
+    ranges: Vec<(u64, Bytes)>,
 }
 
-impl Pieces {
+impl FileRanges {
     /// All of a file.
-    pub(crate) fn whole(bytes: Bytes) -> Pieces {
-        Pieces { length: bytes.len() as u64, pieces: vec![(0, bytes)] }
+    pub(crate) fn from_bytes(bytes: Bytes) -> FileRanges {
+        FileRanges { length: bytes.len() as u64, ranges: vec![(0, bytes)] }
     }
 
     /// Nothing yet of a file of this length.
-    pub(crate) fn of_length(length: u64) -> Pieces {
-        Pieces { length, pieces: Vec::new() }
+    pub(crate) fn with_length(length: u64) -> FileRanges {
+        FileRanges { length, ranges: Vec::new() }
     }
 
     /// Adds a part.
     pub(crate) fn add(&mut self, at: u64, bytes: Bytes) {
-        self.pieces.push((at, bytes));
+        self.ranges.push((at, bytes));
     }
 
     fn find(&self, start: u64, length: Option<usize>) -> parquet::errors::Result<Bytes> {
@@ -166,17 +166,17 @@ impl Pieces {
             (from < bytes.len() && from <= end && end <= bytes.len()).then(|| bytes.slice(from..end))
         };
         let missing = || ParquetError::EOF(format!("no bytes at {start}"));
-        self.pieces.iter().find_map(within).ok_or_else(missing)
+        self.ranges.iter().find_map(within).ok_or_else(missing)
     }
 }
 
-impl Length for Pieces {
+impl Length for FileRanges {
     fn len(&self) -> u64 {
         self.length
     }
 }
 
-impl ChunkReader for Pieces {
+impl ChunkReader for FileRanges {
     type T = bytes::buf::Reader<Bytes>;
 
     fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
@@ -189,18 +189,18 @@ impl ChunkReader for Pieces {
 }
 
 /// Reads a footer and checks that this program knows its version.
-pub(crate) fn footer(pieces: &Pieces) -> Result<ArrowReaderMetadata, Failure> {
-    let metadata = ArrowReaderMetadata::load(pieces, ArrowReaderOptions::new())?;
-    let version = told(&metadata, FORMAT_KEY).and_then(|text| text.parse().ok());
+pub(crate) fn footer(ranges: &FileRanges) -> Result<ArrowReaderMetadata, SegmentError> {
+    let metadata = ArrowReaderMetadata::load(ranges, ArrowReaderOptions::new())?;
+    let version = metadata_text(&metadata, FORMAT_KEY).and_then(|text| text.parse().ok());
     match version {
         Some(version) if (1..=FORMAT).contains(&version) => Ok(metadata),
-        Some(version) => Err(Failure::Version(version)),
-        None => Err(Failure::damaged("does not tell its version")),
+        Some(version) => Err(SegmentError::ManifestVersion(version)),
+        None => Err(SegmentError::damaged("has no version")),
     }
 }
 
 /// A text of a file's metadata.
-pub(crate) fn told<'a>(metadata: &'a ArrowReaderMetadata, key: &str) -> Option<&'a str> {
+pub(crate) fn metadata_text<'a>(metadata: &'a ArrowReaderMetadata, key: &str) -> Option<&'a str> {
     let pairs = metadata.metadata().file_metadata().key_value_metadata()?;
     pairs.iter().find(|pair| pair.key == key)?.value.as_deref()
 }
@@ -213,22 +213,22 @@ pub(crate) fn rows_of(group: &RowGroupMetaData) -> Range<u64> {
 }
 
 /// The CRC-32C of every row group's bytes.
-pub(crate) fn checksums(metadata: &ArrowReaderMetadata) -> Result<Vec<u32>, Failure> {
-    let found = told(metadata, CHECKSUMS_KEY).and_then(|text| serde_json::from_str(text).ok());
+pub(crate) fn checksums(metadata: &ArrowReaderMetadata) -> Result<Vec<u32>, SegmentError> {
+    let found = metadata_text(metadata, CHECKSUMS_KEY).and_then(|text| serde_json::from_str(text).ok());
     let groups = metadata.metadata().num_row_groups();
     let found: Option<Vec<u32>> = found.filter(|found: &Vec<u32>| found.len() == groups);
-    found.ok_or_else(|| Failure::damaged("does not tell the checksums of its row groups"))
+    found.ok_or_else(|| SegmentError::damaged("has no checksums of its row groups"))
 }
 
 /// Batches of some columns and row groups (`None` for all) of a file.
 pub(crate) fn batches(
-    pieces: Pieces,
+    ranges: FileRanges,
     metadata: ArrowReaderMetadata,
     columns: &[&str],
     row_groups: Option<Vec<usize>>,
-) -> Result<ParquetRecordBatchReader, Failure> {
+) -> Result<ParquetRecordBatchReader, SegmentError> {
     let mask = ProjectionMask::columns(metadata.parquet_schema(), columns.iter().copied());
-    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(pieces, metadata)
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(ranges, metadata)
         .with_projection(mask)
         .with_batch_size(BATCH_ROWS);
     let builder = match row_groups {

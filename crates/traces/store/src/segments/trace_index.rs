@@ -1,16 +1,16 @@
-//! Which traces are in a file of spans, and where: what a look-up reads before any row.
+//! Which traces are in a file of spans, and where: read before any row on a lookup.
 
-use super::failure::Failure;
+use super::error::SegmentError;
 use super::manifest::FileEntry;
-use super::spans_file::Wanted;
-use super::table::{self, Pieces};
+use super::spans_file::TraceFilter;
+use super::table::{self, FileRanges};
 use laggard_model::TraceId;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::bloom_filter::Sbbf;
 use parquet::file::metadata::RowGroupMetaData;
 use std::ops::Range;
 
-/// What of a file tells which traces are in it: the footer and the filters.
+/// The footer and filters of a file, which list its traces.
 pub(crate) struct TraceIndex {
     pub(crate) metadata: ArrowReaderMetadata,
     groups: Vec<TraceGroup>,
@@ -28,13 +28,13 @@ struct TraceGroup {
 
 impl TraceIndex {
     /// Reads the index from the file's tail.
-    pub(crate) fn read(entry: &FileEntry, tail: bytes::Bytes) -> Result<TraceIndex, Failure> {
-        let mut pieces = Pieces::of_length(entry.bytes);
-        pieces.add(entry.tail, tail);
-        let metadata = table::footer(&pieces)?;
+    pub(crate) fn read(entry: &FileEntry, tail: bytes::Bytes) -> Result<TraceIndex, SegmentError> {
+        let mut ranges = FileRanges::with_length(entry.bytes);
+        ranges.add(entry.tail, tail);
+        let metadata = table::footer(&ranges)?;
         let checksums = table::checksums(&metadata)?;
-        let groups: Result<_, Failure> = (metadata.metadata().row_groups().iter().zip(checksums))
-            .map(|(group, checksum)| TraceGroup::read(group, checksum, &pieces))
+        let groups: Result<_, SegmentError> = (metadata.metadata().row_groups().iter().zip(checksums))
+            .map(|(group, checksum)| TraceGroup::read(group, checksum, &ranges))
             .collect();
         Ok(TraceIndex { groups: groups?, metadata })
     }
@@ -46,18 +46,18 @@ impl TraceIndex {
 
     fn groups_of(&self, trace: TraceId) -> impl Iterator<Item = usize> + '_ {
         let first = self.groups.partition_point(|group| group.max < trace);
-        let near = self.groups[first..].iter().take_while(move |group| group.min <= trace);
-        near.enumerate().filter(move |(_, group)| group.may_hold(trace)).map(move |(at, _)| first + at)
+        let nearby = self.groups[first..].iter().take_while(move |group| group.min <= trace);
+        nearby.enumerate().filter(move |(_, group)| group.may_hold(trace)).map(move |(at, _)| first + at)
     }
 
     /// Row groups that may hold traces that are wanted, in order.
-    pub(crate) fn groups(&self, wanted: Wanted<'_>) -> Vec<usize> {
-        match wanted {
-            Wanted::All => (0..self.groups.len()).collect(),
-            Wanted::Between(min, max) => (0..self.groups.len())
+    pub(crate) fn groups(&self, filter: TraceFilter<'_>) -> Vec<usize> {
+        match filter {
+            TraceFilter::All => (0..self.groups.len()).collect(),
+            TraceFilter::Between(min, max) => (0..self.groups.len())
                 .filter(|&at| self.groups[at].min <= max && self.groups[at].max >= min)
                 .collect(),
-            Wanted::These(traces) => {
+            TraceFilter::These(traces) => {
                 let mut found: Vec<usize> = traces.iter().flat_map(|&trace| self.groups_of(trace)).collect();
                 found.sort_unstable();
                 found.dedup();
@@ -90,17 +90,23 @@ impl TraceIndex {
 }
 
 impl TraceGroup {
-    fn read(group: &RowGroupMetaData, checksum: u32, pieces: &Pieces) -> Result<TraceGroup, Failure> {
+    fn read(
+        group: &RowGroupMetaData,
+        checksum: u32,
+        ranges: &FileRanges,
+    ) -> Result<TraceGroup, SegmentError> {
         let column = group.column(0);
         let end = |bytes: Option<&[u8]>| {
             let bytes: Option<[u8; 16]> = bytes.and_then(|bytes| bytes.try_into().ok());
-            bytes.map(TraceId::from_bytes).ok_or_else(|| Failure::damaged("has no bounds of its trace ids"))
+            bytes
+                .map(TraceId::from_bytes)
+                .ok_or_else(|| SegmentError::damaged("has no bounds of its trace ids"))
         };
         let statistics = column.statistics();
         Ok(TraceGroup {
             min: end(statistics.and_then(|known| known.min_bytes_opt()))?,
             max: end(statistics.and_then(|known| known.max_bytes_opt()))?,
-            filter: Sbbf::read_from_column_chunk(column, pieces)?,
+            filter: Sbbf::read_from_column_chunk(column, ranges)?,
             bytes: table::rows_of(group),
             checksum,
         })

@@ -1,9 +1,9 @@
 //! The store: appending, and views of what is there.
 
-mod flushing;
-mod upkeep;
+mod flusher;
+mod log_thread;
+mod maintenance;
 mod write_path;
-mod writing;
 
 #[cfg(test)]
 mod tests;
@@ -12,8 +12,9 @@ use crate::clock::{Clock, ClockWatch, SystemClock};
 use crate::log::{Disk, LogFiles};
 use crate::recovery::recover;
 use crate::{AppendError, Segments, StoreError, StoreSettings, StoreState, View};
-use flushing::{FlushOrder, Flushing};
+use flusher::{FlushRequest, Flusher};
 use laggard_engine::Batch;
+use log_thread::{Append, LogCommand, LogThread, batch_bytes_max, reserved_for};
 use object_store::ObjectStore;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,32 +24,31 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use write_path::WritePath;
-use writing::{Append, Order, Writing, batch_bytes_max, reserved_for};
 
 /// The data of one tenant. A handle: clones are the same store.
 #[derive(Clone)]
 pub struct Store {
-    shared: Arc<Shared>,
+    shared: Arc<StoreInner>,
 }
 
-struct Shared {
+struct StoreInner {
     path: Arc<WritePath>,
     segments: Segments,
-    orders: Sender<Order>,
-    flushes: mpsc::Sender<FlushOrder>,
+    commands: Sender<LogCommand>,
+    flushes: mpsc::Sender<FlushRequest>,
     tasks: Vec<JoinHandle<()>>,
 }
 
-impl Drop for Shared {
+impl Drop for StoreInner {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
 
-/// How long a batch waits for room.
+/// How long a batch waits for memory.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// When a sender should come back that found no room.
+/// When a sender should retry after the store was out of memory.
 const COME_BACK: Duration = Duration::from_secs(1);
 
 impl Store {
@@ -95,35 +95,36 @@ impl Store {
         let recovered = recovered.map_err(|error| StoreError::new(error.to_string()))??;
         tracing::debug!(spans = recovered.intake.spans(), "replay ended");
         let mut intake = recovered.intake;
-        intake.note_time(clock.monotonic());
+        intake.record_time(clock.monotonic());
         let idle = Duration::from_nanos(settings.idle.ns());
         let path = Arc::new(WritePath::new(intake, settings.memory_bytes, idle, clock));
-        path.tell_findings(&recovered.findings);
-        let (orders, ordered) = std::sync::mpsc::channel();
-        let writing = Writing::new(ordered, recovered.log, path.clone());
+        path.report_replay(&recovered.findings);
+        let (commands, ordered) = std::sync::mpsc::channel();
+        let writing = LogThread::new(ordered, recovered.log, path.clone());
         std::thread::Builder::new()
             .name("laggard-log".to_owned())
             .spawn(move || writing.run())
             .map_err(|error| StoreError::new(format!("no thread for the write-ahead log: {error}")))?;
-        let (flushes, asked) = mpsc::channel(16);
-        let flushing = Flushing {
+        let (flushes, requests) = mpsc::channel(16);
+        let flushing = Flusher {
             watch: ClockWatch::new(&*path.clock),
             path: path.clone(),
             segments: segments.clone(),
-            orders: orders.clone(),
-            asked,
+            commands: commands.clone(),
+            requests,
             pending: None,
             quiet: 0,
         };
-        let upkeep = upkeep::run(path.clone(), segments.clone(), Duration::from_nanos(settings.upkeep.ns()));
+        let upkeep =
+            maintenance::run(path.clone(), segments.clone(), Duration::from_nanos(settings.upkeep.ns()));
         let tasks = vec![tokio::spawn(flushing.run()), tokio::spawn(upkeep)];
-        Ok(Store { shared: Arc::new(Shared { path, segments, orders, flushes, tasks }) })
+        Ok(Store { shared: Arc::new(StoreInner { path, segments, commands, flushes, tasks }) })
     }
 
     /// Takes a batch; returns once it would survive a loss of power.
     ///
     /// # Errors
-    /// When it was not taken; see [`AppendError`].
+    /// When it was rejected; see [`AppendError`].
     pub async fn append(&self, batch: Batch) -> Result<(), AppendError> {
         let path = &self.shared.path;
         if path.is_closing() {
@@ -136,13 +137,13 @@ impl Store {
         if reserved > bytes_max {
             return Err(AppendError::TooLarge { bytes: reserved, bytes_max });
         }
-        if path.budget.take(reserved, PATIENCE).await.is_err() {
+        if path.budget.acquire(reserved, PATIENCE).await.is_err() {
             path.tight.notify_one();
             return Err(AppendError::Busy(COME_BACK));
         }
         let (done, answer) = oneshot::channel();
-        let order = Order::Append(Box::new(Append { batch, reserved, done }));
-        if self.shared.orders.send(order).is_err() {
+        let order = LogCommand::Append(Box::new(Append { batch, reserved, done }));
+        if self.shared.commands.send(order).is_err() {
             path.budget.give(reserved);
             return Err(AppendError::Closing);
         }
@@ -180,7 +181,7 @@ impl Store {
         }
     }
 
-    /// Writes all open traces into segments, as if they were idle.
+    /// Flushes all open traces into segments.
     ///
     /// # Errors
     /// When a segment or the manifest cannot be written.
@@ -191,7 +192,7 @@ impl Store {
         answer.await.map_err(|_| ended())?
     }
 
-    /// Compacts what can be compacted and deletes what is no longer kept, now instead of in a while.
+    /// Runs compaction and retention now.
     ///
     /// # Errors
     /// When a segment or the manifest cannot be written.
@@ -201,7 +202,7 @@ impl Store {
         segments.retain(self.shared.path.clock.wall()).await
     }
 
-    /// Writes what is open and lets go of everything. From now on nothing is taken.
+    /// Flushes open data and closes the store. From now on appends are rejected.
     ///
     /// # Errors
     /// As [`Store::flush`]; what could not be written is in the log, and open again the next time.
@@ -214,14 +215,14 @@ impl Store {
         self.barrier().await;
         self.shared.tasks.iter().for_each(JoinHandle::abort);
         // A thread that is gone needs no order to go.
-        let _ = self.shared.orders.send(Order::End);
+        let _ = self.shared.commands.send(LogCommand::End);
         flushed
     }
 
-    /// Waits until the log's thread has done what it was asked for.
+    /// Waits until the log thread has handled all earlier commands.
     async fn barrier(&self) {
         let (done, answer) = oneshot::channel();
-        if self.shared.orders.send(Order::Barrier(done)).is_ok() {
+        if self.shared.commands.send(LogCommand::Barrier(done)).is_ok() {
             let _ = answer.await;
         }
     }

@@ -1,10 +1,10 @@
-//! The whole write path over simulated log files.
+//! The complete write path over simulated log files.
 
 use super::*;
-use crate::clock::tests::HandClock;
-use crate::drawn::{Dice, batch};
+use crate::clock::tests::ManualClock;
 use crate::empty_objects::empty_objects;
 use crate::log::simulated::{Fault, Simulated};
+use crate::random_batches::{TestRng, batch};
 use crate::{DurableFolder, View};
 use laggard_model::{Sink, SpanRecord, Timestamp};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 struct Fixture {
     objects: Arc<dyn ObjectStore>,
     files: Simulated,
-    clock: Arc<HandClock>,
+    clock: Arc<ManualClock>,
     settings: StoreSettings,
 }
 
@@ -21,7 +21,7 @@ impl Fixture {
         Fixture {
             objects: empty_objects(),
             files: Simulated::default(),
-            clock: Arc::new(HandClock::new()),
+            clock: Arc::new(ManualClock::new()),
             settings: StoreSettings::default(),
         }
     }
@@ -100,7 +100,7 @@ async fn what_was_open_is_open_again_after_a_loss_of_power() {
     store.append(batch(&[(1, 1), (2, 2)])).await.unwrap();
     store.flush().await.unwrap();
     store.append(batch(&[(1, 3), (4, 4)])).await.unwrap();
-    fixture.files = fixture.files.after_power_loss(&mut Dice(1));
+    fixture.files = fixture.files.after_power_loss(&mut TestRng(1));
     drop(store);
     let store = fixture.open().await;
     assert_eq!((store.state().open_spans, store.state().problems.len()), (2, 0));
@@ -115,7 +115,7 @@ async fn a_full_disk_refuses_is_told_and_heals() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     store.append(batch(&[(1, 1)])).await.unwrap();
-    fixture.files.fail(0, Fault::NoRoom(4));
+    fixture.files.fail(0, Fault::OutOfSpace(4));
     let refused = store.append(batch(&[(1, 2)])).await;
     assert!(matches!(refused, Err(AppendError::Storage(_))), "{refused:?}");
     assert!(problem(&store, "disk_full") && !store.state().accepts);
@@ -175,11 +175,11 @@ async fn tight_memory_sends_the_oldest_traces_off_early() {
     for number in 0..40 {
         let spans: Vec<(u128, u64)> =
             (1..=200).map(|id| (number * 200 + u128::from(id), number as u64 * 200 + id)).collect();
-        // A slow machine may not make room in time.
+        // A slow machine may not free memory in time.
         let mut tries = 0;
         while store.append(batch(&spans)).await.is_err() {
             tries += 1;
-            assert!(tries < 10, "no room is made");
+            assert!(tries < 10, "no memory is freed");
         }
     }
     assert!(store.state().spans_stored > 0, "nothing is idle, the clock stands still");
@@ -193,7 +193,7 @@ async fn idle_is_told_by_a_clock_that_does_not_jump() {
     let store = fixture.open().await;
     let spans: Vec<(u128, u64)> = (1..=25_000).map(|id| (u128::from(id) / 10, id)).collect();
     store.append(batch(&spans)).await.unwrap();
-    // A day ahead, an hour back: nobody has waited ten seconds yet.
+    // A day ahead, an hour back: no trace has been idle for ten seconds yet.
     fixture.clock.jump_secs(86_400);
     fixture.clock.pass(Duration::from_secs(9));
     assert!(eventually(|| problem(&store, "clock_jumped")).await);
@@ -201,7 +201,7 @@ async fn idle_is_told_by_a_clock_that_does_not_jump() {
     fixture.clock.jump_secs(-90_000);
     fixture.clock.pass(Duration::from_secs(2));
     assert!(eventually(|| store.state().spans_stored == 25_000).await);
-    assert!(store.state().accepts, "told, but nothing is held back");
+    assert!(store.state().accepts, "reported, but nothing is blocked");
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::intake::Intake;
-use crate::log::{Damage, Findings};
-use crate::problems::{Gravity, Problems};
+use crate::log::{DamagedRange, ReplayReport};
+use crate::problems::{ProblemList, Severity};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -16,7 +16,7 @@ const CORRUPT_LOG: &str = "corrupt_log";
 pub(super) struct WritePath {
     intake: Mutex<Intake>,
     pub(super) budget: Budget,
-    pub(super) problems: Problems,
+    pub(super) problems: ProblemList,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) idle: Duration,
     /// Wakes the flusher when memory is tight.
@@ -40,7 +40,7 @@ impl WritePath {
         WritePath {
             intake: Mutex::new(intake),
             budget,
-            problems: Problems::default(),
+            problems: ProblemList::default(),
             clock,
             idle,
             tight: Notify::new(),
@@ -55,8 +55,8 @@ impl WritePath {
         self.intake.lock().expect("no thread panics while it holds the lock")
     }
 
-    pub(super) fn tell(&self, name: &'static str, gravity: Gravity, text: String) {
-        self.problems.tell(name, gravity, self.clock.wall(), text);
+    pub(super) fn report(&self, name: &'static str, severity: Severity, text: String) {
+        self.problems.report(name, severity, self.clock.wall(), text);
     }
 
     pub(super) fn is_closing(&self) -> bool {
@@ -67,23 +67,23 @@ impl WritePath {
         self.log_fails.load(Ordering::Relaxed)
     }
 
-    /// Forgets what replay found: somebody has seen it by now, or nobody looks.
+    /// Clears the problems reported by replay.
     pub(super) fn forget_findings(&self) {
         self.problems.clear(TORN_LOG);
         self.problems.clear(CORRUPT_LOG);
     }
 
-    /// Tells what replay found.
-    pub(super) fn tell_findings(&self, findings: &Findings) {
+    /// Reports what replay found.
+    pub(super) fn report_replay(&self, findings: &ReplayReport) {
         if let Some(torn) = &findings.torn {
             let text = format!(
                 "the last write of {} was cut off: {} bytes that had not been acknowledged are gone",
                 torn.file, torn.bytes
             );
-            self.tell(TORN_LOG, Gravity::Warns, text);
+            self.report(TORN_LOG, Severity::Warns, text);
         }
         let Some(first) = findings.corrupt.first() else { return };
-        let sum = |of: fn(&Damage) -> u64| findings.corrupt.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&DamagedRange) -> u64| findings.corrupt.iter().map(of).sum::<u64>();
         let text = format!(
             "the write-ahead log is damaged in {} places, first in {}: {} bytes were passed over, {} batches are \
              missing; what follows was recovered",
@@ -92,6 +92,6 @@ impl WritePath {
             sum(|damage| damage.bytes),
             sum(|damage| damage.records),
         );
-        self.tell(CORRUPT_LOG, Gravity::Warns, text);
+        self.report(CORRUPT_LOG, Severity::Warns, text);
     }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-/// Tells a child what to do: `FOLDER;FIRST;SEED`.
+/// Parameters of the child process: `FOLDER;FIRST;SEED`.
 pub(crate) const CHILD_VARIABLE: &str = "LAGGARD_KILL_CHILD";
 
 /// Numbers that one child may use.
@@ -33,9 +33,9 @@ const BATCH_TRACES: u64 = 10;
 const OLD: Nanos = Nanos::from_secs(48 * 3600);
 
 /// Small random numbers from a seed (splitmix64).
-struct Dice(u64);
+struct TestRng(u64);
 
-impl Dice {
+impl TestRng {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -94,10 +94,10 @@ fn batch(first_trace: u64, half: u64, start: Timestamp) -> Batch {
     batch
 }
 
-/// Does a child's work when the environment says so; never returns then but by being killed.
+/// Does the work of the child process if the environment variable is set; then it ends only by being killed.
 pub(crate) fn child_from_environment() -> bool {
-    let Ok(told) = std::env::var(CHILD_VARIABLE) else { return false };
-    let mut parts = told.split(';');
+    let Ok(parameters) = std::env::var(CHILD_VARIABLE) else { return false };
+    let mut parts = parameters.split(';');
     let mut part = || parts.next().expect("three parts");
     let folder = PathBuf::from(part());
     let (first, seed) = (part().parse().expect("a number"), part().parse().expect("a number"));
@@ -107,7 +107,7 @@ pub(crate) fn child_from_environment() -> bool {
 
 async fn child(folder: PathBuf, first: u64, seed: u64) {
     let store = open(&folder).await;
-    let mut dice = Dice(seed);
+    let mut dice = TestRng(seed);
     let flushing = store.clone();
     let pause = Duration::from_millis(10 + dice.below(60));
     tokio::spawn(async move {
@@ -127,7 +127,7 @@ async fn child(folder: PathBuf, first: u64, seed: u64) {
     // Two senders, so that batches share a write.
     let sender = |lane: u64| send(store.clone(), first + lane * NUMBERS / 2, NUMBERS / 2);
     let ended = tokio::join!(sender(0), sender(1));
-    panic!("nobody killed this: {ended:?}");
+    panic!("the child was not killed: {ended:?}");
 }
 
 async fn send(store: Store, first: u64, numbers: u64) {
@@ -135,7 +135,7 @@ async fn send(store: Store, first: u64, numbers: u64) {
     let traces = first / TRACE_SPANS..(first + numbers) / TRACE_SPANS;
     for (round, trace) in (0_u64..).zip(traces.step_by(BATCH_TRACES as usize)) {
         for half in [0, 1] {
-            // Every sixth round is of data that retention deletes; nobody asks for them.
+            // Every sixth round has data that retention deletes; they are not checked.
             let old = round % 6 == 5;
             let at = start.plus(Nanos::from_ms(round * 20));
             append(&store, batch(trace, half, if old { at.minus(OLD) } else { at })).await;
@@ -165,14 +165,14 @@ fn acknowledge(first: u64, half: u64) {
 /// The killing process.
 pub(crate) struct Run {
     folder: PathBuf,
-    dice: Dice,
+    dice: TestRng,
     children: u64,
     acknowledged: Vec<u64>,
 }
 
 /// What a check found.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct KillOutcome {
     /// Spans that were acknowledged, all of them there once.
     pub(crate) acknowledged: u64,
     /// Spans that are there although they were not: they had become durable when the process was killed.
@@ -182,16 +182,19 @@ pub(crate) struct Found {
 impl Run {
     /// A run in an empty folder.
     pub(crate) fn new(folder: &Path, seed: u64) -> Run {
-        Run { folder: folder.to_owned(), dice: Dice(seed), children: 0, acknowledged: Vec::new() }
+        Run { folder: folder.to_owned(), dice: TestRng(seed), children: 0, acknowledged: Vec::new() }
     }
 
     /// Starts a child, lets it work for a moment, and kills it.
     pub(crate) fn kill_once(&mut self, command: &mut Command) {
         self.children += 1;
         let first = self.children * NUMBERS;
-        let told = format!("{};{first};{}", self.folder.display(), self.dice.below(1 << 32));
-        let mut child =
-            command.env(CHILD_VARIABLE, told).stdout(Stdio::piped()).spawn().expect("this program starts");
+        let parameters = format!("{};{first};{}", self.folder.display(), self.dice.below(1 << 32));
+        let mut child = command
+            .env(CHILD_VARIABLE, parameters)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("this program starts");
         let out = child.stdout.take().expect("it is piped");
         let (working, works) = std::sync::mpsc::channel();
         let reader = std::thread::spawn(move || read_acknowledged(BufReader::new(out), &working));
@@ -207,12 +210,12 @@ impl Run {
         self.acknowledged.extend(reader.join().expect("reading does not panic"));
     }
 
-    /// Opens the store, and looks for every span.
-    pub(crate) fn check(&self) -> Found {
+    /// Opens the store, and checks for every span.
+    pub(crate) fn check(&self) -> KillOutcome {
         runtime().block_on(async {
             let store = open(&self.folder).await;
-            let told = store.state().problems;
-            assert!(told.iter().all(|problem| problem.name == "torn_log"), "{told:?}");
+            let problems = store.state().problems;
+            assert!(problems.iter().all(|problem| problem.name == "torn_log"), "{problems:?}");
             store.flush().await.expect("the disk is there");
             let found = self.compare(&store).await;
             store.compact().await.expect("the disk is there");
@@ -223,8 +226,8 @@ impl Run {
         })
     }
 
-    async fn compare(&self, store: &Store) -> Found {
-        let mut stored = Stored::default();
+    async fn compare(&self, store: &Store) -> KillOutcome {
+        let mut stored = SpanCounter::default();
         let lost =
             store.view().spans(Timestamp::MIN, Timestamp::MAX, &mut stored).await.expect("it can be read");
         assert!(lost.is_empty(), "{lost:?}");
@@ -236,7 +239,7 @@ impl Run {
         }
         self.compare_requests(store).await;
         let acknowledged = self.acknowledged.len() as u64;
-        Found { acknowledged, unacknowledged: stored.times.len() as u64 - acknowledged }
+        KillOutcome { acknowledged, unacknowledged: stored.times.len() as u64 - acknowledged }
     }
 
     /// Requests, assembled ahead of time, have the calls of their traces once, too.
@@ -244,14 +247,15 @@ impl Run {
         let mut calls: HashMap<u128, usize> = HashMap::new();
         for slice in store.view().requests(Timestamp::MIN, Timestamp::MAX).await.expect("it can be read") {
             for request in &slice.requests {
-                *calls.entry(request.trace.value()).or_default() += slice.forms[request.form as usize].len();
+                *calls.entry(request.trace.value()).or_default() +=
+                    slice.structures[request.structure as usize].len();
             }
         }
-        let mut wanted: HashMap<u128, usize> = HashMap::new();
+        let mut filter: HashMap<u128, usize> = HashMap::new();
         for number in &self.acknowledged {
-            *wanted.entry(u128::from(number / TRACE_SPANS)).or_default() += 1;
+            *filter.entry(u128::from(number / TRACE_SPANS)).or_default() += 1;
         }
-        for (trace, spans) in wanted.into_iter().filter(|&(_, spans)| spans == TRACE_SPANS as usize) {
+        for (trace, spans) in filter.into_iter().filter(|&(_, spans)| spans == TRACE_SPANS as usize) {
             assert_eq!(calls.get(&trace), Some(&spans), "calls of trace {trace:x}");
         }
     }
@@ -261,8 +265,9 @@ impl Run {
 fn read_acknowledged(mut out: impl BufRead, working: &Sender<()>) -> Vec<u64> {
     let (mut numbers, mut line) = (Vec::new(), String::new());
     while out.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
-        let told = line.strip_prefix("ack ").and_then(|rest| rest.strip_suffix('\n')?.split_once(' '));
-        if let Some((first, half)) = told {
+        let acknowledged =
+            line.strip_prefix("ack ").and_then(|rest| rest.strip_suffix('\n')?.split_once(' '));
+        if let Some((first, half)) = acknowledged {
             let (first, half): (u64, u64) =
                 (first.parse().expect("a number"), half.parse().expect("a number"));
             let traces = (0..BATCH_TRACES).map(|trace| first + trace * TRACE_SPANS + 2 * half);
@@ -277,11 +282,11 @@ fn read_acknowledged(mut out: impl BufRead, working: &Sender<()>) -> Vec<u64> {
 
 /// How often each span is stored, but those that retention deletes.
 #[derive(Default)]
-struct Stored {
+struct SpanCounter {
     times: HashMap<u64, u32>,
 }
 
-impl Sink for Stored {
+impl Sink for SpanCounter {
     fn span(&mut self, span: &SpanRecord<'_>) {
         if span.start > Timestamp::from_unix_ns(1_799_990_000_000_000_000) {
             *self.times.entry(span.span_id.value()).or_default() += 1;

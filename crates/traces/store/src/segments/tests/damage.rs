@@ -1,21 +1,21 @@
-//! Damaged and missing files: set aside and told; the rest is answered, and nothing that can be read is lost.
+//! Damaged and missing files: quarantined and reported; the rest is answered, and nothing that can be read is lost.
 
-use super::answers::{Kept, answered, expected};
-use super::drawn::{much_later, samples};
+use super::contents::{TextSink, answered, expected};
+use super::random_spans::{much_later, samples};
 use super::{SMALL, compact_all, open};
 use crate::empty_objects::empty_objects;
 use crate::segments::layout;
 use crate::segments::manifest::{FileKind, Manifest, SegmentKind};
-use crate::segments::{DurableFolder, Segments, Shared};
-use crate::{Parcel, StoreSettings};
+use crate::segments::{DurableFolder, Segments, SegmentsInner};
+use crate::{FlushBatch, StoreSettings};
 use futures::TryStreamExt;
 use laggard_model::{Loss, Nanos, SpanRow, Timestamp, TraceId};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
 
-/// A parcel of some traces of two spans each, in the same minute.
-fn parcel_of(traces: std::ops::Range<u128>) -> Parcel {
+/// A flush batch of some traces of two spans each, in the same minute.
+fn flush_batch_of(traces: std::ops::Range<u128>) -> FlushBatch {
     let one = much_later();
     let row = one.spans[0];
     let span = |number| laggard_model::SpanId::new(number).unwrap();
@@ -23,14 +23,14 @@ fn parcel_of(traces: std::ops::Range<u128>) -> Parcel {
         let root = SpanRow { trace: TraceId::from_value(trace), ..row };
         [root, SpanRow { span: span(2), parent: Some(span(1)), ..root }]
     };
-    Parcel { names: one.names, spans: traces.flat_map(both).collect(), ..Parcel::default() }
+    FlushBatch { names: one.names, spans: traces.flat_map(both).collect(), ..FlushBatch::default() }
 }
 
-async fn of(parcels: &[Parcel]) -> (Arc<dyn ObjectStore>, Segments) {
+async fn of(batches: &[FlushBatch]) -> (Arc<dyn ObjectStore>, Segments) {
     let objects = empty_objects();
     let segments = open(&objects, &StoreSettings::default()).await;
-    for parcel in parcels {
-        segments.commit(Arc::new(parcel.clone())).await.unwrap();
+    for batch in batches {
+        segments.commit(Arc::new(batch.clone())).await.unwrap();
     }
     (objects, segments)
 }
@@ -49,8 +49,8 @@ async fn lost(segments: &Segments) -> u64 {
 
 #[tokio::test]
 async fn any_damaged_byte_is_found_and_the_rest_is_answered() {
-    let (first, second) = (parcel_of(1..4), parcel_of(10..12));
-    for kind in [FileKind::Requests, FileKind::Calls, FileKind::Forms] {
+    let (first, second) = (flush_batch_of(1..4), flush_batch_of(10..12));
+    for kind in [FileKind::Requests, FileKind::Calls, FileKind::Structures] {
         for at in [4, 100, 333, 700] {
             let (objects, segments) = of(&[first.clone(), second.clone()]).await;
             let bad = segments.shared.manifest().segments[0].clone();
@@ -58,7 +58,7 @@ async fn any_damaged_byte_is_found_and_the_rest_is_answered() {
             let mut answer = answered(&segments.view()).await;
             assert_eq!(answer.losses.remove("corrupt_segment"), Some(6), "{kind:?} {at}");
             assert_eq!(answer, expected(std::slice::from_ref(&second)));
-            // It stays set aside, and is told as long as its time is asked for.
+            // It remains quarantined, and is reported as long as its time is queried.
             let again = open(&objects, &StoreSettings::default()).await;
             assert_eq!(lost(&again).await, 6);
             let problems = again.figures().problems;
@@ -73,7 +73,7 @@ async fn any_damaged_byte_is_found_and_the_rest_is_answered() {
 #[tokio::test]
 async fn damaged_missing_and_cut_spans_are_found_by_a_look_up() {
     for how in ["damaged rows", "damaged tail", "cut", "missing"] {
-        let (objects, segments) = of(&[parcel_of(1..4), parcel_of(10..12)]).await;
+        let (objects, segments) = of(&[flush_batch_of(1..4), flush_batch_of(10..12)]).await;
         let bad = segments.shared.manifest().segments[0].clone();
         let path = bad.path(FileKind::Spans);
         let bytes = objects.get(&path).await.unwrap().bytes().await.unwrap();
@@ -94,33 +94,37 @@ async fn damaged_missing_and_cut_spans_are_found_by_a_look_up() {
 
 #[tokio::test]
 async fn compaction_keeps_what_it_could_read() {
-    let parcels = [parcel_of(1..4), parcel_of(10..12), parcel_of(20..23), parcel_of(2..3)];
-    let (objects, segments) = of(&parcels).await;
+    let batches =
+        [flush_batch_of(1..4), flush_batch_of(10..12), flush_batch_of(20..23), flush_batch_of(2..3)];
+    let (objects, segments) = of(&batches).await;
     let kinds: Vec<SegmentKind> =
         segments.shared.manifest().segments.iter().map(|segment| segment.kind).collect();
-    assert_eq!(kinds, [SegmentKind::Traces, SegmentKind::Traces, SegmentKind::Traces, SegmentKind::Late]);
+    assert_eq!(
+        kinds,
+        [SegmentKind::Traces, SegmentKind::Traces, SegmentKind::Traces, SegmentKind::LateSpans]
+    );
     let bad = segments.shared.manifest().segments[1].clone();
     objects.delete(&bad.path(FileKind::Spans)).await.unwrap();
     drop(segments);
     let segments = open(&objects, &StoreSettings::default()).await;
-    let mut later = parcel_of(90..91);
+    let mut later = flush_batch_of(90..91);
     later.spans.iter_mut().for_each(|row| row.start = row.start.plus(Nanos::from_secs(9000)));
     segments.commit(Arc::new(later.clone())).await.unwrap();
     assert!(compact_all(&segments).await >= 2);
     let mut answer = answered(&segments.view()).await;
     let problems = segments.figures().problems;
     assert_eq!(answer.losses.remove("corrupt_segment"), Some(4), "{problems:?}");
-    let rest = [parcels[0].clone(), parcels[2].clone(), parcels[3].clone(), later];
+    let rest = [batches[0].clone(), batches[2].clone(), batches[3].clone(), later];
     assert_eq!(answer, expected(&rest));
 }
 
 #[tokio::test]
 async fn damaged_samples_are_told_and_the_rest_is_handed_over() {
-    let of_times = |times: &[i64]| Parcel { samples: samples(times), ..Parcel::default() };
+    let of_times = |times: &[i64]| FlushBatch { samples: samples(times), ..FlushBatch::default() };
     let (objects, segments) = of(&[of_times(&[1, 2, 3]), of_times(&[4, 5])]).await;
     let bad = segments.shared.manifest().segments[0].path(FileKind::Samples);
     damage(&*objects, &bad, 30).await;
-    let mut kept = Kept::default();
+    let mut kept = TextSink::default();
     let losses = segments.view().samples(Timestamp::MIN, Timestamp::MAX, &mut kept).await.unwrap();
     assert_eq!((kept.samples.len(), losses.count(Loss::CorruptSegment)), (2, 3));
 }
@@ -134,7 +138,7 @@ async fn tear(objects: &dyn ObjectStore, path: &Path) {
 #[tokio::test]
 async fn a_damaged_manifest_has_a_copy() {
     for how in ["torn", "missing", "its copy"] {
-        let (objects, segments) = of(&[parcel_of(1..4), parcel_of(10..12)]).await;
+        let (objects, segments) = of(&[flush_batch_of(1..4), flush_batch_of(10..12)]).await;
         let number = segments.shared.manifest().number;
         drop(segments);
         match how {
@@ -145,15 +149,15 @@ async fn a_damaged_manifest_has_a_copy() {
         let segments = open(&objects, &StoreSettings::default()).await;
         assert_eq!(
             answered(&segments.view()).await,
-            expected(&[parcel_of(1..4), parcel_of(10..12)]),
+            expected(&[flush_batch_of(1..4), flush_batch_of(10..12)]),
             "{how}"
         );
         let problems = segments.figures().problems;
         assert_eq!(problems.len(), usize::from(how != "its copy"), "{problems:?}");
-        assert!(problems.iter().all(|told| told.text.contains("nothing is missing")), "{problems:?}");
-        segments.commit(Arc::new(parcel_of(20..21))).await.unwrap();
+        assert!(problems.iter().all(|notes| notes.text.contains("nothing is missing")), "{problems:?}");
+        segments.commit(Arc::new(flush_batch_of(20..21))).await.unwrap();
         let again = open(&objects, &StoreSettings::default()).await;
-        let all = [parcel_of(1..4), parcel_of(10..12), parcel_of(20..21)];
+        let all = [flush_batch_of(1..4), flush_batch_of(10..12), flush_batch_of(20..21)];
         assert_eq!(answered(&again.view()).await, expected(&all), "{how}");
         assert_eq!(again.figures().problems, []);
     }
@@ -161,27 +165,27 @@ async fn a_damaged_manifest_has_a_copy() {
 
 #[tokio::test]
 async fn a_torn_manifest_without_its_copy_gives_way_to_the_one_before() {
-    let (objects, segments) = of(&[parcel_of(1..4), parcel_of(10..12)]).await;
+    let (objects, segments) = of(&[flush_batch_of(1..4), flush_batch_of(10..12)]).await;
     let manifest = segments.shared.manifest();
     drop(segments);
     tear(&*objects, &layout::manifest(manifest.number)).await;
     tear(&*objects, &layout::manifest_copy(manifest.number)).await;
     let segments = open(&objects, &StoreSettings::default()).await;
-    assert_eq!(answered(&segments.view()).await, expected(&[parcel_of(1..4)]));
+    assert_eq!(answered(&segments.view()).await, expected(&[flush_batch_of(1..4)]));
     assert_eq!(segments.figures().problems[0].name, "corrupt_manifest");
-    // The next commit goes on behind it, and what only the torn one named is never deleted.
-    segments.commit(Arc::new(parcel_of(20..21))).await.unwrap();
+    // The next commit follows it, and files that only the torn one named are never deleted.
+    segments.commit(Arc::new(flush_batch_of(20..21))).await.unwrap();
     let again = open(&objects, &StoreSettings::default()).await;
-    assert_eq!(answered(&again.view()).await, expected(&[parcel_of(1..4), parcel_of(20..21)]));
+    assert_eq!(answered(&again.view()).await, expected(&[flush_batch_of(1..4), flush_batch_of(20..21)]));
     let only_there = layout::quarantined(FileKind::Spans, manifest.segments[1].number);
     assert!(objects.head(&only_there).await.is_ok());
 }
 
 /// A sender whose clock is years ahead: its data, and what shares a segment with them, go when they have been there
-/// for as long as is kept.
+/// for as long as data are retained.
 #[tokio::test]
 async fn times_that_have_not_come_yet_do_not_stay_for_ever() {
-    let mut ahead = parcel_of(1..3);
+    let mut ahead = flush_batch_of(1..3);
     let far = Timestamp::from_unix_ns(crate::segments::shared::wall_clock().unix_ns())
         .plus(Nanos::from_secs(9_999_999));
     ahead.spans.iter_mut().for_each(|row| row.start = far);
@@ -198,7 +202,7 @@ async fn times_that_have_not_come_yet_do_not_stay_for_ever() {
 
 #[tokio::test]
 async fn no_readable_manifest_is_an_error_and_a_later_version_is_not_touched() {
-    let (objects, segments) = of(&[parcel_of(1..4)]).await;
+    let (objects, segments) = of(&[flush_batch_of(1..4)]).await;
     let number = segments.shared.manifest().number;
     drop(segments);
     let newer = Manifest { format: 99, number: 7, ..Manifest::empty() };
@@ -213,18 +217,18 @@ async fn no_readable_manifest_is_an_error_and_a_later_version_is_not_touched() {
     let opened = Segments::open(objects, &StoreSettings::default()).await;
     assert!(
         opened.err().unwrap().to_string().contains("no earlier manifest"),
-        "not taken for an empty store"
+        "not treated as an empty store"
     );
 }
 
 #[tokio::test]
 async fn two_writers_cannot_both_win() {
-    let (objects, one) = of(&[parcel_of(1..4)]).await;
+    let (objects, one) = of(&[flush_batch_of(1..4)]).await;
     let other = open(&objects, &StoreSettings::default()).await;
-    one.commit(Arc::new(parcel_of(10..11))).await.unwrap();
-    let refused = other.commit(Arc::new(parcel_of(20..21))).await.unwrap_err();
+    one.commit(Arc::new(flush_batch_of(10..11))).await.unwrap();
+    let refused = other.commit(Arc::new(flush_batch_of(20..21))).await.unwrap_err();
     assert!(refused.to_string().contains("another process"), "{refused}");
-    assert_eq!(answered(&other.view()).await, expected(&[parcel_of(1..4)]));
+    assert_eq!(answered(&other.view()).await, expected(&[flush_batch_of(1..4)]));
 }
 
 #[tokio::test]
@@ -232,16 +236,16 @@ async fn a_full_disk_fails_the_commit_and_leaves_no_trace() {
     let folder = tempfile::tempdir().unwrap();
     let objects: Arc<dyn ObjectStore> = Arc::new(DurableFolder::open(folder.path()).unwrap());
     let settings = StoreSettings::default();
-    let shared = Shared::open(Arc::clone(&objects), &settings, SMALL).await.unwrap();
+    let shared = SegmentsInner::open(Arc::clone(&objects), &settings, SMALL).await.unwrap();
     let segments = Segments { shared: Arc::new(shared) };
-    segments.commit(Arc::new(parcel_of(1..4))).await.unwrap();
-    // A file where a folder has to be made stands for a device without room.
+    segments.commit(Arc::new(flush_batch_of(1..4))).await.unwrap();
+    // A file where a folder must be created simulates a full disk.
     std::fs::remove_dir_all(folder.path().join("staging")).unwrap();
     std::fs::write(folder.path().join("staging"), "").unwrap();
-    assert!(segments.commit(Arc::new(parcel_of(10..12))).await.is_err());
-    assert_eq!(answered(&segments.view()).await, expected(&[parcel_of(1..4)]));
+    assert!(segments.commit(Arc::new(flush_batch_of(10..12))).await.is_err());
+    assert_eq!(answered(&segments.view()).await, expected(&[flush_batch_of(1..4)]));
     std::fs::remove_file(folder.path().join("staging")).unwrap();
     std::fs::create_dir(folder.path().join("staging")).unwrap();
-    segments.commit(Arc::new(parcel_of(10..12))).await.unwrap();
-    assert_eq!(answered(&segments.view()).await, expected(&[parcel_of(1..4), parcel_of(10..12)]));
+    segments.commit(Arc::new(flush_batch_of(10..12))).await.unwrap();
+    assert_eq!(answered(&segments.view()).await, expected(&[flush_batch_of(1..4), flush_batch_of(10..12)]));
 }

@@ -1,12 +1,12 @@
 //! Stores written by earlier versions are read for ever: `tests/golden/vN` was written once by the first program of
-//! version N, and `expected.txt` beside it tells what is in it.
+//! version N, and `expected.txt` next to it lists its contents.
 
-use super::answers::{Kept, answered};
-use super::drawn::{much_later, samples};
+use super::contents::{TextSink, answered};
 use super::open;
+use super::random_spans::{much_later, samples};
 use crate::segments::DurableFolder;
 use crate::segments::manifest::FORMAT;
-use crate::{Parcel, StoreSettings, View};
+use crate::{FlushBatch, StoreSettings, View};
 use laggard_engine::Origins;
 use laggard_model::{AdjustedCount, Loss, Nanos, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId};
 use object_store::memory::InMemory;
@@ -21,7 +21,7 @@ fn folder(version: u32) -> PathBuf {
 }
 
 /// A little of everything: a trace with calls on two replicas, one whose id is text, late spans, samples, losses.
-fn parcels() -> Vec<Parcel> {
+fn batches() -> Vec<FlushBatch> {
     let mut first = much_later();
     let root = first.spans[0];
     let replica = first.names.replica("b");
@@ -54,7 +54,7 @@ fn parcels() -> Vec<Parcel> {
 }
 
 /// Everything a view answers, a fact a line.
-async fn told(view: &View) -> String {
+async fn describe(view: &View) -> String {
     let answer = answered(view).await;
     let mut out = String::new();
     let mut line = |text: String| writeln!(out, "{text}").expect("a string takes everything");
@@ -63,10 +63,10 @@ async fn told(view: &View) -> String {
     line(format!("losses {:?}", answer.losses));
     line(format!("clocks {:?}", answer.clocks));
     line(format!("texts {:?}", answer.texts));
-    let mut kept = Kept::default();
+    let mut kept = TextSink::default();
     view.samples(Timestamp::MIN, Timestamp::MAX, &mut kept).await.unwrap();
     kept.samples.into_iter().for_each(|sample| line(format!("sample {sample}")));
-    let mut kept = Kept::default();
+    let mut kept = TextSink::default();
     view.spans(Timestamp::MIN, Timestamp::MAX, &mut kept).await.unwrap();
     kept.spans.into_iter().for_each(|span| line(format!("span {span}")));
     out
@@ -76,12 +76,12 @@ async fn write(version: u32) {
     let folder = folder(version);
     let objects: Arc<dyn ObjectStore> = Arc::new(DurableFolder::open(&folder).unwrap());
     let segments = open(&objects, &StoreSettings::default()).await;
-    for parcel in parcels() {
-        segments.commit(Arc::new(parcel)).await.unwrap();
+    for batch in batches() {
+        segments.commit(Arc::new(batch)).await.unwrap();
     }
-    std::fs::write(folder.join("expected.txt"), told(&segments.view()).await).unwrap();
+    std::fs::write(folder.join("expected.txt"), describe(&segments.view()).await).unwrap();
     std::fs::remove_dir_all(folder.join("staging")).unwrap();
-    // Only the newest manifest says what is valid.
+    // Only the newest manifest defines what is valid.
     std::fs::remove_file(folder.join("manifest/000000000001.json")).unwrap();
 }
 
@@ -112,7 +112,7 @@ async fn golden_stores_of_every_version_are_read() {
         let folder = folder(version);
         let expected = std::fs::read_to_string(folder.join("expected.txt")).unwrap();
         let segments = open(&in_memory(&folder).await, &StoreSettings::default()).await;
-        assert_eq!(told(&segments.view()).await, expected, "version {version}");
+        assert_eq!(describe(&segments.view()).await, expected, "version {version}");
         assert_eq!(segments.figures().problems, []);
     }
 }

@@ -1,32 +1,32 @@
 //! What is stored is answered, however it came and whatever was done to it since.
 
-mod answers;
+mod contents;
 mod damage;
-mod drawn;
+mod equivalence;
 mod golden;
-mod keeping;
-mod others;
-mod same_answers;
+mod other_tools;
+mod random_spans;
+mod retention;
 
-use super::plan::Limits;
-use super::{Segments, Shared};
+use super::plan::SegmentLimits;
+use super::{Segments, SegmentsInner};
 use crate::StoreSettings;
 use object_store::ObjectStore;
 use std::sync::Arc;
 
 /// Sizes so small that a few spans show everything that many millions would.
-const SMALL: Limits = Limits { spans_max: 12, group_spans: 4, samples_max: 6, rows_shared: 3 };
+const SMALL: SegmentLimits = SegmentLimits { spans_max: 12, group_spans: 4, samples_max: 6, rows_shared: 3 };
 
 /// Opens segments with small sizes.
 async fn open(objects: &Arc<dyn ObjectStore>, settings: &StoreSettings) -> Segments {
-    let shared = Shared::open(Arc::clone(objects), settings, SMALL).await.unwrap();
+    let shared = SegmentsInner::open(Arc::clone(objects), settings, SMALL).await.unwrap();
     Segments { shared: Arc::new(shared) }
 }
 
 async fn compact_all(segments: &Segments) -> usize {
-    for pieces in 0..1000 {
+    for ranges in 0..1000 {
         if !segments.compact_once().await.unwrap() {
-            return pieces;
+            return ranges;
         }
     }
     panic!("compaction finds no end");

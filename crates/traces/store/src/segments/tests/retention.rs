@@ -1,10 +1,10 @@
-//! What is kept and for how long: retention, files that views hold, files that nobody names.
+//! Retention, files held by views, and files that no manifest names.
 
-use super::answers::answered;
-use super::drawn::much_later;
+use super::contents::answered;
+use super::random_spans::much_later;
 use super::{compact_all, open};
 use crate::empty_objects::empty_objects;
-use crate::{Parcel, Segments, StoreSettings};
+use crate::{FlushBatch, Segments, StoreSettings};
 use futures::TryStreamExt;
 use laggard_model::{Nanos, Timestamp, TraceId};
 use object_store::path::Path;
@@ -17,12 +17,12 @@ fn hours(hours: i64) -> Timestamp {
     Timestamp::from_unix_ns(hours * 3_600_000_000_000)
 }
 
-/// A parcel of one span that starts at an hour since the epoch.
-fn at_hour(hour: i64) -> Arc<Parcel> {
-    let mut parcel = much_later();
-    parcel.spans[0].start = hours(hour);
-    parcel.spans[0].trace = TraceId::from_value(1000 + hour as u128);
-    Arc::new(parcel)
+/// A flush batch of one span that starts at an hour since the epoch.
+fn at_hour(hour: i64) -> Arc<FlushBatch> {
+    let mut batch = much_later();
+    batch.spans[0].start = hours(hour);
+    batch.spans[0].trace = TraceId::from_value(1000 + hour as u128);
+    Arc::new(batch)
 }
 
 async fn with_hours(settings: &StoreSettings, of: std::ops::Range<i64>) -> (Arc<dyn ObjectStore>, Segments) {
@@ -100,9 +100,9 @@ async fn compaction_leaves_few_segments_and_few_manifests() {
     let objects = empty_objects();
     let segments = open(&objects, &StoreSettings::default()).await;
     for trace in 0..20_u128 {
-        let mut parcel = Parcel::clone(&at_hour(0));
-        parcel.spans[0].trace = TraceId::from_value(1 + trace);
-        segments.commit(Arc::new(parcel)).await.unwrap();
+        let mut batch = FlushBatch::clone(&at_hour(0));
+        batch.spans[0].trace = TraceId::from_value(1 + trace);
+        segments.commit(Arc::new(batch)).await.unwrap();
     }
     segments.commit(at_hour(2)).await.unwrap();
     compact_all(&segments).await;
@@ -114,9 +114,9 @@ async fn compaction_leaves_few_segments_and_few_manifests() {
 
 #[tokio::test]
 async fn a_parcel_scattered_over_days_becomes_few_segments() {
-    let mut parcel = Parcel::clone(&at_hour(0));
-    let row = parcel.spans[0];
-    parcel.spans = (0..9_u128)
+    let mut batch = FlushBatch::clone(&at_hour(0));
+    let row = batch.spans[0];
+    batch.spans = (0..9_u128)
         .map(|at| {
             let start = hours(20 * at as i64);
             laggard_model::SpanRow { trace: TraceId::from_value(at + 1), start, ..row }
@@ -124,7 +124,7 @@ async fn a_parcel_scattered_over_days_becomes_few_segments() {
         .collect();
     let objects = empty_objects();
     let segments = open(&objects, &StoreSettings::default()).await;
-    segments.commit(Arc::new(parcel)).await.unwrap();
+    segments.commit(Arc::new(batch)).await.unwrap();
     assert_eq!(segments.figures().segments, 3, "three slices of one span share a segment");
     assert_eq!(requests(&segments).await, 9);
 }

@@ -1,20 +1,20 @@
-//! What readers told of rows besides the rows, as the manifest keeps it.
+//! Notes from importing rows (losses, origins), as stored in the manifest.
 
 use laggard_engine::Origins;
 use laggard_model::{Loss, LossCount, Losses};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What readers told of rows besides the rows.
+/// Notes from importing rows: losses and counts of origins.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct ImportNotes {
     /// Losses: count and first example by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     losses: BTreeMap<String, (u64, String)>,
     /// Spans by what identified their replica.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     identities: BTreeMap<usize, u64>,
-    /// Spans by what told their weight.
+    /// Spans by the source of their weight.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     weight_sources: BTreeMap<usize, u64>,
     /// Spans by their tail sampler.
@@ -25,13 +25,13 @@ pub(crate) struct Told {
     call_records: u64,
 }
 
-impl Told {
-    pub(crate) fn new(losses: &Losses, origins: &Origins) -> Told {
+impl ImportNotes {
+    pub(crate) fn new(losses: &Losses, origins: &Origins) -> ImportNotes {
         let sparse = |counts: &[u64]| counts.iter().copied().enumerate().filter(|&(_, n)| n > 0).collect();
         let loss = |(loss, found): (Loss, &LossCount)| {
             (loss.name().to_owned(), (found.count, found.example.clone()))
         };
-        Told {
+        ImportNotes {
             losses: losses.iter().map(loss).collect(),
             identities: sparse(&origins.identities),
             weight_sources: sparse(&origins.weight_sources),
@@ -41,16 +41,16 @@ impl Told {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        *self == Told::default()
+        *self == ImportNotes::default()
     }
 
-    /// Adds what was told of other rows, later ones: examples of the earlier win.
-    pub(crate) fn merge(&mut self, later: &Told) {
+    /// Adds the notes of later rows: examples of the earlier ones win.
+    pub(crate) fn merge(&mut self, later: &ImportNotes) {
         let mut losses = self.losses();
         losses.merge(&later.losses());
         let mut origins = self.origins();
         origins.merge(&later.origins());
-        *self = Told::new(&losses, &origins);
+        *self = ImportNotes::new(&losses, &origins);
     }
 
     /// The losses; names of a later version are left out.

@@ -1,9 +1,9 @@
-//! The log's thread: whatever waits is written as one group, made durable at once, taken in, acknowledged.
+//! The log thread: writes all waiting batches as one group, makes it durable, ingests it, acknowledges it.
 
 use super::write_path::WritePath;
-use crate::intake::{self, Part};
-use crate::log::Log;
-use crate::problems::Gravity;
+use crate::intake::{self, RecordPart};
+use crate::log::WriteAheadLog;
+use crate::problems::Severity;
 use crate::{AppendError, StoreError};
 use laggard_engine::Batch;
 use std::io;
@@ -13,13 +13,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// What the thread is asked for.
-pub(super) enum Order {
-    /// To make a batch durable and take it in.
+/// A command for the log thread.
+pub(super) enum LogCommand {
+    /// Make a batch durable and ingest it.
     Append(Box<Append>),
-    /// To delete what is before this record.
+    /// Delete what is before this record.
     Forget(u64),
-    /// To answer once everything before is done.
+    /// Respond once everything before is done.
     Barrier(oneshot::Sender<()>),
     End,
 }
@@ -27,7 +27,7 @@ pub(super) enum Order {
 /// A batch that waits to be acknowledged.
 pub(super) struct Append {
     pub(super) batch: Batch,
-    /// Bytes of the budget that are taken for it.
+    /// Bytes of the budget reserved for it.
     pub(super) reserved: usize,
     pub(super) done: oneshot::Sender<Result<(), AppendError>>,
 }
@@ -38,9 +38,9 @@ const GROUP_BYTES_MAX: usize = 16 << 20;
 /// How often a full disk is tried again.
 const PROBE_EVERY: Duration = Duration::from_secs(1);
 
-pub(super) struct Writing {
-    orders: Receiver<Order>,
-    log: Log,
+pub(super) struct LogThread {
+    commands: Receiver<LogCommand>,
+    log: WriteAheadLog,
     path: Arc<WritePath>,
 }
 
@@ -49,16 +49,16 @@ enum Next {
     End,
 }
 
-impl Writing {
-    pub(super) fn new(orders: Receiver<Order>, log: Log, path: Arc<WritePath>) -> Writing {
-        Writing { orders, log, path }
+impl LogThread {
+    pub(super) fn new(commands: Receiver<LogCommand>, log: WriteAheadLog, path: Arc<WritePath>) -> LogThread {
+        LogThread { commands, log, path }
     }
 
-    /// Works until it is told to end, or nobody is left who could tell.
+    /// Runs until an `End` command, or until all senders are dropped.
     pub(super) fn run(mut self) {
         loop {
             self.path.log_bytes.store(self.log.bytes(), Ordering::Relaxed);
-            let first = match self.next_order() {
+            let first = match self.next_command() {
                 Ok(order) => order,
                 Err(RecvTimeoutError::Timeout) => {
                     self.probe();
@@ -72,38 +72,38 @@ impl Writing {
         }
     }
 
-    fn next_order(&self) -> Result<Order, RecvTimeoutError> {
+    fn next_command(&self) -> Result<LogCommand, RecvTimeoutError> {
         if self.path.log_fails() {
-            return self.orders.recv_timeout(PROBE_EVERY);
+            return self.commands.recv_timeout(PROBE_EVERY);
         }
-        self.orders.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        self.commands.recv().map_err(|_| RecvTimeoutError::Disconnected)
     }
 
-    /// Gathers what waits behind an order, and does it all.
-    fn group(&mut self, first: Order) -> Next {
+    /// Collects all waiting commands, and runs them.
+    fn group(&mut self, first: LogCommand) -> Next {
         let mut group = Vec::new();
         let mut next = Some(first);
         while let Some(order) = next.take() {
             match order {
-                Order::Append(append) => {
+                LogCommand::Append(append) => {
                     self.log.push(&append.batch);
                     group.push(*append);
                 }
-                Order::Forget(replay_from) => {
+                LogCommand::Forget(replay_from) => {
                     self.write(&mut group);
                     self.forget(replay_from);
                 }
-                Order::Barrier(done) => {
+                LogCommand::Barrier(done) => {
                     self.write(&mut group);
                     let _ = done.send(());
                 }
-                Order::End => {
+                LogCommand::End => {
                     self.write(&mut group);
                     return Next::End;
                 }
             }
             if self.log.group_bytes() < GROUP_BYTES_MAX {
-                next = self.orders.try_recv().ok();
+                next = self.commands.try_recv().ok();
             }
         }
         self.write(&mut group);
@@ -118,28 +118,28 @@ impl Writing {
         match self.log.commit() {
             Ok(first) => {
                 self.recovered();
-                self.take(first, group);
+                self.ingest(first, group);
             }
             Err(error) => self.refuse(&error, group),
         }
     }
 
-    fn take(&mut self, first: u64, group: Vec<Append>) {
+    fn ingest(&mut self, first: u64, group: Vec<Append>) {
         let mut acknowledged = Vec::with_capacity(group.len());
         let mut intake = self.path.intake();
         for (number, append) in (first..).zip(group) {
             let before = intake.bytes();
-            intake.take(number, &append.batch, Part::All);
+            intake.ingest(number, &append.batch, RecordPart::All);
             let taken = intake.bytes() - before;
             self.path.budget.give(append.reserved.saturating_sub(taken));
             let spans = append.batch.spans.len() + append.batch.calls.len() / 2;
             self.path.spans_appended.fetch_add(spans as u64, Ordering::Relaxed);
             acknowledged.push(append.done);
         }
-        intake.note_time(self.path.clock.monotonic());
+        intake.record_time(self.path.clock.monotonic());
         drop(intake);
         for done in acknowledged {
-            // Whoever does not wait any more does not need the answer.
+            // The receiver may have stopped waiting.
             let _ = done.send(Ok(()));
         }
         if self.path.budget.is_tight() {
@@ -149,8 +149,8 @@ impl Writing {
 
     fn refuse(&mut self, error: &io::Error, group: Vec<Append>) {
         self.path.log_fails.store(true, Ordering::Relaxed);
-        let (name, text) = told(error);
-        self.path.tell(name, Gravity::Blocks, text.clone());
+        let (name, text) = describe(error);
+        self.path.report(name, Severity::Blocks, text.clone());
         for append in group {
             self.path.budget.give(append.reserved);
             let _ = append.done.send(Err(AppendError::Storage(StoreError::new(text.clone()))));
@@ -161,8 +161,8 @@ impl Writing {
         match self.log.probe() {
             Ok(()) => self.recovered(),
             Err(error) => {
-                let (name, text) = told(&error);
-                self.path.tell(name, Gravity::Blocks, text);
+                let (name, text) = describe(&error);
+                self.path.report(name, Severity::Blocks, text);
             }
         }
     }
@@ -178,9 +178,8 @@ impl Writing {
         match self.log.forget(replay_from) {
             Ok(()) => self.path.problems.clear("log_kept"),
             Err(error) => {
-                let text =
-                    format!("an old file of the write-ahead log cannot be deleted, tried again: {error}");
-                self.path.tell("log_kept", Gravity::Warns, text);
+                let text = format!("an old file of the write-ahead log cannot be deleted; retried: {error}");
+                self.path.report("log_kept", Severity::Warns, text);
             }
         }
     }
@@ -189,15 +188,17 @@ impl Writing {
 const DISK_FULL: &str = "disk_full";
 const LOG_UNWRITABLE: &str = "log_unwritable";
 
-fn told(error: &io::Error) -> (&'static str, String) {
+fn describe(error: &io::Error) -> (&'static str, String) {
     let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge];
     if full.contains(&error.kind()) {
-        let text =
-            format!("no room for the write-ahead log, nothing is taken; tried again every second: {error}");
+        let text = format!(
+            "disk full: the write-ahead log cannot grow, and data are rejected; retried every second: {error}"
+        );
         return (DISK_FULL, text);
     }
-    let text =
-        format!("the write-ahead log cannot be written, nothing is taken; tried again every second: {error}");
+    let text = format!(
+        "the write-ahead log cannot be written, and data are rejected; retried every second: {error}"
+    );
     (LOG_UNWRITABLE, text)
 }
 
@@ -206,7 +207,7 @@ pub(super) fn batch_bytes_max(memory_bytes: usize) -> usize {
     (memory_bytes / 2).min(1 << 29)
 }
 
-/// What a batch takes of the budget until it is taken in, bytes.
+/// Bytes of the budget reserved for a batch until it is ingested.
 pub(super) fn reserved_for(batch: &Batch) -> usize {
     intake::bytes_max(batch)
 }

@@ -3,7 +3,7 @@
 use laggard_engine::Batch;
 use laggard_model::{Nanos, OperationKey, ReplicaId, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId};
 
-/// The operation of every drawn span.
+/// The operation of every generated span.
 pub(crate) const KEY: OperationKey<'static> =
     OperationKey { service: "shop", operation: "buy", kind: SpanKind::Server };
 
@@ -11,7 +11,7 @@ pub(crate) const KEY: OperationKey<'static> =
 pub(crate) fn span(trace: u128, span: u64, replica: ReplicaId) -> SpanRow {
     SpanRow {
         trace: TraceId::from_value(trace),
-        span: SpanId::new(span).expect("drawn ids are not zero"),
+        span: SpanId::new(span).expect("generated ids are not zero"),
         parent: None,
         start: Timestamp::from_unix_ns(1_700_000_000_000_000_000 + span as i64),
         inclusive: Nanos::from_ns(1_000),
@@ -24,7 +24,7 @@ pub(crate) fn span(trace: u128, span: u64, replica: ReplicaId) -> SpanRow {
     }
 }
 
-/// A batch of spans, each told by its trace and its own id.
+/// A batch of spans, each identified by its trace and span id.
 pub(crate) fn batch(spans: &[(u128, u64)]) -> Batch {
     let mut batch = Batch::default();
     batch.names.operation(KEY);
@@ -35,9 +35,9 @@ pub(crate) fn batch(spans: &[(u128, u64)]) -> Batch {
 
 /// Small random numbers from a seed (splitmix64).
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct TestRng(pub(crate) u64);
 
-impl Dice {
+impl TestRng {
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;

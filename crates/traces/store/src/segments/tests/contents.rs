@@ -1,13 +1,13 @@
-//! Answers in a form that can be compared: in names instead of handles, and in a fixed order.
+//! The contents of slices in a comparable representation: names instead of handles, in a fixed order.
 
-use crate::{Parcel, View};
+use crate::{FlushBatch, View};
 use laggard_engine::{RequestSlice, SliceFacts};
 use laggard_model::{Loss, Losses, Names, OperationId, ReplicaId, SampleRecord, Sink, SpanRecord, Timestamp};
 use std::collections::BTreeMap;
 
-/// Everything that some slices say.
+/// The contents of some slices.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct SliceContents {
     pub(super) requests: Vec<String>,
     pub(super) counts: [u64; 3],
     pub(super) losses: BTreeMap<&'static str, u64>,
@@ -16,9 +16,9 @@ pub(super) struct Answer {
     pub(super) call_records: u64,
 }
 
-impl Answer {
-    pub(super) fn of<'a>(slices: impl IntoIterator<Item = &'a RequestSlice>) -> Answer {
-        let mut out = Answer::default();
+impl SliceContents {
+    pub(super) fn from_slices<'a>(slices: impl IntoIterator<Item = &'a RequestSlice>) -> SliceContents {
+        let mut out = SliceContents::default();
         for slice in slices {
             out.requests.extend((0..slice.requests.len()).map(|at| request(slice, at)));
             out.add_facts(&slice.facts, &slice.names);
@@ -46,60 +46,60 @@ impl Answer {
 
 fn request(slice: &RequestSlice, at: usize) -> String {
     let request = &slice.requests[at];
-    let form = &slice.forms[request.form as usize];
+    let structure = &slice.structures[request.structure as usize];
     let calls = &slice.calls;
     let node = |node: usize| {
         let call = request.first_call as usize + node;
-        let operation: OperationId = form.operation[node];
+        let operation: OperationId = structure.operation[node];
         let (key, replica) = (slice.names.operation_key(operation), calls.replica[call]);
         let (own, inclusive, path) =
             (calls.self_time[call], calls.inclusive_time[call], calls.path_time[call]);
         format!(
             "{key:?} {:?} {} {} {} {} {}",
-            form.parent[node],
-            form.order_group[node],
+            structure.parent[node],
+            structure.order_group[node],
             slice.names.replica_name(replica),
             own.ns(),
             inclusive.ns(),
             path.ns()
         )
     };
-    let nodes: Vec<String> = (0..form.len()).map(node).collect();
+    let nodes: Vec<String> = (0..structure.len()).map(node).collect();
     let (start, trace) = (request.start.unix_ns(), request.trace);
     let of_it = (request.status, request.complete, request.adjusted_count);
     format!("{start} {trace} {of_it:?} [{}]", nodes.join("; "))
 }
 
-/// What the parcels say when they are assembled at once.
-pub(super) fn expected(parcels: &[Parcel]) -> Answer {
+/// The contents of flush batches when they are assembled at once.
+pub(super) fn expected(batches: &[FlushBatch]) -> SliceContents {
     let mut all = crate::segments::SpanTable::default();
-    let mut told = SliceFacts::default();
-    for parcel in parcels {
-        let (names, rows, texts) = (parcel.names.clone(), parcel.spans.clone(), parcel.texts.clone());
+    let mut notes = SliceFacts::default();
+    for batch in batches {
+        let (names, rows, texts) = (batch.names.clone(), batch.spans.clone(), batch.texts.clone());
         let table = crate::segments::SpanTable { names, rows, texts };
         all = crate::segments::SpanTable::merge(vec![all, table]);
-        told.losses.merge(&parcel.losses);
-        told.origins.merge(&parcel.origins);
+        notes.losses.merge(&batch.losses);
+        notes.origins.merge(&batch.origins);
     }
-    told.texts = all.texts;
-    Answer::of([&RequestSlice::assemble(all.names, all.rows, told)])
+    notes.texts = all.texts;
+    SliceContents::from_slices([&RequestSlice::assemble(all.names, all.rows, notes)])
 }
 
 /// All that a view answers about requests.
-pub(super) async fn answered(view: &View) -> Answer {
+pub(super) async fn answered(view: &View) -> SliceContents {
     let slices = view.requests(Timestamp::MIN, Timestamp::MAX).await.unwrap();
-    Answer::of(slices.iter().map(|slice| &**slice))
+    SliceContents::from_slices(slices.iter().map(|slice| &**slice))
 }
 
-/// A sink that keeps everything as text.
+/// A sink that collects everything as text.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct TextSink {
     pub(super) samples: Vec<String>,
     pub(super) spans: Vec<String>,
     pub(super) losses: Losses,
 }
 
-impl Sink for Kept {
+impl Sink for TextSink {
     fn span(&mut self, span: &SpanRecord<'_>) {
         self.spans.push(format!("{span:?}"));
     }

@@ -1,6 +1,6 @@
-//! Parcels drawn at random: traces whose spans come in any order and in any number of parcels.
+//! FlushBatches drawn at random: traces whose spans come in any order and in any number of parcels.
 
-use crate::Parcel;
+use crate::FlushBatch;
 use laggard_engine::{Origins, SampleRow, Samples};
 use laggard_model::{
     AdjustedCount, Loss, Losses, Measure, Names, Nanos, OperationKey, SpanId, SpanKind, SpanRow, Status,
@@ -8,9 +8,9 @@ use laggard_model::{
 };
 use proptest::prelude::*;
 
-/// One span, and the parcel it comes in.
+/// One span, and the flush batch it arrives in.
 #[derive(Clone, Debug)]
-pub(super) struct Drawn {
+pub(super) struct DrawnSpan {
     trace: u8,
     span: u8,
     parent: u8,
@@ -19,50 +19,51 @@ pub(super) struct Drawn {
     operation: u8,
     replica: u8,
     odd: u8,
-    parcel: u8,
+    batch: u8,
     copied_to: Option<u8>,
 }
 
-pub(super) fn spans() -> impl Strategy<Value = Vec<Drawn>> {
+pub(super) fn spans() -> impl Strategy<Value = Vec<DrawnSpan>> {
     let one = (
         (0_u8..12, 1_u8..9, 0_u8..9, -900_i16..900),
         (0_u32..5_000, 0_u8..4, 0_u8..4, any::<u8>()),
         (0_u8..6, proptest::option::weighted(0.15, 0_u8..6)),
     );
-    let drawn = one.prop_map(|((trace, span, parent, start_s), (inclusive, operation, replica, odd), to)| {
-        let (parcel, copied_to) = to;
-        Drawn { trace, span, parent, start_s, inclusive, operation, replica, odd, parcel, copied_to }
-    });
-    proptest::collection::vec(drawn, 1..60)
+    let random_batches =
+        one.prop_map(|((trace, span, parent, start_s), (inclusive, operation, replica, odd), to)| {
+            let (batch, copied_to) = to;
+            DrawnSpan { trace, span, parent, start_s, inclusive, operation, replica, odd, batch, copied_to }
+        });
+    proptest::collection::vec(random_batches, 1..60)
 }
 
-/// Spans by parcel. Ids are unique in a trace, but for copies, which are equal.
-pub(super) fn parcels(drawn: &[Drawn]) -> Vec<Parcel> {
-    let mut parcels = vec![Parcel::default(); 6];
+/// Spans by flush batch. Ids are unique in a trace, except for copies, which are equal.
+pub(super) fn batches(random_batches: &[DrawnSpan]) -> Vec<FlushBatch> {
+    let mut batches = vec![FlushBatch::default(); 6];
     let mut seen = std::collections::HashSet::new();
-    for (at, span) in drawn.iter().enumerate() {
+    for (at, span) in random_batches.iter().enumerate() {
         if !seen.insert((span.trace, span.span)) {
             continue;
         }
-        for to in [Some(span.parcel), span.copied_to].into_iter().flatten() {
-            add(&mut parcels[usize::from(to)], span);
+        for to in [Some(span.batch), span.copied_to].into_iter().flatten() {
+            add(&mut batches[usize::from(to)], span);
         }
         if at % 7 == 0 {
-            let losses = &mut parcels[usize::from(span.parcel)].losses;
+            let losses = &mut batches[usize::from(span.batch)].losses;
             losses.add(Loss::InvalidId, || format!("record {at}"));
         }
     }
-    for parcel in &mut parcels {
-        parcel.spans.sort_by_key(|row| (row.trace, row.start, row.span));
-        parcel.texts.sort_by_key(|(trace, _)| *trace);
-        parcel.texts.dedup_by_key(|(trace, _)| *trace);
-        parcel.origins = Origins { call_records: parcel.spans.len() as u64, ..Origins::default() };
+    for batch in &mut batches {
+        batch.spans.sort_by_key(|row| (row.trace, row.start, row.span));
+        batch.texts.sort_by_key(|(trace, _)| *trace);
+        batch.texts.dedup_by_key(|(trace, _)| *trace);
+        batch.origins = Origins { call_records: batch.spans.len() as u64, ..Origins::default() };
     }
-    parcels.retain(|parcel| !parcel.spans.is_empty());
-    parcels
+    batches.retain(|batch| !batch.spans.is_empty());
+    batches
 }
 
-fn add(parcel: &mut Parcel, span: &Drawn) {
+fn add(batch: &mut FlushBatch, span: &DrawnSpan) {
     let kinds = [SpanKind::Server, SpanKind::Client, SpanKind::Internal, SpanKind::Unspecified];
     let kind = kinds[usize::from(span.odd % 4)];
     let statuses = [Status::Unset, Status::Ok, Status::Error];
@@ -74,21 +75,21 @@ fn add(parcel: &mut Parcel, span: &Drawn) {
     };
     // Spans of a trace are within a minute, so that they belong together.
     let start = i64::from(span.trace) * 200_000_000_000 + i64::from(span.start_s) * 20_000_000;
-    parcel.spans.push(SpanRow {
+    batch.spans.push(SpanRow {
         trace,
         span: SpanId::new(u64::from(span.span)).unwrap(),
         parent: SpanId::new(u64::from(span.parent)).filter(|_| span.parent != span.span),
         start: Timestamp::from_unix_ns(start),
         inclusive: Nanos::from_us(u64::from(span.inclusive)),
-        operation: parcel.names.operation(key),
-        replica: parcel.names.replica(["", "a", "b", "c"][usize::from(span.replica)]),
+        operation: batch.names.operation(key),
+        replica: batch.names.replica(["", "a", "b", "c"][usize::from(span.replica)]),
         kind,
         status: statuses[usize::from(span.odd / 4 % 3)],
         incomplete: span.odd > 250,
         adjusted_count: AdjustedCount::new(f64::from(span.odd % 3)),
     });
     if span.trace.is_multiple_of(3) {
-        parcel.texts.push((trace, format!("order-{}", span.trace).into()));
+        batch.texts.push((trace, format!("order-{}", span.trace).into()));
     }
 }
 
@@ -97,10 +98,10 @@ pub(super) fn trace(number: u8) -> TraceId {
     TraceId::from_value((u128::from(number.wrapping_mul(101)) << 80) | (u128::from(number) + 1))
 }
 
-/// A parcel of one trace, so late that everything before it is closed.
-pub(super) fn much_later() -> Parcel {
-    let mut parcel = Parcel { names: Names::new(), ..Parcel::default() };
-    let span = Drawn {
+/// A flush batch of one trace, so late that everything before it is closed.
+pub(super) fn much_later() -> FlushBatch {
+    let mut batch = FlushBatch { names: Names::new(), ..FlushBatch::default() };
+    let span = DrawnSpan {
         trace: 200,
         span: 1,
         parent: 0,
@@ -109,12 +110,12 @@ pub(super) fn much_later() -> Parcel {
         operation: 0,
         replica: 1,
         odd: 0,
-        parcel: 0,
+        batch: 0,
         copied_to: None,
     };
-    add(&mut parcel, &span);
-    parcel.losses = Losses::none();
-    parcel
+    add(&mut batch, &span);
+    batch.losses = Losses::none();
+    batch
 }
 
 /// Samples of two servers, at times in no order.

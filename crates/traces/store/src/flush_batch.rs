@@ -4,33 +4,33 @@ use laggard_engine::{Origins, Samples};
 use laggard_model::{Losses, Names, SpanRow, TraceId};
 use serde::{Deserialize, Serialize};
 
-/// Closed traces and samples on their way into segments. Committing one makes its rows readable and its
+/// Closed traces and samples to be written into segments. Committing one makes its rows readable and its
 /// [`LogPosition`] valid at the same instant.
 #[derive(Clone, Debug, Default)]
-pub struct Parcel {
+pub struct FlushBatch {
     /// Names behind the handles of `spans`; only those that are in use.
     pub names: Names,
-    /// Spans by trace, start, span id; calls of call logs are rebuilt into spans. A trace's spans are whole
+    /// Spans by trace, start, span id; calls of call logs are rebuilt into spans. A trace's spans are complete
     /// unless it is in `cut`, or came back after it was idle.
     pub spans: Vec<SpanRow>,
-    /// Trace ids as they were given, where that differs from how they are shown; sorted by trace.
+    /// Trace ids as received, if that differs from their display text; sorted by trace.
     pub texts: Vec<(TraceId, Box<str>)>,
     /// Samples, in order of arrival.
     pub samples: Samples,
-    /// What was lost since the last parcel: in reading, in rebuilding calls, for want of room.
+    /// What was lost since the last flush batch: in reading, in rebuilding calls, for lack of memory.
     pub losses: Losses,
-    /// What tells spans apart and what they stand for, of the batches since the last parcel.
+    /// Sources of identity and weight of the spans in batches since the last flush batch.
     pub origins: Origins,
     /// Traces of `spans` that were not idle yet: further spans are likely. Sorted.
     pub cut: Vec<TraceId>,
-    /// Where replay starts once this parcel is committed.
+    /// Where replay starts once this flush batch is committed.
     pub position: LogPosition,
 }
 
 /// Which records of the write-ahead log still hold what no segment has. Records are numbered from 1.
 ///
-/// Replay reads from record `replay_from` on. Whenever it has read as far as a [`Closing`] was, it lets go of the
-/// traces that the closing took. What is open then is exactly what no segment has.
+/// Replay reads from record `replay_from` on. Whenever it reaches a [`ClosePoint`], it drops the
+/// traces closed there. What is open then is exactly what no segment has.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LogPosition {
     /// The first record that is needed.
@@ -38,13 +38,13 @@ pub struct LogPosition {
     /// The last record whose samples, losses and origins are in segments, and those of all before it.
     pub settled: u64,
     /// Closings at or after `replay_from`, in order.
-    pub closings: Vec<Closing>,
+    pub closings: Vec<ClosePoint>,
 }
 
-/// A moment at which traces were closed, in terms of records, so that replay closes the same ones.
+/// A point at which traces were closed, in terms of records, so that replay closes the same ones.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Closing {
-    /// The last record that had been taken in.
+pub struct ClosePoint {
+    /// The last record that had been ingested.
     pub head: u64,
     /// Traces whose last record is this or an earlier one were closed.
     pub idle_through: u64,
@@ -84,9 +84,9 @@ mod tests {
     #[test]
     fn a_position_survives_its_text() {
         let cut = vec![TraceId::from_value(7), TraceId::from_value(u128::MAX)];
-        let closing = Closing { head: 9, idle_through: 4, cut };
+        let closing = ClosePoint { head: 9, idle_through: 4, cut };
         let position =
-            LogPosition { replay_from: 5, settled: 9, closings: vec![closing, Closing::default()] };
+            LogPosition { replay_from: 5, settled: 9, closings: vec![closing, ClosePoint::default()] };
         let text = serde_json::to_string(&position).unwrap();
         assert_eq!(serde_json::from_str::<LogPosition>(&text).unwrap(), position);
     }

@@ -1,48 +1,48 @@
-//! The shape of every form, computed once a form instead of once a request.
+//! The shape of every tree structure, computed once per structure instead of once per request.
 
 use crate::parallel::in_parallel;
-use crate::requests::TreeForm;
+use crate::slice::TreeStructure;
 use laggard_assembly::{Shape, ShapePosition, ShapeRule, Shaper};
 use laggard_model::Fingerprint;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// Shapes of forms; forms of one shape make one category.
+/// Shapes of tree structures; the requests whose structures have one shape are a category.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct FormShapes {
+pub struct StructureShapes {
     /// By id.
-    categories: Vec<FormCategory>,
-    /// A place in `categories`, by form.
+    categories: Vec<ShapeCategory>,
+    /// Index into `categories`, by structure.
     category_of: Vec<u32>,
-    /// By form: the position of each of its nodes.
+    /// By structure: the position of each of its nodes.
     positions_of: Vec<Vec<u32>>,
 }
 
-/// What forms of one shape have in common.
+/// A category: all requests of one shape.
 #[derive(Clone, PartialEq, Debug)]
-pub struct FormCategory {
+pub struct ShapeCategory {
     /// The shape's fingerprint, or the next free one where two shapes have the same.
     pub id: Fingerprint,
     /// The shape's positions in depth-first pre-order.
     pub positions: Vec<ShapePosition>,
 }
 
-/// Forms that one thread shapes at a time.
-const FORMS_AT_ONCE: usize = 256;
+/// Structures that one thread processes at a time.
+const STRUCTURES_AT_ONCE: usize = 256;
 
-impl FormShapes {
-    pub(crate) fn of(
-        forms: &[TreeForm],
+impl StructureShapes {
+    pub(crate) fn from_structures(
+        structures: &[TreeStructure],
         rule: ShapeRule,
         operations: &[Fingerprint],
         threads: NonZeroUsize,
-    ) -> FormShapes {
-        let pieces: Vec<&[TreeForm]> = forms.chunks(FORMS_AT_ONCE).collect();
-        let shapes = in_parallel(&pieces, threads, |piece| {
+    ) -> StructureShapes {
+        let items: Vec<&[TreeStructure]> = structures.chunks(STRUCTURES_AT_ONCE).collect();
+        let shapes = in_parallel(&items, threads, |item| {
             let mut shaper = Shaper::new(rule, operations);
-            piece.iter().map(|form| shaper.shape_of(form.columns())).collect::<Vec<Shape>>()
+            item.iter().map(|structure| shaper.shape_of(structure.columns())).collect::<Vec<Shape>>()
         });
-        let mut out = FormShapes::default();
+        let mut out = StructureShapes::default();
         let mut by_id: BTreeMap<Fingerprint, u32> = BTreeMap::new();
         for shape in shapes.into_iter().flatten() {
             let category = out.file(&mut by_id, shape.fingerprint, shape.positions);
@@ -68,12 +68,12 @@ impl FormShapes {
         }
         let new = self.categories.len() as u32;
         by_id.insert(id, new);
-        self.categories.push(FormCategory { id, positions });
+        self.categories.push(ShapeCategory { id, positions });
         new
     }
 
     /// Numbers categories in the order of their ids.
-    fn sort(mut self, by_id: BTreeMap<Fingerprint, u32>) -> FormShapes {
+    fn sort(mut self, by_id: BTreeMap<Fingerprint, u32>) -> StructureShapes {
         let mut rank = vec![0; self.categories.len()];
         for (at, old) in by_id.into_values().enumerate() {
             rank[old as usize] = at as u32;
@@ -84,17 +84,17 @@ impl FormShapes {
     }
 
     /// Distinct shapes, by id.
-    pub fn categories(&self) -> &[FormCategory] {
+    pub fn categories(&self) -> &[ShapeCategory] {
         &self.categories
     }
 
-    /// The category of a form: a place in [`FormShapes::categories`].
-    pub fn category_of(&self, form: usize) -> usize {
-        self.category_of[form] as usize
+    /// The category of a structure: an index into [`StructureShapes::categories`].
+    pub fn category_of(&self, structure: usize) -> usize {
+        self.category_of[structure] as usize
     }
 
-    /// The position of every node of a form in its category's tree.
-    pub fn positions_of(&self, form: usize) -> &[u32] {
-        &self.positions_of[form]
+    /// The position of every node of a structure in its category's tree.
+    pub fn positions_of(&self, structure: usize) -> &[u32] {
+        &self.positions_of[structure]
     }
 }

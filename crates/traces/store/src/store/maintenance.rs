@@ -2,7 +2,7 @@
 
 use super::write_path::WritePath;
 use crate::clock::ClockWatch;
-use crate::problems::Gravity;
+use crate::problems::Severity;
 use crate::{Segments, StoreError};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use std::time::Duration;
 /// More often is of no use.
 const EVERY_MIN: Duration = Duration::from_millis(10);
 
-/// Retention comes with every so many compactions.
+/// Retention runs after this number of compactions.
 const RETAIN_EVERY: u32 = 6;
 
-/// What replay found is told for so long.
-const FINDINGS_TOLD: Duration = Duration::from_secs(24 * 3600);
+/// How long the result of a replay is reported.
+const REPLAY_REPORT_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// Looks for something to compact every so often, until it is canceled.
+/// Runs compaction at an interval, until it is canceled.
 pub(super) async fn run(path: Arc<WritePath>, segments: Segments, every: Duration) {
     let mut watch = ClockWatch::new(&*path.clock);
     let every = every.max(EVERY_MIN);
@@ -25,13 +25,13 @@ pub(super) async fn run(path: Arc<WritePath>, segments: Segments, every: Duratio
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     for round in 0_u32.. {
         ticks.tick().await;
-        watch.look(&*path.clock);
-        tell(&path, "compaction_failed", compact(&segments).await);
-        if path.clock.monotonic() - begun > FINDINGS_TOLD {
+        watch.check(&*path.clock);
+        report(&path, "compaction_failed", compact(&segments).await);
+        if path.clock.monotonic() - begun > REPLAY_REPORT_AGE {
             path.forget_findings();
         }
         if round % RETAIN_EVERY == 0 {
-            tell(&path, "retention_failed", segments.retain(watch.trusted()).await);
+            report(&path, "retention_failed", segments.retain(watch.trusted()).await);
         }
     }
 }
@@ -41,9 +41,9 @@ async fn compact(segments: &Segments) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn tell(path: &WritePath, name: &'static str, outcome: Result<(), StoreError>) {
+fn report(path: &WritePath, name: &'static str, outcome: Result<(), StoreError>) {
     match outcome {
         Ok(()) => path.problems.clear(name),
-        Err(error) => path.tell(name, Gravity::Warns, format!("tried again: {error}")),
+        Err(error) => path.report(name, Severity::Warns, format!("tried again: {error}")),
     }
 }

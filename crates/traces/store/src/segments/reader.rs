@@ -1,12 +1,12 @@
 //! Reading segments: bytes from the object store, decoded on threads that may be busy.
 
 use super::calls_file;
-use super::failure::Failure;
+use super::error::SegmentError;
 use super::manifest::{FileEntry, FileKind, Segment};
 use super::requests_file;
-use super::shared::{Shared, SliceKey};
-use super::spans_file::{self, SpanTable, Wanted};
-use super::table::Pieces;
+use super::shared::{SegmentsInner, SliceKey};
+use super::spans_file::{self, SpanTable, TraceFilter};
+use super::table::FileRanges;
 use super::trace_index::TraceIndex;
 use bytes::Bytes;
 use laggard_engine::RequestSlice;
@@ -24,37 +24,37 @@ pub(crate) enum Selection {
 }
 
 impl Selection {
-    fn wanted(&self) -> Wanted<'_> {
+    fn filter(&self) -> TraceFilter<'_> {
         match self {
-            Selection::All => Wanted::All,
-            &Selection::Between(min, max) => Wanted::Between(min, max),
-            Selection::These(traces) => Wanted::These(traces),
+            Selection::All => TraceFilter::All,
+            &Selection::Between(min, max) => TraceFilter::Between(min, max),
+            Selection::These(traces) => TraceFilter::These(traces),
         }
     }
 }
 
 /// Runs what takes long on a thread that may be busy.
 pub(crate) async fn busy<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-) -> Result<T, Failure> {
-    match tokio::task::spawn_blocking(work).await {
+    job: impl FnOnce() -> Result<T, SegmentError> + Send + 'static,
+) -> Result<T, SegmentError> {
+    match tokio::task::spawn_blocking(job).await {
         Ok(done) => done,
         Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-        Err(_) => Err(Failure::Storage("the program is being ended".to_owned())),
+        Err(_) => Err(SegmentError::Storage("the program is being ended".to_owned())),
     }
 }
 
 impl Segment {
     /// What is known of one of its files.
-    fn entry(&self, kind: FileKind) -> Result<FileEntry, Failure> {
-        let missing = || Failure::damaged(format!("has no file of {}", kind.folder()));
+    fn entry(&self, kind: FileKind) -> Result<FileEntry, SegmentError> {
+        let missing = || SegmentError::damaged(format!("has no file of {}", kind.folder()));
         self.files.get(&kind).copied().ok_or_else(missing)
     }
 }
 
-impl Shared {
+impl SegmentsInner {
     /// All bytes of a file; they may be damaged.
-    async fn bytes(&self, segment: &Segment, kind: FileKind) -> Result<Bytes, Failure> {
+    async fn bytes(&self, segment: &Segment, kind: FileKind) -> Result<Bytes, SegmentError> {
         Ok(self.objects.get(&segment.path(kind)).await?.bytes().await?)
     }
 
@@ -63,23 +63,23 @@ impl Shared {
         &self,
         segment: &Segment,
         ranges: &[std::ops::Range<u64>],
-    ) -> Result<Vec<Bytes>, Failure> {
+    ) -> Result<Vec<Bytes>, SegmentError> {
         match self.objects.get_ranges(&segment.path(FileKind::Spans), ranges).await {
             Ok(bytes) => Ok(bytes),
-            Err(object_store::Error::NotFound { .. }) => Err(Failure::damaged("is missing")),
+            Err(object_store::Error::NotFound { .. }) => Err(SegmentError::damaged("is missing")),
             Err(error) => {
-                // A file that was cut short fails like a device that does not answer: its length tells.
+                // A truncated file fails like a device that does not respond; its length distinguishes the two.
                 let length = self.objects.head(&segment.path(FileKind::Spans)).await?.size;
                 match length == segment.entry(FileKind::Spans)?.bytes {
                     true => Err(error.into()),
-                    false => Err(Failure::damaged("has another length than was written")),
+                    false => Err(SegmentError::damaged("has another length than was written")),
                 }
             }
         }
     }
 
-    /// What tells which traces a segment has spans of.
-    pub(crate) async fn index(&self, segment: &Segment) -> Result<Arc<TraceIndex>, Failure> {
+    /// The index of the traces a segment has spans of.
+    pub(crate) async fn index(&self, segment: &Segment) -> Result<Arc<TraceIndex>, SegmentError> {
         if let Some(known) = self.indexes.get(&segment.number) {
             return Ok(known);
         }
@@ -95,9 +95,13 @@ impl Shared {
     }
 
     /// Spans of a segment.
-    pub(crate) async fn spans(&self, segment: &Segment, selection: Selection) -> Result<SpanTable, Failure> {
+    pub(crate) async fn spans(
+        &self,
+        segment: &Segment,
+        selection: Selection,
+    ) -> Result<SpanTable, SegmentError> {
         let index = self.index(segment).await?;
-        let groups = index.groups(selection.wanted());
+        let groups = index.groups(selection.filter());
         if groups.is_empty() {
             return Ok(SpanTable::default());
         }
@@ -105,44 +109,44 @@ impl Shared {
         let bytes = self.ranges(segment, &ranges).await?;
         let length = segment.entry(FileKind::Spans)?.bytes;
         let read = move || {
-            let mut pieces = Pieces::of_length(length);
+            let mut parts = FileRanges::with_length(length);
             for ((range, bytes), &group) in ranges.into_iter().zip(bytes).zip(&groups) {
                 if !index.is_intact(group, &bytes) {
-                    return Err(Failure::damaged("has other spans than were written"));
+                    return Err(SegmentError::damaged("has other spans than were written"));
                 }
-                pieces.add(range.start, bytes);
+                parts.add(range.start, bytes);
             }
-            spans_file::decode(pieces, &index, groups, selection.wanted())
+            spans_file::decode(parts, &index, groups, selection.filter())
         };
         busy(read).await
     }
 
     /// Requests of a segment as they were written.
-    pub(crate) async fn slice(&self, segment: &Segment) -> Result<Arc<RequestSlice>, Failure> {
+    pub(crate) async fn slice(&self, segment: &Segment) -> Result<Arc<RequestSlice>, SegmentError> {
         let key = SliceKey::Segment(segment.number);
         if let Some(known) = self.slices.get(&key) {
             return Ok(known);
         }
-        let (requests, calls, forms) = futures::try_join!(
+        let (requests, calls, structures) = futures::try_join!(
             self.bytes(segment, FileKind::Requests),
             self.bytes(segment, FileKind::Calls),
-            self.bytes(segment, FileKind::Forms)
+            self.bytes(segment, FileKind::Structures)
         )?;
         let files = [
             (requests, segment.entry(FileKind::Requests)?),
             (calls, segment.entry(FileKind::Calls)?),
-            (forms, segment.entry(FileKind::Forms)?),
+            (structures, segment.entry(FileKind::Structures)?),
         ];
-        let told = segment.told.clone();
+        let notes = segment.notes.clone();
         let read = move || {
-            let [requests, calls, forms] = files.map(|(bytes, entry)| {
-                check(&bytes, entry.bytes, entry.crc32c).map(|()| Pieces::whole(bytes))
+            let [requests, calls, structures] = files.map(|(bytes, entry)| {
+                check(&bytes, entry.bytes, entry.crc32c).map(|()| FileRanges::from_bytes(bytes))
             });
-            let mut slice = decode(requests?, calls?, forms?)?;
-            let mut losses = told.losses();
+            let mut slice = decode(requests?, calls?, structures?)?;
+            let mut losses = notes.losses();
             losses.merge(&slice.facts.losses);
             slice.facts.losses = losses;
-            slice.facts.origins.merge(&told.origins());
+            slice.facts.origins.merge(&notes.origins());
             Ok(slice)
         };
         let slice = Arc::new(busy(read).await?);
@@ -151,46 +155,50 @@ impl Shared {
     }
 
     /// Samples of a segment.
-    pub(crate) async fn samples(&self, segment: &Segment) -> Result<laggard_engine::Samples, Failure> {
+    pub(crate) async fn samples(&self, segment: &Segment) -> Result<laggard_engine::Samples, SegmentError> {
         let bytes = self.bytes(segment, FileKind::Samples).await?;
         let entry = segment.entry(FileKind::Samples)?;
         busy(move || {
             check(&bytes, entry.bytes, entry.crc32c)?;
-            super::samples_file::decode(Pieces::whole(bytes))
+            super::samples_file::decode(FileRanges::from_bytes(bytes))
         })
         .await
     }
 }
 
-fn check(bytes: &[u8], length: u64, checksum: u32) -> Result<(), Failure> {
+fn check(bytes: &[u8], length: u64, checksum: u32) -> Result<(), SegmentError> {
     if bytes.len() as u64 != length {
-        return Err(Failure::damaged("has another length than was written"));
+        return Err(SegmentError::damaged("has another length than was written"));
     }
     match crc32c::crc32c(bytes) == checksum {
         true => Ok(()),
-        false => Err(Failure::damaged("has another checksum than was written")),
+        false => Err(SegmentError::damaged("has another checksum than was written")),
     }
 }
 
-fn decode(requests: Pieces, calls: Pieces, forms: Pieces) -> Result<RequestSlice, Failure> {
+fn decode(
+    requests: FileRanges,
+    calls: FileRanges,
+    structures: FileRanges,
+) -> Result<RequestSlice, SegmentError> {
     let mut names = Names::new();
-    let forms = calls_file::decode_forms(forms, &mut names)?;
+    let structures = calls_file::decode_structures(structures, &mut names)?;
     let calls = calls_file::decode_calls(calls, &mut names)?;
     let table = requests_file::decode(requests, &mut names)?;
     for request in &table.requests {
-        let form = forms.get(request.form as usize).filter(|form| !form.is_empty());
-        let end = form.map(|form| request.first_call as usize + form.len());
+        let structure = structures.get(request.structure as usize).filter(|structure| !structure.is_empty());
+        let end = structure.map(|structure| request.first_call as usize + structure.len());
         if end.is_none_or(|end| end > calls.replica.len()) {
-            return Err(Failure::damaged("has a request without its calls"));
+            return Err(SegmentError::damaged("has a request without its calls"));
         }
     }
-    Ok(RequestSlice { names, forms, requests: table.requests, calls, facts: table.facts })
+    Ok(RequestSlice { names, structures, requests: table.requests, calls, facts: table.facts })
 }
 
 /// Bytes of a slice in memory, about.
 pub(crate) fn bytes_of(slice: &RequestSlice) -> usize {
     let call = size_of::<ReplicaId>() + 3 * size_of::<Nanos>();
-    let nodes: usize = slice.forms.iter().map(|form| form.len() * 16 + 72).sum();
+    let nodes: usize = slice.structures.iter().map(|structure| structure.len() * 16 + 72).sum();
     let texts: usize = slice.facts.texts.iter().map(|(_, text)| text.len() + 48).sum();
     let names = (slice.names.operations() + slice.names.replicas()) * 128;
     size_of_val(&slice.requests[..]) + slice.calls.replica.len() * call + nodes + texts + names + 1024

@@ -1,10 +1,10 @@
 //! Other programs read the files: the examples of the manual, run by DuckDB and Polars.
 
-use super::answers::answered;
-use super::drawn::{much_later, samples};
+use super::contents::answered;
 use super::open;
+use super::random_spans::{much_later, samples};
 use crate::segments::DurableFolder;
-use crate::{Parcel, StoreSettings};
+use crate::{FlushBatch, StoreSettings};
 use laggard_model::{Nanos, SpanId, SpanRow, TraceId};
 use object_store::ObjectStore;
 use std::path::Path;
@@ -36,10 +36,10 @@ fn example(language: &str) -> &'static str {
 }
 
 /// Thirty traces of two spans each: 0.1 ms, of which 0.01 ms are a callee's on another replica.
-fn parcel() -> Parcel {
-    let mut parcel = much_later();
-    let root = SpanRow { inclusive: Nanos::from_us(100), ..parcel.spans[0] };
-    let replica = parcel.names.replica("b");
+fn batch() -> FlushBatch {
+    let mut batch = much_later();
+    let root = SpanRow { inclusive: Nanos::from_us(100), ..batch.spans[0] };
+    let replica = batch.names.replica("b");
     let callee = SpanRow {
         span: SpanId::new(2).unwrap(),
         parent: SpanId::new(1),
@@ -49,15 +49,15 @@ fn parcel() -> Parcel {
         ..root
     };
     let of_trace = |trace| [root, callee].map(|row| SpanRow { trace: TraceId::from_value(trace), ..row });
-    parcel.spans = (1..=30).flat_map(of_trace).collect();
-    parcel.samples = samples(&[1, 2, 3]);
-    parcel
+    batch.spans = (1..=30).flat_map(of_trace).collect();
+    batch.samples = samples(&[1, 2, 3]);
+    batch
 }
 
 async fn write(folder: &Path) {
     let objects: Arc<dyn ObjectStore> = Arc::new(DurableFolder::open(folder).unwrap());
     let segments = open(&objects, &StoreSettings::default()).await;
-    segments.commit(Arc::new(parcel())).await.unwrap();
+    segments.commit(Arc::new(batch())).await.unwrap();
     assert_eq!(answered(&segments.view()).await.requests.len(), 30);
 }
 
@@ -65,7 +65,7 @@ async fn write(folder: &Path) {
 async fn the_examples_of_the_manual_run_in_duckdb_and_polars() {
     let there = Command::new("python3").args(["-c", "import duckdb, polars"]).output();
     if !there.is_ok_and(|output| output.status.success()) {
-        #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+        #[expect(clippy::print_stderr, reason = "a skipped test prints a note")]
         {
             eprintln!("skipped: python3 with duckdb and polars is not here");
         }

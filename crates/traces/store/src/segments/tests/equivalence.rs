@@ -1,26 +1,26 @@
-//! Neither the parcels that spans come in, nor compaction, nor a restart changes an answer.
+//! Neither the flush batches that spans arrive in, nor compaction, nor a restart changes an answer.
 
-use super::answers::{Answer, Kept, answered, expected};
-use super::drawn::{much_later, parcels, samples, spans, trace};
+use super::contents::{SliceContents, TextSink, answered, expected};
+use super::random_spans::{batches, much_later, samples, spans, trace};
 use super::{compact_all, open};
 use crate::empty_objects::empty_objects;
-use crate::{Parcel, StoreSettings};
+use crate::{FlushBatch, StoreSettings};
 use laggard_model::Timestamp;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-fn block_on<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+fn block_on<T>(job: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(job)
 }
 
-/// Commits parcels in order, with compaction after some of them; tells the answers before and after all of it,
-/// and after opening anew.
-async fn through_the_store(parcels: &[Parcel], compact_after: u8) -> [Answer; 3] {
+/// Commits flush batches in order, with compaction after some of them; returns the answers before and after all of it,
+/// and after reopening.
+async fn through_the_store(batches: &[FlushBatch], compact_after: u8) -> [SliceContents; 3] {
     let objects = empty_objects();
     let settings = StoreSettings::default();
     let segments = open(&objects, &settings).await;
-    for (at, parcel) in parcels.iter().enumerate() {
-        segments.commit(Arc::new(parcel.clone())).await.unwrap();
+    for (at, batch) in batches.iter().enumerate() {
+        segments.commit(Arc::new(batch.clone())).await.unwrap();
         if compact_after >> at & 1 == 1 {
             compact_all(&segments).await;
         }
@@ -39,32 +39,32 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn answers_do_not_depend_on_parcels_or_compaction(drawn in spans(), compact_after in any::<u8>()) {
-        let mut parcels = parcels(&drawn);
-        parcels.push(much_later());
-        let expected = expected(&parcels);
-        let [before, after, again] = block_on(through_the_store(&parcels, compact_after));
+    fn answers_do_not_depend_on_parcels_or_compaction(random_batches in spans(), compact_after in any::<u8>()) {
+        let mut batches = batches(&random_batches);
+        batches.push(much_later());
+        let expected = expected(&batches);
+        let [before, after, again] = block_on(through_the_store(&batches, compact_after));
         prop_assert_eq!(&before, &expected);
         prop_assert_eq!(&after, &expected);
         prop_assert_eq!(&again, &expected);
     }
 
     #[test]
-    fn a_trace_is_found_with_all_its_spans(drawn in spans(), number in 0_u8..14) {
-        let parcels = parcels(&drawn);
-        let wanted: std::collections::BTreeSet<u64> = parcels.iter().flat_map(|parcel| &parcel.spans)
+    fn a_trace_is_found_with_all_its_spans(random_batches in spans(), number in 0_u8..14) {
+        let batches = batches(&random_batches);
+        let filter: std::collections::BTreeSet<u64> = batches.iter().flat_map(|batch| &batch.spans)
             .filter(|row| row.trace == trace(number)).map(|row| row.span.value()).collect();
         let found = block_on(async {
             let objects = empty_objects();
             let segments = open(&objects, &StoreSettings::default()).await;
-            for parcel in &parcels {
-                segments.commit(Arc::new(parcel.clone())).await.unwrap();
+            for batch in &batches {
+                segments.commit(Arc::new(batch.clone())).await.unwrap();
             }
             segments.view().trace(trace(number)).await.unwrap()
         });
         let spans = found.map_or(Vec::new(), |found| found.spans);
-        prop_assert_eq!(spans.len(), wanted.len(), "copies are left out");
-        prop_assert_eq!(spans.iter().map(|row| row.span.value()).collect::<std::collections::BTreeSet<_>>(), wanted);
+        prop_assert_eq!(spans.len(), filter.len(), "copies are left out");
+        prop_assert_eq!(spans.iter().map(|row| row.span.value()).collect::<std::collections::BTreeSet<_>>(), filter);
     }
 }
 
@@ -74,16 +74,16 @@ async fn samples_come_by_time_before_and_after_compaction() {
     let segments = open(&objects, &StoreSettings::default()).await;
     for times in [&[5, 3, 301, 3][..], &[2, 900, 4], &[301, 302, 303, 304, 305, 306, 307, 308, 309], &[9000]]
     {
-        let parcel = Parcel { samples: samples(times), ..Parcel::default() };
-        segments.commit(Arc::new(parcel)).await.unwrap();
+        let batch = FlushBatch { samples: samples(times), ..FlushBatch::default() };
+        segments.commit(Arc::new(batch)).await.unwrap();
     }
-    let mut before = Kept::default();
+    let mut before = TextSink::default();
     let (since, until) = (Timestamp::from_unix_ns(3_000_000_000), Timestamp::from_unix_ns(900_000_000_000));
     segments.view().samples(since, until, &mut before).await.unwrap();
     let segments_before = segments.figures().segments;
     assert!(compact_all(&segments).await > 0);
     assert!(segments.figures().segments < segments_before);
-    let mut after = Kept::default();
+    let mut after = TextSink::default();
     segments.view().samples(since, until, &mut after).await.unwrap();
     assert_eq!(before.samples.len(), 15);
     assert_eq!(before.samples, after.samples);
@@ -96,7 +96,7 @@ async fn the_spans_of_a_window_can_be_exported() {
     let objects = empty_objects();
     let segments = open(&objects, &StoreSettings::default()).await;
     segments.commit(Arc::new(much_later())).await.unwrap();
-    let mut kept = Kept::default();
+    let mut kept = TextSink::default();
     segments.view().spans(Timestamp::MIN, Timestamp::MAX, &mut kept).await.unwrap();
     assert_eq!(kept.spans.len(), 1);
     assert!(kept.spans[0].contains("service: \"front\", replica: \"a\""), "{}", kept.spans[0]);

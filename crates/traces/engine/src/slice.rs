@@ -1,0 +1,105 @@
+//! Requests assembled ahead of time: what a question about any window starts from.
+//!
+//! ```text
+//! spans of complete traces ── assemble, once ──► RequestSlice (a time interval) ── stored ──► any query, any window
+//! ```
+
+use crate::Origins;
+use laggard_assembly::ClockAgreement;
+use laggard_model::{
+    AdjustedCount, Losses, Names, Nanos, OperationId, ReplicaId, Status, Timestamp, TraceId,
+};
+
+/// Assembled requests of some traces, with handles into its own names.
+///
+/// The calls of request `r` are the `structures[r.structure].len()` entries of every column of `calls` from `r.first_call`
+/// on, in the order of the structure's nodes.
+#[derive(Clone, Debug, Default)]
+pub struct RequestSlice {
+    /// Names behind the handles.
+    pub names: Names,
+    /// Distinct call trees without their times and replicas.
+    pub structures: Vec<TreeStructure>,
+    /// Requests by start, then trace.
+    pub requests: Vec<SlicedRequest>,
+    /// Calls of all requests.
+    pub calls: CallColumns,
+    /// What else is known of the traces these requests are of.
+    pub facts: SliceFacts,
+}
+
+/// What many requests have in common: who calls whom, in depth-first pre-order.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct TreeStructure {
+    /// What is called.
+    pub operation: Vec<OperationId>,
+    /// The caller's node; `None` for node 0.
+    pub parent: Vec<Option<u32>>,
+    /// As in [`CallTree`](laggard_model::CallTree).
+    pub order_group: Vec<u32>,
+}
+
+impl TreeStructure {
+    /// Nodes.
+    pub fn len(&self) -> usize {
+        self.operation.len()
+    }
+
+    /// Whether there is no node at all.
+    pub fn is_empty(&self) -> bool {
+        self.operation.is_empty()
+    }
+}
+
+/// One request.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SlicedRequest {
+    /// Start of its entry, on the entry's clock.
+    pub start: Timestamp,
+    /// Its trace.
+    pub trace: TraceId,
+    /// Its tree: an index into [`RequestSlice::structures`].
+    pub structure: u32,
+    /// Its first call: an index into every column of [`RequestSlice::calls`].
+    pub first_call: u32,
+    /// Outcome of its entry.
+    pub status: Status,
+    /// Whether shape and times are fully known.
+    pub complete: bool,
+    /// How many requests it represents; `None` if unknown.
+    pub adjusted_count: Option<AdjustedCount>,
+}
+
+/// Times and replicas of calls; columns of equal length.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CallColumns {
+    /// Where each ran.
+    pub replica: Vec<ReplicaId>,
+    /// As in [`CallTree`](laggard_model::CallTree); so are the next two.
+    pub self_time: Vec<Nanos>,
+    /// Inclusive times.
+    pub inclusive_time: Vec<Nanos>,
+    /// Times on the request's critical path.
+    pub path_time: Vec<Nanos>,
+}
+
+/// Facts about all traces of a slice.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SliceFacts {
+    /// Traces.
+    pub traces: u64,
+    /// Spans, after duplicates were dropped.
+    pub spans: u64,
+    /// Spans with their duplicates.
+    pub rows: u64,
+    /// Start of the earliest and the latest span, each on its own clock; `None` without spans.
+    pub extent: Option<(Timestamp, Timestamp)>,
+    /// What was lost in reading and repaired in assembly.
+    pub losses: Losses,
+    /// What is known of the clocks, in handles of the slice's names.
+    pub clocks: ClockAgreement,
+    /// Counts of spans by how they were identified and weighted.
+    pub origins: Origins,
+    /// Trace ids as received, if that differs from their display text.
+    pub texts: Vec<(TraceId, Box<str>)>,
+}
