@@ -108,8 +108,8 @@ impl Reading<'_> {
         let sources = expand(paths).map_err(Failure::unreadable)?;
         let limits = IngestSettings {
             memory_bytes: self.memory_bytes,
-            keep_since: window.since.minus(WINDOW_MARGIN),
-            keep_until: window.until.plus(WINDOW_MARGIN),
+            since: window.since.minus(WINDOW_MARGIN),
+            until: window.until.plus(WINDOW_MARGIN),
         };
         let meter = Meter::new(&sources);
         let loaded = load(&sources, self.input, limits, self.threads, &meter);

@@ -71,8 +71,8 @@ fn kept(settings: &DiagnoseSettings, memory_bytes: usize) -> IngestSettings {
     }
     IngestSettings {
         memory_bytes,
-        keep_since: since.minus(WINDOW_MARGIN),
-        keep_until: until.plus(WINDOW_MARGIN),
+        since: since.minus(WINDOW_MARGIN),
+        until: until.plus(WINDOW_MARGIN),
     }
 }
 
@@ -82,7 +82,7 @@ fn kept_of_baseline(settings: &DiagnoseSettings, limits: IngestSettings) -> Inge
         BaselineChoice::Within { since, until } => (since, until),
         BaselineChoice::None | BaselineChoice::Rest => (Timestamp::MIN, Timestamp::MAX),
     };
-    IngestSettings { keep_since: since.minus(WINDOW_MARGIN), keep_until: until.plus(WINDOW_MARGIN), ..limits }
+    IngestSettings { since: since.minus(WINDOW_MARGIN), until: until.plus(WINDOW_MARGIN), ..limits }
 }
 
 /// The report of what was loaded.
@@ -107,10 +107,10 @@ pub(crate) fn report(
 
 /// What reading the baseline lost; the losses that the report counts are those of the window's files.
 fn baseline_losses(requests: &Requests) -> Option<String> {
-    let losses = requests.reading_losses();
+    let losses = requests.import_losses();
     let lost = losses.iter().map(|(loss, found)| format!("{} {}", found.count, loss.name()));
     let thinned =
-        (requests.kept_one_in() > 1).then(|| format!("one trace kept in {}", requests.kept_one_in()));
+        (requests.thinning_factor() > 1).then(|| format!("one trace retained in {}", requests.thinning_factor()));
     let words: Vec<String> = lost.chain(thinned).collect();
     (!words.is_empty()).then(|| format!("Lost on the way of the baseline: {}.", words.join(", ")))
 }

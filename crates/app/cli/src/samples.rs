@@ -62,7 +62,7 @@ pub(crate) fn load_samples(input: &SampleInput, threads: NonZeroUsize) -> Result
     let requests = Requests::from_traces(tables.spans.finish(threads), threads);
     facts.spans = requests.spans();
     if facts.spans > 0 {
-        samples.add_losses(requests.reading_losses());
+        samples.add_losses(requests.import_losses());
         let (assumed, engine) = (input.windows.assumed_count(), LocalEngine::new(threads));
         let told = add_span_samples(requests.all(), assumed, settings.length, &mut samples, engine);
         cautions.extend(told.cautions);
