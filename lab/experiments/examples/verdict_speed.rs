@@ -39,8 +39,8 @@ fn main() {
         _ => Shop::new(number(2, 60)).slices(spans),
     };
     let calls: usize = slices.iter().map(|slice| slice.calls.replica.len()).sum();
-    let forms: usize = slices.iter().map(|slice| slice.forms.len()).sum();
-    println!("{calls} spans in {} slices, {forms} forms, {threads} threads", slices.len());
+    let structures: usize = slices.iter().map(|slice| slice.structures.len()).sum();
+    println!("{calls} spans in {} slices, {structures} forms, {threads} threads", slices.len());
     println!("memory with all slices: {} MB", memory_mb("VmRSS:"));
     let started = Instant::now();
     let summary = SliceSummary::from_slice(&slices[0], Nanos::from_secs(60));
