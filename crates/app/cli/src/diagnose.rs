@@ -69,11 +69,7 @@ fn kept(settings: &DiagnoseSettings, memory_bytes: usize) -> IngestSettings {
             (since, until) = (since.min(earlier), until.max(later));
         }
     }
-    IngestSettings {
-        memory_bytes,
-        since: since.minus(WINDOW_MARGIN),
-        until: until.plus(WINDOW_MARGIN),
-    }
+    IngestSettings { memory_bytes, since: since.minus(WINDOW_MARGIN), until: until.plus(WINDOW_MARGIN) }
 }
 
 /// Which spans of the baseline's own files are.
@@ -109,8 +105,8 @@ pub(crate) fn report(
 fn baseline_losses(requests: &Requests) -> Option<String> {
     let losses = requests.import_losses();
     let lost = losses.iter().map(|(loss, found)| format!("{} {}", found.count, loss.name()));
-    let thinned =
-        (requests.thinning_factor() > 1).then(|| format!("one trace retained in {}", requests.thinning_factor()));
+    let thinned = (requests.thinning_factor() > 1)
+        .then(|| format!("one trace retained in {}", requests.thinning_factor()));
     let words: Vec<String> = lost.chain(thinned).collect();
     (!words.is_empty()).then(|| format!("Lost on the way of the baseline: {}.", words.join(", ")))
 }
