@@ -8,7 +8,7 @@ use clap::Args;
 use laggard_formats::{InputSettings, ReaderOptions, expand};
 use laggard_kernel_diagnose::KernelRun;
 use laggard_kernel_graph::{
-    Execution, HostId, NoExecution, SpanInterval, SpanThread, TraceContext, executions_of_spans,
+    Execution, HostId, SpanExecutionError, SpanInterval, SpanThread, TraceContext, executions_of_spans,
 };
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanId, SpanRecord, Tid, TraceId, WeightSource};
 use std::path::PathBuf;
@@ -98,15 +98,15 @@ pub(crate) fn executions(spans: &[SpanInterval], runs: &[KernelRun]) -> Result<V
     }
     let why = found.iter().filter_map(|one| one.execution.as_ref().err()).max();
     Err(Failure::too_little(match why {
-        Some(NoExecution::NoThread) | None => {
+        Some(SpanExecutionError::NoThread) | None => {
             "no marker of the kernel trace carries the span's ids, and the span does not tell its thread (attribute \
              thread.id, or --thread-attribute); give --thread TID"
         }
-        Some(NoExecution::NoCalendar) => {
+        Some(SpanExecutionError::NoCalendar) => {
             "the kernel trace does not tell where its clock lies in calendar time, so the span's time means nothing \
              there; `laggard record` notes it"
         }
-        Some(NoExecution::OutsideTrace) => "the span lies before or behind the kernel trace",
+        Some(SpanExecutionError::OutsideTrace) => "the span lies before or behind the kernel trace",
     }))
 }
 

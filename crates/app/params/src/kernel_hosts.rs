@@ -6,7 +6,7 @@ use crate::kernel_read::{
 };
 use laggard_kernel_diagnose::{KernelRun, TraceReading};
 use laggard_kernel_formats::{KernelTrace, OpenOptions, open_with, read_together};
-use laggard_kernel_graph::{ClockAlignment, NoAlignment, PacketTimes, Side};
+use laggard_kernel_graph::{ClockAlignment, ClockAlignmentError, ClockSide, PacketTimes};
 use laggard_model::KernelTime;
 use laggard_report::AlignedClock;
 
@@ -64,22 +64,25 @@ fn packets_of_first(file: &TraceFile) -> Result<First, ReadError> {
     let trace = opened(file, &OpenOptions::default())?;
     let host = trace.facts.host.clone();
     let mut packets = PacketTimes::default();
-    trace.read(|event, _| packets.push(Side::First, event));
+    trace.read(|event, _| packets.push(ClockSide::First, event));
     Ok(First { host, packets })
 }
 
 /// How a trace's clock lies on the first's; nothing for another trace of the same host.
-fn align(first: &First, file: &TraceFile) -> Result<Option<Result<ClockAlignment, NoAlignment>>, ReadError> {
+fn align(
+    first: &First,
+    file: &TraceFile,
+) -> Result<Option<Result<ClockAlignment, ClockAlignmentError>>, ReadError> {
     let trace = opened(file, &OpenOptions::default())?;
     if trace.facts.host.is_some() && trace.facts.host == first.host {
         return Ok(None);
     }
     let is_known_other = trace.facts.host.is_some() && first.host.is_some();
     let mut packets = first.packets.clone();
-    trace.read(|event, _| packets.push(Side::Second, event));
+    trace.read(|event, _| packets.push(ClockSide::Second, event));
     Ok(match packets.align() {
         // Perhaps two recordings that have nothing to do with each other.
-        Err(NoAlignment::NoPackets) if !is_known_other => None,
+        Err(ClockAlignmentError::NoPackets) if !is_known_other => None,
         aligned => Some(aligned),
     })
 }
@@ -124,8 +127,8 @@ fn read_joined(
     for (trace, one) in traces[1..].iter_mut().zip(joined) {
         trace.aligned = Some(AlignedClock {
             bound_ns: one.alignment.bound_ns,
-            packets_from_first: one.alignment.packets_forth,
-            packets_to_first: one.alignment.packets_back,
+            packets_from_first: one.alignment.packets_forward,
+            packets_to_first: one.alignment.packets_backward,
         });
     }
     Ok(run.finish_hosts(traces))

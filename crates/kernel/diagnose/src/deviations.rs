@@ -196,7 +196,7 @@ fn lacking(
     occurrence: &Occurrence,
 ) -> Seen {
     let own = crate::names::worker_name(graph, path.worker);
-    let piece = steps.get(occurrence.steps.start).and_then(|step| path.pieces.get(step.first));
+    let piece = steps.get(occurrence.steps.start).and_then(|step| path.segments.get(step.first));
     let since = piece.map_or(path.window.to, |piece| piece.window.from);
     let example = StepDeviation {
         execution: occurrence.execution as u64 + 1,

@@ -1,6 +1,6 @@
 //! Workers, states and instants in the report's terms.
 
-use laggard_kernel_graph::{ExecutionGraph, PieceState, WorkerId, WorkerKind};
+use laggard_kernel_graph::{ExecutionGraph, WorkerId, WorkerKind, WorkerState};
 use laggard_report::{KernelState, PathLane};
 
 /// A worker as reports tell it.
@@ -37,18 +37,18 @@ pub(crate) fn lane(graph: &ExecutionGraph, id: WorkerId) -> PathLane {
     PathLane { thread: name, tid, host }
 }
 
-pub(crate) const fn state(state: PieceState) -> KernelState {
+pub(crate) const fn state(state: WorkerState) -> KernelState {
     match state {
-        PieceState::Running => KernelState::Running,
-        PieceState::Preempted => KernelState::Preempted,
-        PieceState::Blocked => KernelState::Blocked,
-        PieceState::Network => KernelState::Network,
-        PieceState::BlockDevice => KernelState::BlockDevice,
-        PieceState::Timer => KernelState::Timer,
-        PieceState::Interrupted => KernelState::Interrupted,
-        PieceState::Ipi => KernelState::Ipi,
-        PieceState::UserInput => KernelState::UserInput,
-        PieceState::Unknown => KernelState::Unknown,
+        WorkerState::Running => KernelState::Running,
+        WorkerState::Preempted => KernelState::Preempted,
+        WorkerState::Blocked => KernelState::Blocked,
+        WorkerState::Network => KernelState::Network,
+        WorkerState::BlockDevice => KernelState::BlockDevice,
+        WorkerState::Timer => KernelState::Timer,
+        WorkerState::Interrupted => KernelState::Interrupted,
+        WorkerState::Ipi => KernelState::Ipi,
+        WorkerState::UserInput => KernelState::UserInput,
+        WorkerState::Unknown => KernelState::Unknown,
     }
 }
 

@@ -66,7 +66,7 @@ impl Asked<'_> {
         let Execution { host, end_tid, window, .. } = self.execution;
         let worker = self.graph.worker_of(host, end_tid, window.to)?;
         let path = self.graph.critical_path(worker, window);
-        (!path.pieces.is_empty()).then_some(path)
+        (!path.segments.is_empty()).then_some(path)
     }
 }
 

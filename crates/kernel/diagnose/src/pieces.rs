@@ -1,7 +1,7 @@
 //! Pieces of a path as a reader sees them: equal neighbors are one.
 
 use crate::names::state;
-use laggard_kernel_graph::{CriticalPath, ExecutionGraph, PathPiece, WorkerId};
+use laggard_kernel_graph::{CriticalPath, ExecutionGraph, PathSegment, WorkerId};
 use laggard_model::KernelTime;
 use laggard_report::{KernelState, WaitCause};
 
@@ -36,7 +36,7 @@ pub(crate) fn stretches<'a>(
 ) -> Vec<Stretch<'a>> {
     let mut out: Vec<Stretch<'a>> = Vec::new();
     let last = *pieces.end();
-    for (at, piece) in path.pieces.iter().enumerate().take(last.saturating_add(1)).skip(*pieces.start()) {
+    for (at, piece) in path.segments.iter().enumerate().take(last.saturating_add(1)).skip(*pieces.start()) {
         let next = stretch(graph, path, at, piece);
         match out.last_mut() {
             Some(before) if alike(before, &next) => {
@@ -58,7 +58,12 @@ pub(crate) fn all_stretches<'a>(graph: &'a ExecutionGraph, path: &CriticalPath) 
     stretches(graph, path, 0..=usize::MAX - 1)
 }
 
-fn stretch<'a>(graph: &'a ExecutionGraph, path: &CriticalPath, at: usize, piece: &PathPiece) -> Stretch<'a> {
+fn stretch<'a>(
+    graph: &'a ExecutionGraph,
+    path: &CriticalPath,
+    at: usize,
+    piece: &PathSegment,
+) -> Stretch<'a> {
     Stretch {
         worker: piece.worker,
         own: piece.worker == path.worker,

@@ -2,7 +2,7 @@
 
 use crate::stats::Wakings;
 use laggard_kernel_graph::{
-    Delimiter, ExecutionFinder, ExecutionGraph, FoundExecutions, GraphBuilder, GraphSettings, HostId,
+    DelimitedExecutions, Delimiter, ExecutionFinder, ExecutionGraph, GraphBuilder, GraphSettings, HostId,
     TraceStatistics, TraceSummary, Window,
 };
 use laggard_model::{ClockMap, KernelEvent, KernelTexts, KernelTime, Losses};
@@ -81,7 +81,7 @@ pub struct KernelRun {
     /// The execution graph.
     pub graph: Option<ExecutionGraph>,
     /// The executions.
-    pub found: Option<FoundExecutions>,
+    pub found: Option<DelimitedExecutions>,
     /// What it holds.
     pub(crate) statistics: Option<(TraceSummary, Wakings)>,
     /// The texts that statistics refer to.
@@ -165,7 +165,7 @@ impl TraceReading {
         let windows = self.hosts.iter().filter_map(|host| host.window);
         let whole = |a: Window, b: Window| Window { from: a.from.min(b.from), to: a.to.max(b.to) };
         let window = windows.reduce(whole).unwrap_or(NOTHING);
-        let mut found: Option<FoundExecutions> = None;
+        let mut found: Option<DelimitedExecutions> = None;
         let mut traces = Vec::new();
         for (host, ended) in self.hosts.into_iter().zip(ended) {
             traces.push(trace(&host, ended, calendar));
@@ -210,7 +210,7 @@ fn trace(host: &Host, ended: EndedTrace, calendar: Option<ClockMap>) -> KernelTr
 }
 
 /// The executions of several hosts. The first that finds some tells how they were delimited.
-fn together(found: Option<FoundExecutions>, more: FoundExecutions) -> FoundExecutions {
+fn together(found: Option<DelimitedExecutions>, more: DelimitedExecutions) -> DelimitedExecutions {
     let Some(mut found) = found else { return more };
     let is_empty = found.executions.is_empty();
     found.executions.extend(more.executions);
@@ -219,7 +219,7 @@ fn together(found: Option<FoundExecutions>, more: FoundExecutions) -> FoundExecu
         .sort_by_key(|one| (one.window.from, std::cmp::Reverse(one.window.to), one.host, one.tid));
     found.unfinished += more.unfinished;
     if is_empty {
-        (found.delimiter, found.chosen) = (more.delimiter, more.chosen);
+        (found.delimiter, found.delimiter_reason) = (more.delimiter, more.delimiter_reason);
     }
     found
 }

@@ -16,7 +16,11 @@ const UNRESOLVED_SHARE: f64 = 0.1;
 /// How executions are told, as a sentence.
 pub(crate) fn question(runs: &[KernelRun]) -> String {
     let Some(found) = runs.iter().find_map(|run| run.found.as_ref()) else { return String::new() };
-    let why = if found.chosen.is_empty() { String::new() } else { format!(": {}", found.chosen) };
+    let why = if found.delimiter_reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", found.delimiter_reason)
+    };
     format!("Executions by {}{why}.", quoted(&found.delimiter.to_string()))
 }
 
@@ -121,7 +125,7 @@ pub(crate) fn path_missing(
             "Give a thread (--thread NAME or TID), or what begins and ends an execution (--executions); `laggard kernel \
              stats` lists what the trace has. By itself {} finds nothing: {}.",
             delimiter_text("auto"),
-            asked.chosen
+            asked.delimiter_reason
         ),
         DelimiterKind::Thread { name } => {
             format!("The trace has no thread called {}.", quoted(&name.to_string()))
@@ -237,7 +241,7 @@ pub(crate) fn diagnosis_missing(
         let found = runs.iter().find_map(|run| run.found.as_ref());
         let by =
             found.map_or_else(String::new, |found| format!(" by {}", quoted(&found.delimiter.to_string())));
-        let why = found.map_or_else(String::new, |found| match found.chosen.as_str() {
+        let why = found.map_or_else(String::new, |found| match found.delimiter_reason.as_str() {
             "" => String::new(),
             chosen => format!(" ({chosen})"),
         });

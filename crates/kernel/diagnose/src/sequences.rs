@@ -5,8 +5,8 @@ use crate::names::state;
 use crate::read::KernelRun;
 use laggard_align::StateSequence;
 use laggard_kernel_graph::{
-    Alphabet, AlphabetSettings, CriticalPath, Execution, ExecutionGraph, Glob, PieceState, StatePiece, Whose,
-    WorkerNames, state_pieces,
+    Alphabet, AlphabetSettings, CriticalPath, Execution, ExecutionGraph, Glob, StateStep, SymbolOwner,
+    WorkerNames, WorkerState, state_steps,
 };
 use laggard_model::{Loss, Losses};
 use laggard_report::Letter;
@@ -111,7 +111,7 @@ impl<'a> Sequencer<'a> {
         for (run, execution) in executions {
             let Some(graph) = &self.runs[*run].graph else { continue };
             if let Some(path) = path_of(graph, execution) {
-                self.alphabet.learn(&path, WorkerNames::of(graph));
+                self.alphabet.learn(&path, WorkerNames::from_graph(graph));
             }
         }
     }
@@ -135,7 +135,7 @@ impl<'a> Sequencer<'a> {
                 continue;
             };
             let mut sequence = StateSequence::new();
-            let pieces = state_pieces(&path, &self.alphabet, WorkerNames::of(graph));
+            let pieces = state_steps(&path, &self.alphabet, WorkerNames::from_graph(graph));
             let mut cut = 0;
             for piece in &pieces {
                 if sequence.len() >= self.steps_max && sequence.states().last() != Some(&piece.state) {
@@ -169,12 +169,12 @@ impl<'a> Sequencer<'a> {
 
     /// Which pieces each step of a path's sequence consists of.
     pub(crate) fn steps(&self, graph: &ExecutionGraph, path: &CriticalPath) -> Vec<StepPieces> {
-        let pieces = state_pieces(path, &self.alphabet, WorkerNames::of(graph));
+        let pieces = state_steps(path, &self.alphabet, WorkerNames::from_graph(graph));
         let mut steps: Vec<(u8, StepPieces)> = Vec::new();
-        for StatePiece { state, first_piece, last_piece, .. } in pieces {
+        for StateStep { state, first_segment, last_segment, .. } in pieces {
             match steps.last_mut() {
-                Some((same, step)) if *same == state => step.last = last_piece,
-                _ => steps.push((state, StepPieces { first: first_piece, last: last_piece })),
+                Some((same, step)) if *same == state => step.last = last_segment,
+                _ => steps.push((state, StepPieces { first: first_segment, last: last_segment })),
             }
         }
         steps.into_iter().map(|(_, step)| step).collect()
@@ -182,7 +182,7 @@ impl<'a> Sequencer<'a> {
 
     /// The letters as reports tell them.
     pub(crate) fn letters(&self) -> Vec<Letter> {
-        self.alphabet.letters().iter().map(letter).collect()
+        self.alphabet.symbols().iter().map(letter).collect()
     }
 }
 
@@ -193,17 +193,17 @@ fn matches(wanted: Option<&Glob>, label: &str) -> bool {
 fn path_of(graph: &ExecutionGraph, execution: &Execution) -> Option<CriticalPath> {
     let worker = graph.worker_of(execution.host, execution.end_tid, execution.window.to)?;
     let path = graph.critical_path(worker, execution.window);
-    (!path.pieces.is_empty()).then_some(path)
+    (!path.segments.is_empty()).then_some(path)
 }
 
 fn unresolved_ns(path: &CriticalPath) -> u64 {
-    let unknown = |state| matches!(state, PieceState::Blocked | PieceState::Unknown);
-    path.pieces.iter().filter(|piece| unknown(piece.state)).map(|piece| piece.window.ns()).sum()
+    let unknown = |state| matches!(state, WorkerState::Blocked | WorkerState::Unknown);
+    path.segments.iter().filter(|piece| unknown(piece.state)).map(|piece| piece.window.ns()).sum()
 }
 
-fn letter(one: &laggard_kernel_graph::Letter) -> Letter {
+fn letter(one: &laggard_kernel_graph::StateSymbol) -> Letter {
     let state = state(one.state);
-    let of = if one.of.is_empty() { String::new() } else { format!(" {}", one.of) };
-    let whose = if one.whose == Whose::Other { " (another thread)" } else { "" };
-    Letter { name: format!("{}{of}{whose}", state.word()), state, own: one.whose != Whose::Other }
+    let of = if one.qualifier.is_empty() { String::new() } else { format!(" {}", one.qualifier) };
+    let whose = if one.owner == SymbolOwner::Other { " (another thread)" } else { "" };
+    Letter { name: format!("{}{of}{whose}", state.word()), state, own: one.owner != SymbolOwner::Other }
 }

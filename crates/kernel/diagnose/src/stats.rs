@@ -3,7 +3,7 @@
 use crate::path::{input, quoted};
 use crate::read::KernelRun;
 use crate::remarks;
-use laggard_kernel_graph::ThreadUse;
+use laggard_kernel_graph::ThreadUsage;
 use laggard_model::{EventKind, KernelEvent, KernelTexts, TextId, Tid};
 use laggard_report::{
     CpuTime, EventCount, KERNEL_STATS_SCHEMA_VERSION, KernelStatsReport, SwitchingThread, WakingPair,
@@ -132,7 +132,7 @@ fn host(runs: &[KernelRun], run: &KernelRun) -> String {
     }
 }
 
-fn switching(thread: &ThreadUse, host: &str) -> SwitchingThread {
+fn switching(thread: &ThreadUsage, host: &str) -> SwitchingThread {
     SwitchingThread {
         thread: if thread.name.is_empty() { "(without a name)".to_owned() } else { thread.name.clone() },
         tid: thread.tid.0,

@@ -1,7 +1,7 @@
-//! The execution graph: who did what when, and who woke whom.
+//! The execution graph: the states of workers over time, and the wake-ups between them.
 
-use crate::path::{PathLink, PieceState, Window};
-use crate::sketch::GraphSketch;
+use crate::partial_graph::PartialGraph;
+use crate::path::{PathLink, Window, WorkerState};
 use crate::vertex::{Vertex, VerticalKind};
 use crate::worker::{HostId, Worker, WorkerId, WorkerKind};
 use laggard_model::{Cpu, KernelTexts, KernelTime, TextId, Tid};
@@ -17,109 +17,108 @@ pub struct ExecutionGraph {
     pub(crate) chains: Vec<Vec<Vertex>>,
     pub(crate) vertices: usize,
     texts: KernelTexts,
-    /// Of several hosts: their names, by number.
+    /// Names of the hosts, by number; empty for a single host.
     hosts: Vec<String>,
-    lives: BTreeMap<(HostId, Tid), Vec<WorkerId>>,
+    lifetimes: BTreeMap<(HostId, Tid), Vec<WorkerId>>,
     idle: BTreeMap<(HostId, Cpu), WorkerId>,
 }
 
-/// What a graph consists of.
+/// Size of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GraphCounts {
     /// Workers with at least one vertex.
     pub workers: u64,
     /// Vertices.
     pub vertices: u64,
-    /// Horizontal edges by state, in the order of [`PieceState::ALL`].
-    pub horizontal: [u64; PieceState::ALL.len()],
+    /// Horizontal edges by state, in the order of [`WorkerState::ALL`].
+    pub horizontal: [u64; WorkerState::ALL.len()],
     /// Vertical edges.
     pub vertical: u64,
 }
 
-/// A horizontal edge of the graph, cut to the window asked for.
+/// A horizontal edge of the graph, clipped to a window.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct WorkerPiece {
+pub struct StateInterval {
     /// The state.
-    pub state: PieceState,
-    /// From when to when.
+    pub state: WorkerState,
+    /// Its window.
     pub window: Window,
     /// The CPU the worker ran on, or where it was woken or switched in at the end of a wait.
     pub cpu: Cpu,
-    /// What more is known of a wait; empty if nothing.
+    /// Detail of a wait, such as the interrupt's name; empty if unknown.
     pub qualifier: TextId,
-    /// Whether its beginning or end was not recorded but implied.
+    /// Whether its beginning or end was implied by other records.
     pub inferred: bool,
 }
 
 impl ExecutionGraph {
-    pub(crate) fn from_sketch(sketch: GraphSketch) -> ExecutionGraph {
-        let mut lives: BTreeMap<(HostId, Tid), Vec<WorkerId>> = BTreeMap::new();
+    pub(crate) fn from_partial(graph: PartialGraph) -> ExecutionGraph {
+        let mut lifetimes: BTreeMap<(HostId, Tid), Vec<WorkerId>> = BTreeMap::new();
         let mut idle = BTreeMap::new();
-        for (id, worker) in (0..).map(WorkerId).zip(&sketch.workers) {
+        for (id, worker) in (0..).map(WorkerId).zip(&graph.workers) {
             match worker.kind {
-                WorkerKind::Thread { tid, .. } => lives.entry((worker.host, tid)).or_default().push(id),
-                WorkerKind::Idle(cpu) if !sketch.shares_idle => drop(idle.insert((worker.host, cpu), id)),
+                WorkerKind::Thread { tid, .. } => lifetimes.entry((worker.host, tid)).or_default().push(id),
+                WorkerKind::Idle(cpu) if !graph.shares_idle => drop(idle.insert((worker.host, cpu), id)),
                 WorkerKind::Idle(_) | WorkerKind::Interrupts(_) => {}
             }
         }
-        let GraphSketch { workers, chains, texts, vertices, shares_idle: _ } = sketch;
-        ExecutionGraph { workers, chains, vertices, texts, hosts: Vec::new(), lives, idle }
+        let PartialGraph { workers, chains, texts, vertices, shares_idle: _ } = graph;
+        ExecutionGraph { workers, chains, vertices, texts, hosts: Vec::new(), lifetimes, idle }
     }
 
-    /// All workers; a [`WorkerId`] is the position here.
+    /// All workers, indexed by [`WorkerId`].
     pub fn workers(&self) -> &[Worker] {
         &self.workers
     }
 
     /// One worker.
     ///
-    /// # Panics
-    /// When the handle is another graph's and out of range.
+    /// # Panics If `id` is out of range.
     pub fn worker(&self, id: WorkerId) -> &Worker {
         &self.workers[id.0 as usize]
     }
 
-    /// The texts that names and qualifiers of this graph refer to. They are the graph's own: handles of the
-    /// trace's texts mean something else here.
+    /// The texts that names and qualifiers of this graph refer to. Handles of the trace's texts are not valid here.
     pub fn texts(&self) -> &KernelTexts {
         &self.texts
     }
 
-    /// A worker's name; empty when never told.
+    /// A worker's name; empty if unknown.
     pub fn name(&self, id: WorkerId) -> &str {
         self.texts.text(self.worker(id).name)
     }
 
-    /// Gives the hosts' names, by number: for a graph of several.
+    /// Sets the hosts' names, by number.
     pub fn name_hosts(&mut self, names: Vec<String>) {
         self.hosts = names;
     }
 
-    /// The name of a worker's host; empty when it was not given.
+    /// The name of a worker's host; empty if not set.
     pub fn host_name(&self, id: WorkerId) -> &str {
         self.hosts.get(usize::from(self.worker(id).host.0)).map_or("", String::as_str)
     }
 
-    /// The thread that bore a number at an instant: the last life that had begun by then, else the first. Idle
-    /// tasks (number 0) are asked for by [`ExecutionGraph::idle_of`].
+    /// The thread with a tid at an instant: the last one that had begun by then, else the first. For idle tasks (tid 0)
+    /// use [`ExecutionGraph::idle_of`].
     pub fn worker_of(&self, host: HostId, tid: Tid, time: KernelTime) -> Option<WorkerId> {
-        let lives = self.lives.get(&(host, tid))?;
-        let begun = lives.partition_point(|&id| self.life(id).is_some_and(|life| life.from <= time));
-        lives.get(begun.saturating_sub(1)).copied()
+        let lifetimes = self.lifetimes.get(&(host, tid))?;
+        let begun =
+            lifetimes.partition_point(|&id| self.lifetime(id).is_some_and(|lifetime| lifetime.from <= time));
+        lifetimes.get(begun.saturating_sub(1)).copied()
     }
 
-    /// The idle task of a CPU; nothing in compatible mode, where all CPUs share one.
+    /// The idle task of a CPU; `None` in compatible mode, where all CPUs share one.
     pub fn idle_of(&self, host: HostId, cpu: Cpu) -> Option<WorkerId> {
         self.idle.get(&(host, cpu)).copied()
     }
 
     /// From a worker's first to its last vertex.
-    pub fn life(&self, id: WorkerId) -> Option<Window> {
+    pub fn lifetime(&self, id: WorkerId) -> Option<Window> {
         let chain = &self.chains[id.0 as usize];
         Some(Window { from: chain.first()?.time, to: chain.last()?.time })
     }
 
-    /// Counts everything. Cost: linear in the vertices.
+    /// Counts workers, vertices, and edges. Cost: linear in the vertices.
     pub fn counts(&self) -> GraphCounts {
         let mut counts = GraphCounts::default();
         for chain in &self.chains {
@@ -135,14 +134,14 @@ impl ExecutionGraph {
         counts
     }
 
-    /// The states of one worker in a window, in time order, for drawing. Gaps are left out.
-    pub fn pieces(&self, id: WorkerId, window: Window) -> impl Iterator<Item = WorkerPiece> + '_ {
+    /// The states of one worker in a window, in time order. Gaps are omitted.
+    pub fn segments(&self, id: WorkerId, window: Window) -> impl Iterator<Item = StateInterval> + '_ {
         let chain = &self.chains[id.0 as usize];
         let first = first_edge(chain, window.from);
         let edges = chain.windows(2).skip(first.saturating_sub(1));
         edges.take_while(move |edge| edge[0].time < window.to).filter_map(move |edge| {
             let [from, to] = edge else { return None };
-            Some(WorkerPiece {
+            Some(StateInterval {
                 state: to.edge()?,
                 window: Window { from: from.time.max(window.from), to: to.time.min(window.to) },
                 cpu: to.cpu,
@@ -152,7 +151,7 @@ impl ExecutionGraph {
         })
     }
 
-    /// The wake-ups and packets that reach one worker within a window (its end included), in time order.
+    /// The wake-ups and packets that arrive at one worker within a window (its end included), in time order.
     pub fn arrivals(&self, id: WorkerId, window: Window) -> impl Iterator<Item = PathLink> + '_ {
         let chain = &self.chains[id.0 as usize];
         let first = chain.partition_point(|vertex| vertex.time < window.from);
@@ -169,8 +168,8 @@ impl ExecutionGraph {
     }
 }
 
-/// The index of the vertex that ends the first edge with a part after `from`: at least 1; the length of the chain
-/// when there is none.
+/// The index of the vertex that ends the first edge extending beyond `from`: at least 1; the length of the chain if
+/// there is none.
 pub(crate) fn first_edge(chain: &[Vertex], from: KernelTime) -> usize {
     chain.partition_point(|vertex| vertex.time <= from).max(1)
 }

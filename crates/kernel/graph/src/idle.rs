@@ -1,11 +1,11 @@
-//! Waiting for a CPU that does nothing: what a CPU quota looks like.
+//! Time a thread waits for a CPU that is idle: the signature of a CPU quota.
 
 use crate::graph::{ExecutionGraph, first_edge};
-use crate::path::{PieceState, Window};
+use crate::path::{Window, WorkerState};
 use crate::vertex::VertexRef;
 use laggard_model::Cpu;
 
-/// A thread is switched out, woken, and switched in: its last time on a CPU lies at most this many edges back.
+/// How many edges back a thread's last time on a CPU is searched.
 const EDGES_BACK_MAX: usize = 16;
 
 /// Nanoseconds of `window`, inside the edge that ends at `end`, during which the CPU that the thread last ran on ran
@@ -18,7 +18,7 @@ pub(crate) fn idle_ns(graph: &ExecutionGraph, end: VertexRef, window: Window) ->
     let edges = chain.windows(2).skip(first_edge(chain, window.from).saturating_sub(1));
     let idles = edges
         .take_while(|edge| edge[0].time < window.to)
-        .filter(|edge| edge[1].edge() == Some(PieceState::Running))
+        .filter(|edge| edge[1].edge() == Some(WorkerState::Running))
         .map(|edge| edge[1].time.min(window.to).since(edge[0].time.max(window.from)));
     idles.sum()
 }
@@ -26,5 +26,5 @@ pub(crate) fn idle_ns(graph: &ExecutionGraph, end: VertexRef, window: Window) ->
 fn last_cpu(graph: &ExecutionGraph, end: VertexRef) -> Option<Cpu> {
     let chain = &graph.chains[end.worker as usize][..end.index as usize];
     let back = chain.iter().rev().take(EDGES_BACK_MAX);
-    back.into_iter().find(|vertex| vertex.edge() == Some(PieceState::Running)).map(|vertex| vertex.cpu)
+    back.into_iter().find(|vertex| vertex.edge() == Some(WorkerState::Running)).map(|vertex| vertex.cpu)
 }

@@ -1,12 +1,12 @@
-//! What a thread really waited on: the execution graph of a kernel trace and the critical path of any thread and
-//! window (Giraldeau and Dagenais 2016; Janecek et al. 2022).
+//! The execution graph of a kernel trace, and the critical path of any thread and window (Giraldeau and Dagenais 2016;
+//! Janecek et al. 2022).
 //!
 //! ```text
 //! KernelEvents ─► status and interrupt context ─► ExecutionGraph ─► CriticalPath of an Execution ─► states
 //!            └──► delimiters ───────────────────► Executions ──────┘
 //! ```
 //!
-//! Pure: events come in time order from outside; nothing here knows files or formats.
+//! Pure computation: callers pass events in time order; this crate knows no files or formats.
 
 mod builder;
 mod clocks;
@@ -14,9 +14,9 @@ mod critical_path;
 mod executions;
 mod graph;
 mod idle;
+mod partial_graph;
 mod path;
 mod resolve;
-mod sketch;
 mod states;
 mod stats;
 mod tid_map;
@@ -24,18 +24,19 @@ mod vertex;
 mod worker;
 
 pub use builder::{GraphBuilder, GraphMode, GraphSettings, IrqName, WakeupKind};
-pub use clocks::{ClockAlignment, HostClock, NoAlignment, PacketTimes, Side};
+pub use clocks::{ClockAlignment, ClockAlignmentError, ClockSide, HostClock, PacketTimes};
 pub use executions::{
-    Delimiter, DelimiterError, DelimiterKind, DelimiterSurvey, EventPattern, Execution, ExecutionFinder,
-    FieldPattern, FoundExecutions, Glob, MarkerRule, NoExecution, Pairing, Proposal, Scope, SpanExecution,
-    SpanInterval, SpanThread, SyscallName, Template, TraceContext, executions_of_spans,
+    DelimitedExecutions, Delimiter, DelimiterError, DelimiterKind, DelimiterProposal, DelimiterSurvey,
+    EventPattern, Execution, ExecutionFinder, FieldPattern, Glob, MarkerRule, Pairing, Scope, SpanExecution,
+    SpanExecutionError, SpanInterval, SpanThread, SyscallName, Template, TraceContext, executions_of_spans,
 };
-pub use graph::{ExecutionGraph, GraphCounts, WorkerPiece};
-pub use path::{CriticalPath, PathLink, PathPiece, PieceState, Window};
-pub use sketch::{GraphSketch, Point};
+pub use graph::{ExecutionGraph, GraphCounts, StateInterval};
+pub use partial_graph::{PartialGraph, VertexHandle};
+pub use path::{CriticalPath, PathLink, PathSegment, Window, WorkerState};
 pub use states::{
-    Alphabet, AlphabetSettings, Encoding, Letter, SplitBy, StatePiece, Whose, WorkerNames, state_pieces,
+    Alphabet, AlphabetSettings, Encoding, SplitBy, StateStep, StateSymbol, SymbolOwner, WorkerNames,
+    state_steps,
 };
-pub use stats::{CpuUse, KindCount, ThreadUse, TraceStatistics, TraceSummary};
+pub use stats::{CpuUsage, KindCount, ThreadUsage, TraceStatistics, TraceSummary};
 pub use vertex::VerticalKind;
 pub use worker::{HostId, Worker, WorkerId, WorkerKind};

@@ -1,9 +1,9 @@
-//! The critical path: what the time of a window was spent on, by whom.
+//! The critical path of a window, as segments and links.
 
 use crate::worker::WorkerId;
 use laggard_model::{KernelTime, TextId};
 
-/// A half-open stretch of time on one trace's clock.
+/// A half-open interval of time on one trace's clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
     /// Its beginning.
@@ -19,14 +19,14 @@ impl Window {
     }
 }
 
-/// The state of a piece of a critical path.
+/// The state of a worker during an edge of the graph or a segment of a critical path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum PieceState {
+pub enum WorkerState {
     /// On a CPU.
     Running,
     /// Runnable, waiting for a CPU.
     Preempted,
-    /// Waiting, for what is not known (or not resolved).
+    /// Waiting for an unknown (or unresolved) reason.
     Blocked,
     /// Waiting for a packet.
     Network,
@@ -38,59 +38,59 @@ pub enum PieceState {
     Interrupted,
     /// Waiting for an interrupt between CPUs.
     Ipi,
-    /// Waiting for a person: keyboard, mouse.
+    /// Waiting for user input: keyboard, mouse.
     UserInput,
     /// Not known.
     Unknown,
 }
 
-impl PieceState {
+impl WorkerState {
     /// All states, in the order reports list them.
-    pub const ALL: [PieceState; 10] = [
-        PieceState::Running,
-        PieceState::Preempted,
-        PieceState::Blocked,
-        PieceState::Network,
-        PieceState::BlockDevice,
-        PieceState::Timer,
-        PieceState::Interrupted,
-        PieceState::Ipi,
-        PieceState::UserInput,
-        PieceState::Unknown,
+    pub const ALL: [WorkerState; 10] = [
+        WorkerState::Running,
+        WorkerState::Preempted,
+        WorkerState::Blocked,
+        WorkerState::Network,
+        WorkerState::BlockDevice,
+        WorkerState::Timer,
+        WorkerState::Interrupted,
+        WorkerState::Ipi,
+        WorkerState::UserInput,
+        WorkerState::Unknown,
     ];
 
     /// The state's name in JSON and in tables.
     pub const fn name(self) -> &'static str {
         match self {
-            PieceState::Running => "running",
-            PieceState::Preempted => "preempted",
-            PieceState::Blocked => "blocked",
-            PieceState::Network => "network",
-            PieceState::BlockDevice => "block_device",
-            PieceState::Timer => "timer",
-            PieceState::Interrupted => "interrupted",
-            PieceState::Ipi => "ipi",
-            PieceState::UserInput => "user_input",
-            PieceState::Unknown => "unknown",
+            WorkerState::Running => "running",
+            WorkerState::Preempted => "preempted",
+            WorkerState::Blocked => "blocked",
+            WorkerState::Network => "network",
+            WorkerState::BlockDevice => "block_device",
+            WorkerState::Timer => "timer",
+            WorkerState::Interrupted => "interrupted",
+            WorkerState::Ipi => "ipi",
+            WorkerState::UserInput => "user_input",
+            WorkerState::Unknown => "unknown",
         }
     }
 }
 
-/// A stretch of the path on one worker in one state.
+/// A segment of a critical path: one worker in one state.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PathPiece {
-    /// Whose state it is.
+pub struct PathSegment {
+    /// The worker whose state it is.
     pub worker: WorkerId,
     /// The state.
-    pub state: PieceState,
-    /// From when to when.
+    pub state: WorkerState,
+    /// Its window.
     pub window: Window,
-    /// What more is known of a wait: the interrupt's or thread's name; empty if nothing.
+    /// Detail of a wait: the interrupt's or thread's name; empty if unknown.
     pub qualifier: TextId,
-    /// Nanoseconds of a pre-empted piece during which the CPU the thread last ran on was idle: what a CPU quota
-    /// looks like. 0 for other states.
+    /// Nanoseconds of a preempted segment during which the CPU the thread last ran on was idle: the signature of a CPU
+    /// quota. 0 for other states.
     pub idle_ns: u64,
-    /// Whether the piece rests on a switch that was not recorded but implied.
+    /// Whether the segment depends on a switch that was implied, not recorded.
     pub inferred: bool,
 }
 
@@ -109,17 +109,17 @@ pub struct PathLink {
     pub network: bool,
 }
 
-/// The critical path of one worker over one window. The pieces are in time order and tile the window exactly.
+/// The critical path of one worker over one window. The segments are in time order and cover the window exactly.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CriticalPath {
-    /// The worker asked about.
+    /// The worker.
     pub worker: WorkerId,
-    /// The window asked about, cut to what is known of the worker.
+    /// The requested window, clipped to the worker's lifetime.
     pub window: Window,
-    /// The pieces.
-    pub pieces: Vec<PathPiece>,
+    /// The segments.
+    pub segments: Vec<PathSegment>,
     /// The jumps between workers, in time order.
     pub links: Vec<PathLink>,
-    /// Waits inside the window that could not be resolved: their number.
+    /// Number of waits inside the window that could not be resolved.
     pub unresolved: u64,
 }

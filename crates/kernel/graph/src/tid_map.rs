@@ -1,11 +1,11 @@
-//! A table by thread number.
+//! A hash map keyed by tid.
 
 use laggard_model::Tid;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Values by thread. Thread numbers are small and given by the kernel, so one multiplication hashes them well
-/// enough (Fibonacci hashing); the standard hash costs several times more per switch.
+/// A map keyed by tid. Tids are small and assigned by the kernel, so one multiplication hashes them well enough
+/// (Fibonacci hashing); the standard hash costs several times more per switch.
 #[derive(Debug)]
 pub(crate) struct TidMap<V> {
     values: HashMap<Tid, V, BuildHasherDefault<TidHasher>>,
@@ -46,7 +46,7 @@ pub(crate) struct TidHasher(u64);
 
 impl Hasher for TidHasher {
     fn finish(&self) -> u64 {
-        // The table uses the low bits, the product is best in the high ones.
+        // The map uses the low bits, and the high bits of the product are the most random.
         self.0.rotate_left(32)
     }
 

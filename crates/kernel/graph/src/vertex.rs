@@ -1,22 +1,22 @@
 //! The vertices of an execution graph: 24 bytes each.
 
-use crate::path::PieceState;
+use crate::path::WorkerState;
 use laggard_model::{Cpu, KernelTime, TextId};
 
-/// A vertex by its worker and its place in that worker's chain.
+/// A vertex, by its worker and its index in that worker's chain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct VertexRef {
     pub(crate) worker: u32,
     pub(crate) index: u32,
 }
 
-/// What leads from one worker to another.
+/// The kind of a vertical edge.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum VerticalKind {
-    /// A wake-up: mostly of no length.
+    /// A wake-up; usually of zero length.
     WakeUp,
-    /// A packet, or (in graphs drawn by hand) any other state with a length.
-    State(PieceState),
+    /// A packet, or (in graphs built by tests) any other state with a length.
+    State(WorkerState),
 }
 
 /// Marks a missing incoming vertical edge.
@@ -31,14 +31,14 @@ pub(crate) struct Vertex {
     source: VertexRef,
     pub(crate) qualifier: TextId,
     pub(crate) cpu: Cpu,
-    /// Low half: 0 for no edge from the vertex before, else 1 + state. High half: the same of the vertical edge,
+    /// Low half: 0 for no edge from the previous vertex, else 1 + state. High half: the same for the vertical edge,
     /// `WAKE_UP` for a wake-up.
     states: u8,
     flags: u8,
 }
 
 impl Vertex {
-    pub(crate) fn new(time: KernelTime, cpu: Cpu, edge: Option<PieceState>) -> Vertex {
+    pub(crate) fn new(time: KernelTime, cpu: Cpu, edge: Option<WorkerState>) -> Vertex {
         Vertex {
             time,
             source: NO_SOURCE,
@@ -49,8 +49,8 @@ impl Vertex {
         }
     }
 
-    /// The state of the horizontal edge that ends here; nothing at the beginning and after a gap.
-    pub(crate) fn edge(&self) -> Option<PieceState> {
+    /// The state of the horizontal edge that ends here; `None` at the beginning and after a gap.
+    pub(crate) fn edge(&self) -> Option<WorkerState> {
         state_of(self.states & 0xf)
     }
 
@@ -63,7 +63,7 @@ impl Vertex {
         }
     }
 
-    /// Sets the vertical edge that ends here, in place of any other.
+    /// Sets the vertical edge that ends here, replacing any other.
     pub(crate) fn set_vertical(&mut self, source: VertexRef, kind: VerticalKind) {
         let code = match kind {
             VerticalKind::WakeUp => WAKE_UP,
@@ -82,9 +82,9 @@ impl Vertex {
     }
 }
 
-fn state_of(code: u8) -> Option<PieceState> {
+fn state_of(code: u8) -> Option<WorkerState> {
     let index = usize::from(code).checked_sub(1)?;
-    PieceState::ALL.get(index).copied()
+    WorkerState::ALL.get(index).copied()
 }
 
 #[cfg(test)]
@@ -97,11 +97,11 @@ mod tests {
     }
 
     #[test]
-    fn edges_of_both_kinds_are_kept_apart() {
-        for edge in PieceState::ALL.map(Some).into_iter().chain([None]) {
+    fn horizontal_and_vertical_edges_are_independent() {
+        for edge in WorkerState::ALL.map(Some).into_iter().chain([None]) {
             let mut vertex = Vertex::new(KernelTime::from_ns(7), Cpu(3), edge);
             assert_eq!((vertex.edge(), vertex.vertical(), vertex.is_implied()), (edge, None, false));
-            let kinds = PieceState::ALL.map(VerticalKind::State).into_iter().chain([VerticalKind::WakeUp]);
+            let kinds = WorkerState::ALL.map(VerticalKind::State).into_iter().chain([VerticalKind::WakeUp]);
             for kind in kinds {
                 let source = VertexRef { worker: 5, index: 9 };
                 vertex.set_vertical(source, kind);

@@ -1,23 +1,23 @@
-//! Who works: threads, idle tasks, and the interrupt sides of hosts.
+//! Workers: threads, idle tasks, and the interrupt sides of hosts.
 
 use laggard_model::{Cpu, TextId, Tid};
 
-/// A host by its 0-based number among the traces of one question.
+/// A host, by its 0-based number among the traces of one analysis.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct HostId(pub u16);
 
-/// The handle of a worker in the graph that made it; dense, in order of first appearance.
+/// The id of a worker within its graph; dense, in order of first appearance.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct WorkerId(pub u32);
 
 /// What a worker is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum WorkerKind {
-    /// A thread. Tids are used again: each life is a worker of its own.
+    /// A thread. Tids are reused: each thread is a separate worker.
     Thread {
         /// Its number.
         tid: Tid,
-        /// 0 for the first thread of that number, and so on.
+        /// 0 for the first thread with this tid, and so on.
         generation: u32,
     },
     /// The idle task of a CPU (of all CPUs, CPU 0, in compatible mode).
@@ -33,6 +33,6 @@ pub struct Worker {
     pub host: HostId,
     /// What.
     pub kind: WorkerKind,
-    /// The thread's name; empty when never told.
+    /// The thread's name; empty if unknown.
     pub name: TextId,
 }

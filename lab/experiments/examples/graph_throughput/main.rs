@@ -4,7 +4,7 @@
 
 mod simulation;
 
-use laggard_kernel_graph::{ExecutionGraph, GraphBuilder, GraphSettings, HostId, PieceState, Window};
+use laggard_kernel_graph::{ExecutionGraph, GraphBuilder, GraphSettings, HostId, Window, WorkerState};
 use laggard_model::{KernelTexts, Losses};
 use simulation::{SimulatedExecution, Simulation};
 use std::time::Instant;
@@ -66,7 +66,7 @@ fn cpu_ns() -> u64 {
 
 /// The critical paths of all executions.
 fn walk(graph: &ExecutionGraph, executions: &[SimulatedExecution]) {
-    let (mut pieces, mut unresolved, mut ns) = (0, 0, [0; PieceState::ALL.len()]);
+    let (mut pieces, mut unresolved, mut ns) = (0, 0, [0; WorkerState::ALL.len()]);
     for execution in executions {
         let worker = graph.worker_of(HostId(0), execution.tid, execution.from);
         let window = Window { from: execution.from, to: execution.to };
@@ -79,7 +79,7 @@ fn walk(graph: &ExecutionGraph, executions: &[SimulatedExecution]) {
         }
     }
     println!("{pieces} pieces, {unresolved} waits unresolved, ms by state:");
-    let shares = PieceState::ALL.iter().zip(ns).filter(|(_, ns)| *ns > 0);
+    let shares = WorkerState::ALL.iter().zip(ns).filter(|(_, ns)| *ns > 0);
     let shares: Vec<String> =
         shares.map(|(state, ns)| format!("{} {:.0}", state.name(), ns as f64 / 1e6)).collect();
     println!("  {}", shares.join(", "));

@@ -1,11 +1,11 @@
 //! The end of the trace.
 
-use super::follow::Follower;
-use super::thread::{Status, ThreadId};
+use super::thread::{SchedStatus, ThreadId};
+use super::tracker::StateTracker;
 
-impl Follower {
-    /// Names the workers, and brings what every thread did last up to the last event of its host. The published
-    /// rules leave that out.
+impl StateTracker {
+    /// Names the workers and extends every thread's last state to the last event of its host. The published rules omit
+    /// this.
     pub(super) fn close(&mut self) {
         if self.is_modern() {
             for index in 0..self.threads.len() {
@@ -14,7 +14,7 @@ impl Follower {
         }
         for thread in &self.threads {
             if let Some(worker) = thread.worker {
-                self.sketch.workers[worker.0 as usize].name = thread.name;
+                self.graph.workers[worker.0 as usize].name = thread.name;
             }
         }
     }
@@ -26,7 +26,7 @@ impl Follower {
         self.cut_at_losses(thread);
         let known = *self.thread(thread);
         let Some(cpu) = known.seen_on else { return };
-        if matches!(known.status, Status::Dead | Status::Zombie | Status::Unknown) {
+        if matches!(known.status, SchedStatus::Dead | SchedStatus::Zombie | SchedStatus::Unknown) {
             return;
         }
         let end = self.hosts[known.host as usize].last_event;

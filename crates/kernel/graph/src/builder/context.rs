@@ -1,14 +1,14 @@
-//! What a CPU is in the middle of: interrupts nested in whatever it ran.
+//! The stack of interrupt contexts of a CPU.
 
 use super::thread::ThreadId;
 use laggard_model::{Cpu, KernelTime, TextId};
 
-/// Deeper nesting than any kernel allows: entries whose exits are missing.
+/// More than any kernel nests; a deeper stack means that exits were not recorded.
 const DEPTH_MAX: usize = 32;
 
 /// One kind of interrupt context.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Context {
+pub(super) enum InterruptContext {
     Irq { number: u32, name: TextId },
     Softirq { vector: u8 },
     Hrtimer,
@@ -16,36 +16,36 @@ pub(super) enum Context {
     Reception,
 }
 
-impl Context {
+impl InterruptContext {
     /// Whether the exit of `other` ends this context.
-    fn is_kind_of(self, other: Context) -> bool {
+    fn is_same_kind(self, other: InterruptContext) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 }
 
-/// Events lost on a CPU: after `before`, not later than `at`.
+/// Events of a CPU were lost later than `after` and not later than `until`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LostStretch {
-    pub(super) before: KernelTime,
-    pub(super) at: KernelTime,
+pub(super) struct LossInterval {
+    pub(super) after: KernelTime,
+    pub(super) until: KernelTime,
 }
 
-/// One CPU's record.
+/// The current state of one CPU.
 #[derive(Debug)]
-pub(super) struct CpuState {
+pub(super) struct CpuRecord {
     pub(super) number: Cpu,
     pub(super) current: Option<ThreadId>,
     pub(super) idle: ThreadId,
     pub(super) interrupts: ThreadId,
     /// Innermost last.
-    stack: Vec<Context>,
+    stack: Vec<InterruptContext>,
     pub(super) last_record: KernelTime,
-    pub(super) losses: Vec<LostStretch>,
+    pub(super) losses: Vec<LossInterval>,
 }
 
-impl CpuState {
-    pub(super) fn new(number: Cpu, idle: ThreadId, interrupts: ThreadId) -> CpuState {
-        CpuState {
+impl CpuRecord {
+    pub(super) fn new(number: Cpu, idle: ThreadId, interrupts: ThreadId) -> CpuRecord {
+        CpuRecord {
             number,
             current: None,
             idle,
@@ -56,32 +56,32 @@ impl CpuState {
         }
     }
 
-    pub(super) fn push(&mut self, context: Context) {
+    pub(super) fn push(&mut self, context: InterruptContext) {
         if self.stack.len() >= DEPTH_MAX {
             self.stack.remove(0);
         }
         self.stack.push(context);
     }
 
-    /// Ends the innermost context if it is of this kind; says whether it was.
-    pub(super) fn pop(&mut self, kind: Context) -> bool {
-        self.stack.pop_if(|innermost| innermost.is_kind_of(kind)).is_some()
+    /// Ends the innermost context if it is of this kind; returns whether it was.
+    pub(super) fn pop(&mut self, kind: InterruptContext) -> bool {
+        self.stack.pop_if(|innermost| innermost.is_same_kind(kind)).is_some()
     }
 
-    pub(super) fn innermost(&self) -> Option<Context> {
+    pub(super) fn innermost(&self) -> Option<InterruptContext> {
         self.stack.last().copied()
     }
 
-    /// Whether an interrupt, not a thread, does the work.
+    /// Whether an interrupt, not a thread, is running.
     pub(super) fn is_interrupted(&self) -> bool {
-        self.stack.iter().any(|context| !matches!(context, Context::Reception))
+        self.stack.iter().any(|context| !matches!(context, InterruptContext::Reception))
     }
 
-    /// Takes out hard interrupts, inside which no thread is switched: their exits were not recorded. Says whether
+    /// Removes hard interrupts: no thread switch happens inside one, so their exits were not recorded. Returns whether
     /// there were any.
-    pub(super) fn drop_hard(&mut self) -> bool {
+    pub(super) fn drop_hard_interrupts(&mut self) -> bool {
         let before = self.stack.len();
-        self.stack.retain(|context| !matches!(context, Context::Irq { .. } | Context::Ipi));
+        self.stack.retain(|context| !matches!(context, InterruptContext::Irq { .. } | InterruptContext::Ipi));
         self.stack.len() < before
     }
 
@@ -94,27 +94,27 @@ impl CpuState {
 mod tests {
     use super::*;
 
-    fn cpu() -> CpuState {
-        CpuState::new(Cpu(0), ThreadId(0), ThreadId(1))
+    fn cpu() -> CpuRecord {
+        CpuRecord::new(Cpu(0), ThreadId(0), ThreadId(1))
     }
 
     #[test]
     fn an_exit_ends_only_its_own_kind() {
         let mut cpu = cpu();
-        cpu.push(Context::Softirq { vector: 3 });
-        cpu.push(Context::Irq { number: 7, name: TextId::EMPTY });
-        assert!(!cpu.pop(Context::Softirq { vector: 3 }));
-        assert!(cpu.pop(Context::Irq { number: 0, name: TextId::EMPTY }));
-        assert_eq!(cpu.innermost(), Some(Context::Softirq { vector: 3 }));
-        assert!(cpu.pop(Context::Softirq { vector: 0 }));
-        assert!(!cpu.pop(Context::Hrtimer));
+        cpu.push(InterruptContext::Softirq { vector: 3 });
+        cpu.push(InterruptContext::Irq { number: 7, name: TextId::EMPTY });
+        assert!(!cpu.pop(InterruptContext::Softirq { vector: 3 }));
+        assert!(cpu.pop(InterruptContext::Irq { number: 0, name: TextId::EMPTY }));
+        assert_eq!(cpu.innermost(), Some(InterruptContext::Softirq { vector: 3 }));
+        assert!(cpu.pop(InterruptContext::Softirq { vector: 0 }));
+        assert!(!cpu.pop(InterruptContext::Hrtimer));
     }
 
     #[test]
     fn entries_without_exits_do_not_pile_up() {
         let mut cpu = cpu();
         for _ in 0..10 * DEPTH_MAX {
-            cpu.push(Context::Hrtimer);
+            cpu.push(InterruptContext::Hrtimer);
         }
         assert_eq!(cpu.stack.len(), DEPTH_MAX);
     }
@@ -122,9 +122,9 @@ mod tests {
     #[test]
     fn receiving_a_packet_in_a_thread_is_not_an_interrupt() {
         let mut cpu = cpu();
-        cpu.push(Context::Reception);
+        cpu.push(InterruptContext::Reception);
         assert!(!cpu.is_interrupted());
-        cpu.push(Context::Softirq { vector: 3 });
+        cpu.push(InterruptContext::Softirq { vector: 3 });
         assert!(cpu.is_interrupted());
     }
 }

@@ -1,13 +1,12 @@
-//! The first events of a trace, held back until it is clear which wake-up events it has.
+//! The first events of a trace, buffered until it is known which kind of wake-up event the trace has.
 
 use super::host::WakeupKind;
 use laggard_model::{EventKind, KernelEvent};
 use std::collections::BTreeMap;
 
 impl WakeupKind {
-    /// The kind of a wake-up event; nothing for other events and for the first wake-up of a thread, which goes with
-    /// any kind.
-    pub(super) fn of(kind: &EventKind) -> Option<WakeupKind> {
+    /// The kind of a wake-up event; `None` for other events and for `sched_wakeup_new`, which is used with every kind.
+    pub(super) fn from_event(kind: &EventKind) -> Option<WakeupKind> {
         match kind {
             EventKind::Wakeup { .. } => Some(WakeupKind::Wakeup),
             EventKind::Waking { .. } => Some(WakeupKind::Waking),
@@ -17,7 +16,7 @@ impl WakeupKind {
     }
 }
 
-/// Events held back, with their hosts' places.
+/// The buffered events with the indexes of their hosts.
 #[derive(Debug)]
 pub(super) struct FirstEvents {
     max: usize,
@@ -29,7 +28,7 @@ impl FirstEvents {
         FirstEvents { max, events: Vec::new() }
     }
 
-    pub(super) fn put(&mut self, host: u32, event: KernelEvent) {
+    pub(super) fn push(&mut self, host: u32, event: KernelEvent) {
         self.events.push((host, event));
     }
 
@@ -37,10 +36,13 @@ impl FirstEvents {
         self.events.len() >= self.max
     }
 
-    /// The best kind that each host has shown.
+    /// The most precise kind seen on each host.
     pub(super) fn best_kinds(&self) -> BTreeMap<u32, WakeupKind> {
         let mut best = BTreeMap::new();
-        let seen = self.events.iter().filter_map(|(host, event)| Some((*host, WakeupKind::of(&event.kind)?)));
+        let seen = self
+            .events
+            .iter()
+            .filter_map(|(host, event)| Some((*host, WakeupKind::from_event(&event.kind)?)));
         for (host, kind) in seen {
             let known = best.entry(host).or_insert(kind);
             *known = kind.max(*known);

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 /// No kernel gives out higher numbers (`PID_MAX_LIMIT`).
 pub(super) const TID_MAX: u32 = 1 << 22;
 const PAGE: usize = 1 << 10;
-const NOBODY: u32 = u32::MAX;
+const NO_THREAD: u32 = u32::MAX;
 
-/// Threads by number: pages of a table, made when first needed, so that a look-up costs no search.
+/// Threads by tid: a paged table, so that a lookup needs no search.
 #[derive(Debug, Default)]
 pub(super) struct ThreadTable {
     pages: Vec<Option<Box<[u32; PAGE]>>>,
-    /// Numbers no kernel gives out, from damaged traces.
+    /// Tids above `TID_MAX`, from damaged traces.
     others: BTreeMap<Tid, ThreadId>,
 }
 
@@ -24,10 +24,10 @@ impl ThreadTable {
             return self.others.get(&tid).copied();
         }
         let page = self.pages.get(tid.0 as usize / PAGE)?.as_ref()?;
-        Some(page[tid.0 as usize % PAGE]).filter(|&id| id != NOBODY).map(ThreadId)
+        Some(page[tid.0 as usize % PAGE]).filter(|&id| id != NO_THREAD).map(ThreadId)
     }
 
-    /// From now on `tid` means `id`.
+    /// Maps `tid` to `id`.
     pub(super) fn set(&mut self, tid: Tid, id: ThreadId) {
         if tid.0 > TID_MAX {
             self.others.insert(tid, id);
@@ -37,11 +37,12 @@ impl ThreadTable {
         if self.pages.len() <= page {
             self.pages.resize(page + 1, None);
         }
-        self.pages[page].get_or_insert_with(|| Box::new([NOBODY; PAGE]))[tid.0 as usize % PAGE] = id.0;
+        self.pages[page].get_or_insert_with(|| Box::new([NO_THREAD; PAGE]))[tid.0 as usize % PAGE] = id.0;
     }
 }
 
-/// Which wake-up events a host's graph is made of: never two kinds, since a wake-up may be recorded as each.
+/// The kind of wake-up event a host's graph is built from. Only one kind is used, since each may record the same
+/// wake-up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum WakeupKind {
     /// `sched_wakeup` and `sched_wakeup_new`: may be recorded where the woken thread will run.
@@ -58,13 +59,13 @@ pub(super) struct Host {
     pub(super) threads: ThreadTable,
     /// By CPU number.
     pub(super) cpus: Vec<Option<CpuId>>,
-    /// Decided by the first events.
+    /// Selected from the first events.
     pub(super) wakeups: Option<WakeupKind>,
     /// Handles of the host's texts, as handles of the graph's.
     pub(super) texts: Vec<Option<TextId>>,
     /// Names of interrupts from the state dump.
     pub(super) irq_names: BTreeMap<u32, TextId>,
-    /// The one worker of all idle tasks in compatible mode; each CPU's keeps a status of its own.
+    /// The single worker of all idle tasks in compatible mode; each CPU's idle task still has its own status.
     pub(super) shared_idle: Option<WorkerId>,
     pub(super) last_event: KernelTime,
     pub(super) last_loss: Option<KernelTime>,

@@ -1,15 +1,15 @@
-//! What a hard interrupt means, by its handler's name.
+//! The wait that a hard interrupt ends, by the name of its handler.
 
 use super::settings::IrqName;
-use crate::path::PieceState;
+use crate::path::WorkerState;
 use laggard_model::{KernelTexts, TextId};
 
-/// The rules, with what they said of names seen before.
+/// The rules, with cached results.
 #[derive(Debug)]
 pub(super) struct IrqNames {
     rules: Vec<IrqName>,
-    /// By the name's handle: nothing yet, or what the rules say.
-    known: Vec<Option<Option<PieceState>>>,
+    /// By the name's handle: not looked up yet, or the rules' result.
+    known: Vec<Option<Option<WorkerState>>>,
 }
 
 impl IrqNames {
@@ -17,8 +17,8 @@ impl IrqNames {
         IrqNames { rules, known: Vec::new() }
     }
 
-    /// The state of a wait that an interrupt of this name ends, if a rule knows it.
-    pub(super) fn state(&mut self, name: TextId, texts: &KernelTexts) -> Option<PieceState> {
+    /// The state of the wait that an interrupt of this name ends, if a rule matches.
+    pub(super) fn state(&mut self, name: TextId, texts: &KernelTexts) -> Option<WorkerState> {
         if self.known.len() <= name.index() {
             self.known.resize(name.index() + 1, None);
         }
@@ -29,8 +29,8 @@ impl IrqNames {
     }
 }
 
-/// Whether a text is of the pattern's form: `*` any text, `#` digits. Goes back only to the last wildcard, so the cost
-/// is at most the product of the lengths.
+/// Whether a text matches the pattern: `*` matches any text, `#` digits. Backtracks only to the last wildcard, so the
+/// cost is at most the product of the lengths.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut last_star = None;
@@ -56,7 +56,7 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
 }
 
 fn digits(text: &[u8]) -> usize {
-    text.iter().take_while(|letter| letter.is_ascii_digit()).count()
+    text.iter().take_while(|symbol| symbol.is_ascii_digit()).count()
 }
 
 #[cfg(test)]
@@ -69,18 +69,18 @@ mod tests {
         let mut names = IrqNames::new(GraphSettings::default().irq_names);
         let mut texts = KernelTexts::default();
         let cases = [
-            ("virtio1-req.0", Some(PieceState::BlockDevice)),
-            ("nvme0q3", Some(PieceState::BlockDevice)),
-            ("ahci[0000:00:17.0]", Some(PieceState::BlockDevice)),
-            ("mmc0", Some(PieceState::BlockDevice)),
-            ("virtio12-input.0", Some(PieceState::Network)),
-            ("virtio0-rx", Some(PieceState::Network)),
-            ("enp3s0-TxRx-0", Some(PieceState::Network)),
-            ("wlp2s0", Some(PieceState::Network)),
-            ("mlx5_comp3@pci:0000:3b:00.0", Some(PieceState::Network)),
-            ("i8042", Some(PieceState::UserInput)),
-            ("xhci_hcd", Some(PieceState::UserInput)),
-            ("rtc0", Some(PieceState::Timer)),
+            ("virtio1-req.0", Some(WorkerState::BlockDevice)),
+            ("nvme0q3", Some(WorkerState::BlockDevice)),
+            ("ahci[0000:00:17.0]", Some(WorkerState::BlockDevice)),
+            ("mmc0", Some(WorkerState::BlockDevice)),
+            ("virtio12-input.0", Some(WorkerState::Network)),
+            ("virtio0-rx", Some(WorkerState::Network)),
+            ("enp3s0-TxRx-0", Some(WorkerState::Network)),
+            ("wlp2s0", Some(WorkerState::Network)),
+            ("mlx5_comp3@pci:0000:3b:00.0", Some(WorkerState::Network)),
+            ("i8042", Some(WorkerState::UserInput)),
+            ("xhci_hcd", Some(WorkerState::UserInput)),
+            ("rtc0", Some(WorkerState::Timer)),
             ("virtio0-config", None),
             ("virtio-req", None),
             ("acpi", None),

@@ -1,58 +1,57 @@
-//! From events to the execution graph.
+//! Builds the execution graph from events.
 
 mod close;
 mod context;
 mod first_events;
-mod follow;
+mod gaps;
 mod host;
 mod irq_names;
-mod loss;
+mod loss_counts;
 mod packets;
 mod settings;
 mod switch;
-mod tally;
 mod thread;
+mod tracker;
 mod wake;
 
 use crate::graph::ExecutionGraph;
 use crate::worker::HostId;
 use first_events::FirstEvents;
-use follow::Follower;
 use host::Host;
 use laggard_model::{EventKind, KernelEvent, KernelTexts, Losses, TextId};
+use tracker::StateTracker;
 
 pub use host::WakeupKind;
 pub use settings::{GraphMode, GraphSettings, IrqName};
 
-/// Builds the graph of one host, or of several whose events come merged in time on one clock.
+/// Builds the graph of one host, or of several hosts whose events are merged in time order on one clock.
 ///
 /// Cost per event: constant. Memory: the graph, a record per thread, the first events (see
-/// [`GraphSettings::first_events_max`]), and at most 65,536 packets on their way.
+/// [`GraphSettings::first_events_max`]), and at most 65,536 packets in flight.
 #[derive(Debug)]
 pub struct GraphBuilder {
     host: HostId,
     first: Option<FirstEvents>,
-    follower: Follower,
+    tracker: StateTracker,
 }
 
 impl GraphBuilder {
     /// A builder for the events of `host` (and of others by [`GraphBuilder::push_from`]).
     pub fn new(settings: GraphSettings, host: HostId) -> GraphBuilder {
         let first = Some(FirstEvents::new(settings.first_events_max));
-        GraphBuilder { host, first, follower: Follower::new(settings) }
+        GraphBuilder { host, first, tracker: StateTracker::new(settings) }
     }
 
-    /// Takes the next event of the builder's host. Events come in time order; `texts` is what the event's handles
-    /// refer to, always the same growing table.
+    /// Adds the next event of the builder's host. Events must be in time order; `texts` is the table that the event's
+    /// handles refer to and must be the same table in every call.
     pub fn push(&mut self, event: &KernelEvent, texts: &KernelTexts) {
         self.push_from(self.host, event, texts);
     }
 
-    /// Takes the next event of any host; each host has a table of texts of its own. The events of all hosts come
-    /// in one time order, their clocks aligned.
+    /// Adds the next event of any host; each host has its own table of texts. The events of all hosts must be in one
+    /// time order, on aligned clocks.
     ///
-    /// # Panics
-    /// Not with fewer than 2³² − 1 threads.
+    /// # Panics With 2³² − 1 threads or more.
     pub fn push_from(&mut self, host: HostId, event: &KernelEvent, texts: &KernelTexts) {
         let host = self.host_index(host);
         let event = KernelEvent { kind: self.translate(host, event.kind, texts), ..*event };
@@ -60,48 +59,48 @@ impl GraphBuilder {
             self.follow(host, &event);
             return;
         };
-        first.put(host, event);
+        first.push(host, event);
         if first.is_full() {
-            self.decide();
+            self.choose_wakeups();
         }
     }
 
-    /// The graph. Counts what could not be followed.
+    /// Returns the graph, and adds what could not be followed to `losses`.
     pub fn finish(mut self, losses: &mut Losses) -> ExecutionGraph {
-        self.decide();
-        self.follower.close();
-        self.follower.tally.tell(losses);
-        self.follower.sketch.finish()
+        self.choose_wakeups();
+        self.tracker.close();
+        self.tracker.losses.report(losses);
+        self.tracker.graph.finish()
     }
 
-    /// Chooses each host's kind of wake-up by its first events, and follows them.
-    fn decide(&mut self) {
+    /// Selects each host's kind of wake-up event from the buffered events, then applies them.
+    fn choose_wakeups(&mut self) {
         let Some(first) = self.first.take() else { return };
         for (host, kind) in first.best_kinds() {
-            self.follower.hosts[host as usize].wakeups = Some(kind);
+            self.tracker.hosts[host as usize].wakeups = Some(kind);
         }
         for (host, event) in first.into_events() {
             self.follow(host, &event);
         }
     }
 
-    /// Follows an event unless it is a wake-up of a kind that was not chosen.
+    /// Applies an event; a wake-up of a kind that was not selected counts only as a record of its writer.
     fn follow(&mut self, host: u32, event: &KernelEvent) {
-        let Some(kind) = WakeupKind::of(&event.kind) else {
-            self.follower.follow(host, event);
+        let Some(kind) = WakeupKind::from_event(&event.kind) else {
+            self.tracker.follow(host, event);
             return;
         };
-        let chosen = *self.follower.hosts[host as usize].wakeups.get_or_insert(kind);
-        if kind > chosen {
-            self.follower.tally.better_wakeups.add(event.time);
+        let selected = *self.tracker.hosts[host as usize].wakeups.get_or_insert(kind);
+        if kind > selected {
+            self.tracker.losses.better_wakeups.add(event.time);
         }
-        // The record still tells which thread runs.
-        let event = if kind == chosen { *event } else { other_event(event) };
-        self.follower.follow(host, &event);
+        // The record still identifies the running thread.
+        let event = if kind == selected { *event } else { other_event(event) };
+        self.tracker.follow(host, &event);
     }
 
     fn host_index(&mut self, id: HostId) -> u32 {
-        let hosts = &mut self.follower.hosts;
+        let hosts = &mut self.tracker.hosts;
         let known = hosts.iter().position(|host| host.id == id);
         let index = known.unwrap_or_else(|| {
             hosts.push(Host::new(id));
@@ -110,7 +109,7 @@ impl GraphBuilder {
         u32::try_from(index).expect("at most 2^16 hosts")
     }
 
-    /// The event with the graph's handles for the names that the graph needs.
+    /// Replaces the trace's text handles by the graph's, for the names that the graph uses.
     fn translate(&mut self, host: u32, mut kind: EventKind, texts: &KernelTexts) -> EventKind {
         let mut change = |id: &mut TextId| *id = self.text(host, *id, texts);
         match &mut kind {
@@ -137,16 +136,16 @@ impl GraphBuilder {
         if id == TextId::EMPTY {
             return id;
         }
-        let Follower { hosts, sketch, .. } = &mut self.follower;
+        let StateTracker { hosts, graph, .. } = &mut self.tracker;
         let known = &mut hosts[host as usize].texts;
         if known.len() <= id.index() {
             known.resize(id.index() + 1, None);
         }
-        *known[id.index()].get_or_insert_with(|| sketch.text(texts.text(id)))
+        *known[id.index()].get_or_insert_with(|| graph.text(texts.text(id)))
     }
 }
 
-/// The same record without what it says.
+/// The same record without its payload.
 fn other_event(event: &KernelEvent) -> KernelEvent {
     KernelEvent { kind: EventKind::Other { name: TextId::EMPTY, fields: TextId::EMPTY }, ..*event }
 }

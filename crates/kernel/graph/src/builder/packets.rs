@@ -1,16 +1,16 @@
-//! Packets: who sent what was waited for.
+//! Packets: links a network wait to the sender of the packet.
 
-use super::context::Context;
-use super::follow::{Follower, Place};
-use super::thread::{Received, ThreadId};
-use crate::sketch::Point;
+use super::context::InterruptContext;
+use super::thread::{ReceivedPacket, ThreadId};
+use super::tracker::{EventOrigin, StateTracker};
+use crate::partial_graph::VertexHandle;
 use laggard_model::{KernelTime, Socket};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Packets sent and not yet received that are kept; the oldest give way.
+/// Maximum number of packets in flight; beyond it the oldest is dropped.
 const SENT_MAX: usize = 65_536;
 
-/// What a packet is found again by. The address of a buffer means something on one host only.
+/// Identifies a packet. The address of a buffer is valid on one host only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct PacketKey {
     host: Option<u32>,
@@ -24,26 +24,26 @@ impl PacketKey {
     }
 }
 
-/// A packet on its way.
+/// A packet in flight.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
-    at: Point,
+struct SentPacket {
+    vertex: VertexHandle,
     time: KernelTime,
     serial: u64,
 }
 
-/// Packets on their way.
+/// Packets in flight.
 #[derive(Debug, Default)]
 pub(super) struct PacketTable {
-    sent: BTreeMap<PacketKey, Sent>,
+    sent: BTreeMap<PacketKey, SentPacket>,
     order: VecDeque<(PacketKey, u64)>,
     serial: u64,
 }
 
 impl PacketTable {
-    fn put(&mut self, key: PacketKey, at: Point, time: KernelTime) {
+    fn insert(&mut self, key: PacketKey, vertex: VertexHandle, time: KernelTime) {
         self.serial += 1;
-        self.sent.insert(key, Sent { at, time, serial: self.serial });
+        self.sent.insert(key, SentPacket { vertex, time, serial: self.serial });
         self.order.push_back((key, self.serial));
         if self.order.len() <= SENT_MAX {
             return;
@@ -54,54 +54,54 @@ impl PacketTable {
         }
     }
 
-    fn take(&mut self, key: PacketKey) -> Option<Sent> {
+    fn remove(&mut self, key: PacketKey) -> Option<SentPacket> {
         self.sent.remove(&key)
     }
 }
 
-impl Follower {
-    /// A packet leaves. In contexts other than a thread's and the network's soft interrupt it is ignored.
-    pub(super) fn send(&mut self, at: Place, socket: Socket) {
+impl StateTracker {
+    /// A packet is sent. It is ignored in contexts other than a thread and the network softirq.
+    pub(super) fn send(&mut self, origin: EventOrigin, socket: Socket) {
         if matches!(socket, Socket::Buffer(_)) && !self.is_modern() {
             return;
         }
-        let Some(sender) = self.sender(at) else { return };
-        let point = self.extend(sender, at);
-        self.packets.put(PacketKey::new(at.host, socket), point, at.time);
+        let Some(sender) = self.sender(origin) else { return };
+        let point = self.extend(sender, origin);
+        self.packets.insert(PacketKey::new(origin.host, socket), point, origin.time);
     }
 
-    fn sender(&self, at: Place) -> Option<ThreadId> {
-        let cpu = self.cpu(at.cpu);
+    fn sender(&self, origin: EventOrigin) -> Option<ThreadId> {
+        let cpu = self.cpu(origin.cpu);
         match cpu.innermost() {
-            Some(Context::Softirq { vector: 2 | 3 }) => Some(cpu.interrupts),
-            Some(Context::Reception) if self.is_modern() => self.receiver(at),
+            Some(InterruptContext::Softirq { vector: 2 | 3 }) => Some(cpu.interrupts),
+            Some(InterruptContext::Reception) if self.is_modern() => self.receiver(origin),
             None => cpu.current.filter(|&current| !(self.is_modern() && self.thread(current).is_idle())),
             Some(_) => None,
         }
     }
 
-    /// A packet arrives. Its sender is held back until somebody is woken, or the receiver goes on.
-    pub(super) fn receive(&mut self, at: Place, socket: Socket) {
+    /// A packet is received. It stays pending until a thread is woken or the receiver continues.
+    pub(super) fn receive(&mut self, origin: EventOrigin, socket: Socket) {
         let is_buffer = matches!(socket, Socket::Buffer(_));
         if is_buffer && !self.is_modern() {
             return;
         }
-        let Some(receiver) = self.receiver(at) else { return };
+        let Some(receiver) = self.receiver(origin) else { return };
         let age_ns_max = if is_buffer { self.settings.buffer_ns_max } else { u64::MAX };
-        let sent = self.packets.take(PacketKey::new(at.host, socket));
-        let sent = sent.filter(|sent| at.time.since(sent.time) <= age_ns_max);
+        let sent = self.packets.remove(PacketKey::new(origin.host, socket));
+        let sent = sent.filter(|sent| origin.time.since(sent.time) <= age_ns_max);
         if is_buffer && sent.is_none() {
             return;
         }
-        let received_at = self.extend(receiver, at);
+        let received_at = self.extend(receiver, origin);
         if let Some(sent) = sent {
-            self.thread_mut(receiver).received = Some(Received { sent_at: sent.at, received_at });
+            self.thread_mut(receiver).received = Some(ReceivedPacket { sent_at: sent.vertex, received_at });
         }
     }
 
-    /// Who takes packets here: the interrupt side, or the thread in whose context they arrive.
-    pub(super) fn receiver(&self, at: Place) -> Option<ThreadId> {
-        let cpu = self.cpu(at.cpu);
+    /// The receiver on this CPU: its interrupt side, or the thread in whose context packets arrive.
+    pub(super) fn receiver(&self, origin: EventOrigin) -> Option<ThreadId> {
+        let cpu = self.cpu(origin.cpu);
         if cpu.is_interrupted() {
             return Some(cpu.interrupts);
         }

@@ -1,24 +1,24 @@
-//! What the builder may be told.
+//! Settings of the builder.
 
-use crate::path::PieceState;
+use crate::path::WorkerState;
 
-/// Which rules the graph is built by.
+/// The rules by which the graph is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GraphMode {
-    /// With the corrections that current kernels need.
+    /// With corrections for current kernels.
     #[default]
     Modern,
-    /// As the published reference does it, its mistakes included: for comparison.
+    /// Identical to the published reference, including its mistakes; for comparison.
     Compat,
 }
 
-/// Interrupts whose handler's name matches mean a wait of this state.
+/// Maps the names of interrupt handlers to the state of the wait they end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IrqName {
     /// `*` stands for any text, `#` for one or more digits; everything else for itself.
     pub pattern: String,
     /// The state of the wait that such an interrupt ends.
-    pub state: PieceState,
+    pub state: WorkerState,
 }
 
 /// Settings of a [`GraphBuilder`](crate::GraphBuilder).
@@ -26,20 +26,20 @@ pub struct IrqName {
 pub struct GraphSettings {
     /// Which rules.
     pub mode: GraphMode,
-    /// Names of interrupts, the first match decides. Not used in compatible mode.
+    /// Rules for interrupt names; the first match applies. Not used in compatible mode.
     pub irq_names: Vec<IrqName>,
-    /// A thread woken at most this long (nanoseconds) before it leaves its CPU was woken while leaving. Default
-    /// 50 µs; at most 2 µs have been seen.
+    /// A thread woken at most this long (nanoseconds) before it is switched out was woken during the switch. Default 50
+    /// µs; at most 2 µs were observed.
     pub early_waking_ns_max: u64,
-    /// A switch that was not recorded is dated back to the wake-up that explains it by at most this long
-    /// (nanoseconds). Default 10 ms: a running CPU shows its tick, silence means it did not run.
+    /// Maximum time (nanoseconds) by which an unrecorded switch is dated back to the wake-up that explains it. Default
+    /// 10 ms: a busy CPU records timer ticks, so without events it was idle.
     pub implied_back_ns_max: u64,
-    /// A buffer's address means the same packet on both sides for at most this long (nanoseconds), since buffers
-    /// are used again. Default 10 ms.
+    /// Maximum time (nanoseconds) between sending and receiving for which a buffer's address identifies the same
+    /// packet, since buffers are reused. Default 10 ms.
     pub buffer_ns_max: u64,
-    /// Events that are held back at the beginning to see which wake-up events a trace has. Default 65 536.
+    /// Number of events buffered at the beginning to determine which wake-up events a trace has. Default 65 536.
     pub first_events_max: usize,
-    /// Vertices (24 bytes each) beyond which further events are left out and counted. Default 400 million.
+    /// Maximum number of vertices (24 bytes each); further events are dropped and counted. Default 400 million.
     pub vertices_max: usize,
 }
 
@@ -55,16 +55,16 @@ const NET: &[&str] = &[
     "mlx*",
     "iwlwifi*",
 ];
-const PERSON: &[&str] = &["i8042*", "*usb*", "*hid*", "*xhci*"];
+const INPUT: &[&str] = &["i8042*", "*usb*", "*hid*", "*xhci*"];
 const TIMER: &[&str] = &["timer*", "rtc*"];
 
-/// The names known by default.
-fn known_irq_names() -> Vec<IrqName> {
+/// The default rules.
+fn default_irq_names() -> Vec<IrqName> {
     let groups = [
-        (DISK, PieceState::BlockDevice),
-        (NET, PieceState::Network),
-        (PERSON, PieceState::UserInput),
-        (TIMER, PieceState::Timer),
+        (DISK, WorkerState::BlockDevice),
+        (NET, WorkerState::Network),
+        (INPUT, WorkerState::UserInput),
+        (TIMER, WorkerState::Timer),
     ];
     let rows =
         groups.into_iter().flat_map(|(patterns, state)| patterns.iter().map(move |text| (text, state)));
@@ -75,7 +75,7 @@ impl Default for GraphSettings {
     fn default() -> GraphSettings {
         GraphSettings {
             mode: GraphMode::Modern,
-            irq_names: known_irq_names(),
+            irq_names: default_irq_names(),
             early_waking_ns_max: 50_000,
             implied_back_ns_max: 10_000_000,
             buffer_ns_max: 10_000_000,

@@ -1,135 +1,143 @@
-//! Who runs where: recorded switches, and those the records imply.
+//! Context switches: recorded ones, and those implied by other records.
 
-use super::follow::{Follower, Place};
-use super::thread::{CpuId, Status, ThreadId};
-use crate::path::PieceState;
+use super::thread::{CpuId, SchedStatus, ThreadId};
+use super::tracker::{EventOrigin, StateTracker};
+use crate::path::WorkerState;
 use laggard_model::{KernelEvent, KernelTime, PrevState};
 
-/// Linux before 4.14 reports a thread that has ended with this bit; later kernels mean "parked" by it.
+/// Linux before 4.14 reports an exited thread with this bit; in later kernels it means "parked".
 const ENDED_OR_PARKED: u32 = 0x40;
 
-impl Follower {
+impl StateTracker {
     /// A recorded switch.
-    pub(super) fn switch(&mut self, at: Place, prev: ThreadId, prev_state: PrevState, next: ThreadId) {
+    pub(super) fn switch(
+        &mut self,
+        origin: EventOrigin,
+        prev: ThreadId,
+        prev_state: PrevState,
+        next: ThreadId,
+    ) {
         if self.is_modern() {
-            self.switch_modern(at, prev, prev_state, next);
+            self.switch_modern(origin, prev, prev_state, next);
             return;
         }
-        let left = if prev_state.0 & 3 == 0 { Status::WaitCpu } else { Status::Blocked };
-        self.thread_mut(next).set(Status::Running);
+        let left = if prev_state.0 & 3 == 0 { SchedStatus::WaitCpu } else { SchedStatus::Blocked };
+        self.thread_mut(next).set(SchedStatus::Running);
         self.thread_mut(prev).set(left);
         for thread in [prev, next] {
             let state = self.thread(thread).previous.edge();
-            self.append(thread, at, Some(state));
+            self.append(thread, origin, Some(state));
         }
-        self.cpu_mut(at.cpu).current = Some(next);
+        self.cpu_mut(origin.cpu).current = Some(next);
     }
 
-    fn switch_modern(&mut self, at: Place, prev: ThreadId, prev_state: PrevState, next: ThreadId) {
+    fn switch_modern(&mut self, origin: EventOrigin, prev: ThreadId, prev_state: PrevState, next: ThreadId) {
         if prev == next {
             return;
         }
-        if self.cpu_mut(at.cpu).drop_hard() {
-            self.tally.unbalanced.add(at.time);
+        if self.cpu_mut(origin.cpu).drop_hard_interrupts() {
+            self.losses.unbalanced.add(origin.time);
         }
-        let status = self.status_after(prev, prev_state, at.time);
-        self.leave(prev, at, status);
-        self.enter(next, at);
+        let status = self.status_after(prev, prev_state, origin.time);
+        self.switch_out(prev, origin, status);
+        self.switch_in(next, origin);
     }
 
-    /// What a thread is that leaves its CPU in this state.
-    fn status_after(&mut self, prev: ThreadId, state: PrevState, now: KernelTime) -> Status {
+    /// The status of a thread after it is switched out in this state.
+    fn status_after(&mut self, prev: ThreadId, state: PrevState, now: KernelTime) -> SchedStatus {
         let lead_ns_max = self.settings.early_waking_ns_max;
         let thread = self.thread_mut(prev);
         thread.is_assumed_woken = false;
         let has_ended = state.is_dead() || (thread.is_exiting && state.0 & ENDED_OR_PARKED != 0);
         if has_ended && !thread.is_idle() {
-            return Status::Dead;
+            return SchedStatus::Dead;
         }
         if state.is_runnable() {
-            return Status::WaitCpu;
+            return SchedStatus::WaitCpu;
         }
         let early = thread.woken_early.filter(|&woken| now.since(woken) <= lead_ns_max);
         if early.is_none() {
-            return Status::Blocked;
+            return SchedStatus::Blocked;
         }
         thread.is_assumed_woken = true;
         thread.woken = now;
-        Status::WaitCpu
+        SchedStatus::WaitCpu
     }
 
-    /// A thread leaves its CPU.
-    fn leave(&mut self, thread: ThreadId, at: Place, status: Status) {
-        self.see_on(thread, at.cpu);
+    /// Switches a thread out of its CPU.
+    fn switch_out(&mut self, thread: ThreadId, origin: EventOrigin, status: SchedStatus) {
+        self.set_seen_on(thread, origin.cpu);
         let leaving = self.thread_mut(thread);
         leaving.set(status);
         leaving.runs_on = None;
         leaving.woken_early = None;
         let state = leaving.previous.edge();
-        self.append(thread, at, Some(state));
-        self.cpu_mut(at.cpu).current = None;
+        self.append(thread, origin, Some(state));
+        self.cpu_mut(origin.cpu).current = None;
     }
 
-    /// A thread gets a CPU.
-    fn enter(&mut self, thread: ThreadId, at: Place) {
+    /// Switches a thread in.
+    fn switch_in(&mut self, thread: ThreadId, origin: EventOrigin) {
         self.cut_at_losses(thread);
-        self.leave_unseen(thread, at);
+        self.switch_out_unseen(thread, origin);
         let entering = self.thread_mut(thread);
-        entering.set(Status::Running);
-        entering.runs_on = Some(at.cpu);
+        entering.set(SchedStatus::Running);
+        entering.runs_on = Some(origin.cpu);
         entering.woken_early = None;
         entering.is_assumed_woken = false;
-        let state = self.state_on_entry(thread, at);
-        self.append(thread, at, state);
-        self.see_on(thread, at.cpu);
-        self.cpu_mut(at.cpu).current = Some(thread);
+        let state = self.state_on_entry(thread, origin);
+        self.append(thread, origin, state);
+        self.set_seen_on(thread, origin.cpu);
+        self.cpu_mut(origin.cpu).current = Some(thread);
     }
 
-    /// The state that ends when a thread gets a CPU. A wait that nobody was seen to end may have been ended in what
-    /// was lost.
-    fn state_on_entry(&mut self, thread: ThreadId, at: Place) -> Option<PieceState> {
+    /// The state that ends when a thread is switched in. If no wake-up was recorded for a wait and events were lost,
+    /// the state is unknown.
+    fn state_on_entry(&mut self, thread: ThreadId, origin: EventOrigin) -> Option<WorkerState> {
         let entering = *self.thread(thread);
-        if entering.previous != Status::Blocked || entering.is_idle() {
+        if entering.previous != SchedStatus::Blocked || entering.is_idle() {
             return Some(entering.previous.edge());
         }
-        self.tally.unknown_waker.add(at.time);
-        let since = entering.worker.and_then(|worker| self.sketch.last(worker)).map(|vertex| vertex.time);
-        let lost = self.hosts[at.host as usize].last_loss;
+        self.losses.unknown_waker.add(origin.time);
+        let since = entering.worker.and_then(|worker| self.graph.last(worker)).map(|vertex| vertex.time);
+        let lost = self.hosts[origin.host as usize].last_loss;
         let contains_loss = since.is_some_and(|since| lost.is_some_and(|lost| lost > since));
-        Some(if contains_loss { PieceState::Unknown } else { PieceState::Blocked })
+        Some(if contains_loss { WorkerState::Unknown } else { WorkerState::Blocked })
     }
 
-    /// A thread that gets a CPU while another is believed to run it has left that one unseen, after its last record.
-    fn leave_unseen(&mut self, thread: ThreadId, at: Place) {
+    /// If the thread was believed to run on another CPU, that CPU's switch was not recorded: switches it out there, at
+    /// that CPU's last record.
+    fn switch_out_unseen(&mut self, thread: ThreadId, origin: EventOrigin) {
         let Some(cpu) = self.thread(thread).runs_on else { return };
-        self.tally.implied.add(at.time);
+        self.losses.implied.add(origin.time);
         let last_record = self.cpu(cpu).last_record;
-        let point = self.append_at(thread, last_record, cpu, Some(PieceState::Running));
-        self.sketch.vertex_mut(point).set_implied();
-        self.thread_mut(thread).set(Status::Unknown);
+        let point = self.append_at(thread, last_record, cpu, Some(WorkerState::Running));
+        self.graph.vertex_mut(point).set_implied();
+        self.thread_mut(thread).set(SchedStatus::Unknown);
         self.thread_mut(thread).runs_on = None;
         self.cpu_mut(cpu).current = None;
     }
 
-    /// Compares the thread that wrote the record with the one believed to run. When they differ, a switch was not
+    /// Compares the thread that wrote the record with the one believed to be running. If they differ, a switch was not
     /// recorded.
-    pub(super) fn compare_current(&mut self, at: Place, event: &KernelEvent) {
-        let Some(tid) = Follower::writer_of(event) else { return };
-        let current = self.cpu(at.cpu).current;
-        if current.is_some() && current == self.find_thread(at, tid) {
+    pub(super) fn compare_current(&mut self, origin: EventOrigin, event: &KernelEvent) {
+        let Some(tid) = StateTracker::writer_of(event) else { return };
+        let current = self.cpu(origin.cpu).current;
+        if current.is_some() && current == self.find_thread(origin, tid) {
             return;
         }
-        let thread = self.thread_of(at, tid);
+        let thread = self.thread_of(origin, tid);
         let Some(current) = current else {
-            self.enter(thread, at);
+            self.switch_in(thread, origin);
             return;
         };
-        self.tally.implied.add(at.time);
-        let time = self.implied_time(at, current, thread);
-        let then = Place { time, ..at };
-        let status = if self.thread(current).is_idle() { Status::WaitCpu } else { Status::WaitUnknown };
-        self.leave(current, then, status);
-        self.enter(thread, then);
+        self.losses.implied.add(origin.time);
+        let time = self.implied_time(origin, current, thread);
+        let then = EventOrigin { time, ..origin };
+        let status =
+            if self.thread(current).is_idle() { SchedStatus::WaitCpu } else { SchedStatus::WaitUnknown };
+        self.switch_out(current, then, status);
+        self.switch_in(thread, then);
         for moved in [current, thread] {
             self.mark_implied(moved);
         }
@@ -137,25 +145,25 @@ impl Follower {
 
     fn mark_implied(&mut self, thread: ThreadId) {
         let Some(worker) = self.thread(thread).worker else { return };
-        if let Some(vertex) = self.sketch.last_mut(worker) {
+        if let Some(vertex) = self.graph.last_mut(worker) {
             vertex.set_implied();
         }
     }
 
-    /// When a switch that was not recorded happened: a thread woken for an idle CPU ran at once, or else the CPU's
-    /// tick would have shown.
-    fn implied_time(&self, at: Place, current: ThreadId, next: ThreadId) -> KernelTime {
+    /// The estimated time of an unrecorded switch: a thread woken for an idle CPU ran at once, since otherwise the
+    /// CPU's timer tick would have been recorded.
+    fn implied_time(&self, origin: EventOrigin, current: ThreadId, next: ThreadId) -> KernelTime {
         let woken = self.thread(next);
-        if !self.thread(current).is_idle() || woken.status != Status::WaitCpu {
-            return at.time;
+        if !self.thread(current).is_idle() || woken.status != SchedStatus::WaitCpu {
+            return origin.time;
         }
-        let time = woken.woken.max(self.cpu(at.cpu).last_record).min(at.time);
-        let is_far = at.time.since(time) > self.settings.implied_back_ns_max;
-        if is_far { at.time } else { time }
+        let time = woken.woken.max(self.cpu(origin.cpu).last_record).min(origin.time);
+        let is_far = origin.time.since(time) > self.settings.implied_back_ns_max;
+        if is_far { origin.time } else { time }
     }
 
-    /// Notes where a thread was seen last.
-    pub(super) fn see_on(&mut self, thread: ThreadId, cpu: CpuId) {
+    /// Records the CPU a thread was last seen on.
+    pub(super) fn set_seen_on(&mut self, thread: ThreadId, cpu: CpuId) {
         let losses = self.cpu(cpu).losses.len();
         let seen = self.thread_mut(thread);
         seen.seen_on = Some(cpu);

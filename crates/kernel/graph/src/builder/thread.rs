@@ -1,103 +1,103 @@
-//! What is known of a thread (or idle task, or interrupt side) at the present instant.
+//! The current state of a thread, idle task, or interrupt side.
 
-use crate::path::PieceState;
-use crate::sketch::Point;
+use crate::partial_graph::VertexHandle;
+use crate::path::WorkerState;
 use crate::worker::{WorkerId, WorkerKind};
 use laggard_model::{KernelTime, StatedumpStatus, TextId};
 
-/// What a thread does.
+/// The scheduling status of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Status {
+pub(super) enum SchedStatus {
     Unknown,
     Running,
     WaitFork,
     WaitCpu,
     Blocked,
-    /// Off the CPU, and not known whether runnable: the next wake-up or switch tells.
+    /// Off the CPU, unknown whether runnable; the next wake-up or switch decides.
     WaitUnknown,
     Exit,
     Zombie,
     Dead,
 }
 
-impl Status {
+impl SchedStatus {
     /// The state of the edge during which a thread had this status.
-    pub(super) fn edge(self) -> PieceState {
+    pub(super) fn edge(self) -> WorkerState {
         match self {
-            Status::Running | Status::Exit => PieceState::Running,
-            Status::WaitCpu | Status::WaitFork | Status::WaitUnknown => PieceState::Preempted,
-            Status::Blocked => PieceState::Blocked,
-            Status::Unknown | Status::Zombie | Status::Dead => PieceState::Unknown,
+            SchedStatus::Running | SchedStatus::Exit => WorkerState::Running,
+            SchedStatus::WaitCpu | SchedStatus::WaitFork | SchedStatus::WaitUnknown => WorkerState::Preempted,
+            SchedStatus::Blocked => WorkerState::Blocked,
+            SchedStatus::Unknown | SchedStatus::Zombie | SchedStatus::Dead => WorkerState::Unknown,
         }
     }
 }
 
-impl From<StatedumpStatus> for Status {
-    fn from(status: StatedumpStatus) -> Status {
+impl From<StatedumpStatus> for SchedStatus {
+    fn from(status: StatedumpStatus) -> SchedStatus {
         match status {
-            StatedumpStatus::Unknown => Status::Unknown,
-            StatedumpStatus::WaitFork => Status::WaitFork,
-            StatedumpStatus::WaitCpu => Status::WaitCpu,
-            StatedumpStatus::Exit => Status::Exit,
-            StatedumpStatus::Zombie => Status::Zombie,
-            StatedumpStatus::WaitUnknown => Status::WaitUnknown,
-            StatedumpStatus::Running => Status::Running,
-            StatedumpStatus::Dead => Status::Dead,
+            StatedumpStatus::Unknown => SchedStatus::Unknown,
+            StatedumpStatus::WaitFork => SchedStatus::WaitFork,
+            StatedumpStatus::WaitCpu => SchedStatus::WaitCpu,
+            StatedumpStatus::Exit => SchedStatus::Exit,
+            StatedumpStatus::Zombie => SchedStatus::Zombie,
+            StatedumpStatus::WaitUnknown => SchedStatus::WaitUnknown,
+            StatedumpStatus::Running => SchedStatus::Running,
+            StatedumpStatus::Dead => SchedStatus::Dead,
         }
     }
 }
 
-/// The place of a thread's record among all.
+/// Index of a thread in the tracker's table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ThreadId(pub(super) u32);
 
-/// The place of a CPU's record among all.
+/// Index of a CPU in the tracker's table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct CpuId(pub(super) u32);
 
-/// A packet that was sent and has been received, and has not yet woken anybody.
+/// A received packet that has not yet woken a thread.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Received {
-    pub(super) sent_at: Point,
-    pub(super) received_at: Point,
+pub(super) struct ReceivedPacket {
+    pub(super) sent_at: VertexHandle,
+    pub(super) received_at: VertexHandle,
 }
 
-/// One thread's record. A worker of the graph is made of it with its first vertex.
+/// The current state of one thread. It becomes a worker of the graph with its first vertex.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Thread {
-    /// The host, by its place in the builder.
+pub(super) struct ThreadRecord {
+    /// Index of the host in the builder.
     pub(super) host: u32,
     pub(super) kind: WorkerKind,
     pub(super) name: TextId,
     pub(super) worker: Option<WorkerId>,
-    pub(super) status: Status,
+    pub(super) status: SchedStatus,
     /// The status before the last assignment.
-    pub(super) previous: Status,
-    /// The CPU that is believed to run it.
+    pub(super) previous: SchedStatus,
+    /// The CPU it is believed to run on.
     pub(super) runs_on: Option<CpuId>,
-    /// The CPU it was last seen on, and how many losses that CPU had had then.
+    /// The CPU it was last seen on, and that CPU's number of losses at that time.
     pub(super) seen_on: Option<CpuId>,
     pub(super) losses_seen: u32,
     /// When it last became runnable by a wake-up.
     pub(super) woken: KernelTime,
-    /// When it was woken while it ran, if it has not left the CPU since.
+    /// When it was woken while running, if it has not been switched out since.
     pub(super) woken_early: Option<KernelTime>,
-    /// Its being runnable rests on such a wake-up only.
+    /// Whether it counts as runnable only because of such a wake-up.
     pub(super) is_assumed_woken: bool,
-    /// Its exit was announced.
+    /// Whether `sched_process_exit` was recorded.
     pub(super) is_exiting: bool,
-    pub(super) received: Option<Received>,
+    pub(super) received: Option<ReceivedPacket>,
 }
 
-impl Thread {
-    pub(super) fn new(host: u32, kind: WorkerKind, name: TextId) -> Thread {
-        Thread {
+impl ThreadRecord {
+    pub(super) fn new(host: u32, kind: WorkerKind, name: TextId) -> ThreadRecord {
+        ThreadRecord {
             host,
             kind,
             name,
             worker: None,
-            status: Status::Unknown,
-            previous: Status::Unknown,
+            status: SchedStatus::Unknown,
+            previous: SchedStatus::Unknown,
             runs_on: None,
             seen_on: None,
             losses_seen: 0,
@@ -109,8 +109,8 @@ impl Thread {
         }
     }
 
-    /// Assigns a status; the one before is kept, even when equal.
-    pub(super) fn set(&mut self, status: Status) {
+    /// Sets the status and stores the previous one, even when equal.
+    pub(super) fn set(&mut self, status: SchedStatus) {
         self.previous = self.status;
         self.status = status;
     }

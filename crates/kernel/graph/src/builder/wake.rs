@@ -1,197 +1,209 @@
-//! Who woke whom.
+//! Wake-ups: which thread or interrupt ended a wait.
 
-use super::context::Context;
-use super::follow::{Follower, Place};
-use super::thread::{Status, ThreadId};
-use crate::path::PieceState;
-use crate::sketch::Point;
+use super::context::InterruptContext;
+use super::thread::{SchedStatus, ThreadId};
+use super::tracker::{EventOrigin, StateTracker};
+use crate::partial_graph::VertexHandle;
+use crate::path::WorkerState;
 use crate::vertex::VerticalKind;
 use laggard_model::{ContextFlags, TextId, Tid};
 
-/// A wake-up event of the kind that was chosen.
+/// A wake-up event of the selected kind.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wake {
+pub(super) struct WakeEvent {
     pub(super) tid: Tid,
     pub(super) name: TextId,
-    /// The thread's first.
+    /// Whether it is the first wake-up of a new thread.
     pub(super) is_new: bool,
     pub(super) flags: Option<ContextFlags>,
 }
 
-/// What a wake-up out of some context says of the wait.
+/// What the context of a wake-up implies about the wait.
 #[derive(Clone, Copy, Debug)]
-enum Cause {
+enum WakeCause {
     /// The current thread woke it.
     Current,
     /// A packet was received.
     Packet { qualifier: TextId },
-    /// An interrupt that says what was waited for, or not.
-    Interrupt { state: PieceState, qualifier: TextId },
+    /// An interrupt; `state` is the kind of wait it ends.
+    Interrupt { state: WorkerState, qualifier: TextId },
 }
 
-impl Follower {
-    /// A wake-up.
-    pub(super) fn wake(&mut self, at: Place, wake: Wake) {
+impl StateTracker {
+    /// Applies a wake-up event.
+    pub(super) fn wake(&mut self, origin: EventOrigin, wake: WakeEvent) {
         if wake.tid == Tid::IDLE && self.is_modern() {
             return;
         }
-        let thread = self.woken_thread(at, wake);
-        let woken =
-            if self.is_modern() { self.set_woken(at, thread) } else { self.set_woken_compat(at, thread) };
+        let thread = self.woken_thread(origin, wake);
+        let woken = if self.is_modern() {
+            self.set_woken(origin, thread)
+        } else {
+            self.set_woken_compat(origin, thread)
+        };
         if !woken {
             return;
         }
         match self.thread(thread).previous {
-            Status::WaitFork => self.wake_newborn(at, thread),
-            Status::Blocked => self.wake_blocked(at, thread, wake.flags),
-            _ if self.is_modern() => drop(self.append(thread, at, Some(PieceState::Unknown))),
+            SchedStatus::WaitFork => self.wake_new_thread(origin, thread),
+            SchedStatus::Blocked => self.wake_blocked(origin, thread, wake.flags),
+            _ if self.is_modern() => drop(self.append(thread, origin, Some(WorkerState::Unknown))),
             _ => {}
         }
     }
 
-    fn woken_thread(&mut self, at: Place, wake: Wake) -> ThreadId {
-        let known = self.find_thread(at, wake.tid);
-        let is_expected = known.is_some_and(|known| self.thread(known).status == Status::WaitFork);
+    fn woken_thread(&mut self, origin: EventOrigin, wake: WakeEvent) -> ThreadId {
+        let known = self.find_thread(origin, wake.tid);
+        let is_expected = known.is_some_and(|known| self.thread(known).status == SchedStatus::WaitFork);
         let thread = if wake.is_new && !is_expected {
-            self.newborn(at, wake.tid, wake.name)
+            self.new_thread(origin, wake.tid, wake.name)
         } else {
-            self.named(at, wake.tid, wake.name)
+            self.named_thread(origin, wake.tid, wake.name)
         };
         if known != Some(thread) {
-            self.thread_mut(thread).set(Status::Blocked);
+            self.thread_mut(thread).set(SchedStatus::Blocked);
         }
         thread
     }
 
-    /// Whether the graph gets an edge: by the rules as published even a wake-up of a thread that is not blocked.
-    fn set_woken_compat(&mut self, at: Place, thread: ThreadId) -> bool {
-        let is_current = self.current(at.cpu) == Some(thread);
+    /// Whether the graph gets an edge. The published rules add one even for a thread that is not blocked.
+    fn set_woken_compat(&mut self, origin: EventOrigin, thread: ThreadId) -> bool {
+        let is_current = self.current(origin.cpu) == Some(thread);
         let woken = self.thread_mut(thread);
-        let may = matches!(woken.status, Status::Blocked | Status::WaitFork | Status::Unknown);
+        let may = matches!(woken.status, SchedStatus::Blocked | SchedStatus::WaitFork | SchedStatus::Unknown);
         if may && !is_current {
-            woken.set(Status::WaitCpu);
+            woken.set(SchedStatus::WaitCpu);
         }
-        matches!(woken.previous, Status::WaitFork | Status::Blocked)
+        matches!(woken.previous, SchedStatus::WaitFork | SchedStatus::Blocked)
     }
 
     /// Whether the wake-up ends a wait.
-    fn set_woken(&mut self, at: Place, thread: ThreadId) -> bool {
+    fn set_woken(&mut self, origin: EventOrigin, thread: ThreadId) -> bool {
         self.cut_at_losses(thread);
-        let is_current = self.current(at.cpu) == Some(thread);
+        let is_current = self.current(origin.cpu) == Some(thread);
         let woken = self.thread_mut(thread);
         match woken.status {
             _ if is_current => return false,
-            Status::Running | Status::Exit => {
-                woken.woken_early = Some(at.time);
+            SchedStatus::Running | SchedStatus::Exit => {
+                woken.woken_early = Some(origin.time);
                 return false;
             }
-            Status::WaitCpu if !woken.is_assumed_woken => return false,
-            // A thread that is runnable is not woken: it was blocked after all.
-            Status::WaitCpu | Status::WaitUnknown => woken.set(Status::Blocked),
+            SchedStatus::WaitCpu if !woken.is_assumed_woken => return false,
+            // Runnable threads are not woken, so the thread had been blocked.
+            SchedStatus::WaitCpu | SchedStatus::WaitUnknown => woken.set(SchedStatus::Blocked),
             _ => {}
         }
         woken.is_assumed_woken = false;
-        woken.set(Status::WaitCpu);
-        woken.woken = at.time;
+        woken.set(SchedStatus::WaitCpu);
+        woken.woken = origin.time;
         true
     }
 
-    fn wake_newborn(&mut self, at: Place, thread: ThreadId) {
-        let waker = self.waker(at).map(|current| self.extend(current, at));
+    fn wake_new_thread(&mut self, origin: EventOrigin, thread: ThreadId) {
+        let waker = self.waker(origin).map(|current| self.extend(current, origin));
         let state = self.thread(thread).previous.edge();
-        let point = self.append(thread, at, Some(state));
+        let point = self.append(thread, origin, Some(state));
         if let Some(waker) = waker {
-            self.sketch.link(waker, point, VerticalKind::WakeUp);
+            self.graph.link(waker, point, VerticalKind::WakeUp);
         }
     }
 
-    fn wake_blocked(&mut self, at: Place, thread: ThreadId, flags: Option<ContextFlags>) {
-        match self.cause(at, flags) {
-            Cause::Current => self.wake_by_current(at, thread),
-            Cause::Packet { qualifier } => self.wake_by_packet(at, thread, qualifier),
-            Cause::Interrupt { state, qualifier } => drop(self.append_wait(at, thread, state, qualifier)),
+    fn wake_blocked(&mut self, origin: EventOrigin, thread: ThreadId, flags: Option<ContextFlags>) {
+        match self.cause(origin, flags) {
+            WakeCause::Current => self.wake_by_current(origin, thread),
+            WakeCause::Packet { qualifier } => self.wake_by_packet(origin, thread, qualifier),
+            WakeCause::Interrupt { state, qualifier } => {
+                self.append_wait(origin, thread, state, qualifier);
+            }
         }
     }
 
-    /// The current thread as a waker. The idle task never is one: there is a switch missing, or an interrupt.
-    fn waker(&self, at: Place) -> Option<ThreadId> {
-        self.current(at.cpu).filter(|&current| !(self.is_modern() && self.thread(current).is_idle()))
+    /// The current thread as the waker. The idle task is never a waker: a switch or an interrupt was not recorded.
+    fn waker(&self, origin: EventOrigin) -> Option<ThreadId> {
+        self.current(origin.cpu).filter(|&current| !(self.is_modern() && self.thread(current).is_idle()))
     }
 
-    fn wake_by_current(&mut self, at: Place, thread: ThreadId) {
-        let waker = self.waker(at).map(|current| self.extend(current, at));
-        let point = self.append_wait(at, thread, PieceState::Blocked, TextId::EMPTY);
+    fn wake_by_current(&mut self, origin: EventOrigin, thread: ThreadId) {
+        let waker = self.waker(origin).map(|current| self.extend(current, origin));
+        let point = self.append_wait(origin, thread, WorkerState::Blocked, TextId::EMPTY);
         match waker {
-            Some(waker) => self.sketch.link(waker, point, VerticalKind::WakeUp),
-            None => self.tally.unknown_waker.add(at.time),
+            Some(waker) => self.graph.link(waker, point, VerticalKind::WakeUp),
+            None => self.losses.unknown_waker.add(origin.time),
         }
     }
 
-    fn wake_by_packet(&mut self, at: Place, thread: ThreadId, qualifier: TextId) {
-        let receiver = self.receiver(at);
-        let held = receiver.and_then(|receiver| self.thread_mut(receiver).received.take());
-        let point = self.append_wait(at, thread, PieceState::Network, qualifier);
-        if let Some(held) = held {
-            self.sketch.link(held.sent_at, point, VerticalKind::State(PieceState::Network));
+    fn wake_by_packet(&mut self, origin: EventOrigin, thread: ThreadId, qualifier: TextId) {
+        let receiver = self.receiver(origin);
+        let pending = receiver.and_then(|receiver| self.thread_mut(receiver).received.take());
+        let point = self.append_wait(origin, thread, WorkerState::Network, qualifier);
+        if let Some(pending) = pending {
+            self.graph.link(pending.sent_at, point, VerticalKind::State(WorkerState::Network));
         }
     }
 
-    fn append_wait(&mut self, at: Place, thread: ThreadId, state: PieceState, qualifier: TextId) -> Point {
-        let point = self.append(thread, at, Some(state));
+    fn append_wait(
+        &mut self,
+        origin: EventOrigin,
+        thread: ThreadId,
+        state: WorkerState,
+        qualifier: TextId,
+    ) -> VertexHandle {
+        let point = self.append(thread, origin, Some(state));
         if qualifier != TextId::EMPTY {
-            self.sketch.qualify(point, qualifier);
+            self.graph.qualify(point, qualifier);
         }
         point
     }
 
-    fn cause(&mut self, at: Place, flags: Option<ContextFlags>) -> Cause {
-        let Some(context) = self.cpu(at.cpu).innermost() else { return self.cause_by_flags(flags) };
+    fn cause(&mut self, origin: EventOrigin, flags: Option<ContextFlags>) -> WakeCause {
+        let Some(context) = self.cpu(origin.cpu).innermost() else { return self.cause_by_flags(flags) };
         let (state, name) = match context {
-            Context::Hrtimer => (PieceState::Timer, "hrtimer"),
-            Context::Ipi => (PieceState::Ipi, ""),
-            Context::Softirq { vector: 1 } => (PieceState::Timer, "softirq TIMER"),
-            Context::Softirq { vector: 8 } => (PieceState::Timer, "softirq HRTIMER"),
-            Context::Softirq { vector: 4 } => (PieceState::BlockDevice, "softirq BLOCK"),
-            Context::Softirq { vector: 5 } => (PieceState::BlockDevice, "softirq IRQ_POLL"),
-            Context::Softirq { vector: 2 | 3 } => {
-                let qualifier = self.sketch.text("softirq NET");
-                return Cause::Packet { qualifier };
+            InterruptContext::Hrtimer => (WorkerState::Timer, "hrtimer"),
+            InterruptContext::Ipi => (WorkerState::Ipi, ""),
+            InterruptContext::Softirq { vector: 1 } => (WorkerState::Timer, "softirq TIMER"),
+            InterruptContext::Softirq { vector: 8 } => (WorkerState::Timer, "softirq HRTIMER"),
+            InterruptContext::Softirq { vector: 4 } => (WorkerState::BlockDevice, "softirq BLOCK"),
+            InterruptContext::Softirq { vector: 5 } => (WorkerState::BlockDevice, "softirq IRQ_POLL"),
+            InterruptContext::Softirq { vector: 2 | 3 } => {
+                let qualifier = self.graph.text("softirq NET");
+                return WakeCause::Packet { qualifier };
             }
-            Context::Softirq { vector: 7 } => (PieceState::Interrupted, "softirq SCHED"),
-            Context::Softirq { vector: 0 } => (PieceState::Blocked, "softirq HI"),
-            Context::Softirq { vector: 6 } => (PieceState::Blocked, "softirq TASKLET"),
-            Context::Softirq { vector: 9 } => (PieceState::Blocked, "softirq RCU"),
-            Context::Softirq { .. } => (PieceState::Blocked, "softirq"),
-            Context::Irq { number, name } => return self.cause_by_irq(number, name),
-            Context::Reception => {
-                let is_thread = !self.cpu(at.cpu).is_interrupted();
+            InterruptContext::Softirq { vector: 7 } => (WorkerState::Interrupted, "softirq SCHED"),
+            InterruptContext::Softirq { vector: 0 } => (WorkerState::Blocked, "softirq HI"),
+            InterruptContext::Softirq { vector: 6 } => (WorkerState::Blocked, "softirq TASKLET"),
+            InterruptContext::Softirq { vector: 9 } => (WorkerState::Blocked, "softirq RCU"),
+            InterruptContext::Softirq { .. } => (WorkerState::Blocked, "softirq"),
+            InterruptContext::Irq { number, name } => return self.cause_by_irq(number, name),
+            InterruptContext::Reception => {
+                let is_thread = !self.cpu(origin.cpu).is_interrupted();
                 let qualifier =
-                    if is_thread { self.current_name(at.cpu) } else { self.sketch.text("softirq NET") };
-                return Cause::Packet { qualifier };
+                    if is_thread { self.current_name(origin.cpu) } else { self.graph.text("softirq NET") };
+                return WakeCause::Packet { qualifier };
             }
         };
-        Cause::Interrupt { state, qualifier: self.sketch.text(name) }
+        WakeCause::Interrupt { state, qualifier: self.graph.text(name) }
     }
 
-    /// Without a context the current thread is the waker, unless the record was written in an interrupt that has no
-    /// handler event. A soft one then is about to wake ksoftirqd.
-    fn cause_by_flags(&self, flags: Option<ContextFlags>) -> Cause {
+    /// Without a context the current thread is the waker, unless the record's flags show an interrupt without a handler
+    /// event. A softirq then is about to wake ksoftirqd.
+    fn cause_by_flags(&self, flags: Option<ContextFlags>) -> WakeCause {
         let flags = flags.filter(|_| self.is_modern()).unwrap_or_default();
         let state = match (flags.hard_irq(), flags.soft_irq()) {
-            (true, _) => PieceState::Ipi,
-            (false, true) => PieceState::Blocked,
-            (false, false) => return Cause::Current,
+            (true, _) => WorkerState::Ipi,
+            (false, true) => WorkerState::Blocked,
+            (false, false) => return WakeCause::Current,
         };
-        Cause::Interrupt { state, qualifier: TextId::EMPTY }
+        WakeCause::Interrupt { state, qualifier: TextId::EMPTY }
     }
 
-    fn cause_by_irq(&mut self, number: u32, name: TextId) -> Cause {
-        let named = if self.is_modern() { self.irq_names.state(name, &self.sketch.texts) } else { None };
-        match named {
-            Some(PieceState::Network) => Cause::Packet { qualifier: name },
-            Some(state) => Cause::Interrupt { state, qualifier: name },
-            None if number == 0 => Cause::Interrupt { state: PieceState::Interrupted, qualifier: name },
-            None => Cause::Interrupt { state: PieceState::Blocked, qualifier: name },
+    fn cause_by_irq(&mut self, number: u32, name: TextId) -> WakeCause {
+        let named_thread =
+            if self.is_modern() { self.irq_names.state(name, &self.graph.texts) } else { None };
+        match named_thread {
+            Some(WorkerState::Network) => WakeCause::Packet { qualifier: name },
+            Some(state) => WakeCause::Interrupt { state, qualifier: name },
+            None if number == 0 => WakeCause::Interrupt { state: WorkerState::Interrupted, qualifier: name },
+            None => WakeCause::Interrupt { state: WorkerState::Blocked, qualifier: name },
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Lines between two sets of points.
 
-use super::hull::{Half, Point, hull};
+use super::hull::{HullSide, Point, hull};
 
-/// Rates the second clock may run at, against the first: half a part in a thousand more or less. Clocks of computers
-/// are off by some parts in 100,000, and the kernel lets nobody steer them by more than this (adjtimex).
+/// Maximum deviation of the second clock's rate from the first's: half a part per thousand. Computer clocks deviate by
+/// a few parts in 100,000, and the kernel limits adjustments to this value (adjtimex).
 const RATE_OFF_MAX: f64 = 500e-6;
-/// Halvings of an interval of rates: what is left of it is below one in 10¹⁷.
+/// Number of interval reductions; the remaining interval is below 10⁻¹⁷ of the first.
 const STEPS: usize = 60;
 
-/// Points that a line must stay below (packets forth) and above (packets back).
+/// Points that a line must stay below (packets from first to second) and above (from second to first).
 #[derive(Debug)]
 pub(crate) struct Corridor {
     ceiling: Vec<Point>,
@@ -20,13 +20,13 @@ pub(crate) struct Corridor {
 pub(crate) struct Line {
     pub(crate) rate: f64,
     pub(crate) offset: f64,
-    /// The distance (in y) it keeps to the nearest point of each side; below 0 there is no line between them.
-    pub(crate) room: f64,
+    /// The distance (in y) to the nearest point on each side; negative if no line fits between them.
+    pub(crate) margin: f64,
 }
 
 /// An interval of rates.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Rates {
+struct RateRange {
     from: f64,
     to: f64,
 }
@@ -34,7 +34,7 @@ struct Rates {
 impl Corridor {
     /// Both sets ordered by x.
     pub(crate) fn new(above: impl Iterator<Item = Point>, below: impl Iterator<Item = Point>) -> Corridor {
-        Corridor { ceiling: hull(above, Half::Lower), floor: hull(below, Half::Upper) }
+        Corridor { ceiling: hull(above, HullSide::Lower), floor: hull(below, HullSide::Upper) }
     }
 
     /// The highest a line of this rate may lie at `x`.
@@ -47,21 +47,21 @@ impl Corridor {
         self.floor.iter().map(|point| point.y - rate * (point.x - x)).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// Room for a line of this rate: concave in the rate.
-    fn room(&self, rate: f64) -> f64 {
+    /// The margin for a line of this rate; a concave function of the rate.
+    fn margin(&self, rate: f64) -> f64 {
         self.highest(rate, 0.0) - self.lowest(rate, 0.0)
     }
 
-    /// The line with the most room to both sides.
+    /// The line with the largest margin to both sides.
     pub(crate) fn middle(&self) -> Line {
-        let rate = maximum(&all_rates(), |rate| self.room(rate));
+        let rate = maximum(&all_rates(), |rate| self.margin(rate));
         let (highest, lowest) = (self.highest(rate, 0.0), self.lowest(rate, 0.0));
-        Line { rate, offset: f64::midpoint(highest, lowest), room: (highest - lowest) / 2.0 }
+        Line { rate, offset: f64::midpoint(highest, lowest), margin: (highest - lowest) / 2.0 }
     }
 
     /// How far any line of the corridor can lie from `line` at `x`.
     pub(crate) fn deviation(&self, line: Line, x: f64) -> f64 {
-        let rates = Rates {
+        let rates = RateRange {
             from: self.border(line.rate, 1.0 - RATE_OFF_MAX),
             to: self.border(line.rate, 1.0 + RATE_OFF_MAX),
         };
@@ -71,15 +71,15 @@ impl Corridor {
         (up - here).max(here - down)
     }
 
-    /// The last rate with room on the way from a rate that has some to one that may have none.
-    fn border(&self, with_room: f64, towards: f64) -> f64 {
-        if self.room(towards) >= 0.0 {
+    /// The last rate with a margin between `with_margin`, which has one, and `towards`, which may not.
+    fn border(&self, with_margin: f64, towards: f64) -> f64 {
+        if self.margin(towards) >= 0.0 {
             return towards;
         }
-        let (mut inside, mut outside) = (with_room, towards);
+        let (mut inside, mut outside) = (with_margin, towards);
         for _ in 0..STEPS {
             let middle = f64::midpoint(inside, outside);
-            match self.room(middle) >= 0.0 {
+            match self.margin(middle) >= 0.0 {
                 true => inside = middle,
                 false => outside = middle,
             }
@@ -88,12 +88,12 @@ impl Corridor {
     }
 }
 
-fn all_rates() -> Rates {
-    Rates { from: 1.0 - RATE_OFF_MAX, to: 1.0 + RATE_OFF_MAX }
+fn all_rates() -> RateRange {
+    RateRange { from: 1.0 - RATE_OFF_MAX, to: 1.0 + RATE_OFF_MAX }
 }
 
-/// Where a concave function is largest: ternary search.
-fn maximum(rates: &Rates, value: impl Fn(f64) -> f64) -> f64 {
+/// Argument of the maximum of a concave function, by ternary search.
+fn maximum(rates: &RateRange, value: impl Fn(f64) -> f64) -> f64 {
     let (mut from, mut to) = (rates.from, rates.to);
     for _ in 0..2 * STEPS {
         let third = (to - from) / 3.0;

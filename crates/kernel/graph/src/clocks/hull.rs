@@ -7,17 +7,17 @@ pub(crate) struct Point {
     pub(crate) y: f64,
 }
 
-/// Which half.
+/// Which half of a hull.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Half {
-    /// What a line below all points can touch.
+pub(crate) enum HullSide {
+    /// The corners that a line below all points can touch.
     Lower,
-    /// What a line above all points can touch.
+    /// The corners that a line above all points can touch.
     Upper,
 }
 
 /// The corners of half a hull, from left to right, of points ordered by x (Andrew's monotone chain, 1979). Linear.
-pub(crate) fn hull(points: impl Iterator<Item = Point>, half: Half) -> Vec<Point> {
+pub(crate) fn hull(points: impl Iterator<Item = Point>, half: HullSide) -> Vec<Point> {
     let mut corners: Vec<Point> = Vec::new();
     for point in points {
         while let [.., before, last] = corners[..]
@@ -30,12 +30,12 @@ pub(crate) fn hull(points: impl Iterator<Item = Point>, half: Half) -> Vec<Point
     corners
 }
 
-/// Whether the way turns to the left at the middle point (lower half), or to the right (upper half).
-fn bends(a: Point, b: Point, c: Point, half: Half) -> bool {
+/// Whether the path turns left at the middle point (lower half), or right (upper half).
+fn bends(a: Point, b: Point, c: Point, half: HullSide) -> bool {
     let cross = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
     match half {
-        Half::Lower => cross > 0.0,
-        Half::Upper => cross < 0.0,
+        HullSide::Lower => cross > 0.0,
+        HullSide::Upper => cross < 0.0,
     }
 }
 
@@ -47,10 +47,10 @@ mod tests {
     fn corners_of_a_square_with_points_in_it() {
         let points = [(0.0, 0.0), (0.0, 4.0), (1.0, 1.0), (2.0, 2.0), (4.0, 0.0), (4.0, 4.0)];
         let points = points.map(|(x, y)| Point { x, y });
-        let lower = hull(points.iter().copied(), Half::Lower);
+        let lower = hull(points.iter().copied(), HullSide::Lower);
         assert_eq!(lower.first(), Some(&points[0]));
         assert!(lower.contains(&points[4]) && !lower.contains(&points[2]));
-        let upper = hull(points.iter().copied(), Half::Upper);
+        let upper = hull(points.iter().copied(), HullSide::Upper);
         assert!(
             upper.contains(&points[1]) && upper.last() == Some(&points[5]) && !upper.contains(&points[3])
         );

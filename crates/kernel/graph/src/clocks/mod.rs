@@ -1,16 +1,16 @@
-//! Clocks of two hosts brought together by the packets between them.
+//! Aligns the clocks of two hosts by the packets between them.
 //!
-//! A packet arrives after it was sent. Packets one way bound the second clock from above, packets the other way from
-//! below; the line with the most room to both is the estimate (Duda, Harrus, Haddad, Bernard 1987: convex hulls;
-//! Poirier, Roy, Dagenais 2010).
+//! A packet arrives after it was sent. Packets in one direction bound the second clock from above, packets in the other
+//! from below; the line with the largest margin to both is the estimate (Duda, Harrus, Haddad, Bernard 1987: convex
+//! hulls; Poirier, Roy, Dagenais 2010).
 
 mod alignment;
 mod bounds;
 mod hull;
 mod packets;
 
-pub use alignment::{ClockAlignment, HostClock, NoAlignment};
-pub use packets::{PacketTimes, Side};
+pub use alignment::{ClockAlignment, ClockAlignmentError, HostClock};
+pub use packets::{ClockSide, PacketTimes};
 
 #[cfg(test)]
 mod tests;

@@ -3,77 +3,86 @@
 use laggard_model::{EventKind, KernelEvent, KernelTime, Socket};
 use std::collections::HashMap;
 
-/// Packets remembered a side and direction; further ones are not needed.
+/// Maximum number of packets stored per side and direction; more are not needed.
 const PACKETS_MAX: usize = 1 << 20;
 
-/// Which of two hosts.
+/// One of the two hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
-    /// The one whose clock stays.
+pub enum ClockSide {
+    /// The reference clock.
     First,
-    /// The one whose clock is brought to the first's.
+    /// The clock that is aligned with the first.
     Second,
 }
 
 /// The packets of two hosts' traces.
 #[derive(Clone, Debug, Default)]
 pub struct PacketTimes {
-    sent: [HashMap<Socket, Seen>; 2],
-    received: [HashMap<Socket, Seen>; 2],
+    sent: [HashMap<Socket, PacketInstant>; 2],
+    received: [HashMap<Socket, PacketInstant>; 2],
 }
 
-/// A packet's instant, unless there were several that look alike: acknowledgments sent again, probes.
+/// When a packet was seen, unless several packets look alike (repeated acknowledgments, probes).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Seen {
+enum PacketInstant {
     Once(KernelTime),
     Often,
 }
 
-/// One packet's instants by both clocks.
+/// When one packet was seen, on both clocks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Passage {
+pub(crate) struct PacketTransit {
     pub(crate) first: KernelTime,
     pub(crate) second: KernelTime,
 }
 
 impl PacketTimes {
-    /// Takes an event of one host's trace. The traces may come one after the other.
-    pub fn push(&mut self, side: Side, event: &KernelEvent) {
+    /// Adds an event of one host's trace. The traces may be added one after the other.
+    pub fn push(&mut self, side: ClockSide, event: &KernelEvent) {
         let (packets, socket) = match event.kind {
             EventKind::PacketSent(socket) => (&mut self.sent[side as usize], socket),
             EventKind::PacketReceived(socket) => (&mut self.received[side as usize], socket),
             _ => return,
         };
-        // A buffer's address means nothing on another host.
+        // A buffer's address is not valid on another host.
         if matches!(socket, Socket::Buffer(_))
             || (packets.len() >= PACKETS_MAX && !packets.contains_key(&socket))
         {
             return;
         }
-        packets.entry(socket).and_modify(|seen| *seen = Seen::Often).or_insert(Seen::Once(event.time));
+        packets
+            .entry(socket)
+            .and_modify(|seen| *seen = PacketInstant::Often)
+            .or_insert(PacketInstant::Once(event.time));
     }
 
     /// Packets from the first host to the second, in order of the first's clock.
-    pub(crate) fn forth(&self) -> Vec<Passage> {
-        matched(&self.sent[0], &self.received[1], |sent, received| Passage { first: sent, second: received })
+    pub(crate) fn forward(&self) -> Vec<PacketTransit> {
+        matched(&self.sent[0], &self.received[1], |sent, received| PacketTransit {
+            first: sent,
+            second: received,
+        })
     }
 
     /// Packets from the second host to the first, in order of the first's clock.
-    pub(crate) fn back(&self) -> Vec<Passage> {
-        matched(&self.sent[1], &self.received[0], |sent, received| Passage { first: received, second: sent })
+    pub(crate) fn backward(&self) -> Vec<PacketTransit> {
+        matched(&self.sent[1], &self.received[0], |sent, received| PacketTransit {
+            first: received,
+            second: sent,
+        })
     }
 }
 
 fn matched(
-    sent: &HashMap<Socket, Seen>,
-    received: &HashMap<Socket, Seen>,
-    passage: impl Fn(KernelTime, KernelTime) -> Passage,
-) -> Vec<Passage> {
-    let both = |(socket, seen): (&Socket, &Seen)| match (seen, received.get(socket)?) {
-        (Seen::Once(sent), Seen::Once(received)) => Some(passage(*sent, *received)),
+    sent: &HashMap<Socket, PacketInstant>,
+    received: &HashMap<Socket, PacketInstant>,
+    passage: impl Fn(KernelTime, KernelTime) -> PacketTransit,
+) -> Vec<PacketTransit> {
+    let both = |(socket, seen): (&Socket, &PacketInstant)| match (seen, received.get(socket)?) {
+        (PacketInstant::Once(sent), PacketInstant::Once(received)) => Some(passage(*sent, *received)),
         _ => None,
     };
-    let mut passages: Vec<Passage> = sent.iter().filter_map(both).collect();
+    let mut passages: Vec<PacketTransit> = sent.iter().filter_map(both).collect();
     passages.sort_unstable();
     passages
 }

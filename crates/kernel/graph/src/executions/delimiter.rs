@@ -1,4 +1,4 @@
-//! What begins and ends an execution, as the user says it.
+//! What begins and ends an execution, as specified by the user.
 
 use super::glob::Glob;
 use super::template::Template;
@@ -10,18 +10,18 @@ use laggard_model::Tid;
 pub struct Delimiter {
     /// What begins and ends it.
     pub kind: DelimiterKind,
-    /// Among which threads.
+    /// Which threads are searched, and how ends are paired with beginnings.
     pub scope: Scope,
 }
 
 /// What begins and ends an execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DelimiterKind {
-    /// Whatever the trace offers: trace markers, else programs, else system calls that take requests.
+    /// Selected by what the trace contains: trace markers, else programs, else system calls that receive requests.
     Auto,
-    /// Texts written to `trace_marker`.
+    /// Text written to `trace_marker`.
     Markers(MarkerRule),
-    /// Two events: uprobes, tracepoints.
+    /// A pair of events, such as uprobes or tracepoints.
     Events {
         /// The one that begins it.
         begin: EventPattern,
@@ -38,12 +38,12 @@ pub enum DelimiterKind {
         /// Which.
         name: SyscallName,
     },
-    /// What a thread does from a successful return of a system call to its next call of it: the handling of a request.
+    /// The work of a thread from a successful return of a system call to its next call: the handling of a request.
     Between {
         /// Which: `accept4`, `epoll_wait`, `recvfrom`, …
         name: SyscallName,
     },
-    /// The whole life of threads, as far as it is traced.
+    /// The whole lifetime of threads, as far as it is traced.
     Thread {
         /// Their last name.
         name: Glob,
@@ -57,7 +57,7 @@ pub enum DelimiterKind {
     },
 }
 
-/// How markers are read.
+/// How markers are parsed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MarkerRule {
     /// The usual forms: `NAME begin`, `begin NAME ID`, `NAME_begin id=ID`, `B|PID|NAME`, `traceparent … begin`.
@@ -65,7 +65,7 @@ pub enum MarkerRule {
         /// Names that count; all when absent.
         name: Option<Glob>,
     },
-    /// Two forms of one's own.
+    /// Two user-defined templates.
     Templates {
         /// The beginning's.
         begin: Template,
@@ -77,11 +77,11 @@ pub enum MarkerRule {
 /// An event by its name and fields.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EventPattern {
-    /// Its system (`uprobes`), when it was given; it counts only for what a reader is asked to deliver.
+    /// Its system (`uprobes`), if specified; used only to request events from a reader.
     pub system: Option<String>,
     /// Its name.
     pub name: String,
-    /// The field whose value tells overlapping executions apart.
+    /// The field whose value distinguishes overlapping executions.
     pub key: Option<String>,
     /// Fields that must have a value.
     pub fields: Vec<FieldPattern>,
@@ -102,7 +102,7 @@ pub struct SyscallName {
     pub(crate) text: String,
 }
 
-/// Which beginning an end belongs to.
+/// Which beginning an end is paired with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pairing {
     /// The nearest: of the same thread, else of the same process, else the only one of its name and key.
@@ -115,12 +115,12 @@ pub enum Pairing {
     Container,
 }
 
-/// Among which threads executions are looked for.
+/// The threads in which executions are searched.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scope {
-    /// Which beginning an end belongs to.
+    /// Which beginning an end is paired with.
     pub pairing: Pairing,
-    /// Only threads, processes or containers (as `pairing` says) of this name.
+    /// Only threads, processes, or containers (depending on `pairing`) of this name.
     pub only: Option<Glob>,
 }
 
@@ -136,7 +136,7 @@ impl EventPattern {
         EventPattern { system: None, name: name.to_owned(), key: None, fields: Vec::new() }
     }
 
-    /// `SYSTEM:NAME`, or the name when no system was given.
+    /// `SYSTEM:NAME`, or the name if no system was specified.
     pub(crate) fn full_name(&self) -> String {
         match &self.system {
             Some(system) => format!("{system}:{}", self.name),
@@ -152,7 +152,7 @@ impl Delimiter {
     }
 
     /// Names of events that a reader must deliver as [`Other`](laggard_model::EventKind::Other) for this delimiter,
-    /// with their system where it was given.
+    /// with their system if specified.
     pub fn other_events(&self) -> Vec<String> {
         let mut names = Vec::new();
         if let DelimiterKind::Events { begin, end } = &self.kind {
@@ -167,24 +167,24 @@ impl Delimiter {
         names
     }
 
-    /// Whatever the trace offers.
+    /// The delimiter that is selected by what the trace contains.
     pub fn auto() -> Delimiter {
         Delimiter::new(DelimiterKind::Auto)
     }
 }
 
-/// A delimiter that cannot be understood.
+/// An invalid delimiter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DelimiterError {
-    /// What was given.
-    pub given: String,
-    /// What is wrong with it and what would be right.
+    /// The delimiter's text.
+    pub text: String,
+    /// What is wrong with it, and what would be valid.
     pub reason: String,
 }
 
 impl std::fmt::Display for DelimiterError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}`: {}", self.given, self.reason)
+        write!(f, "`{}`: {}", self.text, self.reason)
     }
 }
 

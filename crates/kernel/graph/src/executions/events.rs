@@ -8,7 +8,7 @@ use laggard_model::{EventKind, KernelEvent, KernelTexts, TextId, Tid};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// An event that is of a pattern.
+/// An event that matches a pattern.
 #[derive(Debug)]
 pub(crate) struct EventMatch {
     pub(crate) tid: Tid,
@@ -16,14 +16,14 @@ pub(crate) struct EventMatch {
     pub(crate) key: Option<String>,
 }
 
-/// Which names of other events a pattern matches, so that each is compared once.
+/// Cached results of comparing event names with a pattern.
 #[derive(Debug, Default)]
 pub(crate) struct PatternCache {
     others: HashMap<TextId, bool>,
 }
 
 impl PatternCache {
-    /// The event, if it is of the pattern and its thread is known. An event without the key's field is not.
+    /// The match of an event whose thread is known. An event without the key's field does not match.
     pub(crate) fn find(
         &mut self,
         pattern: &EventPattern,

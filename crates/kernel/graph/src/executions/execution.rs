@@ -1,58 +1,58 @@
-//! One execution: what a critical path is asked for.
+//! One execution: a unit of work whose critical path is computed.
 
 use super::delimiter::Delimiter;
 use crate::path::Window;
 use crate::worker::HostId;
 use laggard_model::{SpanId, Tid, TraceId};
 
-/// The span an execution belongs to, when its marker tells.
+/// The span an execution belongs to, if its marker contains it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TraceContext {
-    /// The trace.
+    /// The trace id.
     pub trace: TraceId,
-    /// The span.
+    /// The span id.
     pub span: SpanId,
 }
 
-/// A stretch of one thread's time that does one piece of work: a request, a call of a script, a job.
+/// An interval in which one unit of work is done: a request, a script, a job.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Execution {
-    /// What the delimiter calls it: the marker's name and further words, the program's name, the system call.
-    /// For reports and for truth in tests; never a label to cluster by.
+    /// Its label: the marker's name and further words, the program's name, or the system call. Used in reports and
+    /// tests, never for clustering.
     pub label: String,
-    /// What tells it from others of its name, when the delimiter has a key.
+    /// The key that distinguishes it from others with the same label, if the delimiter has one.
     pub key: Option<String>,
-    /// The span it belongs to, when its marker tells.
+    /// The span it belongs to, if its marker contains it.
     pub context: Option<TraceContext>,
     /// The host.
     pub host: HostId,
     /// The thread it began on.
     pub tid: Tid,
-    /// The thread it ended on, mostly the same. The critical path is asked for this one: work that was handed from
-    /// thread to thread is followed backward from where it ended.
+    /// The thread it ended on, mostly the same. The critical path is computed for this thread: work that is passed
+    /// between threads is followed backward from its end.
     pub end_tid: Tid,
-    /// From when to when.
+    /// Its window.
     pub window: Window,
-    /// How many executions on the same thread were under way when it began: 0 for the outermost.
+    /// Nesting depth: number of executions on the same thread that were in progress when it began; 0 for the outermost.
     pub depth: u32,
 }
 
 impl Execution {
-    /// Whether it ended on another thread than it began.
+    /// Whether it ended on a different thread than it began on.
     pub fn changes_thread(&self) -> bool {
         self.tid != self.end_tid
     }
 }
 
-/// What a finder found.
+/// The executions of a trace, and how they were delimited.
 #[derive(Clone, PartialEq, Debug)]
-pub struct FoundExecutions {
-    /// The executions in order of beginning; of those that begin together the longer first, then by thread and label.
+pub struct DelimitedExecutions {
+    /// The executions, ordered by beginning, then by length (longest first), thread, and label.
     pub executions: Vec<Execution>,
-    /// The delimiter they were found by; never [`DelimiterKind::Auto`](super::DelimiterKind::Auto) when there is one.
+    /// The delimiter used; never [`DelimiterKind::Auto`](super::DelimiterKind::Auto) when there is one.
     pub delimiter: Delimiter,
-    /// Why this delimiter, in a sentence; empty when it was asked for.
-    pub chosen: String,
-    /// Beginnings without an end and ends without a beginning, which were left out.
+    /// Why this delimiter was selected, as a sentence; empty if it was specified by the user.
+    pub delimiter_reason: String,
+    /// Number of beginnings without an end and ends without a beginning; they are not among the executions.
     pub unfinished: u64,
 }

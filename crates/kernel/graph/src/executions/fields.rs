@@ -1,7 +1,7 @@
-//! The fields of other events, as one text.
+//! Parses the fields of other events, which are stored as one text.
 
-/// The value of a field in `name=value name=value …`. A value goes up to the next word with a `=`, so that it may
-/// hold blanks.
+/// The value of a field in `name=value name=value …`. A value extends to the next word with a `=`, so it may contain
+/// spaces.
 pub(crate) fn field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
     let mut from = 0;
     while from < fields.len() {
@@ -26,7 +26,7 @@ pub(crate) fn number(fields: &str, name: &str) -> Option<u64> {
     }
 }
 
-/// Where the field after the one at `start` begins: at the first later word with a `=` in it.
+/// Position of the next field after `start`: the next word that contains a `=`.
 fn next_field(fields: &str, start: usize) -> usize {
     let mut word_start = start;
     let mut first = true;

@@ -1,88 +1,95 @@
-//! Events to executions.
+//! Finds executions in events.
 
 use super::delimiter::{Delimiter, DelimiterKind, MarkerRule};
-use super::execution::FoundExecutions;
-use super::seeker::Seeker;
+use super::execution::DelimitedExecutions;
+use super::matcher::DelimiterMatcher;
 use super::threads::Threads;
 use crate::worker::HostId;
 use laggard_model::{KernelEvent, KernelTexts, Losses};
 
-/// Finds executions in a stream of events, which come in time order.
+/// Finds executions in a stream of events in time order.
 ///
-/// Memory: the executions found, and at most 2¹⁸ beginnings that wait for their end.
+/// Memory: the executions found, and at most 2¹⁸ open beginnings.
 #[derive(Debug)]
 pub struct ExecutionFinder {
-    asked: Delimiter,
+    requested: Delimiter,
     host: HostId,
     threads: Threads,
-    /// One, or for [`DelimiterKind::Auto`] the candidates, the preferred first.
-    seekers: Vec<Seeker>,
+    /// One matcher, or for [`DelimiterKind::Auto`] one per candidate, in order of preference.
+    matchers: Vec<DelimiterMatcher>,
 }
 
 impl ExecutionFinder {
-    /// A finder of what a delimiter delimits, on host 0.
+    /// A finder of the executions of a delimiter on host 0.
     pub fn new(delimiter: Delimiter) -> ExecutionFinder {
         ExecutionFinder::on_host(delimiter, HostId::default())
     }
 
-    /// A finder for the trace of one host of several.
+    /// A finder for the trace of a given host.
     pub fn on_host(delimiter: Delimiter, host: HostId) -> ExecutionFinder {
-        let seekers =
-            candidates(&delimiter).into_iter().map(|candidate| Seeker::new(candidate, host)).collect();
-        ExecutionFinder { asked: delimiter, host, threads: Threads::default(), seekers }
+        let matchers = candidate_delimiters(&delimiter)
+            .into_iter()
+            .map(|candidate| DelimiterMatcher::new(candidate, host))
+            .collect();
+        ExecutionFinder { requested: delimiter, host, threads: Threads::default(), matchers }
     }
 
-    /// The host its executions are said to be on.
+    /// The host assigned to its executions.
     pub fn host(&self) -> HostId {
         self.host
     }
 
-    /// Takes the next event.
+    /// Adds the next event.
     pub fn push(&mut self, event: &KernelEvent, texts: &KernelTexts) {
         self.threads.push(event, texts);
-        for seeker in &mut self.seekers {
-            seeker.push(event, texts, &self.threads);
+        for matcher in &mut self.matchers {
+            matcher.push(event, texts, &self.threads);
         }
     }
 
-    /// The executions. What has no beginning or no end is a loss.
-    pub fn finish(self, losses: &mut Losses) -> FoundExecutions {
-        let is_auto = self.asked.kind == DelimiterKind::Auto;
-        let mut nothing = FoundExecutions {
+    /// Returns the executions; beginnings and ends without a counterpart are added to `losses`.
+    pub fn finish(self, losses: &mut Losses) -> DelimitedExecutions {
+        let is_auto = self.requested.kind == DelimiterKind::Auto;
+        let mut nothing = DelimitedExecutions {
             executions: Vec::new(),
-            delimiter: self.asked,
-            chosen: String::new(),
+            delimiter: self.requested,
+            delimiter_reason: String::new(),
             unfinished: 0,
         };
-        for seeker in self.seekers {
-            let (delimiter, paired) = seeker.finish(&self.threads);
+        for matcher in self.matchers {
+            let (delimiter, paired) = matcher.finish(&self.threads);
             if is_auto && paired.executions.is_empty() {
                 continue;
             }
             losses.merge(&paired.unfinished);
             let unfinished = paired.unfinished.iter().map(|(_, found)| found.count).sum();
-            let chosen = if is_auto { why(&delimiter) } else { String::new() };
-            return FoundExecutions { executions: paired.executions, delimiter, chosen, unfinished };
+            let delimiter_reason = if is_auto { delimiter_reason(&delimiter) } else { String::new() };
+            return DelimitedExecutions {
+                executions: paired.executions,
+                delimiter,
+                delimiter_reason,
+                unfinished,
+            };
         }
-        nothing.chosen =
-            "neither markers in pairs nor programs from start to exit are in the trace".to_owned();
+        nothing.delimiter_reason =
+            "the trace contains neither paired markers nor programs from start to exit".to_owned();
         nothing
     }
 }
 
-/// What is looked for.
-fn candidates(asked: &Delimiter) -> Vec<Delimiter> {
-    if asked.kind != DelimiterKind::Auto {
-        return vec![asked.clone()];
+/// The delimiters to try.
+fn candidate_delimiters(requested: &Delimiter) -> Vec<Delimiter> {
+    if requested.kind != DelimiterKind::Auto {
+        return vec![requested.clone()];
     }
     [DelimiterKind::Markers(MarkerRule::Usual { name: None }), DelimiterKind::Process { name: None }]
-        .map(|kind| Delimiter { kind, scope: asked.scope.clone() })
+        .map(|kind| Delimiter { kind, scope: requested.scope.clone() })
         .into()
 }
 
-fn why(delimiter: &Delimiter) -> String {
+fn delimiter_reason(delimiter: &Delimiter) -> String {
     match delimiter.kind {
-        DelimiterKind::Markers(_) => "the trace has markers in pairs".to_owned(),
-        _ => "the trace has no markers in pairs, but programs from start to exit".to_owned(),
+        DelimiterKind::Markers(_) => "the trace contains paired markers".to_owned(),
+        _ => "the trace contains no paired markers, but programs from start to exit".to_owned(),
     }
 }

@@ -1,23 +1,23 @@
-//! Patterns of names.
+//! Glob patterns for names.
 
 use std::fmt;
 
-/// A pattern of a whole name: `*` stands for any run of characters, also none, `?` for one; upper and lower case differ.
+/// A pattern for a whole name: `*` matches any number of characters, `?` exactly one. Case-sensitive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Glob {
     pattern: Box<str>,
 }
 
 impl Glob {
-    /// The pattern as written; every text is one.
+    /// Creates a pattern; every text is a valid pattern.
     pub fn new(pattern: &str) -> Glob {
         Glob { pattern: pattern.into() }
     }
 
-    /// Whether all of `name` is of this form. At most as many steps as the product of both lengths.
+    /// Whether the whole `name` matches. The cost is at most the product of both lengths.
     pub fn matches(&self, name: &str) -> bool {
         let (mut pattern, mut rest) = (self.pattern.chars(), name.chars());
-        // Where to go on from when the text does not fit behind the last `*`.
+        // Where to retry when the text does not match after the last `*`.
         let mut retry = None;
         loop {
             let before = (pattern.clone(), rest.clone());

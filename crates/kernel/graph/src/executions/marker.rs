@@ -1,14 +1,14 @@
-//! The usual forms of markers.
+//! Parses the usual formats of trace markers.
 
 use super::execution::TraceContext;
-use super::marks::Phase;
+use super::marks::MarkPhase;
 use super::traceparent;
 
-/// What a marker says.
+/// A parsed marker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct MarkerText {
-    pub(crate) phase: Phase,
-    /// Empty: an end of whatever began last on the thread.
+    pub(crate) phase: MarkPhase,
+    /// If empty, the marker ends the last beginning on its thread.
     pub(crate) name: String,
     pub(crate) key: Option<String>,
     /// Further words of a beginning, blank-separated.
@@ -18,12 +18,12 @@ pub(crate) struct MarkerText {
 
 const BEGINNINGS: &[&str] = &["begin", "start", "enter"];
 const ENDS: &[&str] = &["end", "stop", "finish", "done", "exit"];
-/// Fields whose value tells executions of one name apart.
+/// Fields whose value distinguishes executions of one name.
 const KEYS: &[&str] = &["id", "key", "cookie", "request", "request_id", "req", "req_id", "span_id", "seq"];
-/// What joins a name and `begin` in one word.
+/// Separators between a name and `begin` in one word.
 const JOINTS: &[char] = &['_', '-', ':', '.', '/'];
 
-/// Reads a marker; `None` when it neither begins nor ends anything.
+/// Parses a marker; `None` if it neither begins nor ends an execution.
 pub(crate) fn parse(text: &str) -> Option<MarkerText> {
     let text = text.trim();
     if text == "E" || text.as_bytes().get(1) == Some(&b'|') {
@@ -35,21 +35,21 @@ pub(crate) fn parse(text: &str) -> Option<MarkerText> {
 /// Android's `B|PID|NAME` and `E|PID` (nested on a thread), `S|PID|NAME|COOKIE` and `F|…` (overlapping),
 /// `G|PID|TRACK|NAME|COOKIE` and `H|PID|TRACK|COOKIE` (on a track).
 fn android(text: &str) -> Option<MarkerText> {
-    let (letter, rest) = text.split_once('|').unwrap_or((text, ""));
+    let (symbol, rest) = text.split_once('|').unwrap_or((text, ""));
     let (pid, rest) = rest.split_once('|').unwrap_or((rest, ""));
     let plain = |phase, name: &str, key, further: &str| {
         Some(MarkerText { phase, name: name.to_owned(), key, further: further.to_owned(), context: None })
     };
-    match letter {
-        "B" if !rest.is_empty() => plain(Phase::Begin, rest, None, ""),
-        "E" => plain(Phase::End, "", None, ""),
+    match symbol {
+        "B" if !rest.is_empty() => plain(MarkPhase::Begin, rest, None, ""),
+        "E" => plain(MarkPhase::End, "", None, ""),
         "S" | "F" => {
-            let phase = if letter == "S" { Phase::Begin } else { Phase::End };
+            let phase = if symbol == "S" { MarkPhase::Begin } else { MarkPhase::End };
             let (name, cookie) = rest.rsplit_once('|')?;
             plain(phase, name, Some(format!("{pid}:{cookie}")), "")
         }
         "G" | "H" => {
-            let phase = if letter == "G" { Phase::Begin } else { Phase::End };
+            let phase = if symbol == "G" { MarkPhase::Begin } else { MarkPhase::End };
             let (track, rest) = rest.split_once('|')?;
             let (name, cookie) = rest.rsplit_once('|').unwrap_or(("", rest));
             plain(phase, track, Some(format!("{pid}:{cookie}")), name)
@@ -58,7 +58,7 @@ fn android(text: &str) -> Option<MarkerText> {
     }
 }
 
-/// Words, one of which says `begin` or `end`: the first bare one, the second, or the last.
+/// Parses words of which one contains `begin` or `end`: the first without `=`, the second, or the last.
 fn words(text: &str) -> Option<MarkerText> {
     let mut bare = Vec::new();
     let (mut key, mut context, mut further) = (None, None, Vec::new());
@@ -87,9 +87,9 @@ fn words(text: &str) -> Option<MarkerText> {
     Some(MarkerText { phase, name, key, further: further.join(" "), context })
 }
 
-/// Where the word stands that says `begin` or `end`, which it says, and what else the word says (`exec` of
+/// The position of the word that contains `begin` or `end`, its phase, and the rest of the word (`exec` of
 /// `exec_begin`).
-fn phase_word<'a>(bare: &[&'a str]) -> Option<(usize, Phase, &'a str)> {
+fn phase_word<'a>(bare: &[&'a str]) -> Option<(usize, MarkPhase, &'a str)> {
     let places = [Some(0), Some(1), bare.len().checked_sub(1)];
     places.into_iter().flatten().find_map(|at| {
         let word = bare.get(at)?;
@@ -98,14 +98,14 @@ fn phase_word<'a>(bare: &[&'a str]) -> Option<(usize, Phase, &'a str)> {
     })
 }
 
-/// Whether a word says `begin` or `end`, and what it says besides.
-pub(crate) fn phase_of(word: &str) -> Option<(Phase, &str)> {
+/// The phase that a word states (`begin` or `end`), and the rest of the word.
+pub(crate) fn phase_of(word: &str) -> Option<(MarkPhase, &str)> {
     let word = word.trim_end_matches(':');
     let said = |part: &str| {
         if is_one_of(BEGINNINGS, part) {
-            return Some(Phase::Begin);
+            return Some(MarkPhase::Begin);
         }
-        is_one_of(ENDS, part).then_some(Phase::End)
+        is_one_of(ENDS, part).then_some(MarkPhase::End)
     };
     if let Some(phase) = said(word) {
         return Some((phase, ""));
@@ -122,23 +122,23 @@ fn is_one_of(list: &[&str], word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn said(text: &str) -> (Phase, String, Option<String>, String) {
+    fn said(text: &str) -> (MarkPhase, String, Option<String>, String) {
         let marker = parse(text).unwrap_or_else(|| panic!("{text} says nothing"));
         (marker.phase, marker.name, marker.key, marker.further)
     }
 
     fn saying(
-        phase: Phase,
+        phase: MarkPhase,
         name: &str,
         key: Option<&str>,
         further: &str,
-    ) -> (Phase, String, Option<String>, String) {
+    ) -> (MarkPhase, String, Option<String>, String) {
         (phase, name.to_owned(), key.map(str::to_owned), further.to_owned())
     }
 
     #[test]
     fn words_in_every_order() {
-        use Phase::{Begin, End};
+        use MarkPhase::{Begin, End};
         for (text, phase, name, key, further) in [
             ("checkout begin", Begin, "checkout", None, ""),
             ("checkout end", End, "checkout", None, ""),
@@ -157,8 +157,8 @@ mod tests {
     }
 
     #[test]
-    fn android_s_letters() {
-        use Phase::{Begin, End};
+    fn android_formats() {
+        use MarkPhase::{Begin, End};
         for (text, phase, name, key, further) in [
             ("B|812|draw frame", Begin, "draw frame", None, ""),
             ("B|812|a|b", Begin, "a|b", None, ""),
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_say_nothing() {
+    fn other_texts_are_not_markers() {
         for text in
             ["", "C|812|queue|4", "I|812|vsync", "frame 17 of 20", "the beginning", "B|812|", "bender"]
         {

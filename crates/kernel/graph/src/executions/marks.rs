@@ -1,47 +1,47 @@
-//! Marks: one end or the other of an execution, as an event tells it.
+//! Marks: events that begin or end an execution.
 
 use super::execution::TraceContext;
 use laggard_model::{Cpu, KernelTime, Tid};
 
-/// Whether a mark begins or ends something.
+/// Whether a mark is a beginning or an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Phase {
+pub(crate) enum MarkPhase {
     Begin,
     End,
 }
 
-/// What a beginning does to one of the same name and key that is open on its thread.
+/// How a beginning affects an open one with the same name and key on its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Repeated {
+pub(crate) enum RepeatedBegin {
     /// It is nested in it.
     Nests,
-    /// It proves that the other's end was missed.
+    /// The open one is dropped: its end was not recorded.
     Replaces,
-    /// It makes another thing of it, from now on.
+    /// The open one is discarded without being counted as unfinished.
     Supersedes,
 }
 
-/// What an end is that has no beginning.
+/// How an end without a beginning is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Lonely {
-    /// An execution of which the beginning is missing.
+pub(crate) enum UnmatchedEnd {
+    /// As an execution whose beginning is missing.
     Unfinished,
-    /// Nothing: such events are common without one.
+    /// Not at all: such events commonly occur without a beginning.
     Nothing,
 }
 
-/// One end of an execution.
+/// The beginning or the end of an execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Mark {
-    pub(crate) phase: Phase,
+pub(crate) struct ExecutionMark {
+    pub(crate) phase: MarkPhase,
     pub(crate) time: KernelTime,
     pub(crate) cpu: Cpu,
     pub(crate) tid: Tid,
-    /// Empty for an end: of whatever unkeyed one began last on the thread.
+    /// Empty for an end that matches the last beginning without a key on the thread.
     pub(crate) name: String,
     pub(crate) key: Option<String>,
     pub(crate) label: String,
     pub(crate) context: Option<TraceContext>,
-    pub(crate) repeated: Repeated,
-    pub(crate) lonely: Lonely,
+    pub(crate) repeated: RepeatedBegin,
+    pub(crate) unmatched: UnmatchedEnd,
 }

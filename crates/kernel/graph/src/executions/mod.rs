@@ -1,4 +1,4 @@
-//! Where executions begin and end.
+//! Finds the executions in a trace by delimiters.
 //!
 //! ```text
 //! KernelEvents ─► Threads (who acts, whose process) ─► marks of a Delimiter ─► pairs ─► Executions
@@ -10,12 +10,12 @@ mod execution;
 mod fields;
 mod finder;
 mod glob;
-mod lives;
+mod lifetimes;
 mod marker;
 mod marks;
+mod matcher;
 mod pairs;
 mod parse;
-mod seeker;
 mod spans;
 mod survey;
 mod syscalls;
@@ -27,11 +27,11 @@ pub use delimiter::{
     Delimiter, DelimiterError, DelimiterKind, EventPattern, FieldPattern, MarkerRule, Pairing, Scope,
     SyscallName,
 };
-pub use execution::{Execution, FoundExecutions, TraceContext};
+pub use execution::{DelimitedExecutions, Execution, TraceContext};
 pub use finder::ExecutionFinder;
 pub use glob::Glob;
-pub use spans::{NoExecution, SpanExecution, SpanInterval, SpanThread, executions_of_spans};
-pub use survey::{DelimiterSurvey, Proposal};
+pub use spans::{SpanExecution, SpanExecutionError, SpanInterval, SpanThread, executions_of_spans};
+pub use survey::{DelimiterProposal, DelimiterSurvey};
 pub use template::Template;
 
 #[cfg(test)]

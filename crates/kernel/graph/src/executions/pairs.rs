@@ -1,8 +1,8 @@
-//! Which beginning an end belongs to.
+//! Which beginning an end is paired with.
 
 use super::delimiter::Pairing;
 use super::execution::Execution;
-use super::marks::{Lonely, Mark, Phase, Repeated};
+use super::marks::{ExecutionMark, MarkPhase, RepeatedBegin, UnmatchedEnd};
 use super::threads::Threads;
 use crate::path::Window;
 use crate::worker::HostId;
@@ -10,23 +10,23 @@ use laggard_model::{Cpu, KernelTime, Loss, Losses, TextId, Tid};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Beginnings that wait for their end; beyond it the oldest is given up.
+/// Maximum number of open beginnings; beyond it the oldest is dropped and counted as unfinished.
 const OPEN_MAX: usize = 1 << 18;
-/// Beginnings on one thread that wait for their end; beyond it the oldest is given up.
+/// Maximum number of open beginnings on one thread; beyond it the oldest is dropped and counted as unfinished.
 const OPEN_PER_THREAD_MAX: usize = 4096;
-/// Beginnings of one name on other threads that an end is compared with; with more of them none is chosen.
+/// Maximum number of open beginnings on other threads that an end is compared with; with more, it stays unpaired.
 const CANDIDATES_MAX: usize = 256;
 
-/// Beginnings in the order they came.
+/// Sequence number of a beginning.
 type OpenId = u64;
 
-/// Pairs marks to executions.
+/// Pairs beginnings and ends of executions.
 #[derive(Debug)]
-pub(crate) struct Pairs {
+pub(crate) struct MarkPairing {
     host: HostId,
     pairing: Pairing,
     next: OpenId,
-    open: BTreeMap<OpenId, Mark>,
+    open: BTreeMap<OpenId, ExecutionMark>,
     by_thread: HashMap<Tid, Vec<OpenId>>,
     by_name: HashMap<(String, Option<String>), BTreeSet<OpenId>>,
     last_loss: HashMap<Cpu, KernelTime>,
@@ -34,9 +34,9 @@ pub(crate) struct Pairs {
     unfinished: Losses,
 }
 
-impl Pairs {
-    pub(crate) fn new(host: HostId, pairing: Pairing) -> Pairs {
-        Pairs {
+impl MarkPairing {
+    pub(crate) fn new(host: HostId, pairing: Pairing) -> MarkPairing {
+        MarkPairing {
             host,
             pairing,
             next: 0,
@@ -49,24 +49,24 @@ impl Pairs {
         }
     }
 
-    /// Events of a CPU were lost: what begins before and ends after it on that CPU, and has no key, cannot be
-    /// trusted to belong together.
-    pub(crate) fn lost(&mut self, cpu: Cpu, time: KernelTime) {
+    /// Records that events of a CPU were lost: a beginning before the loss and an end after it on that CPU are paired
+    /// only by key.
+    pub(crate) fn record_loss(&mut self, cpu: Cpu, time: KernelTime) {
         self.last_loss.insert(cpu, time);
     }
 
-    pub(crate) fn push(&mut self, mark: Mark, threads: &Threads) {
+    pub(crate) fn push(&mut self, mark: ExecutionMark, threads: &Threads) {
         match mark.phase {
-            Phase::Begin => self.begin(mark),
-            Phase::End => self.end(&mark, threads),
+            MarkPhase::Begin => self.begin(mark),
+            MarkPhase::End => self.end(&mark, threads),
         }
     }
 
-    fn begin(&mut self, mark: Mark) {
-        let older = if mark.repeated == Repeated::Nests { None } else { self.on_thread(&mark) };
+    fn begin(&mut self, mark: ExecutionMark) {
+        let older = if mark.repeated == RepeatedBegin::Nests { None } else { self.on_thread(&mark) };
         match older {
-            Some(older) if mark.repeated == Repeated::Supersedes => drop(self.take(older)),
-            Some(older) => self.give_up(older),
+            Some(older) if mark.repeated == RepeatedBegin::Supersedes => drop(self.remove(older)),
+            Some(older) => self.drop_unfinished(older),
             None => {}
         }
         let id = self.next;
@@ -77,23 +77,23 @@ impl Pairs {
         self.by_name.entry((mark.name.clone(), mark.key.clone())).or_default().insert(id);
         self.open.insert(id, mark);
         if let Some(oldest) = crowded {
-            self.give_up(oldest);
+            self.drop_unfinished(oldest);
         }
         if self.open.len() > OPEN_MAX
             && let Some((&oldest, _)) = self.open.first_key_value()
         {
-            self.give_up(oldest);
+            self.drop_unfinished(oldest);
         }
     }
 
-    fn end(&mut self, mark: &Mark, threads: &Threads) {
-        let Some(id) = self.on_thread(mark).or_else(|| self.elsewhere(mark, threads)) else {
-            if mark.lonely == Lonely::Unfinished {
+    fn end(&mut self, mark: &ExecutionMark, threads: &Threads) {
+        let Some(id) = self.on_thread(mark).or_else(|| self.on_other_thread(mark, threads)) else {
+            if mark.unmatched == UnmatchedEnd::Unfinished {
                 self.unfinished(mark);
             }
             return;
         };
-        let Some(begin) = self.take(id) else { return };
+        let Some(begin) = self.remove(id) else { return };
         if begin.time > mark.time || (begin.key.is_none() && self.loss_between(&begin, mark)) {
             self.unfinished(&begin);
             return self.unfinished(mark);
@@ -110,14 +110,18 @@ impl Pairs {
         });
     }
 
-    /// The innermost beginning on the mark's own thread that it fits.
-    fn on_thread(&self, mark: &Mark) -> Option<OpenId> {
+    /// The innermost matching beginning on the mark's own thread.
+    fn on_thread(&self, mark: &ExecutionMark) -> Option<OpenId> {
         let stack = self.by_thread.get(&mark.tid)?;
-        stack.iter().rev().copied().find(|id| self.open.get(id).is_some_and(|begin| fits(begin, mark)))
+        stack
+            .iter()
+            .rev()
+            .copied()
+            .find(|id| self.open.get(id).is_some_and(|begin| matches_begin(begin, mark)))
     }
 
-    /// The beginning on another thread that it fits, if there is one only.
-    fn elsewhere(&self, mark: &Mark, threads: &Threads) -> Option<OpenId> {
+    /// The matching beginning on another thread, if it is unique.
+    fn on_other_thread(&self, mark: &ExecutionMark, threads: &Threads) -> Option<OpenId> {
         if mark.name.is_empty() || self.pairing == Pairing::Thread {
             return None;
         }
@@ -127,29 +131,29 @@ impl Pairs {
         }
         let begins = || same.iter().filter_map(|&id| Some((id, self.open.get(&id)?)));
         let process = threads.process_of(mark.tid);
-        let near = only(begins().filter(|(_, begin)| threads.process_of(begin.tid) == process));
+        let near = single(begins().filter(|(_, begin)| threads.process_of(begin.tid) == process));
         if near.is_some() || self.pairing == Pairing::Process {
             return near;
         }
         let container = threads.container_of(mark.tid);
         let contained =
-            only(begins().filter(|(_, begin)| {
+            single(begins().filter(|(_, begin)| {
                 container != TextId::EMPTY && threads.container_of(begin.tid) == container
             }));
         if contained.is_some() || self.pairing == Pairing::Container {
             return contained;
         }
-        only(begins())
+        single(begins())
     }
 
-    fn loss_between(&self, begin: &Mark, end: &Mark) -> bool {
+    fn loss_between(&self, begin: &ExecutionMark, end: &ExecutionMark) -> bool {
         [begin.cpu, end.cpu].iter().any(|cpu| self.last_loss.get(cpu).is_some_and(|&loss| loss > begin.time))
     }
 
-    fn take(&mut self, id: OpenId) -> Option<Mark> {
+    fn remove(&mut self, id: OpenId) -> Option<ExecutionMark> {
         let mark = self.open.remove(&id)?;
         if let Some(stack) = self.by_thread.get_mut(&mark.tid) {
-            // Mostly the last one.
+            // Usually the last one.
             if let Some(at) = stack.iter().rposition(|&open| open == id) {
                 stack.remove(at);
             }
@@ -167,57 +171,58 @@ impl Pairs {
         Some(mark)
     }
 
-    fn give_up(&mut self, id: OpenId) {
-        if let Some(mark) = self.take(id) {
+    fn drop_unfinished(&mut self, id: OpenId) {
+        if let Some(mark) = self.remove(id) {
             self.unfinished(&mark);
         }
     }
 
-    fn unfinished(&mut self, mark: &Mark) {
-        self.unfinished.add(Loss::UnfinishedExecution, || example(mark));
+    fn unfinished(&mut self, mark: &ExecutionMark) {
+        self.unfinished.add(Loss::UnfinishedExecution, || describe_unfinished(mark));
     }
 
-    /// The executions in their order, and what has no other end.
-    pub(crate) fn finish(mut self) -> Paired {
+    /// The executions in order, and the unpaired marks.
+    pub(crate) fn finish(mut self) -> PairedExecutions {
         while let Some((&oldest, _)) = self.open.first_key_value() {
-            self.give_up(oldest);
+            self.drop_unfinished(oldest);
         }
-        Paired { executions: in_order(self.done), unfinished: self.unfinished }
+        PairedExecutions { executions: sorted_with_depths(self.done), unfinished: self.unfinished }
     }
 }
 
-/// What pairing gave.
-pub(crate) struct Paired {
+/// The result of pairing.
+pub(crate) struct PairedExecutions {
     pub(crate) executions: Vec<Execution>,
     pub(crate) unfinished: Losses,
 }
 
-/// Whether a beginning is what a mark of the same thread ends (or repeats). An end without a name ends what has no
-/// key; an end without a key ends whatever has its name; a key in the end that the beginning does not have is no
-/// hindrance.
-fn fits(begin: &Mark, mark: &Mark) -> bool {
+/// Whether a mark of the same thread ends (or repeats) a beginning. An end without a name matches a beginning without a
+/// key; an end without a key matches any beginning with its name; a beginning without a key matches an end with any
+/// key.
+fn matches_begin(begin: &ExecutionMark, mark: &ExecutionMark) -> bool {
     if mark.name.is_empty() {
         return begin.key.is_none();
     }
     begin.name == mark.name && (begin.key == mark.key || begin.key.is_none() || mark.key.is_none())
 }
 
-fn only<'a>(mut begins: impl Iterator<Item = (OpenId, &'a Mark)>) -> Option<OpenId> {
+fn single<'a>(mut begins: impl Iterator<Item = (OpenId, &'a ExecutionMark)>) -> Option<OpenId> {
     let (first, _) = begins.next()?;
     begins.next().is_none().then_some(first)
 }
 
-fn example(mark: &Mark) -> String {
+fn describe_unfinished(mark: &ExecutionMark) -> String {
     let what = match mark.phase {
-        Phase::Begin => "has no end",
-        Phase::End => "has no beginning",
+        MarkPhase::Begin => "has no end",
+        MarkPhase::End => "has no beginning",
     };
     let label = if mark.label.is_empty() { &mark.name } else { &mark.label };
     format!("`{label}` on thread {} at {} ns {what}", mark.tid.0, mark.time.ns())
 }
 
-/// Executions in the order of [`FoundExecutions`](super::execution::FoundExecutions), with their depths.
-pub(crate) fn in_order(mut executions: Vec<Execution>) -> Vec<Execution> {
+/// Sorts executions in the order of [`DelimitedExecutions`](super::execution::DelimitedExecutions), and sets their
+/// depths.
+pub(crate) fn sorted_with_depths(mut executions: Vec<Execution>) -> Vec<Execution> {
     executions.sort_by(|a, b| {
         let place = |e: &Execution| (e.window.from, Reverse(e.window.to), e.tid);
         place(a).cmp(&place(b)).then_with(|| a.label.cmp(&b.label)).then_with(|| a.key.cmp(&b.key))
@@ -226,7 +231,7 @@ pub(crate) fn in_order(mut executions: Vec<Execution>) -> Vec<Execution> {
     executions
 }
 
-/// Counts for each execution those of its thread that were under way when it began. They come in order.
+/// Sets each execution's nesting depth on its thread. `executions` must be sorted.
 fn set_depths(executions: &mut [Execution]) {
     let mut under_way: HashMap<Tid, BTreeMap<(KernelTime, usize), ()>> = HashMap::new();
     for (index, execution) in executions.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Delimiters as text, for a command line.
+//! Parses and formats delimiters, for the command line and the API.
 
 use super::delimiter::{
     Delimiter, DelimiterError, DelimiterKind, EventPattern, FieldPattern, MarkerRule, Pairing, Scope,
@@ -10,21 +10,20 @@ use crate::path::Window;
 use laggard_model::{KernelTime, Tid};
 use std::fmt;
 
-/// What a delimiter may be, for messages.
+/// Syntax summary for error messages.
 const KINDS: &str = "auto, marker[:NAME], marker:BEGIN,END, process[:NAME], events:BEGIN[key=FIELD],END[key=FIELD], \
                      syscall:NAME, between:NAME, thread:NAME or tid:NUMBER[,FROM..TO]";
-/// Longest text of a delimiter, in bytes.
+/// Maximum length of a delimiter, in bytes.
 const TEXT_MAX: usize = 4096;
 
 impl Delimiter {
-    /// Reads `auto`, `marker[:GLOB]`, `marker:BEGIN,END`, `process[:GLOB]`, `events:BEGIN[…],END[…]`, `syscall:NAME`,
-    /// `between:NAME`, `thread:GLOB` or `tid:NUMBER[,FROM..TO]` (seconds of the trace's clock), each with
-    /// `@thread`, `@process` or `@container` behind it, which may have `=GLOB`.
+    /// Parses `auto`, `marker[:GLOB]`, `marker:BEGIN,END`, `process[:GLOB]`, `events:BEGIN[…],END[…]`, `syscall:NAME`,
+    /// `between:NAME`, `thread:GLOB` or `tid:NUMBER[,FROM..TO]` (seconds of the trace's clock), each optionally
+    /// followed by `@thread`, `@process`, or `@container`, with an optional `=GLOB`.
     ///
-    /// # Errors
-    /// When the text is none of these; the error says what would be right.
+    /// # Errors If the text is none of these; the error states the valid syntax.
     pub fn parse(text: &str) -> Result<Delimiter, DelimiterError> {
-        parse(text.trim()).map_err(|reason| DelimiterError { given: shortened(text), reason })
+        parse(text.trim()).map_err(|reason| DelimiterError { text: shortened(text), reason })
     }
 }
 
@@ -43,7 +42,7 @@ fn parse(text: &str) -> Result<Delimiter, String> {
     Ok(Delimiter { kind: parse_kind(kind)?, scope })
 }
 
-/// The part behind `@`; `None` when it is no scope but belongs to a name.
+/// Parses the part after `@`; `None` if it is part of a name.
 fn parse_scope(text: &str) -> Option<Scope> {
     let (level, only) = match text.split_once('=') {
         Some((level, only)) => (level, Some(Glob::new(only))),
@@ -64,7 +63,7 @@ fn parse_kind(text: &str) -> Result<DelimiterKind, String> {
         None => (text, None),
     };
     let named = || rest.filter(|rest| !rest.is_empty());
-    let name = || named().ok_or(format!("`{kind}:` needs a name behind the colon"));
+    let name = || named().ok_or(format!("`{kind}:` needs a name after the colon"));
     match kind {
         "auto" if rest.is_none() => Ok(DelimiterKind::Auto),
         "marker" | "markers" => Ok(DelimiterKind::Markers(parse_markers(named())?)),
@@ -74,7 +73,7 @@ fn parse_kind(text: &str) -> Result<DelimiterKind, String> {
         "between" => Ok(DelimiterKind::Between { name: SyscallName::checked(name()?)? }),
         "thread" => Ok(DelimiterKind::Thread { name: Glob::new(name()?) }),
         "tid" => parse_tid(name()?),
-        _ => Err(format!("not a delimiter of executions; give {KINDS}")),
+        _ => Err(format!("not a valid delimiter; expected {KINDS}")),
     }
 }
 
@@ -85,11 +84,12 @@ fn parse_markers(rest: Option<&str>) -> Result<MarkerRule, String> {
     };
     let (begin, end) = (Template::parse(begin)?, Template::parse(end)?);
     if begin == end {
-        return Err("the beginning and the end have the same form".to_owned());
+        return Err("the beginning and the end have the same template".to_owned());
     }
     if begin.has_name() != end.has_name() || begin.has_key() != end.has_key() {
         return Err(
-            "{name} and {key} must be in both forms or in none, else ends find no beginnings".to_owned()
+            "{name} and {key} must be in both templates or in neither, otherwise ends match no beginnings"
+                .to_owned(),
         );
     }
     Ok(MarkerRule::Templates { begin, end })
@@ -97,20 +97,20 @@ fn parse_markers(rest: Option<&str>) -> Result<MarkerRule, String> {
 
 fn parse_events(rest: &str) -> Result<DelimiterKind, String> {
     let mut depth = 0_usize;
-    let comma = rest.char_indices().find(|&(_, letter)| {
-        match letter {
+    let comma = rest.char_indices().find(|&(_, symbol)| {
+        match symbol {
             '[' => depth += 1,
             ']' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        letter == ',' && depth == 0
+        symbol == ',' && depth == 0
     });
     let Some((comma, _)) = comma else {
-        return Err("two events with a comma between them: events:BEGIN,END".to_owned());
+        return Err("expected two events separated by a comma: events:BEGIN,END".to_owned());
     };
     let (begin, end) = (parse_event(&rest[..comma])?, parse_event(&rest[comma + 1..])?);
     if begin.key.is_some() != end.key.is_some() {
-        return Err("`key=` must be with both events or with none".to_owned());
+        return Err("`key=` must be given for both events or for neither".to_owned());
     }
     Ok(DelimiterKind::Events { begin, end })
 }
@@ -118,7 +118,7 @@ fn parse_events(rest: &str) -> Result<DelimiterKind, String> {
 fn parse_event(text: &str) -> Result<EventPattern, String> {
     let (name, conditions) = match text.split_once('[') {
         Some((name, rest)) => {
-            (name, rest.strip_suffix(']').ok_or(format!("`{text}` opens a bracket and does not close it"))?)
+            (name, rest.strip_suffix(']').ok_or(format!("`{text}` has an unclosed bracket"))?)
         }
         None => (text, ""),
     };
@@ -126,7 +126,7 @@ fn parse_event(text: &str) -> Result<EventPattern, String> {
         return Err("an event needs a name".to_owned());
     }
     if name.contains(['*', '?']) {
-        return Err(format!("`{name}`: events are named in full, without * and ?"));
+        return Err(format!("`{name}`: event names must be given in full, without * and ?"));
     }
     let (system, name) = match name.split_once(':') {
         Some((system, name)) => (Some(system.to_owned()), name),
@@ -149,7 +149,7 @@ fn parse_tid(rest: &str) -> Result<DelimiterKind, String> {
         Some((tid, window)) => (tid, Some(parse_window(window)?)),
         None => (rest, None),
     };
-    let tid = tid.parse().map_err(|_| format!("`{tid}` is not a thread's number"))?;
+    let tid = tid.parse().map_err(|_| format!("`{tid}` is not a thread id (a number)"))?;
     Ok(DelimiterKind::Tid { tid: Tid(tid), window })
 }
 
@@ -164,7 +164,7 @@ fn parse_window(text: &str) -> Result<Window, String> {
     Ok(Window { from, to })
 }
 
-/// Seconds with at most nine decimals, exactly.
+/// Parses seconds with at most nine decimals, without rounding.
 fn parse_seconds(text: &str) -> Option<KernelTime> {
     let (seconds, decimals) = text.split_once('.').unwrap_or((text, ""));
     if decimals.len() > 9 || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -175,9 +175,9 @@ fn parse_seconds(text: &str) -> Option<KernelTime> {
     seconds.checked_mul(1_000_000_000)?.checked_add(fraction).map(KernelTime::from_ns)
 }
 
-struct Seconds(KernelTime);
+struct FormattedSeconds(KernelTime);
 
-impl fmt::Display for Seconds {
+impl fmt::Display for FormattedSeconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:09}", self.0.ns() / 1_000_000_000, self.0.ns() % 1_000_000_000)
     }
@@ -211,7 +211,13 @@ impl fmt::Display for Delimiter {
             DelimiterKind::Thread { name } => write!(f, "thread:{name}")?,
             DelimiterKind::Tid { tid, window: None } => write!(f, "tid:{}", tid.0)?,
             DelimiterKind::Tid { tid, window: Some(window) } => {
-                write!(f, "tid:{},{}..{}", tid.0, Seconds(window.from), Seconds(window.to))?;
+                write!(
+                    f,
+                    "tid:{},{}..{}",
+                    tid.0,
+                    FormattedSeconds(window.from),
+                    FormattedSeconds(window.to)
+                )?;
             }
         }
         self.scope.fmt(f)
@@ -250,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_is_read_and_written() {
+    fn every_form_is_parsed_and_formatted() {
         for text in [
             "auto",
             "marker",
@@ -278,14 +284,14 @@ mod tests {
     }
 
     #[test]
-    fn readers_are_asked_for_the_events() {
+    fn other_events_are_those_of_the_delimiter() {
         let delimiter = Delimiter::parse("events:uprobes:f_in,f_out@thread").unwrap();
         assert_eq!(delimiter.other_events(), ["uprobes:f_in", "f_out"]);
         assert!(Delimiter::auto().other_events().contains(&"task_newtask".to_owned()));
     }
 
     #[test]
-    fn errors_say_what_would_be_right() {
+    fn errors_state_the_valid_syntax() {
         for (text, hint) in [
             ("", "auto, marker"),
             ("markr:x", "auto, marker"),
@@ -300,8 +306,8 @@ mod tests {
             ("events:,b", "name"),
             ("events:a*,b", "in full"),
             ("marker:{id} on,{id} off", "{key}"),
-            ("marker:{key} on,off", "both forms"),
-            ("marker:x,x", "same form"),
+            ("marker:{key} on,off", "both templates"),
+            ("marker:x,x", "same template"),
             ("tid:x", "number"),
             ("tid:1,5", "FROM..TO"),
             ("tid:1,5..4", "before it begins"),

@@ -1,4 +1,4 @@
-//! The executions of spans: which stretch of which thread a span is.
+//! Maps spans to executions: the thread and window of each span.
 
 use super::execution::{Execution, TraceContext};
 use crate::path::Window;
@@ -6,7 +6,7 @@ use crate::worker::HostId;
 use laggard_model::{ClockMap, Nanos, Tid, Timestamp};
 use std::collections::HashMap;
 
-/// The thread a span says it ran on (`thread.id`, where that is the kernel's number).
+/// The thread a span ran on (`thread.id`, if that is the kernel's tid).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpanThread {
     /// The host.
@@ -15,46 +15,46 @@ pub struct SpanThread {
     pub tid: Tid,
 }
 
-/// What is known of a span.
+/// The attributes of a span that are needed to find its execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SpanInterval {
-    /// What the report calls it: service and operation.
+    /// Its name in the report: service and operation.
     pub label: String,
     /// Its ids.
     pub context: TraceContext,
     /// Its beginning.
     pub start: Timestamp,
-    /// Its length.
+    /// Its duration.
     pub inclusive: Nanos,
-    /// Its thread, when it tells.
+    /// Its thread, if recorded.
     pub thread: Option<SpanThread>,
 }
 
 /// Why a span has no execution.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum NoExecution {
-    /// No marker names it, and it does not say its thread.
+pub enum SpanExecutionError {
+    /// No marker contains its ids, and it has no thread attribute.
     NoThread,
-    /// It says its thread, but the trace does not tell where its clock lies in calendar time.
+    /// It has a thread attribute, but the trace's clock cannot be mapped to calendar time.
     NoCalendar,
-    /// It lies before or behind the trace, as a whole or in part.
+    /// It is not entirely within the trace.
     OutsideTrace,
 }
 
 /// A span's execution, or why there is none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SpanExecution {
-    /// The span: its 0-based index in the spans given.
+    /// 0-based index of the span in the input.
     pub span: usize,
     /// Its execution.
-    pub execution: Result<Execution, NoExecution>,
+    pub execution: Result<Execution, SpanExecutionError>,
 }
 
-/// The execution of each span, in the order of the spans: the one whose marker carries the span's ids, else the
-/// span's own thread over its own time.
+/// Returns the execution of each span, in the order of the spans: the one whose marker contains the span's ids, else
+/// the span's thread over the span's time.
 ///
-/// `marked` are executions found by markers, `traced` the time the kernel trace covers, `calendar` where its clock
-/// lies in calendar time.
+/// `marked` are executions found by markers, `traced` is the time covered by the kernel trace, and `calendar` maps its
+/// clock to calendar time.
 pub fn executions_of_spans(
     spans: &[SpanInterval],
     marked: &[Execution],
@@ -82,15 +82,15 @@ fn by_thread(
     span: &SpanInterval,
     traced: Window,
     calendar: Option<ClockMap>,
-) -> Result<Execution, NoExecution> {
-    let thread = span.thread.ok_or(NoExecution::NoThread)?;
-    let calendar = calendar.ok_or(NoExecution::NoCalendar)?;
+) -> Result<Execution, SpanExecutionError> {
+    let thread = span.thread.ok_or(SpanExecutionError::NoThread)?;
+    let calendar = calendar.ok_or(SpanExecutionError::NoCalendar)?;
     let from = calendar.to_kernel(span.start);
     let window = Window { from, to: from.plus_ns(span.inclusive.ns()) };
-    // A span before the clock's origin would be moved to it.
+    // A span before the clock's origin would be clamped to it.
     let exact = calendar.to_unix(from) == span.start;
     if !exact || window.from < traced.from || window.to > traced.to {
-        return Err(NoExecution::OutsideTrace);
+        return Err(SpanExecutionError::OutsideTrace);
     }
     Ok(Execution {
         label: span.label.clone(),
@@ -161,15 +161,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_data_is_reported() {
         let calendar = Some(ClockMap::from_offset_ns(100));
-        let why = |span: SpanInterval, calendar| {
+        let delimiter_reason = |span: SpanInterval, calendar| {
             executions_of_spans(&[span], &[], traced(), calendar)[0].execution.clone().unwrap_err()
         };
-        assert_eq!(why(span(1, SECOND as i64 + 600, None), calendar), NoExecution::NoThread);
-        assert_eq!(why(span(1, SECOND as i64 + 600, Some(9)), None), NoExecution::NoCalendar);
-        assert_eq!(why(span(1, 600, Some(9)), calendar), NoExecution::OutsideTrace);
-        assert_eq!(why(span(1, -600, Some(9)), calendar), NoExecution::OutsideTrace);
-        assert_eq!(why(span(1, 2 * SECOND as i64, Some(9)), calendar), NoExecution::OutsideTrace);
+        assert_eq!(
+            delimiter_reason(span(1, SECOND as i64 + 600, None), calendar),
+            SpanExecutionError::NoThread
+        );
+        assert_eq!(
+            delimiter_reason(span(1, SECOND as i64 + 600, Some(9)), None),
+            SpanExecutionError::NoCalendar
+        );
+        assert_eq!(delimiter_reason(span(1, 600, Some(9)), calendar), SpanExecutionError::OutsideTrace);
+        assert_eq!(delimiter_reason(span(1, -600, Some(9)), calendar), SpanExecutionError::OutsideTrace);
+        assert_eq!(
+            delimiter_reason(span(1, 2 * SECOND as i64, Some(9)), calendar),
+            SpanExecutionError::OutsideTrace
+        );
     }
 }

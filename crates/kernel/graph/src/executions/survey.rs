@@ -1,29 +1,29 @@
-//! Which delimiters would find executions in a trace.
+//! Proposes delimiters that would find executions in a trace.
 
 use super::delimiter::{Delimiter, DelimiterKind, EventPattern, MarkerRule, SyscallName};
 use super::marker;
-use super::marks::Phase;
-use super::seeker::Seeker;
+use super::marks::MarkPhase;
+use super::matcher::DelimiterMatcher;
 use super::syscalls;
 use super::threads::Threads;
 use crate::worker::HostId;
 use laggard_model::{EventKind, KernelEvent, KernelTexts, TextId};
 use std::collections::{BTreeMap, HashMap};
 
-/// Names of one kind that are told apart; further ones are counted in none.
+/// Maximum number of distinct names per kind; further names are not counted.
 const NAMES_MAX: usize = 10_000;
 
-/// Pairs of events, and system calls, that are proposed.
+/// Maximum number of proposed event pairs, and of proposed system calls.
 const PROPOSALS_MAX: usize = 8;
 
-/// A delimiter that would find something.
+/// A delimiter that would find executions.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Proposal {
+pub struct DelimiterProposal {
     /// The delimiter.
     pub delimiter: Delimiter,
     /// How many executions it would find; of system calls and pairs of events, at most.
     pub executions: u64,
-    /// Beginnings and ends it would leave out.
+    /// Number of beginnings and ends that would remain unpaired.
     pub unfinished: u64,
 }
 
@@ -31,19 +31,19 @@ pub struct Proposal {
 #[derive(Debug)]
 pub struct DelimiterSurvey {
     threads: Threads,
-    markers: Seeker,
-    programs: Seeker,
+    markers: DelimiterMatcher,
+    programs: DelimiterMatcher,
     calls: HashMap<(u32, TextId), u64>,
     others: HashMap<TextId, u64>,
 }
 
 impl Default for DelimiterSurvey {
     fn default() -> DelimiterSurvey {
-        let seeker = |kind| Seeker::new(Delimiter::new(kind), HostId::default());
+        let matcher = |kind| DelimiterMatcher::new(Delimiter::new(kind), HostId::default());
         DelimiterSurvey {
             threads: Threads::default(),
-            markers: seeker(DelimiterKind::Markers(MarkerRule::Usual { name: None })),
-            programs: seeker(DelimiterKind::Process { name: None }),
+            markers: matcher(DelimiterKind::Markers(MarkerRule::Usual { name: None })),
+            programs: matcher(DelimiterKind::Process { name: None }),
             calls: HashMap::new(),
             others: HashMap::new(),
         }
@@ -51,7 +51,7 @@ impl Default for DelimiterSurvey {
 }
 
 impl DelimiterSurvey {
-    /// Takes the next event.
+    /// Adds the next event.
     pub fn push(&mut self, event: &KernelEvent, texts: &KernelTexts) {
         self.threads.push(event, texts);
         self.markers.push(event, texts, &self.threads);
@@ -65,13 +65,17 @@ impl DelimiterSurvey {
 
     /// Delimiters that would find at least one execution: markers, programs, pairs of events, then system calls, the
     /// most frequent of each first.
-    pub fn finish(self, texts: &KernelTexts) -> Vec<Proposal> {
+    pub fn finish(self, texts: &KernelTexts) -> Vec<DelimiterProposal> {
         let mut proposals = Vec::new();
-        for seeker in [self.markers, self.programs] {
-            let (delimiter, paired) = seeker.finish(&self.threads);
+        for matcher in [self.markers, self.programs] {
+            let (delimiter, paired) = matcher.finish(&self.threads);
             let executions = paired.executions.len() as u64;
             let unfinished = paired.unfinished.iter().map(|(_, found)| found.count).sum();
-            proposals.extend((executions > 0).then_some(Proposal { delimiter, executions, unfinished }));
+            proposals.extend((executions > 0).then_some(DelimiterProposal {
+                delimiter,
+                executions,
+                unfinished,
+            }));
         }
         proposals.extend(event_pairs(&self.others, texts));
         proposals.extend(calls(&self.calls, texts));
@@ -85,8 +89,8 @@ fn count<K: Eq + std::hash::Hash>(counts: &mut HashMap<K, u64>, key: K) {
     }
 }
 
-/// Events whose names differ in `begin` and `end` only.
-fn event_pairs(others: &HashMap<TextId, u64>, texts: &KernelTexts) -> Vec<Proposal> {
+/// Pairs of events whose names differ only in `begin` and `end`.
+fn event_pairs(others: &HashMap<TextId, u64>, texts: &KernelTexts) -> Vec<DelimiterProposal> {
     let mut begins: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     let mut ends: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     let mut names: Vec<(&str, u64)> =
@@ -94,8 +98,8 @@ fn event_pairs(others: &HashMap<TextId, u64>, texts: &KernelTexts) -> Vec<Propos
     names.sort_unstable();
     for (name, count) in names {
         match marker::phase_of(name) {
-            Some((Phase::Begin, stem)) if !stem.is_empty() => drop(begins.insert(stem, (name, count))),
-            Some((Phase::End, stem)) if !stem.is_empty() => drop(ends.insert(stem, (name, count))),
+            Some((MarkPhase::Begin, stem)) if !stem.is_empty() => drop(begins.insert(stem, (name, count))),
+            Some((MarkPhase::End, stem)) if !stem.is_empty() => drop(ends.insert(stem, (name, count))),
             _ => {}
         }
     }
@@ -103,20 +107,20 @@ fn event_pairs(others: &HashMap<TextId, u64>, texts: &KernelTexts) -> Vec<Propos
         let &(end, ended) = ends.get(stem)?;
         let kind = DelimiterKind::Events { begin: EventPattern::named(begin), end: EventPattern::named(end) };
         let executions = begun.min(ended);
-        Some(Proposal {
+        Some(DelimiterProposal {
             delimiter: Delimiter::new(kind),
             executions,
             unfinished: begun.max(ended) - executions,
         })
     };
-    let mut pairs: Vec<Proposal> = begins.iter().filter_map(pair).collect();
+    let mut pairs: Vec<DelimiterProposal> = begins.iter().filter_map(pair).collect();
     pairs.sort_by_key(|pair| std::cmp::Reverse(pair.executions));
     pairs.truncate(PROPOSALS_MAX);
     pairs
 }
 
-/// First the system calls that bring work, as what lies between them; then others.
-fn calls(calls: &HashMap<(u32, TextId), u64>, texts: &KernelTexts) -> Vec<Proposal> {
+/// System calls that return work first, proposed as `between`; then other system calls.
+fn calls(calls: &HashMap<(u32, TextId), u64>, texts: &KernelTexts) -> Vec<DelimiterProposal> {
     let mut by_name: BTreeMap<String, u64> = BTreeMap::new();
     for (&(number, name), &count) in calls {
         let name = match name {
@@ -129,7 +133,8 @@ fn calls(calls: &HashMap<(u32, TextId), u64>, texts: &KernelTexts) -> Vec<Propos
     by_count.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let by_count = by_count.into_iter().map(|(name, count)| (SyscallName::new(&name), count));
     let (waits, others): (Vec<_>, Vec<_>) = by_count.partition(|(name, _)| name.waits_for_work());
-    let proposal = |kind, executions| Proposal { delimiter: Delimiter::new(kind), executions, unfinished: 0 };
+    let proposal =
+        |kind, executions| DelimiterProposal { delimiter: Delimiter::new(kind), executions, unfinished: 0 };
     let waits = waits.into_iter().take(PROPOSALS_MAX / 2);
     let others = others.into_iter().take(PROPOSALS_MAX / 2);
     waits

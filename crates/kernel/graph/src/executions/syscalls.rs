@@ -39,13 +39,13 @@ const FROM_0: &str = "read write open close stat fstat lstat poll lseek mmap mpr
      execveat userfaultfd membarrier mlock2 copy_file_range preadv2 pwritev2 pkey_mprotect pkey_alloc \
      pkey_free statx io_pgetevents rseq";
 
-/// … and those common to all architectures from number 424.
+/// The names common to all architectures from number 424.
 const FROM_424: &str = "pidfd_send_signal io_uring_setup io_uring_enter io_uring_register open_tree move_mount fsopen \
      fsconfig fsmount fspick pidfd_open clone3 close_range openat2 pidfd_getfd faccessat2 process_madvise \
      epoll_pwait2 mount_setattr quotactl_fd landlock_create_ruleset landlock_add_rule \
      landlock_restrict_self memfd_secret process_mrelease futex_waitv set_mempolicy_home_node";
 
-/// Beginnings of the names of calls that return how much there is to do.
+/// Name prefixes of calls that return a count of available work.
 const COUNTS: &[&str] = &["epoll_", "poll", "ppoll", "select", "pselect", "recv", "read", "io_getevents"];
 
 /// The name of a number on x86-64.
@@ -66,17 +66,17 @@ fn number_of(name: &str) -> Option<u32> {
 }
 
 impl SyscallName {
-    /// The call of this name or number.
+    /// The system call with this name or number.
     pub fn new(text: &str) -> SyscallName {
         SyscallName { text: text.to_owned() }
     }
 
-    /// The number it has where only numbers are recorded (x86-64).
+    /// Its number (x86-64), for traces that record only numbers.
     pub(crate) fn number(&self) -> Option<u32> {
         self.text.parse().ok().or_else(|| number_of(&self.text))
     }
 
-    /// Whether a record with this name, else this number, is of this call.
+    /// Whether a record with this name, or else this number, is of this call.
     pub(crate) fn is(
         &self,
         wanted_number: Option<u32>,
@@ -90,8 +90,7 @@ impl SyscallName {
         }
     }
 
-    /// Whether a return value says that there is something to do: for calls that return a descriptor or nothing, no
-    /// error; for those that return a count, one above 0.
+    /// Whether a return value means that there is work: for calls that return a count, above 0; for others, no error.
     pub(crate) fn brings_work(&self, returned: i64) -> bool {
         match COUNTS.iter().any(|prefix| self.name().starts_with(prefix)) {
             true => returned > 0,
@@ -99,7 +98,7 @@ impl SyscallName {
         }
     }
 
-    /// Whether servers wait for requests in it.
+    /// Whether servers typically wait for requests in this call.
     pub(crate) fn waits_for_work(&self) -> bool {
         let name = self.name();
         name.starts_with("accept")

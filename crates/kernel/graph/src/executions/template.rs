@@ -1,79 +1,80 @@
-//! Forms of marker texts with places for a name and a key.
+//! Templates of marker texts, with placeholders for a name and a key.
 
 use std::fmt;
 
-/// A text with places: `{name}` and `{key}` stand for one or more characters each and are kept, `*` for any run.
-/// Each place takes as little as it can before the fixed text behind it.
+/// A text with placeholders: `{name}` and `{key}` capture one or more characters each, `*` matches any text.
+/// Placeholders match lazily: as little as possible before the next fixed text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Template {
     written: Box<str>,
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Part {
+enum TemplatePart {
     Fixed(String),
     Name,
     Key,
     Anything,
 }
 
-/// What stood in the places of a [`Template`]; empty for places it does not have.
+/// The captured name and key; empty for placeholders that the [`Template`] does not have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Places<'a> {
+pub(crate) struct TemplateMatch<'a> {
     pub(crate) name: &'a str,
     pub(crate) key: &'a str,
 }
 
 impl Template {
-    /// Reads a template; the reason if it has a place of another name or two places side by side.
+    /// Parses a template.
     pub(crate) fn parse(written: &str) -> Result<Template, String> {
         let mut parts = Vec::new();
         let mut rest = written;
         while let Some(first) = rest.chars().next() {
             let (part, length) = match first {
-                '*' => (Part::Anything, 1),
-                '{' => place(rest)?,
+                '*' => (TemplatePart::Anything, 1),
+                '{' => parse_placeholder(rest)?,
                 _ => {
                     let length = rest.find(['*', '{']).unwrap_or(rest.len());
-                    (Part::Fixed(rest[..length].to_owned()), length)
+                    (TemplatePart::Fixed(rest[..length].to_owned()), length)
                 }
             };
-            let side_by_side =
-                |last: &Part| !matches!(last, Part::Fixed(_)) && !matches!(part, Part::Fixed(_));
+            let side_by_side = |last: &TemplatePart| {
+                !matches!(last, TemplatePart::Fixed(_)) && !matches!(part, TemplatePart::Fixed(_))
+            };
             if parts.last().is_some_and(side_by_side) {
-                return Err(format!("`{written}` has two places with nothing between them"));
+                return Err(format!("`{written}` has two placeholders with no text between them"));
             }
             parts.push(part);
             rest = &rest[length..];
         }
         if parts.is_empty() {
-            return Err("an empty form matches nothing".to_owned());
+            return Err("an empty template matches nothing".to_owned());
         }
         Ok(Template { written: written.into(), parts })
     }
 
-    /// Whether it has a place for a name.
+    /// Whether it contains `{name}`.
     pub(crate) fn has_name(&self) -> bool {
-        self.parts.contains(&Part::Name)
+        self.parts.contains(&TemplatePart::Name)
     }
 
-    /// Whether it has a place for a key.
+    /// Whether it contains `{key}`.
     pub(crate) fn has_key(&self) -> bool {
-        self.parts.contains(&Part::Key)
+        self.parts.contains(&TemplatePart::Key)
     }
 
-    /// What stands in the places, if all of `text` is of this form.
-    pub(crate) fn matches<'a>(&self, text: &'a str) -> Option<Places<'a>> {
-        let mut places = Places::default();
+    /// The captured values, if the whole `text` matches.
+    pub(crate) fn matches<'a>(&self, text: &'a str) -> Option<TemplateMatch<'a>> {
+        let mut places = TemplateMatch::default();
         let mut rest = text;
         for (index, part) in self.parts.iter().enumerate() {
             let fixed_behind = match self.parts.get(index + 1) {
-                Some(Part::Fixed(fixed)) => Some((fixed.as_str(), index + 2 == self.parts.len())),
+                Some(TemplatePart::Fixed(fixed)) => Some((fixed.as_str(), index + 2 == self.parts.len())),
                 _ => None,
             };
             let taken = match part {
-                Part::Fixed(fixed) => {
+                TemplatePart::Fixed(fixed) => {
                     rest = rest.strip_prefix(fixed.as_str())?;
                     continue;
                 }
@@ -86,9 +87,9 @@ impl Template {
             let (found, behind) = rest.split_at(taken);
             rest = behind;
             match part {
-                Part::Name if !found.is_empty() => places.name = found,
-                Part::Key if !found.is_empty() => places.key = found,
-                Part::Anything => {}
+                TemplatePart::Name if !found.is_empty() => places.name = found,
+                TemplatePart::Key if !found.is_empty() => places.key = found,
+                TemplatePart::Anything => {}
                 _ => return None,
             }
         }
@@ -96,14 +97,14 @@ impl Template {
     }
 }
 
-fn place(rest: &str) -> Result<(Part, usize), String> {
+fn parse_placeholder(rest: &str) -> Result<(TemplatePart, usize), String> {
     if rest.starts_with("{name}") {
-        return Ok((Part::Name, "{name}".len()));
+        return Ok((TemplatePart::Name, "{name}".len()));
     }
     if rest.starts_with("{key}") {
-        return Ok((Part::Key, "{key}".len()));
+        return Ok((TemplatePart::Key, "{key}".len()));
     }
-    Err(format!("`{rest}`: places are {{name}}, {{key}} and *"))
+    Err(format!("`{rest}`: valid placeholders are {{name}}, {{key}}, and *"))
 }
 
 impl fmt::Display for Template {
@@ -114,13 +115,13 @@ impl fmt::Display for Template {
 
 #[cfg(test)]
 mod tests {
-    use super::{Places, Template};
+    use super::{Template, TemplateMatch};
 
     #[test]
-    fn places_take_what_stands_between_fixed_texts() {
+    fn placeholders_capture_text_between_fixed_texts() {
         let template = Template::parse("request {key} of {name} started*").unwrap();
         let places = template.matches("request 17 of checkout started at 3");
-        assert_eq!(places, Some(Places { name: "checkout", key: "17" }));
+        assert_eq!(places, Some(TemplateMatch { name: "checkout", key: "17" }));
         assert_eq!(template.matches("request  of checkout started"), None, "a key has a character at least");
         assert_eq!(template.matches("request 17 of checkout"), None);
     }
@@ -129,11 +130,11 @@ mod tests {
     fn a_fixed_end_is_the_last_one() {
         let template = Template::parse("{name} done").unwrap();
         let places = template.matches("not done done");
-        assert_eq!(places, Some(Places { name: "not done", key: "" }));
+        assert_eq!(places, Some(TemplateMatch { name: "not done", key: "" }));
     }
 
     #[test]
-    fn wrong_forms_say_what_is_right() {
+    fn invalid_templates_are_rejected_with_a_hint() {
         assert!(Template::parse("{id} begins").unwrap_err().contains("{key}"));
         assert!(Template::parse("{name}{key}").unwrap_err().contains("between"));
         assert!(Template::parse("").is_err());

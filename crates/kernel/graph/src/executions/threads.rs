@@ -1,28 +1,28 @@
-//! Who runs where, what threads are called, and which process and container they belong to, as far as events tell.
+//! Tracks the running thread of each CPU, and the name, process, and container of each thread.
 
 use super::fields::{field, number};
 use crate::tid_map::TidMap;
 use laggard_model::{Cpu, EventKind, KernelEvent, KernelTexts, TextId, Tid};
 use std::collections::HashMap;
 
-/// `CLONE_THREAD`: the new task is a thread of its maker's process.
+/// `CLONE_THREAD`: the new task belongs to its creator's process.
 const CLONE_THREAD: u64 = 0x0001_0000;
-/// How many parents are asked for a process or a container at most: nothing but a loop of reused tids is deeper.
+/// Maximum number of ancestors searched for a process or container; only a cycle of reused tids is deeper.
 const ANCESTORS_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Thread {
+struct KnownThread {
     name: TextId,
     parent: Option<Tid>,
-    /// The process, once an event has told it.
+    /// The process, if an event contained it.
     process: Option<Tid>,
-    /// Control group or pid namespace; empty: that of the parent.
+    /// Control group or pid namespace; if empty, the parent's applies.
     container: TextId,
 }
 
-/// Who runs on a CPU, under which name it came.
+/// The thread running on a CPU, and its name when switched in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Running {
+struct RunningThread {
     tid: Tid,
     name: TextId,
 }
@@ -31,22 +31,22 @@ struct Running {
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     /// By CPU.
-    running: Vec<Option<Running>>,
-    /// Texts of thread names seen, so that they can be told when the trace's table is gone.
+    running: Vec<Option<RunningThread>>,
+    /// Texts of thread names, copied from the trace's table.
     names: HashMap<TextId, String>,
-    /// Paths of control groups and names of pid namespaces: texts of events, not of the trace.
+    /// Paths of control groups and names of pid namespaces.
     containers: KernelTexts,
-    threads: TidMap<Thread>,
+    threads: TidMap<KnownThread>,
 }
 
 impl Threads {
-    /// Learns from an event. To be called before the event is looked at for marks.
+    /// Applies an event. Must be called before the event is checked for marks.
     pub(crate) fn push(&mut self, event: &KernelEvent, texts: &KernelTexts) {
         match event.kind {
             EventKind::Switch { prev, prev_name, next, next_name, .. } => {
                 let slot = self.slot(event.cpu);
-                let before = slot.replace(Running { tid: next, name: next_name });
-                if before != Some(Running { tid: prev, name: prev_name }) {
+                let before = slot.replace(RunningThread { tid: next, name: next_name });
+                if before != Some(RunningThread { tid: prev, name: prev_name }) {
                     self.rename(prev, prev_name, texts);
                 }
                 self.rename(next, next_name, texts);
@@ -57,10 +57,10 @@ impl Threads {
             | EventKind::TryToWakeUp { tid, name, .. }
             | EventKind::Rename { tid, name } => self.rename(tid, name, texts),
             EventKind::Fork { parent, child, child_name } => {
-                *self.threads.entry(child) = Thread { parent: Some(parent), ..Thread::default() };
+                *self.threads.entry(child) = KnownThread { parent: Some(parent), ..KnownThread::default() };
                 self.rename(child, child_name, texts);
             }
-            // Whoever executes a program is a process of its own; its other threads are gone.
+            // A thread that executes a program becomes a process of its own; its other threads are gone.
             EventKind::Exec { tid, .. } => self.threads.entry(tid).process = Some(tid),
             EventKind::Statedump { tid, pid, name, .. } => {
                 self.rename(tid, name, texts);
@@ -72,7 +72,7 @@ impl Threads {
         }
     }
 
-    /// Events that few traces have: how a task was made, and which container it is in.
+    /// Events in few traces: how a task was created, and its container.
     fn other(&mut self, name: &str, fields: &str, event: &KernelEvent) {
         let tid = |name: &str| number(fields, name).and_then(|tid| u32::try_from(tid).ok()).map(Tid);
         match name {
@@ -91,7 +91,7 @@ impl Threads {
                 let Some((tid, path)) = tid("pid").zip(field(fields, "dst_path")) else { return };
                 self.threads.entry(tid).container = self.containers.intern(path);
             }
-            // LTTng dumps one line a namespace a thread is in; the innermost comes last.
+            // LTTng dumps one event per namespace of a thread; the innermost is last.
             "lttng_statedump_process_pid_ns" => {
                 let Some((tid, inode)) = tid("tid").zip(field(fields, "ns_inum")) else { return };
                 self.threads.entry(tid).container = self.containers.intern(&format!("pid namespace {inode}"));
@@ -111,12 +111,12 @@ impl Threads {
         }
     }
 
-    /// The thread that wrote an event's record: as it says itself, else the one its CPU runs.
+    /// The thread that wrote an event's record: the recorded one, else the one running on its CPU.
     pub(crate) fn acting(&self, event: &KernelEvent) -> Option<Tid> {
         event.recorded.or_else(|| self.running.get(usize::from(event.cpu.0))?.map(|running| running.tid))
     }
 
-    fn slot(&mut self, cpu: Cpu) -> &mut Option<Running> {
+    fn slot(&mut self, cpu: Cpu) -> &mut Option<RunningThread> {
         let index = usize::from(cpu.0);
         if self.running.len() <= index {
             self.running.resize(index + 1, None);
@@ -124,33 +124,34 @@ impl Threads {
         &mut self.running[index]
     }
 
-    /// The last name of a thread; empty when never told.
+    /// The last name of a thread; empty if unknown.
     pub(crate) fn name_of(&self, tid: Tid) -> &str {
         let name = self.threads.get(tid).and_then(|thread| self.names.get(&thread.name));
         name.map_or("", String::as_str)
     }
 
-    /// The process of a thread: as an event told it, else that of the nearest ancestor that executed a program, else
-    /// the eldest known ancestor. A forked child that executes nothing counts with its parent unless an event tells.
+    /// The process of a thread: recorded by an event, else that of the nearest ancestor that executed a program, else
+    /// the oldest known ancestor. A forked child that executes no program belongs to its parent unless an event states
+    /// otherwise.
     pub(crate) fn process_of(&self, tid: Tid) -> Tid {
         let mut at = tid;
         for _ in 0..ANCESTORS_MAX {
             match self.threads.get(at) {
-                Some(Thread { process: Some(process), .. }) => return *process,
-                Some(Thread { parent: Some(parent), .. }) => at = *parent,
+                Some(KnownThread { process: Some(process), .. }) => return *process,
+                Some(KnownThread { parent: Some(parent), .. }) => at = *parent,
                 _ => break,
             }
         }
         at
     }
 
-    /// The container of a thread or of its nearest ancestor that has one; empty when no event told any.
+    /// The container of a thread or of its nearest ancestor that has one; empty if unknown.
     pub(crate) fn container_of(&self, tid: Tid) -> TextId {
         let mut at = tid;
         for _ in 0..ANCESTORS_MAX {
             match self.threads.get(at) {
                 Some(thread) if thread.container != TextId::EMPTY => return thread.container,
-                Some(Thread { parent: Some(parent), .. }) => at = *parent,
+                Some(KnownThread { parent: Some(parent), .. }) => at = *parent,
                 _ => break,
             }
         }

@@ -1,9 +1,9 @@
-//! Trace contexts in texts (W3C Trace Context, `traceparent`).
+//! Parses `traceparent` (W3C Trace Context).
 
 use super::execution::TraceContext;
 use laggard_model::{SpanId, TraceId};
 
-/// The context of `00-TRACE-SPAN-FLAGS`: 2, 32, 16 and 2 hexadecimal digits; ids of zeros are none.
+/// The context of `00-TRACE-SPAN-FLAGS`: 2, 32, 16 and 2 hexadecimal digits; all-zero ids are invalid.
 pub(crate) fn parse(text: &str) -> Option<TraceContext> {
     let mut parts = text.split('-');
     let mut hex = |digits: usize| {

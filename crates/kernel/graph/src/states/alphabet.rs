@@ -1,186 +1,195 @@
-//! Letters for states.
+//! Symbols for states: the alphabet of the sequences that are aligned.
 
 use super::names::WorkerNames;
-use crate::path::{CriticalPath, PathPiece, PieceState};
+use crate::path::{CriticalPath, PathSegment, WorkerState};
 use laggard_model::TextId;
 use std::collections::BTreeMap;
 
-/// Letters at most: a state of an aligned sequence is one byte.
-const LETTERS_MAX: usize = 256;
+/// Maximum number of symbols: a state of an aligned sequence is one byte.
+const SYMBOLS_MAX: usize = 256;
 
-/// Whose states are told apart.
+/// Whether the states of different workers are distinguished.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Encoding {
-    /// Nobody's: a letter is a state.
+    /// No: a symbol is a state.
     State,
-    /// A state of the execution's own thread is another letter than the same state of another worker. "Running" of
+    /// A state of the execution's own thread has another symbol than the same state of another worker. "Running" of
     /// another worker then is "blocked for another task" of Janecek et al. 2022.
     #[default]
     StateAndWorker,
 }
 
-/// What else tells letters apart.
+/// What else distinguishes symbols.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SplitBy {
     /// Nothing.
     #[default]
     Nothing,
-    /// Waits by the device or interrupt waited for.
+    /// The device or interrupt of a wait.
     Device,
-    /// States of other workers by those workers' names; digits at the end of a name do not count, so that the threads
-    /// of a pool are one.
+    /// The names of other workers; digits at the end of a name are ignored, so that the threads of a pool share a
+    /// symbol.
     Worker,
 }
 
-/// How paths become letters.
+/// How paths are converted to symbols.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AlphabetSettings {
-    /// Whose states are told apart.
+    /// Whether the states of different workers are distinguished.
     pub encoding: Encoding,
-    /// What else tells letters apart.
+    /// What else distinguishes symbols.
     pub split_by: SplitBy,
-    /// Shorter pieces, in nanoseconds, are added to their predecessor; 0 keeps all.
+    /// Segments shorter than this (nanoseconds) are merged into their predecessor; 0 merges none.
     pub min_ns: u64,
 }
 
-/// Whose state a letter is.
+/// The owner of a symbol's state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Whose {
-    /// The execution's own thread's.
+pub enum SymbolOwner {
+    /// The execution's own thread.
     Own,
-    /// Another worker's.
+    /// Another worker.
     Other,
-    /// Not told apart.
+    /// Any worker: owners are not distinguished.
     Anyone,
 }
 
-/// A letter of an alphabet.
+/// A symbol of an alphabet.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Letter {
+pub struct StateSymbol {
     /// The state.
-    pub state: PieceState,
-    /// Whose.
-    pub whose: Whose,
-    /// The device or worker it is split by; empty when it is not.
-    pub of: String,
+    pub state: WorkerState,
+    /// The owner of the state.
+    pub owner: SymbolOwner,
+    /// The device or worker it is split by; empty if it is not split.
+    pub qualifier: String,
 }
 
-impl Letter {
-    /// The letter for reports: `running`, `running (another)`, `block_device virtio1-req.0`.
+impl StateSymbol {
+    /// The symbol's name in reports: `running`, `running (another)`, `block_device virtio1-req.0`.
     pub fn name(&self) -> String {
         let mut name = self.state.name().to_owned();
-        if !self.of.is_empty() {
-            name = format!("{name} {}", self.of);
+        if !self.qualifier.is_empty() {
+            name = format!("{name} {}", self.qualifier);
         }
-        match self.whose {
-            Whose::Own | Whose::Anyone => name,
-            Whose::Other => format!("{name} (another)"),
+        match self.owner {
+            SymbolOwner::Own | SymbolOwner::Anyone => name,
+            SymbolOwner::Other => format!("{name} (another)"),
         }
     }
 }
 
-/// Letters for states, the same for all paths that are compared.
+/// Maps states to symbols; the same for all paths that are compared.
 ///
-/// The unsplit letters are there from the start, in the order of [`PieceState::ALL`], first one's own; split ones
-/// come in the order they are [learned](Alphabet::learn). There are 256 at most: what comes later is not split.
+/// Unsplit symbols always exist, in the order of [`WorkerState::ALL`], those of the own thread first; split ones follow
+/// in the order they are [learned](Alphabet::learn). There are at most 256; further ones are not split.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Alphabet {
     settings: AlphabetSettings,
-    letters: Vec<Letter>,
-    index: BTreeMap<Letter, u8>,
+    symbols: Vec<StateSymbol>,
+    index: BTreeMap<StateSymbol, u8>,
     unsplit: u64,
 }
 
 impl Alphabet {
-    /// The alphabet without split letters.
+    /// The alphabet without split symbols.
     pub fn new(settings: AlphabetSettings) -> Alphabet {
-        let whose: &[Whose] = match settings.encoding {
-            Encoding::State => &[Whose::Anyone],
-            Encoding::StateAndWorker => &[Whose::Own, Whose::Other],
+        let owner: &[SymbolOwner] = match settings.encoding {
+            Encoding::State => &[SymbolOwner::Anyone],
+            Encoding::StateAndWorker => &[SymbolOwner::Own, SymbolOwner::Other],
         };
-        let mut alphabet = Alphabet { settings, letters: Vec::new(), index: BTreeMap::new(), unsplit: 0 };
-        for &whose in whose {
-            for state in PieceState::ALL {
-                alphabet.add(Letter { state, whose, of: String::new() });
+        let mut alphabet = Alphabet { settings, symbols: Vec::new(), index: BTreeMap::new(), unsplit: 0 };
+        for &owner in owner {
+            for state in WorkerState::ALL {
+                alphabet.add(StateSymbol { state, owner, qualifier: String::new() });
             }
         }
         alphabet
     }
 
-    /// How it was asked for.
+    /// Its settings.
     pub fn settings(&self) -> AlphabetSettings {
         self.settings
     }
 
-    /// Adds the split letters of a path. Without a split nothing happens. To be called for all paths, in their order,
-    /// before any is turned to letters.
+    /// Adds the split symbols of a path. Must be called for all paths, in order, before any is converted.
     pub fn learn(&mut self, path: &CriticalPath, names: WorkerNames<'_>) {
         if self.settings.split_by == SplitBy::Nothing {
             return;
         }
-        for piece in &path.pieces {
-            let letter = self.wanted(path, piece, names);
-            if self.index.contains_key(&letter) {
+        for segment in &path.segments {
+            let symbol = self.split_symbol(path, segment, names);
+            if self.index.contains_key(&symbol) {
                 continue;
             }
-            match self.letters.len() < LETTERS_MAX {
-                true => self.add(letter),
+            match self.symbols.len() < SYMBOLS_MAX {
+                true => self.add(symbol),
                 false => self.unsplit += 1,
             }
         }
     }
 
-    fn add(&mut self, letter: Letter) {
-        let number = u8::try_from(self.letters.len()).expect("there are 256 letters at most");
-        self.index.insert(letter.clone(), number);
-        self.letters.push(letter);
+    fn add(&mut self, symbol: StateSymbol) {
+        let number = u8::try_from(self.symbols.len()).expect("at most 256 symbols");
+        self.index.insert(symbol.clone(), number);
+        self.symbols.push(symbol);
     }
 
-    /// The letter of a piece of a path: the one it should have, or the unsplit one when there is none.
-    pub(crate) fn letter_of(&self, path: &CriticalPath, piece: &PathPiece, names: WorkerNames<'_>) -> u8 {
-        let mut letter = self.wanted(path, piece, names);
-        if let Some(&number) = self.index.get(&letter) {
+    /// The symbol of a segment: the split one if it exists, else the unsplit one.
+    pub(crate) fn symbol_for(
+        &self,
+        path: &CriticalPath,
+        segment: &PathSegment,
+        names: WorkerNames<'_>,
+    ) -> u8 {
+        let mut symbol = self.split_symbol(path, segment, names);
+        if let Some(&number) = self.index.get(&symbol) {
             return number;
         }
-        letter.of.clear();
-        *self.index.get(&letter).expect("every unsplit letter is there from the start")
+        symbol.qualifier.clear();
+        *self.index.get(&symbol).expect("every unsplit symbol exists")
     }
 
-    fn wanted(&self, path: &CriticalPath, piece: &PathPiece, names: WorkerNames<'_>) -> Letter {
-        let is_own = piece.worker == path.worker;
-        let whose = match self.settings.encoding {
-            Encoding::State => Whose::Anyone,
-            Encoding::StateAndWorker if is_own => Whose::Own,
-            Encoding::StateAndWorker => Whose::Other,
+    fn split_symbol(
+        &self,
+        path: &CriticalPath,
+        segment: &PathSegment,
+        names: WorkerNames<'_>,
+    ) -> StateSymbol {
+        let is_own = segment.worker == path.worker;
+        let owner = match self.settings.encoding {
+            Encoding::State => SymbolOwner::Anyone,
+            Encoding::StateAndWorker if is_own => SymbolOwner::Own,
+            Encoding::StateAndWorker => SymbolOwner::Other,
         };
-        let of = match self.settings.split_by {
-            SplitBy::Device if piece.qualifier != TextId::EMPTY => {
-                names.texts.text(piece.qualifier).to_owned()
+        let qualifier = match self.settings.split_by {
+            SplitBy::Device if segment.qualifier != TextId::EMPTY => {
+                names.texts.text(segment.qualifier).to_owned()
             }
             SplitBy::Worker if !is_own => {
-                names.name(piece.worker).trim_end_matches(|last: char| last.is_ascii_digit()).to_owned()
+                names.name(segment.worker).trim_end_matches(|last: char| last.is_ascii_digit()).to_owned()
             }
             _ => String::new(),
         };
-        Letter { state: piece.state, whose, of }
+        StateSymbol { state: segment.state, owner, qualifier }
     }
 
-    /// The letters, by number.
-    pub fn letters(&self) -> &[Letter] {
-        &self.letters
+    /// The symbols, by number.
+    pub fn symbols(&self) -> &[StateSymbol] {
+        &self.symbols
     }
 
-    /// How many; 256 at most.
+    /// Number of symbols, at most 256.
     pub fn len(&self) -> usize {
-        self.letters.len()
+        self.symbols.len()
     }
 
-    /// Never.
+    /// Always false.
     pub fn is_empty(&self) -> bool {
-        self.letters.is_empty()
+        self.symbols.is_empty()
     }
 
-    /// How many pieces were not split because there was no letter left.
+    /// Number of segments that were not split because no symbol was left.
     pub fn unsplit(&self) -> u64 {
         self.unsplit
     }

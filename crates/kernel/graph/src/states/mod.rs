@@ -1,12 +1,12 @@
-//! Critical paths as sequences of letters.
+//! Converts critical paths to sequences of symbols.
 
 mod alphabet;
 mod names;
-mod pieces;
+mod steps;
 
-pub use alphabet::{Alphabet, AlphabetSettings, Encoding, Letter, SplitBy, Whose};
+pub use alphabet::{Alphabet, AlphabetSettings, Encoding, SplitBy, StateSymbol, SymbolOwner};
 pub use names::WorkerNames;
-pub use pieces::{StatePiece, state_pieces};
+pub use steps::{StateStep, state_steps};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Workers by name.
+//! Names of workers.
 
 use crate::graph::ExecutionGraph;
 use crate::worker::{Worker, WorkerId, WorkerKind};
@@ -15,11 +15,11 @@ pub struct WorkerNames<'a> {
 
 impl<'a> WorkerNames<'a> {
     /// The workers of a graph.
-    pub fn of(graph: &'a ExecutionGraph) -> WorkerNames<'a> {
+    pub fn from_graph(graph: &'a ExecutionGraph) -> WorkerNames<'a> {
         WorkerNames { workers: graph.workers(), texts: graph.texts() }
     }
 
-    /// The worker of a handle; `None` when the handle is another graph's.
+    /// The worker with this id; `None` if it is out of range.
     pub fn worker(self, id: WorkerId) -> Option<&'a Worker> {
         self.workers.get(id.0 as usize)
     }
@@ -36,8 +36,9 @@ impl<'a> WorkerNames<'a> {
         }
     }
 
-    /// A worker for readers: `redis-server (812)`, `the idle task of CPU 1`, `the interrupts of the host`.
-    pub fn described(self, id: WorkerId) -> String {
+    /// A worker's description in reports: `redis-server (812)`, `the idle task qualifier CPU 1`, `the interrupts
+    /// qualifier the host`.
+    pub fn describe(self, id: WorkerId) -> String {
         match self.worker(id).map(|worker| worker.kind) {
             Some(WorkerKind::Thread { tid, .. }) => format!("{} ({})", self.name(id), tid.0),
             Some(WorkerKind::Idle(cpu)) => format!("the idle task of CPU {}", cpu.0),

@@ -1,25 +1,25 @@
-//! Paths drawn by hand, as letters.
+//! Hand-written paths as symbols.
 
 use super::*;
-use crate::path::{CriticalPath, PathPiece, PieceState, Window};
+use crate::path::{CriticalPath, PathSegment, Window, WorkerState};
 use crate::worker::{HostId, Worker, WorkerId, WorkerKind};
 use laggard_model::{KernelTexts, KernelTime, TextId, Tid};
 use proptest::prelude::*;
 
-/// One piece: worker, state, length, qualifier.
-type Drawn<'a> = (u32, PieceState, u64, &'a str);
+/// One segment: worker, state, length, qualifier.
+type DrawnSegment<'a> = (u32, WorkerState, u64, &'a str);
 
-fn path(pieces: &[Drawn<'_>], texts: &mut KernelTexts) -> CriticalPath {
+fn path(segments: &[DrawnSegment<'_>], texts: &mut KernelTexts) -> CriticalPath {
     let mut at = KernelTime::from_ns(100);
-    let piece = |&(worker, state, ns, qualifier): &Drawn<'_>| {
+    let segment = |&(worker, state, ns, qualifier): &DrawnSegment<'_>| {
         let window = Window { from: at, to: at.plus_ns(ns) };
         at = window.to;
         let qualifier = texts.intern(qualifier);
-        PathPiece { worker: WorkerId(worker), state, window, qualifier, idle_ns: 0, inferred: false }
+        PathSegment { worker: WorkerId(worker), state, window, qualifier, idle_ns: 0, inferred: false }
     };
-    let pieces: Vec<PathPiece> = pieces.iter().map(piece).collect();
+    let segments: Vec<PathSegment> = segments.iter().map(segment).collect();
     let window = Window { from: KernelTime::from_ns(100), to: at };
-    CriticalPath { worker: WorkerId(0), window, pieces, links: Vec::new(), unresolved: 0 }
+    CriticalPath { worker: WorkerId(0), window, segments, links: Vec::new(), unresolved: 0 }
 }
 
 fn workers(texts: &mut KernelTexts) -> Vec<Worker> {
@@ -36,55 +36,55 @@ const OWN_RUNNING: u8 = 0;
 const OTHER_RUNNING: u8 = 10;
 
 #[test]
-fn neighbors_of_one_worker_and_letter_are_one_step() {
+fn adjacent_segments_with_one_worker_and_symbol_are_one_step() {
     let mut texts = KernelTexts::default();
     let workers = workers(&mut texts);
-    use PieceState::{Blocked, Running};
-    let drawn = [
+    use WorkerState::{Blocked, Running};
+    let rows = [
         (0, Running, 5, ""),
         (0, Running, 6, ""),
         (1, Running, 7, ""),
         (2, Running, 8, ""),
         (0, Blocked, 9, ""),
     ];
-    let path = path(&drawn, &mut texts);
+    let path = path(&rows, &mut texts);
     let names = WorkerNames { workers: &workers, texts: &texts };
     let alphabet = Alphabet::new(AlphabetSettings::default());
-    let steps = state_pieces(&path, &alphabet, names);
-    let rows: Vec<_> = steps.iter().map(|s| (s.state, s.ns, s.first_piece, s.last_piece)).collect();
+    let steps = state_steps(&path, &alphabet, names);
+    let rows: Vec<_> = steps.iter().map(|s| (s.state, s.ns, s.first_segment, s.last_segment)).collect();
     assert_eq!(
         rows,
         [(OWN_RUNNING, 11, 0, 1), (OTHER_RUNNING, 7, 2, 2), (OTHER_RUNNING, 8, 3, 3), (2, 9, 4, 4)]
     );
-    assert_eq!(alphabet.letters()[OTHER_RUNNING as usize].name(), "running (another)");
+    assert_eq!(alphabet.symbols()[OTHER_RUNNING as usize].name(), "running (another)");
     assert_eq!(alphabet.len(), 20);
 
     let settings = AlphabetSettings { encoding: Encoding::State, ..AlphabetSettings::default() };
     let alphabet = Alphabet::new(settings);
-    let steps = state_pieces(&path, &alphabet, names);
+    let steps = state_steps(&path, &alphabet, names);
     assert_eq!(steps.iter().map(|s| s.state).collect::<Vec<_>>(), [0, 0, 0, 2]);
     assert_eq!(alphabet.len(), 10);
 }
 
 #[test]
-fn letters_are_split_by_device_or_by_worker() {
+fn symbols_are_split_by_device_or_by_worker() {
     let mut texts = KernelTexts::default();
     let workers = workers(&mut texts);
-    use PieceState::{BlockDevice, Running};
-    let drawn = [
+    use WorkerState::{BlockDevice, Running};
+    let rows = [
         (0, BlockDevice, 5, "vda"),
         (0, BlockDevice, 6, "vdb"),
         (1, Running, 7, ""),
         (2, Running, 8, ""),
         (3, Running, 9, ""),
     ];
-    let path = path(&drawn, &mut texts);
+    let path = path(&rows, &mut texts);
     let names = WorkerNames { workers: &workers, texts: &texts };
     let named = |split_by| {
         let mut alphabet = Alphabet::new(AlphabetSettings { split_by, ..AlphabetSettings::default() });
         alphabet.learn(&path, names);
-        let steps = state_pieces(&path, &alphabet, names);
-        let name = |step: &StatePiece| alphabet.letters()[step.state as usize].name();
+        let steps = state_steps(&path, &alphabet, names);
+        let name = |step: &StateStep| alphabet.symbols()[step.state as usize].name();
         steps.iter().map(name).collect::<Vec<_>>()
     };
     assert_eq!(
@@ -109,28 +109,28 @@ fn letters_are_split_by_device_or_by_worker() {
 }
 
 #[test]
-fn an_alphabet_has_256_letters_at_most() {
+fn an_alphabet_has_at_most_256_symbols() {
     let mut texts = KernelTexts::default();
     let workers = workers(&mut texts);
     let qualifiers: Vec<String> = (0..300).map(|index| format!("disk {index}")).collect();
-    let drawn: Vec<Drawn<'_>> =
-        qualifiers.iter().map(|name| (0, PieceState::BlockDevice, 1, name.as_str())).collect();
-    let path = path(&drawn, &mut texts);
+    let rows: Vec<DrawnSegment<'_>> =
+        qualifiers.iter().map(|name| (0, WorkerState::BlockDevice, 1, name.as_str())).collect();
+    let path = path(&rows, &mut texts);
     let names = WorkerNames { workers: &workers, texts: &texts };
     let mut alphabet = Alphabet::new(AlphabetSettings { split_by: SplitBy::Device, ..Default::default() });
     alphabet.learn(&path, names);
     assert_eq!((alphabet.len(), alphabet.unsplit()), (256, 300 - (256 - 20)));
-    let steps = state_pieces(&path, &alphabet, names);
-    assert_eq!(steps.len(), 236 + 1, "those without a letter are one unsplit step");
-    assert_eq!(alphabet.letters()[steps[236].state as usize].name(), "block_device");
+    let steps = state_steps(&path, &alphabet, names);
+    assert_eq!(steps.len(), 236 + 1, "those without a symbol are one unsplit step");
+    assert_eq!(alphabet.symbols()[steps[236].state as usize].name(), "block_device");
 }
 
 #[test]
-fn short_steps_are_added_to_their_predecessor() {
+fn short_steps_are_merged_into_their_predecessor() {
     let mut texts = KernelTexts::default();
     let workers = workers(&mut texts);
-    use PieceState::{Interrupted, Preempted, Running};
-    let drawn = [
+    use WorkerState::{Interrupted, Preempted, Running};
+    let rows = [
         (0, Preempted, 2, ""),
         (0, Running, 50, ""),
         (0, Interrupted, 3, ""),
@@ -138,12 +138,12 @@ fn short_steps_are_added_to_their_predecessor() {
         (0, Preempted, 60, ""),
         (0, Running, 4, ""),
     ];
-    let path = path(&drawn, &mut texts);
+    let path = path(&rows, &mut texts);
     let names = WorkerNames { workers: &workers, texts: &texts };
     let steps_of = |min_ns| {
         let alphabet = Alphabet::new(AlphabetSettings { min_ns, ..AlphabetSettings::default() });
-        let steps = state_pieces(&path, &alphabet, names);
-        steps.iter().map(|s| (s.state, s.ns, s.first_piece, s.last_piece)).collect::<Vec<_>>()
+        let steps = state_steps(&path, &alphabet, names);
+        steps.iter().map(|s| (s.state, s.ns, s.first_segment, s.last_segment)).collect::<Vec<_>>()
     };
     assert_eq!(steps_of(10), [(0, 95, 0, 3), (1, 64, 4, 5)]);
     assert_eq!(steps_of(0).len(), 6);
@@ -154,29 +154,29 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn steps_take_the_path_s_time(
-        drawn in prop::collection::vec((0_u32..5, 0_usize..10, 0_u64..100, prop::sample::select(&["", "vda"][..])), 0..60),
+    fn steps_cover_the_path_s_time(
+        rows in prop::collection::vec((0_u32..5, 0_usize..10, 0_u64..100, prop::sample::select(&["", "vda"][..])), 0..60),
         min_ns in 0_u64..120,
         by_worker in any::<bool>(),
     ) {
         let mut texts = KernelTexts::default();
         let workers = workers(&mut texts);
-        let drawn: Vec<Drawn<'_>> =
-            drawn.into_iter().map(|(worker, state, ns, name)| (worker, PieceState::ALL[state], ns, name)).collect();
-        let path = path(&drawn, &mut texts);
+        let rows: Vec<DrawnSegment<'_>> =
+            rows.into_iter().map(|(worker, state, ns, name)| (worker, WorkerState::ALL[state], ns, name)).collect();
+        let path = path(&rows, &mut texts);
         let names = WorkerNames { workers: &workers, texts: &texts };
         let split_by = if by_worker { SplitBy::Worker } else { SplitBy::Device };
         let mut alphabet = Alphabet::new(AlphabetSettings { split_by, min_ns, ..AlphabetSettings::default() });
         alphabet.learn(&path, names);
-        let steps = state_pieces(&path, &alphabet, names);
+        let steps = state_steps(&path, &alphabet, names);
         prop_assert_eq!(steps.iter().map(|step| step.ns).sum::<u64>(), path.window.ns());
         for pair in steps.windows(2) {
-            prop_assert_eq!(pair[0].last_piece + 1, pair[1].first_piece);
+            prop_assert_eq!(pair[0].last_segment + 1, pair[1].first_segment);
             prop_assert!((pair[0].worker, pair[0].state) != (pair[1].worker, pair[1].state));
         }
         if path.window.ns() > 0 {
-            prop_assert_eq!(steps[0].first_piece, 0);
-            prop_assert_eq!(steps[steps.len() - 1].last_piece, path.pieces.len() - 1);
+            prop_assert_eq!(steps[0].first_segment, 0);
+            prop_assert_eq!(steps[steps.len() - 1].last_segment, path.segments.len() - 1);
         }
         prop_assert!(steps.iter().all(|step| step.ns > 0));
     }
@@ -192,7 +192,7 @@ fn workers_have_names() {
         name: TextId::EMPTY,
     });
     let names = WorkerNames { workers: &workers, texts: &texts };
-    assert_eq!(names.described(WorkerId(3)), "redis-server (10)");
-    assert_eq!(names.described(WorkerId(4)), "a thread without a name (5)");
-    assert_eq!(names.described(WorkerId(99)), "an unknown worker");
+    assert_eq!(names.describe(WorkerId(3)), "redis-server (10)");
+    assert_eq!(names.describe(WorkerId(4)), "a thread without a name (5)");
+    assert_eq!(names.describe(WorkerId(99)), "an unknown worker");
 }

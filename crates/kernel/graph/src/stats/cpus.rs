@@ -1,53 +1,53 @@
-//! What a CPU did.
+//! Time of each CPU.
 
 use laggard_model::{Cpu, KernelTime, Tid};
 
-/// What a CPU did, as far as its events tell.
+/// The use of one CPU.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CpuUse {
+pub struct CpuUsage {
     /// The CPU.
     pub cpu: Cpu,
-    /// Its events, losses excepted.
+    /// Number of its events, excluding losses.
     pub events: u64,
-    /// Its switches.
+    /// Number of its context switches.
     pub switches: u64,
-    /// Switches that were not recorded but follow from who wrote the next record.
+    /// Number of switches that were not recorded but follow from the writer of the next record.
     pub implied_switches: u64,
-    /// Nanoseconds with a thread on it.
+    /// Nanoseconds running a thread.
     pub busy_ns: u64,
-    /// Nanoseconds with its idle task on it.
+    /// Nanoseconds running its idle task.
     pub idle_ns: u64,
-    /// Nanoseconds before its first event, after losses, and behind its last event: what it did is not known.
+    /// Nanoseconds before its first event, after losses, and after its last event, when its state is unknown.
     pub unknown_ns: u64,
-    /// Lost events, as far as they are counted.
+    /// Number of lost events, if the trace counts them.
     pub lost_events: u64,
-    /// How often events were lost.
+    /// Number of times events were lost.
     pub losses: u64,
 }
 
-impl CpuUse {
-    /// Share (0 to 1) of the known time with a thread on the CPU; `None` when no time is known.
+impl CpuUsage {
+    /// Share (0 to 1) of the known time spent running a thread; `None` if no time is known.
     pub fn utilization(&self) -> Option<f64> {
         let known = self.busy_ns + self.idle_ns;
         (known > 0).then(|| self.busy_ns as f64 / known as f64)
     }
 }
 
-/// A CPU while events come.
+/// The times of one CPU during counting.
 #[derive(Clone, Debug)]
-pub(crate) struct CpuClock {
-    pub(crate) use_so_far: CpuUse,
-    /// Who runs; `None` when not known.
+pub(crate) struct CpuTimes {
+    pub(crate) use_so_far: CpuUsage,
+    /// The running thread; `None` if unknown.
     pub(crate) running: Option<Tid>,
     /// The last event, or the beginning of the trace.
     pub(crate) last: KernelTime,
-    /// Up to when its time is counted.
+    /// Time up to which its use is counted.
     counted: KernelTime,
 }
 
-impl CpuClock {
-    pub(crate) fn new(cpu: Cpu, begin: KernelTime) -> CpuClock {
-        let use_so_far = CpuUse {
+impl CpuTimes {
+    pub(crate) fn new(cpu: Cpu, begin: KernelTime) -> CpuTimes {
+        let use_so_far = CpuUsage {
             cpu,
             events: 0,
             switches: 0,
@@ -58,11 +58,11 @@ impl CpuClock {
             lost_events: 0,
             losses: 0,
         };
-        CpuClock { use_so_far, running: None, last: begin, counted: begin }
+        CpuTimes { use_so_far, running: None, last: begin, counted: begin }
     }
 
-    /// Counts the time up to `until` for whoever runs, and returns the thread it was.
-    pub(crate) fn advance(&mut self, until: KernelTime) -> Option<CountedTime> {
+    /// Counts the time up to `until` for the running thread, and returns that thread and time.
+    pub(crate) fn advance(&mut self, until: KernelTime) -> Option<RunTime> {
         let ns = until.since(self.counted);
         self.counted = self.counted.max(until);
         *match self.running {
@@ -70,13 +70,13 @@ impl CpuClock {
             Some(Tid::IDLE) => &mut self.use_so_far.idle_ns,
             Some(_) => &mut self.use_so_far.busy_ns,
         } += ns;
-        self.running.map(|tid| CountedTime { tid, ns })
+        self.running.map(|tid| RunTime { tid, ns })
     }
 }
 
-/// Time of a CPU that a thread had.
+/// Time that a thread ran on a CPU.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CountedTime {
+pub(crate) struct RunTime {
     pub(crate) tid: Tid,
     pub(crate) ns: u64,
 }

@@ -1,13 +1,13 @@
-//! Names of kinds of events.
+//! Names of event kinds.
 
 use laggard_model::EventKind;
 
-/// How many events of a kind there are.
+/// The number of events of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KindCount {
     /// The kind, as ftrace calls it.
     pub name: &'static str,
-    /// How many.
+    /// The count.
     pub count: u64,
 }
 
@@ -44,7 +44,7 @@ pub(crate) const KINDS: [&str; 29] = [
     "loss",
 ];
 
-/// A kind's place in [`KINDS`].
+/// A kind's index in [`KINDS`].
 pub(crate) fn index_of(kind: &EventKind) -> usize {
     match kind {
         EventKind::Switch { .. } => 0,

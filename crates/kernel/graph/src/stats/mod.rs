@@ -1,14 +1,14 @@
-//! What a trace holds: counts, CPUs, threads, and what could delimit executions.
+//! Statistics of a trace: counts, CPUs, threads, and possible delimiters of executions.
 
 mod cpus;
 mod kinds;
 mod statistics;
 mod threads;
 
-pub use cpus::CpuUse;
+pub use cpus::CpuUsage;
 pub use kinds::KindCount;
 pub use statistics::{TraceStatistics, TraceSummary};
-pub use threads::ThreadUse;
+pub use threads::ThreadUsage;
 
 #[cfg(test)]
 mod tests;

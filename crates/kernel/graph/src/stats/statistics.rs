@@ -1,51 +1,50 @@
-//! Events to a summary.
+//! Computes a summary of a trace from its events.
 
-use super::cpus::{CpuClock, CpuUse};
+use super::cpus::{CpuTimes, CpuUsage};
 use super::kinds::{KINDS, KindCount, index_of};
-use super::threads::{ThreadClocks, ThreadUse};
-use crate::executions::{DelimiterSurvey, Proposal};
+use super::threads::{AllThreadTimes, ThreadUsage};
+use crate::executions::{DelimiterProposal, DelimiterSurvey};
 use crate::path::Window;
 use laggard_model::{Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, Tid};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// A switch that was not recorded lies at most this long before the record that shows it (10 ms: a running CPU
-/// shows its tick).
+/// Maximum time between an unrecorded switch and the record that reveals it (10 ms: a busy CPU records timer ticks).
 const IMPLIED_BACK_NS_MAX: u64 = 10_000_000;
 
-/// Collects what a trace holds, event by event, in memory of its threads and CPUs.
+/// Collects the statistics of a trace, event by event. Memory: proportional to its threads and CPUs.
 #[derive(Debug)]
 pub struct TraceStatistics {
     window: Option<Window>,
     kinds: [u64; KINDS.len()],
-    cpus: BTreeMap<Cpu, CpuClock>,
-    threads: ThreadClocks,
+    cpus: BTreeMap<Cpu, CpuTimes>,
+    threads: AllThreadTimes,
     survey: DelimiterSurvey,
 }
 
-/// What a trace holds.
+/// Statistics of a trace.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TraceSummary {
     /// From the first to the last event; `None` when there is none.
     pub window: Option<Window>,
     /// Events, losses excepted.
     pub events: u64,
-    /// How many of each kind, those that occur, in a fixed order.
+    /// Number of events of each kind that occurs, in a fixed order.
     pub kinds: Vec<KindCount>,
-    /// What each CPU did, by number.
-    pub cpus: Vec<CpuUse>,
-    /// How many threads there are.
+    /// Use of each CPU, by number.
+    pub cpus: Vec<CpuUsage>,
+    /// Number of threads.
     pub threads: u64,
-    /// Threads with the most time on CPUs, most first.
-    pub most_running: Vec<ThreadUse>,
-    /// Threads with the most time without a CPU although they could have run, most first.
-    pub most_preempted: Vec<ThreadUse>,
+    /// Threads with the most time on CPUs, in descending order.
+    pub most_running: Vec<ThreadUsage>,
+    /// Threads with the most time runnable without a CPU, in descending order.
+    pub most_preempted: Vec<ThreadUsage>,
     /// Delimiters that would find executions.
-    pub proposals: Vec<Proposal>,
+    pub proposals: Vec<DelimiterProposal>,
 }
 
 impl TraceSummary {
-    /// How many events of a kind there are, by the kind's name.
+    /// Number of events of a kind, by the kind's name.
     pub fn count(&self, name: &str) -> u64 {
         self.kinds.iter().find(|kind| kind.name == name).map_or(0, |kind| kind.count)
     }
@@ -57,31 +56,31 @@ impl Default for TraceStatistics {
             window: None,
             kinds: [0; KINDS.len()],
             cpus: BTreeMap::new(),
-            threads: ThreadClocks::default(),
+            threads: AllThreadTimes::default(),
             survey: DelimiterSurvey::default(),
         }
     }
 }
 
 impl TraceStatistics {
-    /// Takes the next event.
+    /// Adds the next event.
     pub fn push(&mut self, event: &KernelEvent, texts: &KernelTexts) {
         let window = self.window.get_or_insert(Window { from: event.time, to: event.time });
         window.to = window.to.max(event.time);
         let begin = window.from;
         self.kinds[index_of(&event.kind)] += 1;
         self.survey.push(event, texts);
-        let cpu = self.cpus.entry(event.cpu).or_insert_with(|| CpuClock::new(event.cpu, begin));
+        let cpu = self.cpus.entry(event.cpu).or_insert_with(|| CpuTimes::new(event.cpu, begin));
         if let EventKind::Lost { count } = event.kind {
-            lost(cpu, &mut self.threads, event.time, count);
+            record_loss(cpu, &mut self.threads, event.time, count);
             return;
         }
         cpu.use_so_far.events += 1;
-        correct(cpu, &mut self.threads, event);
+        imply_switch(cpu, &mut self.threads, event);
         match event.kind {
             EventKind::Switch { prev, prev_name, prev_state, next, next_name } => {
-                self.threads.named(prev, prev_name);
-                self.threads.named(next, next_name);
+                self.threads.set_name(prev, prev_name);
+                self.threads.set_name(next, next_name);
                 cpu.use_so_far.switches += 1;
                 switch(cpu, &mut self.threads, event.time, next);
                 self.threads.switched_out(prev, event.time, prev_state.is_runnable());
@@ -93,12 +92,12 @@ impl TraceStatistics {
             | EventKind::WakeupNew { tid, name, .. }
             | EventKind::TryToWakeUp { tid, name, .. }
             | EventKind::Wakeup { tid, name, .. } => {
-                self.threads.named(tid, name);
+                self.threads.set_name(tid, name);
                 self.threads.woken(tid, event.time);
             }
             EventKind::Rename { tid, name }
             | EventKind::Fork { child: tid, child_name: name, .. }
-            | EventKind::Statedump { tid, name, .. } => self.threads.named(tid, name),
+            | EventKind::Statedump { tid, name, .. } => self.threads.set_name(tid, name),
             _ => {}
         }
         cpu.last = cpu.last.max(event.time);
@@ -109,7 +108,7 @@ impl TraceStatistics {
         let end = self.window.map_or(KernelTime::default(), |window| window.to);
         for cpu in self.cpus.values_mut() {
             if let Some(time) = cpu.advance(end) {
-                self.threads.ran(time.tid, time.ns);
+                self.threads.add_running(time.tid, time.ns);
             }
         }
         let kinds = KINDS.iter().zip(self.kinds).map(|(&name, count)| KindCount { name, count });
@@ -121,62 +120,62 @@ impl TraceStatistics {
             kinds,
             cpus: self.cpus.into_values().map(|cpu| cpu.use_so_far).collect(),
             threads: threads.len() as u64,
-            most_running: most(&threads, top, |thread| thread.running_ns),
-            most_preempted: most(&threads, top, |thread| thread.preempted_ns),
+            most_running: top_threads(&threads, top, |thread| thread.running_ns),
+            most_preempted: top_threads(&threads, top, |thread| thread.preempted_ns),
             proposals: self.survey.finish(texts),
         }
     }
 }
 
-/// Threads by a time, most first; those with none are left out. Equal ones by number.
-fn most(threads: &[ThreadUse], top: usize, time: impl Fn(&ThreadUse) -> u64) -> Vec<ThreadUse> {
-    let mut ranked: Vec<&ThreadUse> = threads.iter().filter(|thread| time(thread) > 0).collect();
+/// The threads with the most time, in descending order, then by tid; those without any are omitted.
+fn top_threads(threads: &[ThreadUsage], top: usize, time: impl Fn(&ThreadUsage) -> u64) -> Vec<ThreadUsage> {
+    let mut ranked: Vec<&ThreadUsage> = threads.iter().filter(|thread| time(thread) > 0).collect();
     ranked.sort_by_key(|thread| (Reverse(time(thread)), thread.tid));
     ranked.into_iter().take(top).cloned().collect()
 }
 
-/// What the CPU did up to now and until its next event is not known.
-fn lost(cpu: &mut CpuClock, threads: &mut ThreadClocks, time: KernelTime, count: Option<u64>) {
+/// Handles lost events: the CPU's state is unknown until its next event.
+fn record_loss(cpu: &mut CpuTimes, threads: &mut AllThreadTimes, time: KernelTime, count: Option<u64>) {
     cpu.use_so_far.losses += 1;
     cpu.use_so_far.lost_events += count.unwrap_or(0);
-    // Up to its last event the CPU's thread is known; behind it anything may have run.
+    // The CPU's thread is known up to its last event, not after it.
     let last = cpu.last;
-    if let Some(ran) = cpu.advance(last) {
-        threads.ran(ran.tid, ran.ns);
-        threads.forget(ran.tid);
+    if let Some(add_running) = cpu.advance(last) {
+        threads.add_running(add_running.tid, add_running.ns);
+        threads.set_unknown(add_running.tid);
     }
     cpu.running = None;
     cpu.advance(time);
     cpu.last = cpu.last.max(time);
 }
 
-fn switch(cpu: &mut CpuClock, threads: &mut ThreadClocks, time: KernelTime, next: Tid) {
-    if let Some(ran) = cpu.advance(time) {
-        threads.ran(ran.tid, ran.ns);
+fn switch(cpu: &mut CpuTimes, threads: &mut AllThreadTimes, time: KernelTime, next: Tid) {
+    if let Some(add_running) = cpu.advance(time) {
+        threads.add_running(add_running.tid, add_running.ns);
     }
     cpu.running = Some(next);
     threads.switched_in(next, time);
 }
 
-/// Some kernels leave out switches: a record by another thread than the one believed to run shows it.
-fn correct(cpu: &mut CpuClock, threads: &mut ThreadClocks, event: &KernelEvent) {
+/// Some kernels omit switches: a record by a thread other than the expected one implies a switch.
+fn imply_switch(cpu: &mut CpuTimes, threads: &mut AllThreadTimes, event: &KernelEvent) {
     let writer = match event.kind {
         EventKind::Switch { prev, .. } => Some(prev),
         _ => event.recorded,
     };
     let Some(writer) = writer else { return };
-    let Some(believed) = cpu.running else {
+    let Some(expected) = cpu.running else {
         cpu.advance(event.time);
         cpu.running = Some(writer);
         return;
     };
-    if writer == believed {
+    if writer == expected {
         return;
     }
     cpu.use_so_far.implied_switches += 1;
-    let time = implied_time(cpu, threads, event, believed, writer);
-    if believed != Tid::IDLE {
-        threads.forget(believed);
+    let time = implied_time(cpu, threads, event, expected, writer);
+    if expected != Tid::IDLE {
+        threads.set_unknown(expected);
     }
     switch(cpu, threads, time, writer);
 }
@@ -184,13 +183,13 @@ fn correct(cpu: &mut CpuClock, threads: &mut ThreadClocks, event: &KernelEvent) 
 /// When the CPU was idle and the thread had been woken: the later of that and the CPU's last event, unless that
 /// is long ago; otherwise now.
 fn implied_time(
-    cpu: &CpuClock,
-    threads: &ThreadClocks,
+    cpu: &CpuTimes,
+    threads: &AllThreadTimes,
     event: &KernelEvent,
-    believed: Tid,
+    expected: Tid,
     writer: Tid,
 ) -> KernelTime {
-    let woken = threads.runnable_since(writer).filter(|_| believed == Tid::IDLE);
+    let woken = threads.runnable_since(writer).filter(|_| expected == Tid::IDLE);
     let back = woken.map(|woken| woken.max(cpu.last).min(event.time));
     back.filter(|back| event.time.since(*back) <= IMPLIED_BACK_NS_MAX).unwrap_or(event.time)
 }

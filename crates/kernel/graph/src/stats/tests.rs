@@ -1,4 +1,4 @@
-//! Statistics of events drawn by hand.
+//! Statistics of hand-written events.
 
 use super::*;
 use laggard_model::{Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, PrevState, TextId, Tid};

@@ -1,29 +1,29 @@
-//! What threads did.
+//! Time of each thread.
 
 use crate::tid_map::TidMap;
 use laggard_model::{KernelTexts, KernelTime, TextId, Tid};
 
-/// What one thread did. Numbers that are used again are added up unless the thread's end was seen.
+/// The use of CPUs by one thread. Threads with the same tid are added up unless the thread's exit was recorded.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ThreadUse {
+pub struct ThreadUsage {
     /// Its number.
     pub tid: Tid,
-    /// Its last name; empty when never told.
+    /// Its last name; empty if unknown.
     pub name: String,
     /// Nanoseconds on a CPU.
     pub running_ns: u64,
-    /// Nanoseconds in which it could have run but had no CPU: pre-empted, or woken and not yet switched in.
+    /// Nanoseconds runnable without a CPU: preempted, or woken and not yet switched in.
     pub preempted_ns: u64,
-    /// Nanoseconds blocked, from a switch-out to the wake-up that was seen.
+    /// Nanoseconds blocked, from being switched out to the recorded wake-up.
     pub blocked_ns: u64,
-    /// How often it got a CPU.
+    /// Number of times it was switched in.
     pub switches_in: u64,
-    /// How often it was woken while it did not run or wait for a CPU.
+    /// Number of wake-ups while it was neither running nor runnable.
     pub wakeups: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum State {
+enum RunState {
     #[default]
     Unknown,
     Running,
@@ -32,9 +32,9 @@ enum State {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct ThreadClock {
+struct ThreadTimes {
     name: TextId,
-    state: State,
+    state: RunState,
     running_ns: u64,
     preempted_ns: u64,
     blocked_ns: u64,
@@ -42,21 +42,21 @@ struct ThreadClock {
     wakeups: u64,
 }
 
-/// All threads while events come. Threads that ended are kept, one row a life.
+/// The times of all threads during counting. Exited threads are retained, one row per thread.
 #[derive(Debug, Default)]
-pub(crate) struct ThreadClocks {
-    alive: TidMap<ThreadClock>,
-    ended: Vec<(Tid, ThreadClock)>,
+pub(crate) struct AllThreadTimes {
+    alive: TidMap<ThreadTimes>,
+    ended: Vec<(Tid, ThreadTimes)>,
 }
 
-impl ThreadClocks {
-    pub(crate) fn named(&mut self, tid: Tid, name: TextId) {
+impl AllThreadTimes {
+    pub(crate) fn set_name(&mut self, tid: Tid, name: TextId) {
         if tid != Tid::IDLE && name != TextId::EMPTY {
             self.alive.entry(tid).name = name;
         }
     }
 
-    pub(crate) fn ran(&mut self, tid: Tid, ns: u64) {
+    pub(crate) fn add_running(&mut self, tid: Tid, ns: u64) {
         if tid != Tid::IDLE {
             self.alive.entry(tid).running_ns += ns;
         }
@@ -65,19 +65,19 @@ impl ThreadClocks {
     pub(crate) fn woken(&mut self, tid: Tid, time: KernelTime) {
         let thread = self.alive.entry(tid);
         match thread.state {
-            State::Blocked(since) => thread.blocked_ns += time.since(since),
-            State::Unknown => {}
-            // The second event of the same wake-up, or one that wakes nobody.
-            State::Running | State::Runnable(_) => return,
+            RunState::Blocked(since) => thread.blocked_ns += time.since(since),
+            RunState::Unknown => {}
+            // The second event of the same wake-up, or a wake-up without effect.
+            RunState::Running | RunState::Runnable(_) => return,
         }
         thread.wakeups += 1;
-        thread.state = State::Runnable(time);
+        thread.state = RunState::Runnable(time);
     }
 
-    /// When a thread became runnable, if it waits for a CPU.
+    /// When a thread became runnable, if it is waiting for a CPU.
     pub(crate) fn runnable_since(&self, tid: Tid) -> Option<KernelTime> {
         match self.alive.get(tid)?.state {
-            State::Runnable(since) => Some(since),
+            RunState::Runnable(since) => Some(since),
             _ => None,
         }
     }
@@ -88,25 +88,25 @@ impl ThreadClocks {
         }
         let thread = self.alive.entry(tid);
         match thread.state {
-            State::Runnable(since) => thread.preempted_ns += time.since(since),
-            State::Blocked(since) => thread.blocked_ns += time.since(since),
-            State::Running | State::Unknown => {}
+            RunState::Runnable(since) => thread.preempted_ns += time.since(since),
+            RunState::Blocked(since) => thread.blocked_ns += time.since(since),
+            RunState::Running | RunState::Unknown => {}
         }
-        thread.state = State::Running;
+        thread.state = RunState::Running;
         thread.switches_in += 1;
     }
 
     pub(crate) fn switched_out(&mut self, tid: Tid, time: KernelTime, stays_runnable: bool) {
         if tid != Tid::IDLE {
-            let state = if stays_runnable { State::Runnable(time) } else { State::Blocked(time) };
+            let state = if stays_runnable { RunState::Runnable(time) } else { RunState::Blocked(time) };
             self.alive.entry(tid).state = state;
         }
     }
 
-    /// What a thread does is no longer known.
-    pub(crate) fn forget(&mut self, tid: Tid) {
+    /// Sets the state of a thread to unknown.
+    pub(crate) fn set_unknown(&mut self, tid: Tid) {
         if tid != Tid::IDLE {
-            self.alive.entry(tid).state = State::Unknown;
+            self.alive.entry(tid).state = RunState::Unknown;
         }
     }
 
@@ -114,17 +114,17 @@ impl ThreadClocks {
         self.ended.extend(self.alive.remove(tid).map(|thread| (tid, thread)));
     }
 
-    /// All threads, by number, those that ended first; with what they wait for at the end of the trace.
-    pub(crate) fn finish(mut self, end: KernelTime, texts: &KernelTexts) -> Vec<ThreadUse> {
+    /// All threads by tid, exited ones first, including their waits up to the end of the trace.
+    pub(crate) fn finish(mut self, end: KernelTime, texts: &KernelTexts) -> Vec<ThreadUsage> {
         for (tid, mut thread) in std::mem::take(&mut self.alive).sorted() {
             match thread.state {
-                State::Runnable(since) => thread.preempted_ns += end.since(since),
-                State::Blocked(since) => thread.blocked_ns += end.since(since),
-                State::Running | State::Unknown => {}
+                RunState::Runnable(since) => thread.preempted_ns += end.since(since),
+                RunState::Blocked(since) => thread.blocked_ns += end.since(since),
+                RunState::Running | RunState::Unknown => {}
             }
             self.ended.push((tid, thread));
         }
-        let thread_use = |(tid, thread): (Tid, ThreadClock)| ThreadUse {
+        let thread_use = |(tid, thread): (Tid, ThreadTimes)| ThreadUsage {
             tid,
             name: texts.text(thread.name).to_owned(),
             running_ns: thread.running_ns,

@@ -1,7 +1,7 @@
 //! Every correction for current kernels by a small example, calculated by hand.
 
-use crate::events::Story;
-use laggard_kernel_graph::{GraphSettings, HostId, IrqName, PieceState};
+use crate::events::EventTrace;
+use laggard_kernel_graph::{GraphSettings, HostId, IrqName, WorkerState};
 use laggard_model::{KernelTime, Loss, Tid};
 
 /// Thread 1 waits for thread 2, which is pre-empted on the way.
@@ -17,28 +17,28 @@ const WAIT: &str = "
 ";
 
 #[test]
-fn a_wait_is_put_in_the_place_of_by_the_waker_s_work() {
-    let story = Story::told(WAIT);
+fn a_wait_is_replaced_by_the_waker_s_work() {
+    let story = EventTrace::traced(WAIT);
     let expected = "running t1 10-20, running t1 20-30, running t2 30-40, preempted t2 40-60, running t2 60-70, \
                     preempted t1 70-80, running t1 80-90";
-    assert_eq!(story.pieces(1, 10, 90), expected);
+    assert_eq!(story.segments(1, 10, 90), expected);
     assert!(story.losses.iter().all(|(loss, _)| loss == Loss::UnknownWaker));
     let cut = "running t1 25-30, running t2 30-35";
-    assert_eq!(story.pieces(1, 25, 35), cut);
-    assert_eq!(story.pieces(1, 45, 72), "preempted t2 45-60, running t2 60-70, preempted t1 70-72");
+    assert_eq!(story.segments(1, 25, 35), cut);
+    assert_eq!(story.segments(1, 45, 72), "preempted t2 45-60, running t2 60-70, preempted t1 70-72");
 }
 
 #[test]
 fn the_better_wake_up_event_is_used_alone() {
     let both = WAIT.replace("70 0 2 waking 1", "70 0 2 waking 1\n 72 1 0 switch 0 R 4\n 75 1 4/h wakeup 1\n");
-    let story = Story::told(&both);
-    assert!(story.pieces(1, 10, 90).contains("running t2 60-70, preempted t1 70-80"));
+    let story = EventTrace::traced(&both);
+    assert!(story.segments(1, 10, 90).contains("running t2 60-70, preempted t1 70-80"));
     assert_eq!(story.losses.count(Loss::LateWakeups), 0);
     let late = format!("1 0 0 wakeup 9\n{WAIT}");
     let early = GraphSettings { first_events_max: 1, ..GraphSettings::default() };
-    let story = Story::told_with(early, &late);
+    let story = EventTrace::traced_with(early, &late);
     assert_eq!(story.losses.count(Loss::LateWakeups), 2);
-    let best = Story::told(&format!("{WAIT}\n 95 0 0 ttwu 5"));
+    let best = EventTrace::traced(&format!("{WAIT}\n 95 0 0 ttwu 5"));
     assert_eq!(
         best.graph.worker_of(HostId(0), Tid(5), KernelTime::MAX).map(|id| best.graph.name(id)),
         Some("t5")
@@ -47,7 +47,7 @@ fn the_better_wake_up_event_is_used_alone() {
 
 #[test]
 fn an_idle_kernel_thread_is_blocked() {
-    let story = Story::told(
+    let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          20 0 1 switch 1 I 2
          30 0 2 waking 1
@@ -55,15 +55,15 @@ fn an_idle_kernel_thread_is_blocked() {
          50 0 1 switch 1 S 2",
     );
     assert_eq!(
-        story.pieces(1, 10, 50),
+        story.segments(1, 10, 50),
         "running t1 10-20, running t2 20-30, preempted t1 30-40, running t1 40-50"
     );
-    assert_eq!(story.pieces(2, 20, 50), "running t2 20-30, running t2 30-40, preempted t2 40-50");
+    assert_eq!(story.segments(2, 20, 50), "running t2 20-30, running t2 30-40, preempted t2 40-50");
 }
 
 #[test]
 fn a_thread_woken_while_it_leaves_is_runnable() {
-    let story = Story::told(
+    let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          10 1 0 switch 0 R 2
          29 1 2 waking 1
@@ -71,12 +71,12 @@ fn a_thread_woken_while_it_leaves_is_runnable() {
          50 0 0 switch 0 R 1
          60 0 1 switch 1 S 0",
     );
-    assert_eq!(story.pieces(1, 10, 60), "running t1 10-30, preempted t1 30-50, running t1 50-60");
+    assert_eq!(story.segments(1, 10, 60), "running t1 10-30, preempted t1 30-50, running t1 50-60");
 }
 
 #[test]
 fn a_thread_woken_long_before_it_leaves_is_not_runnable() {
-    let story = Story::told(
+    let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          10 1 0 switch 0 R 2
          29 1 2 waking 1
@@ -86,14 +86,14 @@ fn a_thread_woken_long_before_it_leaves_is_not_runnable() {
          99 0 1 switch 1 S 0",
     );
     assert_eq!(
-        story.pieces(1, 10, 99),
+        story.segments(1, 10, 99),
         "running t1 10-80, running t2 80-90, preempted t1 90-95, running t1 95-99"
     );
 }
 
 #[test]
 fn a_second_wake_up_shows_that_the_thread_was_blocked_after_all() {
-    let story = Story::told(
+    let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          10 1 0 switch 0 R 2
          29 1 2 waking 1
@@ -103,13 +103,13 @@ fn a_second_wake_up_shows_that_the_thread_was_blocked_after_all() {
          60 0 1 switch 1 S 0",
     );
     assert_eq!(
-        story.pieces(1, 10, 60),
+        story.segments(1, 10, 60),
         "running t1 10-30, running t2 30-40, preempted t1 40-50, running t1 50-60"
     );
 }
 
 #[test]
-fn flags_tell_interrupts_without_events() {
+fn flags_identify_interrupts_without_events() {
     let wait = |flags: &str| {
         let lines = format!(
             "10 0 0 switch 0 R 1
@@ -118,8 +118,8 @@ fn flags_tell_interrupts_without_events() {
              40 0 2 switch 2 R 1
              50 0 1 switch 1 S 2"
         );
-        let story = Story::told(&lines);
-        (story.pieces(1, 20, 30), story.path(1, 20, 30).unresolved)
+        let story = EventTrace::traced(&lines);
+        (story.segments(1, 20, 30), story.path(1, 20, 30).unresolved)
     };
     assert_eq!(wait("/h"), ("ipi t1 20-30".to_owned(), 0));
     assert_eq!(wait("/hs"), ("ipi t1 20-30".to_owned(), 0));
@@ -137,14 +137,14 @@ fn ended_inside(context: &str) -> String {
          40 0 2 switch 2 R 1
          50 0 1 switch 1 S 2"
     );
-    let story = Story::told(&lines);
+    let story = EventTrace::traced(&lines);
     let path = story.path(1, 20, 30);
-    let qualifier = story.graph.texts().text(path.pieces[0].qualifier);
-    format!("{} {qualifier}", story.pieces(1, 20, 30))
+    let qualifier = story.graph.texts().text(path.segments[0].qualifier);
+    format!("{} {qualifier}", story.segments(1, 20, 30))
 }
 
 #[test]
-fn interrupts_tell_what_was_waited_for() {
+fn interrupts_determine_the_wait_state() {
     let cases = [
         ("hrtimer", "timer t1 20-30 hrtimer"),
         ("softirq 1", "timer t1 20-30 softirq TIMER"),
@@ -171,18 +171,18 @@ fn interrupts_tell_what_was_waited_for() {
 }
 
 #[test]
-fn names_of_interrupts_can_be_told() {
-    let disk = IrqName { pattern: "acpi".to_owned(), state: PieceState::BlockDevice };
+fn interrupt_names_are_configurable() {
+    let disk = IrqName { pattern: "acpi".to_owned(), state: WorkerState::BlockDevice };
     let settings = GraphSettings { irq_names: vec![disk], ..GraphSettings::default() };
     let lines =
         "10 0 0 switch 0 R 1\n 20 0 1 switch 1 D 2\n 25 0 2 irq 9 acpi\n 30 0 2/h waking 1\n 40 0 2 tick";
-    let story = Story::told_with(settings, lines);
-    assert_eq!(story.pieces(1, 20, 30), "block_device t1 20-30");
+    let story = EventTrace::traced_with(settings, lines);
+    assert_eq!(story.segments(1, 20, 30), "block_device t1 20-30");
 }
 
 #[test]
 fn a_missing_switch_out_of_idle_is_dated_back_to_the_wake_up() {
-    let story = Story::told(
+    let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          10 1 0 tick
          20 0 1 waking 2
@@ -194,11 +194,11 @@ fn a_missing_switch_out_of_idle_is_dated_back_to_the_wake_up() {
     );
     let expected =
         "running t1 10-20, running t1 20-30, running t2 30-50, preempted t1 50-55, running t1 55-70";
-    assert_eq!(story.pieces(1, 10, 70), expected);
+    assert_eq!(story.segments(1, 10, 70), expected);
     assert_eq!(story.losses.count(Loss::ImpliedSwitch), 1);
     let path = story.path(1, 10, 70);
     assert_eq!(
-        path.pieces.iter().filter(|piece| piece.inferred).count(),
+        path.segments.iter().filter(|segment| segment.inferred).count(),
         1,
         "the run from the implied switch on"
     );
@@ -206,34 +206,34 @@ fn a_missing_switch_out_of_idle_is_dated_back_to_the_wake_up() {
 
 #[test]
 fn a_silent_cpu_did_not_run() {
-    let story = Story::told(
+    let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          10 1 0 tick
          20 0 1 waking 2
          30000 1 2 tick
          30010 1 2 switch 2 S 0",
     );
-    assert_eq!(story.pieces(2, 20, 30010), "preempted t2 20-30000, running t2 30000-30010");
+    assert_eq!(story.segments(2, 20, 30010), "preempted t2 20-30000, running t2 30000-30010");
     let path = story.path(2, 20, 30010);
-    assert!(path.pieces.iter().all(|piece| piece.inferred));
+    assert!(path.segments.iter().all(|segment| segment.inferred));
 }
 
 #[test]
-fn without_writers_only_the_next_switch_tells() {
-    let story = Story::told(
+fn without_writers_the_next_switch_decides() {
+    let story = EventTrace::traced(
         "10 0 - switch 0 R 1
          10 1 - switch 9 S 0
          20 0 - waking 2
          30 0 - switch 1 S 0
          60 1 - switch 2 S 0",
     );
-    assert_eq!(story.pieces(2, 20, 60), "running t2 20-60");
+    assert_eq!(story.segments(2, 20, 60), "running t2 20-60");
     assert_eq!(story.losses.count(Loss::ImpliedSwitch), 1);
 }
 
 #[test]
 fn the_idle_task_never_wakes_anybody() {
-    let story = Story::told(
+    let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          20 0 1 switch 1 S 0
          30 0 0 waking 1
@@ -241,7 +241,7 @@ fn the_idle_task_never_wakes_anybody() {
          50 0 1 switch 1 S 0",
     );
     assert_eq!(
-        story.pieces(1, 10, 50),
+        story.segments(1, 10, 50),
         "running t1 10-20, blocked t1 20-30, preempted t1 30-40, running t1 40-50"
     );
     assert_eq!(story.path(1, 10, 50).unresolved, 1);
@@ -249,7 +249,7 @@ fn the_idle_task_never_wakes_anybody() {
 }
 
 #[test]
-fn a_thread_left_without_a_switch_is_judged_by_what_comes_next() {
+fn the_next_record_decides_about_a_thread_left_without_a_switch() {
     let left = |next: &str| {
         let lines = format!(
             "10 0 0 switch 0 R 1
@@ -259,7 +259,7 @@ fn a_thread_left_without_a_switch_is_judged_by_what_comes_next() {
              40 0 3 switch 3 S 1
              50 0 1 switch 1 S 0"
         );
-        Story::told(&lines).pieces(1, 10, 50)
+        EventTrace::traced(&lines).segments(1, 10, 50)
     };
     assert_eq!(left(""), "running t1 10-20, preempted t1 20-40, running t1 40-50");
     assert_eq!(
@@ -269,8 +269,8 @@ fn a_thread_left_without_a_switch_is_judged_by_what_comes_next() {
 }
 
 #[test]
-fn numbers_used_again_are_other_threads() {
-    let story = Story::told(
+fn reused_tids_are_different_threads() {
+    let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          20 0 1 exit 1
          30 0 1 switch 1 X 0
@@ -284,8 +284,8 @@ fn numbers_used_again_are_other_threads() {
     assert_ne!(first, second);
     assert_eq!(story.thread(1, 55), first, "before the second began");
     assert_eq!(story.thread(1, 1), first, "before all began");
-    assert_eq!(story.pieces(1, 60, 80), "preempted t1 60-70, running t1 70-80");
-    assert_eq!(story.graph.life(first).map(|life| life.to), Some(KernelTime::from_ns(30_000)));
+    assert_eq!(story.segments(1, 60, 80), "preempted t1 60-70, running t1 70-80");
+    assert_eq!(story.graph.lifetime(first).map(|lifetime| lifetime.to), Some(KernelTime::from_ns(30_000)));
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn parked_is_not_ended_unless_an_exit_was_announced() {
              40 0 2 switch 2 S 1
              50 0 1 switch 1 S 0"
         );
-        let story = Story::told(&lines);
+        let story = EventTrace::traced(&lines);
         story.thread(1, 10) == story.thread(1, 45)
     };
     assert!(parked(""));

@@ -1,12 +1,12 @@
 //! Losses, packets over loopback, and the corners of real traces, calculated by hand.
 
-use crate::events::{Story, event};
+use crate::events::{EventTrace, event};
 use laggard_kernel_graph::{GraphBuilder, GraphSettings, HostId};
 use laggard_model::{KernelTexts, Loss, Losses};
 
 #[test]
 fn a_loss_cuts_the_threads_of_its_cpu() {
-    let story = Story::told(
+    let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          10 1 0 switch 0 R 3
          20 0 1 tick
@@ -17,10 +17,10 @@ fn a_loss_cuts_the_threads_of_its_cpu() {
          90 0 1 switch 1 S 0",
     );
     assert_eq!(
-        story.pieces(1, 10, 90),
+        story.segments(1, 10, 90),
         "running t1 10-20, unknown t1 20-60, unknown t1 60-75, preempted t1 75-80, running t1 80-90"
     );
-    assert_eq!(story.pieces(3, 10, 90), "running t3 10-90");
+    assert_eq!(story.segments(3, 10, 90), "running t3 10-90");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn a_wait_that_contains_a_loss_and_no_wake_up_is_unknown() {
              50 0 0 switch 0 R 1
              60 0 1 switch 1 S 0"
         );
-        Story::told(&lines).pieces(1, 10, 60)
+        EventTrace::traced(&lines).segments(1, 10, 60)
     };
     assert_eq!(story("40 1 0 lost"), "running t1 10-20, unknown t1 20-50, running t1 50-60");
     assert_eq!(story(""), "running t1 10-20, blocked t1 20-50, running t1 50-60");
@@ -42,7 +42,7 @@ fn a_wait_that_contains_a_loss_and_no_wake_up_is_unknown() {
 
 #[test]
 fn interrupts_begun_before_a_loss_are_forgotten() {
-    let story = Story::told(
+    let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          20 0 1 switch 1 S 2
          30 1 0 hrtimer
@@ -51,13 +51,13 @@ fn interrupts_begun_before_a_loss_are_forgotten() {
          60 0 2 switch 2 R 1
          70 0 1 switch 1 S 0",
     );
-    assert_eq!(story.path(1, 20, 50).pieces[0].worker, story.thread(3, 50));
-    assert_eq!(story.pieces(1, 20, 50), "unknown  20-50", "what the waker did before is not known");
+    assert_eq!(story.path(1, 20, 50).segments[0].worker, story.thread(3, 50));
+    assert_eq!(story.segments(1, 20, 50), "unknown  20-50", "what the waker did before is not known");
 }
 
 #[test]
 fn a_wait_for_a_server_over_loopback_is_the_server_s_work() {
-    let story = Story::told(
+    let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          20 0 1 send 7
          21 0 1 softirq 3
@@ -74,7 +74,7 @@ fn a_wait_for_a_server_over_loopback_is_the_server_s_work() {
          70 0 1 switch 1 S 0",
     );
     assert_eq!(
-        story.pieces(1, 10, 70),
+        story.segments(1, 10, 70),
         "running t1 10-20, running t1 20-30, running t2 30-50, network t1 50-53, preempted t1 53-60, \
          running t1 60-70"
     );
@@ -84,7 +84,7 @@ fn a_wait_for_a_server_over_loopback_is_the_server_s_work() {
 
 #[test]
 fn a_buffer_s_address_means_little_later() {
-    let story = Story::told(
+    let story = EventTrace::traced(
         "10 0 0 switch 0 R 2
          20 0 2 send 7
          30 0 2 switch 2 S 1
@@ -96,38 +96,40 @@ fn a_buffer_s_address_means_little_later() {
          20060 0 3 switch 3 S 1
          20070 0 1 switch 1 S 0",
     );
-    assert_eq!(story.pieces(1, 40, 20060), "network t1 40-20053, preempted t1 20053-20060");
+    assert_eq!(story.segments(1, 40, 20060), "network t1 40-20053, preempted t1 20053-20060");
 }
 
 #[test]
 fn events_out_of_order_are_moved_and_counted() {
-    let story =
-        Story::told("10 0 0 switch 0 R 1\n 5 0 1 waking 2\n 20 0 1 switch 1 S 2\n 30 0 2 switch 2 S 0");
+    let story = EventTrace::traced(
+        "10 0 0 switch 0 R 1\n 5 0 1 waking 2\n 20 0 1 switch 1 S 2\n 30 0 2 switch 2 S 0",
+    );
     assert_eq!(story.losses.count(Loss::TimeWentBack), 1);
-    assert_eq!(story.pieces(1, 10, 20), "running t1 10-20");
+    assert_eq!(story.segments(1, 10, 20), "running t1 10-20");
 }
 
 #[test]
 fn names_follow_the_thread() {
-    let story = Story::told("10 0 0 switch 0 R 1\n 20 0 1 exec 1 /usr/bin/a-very-long-program\n 30 0 1 tick");
+    let story =
+        EventTrace::traced("10 0 0 switch 0 R 1\n 20 0 1 exec 1 /usr/bin/a-very-long-program\n 30 0 1 tick");
     assert_eq!(story.graph.name(story.thread(1, 10)), "a-very-long-pro");
-    let story = Story::told("10 0 0 switch 0 R 1\n 20 0 1 rename 1 worker\n 30 0 1 tick");
+    let story = EventTrace::traced("10 0 0 switch 0 R 1\n 20 0 1 rename 1 worker\n 30 0 1 tick");
     assert_eq!(story.graph.name(story.thread(1, 10)), "worker");
 }
 
 #[test]
-fn the_limit_of_vertices_is_kept_and_told() {
+fn the_vertex_limit_is_enforced_and_reported() {
     let lines: Vec<String> =
         (1..1000).map(|at| format!("{at} 0 {0} switch {0} S {1}", at % 7 + 1, (at + 1) % 7 + 1)).collect();
     let settings = GraphSettings { vertices_max: 100, first_events_max: 10, ..GraphSettings::default() };
-    let story = Story::told_with(settings, &lines.join("\n"));
+    let story = EventTrace::traced_with(settings, &lines.join("\n"));
     assert!(story.graph.counts().vertices < 120);
     assert!(story.losses.count(Loss::GraphLimit) > 900);
 }
 
 #[test]
-fn idle_time_of_the_last_cpu_is_told_beside_pre_emption() {
-    let story = Story::told(
+fn idle_time_of_the_last_cpu_is_reported_with_preemption() {
+    let story = EventTrace::traced(
         "10 0 0 switch 0 R 1
          20 0 1 switch 1 R 2
          30 0 2 switch 2 S 0
@@ -136,10 +138,10 @@ fn idle_time_of_the_last_cpu_is_told_beside_pre_emption() {
          80 0 1 switch 1 S 0",
     );
     let path = story.path(1, 10, 80);
-    assert_eq!(story.pieces(1, 10, 80), "running t1 10-20, preempted t1 20-75, running t1 75-80");
-    assert_eq!(path.pieces[1].idle_ns, 40_000);
-    assert_eq!(story.path(1, 40, 50).pieces[0].idle_ns, 10_000);
-    assert_eq!(path.pieces[0].idle_ns, 0);
+    assert_eq!(story.segments(1, 10, 80), "running t1 10-20, preempted t1 20-75, running t1 75-80");
+    assert_eq!(path.segments[1].idle_ns, 40_000);
+    assert_eq!(story.path(1, 40, 50).segments[0].idle_ns, 10_000);
+    assert_eq!(path.segments[0].idle_ns, 0);
 }
 
 #[test]
@@ -161,7 +163,7 @@ fn the_text_handles_of_each_host_are_its_own() {
 
 #[test]
 fn an_empty_trace_is_an_empty_graph() {
-    let story = Story::told("");
+    let story = EventTrace::traced("");
     assert_eq!(story.graph.counts(), laggard_kernel_graph::GraphCounts::default());
     assert!(story.losses.is_empty());
 }

@@ -1,7 +1,7 @@
 //! Events written in a line of text each, and small questions about the graph they make.
 
 use laggard_kernel_graph::{
-    CriticalPath, ExecutionGraph, GraphBuilder, GraphSettings, HostId, PathPiece, Window, WorkerId,
+    CriticalPath, ExecutionGraph, GraphBuilder, GraphSettings, HostId, PathSegment, Window, WorkerId,
 };
 use laggard_model::{
     ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, KernelTexts, KernelTime, Losses, PrevState, Socket,
@@ -9,7 +9,7 @@ use laggard_model::{
 };
 
 /// Events as text, and what came of them.
-pub(crate) struct Story {
+pub(crate) struct EventTrace {
     pub(crate) graph: ExecutionGraph,
     pub(crate) losses: Losses,
 }
@@ -26,7 +26,7 @@ pub(crate) fn event(line: &str, texts: &mut KernelTexts) -> KernelEvent {
     let time = words[0].parse::<f64>().expect("a time");
     let (writer, flags) = words[2].split_once('/').unwrap_or((words[2], ""));
     let bits = [("h", ContextFlags::HARD_IRQ), ("s", ContextFlags::SOFT_IRQ)];
-    let bits = bits.iter().filter(|(letter, _)| flags.contains(letter)).fold(0, |all, (_, bit)| all | bit);
+    let bits = bits.iter().filter(|(symbol, _)| flags.contains(symbol)).fold(0, |all, (_, bit)| all | bit);
     KernelEvent {
         time: KernelTime::from_ns((time * 1000.0).round() as u64),
         cpu: Cpu(words[1].parse().expect("a CPU")),
@@ -98,12 +98,12 @@ fn prev_state(word: &str) -> PrevState {
     })
 }
 
-impl Story {
-    pub(crate) fn told(lines: &str) -> Story {
-        Story::told_with(GraphSettings::default(), lines)
+impl EventTrace {
+    pub(crate) fn traced(lines: &str) -> EventTrace {
+        EventTrace::traced_with(GraphSettings::default(), lines)
     }
 
-    pub(crate) fn told_with(settings: GraphSettings, lines: &str) -> Story {
+    pub(crate) fn traced_with(settings: GraphSettings, lines: &str) -> EventTrace {
         let mut texts = KernelTexts::default();
         let mut builder = GraphBuilder::new(settings, HostId(0));
         for line in lines.lines().filter(|line| !line.trim().is_empty()) {
@@ -112,7 +112,7 @@ impl Story {
         }
         let mut losses = Losses::none();
         let graph = builder.finish(&mut losses);
-        Story { graph, losses }
+        EventTrace { graph, losses }
     }
 
     pub(crate) fn thread(&self, tid: u32, at_us: u64) -> WorkerId {
@@ -129,15 +129,15 @@ impl Story {
     }
 
     /// A path as text: `STATE name FROM-TO`, in microseconds, joined by commas.
-    pub(crate) fn pieces(&self, tid: u32, from_us: u64, to_us: u64) -> String {
+    pub(crate) fn segments(&self, tid: u32, from_us: u64, to_us: u64) -> String {
         let path = self.path(tid, from_us, to_us);
-        let texts: Vec<String> = path.pieces.iter().map(|piece| self.text(piece)).collect();
+        let texts: Vec<String> = path.segments.iter().map(|segment| self.text(segment)).collect();
         texts.join(", ")
     }
 
-    fn text(&self, piece: &PathPiece) -> String {
+    fn text(&self, segment: &PathSegment) -> String {
         let us = |time: KernelTime| time.ns() as f64 / 1000.0;
-        let (from, to) = (us(piece.window.from), us(piece.window.to));
-        format!("{} {} {from}-{to}", piece.state.name(), self.graph.name(piece.worker))
+        let (from, to) = (us(segment.window.from), us(segment.window.to));
+        format!("{} {} {from}-{to}", segment.state.name(), self.graph.name(segment.worker))
     }
 }

@@ -10,7 +10,7 @@ mod properties;
 mod published;
 mod recorded;
 mod recordings;
-mod recursion;
+mod recursive_reference;
 mod same_paths;
 mod simulated;
 mod synthetic;

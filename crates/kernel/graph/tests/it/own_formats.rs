@@ -2,9 +2,9 @@
 
 use laggard_kernel_formats::open;
 use laggard_kernel_graph::{
-    Alphabet, AlphabetSettings, CriticalPath, Delimiter, Encoding, Execution, ExecutionFinder,
-    ExecutionGraph, FoundExecutions, GraphBuilder, GraphSettings, HostId, PathPiece, PieceState,
-    TraceStatistics, TraceSummary, WorkerNames, state_pieces,
+    Alphabet, AlphabetSettings, CriticalPath, DelimitedExecutions, Delimiter, Encoding, Execution,
+    ExecutionFinder, ExecutionGraph, GraphBuilder, GraphSettings, HostId, PathSegment, TraceStatistics,
+    TraceSummary, WorkerNames, WorkerState, state_steps,
 };
 use laggard_model::{Loss, Losses};
 use laggard_testkit::data_folder;
@@ -13,19 +13,19 @@ use std::path::Path;
 /// Markers are written within this time of the program's own clock readings (measured: 44 µs at most).
 const MARKER_NS_MAX: u64 = 200_000;
 
-struct Truth {
+struct RecordedTruth {
     kind: String,
     tid: u32,
     begin_ns: u64,
     end_ns: u64,
 }
 
-fn truth(path: &Path) -> Vec<Truth> {
+fn truth(path: &Path) -> Vec<RecordedTruth> {
     let text = std::fs::read_to_string(path).unwrap();
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     let number = |row: &serde_json::Value, name: &str| row[name].as_u64().unwrap();
     let rows = value["executions"].as_array().unwrap().iter();
-    rows.map(|row| Truth {
+    rows.map(|row| RecordedTruth {
         kind: row["type"].as_str().unwrap().to_owned(),
         tid: number(row, "tid") as u32,
         begin_ns: number(row, "begin_mono_ns"),
@@ -34,14 +34,14 @@ fn truth(path: &Path) -> Vec<Truth> {
     .collect()
 }
 
-struct Followed {
-    found: FoundExecutions,
+struct FollowedTrace {
+    found: DelimitedExecutions,
     graph: ExecutionGraph,
     summary: TraceSummary,
     losses: Losses,
 }
 
-fn follow(path: &Path, delimiter: &str) -> Followed {
+fn follow(path: &Path, delimiter: &str) -> FollowedTrace {
     let mut finder = ExecutionFinder::new(Delimiter::parse(delimiter).unwrap());
     let mut builder = GraphBuilder::new(GraphSettings::default(), HostId(0));
     let mut statistics = TraceStatistics::default();
@@ -51,7 +51,7 @@ fn follow(path: &Path, delimiter: &str) -> Followed {
         statistics.push(event, texts);
     });
     let mut losses = Losses::none();
-    Followed {
+    FollowedTrace {
         found: finder.finish(&mut losses),
         graph: builder.finish(&mut losses),
         summary: statistics.finish(&read.texts, 10),
@@ -59,7 +59,7 @@ fn follow(path: &Path, delimiter: &str) -> Followed {
     }
 }
 
-impl Followed {
+impl FollowedTrace {
     fn path(&self, execution: &Execution) -> CriticalPath {
         let worker =
             self.graph.worker_of(execution.host, execution.end_tid, execution.window.to).expect("it ran");
@@ -96,43 +96,43 @@ fn markers_give_the_five_executions_and_their_paths_tile() {
 }
 
 /// Pieces tile the window, and so do steps in either encoding.
-fn check_path(followed: &Followed, execution: &Execution, file: &str) {
+fn check_path(followed: &FollowedTrace, execution: &Execution, file: &str) {
     let path = followed.path(execution);
     assert_eq!(path.window, execution.window, "{file}: {}", execution.label);
-    let names = WorkerNames::of(&followed.graph);
+    let names = WorkerNames::from_graph(&followed.graph);
     for encoding in [Encoding::State, Encoding::StateAndWorker] {
         let alphabet = Alphabet::new(AlphabetSettings { encoding, ..AlphabetSettings::default() });
-        let steps = state_pieces(&path, &alphabet, names);
+        let steps = state_steps(&path, &alphabet, names);
         assert_eq!(steps.iter().map(|step| step.ns).sum::<u64>(), execution.window.ns(), "{file}");
-        assert_eq!(steps.first().map(|step| step.first_piece), Some(0));
-        assert_eq!(steps.last().map(|step| step.last_piece), Some(path.pieces.len() - 1));
+        assert_eq!(steps.first().map(|step| step.first_segment), Some(0));
+        assert_eq!(steps.last().map(|step| step.last_segment), Some(path.segments.len() - 1));
         for pair in steps.windows(2) {
-            assert_eq!(pair[0].last_piece + 1, pair[1].first_piece, "{file}");
+            assert_eq!(pair[0].last_segment + 1, pair[1].first_segment, "{file}");
             assert!((pair[0].state, pair[0].worker) != (pair[1].state, pair[1].worker), "{file}");
         }
     }
 }
 
-/// What each kind of execution waits for most, as its author wrote it: `poll` sleeps, `query` asks a server over
-/// loopback, `compute` has two threads compute, `read` and `write` use the disk.
+/// What each kind of execution mostly waits for by construction: `poll` sleeps, `query` calls a server over loopback,
+/// `compute` has two threads compute, `read` and `write` use the disk.
 #[test]
 fn waits_of_known_kinds_are_found() {
     let Some(folder) = data_folder("kernel/own-formats") else { return };
     let followed = follow(&folder.join("trace.v7.zstd.dat"), "marker");
     for execution in &followed.found.executions {
         let path = followed.path(execution);
-        let own = |state: PieceState| {
-            path.pieces.iter().filter(|one| one.worker == path.worker && one.state == state).count()
+        let own = |state: WorkerState| {
+            path.segments.iter().filter(|one| one.worker == path.worker && one.state == state).count()
         };
         let is_worked_for =
-            |piece: &PathPiece| piece.worker != path.worker && piece.state == PieceState::Running;
+            |segment: &PathSegment| segment.worker != path.worker && segment.state == WorkerState::Running;
         let kind = execution.label.split("type=").nth(1).and_then(|rest| rest.split(' ').next());
         match kind {
-            Some("poll") => assert_eq!(own(PieceState::Timer), 10),
-            Some("read" | "write") => assert!(own(PieceState::BlockDevice) > 0),
-            Some("query") => assert!(own(PieceState::Network) > 0),
+            Some("poll") => assert_eq!(own(WorkerState::Timer), 10),
+            Some("read" | "write") => assert!(own(WorkerState::BlockDevice) > 0),
+            Some("query") => assert!(own(WorkerState::Network) > 0),
             Some("compute") => {
-                let other = path.pieces.iter().find(|piece| is_worked_for(piece)).unwrap();
+                let other = path.segments.iter().find(|segment| is_worked_for(segment)).unwrap();
                 assert_eq!(followed.graph.name(other.worker), "python3");
             }
             kind => panic!("{kind:?}"),
@@ -178,7 +178,7 @@ fn statistics_count_what_the_text_shows() {
 /// Other people's traces: at most as many events as published, delimiters that would find something, and every
 /// nanosecond of every CPU accounted for.
 #[test]
-fn published_traces_are_counted_whole() {
+fn all_events_of_published_traces_are_counted() {
     let Some(folder) = data_folder("kernel") else { return };
     for (trace, events) in [("ctf-many-threads", 240_644), ("ctf-bug446190/trace", 31_556)] {
         let mut statistics = TraceStatistics::default();
@@ -188,7 +188,7 @@ fn published_traces_are_counted_whole() {
         for cpu in &summary.cpus {
             assert_eq!(cpu.busy_ns + cpu.idle_ns + cpu.unknown_ns, window.ns(), "{trace}");
         }
-        // Readers leave out kinds that nobody asked for.
+        // Readers omit kinds that were not requested.
         assert!((1..=events).contains(&summary.events), "{trace}: {}", summary.events);
         assert!(read.losses.is_empty(), "{trace}: {:?}", read.losses);
     }
@@ -210,6 +210,6 @@ fn lost_events_are_counted_and_known() {
     }
     for execution in &followed.found.executions {
         let path = followed.path(execution);
-        assert_eq!(path.pieces.iter().map(|piece| piece.window.ns()).sum::<u64>(), path.window.ns());
+        assert_eq!(path.segments.iter().map(|segment| segment.window.ns()).sum::<u64>(), path.window.ns());
     }
 }

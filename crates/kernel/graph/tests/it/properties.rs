@@ -1,10 +1,10 @@
 //! What holds for every graph and every stream of events.
 
 use crate::chains::{ALWAYS, assert_tiles};
-use crate::recursion::Plain;
+use crate::recursive_reference::PlainGraph;
 use laggard_kernel_graph::{
-    CriticalPath, ExecutionGraph, GraphBuilder, GraphMode, GraphSettings, GraphSketch, HostId, PieceState,
-    Point, VerticalKind, Window, WorkerId, WorkerKind,
+    CriticalPath, ExecutionGraph, GraphBuilder, GraphMode, GraphSettings, HostId, PartialGraph, VertexHandle,
+    VerticalKind, Window, WorkerId, WorkerKind, WorkerState,
 };
 use laggard_model::{
     ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, KernelTexts, KernelTime, Losses, PrevState, Socket,
@@ -12,28 +12,28 @@ use laggard_model::{
 };
 use proptest::prelude::*;
 
-/// Pieces of other workers lie where the asked worker waits, and every change of worker is a jump.
+/// Segments of other workers lie where the worker itself waits, and every change of worker is a link.
 fn assert_sound(graph: &ExecutionGraph, path: &CriticalPath) {
     assert_tiles(path);
-    let own: Vec<_> = graph.pieces(path.worker, path.window).collect();
+    let own: Vec<_> = graph.segments(path.worker, path.window).collect();
     let waits = |window: Window| {
-        own.iter().any(|piece| {
-            matches!(piece.state, PieceState::Blocked | PieceState::Network)
-                && piece.window.from <= window.from
-                && window.to <= piece.window.to
+        own.iter().any(|segment| {
+            matches!(segment.state, WorkerState::Blocked | WorkerState::Network)
+                && segment.window.from <= window.from
+                && window.to <= segment.window.to
         })
     };
     let mut standing = path.worker;
     let mut links = path.links.iter();
-    for piece in &path.pieces {
-        assert!(piece.worker == path.worker || waits(piece.window), "{piece:?}");
-        while standing != piece.worker {
+    for segment in &path.segments {
+        assert!(segment.worker == path.worker || waits(segment.window), "{segment:?}");
+        while standing != segment.worker {
             let link = links.next().expect("a change of worker is a jump");
             assert_eq!(link.from, standing);
-            assert!(link.from_time <= link.to_time && link.from_time <= piece.window.from);
+            assert!(link.from_time <= link.to_time && link.from_time <= segment.window.from);
             standing = link.to;
         }
-        assert!(piece.idle_ns == 0 || piece.state == PieceState::Preempted);
+        assert!(segment.idle_ns == 0 || segment.state == WorkerState::Preempted);
     }
 }
 
@@ -45,19 +45,19 @@ fn assert_all_sound(graph: &ExecutionGraph, window: Window) {
     }
 }
 
-fn state() -> impl Strategy<Value = Option<PieceState>> {
+fn state() -> impl Strategy<Value = Option<WorkerState>> {
     prop_oneof![
-        4 => Just(Some(PieceState::Running)),
-        2 => Just(Some(PieceState::Preempted)),
-        5 => Just(Some(PieceState::Blocked)),
-        2 => Just(Some(PieceState::Network)),
-        1 => Just(Some(PieceState::Timer)),
+        4 => Just(Some(WorkerState::Running)),
+        2 => Just(Some(WorkerState::Preempted)),
+        5 => Just(Some(WorkerState::Blocked)),
+        2 => Just(Some(WorkerState::Network)),
+        1 => Just(Some(WorkerState::Timer)),
         1 => Just(None),
     ]
 }
 
 /// Graphs without circles at one instant: links of no length go to higher numbers only.
-fn plain() -> impl Strategy<Value = Plain> {
+fn plain() -> impl Strategy<Value = PlainGraph> {
     let chain = prop::collection::vec((1..6_u64, state()), 1..12);
     let links = prop::collection::vec((any::<u16>(), any::<u16>(), any::<bool>()), 0..40);
     (prop::collection::vec(chain, 2..6), links).prop_map(|(chains, links)| {
@@ -77,7 +77,7 @@ fn plain() -> impl Strategy<Value = Plain> {
         let all: Vec<(usize, usize)> = (0..chains.len())
             .flat_map(|worker| (0..chains[worker].len()).map(move |place| (worker, place)))
             .collect();
-        let mut plain = Plain { chains, ..Plain::default() };
+        let mut plain = PlainGraph { chains, ..PlainGraph::default() };
         for (source, target, packet) in links {
             let (source, target) =
                 (all[usize::from(source) % all.len()], all[usize::from(target) % all.len()]);
@@ -94,25 +94,25 @@ fn plain() -> impl Strategy<Value = Plain> {
 fn any_graph() -> impl Strategy<Value = ExecutionGraph> {
     let append = (0..5_usize, 0..3_u64, state());
     let link = (any::<u16>(), any::<u16>(), any::<bool>());
-    let drawn = prop::collection::vec((append, prop::option::of(link)), 1..80);
-    drawn.prop_map(|steps| {
-        let mut sketch = GraphSketch::default();
+    let built = prop::collection::vec((append, prop::option::of(link)), 1..80);
+    built.prop_map(|steps| {
+        let mut graph = PartialGraph::default();
         let workers: Vec<WorkerId> = (0..5)
             .map(|tid| {
-                sketch.worker(HostId(0), WorkerKind::Thread { tid: Tid(tid), generation: 0 }, TextId::EMPTY)
+                graph.worker(HostId(0), WorkerKind::Thread { tid: Tid(tid), generation: 0 }, TextId::EMPTY)
             })
             .collect();
-        let (mut now, mut points) = (0, Vec::<Point>::new());
+        let (mut now, mut points) = (0, Vec::<VertexHandle>::new());
         for ((worker, step, state), link) in steps {
             now += step;
-            points.push(sketch.append(workers[worker], KernelTime::from_ns(now), Cpu(0), state));
+            points.push(graph.append(workers[worker], KernelTime::from_ns(now), Cpu(0), state));
             if let Some((from, to, packet)) = link {
                 let pick = |index: u16| points[points.len() - 1 - usize::from(index) % points.len().min(8)];
-                let network = VerticalKind::State(PieceState::Network);
-                sketch.link(pick(from), pick(to), if packet { network } else { VerticalKind::WakeUp });
+                let network = VerticalKind::State(WorkerState::Network);
+                graph.link(pick(from), pick(to), if packet { network } else { VerticalKind::WakeUp });
             }
         }
-        sketch.finish()
+        graph.finish()
     })
 }
 
@@ -189,16 +189,16 @@ proptest! {
 
     #[test]
     fn the_iterative_path_equals_the_recursive_one(plain in plain(), from in 0..30_u64, length in 0..60_u64) {
-        let graph = plain.drawn();
+        let graph = plain.built();
         for worker in 0..plain.chains.len() {
             let window = Window { from: KernelTime::from_ns(from), to: KernelTime::from_ns(from + length) };
             for window in [ALWAYS, window] {
                 let path = graph.critical_path(WorkerId(worker as u32), window);
                 let found: Vec<_> = path
-                    .pieces
+                    .segments
                     .iter()
-                    .map(|piece| {
-                        (piece.worker.0 as usize, piece.state, piece.window.from.ns(), piece.window.to.ns())
+                    .map(|segment| {
+                        (segment.worker.0 as usize, segment.state, segment.window.from.ns(), segment.window.to.ns())
                     })
                     .collect();
                 prop_assert_eq!(found, plain.path(worker, path.window.from.ns(), path.window.to.ns()));

@@ -3,7 +3,7 @@
 use crate::chains::{ALWAYS, assert_tiles, expected_links, path_as_expected};
 use crate::recorded::{Recorded, thread_named_by};
 use flate2::read::GzDecoder;
-use laggard_kernel_graph::{ExecutionGraph, GraphSettings, PieceState, WorkerId, WorkerKind};
+use laggard_kernel_graph::{ExecutionGraph, GraphSettings, WorkerId, WorkerKind, WorkerState};
 use laggard_model::Tid;
 use laggard_testkit::data_folder;
 use serde_json::Value;
@@ -29,7 +29,7 @@ fn assert_counts(graph: &ExecutionGraph, expected: &Value) {
     assert_eq!(Some(counts.workers), expected["workers"].as_u64());
     assert_eq!(Some(counts.horizontal.iter().sum()), expected["horizontal_edges"].as_u64());
     assert_eq!(Some(counts.vertical), expected["vertical_edges"].as_u64());
-    for state in PieceState::ALL {
+    for state in WorkerState::ALL {
         let expected = &expected["edges_by_type"][state.name().to_uppercase()];
         assert_eq!(counts.horizontal[state as usize], expected.as_u64().unwrap_or(0), "{}", state.name());
     }
@@ -40,21 +40,21 @@ fn assert_path(graph: &ExecutionGraph, tid: &str, expected: &Value) {
     let path = graph.critical_path(worker, ALWAYS);
     assert_tiles(&path);
     let touched: BTreeSet<WorkerId> = path
-        .pieces
+        .segments
         .iter()
-        .map(|piece| piece.worker)
+        .map(|segment| segment.worker)
         .chain(path.links.iter().flat_map(|link| [link.from, link.to]))
         .chain([worker])
         .collect();
     assert_eq!(Some(touched.len() as u64), expected["workers"].as_u64(), "{tid}");
-    let (pieces, jumps) = path_as_expected(&path, |id| number(graph, id));
+    let (segments, jumps) = path_as_expected(&path, |id| number(graph, id));
     let rows = expected["horizontal"].as_array().expect("the pieces");
     let time = |value: &Value| value.as_u64().expect("a time");
     let rows = rows.iter().map(|row| {
         let state = row[3].as_str().expect("a state").replace("DEFAULT", "UNKNOWN");
         (row[2].to_string(), state, time(&row[0]), time(&row[1]))
     });
-    assert_eq!(pieces, rows.collect(), "{tid}");
+    assert_eq!(segments, rows.collect(), "{tid}");
     let links = expected["vertical"].as_array().expect("the jumps").iter();
     let links = links.map(|row| serde_json::json!([row[2], row[0], row[3], row[1], row[4]]));
     assert_eq!(jumps, expected_links(&links.collect(), Value::to_string), "{tid}");
@@ -82,7 +82,7 @@ fn the_window_server_waits_for_the_worker_at_the_published_instant() {
     let Some(recorded) = compare("ctf-bug446190") else { return };
     let graph = &recorded.graph;
     let path = graph.critical_path(thread_named_by(graph, Tid(338)), ALWAYS);
-    let calendar = recorded.calendar.expect("the trace tells its calendar");
+    let calendar = recorded.calendar.expect("the trace has a calendar clock");
     let jumps = path.links.iter().filter(|link| number(graph, link.to) == "6");
     let instants: Vec<i64> = jumps.map(|link| calendar.to_unix(link.from_time).unix_ns()).collect();
     assert!(instants.contains(&1_412_670_963_793_673_139), "{instants:?}");

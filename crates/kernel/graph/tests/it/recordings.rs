@@ -3,7 +3,7 @@
 use crate::chains::{ALWAYS, assert_tiles};
 use crate::recorded::Recorded;
 use laggard_kernel_graph::{
-    CriticalPath, ExecutionGraph, GraphSettings, HostId, PieceState, Window, WorkerId,
+    CriticalPath, ExecutionGraph, GraphSettings, HostId, Window, WorkerId, WorkerState,
 };
 use laggard_model::{KernelTime, Loss, Tid};
 use laggard_testkit::data_folder;
@@ -28,9 +28,9 @@ fn paths(graph: &ExecutionGraph, truth: &Value) -> BTreeMap<String, CriticalPath
     rows.collect()
 }
 
-fn share(path: &CriticalPath, state: PieceState) -> f64 {
-    let pieces = path.pieces.iter().filter(|piece| piece.state == state);
-    pieces.map(|piece| piece.window.ns()).sum::<u64>() as f64 / path.window.ns() as f64
+fn share(path: &CriticalPath, state: WorkerState) -> f64 {
+    let segments = path.segments.iter().filter(|segment| segment.state == state);
+    segments.map(|segment| segment.window.ns()).sum::<u64>() as f64 / path.window.ns() as f64
 }
 
 fn all_paths_tile(graph: &ExecutionGraph) {
@@ -40,7 +40,7 @@ fn all_paths_tile(graph: &ExecutionGraph) {
 }
 
 #[test]
-fn executions_of_a_recording_wait_for_what_they_do() {
+fn executions_of_a_recording_have_the_expected_waits() {
     let Some(folder) = data_folder("kernel/own-formats") else { return };
     let truth = std::fs::read_to_string(folder.join("truth.json")).expect("the truth can be read");
     let truth: Value = serde_json::from_str(&truth).expect("the truth is JSON");
@@ -48,13 +48,13 @@ fn executions_of_a_recording_wait_for_what_they_do() {
     let paths = paths(&recorded.graph, &truth);
     assert_eq!(paths.len(), 5);
     assert!(paths.values().all(|path| path.unresolved == 0));
-    let all = |state: PieceState| paths.iter().map(move |(kind, path)| (kind.as_str(), share(path, state)));
+    let all = |state: WorkerState| paths.iter().map(move |(kind, path)| (kind.as_str(), share(path, state)));
     let most =
-        |state: PieceState| all(state).max_by(|left, right| left.1.total_cmp(&right.1)).map(|found| found.0);
-    assert_eq!(most(PieceState::Timer), Some("poll"));
-    assert_eq!(most(PieceState::Network), Some("query"));
-    assert_eq!(most(PieceState::BlockDevice), Some("write"));
-    assert!(all(PieceState::Unknown).all(|(_, share)| share == 0.0));
+        |state: WorkerState| all(state).max_by(|left, right| left.1.total_cmp(&right.1)).map(|found| found.0);
+    assert_eq!(most(WorkerState::Timer), Some("poll"));
+    assert_eq!(most(WorkerState::Network), Some("query"));
+    assert_eq!(most(WorkerState::BlockDevice), Some("write"));
+    assert!(all(WorkerState::Unknown).all(|(_, share)| share == 0.0));
     assert_eq!(recorded.losses.count(Loss::ImpliedSwitch), 63);
     assert_eq!(recorded.losses.count(Loss::UnknownWaker), 0);
     all_paths_tile(&recorded.graph);
@@ -68,7 +68,7 @@ fn corrections_turn_waits_for_idle_kernel_threads_into_waits_for_the_disk() {
     let write = |settings: GraphSettings| {
         let recorded = Recorded::read(&folder.join("trace.v7.none.dat.zst"), settings);
         let path = paths(&recorded.graph, &truth).remove("write").expect("one writes");
-        (share(&path, PieceState::BlockDevice), share(&path, PieceState::Preempted))
+        (share(&path, WorkerState::BlockDevice), share(&path, WorkerState::Preempted))
     };
     let (published, ours) = (write(GraphSettings::compat()), write(GraphSettings::default()));
     assert!(ours.0 > 5.0 * published.0, "{ours:?} {published:?}");
@@ -83,10 +83,10 @@ fn a_recording_with_losses_has_sound_paths() {
     all_paths_tile(&recorded.graph);
     let gaps = |id: WorkerId| {
         let path = recorded.graph.critical_path(id, ALWAYS);
-        path.pieces.iter().filter(|piece| piece.state == PieceState::Unknown).count()
+        path.segments.iter().filter(|segment| segment.state == WorkerState::Unknown).count()
     };
     let gaps: usize = (0..recorded.graph.workers().len() as u32).map(|id| gaps(WorkerId(id))).sum();
-    assert!(gaps >= 53, "a stretch is unknown at every loss: {gaps}");
+    assert!(gaps >= 53, "an interval is unknown at every loss: {gaps}");
 }
 
 #[test]

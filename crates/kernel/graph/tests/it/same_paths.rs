@@ -1,16 +1,16 @@
 //! One recording in every form: the same critical paths.
 
 use crate::recorded::{Recorded, thread_named_by};
-use laggard_kernel_graph::{GraphSettings, PieceState, Window, WorkerKind};
+use laggard_kernel_graph::{GraphSettings, Window, WorkerKind, WorkerState};
 use laggard_model::{KernelTime, Tid};
 use laggard_testkit::data_folder;
 use std::path::Path;
 
-/// A piece of a path with what identifies its worker in every form.
+/// A segment of a path, with the properties that identify its worker in every format.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Piece {
+struct ComparedSegment {
     tid: Option<u32>,
-    state: PieceState,
+    state: WorkerState,
     from_ns: u64,
     to_ns: u64,
 }
@@ -33,22 +33,27 @@ fn executions(folder: &Path) -> Executions {
     Executions { tid: Tid(value["pid"].as_u64().expect("a number") as u32), windows }
 }
 
-fn paths(path: &Path, executions: &Executions) -> Vec<Vec<Piece>> {
+fn paths(path: &Path, executions: &Executions) -> Vec<Vec<ComparedSegment>> {
     let recorded = Recorded::read(path, GraphSettings::default());
     let worker = thread_named_by(&recorded.graph, executions.tid);
-    let pieces = |&window: &Window| {
+    let segments = |&window: &Window| {
         let path = recorded.graph.critical_path(worker, window);
-        path.pieces.iter().map(|piece| told(piece, &recorded)).collect()
+        path.segments.iter().map(|segment| compared(segment, &recorded)).collect()
     };
-    executions.windows.iter().map(pieces).collect()
+    executions.windows.iter().map(segments).collect()
 }
 
-fn told(piece: &laggard_kernel_graph::PathPiece, recorded: &Recorded) -> Piece {
-    let tid = match recorded.graph.workers()[piece.worker.0 as usize].kind {
+fn compared(segment: &laggard_kernel_graph::PathSegment, recorded: &Recorded) -> ComparedSegment {
+    let tid = match recorded.graph.workers()[segment.worker.0 as usize].kind {
         WorkerKind::Thread { tid, .. } => Some(tid.0),
         WorkerKind::Idle(_) | WorkerKind::Interrupts(_) => None,
     };
-    Piece { tid, state: piece.state, from_ns: piece.window.from.ns(), to_ns: piece.window.to.ns() }
+    ComparedSegment {
+        tid,
+        state: segment.state,
+        from_ns: segment.window.from.ns(),
+        to_ns: segment.window.to.ns(),
+    }
 }
 
 #[test]
@@ -63,8 +68,8 @@ fn every_form_with_nanoseconds_gives_the_same_paths() {
 }
 
 /// Nanoseconds during which two paths over one window are on the same thread in the same state.
-fn agreement_ns(some: &[Piece], others: &[Piece]) -> u64 {
-    let overlap = |one: &Piece, other: &Piece| {
+fn agreement_ns(some: &[ComparedSegment], others: &[ComparedSegment]) -> u64 {
+    let overlap = |one: &ComparedSegment, other: &ComparedSegment| {
         let same = one.tid == other.tid && one.state == other.state;
         let ns = one.to_ns.min(other.to_ns).saturating_sub(one.from_ns.max(other.from_ns));
         if same { ns } else { 0 }
@@ -72,7 +77,7 @@ fn agreement_ns(some: &[Piece], others: &[Piece]) -> u64 {
     some.iter().map(|one| others.iter().map(|other| overlap(one, other)).sum::<u64>()).sum()
 }
 
-/// Their stamps of one event lie some microseconds apart, so pieces differ by as much.
+/// Their timestamps of one event differ by some microseconds, and so do the segments.
 #[test]
 fn two_tracers_of_one_run_see_the_same_path() {
     let Some(folder) = data_folder("kernel/own-formats") else { return };

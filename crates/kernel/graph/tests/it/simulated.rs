@@ -1,8 +1,8 @@
 //! A simulated machine, of which every wait is known.
 
 use laggard_kernel_graph::{
-    CriticalPath, Delimiter, ExecutionFinder, ExecutionGraph, FoundExecutions, GraphBuilder, GraphSettings,
-    HostId, PathPiece, PieceState, TraceStatistics, TraceSummary,
+    CriticalPath, DelimitedExecutions, Delimiter, ExecutionFinder, ExecutionGraph, GraphBuilder,
+    GraphSettings, HostId, PathSegment, TraceStatistics, TraceSummary, WorkerState,
 };
 use laggard_model::{KernelEvent, KernelTexts, Losses};
 use laggard_simulate::{
@@ -11,14 +11,14 @@ use laggard_simulate::{
 
 const MS: u64 = 1_000_000;
 
-struct Run {
+struct SimulatedRun {
     truth: KernelRun,
-    found: FoundExecutions,
+    found: DelimitedExecutions,
     graph: ExecutionGraph,
     summary: TraceSummary,
 }
 
-fn run(scenario: &KernelScenario) -> Run {
+fn run(scenario: &KernelScenario) -> SimulatedRun {
     let mut finder = ExecutionFinder::new(Delimiter::auto());
     let mut builder = GraphBuilder::new(GraphSettings::default(), HostId(0));
     let mut statistics = TraceStatistics::default();
@@ -30,10 +30,10 @@ fn run(scenario: &KernelScenario) -> Run {
     let mut losses = Losses::none();
     let found = finder.finish(&mut losses);
     let summary = statistics.finish(&truth.texts, 10);
-    Run { truth, found, graph: builder.finish(&mut losses), summary }
+    SimulatedRun { truth, found, graph: builder.finish(&mut losses), summary }
 }
 
-impl Run {
+impl SimulatedRun {
     /// Each execution's truth with its path.
     fn paths(&self) -> impl Iterator<Item = (&TrueExecution, CriticalPath)> {
         self.truth.executions.iter().map(|truth| {
@@ -45,9 +45,10 @@ impl Run {
     }
 }
 
-fn own(path: &CriticalPath, state: PieceState) -> u64 {
-    let pieces = path.pieces.iter().filter(|piece| piece.worker == path.worker && piece.state == state);
-    pieces.map(|piece| piece.window.ns()).sum()
+fn own(path: &CriticalPath, state: WorkerState) -> u64 {
+    let segments =
+        path.segments.iter().filter(|segment| segment.worker == path.worker && segment.state == state);
+    segments.map(|segment| segment.window.ns()).sum()
 }
 
 /// Several machines: more CPUs than threads, fewer, one.
@@ -73,14 +74,14 @@ fn executions_and_their_own_times_are_exact() {
         for (truth, path) in run.paths() {
             assert_eq!((path.window.from.ns(), path.window.to.ns()), (truth.begin_ns, truth.end_ns));
             assert_eq!(
-                path.pieces.iter().map(|piece| piece.window.ns()).sum::<u64>(),
+                path.segments.iter().map(|segment| segment.window.ns()).sum::<u64>(),
                 truth.end_ns - truth.begin_ns
             );
             assert_eq!(truth.spent.total(), truth.end_ns - truth.begin_ns);
-            assert_eq!(own(&path, PieceState::Running), truth.spent.running, "{truth:?}");
-            assert_eq!(own(&path, PieceState::Preempted), truth.spent.runnable, "{truth:?}");
-            assert_eq!(own(&path, PieceState::BlockDevice), truth.spent.disk, "{truth:?}");
-            assert_eq!(own(&path, PieceState::Timer), truth.spent.timer, "{truth:?}");
+            assert_eq!(own(&path, WorkerState::Running), truth.spent.running, "{truth:?}");
+            assert_eq!(own(&path, WorkerState::Preempted), truth.spent.runnable, "{truth:?}");
+            assert_eq!(own(&path, WorkerState::BlockDevice), truth.spent.disk, "{truth:?}");
+            assert_eq!(own(&path, WorkerState::Timer), truth.spent.timer, "{truth:?}");
             assert_eq!(path.unresolved, 0, "{truth:?}");
         }
     }
@@ -104,25 +105,25 @@ fn statistics_know_every_nanosecond() {
     }
 }
 
-/// What a lock or an answer takes is told as the work of whoever held or gave it.
+/// The time of a lock or a reply is the work of the thread that held the lock or sent the reply.
 #[test]
 fn waits_for_others_are_the_others_work() {
     let run = run(&KernelScenario { seed: 9, cpus: 4, executions: 60, ..KernelScenario::default() });
     let mut named = [false; 2];
     for (truth, path) in run.paths() {
-        let others: Vec<&PathPiece> =
-            path.pieces.iter().filter(|piece| piece.worker != path.worker).collect();
-        for piece in &others {
-            let name = run.graph.name(piece.worker);
+        let others: Vec<&PathSegment> =
+            path.segments.iter().filter(|segment| segment.worker != path.worker).collect();
+        for segment in &others {
+            let name = run.graph.name(segment.worker);
             match truth.kind {
                 ExecutionKind::Query => assert_eq!(name, "server"),
                 ExecutionKind::Append => assert_eq!(name, "logger"),
                 _ => panic!("{:?} waits for nobody: {name}", truth.kind),
             }
-            named[usize::from(truth.kind == ExecutionKind::Append)] |= piece.state == PieceState::Running;
+            named[usize::from(truth.kind == ExecutionKind::Append)] |= segment.state == WorkerState::Running;
         }
         if truth.kind == ExecutionKind::Query {
-            let by_server: u64 = others.iter().map(|piece| piece.window.ns()).sum();
+            let by_server: u64 = others.iter().map(|segment| segment.window.ns()).sum();
             assert!(by_server * 10 >= truth.spent.answer * 9, "{by_server} of {}", truth.spent.answer);
         }
     }
@@ -140,8 +141,9 @@ fn a_quota_leaves_the_cpu_idle_and_nothing_else_does() {
     };
     let counts = [KernelFault::None, quota].map(|fault| {
         let run = run(&KernelScenario { fault, ..scenario.clone() });
-        let is_kept = |piece: &PathPiece| piece.idle_ns > MS && piece.idle_ns * 2 > piece.window.ns();
-        run.paths().filter(|(_, path)| path.pieces.iter().any(is_kept)).count()
+        let is_kept =
+            |segment: &PathSegment| segment.idle_ns > MS && segment.idle_ns * 2 > segment.window.ns();
+        run.paths().filter(|(_, path)| path.segments.iter().any(is_kept)).count()
     });
     assert_eq!(counts[0], 0);
     // An execution needs 10 ms, so every second one meets the end of its quota of 20.
@@ -151,8 +153,8 @@ fn a_quota_leaves_the_cpu_idle_and_nothing_else_does() {
 #[test]
 fn faults_lengthen_the_state_they_should() {
     for (fault, kind, longer) in [
-        (KernelFault::SlowDisk { extra_ns: 2 * MS }, ExecutionKind::Read, PieceState::BlockDevice),
-        (KernelFault::ExtraSleep { ns: 9 * MS }, ExecutionKind::Sort, PieceState::Timer),
+        (KernelFault::SlowDisk { extra_ns: 2 * MS }, ExecutionKind::Read, WorkerState::BlockDevice),
+        (KernelFault::ExtraSleep { ns: 9 * MS }, ExecutionKind::Sort, WorkerState::Timer),
     ] {
         let scenario = KernelScenario {
             seed: 5,
@@ -206,7 +208,10 @@ fn text_of_a_simulated_run_gives_the_same_executions_and_paths() {
         let paths = [&graph, &direct.graph].map(|graph| {
             let worker = graph.worker_of(execution.host, execution.end_tid, execution.window.to).unwrap();
             let path = graph.critical_path(worker, execution.window);
-            path.pieces.iter().map(|piece| (piece.worker, piece.state, piece.window)).collect::<Vec<_>>()
+            path.segments
+                .iter()
+                .map(|segment| (segment.worker, segment.state, segment.window))
+                .collect::<Vec<_>>()
         });
         assert_eq!(paths[0], paths[1]);
     }

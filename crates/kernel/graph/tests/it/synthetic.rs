@@ -1,32 +1,32 @@
 //! Twelve small graphs with the published reference's path of worker 0.
 
 use crate::chains::{
-    ALWAYS, assert_tiles, expected_links, expected_pieces, kind_of, path_as_expected, state_of,
+    ALWAYS, assert_tiles, expected_links, expected_segments, kind_of, path_as_expected, state_of,
 };
-use laggard_kernel_graph::{ExecutionGraph, GraphSketch, HostId, Point, WorkerId, WorkerKind};
+use laggard_kernel_graph::{ExecutionGraph, HostId, PartialGraph, VertexHandle, WorkerId, WorkerKind};
 use laggard_model::{Cpu, KernelTime, TextId, Tid};
 use laggard_testkit::data_folder;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-fn drawn(graph: &Value) -> ExecutionGraph {
-    let mut sketch = GraphSketch::default();
-    let mut points: BTreeMap<(String, u64), Point> = BTreeMap::new();
+fn built(graph: &Value) -> ExecutionGraph {
+    let mut partial = PartialGraph::default();
+    let mut points: BTreeMap<(String, u64), VertexHandle> = BTreeMap::new();
     for (name, chain) in graph["chains"].as_object().expect("chains") {
         let tid = Tid(name.parse().expect("a number"));
         let kind = WorkerKind::Thread { tid, generation: 0 };
-        let worker = sketch.worker(HostId(0), kind, TextId::EMPTY);
+        let worker = partial.worker(HostId(0), kind, TextId::EMPTY);
         for vertex in chain.as_array().expect("a chain") {
             let time = vertex.as_u64().or(vertex[1].as_u64()).expect("a time");
             let edge = vertex[0].as_str().map(state_of);
-            let point = sketch.append(worker, KernelTime::from_ns(time), Cpu(0), edge);
+            let point = partial.append(worker, KernelTime::from_ns(time), Cpu(0), edge);
             points.insert((name.clone(), time), point);
         }
     }
     for ((from, from_time, to, to_time), kind) in expected_links(&graph["links"], Value::to_string) {
-        sketch.link(points[&(from, from_time)], points[&(to, to_time)], kind_of(&kind));
+        partial.link(points[&(from, from_time)], points[&(to, to_time)], kind_of(&kind));
     }
-    sketch.finish()
+    partial.finish()
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn paths_of_synthetic_graphs_equal_the_reference() {
     let cases = cases.as_object().expect("cases by name");
     assert_eq!(cases.len(), 12);
     for (name, case) in cases {
-        let graph = drawn(&case["graph"]);
+        let graph = built(&case["graph"]);
         let number = |id: WorkerId| match graph.worker(id).kind {
             WorkerKind::Thread { tid, .. } => tid.0.to_string(),
             other => panic!("{other:?}"),
@@ -46,7 +46,7 @@ fn paths_of_synthetic_graphs_equal_the_reference() {
         assert_tiles(&path);
         let expected = &case["critical_path_from_worker0"];
         let expected =
-            (expected_pieces(&expected["chains"]), expected_links(&expected["links"], Value::to_string));
+            (expected_segments(&expected["chains"]), expected_links(&expected["links"], Value::to_string));
         assert_eq!(path_as_expected(&path, number), expected, "{name}");
     }
 }

@@ -1,7 +1,7 @@
 //! Small event traces with the published reference's graphs and paths.
 
 use crate::chains::{
-    ALWAYS, assert_tiles, expected_links, expected_pieces, graph_as_expected, path_as_expected,
+    ALWAYS, assert_tiles, expected_links, expected_segments, graph_as_expected, path_as_expected,
 };
 use laggard_kernel_graph::{ExecutionGraph, GraphBuilder, GraphSettings, HostId, WorkerId, WorkerKind};
 use laggard_model::{
@@ -127,13 +127,13 @@ fn graphs_and_paths_of_small_traces_equal_the_reference() {
             }
         };
         let expected = &case["graph"];
-        let expected = (expected_pieces(&expected["chains"]), expected_links(&expected["links"], text));
+        let expected = (expected_segments(&expected["chains"]), expected_links(&expected["links"], text));
         assert_eq!(graph_as_expected(&graph, name), expected, "{case_name}");
         for (worker, expected) in case["paths"].as_object().expect("paths by worker") {
             let id = (0..graph.workers().len() as u32).map(WorkerId).find(|&id| name(id) == *worker);
             let path = graph.critical_path(id.expect("the worker is in the graph"), ALWAYS);
             assert_tiles(&path);
-            let expected = (expected_pieces(&expected["chains"]), expected_links(&expected["links"], text));
+            let expected = (expected_segments(&expected["chains"]), expected_links(&expected["links"], text));
             assert_eq!(path_as_expected(&path, name), expected, "{case_name}: {worker}");
         }
     }

@@ -1,9 +1,9 @@
 //! Executions by markers: nested, overlapping, unfinished, across threads.
 
-use super::drawn::{check, find};
+use super::notation::{check, find};
 
 #[test]
-fn nested_ones_are_all_found_with_their_depth() {
+fn nested_executions_are_found_with_their_depth() {
     let drawing = "
         10 7 marker B|7|request
         20 7 marker B|7|query
@@ -27,7 +27,7 @@ fn nested_ones_are_all_found_with_their_depth() {
 }
 
 #[test]
-fn overlapping_ones_are_told_apart_by_their_key() {
+fn overlapping_executions_are_distinguished_by_key() {
     let drawing = "
         10 7 marker begin order 1
         20 7 marker begin order 2
@@ -104,7 +104,7 @@ fn processes_and_containers_pair_their_own() {
 }
 
 #[test]
-fn threads_can_be_chosen_by_name() {
+fn threads_can_be_selected_by_name() {
     let drawing = "
         1 7 rename web-1
         2 8 rename job-1
@@ -117,7 +117,7 @@ fn threads_can_be_chosen_by_name() {
 }
 
 #[test]
-fn what_has_no_other_end_is_counted() {
+fn unpaired_marks_are_counted() {
     let drawing = "
         10 7 marker end a
         20 7 marker begin a
@@ -146,7 +146,7 @@ fn losses_between_both_ends_are_not_bridged() {
 }
 
 #[test]
-fn forms_of_one_s_own() {
+fn user_defined_templates() {
     let drawing = "
         10 7 marker request 17 of shop started
         20 7 marker request 18 of shop started
@@ -163,7 +163,7 @@ fn forms_of_one_s_own() {
 }
 
 #[test]
-fn trace_contexts_are_kept() {
+fn trace_contexts_are_stored() {
     let context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let drawing = format!(
         "
@@ -186,9 +186,9 @@ fn auto_prefers_markers_then_programs() {
     ";
     let found = find("auto", both);
     assert_eq!((found.delimiter.to_string().as_str(), found.executions.len()), ("marker", 1));
-    assert!(found.chosen.contains("markers"));
+    assert!(found.delimiter_reason.contains("markers"));
     let found = find("auto", &both.replace("marker a end", "marker other"));
     assert_eq!((found.delimiter.to_string().as_str(), found.executions.len()), ("process", 1));
     let found = find("auto", "10 7 marker a begin");
-    assert!(found.executions.is_empty() && found.chosen.contains("neither"));
+    assert!(found.executions.is_empty() && found.delimiter_reason.contains("neither"));
 }

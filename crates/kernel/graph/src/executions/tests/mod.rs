@@ -1,6 +1,6 @@
-//! Finders over drawn events.
+//! Finders of executions over hand-written events.
 
-mod drawn;
 mod markers;
+mod notation;
 mod others;
 mod properties;

@@ -1,6 +1,6 @@
 //! Executions by events, programs, system calls, and threads.
 
-use super::drawn::check;
+use super::notation::check;
 
 #[test]
 fn pairs_of_events_with_and_without_a_key() {
@@ -97,7 +97,7 @@ fn single_calls_and_what_lies_between_them() {
 }
 
 #[test]
-fn lives_of_threads_and_windows_of_one() {
+fn lifetimes_of_threads_and_windows_of_one_thread() {
     let drawing = "
         10 7 switch 8 web-1
         20 8 switch 9 job

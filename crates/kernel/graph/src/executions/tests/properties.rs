@@ -1,6 +1,6 @@
 //! Finders keep their promises whatever comes.
 
-use super::drawn::events;
+use super::notation::events;
 use crate::executions::{Delimiter, DelimiterSurvey, ExecutionFinder};
 use laggard_model::Losses;
 use proptest::prelude::*;

@@ -1,29 +1,28 @@
-//! An execution graph while it grows.
+//! An execution graph under construction.
 
 use crate::graph::ExecutionGraph;
-use crate::path::PieceState;
+use crate::path::WorkerState;
 use crate::vertex::{Vertex, VertexRef, VerticalKind};
 use crate::worker::{HostId, Worker, WorkerId, WorkerKind};
 use laggard_model::{Cpu, KernelTexts, KernelTime, TextId};
 
-/// A vertex of a graph that is being drawn.
+/// A handle of a vertex of a [`PartialGraph`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Point(pub(crate) VertexRef);
+pub struct VertexHandle(pub(crate) VertexRef);
 
-/// A graph that is drawn worker by worker and vertex by vertex: what the builder writes into, and how tests draw
-/// graphs by hand.
+/// A graph under construction, to which workers, vertices, and edges are added. Used by the builder and by tests.
 #[derive(Debug, Default)]
-pub struct GraphSketch {
+pub struct PartialGraph {
     pub(crate) workers: Vec<Worker>,
     pub(crate) chains: Vec<Vec<Vertex>>,
     pub(crate) texts: KernelTexts,
     pub(crate) vertices: usize,
-    /// All idle tasks of a host are one worker: which CPU is idle when is not known then.
+    /// Whether all idle tasks of a host are one worker, so that the idle times of single CPUs are unknown.
     pub(crate) shares_idle: bool,
 }
 
-impl GraphSketch {
-    /// A new worker without vertices. Threads with the same number on one host are its successive lives, in order.
+impl PartialGraph {
+    /// Adds a worker without vertices. Threads with the same tid on one host are successive threads, in order.
     ///
     /// # Panics
     /// Beyond 2³² − 1 workers.
@@ -40,16 +39,15 @@ impl GraphSketch {
         self.texts.intern(text)
     }
 
-    /// Ends an edge in the given state (nothing: a gap) at `time`. A vertex has its worker and time as identity:
-    /// at the time of the worker's last vertex, or earlier, the last vertex stays as it is. The first vertex of a
-    /// worker has no edge.
+    /// Adds a vertex at `time` that ends an edge of the given state (`None`: a gap). If `time` is not after the
+    /// worker's last vertex, that vertex is returned unchanged. The first vertex of a worker has no edge.
     pub fn append(
         &mut self,
         worker: WorkerId,
         time: KernelTime,
         cpu: Cpu,
-        edge: Option<PieceState>,
-    ) -> Point {
+        edge: Option<WorkerState>,
+    ) -> VertexHandle {
         let chain = &mut self.chains[worker.0 as usize];
         let last = chain.last().map(|vertex| vertex.time);
         if last.is_none_or(|last| last < time) {
@@ -57,12 +55,12 @@ impl GraphSketch {
             self.vertices += 1;
         }
         let index = u32::try_from(chain.len() - 1).expect("fewer than 2^32 vertices of one worker");
-        Point(VertexRef { worker: worker.0, index })
+        VertexHandle(VertexRef { worker: worker.0, index })
     }
 
-    /// Draws a vertical edge; the target keeps the last one drawn. An edge that would go back in time, or from a
-    /// vertex to itself, is not drawn.
-    pub fn link(&mut self, from: Point, to: Point, kind: VerticalKind) {
+    /// Adds a vertical edge, replacing an earlier one to the same target. An edge that would go back in time, or from a
+    /// vertex to itself, is ignored.
+    pub fn link(&mut self, from: VertexHandle, to: VertexHandle, kind: VerticalKind) {
         let (source, target) = (self.vertex(from).time, self.vertex(to).time);
         if source > target || from == to {
             return;
@@ -70,14 +68,14 @@ impl GraphSketch {
         self.vertex_mut(to).set_vertical(from.0, kind);
     }
 
-    /// Says more of the wait that ends at a vertex.
-    pub fn qualify(&mut self, at: Point, qualifier: TextId) {
-        self.vertex_mut(at).qualifier = qualifier;
+    /// Sets the qualifier of the wait that ends at a vertex.
+    pub fn qualify(&mut self, vertex: VertexHandle, qualifier: TextId) {
+        self.vertex_mut(vertex).qualifier = qualifier;
     }
 
-    /// The graph as drawn.
+    /// Returns the finished graph.
     pub fn finish(self) -> ExecutionGraph {
-        ExecutionGraph::from_sketch(self)
+        ExecutionGraph::from_partial(self)
     }
 
     /// The last vertex of a worker, if it has one.
@@ -89,11 +87,11 @@ impl GraphSketch {
         self.chains[worker.0 as usize].last_mut()
     }
 
-    pub(crate) fn vertex(&self, at: Point) -> &Vertex {
-        &self.chains[at.0.worker as usize][at.0.index as usize]
+    pub(crate) fn vertex(&self, vertex: VertexHandle) -> &Vertex {
+        &self.chains[vertex.0.worker as usize][vertex.0.index as usize]
     }
 
-    pub(crate) fn vertex_mut(&mut self, at: Point) -> &mut Vertex {
-        &mut self.chains[at.0.worker as usize][at.0.index as usize]
+    pub(crate) fn vertex_mut(&mut self, vertex: VertexHandle) -> &mut Vertex {
+        &mut self.chains[vertex.0.worker as usize][vertex.0.index as usize]
     }
 }

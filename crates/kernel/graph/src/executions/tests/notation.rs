@@ -1,6 +1,6 @@
 //! A notation for events, one a line: `TIME[.CPU] TID WORD …`, and what a finder finds in them.
 
-use crate::executions::{Delimiter, Execution, ExecutionFinder, FoundExecutions};
+use crate::executions::{DelimitedExecutions, Delimiter, Execution, ExecutionFinder};
 use laggard_model::{
     Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, Losses, PrevState, StatedumpStatus, Tid,
 };
@@ -81,7 +81,7 @@ pub(super) fn events(text: &str) -> (Vec<KernelEvent>, KernelTexts) {
 }
 
 /// What a delimiter finds in a drawing.
-pub(super) fn find(delimiter: &str, drawing: &str) -> FoundExecutions {
+pub(super) fn find(delimiter: &str, drawing: &str) -> DelimitedExecutions {
     let (events, texts) = events(drawing);
     let mut finder = ExecutionFinder::new(Delimiter::parse(delimiter).unwrap());
     for event in &events {

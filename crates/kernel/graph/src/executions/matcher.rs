@@ -1,36 +1,36 @@
-//! Events to marks, by one delimiter.
+//! Finds the executions of one delimiter: turns events into marks and pairs them.
 
 use super::delimiter::{Delimiter, DelimiterKind, EventPattern, MarkerRule, Pairing, Scope, SyscallName};
 use super::events::{EventMatch, PatternCache};
 use super::glob::Glob;
-use super::lives::Lives;
+use super::lifetimes::ThreadLifetimes;
 use super::marker::{self, MarkerText};
-use super::marks::{Lonely, Mark, Phase, Repeated};
-use super::pairs::{Paired, Pairs};
+use super::marks::{ExecutionMark, MarkPhase, RepeatedBegin, UnmatchedEnd};
+use super::pairs::{MarkPairing, PairedExecutions};
 use super::template::Template;
 use super::threads::Threads;
 use crate::worker::HostId;
 use laggard_model::{EventKind, KernelEvent, KernelTexts, Tid};
 
-/// The pairing name of markers whose forms have no place for one.
+/// The name used to pair markers whose templates have no `{name}`.
 const UNNAMED: &str = "execution";
-/// The pairing name of programs.
+/// The name used to pair the start and exit of programs.
 const LIFE: &str = "program";
 
-/// Looks for the executions of one delimiter.
+/// Finds the executions of one delimiter.
 #[derive(Debug)]
-pub(crate) struct Seeker {
+pub(crate) struct DelimiterMatcher {
     delimiter: Delimiter,
-    pairs: Pairs,
-    lives: Lives,
+    pairs: MarkPairing,
+    lifetimes: ThreadLifetimes,
     begin_names: PatternCache,
     end_names: PatternCache,
     syscall_number: Option<u32>,
 }
 
-impl Seeker {
-    pub(crate) fn new(delimiter: Delimiter, host: HostId) -> Seeker {
-        // Whatever is of one thread by its nature is never paired across threads.
+impl DelimiterMatcher {
+    pub(crate) fn new(delimiter: Delimiter, host: HostId) -> DelimiterMatcher {
+        // Kinds that are confined to one thread are never paired across threads.
         let pairing = match delimiter.kind {
             DelimiterKind::Markers(_) | DelimiterKind::Events { .. } => delimiter.scope.pairing,
             _ => Pairing::Thread,
@@ -39,9 +39,9 @@ impl Seeker {
             DelimiterKind::Syscall { name } | DelimiterKind::Between { name } => name.number(),
             _ => None,
         };
-        Seeker {
-            pairs: Pairs::new(host, pairing),
-            lives: Lives::new(host),
+        DelimiterMatcher {
+            pairs: MarkPairing::new(host, pairing),
+            lifetimes: ThreadLifetimes::new(host),
             begin_names: PatternCache::default(),
             end_names: PatternCache::default(),
             syscall_number,
@@ -51,10 +51,10 @@ impl Seeker {
 
     pub(crate) fn push(&mut self, event: &KernelEvent, texts: &KernelTexts, threads: &Threads) {
         if let EventKind::Lost { .. } = event.kind {
-            self.pairs.lost(event.cpu, event.time);
+            self.pairs.record_loss(event.cpu, event.time);
         }
         if matches!(self.delimiter.kind, DelimiterKind::Thread { .. } | DelimiterKind::Tid { .. }) {
-            return self.lives.push(event, threads);
+            return self.lifetimes.push(event, threads);
         }
         if !self.may_delimit(&event.kind) {
             return;
@@ -66,18 +66,18 @@ impl Seeker {
         }
     }
 
-    pub(crate) fn finish(self, threads: &Threads) -> (Delimiter, Paired) {
+    pub(crate) fn finish(self, threads: &Threads) -> (Delimiter, PairedExecutions) {
         let paired = match &self.delimiter.kind {
             DelimiterKind::Thread { name } => {
-                self.lives.named(name, |tid| is_in_scope(&self.delimiter.scope, tid, threads), threads)
+                self.lifetimes.named(name, |tid| is_in_scope(&self.delimiter.scope, tid, threads), threads)
             }
-            DelimiterKind::Tid { tid, window } => self.lives.of(*tid, *window, threads),
+            DelimiterKind::Tid { tid, window } => self.lifetimes.by_tid(*tid, *window, threads),
             _ => self.pairs.finish(),
         };
         (self.delimiter, paired)
     }
 
-    /// Whether events of a kind can be marks at all: nearly all of a trace cannot.
+    /// Whether events of a kind can be marks; most events of a trace cannot.
     fn may_delimit(&self, kind: &EventKind) -> bool {
         use EventKind::{Exec, Exit, Fork, Marker, Other, Rename, SyscallEntry, SyscallExit};
         match &self.delimiter.kind {
@@ -102,44 +102,49 @@ impl Seeker {
     }
 
     /// The marks of an event: an end, a beginning, or both.
-    fn marks(&mut self, event: &KernelEvent, texts: &KernelTexts, threads: &Threads) -> [Option<Mark>; 2] {
+    fn marks(
+        &mut self,
+        event: &KernelEvent,
+        texts: &KernelTexts,
+        threads: &Threads,
+    ) -> [Option<ExecutionMark>; 2] {
         match &self.delimiter.kind {
             DelimiterKind::Markers(rule) => [marker_mark(rule, event, texts, threads), None],
             DelimiterKind::Process { name } => [process_mark(name.as_ref(), event, texts), None],
             DelimiterKind::Syscall { name } => {
-                [self.syscall_mark(name, Phase::Begin, event, texts, threads), None]
+                [self.syscall_mark(name, MarkPhase::Begin, event, texts, threads), None]
             }
             DelimiterKind::Between { name } => {
-                [self.syscall_mark(name, Phase::End, event, texts, threads), None]
+                [self.syscall_mark(name, MarkPhase::End, event, texts, threads), None]
             }
             DelimiterKind::Events { begin, end } => {
                 let ended = self.end_names.find(end, event, texts, threads);
                 let begun = self.begin_names.find(begin, event, texts, threads);
                 [
-                    ended.map(|found| event_mark(begin, Phase::End, found, event)),
-                    begun.map(|found| event_mark(begin, Phase::Begin, found, event)),
+                    ended.map(|found| event_mark(begin, MarkPhase::End, found, event)),
+                    begun.map(|found| event_mark(begin, MarkPhase::Begin, found, event)),
                 ]
             }
             DelimiterKind::Auto | DelimiterKind::Thread { .. } | DelimiterKind::Tid { .. } => [None, None],
         }
     }
 
-    /// A call's entry and exit; `at_entry` is what its entry does.
+    /// The mark of a system call's entry or exit; `at_entry` is the phase of the entry.
     fn syscall_mark(
         &self,
         wanted: &SyscallName,
-        at_entry: Phase,
+        at_entry: MarkPhase,
         event: &KernelEvent,
         texts: &KernelTexts,
         threads: &Threads,
-    ) -> Option<Mark> {
+    ) -> Option<ExecutionMark> {
         let (phase, number, name) = match (event.kind, at_entry) {
             (EventKind::SyscallEntry { number, name }, phase) => (phase, number, name),
-            (EventKind::SyscallExit { number, name, .. }, Phase::Begin) => (Phase::End, number, name),
-            (EventKind::SyscallExit { number, name, returned }, Phase::End)
+            (EventKind::SyscallExit { number, name, .. }, MarkPhase::Begin) => (MarkPhase::End, number, name),
+            (EventKind::SyscallExit { number, name, returned }, MarkPhase::End)
                 if wanted.brings_work(returned) =>
             {
-                (Phase::Begin, number, name)
+                (MarkPhase::Begin, number, name)
             }
             _ => return None,
         };
@@ -148,17 +153,17 @@ impl Seeker {
         }
         let mut mark = plain_mark(phase, threads.acting(event)?, event);
         mark.name.push_str(&wanted.text);
-        if at_entry == Phase::Begin {
+        if at_entry == MarkPhase::Begin {
             mark.label.clone_from(&wanted.text);
             return Some(mark);
         }
         mark.label = format!("after {}", wanted.text);
-        // A call after one that brought nothing to do.
-        Some(Mark { lonely: Lonely::Nothing, ..mark })
+        // A call after one that returned no work.
+        Some(ExecutionMark { unmatched: UnmatchedEnd::Nothing, ..mark })
     }
 }
 
-/// Whether a thread is one of those asked for.
+/// Whether a thread is in the scope.
 fn is_in_scope(scope: &Scope, tid: Tid, threads: &Threads) -> bool {
     let Some(wanted) = &scope.only else { return true };
     wanted.matches(match scope.pairing {
@@ -168,8 +173,8 @@ fn is_in_scope(scope: &Scope, tid: Tid, threads: &Threads) -> bool {
     })
 }
 
-fn plain_mark(phase: Phase, tid: Tid, event: &KernelEvent) -> Mark {
-    Mark {
+fn plain_mark(phase: MarkPhase, tid: Tid, event: &KernelEvent) -> ExecutionMark {
+    ExecutionMark {
         phase,
         time: event.time,
         cpu: event.cpu,
@@ -178,8 +183,8 @@ fn plain_mark(phase: Phase, tid: Tid, event: &KernelEvent) -> Mark {
         key: None,
         label: String::new(),
         context: None,
-        repeated: Repeated::Replaces,
-        lonely: Lonely::Unfinished,
+        repeated: RepeatedBegin::Replaces,
+        unmatched: UnmatchedEnd::Unfinished,
     }
 }
 
@@ -188,42 +193,48 @@ fn marker_mark(
     event: &KernelEvent,
     texts: &KernelTexts,
     threads: &Threads,
-) -> Option<Mark> {
+) -> Option<ExecutionMark> {
     let EventKind::Marker { text } = event.kind else { return None };
     let text = texts.text(text);
-    let said = match rule {
+    let marker = match rule {
         MarkerRule::Usual { name } => {
-            marker::parse(text).filter(|said| is_wanted(name.as_ref(), &said.name))?
+            marker::parse(text).filter(|marker| is_wanted(name.as_ref(), &marker.name))?
         }
-        MarkerRule::Templates { begin, end } => by_template(begin, end, text)?,
+        MarkerRule::Templates { begin, end } => parse_with_templates(begin, end, text)?,
     };
-    let mut mark = plain_mark(said.phase, threads.acting(event)?, event);
-    mark.label = match said.further.as_str() {
-        "" => said.name.clone(),
-        further => format!("{} {further}", said.name),
+    let mut mark = plain_mark(marker.phase, threads.acting(event)?, event);
+    mark.label = match marker.further.as_str() {
+        "" => marker.name.clone(),
+        further => format!("{} {further}", marker.name),
     };
-    Some(Mark { name: said.name, key: said.key, context: said.context, repeated: Repeated::Nests, ..mark })
+    Some(ExecutionMark {
+        name: marker.name,
+        key: marker.key,
+        context: marker.context,
+        repeated: RepeatedBegin::Nests,
+        ..mark
+    })
 }
 
-/// An end without a name ends whatever is innermost, so it counts whatever names are wanted.
+/// An end without a name ends the innermost beginning, so it matches every requested name.
 fn is_wanted(wanted: Option<&Glob>, name: &str) -> bool {
     wanted.is_none_or(|wanted| name.is_empty() || wanted.matches(name))
 }
 
-fn by_template(begin: &Template, end: &Template, text: &str) -> Option<MarkerText> {
-    let (phase, places) = match (begin.matches(text), end.matches(text)) {
-        (Some(places), _) => (Phase::Begin, places),
-        (None, Some(places)) => (Phase::End, places),
+fn parse_with_templates(begin: &Template, end: &Template, text: &str) -> Option<MarkerText> {
+    let (phase, matched) = match (begin.matches(text), end.matches(text)) {
+        (Some(matched), _) => (MarkPhase::Begin, matched),
+        (None, Some(matched)) => (MarkPhase::End, matched),
         (None, None) => return None,
     };
-    let name = if begin.has_name() && end.has_name() { places.name } else { UNNAMED };
-    let further = if name == UNNAMED { places.name } else { "" };
-    let key = (!places.key.is_empty()).then(|| places.key.to_owned());
+    let name = if begin.has_name() && end.has_name() { matched.name } else { UNNAMED };
+    let further = if name == UNNAMED { matched.name } else { "" };
+    let key = (!matched.key.is_empty()).then(|| matched.key.to_owned());
     Some(MarkerText { phase, name: name.to_owned(), key, further: further.to_owned(), context: None })
 }
 
 /// A program's start and exit.
-fn process_mark(wanted: Option<&Glob>, event: &KernelEvent, texts: &KernelTexts) -> Option<Mark> {
+fn process_mark(wanted: Option<&Glob>, event: &KernelEvent, texts: &KernelTexts) -> Option<ExecutionMark> {
     match event.kind {
         EventKind::Exec { tid, filename } => {
             let path = texts.text(filename);
@@ -231,25 +242,30 @@ fn process_mark(wanted: Option<&Glob>, event: &KernelEvent, texts: &KernelTexts)
             if !is_wanted(wanted, program) && !is_wanted(wanted, path) {
                 return None;
             }
-            let mut mark = plain_mark(Phase::Begin, tid, event);
+            let mut mark = plain_mark(MarkPhase::Begin, tid, event);
             mark.label = program.to_owned();
             let key = Some(tid.0.to_string());
-            Some(Mark { name: LIFE.to_owned(), key, repeated: Repeated::Supersedes, ..mark })
+            Some(ExecutionMark { name: LIFE.to_owned(), key, repeated: RepeatedBegin::Supersedes, ..mark })
         }
         EventKind::Exit { tid } => {
-            let mark = plain_mark(Phase::End, tid, event);
+            let mark = plain_mark(MarkPhase::End, tid, event);
             let key = Some(tid.0.to_string());
-            // Threads exit too, and programs that were started before the trace.
-            Some(Mark { name: LIFE.to_owned(), key, lonely: Lonely::Nothing, ..mark })
+            // Threads that are not programs exit too, and so do programs started before the trace.
+            Some(ExecutionMark { name: LIFE.to_owned(), key, unmatched: UnmatchedEnd::Nothing, ..mark })
         }
         _ => None,
     }
 }
 
-fn event_mark(begin: &EventPattern, phase: Phase, found: EventMatch, event: &KernelEvent) -> Mark {
+fn event_mark(
+    begin: &EventPattern,
+    phase: MarkPhase,
+    found: EventMatch,
+    event: &KernelEvent,
+) -> ExecutionMark {
     let mut mark = plain_mark(phase, found.tid, event);
     mark.name.push_str(&begin.name);
     mark.label = found.name;
-    let repeated = if found.key.is_some() { Repeated::Replaces } else { Repeated::Nests };
-    Mark { key: found.key, repeated, ..mark }
+    let repeated = if found.key.is_some() { RepeatedBegin::Replaces } else { RepeatedBegin::Nests };
+    ExecutionMark { key: found.key, repeated, ..mark }
 }
