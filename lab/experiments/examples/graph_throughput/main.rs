@@ -72,9 +72,9 @@ fn walk(graph: &ExecutionGraph, executions: &[SimulatedExecution]) {
         let window = Window { from: execution.from, to: execution.to };
         let Some(worker) = worker else { continue };
         let path = graph.critical_path(worker, window);
-        pieces += path.pieces.len();
+        pieces += path.segments.len();
         unresolved += path.unresolved;
-        for piece in &path.pieces {
+        for piece in &path.segments {
             ns[piece.state as usize] += piece.window.ns();
         }
     }
