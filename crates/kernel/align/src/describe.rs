@@ -1,4 +1,4 @@
-//! Kinds and vectors as a report shows them.
+//! Builds the descriptions of kinds and states for the diagnosis.
 
 use crate::kinds::Kinds;
 use crate::silhouette::distance;
@@ -6,7 +6,7 @@ use crate::vectors::StateVectors;
 use crate::{Kind, StateComparison, StateSequence, TimeComparison};
 use laggard_numeric::{Matrix, mean, median, principal_components};
 
-/// Members beyond which a medoid is looked for among evenly spaced ones.
+/// Maximum number of medoid candidates; of larger kinds, evenly spaced members are tried.
 const MEDOID_MAX: usize = 500;
 
 /// A kind from its members (not empty).
@@ -50,7 +50,7 @@ pub(crate) fn projections(points: &[Matrix; 2]) -> [Vec<[f64; 2]>; 2] {
     [project(&points[0]), project(&points[1])]
 }
 
-/// Coarse comparison of a state, from the column of it.
+/// Coarse comparison of the state in a column.
 pub(crate) fn state(
     state: crate::State,
     at: usize,

@@ -1,16 +1,16 @@
-//! What [`crate::diagnose`] answers.
+//! The result of [`crate::diagnose`].
 
-use crate::localize::{ClusterProfile, DeviationKind, LocalizedExecution, Place};
+use crate::localize::{AlignedPosition, ClusterProfile, DeviationKind, LocalizedExecution};
 use crate::{AlignMode, State};
 use std::ops::Range;
 
-/// The whole answer about two sets of executions. Executions are 0-based indices into the set they came in; times are
+/// The comparison of two sets of executions. Executions are 0-based indices into the set they came in; times are
 /// microseconds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Diagnosis {
-    /// Which rules were followed.
+    /// The rules that were applied.
     pub mode: AlignMode,
-    /// The answer in one word.
+    /// The verdict.
     pub verdict: Verdict,
     /// Coarse comparison of the sets, one entry per state that occurs, ascending by state.
     pub states: Vec<StateComparison>,
@@ -18,33 +18,33 @@ pub struct Diagnosis {
     pub total: TimeComparison,
     /// Kinds of executions in the normal set, largest first.
     pub normal_kinds: Vec<Kind>,
-    /// Kinds of executions in the sample set, largest first; each paired with a normal one or not.
+    /// Kinds of executions in the sample set, largest first; each with or without a normal counterpart.
     pub sample_kinds: Vec<Kind>,
     /// Each sample kind with its normal counterpart, in the order of `sample_kinds`.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<KindPair>,
     /// One entry per normal execution.
-    pub normal: Vec<ExecutionPlace>,
+    pub normal: Vec<ExecutionSummary>,
     /// One entry per sample execution.
-    pub sample: Vec<JudgedExecution>,
-    /// What sample executions do abnormally: equal deviations of several executions are one finding. The most excess
-    /// time first.
+    pub sample: Vec<SampleExecution>,
+    /// Abnormal behavior of sample executions: equal deviations of several executions are one finding. Ordered by
+    /// excess time, largest first.
     pub findings: Vec<FindingGroup>,
-    /// Anomalous executions laid beside the normal ones of their kind, one entry per normal kind that has any.
+    /// Anomalous executions aligned with the normal ones of their kind, one entry per normal kind that has any.
     pub alignments: Vec<KindAlignment>,
-    /// What the reader should know before believing any of it.
+    /// Reservations about the result.
     pub cautions: Vec<Caution>,
 }
 
-/// The answer in one word.
+/// The verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Verdict {
     /// No execution and no state stands out.
     NothingFound,
-    /// Some executions of the sample are anomalous or of a kind that the normal set has not.
+    /// Some executions of the sample are anomalous or of a kind that does not occur in the normal set.
     ExecutionsStandOut,
     /// The sample as a whole spends more time in some state than the normal set does, but no execution stands out.
     SlowerOverall,
-    /// There is too little data to say; see [`Diagnosis::cautions`].
+    /// There is too little data; see [`Diagnosis::cautions`].
     TooFew,
 }
 
@@ -62,16 +62,16 @@ pub struct TimeComparison {
     /// `p2`: share of sample executions above the normal mean, or above the sample's own mean in
     /// [`AlignMode::PaperPrinted`].
     pub sample_share_above: f64,
-    /// Whether `sample_mean > normal_mean + t1 * normal_std`. Always told; decides in paper modes only.
+    /// Whether `sample_mean > normal_mean + t1 * normal_std`. Always computed; decisive in paper modes only.
     pub is_average_above: bool,
-    /// Whether `p2 > t2 * p1` with `p1 > 0`. Always told; decides in paper modes only.
+    /// Whether `p2 > t2 * p1` with `p1 > 0`. Always computed; decisive in paper modes only.
     pub is_probability_above: bool,
-    /// Robust mode: probability of so large a rise within the kinds of executions if nothing had changed (one-sided
-    /// Mann–Whitney, Benjamini–Hochberg adjusted over the states). `None` where it was not tested.
+    /// Robust mode: p-value of the increase within kinds (one-sided Mann–Whitney, Benjamini–Hochberg adjusted over the
+    /// states). `None` if not tested.
     pub p_value: Option<f64>,
     /// Mean time of a sample execution above what is usual for its kind; may be negative.
     pub excess_us: f64,
-    /// Whether the rule of the mode says that the sample spends more time here.
+    /// Whether the sample spends more time here, by the mode's rule.
     pub is_raised: bool,
 }
 
@@ -88,18 +88,18 @@ pub struct StateComparison {
     pub time: TimeComparison,
 }
 
-/// Where an execution lies among the kinds.
+/// An execution's kind and position.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ExecutionPlace {
+pub struct ExecutionSummary {
     /// First two principal components of the vectors that were clustered; the axes are those of both sets together.
     pub projection: [f64; 2],
-    /// Index of its kind in the kinds of its set; `None`: noise, it belongs to none.
+    /// Index of its kind in the kinds of its set; `None`: noise.
     pub kind: Option<usize>,
     /// Total time.
     pub total_us: f64,
 }
 
-/// Executions that do much the same.
+/// A kind: executions with similar behavior.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kind {
     /// Executions of the set, ascending.
@@ -117,17 +117,17 @@ pub struct Kind {
 pub enum KindOrigin {
     /// A cluster by density.
     Dense,
-    /// Executions like one another, but fewer than a cluster needs.
+    /// Similar executions, but fewer than a cluster needs.
     Rare,
-    /// All executions of the set: too few to cluster, or none like another.
+    /// All executions of the set: too few to cluster, or none similar.
     Whole,
-    /// Executions of the sample that one normal kind fits.
+    /// Sample executions assigned to one normal kind.
     Paired,
 }
 
 /// A sample kind and the normal kind that it is compared with.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Pair {
+pub struct KindPair {
     /// Index into [`Diagnosis::sample_kinds`].
     pub sample_kind: usize,
     /// Index into [`Diagnosis::normal_kinds`]; `None` when nothing matched.
@@ -149,14 +149,14 @@ pub enum Resemblance {
     NewOrStronglyChanged,
 }
 
-/// A sample execution and what is thought of it.
+/// A sample execution and its verdict.
 #[derive(Clone, PartialEq, Debug)]
-pub struct JudgedExecution {
-    /// Where it lies; its kind is one of [`Diagnosis::sample_kinds`].
-    pub place: ExecutionPlace,
+pub struct SampleExecution {
+    /// Its kind and position; the kind is one of [`Diagnosis::sample_kinds`].
+    pub place: ExecutionSummary,
     /// The normal kind that it was compared with; `None`: with the whole normal set.
     pub normal_kind: Option<usize>,
-    /// What is thought of it.
+    /// The verdict on it.
     pub verdict: ExecutionVerdict,
     /// States whose time is abnormally high, the most excess first.
     pub states: Vec<StateExcess>,
@@ -166,21 +166,21 @@ pub struct JudgedExecution {
     pub is_slow: bool,
 }
 
-/// What is thought of a sample execution.
+/// The verdict on a sample execution.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ExecutionVerdict {
     /// Nothing unusual.
     Normal,
-    /// It spends abnormally much time in [`JudgedExecution::states`], or enters them abnormally often.
+    /// It spends abnormally much time in [`SampleExecution::states`], or enters them abnormally often.
     Anomalous,
-    /// It does something else than any normal execution. If it takes longer than the kind that it fits least badly, it is
-    /// told where (robust mode).
+    /// It behaves unlike any normal execution. If it takes longer than its nearest kind, its states are compared with
+    /// that kind (robust mode).
     NewKind,
     /// There was nothing to compare with.
     NotJudged,
 }
 
-/// Time of an execution in a state above what is usual.
+/// Excess time of an execution in a state.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct StateExcess {
     /// The state.
@@ -203,17 +203,17 @@ pub struct StateExcess {
 pub struct FindingGroup {
     /// Index of the normal kind in [`Diagnosis::normal_kinds`].
     pub normal_kind: usize,
-    /// In what way.
+    /// The kind of deviation.
     pub kind: DeviationKind,
-    /// The state: the one that was there, or (missing) should have been.
+    /// The state: the one that occurred, or (missing) the one that was expected.
     pub state: State,
     /// First place in the kind's profile ([`KindAlignment::profile`]).
-    pub first: Place,
+    pub first: AlignedPosition,
     /// Last place, included.
-    pub last: Place,
-    /// Where each execution has it, ascending by execution, then step.
+    pub last: AlignedPosition,
+    /// Its occurrences, ordered by execution, then step.
     pub occurrences: Vec<Occurrence>,
-    /// How many sample executions have it.
+    /// Number of sample executions that have it.
     pub executions: usize,
     /// Sum of the occurrences' times.
     pub time_us: f64,
@@ -228,20 +228,20 @@ pub struct Occurrence {
     pub execution: usize,
     /// Which of its findings, an index into [`LocalizedExecution::findings`].
     pub finding: usize,
-    /// Its steps; empty for a missing state (at the step before which it should have been).
+    /// Its steps; empty for a missing state (positioned at the step before which it was expected).
     pub steps: Range<usize>,
     /// Time of these steps.
     pub time_us: f64,
-    /// Time above what is usual.
+    /// Excess over the usual time.
     pub excess_us: f64,
 }
 
-/// Anomalous executions laid over the normal ones of their kind.
+/// Anomalous executions aligned with the normal ones of their kind.
 #[derive(Clone, PartialEq, Debug)]
 pub struct KindAlignment {
     /// Index into [`Diagnosis::normal_kinds`].
     pub normal_kind: usize,
-    /// The normal executions that the profile was made of: its rows point into this.
+    /// The normal executions of the profile; its rows are indices into this.
     pub normals: Vec<usize>,
     /// The normal executions, aligned.
     pub profile: ClusterProfile,
@@ -254,52 +254,52 @@ pub struct KindAlignment {
 pub struct AlignedExecution {
     /// Sample execution.
     pub execution: usize,
-    /// Its row and its deviations, all of them. [`Diagnosis::findings`] holds those worth telling.
+    /// Its row and its deviations, all of them. [`Diagnosis::findings`] contains the reported ones.
     pub localized: LocalizedExecution,
 }
 
-/// What weakens an answer.
+/// A reservation about the result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Caution {
     /// No normal execution has any step: nothing to compare with.
     NoNormalExecution,
     /// No sample execution has any step.
     NoSampleExecution,
-    /// Executions without a step were left out.
+    /// Executions without steps were excluded.
     EmptyExecutions {
         /// Of the normal set.
         normal: usize,
         /// Of the sample.
         sample: usize,
     },
-    /// So few normal executions that rare deviations cannot be told from chance.
+    /// So few normal executions that rare deviations cannot be distinguished from chance.
     FewNormalExecutions {
-        /// How many there are.
+        /// Number of executions.
         given: usize,
-        /// How many make a firm answer.
+        /// Number needed for a reliable result.
         wanted: usize,
     },
-    /// So few sample executions that the sets are not compared as wholes.
+    /// Too few sample executions to compare the sets as a whole.
     FewSampleExecutions {
-        /// How many there are.
+        /// Number of executions.
         given: usize,
-        /// How many make a firm answer.
+        /// Number needed for a reliable result.
         wanted: usize,
     },
     /// Too few normal executions to find kinds: all count as one.
     NormalNotClustered {
-        /// How many there are.
+        /// Number of executions.
         given: usize,
     },
-    /// Sample executions were compared with a kind of fewer members than a cluster needs: weak.
+    /// Sample executions were compared with a kind that has fewer members than a cluster needs.
     ComparedWithRareKind {
         /// How many.
         executions: usize,
     },
-    /// Executions of some kind are so long that they were judged by the sums of their states alone.
+    /// Executions of some kind are so long that only the sums of their states were compared.
     StepsNotCompared,
     /// The shares of the kinds differ between the sets; times are compared within kinds.
     MixChanged,
-    /// Normal executions are so different from one another that no kind was found: all count as one.
+    /// The normal executions are too different to form kinds: all count as one.
     NoKindFound,
 }

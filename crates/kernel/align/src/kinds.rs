@@ -1,4 +1,4 @@
-//! Kinds of executions: dense clusters, and what to do with the executions that belong to none.
+//! Kinds of executions: dense clusters, and the assignment of executions outside clusters.
 
 use crate::silhouette::distance;
 use crate::{AlignSettings, KindOrigin, OpticsSettings, optics};
@@ -19,18 +19,18 @@ impl Kinds {
         (0..self.labels.len()).filter(|&point| self.labels[point] == Some(kind)).collect()
     }
 
-    fn whole(points: usize) -> Kinds {
+    fn single_kind(points: usize) -> Kinds {
         Kinds { labels: vec![Some(0); points], origins: vec![KindOrigin::Whole] }
     }
 }
 
-/// How much farther than its members' usual distance a point may be from a cluster that takes it in.
+/// Maximum distance of a point that joins a cluster, as a multiple of the members' usual distance.
 const REACH: f64 = 2.0;
 
-/// The members' usual distance: that which this share of them keep to.
+/// Quantile of the members' distances that counts as their usual distance.
 const USUAL_SHARE: f64 = 0.9;
 
-/// Published: clusters by density, everything else is noise. One kind when there are too few points.
+/// The published rule: clusters by density; everything else is noise. One kind when there are too few points.
 pub(crate) fn dense_kinds(points: &Matrix, settings: &AlignSettings) -> Kinds {
     let found = optics(
         points,
@@ -41,40 +41,41 @@ pub(crate) fn dense_kinds(points: &Matrix, settings: &AlignSettings) -> Kinds {
             threads: settings.threads,
         },
     );
-    let Some(found) = found else { return Kinds::whole(points.rows()) };
+    let Some(found) = found else { return Kinds::single_kind(points.rows()) };
     let count = found.labels.iter().flatten().max().map_or(0, |largest| largest + 1);
     Kinds { labels: found.labels, origins: vec![KindOrigin::Dense; count] }
 }
 
-/// As [`dense_kinds`]; then points left over join the cluster whose density reaches them. What is still left makes rare kinds of points near one another.
+/// As [`dense_kinds`]; then points left over join the cluster whose density reaches them. Remaining points that are
+/// near one another form rare kinds.
 pub(crate) fn all_kinds(points: &Matrix, settings: &AlignSettings) -> Kinds {
     let mut kinds = dense_kinds(points, settings);
     if kinds.origins.first() == Some(&KindOrigin::Whole) {
         return kinds;
     }
     if kinds.origins.is_empty() {
-        return Kinds::whole(points.rows());
+        return Kinds::single_kind(points.rows());
     }
     let neighbors = settings.cluster_points_min - 1;
-    let radius = take_in(points, &mut kinds, neighbors);
-    add_rare(points, &mut kinds, radius);
+    let radius = absorb_near(points, &mut kinds, neighbors);
+    add_rare_kinds(points, &mut kinds, radius);
     kinds
 }
 
 /// Distance from a point to the `neighbors`-th nearest of others; infinite if there are fewer.
 fn reach_of(points: &Matrix, from: usize, others: &[usize], neighbors: usize) -> f64 {
-    let apart = others
+    let distances = others
         .iter()
         .filter(|&&other| other != from)
         .map(|&other| distance(points.row(from), points.row(other)));
-    let mut apart: Vec<f64> = apart.collect();
-    if apart.len() < neighbors || neighbors == 0 {
+    let mut distances: Vec<f64> = distances.collect();
+    if distances.len() < neighbors || neighbors == 0 {
         return f64::INFINITY;
     }
-    *apart.select_nth_unstable_by(neighbors - 1, f64::total_cmp).1
+    *distances.select_nth_unstable_by(neighbors - 1, f64::total_cmp).1
 }
 
-/// How far members of a cluster usually are from their neighbors in it.
+/// The usual distance of a cluster's members to their neighbors in it.
 fn usual_reach(points: &Matrix, members: &[usize], neighbors: usize) -> f64 {
     let mut reaches: Vec<f64> =
         members.iter().map(|&from| reach_of(points, from, members, neighbors)).collect();
@@ -83,7 +84,7 @@ fn usual_reach(points: &Matrix, members: &[usize], neighbors: usize) -> f64 {
 }
 
 /// Points without a kind join the cluster that reaches them best. Returns the largest usual reach.
-fn take_in(points: &Matrix, kinds: &mut Kinds, neighbors: usize) -> f64 {
+fn absorb_near(points: &Matrix, kinds: &mut Kinds, neighbors: usize) -> f64 {
     let members: Vec<Vec<usize>> = (0..kinds.origins.len()).map(|kind| kinds.members(kind)).collect();
     let usual: Vec<f64> = members.iter().map(|members| usual_reach(points, members, neighbors)).collect();
     for point in 0..points.rows() {
@@ -104,8 +105,8 @@ fn take_in(points: &Matrix, kinds: &mut Kinds, neighbors: usize) -> f64 {
     usual.into_iter().fold(0.0, f64::max)
 }
 
-/// Points still left: those within `radius` of one another (over others) are a rare kind.
-fn add_rare(points: &Matrix, kinds: &mut Kinds, radius: f64) {
+/// Groups the remaining points: those connected within `radius` are a rare kind.
+fn add_rare_kinds(points: &Matrix, kinds: &mut Kinds, radius: f64) {
     for point in 0..points.rows() {
         if kinds.labels[point].is_some() {
             continue;

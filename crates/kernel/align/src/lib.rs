@@ -1,5 +1,5 @@
-//! Executions as sequences of states: which kinds there are, which of a sample differ from the normal ones, and at
-//! which step (Janecek et al. 2022).
+//! Compares executions as sequences of states: finds their kinds, sample executions that differ from the normal ones,
+//! and the steps at which they differ (Janecek et al. 2022).
 //!
 //! ```text
 //! StateSequences, normal and sample ─► vectors ─► coarse check ─► OPTICS ─► pairing ─► outliers
@@ -7,23 +7,21 @@
 //!                          Diagnosis ◄── localization ◄── multiple alignment ◄───────────┘
 //! ```
 //!
-//! Pure functions of numbers: states are small integers, executions are 0-based indices into the set they came in.
-//! Nothing here knows threads, names or clocks.
+//! Pure functions of numbers: states are small integers, executions are 0-based indices into the set they came in. This
+//! crate knows no threads, names, or clocks.
 
-mod coarse;
+mod anomalies;
+mod assignment;
 mod describe;
 mod diagnosis;
 mod findings;
-mod judge;
 mod kinds;
 pub mod localize;
 pub mod msa;
 mod optics;
-mod outliers;
 mod pairing;
 mod paper;
 mod pipeline;
-mod place;
 mod reference;
 mod robust;
 mod sequence;
@@ -33,15 +31,15 @@ mod steps;
 mod tail;
 mod vectors;
 
-pub use coarse::compare_times;
 pub use diagnosis::{
-    AlignedExecution, Caution, Diagnosis, ExecutionPlace, ExecutionVerdict, FindingGroup, JudgedExecution,
-    Kind, KindAlignment, KindOrigin, Occurrence, Pair, Resemblance, StateComparison, StateExcess,
-    TimeComparison, Verdict,
+    AlignedExecution, Caution, Diagnosis, ExecutionSummary, ExecutionVerdict, FindingGroup, Kind,
+    KindAlignment, KindOrigin, KindPair, Occurrence, Resemblance, SampleExecution, StateComparison,
+    StateExcess, TimeComparison, Verdict,
 };
 pub use optics::{Dent, Optics, OpticsSettings, optics};
-pub use outliers::SigmaRule;
 pub use pairing::{NormalKinds, PairScore, best_pair};
+pub use paper::coarse::compare_times;
+pub use paper::outliers::SigmaRule;
 pub use pipeline::diagnose;
 pub use sequence::{State, StateSequence};
 pub use settings::{AlignMode, AlignSettings, AlignSettingsError};

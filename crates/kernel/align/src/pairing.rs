@@ -1,4 +1,4 @@
-//! Which normal kind a sample kind is to be compared with (Janecek et al., Algorithm 2 and Equation 1).
+//! Pairs each sample kind with a normal kind (Janecek et al., Algorithm 2 and Equation 1).
 
 use crate::AlignMode;
 use crate::silhouette::{DistanceSums, distance, width};
@@ -24,7 +24,7 @@ pub struct NormalKinds<'a> {
 }
 
 impl<'a> NormalKinds<'a> {
-    /// Rows of `points` (`n x d`) with labels below `count`; points without a label take no part. `O(n^2 d)`.
+    /// Rows of `points` (`n x d`) with labels below `count`; points without a label are ignored. `O(n^2 d)`.
     pub fn new(points: &'a Matrix, labels: &'a [Option<usize>], count: usize) -> NormalKinds<'a> {
         NormalKinds { points, labels, count, sums: DistanceSums::new(points, points, labels, count) }
     }
@@ -104,6 +104,6 @@ pub(crate) fn median_point(points: &Matrix, rows: &[usize]) -> Vec<f64> {
 /// Distance of two points over the norm of the first; 0 when both are 0.
 pub(crate) fn relative_distance(normal: &[f64], sample: &[f64]) -> f64 {
     let norm = normal.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let apart = distance(normal, sample);
-    if apart == 0.0 { 0.0 } else { apart / norm }
+    let length = distance(normal, sample);
+    if length == 0.0 { 0.0 } else { length / norm }
 }

@@ -1,13 +1,13 @@
-//! From two sets of executions to a diagnosis.
+//! Compares two sets of executions.
 
 use crate::vectors::{StateVectors, state_vectors, states_of};
 use crate::{
-    AlignSettings, Caution, Diagnosis, ExecutionPlace, ExecutionVerdict, FindingGroup, JudgedExecution, Kind,
-    KindAlignment, Pair, State, StateComparison, StateSequence, TimeComparison, Verdict, paper, robust,
+    AlignSettings, Caution, Diagnosis, ExecutionSummary, ExecutionVerdict, FindingGroup, Kind, KindAlignment,
+    KindPair, SampleExecution, State, StateComparison, StateSequence, TimeComparison, Verdict, paper, robust,
 };
 
-/// Executions with at least one step, and their vectors. Indices are those of the executions that are left.
-pub(crate) struct Sets<'a> {
+/// Executions with at least one step, and their vectors. Indices refer to the remaining executions.
+pub(crate) struct ExecutionSets<'a> {
     pub(crate) normal: Vec<&'a StateSequence>,
     pub(crate) sample: Vec<&'a StateSequence>,
     pub(crate) states: Vec<State>,
@@ -19,22 +19,22 @@ pub(crate) struct Sets<'a> {
     pub(crate) sample_us: Vec<f64>,
 }
 
-impl Sets<'_> {
-    pub(crate) fn both(&self) -> [&[&StateSequence]; 2] {
+impl ExecutionSets<'_> {
+    pub(crate) fn sequences(&self) -> [&[&StateSequence]; 2] {
         [&self.normal, &self.sample]
     }
 }
 
-/// A diagnosis whose executions are those of [`Sets`].
-pub(crate) struct Answer {
+/// A diagnosis whose executions are those of [`ExecutionSets`].
+pub(crate) struct SetDiagnosis {
     pub(crate) verdict: Verdict,
     pub(crate) states: Vec<StateComparison>,
     pub(crate) total: TimeComparison,
     pub(crate) normal_kinds: Vec<Kind>,
     pub(crate) sample_kinds: Vec<Kind>,
-    pub(crate) pairs: Vec<Pair>,
-    pub(crate) normal: Vec<ExecutionPlace>,
-    pub(crate) sample: Vec<JudgedExecution>,
+    pub(crate) pairs: Vec<KindPair>,
+    pub(crate) normal: Vec<ExecutionSummary>,
+    pub(crate) sample: Vec<SampleExecution>,
     pub(crate) findings: Vec<FindingGroup>,
     pub(crate) alignments: Vec<KindAlignment>,
     pub(crate) cautions: Vec<Caution>,
@@ -51,38 +51,39 @@ pub fn diagnose(
     alphabet_len: usize,
     settings: &AlignSettings,
 ) -> Diagnosis {
-    let (kept_normal, kept_sample) = (with_steps(normal), with_steps(sample));
-    let sets = sets(normal, sample, [&kept_normal, &kept_sample], alphabet_len);
-    let mut answer = if sets.normal.is_empty() || sets.sample.is_empty() {
-        nothing(&sets)
+    let (nonempty_normal, nonempty_sample) = (nonempty(normal), nonempty(sample));
+    let sets = sets(normal, sample, [&nonempty_normal, &nonempty_sample], alphabet_len);
+    let mut diagnosis = if sets.normal.is_empty() || sets.sample.is_empty() {
+        empty_diagnosis(&sets)
     } else if settings.mode.is_paper() {
-        paper::answer(&sets, settings)
+        paper::diagnosis(&sets, settings)
     } else {
-        robust::answer(&sets, settings)
+        robust::diagnosis(&sets, settings)
     };
-    let (empty_normal, empty_sample) = (normal.len() - kept_normal.len(), sample.len() - kept_sample.len());
+    let (empty_normal, empty_sample) =
+        (normal.len() - nonempty_normal.len(), sample.len() - nonempty_sample.len());
     if empty_normal + empty_sample > 0 {
-        answer.cautions.push(Caution::EmptyExecutions { normal: empty_normal, sample: empty_sample });
+        diagnosis.cautions.push(Caution::EmptyExecutions { normal: empty_normal, sample: empty_sample });
     }
-    answer.label_sample();
-    answer.renumbered(&kept_normal, &kept_sample, [normal.len(), sample.len()], settings)
+    diagnosis.assign_sample_kinds();
+    diagnosis.renumbered(&nonempty_normal, &nonempty_sample, [normal.len(), sample.len()], settings)
 }
 
-fn with_steps(set: &[StateSequence]) -> Vec<usize> {
-    (0..set.len()).filter(|&at| !set[at].is_empty()).collect()
+fn nonempty(set: &[StateSequence]) -> Vec<usize> {
+    (0..set.len()).filter(|&index| !set[index].is_empty()).collect()
 }
 
 fn sets<'a>(
     normal: &'a [StateSequence],
     sample: &'a [StateSequence],
-    kept: [&[usize]; 2],
+    nonempty: [&[usize]; 2],
     alphabet_len: usize,
-) -> Sets<'a> {
-    let normal: Vec<&StateSequence> = kept[0].iter().map(|&at| &normal[at]).collect();
-    let sample: Vec<&StateSequence> = kept[1].iter().map(|&at| &sample[at]).collect();
+) -> ExecutionSets<'a> {
+    let normal: Vec<&StateSequence> = nonempty[0].iter().map(|&index| &normal[index]).collect();
+    let sample: Vec<&StateSequence> = nonempty[1].iter().map(|&index| &sample[index]).collect();
     let states = states_of(&normal, &sample, alphabet_len);
     let total = |set: &[&StateSequence]| set.iter().map(|one| one.total_us()).collect();
-    Sets {
+    ExecutionSets {
         normal_vectors: state_vectors(&normal, &states),
         sample_vectors: state_vectors(&sample, &states),
         normal_us: total(&normal),
@@ -94,9 +95,9 @@ fn sets<'a>(
     }
 }
 
-/// The answer when one side has no execution.
-fn nothing(sets: &Sets<'_>) -> Answer {
-    let place = |total_us: &f64| ExecutionPlace { projection: [0.0; 2], kind: None, total_us: *total_us };
+/// The diagnosis if one side has no execution.
+fn empty_diagnosis(sets: &ExecutionSets<'_>) -> SetDiagnosis {
+    let place = |total_us: &f64| ExecutionSummary { projection: [0.0; 2], kind: None, total_us: *total_us };
     let mut cautions = Vec::new();
     if sets.normal.is_empty() {
         cautions.push(Caution::NoNormalExecution);
@@ -104,7 +105,7 @@ fn nothing(sets: &Sets<'_>) -> Answer {
     if sets.sample.is_empty() {
         cautions.push(Caution::NoSampleExecution);
     }
-    Answer {
+    SetDiagnosis {
         verdict: Verdict::TooFew,
         states: Vec::new(),
         total: TimeComparison::default(),
@@ -119,8 +120,8 @@ fn nothing(sets: &Sets<'_>) -> Answer {
     }
 }
 
-fn not_judged(place: ExecutionPlace) -> JudgedExecution {
-    JudgedExecution {
+fn not_judged(place: ExecutionSummary) -> SampleExecution {
+    SampleExecution {
         place,
         normal_kind: None,
         verdict: ExecutionVerdict::NotJudged,
@@ -130,18 +131,18 @@ fn not_judged(place: ExecutionPlace) -> JudgedExecution {
     }
 }
 
-/// What stands for an execution without steps.
-const EMPTY: ExecutionPlace = ExecutionPlace { projection: [0.0; 2], kind: None, total_us: 0.0 };
+/// The summary of an execution without steps.
+const EMPTY: ExecutionSummary = ExecutionSummary { projection: [0.0; 2], kind: None, total_us: 0.0 };
 
-impl Answer {
-    /// Tells every sample execution its kind.
-    fn label_sample(&mut self) {
+impl SetDiagnosis {
+    /// Sets the kind of every sample execution.
+    fn assign_sample_kinds(&mut self) {
         for (number, kind) in self.sample_kinds.iter().enumerate() {
-            kind.members.iter().for_each(|&at| self.sample[at].place.kind = Some(number));
+            kind.members.iter().for_each(|&index| self.sample[index].place.kind = Some(number));
         }
     }
 
-    /// In the indices of the sets as they came in.
+    /// Converts indices to those of the input sets.
     fn renumbered(
         self,
         normal: &[usize],
@@ -155,13 +156,13 @@ impl Answer {
         }
         let mut alignments = self.alignments;
         for alignment in &mut alignments {
-            alignment.normals.iter_mut().for_each(|at| *at = normal[*at]);
+            alignment.normals.iter_mut().for_each(|index| *index = normal[*index]);
             alignment.executions.iter_mut().for_each(|one| one.execution = sample[one.execution]);
         }
-        let renumber = |mut kinds: Vec<Kind>, kept: &[usize]| {
+        let renumber = |mut kinds: Vec<Kind>, nonempty: &[usize]| {
             for kind in &mut kinds {
-                kind.members.iter_mut().for_each(|at| *at = kept[*at]);
-                kind.medoid = kept[kind.medoid];
+                kind.members.iter_mut().for_each(|index| *index = nonempty[*index]);
+                kind.medoid = nonempty[kind.medoid];
             }
             kinds
         };
@@ -173,8 +174,8 @@ impl Answer {
             normal_kinds: renumber(self.normal_kinds, normal),
             sample_kinds: renumber(self.sample_kinds, sample),
             pairs: self.pairs,
-            normal: spread(self.normal, normal, lengths[0], &EMPTY),
-            sample: spread(self.sample, sample, lengths[1], &not_judged(EMPTY)),
+            normal: restore_indices(self.normal, normal, lengths[0], &EMPTY),
+            sample: restore_indices(self.sample, sample, lengths[1], &not_judged(EMPTY)),
             findings,
             alignments,
             cautions: self.cautions,
@@ -182,11 +183,11 @@ impl Answer {
     }
 }
 
-/// Puts values back to where they came from.
-fn spread<T: Clone>(values: Vec<T>, kept: &[usize], length: usize, missing: &T) -> Vec<T> {
+/// Restores values to their original indices.
+fn restore_indices<T: Clone>(values: Vec<T>, nonempty: &[usize], length: usize, missing: &T) -> Vec<T> {
     let mut all = vec![missing.clone(); length];
-    for (value, &at) in values.into_iter().zip(kept) {
-        all[at] = value;
+    for (value, &index) in values.into_iter().zip(nonempty) {
+        all[index] = value;
     }
     all
 }

@@ -1,51 +1,52 @@
-//! What is usual for a kind of execution, and how far one is from it.
+//! Median and scale of a feature over a kind, and the deviation of a value from them.
 
 use laggard_numeric::{mad, median};
 
 /// Values of a feature over the members of a kind: median, and median absolute deviation as the scale.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Usual {
+pub(crate) struct ReferenceScale {
     pub(crate) median: f64,
     /// `1.4826 * median |x - median|`.
     pub(crate) mad: f64,
     pub(crate) members: usize,
 }
 
-impl Usual {
-    /// Of the given values; `None` of none.
-    pub(crate) fn of(values: &mut [f64]) -> Option<Usual> {
+impl ReferenceScale {
+    /// `None` if `values` is empty.
+    pub(crate) fn from_values(values: &mut [f64]) -> Option<ReferenceScale> {
         if values.is_empty() {
             return None;
         }
         let median = median(values);
-        Some(Usual { median, mad: mad(values, median), members: values.len() })
+        Some(ReferenceScale { median, mad: mad(values, median), members: values.len() })
     }
 
-    /// Deviation of a value in scale units. Where few members made the scale it leans on `pooled`, that of all kinds, and
-    /// the median's own error counts too; `floor` keeps a kind that does not vary from making everything infinite.
+    /// Deviation of a value in scale units. With few members the scale is combined with `pooled`, that of all kinds,
+    /// and includes the median's error; `floor` is the minimum scale, for kinds without variance.
     pub(crate) fn score(&self, value: f64, pooled: f64, floor: f64) -> f64 {
         let members = self.members as f64;
-        let squares = (members * self.mad * self.mad + LEAN * pooled * pooled) / (members + LEAN);
+        let squares =
+            (members * self.mad * self.mad + POOLED_WEIGHT * pooled * pooled) / (members + POOLED_WEIGHT);
         // Variance of a median is about pi / 2 times that of a mean.
         let scale = squares.sqrt().max(floor) * (1.0 + std::f64::consts::FRAC_PI_2 / members).sqrt();
         (value - self.median) / scale
     }
 }
 
-/// Members' worth of the pooled scale.
-const LEAN: f64 = 5.0;
+/// Weight of the pooled scale, in members.
+const POOLED_WEIGHT: f64 = 5.0;
 
-/// Members above which leaving one out changes nothing worth its cost.
+/// With more members than this, leave-one-out is not worth its cost.
 const LEFT_OUT_MAX: usize = 400;
 
-/// What is usual for each member of a kind in the eyes of the others; `None` where there is no other.
-pub(crate) fn left_out(values: &[f64]) -> Vec<Option<Usual>> {
+/// Median and scale for each member of a kind, computed from the others; `None` if there are no others.
+pub(crate) fn left_out(values: &[f64]) -> Vec<Option<ReferenceScale>> {
     if values.len() > LEFT_OUT_MAX {
-        return vec![Usual::of(&mut values.to_vec()); values.len()];
+        return vec![ReferenceScale::from_values(&mut values.to_vec()); values.len()];
     }
     let without = |at: usize| {
         let mut others = [&values[..at], &values[at + 1..]].concat();
-        Usual::of(&mut others)
+        ReferenceScale::from_values(&mut others)
     };
     (0..values.len()).map(without).collect()
 }
@@ -56,7 +57,7 @@ mod tests {
 
     #[test]
     fn hand_worked() {
-        let usual = Usual::of(&mut [1.0, 2.0, 3.0, 4.0, 100.0]).unwrap();
+        let usual = ReferenceScale::from_values(&mut [1.0, 2.0, 3.0, 4.0, 100.0]).unwrap();
         assert_eq!((usual.median, usual.members), (3.0, 5));
         assert!((usual.mad - 1.4826).abs() < 1e-12);
         let left = left_out(&[1.0, 2.0, 9.0]);
@@ -66,7 +67,7 @@ mod tests {
 
     #[test]
     fn few_members_lean_on_the_pooled_scale() {
-        let usual = Usual { median: 0.0, mad: 0.0, members: 5 };
+        let usual = ReferenceScale { median: 0.0, mad: 0.0, members: 5 };
         // Scale: sqrt((0 + 5 * 4) / 10) * sqrt(1 + pi / 10).
         let expected = 1.0 / (2.0_f64.sqrt() * (1.0 + std::f64::consts::PI / 10.0).sqrt());
         assert!((usual.score(1.0, 2.0, 0.1) - expected).abs() < 1e-12);

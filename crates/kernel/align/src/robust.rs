@@ -1,43 +1,43 @@
 //! The robust mode.
 
-use crate::coarse::compare_times;
+use crate::anomalies::{LabeledExecutions, SUPPORTED_DEVIATION, StateEvidence, anomalous, columns};
+use crate::assignment::{KindAssignment, KindAssignments, PointViews, assignments, robust_points};
 use crate::describe;
 use crate::findings::{align_kind, groups, sort};
-use crate::judge::{Placed, SUPPORTED_DEVIATION, StateEvidence, anomalous, columns};
 use crate::kinds::Kinds;
-use crate::pipeline::{Answer, Sets};
-use crate::place::{Place, Places, Views, places, robust_points};
+use crate::paper::coarse::compare_times;
+use crate::pipeline::{ExecutionSets, SetDiagnosis};
 use crate::steps::{StepEvidence, step_evidence};
 use crate::{
-    AlignSettings, Caution, ExecutionPlace, ExecutionVerdict, JudgedExecution, Kind, KindOrigin, Pair,
-    Resemblance, StateExcess, TimeComparison, Verdict,
+    AlignSettings, Caution, ExecutionSummary, ExecutionVerdict, Kind, KindOrigin, KindPair, Resemblance,
+    SampleExecution, StateExcess, TimeComparison, Verdict,
 };
 use laggard_numeric::{Matrix, benjamini_hochberg};
 
-/// Normal executions that make a firm answer.
+/// Number of normal executions for a reliable result.
 const NORMAL_WANTED: usize = 30;
 
-/// Normal executions without which nothing is said.
+/// Minimum number of normal executions.
 const NORMAL_MIN: usize = 5;
 
 /// Least mean excess, as a share of the mean total time, for a state to count as raised over the whole sample.
 const RAISED_SHARE_MIN: f64 = 0.05;
 
-/// Answers from sets that are not empty.
-pub(crate) fn answer(sets: &Sets<'_>, settings: &AlignSettings) -> Answer {
-    let points = robust_points(sets.both(), [&sets.normal_vectors, &sets.sample_vectors], &sets.states);
-    let views = Views { sets: sets.both(), states: &sets.states, points: &points };
-    let places = places(views, settings);
-    let case = Case::new(sets, &points, places, settings);
-    case.answer()
+/// Compares sets that are not empty.
+pub(crate) fn diagnosis(sets: &ExecutionSets<'_>, settings: &AlignSettings) -> SetDiagnosis {
+    let points = robust_points(sets.sequences(), [&sets.normal_vectors, &sets.sample_vectors], &sets.states);
+    let views = PointViews { sets: sets.sequences(), states: &sets.states, points: &points };
+    let assignments = assignments(views, settings);
+    let case = RobustDiagnosis::new(sets, &points, assignments, settings);
+    case.diagnosis()
 }
 
-/// Everything that is known before executions are judged.
-struct Case<'a> {
-    sets: &'a Sets<'a>,
+/// Inputs and evidence of the robust mode, before executions are evaluated.
+struct RobustDiagnosis<'a> {
+    sets: &'a ExecutionSets<'a>,
     settings: &'a AlignSettings,
     points: &'a [Matrix; 2],
-    places: Places,
+    assignments: KindAssignments,
     members: Vec<Vec<usize>>,
     normal_kinds: Vec<Kind>,
     /// Median total time by kind.
@@ -49,34 +49,37 @@ struct Case<'a> {
     set_p_values: Vec<Option<f64>>,
 }
 
-impl<'a> Case<'a> {
+impl<'a> RobustDiagnosis<'a> {
     fn new(
-        sets: &'a Sets<'a>,
+        sets: &'a ExecutionSets<'a>,
         points: &'a [Matrix; 2],
-        places: Places,
+        assignments: KindAssignments,
         settings: &'a AlignSettings,
-    ) -> Case<'a> {
-        let normal_kinds = describe::kinds(&points[0], &sets.normal, &places.kinds);
+    ) -> RobustDiagnosis<'a> {
+        let normal_kinds = describe::kinds(&points[0], &sets.normal, &assignments.kinds);
         let members: Vec<Vec<usize>> = normal_kinds.iter().map(|kind| kind.members.clone()).collect();
         let totals_us: Vec<f64> = normal_kinds.iter().map(|kind| kind.median_total_us).collect();
-        let judged: Vec<Option<usize>> =
-            places.sample.iter().map(|place| (!place.is_new).then_some(place.kind)).collect();
-        let placed = Placed { members: &members, kinds: &judged };
+        let evaluated: Vec<Option<usize>> = assignments
+            .sample
+            .iter()
+            .map(|assignment| (!assignment.is_new).then_some(assignment.kind))
+            .collect();
+        let labeled = LabeledExecutions { members: &members, kinds: &evaluated };
         let mut evidence = Vec::new();
-        for at in 0..sets.states.len() {
-            let times = columns(&sets.normal_vectors.times_us, &sets.sample_vectors.times_us, at);
-            let counts = columns(&sets.normal_vectors.counts, &sets.sample_vectors.counts, at);
+        for index in 0..sets.states.len() {
+            let times = columns(&sets.normal_vectors.times_us, &sets.sample_vectors.times_us, index);
+            let counts = columns(&sets.normal_vectors.counts, &sets.sample_vectors.counts, index);
             let counts = Some([&counts[0][..], &counts[1][..]]);
-            evidence.push(StateEvidence::new([&times[0], &times[1]], counts, &placed, &totals_us));
+            evidence.push(StateEvidence::new([&times[0], &times[1]], counts, &labeled, &totals_us));
         }
-        evidence.push(StateEvidence::new([&sets.normal_us, &sets.sample_us], None, &placed, &totals_us));
-        let steps = step_evidence(sets, &placed, &totals_us, settings);
+        evidence.push(StateEvidence::new([&sets.normal_us, &sets.sample_us], None, &labeled, &totals_us));
+        let steps = step_evidence(sets, &labeled, &totals_us, settings);
         let set_p_values = adjusted(&evidence);
-        Case {
+        RobustDiagnosis {
             sets,
             settings,
             points,
-            places,
+            assignments,
             members,
             normal_kinds,
             totals_us,
@@ -86,14 +89,14 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn answer(self) -> Answer {
+    fn diagnosis(self) -> SetDiagnosis {
         let raised = self.raised();
-        let sample = self.judge(&raised);
+        let sample = self.evaluate_executions(&raised);
         let (sample_kinds, pairs) = self.sample_kinds();
         let alignments = self.alignments(&sample);
         let mut findings: Vec<_> = alignments.iter().flat_map(|one| groups(one, |_, _| true)).collect();
         sort(&mut findings);
-        let stands_out = |one: &JudgedExecution| {
+        let stands_out = |one: &SampleExecution| {
             matches!(one.verdict, ExecutionVerdict::Anomalous | ExecutionVerdict::NewKind)
         };
         let verdict = if self.sets.normal.len() < NORMAL_MIN {
@@ -108,7 +111,7 @@ impl<'a> Case<'a> {
         let cautions = self.cautions();
         let (states, total) = self.comparisons(&raised);
         let normal = self.normal_places();
-        Answer {
+        SetDiagnosis {
             verdict,
             states,
             total,
@@ -132,89 +135,93 @@ impl<'a> Case<'a> {
         self.evidence.iter().zip(&self.set_p_values).map(is_raised).collect()
     }
 
-    fn judge(&self, raised: &[bool]) -> Vec<JudgedExecution> {
+    fn evaluate_executions(&self, raised: &[bool]) -> Vec<SampleExecution> {
         let projections = describe::projections(self.points)[1].clone();
-        let count = self.places.sample.len();
+        let count = self.assignments.sample.len();
         let alone = anomalous(&self.evidence, &self.steps.p_values, self.settings.false_alarm);
-        let judge = |at: usize| {
-            let place = self.places.sample[at];
-            let total_us = self.totals_us[place.kind];
-            let is_supported = self
-                .evidence
-                .iter()
-                .zip(raised)
-                .any(|(one, &is_raised)| is_raised && one.is_beyond(at, total_us, SUPPORTED_DEVIATION));
-            let excess_us = self.sets.sample_us[at] - total_us;
-            // Whatever it does differently, it does not slow it down.
+        let evaluate_executions = |index: usize| {
+            let assignment = self.assignments.sample[index];
+            let total_us = self.totals_us[assignment.kind];
+            let is_supported =
+                self.evidence.iter().zip(raised).any(|(one, &is_raised)| {
+                    is_raised && one.is_beyond(index, total_us, SUPPORTED_DEVIATION)
+                });
+            let excess_us = self.sets.sample_us[index] - total_us;
+            // It differs, but is not slower.
             let is_longer = excess_us > 0.0;
-            let is_anomalous = !place.is_new && is_longer && (alone[at] || is_supported);
-            let (states, is_slow) =
-                if is_anomalous || place.is_new { self.excesses(at, total_us) } else { (Vec::new(), false) };
-            let verdict = match (place.is_new, is_anomalous) {
+            let is_anomalous = !assignment.is_new && is_longer && (alone[index] || is_supported);
+            let (states, is_slow) = if is_anomalous || assignment.is_new {
+                self.excesses(index, total_us)
+            } else {
+                (Vec::new(), false)
+            };
+            let verdict = match (assignment.is_new, is_anomalous) {
                 _ if self.sets.normal.len() < NORMAL_MIN => ExecutionVerdict::NotJudged,
                 (true, _) => ExecutionVerdict::NewKind,
                 (_, true) => ExecutionVerdict::Anomalous,
                 _ => ExecutionVerdict::Normal,
             };
-            JudgedExecution {
-                place: ExecutionPlace {
-                    projection: projections[at],
+            SampleExecution {
+                place: ExecutionSummary {
+                    projection: projections[index],
                     kind: None,
-                    total_us: self.sets.sample_us[at],
+                    total_us: self.sets.sample_us[index],
                 },
-                normal_kind: Some(place.kind),
+                normal_kind: Some(assignment.kind),
                 verdict,
                 states,
                 excess_us,
                 is_slow,
             }
         };
-        (0..count).map(judge).collect()
+        (0..count).map(evaluate_executions).collect()
     }
 
-    /// What makes an anomalous execution so, and whether its total does.
-    fn excesses(&self, at: usize, total_us: f64) -> (Vec<StateExcess>, bool) {
+    /// The states that make an execution anomalous, and whether its total time does.
+    fn excesses(&self, index: usize, total_us: f64) -> (Vec<StateExcess>, bool) {
         let limit = self.settings.false_alarm;
         let is_beyond = |one: &StateEvidence| {
-            one.p_values[at] <= limit || one.is_beyond(at, total_us, SUPPORTED_DEVIATION)
+            one.p_values[index] <= limit || one.is_beyond(index, total_us, SUPPORTED_DEVIATION)
         };
         let (total, states) = self.evidence.split_last().expect("the total is always there");
         let mut excesses = Vec::new();
         for (column, one) in states.iter().enumerate() {
             if is_beyond(one) {
-                excesses.push(self.excess(at, column, one));
+                excesses.push(self.excess(index, column, one));
             }
         }
         excesses.sort_by(|a, b| (b.time_us - b.usual_us).total_cmp(&(a.time_us - a.usual_us)));
         (excesses, is_beyond(total))
     }
 
-    fn excess(&self, at: usize, column: usize, evidence: &StateEvidence) -> StateExcess {
-        let kind = self.places.sample[at].kind;
+    fn excess(&self, index: usize, column: usize, evidence: &StateEvidence) -> StateExcess {
+        let kind = self.assignments.sample[index].kind;
         StateExcess {
             state: self.sets.states[column],
-            time_us: self.sets.sample_vectors.times_us.get(at, column),
+            time_us: self.sets.sample_vectors.times_us.get(index, column),
             usual_us: evidence.excess.usual_us[kind],
-            count: self.sets.sample_vectors.counts.get(at, column),
+            count: self.sets.sample_vectors.counts.get(index, column),
             usual_count: evidence.usual_count(kind),
-            deviation: evidence.time.sample[at].unwrap_or(0.0),
+            deviation: evidence.time.sample[index].unwrap_or(0.0),
         }
     }
 
-    /// Sample executions by the normal kind that fits them; new ones by the kind that they fit least badly.
-    fn sample_kinds(&self) -> (Vec<Kind>, Vec<Pair>) {
-        let mut found: Vec<(Kind, Pair)> = Vec::new();
+    /// Sample executions by the normal kind that fits them; new ones by their nearest kind.
+    fn sample_kinds(&self) -> (Vec<Kind>, Vec<KindPair>) {
+        let mut found: Vec<(Kind, KindPair)> = Vec::new();
         for normal_kind in 0..self.members.len() {
             for is_new in [false, true] {
-                let is_in = |place: &Place| place.kind == normal_kind && place.is_new == is_new;
-                let of = &self.places.sample;
-                let members: Vec<usize> = (0..of.len()).filter(|&at| is_in(&of[at])).collect();
+                let is_in = |assignment: &KindAssignment| {
+                    assignment.kind == normal_kind && assignment.is_new == is_new
+                };
+                let of = &self.assignments.sample;
+                let members: Vec<usize> = (0..of.len()).filter(|&index| is_in(&of[index])).collect();
                 if members.is_empty() {
                     continue;
                 }
-                let scores: Option<Vec<f64>> = members.iter().map(|&at| of[at].score).collect();
-                let distances = members.iter().map(|&at| of[at].distance);
-                let pair = Pair {
+                let scores: Option<Vec<f64>> = members.iter().map(|&index| of[index].score).collect();
+                let distances = members.iter().map(|&index| of[index].distance);
+                let pair = KindPair {
                     sample_kind: 0,
                     normal_kind: Some(normal_kind),
                     score: scores.map(|scores| laggard_numeric::mean(&scores)),
@@ -228,23 +235,23 @@ impl<'a> Case<'a> {
             }
         }
         found.sort_by_key(|(kind, pair)| (std::cmp::Reverse(kind.members.len()), pair.normal_kind));
-        found.iter_mut().enumerate().for_each(|(at, (_, pair))| pair.sample_kind = at);
+        found.iter_mut().enumerate().for_each(|(index, (_, pair))| pair.sample_kind = index);
         found.into_iter().unzip()
     }
 
-    fn alignments(&self, sample: &[JudgedExecution]) -> Vec<crate::KindAlignment> {
+    fn alignments(&self, sample: &[SampleExecution]) -> Vec<crate::KindAlignment> {
         let mut alignments = Vec::new();
         for (kind, members) in self.members.iter().enumerate() {
-            // One of a new kind is explained by its difference from the kind that it fits least badly.
-            let is_slower = |&at: &usize| match sample[at].verdict {
+            // An execution of a new kind is compared with its nearest kind.
+            let is_slower = |&index: &usize| match sample[index].verdict {
                 ExecutionVerdict::Anomalous => true,
-                ExecutionVerdict::NewKind => sample[at].excess_us > 0.0,
+                ExecutionVerdict::NewKind => sample[index].excess_us > 0.0,
                 _ => false,
             };
-            let is_of_kind = |at: &usize| self.places.sample[*at].kind == kind && is_slower(at);
+            let is_of_kind = |index: &usize| self.assignments.sample[*index].kind == kind && is_slower(index);
             let anomalous: Vec<usize> = (0..sample.len()).filter(is_of_kind).collect();
             if !anomalous.is_empty() {
-                let sets = self.sets.both();
+                let sets = self.sets.sequences();
                 let normals = members.clone();
                 alignments.push(align_kind(
                     kind,
@@ -261,29 +268,29 @@ impl<'a> Case<'a> {
     }
 
     fn comparisons(&self, raised: &[bool]) -> (Vec<crate::StateComparison>, TimeComparison) {
-        let time = |at: usize, normal: &[f64], sample: &[f64]| TimeComparison {
-            p_value: self.set_p_values[at],
-            excess_us: self.evidence[at].mean_excess_us,
-            is_raised: raised[at],
+        let time = |index: usize, normal: &[f64], sample: &[f64]| TimeComparison {
+            p_value: self.set_p_values[index],
+            excess_us: self.evidence[index].mean_excess_us,
+            is_raised: raised[index],
             ..compare_times(normal, sample, self.settings)
         };
-        let state = |at: usize| {
+        let state = |index: usize| {
             let vectors = [&self.sets.normal_vectors, &self.sets.sample_vectors];
-            let [normal, sample] = columns(&vectors[0].times_us, &vectors[1].times_us, at);
-            describe::state(self.sets.states[at], at, vectors, time(at, &normal, &sample))
+            let [normal, sample] = columns(&vectors[0].times_us, &vectors[1].times_us, index);
+            describe::state(self.sets.states[index], index, vectors, time(index, &normal, &sample))
         };
         let count = self.sets.states.len();
         ((0..count).map(state).collect(), time(count, &self.sets.normal_us, &self.sets.sample_us))
     }
 
-    fn normal_places(&self) -> Vec<ExecutionPlace> {
+    fn normal_places(&self) -> Vec<ExecutionSummary> {
         let projections = &describe::projections(self.points)[0];
-        let place = |at: usize| ExecutionPlace {
-            projection: projections[at],
-            kind: self.places.kinds.labels[at],
-            total_us: self.sets.normal_us[at],
+        let assignment = |index: usize| ExecutionSummary {
+            projection: projections[index],
+            kind: self.assignments.kinds.labels[index],
+            total_us: self.sets.normal_us[index],
         };
-        (0..self.sets.normal.len()).map(place).collect()
+        (0..self.sets.normal.len()).map(assignment).collect()
     }
 
     fn cautions(&self) -> Vec<Caution> {
@@ -292,10 +299,10 @@ impl<'a> Case<'a> {
         if normal < NORMAL_WANTED {
             cautions.push(Caution::FewNormalExecutions { given: normal, wanted: NORMAL_WANTED });
         }
-        if sample < crate::judge::SET_MIN {
-            cautions.push(Caution::FewSampleExecutions { given: sample, wanted: crate::judge::SET_MIN });
+        if sample < crate::anomalies::SET_MIN {
+            cautions.push(Caution::FewSampleExecutions { given: sample, wanted: crate::anomalies::SET_MIN });
         }
-        if let [KindOrigin::Whole] = self.places.kinds.origins[..] {
+        if let [KindOrigin::Whole] = self.assignments.kinds.origins[..] {
             let is_few = normal < self.settings.cluster_points_min;
             cautions.push(if is_few {
                 Caution::NormalNotClustered { given: normal }
@@ -303,16 +310,17 @@ impl<'a> Case<'a> {
                 Caution::NoKindFound
             });
         }
-        let is_rare =
-            |place: &&Place| self.places.kinds.origins[place.kind] == KindOrigin::Rare && !place.is_new;
-        let executions = self.places.sample.iter().filter(is_rare).count();
+        let is_rare = |assignment: &&KindAssignment| {
+            self.assignments.kinds.origins[assignment.kind] == KindOrigin::Rare && !assignment.is_new
+        };
+        let executions = self.assignments.sample.iter().filter(is_rare).count();
         if executions > 0 {
             cautions.push(Caution::ComparedWithRareKind { executions });
         }
         if self.steps.is_limited {
             cautions.push(Caution::StepsNotCompared);
         }
-        if is_mix_changed(&self.places.kinds, &self.places.sample) {
+        if is_mix_changed(&self.assignments.kinds, &self.assignments.sample) {
             cautions.push(Caution::MixChanged);
         }
         cautions
@@ -329,10 +337,10 @@ fn adjusted(evidence: &[StateEvidence]) -> Vec<Option<f64>> {
 const MIX_LEVEL: f64 = 0.01;
 
 /// Pearson's test that kinds have the same shares in both sets.
-fn is_mix_changed(kinds: &Kinds, sample: &[Place]) -> bool {
+fn is_mix_changed(kinds: &Kinds, sample: &[KindAssignment]) -> bool {
     let mut counts = vec![[0.0_f64; 2]; kinds.origins.len()];
     kinds.labels.iter().flatten().for_each(|&kind| counts[kind][0] += 1.0);
-    sample.iter().for_each(|place| counts[place.kind][1] += 1.0);
+    sample.iter().for_each(|assignment| counts[assignment.kind][1] += 1.0);
     let totals = [0, 1].map(|set| counts.iter().map(|count| count[set]).sum::<f64>());
     let all = totals[0] + totals[1];
     let mut statistic = 0.0;

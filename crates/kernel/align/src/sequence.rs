@@ -1,10 +1,10 @@
-//! An execution as a sequence of states with times.
+//! An execution: a sequence of states with times.
 
-/// A state by its number in an alphabet the caller keeps; at most 256 states.
+/// A state, by its number in the caller's alphabet; at most 256 states.
 pub type State = u8;
 
-/// One execution: what it did, step by step. Neighboring states may be equal (a caller that wants them merged
-/// uses [`StateSequence::push`]).
+/// One execution as a sequence of steps. Neighboring states may be equal (a caller that wants them merged uses
+/// [`StateSequence::push`]).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateSequence {
     states: Vec<State>,

@@ -1,8 +1,8 @@
-//! How well points sit in their clusters (Rousseeuw, *Silhouettes*, J. Comput. Appl. Math. 20, 1987).
+//! Silhouettes: how well points fit their clusters (Rousseeuw, *Silhouettes*, J. Comput. Appl. Math. 20, 1987).
 
 use laggard_numeric::Matrix;
 
-/// Sums of distances from every point to every cluster: what silhouettes are made of.
+/// Sums of distances from every point to every cluster, from which silhouettes are computed.
 pub(crate) struct DistanceSums {
     /// Row a point, column a cluster.
     sums: Matrix,

@@ -8,13 +8,13 @@ const TAIL_MAX: usize = 40;
 /// Least mean excess over the threshold, in scale units: tied scores must not promise that nothing larger comes.
 const MEAN_EXCESS_MIN: f64 = 0.4;
 
-/// Upper tail of a distribution of scores, from a sample of it: the largest quarter is taken as exponential above its
-/// threshold. Of a new score its *predictive* probability is told, which counts in that the mean excess is itself an
-/// estimate from `k` values `e`: `k/n * (1 + x / sum e)^-k` at `x` above the threshold.
+/// Upper tail of a distribution of scores, from a sample of it: the largest quarter is modeled as exponential above its
+/// threshold. For a new score the *predictive* probability is returned, which accounts for the mean excess being itself
+/// an estimate from `k` values `e`: `k/n * (1 + x / sum e)^-k` at `x` above the threshold.
 ///
 /// In scores of log times an exponential tail is a power law of times: the tail of waiting on a busy machine.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Tail {
+pub(crate) struct EmpiricalTail {
     /// Ascending.
     scores: Vec<f64>,
     threshold: f64,
@@ -22,9 +22,9 @@ pub(crate) struct Tail {
     excess_sum: f64,
 }
 
-impl Tail {
+impl EmpiricalTail {
     /// Of these scores (finite); `None` when there are too few to say anything.
-    pub(crate) fn new(mut scores: Vec<f64>) -> Option<Tail> {
+    pub(crate) fn new(mut scores: Vec<f64>) -> Option<EmpiricalTail> {
         if scores.len() <= TAIL_MIN {
             return None;
         }
@@ -33,7 +33,7 @@ impl Tail {
         let first = scores.len() - count;
         let threshold = scores[first - 1];
         let sum: f64 = scores[first..].iter().map(|score| score - threshold).sum();
-        Some(Tail { threshold, count, excess_sum: sum.max(MEAN_EXCESS_MIN * count as f64), scores })
+        Some(EmpiricalTail { threshold, count, excess_sum: sum.max(MEAN_EXCESS_MIN * count as f64), scores })
     }
 
     /// Probability of a score at least as large.
@@ -55,16 +55,16 @@ mod tests {
     #[test]
     fn hand_worked() {
         // 16 scores: the largest 4 are 13..16 over a threshold of 12: excesses 1 + 2 + 3 + 4.
-        let tail = Tail::new((1..=16).map(f64::from).collect()).unwrap();
+        let tail = EmpiricalTail::new((1..=16).map(f64::from).collect()).unwrap();
         assert_eq!((tail.threshold, tail.count, tail.excess_sum), (12.0, 4, 10.0));
         assert_eq!(tail.p_value(9.0), 9.0 / 17.0);
         assert!((tail.p_value(22.0) - 0.25 / 16.0).abs() < 1e-15);
-        assert_eq!(Tail::new(vec![1.0; 4]), None);
+        assert_eq!(EmpiricalTail::new(vec![1.0; 4]), None);
     }
 
     #[test]
     fn ties_promise_nothing() {
-        let tail = Tail::new(vec![0.0; 100]).unwrap();
+        let tail = EmpiricalTail::new(vec![0.0; 100]).unwrap();
         assert_eq!(tail.p_value(0.0), 1.0);
         assert!(tail.p_value(1.0) > 0.01 && tail.p_value(1e9) < 1e-9);
     }

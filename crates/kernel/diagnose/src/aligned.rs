@@ -3,7 +3,7 @@
 use crate::deviations::kind;
 use crate::path::label;
 use crate::sequences::{Member, Sequenced};
-use laggard_align::localize::{ClusterProfile, NormalRow, Place};
+use laggard_align::localize::{ClusterProfile, NormalRow, AlignedPosition};
 use laggard_align::{AlignedExecution, Diagnosis, KindAlignment};
 use laggard_report::{AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind};
 
@@ -70,7 +70,7 @@ impl Layout {
         for execution in executions {
             let mut here = vec![0_usize; columns + 1];
             for cell in &execution.localized.cells {
-                if let Place::Before(column) = cell.place {
+                if let AlignedPosition::Before(column) = cell.place {
                     here[(column as usize).min(columns)] += 1;
                 }
             }
@@ -129,8 +129,8 @@ fn anomalous_row(layout: &Layout, execution: &AlignedExecution, sample: &Sequenc
     for run in execution.localized.cells.chunk_by(|a, b| a.place == b.place) {
         for (from_last, cell) in run.iter().rev().enumerate() {
             let place = match cell.place {
-                Place::Column(column) => layout.places.get(column as usize).copied(),
-                Place::Before(column) => {
+                AlignedPosition::Column(column) => layout.places.get(column as usize).copied(),
+                AlignedPosition::Before(column) => {
                     layout.places.get(column as usize).and_then(|&place| place.checked_sub(from_last + 1))
                 }
             };

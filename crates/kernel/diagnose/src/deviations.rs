@@ -5,7 +5,7 @@ use crate::names::WorkerName;
 use crate::path::quoted;
 use crate::pieces::stretches;
 use crate::sequences::{Sequenced, Sequencer, StepPieces};
-use laggard_align::localize::{ClusterProfile, DeviationKind, Place};
+use laggard_align::localize::{ClusterProfile, DeviationKind, AlignedPosition};
 use laggard_align::{Diagnosis, FindingGroup, Occurrence};
 use laggard_kernel_graph::{CriticalPath, ExecutionGraph};
 use laggard_report::{
@@ -287,14 +287,14 @@ pub(crate) const fn kind(kind: DeviationKind) -> StepKind {
 }
 
 /// The step of normal executions, from 1; what is inserted counts as the step it stands before.
-fn number(place: Place, columns: usize) -> u32 {
-    let (Place::Before(column) | Place::Column(column)) = place;
+fn number(place: AlignedPosition, columns: usize) -> u32 {
+    let (AlignedPosition::Before(column) | AlignedPosition::Column(column)) = place;
     (column + 1).min(columns.max(1) as u32)
 }
 
 /// The most frequent state of normal executions in the step before.
-fn after(profile: &ClusterProfile, place: Place, letters: &[Letter]) -> String {
-    let (Place::Before(column) | Place::Column(column)) = place;
+fn after(profile: &ClusterProfile, place: AlignedPosition, letters: &[Letter]) -> String {
+    let (AlignedPosition::Before(column) | AlignedPosition::Column(column)) = place;
     let before = column.checked_sub(1).and_then(|column| profile.columns().get(column as usize));
     let state = before.and_then(|column| column.states.first()).map(|share| usize::from(share.state));
     state.and_then(|state| letters.get(state)).map_or_else(String::new, |letter| letter.name.clone())

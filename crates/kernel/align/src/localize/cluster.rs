@@ -1,9 +1,9 @@
-//! The frozen alignment of the normal executions of a kind.
+//! The reference alignment of the normal executions of a kind.
 
-use super::gate::Limits;
+use super::aligned::{AlignedSequence, StateEntryIndex, Window};
 use super::measure::{DeviationMeasure, NormalMeasure};
-use super::placed::{Entries, Placed, Window};
-use super::result::{ColumnSummary, Deviation, NormalRow, Place, StateShare};
+use super::normal_limits::NormalLimits;
+use super::result::{AlignedPosition, ColumnSummary, Deviation, NormalRow, StateShare};
 use super::robust;
 use super::settings::{LocalizeRules, LocalizeSettings};
 use crate::msa::{
@@ -12,14 +12,14 @@ use crate::msa::{
 use crate::{State, StateSequence};
 use laggard_numeric::parallel_map;
 
-/// Executions among which those to align are chosen: distances of all pairs are needed.
+/// Maximum number of candidates for the alignment; distances of all pairs are computed.
 const CANDIDATES_MAX: usize = 400;
 
-/// Least spread of log times that is believed: 2 %.
-const LEAST_SPREAD: f64 = 0.02;
+/// Minimum spread of log times: 2 %.
+const SPREAD_MIN: f64 = 0.02;
 
-/// The normal executions of a kind, aligned, and what they do in each column. Frozen: executions are compared with it
-/// one by one, so their deviations can be compared with one another.
+/// The aligned normal executions of a kind, and the states in each column. It does not change after construction:
+/// executions are compared with it one by one, so their deviations are comparable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterProfile {
     pub(super) columns: Vec<ColumnSummary>,
@@ -29,21 +29,21 @@ pub struct ClusterProfile {
     pub(super) background: Background,
     /// By state.
     pub(super) usual: Vec<Option<UsualTimes>>,
-    /// Steps of every normal execution that was laid over the columns.
-    pub(super) entries: Vec<Entries>,
+    /// Steps of every normal execution that was aligned with the columns.
+    pub(super) entries: Vec<StateEntryIndex>,
     /// Sum of the occupancies of the columns before each, and of all.
     pub(super) occupied: Vec<f64>,
-    pub(super) limits: Limits,
+    pub(super) limits: NormalLimits,
     pub(super) measures: Vec<NormalMeasure>,
 }
 
 impl ClusterProfile {
-    /// What normal executions do in each column.
+    /// The states of normal executions in each column.
     pub fn columns(&self) -> &[ColumnSummary] {
         &self.columns
     }
 
-    /// The normal executions that made the alignment, the most typical first.
+    /// The normal executions of the alignment, the most typical first.
     pub fn rows(&self) -> &[NormalRow] {
         &self.rows
     }
@@ -53,17 +53,18 @@ impl ClusterProfile {
         self.median_total_us
     }
 
-    /// Number of normal executions behind the shares and times: those aligned and those laid over the columns later.
+    /// Number of normal executions behind the shares and times: those aligned with one another and those aligned with
+    /// the columns later.
     pub fn normals(&self) -> usize {
         self.entries.len()
     }
 
-    /// What the normal executions deviate by altogether, each compared with the others. Robust rules only.
+    /// Total deviations of the normal executions, each compared with the others. Robust rules only.
     pub fn normal_measures(&self) -> &[NormalMeasure] {
         &self.measures
     }
 
-    /// The window that reaches so many usual steps beyond two positions.
+    /// The window that extends `steps` usual steps beyond two positions.
     pub(super) fn window(&self, first: u32, last: u32, steps: f64) -> Window {
         let (from, to) = ((first / 2) as usize, (last / 2) as usize);
         let columns = self.columns.len();
@@ -72,90 +73,96 @@ impl ClusterProfile {
         Window { first: 2 * low as u32, last: 2 * (high.max(1) - 1) as u32 }
     }
 
-    /// Lays an execution over the columns.
-    pub(super) fn place<'a>(&self, execution: &'a StateSequence, settings: &LocalizeSettings) -> Placed<'a> {
+    /// Aligns an execution with the columns.
+    pub(super) fn place<'a>(
+        &self,
+        execution: &'a StateSequence,
+        settings: &LocalizeSettings,
+    ) -> AlignedSequence<'a> {
         let times = TimeFit {
             log_times: execution.times_us().iter().map(|time| time.ln_1p() as f32).collect(),
             usual: &self.usual,
         };
         let times = (settings.rules == LocalizeRules::Robust).then_some(&times);
         let moves = align_timed(&self.profile, &self.background, execution.states(), times, &settings.msa);
-        Placed::along(execution, &moves)
+        AlignedSequence::along(execution, &moves)
     }
 }
 
-/// Aligns the normal executions of a kind once and freezes the profile. An index that the result names is that of the
-/// slice. Executions without steps are left out; without any other the profile has no columns, and every step of an
-/// execution is unexpected.
+/// Aligns the normal executions of a kind. Indices in the result refer to `normals`. Executions without steps are
+/// ignored; if no others exist, the profile has no columns, and every step of an execution is unexpected.
 ///
 /// At most [`LocalizeSettings::normals_max`] are aligned with one another; up to
-/// [`LocalizeSettings::further_normals_max`] others are laid over the columns and count in shares and times.
+/// [`LocalizeSettings::further_normals_max`] others are aligned with the columns and included in shares and times.
 pub fn align_cluster(
     normals: &[&StateSequence],
     alphabet_len: usize,
     settings: &LocalizeSettings,
 ) -> ClusterProfile {
     let filled: Vec<usize> = (0..normals.len()).filter(|&normal| !normals[normal].is_empty()).collect();
-    let candidates = every_kth(&filled, CANDIDATES_MAX);
-    let chosen = choose(normals, &candidates, settings);
-    let rest: Vec<usize> = filled.iter().copied().filter(|normal| !chosen.contains(normal)).collect();
-    let further = every_kth(&rest, settings.further_normals_max);
-    let states: Vec<&[State]> = chosen.iter().map(|&normal| normals[normal].states()).collect();
-    let aligned = align(&states, alphabet_len, &settings.msa);
+    let candidates = evenly_spaced(&filled, CANDIDATES_MAX);
+    let selected = choose(normals, &candidates, settings);
+    let rest: Vec<usize> = filled.iter().copied().filter(|normal| !selected.contains(normal)).collect();
+    let further = evenly_spaced(&rest, settings.further_normals_max);
+    let states: Vec<&[State]> = selected.iter().map(|&normal| normals[normal].states()).collect();
+    let alignment = align(&states, alphabet_len, &settings.msa);
     let weighted = states.iter().map(|&states| (states, 1));
-    let mut frozen = ClusterProfile {
+    let mut reference = ClusterProfile {
         columns: Vec::new(),
         rows: Vec::new(),
         median_total_us: median(
             &mut filled.iter().map(|&normal| normals[normal].total_us()).collect::<Vec<f64>>(),
         ),
-        profile: aligned.profile(&states),
+        profile: alignment.profile(&states),
         background: Background::new(weighted, alphabet_len),
         usual: Vec::new(),
         entries: Vec::new(),
         occupied: Vec::new(),
-        limits: Limits::default(),
+        limits: NormalLimits::default(),
         measures: Vec::new(),
     };
-    let mut placed: Vec<Placed<'_>> = chosen
+    let mut aligned: Vec<AlignedSequence<'_>> = selected
         .iter()
-        .zip(&aligned.rows)
-        .map(|(&normal, row)| Placed::in_columns(normals[normal], row))
+        .zip(&alignment.rows)
+        .map(|(&normal, row)| AlignedSequence::in_columns(normals[normal], row))
         .collect();
-    frozen.summarize(&placed, settings);
-    placed.extend(parallel_map(&further, settings.msa.threads, |&normal| {
-        frozen.place(normals[normal], settings)
+    reference.summarize(&aligned, settings);
+    aligned.extend(parallel_map(&further, settings.msa.threads, |&normal| {
+        reference.place(normals[normal], settings)
     }));
-    let laid = [&chosen[..], &further[..]].concat();
-    frozen.rows =
-        chosen.into_iter().zip(aligned.rows).map(|(normal, columns)| NormalRow { normal, columns }).collect();
-    frozen.count_again(&placed);
-    frozen.summarize(&placed, settings);
-    frozen.entries = placed.iter().map(|placed| Entries::new(placed, |_| true)).collect();
+    let aligned_normals = [&selected[..], &further[..]].concat();
+    reference.rows = selected
+        .into_iter()
+        .zip(alignment.rows)
+        .map(|(normal, columns)| NormalRow { normal, columns })
+        .collect();
+    reference.recount(&aligned);
+    reference.summarize(&aligned, settings);
+    reference.entries = aligned.iter().map(|aligned| StateEntryIndex::new(aligned, |_| true)).collect();
     if settings.rules == LocalizeRules::Robust {
-        let found = robust::normal_deviations(&frozen, &placed, settings);
-        frozen.limits = Limits::of(&found);
-        let total_us = frozen.median_total_us;
+        let deviations = robust::normal_deviations(&reference, &aligned, settings);
+        reference.limits = NormalLimits::from_deviations(&deviations);
+        let total_us = reference.median_total_us;
         let measure = |(&normal, found): (&usize, &Vec<Deviation>)| NormalMeasure {
             normal,
-            measure: DeviationMeasure::of(found, total_us),
+            measure: DeviationMeasure::from_deviations(found, total_us),
         };
-        frozen.measures = laid.iter().zip(&found).map(measure).collect();
+        reference.measures = aligned_normals.iter().zip(&deviations).map(measure).collect();
     }
-    frozen
+    reference
 }
 
 impl ClusterProfile {
-    /// The profile of all that were laid over the columns; what they have between columns is left out.
-    fn count_again(&mut self, placed: &[Placed<'_>]) {
-        let rows: Vec<(Vec<State>, Vec<u32>)> = placed
+    /// Recomputes the profile from all aligned executions, without steps between columns.
+    fn recount(&mut self, aligned: &[AlignedSequence<'_>]) {
+        let rows: Vec<(Vec<State>, Vec<u32>)> = aligned
             .iter()
-            .map(|placed| {
-                let steps = placed.places.iter().zip(placed.sequence.states());
+            .map(|aligned| {
+                let steps = aligned.places.iter().zip(aligned.sequence.states());
                 steps
                     .filter_map(|(place, &state)| match place {
-                        Place::Column(column) => Some((state, *column)),
-                        Place::Before(_) => None,
+                        AlignedPosition::Column(column) => Some((state, *column)),
+                        AlignedPosition::Before(_) => None,
                     })
                     .unzip()
             })
@@ -165,17 +172,17 @@ impl ClusterProfile {
         self.profile = Profile::new(&rows, self.profile.len());
     }
 
-    fn summarize(&mut self, placed: &[Placed<'_>], settings: &LocalizeSettings) {
+    fn summarize(&mut self, aligned: &[AlignedSequence<'_>], settings: &LocalizeSettings) {
         let len = self.profile.len();
         let mut times: Vec<Vec<(State, f64)>> = vec![Vec::new(); len];
-        for placed in placed {
-            for (step, place) in placed.places.iter().enumerate() {
-                if let Place::Column(column) = place {
-                    times[*column as usize].push((placed.state(step), placed.time_us(step)));
+        for aligned in aligned {
+            for (step, place) in aligned.places.iter().enumerate() {
+                if let AlignedPosition::Column(column) = place {
+                    times[*column as usize].push((aligned.state(step), aligned.time_us(step)));
                 }
             }
         }
-        self.columns = times.into_iter().map(|times| summarize_column(times, placed.len())).collect();
+        self.columns = times.into_iter().map(|times| summarize_column(times, aligned.len())).collect();
         self.usual = usual_times(&self.columns, settings.values_min);
         let mut sum = 0.0;
         self.occupied = vec![0.0];
@@ -240,13 +247,14 @@ fn usual_times(columns: &[ColumnSummary], values_min: usize) -> Vec<Option<Usual
                 inverse_spread: vec![0.0; columns.len()],
             });
             times.log_median[at] = share.log_median as f32;
-            times.inverse_spread[at] = (1.0 / share.log_mad.max(LEAST_SPREAD)) as f32;
+            times.inverse_spread[at] = (1.0 / share.log_mad.max(SPREAD_MIN)) as f32;
         }
     }
     usual
 }
 
-/// The medoid, then whichever is farthest from all chosen before; by words. Ties: the first.
+/// Selects the medoid, then repeatedly the execution farthest from all selected ones, by word distance. Ties: the
+/// first.
 fn choose(normals: &[&StateSequence], candidates: &[usize], settings: &LocalizeSettings) -> Vec<usize> {
     if candidates.len() <= 1 {
         return candidates.to_vec();
@@ -260,8 +268,8 @@ fn choose(normals: &[&StateSequence], candidates: &[usize], settings: &LocalizeS
     let medoid = (0..candidates.len()).min_by(|&i, &j| sums[i].total_cmp(&sums[j])).expect("there are two");
     let mut nearest: Vec<f64> = (0..candidates.len()).map(|j| distances.get(medoid, j)).collect();
     nearest[medoid] = -1.0;
-    let mut chosen = vec![candidates[medoid]];
-    while chosen.len() < candidates.len().min(settings.normals_max.max(1)) {
+    let mut selected = vec![candidates[medoid]];
+    while selected.len() < candidates.len().min(settings.normals_max.max(1)) {
         // The first of the farthest: the maximum takes the last of equals.
         let next = (0..candidates.len())
             .rev()
@@ -271,13 +279,13 @@ fn choose(normals: &[&StateSequence], candidates: &[usize], settings: &LocalizeS
             *nearest = nearest.min(distances.get(next, j));
         }
         nearest[next] = -1.0;
-        chosen.push(candidates[next]);
+        selected.push(candidates[next]);
     }
-    chosen
+    selected
 }
 
-/// At most `most` of the items, spread evenly, the first among them.
-fn every_kth(items: &[usize], most: usize) -> Vec<usize> {
+/// At most `most` of the items, evenly spaced, including the first.
+fn evenly_spaced(items: &[usize], most: usize) -> Vec<usize> {
     let step = items.len().div_ceil(most.max(1)).max(1);
     items.iter().copied().step_by(step).take(most).collect()
 }

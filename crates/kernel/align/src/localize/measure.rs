@@ -1,27 +1,27 @@
-//! How much an execution deviates altogether, before anything is judged.
+//! Total deviation of an execution, before limits are applied.
 
 use super::result::{Deviation, DeviationKind};
 use std::collections::BTreeMap;
 
-/// What an execution does beyond the usual, over all its steps, whether worth telling or not.
+/// Totals of all deviations of an execution, reported or not.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct DeviationMeasure {
-    /// Time of all that is unexpected and excess of all that is slow, microseconds.
+    /// Time of all unexpected steps plus excess of all slow steps, in microseconds.
     pub excess_us: f64,
     /// The largest of them.
     pub largest_us: f64,
-    /// `ln(time / usual)` of the slow step where that is largest; steps with little excess do not count.
+    /// Maximum of `ln(time / usual)` over the slow steps; steps with little excess are ignored.
     pub slowest_ratio: f64,
-    /// Number of unexpected steps in the state that has most of them.
+    /// Maximum over states of the number of unexpected steps.
     pub unexpected: usize,
 }
 
 /// The measure of a normal execution, compared with the others.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct NormalMeasure {
-    /// Its index in what [`super::align_cluster`] was given.
+    /// Its index in the input of [`super::align_cluster`].
     pub normal: usize,
-    /// What it does.
+    /// Its totals.
     pub measure: DeviationMeasure,
 }
 
@@ -30,7 +30,7 @@ const RATIO_SHARE_MIN: f64 = 0.02;
 
 impl DeviationMeasure {
     /// `total_us`: usual total time.
-    pub(super) fn of(deviations: &[Deviation], total_us: f64) -> DeviationMeasure {
+    pub(super) fn from_deviations(deviations: &[Deviation], total_us: f64) -> DeviationMeasure {
         let mut measure = DeviationMeasure::default();
         let mut unexpected: BTreeMap<crate::State, usize> = BTreeMap::new();
         for deviation in deviations {

@@ -1,30 +1,30 @@
-//! Column by column, as published (Janecek et al. 2022, 3.6; specified by us where the text is silent).
+//! The published rules, column by column (Janecek et al. 2022, 3.6; details that the text omits are ours).
 
+use super::aligned::AlignedSequence;
 use super::cluster::ClusterProfile;
-use super::placed::Placed;
-use super::result::{Deviation, DeviationKind, Place};
+use super::result::{AlignedPosition, Deviation, DeviationKind};
 use super::settings::LocalizeSettings;
 
 /// All deviations, in no particular order.
 pub(super) fn deviations(
-    frozen: &ClusterProfile,
-    placed: &Placed<'_>,
+    reference: &ClusterProfile,
+    aligned: &AlignedSequence<'_>,
     settings: &LocalizeSettings,
 ) -> Vec<Deviation> {
     let mut found: Vec<Deviation> =
-        (0..placed.len()).filter_map(|step| of_step(frozen, placed, step, settings)).collect();
-    let steps = placed.steps_by_column(frozen.columns.len());
-    for (at, column) in frozen.columns.iter().enumerate() {
+        (0..aligned.len()).filter_map(|step| of_step(reference, aligned, step, settings)).collect();
+    let steps = aligned.steps_by_column(reference.columns.len());
+    for (at, column) in reference.columns.iter().enumerate() {
         let Some(usual) = column.states.first().filter(|usual| usual.share >= settings.missing_share) else {
             continue;
         };
         if steps[at].is_none() {
-            let place = Place::Column(at as u32);
+            let place = AlignedPosition::Column(at as u32);
             found.push(Deviation {
                 kind: DeviationKind::Missing,
                 state: usual.state,
                 place,
-                step: placed.step_from(place) as u32,
+                step: aligned.step_from(place) as u32,
                 time_us: 0.0,
                 usual_us: usual.mean_us,
                 excess_us: 0.0,
@@ -35,15 +35,15 @@ pub(super) fn deviations(
 }
 
 fn of_step(
-    frozen: &ClusterProfile,
-    placed: &Placed<'_>,
+    reference: &ClusterProfile,
+    aligned: &AlignedSequence<'_>,
     step: usize,
     settings: &LocalizeSettings,
 ) -> Option<Deviation> {
-    let (state, time, place) = (placed.state(step), placed.time_us(step), placed.places[step]);
+    let (state, time, place) = (aligned.state(step), aligned.time_us(step), aligned.places[step]);
     let usual = match place {
-        Place::Column(column) => frozen.columns[column as usize].state(state),
-        Place::Before(_) => None,
+        AlignedPosition::Column(column) => reference.columns[column as usize].state(state),
+        AlignedPosition::Before(_) => None,
     };
     let deviation = Deviation {
         kind: DeviationKind::Unexpected,

@@ -1,4 +1,4 @@
-//! What localization answers.
+//! The result of localization.
 
 use super::measure::DeviationMeasure;
 use crate::State;
@@ -7,13 +7,13 @@ use std::ops::Range;
 /// A normal execution in the alignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NormalRow {
-    /// Its index in what [`super::align_cluster`] was given.
+    /// Its index in the input of [`super::align_cluster`].
     pub normal: usize,
     /// The column of each of its steps, ascending.
     pub columns: Vec<u32>,
 }
 
-/// What normal executions do in a column. Shares are of all normal executions that were aligned.
+/// The states of normal executions in a column. Shares refer to all aligned normal executions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnSummary {
     /// States seen here, the most frequent first (ties: smaller state).
@@ -29,7 +29,7 @@ pub struct StateShare {
     pub state: State,
     /// Share of normal executions in it here, 0..=1.
     pub share: f64,
-    /// How many executions that is.
+    /// Number of executions in it here.
     pub count: usize,
     /// Mean time in microseconds.
     pub mean_us: f64,
@@ -50,45 +50,44 @@ impl ColumnSummary {
     }
 }
 
-/// Where a step stands in relation to the frozen columns. Ordered as drawn: what is inserted before a column comes
-/// before it.
+/// Position of a step relative to the reference columns. In display order: steps inserted before a column precede it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Place {
+pub enum AlignedPosition {
     /// Inserted before this column (the number of columns: after the last).
     Before(u32),
     /// In this column.
     Column(u32),
 }
 
-impl Place {
-    /// Places in one order of whole numbers: `2 c` before column `c`, `2 c + 1` in it.
+impl AlignedPosition {
+    /// The position as an integer: `2 c` before column `c`, `2 c + 1` in it.
     pub(super) fn position(self) -> u32 {
         match self {
-            Place::Before(column) => 2 * column,
-            Place::Column(column) => 2 * column + 1,
+            AlignedPosition::Before(column) => 2 * column,
+            AlignedPosition::Column(column) => 2 * column + 1,
         }
     }
 }
 
-/// One cell of the anomalous execution's row, in the order in which it is drawn.
+/// One cell of the anomalous execution's row, in display order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AlignedCell {
-    /// Where. Several inserted steps have the same place.
-    pub place: Place,
+    /// Its position. Several inserted steps may have the same one.
+    pub place: AlignedPosition,
     /// The step; `None` is a gap (only in columns).
     pub step: Option<u32>,
-    /// Share of normal executions with this state (or this gap) here; 0 for what is inserted.
+    /// Share of normal executions with this state (or this gap) here; 0 for inserted steps.
     pub share: f64,
     /// The deviation found here, as an index into [`LocalizedExecution::deviations`].
     pub deviation: Option<u32>,
 }
 
-/// In what a deviation consists.
+/// The kind of a deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DeviationKind {
-    /// A state that normal executions do not have there.
+    /// A state that normal executions do not have at this position.
     Unexpected,
-    /// A state that normal executions have, and this one has not.
+    /// A state that normal executions have at this position, and this one lacks.
     Missing,
     /// The usual state for an unusual time.
     Slow,
@@ -97,17 +96,17 @@ pub enum DeviationKind {
 /// One cell that deviates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deviation {
-    /// In what way.
+    /// The kind of deviation.
     pub kind: DeviationKind,
-    /// The state (of a missing one: the one that should be there).
+    /// The state (if missing: the expected one).
     pub state: State,
-    /// Where.
-    pub place: Place,
+    /// Its position.
+    pub place: AlignedPosition,
     /// The step; of a missing one the next step (may be the number of steps).
     pub step: u32,
     /// Time of the step in microseconds; 0 for missing.
     pub time_us: f64,
-    /// What would be usual: median (robust) or mean (paper) of the column, or what was missing instead.
+    /// The usual time: median (robust) or mean (paper) of the column, or the time of missing steps it replaces.
     pub usual_us: f64,
     /// Time beyond the usual, >= 0; 0 for missing.
     pub excess_us: f64,
@@ -116,14 +115,14 @@ pub struct Deviation {
 /// Neighboring deviations of one kind, merged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// In what way.
+    /// The kind of deviation.
     pub kind: DeviationKind,
     /// The state with the most excess (ties: the first).
     pub state: State,
-    /// First place and last place.
-    pub first: Place,
+    /// First position.
+    pub first: AlignedPosition,
     /// Last place, included.
-    pub last: Place,
+    pub last: AlignedPosition,
     /// Steps of the execution; empty for missing.
     pub steps: Range<usize>,
     /// Its deviations, as a range of [`LocalizedExecution::deviations`].
@@ -134,10 +133,10 @@ pub struct Finding {
     pub excess_us: f64,
 }
 
-/// All deviations of one kind and state together: "preempted 14 times for 9.8 ms".
+/// Sum of all deviations of one kind and state: "preempted 14 times for 9.8 ms".
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviationSum {
-    /// In what way.
+    /// The kind of deviation.
     pub kind: DeviationKind,
     /// The state.
     pub state: State,
@@ -149,7 +148,7 @@ pub struct DeviationSum {
     pub excess_us: f64,
 }
 
-/// An execution beside the normal ones of its kind.
+/// An execution aligned with the normal ones of its kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LocalizedExecution {
     /// Its row: every column and every inserted step, in order.
@@ -160,7 +159,7 @@ pub struct LocalizedExecution {
     pub findings: Vec<Finding>,
     /// Sums by kind and state, the largest excess first.
     pub sums: Vec<DeviationSum>,
-    /// All that deviates, told or not. Robust rules only.
+    /// Totals of all deviations, reported or not. Robust rules only.
     pub measure: DeviationMeasure,
     /// Total time less the median total of the normal executions; negative when it was faster.
     pub excess_us: f64,

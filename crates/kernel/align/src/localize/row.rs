@@ -1,45 +1,49 @@
-//! The row of an execution, and its deviations merged, summed and ordered.
+//! Builds the row of an execution, and merges, sums, and orders its deviations.
 
+use super::aligned::AlignedSequence;
 use super::cluster::ClusterProfile;
 use super::measure::DeviationMeasure;
-use super::placed::Placed;
 use super::result::{
-    AlignedCell, Deviation, DeviationKind, DeviationSum, Finding, LocalizedExecution, Place,
+    AlignedCell, AlignedPosition, Deviation, DeviationKind, DeviationSum, Finding, LocalizedExecution,
 };
 use crate::State;
 use std::collections::BTreeMap;
 
 pub(super) fn localized(
-    frozen: &ClusterProfile,
-    placed: &Placed<'_>,
+    reference: &ClusterProfile,
+    aligned: &AlignedSequence<'_>,
     mut deviations: Vec<Deviation>,
     excess_us: f64,
 ) -> LocalizedExecution {
     deviations.sort_by_key(|deviation| (deviation.place, deviation.step));
-    let cells = cells(frozen, placed, &deviations);
+    let cells = cells(reference, aligned, &deviations);
     let findings = merged(&cells, &deviations);
     let measure = DeviationMeasure::default();
     LocalizedExecution { sums: sums(&deviations), cells, deviations, findings, excess_us, measure }
 }
 
-fn cells(frozen: &ClusterProfile, placed: &Placed<'_>, deviations: &[Deviation]) -> Vec<AlignedCell> {
-    let mut cells = Vec::with_capacity(placed.len() + frozen.columns.len());
+fn cells(
+    reference: &ClusterProfile,
+    aligned: &AlignedSequence<'_>,
+    deviations: &[Deviation],
+) -> Vec<AlignedCell> {
+    let mut cells = Vec::with_capacity(aligned.len() + reference.columns.len());
     let (mut step, mut next) = (0, 0);
-    for column in 0..=frozen.columns.len() as u32 {
-        while step < placed.len() && placed.places[step] == Place::Before(column) {
+    for column in 0..=reference.columns.len() as u32 {
+        while step < aligned.len() && aligned.places[step] == AlignedPosition::Before(column) {
             cells.push(AlignedCell {
-                place: Place::Before(column),
+                place: AlignedPosition::Before(column),
                 step: Some(step as u32),
                 share: 0.0,
                 deviation: None,
             });
             step += 1;
         }
-        let Some(summary) = frozen.columns.get(column as usize) else { break };
-        let place = Place::Column(column);
-        let here = (step < placed.len() && placed.places[step] == place).then_some(step as u32);
+        let Some(summary) = reference.columns.get(column as usize) else { break };
+        let place = AlignedPosition::Column(column);
+        let here = (step < aligned.len() && aligned.places[step] == place).then_some(step as u32);
         let share = match here {
-            Some(step) => summary.state(placed.state(step as usize)).map_or(0.0, |share| share.share),
+            Some(step) => summary.state(aligned.state(step as usize)).map_or(0.0, |share| share.share),
             None => summary.gap_share,
         };
         cells.push(AlignedCell { place, step: here, share, deviation: None });
@@ -67,14 +71,14 @@ fn merged(cells: &[AlignedCell], deviations: &[Deviation]) -> Vec<Finding> {
         last_cell = Some(at);
         match findings.last_mut() {
             Some(finding) if follows && finding.kind == deviation.kind => extend(finding, index, deviations),
-            _ => findings.push(begun(index, deviation)),
+            _ => findings.push(single_finding(index, deviation)),
         }
     }
     findings.sort_by(|a, b| b.excess_us.total_cmp(&a.excess_us).then(a.first.cmp(&b.first)));
     findings
 }
 
-fn begun(index: usize, deviation: &Deviation) -> Finding {
+fn single_finding(index: usize, deviation: &Deviation) -> Finding {
     let step = deviation.step as usize;
     let end = if deviation.kind == DeviationKind::Missing { step } else { step + 1 };
     Finding {

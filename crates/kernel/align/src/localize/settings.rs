@@ -1,4 +1,4 @@
-//! What localization may be told.
+//! Settings of localization.
 
 use crate::msa::MsaSettings;
 
@@ -33,7 +33,7 @@ pub struct LocalizeSettings {
     /// Most normal executions that are aligned with one another. 30: the medoid, then those farthest from all
     /// chosen before.
     pub normals_max: usize,
-    /// Most further normal executions that are aligned with the frozen profile for better shares and times. 200.
+    /// Most further normal executions that are aligned with the reference profile for better shares and times. 200.
     pub further_normals_max: usize,
     /// How sequences are aligned.
     pub msa: MsaSettings,

@@ -3,7 +3,7 @@
 use super::group::{Distinct, Group};
 use super::pairs::sum_of_pairs;
 use super::profile::{Background, Profile, Row};
-use super::progressive::{Subtrees, Workshop, progressive};
+use super::progressive::{AlignmentContext, SubtreeCache, progressive};
 use super::refine::{Refinement, refine};
 use super::settings::MsaSettings;
 use super::tree::{Tree, upgma};
@@ -11,10 +11,10 @@ use super::words::{Distances, word_distances};
 use crate::State;
 use std::collections::HashMap;
 
-/// Sequences in rows, so that columns mean the same.
+/// Aligned sequences, one per row.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct MultipleAlignment {
-    /// For each sequence given the column of each of its steps, strictly ascending.
+    /// For each input sequence the column of each of its steps, strictly ascending.
     pub rows: Vec<Vec<u32>>,
     /// Number of columns; every one is filled by some row.
     pub len: usize,
@@ -28,12 +28,12 @@ pub struct MultipleAlignment {
     pub sum_of_pairs: f64,
     /// The score before refinement.
     pub sum_of_pairs_before: f64,
-    /// How refinement went.
+    /// Result of the refinement.
     pub refinement: Refinement,
 }
 
 impl MultipleAlignment {
-    /// One row as drawn: a state or a gap for each column.
+    /// One row: a state or a gap for each column.
     ///
     /// # Panics
     /// When `states` is not the sequence of that row.
@@ -60,10 +60,10 @@ impl MultipleAlignment {
     }
 }
 
-/// Aligns sequences in the manner of MUSCLE: words, tree, alignment along the tree, second tree from the first
-/// alignment, alignment along that, the better of the two, refinement. States are below `alphabet_len` (a larger one
-/// enlarges the alphabet). Equal sequences are aligned once and counted as often as they occur; empty ones are rows
-/// of gaps.
+/// Aligns sequences with the algorithm of MUSCLE: words, tree, alignment along the tree, second tree from the first
+/// alignment, alignment along that, the better of both, refinement. States are below `alphabet_len` (a larger one
+/// enlarges the alphabet). Equal sequences are aligned once and counted as often as they occur; empty ones are rows of
+/// gaps.
 ///
 /// Memory: `8 n^2` bytes for `n` distinct sequences, four bytes a step and a level of the tree, and for each thread what
 /// one table needs (see `table.rs`: about 16 MiB plus rows). Time: a table is `columns * band` cells; refinement is
@@ -75,18 +75,18 @@ pub fn align(sequences: &[&[State]], alphabet_len: usize, settings: &MsaSettings
     }
     let weighted = distinct.sequences.iter().copied().zip(distinct.weights.iter().copied());
     let background = Background::new(weighted, alphabet_len);
-    let workshop = Workshop { distinct: &distinct, background: &background, settings };
+    let context = AlignmentContext { distinct: &distinct, background: &background, settings };
     let first_tree = upgma(&word_distances(&distinct.sequences, settings.word_length, settings.threads));
-    let mut known = Subtrees::default();
-    let first = progressive(&first_tree, &mut known, &workshop).sorted();
+    let mut known = SubtreeCache::default();
+    let first = progressive(&first_tree, &mut known, &context).sorted();
     let second_tree = upgma(&identity_distances(&first, &distinct, settings));
-    let second = progressive(&second_tree, &mut known, &workshop).sorted();
+    let second = progressive(&second_tree, &mut known, &context).sorted();
     drop(known);
     let score = |group: &Group| sum_of_pairs(&group.rows(&distinct), group.len, settings.threads);
     let (first_score, second_score) = (score(&first), score(&second));
     let (begun, before) =
         if second_score >= first_score { (second, second_score) } else { (first, first_score) };
-    let (group, refinement) = refine(begun, before, &second_tree, &workshop);
+    let (group, refinement) = refine(begun, before, &second_tree, &context);
     let first_equal = first_equal(&leaf_of);
     MultipleAlignment {
         sum_of_pairs: score(&group),

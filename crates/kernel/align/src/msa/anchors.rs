@@ -1,53 +1,54 @@
-//! Where two long profiles surely belong together: words of their most frequent states that occur once in each.
+//! Anchors of the alignment of two long profiles: words of their most frequent states that are unique in each.
 
 use super::band::Guide;
 use super::profile::Profile;
 
-/// Shorter profiles need no anchors: their whole band is cheap.
+/// Profiles shorter than this need no anchors.
 const LONG: usize = 1000;
 
-/// States of an anchor. Long enough that chance hardly makes one among tens of thousands of columns.
+/// Length of an anchor in states; long enough to be unlikely by chance among tens of thousands of columns.
 const WORD: usize = 16;
 
-/// A column counts for words when at least this share of the rows has a state in it.
+/// Minimum share of rows with a state for a column to be part of a word.
 const FILLED: f32 = 0.5;
 
-/// How far an anchor may lie off the diagonal of its neighbors: so many columns, and this share of their distance.
+/// Maximum distance of an anchor from the diagonal of its neighbors: this number of columns plus this share of their
+/// distance.
 const OFF: usize = 32;
 const OFF_SHARE: f64 = 0.25;
 
-/// A first guess of the path, and the lengths of the longest stretch it leaves open.
-pub(super) struct Near {
+/// An initial guess of the path, and the lengths of its longest section between anchors.
+pub(super) struct PathGuess {
     pub(super) guide: Guide,
     pub(super) span: (usize, usize),
 }
 
 /// The guess between two profiles: straight from anchor to anchor, or from corner to corner where there is none.
-pub(super) fn guide_between(first: &Profile, second: &Profile) -> Near {
+pub(super) fn guide_between(first: &Profile, second: &Profile) -> PathGuess {
     let (n, m) = (first.len(), second.len());
     if n.max(m) < LONG {
-        return Near { guide: Guide::straight(n, m), span: (n, m) };
+        return PathGuess { guide: Guide::straight(n, m), span: (n, m) };
     }
     let anchors = supported(ascending(&shared_words(first, second)));
     let mut span = (0, 0);
     let mut from = (0, 0);
     for &(row, column) in anchors.iter().chain(&[(n, m)]) {
-        let stretch = (row - from.0, column - from.1);
-        // What decides the band is the longer side and the difference of both.
+        let range = (row - from.0, column - from.1);
+        // The band depends on the longer side and the difference of both.
         let reach = |(rows, columns): (usize, usize)| rows.max(columns).max(10 * rows.abs_diff(columns));
-        if reach(stretch) > reach(span) {
-            span = stretch;
+        if reach(range) > reach(span) {
+            span = range;
         }
         from = (row, column);
     }
-    Near { guide: Guide::through(n, m, &anchors), span }
+    PathGuess { guide: Guide::through(n, m, &anchors), span }
 }
 
 /// A word and the column where it begins.
-type Word = (u128, usize);
+type WordPosition = (u128, usize);
 
 /// The words that occur once, sorted.
-fn unique_words(profile: &Profile) -> Vec<Word> {
+fn unique_words(profile: &Profile) -> Vec<WordPosition> {
     let filled = (0..profile.len()).filter(|&column| profile.filled()[column] >= FILLED * profile.rows());
     let most = |column: usize| {
         let counts = profile.counts(column);
@@ -58,7 +59,7 @@ fn unique_words(profile: &Profile) -> Vec<Word> {
     let word = |states: &[(u8, usize)]| {
         (states.iter().fold(0, |word, &(state, _)| (word << 8) | u128::from(state)), states[0].1)
     };
-    let mut words: Vec<Word> = states.windows(WORD).map(word).collect();
+    let mut words: Vec<WordPosition> = states.windows(WORD).map(word).collect();
     words.sort_unstable();
     words.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1).map(|same| same[0]).collect()
 }
@@ -66,7 +67,7 @@ fn unique_words(profile: &Profile) -> Vec<Word> {
 /// Pairs of columns where the same word begins, ascending by the first.
 fn shared_words(first: &Profile, second: &Profile) -> Vec<(usize, usize)> {
     let theirs = unique_words(second);
-    let partner = |&(word, column): &Word| {
+    let partner = |&(word, column): &WordPosition| {
         let at = theirs.binary_search_by_key(&word, |&(word, _)| word).ok()?;
         Some((column, theirs[at].1))
     };
@@ -75,7 +76,7 @@ fn shared_words(first: &Profile, second: &Profile) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// The longest part that ascends in the second columns, too.
+/// The longest subsequence that ascends in the second columns too.
 fn ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     // For each length the pair with the smallest end, and for each pair the one before it.
     let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) =
@@ -95,7 +96,7 @@ fn ascending(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     chain
 }
 
-/// Anchors near the diagonal of the one before and of the one after: a word that is shared by chance has no company.
+/// Anchors near the diagonal of the one before and of the one after: a word shared by chance has no others nearby.
 fn supported(anchors: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     let agree = |a: (usize, usize), b: (usize, usize)| {
         let (rows, columns) = (b.0 - a.0, b.1 - a.1);

@@ -1,4 +1,4 @@
-//! Which cells of the alignment of two profiles are looked at.
+//! The band of the alignment table that is computed.
 
 /// How one alignment consumes columns of two profiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
-//! Sequences aligned with one another, and how two such groups become one.
+//! Groups of aligned sequences, and their merging.
 
 use super::band::Move;
-use super::pairs::Bits;
+use super::pairs::OccupancyBits;
 use super::profile::{Profile, Row};
 use crate::State;
 
@@ -40,11 +40,11 @@ impl Group {
         Profile::new(&self.rows(distinct), self.len)
     }
 
-    pub(super) fn bits(&self) -> Bits {
-        Bits::new(self.columns.iter().map(Vec::as_slice), self.len)
+    pub(super) fn bits(&self) -> OccupancyBits {
+        OccupancyBits::new(self.columns.iter().map(Vec::as_slice), self.len)
     }
 
-    /// Both groups side by side, columns as the path says.
+    /// Merges both groups; `moves` gives the new columns.
     pub(super) fn join(&self, other: &Group, moves: &[Move]) -> Group {
         let (mine, theirs) = column_maps(moves, self.len, other.len);
         let moved =
@@ -54,25 +54,25 @@ impl Group {
         Group { members: [self.members.as_slice(), &other.members].concat(), columns, len: moves.len() }
     }
 
-    /// The rows of some members, without the columns that become empty, and which columns are left.
-    pub(super) fn part(&self, is_in: impl Fn(usize) -> bool) -> Part {
-        let chosen: Vec<usize> = (0..self.members.len()).filter(|&row| is_in(self.members[row])).collect();
+    /// The rows of some members without empty columns, and the remaining columns.
+    pub(super) fn part(&self, is_in: impl Fn(usize) -> bool) -> GroupPart {
+        let selected: Vec<usize> = (0..self.members.len()).filter(|&row| is_in(self.members[row])).collect();
         let mut map = vec![0_u32; self.len];
-        for &row in &chosen {
+        for &row in &selected {
             self.columns[row].iter().for_each(|&column| map[column as usize] = 1);
         }
-        let is_kept: Vec<bool> = map.iter().map(|&kept| kept == 1).collect();
+        let is_retained: Vec<bool> = map.iter().map(|&retained| retained == 1).collect();
         let mut len = 0;
-        for kept in &mut map {
-            len += std::mem::replace(kept, len);
+        for retained in &mut map {
+            len += std::mem::replace(retained, len);
         }
         let moved = |row: &usize| self.columns[*row].iter().map(|&column| map[column as usize]).collect();
         let group = Group {
-            members: chosen.iter().map(|&row| self.members[row]).collect(),
-            columns: chosen.iter().map(moved).collect(),
+            members: selected.iter().map(|&row| self.members[row]).collect(),
+            columns: selected.iter().map(moved).collect(),
             len: len as usize,
         };
-        Part { group, is_kept }
+        GroupPart { group, is_retained }
     }
 
     /// Rows in the order of their members.
@@ -85,17 +85,17 @@ impl Group {
 }
 
 /// A part of a group.
-pub(super) struct Part {
+pub(super) struct GroupPart {
     pub(super) group: Group,
-    /// Which columns of the whole are columns of the part.
-    pub(super) is_kept: Vec<bool>,
+    /// The group's columns that are columns of the part.
+    pub(super) is_retained: Vec<bool>,
 }
 
-/// How two parts of a group lie beside each other in it. Runs of columns that only one has are put in one order, the
-/// first's before the second's, so that equal alignments give equal paths.
-pub(super) fn path_between(first: &Part, second: &Part) -> Vec<Move> {
-    let mut moves = Vec::with_capacity(first.is_kept.len());
-    for (&first, &second) in first.is_kept.iter().zip(&second.is_kept) {
+/// The path that merges two parts back into their group. Of runs of columns that only one part has, the first's come
+/// before the second's, so that equal alignments give equal paths.
+pub(super) fn path_between(first: &GroupPart, second: &GroupPart) -> Vec<Move> {
+    let mut moves = Vec::with_capacity(first.is_retained.len());
+    for (&first, &second) in first.is_retained.iter().zip(&second.is_retained) {
         match (first, second) {
             (true, true) => moves.push(Move::Both),
             (true, false) => moves.push(Move::First),

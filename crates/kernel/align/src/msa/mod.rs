@@ -1,4 +1,5 @@
-//! Multiple sequence alignment in the manner of MUSCLE (R. C. Edgar, *BMC Bioinformatics* 5:113, 2004), for states.
+//! Multiple sequence alignment with the algorithm of MUSCLE (R. C. Edgar, *BMC Bioinformatics* 5:113, 2004), for
+//! states.
 //!
 //! ```text
 //! words ─► tree ─► along the tree ─► tree ─► along the tree ─► the better of both ─► refinement

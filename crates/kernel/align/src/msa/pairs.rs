@@ -14,17 +14,16 @@ const GAP_NEXT: f64 = -0.5;
 /// -0.5 for each further one, where columns in which both have a gap are skipped. A row of weight `w` counts `w` times,
 /// also against itself. `rows^2 * columns / 64` steps.
 ///
-/// # Panics
-/// When a row names a column that is not there.
+/// # Panics If a row refers to a column out of range.
 pub fn sum_of_pairs(rows: &[Row<'_>], len: usize, threads: NonZeroUsize) -> f64 {
-    let bits = Bits::new(rows.iter().map(|row| row.columns), len);
+    let bits = OccupancyBits::new(rows.iter().map(|row| row.columns), len);
     let indices: Vec<usize> = (0..rows.len()).collect();
     let gaps = parallel_map(&indices, threads, |&i| {
         let weight = f64::from(rows[i].weight);
         weight * (i + 1..rows.len()).map(|j| f64::from(rows[j].weight) * bits.gaps(i, &bits, j)).sum::<f64>()
     });
     let profile = Profile::new(rows, len);
-    let mut cells = Cells::default();
+    let mut cells = CellPairs::default();
     for column in 0..len {
         cells.add(&profile, column, &profile, column);
     }
@@ -33,7 +32,7 @@ pub fn sum_of_pairs(rows: &[Row<'_>], len: usize, threads: NonZeroUsize) -> f64 
     let itself: f64 = steps.clone().map(|(weight, steps)| weight * weight * steps).sum();
     let copies: f64 = steps.map(|(weight, steps)| weight * (weight - 1.0) / 2.0 * steps).sum();
     cells.one_side(&profile, &profile);
-    let pairs = Cells {
+    let pairs = CellPairs {
         equal: (cells.equal - itself) / 2.0,
         both: (cells.both - itself) / 2.0,
         one: cells.one / 2.0,
@@ -41,10 +40,10 @@ pub fn sum_of_pairs(rows: &[Row<'_>], len: usize, threads: NonZeroUsize) -> f64 
     MATCH * copies + pairs.score(gaps.iter().sum())
 }
 
-/// What the pairs of a row of one side and a row of the other contribute when the sides lie as `moves` say.
+/// The contribution of all pairs of a row of one side and a row of the other, aligned by `moves`.
 pub(super) fn sum_across(sides: (&Profile, &Profile), moves: &[Move], gaps: f64) -> f64 {
     let (first, second) = sides;
-    let (mut x, mut y, mut cells) = (0, 0, Cells::default());
+    let (mut x, mut y, mut cells) = (0, 0, CellPairs::default());
     for step in moves {
         if *step == Move::Both {
             cells.add(first, x, second, y);
@@ -58,13 +57,13 @@ pub(super) fn sum_across(sides: (&Profile, &Profile), moves: &[Move], gaps: f64)
 
 /// Numbers of weighted pairs of cells.
 #[derive(Default)]
-struct Cells {
+struct CellPairs {
     equal: f64,
     both: f64,
     one: f64,
 }
 
-impl Cells {
+impl CellPairs {
     fn add(&mut self, first: &Profile, x: usize, second: &Profile, y: usize) {
         self.both += f64::from(first.filled()[x]) * f64::from(second.filled()[y]);
         let (mine, theirs) = (first.counts(x), second.counts(y));
@@ -79,7 +78,7 @@ impl Cells {
         }
     }
 
-    /// Whatever is not opposite a state is opposite a gap.
+    /// Adds the states that are not opposite a state, that is, opposite a gap.
     fn one_side(&mut self, first: &Profile, second: &Profile) {
         let steps = |profile: &Profile| profile.filled().iter().map(|&filled| f64::from(filled)).sum::<f64>();
         let (rows, other_rows) = (f64::from(first.rows()), f64::from(second.rows()));
@@ -93,13 +92,13 @@ impl Cells {
 }
 
 /// Whether each row has a state in each column.
-pub(super) struct Bits {
+pub(super) struct OccupancyBits {
     words: usize,
     filled: Vec<u64>,
 }
 
-impl Bits {
-    pub(super) fn new<'a>(rows: impl ExactSizeIterator<Item = &'a [u32]>, len: usize) -> Bits {
+impl OccupancyBits {
+    pub(super) fn new<'a>(rows: impl ExactSizeIterator<Item = &'a [u32]>, len: usize) -> OccupancyBits {
         // At least one bit beyond the last column: a gap that ends there carries into it.
         let words = len / 64 + 1;
         let mut filled = vec![0_u64; words * rows.len()];
@@ -108,23 +107,23 @@ impl Bits {
                 row[column as usize / 64] |= 1 << (column % 64);
             }
         }
-        Bits { words, filled }
+        OccupancyBits { words, filled }
     }
 
     fn row(&self, row: usize) -> &[u64] {
         &self.filled[row * self.words..][..self.words]
     }
 
-    /// Number of gaps, on either side, in the pair of a row here and one there.
-    pub(super) fn gaps(&self, row: usize, other: &Bits, other_row: usize) -> f64 {
-        f64::from(hit_gaps(self.row(row), other.row(other_row)))
+    /// Number of gaps, on either side, in the pair of a row of `self` and a row of `other`.
+    pub(super) fn gaps(&self, row: usize, other: &OccupancyBits, other_row: usize) -> f64 {
+        f64::from(count_gaps(self.row(row), other.row(other_row)))
     }
 }
 
-/// Maximal stretches of columns where one has none and the other at least one: the gaps of the pair, because columns
-/// where both have none are skipped. Adding the other's bits to a stretch of ones carries out of its end exactly if
+/// Counts maximal runs of columns where one has no state and the other at least one: the gaps of the pair, because
+/// columns where both have none are skipped. Adding the other's bits to a run of ones carries out of its end exactly if
 /// there is one; the carry lands on a column that is filled.
-fn hit_gaps(a: &[u64], b: &[u64]) -> u32 {
+fn count_gaps(a: &[u64], b: &[u64]) -> u32 {
     let (mut carry_a, mut carry_b, mut hits) = (false, false, 0);
     for (&a, &b) in a.iter().zip(b) {
         let (sum_a, over_a) = add(!a, b & !a, carry_a);

@@ -2,7 +2,7 @@
 
 use crate::State;
 
-/// What the columns of aligned sequences hold. `4 * states * columns` bytes.
+/// State counts of the columns of aligned sequences. `4 * states * columns` bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     len: usize,
@@ -25,15 +25,14 @@ pub struct Row<'a> {
     pub states: &'a [State],
     /// The column of each state, strictly ascending.
     pub columns: &'a [u32],
-    /// How many identical sequences it stands for; >= 1.
+    /// Number of identical sequences it represents; >= 1.
     pub weight: u32,
 }
 
 impl Profile {
     /// Counts states by column. Columns that no row fills have occupancy 0.
     ///
-    /// # Panics
-    /// When a row names a column that is not there.
+    /// # Panics If a row refers to a column out of range.
     pub fn new(rows: &[Row<'_>], len: usize) -> Profile {
         let (states, slots) = slots(rows);
         let zeros = || vec![0.0; len];

@@ -18,14 +18,14 @@ pub(super) fn half_band(n: usize, m: usize, settings: &MsaSettings) -> usize {
     half.max(settings.band_min).max(n.abs_diff(m))
 }
 
-/// What every alignment of two groups needs.
-pub(super) struct Workshop<'a> {
+/// Shared inputs of the alignments of two groups.
+pub(super) struct AlignmentContext<'a> {
     pub(super) distinct: &'a Distinct<'a>,
     pub(super) background: &'a Background,
     pub(super) settings: &'a MsaSettings,
 }
 
-impl Workshop<'_> {
+impl AlignmentContext<'_> {
     pub(super) fn best_path(
         &self,
         sides: (&Profile, &Profile),
@@ -46,18 +46,18 @@ impl Workshop<'_> {
     }
 }
 
-/// Groups by the shape of the tree that made them, so that a second tree does not repeat what it shares with the first.
+/// Groups by the subtree that produced them, so that a second tree reuses the subtrees it shares with the first.
 #[derive(Default)]
-pub(super) struct Subtrees {
+pub(super) struct SubtreeCache {
     ids: HashMap<(usize, usize), usize>,
     groups: HashMap<usize, Arc<Group>>,
 }
 
-/// Aligns bottom-up. Merges whose parts are ready are done at the same time.
-pub(super) fn progressive(tree: &Tree, known: &mut Subtrees, workshop: &Workshop<'_>) -> Group {
+/// Aligns bottom-up. Merges whose inputs are ready run in parallel.
+pub(super) fn progressive(tree: &Tree, known: &mut SubtreeCache, context: &AlignmentContext<'_>) -> Group {
     let leaves = tree.leaves();
     let mut nodes: Vec<Option<Arc<Group>>> = (0..leaves)
-        .map(|leaf| Some(Arc::new(Group::single(leaf, workshop.distinct.sequences[leaf].len()))))
+        .map(|leaf| Some(Arc::new(Group::single(leaf, context.distinct.sequences[leaf].len()))))
         .collect();
     nodes.resize(leaves + tree.merges().len(), None);
     let ids = shape_ids(tree, known);
@@ -68,11 +68,11 @@ pub(super) fn progressive(tree: &Tree, known: &mut Subtrees, workshop: &Workshop
             nodes[merge.left].is_some() && nodes[merge.right].is_some()
         };
         let (ready, later): (Vec<usize>, Vec<usize>) = waiting.into_iter().partition(is_ready);
-        let made = parallel_map(&ready, workshop.settings.threads, |&at| {
+        let made = parallel_map(&ready, context.settings.threads, |&at| {
             let merge = &tree.merges()[at];
             let part = |node: usize| nodes[node].as_deref().expect("the merge is ready");
             let known = known.groups.get(&ids[at]).cloned();
-            known.unwrap_or_else(|| Arc::new(workshop.align(part(merge.left), part(merge.right))))
+            known.unwrap_or_else(|| Arc::new(context.align(part(merge.left), part(merge.right))))
         });
         for (&at, group) in ready.iter().zip(made) {
             known.groups.insert(ids[at], Arc::clone(&group));
@@ -84,8 +84,8 @@ pub(super) fn progressive(tree: &Tree, known: &mut Subtrees, workshop: &Workshop
     Group::clone(&root)
 }
 
-/// A number for each merge, equal for subtrees of equal shape over equal leaves, also of trees asked about before.
-fn shape_ids(tree: &Tree, known: &mut Subtrees) -> Vec<usize> {
+/// An id for each merge, equal for equal subtrees over equal leaves, also across trees.
+fn shape_ids(tree: &Tree, known: &mut SubtreeCache) -> Vec<usize> {
     let leaves = tree.leaves();
     let mut ids: Vec<usize> = Vec::with_capacity(tree.merges().len());
     for merge in tree.merges() {

@@ -1,4 +1,4 @@
-//! What it is worth to put two columns opposite each other, row by row of the alignment table, in whole numbers.
+//! Scores of pairs of columns, row by row of the alignment table, as integers.
 
 use super::profile::{Background, Profile};
 use super::settings::{ColumnScore, MsaSettings};
@@ -18,13 +18,13 @@ pub(super) trait TableScores {
     fn second_gaps(&self) -> &GapCosts;
 }
 
-/// What a gap opposite each column costs; a column counts with its share of rows that have a state.
+/// Cost of a gap opposite each column, weighted by the column's share of rows with a state.
 pub(super) struct GapCosts {
     /// As the first column of a gap.
     pub open: Vec<f32>,
     /// As a further column.
     pub extend: Vec<i32>,
-    /// What part of the cost of opening is to be paid where the gap is put: before each column of the profile that gets
+    /// Share of the opening cost that applies where the gap is inserted: before each column of the profile that gets
     /// the gap, and after the last.
     pub share: Vec<f32>,
 }
@@ -124,7 +124,7 @@ impl ProfileScores {
         }
     }
 
-    /// `constant + sum of f_x(a) * f_y(a)`, weighted, for a stretch of the second profile.
+    /// `constant + sum of f_x(a) * f_y(a)`, weighted, for a range of the second profile.
     fn expectations(&self, row: usize, range: Range<usize>, constant: f32, sums: &mut [f32]) {
         sums.fill(constant);
         for (first, second) in &self.joint {
@@ -139,15 +139,15 @@ impl ProfileScores {
     }
 }
 
-/// What a state opposite each column pays for the gaps in it.
+/// Cost of a state opposite each column for the gaps in that column.
 fn gap_costs(profile: &Profile, settings: &MsaSettings) -> Vec<f32> {
     let (first, next) = (settings.gap_first_cost.max(settings.gap_next_cost), settings.gap_next_cost);
     let columns = profile.occupancy().into_iter().zip(profile.gap_begins());
     columns.map(|(filled, begins)| next * (1.0 - filled) + (first - next) * begins).collect()
 }
 
-/// Columns whose sums are held at a time: they stay in registers and the nearest cache.
-const STRETCH: usize = 256;
+/// Number of columns summed at a time; fits registers and the L1 cache.
+const CHUNK: usize = 256;
 
 impl TableScores for ProfileScores {
     fn rows(&self) -> usize {
@@ -161,22 +161,22 @@ impl TableScores for ProfileScores {
     fn fill(&self, row: usize, range: Range<usize>, out: &mut [i32]) {
         let factor = self.filled[row] * self.scale;
         let gap_cost = self.gap_costs[row] * self.scale;
-        let mut sums = [0.0_f32; STRETCH];
-        for (part, out) in out.chunks_mut(STRETCH).enumerate() {
-            let start = range.start + part * STRETCH;
-            let stretch = start..start + out.len();
+        let mut sums = [0.0_f32; CHUNK];
+        for (part, out) in out.chunks_mut(CHUNK).enumerate() {
+            let start = range.start + part * CHUNK;
+            let range = start..start + out.len();
             let sums = &mut sums[..out.len()];
-            let filled = &self.other_filled[stretch.clone()];
+            let filled = &self.other_filled[range.clone()];
             match self.score {
                 ColumnScore::LogExpectation => {
-                    self.expectations(row, stretch, 1.0 - self.theta, sums);
+                    self.expectations(row, range, 1.0 - self.theta, sums);
                     for ((out, sum), filled) in out.iter_mut().zip(sums).zip(filled) {
                         *out = round(factor * filled * ln(*sum));
                     }
                 }
                 ColumnScore::SumOfPairs => {
-                    self.expectations(row, stretch.clone(), -1.0, sums);
-                    let columns = filled.iter().zip(&self.other_gap_costs[stretch]);
+                    self.expectations(row, range.clone(), -1.0, sums);
+                    let columns = filled.iter().zip(&self.other_gap_costs[range]);
                     for ((out, sum), (filled, other_gap_cost)) in out.iter_mut().zip(sums).zip(columns) {
                         *out = round(filled * (factor * *sum - gap_cost) - factor * other_gap_cost);
                     }

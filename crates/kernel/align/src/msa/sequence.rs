@@ -1,4 +1,4 @@
-//! One sequence against a frozen profile.
+//! Aligns one sequence with a profile.
 
 use super::anchors::guide_between;
 use super::band::Move;
@@ -10,8 +10,7 @@ use super::table::best_path;
 use crate::State;
 use std::ops::Range;
 
-/// How well the times of a sequence's steps fit the columns: decides between places that are equally good by their
-/// states.
+/// How well the times of a sequence's steps fit the columns; decides between positions that are equal by state.
 pub(crate) struct TimeFit<'a> {
     /// Logarithm of the time of each step.
     pub log_times: Vec<f32>,
@@ -26,7 +25,7 @@ pub(crate) struct UsualTimes {
     pub inverse_spread: Vec<f32>,
 }
 
-/// Most that an unusual time costs, in scores, and from how many spreads on.
+/// Maximum cost of an unusual time, and the number of spreads from which it applies.
 const TIME_COST_MAX: f32 = 0.4;
 const SPREADS_MAX: f32 = 4.0;
 

@@ -1,4 +1,4 @@
-//! What the aligner may be told.
+//! Settings of the aligner.
 
 use std::num::NonZeroUsize;
 
@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 pub(super) enum ColumnScore {
     /// Log expectation (Edgar 2004) for states, which have no chemistry.
     LogExpectation,
-    /// What the pairs of rows contribute to the sum of pairs; gaps as far as can be told without looking at pairs.
+    /// What the pairs of rows contribute to the sum of pairs; gaps only as far as known without examining pairs.
     SumOfPairs,
 }
 

@@ -9,17 +9,17 @@ use super::scores::{TableScores, round};
 /// Cells whose directions are held at a time: 16 MiB.
 const BLOCK_CELLS: usize = 1 << 24;
 
-/// Less than any score; far enough from the end of the type that costs can be taken from it.
-const NEVER: i32 = -(1 << 30);
+/// Less than any score; costs can be subtracted from it without overflow.
+const UNREACHABLE: i32 = -(1 << 30);
 
 /// Where the best score of a cell comes from.
 const FROM_MASK: u8 = 3;
 const FROM_FIRST: u8 = 1;
 const FROM_SECOND: u8 = 2;
 /// The gap in the second profile, if the path is in one here, was longer.
-const FIRST_GOES_ON: u8 = 4;
+const FIRST_CONTINUES: u8 = 4;
 /// The same for a gap in the first.
-const SECOND_GOES_ON: u8 = 8;
+const SECOND_CONTINUES: u8 = 8;
 
 /// A path and what finding it cost.
 pub(super) struct BestPath {
@@ -63,7 +63,7 @@ struct Table<'a, S> {
 }
 
 /// The state of the table after a row.
-struct Saved {
+struct SavedRow {
     row: usize,
     best: Vec<i32>,
     first_gap: Vec<i32>,
@@ -75,9 +75,9 @@ impl<'a, S: TableScores> Table<'a, S> {
         Table {
             scores,
             band,
-            best: vec![NEVER; width],
-            above: vec![NEVER; width],
-            first_gap: vec![NEVER; width],
+            best: vec![UNREACHABLE; width],
+            above: vec![UNREACHABLE; width],
+            first_gap: vec![UNREACHABLE; width],
             row_scores: vec![0; band.width_max()],
         }
     }
@@ -94,7 +94,8 @@ impl<'a, S: TableScores> Table<'a, S> {
             }
             self.advance(row, &mut directions[row % block * width..][..width]);
         }
-        let mut back = Back { row: rows - 1, column: self.scores.columns(), state: 0, moves: Vec::new() };
+        let mut back =
+            Traceback { row: rows - 1, column: self.scores.columns(), state: 0, moves: Vec::new() };
         let mut start = (rows - 1) / block * block;
         loop {
             back.walk(self.band, &directions, start, width);
@@ -112,16 +113,16 @@ impl<'a, S: TableScores> Table<'a, S> {
         back.moves
     }
 
-    fn save(&self, row: usize) -> Saved {
+    fn save(&self, row: usize) -> SavedRow {
         let range = self.band.low[row] as usize..self.band.high[row] as usize;
-        Saved { row, best: self.best[range.clone()].to_vec(), first_gap: self.first_gap[range].to_vec() }
+        SavedRow { row, best: self.best[range.clone()].to_vec(), first_gap: self.first_gap[range].to_vec() }
     }
 
-    /// Back to how things stood after a saved row, or before any.
-    fn restore(&mut self, saved: Option<&Saved>) {
-        self.best.fill(NEVER);
-        self.above.fill(NEVER);
-        self.first_gap.fill(NEVER);
+    /// Restores the state after a saved row, or the initial state.
+    fn restore(&mut self, saved: Option<&SavedRow>) {
+        self.best.fill(UNREACHABLE);
+        self.above.fill(UNREACHABLE);
+        self.first_gap.fill(UNREACHABLE);
         if let Some(saved) = saved {
             let range = self.band.low[saved.row] as usize..self.band.high[saved.row] as usize;
             self.best[range.clone()].copy_from_slice(&saved.best);
@@ -140,14 +141,14 @@ impl<'a, S: TableScores> Table<'a, S> {
             return;
         }
         std::mem::swap(&mut self.best, &mut self.above);
-        // What older rows left beyond the band of the row above is no path.
+        // Values of older rows outside the band of the row above are invalid.
         let (above_low, above_high) = (self.band.low[row - 1] as usize, self.band.high[row - 1] as usize);
         if above_high < high {
-            self.above[above_high..high].fill(NEVER);
-            self.first_gap[above_high..high].fill(NEVER);
+            self.above[above_high..high].fill(UNREACHABLE);
+            self.first_gap[above_high..high].fill(UNREACHABLE);
         }
         if above_low > 0 {
-            self.above[above_low - 1] = NEVER;
+            self.above[above_low - 1] = UNREACHABLE;
         }
         self.matches_and_gaps_in_second(row, low, high, directions);
         self.gaps_in_first(row, low, high, directions);
@@ -162,7 +163,7 @@ impl<'a, S: TableScores> Table<'a, S> {
             let (gap, longer) = longer_gap(self.above[0] - open, self.first_gap[0] - extend);
             self.first_gap[0] = gap;
             self.best[0] = gap;
-            directions[0] = FROM_FIRST | (longer as u8 * FIRST_GOES_ON);
+            directions[0] = FROM_FIRST | (longer as u8 * FIRST_CONTINUES);
             start = 1;
         }
         let count = high.saturating_sub(start);
@@ -191,7 +192,7 @@ impl<'a, S: TableScores> Table<'a, S> {
             let (gap, longer) = longer_gap(above[at] - open, first_gap[at] - extend);
             first_gap[at] = gap;
             best[at] = if gap > matched { gap } else { matched };
-            directions[at] = ((gap > matched) as u8 * FROM_FIRST) | (longer as u8 * FIRST_GOES_ON);
+            directions[at] = ((gap > matched) as u8 * FROM_FIRST) | (longer as u8 * FIRST_CONTINUES);
         }
     }
 
@@ -199,13 +200,13 @@ impl<'a, S: TableScores> Table<'a, S> {
         let gaps = self.scores.second_gaps();
         let share = gaps.share[row];
         let costs = gaps.open[low..high - 1].iter().zip(&gaps.extend[low..high - 1]);
-        let (mut gap, mut before) = (NEVER, self.best[low]);
+        let (mut gap, mut before) = (UNREACHABLE, self.best[low]);
         let cells = self.best[low + 1..high].iter_mut().zip(&mut directions[1..]);
         for ((best, direction), (&open, &extend)) in cells.zip(costs) {
             // `before` may itself end in this gap, but opening another is never cheaper than going on.
             let (longest, longer) = longer_gap(before - round(open * share), gap - extend);
             gap = longest;
-            *direction |= longer as u8 * SECOND_GOES_ON;
+            *direction |= longer as u8 * SECOND_CONTINUES;
             before = *best;
             if gap > *best {
                 *best = gap;
@@ -221,8 +222,8 @@ fn longer_gap(new: i32, longer: i32) -> (i32, bool) {
     (if longer > new { longer } else { new }, longer > new)
 }
 
-/// The way back from the last cell.
-struct Back {
+/// Traceback from the last cell.
+struct Traceback {
     row: usize,
     column: usize,
     /// `FROM_FIRST` or `FROM_SECOND` while in a gap that goes on, else 0.
@@ -230,7 +231,7 @@ struct Back {
     moves: Vec<Move>,
 }
 
-impl Back {
+impl Traceback {
     /// Walks while the directions are known: to above row `start`, or to the first cell.
     fn walk(&mut self, band: &Band, directions: &[u8], start: usize, width: usize) {
         while (self.row > 0 || self.column > 0) && self.row >= start {
@@ -238,8 +239,8 @@ impl Back {
                 directions[(self.row - start) * width + self.column - band.low[self.row] as usize];
             let from = if self.state == 0 { direction & FROM_MASK } else { self.state };
             let (step, goes_on) = match from {
-                FROM_FIRST => (Move::First, direction & FIRST_GOES_ON != 0),
-                FROM_SECOND => (Move::Second, direction & SECOND_GOES_ON != 0),
+                FROM_FIRST => (Move::First, direction & FIRST_CONTINUES != 0),
+                FROM_SECOND => (Move::Second, direction & SECOND_CONTINUES != 0),
                 _ => (Move::Both, false),
             };
             self.state = if goes_on { from } else { 0 };

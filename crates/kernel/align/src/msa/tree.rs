@@ -63,7 +63,7 @@ impl Tree {
 /// many groups share a neighbor; `8 n^2` bytes.
 pub fn upgma(distances: &Distances) -> Tree {
     let leaves = distances.len();
-    let mut groups = Groups::of(distances);
+    let mut groups = TreeGroups::from_distances(distances);
     let mut merges = Vec::with_capacity(leaves.saturating_sub(1));
     for step in 1..leaves {
         let (a, b) = groups.nearest_pair();
@@ -74,8 +74,8 @@ pub fn upgma(distances: &Distances) -> Tree {
     Tree { leaves, merges }
 }
 
-/// Groups in slots; a joined group takes the slot of its first part, and the other slot dies.
-struct Groups {
+/// Groups in slots; a merged group uses the slot of its first part, and the other slot becomes unused.
+struct TreeGroups {
     len: usize,
     distance: Vec<f64>,
     node: Vec<usize>,
@@ -85,11 +85,11 @@ struct Groups {
     nearest: Vec<usize>,
 }
 
-impl Groups {
-    fn of(distances: &Distances) -> Groups {
+impl TreeGroups {
+    fn from_distances(distances: &Distances) -> TreeGroups {
         let len = distances.len();
         let distance = (0..len * len).map(|cell| distances.get(cell / len, cell % len)).collect();
-        let mut groups = Groups {
+        let mut groups = TreeGroups {
             len,
             distance,
             node: (0..len).collect(),
@@ -139,7 +139,7 @@ impl Groups {
         self.node[a] = node;
         for at in 0..self.live.len() {
             let other = self.live[at];
-            // A mean is never below both parts, so only those whose neighbor was a part must look again.
+            // A mean is never below both parts, so only slots whose nearest was a part must be updated.
             if other == a || self.nearest[other] == a || self.nearest[other] == b {
                 self.find_nearest(other);
             }

@@ -13,7 +13,7 @@ pub struct Distances {
 }
 
 impl Distances {
-    /// Asks `distance(i, j)` for every pair `i < j`; rows are shared among threads, which change nothing.
+    /// Calls `distance(i, j)` for every pair `i < j`, in parallel by row; the result does not depend on the threads.
     pub fn from_pairs(
         len: usize,
         threads: NonZeroUsize,

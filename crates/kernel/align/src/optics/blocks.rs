@@ -1,4 +1,4 @@
-//! Points laid out so that the distances from one to many are straight loops.
+//! Memory layout of points for vectorized distances from one point to many.
 
 use laggard_numeric::Matrix;
 
@@ -10,18 +10,18 @@ pub(super) const LANES: usize = 16;
 pub(super) struct Blocks {
     columns: usize,
     values: Vec<f64>,
-    /// Which row each point is; filled up with `usize::MAX`.
+    /// The row of each point; padded with `usize::MAX`.
     rows: Vec<usize>,
 }
 
 impl Blocks {
-    /// The given rows, in this order.
+    /// Copies the given rows, in this order.
     pub(super) fn gather(points: &Matrix, rows: &[usize]) -> Blocks {
         let columns = points.cols();
         let count = rows.len().div_ceil(LANES);
         let mut values = vec![f64::INFINITY; count * LANES * columns];
-        for (at, &row) in rows.iter().enumerate() {
-            let (block, lane) = (at / LANES, at % LANES);
+        for (position, &row) in rows.iter().enumerate() {
+            let (block, lane) = (position / LANES, position % LANES);
             for (column, &value) in points.row(row).iter().enumerate() {
                 values[(block * columns + column) * LANES + lane] = value;
             }
@@ -36,7 +36,7 @@ impl Blocks {
         self.rows.len() / LANES
     }
 
-    /// Which row each point is, block after block.
+    /// The row of each point, block after block.
     pub(super) fn rows(&self) -> &[usize] {
         &self.rows
     }

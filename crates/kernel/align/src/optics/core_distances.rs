@@ -1,4 +1,4 @@
-//! How far each point has to reach for a dense neighborhood.
+//! Core distances: the radius at which each point's neighborhood is dense.
 
 use super::blocks::Blocks;
 use super::rounded;
@@ -7,7 +7,7 @@ use pulp::Arch;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-/// Points that one thread takes at a time.
+/// Number of points that a thread processes at a time.
 const STRIPE: usize = 256;
 
 /// By point, the distance to the `nearest`-th nearest, itself included; `nearest` is at most the number of points.
@@ -15,7 +15,8 @@ pub(super) fn core_distances(points: &Matrix, nearest: usize, threads: NonZeroUs
     let n = points.rows();
     let all: Vec<usize> = (0..n).collect();
     let blocks = Blocks::gather(points, &all);
-    let stripes: Vec<Range<usize>> = (0..n).step_by(STRIPE).map(|at| at..(at + STRIPE).min(n)).collect();
+    let stripes: Vec<Range<usize>> =
+        (0..n).step_by(STRIPE).map(|position| position..(position + STRIPE).min(n)).collect();
     let arch = Arch::new();
     let distances = parallel_map(&stripes, threads, |stripe| {
         arch.dispatch(|| {
@@ -46,16 +47,16 @@ fn nearest_squared(blocks: &Blocks, from: &[f64], nearest: usize) -> f64 {
     smallest[nearest - 1]
 }
 
-/// Puts a value into its place among ascending ones, and lets the largest go.
+/// Inserts a value into ascending values, dropping the largest.
 fn insert(smallest: &mut [f64], value: f64) {
-    let Some(mut at) = smallest.len().checked_sub(1) else { return };
+    let Some(mut position) = smallest.len().checked_sub(1) else { return };
     // Not `>=`: a NaN is no distance.
-    if value.is_nan() || value >= smallest[at] {
+    if value.is_nan() || value >= smallest[position] {
         return;
     }
-    while at > 0 && smallest[at - 1] > value {
-        smallest[at] = smallest[at - 1];
-        at -= 1;
+    while position > 0 && smallest[position - 1] > value {
+        smallest[position] = smallest[position - 1];
+        position -= 1;
     }
-    smallest[at] = value;
+    smallest[position] = value;
 }

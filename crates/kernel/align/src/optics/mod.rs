@@ -18,7 +18,7 @@ pub struct OpticsSettings {
     pub points_min: usize,
     /// Relative drop of reachability that is steep, in (0, 1).
     pub steepness: f64,
-    /// Whether the end of a cluster is drawn back to a point that was reached from within it.
+    /// Whether the end of a cluster is moved back to a point that was reached from within it.
     pub is_predecessor_corrected: bool,
     /// Threads; the answer does not depend on them.
     pub threads: NonZeroUsize,
@@ -75,7 +75,7 @@ pub fn optics(points: &Matrix, settings: &OpticsSettings) -> Option<Optics> {
     let ordered = ordering::order(points, &core_distances);
     let clusters = steep::clusters(&ordered, settings);
     let labels = labels(&ordered.ordering, &clusters);
-    let ordering::Ordered { ordering, reachability, predecessor } = ordered;
+    let ordering::ReachabilityOrder { ordering, reachability, predecessor } = ordered;
     Some(Optics { ordering, core_distances, reachability, predecessor, clusters, labels })
 }
 
@@ -113,14 +113,14 @@ mod tests {
         Matrix::from_row_major(positions.len(), 1, positions.to_vec())
     }
 
-    fn of_two(positions: &[f64]) -> Option<Optics> {
+    fn clusters_of_two(positions: &[f64]) -> Option<Optics> {
         optics(&line(positions), &OpticsSettings { points_min: 2, ..OpticsSettings::default() })
     }
 
     #[test]
     fn hand_worked() {
         // Two pairs on a line: from 0 to 1 (1), from 1 to 10 (9), from 10 to 12 (2).
-        let found = of_two(&[0.0, 10.0, 1.0, 12.0]).unwrap();
+        let found = clusters_of_two(&[0.0, 10.0, 1.0, 12.0]).unwrap();
         assert_eq!(found.ordering, [0, 2, 1, 3]);
         assert_eq!(found.core_distances, [1.0, 2.0, 1.0, 2.0]);
         assert_eq!(found.reachability, [f64::INFINITY, 9.0, 1.0, 2.0]);
@@ -130,13 +130,13 @@ mod tests {
 
     #[test]
     fn fewer_points_than_a_cluster_needs_are_no_clusters() {
-        assert_eq!(of_two(&[1.0]), None);
+        assert_eq!(clusters_of_two(&[1.0]), None);
         assert_eq!(optics(&Matrix::zeros(0, 3), &OpticsSettings::default()), None);
     }
 
     #[test]
     fn huge_values_end() {
-        let found = of_two(&[f64::MAX, -f64::MAX, 0.0, 1.0]).unwrap();
+        let found = clusters_of_two(&[f64::MAX, -f64::MAX, 0.0, 1.0]).unwrap();
         let mut all = found.ordering.clone();
         all.sort_unstable();
         assert_eq!(all, [0, 1, 2, 3]);

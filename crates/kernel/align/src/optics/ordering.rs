@@ -1,4 +1,4 @@
-//! From point to point, always to the one that is reached at the smallest distance.
+//! Orders points: each next point is the one with the smallest reachability.
 
 use super::blocks::{Blocks, LANES};
 use super::rounded;
@@ -6,41 +6,47 @@ use laggard_numeric::Matrix;
 use pulp::Arch;
 
 /// Points in the order in which they were reached.
-pub(super) struct Ordered {
+pub(super) struct ReachabilityOrder {
     pub(super) ordering: Vec<usize>,
     pub(super) reachability: Vec<f64>,
     pub(super) predecessor: Vec<Option<usize>>,
 }
 
-/// Points left are laid out anew when this share of a layout is done.
+/// The layout is rebuilt for the remaining points when this share of it is done.
 const DONE_SHARE: usize = 8;
 
-/// Relative and absolute room for rounding: a squared distance beyond it cannot become smaller than the reachability.
-const ROOM_RELATIVE: f64 = 1e-9;
-const ROOM_ABSOLUTE: f64 = 1e-14;
+/// Relative and absolute rounding margins: a squared distance beyond them cannot become smaller than the reachability.
+const MARGIN_RELATIVE: f64 = 1e-9;
+const MARGIN_ABSOLUTE: f64 = 1e-14;
 
 /// Orders all points. The first is point 0.
-pub(super) fn order(points: &Matrix, core_distances: &[f64]) -> Ordered {
+pub(super) fn order(points: &Matrix, core_distances: &[f64]) -> ReachabilityOrder {
     let n = points.rows();
-    let mut ordered = Ordered {
+    let mut ordered = ReachabilityOrder {
         ordering: Vec::with_capacity(n),
         reachability: vec![f64::INFINITY; n],
         predecessor: vec![None; n],
     };
-    let mut left: Vec<usize> = (0..n).collect();
+    let mut remaining: Vec<usize> = (0..n).collect();
     let arch = Arch::new();
-    while !left.is_empty() {
-        let steps = left.len().div_ceil(DONE_SHARE);
-        let mut layout = Layout::new(points, &left, &ordered.reachability);
+    while !remaining.is_empty() {
+        let steps = remaining.len().div_ceil(DONE_SHARE);
+        let mut layout = PointLayout::new(points, &remaining, &ordered.reachability);
         arch.dispatch(|| walk(&mut layout, steps, points, core_distances, &mut ordered));
-        left = layout.left();
+        remaining = layout.remaining();
     }
     ordered
 }
 
-/// Takes so many points of a layout.
+/// Orders `steps` points of a layout.
 #[inline(always)]
-fn walk(layout: &mut Layout, steps: usize, points: &Matrix, core_distances: &[f64], ordered: &mut Ordered) {
+fn walk(
+    layout: &mut PointLayout,
+    steps: usize,
+    points: &Matrix,
+    core_distances: &[f64],
+    ordered: &mut ReachabilityOrder,
+) {
     for _ in 0..steps {
         let point = layout.take();
         ordered.ordering.push(point);
@@ -51,35 +57,35 @@ fn walk(layout: &mut Layout, steps: usize, points: &Matrix, core_distances: &[f6
     }
 }
 
-/// Points not yet taken, in ascending order, with what is known of each.
-struct Layout {
+/// Points not yet ordered, ascending, with their current reachability.
+struct PointLayout {
     blocks: Blocks,
-    /// Reachability; infinite where the point is taken.
+    /// Reachability; infinite if the point is ordered.
     reachability: Vec<f64>,
-    /// Squared distance from which on a point cannot be reached better; negative where it is taken.
+    /// Squared distance from which on a point cannot be reached better; negative if it is ordered.
     limit: Vec<f64>,
     /// By block: the smallest reachability and the first lane that has it.
-    least: Vec<Least>,
+    least: Vec<BlockMinimum>,
 }
 
 #[derive(Clone, Copy)]
-struct Least {
+struct BlockMinimum {
     reachability: f64,
     lane: usize,
 }
 
-impl Layout {
-    fn new(points: &Matrix, rows: &[usize], known: &[f64]) -> Layout {
+impl PointLayout {
+    fn new(points: &Matrix, rows: &[usize], known: &[f64]) -> PointLayout {
         let blocks = Blocks::gather(points, rows);
         let of = |&row: &usize| known.get(row).copied();
         let reachability: Vec<f64> =
             blocks.rows().iter().map(|row| of(row).unwrap_or(f64::INFINITY)).collect();
         let limit = blocks.rows().iter().map(|row| of(row).map_or(-1.0, limit)).collect();
         let least = reachability.chunks_exact(LANES).map(least).collect();
-        Layout { blocks, reachability, limit, least }
+        PointLayout { blocks, reachability, limit, least }
     }
 
-    /// The point of smallest reachability (ties: the first), which is taken.
+    /// Removes and returns the point of smallest reachability (ties: the first).
     fn take(&mut self) -> usize {
         let mut best = 0;
         for (block, least) in self.least.iter().enumerate() {
@@ -87,24 +93,31 @@ impl Layout {
                 best = block;
             }
         }
-        let mut at = best * LANES + self.least[best].lane;
-        if self.reachability[at].is_infinite() {
-            at = self
+        let mut position = best * LANES + self.least[best].lane;
+        if self.reachability[position].is_infinite() {
+            position = self
                 .limit
                 .iter()
                 .position(|&limit| limit >= 0.0)
                 .expect("a layout is left before it is empty");
         }
-        self.reachability[at] = f64::INFINITY;
-        self.limit[at] = -1.0;
-        let block = at / LANES;
+        self.reachability[position] = f64::INFINITY;
+        self.limit[position] = -1.0;
+        let block = position / LANES;
         self.least[block] = least(&self.reachability[block * LANES..][..LANES]);
-        self.blocks.rows()[at]
+        self.blocks.rows()[position]
     }
 
     /// Reaches the points of a block from `point`, where that is nearer than before.
     #[inline(always)]
-    fn reach(&mut self, block: usize, point: usize, from: &[f64], core: f64, ordered: &mut Ordered) {
+    fn reach(
+        &mut self,
+        block: usize,
+        point: usize,
+        from: &[f64],
+        core: f64,
+        ordered: &mut ReachabilityOrder,
+    ) {
         let squares = self.blocks.squared_distances(block, from);
         let limits = &self.limit[block * LANES..][..LANES];
         let core_square = core * core;
@@ -123,18 +136,18 @@ impl Layout {
         squares: &[f64; LANES],
         point: usize,
         core: f64,
-        ordered: &mut Ordered,
+        ordered: &mut ReachabilityOrder,
     ) {
         for (lane, &square) in squares.iter().enumerate() {
-            let at = block * LANES + lane;
-            if self.limit[at] < 0.0 {
+            let position = block * LANES + lane;
+            if self.limit[position] < 0.0 {
                 continue;
             }
             let distance = rounded(core.max(square.sqrt()));
-            if distance < self.reachability[at] {
-                let row = self.blocks.rows()[at];
-                self.reachability[at] = distance;
-                self.limit[at] = limit(distance);
+            if distance < self.reachability[position] {
+                let row = self.blocks.rows()[position];
+                self.reachability[position] = distance;
+                self.limit[position] = limit(distance);
                 ordered.reachability[row] = distance;
                 ordered.predecessor[row] = Some(point);
             }
@@ -142,23 +155,23 @@ impl Layout {
         self.least[block] = least(&self.reachability[block * LANES..][..LANES]);
     }
 
-    /// Points not taken, ascending.
-    fn left(&self) -> Vec<usize> {
+    /// Points not yet ordered, ascending.
+    fn remaining(&self) -> Vec<usize> {
         let rows = self.blocks.rows().iter().zip(&self.limit);
         rows.filter(|(_, limit)| **limit >= 0.0).map(|(row, _)| *row).collect()
     }
 }
 
 fn limit(reachability: f64) -> f64 {
-    let distance = reachability * (1.0 + ROOM_RELATIVE) + ROOM_ABSOLUTE;
+    let distance = reachability * (1.0 + MARGIN_RELATIVE) + MARGIN_ABSOLUTE;
     distance * distance
 }
 
-fn least(reachability: &[f64]) -> Least {
-    let mut found = Least { reachability: f64::INFINITY, lane: 0 };
+fn least(reachability: &[f64]) -> BlockMinimum {
+    let mut found = BlockMinimum { reachability: f64::INFINITY, lane: 0 };
     for (lane, &value) in reachability.iter().enumerate() {
         if value < found.reachability {
-            found = Least { reachability: value, lane };
+            found = BlockMinimum { reachability: value, lane };
         }
     }
     found

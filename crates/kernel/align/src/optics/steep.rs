@@ -1,6 +1,6 @@
 //! Dents of the reachability plot: a steep way down, then a steep way up (Ankerst et al. 1999, 4.3).
 
-use super::ordering::Ordered;
+use super::ordering::ReachabilityOrder;
 use super::{Dent, OpticsSettings};
 
 /// The reachability plot: positions are those of the ordering, with an infinite value after the last.
@@ -9,7 +9,7 @@ struct Plot<'a> {
     /// `1 - steepness`.
     complement: f64,
     points_min: usize,
-    ordered: &'a Ordered,
+    ordered: &'a ReachabilityOrder,
     /// Position of each point in the ordering.
     position: Vec<usize>,
 }
@@ -23,95 +23,95 @@ struct Descent {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Direction {
     Down,
     Up,
 }
 
 /// All dents, those that end at one steep region from the smallest to the largest.
-pub(super) fn clusters(ordered: &Ordered, settings: &OpticsSettings) -> Vec<Dent> {
+pub(super) fn clusters(ordered: &ReachabilityOrder, settings: &OpticsSettings) -> Vec<Dent> {
     let plot = Plot::new(ordered, settings);
     let mut descents: Vec<Descent> = Vec::new();
     let mut clusters = Vec::new();
-    let (mut at, mut next, mut highest) = (0, 0, 0.0_f64);
-    while at < ordered.ordering.len() {
-        let Some(way) = plot.steep(at) else {
-            at += 1;
+    let (mut position, mut next, mut highest) = (0, 0, 0.0_f64);
+    while position < ordered.ordering.len() {
+        let Some(way) = plot.steep(position) else {
+            position += 1;
             continue;
         };
-        highest = plot.heights[next..=at].iter().copied().fold(highest, f64::max);
+        highest = plot.heights[next..=position].iter().copied().fold(highest, f64::max);
         plot.drop_filled(&mut descents, highest);
-        let last = plot.region_end(at, way);
+        let last = plot.region_end(position, way);
         match way {
-            Way::Down => descents.push(Descent { first: at, last, highest_since: 0.0 }),
-            Way::Up => {
-                let found = descents
-                    .iter()
-                    .filter_map(|descent| plot.dent(descent, at, last, settings.is_predecessor_corrected));
+            Direction::Down => descents.push(Descent { first: position, last, highest_since: 0.0 }),
+            Direction::Up => {
+                let found = descents.iter().filter_map(|descent| {
+                    plot.dent(descent, position, last, settings.is_predecessor_corrected)
+                });
                 let found: Vec<Dent> = found.collect();
                 clusters.extend(found.into_iter().rev());
             }
         }
         next = last + 1;
         highest = plot.heights[next];
-        at = next;
+        position = next;
     }
     clusters
 }
 
 impl<'a> Plot<'a> {
-    fn new(ordered: &'a Ordered, settings: &OpticsSettings) -> Plot<'a> {
+    fn new(ordered: &'a ReachabilityOrder, settings: &OpticsSettings) -> Plot<'a> {
         let mut heights: Vec<f64> =
             ordered.ordering.iter().map(|&point| ordered.reachability[point]).collect();
         heights.push(f64::INFINITY);
-        let mut position = vec![0; ordered.ordering.len()];
-        for (at, &point) in ordered.ordering.iter().enumerate() {
-            position[point] = at;
+        let mut positions = vec![0; ordered.ordering.len()];
+        for (position, &point) in ordered.ordering.iter().enumerate() {
+            positions[point] = position;
         }
         let complement = 1.0 - settings.steepness;
-        Plot { heights, complement, points_min: settings.points_min.max(2), ordered, position }
+        Plot { heights, complement, points_min: settings.points_min.max(2), ordered, position: positions }
     }
 
     /// `r[i] / r[i + 1]`; NaN of two zeros or two infinities is neither up nor down.
-    fn ratio(&self, at: usize) -> f64 {
-        self.heights[at] / self.heights[at + 1]
+    fn ratio(&self, position: usize) -> f64 {
+        self.heights[position] / self.heights[position + 1]
     }
 
-    fn steep(&self, at: usize) -> Option<Way> {
-        let ratio = self.ratio(at);
+    fn steep(&self, position: usize) -> Option<Direction> {
+        let ratio = self.ratio(position);
         if ratio <= self.complement {
-            return Some(Way::Up);
+            return Some(Direction::Up);
         }
-        (ratio >= 1.0 / self.complement).then_some(Way::Down)
+        (ratio >= 1.0 / self.complement).then_some(Direction::Down)
     }
 
     /// Whether it goes the other way at all.
-    fn is_against(&self, at: usize, way: Way) -> bool {
-        let ratio = self.ratio(at);
+    fn is_against(&self, position: usize, way: Direction) -> bool {
+        let ratio = self.ratio(position);
         match way {
-            Way::Down => ratio < 1.0,
-            Way::Up => ratio > 1.0,
+            Direction::Down => ratio < 1.0,
+            Direction::Up => ratio > 1.0,
         }
     }
 
     /// The last steep point of the region that starts here: over at most `points_min` points in a row that are not
     /// steep, and none that goes the other way.
-    fn region_end(&self, first: usize, way: Way) -> usize {
+    fn region_end(&self, first: usize, way: Direction) -> usize {
         let (mut last, mut flat) = (first, 0);
-        for at in first..self.ordered.ordering.len() {
-            if self.steep(at) == Some(way) {
-                (last, flat) = (at, 0);
+        for position in first..self.ordered.ordering.len() {
+            if self.steep(position) == Some(way) {
+                (last, flat) = (position, 0);
                 continue;
             }
             flat += 1;
-            if self.is_against(at, way) || flat > self.points_min {
+            if self.is_against(position, way) || flat > self.points_min {
                 break;
             }
         }
         last
     }
 
-    /// Descents that the plot has risen above since cannot start a dent any more.
+    /// Removes descents that the plot has risen above since: they cannot start a dent.
     fn drop_filled(&self, descents: &mut Vec<Descent>, highest: f64) {
         if highest.is_infinite() {
             descents.clear();
@@ -132,17 +132,17 @@ impl<'a> Plot<'a> {
         is_corrected: bool,
     ) -> Option<Dent> {
         let heights = &self.heights;
-        let (left, right) = (heights[descent.first], heights[rise_last + 1]);
+        let (remaining, right) = (heights[descent.first], heights[rise_last + 1]);
         if right * self.complement < descent.highest_since {
             return None;
         }
         let (mut first, mut last) = (descent.first, rise_last);
-        if left * self.complement >= right {
+        if remaining * self.complement >= right {
             while first < descent.last && heights[first + 1] > right {
                 first += 1;
             }
-        } else if right * self.complement >= left {
-            while last > rise_first && heights[last - 1] > left {
+        } else if right * self.complement >= remaining {
+            while last > rise_first && heights[last - 1] > remaining {
                 last -= 1;
             }
         }

@@ -13,9 +13,9 @@ pub(crate) const PREEMPTED: State = 2;
 pub(crate) const STATES: usize = 8;
 
 /// splitmix64.
-pub(crate) struct Random(pub u64);
+pub(crate) struct RandomSource(pub u64);
 
-impl Random {
+impl RandomSource {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -44,19 +44,19 @@ impl Random {
 
 /// A step and whether it was injected.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub(crate) struct GeneratedStep {
     pub state: State,
     pub time_us: f64,
     pub is_injected: bool,
 }
 
 /// A kind of execution.
-pub(crate) struct Template {
+pub(crate) struct GeneratedKind {
     steps: Vec<(State, f64)>,
 }
 
-impl Template {
-    pub(crate) fn new(random: &mut Random) -> Template {
+impl GeneratedKind {
+    pub(crate) fn new(random: &mut RandomSource) -> GeneratedKind {
         let len = 20 + random.below(41);
         let steps = (0..len).map(|at| {
             if at % 2 == 0 {
@@ -65,30 +65,30 @@ impl Template {
                 (3 + random.below(5) as State, 50.0 + 1000.0 * random.uniform())
             }
         });
-        Template { steps: steps.collect() }
+        GeneratedKind { steps: steps.collect() }
     }
 
     /// One execution: steps inserted and left out with `rate`, replaced with 2 %, times spread by 0.3.
-    pub(crate) fn draw(&self, random: &mut Random, rate: f64) -> Vec<Step> {
+    pub(crate) fn draw(&self, random: &mut RandomSource, rate: f64) -> Vec<GeneratedStep> {
         let mut steps = Vec::new();
-        let any = |random: &mut Random| random.below(STATES) as State;
+        let any = |random: &mut RandomSource| random.below(STATES) as State;
         for &(state, time) in &self.steps {
             if random.uniform() < rate {
                 let (state, time_us) = (any(random), random.lognormal(200.0));
-                steps.push(Step { state, time_us, is_injected: false });
+                steps.push(GeneratedStep { state, time_us, is_injected: false });
             }
             if random.uniform() < rate {
                 continue;
             }
             let state = if random.uniform() < 0.02 { any(random) } else { state };
-            steps.push(Step { state, time_us: random.lognormal(time), is_injected: false });
+            steps.push(GeneratedStep { state, time_us: random.lognormal(time), is_injected: false });
         }
         steps
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Fault {
+pub(crate) enum InjectedFault {
     None,
     ExtraWaits,
     LongWait,
@@ -97,46 +97,54 @@ pub(crate) enum Fault {
     MovedWait,
 }
 
-fn waits(steps: &[Step]) -> Vec<usize> {
+fn waits(steps: &[GeneratedStep]) -> Vec<usize> {
     (0..steps.len()).filter(|&at| steps[at].state > PREEMPTED).collect()
 }
 
-pub(crate) fn inject(steps: &mut Vec<Step>, fault: Fault, random: &mut Random, state: State) {
+pub(crate) fn inject(
+    steps: &mut Vec<GeneratedStep>,
+    fault: InjectedFault,
+    random: &mut RandomSource,
+    state: State,
+) {
     match fault {
-        Fault::None => {}
-        Fault::ExtraWaits => {
+        InjectedFault::None => {}
+        InjectedFault::ExtraWaits => {
             for _ in 0..5 {
                 let at = random.below(steps.len() + 1);
-                steps.insert(at, Step { state, time_us: random.lognormal(200.0), is_injected: true });
+                steps
+                    .insert(at, GeneratedStep { state, time_us: random.lognormal(200.0), is_injected: true });
             }
         }
-        Fault::LongWait => {
+        InjectedFault::LongWait => {
             let waits = waits(steps);
             let step = &mut steps[waits[random.below(waits.len())]];
             (step.time_us, step.is_injected) = (step.time_us * 10.0, true);
         }
-        Fault::Quota | Fault::SplitByQuota => preempt(steps, matches!(fault, Fault::SplitByQuota), random),
-        Fault::MovedWait => {
+        InjectedFault::Quota | InjectedFault::SplitByQuota => {
+            preempt(steps, matches!(fault, InjectedFault::SplitByQuota), random)
+        }
+        InjectedFault::MovedWait => {
             let waits = waits(steps);
             let wait = steps.remove(waits[waits.len() / 4]);
             let at = waits[3 * waits.len() / 4];
-            steps.insert(at, Step { is_injected: true, ..wait });
+            steps.insert(at, GeneratedStep { is_injected: true, ..wait });
         }
     }
 }
 
 /// After every third running state a preemption; it interrupts the running state or follows it.
-fn preempt(steps: &mut Vec<Step>, splits: bool, random: &mut Random) {
+fn preempt(steps: &mut Vec<GeneratedStep>, splits: bool, random: &mut RandomSource) {
     let (mut at, mut running) = (0, 0);
     while at < steps.len() {
         running += usize::from(steps[at].state == RUNNING);
         if steps[at].state == RUNNING && running % 3 == 0 {
             steps.insert(
                 at + 1,
-                Step { state: PREEMPTED, time_us: random.lognormal(700.0), is_injected: true },
+                GeneratedStep { state: PREEMPTED, time_us: random.lognormal(700.0), is_injected: true },
             );
             if splits {
-                let half = Step { time_us: steps[at].time_us / 2.0, ..steps[at] };
+                let half = GeneratedStep { time_us: steps[at].time_us / 2.0, ..steps[at] };
                 steps[at] = half;
                 steps.insert(at + 2, half);
                 at += 1;
@@ -148,7 +156,7 @@ fn preempt(steps: &mut Vec<Step>, splits: bool, random: &mut Random) {
 }
 
 /// The sequence, and for each of its steps whether a part of it was injected.
-pub(crate) fn sequence(steps: &[Step]) -> (StateSequence, Vec<bool>) {
+pub(crate) fn sequence(steps: &[GeneratedStep]) -> (StateSequence, Vec<bool>) {
     let (mut sequence, mut injected) = (StateSequence::new(), Vec::new());
     for step in steps {
         sequence.push(step.state, step.time_us);
@@ -164,7 +172,7 @@ pub(crate) fn sequence(steps: &[Step]) -> (StateSequence, Vec<bool>) {
 
 /// Counts over executions.
 #[derive(Default, Debug)]
-pub(crate) struct Tally {
+pub(crate) struct ScoreCounts {
     pub executions: usize,
     pub quiet: usize,
     pub injected: usize,
@@ -173,21 +181,21 @@ pub(crate) struct Tally {
     pub unrelated_us: f64,
 }
 
-impl Tally {
+impl ScoreCounts {
     fn add(&mut self, found: &LocalizedExecution, injected: &[bool]) {
-        let told = |step: usize| {
+        let reported = |step: usize| {
             found
                 .deviations
                 .iter()
-                .any(|told| told.kind != DeviationKind::Missing && told.step as usize == step)
+                .any(|reported| reported.kind != DeviationKind::Missing && reported.step as usize == step)
         };
         self.executions += 1;
         self.quiet += usize::from(found.deviations.is_empty());
         for step in (0..injected.len()).filter(|&step| injected[step]) {
             self.injected += 1;
-            self.reported += usize::from(told(step));
+            self.reported += usize::from(reported(step));
         }
-        for deviation in found.deviations.iter().filter(|told| told.kind != DeviationKind::Missing) {
+        for deviation in found.deviations.iter().filter(|reported| reported.kind != DeviationKind::Missing) {
             self.time_us += deviation.excess_us;
             if !injected[deviation.step as usize] {
                 self.unrelated_us += deviation.excess_us;
@@ -205,8 +213,8 @@ impl Tally {
 }
 
 pub(crate) fn cluster(
-    template: &Template,
-    random: &mut Random,
+    template: &GeneratedKind,
+    random: &mut RandomSource,
     rate: f64,
     settings: &LocalizeSettings,
 ) -> ClusterProfile {
@@ -216,24 +224,24 @@ pub(crate) fn cluster(
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Together {
+pub(crate) enum TotalScores {
     Yes,
     No,
 }
 
 /// Ten faulty executions of a kind, for several kinds.
 pub(crate) fn run(
-    fault: Fault,
+    fault: InjectedFault,
     rate: f64,
     kinds: u64,
-    together: Together,
+    together: TotalScores,
     settings: &LocalizeSettings,
-) -> Tally {
-    let mut tally = Tally::default();
+) -> ScoreCounts {
+    let mut tally = ScoreCounts::default();
     for seed in 0..kinds {
-        let mut random = Random(1_000 * seed + 17);
-        let template = Template::new(&mut random);
-        let frozen = cluster(&template, &mut random, rate, settings);
+        let mut random = RandomSource(1_000 * seed + 17);
+        let template = GeneratedKind::new(&mut random);
+        let reference = cluster(&template, &mut random, rate, settings);
         let state = 3 + random.below(5) as State;
         let executions: Vec<(StateSequence, Vec<bool>)> = (0..10)
             .map(|_| {
@@ -244,8 +252,10 @@ pub(crate) fn run(
             .collect();
         let sequences: Vec<&StateSequence> = executions.iter().map(|(sequence, _)| sequence).collect();
         let found = match together {
-            Together::Yes => localize_all(&frozen, &sequences, settings),
-            Together::No => sequences.iter().map(|sequence| localize(&frozen, sequence, settings)).collect(),
+            TotalScores::Yes => localize_all(&reference, &sequences, settings),
+            TotalScores::No => {
+                sequences.iter().map(|sequence| localize(&reference, sequence, settings)).collect()
+            }
         };
         for (found, (_, injected)) in found.iter().zip(&executions) {
             tally.add(found, injected);

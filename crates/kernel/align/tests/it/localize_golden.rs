@@ -1,7 +1,7 @@
 //! The reference of localization beside the repository.
 
 use laggard_align::localize::{
-    DeviationKind, LocalizeRules, LocalizeSettings, Place, align_cluster, localize,
+    AlignedPosition, DeviationKind, LocalizeRules, LocalizeSettings, align_cluster, localize,
 };
 use laggard_align::{State, StateSequence};
 use laggard_testkit::golden;
@@ -33,9 +33,9 @@ fn paper_rules_equal_the_reference() {
         .collect();
     let normals: Vec<&StateSequence> = normals.iter().collect();
     let settings = LocalizeSettings { rules: LocalizeRules::Paper, ..LocalizeSettings::default() };
-    let frozen = align_cluster(&normals, 4, &settings);
+    let profile = align_cluster(&normals, 4, &settings);
     let anomalous = sequence(&case["anomalous_row"], &case["anomalous_durations"]);
-    let found = localize(&frozen, &anomalous, &settings);
+    let found = localize(&profile, &anomalous, &settings);
 
     let references = case["columns"].as_array().expect("columns");
     assert_eq!(found.cells.len(), references.len());
@@ -47,8 +47,8 @@ fn paper_rules_equal_the_reference() {
         let is = |name: &str| reference[name].as_bool().expect("a judgment");
         assert_eq!(kind == Some(DeviationKind::Unexpected), is("unexpected_state"));
         assert_eq!(kind == Some(DeviationKind::Slow), is("slow"));
-        let Place::Column(column) = cell.place else { continue };
-        let summary = frozen.columns()[column as usize].state(state).expect("normal executions have it");
+        let AlignedPosition::Column(column) = cell.place else { continue };
+        let summary = profile.columns()[column as usize].state(state).expect("normal executions have it");
         close(summary.mean_us, &reference["mean_duration"]);
         close(summary.std_us, &reference["std_duration"]);
     }

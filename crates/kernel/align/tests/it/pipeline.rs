@@ -1,4 +1,4 @@
-//! The whole pipeline on drawn executions.
+//! The complete pipeline on generated executions.
 
 use laggard_align::{
     AlignMode, AlignSettings, Caution, Diagnosis, ExecutionVerdict, StateSequence, Verdict, diagnose,
@@ -11,20 +11,24 @@ use proptest::prelude::*;
 use std::num::NonZeroUsize;
 
 fn sequences(set: &[DrawnExecution]) -> Vec<StateSequence> {
-    let one = |drawn: &DrawnExecution| {
+    let one = |generated: &DrawnExecution| {
         let mut sequence = StateSequence::new();
-        drawn.states.iter().zip(&drawn.times_us).for_each(|(&state, &time)| sequence.push(state, time));
+        generated
+            .states
+            .iter()
+            .zip(&generated.times_us)
+            .for_each(|(&state, &time)| sequence.push(state, time));
         sequence
     };
     set.iter().map(one).collect()
 }
 
-fn drawn(scenario: ExecutionScenario, seed: u64) -> DrawnExecutions {
+fn generated(scenario: ExecutionScenario, seed: u64) -> DrawnExecutions {
     draw_executions(&ExecutionSettings::scenario(scenario, seed))
 }
 
-fn diagnosed(drawn: &DrawnExecutions, settings: &AlignSettings) -> Diagnosis {
-    diagnose(&sequences(&drawn.normal), &sequences(&drawn.sample), ALPHABET_LEN, settings)
+fn diagnosed(generated: &DrawnExecutions, settings: &AlignSettings) -> Diagnosis {
+    diagnose(&sequences(&generated.normal), &sequences(&generated.sample), ALPHABET_LEN, settings)
 }
 
 fn in_mode(mode: AlignMode) -> AlignSettings {
@@ -33,8 +37,8 @@ fn in_mode(mode: AlignMode) -> AlignSettings {
 
 #[test]
 fn a_limit_of_cpu_time_is_found_in_every_execution() {
-    let drawn = drawn(ExecutionScenario::CpuLimit, 1);
-    let found = diagnosed(&drawn, &AlignSettings::default());
+    let generated = generated(ExecutionScenario::CpuLimit, 1);
+    let found = diagnosed(&generated, &AlignSettings::default());
     assert_eq!(found.verdict, Verdict::ExecutionsStandOut);
     for one in &found.sample {
         assert_eq!(one.verdict, ExecutionVerdict::Anomalous);
@@ -49,7 +53,7 @@ fn a_limit_of_cpu_time_is_found_in_every_execution() {
 #[test]
 fn more_of_the_same_is_nothing() {
     for seed in 1..4 {
-        let found = diagnosed(&drawn(ExecutionScenario::Quiet, seed), &AlignSettings::default());
+        let found = diagnosed(&generated(ExecutionScenario::Quiet, seed), &AlignSettings::default());
         assert_eq!(found.verdict, Verdict::NothingFound);
         assert!(found.findings.is_empty() && found.alignments.is_empty());
         assert!(found.sample.iter().all(|one| one.verdict == ExecutionVerdict::Normal));
@@ -59,7 +63,7 @@ fn more_of_the_same_is_nothing() {
 #[test]
 fn kinds_and_places_agree() {
     for mode in AlignMode::ALL {
-        let found = diagnosed(&drawn(ExecutionScenario::LongWait, 2), &in_mode(mode));
+        let found = diagnosed(&generated(ExecutionScenario::LongWait, 2), &in_mode(mode));
         for (number, kind) in found.normal_kinds.iter().enumerate() {
             assert!(kind.members.contains(&kind.medoid));
             assert!(kind.members.iter().all(|&at| found.normal[at].kind == Some(number)));
@@ -75,10 +79,10 @@ fn kinds_and_places_agree() {
 
 #[test]
 fn the_answer_does_not_depend_on_threads() {
-    let drawn = drawn(ExecutionScenario::ManyKinds, 1);
+    let generated = generated(ExecutionScenario::ManyKinds, 1);
     let of = |threads| {
         diagnosed(
-            &drawn,
+            &generated,
             &AlignSettings { threads: NonZeroUsize::new(threads).unwrap(), ..AlignSettings::default() },
         )
     };
@@ -87,7 +91,7 @@ fn the_answer_does_not_depend_on_threads() {
 
 #[test]
 fn without_executions_nothing_is_said() {
-    let some = sequences(&drawn(ExecutionScenario::QuietSmall, 1).normal);
+    let some = sequences(&generated(ExecutionScenario::QuietSmall, 1).normal);
     let empty = StateSequence::new();
     for mode in AlignMode::ALL {
         let found = diagnose(&[], &some, ALPHABET_LEN, &in_mode(mode));
@@ -106,10 +110,10 @@ fn without_executions_nothing_is_said() {
 
 #[test]
 fn executions_without_steps_keep_their_place() {
-    let mut drawn = drawn(ExecutionScenario::CpuLimit, 1);
-    drawn.sample.insert(0, DrawnExecution::default());
-    drawn.normal.insert(5, DrawnExecution::default());
-    let found = diagnosed(&drawn, &AlignSettings::default());
+    let mut generated = generated(ExecutionScenario::CpuLimit, 1);
+    generated.sample.insert(0, DrawnExecution::default());
+    generated.normal.insert(5, DrawnExecution::default());
+    let found = diagnosed(&generated, &AlignSettings::default());
     assert_eq!((found.normal.len(), found.sample.len()), (101, 11));
     assert_eq!(found.sample[0].verdict, ExecutionVerdict::NotJudged);
     assert!(found.sample[1..].iter().all(|one| one.verdict == ExecutionVerdict::Anomalous));
@@ -139,7 +143,7 @@ proptest! {
                 prop_assert!(occurrence.steps.end <= sample[occurrence.execution].len());
                 prop_assert_eq!(found.sample[occurrence.execution].verdict, ExecutionVerdict::Anomalous);
             }
-            let is_finite = |one: &laggard_align::ExecutionPlace| one.projection.iter().all(|x| x.is_finite());
+            let is_finite = |one: &laggard_align::ExecutionSummary| one.projection.iter().all(|x| x.is_finite());
             prop_assert!(found.normal.iter().all(is_finite));
         }
     }

@@ -31,14 +31,14 @@ fn looped(rounds: usize) -> Vec<(State, f64)> {
     steps
 }
 
-fn frozen(rounds: impl Fn(usize) -> usize) -> ClusterProfile {
+fn reference(rounds: impl Fn(usize) -> usize) -> ClusterProfile {
     let normals: Vec<StateSequence> = (0..25).map(|index| execution(index, &looped(rounds(index)))).collect();
     let normals: Vec<&StateSequence> = normals.iter().collect();
     align_cluster(&normals, 8, &LocalizeSettings::default())
 }
 
-fn found(frozen: &ClusterProfile, steps: &[(State, f64)]) -> LocalizedExecution {
-    localize(frozen, &execution(99, steps), &LocalizeSettings::default())
+fn found(reference: &ClusterProfile, steps: &[(State, f64)]) -> LocalizedExecution {
+    localize(reference, &execution(99, steps), &LocalizeSettings::default())
 }
 
 fn excess(found: &LocalizedExecution) -> f64 {
@@ -47,22 +47,22 @@ fn excess(found: &LocalizedExecution) -> f64 {
 
 #[test]
 fn an_execution_like_the_others_has_no_finding() {
-    assert_eq!(found(&frozen(|_| 8), &looped(8)).deviations, []);
+    assert_eq!(found(&reference(|_| 8), &looped(8)).deviations, []);
 }
 
 #[test]
 fn as_many_rounds_as_others_have_are_no_finding() {
-    let frozen = frozen(|index| 10 + index % 5);
+    let reference = reference(|index| 10 + index % 5);
     for rounds in 10..=14 {
-        assert_eq!(found(&frozen, &looped(rounds)).deviations, [], "{rounds} rounds");
+        assert_eq!(found(&reference, &looped(rounds)).deviations, [], "{rounds} rounds");
     }
 }
 
 #[test]
 fn rounds_beyond_all_others_are_told_with_their_time() {
-    let found = found(&frozen(|index| 10 + index % 3), &looped(18));
+    let found = found(&reference(|index| 10 + index % 3), &looped(18));
     assert!(!found.deviations.is_empty());
-    // Six rounds of 600 us more than the most that is usual; the ninth of what is told may be off.
+    // Six rounds of 600 us more than the most that is usual; the reported value may be off by a ninth.
     assert!((excess(&found) / 3600.0 - 1.0).abs() < 0.15, "{}", excess(&found));
 }
 
@@ -70,20 +70,20 @@ fn rounds_beyond_all_others_are_told_with_their_time() {
 fn a_long_wait_is_slow_at_its_step() {
     let mut steps = looped(8);
     steps[9].1 *= 10.0;
-    let found = found(&frozen(|_| 8), &steps);
-    let told: Vec<(DeviationKind, u32)> =
-        found.deviations.iter().map(|told| (told.kind, told.step)).collect();
-    assert_eq!(told, [(DeviationKind::Slow, 9)]);
+    let found = found(&reference(|_| 8), &steps);
+    let reported: Vec<(DeviationKind, u32)> =
+        found.deviations.iter().map(|reported| (reported.kind, reported.step)).collect();
+    assert_eq!(reported, [(DeviationKind::Slow, 9)]);
     assert!((excess(&found) / 4500.0 - 1.0).abs() < 0.1, "{}", excess(&found));
 }
 
 #[test]
 fn a_long_wait_in_a_loop_of_varying_length_is_told_with_its_time() {
-    let frozen = frozen(|index| 10 + index % 5);
+    let reference = reference(|index| 10 + index % 5);
     for at in [5, 9, 15, 23] {
         let mut steps = looped(12);
         steps[at].1 *= 10.0;
-        let found = found(&frozen, &steps);
+        let found = found(&reference, &steps);
         assert_eq!(found.findings.first().map(|finding| finding.steps.clone()), Some(at..at + 1));
         assert!((excess(&found) / 4500.0 - 1.0).abs() < 0.1, "{at}: {}", excess(&found));
     }
@@ -107,9 +107,9 @@ fn preempted(steps: &[(State, f64)]) -> (Vec<(State, f64)>, Vec<u32>) {
 #[test]
 fn preemptions_are_told_and_the_running_they_interrupt_is_not() {
     let (steps, at) = preempted(&looped(8));
-    let found = found(&frozen(|_| 8), &steps);
-    let told: Vec<u32> = found.deviations.iter().map(|told| told.step).collect();
-    assert_eq!(told, at);
+    let found = found(&reference(|_| 8), &steps);
+    let reported: Vec<u32> = found.deviations.iter().map(|reported| reported.step).collect();
+    assert_eq!(reported, at);
     assert_eq!(found.sums.len(), 1);
     let sum = found.sums[0];
     assert_eq!((sum.kind, sum.state, sum.count), (DeviationKind::Unexpected, PREEMPTED, at.len()));
@@ -121,19 +121,24 @@ fn a_moved_wait_has_no_excess() {
     let mut steps = looped(8);
     let wait = steps.remove(3);
     steps.insert(steps.len() - 4, wait);
-    let found = found(&frozen(|_| 8), &steps);
+    let found = found(&reference(|_| 8), &steps);
     assert!(excess(&found) < 60.0, "{:?}", found.deviations);
-    assert!(found.deviations.iter().any(|told| told.kind == DeviationKind::Unexpected && told.state == 5));
+    assert!(
+        found
+            .deviations
+            .iter()
+            .any(|reported| reported.kind == DeviationKind::Unexpected && reported.state == 5)
+    );
 }
 
 #[test]
 fn whichever_of_equal_blocks_is_inserted_the_excess_is_right() {
-    let frozen = frozen(|_| 8);
+    let reference = reference(|_| 8);
     for round in 0..8 {
         let mut steps = looped(8);
         let at = 4 + 2 * round;
         steps.splice(at..at, [(RUN, 100.0), (DISK, 5000.0)]);
-        let found = found(&frozen, &steps);
+        let found = found(&reference, &steps);
         assert!((excess(&found) / 5100.0 - 1.0).abs() < 0.15, "{round}: {}", excess(&found));
         assert_eq!(
             found.findings.first().map(|finding| finding.steps.contains(&(at + 1))),
@@ -145,10 +150,10 @@ fn whichever_of_equal_blocks_is_inserted_the_excess_is_right() {
 
 #[test]
 fn nothing_to_compare_with_is_no_trouble() {
-    let frozen = align_cluster(&[], 8, &LocalizeSettings::default());
-    assert!(frozen.columns().is_empty());
-    let strange = found(&frozen, &looped(2));
+    let reference = align_cluster(&[], 8, &LocalizeSettings::default());
+    assert!(reference.columns().is_empty());
+    let strange = found(&reference, &looped(2));
     assert_eq!(strange.cells.len(), looped(2).len());
-    let empty = localize(&frozen, &StateSequence::new(), &LocalizeSettings::default());
+    let empty = localize(&reference, &StateSequence::new(), &LocalizeSettings::default());
     assert!(empty.cells.is_empty() && empty.deviations.is_empty());
 }

@@ -1,4 +1,4 @@
-//! Which executions take abnormally long in some state (Janecek et al. 3.5, end), as published.
+//! The published outlier rule: executions that take abnormally long in some state (Janecek et al. 3.5, end).
 
 use laggard_numeric::{Matrix, mean, sample_std};
 

@@ -1,16 +1,16 @@
-//! Executions as points, the kinds of the normal ones, and where sample executions belong.
+//! Executions as points, the kinds of the normal ones, and the kind of each sample execution.
 
 use crate::kinds::{Kinds, all_kinds};
 use crate::pairing::{NormalKinds, best_pair, median_point, relative_distance};
 use crate::silhouette::distance;
-use crate::tail::Tail;
+use crate::tail::EmpiricalTail;
 use crate::vectors::{StateVectors, state_vectors};
 use crate::{AlignMode, AlignSettings, State, StateSequence};
 use laggard_numeric::{Matrix, benjamini_hochberg};
 use std::collections::BTreeSet;
 
-/// Points of the robust mode: `ln(1 + count)` of entries into each state and of each pair of successive states. Pairs tell
-/// kinds apart that enter the same states in another order.
+/// Points of the robust mode: `ln(1 + count)` of entries into each state and of each pair of successive states. Pairs
+/// distinguish kinds that enter the same states in a different order.
 pub(crate) fn robust_points(
     sets: [&[&StateSequence]; 2],
     vectors: [&StateVectors; 2],
@@ -40,7 +40,7 @@ fn changes(sequence: &StateSequence) -> impl Iterator<Item = [State; 2]> {
     sequence.states().windows(2).filter(|pair| pair[0] != pair[1]).map(|pair| [pair[0], pair[1]])
 }
 
-/// Pairs of states beyond which only the states are counted: a row has a column for each.
+/// With more pairs of states than this, only states are counted: each pair is a column.
 const PAIRS_MAX: usize = 1024;
 
 fn pairs_of(sets: [&[&StateSequence]; 2]) -> Vec<[State; 2]> {
@@ -48,37 +48,37 @@ fn pairs_of(sets: [&[&StateSequence]; 2]) -> Vec<[State; 2]> {
     if all.len() > PAIRS_MAX { Vec::new() } else { all.into_iter().collect() }
 }
 
-/// The normal kinds and where every execution belongs.
-pub(crate) struct Places {
+/// The normal kinds, and the kind of every execution.
+pub(crate) struct KindAssignments {
     /// Normal kinds, largest first.
     pub(crate) kinds: Kinds,
     /// By sample execution.
-    pub(crate) sample: Vec<Place>,
+    pub(crate) sample: Vec<KindAssignment>,
 }
 
-/// Where a sample execution belongs.
+/// The normal kind of a sample execution.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct KindAssignment {
     /// The normal kind that fits best.
     pub(crate) kind: usize,
     /// Its silhouette there; `None` with one kind.
     pub(crate) score: Option<f64>,
     /// Distance from the kind's median over the norm of that.
     pub(crate) distance: f64,
-    /// Whether nothing like it is in the normal set.
+    /// Whether no normal execution is similar.
     pub(crate) is_new: bool,
 }
 
-/// Distance beyond which an execution may be of a new kind. Ours; what decides is how far normal executions are from
-/// their own kinds.
+/// Distance beyond which an execution may be of a new kind. Ours; the distances of normal executions from their own
+/// kinds decide.
 const NEW_DISTANCE: f64 = 0.35;
 
-/// Probability below which an execution without one of its states still fits no kind.
+/// P-value below which an execution still fits no kind after one of its states is left out.
 const STILL_NEW: f64 = 0.01;
 
-/// Both sets in several views.
+/// Both sets as sequences, vectors, and points.
 #[derive(Clone, Copy)]
-pub(crate) struct Views<'a> {
+pub(crate) struct PointViews<'a> {
     pub(crate) sets: [&'a [&'a StateSequence]; 2],
     pub(crate) states: &'a [State],
     /// [`robust_points`].
@@ -86,7 +86,7 @@ pub(crate) struct Views<'a> {
 }
 
 /// Finds the normal kinds and pairs every sample execution with one.
-pub(crate) fn places(views: Views<'_>, settings: &AlignSettings) -> Places {
+pub(crate) fn assignments(views: PointViews<'_>, settings: &AlignSettings) -> KindAssignments {
     let points = views.points;
     let kinds = largest_first(all_kinds(&points[0], settings));
     let count = kinds.origins.len();
@@ -94,29 +94,29 @@ pub(crate) fn places(views: Views<'_>, settings: &AlignSettings) -> Places {
     let members: Vec<Vec<usize>> = (0..count).map(|kind| kinds.members(kind)).collect();
     let medians: Vec<Vec<f64>> = members.iter().map(|rows| median_point(&points[0], rows)).collect();
     let adjusted = benjamini_hochberg(&new_p_values(points, &members, settings.cluster_points_min - 1));
-    let place = |at: usize| {
+    let assignment = |at: usize| {
         let one = Matrix::from_row_major(1, points[1].cols(), points[1].row(at).to_vec());
         let pair = best_pair(&normal.scores(&one, AlignMode::Robust), AlignMode::Robust);
         let kind = pair.map_or(0, |pair| pair.kind);
         let distance = relative_distance(&medians[kind], points[1].row(at));
         let is_new = distance > NEW_DISTANCE && adjusted[at] <= settings.false_alarm;
-        Place { kind, score: pair.map(|pair| pair.score), distance, is_new }
+        KindAssignment { kind, score: pair.map(|pair| pair.score), distance, is_new }
     };
-    let mut sample: Vec<Place> = (0..points[1].rows()).map(place).collect();
-    take_back_changed(views, &members, settings, &mut sample);
-    Places { sample, kinds }
+    let mut sample: Vec<KindAssignment> = (0..points[1].rows()).map(assignment).collect();
+    reassign_changed(views, &members, settings, &mut sample);
+    KindAssignments { sample, kinds }
 }
 
 /// An execution that fits a kind once one of its states is left out is of that kind, with much more of the state: it
 /// has changed, but is not new.
-fn take_back_changed(
-    views: Views<'_>,
+fn reassign_changed(
+    views: PointViews<'_>,
     members: &[Vec<usize>],
     settings: &AlignSettings,
-    sample: &mut [Place],
+    sample: &mut [KindAssignment],
 ) {
     for &state in views.states {
-        if !sample.iter().any(|place| place.is_new) {
+        if !sample.iter().any(|assignment| assignment.is_new) {
             return;
         }
         let without = |set: &[&StateSequence]| set.iter().map(|one| one.without(state)).collect();
@@ -125,8 +125,8 @@ fn take_back_changed(
         let vectors = [state_vectors(&sets[0], views.states), state_vectors(&sets[1], views.states)];
         let points = robust_points([&sets[0], &sets[1]], [&vectors[0], &vectors[1]], views.states);
         let p_values = new_p_values(&points, members, settings.cluster_points_min - 1);
-        for (place, p_value) in sample.iter_mut().zip(p_values) {
-            place.is_new &= p_value <= STILL_NEW;
+        for (assignment, p_value) in sample.iter_mut().zip(p_values) {
+            assignment.is_new &= p_value <= STILL_NEW;
         }
     }
 }
@@ -149,21 +149,22 @@ fn new_p_values(points: &[Matrix; 2], members: &[Vec<usize>], neighbors: usize) 
     let from_all = |from: &[f64], left_out: Option<usize>| {
         let to = |rows: &Vec<usize>| {
             let others = rows.iter().filter(|&&row| Some(row) != left_out);
-            let mut apart: Vec<f64> = others.map(|&row| distance(from, points[0].row(row))).collect();
-            let nearest = neighbors.min(apart.len()).checked_sub(1)?;
-            Some(*apart.select_nth_unstable_by(nearest, f64::total_cmp).1)
+            let mut distances: Vec<f64> = others.map(|&row| distance(from, points[0].row(row))).collect();
+            let nearest = neighbors.min(distances.len()).checked_sub(1)?;
+            Some(*distances.select_nth_unstable_by(nearest, f64::total_cmp).1)
         };
         members.iter().filter_map(to).reduce(f64::min).map(f64::ln_1p)
     };
     let normal: Vec<f64> =
         (0..points[0].rows()).filter_map(|at| from_all(points[0].row(at), Some(at))).collect();
-    let scale = crate::reference::Usual::of(&mut normal.clone());
+    let scale = crate::reference::ReferenceScale::from_values(&mut normal.clone());
     let Some(scale) = scale else { return vec![1.0; points[1].rows()] };
-    let Some(tail) = Tail::new(normal.iter().map(|x| scale.score(*x, 0.0, 0.05)).collect()) else {
+    let Some(tail) = EmpiricalTail::new(normal.iter().map(|x| scale.score(*x, 0.0, 0.05)).collect()) else {
         return vec![1.0; points[1].rows()];
     };
     let p = |at: usize| {
-        from_all(points[1].row(at), None).map_or(1.0, |apart| tail.p_value(scale.score(apart, 0.0, 0.05)))
+        from_all(points[1].row(at), None)
+            .map_or(1.0, |distances| tail.p_value(scale.score(distances, 0.0, 0.05)))
     };
     (0..points[1].rows()).map(p).collect()
 }

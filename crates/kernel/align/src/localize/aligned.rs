@@ -1,32 +1,35 @@
-//! An execution laid over the frozen columns.
+//! An execution aligned with the reference columns.
 
-use super::result::Place;
+use super::result::AlignedPosition;
 use crate::msa::Move;
 use crate::{State, StateSequence};
 
-/// The place of every step.
+/// The position of every step.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Placed<'a> {
+pub(super) struct AlignedSequence<'a> {
     pub sequence: &'a StateSequence,
-    pub places: Vec<Place>,
+    pub places: Vec<AlignedPosition>,
 }
 
-impl<'a> Placed<'a> {
-    pub(super) fn along(sequence: &'a StateSequence, moves: &[Move]) -> Placed<'a> {
+impl<'a> AlignedSequence<'a> {
+    pub(super) fn along(sequence: &'a StateSequence, moves: &[Move]) -> AlignedSequence<'a> {
         let (mut column, mut places) = (0, Vec::with_capacity(sequence.len()));
         for step in moves {
             match step {
-                Move::Both => places.push(Place::Column(column)),
-                Move::First => places.push(Place::Before(column)),
+                Move::Both => places.push(AlignedPosition::Column(column)),
+                Move::First => places.push(AlignedPosition::Before(column)),
                 Move::Second => {}
             }
             column += u32::from(*step != Move::First);
         }
-        Placed { sequence, places }
+        AlignedSequence { sequence, places }
     }
 
-    pub(super) fn in_columns(sequence: &'a StateSequence, columns: &[u32]) -> Placed<'a> {
-        Placed { sequence, places: columns.iter().map(|&column| Place::Column(column)).collect() }
+    pub(super) fn in_columns(sequence: &'a StateSequence, columns: &[u32]) -> AlignedSequence<'a> {
+        AlignedSequence {
+            sequence,
+            places: columns.iter().map(|&column| AlignedPosition::Column(column)).collect(),
+        }
     }
 
     pub(super) fn state(&self, step: usize) -> State {
@@ -45,44 +48,44 @@ impl<'a> Placed<'a> {
     pub(super) fn steps_by_column(&self, columns: usize) -> Vec<Option<u32>> {
         let mut steps = vec![None; columns];
         for (step, place) in self.places.iter().enumerate() {
-            if let Place::Column(column) = place {
+            if let AlignedPosition::Column(column) = place {
                 steps[*column as usize] = Some(step as u32);
             }
         }
         steps
     }
 
-    /// The first step at or after a place.
-    pub(super) fn step_from(&self, place: Place) -> usize {
+    /// The first step at or after a position.
+    pub(super) fn step_from(&self, place: AlignedPosition) -> usize {
         self.places.partition_point(|&other| other < place)
     }
 }
 
-/// The steps of an execution by state and position, for sums over stretches of columns.
+/// The steps of an execution by state and position, for sums over windows of columns.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Entries {
-    by_state: Vec<StateEntries>,
+pub(super) struct StateEntryIndex {
+    by_state: Vec<StateTimes>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct StateEntries {
+struct StateTimes {
     positions: Vec<u32>,
     times_us: Vec<f64>,
 }
 
-impl Entries {
-    /// The steps for which `counts` holds.
-    pub(super) fn new(placed: &Placed<'_>, counts: impl Fn(usize) -> bool) -> Entries {
-        let mut by_state: Vec<StateEntries> = Vec::new();
-        for step in (0..placed.len()).filter(|&step| counts(step)) {
-            let state = usize::from(placed.state(step));
+impl StateEntryIndex {
+    /// Indexes the steps for which `counts` is true.
+    pub(super) fn new(aligned: &AlignedSequence<'_>, counts: impl Fn(usize) -> bool) -> StateEntryIndex {
+        let mut by_state: Vec<StateTimes> = Vec::new();
+        for step in (0..aligned.len()).filter(|&step| counts(step)) {
+            let state = usize::from(aligned.state(step));
             if state >= by_state.len() {
-                by_state.resize(state + 1, StateEntries::default());
+                by_state.resize(state + 1, StateTimes::default());
             }
-            by_state[state].positions.push(placed.places[step].position());
-            by_state[state].times_us.push(placed.time_us(step));
+            by_state[state].positions.push(aligned.places[step].position());
+            by_state[state].times_us.push(aligned.time_us(step));
         }
-        Entries { by_state }
+        StateEntryIndex { by_state }
     }
 
     /// Whether there is any entry into `state`.
@@ -90,7 +93,7 @@ impl Entries {
         self.by_state.get(usize::from(state)).is_some_and(|entries| !entries.positions.is_empty())
     }
 
-    /// Times of the entries into `state` within a stretch.
+    /// Times of the entries into `state` within a window.
     pub(super) fn times_us(&self, state: State, window: Window) -> &[f64] {
         let Some(entries) = self.by_state.get(usize::from(state)) else { return &[] };
         let from = entries.positions.partition_point(|&position| position < window.first);

@@ -1,21 +1,24 @@
-//! The modes of the publication.
+//! The paper modes: the rules as published.
 
-use crate::coarse::compare_times;
+pub(crate) mod coarse;
+pub(crate) mod outliers;
+
+use crate::anomalies::columns;
 use crate::describe;
 use crate::findings::{align_kind, groups, sort};
-use crate::judge::columns;
 use crate::kinds::dense_kinds;
-use crate::outliers::SigmaRule;
 use crate::pairing::{NormalKinds, best_pair, median_point, relative_distance};
-use crate::pipeline::{Answer, Sets};
+use crate::paper::coarse::compare_times;
+use crate::paper::outliers::SigmaRule;
+use crate::pipeline::{ExecutionSets, SetDiagnosis};
 use crate::{
-    AlignSettings, Caution, ExecutionPlace, ExecutionVerdict, JudgedExecution, Kind, KindAlignment,
-    KindOrigin, Pair, Resemblance, StateComparison, StateExcess, Verdict,
+    AlignSettings, Caution, ExecutionSummary, ExecutionVerdict, Kind, KindAlignment, KindOrigin, KindPair,
+    Resemblance, SampleExecution, StateComparison, StateExcess, Verdict,
 };
 use laggard_numeric::Matrix;
 
-/// Answers from sets that are not empty.
-pub(crate) fn answer(sets: &Sets<'_>, settings: &AlignSettings) -> Answer {
+/// Compares sets that are not empty.
+pub(crate) fn diagnosis(sets: &ExecutionSets<'_>, settings: &AlignSettings) -> SetDiagnosis {
     let points = [sets.normal_vectors.counts.clone(), sets.sample_vectors.counts.clone()];
     let found = dense_kinds(&points[0], settings);
     let normal_kinds = describe::kinds(&points[0], &sets.normal, &found);
@@ -25,8 +28,8 @@ pub(crate) fn answer(sets: &Sets<'_>, settings: &AlignSettings) -> Answer {
     let total = compare_times(&sets.normal_us, &sets.sample_us, settings);
     let is_raised = states.iter().any(|state| state.time.is_raised);
     let projections = describe::projections(&points);
-    let mut sample: Vec<JudgedExecution> =
-        (0..sets.sample.len()).map(|at| unremarkable(sets, at, projections[1][at])).collect();
+    let mut sample: Vec<SampleExecution> =
+        (0..sets.sample.len()).map(|index| unremarkable(sets, index, projections[1][index])).collect();
     if is_raised {
         for pair in &pairs {
             judge_kind(sets, pair, &normal_kinds, &sample_kinds, &mut sample, settings);
@@ -41,12 +44,12 @@ pub(crate) fn answer(sets: &Sets<'_>, settings: &AlignSettings) -> Answer {
         (true, true) => Verdict::ExecutionsStandOut,
         (true, false) => Verdict::SlowerOverall,
     };
-    let place = |at: usize| ExecutionPlace {
-        projection: projections[0][at],
-        kind: found.labels[at],
-        total_us: sets.normal_us[at],
+    let place = |index: usize| ExecutionSummary {
+        projection: projections[0][index],
+        kind: found.labels[index],
+        total_us: sets.normal_us[index],
     };
-    Answer {
+    SetDiagnosis {
         verdict,
         states,
         total,
@@ -61,23 +64,23 @@ pub(crate) fn answer(sets: &Sets<'_>, settings: &AlignSettings) -> Answer {
     }
 }
 
-fn states(sets: &Sets<'_>, settings: &AlignSettings) -> Vec<StateComparison> {
+fn states(sets: &ExecutionSets<'_>, settings: &AlignSettings) -> Vec<StateComparison> {
     let vectors = [&sets.normal_vectors, &sets.sample_vectors];
-    let one = |at: usize| {
-        let [normal, sample] = columns(&vectors[0].times_us, &vectors[1].times_us, at);
-        describe::state(sets.states[at], at, vectors, compare_times(&normal, &sample, settings))
+    let one = |index: usize| {
+        let [normal, sample] = columns(&vectors[0].times_us, &vectors[1].times_us, index);
+        describe::state(sets.states[index], index, vectors, compare_times(&normal, &sample, settings))
     };
     (0..sets.states.len()).map(one).collect()
 }
 
 /// Clusters of the sample; every noise point is a kind of its own. So is every point of a sample too small to cluster.
-fn sample_kinds(points: &Matrix, sets: &Sets<'_>, settings: &AlignSettings) -> Vec<Kind> {
+fn sample_kinds(points: &Matrix, sets: &ExecutionSets<'_>, settings: &AlignSettings) -> Vec<Kind> {
     let found = dense_kinds(points, settings);
     let is_whole = found.origins.first() == Some(&KindOrigin::Whole);
     let mut kinds = if is_whole { Vec::new() } else { describe::kinds(points, &sets.sample, &found) };
-    for at in 0..points.rows() {
-        if is_whole || found.labels[at].is_none() {
-            kinds.push(describe::kind(points, &sets.sample, vec![at], KindOrigin::Rare));
+    for index in 0..points.rows() {
+        if is_whole || found.labels[index].is_none() {
+            kinds.push(describe::kind(points, &sets.sample, vec![index], KindOrigin::Rare));
         }
     }
     kinds
@@ -89,16 +92,16 @@ fn pairs(
     normal_kinds: &[Kind],
     sample_kinds: &[Kind],
     settings: &AlignSettings,
-) -> Vec<Pair> {
+) -> Vec<KindPair> {
     let normal = NormalKinds::new(&points[0], labels, normal_kinds.len());
     let pair = |(number, kind): (usize, &Kind)| {
-        let rows: Vec<f64> = kind.members.iter().flat_map(|&at| points[1].row(at).to_vec()).collect();
+        let rows: Vec<f64> = kind.members.iter().flat_map(|&index| points[1].row(index).to_vec()).collect();
         let cluster = Matrix::from_row_major(kind.members.len(), points[1].cols(), rows);
         let best = best_pair(&normal.scores(&cluster, settings.mode), settings.mode);
         let normal_kind = best.map(|best| best.kind).or((normal_kinds.len() == 1).then_some(0));
         let sample_median = median_point(&points[1], &kind.members);
-        let to = normal_kind.map(|at| median_point(&points[0], &normal_kinds[at].members));
-        Pair {
+        let to = normal_kind.map(|index| median_point(&points[0], &normal_kinds[index].members));
+        KindPair {
             sample_kind: number,
             normal_kind,
             score: best.map(|best| best.score),
@@ -112,9 +115,9 @@ fn pairs(
     sample_kinds.iter().enumerate().map(pair).collect()
 }
 
-fn unremarkable(sets: &Sets<'_>, at: usize, projection: [f64; 2]) -> JudgedExecution {
-    JudgedExecution {
-        place: ExecutionPlace { projection, kind: None, total_us: sets.sample_us[at] },
+fn unremarkable(sets: &ExecutionSets<'_>, index: usize, projection: [f64; 2]) -> SampleExecution {
+    SampleExecution {
+        place: ExecutionSummary { projection, kind: None, total_us: sets.sample_us[index] },
         normal_kind: None,
         verdict: ExecutionVerdict::Normal,
         states: Vec::new(),
@@ -124,38 +127,43 @@ fn unremarkable(sets: &Sets<'_>, at: usize, projection: [f64; 2]) -> JudgedExecu
 }
 
 /// The normal executions that a sample kind is compared with: its pair, or all when that is too small.
-fn reference(sets: &Sets<'_>, pair: &Pair, normal_kinds: &[Kind], settings: &AlignSettings) -> Vec<usize> {
+fn reference(
+    sets: &ExecutionSets<'_>,
+    pair: &KindPair,
+    normal_kinds: &[Kind],
+    settings: &AlignSettings,
+) -> Vec<usize> {
     let members = pair.normal_kind.map(|kind| normal_kinds[kind].members.clone()).unwrap_or_default();
     if members.len() < settings.cluster_points_min { (0..sets.normal.len()).collect() } else { members }
 }
 
 fn judge_kind(
-    sets: &Sets<'_>,
-    pair: &Pair,
+    sets: &ExecutionSets<'_>,
+    pair: &KindPair,
     normal_kinds: &[Kind],
     sample_kinds: &[Kind],
-    sample: &mut [JudgedExecution],
+    sample: &mut [SampleExecution],
     settings: &AlignSettings,
 ) {
     let rows = reference(sets, pair, normal_kinds, settings);
     let rule = SigmaRule::new(&sets.normal_vectors.times_us, &rows, settings.outlier_sigma);
     let counts = SigmaRule::new(&sets.normal_vectors.counts, &rows, settings.outlier_sigma);
     let totals: Vec<f64> = rows.iter().map(|&row| sets.normal_us[row]).collect();
-    for &at in &sample_kinds[pair.sample_kind].members {
-        let times_us = sets.sample_vectors.times_us.row(at);
+    for &index in &sample_kinds[pair.sample_kind].members {
+        let times_us = sets.sample_vectors.times_us.row(index);
         let excess = |column: usize| StateExcess {
             state: sets.states[column],
             time_us: times_us[column],
             usual_us: rule.means_us[column],
-            count: sets.sample_vectors.counts.get(at, column),
+            count: sets.sample_vectors.counts.get(index, column),
             usual_count: counts.means_us[column],
             deviation: (times_us[column] - rule.means_us[column]) / rule.stds_us[column],
         };
         let mut states: Vec<StateExcess> = rule.exceeding(times_us).into_iter().map(excess).collect();
         states.sort_by(|a, b| (b.time_us - b.usual_us).total_cmp(&(a.time_us - a.usual_us)));
-        let one = &mut sample[at];
+        let one = &mut sample[index];
         one.normal_kind = pair.normal_kind;
-        one.excess_us = sets.sample_us[at] - laggard_numeric::mean(&totals);
+        one.excess_us = sets.sample_us[index] - laggard_numeric::mean(&totals);
         if !states.is_empty() {
             one.verdict = ExecutionVerdict::Anomalous;
         }
@@ -164,22 +172,22 @@ fn judge_kind(
 }
 
 fn alignments(
-    sets: &Sets<'_>,
+    sets: &ExecutionSets<'_>,
     normal_kinds: &[Kind],
-    sample: &[JudgedExecution],
+    sample: &[SampleExecution],
     settings: &AlignSettings,
 ) -> Vec<KindAlignment> {
     let mut alignments = Vec::new();
     for (number, kind) in normal_kinds.iter().enumerate() {
-        let is_anomalous = |&at: &usize| {
-            sample[at].verdict == ExecutionVerdict::Anomalous && sample[at].normal_kind == Some(number)
+        let is_anomalous = |&index: &usize| {
+            sample[index].verdict == ExecutionVerdict::Anomalous && sample[index].normal_kind == Some(number)
         };
         let anomalous: Vec<usize> = (0..sample.len()).filter(is_anomalous).collect();
         if !anomalous.is_empty() {
             let normals = kind.members.clone();
             alignments.push(align_kind(
                 number,
-                sets.both(),
+                sets.sequences(),
                 normals,
                 None,
                 &anomalous,
@@ -192,9 +200,9 @@ fn alignments(
 }
 
 fn cautions(
-    sets: &Sets<'_>,
+    sets: &ExecutionSets<'_>,
     normal_kinds: &[Kind],
-    pairs: &[Pair],
+    pairs: &[KindPair],
     settings: &AlignSettings,
 ) -> Vec<Caution> {
     let mut cautions = Vec::new();
@@ -208,7 +216,7 @@ fn cautions(
         cautions.push(Caution::FewSampleExecutions { given: 1, wanted: 2 });
     }
     let is_weak =
-        |pair: &&Pair| pair.normal_kind.is_none_or(|kind| normal_kinds[kind].members.len() < wanted);
+        |pair: &&KindPair| pair.normal_kind.is_none_or(|kind| normal_kinds[kind].members.len() < wanted);
     let executions = pairs.iter().filter(is_weak).count();
     if executions > 0 {
         cautions.push(Caution::ComparedWithRareKind { executions });
