@@ -3,7 +3,7 @@
 use crate::deviations::kind;
 use crate::path::label;
 use crate::sequences::{Member, Sequenced};
-use laggard_align::localize::{ClusterProfile, NormalRow, AlignedPosition};
+use laggard_align::localize::{AlignedPosition, ClusterProfile, NormalRow};
 use laggard_align::{AlignedExecution, Diagnosis, KindAlignment};
 use laggard_report::{AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind};
 

@@ -5,7 +5,7 @@ use crate::names::WorkerName;
 use crate::path::quoted;
 use crate::pieces::stretches;
 use crate::sequences::{Sequenced, Sequencer, StepPieces};
-use laggard_align::localize::{ClusterProfile, DeviationKind, AlignedPosition};
+use laggard_align::localize::{AlignedPosition, ClusterProfile, DeviationKind};
 use laggard_align::{Diagnosis, FindingGroup, Occurrence};
 use laggard_kernel_graph::{CriticalPath, ExecutionGraph};
 use laggard_report::{
