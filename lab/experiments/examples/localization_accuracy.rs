@@ -8,7 +8,7 @@
 #[path = "../../../crates/kernel/align/tests/it/generated.rs"]
 mod generated;
 
-use generated::{Fault, Together, run};
+use generated::{InjectedFault, TotalScores, run};
 use laggard_align::localize::{LocalizeRules, LocalizeSettings};
 
 fn main() {
@@ -18,12 +18,12 @@ fn main() {
     );
     println!("|---|---|---|---|---|---|---|");
     let faults = [
-        Fault::None,
-        Fault::ExtraWaits,
-        Fault::LongWait,
-        Fault::Quota,
-        Fault::SplitByQuota,
-        Fault::MovedWait,
+        InjectedFault::None,
+        InjectedFault::ExtraWaits,
+        InjectedFault::LongWait,
+        InjectedFault::Quota,
+        InjectedFault::SplitByQuota,
+        InjectedFault::MovedWait,
     ];
     for rules in [LocalizeRules::Robust, LocalizeRules::Paper] {
         for fault in faults {
@@ -34,9 +34,9 @@ fn main() {
     }
 }
 
-fn print_rows(rules: LocalizeRules, fault: Fault, rate: f64, kinds: u64) {
+fn print_rows(rules: LocalizeRules, fault: InjectedFault, rate: f64, kinds: u64) {
     let settings = LocalizeSettings { rules, ..LocalizeSettings::default() };
-    for together in [Together::No, Together::Yes] {
+    for together in [TotalScores::No, TotalScores::Yes] {
         let tally = run(fault, rate, kinds, together, &settings);
         println!(
             "| {rules:?} | {fault:?} | {rate} | {together:?} | {:.2} | {:.3} | {}/{} |",
