@@ -23,6 +23,7 @@ mod numbers;
 mod present;
 mod render;
 mod rfc3339;
+mod schema;
 mod signature;
 mod text;
 mod times;
@@ -59,6 +60,7 @@ use render::json;
 pub use render::json::write as json;
 pub use render::{ColorChoice, Output, Present, TextStyle, render};
 pub use rfc3339::rfc3339;
+pub use schema::schema;
 pub use signature::{
     DiffCounts, DiffOutput, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION,
     SIGNATURE_SCHEMA_VERSION, ServerSignature, Signature, SignatureDiff, SignatureReadError,

@@ -15,6 +15,7 @@ mod kernel;
 mod markdown;
 mod markup_reader;
 mod properties;
+mod schemas;
 mod signature;
 mod text;
 

@@ -16,8 +16,8 @@ use crate::{
 };
 
 /// Changes, models, and segments of one server.
-const CHANGES: usize = 12;
-const MODELS: usize = 12;
+const CHANGES: usize = 8;
+const MODELS: usize = 8;
 const SEGMENTS: usize = 400;
 
 /// Transactions of one change, before and after.

@@ -84,9 +84,16 @@ fn head(table: &Table, roles: bool) -> Markup {
                         } @else { (column.title) }
                     }
                 }
+                @if apart(table) { th scope="col" role=[role("columnheader")] { "Remarks" } }
             }
         }
     }
+}
+
+/// Whether remarks have a column of their own: no column of names has room for them.
+fn apart(table: &Table) -> bool {
+    let noted = table.rows.iter().any(|row| !row.notes.is_empty());
+    noted && !table.columns.iter().any(|column| column.kind == ColumnKind::Name)
 }
 
 const fn sort(column: &Column) -> Option<&'static str> {
@@ -109,14 +116,16 @@ const fn class(column: &Column) -> Option<&'static str> {
 fn body(table: &Table, rows: &[Row], roles: bool) -> Markup {
     // The row's heading: its first name, else its first cell.
     let named = table.columns.iter().position(|column| column.kind == ColumnKind::Name).unwrap_or(0);
+    let apart = apart(table);
     html! {
         tbody role=[roles.then_some("rowgroup")] {
             @for row in rows {
                 tr role=[roles.then_some("row")] class=[emphasis(row.emphasis)] {
                     @for (at, (column, cell)) in table.columns.iter().zip(&row.cells).enumerate() {
-                        @if at == named { (heading(row, cell, roles)) }
+                        @if at == named { (heading(row, cell, roles, !apart)) }
                         @else { (self::cell(column, cell, roles)) }
                     }
+                    @if apart { td.remarks role=[roles.then_some("cell")] { (notes(&row.notes)) } }
                 }
             }
         }
@@ -133,13 +142,13 @@ const fn emphasis(emphasis: Emphasis) -> Option<&'static str> {
     }
 }
 
-fn heading(row: &Row, cell: &Cell, roles: bool) -> Markup {
+fn heading(row: &Row, cell: &Cell, roles: bool, noted: bool) -> Markup {
     let depth = (row.depth > 0).then(|| format!("depth d{}", row.depth.min(DEPTH)));
     html! {
         th scope="row" role=[roles.then_some("rowheader")] class=[depth] {
             @if row.depth > DEPTH { span.faint { "depth " (row.depth) " " } }
             (value(cell))
-            (notes(&row.notes))
+            @if noted { (notes(&row.notes)) }
         }
     }
 }
