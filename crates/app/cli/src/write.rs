@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use laggard_report::{
     CapacityReport, ChangeReport, ColorChoice, Comparison, DiffOutput, KernelDiagnosis, KernelPathReport,
     KernelStatsReport, Output, Report, Signature, SignatureDiff, TextStyle, render, render_capacity,
-    render_comparison, render_kernel_diagnosis, render_kernel_path, render_kernel_stats, render_signature,
+    render_kernel_diagnosis, render_kernel_path, render_kernel_stats, render_signature,
     render_signature_diff,
 };
 use laggard_server::client::WantedForm;
@@ -31,7 +31,7 @@ pub(crate) fn write_comparison(
     comparison: &Comparison,
     destination: &Destination<'_>,
 ) -> Result<(), Failure> {
-    write_with(destination, |form, style, out| render_comparison(form, comparison, style, out))
+    write_with(destination, |form, style, out| render(form, comparison, style, out))
 }
 
 pub(crate) fn write_capacity(report: &CapacityReport, destination: &Destination<'_>) -> Result<(), Failure> {

@@ -11,7 +11,6 @@
 //! ```
 
 mod capacity;
-mod comparison;
 pub mod document;
 mod html;
 mod input_facts;
@@ -34,11 +33,6 @@ pub use capacity::{
     TierModel, TransactionLatency, TransactionResponse, Trust, WhatIf, WhatIfLoad, WindowCapacity,
     capacity_headline, render_capacity,
 };
-pub use comparison::{
-    COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, EntryChange,
-    LatencyChange, MeasuredShift, OperationChange, OperationFigures, Part, PathChange, PathFigures,
-    ShapeChange, ShapeDifference, ShapeFate, comparison_headline, render_comparison,
-};
 pub use document::Document;
 pub use input_facts::InputFacts;
 pub use kernel::{
@@ -54,8 +48,8 @@ pub use kernel::{
 };
 pub use model::*;
 pub use present::changes::headline::change_headline;
+pub use present::compare::headline::comparison_headline;
 pub use present::diagnose::headline::headline;
-use present::facts;
 use render::json;
 pub use render::json::write as json;
 pub use render::{ColorChoice, Output, Present, TextStyle, render};

@@ -140,6 +140,11 @@ pub(crate) fn label(name: &str, room: usize) -> String {
     shorten(&visible(&shorten(name, room * 2)), room).into_owned()
 }
 
+/// A name in backticks, without any of its own.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("`{}`", label(name, 64).replace('`', "'"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

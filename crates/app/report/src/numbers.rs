@@ -109,6 +109,38 @@ pub(crate) fn bytes(value: u64) -> String {
     }
 }
 
+/// A signed length of time: `+4.10 ms`, `−310 µs`, `±0 ns`.
+pub(crate) fn signed_time(ns: f64) -> String {
+    let size = time_float(ns.abs());
+    match ns {
+        ns if !ns.is_finite() => "–".to_owned(),
+        ns if ns.abs() < 0.5 => "±0 ns".to_owned(),
+        ns if ns < 0.0 => format!("−{size}"),
+        _ => format!("+{size}"),
+    }
+}
+
+/// A signed relative change: `+12 %`, `−3.0 %`.
+pub(crate) fn signed_share(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent.abs() {
+        size if !size.is_finite() => "–".to_owned(),
+        size if size < 0.05 => "±0 %".to_owned(),
+        size if size < 9.95 => format!("{}{size:.1} %", sign(percent)),
+        size if size < 9_999.0 => format!("{}{size:.0} %", sign(percent)),
+        _ => format!("{}>9,999 %", sign(percent)),
+    }
+}
+
+const fn sign(value: f64) -> &'static str {
+    if value < 0.0 { "−" } else { "+" }
+}
+
+/// `after` relative to `before`, less one; `None` without a before.
+pub(crate) fn relative(before: f64, after: f64) -> Option<f64> {
+    (before > 0.0).then(|| after / before - 1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

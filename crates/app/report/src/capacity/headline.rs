@@ -2,7 +2,7 @@
 
 use super::words::{amount, gain, left, limit, most, most_amount, rate};
 use super::{CapacityAnswer, CapacityReport, Trust};
-use crate::comparison::quoted;
+use crate::names::quoted;
 use crate::numbers;
 
 /// The answer in one to four sentences, from everything else in the report. Names stand in backticks.

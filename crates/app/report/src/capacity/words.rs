@@ -1,7 +1,7 @@
 //! What every renderer of capacity says in the same words.
 
 use super::{CapacityAnswer, CapacityReport, CapacityVerdict, ModelAccuracy, TierKind, TierModel, Trust};
-use crate::comparison::quoted;
+use crate::names::quoted;
 use crate::numbers;
 use crate::times::Calendar;
 

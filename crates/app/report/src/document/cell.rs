@@ -102,7 +102,7 @@ impl Cell {
             ns if ns < 0.0 => Tone::Good,
             _ => Tone::Neutral,
         };
-        Cell::number(CellKind::Duration, crate::comparison::signed_time(ns), ns).tone(tone)
+        Cell::number(CellKind::Duration, crate::numbers::signed_time(ns), ns).tone(tone)
     }
 
     /// A time of day, with its date where it is another than the report's.

@@ -5,7 +5,6 @@
 
 mod basis;
 mod capacity;
-mod comparison;
 mod kernel;
 mod markup;
 mod overview;
@@ -13,7 +12,6 @@ mod signature;
 mod time_axis;
 
 pub(crate) use capacity::capacity;
-pub(crate) use comparison::comparison;
 pub(crate) use kernel::{kernel_diagnosis, kernel_path, kernel_stats};
 use markup::Markup;
 pub(crate) use signature::{signature, signature_diff};
@@ -64,13 +62,4 @@ fn scroller(m: &mut Markup, label: &str, content: impl FnOnce(&mut Markup)) {
 /// A paragraph in smaller type.
 fn remark(m: &mut Markup, text: &str) {
     m.element("p", &[("class", "remark")], text);
-}
-
-/// `service operation` with its parts told apart.
-fn operation(m: &mut Markup, service: &str, operation: &str) {
-    if !service.is_empty() {
-        m.name("service", service, NAME_ROOM);
-        m.text(" ");
-    }
-    m.name("operation", operation, NAME_ROOM);
 }

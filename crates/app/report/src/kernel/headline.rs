@@ -5,7 +5,7 @@ use super::{
     AbnormalWait, ExecutionVerdict, KernelDiagnosis, KernelPathReport, KernelStatsReport, KernelVerdict,
     WaitCause,
 };
-use crate::comparison::quoted;
+use crate::names::quoted;
 use crate::numbers;
 
 /// Share of all time from which a second cause is told too.

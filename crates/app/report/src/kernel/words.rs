@@ -4,7 +4,7 @@ use super::{
     ExecutionSummary, JudgedExecution, KernelDiagnosis, KernelVerdict, SetOfExecutions, StepGroup, StepKind,
     WaitCause,
 };
-use crate::comparison::quoted;
+use crate::names::quoted;
 use crate::{names, numbers};
 
 /// What is known of one or several waits.

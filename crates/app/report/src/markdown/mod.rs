@@ -48,10 +48,6 @@ pub(crate) fn shown_of(title: &str, shown: usize, all: usize) -> String {
     }
 }
 
-pub(crate) fn operation(service: &str, operation: &str) -> String {
-    if service.is_empty() { code(operation) } else { format!("{} {}", code(service), code(operation)) }
-}
-
 /// A name as a code span: its fence is longer than any run of backticks inside, and a bar is escaped for
 /// the table around it.
 pub(crate) fn code(name: &str) -> String {

@@ -1,12 +1,14 @@
 //! Reports as data: their field names are a published schema (`docs/manual/report-json.md`).
 
 mod changes;
+mod compare;
 mod diagnose;
 mod samples;
 
 pub(crate) use diagnose::losses;
 
 pub use changes::*;
+pub use compare::*;
 pub use diagnose::*;
 pub(crate) use samples::server_name;
 pub use samples::{SampleSummary, SampledServer};

@@ -24,16 +24,6 @@ pub(crate) fn place(suspect: &Suspect) -> String {
     all_replicas(suspect.replicas_seen)
 }
 
-/// `service operation`, each shortened to its part of `room` columns.
-pub(crate) fn operation(service: &str, operation: &str, room: usize) -> String {
-    if service.is_empty() {
-        return names::label(operation, room);
-    }
-    let service = names::label(service, (room / 2).max(1));
-    let left = room.saturating_sub(names::columns(&service) + 1);
-    format!("{service} {}", names::label(operation, left))
-}
-
 /// The categories that pay for the suspects, the most requests first; when there is no suspect, those a
 /// gate selected.
 pub(crate) fn paying(report: &Report) -> Vec<&Category> {

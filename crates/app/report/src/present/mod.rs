@@ -1,6 +1,7 @@
 //! What each report says, in which words and in which order: one file or folder for each question.
 
 pub(crate) mod changes;
+pub(crate) mod compare;
 pub(crate) mod diagnose;
 pub(crate) mod facts;
 

@@ -2,7 +2,7 @@
 
 use super::{DiffVerdict, diff::signed_percent};
 use super::{Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionFate};
-use crate::comparison::quoted;
+use crate::names::quoted;
 use crate::numbers;
 use crate::present::changes::phrases::{length, signed_length};
 

@@ -1,7 +1,6 @@
 //! Reports for a person at a terminal that are not documents yet.
 
 mod capacity;
-mod comparison;
 mod kernel;
 mod sections;
 mod signature;
@@ -9,7 +8,6 @@ mod table;
 
 pub(crate) use crate::render::text::{TextStyle, page, paint};
 pub(crate) use capacity::capacity;
-pub(crate) use comparison::comparison;
 pub(crate) use kernel::{kernel_diagnosis, kernel_path, kernel_stats};
 pub(crate) use signature::{signature, signature_diff};
 

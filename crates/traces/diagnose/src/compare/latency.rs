@@ -4,7 +4,7 @@ use super::fold::PopulationSummary;
 use crate::population::UnionNames;
 use laggard_localize::compare::{CategoryPair, Estimate, MeanChange, mean_change};
 use laggard_model::{Fingerprint, OperationId};
-use laggard_report::{EntryChange, LatencyChange, Part};
+use laggard_report::{EntryChange, LatencyChange, LatencyPart};
 use std::collections::BTreeMap;
 
 /// The categories of both sets, by shape.
@@ -74,8 +74,8 @@ fn view(change: &MeanChange) -> LatencyChange {
     }
 }
 
-fn part(estimate: &Estimate) -> Part {
-    Part {
+fn part(estimate: &Estimate) -> LatencyPart {
+    LatencyPart {
         change_ns: estimate.value_ns,
         low_ns: estimate.low_ns,
         high_ns: estimate.high_ns,

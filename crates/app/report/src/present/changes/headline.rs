@@ -52,7 +52,7 @@ fn all_servers(report: &ChangeReport) -> String {
     let judged: Vec<_> =
         report.servers.iter().filter(|server| server.verdict != ChangeVerdict::InsufficientData).collect();
     match judged.as_slice() {
-        [one] if !one.server.is_empty() => format!(" of {}", crate::comparison::quoted(&one.server)),
+        [one] if !one.server.is_empty() => format!(" of {}", crate::names::quoted(&one.server)),
         [_] | [] => String::new(),
         several => format!(" of {} servers", several.len()),
     }

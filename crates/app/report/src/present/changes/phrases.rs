@@ -1,7 +1,7 @@
 //! Phrases about changes.
 
-use crate::comparison::{quoted, signed_time};
-use crate::numbers;
+use crate::names::quoted;
+use crate::numbers::{self, signed_time};
 use crate::times::Calendar;
 use crate::{
     AnomalousRegion, ChangeEventKind, ChangeReport, ChangeVerdict, DeploymentBefore, JointChange, MixShift,

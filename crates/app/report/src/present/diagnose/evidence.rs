@@ -1,6 +1,6 @@
 //! What speaks against a suspect, in words every renderer shares.
 
-use crate::comparison::signed_time;
+use crate::numbers::signed_time;
 use crate::times::Calendar;
 use crate::{Baseline, Between, Incident, IncidentSuspect, Onset, Report, Shift, Suspect, names, numbers};
 

@@ -1,10 +1,11 @@
 //! The difference in one sentence.
 
-use super::words::{change_word, changed_operations, quoted, relative, signed_share, signed_time};
-use super::{Change, Comparison, ComparisonVerdict, LatencyChange, OperationChange};
-use crate::numbers;
+use super::phrases::{change_word, changed_operations};
+use crate::names::quoted;
+use crate::numbers::{self, relative, signed_share, signed_time};
+use crate::{Change, Comparison, ComparisonVerdict, LatencyChange, OperationChange};
 
-/// Parts smaller than this share of the largest are not told.
+/// Parts smaller than this share of the largest are left out.
 const PART_LEAST: f64 = 0.1;
 
 /// The answer in one sentence, from everything else in the comparison. Names stand in backticks.
@@ -30,20 +31,19 @@ pub fn comparison_headline(comparison: &Comparison) -> String {
     let mut sentence = comparison.latency.as_ref().map_or_else(String::new, latency);
     let changed: Vec<&OperationChange> = changed_operations(comparison).collect();
     if let Some((lead, others)) = changed.split_first() {
-        sentence.push_str(&format!(" Among operations, most moved {}", operation(lead)));
+        sentence.push_str(&format!(" The largest change of an operation: {}", operation(lead)));
         match others.len() as u64 {
             0 => {}
             others => {
-                sentence.push_str(&format!("; {} moved too", numbers::counted(others, "other operation")))
+                sentence.push_str(&format!("; {} changed too", numbers::counted(others, "other operation")))
             }
         }
         sentence.push('.');
     }
     let shapes = comparison.shapes.iter().filter(|shape| shape.significant).count() as u64;
     if shapes > 0 {
-        let are = if shapes == 1 { "is" } else { "are" };
         let shapes = numbers::counted(shapes, "call tree");
-        sentence.push_str(&format!(" {shapes} {are} not as frequent as before."));
+        sentence.push_str(&format!(" {shapes} became more or less frequent."));
     }
     sentence
 }
@@ -56,17 +56,18 @@ fn means(latency: &LatencyChange) -> String {
 fn latency(latency: &LatencyChange) -> String {
     let [before, after] = [latency.before_ns, latency.after_ns].map(numbers::time_float);
     let change = relative(latency.before_ns, latency.after_ns).map_or_else(String::new, signed_share);
-    // A call tree that changed is one that vanished and one that is new: how the two share a change says little.
+    // A changed call tree counts as one that vanished and one that is new, so only their sum has a meaning.
     let trees = latency.new_shapes.change_ns + latency.vanished_shapes.change_ns;
     let parts = [
         (latency.same_requests.change_ns, "the same requests take"),
-        (latency.mix.change_ns, "a moved mix of requests makes"),
-        (trees, "new and vanished call trees make"),
+        (latency.mix.change_ns, "a different mix of requests adds"),
+        (trees, "new and vanished call trees add"),
     ];
     let largest = parts.iter().map(|(change, _)| change.abs()).fold(0.0, f64::max);
-    let told = parts.iter().filter(|(change, _)| *change != 0.0 && change.abs() >= PART_LEAST * largest);
-    let told: Vec<String> = told.map(|(change, words)| format!("{words} {}", signed_time(*change))).collect();
-    let why = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
+    let notable = parts.iter().filter(|(change, _)| *change != 0.0 && change.abs() >= PART_LEAST * largest);
+    let notable: Vec<String> =
+        notable.map(|(change, words)| format!("{words} {}", signed_time(*change))).collect();
+    let why = if notable.is_empty() { String::new() } else { format!(": {}", notable.join(", ")) };
     format!("Requests take {after} on average instead of {before} ({change}){why}.")
 }
 

@@ -1,13 +1,4 @@
-//! The comparison of two sets of requests as data. Field names and meanings are schema version 1.
-
-mod headline;
-mod markdown;
-mod output;
-mod words;
-
-pub use headline::comparison_headline;
-pub use output::render_comparison;
-pub(crate) use words::*;
+//! The comparison of two sets of requests. Field names and meanings are schema version 1.
 
 use crate::{Input, Setting, Window};
 use serde::Serialize;
@@ -86,20 +77,20 @@ pub struct LatencyChange {
     /// Mean latency after.
     pub after_ns: f64,
     /// After minus before.
-    pub total: Part,
+    pub total: LatencyPart,
     /// Requests with the same call tree take longer.
-    pub same_requests: Part,
+    pub same_requests: LatencyPart,
     /// Other requests came: shares of call trees that are in both sets moved.
-    pub mix: Part,
+    pub mix: LatencyPart,
     /// Call trees that are only after.
-    pub new_shapes: Part,
+    pub new_shapes: LatencyPart,
     /// Call trees that are only before.
-    pub vanished_shapes: Part,
+    pub vanished_shapes: LatencyPart,
 }
 
 /// A part of a change of mean latency, with its 95 % interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Part {
+pub struct LatencyPart {
     /// Nanoseconds of mean latency.
     pub change_ns: f64,
     /// Lower end of the 95 % interval.

@@ -1,10 +1,11 @@
-//! What every renderer of a comparison says in the same words.
+//! Words and phrases of a comparison.
 
-use super::{
-    Change, ComparedSet, Comparison, ComparisonVerdict, LatencyChange, MeasuredShift, OperationChange, Part,
-    ShapeDifference, ShapeFate,
+use crate::names::{self, quoted};
+use crate::numbers::{self, signed_time};
+use crate::{
+    Change, ComparedSet, Comparison, ComparisonVerdict, Input, LatencyChange, LatencyPart, MeasuredShift,
+    OperationChange, ShapeDifference, ShapeFate,
 };
-use crate::{Input, names, numbers};
 
 /// The verdict in one or two words.
 pub(crate) const fn verdict_word(verdict: ComparisonVerdict) -> &'static str {
@@ -40,50 +41,18 @@ pub(crate) const fn fate_word(fate: ShapeFate) -> &'static str {
     }
 }
 
-/// A signed length of time: `+4.10 ms`, `−310 µs`, `±0 ns`.
-pub(crate) fn signed_time(ns: f64) -> String {
-    let size = numbers::time_float(ns.abs());
-    match ns {
-        ns if !ns.is_finite() => "–".to_owned(),
-        ns if ns.abs() < 0.5 => "±0 ns".to_owned(),
-        ns if ns < 0.0 => format!("−{size}"),
-        _ => format!("+{size}"),
-    }
-}
-
-/// A signed relative change: `+12 %`, `−3.0 %`.
-pub(crate) fn signed_share(share: f64) -> String {
-    let percent = 100.0 * share;
-    match percent.abs() {
-        size if !size.is_finite() => "–".to_owned(),
-        size if size < 0.05 => "±0 %".to_owned(),
-        size if size < 9.95 => format!("{}{size:.1} %", sign(percent)),
-        size if size < 9_999.0 => format!("{}{size:.0} %", sign(percent)),
-        _ => format!("{}>9,999 %", sign(percent)),
-    }
-}
-
-const fn sign(value: f64) -> &'static str {
-    if value < 0.0 { "−" } else { "+" }
-}
-
-/// `after` relative to `before`, less one; `None` without a before.
-pub(crate) fn relative(before: f64, after: f64) -> Option<f64> {
-    (before > 0.0).then(|| after / before - 1.0)
-}
-
-/// Name and value of the parts of a change of latency, in the order in which they are told.
-pub(crate) fn latency_parts(latency: &LatencyChange) -> [(&'static str, &Part); 4] {
+/// Name and value of the parts of a change of latency, in the order in which they are shown.
+pub(crate) fn latency_parts(latency: &LatencyChange) -> [(&'static str, &LatencyPart); 4] {
     [
-        ("the same requests take longer or shorter", &latency.same_requests),
-        ("other requests came (the mix moved)", &latency.mix),
+        ("the same requests", &latency.same_requests),
+        ("a different mix of requests", &latency.mix),
         ("new call trees", &latency.new_shapes),
         ("vanished call trees", &latency.vanished_shapes),
     ]
 }
 
 /// `[+1.20 ms, +2.30 ms]`
-pub(crate) fn interval(part: &Part) -> String {
+pub(crate) fn interval(part: &LatencyPart) -> String {
     format!("[{}, {}]", signed_time(part.low_ns), signed_time(part.high_ns))
 }
 
@@ -126,11 +95,6 @@ pub(crate) fn difference(difference: &ShapeDifference) -> String {
             format!("calls per request of {}{under} went from {before} to {after}", quoted(called))
         }
     }
-}
-
-/// A name in backticks, without any of its own.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("`{}`", names::label(name, 64).replace('`', "'"))
 }
 
 /// What one set is, as a sentence.
