@@ -11,6 +11,7 @@
 //! tests that show it fail on a bad snippet.
 
 mod cargo;
+mod cycles;
 mod generated;
 mod layers;
 mod links;

@@ -1,7 +1,7 @@
 //! The list of rules, and the run over them.
 
 use crate::repository::{Judgment, Repository};
-use crate::{cargo, generated, layers, links, manual, purity, say, sizes, words};
+use crate::{cargo, cycles, generated, layers, links, manual, purity, say, sizes, words};
 use std::io;
 use std::time::Instant;
 
@@ -16,6 +16,11 @@ pub(crate) struct Step {
 pub(crate) const STEPS: &[Step] = &[
     Step { name: "format", rule: "cargo fmt changes nothing", judge: cargo::format },
     Step { name: "layers", rule: "crates use only what the table of arrows allows", judge: layers::check },
+    Step {
+        name: "cycles",
+        rule: "no import cycle of more than three files in a crate",
+        judge: cycles::check,
+    },
     Step {
         name: "purity",
         rule: "pure crates see no file, clock, network or thread pool",
