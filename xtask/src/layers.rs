@@ -2,7 +2,7 @@
 
 use crate::repository::{Judgment, Repository, judge};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// One crate's arrows.
@@ -175,6 +175,7 @@ const LAYERS: &[Layer] = &[
             "laggard-metrics-questions",
             "laggard-kernel-diagnose",
             "laggard-simulate",
+            "laggard-testkit",
         ],
         tests_may_use: &[],
     },
@@ -241,6 +242,19 @@ const LEAVES: &[(&str, &str)] = &[
     ("laggard-experiments", "tokio"),
 ];
 
+/// The areas, by folder, in the order in which they build on each other. Those of one rank know nothing of each other.
+const AREAS: &[(&str, u8)] =
+    &[("base", 0), ("traces", 1), ("metrics", 1), ("kernel", 1), ("app", 2), ("lab", 3)];
+
+/// Arrows between areas that do not lead down. Questions fill the models of `laggard-report`.
+const ACROSS: &[(&str, &str)] = &[
+    ("laggard-diagnose", "laggard-report"),
+    ("laggard-kernel-diagnose", "laggard-report"),
+    ("laggard-metrics-questions", "laggard-report"),
+    ("laggard-metrics-questions", "laggard-assembly"),
+    ("laggard-metrics-questions", "laggard-engine"),
+];
+
 /// Compares the manifests with the table.
 pub(crate) fn check(repository: &Repository) -> Judgment {
     let listed = Command::new(env!("CARGO"))
@@ -253,7 +267,12 @@ pub(crate) fn check(repository: &Repository) -> Judgment {
     };
     let Some(metadata) = metadata else { return Err(vec!["cargo metadata failed".to_owned()]) };
     let arrows = arrows(&metadata);
-    judge(violations(&arrows), || format!("{} crates, {} arrows", crates(&arrows), arrows.len()))
+    let areas = areas(&metadata);
+    let mut violations = violations(&arrows);
+    violations.extend(area_violations(&arrows, &areas));
+    judge(violations, || {
+        format!("{} crates, {} arrows; {}", crates(&arrows), arrows.len(), crates_by_area(&areas))
+    })
 }
 
 /// One line of a manifest: who uses what.
@@ -281,6 +300,44 @@ fn arrows(metadata: &Value) -> Vec<Arrow> {
     }
     arrows.sort();
     arrows
+}
+
+/// The area of each crate, from the folder of its manifest: `crates/AREA/…` or `lab/…`.
+fn areas(metadata: &Value) -> BTreeMap<String, &'static str> {
+    let mut areas = BTreeMap::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let folders: Vec<&str> = package["manifest_path"].as_str().unwrap_or_default().rsplit('/').collect();
+        // From the end: the file, the crate's folder, the area.
+        let area = folders.get(2).and_then(|folder| AREAS.iter().find(|(name, _)| name == folder));
+        if let (Some((area, _)), Some(name)) = (area, package["name"].as_str()) {
+            areas.insert(name.to_owned(), *area);
+        }
+    }
+    areas
+}
+
+fn crates_by_area(areas: &BTreeMap<String, &'static str>) -> String {
+    let count = |area: &str| areas.values().filter(|known| **known == area).count();
+    let counts: Vec<String> = AREAS.iter().map(|(area, _)| format!("{area} {}", count(area))).collect();
+    counts.join(", ")
+}
+
+/// Arrows of the product that lead to an area that is not below.
+fn area_violations(arrows: &[Arrow], areas: &BTreeMap<String, &'static str>) -> Vec<String> {
+    let rank = |area: &str| AREAS.iter().find(|(name, _)| *name == area).map_or(0, |(_, rank)| *rank);
+    let mut out = Vec::new();
+    for arrow in arrows.iter().filter(|arrow| !arrow.tests_only) {
+        let Some(to) = &arrow.to else { continue };
+        let (Some(&from_area), Some(&to_area)) = (areas.get(&arrow.from), areas.get(to)) else { continue };
+        let leads_down = from_area == to_area || rank(to_area) < rank(from_area);
+        if !leads_down && !ACROSS.contains(&(arrow.from.as_str(), to.as_str())) {
+            out.push(format!(
+                "{} ({from_area}) must not use {to} ({to_area}): areas build downwards",
+                arrow.from
+            ));
+        }
+    }
+    out
 }
 
 fn crates(arrows: &[Arrow]) -> usize {
@@ -344,6 +401,24 @@ mod tests {
         assert_eq!(violations_of("laggard", r#"{"name": "ureq", "kind": null}"#).len(), 1);
         assert_eq!(violations_of("laggard-prometheus", r#"{"name": "ureq", "kind": null}"#).len(), 0);
         assert_eq!(violations_of("laggard-new", "").len(), 1);
+    }
+
+    #[test]
+    fn areas_build_downwards() {
+        let package = |name: &str, folder: &str, used: &str| {
+            format!(
+                r#"{{"name": "{name}", "manifest_path": "/x/{folder}/a/Cargo.toml", "dependencies":
+                [{{"name": "{used}", "path": "y", "kind": null}}]}}"#
+            )
+        };
+        let count = |from: &str, to: &str| {
+            let packages = [package("one", from, "two"), package("two", to, "none")].join(",");
+            let metadata = serde_json::from_str(&format!(r#"{{"packages": [{packages}]}}"#)).unwrap();
+            area_violations(&arrows(&metadata), &areas(&metadata)).len()
+        };
+        assert_eq!((count("crates/app", "crates/traces"), count("crates/traces", "crates/base")), (0, 0));
+        assert_eq!((count("crates/traces", "crates/app"), count("crates/traces", "crates/kernel")), (1, 1));
+        assert_eq!(count("crates/app", "lab"), 1);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! ```text
 //! cargo xtask check [STEP…]   every rule, or some; one line a step; fails when one does
 //! cargo xtask docs            writes the generated pages of the manual
-//! cargo xtask test            every test
+//! cargo xtask test [AREA…]    every test, or those of some areas: base, traces, metrics, kernel, app, program, lab, web
 //! cargo xtask evaluate …      every method over incidents with known truth
 //! ```
 //!
@@ -22,6 +22,7 @@ mod rust_text;
 mod samples;
 mod sizes;
 mod steps;
+mod testing;
 mod words;
 
 use repository::Repository;
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
     let passed = match words[..] {
         ["check", ref names @ ..] => steps::check(names),
         ["docs"] => Repository::load().and_then(|repository| generated::write(&repository)).map(|()| true),
-        ["test"] => cargo::test_all(),
+        ["test", ref areas @ ..] => testing::run(areas),
         ["evaluate", ref options @ ..] => cargo::evaluate(options),
         _ => return usage(),
     };
@@ -54,7 +55,8 @@ fn usage() -> ExitCode {
         say(&format!("    {:<10} {}", step.name, step.rule));
     }
     say("cargo xtask docs            write the generated pages of the manual");
-    say("cargo xtask test            run every test");
+    say("cargo xtask test [AREA…]    run every test, or those of some areas:");
+    say("    base, traces, metrics, kernel, app, program (the whole program), lab, web, xtask");
     say("cargo xtask evaluate …      run every method over incidents with known truth");
     ExitCode::from(2)
 }

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 }
 
 fn parse(mut given: impl Iterator<Item = String>) -> Result<Arguments, String> {
-    let shared = repository().join("../shared/data");
+    let shared = laggard_testkit::measured_data();
     let data = shared.exists().then_some(shared);
     let mut out = Arguments { options: Options { data, ..Options::default() }, write: false };
     while let Some(flag) = given.next() {

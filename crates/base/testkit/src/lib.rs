@@ -1,9 +1,12 @@
-//! Helpers of the tests: traces in a line of text, the reference results beside the repository, and programs beside Rust.
+//! What tests share: traces in a line of text, reference results, measured data, programs beside Rust, and the record
+//! of tests that were skipped.
 
 mod drawn;
 mod reference;
+mod skip;
 mod tools;
 
 pub use drawn::{Drawn, drawn};
-pub use reference::{data_folder, golden};
+pub use reference::{data_folder, golden, measured_data};
+pub use skip::{Missing, skip};
 pub use tools::{browser_lacks, is_installed, npm_install};

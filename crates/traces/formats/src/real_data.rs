@@ -135,17 +135,9 @@ fn count(found: &Collect) -> Counts {
     }
 }
 
-/// The folder of other people's data beside the repository, if it is there.
+/// The folder of measured data, if it is there.
 fn data() -> Option<PathBuf> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data");
-    if !data.is_dir() {
-        let _ = std::io::Write::write_all(
-            &mut std::io::stderr(),
-            format!("skipped: there is no {}\n", data.display()).as_bytes(),
-        );
-        return None;
-    }
-    Some(data)
+    laggard_testkit::data_folder("")
 }
 
 /// The constructor of the one format that an input is of.

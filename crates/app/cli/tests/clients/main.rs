@@ -2,12 +2,11 @@
 //! telemetry agent in between. None of them knows Laggard.
 //!
 //! Needs Python with its `venv` module, Node with npm, and, for Prometheus, the program or Debian's package of it. Where one of them
-//! is missing, its tests say so and pass, unless `LAGGARD_CLIENTS=require`. What they use is installed below `target`, in
+//! is missing, its tests say so and pass, unless `LAGGARD_REQUIRE` names its package. What they use is installed below `target`, in
 //! pinned versions, once; a registry that cannot be reached is a failure.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
-#![expect(clippy::print_stdout, reason = "what is skipped is told")]
 
 mod arrived;
 mod hop;

@@ -10,15 +10,9 @@ use crate::workshop::Answer;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The folder of other people's data beside the repository, if it is there.
+/// The folder of measured data, if it is there.
 fn data() -> Option<PathBuf> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data");
-    if !data.is_dir() {
-        let words = format!("skipped: there is no {}\n", data.display());
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), words.as_bytes());
-        return None;
-    }
-    Some(data)
+    laggard_testkit::data_folder("")
 }
 
 /// A report on a file with its counts checked.

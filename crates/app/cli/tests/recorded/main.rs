@@ -3,7 +3,7 @@
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
-#![expect(clippy::print_stdout, reason = "what is skipped and what was measured is told")]
+#![expect(clippy::print_stdout, reason = "what was measured is printed")]
 
 mod kinds;
 mod quota;

@@ -1,6 +1,7 @@
 //! A command limited by a CPU quota against the same command without, recorded for real and diagnosed.
 
 use crate::recorder::{Quota, diagnose, folder, idle_share, machine, record, said, workload};
+use laggard_testkit::{Missing, skip};
 use serde_json::Value;
 
 /// Nanoseconds of abnormal waits for a CPU, and whether one was idle meanwhile.
@@ -13,9 +14,8 @@ fn waits_for_cpu(report: &Value) -> Vec<(&str, f64)> {
 #[test]
 fn a_cpu_quota_is_named() {
     let Some(_machine) = machine() else { return };
-    let Some(quota) = Quota::of_a_tenth() else {
-        println!("skipped: there is no cgroup controller for CPU quotas");
-        return;
+    let Some(quota) = Quota::a_tenth() else {
+        return skip(Missing::Machine, "there is no cgroup controller for CPU quotas");
     };
     let folder = folder();
     let name = format!("quota{}-", std::process::id());

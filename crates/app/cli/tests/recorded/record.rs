@@ -5,6 +5,7 @@ use crate::recorder::{
 };
 use laggard_kernel_formats::{OpenOptions, open_with};
 use laggard_model::EventKind;
+use laggard_testkit::{Missing, skip};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -190,8 +191,7 @@ fn the_machines_own_buffer_is_as_it_was_even_after_a_kill() {
     let arguments = ["-o", file.to_str().unwrap(), "--top-level"];
     let output = record(&[&arguments[..], &["--", "sleep", "0.05"]].concat());
     if said(&output).contains("is in use") {
-        println!("skipped: somebody else traces this machine");
-        return;
+        return skip(Missing::Machine, "somebody else traces this machine");
     }
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert_eq!(found(&file).events, told_events(&output));

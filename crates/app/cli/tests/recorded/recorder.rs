@@ -1,5 +1,6 @@
 //! What tests that record the kernel share.
 
+use laggard_testkit::{Missing, skip};
 use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub(crate) fn machine() -> Option<File> {
     // Anything but a missing right or a missing tracefs is a fault of ours.
     let excused = ["needs root", "there is no tracefs", "recording needs Linux"];
     assert!(excused.iter().any(|reason| said.contains(reason)), "{said}");
-    println!("skipped: nothing can be recorded here: {said}");
+    skip(Missing::Machine, &format!("nothing can be recorded here: {}", said.trim()));
     None
 }
 
@@ -136,7 +137,7 @@ pub(crate) struct Quota {
 }
 
 impl Quota {
-    pub(crate) fn of_a_tenth() -> Option<Quota> {
+    pub(crate) fn a_tenth() -> Option<Quota> {
         let folder = PathBuf::from(format!("/sys/fs/cgroup/cpu/laggard-test-{}", std::process::id()));
         std::fs::create_dir(&folder).ok()?;
         let quota = Quota { folder };

@@ -3,7 +3,7 @@
 //! Needs Node, npm and Chromium; without one of them it says so and passes, unless `LAGGARD_PAGES=require`. It takes
 //! about a minute and a half.
 
-use laggard_testkit::{browser_lacks, npm_install};
+use laggard_testkit::{Missing, browser_lacks, npm_install, skip};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs};
@@ -15,7 +15,7 @@ fn pages_work_in_a_browser() {
         Some(reason) if env::var("LAGGARD_PAGES").is_ok_and(|choice| choice == "require") => {
             panic!("{reason}")
         }
-        Some(reason) => return println!("skipped: {reason}"),
+        Some(reason) => return skip(Missing::Packages("nodejs npm chromium"), &reason),
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let pages = folder.join("pages");

@@ -2,7 +2,7 @@
 //!
 //! Needs Node and npm; without them it says so and passes, unless `LAGGARD_PAGES=require`.
 
-use laggard_testkit::{is_installed, npm_install};
+use laggard_testkit::{Missing, is_installed, npm_install, skip};
 use std::env;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 fn types_hold_and_pure_functions_do_what_they_say() {
     if let Some(tool) = ["node", "npm"].into_iter().find(|tool| !is_installed(tool)) {
         assert!(env::var("LAGGARD_PAGES").as_deref() != Ok("require"), "there is no {tool}");
-        return println!("skipped: there is no {tool}");
+        return skip(Missing::Packages("nodejs npm"), &format!("there is no {tool}"));
     }
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../web");
     npm_install(&web);

@@ -1,24 +1,9 @@
 //! Access to the golden files: inputs with results of independent reference implementations.
 
-use std::path::Path;
-
 use laggard_numeric::Matrix;
 use serde_json::Value;
 
-/// The golden file `name`, or `None` after a message when it is not there.
-pub(crate) fn load(name: &str) -> Option<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/golden").join(name);
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        say(&format!("skipped: no golden file {}", path.display()));
-        return None;
-    };
-    Some(serde_json::from_str(&text).expect("golden files are JSON"))
-}
-
-#[expect(clippy::print_stderr, reason = "a skipped test prints a note")]
-fn say(message: &str) {
-    eprintln!("{message}");
-}
+pub(crate) use laggard_testkit::golden as load;
 
 /// Elements of an array.
 pub(crate) fn items(value: &Value) -> &[Value] {

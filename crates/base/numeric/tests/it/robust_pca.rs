@@ -27,7 +27,7 @@ fn residual(original: &Matrix, parts: &RobustPca) -> f64 {
 
 #[test]
 fn small_matrices_as_the_reference() {
-    let Some(golden) = load("rpca/small.json") else { return };
+    let golden = load("rpca/small");
     for case in items(&golden["cases"]) {
         let name = case["name"].to_string();
         let input = matrix(&case["D"]);
@@ -99,7 +99,7 @@ fn generated(golden: &Value) -> Matrix {
 
 #[test]
 fn generated_latencies_as_the_reference() {
-    let Some(golden) = load("rpca/generated_2000x50.json") else { return };
+    let golden = load("rpca/generated_2000x50");
     let input = generated(&golden);
     let parts = robust_pca(input.clone(), &RobustPcaSettings::default());
     let wanted = &golden["raw"];
@@ -121,7 +121,7 @@ fn generated_latencies_as_the_reference() {
 
 #[test]
 fn scaled_latencies_as_the_reference() {
-    let Some(golden) = load("rpca/generated_2000x50.json") else { return };
+    let golden = load("rpca/generated_2000x50");
     let mut input = generated(&golden);
     let medians: Vec<f64> = (0..input.cols())
         .map(|j| laggard_numeric::median(&mut input.column(j).collect::<Vec<_>>()))
@@ -146,7 +146,7 @@ fn check_generated(input: &Matrix, parts: &RobustPca, wanted: &Value) {
 
 #[test]
 fn outlying_columns_as_the_reference() {
-    let Some(golden) = load("rpca/outlier_pursuit.json") else { return };
+    let golden = load("rpca/outlier_pursuit");
     let input = matrix(&golden["D"]);
     let parts = outlier_pursuit(input.clone(), &with_lambda(&golden["lam"]));
     let norms: Vec<f64> =

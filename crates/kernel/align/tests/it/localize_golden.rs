@@ -24,7 +24,7 @@ fn close(found: f64, reference: &Value) {
 
 #[test]
 fn paper_rules_equal_the_reference() {
-    let Some(golden) = golden("msa/cases") else { return };
+    let golden = golden("msa/cases");
     let case = &golden["localisation"];
     let rows = case["normal_alignment"].as_array().expect("rows").iter();
     let normals: Vec<StateSequence> = rows

@@ -2,6 +2,7 @@
 
 use laggard_kernel_formats::open;
 use laggard_model::{EventKind, Loss};
+use laggard_testkit::{Missing, skip};
 use linux_perf_data::linux_perf_event_reader::EventRecord;
 use linux_perf_data::{PerfFileReader, PerfFileRecord};
 use std::collections::BTreeMap;
@@ -14,7 +15,6 @@ const EVENTS: &str = "sched:sched_switch,sched:sched_waking,irq:softirq_entry,ir
                       sched:sched_process_exec,sched:sched_process_exit,task:task_rename,raw_syscalls:sys_exit";
 
 /// Records a little; `false`, with a message, where perf is missing or not permitted.
-#[expect(clippy::print_stderr, reason = "whoever runs the tests must see what was skipped")]
 fn record(path: &Path, further: &[&str]) -> bool {
     let workload = ["--", "sh", "-c", "for i in 1 2 3; do sleep 0.01; done"];
     let mut command = Command::new("perf");
@@ -28,11 +28,12 @@ fn record(path: &Path, further: &[&str]) -> bool {
             true
         }
         Ok(output) => {
-            eprintln!("skipped: perf record: {}", String::from_utf8_lossy(&output.stderr));
+            let reason = format!("perf record: {}", String::from_utf8_lossy(&output.stderr).trim());
+            skip(Missing::Machine, &reason);
             false
         }
         Err(error) => {
-            eprintln!("skipped: perf is not there: {error}");
+            skip(Missing::Packages("linux-perf"), &format!("perf is not there: {error}"));
             false
         }
     }

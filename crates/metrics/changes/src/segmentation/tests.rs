@@ -37,7 +37,7 @@ fn assert_relative(found: f64, wanted: f64, tolerance: f64, what: &str) {
 
 #[test]
 fn small_tables_and_paths_are_those_of_exhaustive_search() {
-    let Some(golden) = golden("segmentation/bruteforce") else { return };
+    let golden = golden("segmentation/bruteforce");
     for case in items(&golden["cases"]) {
         let name = case["name"].as_str().expect("a name");
         if case["fit"] != "nnls" {
@@ -61,16 +61,16 @@ fn small_tables_and_paths_are_those_of_exhaustive_search() {
     }
 }
 
-fn tpcw_small() -> Option<(Value, Observations)> {
-    let golden = golden("segmentation/tpcw_small")?;
+fn tpcw_small() -> (Value, Observations) {
+    let golden = golden("segmentation/tpcw_small");
     let input = &golden["input"];
     let data = observations(&input["n"], items(&input["u"]).iter().map(number).collect());
-    Some((golden, data))
+    (golden, data)
 }
 
 #[test]
 fn costs_of_the_workload_are_those_of_the_reference() {
-    let Some((golden, data)) = tpcw_small() else { return };
+    let (golden, data) = tpcw_small();
     let regression = WindowRegression::new(&data);
     let table = CostTable::new(&regression, 1, TWO);
     for probe in items(&golden["segment_probes"]) {
@@ -91,7 +91,7 @@ fn costs_of_the_workload_are_those_of_the_reference() {
 
 #[test]
 fn the_penalty_found_is_that_of_the_reference() {
-    let Some((golden, data)) = tpcw_small() else { return };
+    let (golden, data) = tpcw_small();
     let regression = WindowRegression::new(&data);
     let table = CostTable::new(&regression, 1, TWO);
     let budget = ErrorBudget { percent: 3.0, segment_windows_min: Some(15) };
@@ -137,7 +137,7 @@ fn plain_search(regression: &WindowRegression, table: &CostTable, budget: ErrorB
 
 #[test]
 fn the_shortcut_changes_nothing() {
-    let Some((_, data)) = tpcw_small() else { return };
+    let (_, data) = tpcw_small();
     let regression = WindowRegression::new(&data);
     let table = CostTable::new(&regression, 1, TWO);
     for percent in [0.5, 0.9, 1.1, 1.3, 2.0, 3.0, 5.0, 9.0] {
@@ -152,7 +152,7 @@ fn the_shortcut_changes_nothing() {
 /// On a grid of 5 windows and refined: the cuts of long segments are where the exact search has them.
 #[test]
 fn cuts_on_a_grid_are_refined_to_the_window() {
-    let Some((_, data)) = tpcw_small() else { return };
+    let (_, data) = tpcw_small();
     let regression = WindowRegression::new(&data);
     let budget = ErrorBudget { percent: 3.0, segment_windows_min: Some(15) };
     let table = CostTable::new(&regression, 5, TWO);

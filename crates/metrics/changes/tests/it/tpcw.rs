@@ -17,18 +17,18 @@ fn matrix(value: &Value) -> Matrix {
     Matrix::from_row_major(rows.len(), rows[0].len(), rows.concat())
 }
 
-fn observations() -> Option<Observations> {
-    let golden = golden("segmentation/tpcw_small")?;
+fn observations() -> Observations {
+    let golden = golden("segmentation/tpcw_small");
     let input = &golden["input"];
     let utilization = numbers(&input["u"]);
-    Some(Observations {
+    Observations {
         window_s: input["window_seconds"].as_f64().expect("a length"),
         windows: (0..utilization.len()).collect(),
         counts: matrix(&input["n"]),
         utilization,
         response_s: matrix(&input["r_front_s"]),
         cores: 1.0,
-    })
+    }
 }
 
 /// Error of demands, each weighted by its share of the CPU, in percent.
@@ -43,7 +43,7 @@ fn weighted_error(demand_s: &[f64], observations: &Observations) -> f64 {
 /// 15 %. The estimate is better than that and than least squares, and what is constant, 1.2 %, is found: the load moves.
 #[test]
 fn fourteen_types_of_a_shop() {
-    let Some(observations) = observations() else { return };
+    let observations = observations();
     let fit = fit_model(&observations, &[0..60, 90..245], &ModelSettings::default()).expect("enough windows");
     let (found, plain) = (&fit.model.demand_s, &fit.report.least_squares.demand_s);
     assert!(weighted_error(found, &observations) < 5.0, "{found:?}");
@@ -59,7 +59,7 @@ fn fourteen_types_of_a_shop() {
 /// Mixes make counts nearly proportional: single demands are not told by utilization, sums are, to a few percent.
 #[test]
 fn types_of_a_mix_are_told_as_groups() {
-    let Some(observations) = observations() else { return };
+    let observations = observations();
     let fit = fit_model(&observations, &[0..60, 90..245], &ModelSettings::default()).expect("enough windows");
     assert!(!fit.report.indistinguishable.is_empty());
     for group in &fit.report.indistinguishable {

@@ -39,8 +39,8 @@ fn matrix(rows: &Value) -> Matrix {
     Matrix::from_row_major(all.len(), all[0].len(), all.concat())
 }
 
-fn reference() -> Option<(Observations, Value)> {
-    let golden = laggard_testkit::golden("segmentation/tpcw_small")?;
+fn reference() -> (Observations, Value) {
+    let golden = laggard_testkit::golden("segmentation/tpcw_small");
     let input = &golden["input"];
     let utilization: Vec<f64> =
         input["u"].as_array().expect("u").iter().map(|u| u.as_f64().expect("a number")).collect();
@@ -52,12 +52,12 @@ fn reference() -> Option<(Observations, Value)> {
         response_s: matrix(&input["r_front_s"]),
         cores: 1.0,
     };
-    Some((observations, golden))
+    (observations, golden)
 }
 
 #[test]
 fn the_reference_signature_is_met() {
-    let Some((observations, golden)) = reference() else { return };
+    let (observations, golden) = reference();
     let bounds: Vec<usize> = golden["input"]["truth"]["bounds"]
         .as_array()
         .expect("bounds")
@@ -76,7 +76,7 @@ fn the_reference_signature_is_met() {
 
 #[test]
 fn the_reference_workload_has_one_region_and_two_alarms() {
-    let Some((observations, _)) = reference() else { return };
+    let (observations, _) = reference();
     let analysis = analyzed(&observations);
     let alarms = alarms(&analysis);
     let rows: Vec<usize> = alarms.iter().map(|change| change.onset.row).collect();

@@ -3,6 +3,7 @@
 use crate::get;
 use laggard_model::{Nanos, Timestamp};
 use laggard_prometheus::{ClientSettings, TimeRange};
+use laggard_testkit::{Missing, skip};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -42,8 +43,7 @@ fn start() -> Option<Server> {
 #[test]
 fn the_real_server_answers() {
     let Some(server) = start() else {
-        eprintln!("skipped: there is no program `prometheus` on the path");
-        return;
+        return skip(Missing::Packages("prometheus"), "there is no program `prometheus` on the path");
     };
     assert!(server.folder.path().exists());
     let settings = || ClientSettings::new(format!("http://127.0.0.1:{}", server.port));
@@ -72,5 +72,5 @@ fn the_real_server_answers() {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    eprintln!("skipped: the server did not read itself in time");
+    skip(Missing::Machine, "the server did not read itself in time");
 }

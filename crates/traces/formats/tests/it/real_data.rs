@@ -2,8 +2,9 @@
 
 use laggard_formats::{InputSettings, NoProgress, expand, read};
 use laggard_model::{CallRecord, Loss, Losses, Sink, SpanId, SpanRecord};
+use laggard_testkit::data_folder;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What is counted of a table.
 #[derive(PartialEq, Eq, Debug, Default)]
@@ -52,16 +53,6 @@ impl Sink for Counting {
     }
 }
 
-/// The folder of real data, or `None` with a message.
-pub(crate) fn data(subfolder: &str) -> Option<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/data").join(subfolder);
-    if !root.is_dir() {
-        eprintln!("skipped: {} is not there", root.display());
-        return None;
-    }
-    Some(root)
-}
-
 fn count(path: PathBuf) -> Counts {
     let mut sink = Counting::default();
     for source in expand(&[path]).unwrap() {
@@ -75,7 +66,7 @@ fn count(path: PathBuf) -> Counts {
 
 #[test]
 fn hdfs_traces_are_read_whole() {
-    let Some(folder) = data("tracebench") else { return };
+    let Some(folder) = data_folder("tracebench") else { return };
     let rows: [(&str, u64, usize, usize, u128, i64, i64); 6] = [
         (
             "slowdn-w-20ms-05fdn-raw-clocks",
@@ -109,7 +100,7 @@ fn hdfs_traces_are_read_whole() {
 
 #[test]
 fn online_boutique_is_read_whole() {
-    let Some(folder) = data("online-boutique") else { return };
+    let Some(folder) = data_folder("online-boutique") else { return };
     let expected = Counts {
         spans: 1_105_099,
         traces: 24_890,

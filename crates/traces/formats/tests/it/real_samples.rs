@@ -1,8 +1,8 @@
 //! Real tables of samples of the measurement archive. Figures were taken with an independent CSV reader.
 
-use crate::real_data::data;
 use laggard_formats::{InputSettings, NoProgress, ReaderOptions, expand, parse_column_option, read_all};
 use laggard_model::{Collect, Loss, Measure, OwnedSample};
+use laggard_testkit::data_folder;
 use std::path::Path;
 
 fn read(path: &Path, reader: ReaderOptions) -> Collect {
@@ -19,7 +19,7 @@ fn of<'a>(samples: &'a [OwnedSample], measure: Measure, transaction: &'a str) ->
 /// Three files a run, each of one measure, with nothing but their names to say which.
 #[test]
 fn cpu_demands_are_read_as_they_are() {
-    let Some(root) = data("cpu-demands") else { return };
+    let Some(root) = data_folder("cpu-demands") else { return };
     let found = read(&root.join("util80-exp3"), ReaderOptions::default());
     assert!(found.losses.is_empty(), "{:?}", found.losses);
     let utilization = of(&found.samples, Measure::Utilization, "");
@@ -34,7 +34,7 @@ fn cpu_demands_are_read_as_they_are() {
 
 #[test]
 fn every_run_of_cpu_demands_is_read_without_loss() {
-    let Some(root) = data("cpu-demands") else { return };
+    let Some(root) = data_folder("cpu-demands") else { return };
     let found = read(&root, ReaderOptions::default());
     assert!(found.losses.is_empty(), "{:?}", found.losses);
     assert_eq!(of(&found.samples, Measure::Utilization, "").len(), UTILIZATION_ROWS);
@@ -47,7 +47,7 @@ const ALL_VALUES: usize = 169_287;
 /// Pod metrics in an archive: the share of the CPU limit is known by its title, the rate by a mapping.
 #[test]
 fn pod_metrics_are_read_from_their_archive() {
-    let Some(root) = data("online-boutique") else { return };
+    let Some(root) = data_folder("online-boutique") else { return };
     let columns = vec![parse_column_option("rate=PodWorkload(Ops)").unwrap()];
     let found =
         read(&root.join("pod-metrics.tar.zst"), ReaderOptions { columns, ..ReaderOptions::default() });

@@ -3,7 +3,7 @@
 //! Needs Node, npm and Chromium; without one of them it says so and passes, unless `LAGGARD_PAGES=require`.
 
 use super::Running;
-use laggard_testkit::{browser_lacks, npm_install};
+use laggard_testkit::{Missing, browser_lacks, npm_install, skip};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ fn pages_of_the_server_itself_work_in_a_browser() {
     let without_pages = || is_without_pages().then(|| "the binary was built without its pages".to_owned());
     if let Some(reason) = browser_lacks().or_else(without_pages) {
         assert!(env::var("LAGGARD_PAGES").as_deref() != Ok("require"), "{reason}");
-        return skipped(&reason);
+        return skip(Missing::Packages("nodejs npm chromium"), &reason);
     }
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../web/e2e");
     npm_install(&tests);
@@ -25,11 +25,6 @@ fn pages_of_the_server_itself_work_in_a_browser() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}; screenshots are in {}:\n{said}", output.status, shots.display());
     assert!(!said.contains("skipped 1"), "{said}");
-}
-
-#[expect(clippy::print_stdout, reason = "what is skipped is told")]
-fn skipped(reason: &str) {
-    println!("skipped: {reason}");
 }
 
 /// Whether the server says that it has no pages.

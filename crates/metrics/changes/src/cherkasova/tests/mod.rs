@@ -27,8 +27,8 @@ fn matrix(value: &Value) -> Matrix {
     Matrix::from_row_major(rows.len(), items(&rows[0]).len(), data)
 }
 
-fn workload() -> Option<(Value, Observations)> {
-    let golden = golden("segmentation/tpcw_small")?;
+fn workload() -> (Value, Observations) {
+    let golden = golden("segmentation/tpcw_small");
     let input = &golden["input"];
     let counts = matrix(&input["n"]);
     let data = Observations {
@@ -39,13 +39,13 @@ fn workload() -> Option<(Value, Observations)> {
         response_s: matrix(&input["r_front_s"]),
         cores: 1.0,
     };
-    Some((golden, data))
+    (golden, data)
 }
 
 /// Regions, groups and every step of the reconciliation as in the reference.
 #[test]
 fn the_small_workload_is_judged_as_in_the_reference() {
-    let Some((golden, data)) = workload() else { return };
+    let (golden, data) = workload();
     let settings = CherkasovaSettings::default();
     let regression = WindowRegression::new(&data);
     let found = segment(&regression, &settings, TWO);
@@ -69,7 +69,7 @@ fn the_small_workload_is_judged_as_in_the_reference() {
 
 #[test]
 fn the_small_workload_has_an_anomaly_and_two_alarms() {
-    let Some((_, data)) = workload() else { return };
+    let (_, data) = workload();
     for mode in [CherkasovaMode::Paper, CherkasovaMode::Robust] {
         let analysis = cherkasova(&data, &CherkasovaSettings::new(mode), TWO).expect("enough data");
         let changes: Vec<_> = analysis.changes.iter().map(|change| (change.kind, change.onset.row)).collect();

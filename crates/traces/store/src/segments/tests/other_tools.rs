@@ -65,11 +65,8 @@ async fn write(folder: &Path) {
 async fn the_examples_of_the_manual_run_in_duckdb_and_polars() {
     let there = Command::new("python3").args(["-c", "import duckdb, polars"]).output();
     if !there.is_ok_and(|output| output.status.success()) {
-        #[expect(clippy::print_stderr, reason = "a skipped test prints a note")]
-        {
-            eprintln!("skipped: python3 with duckdb and polars is not here");
-        }
-        return;
+        let reason = "python3 with duckdb and polars is not here";
+        return laggard_testkit::skip(laggard_testkit::Missing::Machine, reason);
     }
     let folder = tempfile::tempdir().unwrap();
     write(folder.path()).await;

@@ -2,6 +2,7 @@
 
 use super::super::Running;
 use super::is_told;
+use laggard_testkit::{Missing, skip};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,9 +13,8 @@ const LIBRARIES: [&str; 3] = [
     "/usr/lib/faketime/libfaketime.so.1",
 ];
 
-#[expect(clippy::print_stdout, reason = "what is skipped is told")]
 fn skipped() {
-    println!("skipped: there is no libfaketime");
+    skip(Missing::Packages("libfaketime"), "there is no libfaketime");
 }
 
 fn now_ns() -> i64 {
