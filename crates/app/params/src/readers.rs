@@ -130,9 +130,9 @@ impl SampleFormats {
             LogTime::Ms => LogTimeUnit::Milliseconds,
             LogTime::Us => LogTimeUnit::Microseconds,
         });
-        options.measures = measures.map_err(ParamsError::new)?;
-        options.metrics = metrics.map_err(ParamsError::new)?;
-        options.access_log = AccessLogSettings { page_gap: *self.page_gap, time_unit };
+        options.set(measures.map_err(ParamsError::new)?);
+        options.set(metrics.map_err(ParamsError::new)?);
+        options.set(AccessLogSettings { page_gap: *self.page_gap, time_unit });
         Ok(())
     }
 }
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(read.question.windows.window.to_string(), "5m");
         let settings = read.reading.settings().unwrap();
         assert_eq!(settings.format.map(|format| format.name), Some("sample-csv"));
-        assert_eq!(settings.reader.access_log.page_gap, Nanos::from_secs(2));
+        assert_eq!(settings.reader.get::<AccessLogSettings>().page_gap, Nanos::from_secs(2));
         let unknown = WithFiles::<crate::ChangesQuery>::from_json(json!({"format": "docx"})).unwrap();
         let message = unknown.reading.settings().err().unwrap().to_string();
         assert!(message.contains("there is no format"), "{message}");

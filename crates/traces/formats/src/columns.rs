@@ -1,7 +1,7 @@
 //! Which column of a table is which: header names, their synonyms, and `--column` mappings.
 
 use crate::delimited::Row;
-use crate::registry::FormatError;
+use crate::format::FormatError;
 use crate::sample_csv::{is_sample_name, names_sample};
 use crate::time_text::{TimeFormat, TimeUnit};
 

@@ -5,7 +5,7 @@
 //! ```
 
 use crate::columns::{comparable, shorten};
-use crate::registry::FormatError;
+use crate::format::FormatError;
 use laggard_model::Measure;
 
 /// A measure, and what a number must be multiplied by to be in the measure's unit.

@@ -3,7 +3,8 @@
 //! The expected numbers were computed by a Python script that reads the files with its own `json` module. The
 //! files are not part of the repository; without them the test says so and passes.
 
-use crate::registry::{FORMATS, Sniff};
+use crate::format::Sniff;
+use crate::registry::FORMATS;
 use crate::sample_checks::{Open, Random, check_contract, read};
 use laggard_model::{Collect, Loss, SpanKind, Status};
 use std::collections::BTreeSet;

@@ -1,7 +1,8 @@
 //! Tells the format of an input from its first bytes, and describes bytes nobody knows.
 
 use crate::columns::shorten;
-use crate::registry::{FORMATS, Format, Sniff};
+use crate::format::{Format, Sniff};
+use crate::registry::FORMATS;
 
 /// Most bytes that are looked at.
 pub(crate) const PREFIX_MAX: usize = 64 << 10;
@@ -32,33 +33,6 @@ pub(crate) fn recognize(prefix: &[u8]) -> Recognition {
 pub(crate) fn recognize_all(bytes: &[u8]) -> Option<&'static Format> {
     let is_yes = |bytes: &[u8]| FORMATS.iter().find(|format| (format.sniff)(bytes) == Sniff::Yes);
     is_yes(bytes).or_else(|| is_yes(&[bytes, b"\n"].concat()))
-}
-
-/// The first line that is not blank, for formats of lines.
-pub(crate) enum FirstText<'a> {
-    /// Without its line break.
-    Line(&'a str),
-    NeedMore,
-    /// It is not the text of a table.
-    NotText,
-}
-
-/// Finds the first line of a table in the first bytes of an input.
-pub(crate) fn first_line(prefix: &[u8]) -> FirstText<'_> {
-    let bytes = prefix.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(prefix).trim_ascii_start();
-    if bytes.first().is_some_and(|byte| matches!(byte, b'{' | b'[' | b'<')) {
-        return FirstText::NotText;
-    }
-    let end = memchr::memchr(b'\n', bytes);
-    let line = &bytes[..end.unwrap_or(bytes.len())];
-    if line.iter().any(|&byte| byte < b' ' && !matches!(byte, b'\t' | b'\r')) {
-        return FirstText::NotText;
-    }
-    match (end, std::str::from_utf8(line)) {
-        (None, _) => FirstText::NeedMore,
-        (Some(_), Ok(line)) => FirstText::Line(line.trim_end()),
-        (Some(_), Err(_)) => FirstText::NotText,
-    }
 }
 
 /// Says in a few words what some first bytes look like.
@@ -94,16 +68,6 @@ pub(crate) fn looks_like(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_first_line_waits_for_its_end() {
-        assert!(matches!(first_line(b""), FirstText::NeedMore));
-        assert!(matches!(first_line(b"\xEF\xBB\xBF\n\na,b"), FirstText::NeedMore));
-        assert!(matches!(first_line(b"\xEF\xBB\xBF\r\n\na,b\r\n1"), FirstText::Line("a,b")));
-        assert!(matches!(first_line(b"{\"a\":1}\n"), FirstText::NotText));
-        assert!(matches!(first_line(b"a\0b"), FirstText::NotText));
-        assert!(matches!(first_line(b"\xFF\xFEa\n"), FirstText::NotText));
-    }
 
     #[test]
     fn strange_inputs_are_described() {

@@ -1,7 +1,7 @@
 //! What every reader's own tests ask of it, on every sample: how the input is cut changes nothing, and no
 //! damage makes it panic.
 
-use crate::registry::{Reader, ReaderOptions};
+use crate::format::{Reader, ReaderOptions};
 use laggard_model::{Collect, Loss, OwnedSpan};
 use std::fmt::Write;
 

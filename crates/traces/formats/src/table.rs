@@ -2,7 +2,7 @@
 
 use crate::columns::{COLUMNS_MAX, shorten};
 use crate::delimited::{Cut, Fields, RawRecord, RecordCutter, Row, Trouble, guess_delimiter};
-use crate::registry::{FormatError, Reader};
+use crate::format::{FormatError, Reader};
 use laggard_model::{Loss, Sink};
 
 /// What a table's first line is.

@@ -1,6 +1,6 @@
 //! The trace buffer that is recorded to: one of our own, or the machine's with its settings noted.
 
-use super::tracefs::Tracefs;
+use super::tracefs::{COPY_MARKERS, Tracefs};
 use super::undo::{Restorer, UndoAction};
 use crate::error::RecordError;
 use crate::events::EventName;
@@ -16,9 +16,6 @@ pub(super) struct Buffer {
     /// Whether markers come in.
     pub(super) markers: bool,
 }
-
-/// The option of a buffer that takes what programs write to the machine's own `trace_marker`; only recent kernels have it.
-pub(super) const COPY_MARKERS: &str = "options/copy_trace_marker";
 
 /// Percent of the buffer that are filled before a reader is woken.
 const WAKE_PERCENT: u32 = 50;

@@ -7,6 +7,9 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+/// The option of a buffer that takes what programs write to the machine's own `trace_marker`; only recent kernels have it.
+pub(super) const COPY_MARKERS: &str = "options/copy_trace_marker";
+
 /// Where programs look for tracefs, the newer place first.
 const USUAL: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 

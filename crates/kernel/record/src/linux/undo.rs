@@ -1,8 +1,7 @@
 //! What was changed, and how it is undone: by us, or by the guardian when we are gone.
 
-use super::buffer::COPY_MARKERS;
 use super::guardian::Guardian;
-use super::tracefs::{self, Tracefs};
+use super::tracefs::{self, COPY_MARKERS, Tracefs};
 use crate::error::RecordError;
 use std::io;
 use std::path::PathBuf;

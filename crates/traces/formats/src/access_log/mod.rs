@@ -13,8 +13,8 @@ mod pages;
 mod record;
 
 use crate::columns::shorten;
-use crate::recognize::{FirstText, first_line};
-use crate::registry::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
+use crate::first_line::{FirstText, first_line};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
 use laggard_model::{Loss, Measure, Nanos, SampleRecord, Sink};
 use lines::{LineCutter, Piece};
 use pages::{Pages, Role};
@@ -117,11 +117,8 @@ struct Requests {
 
 impl Requests {
     fn new(options: &ReaderOptions) -> Requests {
-        Requests {
-            times: LineTimes::default(),
-            pages: Pages::new(options.access_log),
-            settings: options.access_log,
-        }
+        let settings: AccessLogSettings = options.get();
+        Requests { times: LineTimes::default(), pages: Pages::new(settings), settings }
     }
 
     fn line(&mut self, bytes: &[u8], number: u64, sink: &mut dyn Sink) {

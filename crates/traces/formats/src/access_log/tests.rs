@@ -4,7 +4,7 @@ use super::*;
 use laggard_model::Collect;
 
 fn read_with(settings: AccessLogSettings, lines: &[String]) -> Collect {
-    let options = ReaderOptions { access_log: settings, ..ReaderOptions::default() };
+    let options = ReaderOptions::default().with(settings);
     let mut reader = open(&options);
     let mut sink = Collect::default();
     reader.push((lines.join("\n") + "\n").as_bytes(), &mut sink).unwrap();

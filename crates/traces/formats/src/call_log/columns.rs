@@ -1,7 +1,7 @@
 //! The columns of a call log.
 
 use crate::columns::{Column, Header, TimeColumn, comparable};
-use crate::registry::FormatError;
+use crate::format::FormatError;
 use crate::time_text::{TimeFormat, TimeUnit};
 use laggard_model::CallFlag;
 

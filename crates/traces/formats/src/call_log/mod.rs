@@ -5,8 +5,8 @@ mod method;
 
 use crate::columns::Header;
 use crate::delimited::{Row, Trouble, guess_delimiter};
-use crate::recognize::{FirstText, first_line};
-use crate::registry::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
+use crate::first_line::{FirstText, first_line};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{CallColumns, parse_flag};
 use laggard_model::{CallRecord, Loss, ParsedTraceId, Sink, TraceId};

@@ -1,6 +1,6 @@
 //! Hostile inputs, made from samples and by hand, the same for the same seed.
 
-use crate::registry::{Format, Sniff};
+use crate::format::{Format, Sniff};
 
 /// Splitmix64: small, and enough to choose bytes to spoil.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ mod transcript;
 pub use cases::{HostileCase, HostileCases, Random};
 pub use transcript::{Event, Transcript, transcript};
 
-use crate::registry::{Format, FormatError, Reader, ReaderOptions};
+use crate::format::{Format, FormatError, Reader, ReaderOptions};
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
 
 /// Inputs up to this length are truncated at every position, longer ones at about as many, evenly spaced.

@@ -1,6 +1,6 @@
 //! Everything a reader says about an input, in order.
 
-use crate::registry::{Format, FormatError, Reader, ReaderOptions};
+use crate::format::{Format, FormatError, Reader, ReaderOptions};
 use laggard_model::{
     CallRecord, Collect, Loss, Losses, OwnedCall, OwnedSample, OwnedSpan, SampleRecord, Sink, SpanRecord,
 };

@@ -2,9 +2,10 @@
 
 use super::{InputError, InputSettings, Outcome, SkippedInput};
 use crate::columns::format_of_mapping;
+use crate::format::{Format, FormatError, Reader, ReaderOptions};
 use crate::paths::{Given, Source};
 use crate::recognize::{PREFIX_MAX, Recognition, looks_like, recognize, recognize_all};
-use crate::registry::{Format, FormatError, Reader, ReaderOptions, find_format};
+use crate::registry::find_format;
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
 
 /// Whether the rest of a source is of interest.

@@ -7,9 +7,9 @@ mod outcome;
 pub use error::InputError;
 pub use outcome::{Outcome, SkippedInput};
 
+use crate::format::{Format, ReaderOptions};
 use crate::paths::{Given, Source};
 use crate::pump::{Message, Pump};
-use crate::registry::{Format, ReaderOptions};
 use document::{Document, Step};
 use laggard_model::{Loss, Sink};
 use std::fs::File;

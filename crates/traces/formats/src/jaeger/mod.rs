@@ -14,11 +14,11 @@ mod span;
 mod tests;
 
 use crate::conventions::{OperationNamer, ResourceNames};
+use crate::format::{FormatError, Reader, ReaderOptions, Sniff};
 use crate::json_sniff::{self, JsonFormat};
 use crate::json_stream::{CAPTURE_BYTES_MAX, Scanner, Shape, Step, Visitor};
 use crate::lax_json;
 use crate::pending::PendingSpans;
-use crate::registry::{FormatError, Reader, ReaderOptions, Sniff};
 use crate::sampling::WeightAttributes;
 use laggard_model::{Loss, Sink};
 use span::{Processes, SpanJson};

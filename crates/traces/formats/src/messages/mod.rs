@@ -13,11 +13,11 @@ mod logs;
 #[cfg(test)]
 mod tests;
 
-use crate::metrics::MetricSamples;
+use crate::format::{FormatError, Reader, ReaderOptions};
 use crate::metrics::remote_write::{RemoteWrite, Version};
+use crate::metrics::{MetricRule, MetricSamples};
 use crate::otlp_json::OtlpJson;
 use crate::otlp_protobuf::{OtlpProtobuf, Signal};
-use crate::registry::{FormatError, Reader, ReaderOptions};
 use crate::sampling::WeightAttributes;
 use crate::zipkin::Zipkin;
 use laggard_model::Sink;
@@ -90,8 +90,8 @@ impl MessageReader {
     pub fn new(options: &ReaderOptions) -> MessageReader {
         MessageReader {
             weights: WeightAttributes::new(options),
-            metrics: Mutex::new(MetricSamples::new(&options.metrics)),
-            remote: Mutex::new(RemoteWrite::new(&options.metrics)),
+            metrics: Mutex::new(MetricSamples::new(&options.get::<Vec<MetricRule>>())),
+            remote: Mutex::new(RemoteWrite::new(&options.get::<Vec<MetricRule>>())),
         }
     }
 

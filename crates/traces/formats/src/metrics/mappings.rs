@@ -2,8 +2,8 @@
 
 use super::attributes::NameSpec;
 use crate::columns::shorten;
+use crate::format::FormatError;
 use crate::measures::{EXAMPLES, MeasuredAs, find_word, time_factor};
-use crate::registry::FormatError;
 use laggard_model::Measure;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Metrics against Google's encoder, by hand, and against what instruments do over time.
 
 use super::*;
+use crate::format::ReaderOptions;
 use crate::otlp_frames::{open_json, open_protobuf};
-use crate::registry::ReaderOptions;
 use crate::sample_checks::{check_contract, losses, read};
 use laggard_model::{Collect, OwnedSample};
 use std::fmt::Write;
@@ -50,8 +50,8 @@ fn document(metric: &str) -> String {
 }
 
 fn read_with(rules: &[&str], input: &str) -> Collect {
-    let metrics = rules.iter().map(|rule| parse_metric_option(rule).unwrap()).collect();
-    let mut reader = open_json(&ReaderOptions { metrics, ..ReaderOptions::default() });
+    let metrics = rules.iter().map(|rule| parse_metric_option(rule).unwrap()).collect::<Vec<_>>();
+    let mut reader = open_json(&ReaderOptions::default().with(metrics));
     let mut sink = Collect::default();
     reader.push(input.as_bytes(), &mut sink).unwrap();
     reader.finish(&mut sink).unwrap();

@@ -14,10 +14,10 @@
 #[cfg(test)]
 mod tests;
 
-use crate::metrics::MetricSamples;
+use crate::format::{FormatError, Reader, ReaderOptions, Sniff};
+use crate::metrics::{MetricRule, MetricSamples};
 use crate::otlp_json::OtlpJson;
 use crate::otlp_protobuf::{self, OtlpProtobuf};
-use crate::registry::{FormatError, Reader, ReaderOptions, Sniff};
 use crate::sampling::WeightAttributes;
 use laggard_model::{Loss, Sink};
 use std::io::{self, Read};
@@ -103,7 +103,7 @@ struct Otlp {
 
 impl Otlp {
     fn new(choose: fn(u8) -> Encoding, options: &ReaderOptions) -> Otlp {
-        let metrics = MetricSamples::new(&options.metrics);
+        let metrics = MetricSamples::new(&options.get::<Vec<MetricRule>>());
         Otlp { choose, stream: None, weights: WeightAttributes::new(options), metrics }
     }
 }

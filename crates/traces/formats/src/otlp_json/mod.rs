@@ -13,12 +13,12 @@ mod tests;
 
 use crate::attributes_json::{self, SamplingTags};
 use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
+use crate::format::Sniff;
 use crate::json_sniff::{self, JsonFormat};
 use crate::json_stream::{Scanner, Shape, Step, Visitor};
 use crate::lax_json;
 use crate::metrics::{MetricSamples, WaitingMetrics};
 use crate::pending::PendingSpans;
-use crate::registry::Sniff;
 use crate::sampling::{SamplingAttributes, WeightAttributes};
 use laggard_model::{Loss, Sink, TailSampler};
 use span::{AttributesJson, SpanJson};

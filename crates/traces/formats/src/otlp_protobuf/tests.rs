@@ -2,8 +2,8 @@
 
 use super::encode::{Encoder, resource, span};
 use super::*;
+use crate::format::Sniff;
 use crate::otlp_frames::{open_json, open_protobuf as open};
-use crate::registry::Sniff;
 use crate::sample_checks::{check_contract, losses, read};
 use laggard_model::{AdjustedCount, Collect, SpanKind, Status, TailSampler};
 

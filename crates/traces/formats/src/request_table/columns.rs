@@ -2,7 +2,7 @@
 
 use crate::columns::{Column, Header, TimeColumn, comparable};
 use crate::delimited::Row;
-use crate::registry::FormatError;
+use crate::format::FormatError;
 use crate::time_text::{TimeFormat, TimeUnit};
 
 const TRACE: Column = Column { name: "trace_id", synonyms: &["requestid", "request", "trace", "id"] };

@@ -5,7 +5,7 @@
 mod columns;
 
 use crate::delimited::{Row, Trouble};
-use crate::registry::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use crate::time_text::{TimeFormat, TimeUnit};
 use columns::RequestColumns;

@@ -3,8 +3,8 @@
 use super::time::TimeReading;
 use crate::columns::{Column, Header, comparable};
 use crate::delimited::Row;
+use crate::format::FormatError;
 use crate::measures::{EXAMPLES, FileMeasure, Measured, is_of_transactions, parse_measured};
-use crate::registry::FormatError;
 use crate::time_text::TimeFormat;
 use laggard_model::Measure;
 

@@ -6,9 +6,9 @@ mod time;
 
 use crate::columns::shorten;
 use crate::delimited::{Row, Trouble, guess_delimiter};
-use crate::measures::{self, FileMeasure, Measured};
-use crate::recognize::{FirstText, first_line};
-use crate::registry::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
+use crate::first_line::{FirstText, first_line};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
+use crate::measures::{self, FileMeasure, MeasureRule, Measured};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{SampleColumn, SampleColumns};
 pub(crate) use columns::{is_sample_name, names_sample};
@@ -44,7 +44,9 @@ fn sniff(prefix: &[u8]) -> Sniff {
 /// Whether the input, which no format has recognized, is a table by time of a measure that its file's name or
 /// an option tells.
 pub(crate) fn is_told_by_name(prefix: &[u8], options: &ReaderOptions) -> bool {
-    let is_told = measures::measure_of_file(&options.measures, options.source_name.as_deref()).is_some();
+    let is_told =
+        measures::measure_of_file(&options.get::<Vec<MeasureRule>>(), options.source_name.as_deref())
+            .is_some();
     match first_line(prefix) {
         FirstText::Line(line) if is_told => {
             columns::starts_with_time(line.split(char::from(guess_delimiter(line))))
@@ -81,7 +83,10 @@ struct Context<'a> {
 impl SampleTable {
     fn new(options: &ReaderOptions) -> SampleTable {
         SampleTable {
-            file: measures::measure_of_file(&options.measures, options.source_name.as_deref()),
+            file: measures::measure_of_file(
+                &options.get::<Vec<MeasureRule>>(),
+                options.source_name.as_deref(),
+            ),
             options: options.clone(),
             columns: SampleColumns::default(),
             titles: Vec::new(),

@@ -6,7 +6,7 @@
 
 mod trace_state;
 
-use crate::registry::ReaderOptions;
+use crate::format::ReaderOptions;
 use laggard_model::{AdjustedCount, Loss, Sampling, Sink, SpanId, TailSampler, WeightSource};
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use crate::columns::{Column, Header, TimeColumn, comparable};
 use crate::delimited::Row;
-use crate::registry::{FormatError, ReaderOptions};
+use crate::format::{FormatError, ReaderOptions};
 use crate::sampling::WeightColumn;
 use crate::time_text::{TimeFormat, TimeUnit};
 use laggard_model::{ReplicaSource, WeightSource};

@@ -3,8 +3,8 @@
 mod columns;
 
 use crate::delimited::{Row, Trouble, guess_delimiter};
-use crate::recognize::{FirstText, first_line};
-use crate::registry::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
+use crate::first_line::{FirstText, first_line};
+use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use columns::{Length, SpanColumns};
 use laggard_model::{

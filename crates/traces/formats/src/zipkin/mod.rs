@@ -13,10 +13,10 @@ mod span;
 mod tests;
 
 use crate::conventions::OperationNamer;
+use crate::format::{FormatError, Reader, ReaderOptions, Sniff};
 use crate::json_sniff::{self, JsonFormat};
 use crate::json_stream::{Scanner, Shape, Step, Visitor};
 use crate::lax_json;
-use crate::registry::{FormatError, Reader, ReaderOptions, Sniff};
 use crate::sampling::WeightAttributes;
 use laggard_model::{Loss, Sink};
 use span::SpanJson;

@@ -4,7 +4,7 @@
 //! Field numbers: <https://github.com/openzipkin/zipkin-api/blob/master/zipkin.proto>
 
 use super::Zipkin;
-use crate::registry::{FormatError, Reader};
+use crate::format::{FormatError, Reader};
 use laggard_model::{Loss, Sink};
 use laggard_wire::{Damaged, Fields, Value};
 use serde::Serialize;

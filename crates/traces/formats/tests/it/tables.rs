@@ -218,10 +218,9 @@ fn samples(transcript: &Transcript) -> Vec<(i64, laggard_model::Measure, &str, &
 fn a_table_of_one_measure_is_read_without_reshaping() {
     use laggard_model::Measure::{ResponseTime, TransactionRate, Utilization};
     let read = |name: &str, text: &str, rules: &[&str]| {
-        let measures =
-            rules.iter().map(|text| laggard_formats::parse_measure_option(text).unwrap()).collect();
-        let options =
-            ReaderOptions { source_name: Some(name.to_owned()), measures, ..ReaderOptions::default() };
+        let rules = rules.iter().map(|text| laggard_formats::parse_measure_option(text).unwrap());
+        let options = ReaderOptions { source_name: Some(name.to_owned()), ..ReaderOptions::default() };
+        let options = options.with(rules.collect::<Vec<_>>());
         transcript(find_format("sample-csv").unwrap(), &options, [text.as_bytes()])
     };
     let two = "Timestamp;WC0;WC1\n1370202159000;15.5;12.5\n";

@@ -18,8 +18,8 @@ pub(crate) use wire::Version;
 
 use super::mappings::{Mappings, MetricRule};
 use super::{Attributes, Names};
+use crate::format::FormatError;
 use crate::messages::Contents;
-use crate::registry::FormatError;
 use joined::{JoinedSeries, Reading, Told};
 use laggard_model::{FingerprintBuilder, Loss, Sink};
 use role::{Role, find_role};

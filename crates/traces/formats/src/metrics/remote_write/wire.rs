@@ -3,8 +3,8 @@
 //! Field numbers: <https://github.com/prometheus/prometheus/blob/main/prompb/types.proto>,
 //! <https://github.com/prometheus/prometheus/blob/main/prompb/io/prometheus/write/v2/types.proto>
 
+use crate::format::FormatError;
 use crate::metrics::Attributes;
-use crate::registry::FormatError;
 use laggard_wire::{Damaged, Fields, Value};
 use std::borrow::Cow;
 

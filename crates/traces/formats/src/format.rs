@@ -1,0 +1,146 @@
+//! The interface between bytes and records.
+
+use laggard_model::Sink;
+use std::any::{Any, TypeId};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Whether some first bytes are of a format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sniff {
+    /// They are.
+    Yes,
+    /// They are not, whatever follows.
+    No,
+    /// More bytes are needed to tell. At the end of the input this counts as [`Sniff::No`].
+    NeedMore,
+}
+
+/// What the records of a format fill.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GroundTable {
+    /// Spans, directly or by way of call records.
+    Spans,
+    /// Samples: counts, times and utilization by window.
+    Samples,
+    /// Both: files of the format may carry either or a mixture.
+    SpansAndSamples,
+}
+
+impl GroundTable {
+    /// The word in lists.
+    pub const fn name(self) -> &'static str {
+        match self {
+            GroundTable::Spans => "traces",
+            GroundTable::Samples => "samples",
+            GroundTable::SpansAndSamples => "traces and samples",
+        }
+    }
+}
+
+/// One format: a row in [`FORMATS`](crate::FORMATS).
+pub struct Format {
+    /// The word for `--format`.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub title: &'static str,
+    /// Path of its page in the manual, from the repository's root.
+    pub manual: &'static str,
+    /// What its records fill.
+    pub fills: GroundTable,
+    /// Tells whether an input starts like this format. Called with a growing prefix.
+    pub sniff: fn(prefix: &[u8]) -> Sniff,
+    /// A reader for one input.
+    pub open: fn(options: &ReaderOptions) -> Box<dyn Reader>,
+}
+
+/// Settings of readers: what all formats share, and what some format alone needs, by its type.
+#[derive(Clone, Debug, Default)]
+pub struct ReaderOptions {
+    /// `NAME=HEADER` pairs that map other people's column headers to ours (tables).
+    pub columns: Vec<(String, String)>,
+    /// Path of the input, for formats in which a file's name says something (a call log without a host
+    /// column is one host's log); `None` for standard input.
+    pub source_name: Option<String>,
+    /// Attribute (or column) with the number of spans that a span represents, like Honeycomb's `SampleRate`.
+    pub weight_attribute: Option<String>,
+    /// Attribute (or column) with a span's sampling probability, like Datadog's `_sample_rate`.
+    pub probability_attribute: Option<String>,
+    /// What some format alone needs.
+    pub own: FormatSettings,
+}
+
+impl ReaderOptions {
+    /// Sets what one format, or some of them, need: `AccessLogSettings`, `Vec<MeasureRule>`, `Vec<MetricRule>`.
+    pub fn set<S: Any + Send + Sync>(&mut self, settings: S) {
+        self.own.0.insert(TypeId::of::<S>(), Arc::new(settings));
+    }
+
+    /// These options with settings for one format.
+    #[must_use]
+    pub fn with<S: Any + Send + Sync>(mut self, settings: S) -> ReaderOptions {
+        self.set(settings);
+        self
+    }
+
+    /// The settings of a type, or its defaults.
+    pub fn get<S: Any + Default + Clone>(&self) -> S {
+        self.own
+            .0
+            .get(&TypeId::of::<S>())
+            .and_then(|settings| settings.downcast_ref())
+            .cloned()
+            .unwrap_or_default()
+    }
+}
+
+/// Settings of single formats, by their type.
+#[derive(Clone, Default)]
+pub struct FormatSettings(BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+impl fmt::Debug for FormatSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "settings of {} formats", self.0.len())
+    }
+}
+
+/// Reads one input of one format.
+///
+/// Contract, checked for every format by [`contract`](crate::contract):
+/// * any split of the input into chunks gives the same records and losses in the same order;
+/// * truncation at any byte gives a prefix of the records, and a loss or an error unless it falls on a
+///   boundary between records. Where a cut record cannot be told from a whole one (a line without its line
+///   break) the reader may hand on that one record as it stands, together with a
+///   [`Loss::TruncatedInput`](laggard_model::Loss);
+/// * no input makes it panic, hang, or keep more than a fixed amount of memory beyond what one record needs
+///   (records over the limit are a [`Loss::OversizedRecord`](laggard_model::Loss)).
+pub trait Reader: Send {
+    /// Takes the next bytes. After an error the input is not read further.
+    fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) -> Result<(), FormatError>;
+
+    /// Called once, after the last byte: hands on what is pending and counts what is cut off.
+    fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError>;
+}
+
+/// An input that cannot be read as its format at all, in a sentence that says what was given, what is
+/// expected and what to try.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FormatError {
+    message: String,
+}
+
+impl FormatError {
+    /// An error with this message.
+    pub fn new(message: impl Into<String>) -> FormatError {
+        FormatError { message: message.into() }
+    }
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for FormatError {}
