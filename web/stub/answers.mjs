@@ -184,15 +184,15 @@ function search({ scenario, query }) {
 function alerts({ scenario }) {
   const window = { since_ns: UNTIL_NS - 900e9, until_ns: UNTIL_NS };
   const baseline = { since_ns: UNTIL_NS - 8100e9, until_ns: UNTIL_NS - 900e9 - 1 };
-  const look = (outcome, text) => ({ at_ns: UNTIL_NS, outcome, text, took_ns: 41_000_000, window, baseline, kept_one_in: scenario === "thousand" ? 4 : 1 });
+  const look = (outcome, text) => ({ at_ns: UNTIL_NS, outcome, text, took_ns: 41_000_000, window, baseline, sampled_one_in: scenario === "thousand" ? 4 : 1 });
   const all = alertRows(scenario, window, baseline);
-  const judged = look("judged", all.length > 0 ? "one operation makes requests slower than before" : "nothing is slower than before");
+  const judged = look("evaluated", all.length > 0 ? "one operation makes requests slower than before" : "nothing is slower than before");
   return {
     enabled: scenario !== "insufficient",
     every_ns: 60e9,
     window_ns: 900e9,
     last: scenario === "empty" ? look("too_little_data", "the window has 3 complete requests and what it is compared with 12; 100 are needed in each") : judged,
-    judged: scenario === "empty" ? null : judged,
+    last_evaluated: scenario === "empty" ? null : judged,
     firing: all.filter((alert) => alert.state === "firing").length,
     pending: all.filter((alert) => alert.state === "pending").length,
     receivers: scenario === "none" ? [] : [{ name: "webhook", sent: 12, failed: 0 }],
@@ -229,7 +229,7 @@ function alertRows(scenario, window, baseline) {
       traces: suspect.trace_ids ?? [],
       window,
       baseline,
-      told: state === "pending" ? {} : { webhook: state },
+      notified: state === "pending" ? {} : { webhook: state },
     };
   });
 }

@@ -160,7 +160,7 @@ export interface Look {
   took_ns: number;
   window: Stretch | null;
   baseline: Stretch | null;
-  kept_one_in: number;
+  sampled_one_in: number;
 }
 
 /** An operation that makes requests slow, as the server noticed. */
@@ -185,7 +185,7 @@ export interface Alerts {
   every_ns: number;
   window_ns: number;
   last: Look | null;
-  judged: Look | null;
+  last_evaluated: Look | null;
   /** Whatever the window. */
   firing: number;
   receivers: { name: string; sent: number; failed: number }[];

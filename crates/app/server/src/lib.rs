@@ -12,6 +12,7 @@
 pub mod alerts;
 mod api;
 pub mod client;
+mod grpc;
 mod listen;
 mod operations;
 mod pages;
@@ -19,7 +20,8 @@ mod receive;
 mod run;
 mod security;
 mod settings;
-mod shared;
+mod stored_facts;
+mod tenants;
 mod times;
 
 pub use operations::{

@@ -1,22 +1,24 @@
 //! From settings to a running server, and to its end.
 
 use crate::alerts::{self, Alerts};
-use crate::listen::{Listener, Serving, accept};
+use crate::api::{self, Api, ApiState, AppState};
+use crate::listen::{Listener, Serving, Transport, accept};
 use crate::operations::{DataLock, Notice, SelfTracing, start_logs, trace};
-use crate::security::{Door, Gate, Tenants, Transport, behind, login_routes};
-use crate::settings::{LimitSettings, ServeSettings};
-use crate::shared::{AppState, Shared};
-use crate::{CheckedSettings, api, pages, receive};
+use crate::receive::{self, Receivers};
+use crate::security::{Admission, login_routes, protect};
+use crate::settings::{LimitSettings, ListenerKind, ServeSettings};
+use crate::tenants::Tenants;
+use crate::{CheckedSettings, pages};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use laggard_model::Timestamp;
+use laggard_system::{available_threads, now};
 use std::ffi::OsStr;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -64,14 +66,17 @@ async fn run(settings: CheckedSettings, notice: &Notice) -> Result<(), ServeErro
     let transport = Transport::load(&settings.raw.tls).map_err(ServeError::new)?;
     let sockets = bind(&settings.raw).await?;
     let stopping = CancellationToken::new();
-    let state = shared(settings, &sockets, stopping.clone()).await?;
-    let limits = state.settings.raw.limits;
+    let listeners = sockets.iter().map(|bound| bound.listener.clone()).collect();
+    let state = state(&settings, listeners, stopping.clone()).await?;
+    let tracing = SelfTracing::start(&settings.raw.self_tracing, stopping.clone());
+    let limits = settings.raw.limits;
     let connections = TaskTracker::new();
-    alerts::start(&state);
+    alerts::start(&state.alerts);
     tokio::spawn(transport.clone().follow(stopping.clone()));
     for Bound { socket, listener } in sockets {
-        tracing::info!(name = listener.name, address = %listener.address, tls = transport.is_encrypted(), "listening");
-        let router = router(listener.name, &state);
+        let (kind, address) = (listener.kind, listener.address);
+        tracing::info!(name = kind.name(), %address, tls = transport.is_encrypted(), "listening");
+        let router = router(kind, is_local(&settings.raw, kind), &state, tracing.as_ref());
         let (transport, stopping) = (transport.clone(), stopping.clone());
         let serving = Serving { listener, router, transport, limits, stopping };
         tokio::spawn(accept(socket, serving, connections.clone()));
@@ -82,50 +87,43 @@ async fn run(settings: CheckedSettings, notice: &Notice) -> Result<(), ServeErro
     stopping.cancel();
     tokio::select! {
         closed = drain(&state, &connections, limits) => closed,
-        () = signals.next() => Err(ServeError::new("told to stop twice; what was in flight is cut off")),
+        () = signals.next() => Err(ServeError::new("second stop signal; requests in flight were cut off")),
     }
 }
 
-async fn shared(
-    settings: CheckedSettings,
-    sockets: &[Bound],
+/// The state of a server that accepts no connections yet.
+pub(crate) async fn state(
+    settings: &CheckedSettings,
+    listeners: Vec<Arc<Listener>>,
     stopping: CancellationToken,
 ) -> Result<AppState, ServeError> {
-    let tenants = Tenants::open(&settings.raw).await.map_err(ServeError::new)?;
-    let gate = Gate::new(&settings);
-    let listeners = sockets.iter().map(|bound| bound.listener.clone()).collect();
-    let receivers = receive::Receivers::new(&settings.raw.limits);
-    let api = api::Api::new(&settings.raw);
-    let address = pages_address(&settings, sockets);
-    let alerts = Alerts::new(&settings, &address, stopping.clone()).map_err(ServeError::new)?;
-    let tracing = SelfTracing::start(&settings.raw.self_tracing, stopping.clone());
-    let started = now();
-    Ok(Arc::new(Shared {
-        settings,
+    let tenants = Arc::new(Tenants::open(&settings.raw).await.map_err(ServeError::new)?);
+    let queries = Arc::new(Semaphore::new(2 * available_threads().get()));
+    let address = pages_address(settings, &listeners);
+    let alerts = Alerts::new(settings, &address, tenants.clone(), queries.clone(), stopping.clone());
+    Ok(Arc::new(ApiState {
+        admission: Arc::new(Admission::new(settings, tenants.clone())),
+        receivers: Arc::new(Receivers::new(&settings.raw.limits)),
+        alerts: alerts.map_err(ServeError::new)?,
+        api: Api::new(&settings.raw, queries),
         tenants,
-        gate,
-        receivers,
-        api,
-        alerts,
-        tracing,
         listeners,
-        started,
+        started: now(),
         stopping,
     }))
 }
 
-/// Where the pages are on this machine.
-fn pages_address(settings: &CheckedSettings, sockets: &[Bound]) -> String {
-    let bound = sockets.iter().find(|bound| bound.listener.name == "http");
-    let address = bound.map_or(settings.raw.http, |bound| bound.listener.address);
+/// The URL of the pages on this machine.
+fn pages_address(settings: &CheckedSettings, listeners: &[Arc<Listener>]) -> String {
+    let listener = listeners.iter().find(|listener| listener.kind == ListenerKind::Http);
+    let address = listener.map_or(settings.raw.http, |listener| listener.address);
     let scheme = if settings.raw.tls.certificate.is_some() { "https" } else { "http" };
     format!("{scheme}://{address}")
 }
 
-/// The state of a server that listens nowhere.
-#[cfg(test)]
-pub(crate) async fn state_for_tests(settings: CheckedSettings) -> AppState {
-    shared(settings, &[], CancellationToken::new()).await.expect("the store of an empty folder opens")
+/// Whether only this machine can reach a listener.
+fn is_local(settings: &ServeSettings, listener: ListenerKind) -> bool {
+    settings.addresses().iter().any(|(kind, address)| *kind == listener && address.ip().is_loopback())
 }
 
 /// A socket that is bound and its figures.
@@ -136,34 +134,40 @@ struct Bound {
 
 async fn bind(settings: &ServeSettings) -> Result<Vec<Bound>, ServeError> {
     let mut sockets = Vec::new();
-    for (name, address) in settings.addresses() {
-        sockets.push(bind_one(name, address).await?);
+    for (kind, address) in settings.addresses() {
+        sockets.push(bind_one(kind, address).await?);
     }
     Ok(sockets)
 }
 
-async fn bind_one(name: &'static str, address: SocketAddr) -> Result<Bound, ServeError> {
-    let failed = |error| ServeError::new(format!("{name}: cannot listen on {address}: {error}"));
+async fn bind_one(kind: ListenerKind, address: SocketAddr) -> Result<Bound, ServeError> {
+    let failed = |error| ServeError::new(format!("{}: cannot listen on {address}: {error}", kind.name()));
     let socket = TcpListener::bind(address).await.map_err(failed)?;
     let address = socket.local_addr().map_err(failed)?;
-    Ok(Bound { socket, listener: Arc::new(Listener { name, address, figures: Default::default() }) })
+    Ok(Bound { socket, listener: Arc::new(Listener { kind, address, figures: Default::default() }) })
 }
 
-/// What is served on the address of this setting, behind its door.
-pub(crate) fn router(name: &str, state: &AppState) -> Router {
-    let (door, mut routes) = match name {
-        "otlp_grpc" => (Door::Grpc, receive::otlp_grpc_routes()),
-        "otlp_http" => (Door::Receiver, receive::otlp_http_routes()),
-        "zipkin" => (Door::Receiver, receive::zipkin_routes()),
-        _ => {
-            let api = api::routes().merge(login_routes()).merge(receive::write_routes());
-            (Door::Http, api.merge(pages::routes()))
+/// The routes of a listener, behind its admission.
+pub(crate) fn router(
+    listener: ListenerKind,
+    is_local: bool,
+    state: &AppState,
+    tracing: Option<&SelfTracing>,
+) -> Router {
+    let receivers = state.receivers.clone();
+    let mut routes = match listener {
+        ListenerKind::OtlpGrpc => receive::otlp_grpc_routes(receivers),
+        ListenerKind::OtlpHttp => receive::otlp_http_routes(receivers),
+        ListenerKind::Zipkin => receive::zipkin_routes(receivers),
+        ListenerKind::Http => {
+            let api = api::routes(state.clone()).merge(login_routes(state.admission.clone()));
+            api.merge(receive::remote_write_routes(receivers)).merge(pages::routes())
         }
     };
-    if let Some(tracing) = state.tracing.as_ref().filter(|_| door == Door::Http) {
+    if let Some(tracing) = tracing.filter(|_| listener == ListenerKind::Http) {
         routes = routes.layer(from_fn_with_state(tracing.clone(), trace));
     }
-    behind(door, name, routes.with_state(state.clone()).layer(CatchPanicLayer::new()), state)
+    protect(listener, is_local, routes.layer(CatchPanicLayer::new()), &state.admission)
 }
 
 /// Lets requests in flight end, then the stores.
@@ -176,7 +180,7 @@ async fn drain(state: &AppState, connections: &TaskTracker, limits: LimitSetting
             "requests in flight are cut off: limits.drain is over"
         );
     }
-    alerts::finish(state).await;
+    alerts::finish(&state.alerts).await;
     let mut ended = Ok(());
     for tenant in state.tenants.all() {
         if let Err(error) = tenant.store.close().await {
@@ -212,10 +216,4 @@ impl StopSignals {
             _ = self.interrupt.recv() => tracing::info!(signal = "SIGINT", "stopping"),
         }
     }
-}
-
-/// The clock.
-fn now() -> Timestamp {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_unix_ns(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX))
 }

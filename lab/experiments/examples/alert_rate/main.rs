@@ -1,18 +1,18 @@
-//! How often alerts cry wolf, and how long a real slow-down takes to fire, on simulated systems:
+//! The rate of false alerts, and the delay until a real slow-down fires, on simulated systems:
 //!
 //! ```sh
 //! cargo run --release -p laggard-experiments --example alert_rate -- quiet [FIRST_SEED] [SYSTEMS] [HOURS] [REQUESTS_AN_HOUR] [KEY=VALUE…]
 //! cargo run --release -p laggard-experiments --example alert_rate -- fires [FIRST_SEED] [SYSTEMS] [SCENARIOS] [REQUESTS_AN_HOUR] [KEY=VALUE…]
 //! ```
 //!
-//! A look a minute. Keys: `window`, `baseline` (minutes), `slower` (share), `after`, `of`, `resolve`.
+//! An evaluation a minute. Keys: `window`, `baseline` (minutes), `slower` (share), `after`, `of`, `resolve`.
 #![expect(clippy::print_stdout, reason = "a command-line program")]
 
 mod simulated;
 
 use laggard_engine::LocalEngine;
 use laggard_model::{Nanos, Timestamp};
-use laggard_server::alerts::{AlertBook, Detection, JudgeSettings, Rules};
+use laggard_server::alerts::{AlertList, Detection, EvaluationSettings, Rules};
 use laggard_simulate::Scenario;
 use simulated::{History, faulty, quiet};
 use std::sync::Arc;
@@ -32,38 +32,38 @@ fn main() {
     match argument(0, "quiet").as_str() {
         "quiet" => {
             let hours: u32 = argument(3, "24").parse().expect("hours");
-            seeds.for_each(|seed| tell_quiet(&quiet(seed, hours, rate), seed, hours, &detection));
+            seeds.for_each(|seed| print_quiet(&quiet(seed, hours, rate), seed, hours, &detection));
         }
         _ => {
             println!(
-                "| scenario | system | found after | fires after | operation | resolved after its end | others that fired | looks it was missed in |"
+                "| scenario | system | found after | fires after | operation | resolved after its end | others that fired | evaluations that missed it |"
             );
             println!("|---|---|---|---|---|---|---|---|");
             for name in argument(3, "random-device,code-bug,uniform,slow-host").split(',') {
                 let scenario = Scenario::parse(name).expect("a scenario");
                 seeds
                     .clone()
-                    .for_each(|seed| tell_fault(&faulty(scenario, seed, rate), scenario, seed, &detection));
+                    .for_each(|seed| print_fault(&faulty(scenario, seed, rate), scenario, seed, &detection));
             }
         }
     }
 }
 
-/// What `laggard serve` has by default.
+/// The default of `laggard serve`.
 fn usual() -> Detection {
-    laggard_server::ServeSettings::default().alerts.detection()
+    Detection::from_settings(&laggard_server::AlertSettings::default())
 }
 
 fn with(detection: Detection, pair: &str) -> Detection {
     let (key, value) = pair.split_once('=').expect("KEY=VALUE");
     let minutes = || Nanos::from_secs(60 * value.parse::<u64>().expect("minutes"));
     let count = || value.parse::<u32>().expect("a count");
-    let Detection { judge, rules, .. } = detection;
+    let Detection { settings, rules, .. } = detection;
     match key {
         "window" => Detection { window: minutes(), ..detection },
         "baseline" => Detection { baseline: minutes(), ..detection },
         "slower" => Detection {
-            judge: JudgeSettings { slower_min: value.parse().expect("a share"), ..judge },
+            settings: EvaluationSettings { slower_min: value.parse().expect("a share"), ..settings },
             ..detection
         },
         "after" => Detection { rules: Rules { fire_after: count(), ..rules }, ..detection },
@@ -73,25 +73,24 @@ fn with(detection: Detection, pair: &str) -> Detection {
     }
 }
 
-/// What happened at one look.
+/// The result of one evaluation.
 struct Step {
     at: Timestamp,
     found: usize,
     fired: Vec<String>,
 }
 
-/// A look a minute, from when there is a baseline to the end.
-fn watch(history: &History, detection: &Detection, book: &mut AlertBook) -> Vec<Step> {
-    let threads = std::thread::available_parallelism().unwrap_or(std::num::NonZeroUsize::MIN);
-    let engine = LocalEngine::new(threads);
+/// Evaluates every minute, from the end of the first baseline on.
+fn watch(history: &History, detection: &Detection, alerts: &mut AlertList) -> Vec<Step> {
+    let engine = LocalEngine::new(laggard_system::available_threads());
     let mut steps = Vec::new();
     let mut at = history.start.plus(detection.window).plus(detection.baseline);
     while at <= history.end {
         let day = |_| Some(Arc::clone(&history.requests));
-        let looked = detection.look(book, &history.requests, day, at, engine);
-        let (found, changes) = match looked {
-            Ok(judgment) => (judgment.found.len(), book.take(&judgment, detection.rules, at)),
-            Err(_) => (0, book.pass(detection.rules, at)),
+        let result = detection.evaluate(alerts, &history.requests, day, at, engine);
+        let (found, changes) = match result {
+            Ok(evaluation) => (evaluation.findings.len(), alerts.apply(&evaluation, detection.rules, at)),
+            Err(_) => (0, alerts.expire(detection.rules, at)),
         };
         steps.push(Step { at, found, fired: changes.fired });
         at = at.plus(MINUTE);
@@ -99,34 +98,34 @@ fn watch(history: &History, detection: &Detection, book: &mut AlertBook) -> Vec<
     steps
 }
 
-fn tell_quiet(history: &History, seed: u64, hours: u32, detection: &Detection) {
-    let mut book = AlertBook::default();
+fn print_quiet(history: &History, seed: u64, hours: u32, detection: &Detection) {
+    let mut alerts = AlertList::default();
     let started = std::time::Instant::now();
-    let steps = watch(history, detection, &mut book);
+    let steps = watch(history, detection, &mut alerts);
     let found = steps.iter().filter(|step| step.found > 0).count();
     let fired: usize = steps.iter().map(|step| step.fired.len()).sum();
     println!(
-        "system {seed}: {hours} h, {} looks, something found in {found}, {fired} fired; {:.0} ms a look",
+        "system {seed}: {hours} h, {} evaluations, {found} with findings, {fired} fired; {:.0} ms each",
         steps.len(),
         started.elapsed().as_secs_f64() * 1e3 / steps.len().max(1) as f64
     );
-    for alert in book.over.iter().chain(book.firing()) {
-        let found = &alert.found;
+    for alert in alerts.resolved.iter().chain(alerts.firing()) {
+        let finding = &alert.finding;
         println!(
             "  {} {}: {:.2} slower, factor {:?}, {} of {} requests",
-            found.service,
-            found.operation,
-            found.slower,
-            found.factor,
-            found.requests_hit,
-            found.requests_seen
+            finding.service,
+            finding.operation,
+            finding.slower,
+            finding.factor,
+            finding.requests_hit,
+            finding.requests_seen
         );
     }
 }
 
-fn tell_fault(history: &History, scenario: Scenario, seed: u64, detection: &Detection) {
-    let mut book = AlertBook::default();
-    let steps = watch(history, detection, &mut book);
+fn print_fault(history: &History, scenario: Scenario, seed: u64, detection: &Detection) {
+    let mut alerts = AlertList::default();
+    let steps = watch(history, detection, &mut alerts);
     let fault = history.fault;
     let minutes =
         |at: Timestamp, from: Timestamp| at.unix_ns().saturating_sub(from.unix_ns()) / 60_000_000_000;
@@ -136,11 +135,16 @@ fn tell_fault(history: &History, scenario: Scenario, seed: u64, detection: &Dete
     let when = |is: fn(&Step) -> bool| {
         text(during.iter().find(|step| is(step)).map(|step| minutes(step.at, fault.since)))
     };
-    let all: Vec<_> = book.over.iter().chain(book.firing()).collect();
+    let all: Vec<_> = alerts.resolved.iter().chain(alerts.firing()).collect();
     let early = all.iter().filter(|alert| alert.fired_ns < Some(fault.since.unix_ns())).count();
     let first = all.iter().find(|alert| alert.fired_ns >= Some(fault.since.unix_ns()));
     let named = first.map_or_else(String::new, |alert| {
-        format!("{} {} (+{:.0} %)", alert.found.service, alert.found.operation, 100.0 * alert.found.slower)
+        format!(
+            "{} {} (+{:.0} %)",
+            alert.finding.service,
+            alert.finding.operation,
+            100.0 * alert.finding.slower
+        )
     });
     let ended = all.iter().filter_map(|alert| alert.resolved_ns).map(Timestamp::from_unix_ns).max();
     println!(
@@ -149,10 +153,10 @@ fn tell_fault(history: &History, scenario: Scenario, seed: u64, detection: &Dete
         when(|step| step.found > 0),
         when(|step| !step.fired.is_empty()),
         all.len(),
-        text(ended.filter(|_| book.firing().next().is_none()).map(|at| minutes(at, fault.until))),
+        text(ended.filter(|_| alerts.firing().next().is_none()).map(|at| minutes(at, fault.until))),
     );
     if std::env::var_os("LAGGARD_VERBOSE").is_some() {
-        let looks: String = steps.iter().map(|step| if step.found == 0 { '.' } else { 'x' }).collect();
-        println!("{looks}");
+        let evaluations: String = steps.iter().map(|step| if step.found == 0 { '.' } else { 'x' }).collect();
+        println!("{evaluations}");
     }
 }

@@ -1,6 +1,6 @@
-//! What receivers are told, in Alertmanager's words: its webhook's messages (version 4) and the alerts of its API.
+//! Messages to receivers, as Alertmanager defines them: of its webhook (version 4) and of its API.
 
-use super::book::{Alert, AlertState};
+use super::lifecycle::{Alert, AlertState};
 use crate::times::rfc3339;
 use laggard_model::{FingerprintBuilder, Timestamp};
 use serde_json::{Map, Value, json};
@@ -8,23 +8,23 @@ use serde_json::{Map, Value, json};
 /// The name all of these alerts have.
 pub(super) const ALERT_NAME: &str = "LaggardSlowOperation";
 
-/// What a time is called that nobody knows yet.
+/// Alertmanager's text for an unknown time.
 const NEVER: &str = "0001-01-01T00:00:00Z";
 
 /// Longest text of an annotation, in characters: names of traces may be long.
 const TEXT_MAX: usize = 1_000;
 
-/// An alert as a receiver is told.
+/// An alert to notify a receiver of.
 #[derive(Clone, Debug)]
 pub(super) struct Notice {
     pub(super) alert: Alert,
-    /// The state that is told: an alert is never told to be pending.
+    /// Firing or resolved.
     pub(super) state: AlertState,
 }
 
-/// Where links lead, and whose alerts these are.
+/// Writes messages about one tenant's alerts.
 pub(super) struct Writer<'a> {
-    /// Where people reach the pages, without a slash at its end.
+    /// URL of the pages, without a slash at its end.
     pub(super) pages: &'a str,
     pub(super) tenant: &'a str,
 }
@@ -32,7 +32,7 @@ pub(super) struct Writer<'a> {
 impl Writer<'_> {
     /// A message of Alertmanager's webhook.
     pub(super) fn webhook(&self, receiver: &str, notices: &[Notice]) -> Value {
-        let alerts: Vec<Value> = notices.iter().map(|notice| self.told(notice)).collect();
+        let alerts: Vec<Value> = notices.iter().map(|notice| self.webhook_alert(notice)).collect();
         let firing = notices.iter().any(|notice| notice.state == AlertState::Firing);
         json!({
             "version": "4",
@@ -48,7 +48,7 @@ impl Writer<'_> {
         })
     }
 
-    fn told(&self, notice: &Notice) -> Value {
+    fn webhook_alert(&self, notice: &Notice) -> Value {
         let alert = &notice.alert;
         let ends = alert.resolved_ns.filter(|_| notice.state == AlertState::Resolved);
         json!({
@@ -62,9 +62,9 @@ impl Writer<'_> {
         })
     }
 
-    /// Alerts for Alertmanager's API. One that fires ends by itself at `valid_until` unless it is told again.
+    /// Alerts for Alertmanager's API. A firing one ends by itself at `valid_until` unless it is sent again.
     pub(super) fn alertmanager(&self, notices: &[Notice], valid_until: Timestamp) -> Value {
-        let told = notices.iter().map(|notice| {
+        let alerts = notices.iter().map(|notice| {
             let alert = &notice.alert;
             let ends = match notice.state {
                 AlertState::Resolved => alert.resolved_ns.unwrap_or(valid_until.unix_ns()),
@@ -78,51 +78,51 @@ impl Writer<'_> {
                 "generatorURL": self.link(alert),
             })
         });
-        Value::Array(told.collect())
+        Value::Array(alerts.collect())
     }
 
-    /// What identifies an alert: the same as long as it lasts.
+    /// Labels identify an alert: they do not change while it lasts.
     fn labels(&self, alert: &Alert) -> Value {
         json!({
             "alertname": ALERT_NAME,
             "tenant": self.tenant,
-            "service": cut(&alert.found.service),
-            "operation": cut(&alert.found.operation),
+            "service": sanitize(&alert.finding.service),
+            "operation": sanitize(&alert.finding.operation),
             "severity": "warning",
         })
     }
 
     fn annotations(&self, notice: &Notice) -> Value {
-        let (alert, found) = (&notice.alert, &notice.alert.found);
+        let (alert, finding) = (&notice.alert, &notice.alert.finding);
         let mut out = Map::new();
         let mut add = |name: &str, text: String| {
             if !text.is_empty() {
-                out.insert(name.to_owned(), Value::from(cut(&text)));
+                out.insert(name.to_owned(), Value::from(sanitize(&text)));
             }
         };
         add("summary", alert.summary());
         if notice.state == AlertState::Resolved {
             add("resolved", alert.ended.clone().unwrap_or_default());
         }
-        add("replicas", found.replicas.join(", "));
+        add("replicas", finding.replicas.join(", "));
         let requests =
-            found.categories.iter().map(|category| format!("{} {}", category.service, category.operation));
+            finding.categories.iter().map(|category| format!("{} {}", category.service, category.operation));
         let mut requests: Vec<String> = requests.collect();
         requests.dedup();
         add("requests", requests.join(", "));
-        add("traces", found.traces.join(", "));
+        add("traces", finding.traces.join(", "));
         add("verdict", self.link(alert));
         Value::Object(out)
     }
 
-    /// The page of the verdict that found it.
+    /// The page with the diagnosis behind the finding.
     fn link(&self, alert: &Alert) -> String {
         format!("{}/verdict?{}", self.pages, alert.verdict_query())
     }
 
     fn fingerprint(&self, alert: &Alert) -> String {
         let mut builder = FingerprintBuilder::new();
-        for text in [self.tenant, &alert.found.service, &alert.found.operation] {
+        for text in [self.tenant, &alert.finding.service, &alert.finding.operation] {
             builder.bytes(text.as_bytes());
         }
         builder.finish().to_string()[..16].to_owned()
@@ -130,27 +130,27 @@ impl Writer<'_> {
 }
 
 impl Alert {
-    /// What is wrong, in a sentence.
+    /// The finding in a sentence.
     pub(crate) fn summary(&self) -> String {
-        let found = &self.found;
+        let finding = &self.finding;
         let longer = format!(
             "Operation `{}` of `{}` makes requests take {:.0} % longer",
-            found.operation,
-            found.service,
-            100.0 * found.slower
+            finding.operation,
+            finding.service,
+            100.0 * finding.slower
         );
-        let where_ = match found.replicas.len() {
+        let where_ = match finding.replicas.len() {
             0 => String::new(),
-            1 => format!(", on `{}`", found.replicas[0]),
+            1 => format!(", on `{}`", finding.replicas[0]),
             several => format!(", on {several} of its replicas"),
         };
-        match found.factor {
+        match finding.factor {
             Some(factor) => format!("{longer}: its calls take {factor:.1} times as long as before{where_}."),
             None => format!("{longer}: it was not called before{where_}."),
         }
     }
 
-    /// Parameters of the page that shows the verdict.
+    /// Parameters of the page that shows the diagnosis.
     pub(crate) fn verdict_query(&self) -> String {
         let (window, baseline) = (self.window, self.baseline);
         format!(
@@ -167,9 +167,9 @@ fn time(ns: i64) -> String {
     rfc3339(Timestamp::from_unix_ns(ns))
 }
 
-/// Labels or annotations that all have alike.
-fn common(alerts: &[Value], of: &str) -> Value {
-    let mut all = alerts.iter().filter_map(|alert| alert[of].as_object());
+/// Labels or annotations that all alerts share.
+fn common(alerts: &[Value], field: &str) -> Value {
+    let mut all = alerts.iter().filter_map(|alert| alert[field].as_object());
     let first = all.next().cloned().unwrap_or_default();
     Value::Object(all.fold(first, |common, next| {
         common.into_iter().filter(|(name, value)| next.get(name) == Some(value)).collect()
@@ -177,29 +177,29 @@ fn common(alerts: &[Value], of: &str) -> Value {
 }
 
 /// Text without control characters, not too long.
-fn cut(text: &str) -> String {
+fn sanitize(text: &str) -> String {
     let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     plain.take(TEXT_MAX).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::book::AlertBook;
-    use super::super::book::tests::{judged, rules, time as minute};
+    use super::super::lifecycle::AlertList;
+    use super::super::lifecycle::tests::{evaluated, rules, time as minute};
     use super::*;
 
     fn notices() -> Vec<Notice> {
-        let mut book = AlertBook::default();
+        let mut alerts = AlertList::default();
         for at in 0..3 {
-            book.take(&judged(&["read", "write"], at), rules(), minute(at));
+            alerts.apply(&evaluated(&["read", "write"], at), rules(), minute(at));
         }
-        book.active.iter().map(|alert| Notice { alert: alert.clone(), state: alert.state }).collect()
+        alerts.active.iter().map(|alert| Notice { alert: alert.clone(), state: alert.state }).collect()
     }
 
     const WRITER: Writer<'_> = Writer { pages: "https://laggard.example", tenant: "shop" };
 
     #[test]
-    fn a_message_is_as_alertmanager_has_it() {
+    fn a_message_matches_alertmanagers_schema() {
         let message = WRITER.webhook("webhook", &notices());
         assert_eq!((&message["version"], &message["status"]), (&json!("4"), &json!("firing")));
         assert_eq!(message["groupLabels"], json!({"alertname": "LaggardSlowOperation", "tenant": "shop"}));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_resolved_says_when_and_why() {
+    fn a_resolved_alert_has_its_time_and_reason() {
         let mut notice = notices().remove(0);
         notice.state = AlertState::Resolved;
         notice.alert.resolved_ns = Some(minute(30).unix_ns());
@@ -232,17 +232,17 @@ mod tests {
         assert_eq!(message["status"], "resolved");
         assert_eq!(message["alerts"][0]["endsAt"], "2026-01-12T09:30:00.000Z");
         assert_eq!(message["alerts"][0]["annotations"]["resolved"], "requests are as fast as before");
-        let told = WRITER.alertmanager(&[notice], minute(60));
-        assert_eq!(told[0]["endsAt"], "2026-01-12T09:30:00.000Z");
+        let sent = WRITER.alertmanager(&[notice], minute(60));
+        assert_eq!(sent[0]["endsAt"], "2026-01-12T09:30:00.000Z");
     }
 
     #[test]
-    fn one_that_fires_ends_by_itself_in_alertmanager() {
-        let told = WRITER.alertmanager(&notices(), minute(7));
-        assert_eq!(told.as_array().unwrap().len(), 2);
-        assert_eq!(told[1]["endsAt"], "2026-01-12T09:07:00.000Z");
+    fn a_firing_alert_expires_in_alertmanager() {
+        let sent = WRITER.alertmanager(&notices(), minute(7));
+        assert_eq!(sent.as_array().unwrap().len(), 2);
+        assert_eq!(sent[1]["endsAt"], "2026-01-12T09:07:00.000Z");
         assert!(
-            told[0].get("status").is_none() && told[0].get("fingerprint").is_none(),
+            sent[0].get("status").is_none() && sent[0].get("fingerprint").is_none(),
             "its API has no such fields"
         );
     }
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn hostile_names_stay_text() {
         let mut notice = notices().remove(0);
-        notice.alert.found.service = format!("a\u{1b}[31m\"}}\n{}", "x".repeat(5_000));
+        notice.alert.finding.service = format!("a\u{1b}[31m\"}}\n{}", "x".repeat(5_000));
         let message = WRITER.webhook("webhook", &[notice]);
         let service = message["alerts"][0]["labels"]["service"].as_str().unwrap();
         assert!(service.chars().count() == 1_000 && !service.chars().any(char::is_control));

@@ -1,4 +1,5 @@
-//! A program that is told of alerts on its standard input. No shell: the configuration names it and its arguments.
+//! A program that gets notifications on its standard input. There is no shell: the configuration names the program and
+//! its arguments.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -11,22 +12,22 @@ use std::time::{Duration, Instant};
 pub(super) struct Program {
     pub(super) path: PathBuf,
     pub(super) arguments: Vec<String>,
-    /// It is killed after this, and what it started.
+    /// After this it is killed, with the processes it started.
     pub(super) time_max: Duration,
 }
 
-/// Of what it complains about so much is told.
-const COMPLAINT_BYTES_MAX: u64 = 1_000;
+/// So much of its standard error is reported.
+const ERROR_BYTES_MAX: u64 = 1_000;
 
-/// How long its complaint is waited for once it has ended: what it started may hold the pipe for ever.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long its error text is awaited after it ended: processes it started may hold the pipe forever.
+const ERROR_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// How often is looked whether it has ended.
-const LOOK: Duration = Duration::from_millis(10);
+/// How often its exit is checked for.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Program {
-    /// Runs it with this input, until it ends or its time is over. Of the environment it gets `PATH` alone: settings
-    /// in variables are none of its business.
+    /// Runs it with this input until it ends or times out. Of the environment it gets only `PATH`, since variables may
+    /// hold settings of the server.
     ///
     /// # Errors
     /// When it cannot be started, fails, or does not end in time.
@@ -34,9 +35,9 @@ impl Program {
         let started = Instant::now();
         let mut child = self.start().map_err(|error| format!("{}: {error}", self.path.display()))?;
         feed(&mut child, input);
-        let complaint = complaint_of(&mut child);
+        let error_text = error_text_of(&mut child);
         let ended = wait(&mut child, started, self.time_max);
-        // Whatever it started and left behind goes with it; then nobody holds its pipes any more.
+        // Processes that it left behind would hold its pipes open.
         kill_all(&mut child);
         let status = match ended {
             Some(status) => status.map_err(|error| error.to_string())?,
@@ -47,9 +48,10 @@ impl Program {
         };
         match status.success() {
             true => Ok(()),
-            false => {
-                Err(format!("{status}: {}", complaint.recv_timeout(LAST_WORDS).unwrap_or_default().trim()))
-            }
+            false => Err(format!(
+                "{status}: {}",
+                error_text.recv_timeout(ERROR_TIMEOUT).unwrap_or_default().trim()
+            )),
         }
     }
 
@@ -63,50 +65,50 @@ impl Program {
     }
 }
 
-/// Writes the input from a thread of its own, which nobody waits for: a program that reads nothing holds nobody up.
+/// Writes the input on a detached thread: a program that does not read its input must not block the server.
 fn feed(child: &mut Child, input: &[u8]) {
-    let mut stdin = child.stdin.take().expect("it was asked for");
+    let mut stdin = child.stdin.take().expect("it is piped");
     let input = input.to_owned();
     std::thread::spawn(move || {
-        // Who ends without reading it all has what it wants.
+        // The program may end without reading everything.
         let _ = stdin.write_all(&input);
     });
 }
 
-/// What it says on standard error, so far as that is told; the rest is read and forgotten.
-fn complaint_of(child: &mut Child) -> Receiver<String> {
-    let mut stderr = child.stderr.take().expect("it was asked for");
-    let (tell, told) = channel();
+/// The beginning of its standard error; the rest is read and dropped.
+fn error_text_of(child: &mut Child) -> Receiver<String> {
+    let mut stderr = child.stderr.take().expect("it is piped");
+    let (sender, receiver) = channel();
     std::thread::spawn(move || {
-        let mut words = Vec::new();
-        let _ = (&mut stderr).take(COMPLAINT_BYTES_MAX).read_to_end(&mut words);
-        let words = String::from_utf8_lossy(&words).into_owned();
-        // Who has ended well is not asked what it said.
-        let _ = tell.send(words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect());
+        let mut text = Vec::new();
+        let _ = (&mut stderr).take(ERROR_BYTES_MAX).read_to_end(&mut text);
+        let text = String::from_utf8_lossy(&text).into_owned();
+        // The text is not received if the program succeeded.
+        let _ = sender.send(text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect());
         let _ = io::copy(&mut stderr, &mut io::sink());
     });
-    told
+    receiver
 }
 
-/// `None` when its time is over.
+/// `None` after a timeout.
 fn wait(child: &mut Child, started: Instant, time_max: Duration) -> Option<io::Result<ExitStatus>> {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(Ok(status)),
             Err(error) => return Some(Err(error)),
             Ok(None) if started.elapsed() >= time_max => return None,
-            Ok(None) => std::thread::sleep(LOOK),
+            Ok(None) => std::thread::sleep(POLL_INTERVAL),
         }
     }
 }
 
-/// It leads a group of its own, which its children are in unless they left it. Elsewhere than on Linux only itself is
-/// killed.
+/// It leads a process group, which its children belong to unless they left it. Elsewhere than on Linux only the program
+/// itself is killed.
 fn kill_all(child: &mut Child) {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{Pid, Signal, kill_process_group};
-        // Most often there is nobody left.
+        // It fails if no process is left.
         let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     }
     let _ = child.kill();
@@ -123,7 +125,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn it_gets_the_message_and_little_else() {
+    fn the_program_gets_the_message_and_almost_no_environment() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("out");
         let script = format!("cat > {0}; env >> {0}", out.display());
@@ -134,15 +136,15 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_wrong_is_told() {
-        let failed = shell("echo no room >&2; exit 3", LONG).run(b"").unwrap_err();
-        assert!(failed.contains('3') && failed.contains("no room"), "{failed}");
+    fn failures_are_reported() {
+        let failed = shell("echo disk full >&2; exit 3", LONG).run(b"").unwrap_err();
+        assert!(failed.contains('3') && failed.contains("disk full"), "{failed}");
         let missing = Program { path: "/no/such/program".into(), arguments: Vec::new(), time_max: LONG };
         assert!(missing.run(b"").unwrap_err().contains("/no/such/program"));
     }
 
     #[test]
-    fn one_that_does_not_end_is_killed_with_what_it_started() {
+    fn a_program_that_does_not_end_is_killed_with_its_children() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("pid");
         let script = format!("sleep 1000 & echo $! > {}; wait", out.display());
@@ -157,11 +159,11 @@ mod tests {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        panic!("the program that it started is still there");
+        panic!("the child process is still running");
     }
 
     #[test]
-    fn what_it_leaves_behind_holds_nobody_up() {
+    fn processes_left_behind_do_not_block() {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("pid");
         let script = format!(
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_reads_nothing_or_says_much_holds_nobody_up() {
+    fn a_program_that_reads_nothing_or_writes_a_lot_does_not_block() {
         shell("exit 0", LONG).run(&vec![b'x'; 4 << 20]).unwrap();
         shell("head -c 2000000 /dev/zero >&2", LONG).run(b"").unwrap();
     }

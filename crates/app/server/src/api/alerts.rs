@@ -1,9 +1,10 @@
-//! `/api/v1/alerts`: what was noticed without being asked.
+//! `/api/v1/alerts`: operations that became slower, found by continuous detection.
 
 use super::parameters::{Query, count, now};
 use super::problem::{Problem, ProblemDocument};
-use crate::alerts::{Alert, AlertState, Look, SlowCategory, Span, Standing};
-use crate::shared::{AppState, Tenant};
+use crate::alerts::{Alert, AlertState, DetectionState, EvaluationRecord, Interval, SlowCategory};
+use crate::api::state::AppState;
+use crate::tenants::Tenant;
 use axum::extract::State;
 use axum::{Extension, Json};
 use laggard_params::Moment;
@@ -11,59 +12,58 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
-/// Alerts that are listed unless another number is asked for, and those that can be.
+/// Listed alerts by default, and at most.
 const LIMIT: usize = 1_000;
 const LIMIT_MAX: usize = 2_000;
 
-/// Which alerts are asked for.
+/// Which alerts to list.
 #[derive(Clone, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AlertParameters {
-    /// Only those that were not over before this.
+    /// Only alerts not resolved before this.
     since: Option<Moment>,
-    /// Only those that began no later than this.
+    /// Only alerts that began no later than this.
     until: Option<Moment>,
-    /// Only those in this state.
+    /// Only alerts in this state.
     #[param(inline)]
     state: Option<AlertState>,
-    /// Most of them (1 to 2000; 1000).
+    /// Most alerts (1 to 2000; default 1000).
     #[param(minimum = 1, maximum = 2_000)]
     limit: Option<u64>,
 }
 
-/// Alerts, and how the looking goes.
+/// Alerts, and the progress of detection.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Alerts {
-    /// Whether the server looks at all.
+    /// Whether detection is on.
     enabled: bool,
-    /// How often it looks.
+    /// Time between evaluations.
     every_ns: u64,
-    /// Length of the window that it judges.
+    /// Length of the evaluated window.
     window_ns: u64,
-    /// The last look; absent before the first.
-    last: Option<Look>,
-    /// The last look that judged a window; others say why they did not.
-    judged: Option<Look>,
-    /// How many fire, whatever was asked for.
+    /// The last evaluation; absent before the first.
+    last: Option<EvaluationRecord>,
+    /// The last evaluation that was not skipped.
+    last_evaluated: Option<EvaluationRecord>,
+    /// Firing alerts, regardless of the parameters.
     firing: u64,
-    /// How many are pending.
+    /// Pending alerts.
     pending: u64,
-    /// Whom it tells.
     receivers: Vec<ReceiverRow>,
-    /// Firing ones first, then pending, then what is over, the latest first.
+    /// Firing ones first, then pending, then resolved, the latest first.
     alerts: Vec<AlertRow>,
-    /// How many more there are.
+    /// Matching alerts that are not listed.
     omitted: u64,
 }
 
-/// Whom it tells.
+/// A receiver of notifications.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ReceiverRow {
     name: &'static str,
-    /// Messages that arrived since the start.
+    /// Delivered messages since the start of the server.
     sent: u64,
-    /// Messages that did not; they are tried again.
+    /// Failed messages; they are retried.
     failed: u64,
 }
 
@@ -72,22 +72,22 @@ pub(crate) struct ReceiverRow {
 pub(crate) struct AlertRow {
     id: String,
     state: AlertState,
-    /// The operation to blame.
+    /// The suspected operation.
     service: String,
     operation: String,
-    /// What is wrong, in a sentence.
+    /// The finding in a sentence.
     summary: String,
     /// Requests it makes slow, by call tree.
     categories: Vec<SlowCategory>,
-    /// Replicas to blame.
+    /// Suspected replicas.
     replicas: Vec<String>,
-    /// Since when requests are slow, as far as that can be told.
+    /// Since when requests are slow, as far as known.
     since_ns: i64,
-    /// When it was found for the first time.
+    /// Its first finding.
     first_ns: i64,
     fired_ns: Option<i64>,
     resolved_ns: Option<i64>,
-    /// Why it is over, in a sentence.
+    /// Why it was resolved, in a sentence.
     ended: Option<String>,
     /// Time of a call over the time of such calls before.
     factor: Option<f64>,
@@ -100,14 +100,14 @@ pub(crate) struct AlertRow {
     requests_seen: u64,
     /// Some of the slowest traces.
     traces: Vec<String>,
-    /// The window of the latest finding, and what it was compared with.
-    window: Span,
-    baseline: Span,
-    /// Which receivers were told of it, and which state last.
-    told: std::collections::BTreeMap<String, AlertState>,
+    /// Window and baseline of the latest finding.
+    window: Interval,
+    baseline: Interval,
+    /// The last state each receiver was notified of.
+    notified: std::collections::BTreeMap<String, AlertState>,
 }
 
-/// Slow operations that the server noticed by itself
+/// Operations that recently became slower
 #[utoipa::path(
     get, path = "/api/v1/alerts", tag = "alerts", params(AlertParameters),
     responses((status = 200, body = Alerts), (status = "4XX", body = ProblemDocument))
@@ -124,27 +124,32 @@ pub(crate) async fn alerts(
     if since.zip(until).is_some_and(|(since, until)| since > until) {
         return Err(Problem::invalid("since is later than until"));
     }
-    let standing = state.alerts.watched.of(&tenant.name).standing().clone();
+    let detection = state.alerts.tenant_alerts.of(&tenant.name).state().clone();
     let is_wanted = |alert: &Alert| {
         let ends = alert.resolved_ns.unwrap_or(i64::MAX);
         since.is_none_or(|since| ends >= since.unix_ns())
             && until.is_none_or(|until| alert.since_ns <= until.unix_ns())
             && parameters.state.is_none_or(|state| alert.state == state)
     };
-    Ok(Json(answer(&state, standing, is_wanted, limit)))
+    Ok(Json(answer(&state, detection, is_wanted, limit)))
 }
 
-fn answer(state: &AppState, standing: Standing, is_wanted: impl Fn(&Alert) -> bool, limit: usize) -> Alerts {
+fn answer(
+    state: &AppState,
+    detection: DetectionState,
+    is_wanted: impl Fn(&Alert) -> bool,
+    limit: usize,
+) -> Alerts {
     let settings = &state.alerts.settings;
-    let book = standing.book;
-    let of = |wanted| book.active.iter().filter(|alert| alert.state == wanted).count() as u64;
-    let (firing, pending) = (of(AlertState::Firing), of(AlertState::Pending));
+    let alerts = detection.alerts;
+    let count_of = |wanted| alerts.active.iter().filter(|alert| alert.state == wanted).count() as u64;
+    let (firing, pending) = (count_of(AlertState::Firing), count_of(AlertState::Pending));
     let mut wanted: Vec<Alert> =
-        book.active.into_iter().chain(book.over).filter(|alert| is_wanted(alert)).collect();
+        alerts.active.into_iter().chain(alerts.resolved).filter(|alert| is_wanted(alert)).collect();
     wanted.sort_by_key(|alert| {
         let order = [AlertState::Firing, AlertState::Pending, AlertState::Resolved];
-        let place = order.iter().position(|state| *state == alert.state);
-        (place, std::cmp::Reverse(alert.resolved_ns.unwrap_or(alert.first_ns)), alert.id.clone())
+        let rank = order.iter().position(|state| *state == alert.state);
+        (rank, std::cmp::Reverse(alert.resolved_ns.unwrap_or(alert.first_ns)), alert.id.clone())
     });
     let omitted = wanted.len().saturating_sub(limit) as u64;
     wanted.truncate(limit);
@@ -158,8 +163,8 @@ fn answer(state: &AppState, standing: Standing, is_wanted: impl Fn(&Alert) -> bo
         enabled: settings.enabled,
         every_ns: settings.every.nanos().ns(),
         window_ns: settings.window.nanos().ns(),
-        last: standing.last,
-        judged: standing.judged,
+        last: detection.last,
+        last_evaluated: detection.last_evaluated,
         firing,
         pending,
         receivers: receivers.collect(),
@@ -170,29 +175,29 @@ fn answer(state: &AppState, standing: Standing, is_wanted: impl Fn(&Alert) -> bo
 
 fn row(alert: Alert) -> AlertRow {
     let summary = alert.summary();
-    let told = alert.told.into_iter().map(|(receiver, told)| (receiver, told.state)).collect();
-    let found = alert.found;
+    let notified = alert.notified.into_iter().map(|(receiver, last)| (receiver, last.state)).collect();
+    let finding = alert.finding;
     AlertRow {
         id: alert.id,
         state: alert.state,
-        service: found.service,
-        operation: found.operation,
+        service: finding.service,
+        operation: finding.operation,
         summary,
-        categories: found.categories,
-        replicas: found.replicas,
+        categories: finding.categories,
+        replicas: finding.replicas,
         since_ns: alert.since_ns,
         first_ns: alert.first_ns,
         fired_ns: alert.fired_ns,
         resolved_ns: alert.resolved_ns,
         ended: alert.ended,
-        factor: found.factor,
-        effect_ns: found.effect_ns,
-        slower: found.slower,
-        requests_hit: found.requests_hit,
-        requests_seen: found.requests_seen,
-        traces: found.traces,
+        factor: finding.factor,
+        effect_ns: finding.effect_ns,
+        slower: finding.slower,
+        requests_hit: finding.requests_hit,
+        requests_seen: finding.requests_seen,
+        traces: finding.traces,
         window: alert.window,
         baseline: alert.baseline,
-        told,
+        notified,
     }
 }

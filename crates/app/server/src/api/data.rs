@@ -2,11 +2,11 @@
 
 use super::cache::RequestCache;
 use super::problem::{Problem, ProblemKind};
-use crate::shared::AppState;
+use crate::api::state::AppState;
 use laggard_engine::{RequestSlice, Requests};
 use laggard_params::Window;
 use laggard_store::Store;
-use std::num::NonZeroUsize;
+pub(crate) use laggard_system::available_threads as threads;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,11 +18,6 @@ pub(crate) const REST_SPANS_MAX: u64 = 20_000_000;
 
 /// How long a query waits for others to end.
 const QUEUE_MAX: Duration = Duration::from_secs(20);
-
-/// As many threads as there are processors.
-pub(crate) fn threads() -> NonZeroUsize {
-    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
-}
 
 /// Answers a query about the requests of a window, away from the threads that serve connections. Only so many run at
 /// a time; the others wait for a while.

@@ -1,7 +1,7 @@
 //! `/healthz`, `/readyz`, `/version`: for whoever runs it.
 
 use super::status::{ProblemRow, is_ready, row};
-use crate::shared::AppState;
+use crate::api::state::AppState;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};

@@ -1,11 +1,12 @@
-//! `/metrics`: its own figures as OpenMetrics.
+//! `/metrics`: metrics of the server itself, as OpenMetrics.
 
 use super::parameters::now;
 use super::status::{is_ready, receivers};
 use crate::alerts::AlertState;
+use crate::api::state::AppState;
 use crate::listen::ListenerFigures;
 use crate::operations::ProcessFigures;
-use crate::shared::{AppState, Tenant};
+use crate::tenants::Tenant;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
@@ -15,7 +16,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Its own figures, as OpenMetrics
+/// Metrics of the server itself, as OpenMetrics
 #[utoipa::path(
     get, path = "/metrics", tag = "server",
     responses((status = 200, description = "OpenMetrics text, version 1.0.0", content_type = "application/openmetrics-text"))
@@ -44,7 +45,7 @@ fn text(state: &AppState, tenants: &[Arc<Tenant>]) -> String {
     out.end()
 }
 
-/// A figure's name, what it is, and how it is read.
+/// A metric's name, help text, and value.
 type Figure<F> = (&'static str, &'static str, F);
 
 type OfReceiver = fn(&super::status::ReceiverRow) -> u64;
@@ -55,12 +56,12 @@ fn received(out: &mut Exposition, state: &AppState) {
     let rows = receivers(state);
     let all: [Figure<OfReceiver>; 7] = [
         ("laggard_received_requests", "Messages received", |row| row.requests),
-        ("laggard_deferred_requests", "Messages refused for now", |row| row.deferred),
-        ("laggard_refused_requests", "Messages refused for good", |row| row.refused),
-        ("laggard_received_spans", "Spans taken", |row| row.spans),
-        ("laggard_received_samples", "Samples taken", |row| row.samples),
-        ("laggard_rejected_records", "Records of messages that were not taken", |row| row.rejected),
-        ("laggard_received_bytes", "Bytes of messages, as they came", |row| row.bytes),
+        ("laggard_deferred_requests", "Messages rejected with a time to retry after", |row| row.deferred),
+        ("laggard_refused_requests", "Messages rejected permanently", |row| row.refused),
+        ("laggard_received_spans", "Spans ingested", |row| row.spans),
+        ("laggard_received_samples", "Samples ingested", |row| row.samples),
+        ("laggard_rejected_records", "Rejected records of accepted messages", |row| row.rejected),
+        ("laggard_received_bytes", "Bytes of messages as sent", |row| row.bytes),
     ];
     for (name, help, figure) in all {
         out.family(name, Kind::Counter, help);
@@ -69,8 +70,8 @@ fn received(out: &mut Exposition, state: &AppState) {
         }
     }
     out.family("laggard_losses", Kind::Counter, "Records that could not be read, by cause");
-    for (loss, found) in state.receivers.losses().iter() {
-        out.sample("laggard_losses_total", &[("cause", loss.name())], found.count as f64);
+    for (loss, count) in state.receivers.losses().iter() {
+        out.sample("laggard_losses_total", &[("cause", loss.name())], count.count as f64);
     }
 }
 
@@ -78,29 +79,27 @@ fn connections(out: &mut Exposition, state: &AppState) {
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
     let all: [Figure<OfListener>; 4] = [
         ("laggard_connections_accepted", "Connections accepted", |figures| &figures.accepted),
-        ("laggard_connections_refused", "Connections refused: their address had too many", |figures| {
+        ("laggard_connections_refused", "Connections refused: too many from one address", |figures| {
             &figures.refused
         }),
         ("laggard_connections_timed_out", "Connections closed because the client was too slow", |figures| {
             &figures.timed_out
         }),
-        ("laggard_handshakes_failed", "Connections whose TLS could not be agreed on", |figures| {
-            &figures.handshakes_failed
-        }),
+        ("laggard_handshakes_failed", "Failed TLS handshakes", |figures| &figures.handshakes_failed),
     ];
     for (name, help, figure) in all {
         out.family(name, Kind::Counter, help);
         for listener in &state.listeners {
             let value = count(figure(&listener.figures));
-            out.sample(&format!("{name}_total"), &[("listener", listener.name)], value);
+            out.sample(&format!("{name}_total"), &[("listener", listener.kind.name())], value);
         }
     }
-    out.family("laggard_unauthorized_requests", Kind::Counter, "Requests that were not let in");
-    out.sample("laggard_unauthorized_requests_total", &[], count(&state.gate.refused));
-    out.family("laggard_connections", Kind::Gauge, "Connections that are open");
+    out.family("laggard_unauthorized_requests", Kind::Counter, "Requests that were not admitted");
+    out.sample("laggard_unauthorized_requests_total", &[], count(&state.admission.refused));
+    out.family("laggard_connections", Kind::Gauge, "Open connections");
     for listener in &state.listeners {
         let open = count(&listener.figures.accepted) - count(&listener.figures.closed);
-        out.sample("laggard_connections", &[("listener", listener.name)], open.max(0.0));
+        out.sample("laggard_connections", &[("listener", listener.kind.name())], open.max(0.0));
     }
 }
 
@@ -110,7 +109,7 @@ fn process(out: &mut Exposition) {
     let all = [
         ("process_resident_memory_bytes", "Memory in use", figures.resident_bytes),
         ("process_open_fds", "Open files and connections", figures.open_files),
-        ("process_max_fds", "Most open files that there can be", figures.open_files_max),
+        ("process_max_fds", "Limit of open files", figures.open_files_max),
     ];
     for (name, help, value) in all {
         let Some(value) = value else { continue };
@@ -124,39 +123,39 @@ fn process(out: &mut Exposition) {
 
 fn jobs(out: &mut Exposition, state: &AppState) {
     let counts = state.api.jobs.counts();
-    out.family("laggard_jobs", Kind::Gauge, "Questions that wait or are being answered");
+    out.family("laggard_jobs", Kind::Gauge, "Jobs that wait or run");
     out.sample("laggard_jobs", &[("state", "waiting")], counts.waiting as f64);
     out.sample("laggard_jobs", &[("state", "running")], counts.running as f64);
-    out.family("laggard_jobs_submitted", Kind::Counter, "Questions that were asked");
+    out.family("laggard_jobs_submitted", Kind::Counter, "Jobs submitted");
     out.sample("laggard_jobs_submitted_total", &[], counts.total as f64);
-    out.family("laggard_upload_bytes", Kind::Gauge, "Bytes of uploaded files that are kept for questions");
+    out.family("laggard_upload_bytes", Kind::Gauge, "Bytes of uploaded files stored for jobs");
     out.sample("laggard_upload_bytes", &[], state.api.uploads.bytes() as f64);
 }
 
 fn alerts(out: &mut Exposition, state: &AppState) {
-    let all: Vec<_> = (state.alerts.watched.all().into_iter())
-        .map(|(tenant, watched)| (tenant, watched.standing().clone(), watched.save_failures()))
+    let all: Vec<_> = (state.alerts.tenant_alerts.all().into_iter())
+        .map(|(tenant, alerts)| (tenant, alerts.state().clone(), alerts.save_failures()))
         .collect();
-    out.family("laggard_alerts", Kind::Gauge, "Slow operations that were noticed");
-    for (tenant, standing, _) in &all {
-        let active = &standing.book.active;
+    out.family("laggard_alerts", Kind::Gauge, "Alerts by state");
+    for (tenant, detection, _) in &all {
+        let active = &detection.alerts.active;
         for (name, wanted) in [("pending", AlertState::Pending), ("firing", AlertState::Firing)] {
             let count = active.iter().filter(|alert| alert.state == wanted).count();
             out.sample("laggard_alerts", &[("tenant", tenant), ("state", name)], count as f64);
         }
     }
-    out.family("laggard_alert_looks", Kind::Counter, "Looks for slow operations, by what came of them");
-    for (tenant, standing, _) in &all {
-        for (outcome, count) in &standing.looks {
+    out.family("laggard_alert_evaluations", Kind::Counter, "Evaluations for alerts, by outcome");
+    for (tenant, detection, _) in &all {
+        for (outcome, count) in &detection.outcomes {
             let labels = [("tenant", &**tenant), ("outcome", outcome.name())];
-            out.sample("laggard_alert_looks_total", &labels, *count as f64);
+            out.sample("laggard_alert_evaluations_total", &labels, *count as f64);
         }
     }
-    out.family("laggard_alert_look_seconds", Kind::Counter, "Time that looks took");
-    for (tenant, standing, _) in &all {
-        out.sample("laggard_alert_look_seconds_total", &[("tenant", tenant)], standing.seconds);
+    out.family("laggard_alert_evaluation_seconds", Kind::Counter, "Time spent on evaluations");
+    for (tenant, detection, _) in &all {
+        out.sample("laggard_alert_evaluation_seconds_total", &[("tenant", tenant)], detection.seconds);
     }
-    out.family("laggard_alert_unsaved", Kind::Gauge, "Times in a row that alerts could not be kept on disk");
+    out.family("laggard_alert_unsaved", Kind::Gauge, "Consecutive failures to save alerts");
     for (tenant, _, failures) in &all {
         out.sample("laggard_alert_unsaved", &[("tenant", tenant)], *failures as f64);
     }
@@ -165,7 +164,7 @@ fn alerts(out: &mut Exposition, state: &AppState) {
 
 fn notifications(out: &mut Exposition, state: &AppState) {
     let at = now();
-    out.family("laggard_notifications", Kind::Counter, "Messages about alerts, by whether they arrived");
+    out.family("laggard_notifications", Kind::Counter, "Notifications by outcome");
     for receiver in &state.alerts.receivers {
         let figures = &receiver.figures;
         for (outcome, count) in [("sent", &figures.sent), ("failed", &figures.failed)] {
@@ -173,7 +172,7 @@ fn notifications(out: &mut Exposition, state: &AppState) {
             out.sample("laggard_notifications_total", &labels, count.load(Ordering::Relaxed) as f64);
         }
     }
-    out.family("laggard_notifications_waiting", Kind::Gauge, "Alerts that a receiver has yet to be told of");
+    out.family("laggard_notifications_waiting", Kind::Gauge, "Pending notifications of a receiver");
     for receiver in &state.alerts.receivers {
         let waiting = state.alerts.waiting(receiver, at);
         out.sample("laggard_notifications_waiting", &[("receiver", receiver.name)], waiting as f64);
@@ -193,12 +192,14 @@ fn stores(out: &mut Exposition, tenants: &[Arc<Tenant>]) {
     }
     let time = |time: Option<Timestamp>| time.map(seconds);
     let gauges: [Figure<&OfStore<'_>>; 11] = [
-        ("laggard_store_ready", "Whether data are taken and questions answered", &|state| {
+        ("laggard_store_ready", "Whether data are accepted and queries answered", &|state| {
             Some(f64::from(u8::from(is_ready(state))))
         }),
-        ("laggard_store_problems", "Problems a person should know of", &|state| {
-            Some(state.problems.len() as f64)
-        }),
+        (
+            "laggard_store_problems",
+            "Problems that need attention",
+            &|state| Some(state.problems.len() as f64),
+        ),
         ("laggard_store_spans", "Spans in segments", &|state| Some(state.spans_stored as f64)),
         ("laggard_store_open_traces", "Traces open in memory", &|state| Some(state.open_traces as f64)),
         ("laggard_store_open_spans", "Spans open in memory", &|state| Some(state.open_spans as f64)),
@@ -235,7 +236,7 @@ enum Kind {
     Info,
 }
 
-/// Text of OpenMetrics.
+/// OpenMetrics text.
 #[derive(Default)]
 struct Exposition {
     text: String,

@@ -26,6 +26,7 @@ mod queries;
 mod sampled;
 mod search;
 mod services;
+mod state;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -33,54 +34,15 @@ mod trace;
 mod tree;
 mod uploads;
 
-pub(crate) use data::threads as data_threads;
-pub(crate) use parameters::now;
-pub(crate) use queries::facts as data_facts;
+pub(crate) use state::{Api, ApiState, AppState};
 
-use crate::settings::ServeSettings;
-use crate::shared::AppState;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::{MethodRouter, any, delete, get, post};
-use cache::{RequestCache, keep_expiring};
 use http::header::{CACHE_CONTROL, HeaderValue};
-use jobs::{JobLimits, Jobs};
 use problem::{Problem, ProblemKind};
-use std::sync::Arc;
-use tokio::sync::Semaphore;
-use uploads::UploadFolder;
-
-/// What the API keeps between requests.
-pub(crate) struct Api {
-    pub(crate) jobs: Jobs,
-    /// Queries at a time.
-    pub(crate) queries: Arc<Semaphore>,
-    /// Imports at a time.
-    pub(crate) imports: Arc<Semaphore>,
-    pub(crate) uploads: UploadFolder,
-    /// Requests of the last windows.
-    pub(crate) cache: Arc<RequestCache>,
-}
-
-/// Imports at a time: each keeps two threads busy.
-const IMPORTS_AT_ONCE: usize = 2;
-
-impl Api {
-    /// To be called where a runtime is.
-    pub(crate) fn new(settings: &ServeSettings) -> Api {
-        let cache = Arc::new(RequestCache::default());
-        tokio::spawn(keep_expiring(cache.clone()));
-        Api {
-            jobs: Jobs::new(JobLimits::default()),
-            queries: Arc::new(Semaphore::new(2 * data::threads().get())),
-            imports: Arc::new(Semaphore::new(IMPORTS_AT_ONCE)),
-            uploads: UploadFolder::new(&settings.data, settings.limits.upload.0),
-            cache,
-        }
-    }
-}
 
 /// A route as it stands in the OpenAPI document.
 struct Route {
@@ -125,8 +87,8 @@ fn all() -> Vec<Route> {
 }
 
 /// `/api/v1/...`, `/healthz`, `/readyz`, `/metrics`, `/version`.
-pub(crate) fn routes() -> Router<AppState> {
-    let mut router = Router::new();
+pub(crate) fn routes(state: AppState) -> Router {
+    let mut router: Router<AppState> = Router::new();
     for Route { path, handler } in all() {
         router = router.route(path, handler.fallback(not_allowed));
     }
@@ -135,7 +97,7 @@ pub(crate) fn routes() -> Router<AppState> {
         router = router.route(path, any(not_found));
     }
     // Handlers count what they read; nothing else may end an upload early.
-    router.layer(DefaultBodyLimit::disable()).layer(from_fn(never_stored))
+    router.layer(DefaultBodyLimit::disable()).layer(from_fn(never_stored)).with_state(state)
 }
 
 async fn not_allowed() -> Problem {

@@ -5,9 +5,9 @@ use axum::extract::{FromRequestParts, Query as AxumQuery};
 use http::request::Parts;
 use laggard_model::{Nanos, Timestamp};
 use laggard_params::{Moment, Window};
+pub(crate) use laggard_system::now;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::time::{SystemTime, UNIX_EPOCH};
 use utoipa::IntoParams;
 
 /// The parameters behind `?`; what cannot be read is a problem document.
@@ -63,12 +63,6 @@ pub(crate) fn count(name: &str, given: Option<u64>, usual: usize, most: usize) -
         Some(Ok(number)) if (1..=most).contains(&number) => Ok(number),
         Some(_) => Err(Problem::invalid(format_args!("{name} is a whole number from 1 to {most}"))),
     }
-}
-
-/// The clock.
-pub(crate) fn now() -> Timestamp {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_unix_ns(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

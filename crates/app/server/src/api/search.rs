@@ -3,7 +3,8 @@
 use super::data::{query, threads};
 use super::parameters::{Query, count, now, window};
 use super::problem::{Problem, ProblemDocument};
-use crate::shared::{AppState, Tenant};
+use crate::api::state::AppState;
+use crate::tenants::Tenant;
 use axum::extract::State;
 use axum::{Extension, Json};
 use laggard_assembly::ShapeRule;

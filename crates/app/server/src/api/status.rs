@@ -1,9 +1,11 @@
-//! `/api/v1/status`: what is taken and kept.
+//! `/api/v1/status`: ingest, storage, and problems.
 
 use super::parameters::now;
 use super::trace::{LossRow, loss_rows};
+use crate::api::state::AppState;
 use crate::receive::Receiver;
-use crate::shared::{AppState, Tenant};
+use crate::settings::ListenerKind;
+use crate::tenants::Tenant;
 use axum::extract::State;
 use axum::{Extension, Json};
 use laggard_model::Timestamp;
@@ -13,13 +15,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
-/// What is taken and kept.
+/// Ingest, storage, and problems.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Status {
     version: &'static str,
     now_ns: i64,
     started_ns: i64,
-    /// Whether data are taken and questions answered.
+    /// Whether data are accepted and requests answered.
     ready: bool,
     problems: Vec<ProblemRow>,
     /// Spans acknowledged since the store was opened.
@@ -37,51 +39,51 @@ pub(crate) struct Status {
     /// Start of the latest.
     newest_ns: Option<i64>,
     receivers: Vec<ReceiverRow>,
-    /// What was lost in reading, of all receivers.
+    /// Losses of reading, of all receivers.
     losses: BTreeMap<&'static str, LossRow>,
-    /// Slow operations that the server noticed by itself and that are not over.
+    /// Alerts that fire.
     alerts_firing: u64,
 }
 
-/// Something a person should know of.
+/// A problem that needs attention.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ProblemRow {
     /// A word for programs.
     name: &'static str,
-    /// What happened, and what is done about it.
+    /// What happened, and what the server does about it.
     text: String,
     since_ns: i64,
-    /// Whether data are not taken or not answered because of it.
+    /// Whether it stops ingest or queries.
     blocks: bool,
 }
 
-/// One receiver, or another address it listens on.
+/// One receiver.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ReceiverRow {
     pub(crate) name: &'static str,
     pub(crate) address: String,
     /// Messages.
     pub(crate) requests: u64,
-    /// Of these, those that were refused for now.
+    /// Messages rejected with a time to retry after.
     pub(crate) deferred: u64,
-    /// Of these, those that were refused for good.
+    /// Messages rejected permanently.
     pub(crate) refused: u64,
-    /// Spans taken.
+    /// Spans ingested.
     pub(crate) spans: u64,
-    /// Samples taken.
+    /// Samples ingested.
     pub(crate) samples: u64,
-    /// Records that were not taken.
+    /// Rejected records of accepted messages.
     pub(crate) rejected: u64,
-    /// Bytes of messages, as they came.
+    /// Bytes of messages as sent.
     pub(crate) bytes: u64,
 }
 
-/// Whether a store takes and answers.
+/// Whether a store accepts data and answers queries.
 pub(crate) fn is_ready(state: &StoreState) -> bool {
     state.accepts && !state.problems.iter().any(|problem| problem.blocks)
 }
 
-/// What is taken and kept
+/// Ingest, storage, and problems
 #[utoipa::path(get, path = "/api/v1/status", tag = "server", responses((status = 200, body = Status)))]
 pub(crate) async fn status(
     State(state): State<AppState>,
@@ -106,7 +108,7 @@ pub(crate) async fn status(
         newest_ns: store.newest.map(Timestamp::unix_ns),
         receivers: receivers(&state),
         losses: loss_rows(&state.receivers.losses()),
-        alerts_firing: state.alerts.watched.of(&tenant.name).standing().book.firing().count() as u64,
+        alerts_firing: state.alerts.tenant_alerts.of(&tenant.name).state().alerts.firing().count() as u64,
     })
 }
 
@@ -119,18 +121,18 @@ pub(crate) fn row(problem: &StoreProblem) -> ProblemRow {
     }
 }
 
-/// Figures of everything that takes data.
+/// Figures of all receivers.
 pub(crate) fn receivers(state: &AppState) -> Vec<ReceiverRow> {
     let mut rows = Vec::new();
     for receiver in Receiver::ALL {
         let figures = state.receivers.figures(receiver);
         // Remote write comes to the address of the API.
-        let listens = state.listeners.iter().find(|listener| listener.name == receiver.name());
+        let listens = state.listeners.iter().find(|listener| listener.kind.name() == receiver.name());
         let listens = listens.or_else(|| {
             state
                 .listeners
                 .iter()
-                .find(|listener| receiver == Receiver::RemoteWrite && listener.name == "http")
+                .find(|listener| receiver == Receiver::RemoteWrite && listener.kind == ListenerKind::Http)
         });
         let Some(listener) = listens else { continue };
         rows.push(ReceiverRow {

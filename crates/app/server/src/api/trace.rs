@@ -4,7 +4,7 @@ use super::data::blocking;
 use super::parameters::Query;
 use super::problem::{Problem, ProblemDocument};
 use super::search::StatusName;
-use crate::shared::Tenant;
+use crate::tenants::Tenant;
 use axum::extract::Path;
 use axum::{Extension, Json};
 use laggard_assembly::{CallRows, ShapeRule, Shaper};

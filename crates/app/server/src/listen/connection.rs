@@ -2,8 +2,8 @@
 
 use super::Serving;
 use super::body::{Arriving, Leaving};
+use super::peers::Peer;
 use super::progress::{Patience, Progress, Stalled};
-use crate::security::Peer;
 use axum::body::Body;
 use http::{Request, Response};
 use hyper::body::Incoming;

@@ -7,11 +7,13 @@ mod body;
 mod connection;
 mod peers;
 mod progress;
+mod tls;
 
 pub(crate) use body::BodyTooSlow;
+pub(crate) use peers::Peer;
+pub(crate) use tls::Transport;
 
-use crate::security::Transport;
-use crate::settings::LimitSettings;
+use crate::settings::{LimitSettings, ListenerKind};
 use axum::Router;
 use connection::{Ending, serve_connection};
 use peers::Peers;
@@ -26,8 +28,7 @@ use tokio_util::task::TaskTracker;
 
 /// One address it listens on, and what happened there since the start.
 pub(crate) struct Listener {
-    /// The name of its setting: `http`, `otlp_grpc`, `otlp_http`, `zipkin`.
-    pub(crate) name: &'static str,
+    pub(crate) kind: ListenerKind,
     /// Where it really listens; the port is never 0.
     pub(crate) address: SocketAddr,
     pub(crate) figures: ListenerFigures,
@@ -61,11 +62,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves one address until it is told to stop; connections go on as tasks of `connections`.
 pub(crate) async fn accept(socket: TcpListener, serving: Serving, connections: TaskTracker) {
-    let room = Arc::new(Semaphore::new(serving.limits.connections as usize));
+    let connection_slots = Arc::new(Semaphore::new(serving.limits.connections as usize));
     let peers = Peers::new(serving.limits.connections_per_peer);
     loop {
         let next = async {
-            let permit = room.clone().acquire_owned().await.expect("nobody closes the semaphore");
+            let permit = connection_slots.clone().acquire_owned().await.expect("nobody closes the semaphore");
             (permit, socket.accept().await)
         };
         let (permit, accepted) = tokio::select! {
@@ -75,13 +76,13 @@ pub(crate) async fn accept(socket: TcpListener, serving: Serving, connections: T
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(listener = serving.listener.name, %error, "cannot accept connections");
+                tracing::warn!(listener = serving.listener.kind.name(), %error, "cannot accept connections");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
         let figures = &serving.listener.figures;
-        let Some(place) = peers.enter(peer.ip()) else {
+        let Some(connection) = peers.enter(peer.ip()) else {
             figures.refused.fetch_add(1, Ordering::Relaxed);
             continue;
         };
@@ -90,7 +91,7 @@ pub(crate) async fn accept(socket: TcpListener, serving: Serving, connections: T
         connections.spawn(async move {
             serve_stream(stream, peer, &serving).await;
             serving.listener.figures.closed.fetch_add(1, Ordering::Relaxed);
-            drop((permit, place));
+            drop((permit, connection));
         });
     }
 }
@@ -116,7 +117,7 @@ async fn serve_stream(stream: TcpStream, peer: SocketAddr, serving: &Serving) {
         }
     };
     if ending == Ending::TooSlow {
-        tracing::debug!(%peer, listener = serving.listener.name, "a client was too slow");
+        tracing::debug!(%peer, listener = serving.listener.kind.name(), "a client was too slow");
         figures.timed_out.fetch_add(1, Ordering::Relaxed);
     }
 }

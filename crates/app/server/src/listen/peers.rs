@@ -1,18 +1,25 @@
 //! How many connections each address has.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-/// Counts by address; an address without connections takes no room.
+/// Who sent a request: an extension of every request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
+    pub(crate) encrypted: bool,
+}
+
+/// Connections by address; an address without connections has no entry.
 #[derive(Clone)]
 pub(super) struct Peers {
     most: u32,
     counts: Arc<Mutex<HashMap<IpAddr, u32>>>,
 }
 
-/// The place of one connection; dropping it gives it back.
-pub(super) struct Place {
+/// Counts one open connection until it is dropped.
+pub(super) struct ConnectionPermit {
     peers: Peers,
     address: IpAddr,
 }
@@ -22,8 +29,8 @@ impl Peers {
         Peers { most, counts: Arc::default() }
     }
 
-    /// A place for a connection of this address; `None` when it has as many as it may.
-    pub(super) fn enter(&self, address: IpAddr) -> Option<Place> {
+    /// Counts a connection of this address; `None` when it has the most allowed.
+    pub(super) fn enter(&self, address: IpAddr) -> Option<ConnectionPermit> {
         // One machine has as many IPv6 addresses as it likes within its network.
         let address = network(address);
         let mut counts = self.counts.lock().expect("no thread panics while it holds the lock");
@@ -32,11 +39,11 @@ impl Peers {
             return None;
         }
         *count += 1;
-        Some(Place { peers: self.clone(), address })
+        Some(ConnectionPermit { peers: self.clone(), address })
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut counts = self.peers.counts.lock().expect("no thread panics while it holds the lock");
         let Some(count) = counts.get_mut(&self.address) else { return };
@@ -60,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_has_so_many_places_and_gets_them_back() {
+    fn connections_of_an_address_are_limited_and_released() {
         let peers = Peers::new(2);
         let (one, other): (IpAddr, IpAddr) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
         let first = peers.enter(one).unwrap();
@@ -69,13 +76,13 @@ mod tests {
         assert!(peers.enter(other).is_some());
         drop(first);
         assert!(peers.enter(one).is_some());
-        assert_eq!(peers.counts.lock().unwrap().len(), 1, "who has left takes no room");
+        assert_eq!(peers.counts.lock().unwrap().len(), 1, "an address without connections has no entry");
     }
 
     #[test]
     fn a_network_of_ipv6_counts_as_one_address() {
         let peers = Peers::new(1);
-        let _place = peers.enter("2001:db8::1".parse().unwrap()).unwrap();
+        let _permit = peers.enter("2001:db8::1".parse().unwrap()).unwrap();
         assert!(peers.enter("2001:db8::ffff".parse().unwrap()).is_none());
         assert!(peers.enter("2001:db8:0:1::1".parse().unwrap()).is_some());
         let _mapped = peers.enter("::ffff:10.0.0.1".parse().unwrap()).unwrap();

@@ -16,7 +16,7 @@ pub(crate) use data_lock::DataLock;
 pub use fields::{Field, fields};
 pub use health::check_health;
 pub use load::{Origin, SettingSources, SettingText, environment_name, load};
-pub(crate) use logs::{filter as check_filter, start_logs};
+pub(crate) use logs::start_logs;
 pub(crate) use notice::Notice;
 pub(crate) use process::ProcessFigures;
 pub(crate) use self_tracing::{SelfTracing, trace};

@@ -7,11 +7,13 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::HeaderMap;
+use laggard_system::http::ClientOptions;
+use laggard_system::now;
 use serde_json::{Value, json};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 const WAITING_MAX: usize = 1024;
 const BATCH_MAX: usize = 256;
 const BATCH_PAUSE: Duration = Duration::from_secs(1);
-const SEND_PATIENCE: Duration = Duration::from_secs(5);
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Makes spans and hands them to the task that sends them. Clones share both.
 #[derive(Clone)]
@@ -79,7 +81,7 @@ pub(crate) async fn trace(State(tracing): State<SelfTracing>, request: Request, 
     let context = tracing.context(request.headers());
     let route = request.extensions().get::<MatchedPath>().map_or("pages", MatchedPath::as_str);
     let name = format!("{} {route}", request.method());
-    let start_ns = now_ns();
+    let start = now().unix_ns();
     let response = next.run(request).await;
     let status = response.status();
     let span = json!({
@@ -88,8 +90,8 @@ pub(crate) async fn trace(State(tracing): State<SelfTracing>, request: Request, 
         "parentSpanId": context.parent,
         "name": name,
         "kind": 2,
-        "startTimeUnixNano": start_ns.to_string(),
-        "endTimeUnixNano": now_ns().to_string(),
+        "startTimeUnixNano": start.to_string(),
+        "endTimeUnixNano": now().unix_ns().to_string(),
         "attributes": [{
             "key": "http.response.status_code", "value": { "intValue": status.as_u16().to_string() },
         }],
@@ -149,14 +151,10 @@ fn message(spans: Vec<Value>) -> Value {
 }
 
 fn send(endpoint: &str, body: &str) -> Result<(), String> {
-    let settings = ureq::Agent::config_builder().timeout_global(Some(SEND_PATIENCE)).build();
-    let agent = ureq::Agent::new_with_config(settings);
+    let agent = ClientOptions::new(SEND_TIMEOUT).agent().map_err(|error| error.to_string())?;
     let sent = agent.post(endpoint).header("Content-Type", "application/json").send(body);
-    sent.map(drop).map_err(|error| error.to_string())
-}
-
-fn now_ns() -> u128 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
+    let status = sent.map_err(|error| error.to_string())?.status();
+    if status.is_success() { Ok(()) } else { Err(format!("status {}", status.as_u16())) }
 }
 
 #[cfg(test)]

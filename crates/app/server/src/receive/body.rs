@@ -1,7 +1,7 @@
-//! Bodies as they arrive: bounded in bytes, in time, and in pauses.
+//! Bodies of requests: limited in bytes, in time, and in pauses.
 
-use super::gate::{Gate, Room};
-use super::refusal::{Cause, Refusal};
+use super::error::{ErrorKind, ReceiveError};
+use super::in_flight::{InFlightLimit, MemoryPermit};
 use super::settings::ReceiveSettings;
 use crate::listen::BodyTooSlow;
 use axum::body::{Body, Bytes};
@@ -9,10 +9,10 @@ use http_body_util::BodyExt;
 use std::error::Error;
 use std::time::Duration;
 
-/// Memory for a message is taken at once up to this many bytes; more only as they come.
+/// Memory for a message is allocated at once up to this many bytes; more only as they arrive.
 const TRUSTED_BYTES: usize = 1 << 20;
 
-/// How long a message may pause while it arrives. How long it may take in all the listener says.
+/// Longest pause within a message. The listener limits the time of all of it.
 const PAUSE_MAX: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(10) };
 
 /// A body, chunk by chunk.
@@ -21,11 +21,11 @@ pub(super) struct Chunks {
     body: Body,
 }
 
-/// A message as it came, with the room that it takes.
+/// A complete message as sent, with its memory permit.
 #[derive(Debug)]
-pub(super) struct Arrived {
+pub(super) struct ReceivedBody {
     pub(super) bytes: Vec<u8>,
-    pub(super) room: Room,
+    pub(super) permit: MemoryPermit,
 }
 
 impl Chunks {
@@ -34,7 +34,7 @@ impl Chunks {
     }
 
     /// The next bytes; `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Refusal> {
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, ReceiveError> {
         loop {
             let Ok(frame) = tokio::time::timeout(PAUSE_MAX, self.body.frame()).await else {
                 return Err(too_slow());
@@ -46,85 +46,85 @@ impl Chunks {
                         return Ok(Some(bytes));
                     }
                 }
-                Some(Err(error)) => return Err(broken_off(&error)),
+                Some(Err(error)) => return Err(incomplete(&error)),
             }
         }
     }
 }
 
 #[cold]
-fn too_slow() -> Refusal {
-    Refusal::lasting(Cause::TooSlow, "the message did not arrive in time")
+fn too_slow() -> ReceiveError {
+    ReceiveError::permanent(ErrorKind::TooSlow, "the request timed out")
 }
 
 #[cold]
-fn broken_off(error: &axum::Error) -> Refusal {
+fn incomplete(error: &axum::Error) -> ReceiveError {
     let is_slow = error.source().is_some_and(|cause| cause.is::<BodyTooSlow>());
     if is_slow {
         return too_slow();
     }
-    Refusal::lasting(Cause::Malformed, format!("the message broke off: {error}"))
+    ReceiveError::permanent(ErrorKind::Malformed, format!("the body ended early: {error}"))
 }
 
-/// A message of which bytes come in.
+/// Collects the bytes of a message.
 #[derive(Debug)]
-pub(super) struct Arriving {
+pub(super) struct BodyBuffer {
     bytes: Vec<u8>,
     bytes_max: usize,
-    room: Room,
+    permit: MemoryPermit,
 }
 
-impl Arriving {
-    /// A message that says it has so many bytes, if it says.
+impl BodyBuffer {
+    /// `declared`: the length that the sender announced, if it did.
     pub(super) fn new(
-        gate: &Gate,
+        in_flight: &InFlightLimit,
         declared: Option<u64>,
         settings: &ReceiveSettings,
-    ) -> Result<Arriving, Refusal> {
+    ) -> Result<BodyBuffer, ReceiveError> {
         let bytes_max = settings.message_bytes_max;
         if declared.is_some_and(|bytes| bytes > bytes_max as u64) {
             return Err(too_large(bytes_max));
         }
         let trusted = declared.map_or(0, |bytes| (bytes as usize).min(TRUSTED_BYTES));
-        Ok(Arriving { bytes: Vec::with_capacity(trusted), bytes_max, room: gate.enter() })
+        Ok(BodyBuffer { bytes: Vec::with_capacity(trusted), bytes_max, permit: in_flight.permit() })
     }
 
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    pub(super) async fn add(&mut self, chunk: &[u8]) -> Result<(), Refusal> {
+    pub(super) async fn add(&mut self, chunk: &[u8]) -> Result<(), ReceiveError> {
         let bytes = self.bytes.len() + chunk.len();
         if bytes > self.bytes_max {
             return Err(too_large(self.bytes_max));
         }
-        self.room.grow_to(bytes).await?;
+        self.permit.grow_to(bytes).await?;
         self.bytes.extend_from_slice(chunk);
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Arrived {
-        Arrived { bytes: self.bytes, room: self.room }
+    pub(super) fn finish(self) -> ReceivedBody {
+        ReceivedBody { bytes: self.bytes, permit: self.permit }
     }
 }
 
-/// A whole body.
-pub(super) async fn whole(
+/// Reads a body to its end.
+pub(super) async fn read_all(
     body: Body,
     declared: Option<u64>,
-    gate: &Gate,
+    in_flight: &InFlightLimit,
     settings: &ReceiveSettings,
-) -> Result<Arrived, Refusal> {
-    let mut arriving = Arriving::new(gate, declared, settings)?;
+) -> Result<ReceivedBody, ReceiveError> {
+    let mut buffer = BodyBuffer::new(in_flight, declared, settings)?;
     let mut chunks = Chunks::new(body);
     while let Some(chunk) = chunks.next().await? {
-        arriving.add(&chunk).await?;
+        buffer.add(&chunk).await?;
     }
-    Ok(arriving.finish())
+    Ok(buffer.finish())
 }
 
 #[cold]
-fn too_large(bytes_max: usize) -> Refusal {
+fn too_large(bytes_max: usize) -> ReceiveError {
     let text = format!("the message has more than {bytes_max} bytes; send smaller batches, or compress them");
-    Refusal::lasting(Cause::TooLarge, text)
+    ReceiveError::permanent(ErrorKind::TooLarge, text)
 }

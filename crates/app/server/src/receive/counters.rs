@@ -1,10 +1,10 @@
-//! What was received, for metrics and status.
+//! Counters of received messages, for metrics and status.
 
 use laggard_model::Losses;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Who takes data.
+/// A protocol of telemetry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Receiver {
     /// OTLP over gRPC.
@@ -18,11 +18,11 @@ pub(crate) enum Receiver {
 }
 
 impl Receiver {
-    /// All, in the order of lists.
+    /// In the order of lists.
     pub(crate) const ALL: [Receiver; 4] =
         [Receiver::OtlpGrpc, Receiver::OtlpHttp, Receiver::Zipkin, Receiver::RemoteWrite];
 
-    /// The name in metrics and status: of all but remote write that of its setting.
+    /// The name in metrics and status: for all but remote write, that of the listener's setting.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Receiver::OtlpGrpc => "otlp_grpc",
@@ -36,19 +36,19 @@ impl Receiver {
 /// Figures of one receiver since the start of the server.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct ReceiverFigures {
-    /// Messages that were asked to be taken.
+    /// Messages, accepted or not.
     pub(crate) requests: u64,
-    /// Of these, those that were refused for now: their senders were told to come back.
+    /// Messages rejected with a time to retry after.
     pub(crate) deferred: u64,
-    /// Of these, those that were refused for good.
+    /// Messages rejected permanently.
     pub(crate) refused: u64,
-    /// Spans taken.
+    /// Spans ingested.
     pub(crate) spans: u64,
-    /// Samples taken.
+    /// Samples ingested.
     pub(crate) samples: u64,
-    /// Records of messages taken that were not: their senders were told how many.
+    /// Rejected records of accepted messages; their senders got the number.
     pub(crate) rejected: u64,
-    /// Bytes of messages, as they came.
+    /// Bytes of messages as sent.
     pub(crate) bytes: u64,
 }
 
@@ -65,16 +65,16 @@ pub(super) struct Counters {
     losses: Mutex<Losses>,
 }
 
-/// What became of one message.
+/// Records of one accepted message.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct IngestResult {
     pub(super) spans: u64,
     pub(super) samples: u64,
-    /// Points of remote write, of which those are samples that measure what is of interest.
+    /// Points of remote write; `samples` are those of known metrics.
     pub(super) points: u64,
-    /// Records that were not taken.
+    /// Records that were not ingested.
     pub(super) rejected: u64,
-    /// Why, with an example; empty when all were taken.
+    /// Why, with an example; empty when all were ingested.
     pub(super) reason: String,
 }
 
@@ -82,23 +82,23 @@ pub(super) struct Taken {
 const ORDER: Ordering = Ordering::Relaxed;
 
 impl Counters {
-    pub(super) fn arrived(&self, bytes: usize) {
+    pub(super) fn record_bytes(&self, bytes: usize) {
         self.bytes.fetch_add(bytes as u64, ORDER);
     }
 
-    pub(super) fn asked(&self) {
+    pub(super) fn record_request(&self) {
         self.requests.fetch_add(1, ORDER);
     }
 
-    pub(super) fn turned_away(&self, is_for_now: bool) {
-        let counter = if is_for_now { &self.deferred } else { &self.refused };
+    pub(super) fn record_error(&self, is_temporary: bool) {
+        let counter = if is_temporary { &self.deferred } else { &self.refused };
         counter.fetch_add(1, ORDER);
     }
 
-    pub(super) fn took(&self, taken: &Taken, losses: &Losses) {
-        self.spans.fetch_add(taken.spans, ORDER);
-        self.samples.fetch_add(taken.samples, ORDER);
-        self.rejected.fetch_add(taken.rejected, ORDER);
+    pub(super) fn record_success(&self, result: &IngestResult, losses: &Losses) {
+        self.spans.fetch_add(result.spans, ORDER);
+        self.samples.fetch_add(result.samples, ORDER);
+        self.rejected.fetch_add(result.rejected, ORDER);
         if !losses.is_empty() {
             self.losses.lock().unwrap_or_else(PoisonError::into_inner).merge(losses);
         }

@@ -3,32 +3,30 @@
 use crate::settings::LimitSettings;
 use std::time::Duration;
 
-/// What receivers take, and how long they wait for it.
+/// Sizes of messages, and how long receivers wait for memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ReceiveSettings {
-    /// Most bytes of a message as it comes, perhaps compressed.
+    /// Most bytes of a message as sent, perhaps compressed.
     pub(super) message_bytes_max: usize,
-    /// Most bytes of a message unpacked.
-    pub(super) unpacked_bytes_max: usize,
-    /// Most bytes of all messages that are being received, unpacked and stored at one time; beyond it senders wait
-    /// and are then told to come back.
+    /// Most bytes of a message decompressed.
+    pub(super) decompressed_bytes_max: usize,
+    /// Most bytes of all messages that are being received and stored at a time.
     pub(super) in_flight_bytes_max: usize,
-    /// How long a message waits for room before its sender is told to come back.
+    /// How long a message waits for memory before it is rejected with a time to retry after.
     pub(super) wait_max: Duration,
 }
 
-/// Room for all messages at one time, unless few of the largest need more.
+/// Most bytes in flight, unless few of the largest messages need more.
 const IN_FLIGHT_BYTES_MAX: usize = 256 << 20;
 const WAIT_MAX: Duration = Duration::from_secs(1);
 
 impl ReceiveSettings {
-    /// As the limits of the server say.
     pub(super) fn new(limits: &LimitSettings) -> ReceiveSettings {
-        let unpacked_bytes_max = limits.decompressed.bytes().max(limits.message.bytes());
+        let decompressed_bytes_max = limits.decompressed.bytes().max(limits.message.bytes());
         ReceiveSettings {
             message_bytes_max: limits.message.bytes(),
-            unpacked_bytes_max,
-            in_flight_bytes_max: unpacked_bytes_max.saturating_mul(4).max(IN_FLIGHT_BYTES_MAX),
+            decompressed_bytes_max,
+            in_flight_bytes_max: decompressed_bytes_max.saturating_mul(4).max(IN_FLIGHT_BYTES_MAX),
             wait_max: WAIT_MAX,
         }
     }

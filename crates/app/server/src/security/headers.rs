@@ -1,5 +1,6 @@
 //! Headers that keep browsers from doing what a page of ours never needs.
 
+use crate::listen::Peer;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
@@ -29,7 +30,7 @@ const ALWAYS: [(HeaderName, &str); 6] = [
 /// Adds them to every answer. What a handler set itself stays.
 pub(super) async fn harden(request: Request, next: Next) -> Response {
     let api = request.uri().path().starts_with("/api/");
-    let encrypted = request.extensions().get::<super::Peer>().is_some_and(|peer| peer.encrypted);
+    let encrypted = request.extensions().get::<Peer>().is_some_and(|peer| peer.encrypted);
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     for (name, value) in ALWAYS {

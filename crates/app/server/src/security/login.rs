@@ -1,9 +1,9 @@
 //! How a browser logs in: it shows a token once and gets a cookie.
 
-use super::admission::Peer;
+use super::admission::Admission;
 use super::sessions::{clear_cookie, set_cookie};
-use super::tenants::TENANT_LENGTH_MAX;
-use crate::shared::AppState;
+use crate::listen::Peer;
+use crate::tenants::TENANT_LENGTH_MAX;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -12,14 +12,15 @@ use http::header::SET_COOKIE;
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::sync::Arc;
 
 const PATH: &str = "/api/v1/session";
 const BODY_BYTES_MAX: usize = 8 << 10;
 
 /// `GET /api/v1/session`: who am I? `POST` logs in, `DELETE` logs out.
-pub(crate) fn routes() -> Router<AppState> {
+pub(crate) fn routes(admission: Arc<Admission>) -> Router {
     let methods = get(show).post(log_in).delete(log_out);
-    Router::new().route(PATH, methods).layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+    Router::new().route(PATH, methods).layer(DefaultBodyLimit::max(BODY_BYTES_MAX)).with_state(admission)
 }
 
 /// What a page has to know before it asks for anything.
@@ -41,11 +42,11 @@ struct Shown {
     tenant: Option<Box<str>>,
 }
 
-async fn show(State(state): State<AppState>, headers: HeaderMap) -> Json<Shown> {
-    let required = state.gate.tokens.are_needed();
-    let session = state.gate.sessions.find(&headers);
-    let token = session.as_ref().map(|session| state.gate.tokens.at(session.token));
-    let tenants = &state.settings.raw.tenants;
+async fn show(State(admission): State<Arc<Admission>>, headers: HeaderMap) -> Json<Shown> {
+    let required = admission.tokens.are_needed();
+    let session = admission.sessions.find(&headers);
+    let token = session.as_ref().map(|session| admission.tokens.at(session.token));
+    let tenants = &admission.tenant_settings;
     Json(Shown {
         required,
         logged_in: session.is_some(),
@@ -67,29 +68,29 @@ struct Shows {
 }
 
 async fn log_in(
-    State(state): State<AppState>,
+    State(admission): State<Arc<Admission>>,
     Extension(peer): Extension<Peer>,
     Json(shows): Json<Shows>,
 ) -> Response {
-    let Some(token) = state.gate.tokens.find(shows.token.trim().as_bytes()) else {
+    let Some(token) = admission.tokens.find(shows.token.trim().as_bytes()) else {
         tracing::warn!(peer = %peer.address, "somebody tried to log in with a token that nobody knows");
         return problem(StatusCode::UNAUTHORIZED, "nobody knows this token");
     };
     if shows.tenant.as_ref().is_some_and(|name| name.len() > TENANT_LENGTH_MAX) {
         return problem(StatusCode::BAD_REQUEST, "this is no name of a tenant");
     }
-    match state.gate.sessions.begin(token, shows.tenant.map(String::into_boxed_str)) {
+    match admission.sessions.begin(token, shows.tenant.map(String::into_boxed_str)) {
         Ok(id) => (StatusCode::NO_CONTENT, [(SET_COOKIE, set_cookie(&id, peer.encrypted))]).into_response(),
         Err(error) => problem(StatusCode::SERVICE_UNAVAILABLE, &format!("no random numbers: {error}")),
     }
 }
 
 async fn log_out(
-    State(state): State<AppState>,
+    State(admission): State<Arc<Admission>>,
     Extension(peer): Extension<Peer>,
     headers: HeaderMap,
 ) -> Response {
-    state.gate.sessions.end(&headers);
+    admission.sessions.end(&headers);
     (StatusCode::NO_CONTENT, [(SET_COOKIE, clear_cookie(peer.encrypted))]).into_response()
 }
 

@@ -1,17 +1,13 @@
-//! Who may do what: tokens, tenants, transport.
+//! Who may do what: tokens, sessions, the origin of requests.
 
 mod admission;
+mod error;
 mod headers;
 mod login;
 mod origin;
-mod refusal;
 mod sessions;
-mod tenants;
-mod tls;
 mod tokens;
 
-pub(crate) use admission::{Door, Gate, Peer, behind};
+pub(crate) use admission::{Admission, protect};
 pub(crate) use headers::REPORT_POLICY;
 pub(crate) use login::routes as login_routes;
-pub(crate) use tenants::Tenants;
-pub(crate) use tls::Transport;

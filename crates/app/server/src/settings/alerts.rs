@@ -3,7 +3,7 @@
 use super::SettingsError;
 use super::check::read_secret;
 use super::quantities::{Length, Size, optional};
-use crate::alerts::{Detection, JudgeSettings, Rules, root_certificates};
+use laggard_system::http::root_certificates;
 use serde::Deserialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -101,27 +101,6 @@ impl Default for AlertSettings {
         }
     }
 }
-
-impl AlertSettings {
-    /// What detection depends on.
-    pub fn detection(&self) -> Detection {
-        Detection {
-            window: self.window.nanos(),
-            baseline: self.baseline.nanos(),
-            judge: JudgeSettings { requests_min: u64::from(self.requests_min), slower_min: self.slower_min },
-            rules: Rules {
-                fire_after: self.fire_after,
-                fire_of: self.fire_of,
-                resolve_after: self.resolve_after,
-                adapt_after: self.adapt_after.nanos(),
-                silent_after: SILENT_AFTER.nanos(),
-            },
-        }
-    }
-}
-
-/// An alert that cannot be judged for so long is over.
-const SILENT_AFTER: Length = Length::from_secs(3600);
 
 /// What the files hold that the settings name. Secrets are never printed.
 #[derive(Clone, Default)]

@@ -1,7 +1,8 @@
 //! What is checked before anything starts.
 
+use super::listener::ListenerKind;
+use super::log_filter::log_filter;
 use super::{CheckedAlerts, Scope, ServeSettings, TlsSettings, TokenSettings};
-use crate::operations::check_filter;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -67,7 +68,7 @@ impl ServeSettings {
     /// The first value that is out of its range, file that cannot be read, or combination that makes no sense.
     pub fn check(self) -> Result<CheckedSettings, SettingsError> {
         self.check_values()?;
-        check_filter(&self.logs.level).map(drop)?;
+        log_filter(&self.logs.level).map(drop)?;
         self.tls.check()?;
         let tokens = read_tokens(&self)?;
         self.check_exposure(!tokens.is_empty())?;
@@ -128,22 +129,26 @@ impl ServeSettings {
         if self.insecure || tokens || self.tls.client_roots.is_some() {
             return Ok(());
         }
-        let Some((name, address)) = self.addresses().into_iter().find(|(_, at)| !at.ip().is_loopback())
+        let Some((listener, address)) = self.addresses().into_iter().find(|(_, at)| !at.ip().is_loopback())
         else {
             return Ok(());
         };
+        let name = listener.name();
         Err(SettingsError::new(format!(
             "{name} is {address}, which others can reach, and nobody has to show a token. Give token_file or \
              tokens, or tls.client_roots, or say insecure: true (--insecure)"
         )))
     }
 
-    /// Every address it listens on, by the name of its setting.
-    pub fn addresses(&self) -> Vec<(&'static str, SocketAddr)> {
-        let receivers =
-            [("otlp_grpc", self.otlp_grpc), ("otlp_http", self.otlp_http), ("zipkin", self.zipkin)];
-        let receivers = receivers.into_iter().filter_map(|(name, address)| Some((name, address?)));
-        std::iter::once(("http", self.http)).chain(receivers).collect()
+    /// The address of every listener that is on.
+    pub(crate) fn addresses(&self) -> Vec<(ListenerKind, SocketAddr)> {
+        let all = [
+            (ListenerKind::Http, Some(self.http)),
+            (ListenerKind::OtlpGrpc, self.otlp_grpc),
+            (ListenerKind::OtlpHttp, self.otlp_http),
+            (ListenerKind::Zipkin, self.zipkin),
+        ];
+        all.into_iter().filter_map(|(listener, address)| Some((listener, address?))).collect()
     }
 }
 

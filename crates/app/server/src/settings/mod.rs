@@ -5,12 +5,16 @@
 
 mod alerts;
 mod check;
+mod listener;
+mod log_filter;
 mod quantities;
 
 pub use alerts::AlertSettings;
 pub(crate) use alerts::CheckedAlerts;
 pub use check::{CheckedSettings, SettingsError};
 pub(crate) use check::{CheckedToken, TENANT_NAMES, is_tenant_name};
+pub(crate) use listener::ListenerKind;
+pub(crate) use log_filter::log_filter;
 pub(crate) use quantities::OFF;
 use quantities::optional;
 pub use quantities::{Length, Size};

@@ -129,7 +129,7 @@ impl Watched {
         loop {
             let answer = self.server().get("/api/v1/alerts").body;
             let answer: Value = serde_json::from_str(&answer).unwrap();
-            if answer["alerts"][0]["told"] == json!({"webhook": state, "exec": state}) {
+            if answer["alerts"][0]["notified"] == json!({"webhook": state, "exec": state}) {
                 return;
             }
             assert!(begun.elapsed() < PATIENCE, "{answer}");
@@ -144,7 +144,7 @@ impl Watched {
             let answer = self.server().get("/api/v1/alerts");
             assert_eq!(answer.status, 200, "{}", answer.body);
             let answer: Value = serde_json::from_str(&answer.body).unwrap();
-            let until = answer["judged"]["window"]["until_ns"].as_i64();
+            let until = answer["last_evaluated"]["window"]["until_ns"].as_i64();
             if until.is_some_and(|until| until / SECOND == newest) {
                 return answer;
             }
@@ -199,7 +199,7 @@ fn a_slow_operation_is_told_once_and_told_to_be_over() {
     watched.server = Some(Watched::start(&data, &config));
     let again = watched.pass(20, 60);
     assert_eq!(
-        (&again["firing"], &again["alerts"][0]["told"]["webhook"]),
+        (&again["firing"], &again["alerts"][0]["notified"]["webhook"]),
         (&json!(1), &json!("firing")),
         "{again}"
     );

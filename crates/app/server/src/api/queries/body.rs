@@ -1,8 +1,8 @@
 //! Bodies of questions: a JSON object, or a form with settings and files.
 
 use crate::api::problem::{Problem, ProblemKind};
+use crate::api::state::AppState;
 use crate::api::uploads::{Uploads, read_form};
-use crate::shared::AppState;
 use axum::body::{Bytes, to_bytes};
 use axum::extract::multipart::Multipart;
 use axum::extract::{FromRequest, Request};

@@ -15,14 +15,15 @@ pub(crate) use kernel::{kernel_diagnose, kernel_path, kernel_stats};
 pub(crate) use samples::{__path_capacity, __path_changes, __path_signature};
 pub(crate) use samples::{capacity, changes, signature};
 pub(crate) use spans::{__path_compare, __path_diagnose};
-pub(crate) use spans::{Stored, compare, diagnose, facts};
+pub(crate) use spans::{Stored, compare, diagnose};
 
 use super::answers::{Answer, Form, FormParameters, OutputName};
 use super::data::blocking;
 use super::jobs::routes::{created, respond};
 use super::jobs::{Job, Jobs, Progress};
 use super::problem::{Problem, ProblemKind};
-use crate::shared::{AppState, Tenant};
+use crate::api::state::AppState;
+use crate::tenants::Tenant;
 use axum::response::Response;
 use laggard_params::{ParamsError, ReadError};
 use serde::Deserialize;

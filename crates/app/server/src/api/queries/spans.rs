@@ -9,14 +9,15 @@ use crate::api::jobs::Progress;
 use crate::api::jobs::routes::JobCreated;
 use crate::api::parameters::{Query, now};
 use crate::api::problem::{Problem, ProblemDocument, ProblemKind};
-use crate::shared::{AppState, Tenant};
+use crate::api::state::AppState;
+use crate::stored_facts::stored_facts;
+use crate::tenants::Tenant;
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, Population};
 use laggard_engine::{LocalEngine, RequestSlice, Requests};
 use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseQuery, Window};
-use laggard_report::{InputFacts, NamedCount};
 use laggard_store::Store;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -127,7 +128,7 @@ impl Stored {
         let requests = self.requests(&windows, progress)?;
         progress.stage("diagnosing", 0)?;
         let engine = LocalEngine::new(threads());
-        let report = laggard_diagnose::diagnose(&requests, None, &facts(&requests), settings, engine);
+        let report = laggard_diagnose::diagnose(&requests, None, &stored_facts(&requests), settings, engine);
         Ok(Answer::Diagnosis(Box::new(report.map_err(Problem::invalid)?)))
     }
 
@@ -146,7 +147,7 @@ impl Stored {
                 until: windows[at].until,
                 service: question.service.as_deref(),
             },
-            facts: facts(&requests),
+            facts: stored_facts(&requests),
             label: ["the window before", "the window after"][at].to_owned(),
         });
         let engine = LocalEngine::new(threads());
@@ -154,10 +155,4 @@ impl Stored {
         let comparison = laggard_diagnose::compare([&populations[0], &populations[1]], &settings, engine);
         Ok(Answer::Comparison(Box::new(comparison.map_err(Problem::invalid)?)))
     }
-}
-
-/// What reports say of the input.
-pub(crate) fn facts(requests: &Requests) -> InputFacts {
-    let formats = vec![NamedCount { name: "store".to_owned(), count: 1 }];
-    InputFacts { files: u64::from(!requests.is_empty()), bytes: 0, formats }
 }

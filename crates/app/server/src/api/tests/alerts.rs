@@ -118,7 +118,7 @@ async fn parameters_of_alerts_are_checked() {
 }
 
 /// Waits until a look says this.
-async fn looked(server: &TestServer, outcome: &str) -> Value {
+async fn evaluated(server: &TestServer, outcome: &str) -> Value {
     let begun = Instant::now();
     loop {
         let answer = server.ok("/api/v1/alerts").await;
@@ -151,20 +151,20 @@ fn recent(seconds: i64) -> Batch {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_look_that_judges_nothing_says_why() {
     let server = TestServer::with(often).await;
-    crate::alerts::start(&server.state);
-    let nothing = looked(&server, "nothing_new").await;
+    crate::alerts::start(&server.state.alerts);
+    let nothing = evaluated(&server, "nothing_new").await;
     assert_eq!(nothing["last"]["text"], "nothing is stored yet");
     // What is imported about last winter is no reason to wake somebody.
     server.append(shop()).await;
-    looked(&server, "old_data").await;
+    evaluated(&server, "old_data").await;
     server.append(recent(150)).await;
-    let few = looked(&server, "too_little_data").await;
+    let few = evaluated(&server, "too_little_data").await;
     assert!(few["last"]["text"].as_str().unwrap().contains("100 are needed"), "{few}");
-    assert_eq!((&few["judged"], &few["alerts"]), (&Value::Null, &json!([])));
+    assert_eq!((&few["last_evaluated"], &few["alerts"]), (&Value::Null, &json!([])));
     let metrics = server.get("/metrics").await.text();
     for line in [
         "laggard_alerts{tenant=\"default\",state=\"firing\"} 0\n",
-        "laggard_alert_looks_total{tenant=\"default\",outcome=\"old_data\"} ",
+        "laggard_alert_evaluations_total{tenant=\"default\",outcome=\"old_data\"} ",
         "laggard_alert_unsaved{tenant=\"default\"} 0\n",
     ] {
         assert!(metrics.contains(line), "{line}{metrics}");
@@ -180,14 +180,14 @@ async fn more_than_fits_is_not_read() {
     })
     .await;
     server.append(recent(150)).await;
-    crate::alerts::start(&server.state);
-    let much = looked(&server, "too_much_data").await;
+    crate::alerts::start(&server.state.alerts);
+    let much = evaluated(&server, "too_much_data").await;
     assert!(much["last"]["text"].as_str().unwrap().contains("alerts.memory"), "{much}");
     server.state.stopping.cancel();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_much_a_fair_sample_is_judged() {
+async fn a_fair_sample_of_too_much_data_is_evaluated() {
     let server = TestServer::with(|settings| {
         often(settings);
         settings.alerts.requests_min = 10;
@@ -196,9 +196,9 @@ async fn of_much_a_fair_sample_is_judged() {
     })
     .await;
     server.append(recent(180)).await;
-    crate::alerts::start(&server.state);
-    let judged = looked(&server, "judged").await;
-    assert_eq!(judged["judged"]["kept_one_in"], 4, "{judged}");
-    assert_eq!(judged["alerts"], json!([]));
+    crate::alerts::start(&server.state.alerts);
+    let evaluated = evaluated(&server, "evaluated").await;
+    assert_eq!(evaluated["last_evaluated"]["sampled_one_in"], 4, "{evaluated}");
+    assert_eq!(evaluated["alerts"], json!([]));
     server.state.stopping.cancel();
 }

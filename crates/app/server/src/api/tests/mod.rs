@@ -7,8 +7,9 @@ mod forms;
 mod questions;
 mod server;
 
+use crate::api::state::AppState;
 use crate::settings::ServeSettings;
-use crate::shared::{AppState, Tenant};
+use crate::tenants::Tenant;
 use axum::body::{Body, to_bytes};
 use axum::{Extension, Router};
 use http::{HeaderMap, Method, Request, StatusCode};
@@ -20,6 +21,7 @@ use laggard_model::{
 use serde_json::Value;
 use std::sync::Arc;
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 /// Start of all that is in the store: 2026-01-12T09:00:00Z.
@@ -70,9 +72,10 @@ impl TestServer {
         let data = tempfile::tempdir().unwrap();
         let mut settings = ServeSettings { data: data.path().to_owned(), ..ServeSettings::default() };
         change(&mut settings);
-        let state = crate::run::state_for_tests(settings.check().unwrap()).await;
+        let settings = settings.check().unwrap();
+        let state = crate::run::state(&settings, Vec::new(), CancellationToken::new()).await.unwrap();
         let tenant = state.tenants.only().await.unwrap();
-        let router = super::routes().with_state(state.clone()).layer(Extension(tenant.clone()));
+        let router = super::routes(state.clone()).layer(Extension(tenant.clone()));
         TestServer { state, tenant, router, data }
     }
 

@@ -1,9 +1,9 @@
-//! gRPC's framing of one message: as it arrives, and as it is answered.
+//! gRPC's framing of the one message of a request and of a response.
 
-use super::STATUS;
-use crate::receive::body::{Arrived, Arriving, Chunks};
-use crate::receive::gate::Gate;
-use crate::receive::refusal::{Cause, Refusal};
+use crate::grpc;
+use crate::receive::body::{BodyBuffer, Chunks, ReceivedBody};
+use crate::receive::error::{ErrorKind, ReceiveError};
+use crate::receive::in_flight::InFlightLimit;
 use crate::receive::settings::ReceiveSettings;
 use axum::body::{Body, Bytes};
 use http::{HeaderMap, HeaderValue};
@@ -12,68 +12,72 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A byte that says whether it is compressed, and a length.
+/// A flag for compression, and a length.
 const PREFIX_BYTES: usize = 5;
 
 /// The only message of a request.
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) is_compressed: bool,
-    pub(super) arrived: Arrived,
+    pub(super) body: ReceivedBody,
 }
 
-/// Takes the only message of a body.
-pub(super) async fn one(body: Body, gate: &Gate, settings: &ReceiveSettings) -> Result<Frame, Refusal> {
+/// Reads the only message of a body.
+pub(super) async fn read_one(
+    body: Body,
+    in_flight: &InFlightLimit,
+    settings: &ReceiveSettings,
+) -> Result<Frame, ReceiveError> {
     let mut chunks = Chunks::new(body);
     let mut prefix = Vec::with_capacity(PREFIX_BYTES);
-    let mut begun: Option<(Begun, Arriving)> = None;
+    let mut begun: Option<(Prefix, BodyBuffer)> = None;
     while let Some(mut chunk) = chunks.next().await? {
         if begun.is_none() {
             let missing = (PREFIX_BYTES - prefix.len()).min(chunk.len());
             prefix.extend_from_slice(&chunk.split_to(missing));
             let Ok(prefix) = <[u8; PREFIX_BYTES]>::try_from(prefix.as_slice()) else { continue };
-            let head = Begun::new(prefix)?;
-            let arriving = Arriving::new(gate, Some(head.length as u64), settings)?;
-            begun = Some((head, arriving));
+            let head = Prefix::parse(prefix)?;
+            let buffer = BodyBuffer::new(in_flight, Some(head.length as u64), settings)?;
+            begun = Some((head, buffer));
         }
-        if let Some((head, arriving)) = &mut begun {
-            if arriving.len() + chunk.len() > head.length {
+        if let Some((head, buffer)) = &mut begun {
+            if buffer.len() + chunk.len() > head.length {
                 return Err(malformed("more than one message in a unary call"));
             }
-            arriving.add(&chunk).await?;
+            buffer.add(&chunk).await?;
         }
     }
     match begun {
-        Some((head, arriving)) if arriving.len() == head.length => {
-            Ok(Frame { is_compressed: head.is_compressed, arrived: arriving.finish() })
+        Some((head, buffer)) if buffer.len() == head.length => {
+            Ok(Frame { is_compressed: head.is_compressed, body: buffer.finish() })
         }
         Some(_) => Err(malformed("the call ends inside its message")),
         None => Err(malformed("a call without a message")),
     }
 }
 
-/// What a prefix tells.
-struct Begun {
+/// The decoded prefix of a message.
+struct Prefix {
     is_compressed: bool,
     length: usize,
 }
 
-impl Begun {
-    fn new(prefix: [u8; PREFIX_BYTES]) -> Result<Begun, Refusal> {
+impl Prefix {
+    fn parse(prefix: [u8; PREFIX_BYTES]) -> Result<Prefix, ReceiveError> {
         let [flag, length @ ..] = prefix;
         if flag > 1 {
-            return Err(malformed("no message of gRPC starts here"));
+            return Err(malformed("invalid prefix of a gRPC message"));
         }
-        Ok(Begun { is_compressed: flag == 1, length: u32::from_be_bytes(length) as usize })
+        Ok(Prefix { is_compressed: flag == 1, length: u32::from_be_bytes(length) as usize })
     }
 }
 
 #[cold]
-fn malformed(text: &str) -> Refusal {
-    Refusal::lasting(Cause::Malformed, text)
+fn malformed(text: &str) -> ReceiveError {
+    ReceiveError::permanent(ErrorKind::Malformed, text)
 }
 
-/// The body of an answer: a message, then the trailers of success.
+/// The body of a response: a message, then the trailers of success.
 #[derive(Debug)]
 pub(super) struct Unary {
     message: Option<Bytes>,
@@ -86,7 +90,7 @@ impl Unary {
         framed.push(0);
         framed.extend_from_slice(&(message.len() as u32).to_be_bytes());
         framed.extend_from_slice(message);
-        let trailers = HeaderMap::from_iter([(STATUS, HeaderValue::from_static("0"))]);
+        let trailers = HeaderMap::from_iter([(grpc::STATUS, HeaderValue::from_static("0"))]);
         Unary { message: Some(framed.into()), trailers: Some(trailers) }
     }
 }

@@ -4,6 +4,7 @@ use super::Headers;
 use super::encode::{framed, gzip, metrics, traces};
 use super::server::Server;
 use crate::receive::Receiver;
+use crate::settings::ListenerKind;
 use bytes::Bytes;
 use h2::client::SendRequest;
 use http::{HeaderMap, Request};
@@ -68,7 +69,7 @@ pub(super) async fn call(
 
 #[tokio::test]
 async fn spans_are_taken_however_they_are_packed() {
-    let server = Server::start("otlp_grpc").await;
+    let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
     let message = traces(3, 0);
     let zstd = zstd::encode_all(message.as_slice(), 3).unwrap();
@@ -84,12 +85,12 @@ async fn spans_are_taken_however_they_are_packed() {
     }
     assert!(server.spans_stored().await >= 3);
     assert_eq!(server.state.receivers.figures(Receiver::OtlpGrpc).spans, 12);
-    server.all_room_is_free().await;
+    server.all_memory_is_released().await;
 }
 
 #[tokio::test]
 async fn what_is_rejected_is_told() {
-    let server = Server::start("otlp_grpc").await;
+    let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
     let answer = call(&sender, EXPORT, &[], framed(&traces(2, 3), false)).await;
     assert_eq!((answer.code(), &answer.body[5 + 2..5 + 4]), ("0", &b"\x08\x03"[..]));
@@ -105,7 +106,7 @@ async fn what_is_rejected_is_told() {
 
 #[tokio::test]
 async fn what_is_no_call_is_refused() {
-    let server = Server::start("otlp_grpc").await;
+    let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
     let message = traces(1, 0);
     let good = framed(&message, false);
@@ -138,7 +139,7 @@ async fn what_is_no_call_is_refused() {
 
 #[tokio::test]
 async fn probes_of_health_are_answered() {
-    let server = Server::start("otlp_grpc").await;
+    let server = Server::start(ListenerKind::OtlpGrpc).await;
     let answer = call(&connect(&server).await, "/grpc.health.v1.Health/Check", &[], framed(b"", false)).await;
     assert_eq!((answer.code(), answer.body.as_slice()), ("0", &b"\0\0\0\0\x02\x08\x01"[..]));
 }
@@ -146,9 +147,9 @@ async fn probes_of_health_are_answered() {
 /// `RetryInfo` of a second, as the specification of OTLP wants it.
 #[tokio::test]
 async fn senders_are_told_when_to_come_back() {
-    let server = Server::start("otlp_grpc").await;
+    let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
-    let mut all = server.state.receivers.gate.enter();
+    let mut all = server.state.receivers.in_flight.permit();
     all.grow_to(server.state.receivers.settings.in_flight_bytes_max).await.unwrap();
     let answer = call(&sender, EXPORT, &[], framed(&traces(1, 0), false)).await;
     assert_eq!(answer.code(), "14");

@@ -1,8 +1,9 @@
 //! Clients that mean no good, over HTTP/1: the server stays up, what they can hold is bounded, others are served.
 
 use super::encode::{TRACES_JSON, gzip, traces};
-use super::server::{Answer, MESSAGE_BYTES_MAX, Server, UNPACKED_BYTES_MAX};
+use super::server::{Answer, DECOMPRESSED_BYTES_MAX, MESSAGE_BYTES_MAX, Server};
 use crate::receive::Receiver;
+use crate::settings::ListenerKind;
 use proptest::test_runner::{Config, TestRunner};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -25,7 +26,7 @@ async fn is_closed(stream: &mut TcpStream) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn headers_that_never_end() {
-    let server = Server::start("otlp_http").await;
+    let server = Server::start(ListenerKind::OtlpHttp).await;
     let mut slow = Vec::new();
     for _ in 0..50 {
         let mut stream = server.connect().await;
@@ -41,7 +42,7 @@ async fn headers_that_never_end() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_that_never_end() {
-    let server = Server::start("otlp_http").await;
+    let server = Server::start(ListenerKind::OtlpHttp).await;
     let mut slow = Vec::new();
     for _ in 0..50 {
         let mut stream = server.connect().await;
@@ -52,14 +53,14 @@ async fn bodies_that_never_end() {
     others_are_served(&server).await;
     let answer = Answer::read(&mut slow[0]).await;
     assert_eq!((answer.status, answer.header("connection")), (408, Some("close")));
-    server.all_room_is_free().await;
-    server.so_many_are_refused(Receiver::OtlpHttp, 50).await;
+    server.all_memory_is_released().await;
+    server.messages_are_rejected(Receiver::OtlpHttp, 50).await;
 }
 
 /// What unpacks to more than is taken is given up when it does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bombs() {
-    let server = Server::start("otlp_http").await;
+    let server = Server::start(ListenerKind::OtlpHttp).await;
     let zeros = vec![0; 64 << 20];
     let of_gzip = gzip(&zeros[..MESSAGE_BYTES_MAX * 150]);
     assert!(of_gzip.len() < MESSAGE_BYTES_MAX, "{}", of_gzip.len());
@@ -74,16 +75,16 @@ async fn bombs() {
         assert_eq!(answer.status, status, "{encoding} after {:?}", begun.elapsed());
     }
     // What just fits is taken.
-    let fits = gzip(&[b" ".repeat(UNPACKED_BYTES_MAX - 2), b"{}".to_vec()].concat());
+    let fits = gzip(&[b" ".repeat(DECOMPRESSED_BYTES_MAX - 2), b"{}".to_vec()].concat());
     assert_eq!(server.post("/v1/traces", &[JSON, GZIP], &fits).await.status, 200);
-    let fits_not = gzip(&[b" ".repeat(UNPACKED_BYTES_MAX - 1), b"{}".to_vec()].concat());
+    let fits_not = gzip(&[b" ".repeat(DECOMPRESSED_BYTES_MAX - 1), b"{}".to_vec()].concat());
     assert_eq!(server.post("/v1/traces", &[JSON, GZIP], &fits_not).await.status, 413);
-    server.all_room_is_free().await;
+    server.all_memory_is_released().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gigabyte_declared_and_in_chunks() {
-    let server = Server::start("otlp_http").await;
+    let server = Server::start(ListenerKind::OtlpHttp).await;
     let head = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-protobuf\r\n";
     let mut declared = server.connect().await;
     declared.write_all(format!("{head}content-length: 1073741824\r\n\r\n").as_bytes()).await.unwrap();
@@ -96,7 +97,7 @@ async fn a_gigabyte_declared_and_in_chunks() {
         sent += 0x10000;
     }
     assert!(sent < 32 << 20, "{sent} bytes were taken");
-    server.all_room_is_free().await;
+    server.all_memory_is_released().await;
     others_are_served(&server).await;
 }
 
@@ -104,7 +105,7 @@ async fn a_gigabyte_declared_and_in_chunks() {
 #[test]
 fn bytes_that_are_anything() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let server = runtime.block_on(Server::start("otlp_http"));
+    let server = runtime.block_on(Server::start(ListenerKind::OtlpHttp));
     let good = traces(3, 0);
     let mut runner = TestRunner::new(Config { cases: 64, failure_persistence: None, ..Config::default() });
     let bytes = proptest::collection::vec(proptest::num::u8::ANY, 0..400);
@@ -132,7 +133,7 @@ fn bytes_that_are_anything() {
 /// Connections that ask for nothing are closed, and those beyond the limit wait their turn.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_connections() {
-    let server = Server::start_with("otlp_http", |given| {
+    let server = Server::start_with(ListenerKind::OtlpHttp, |given| {
         given.limits.connections = 32;
         given.limits.connections_per_peer = 32;
     })

@@ -4,6 +4,7 @@ use super::encode::{framed, gzip, traces};
 use super::grpc::{EXPORT, call, connect, request};
 use super::server::{MESSAGE_BYTES_MAX, Server};
 use crate::receive::Receiver;
+use crate::settings::ListenerKind;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -15,7 +16,7 @@ async fn others_are_served(server: &Server) {
 /// A preface, and nothing after it; or not even that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_that_say_nothing() {
-    let server = Server::start("otlp_grpc").await;
+    let server = Server::start(ListenerKind::OtlpGrpc).await;
     for first in [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"[..], b"PRI * HT", b""] {
         let mut stream = server.connect().await;
         stream.write_all(first).await.unwrap();
@@ -29,7 +30,7 @@ async fn connections_that_say_nothing() {
 /// Calls that begin and never go on are ended, each for itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn streams_that_never_end() {
-    let server = Server::start("otlp_grpc").await;
+    let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
     let mut open = Vec::new();
     for at in 0..50 {
@@ -45,12 +46,12 @@ async fn streams_that_never_end() {
         let response = tokio::time::timeout(Duration::from_secs(5), response).await.unwrap().unwrap();
         assert_eq!(response.headers()["grpc-status"], "4");
     }
-    server.all_room_is_free().await;
+    server.all_memory_is_released().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn streams_that_are_aborted() {
-    let server = Server::start("otlp_grpc").await;
+    let server = Server::start(ListenerKind::OtlpGrpc).await;
     let message = framed(&traces(500, 0), false);
     for _ in 0..4 {
         let sender = connect(&server).await;
@@ -63,14 +64,14 @@ async fn streams_that_are_aborted() {
             body.send_reset(h2::Reason::CANCEL);
         }
     }
-    server.all_room_is_free().await;
+    server.all_memory_is_released().await;
     others_are_served(&server).await;
     assert_eq!(server.spans_stored().await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_that_are_too_large() {
-    let server = Server::start("otlp_grpc").await;
+    let server = Server::start(ListenerKind::OtlpGrpc).await;
     let sender = connect(&server).await;
     // A prefix that tells a gigabyte.
     let answer = call(&sender, EXPORT, &[], [&[0, 0x40, 0, 0, 0][..], &[0; 1_000]].concat()).await;
@@ -81,6 +82,6 @@ async fn messages_that_are_too_large() {
     let answer = call(&sender, EXPORT, &[("grpc-encoding", "gzip")], framed(&bomb, true)).await;
     assert_eq!(answer.code(), "8");
     others_are_served(&server).await;
-    server.all_room_is_free().await;
+    server.all_memory_is_released().await;
     assert_eq!(server.state.receivers.figures(Receiver::OtlpGrpc).refused, 3);
 }

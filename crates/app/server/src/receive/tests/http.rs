@@ -4,13 +4,14 @@ use super::Headers;
 use super::encode::{Encoder, TRACES_JSON, ZIPKIN_JSON, gzip, metrics, traces};
 use super::server::Server;
 use crate::receive::Receiver;
+use crate::settings::ListenerKind;
 
 const PROTOBUF: (&str, &str) = ("content-type", "application/x-protobuf");
 const JSON: (&str, &str) = ("content-type", "application/json; charset=utf-8");
 
 #[tokio::test]
 async fn spans_are_taken_however_they_are_packed() {
-    let server = Server::start("otlp_http").await;
+    let server = Server::start(ListenerKind::OtlpHttp).await;
     let message = traces(3, 0);
     let zstd = zstd::encode_all(message.as_slice(), 3).unwrap();
     let packed: [(Headers<'_>, Vec<u8>); 4] = [
@@ -27,12 +28,12 @@ async fn spans_are_taken_however_they_are_packed() {
     assert!(server.spans_stored().await >= 3);
     let figures = server.state.receivers.figures(Receiver::OtlpHttp);
     assert_eq!((figures.requests, figures.spans, figures.rejected), (4, 12, 0));
-    server.all_room_is_free().await;
+    server.all_memory_is_released().await;
 }
 
 #[tokio::test]
 async fn json_is_answered_in_json_and_what_is_rejected_is_told() {
-    let server = Server::start("otlp_http").await;
+    let server = Server::start(ListenerKind::OtlpHttp).await;
     let answer = server.post("/v1/traces", &[JSON], TRACES_JSON.as_bytes()).await;
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
     assert!(answer.text().starts_with(r#"{"partialSuccess":{"errorMessage":"1 records without a usable id"#));
@@ -48,7 +49,7 @@ async fn json_is_answered_in_json_and_what_is_rejected_is_told() {
 
 #[tokio::test]
 async fn metrics_become_samples() {
-    let server = Server::start("otlp_http").await;
+    let server = Server::start(ListenerKind::OtlpHttp).await;
     let answer = server.post("/v1/metrics", &[PROTOBUF], &metrics()).await;
     assert_eq!((answer.status, answer.body.as_slice()), (200, &b""[..]));
     assert_eq!(server.state.receivers.figures(Receiver::OtlpHttp).samples, 1);
@@ -57,7 +58,7 @@ async fn metrics_become_samples() {
 /// What is refused for good: nothing of it is kept, and the answer says why in the form of the request.
 #[tokio::test]
 async fn what_cannot_be_read_is_refused() {
-    let server = Server::start("otlp_http").await;
+    let server = Server::start(ListenerKind::OtlpHttp).await;
     let message = traces(2, 0);
     let cases: [(&str, Headers<'_>, &[u8], u16); 9] = [
         ("/v1/traces", &[PROTOBUF], &message[..message.len() - 1], 400),
@@ -82,8 +83,8 @@ async fn what_cannot_be_read_is_refused() {
 
 #[tokio::test]
 async fn senders_are_told_when_to_come_back() {
-    let server = Server::start("otlp_http").await;
-    let mut all = server.state.receivers.gate.enter();
+    let server = Server::start(ListenerKind::OtlpHttp).await;
+    let mut all = server.state.receivers.in_flight.permit();
     all.grow_to(server.state.receivers.settings.in_flight_bytes_max).await.unwrap();
     let answer = server.post("/v1/traces", &[JSON], TRACES_JSON.as_bytes()).await;
     assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
@@ -95,7 +96,7 @@ async fn senders_are_told_when_to_come_back() {
 
 #[tokio::test]
 async fn zipkins_spans_are_taken() {
-    let server = Server::start("zipkin").await;
+    let server = Server::start(ListenerKind::Zipkin).await;
     let span = Encoder::default().bytes(1, [b't'; 16]).bytes(3, [0, 0, 0, 0, 0, 0, 0, 2]);
     let span = span.bytes(5, "get").fixed64(6, 1_700_000_000_000_000).number(7, 5);
     let protobuf = Encoder::default().message(1, span);

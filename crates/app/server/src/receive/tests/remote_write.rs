@@ -2,8 +2,9 @@
 
 use super::Headers;
 use super::encode::Encoder;
-use super::server::{Server, UNPACKED_BYTES_MAX};
+use super::server::{DECOMPRESSED_BYTES_MAX, Server};
 use crate::receive::Receiver;
+use crate::settings::ListenerKind;
 
 fn message(value: f64) -> Vec<u8> {
     let label = |name: &str, value: &str| Encoder::default().bytes(1, name).bytes(2, value);
@@ -28,7 +29,7 @@ const HEADERS: [(&str, &str); 3] = [
 
 #[tokio::test]
 async fn samples_are_taken_and_counted() {
-    let server = Server::start("http").await;
+    let server = Server::start(ListenerKind::Http).await;
     let answer = server.post("/api/v1/write", &HEADERS, &snappy(&message(5.0))).await;
     assert_eq!(answer.status, 204, "{}", answer.text());
     // Both points were taken; only one measures what is of interest.
@@ -39,10 +40,10 @@ async fn samples_are_taken_and_counted() {
 
 #[tokio::test]
 async fn what_is_no_remote_write_is_refused() {
-    let server = Server::start("http").await;
+    let server = Server::start(ListenerKind::Http).await;
     let two = ("content-type", "application/x-protobuf;proto=io.prometheus.write.v2.Request");
     let other = ("content-type", "application/x-protobuf;proto=x.Y");
-    let huge = snappy(&vec![0; UNPACKED_BYTES_MAX + 1]);
+    let huge = snappy(&vec![0; DECOMPRESSED_BYTES_MAX + 1]);
     let cases: [(Headers<'_>, Vec<u8>, u16); 6] = [
         (&HEADERS, message(1.0), 400),
         (&HEADERS, snappy(b"\x0A\x7F"), 400),

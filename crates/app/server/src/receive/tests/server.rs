@@ -1,11 +1,11 @@
 //! A server with one listener, and the simplest of clients.
 
-use crate::listen::{Listener, Serving, accept};
+use crate::api::AppState;
+use crate::listen::{Listener, Serving, Transport, accept};
 use crate::receive::Receiver;
-use crate::security::{Gate, Tenants, Transport};
-use crate::settings::{ServeSettings, Size};
-use crate::shared::{AppState, Shared, Tenant};
-use laggard_model::{Timestamp, TraceId};
+use crate::settings::{ListenerKind, ServeSettings, Size};
+use crate::tenants::Tenant;
+use laggard_model::TraceId;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Messages of the test server, as they come and unpacked, in bytes.
+/// Limits of a message of the test server, as sent and decompressed, in bytes.
 pub(super) const MESSAGE_BYTES_MAX: usize = 256 << 10;
-pub(super) const UNPACKED_BYTES_MAX: usize = 1 << 20;
+pub(super) const DECOMPRESSED_BYTES_MAX: usize = 1 << 20;
 
 pub(super) struct Server {
     pub(super) address: SocketAddr,
@@ -34,16 +34,16 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// A server that listens as the setting of this name does, with small limits and little patience.
-    pub(super) async fn start(name: &'static str) -> Server {
-        Server::start_with(name, |_| {}).await
+    /// A server with one listener, small limits and short timeouts.
+    pub(super) async fn start(kind: ListenerKind) -> Server {
+        Server::start_with(kind, |_| {}).await
     }
 
-    pub(super) async fn start_with(name: &'static str, change: impl FnOnce(&mut ServeSettings)) -> Server {
+    pub(super) async fn start_with(kind: ListenerKind, change: impl FnOnce(&mut ServeSettings)) -> Server {
         let folder = tempfile::tempdir().unwrap();
         let mut given = ServeSettings { data: folder.path().to_owned(), ..ServeSettings::default() };
         given.limits.message = Size(MESSAGE_BYTES_MAX as u64);
-        given.limits.decompressed = Size(UNPACKED_BYTES_MAX as u64);
+        given.limits.decompressed = Size(DECOMPRESSED_BYTES_MAX as u64);
         given.limits.header_timeout = "300ms".parse().unwrap();
         given.limits.idle_timeout = "300ms".parse().unwrap();
         change(&mut given);
@@ -51,24 +51,12 @@ impl Server {
         let limits = settings.raw.limits;
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
-        let listener = Arc::new(Listener { name, address, figures: Default::default() });
-        let tenants = Tenants::open(&settings.raw).await.unwrap();
-        let tenant = tenants.only().await.unwrap();
-        let (gate, stopping) = (Gate::new(&settings), CancellationToken::new());
-        let state: AppState = Arc::new(Shared {
-            receivers: crate::receive::Receivers::new(&limits),
-            api: crate::api::Api::new(&settings.raw),
-            alerts: crate::alerts::Alerts::new(&settings, "http://localhost", stopping.clone()).unwrap(),
-            tracing: None,
-            gate,
-            tenants,
-            listeners: vec![listener.clone()],
-            started: Timestamp::from_unix_ns(0),
-            stopping: stopping.clone(),
-            settings,
-        });
-        let transport = Transport::load(&state.settings.raw.tls).unwrap();
-        let router = crate::run::router(name, &state);
+        let listener = Arc::new(Listener { kind, address, figures: Default::default() });
+        let stopping = CancellationToken::new();
+        let state = crate::run::state(&settings, vec![listener.clone()], stopping.clone()).await.unwrap();
+        let tenant = state.tenants.only().await.unwrap();
+        let transport = Transport::load(&settings.raw.tls).unwrap();
+        let router = crate::run::router(kind, true, &state, None);
         let serving = Serving { listener, router, transport, limits, stopping: stopping.clone() };
         tokio::spawn(accept(socket, serving, TaskTracker::new()));
         Server { address, state, tenant, stopping, _folder: folder }
@@ -86,20 +74,20 @@ impl Server {
         found.map_or(0, |trace| trace.spans.len())
     }
 
-    /// Waits until no message holds room, which must be soon.
-    pub(super) async fn all_room_is_free(&self) {
+    /// Waits until no message holds memory, which must be soon.
+    pub(super) async fn all_memory_is_released(&self) {
         let all = self.state.receivers.settings.in_flight_bytes_max;
         for _ in 0..200 {
-            if self.state.receivers.gate.free_bytes() >= all {
+            if self.state.receivers.in_flight.free_bytes() >= all {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("{} of {all} bytes are free", self.state.receivers.gate.free_bytes());
+        panic!("{} of {all} bytes are free", self.state.receivers.in_flight.free_bytes());
     }
 
-    /// Waits until so many messages of a receiver were refused for good.
-    pub(super) async fn so_many_are_refused(&self, receiver: Receiver, count: u64) {
+    /// Waits until so many messages of a receiver were rejected permanently.
+    pub(super) async fn messages_are_rejected(&self, receiver: Receiver, count: u64) {
         for _ in 0..200 {
             if self.state.receivers.figures(receiver).refused >= count {
                 return;

@@ -1,46 +1,46 @@
-//! Answers of OTLP, as protobuf and as JSON.
+//! Responses of OTLP, as protobuf and as JSON.
 //!
 //! Field numbers: `opentelemetry/proto/collector/*/v1/*_service.proto`, `google/rpc/status.proto`,
 //! `google/rpc/error_details.proto`.
 
-use super::counters::Taken;
-use super::refusal::Refusal;
+use super::counters::IngestResult;
+use super::error::ReceiveError;
 use laggard_formats::MessageKind;
 use serde_json::json;
 
-/// `Export…ServiceResponse` of a message that was taken, perhaps not wholly.
-pub(super) fn export(taken: &Taken) -> Vec<u8> {
+/// `Export…ServiceResponse` of an accepted message, some of whose records may have been rejected.
+pub(super) fn export(result: &IngestResult) -> Vec<u8> {
     let mut response = Vec::new();
-    if taken.rejected > 0 {
+    if result.rejected > 0 {
         let mut partial = Vec::new();
-        put_number(&mut partial, 1, taken.rejected);
-        put_bytes(&mut partial, 2, taken.reason.as_bytes());
+        put_number(&mut partial, 1, result.rejected);
+        put_bytes(&mut partial, 2, result.reason.as_bytes());
         put_bytes(&mut response, 1, &partial);
     }
     response
 }
 
 /// The same as JSON.
-pub(super) fn export_json(taken: &Taken, kind: MessageKind) -> Vec<u8> {
+pub(super) fn export_json(result: &IngestResult, kind: MessageKind) -> Vec<u8> {
     let rejected = match kind {
         MessageKind::MetricsJson | MessageKind::MetricsProtobuf => "rejectedDataPoints",
         MessageKind::LogsJson | MessageKind::LogsProtobuf => "rejectedLogRecords",
         _ => "rejectedSpans",
     };
-    let response = match taken.rejected {
+    let response = match result.rejected {
         0 => json!({}),
         // Protobuf's JSON has 64-bit integers as text.
-        count => json!({"partialSuccess": {rejected: count.to_string(), "errorMessage": taken.reason}}),
+        count => json!({"partialSuccess": {rejected: count.to_string(), "errorMessage": result.reason}}),
     };
     response.to_string().into_bytes()
 }
 
-/// `google.rpc.Status` of a refusal.
-pub(super) fn status(refusal: &Refusal) -> Vec<u8> {
+/// `google.rpc.Status` of an error.
+pub(super) fn status(error: &ReceiveError) -> Vec<u8> {
     let mut status = Vec::new();
-    put_number(&mut status, 1, u64::from(refusal.grpc_code()));
-    put_bytes(&mut status, 2, refusal.text.as_bytes());
-    if let Some(after) = refusal.after {
+    put_number(&mut status, 1, error.grpc_code() as u64);
+    put_bytes(&mut status, 2, error.text.as_bytes());
+    if let Some(after) = error.retry_after {
         let mut delay = Vec::new();
         put_number(&mut delay, 1, after.as_secs());
         put_number(&mut delay, 2, u64::from(after.subsec_nanos()));
@@ -55,8 +55,8 @@ pub(super) fn status(refusal: &Refusal) -> Vec<u8> {
 }
 
 /// The same as JSON.
-pub(super) fn status_json(refusal: &Refusal) -> Vec<u8> {
-    json!({"code": refusal.grpc_code(), "message": refusal.text}).to_string().into_bytes()
+pub(super) fn status_json(error: &ReceiveError) -> Vec<u8> {
+    json!({"code": error.grpc_code() as u32, "message": error.text}).to_string().into_bytes()
 }
 
 fn put_varint(out: &mut Vec<u8>, mut value: u64) {
@@ -87,23 +87,23 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn nothing_is_said_of_what_was_taken_whole() {
-        assert_eq!(export(&Taken { spans: 3, ..Taken::default() }), b"");
-        assert_eq!(export_json(&Taken::default(), MessageKind::TracesJson), b"{}");
+    fn a_fully_accepted_message_has_an_empty_response() {
+        assert_eq!(export(&IngestResult { spans: 3, ..IngestResult::default() }), b"");
+        assert_eq!(export_json(&IngestResult::default(), MessageKind::TracesJson), b"{}");
     }
 
     #[test]
-    fn rejected_records_are_told() {
-        let taken = Taken { rejected: 300, reason: "why".to_owned(), ..Taken::default() };
-        assert_eq!(export(&taken), b"\x0A\x08\x08\xAC\x02\x12\x03why");
-        let json = export_json(&taken, MessageKind::LogsJson);
+    fn rejected_records_are_reported() {
+        let result = IngestResult { rejected: 300, reason: "why".to_owned(), ..IngestResult::default() };
+        assert_eq!(export(&result), b"\x0A\x08\x08\xAC\x02\x12\x03why");
+        let json = export_json(&result, MessageKind::LogsJson);
         assert_eq!(json, br#"{"partialSuccess":{"errorMessage":"why","rejectedLogRecords":"300"}}"#);
     }
 
     /// By hand, from the definitions.
     #[test]
-    fn a_refusal_tells_when_to_come_back() {
-        let status = status(&Refusal::busy("no", Duration::from_millis(2_500)));
+    fn an_error_has_a_retry_delay() {
+        let status = status(&ReceiveError::retry_after("no", Duration::from_millis(2_500)));
         let delay = b"\x08\x02\x10\x80\xCA\xB5\xEE\x01";
         let url = b"type.googleapis.com/google.rpc.RetryInfo";
         let mut expected = b"\x08\x0E\x12\x02no\x1A\x36\x0A\x28".to_vec();

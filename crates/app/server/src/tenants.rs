@@ -1,7 +1,6 @@
-//! Data kept apart: a store for each tenant, opened when it is first asked for.
+//! Tenants: a store for each, opened at its first request.
 
 use crate::settings::{ServeSettings, TENANT_NAMES, is_tenant_name};
-use crate::shared::Tenant;
 use laggard_formats::{MessageReader, ReaderOptions};
 use laggard_store::{DurableFolder, Store, StoreError, StoreSettings};
 use std::collections::BTreeMap;
@@ -10,10 +9,19 @@ use std::sync::{Arc, RwLock};
 use tokio::sync::Mutex;
 
 /// Longest name of a tenant.
-pub(super) const TENANT_LENGTH_MAX: usize = 64;
+pub(crate) const TENANT_LENGTH_MAX: usize = 64;
 
 /// The tenant of a server that keeps none apart.
 const ONLY: &str = "default";
+
+/// What belongs to one tenant; without tenants there is one, called `default`. Handlers receive it as an extension of
+/// every admitted request.
+pub(crate) struct Tenant {
+    pub(crate) name: Box<str>,
+    pub(crate) store: Store,
+    /// Reads received messages; remembers series of metrics between them.
+    pub(crate) messages: MessageReader,
+}
 
 /// All tenants that were opened; at most as many as the settings say.
 pub(crate) struct Tenants {

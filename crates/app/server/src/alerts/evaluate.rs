@@ -1,6 +1,6 @@
-//! One look at a window: which operations make its requests slower than those of a baseline, and by how much.
+//! One comparison of a window with a baseline: which operations make its requests slower, and by how much.
 
-use crate::api::data_facts;
+use crate::stored_facts::stored_facts;
 use laggard_assembly::ShapeRule;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};
@@ -10,31 +10,31 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use utoipa::ToSchema;
 
-/// When a window is judged, and what counts.
+/// When a window is evaluated, and from which slow-down on an operation counts.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct JudgeSettings {
+pub struct EvaluationSettings {
     /// Complete requests that the window and the baseline must each have.
     pub requests_min: u64,
     /// By how much the requests concerned must take longer to count, as a share of their usual time: 0.2 for a fifth.
     pub slower_min: f64,
 }
 
-/// What a window was found to be.
+/// The result of an evaluation.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Judgment {
-    /// The window.
+pub struct Evaluation {
+    /// The evaluated window.
     pub window: Window,
-    /// What it was compared with.
+    /// The window it was compared with.
     pub baseline: Window,
     /// Operations that made it slower, the most excess time first.
-    pub found: Vec<Found>,
-    /// Whether everything that is not found is known to be as fast as before.
+    pub findings: Vec<Finding>,
+    /// Whether operations without a finding are known to be as fast as before.
     pub is_complete: bool,
 }
 
 /// An operation that makes requests slower than they were.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Found {
+pub struct Finding {
     /// Service of the operation.
     pub service: String,
     /// The operation.
@@ -70,52 +70,54 @@ pub struct SlowCategory {
     pub operation: String,
 }
 
-/// There are too few requests to judge by.
+/// There are too few requests for an evaluation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TooFew {
+pub struct TooFewRequests {
     /// Complete requests of the window.
     pub window: u64,
-    /// Of the baseline.
+    /// Complete requests of the baseline.
     pub baseline: u64,
 }
 
-/// Suspects of one look, and names told of each.
+/// Suspects of one evaluation, and names listed of each.
 const SUSPECTS_MAX: usize = 50;
 const CATEGORIES_MAX: usize = 10;
 const REPLICAS_MAX: usize = 10;
 
-/// Compares a window with a baseline, both of the same requests, as `diagnose` does; what speaks for a suspect without
-/// the baseline counts only if it is more than it was there.
+/// Compares a window with a baseline, both of the same requests, as `diagnose` does; evidence that does not need
+/// the baseline counts only if it is stronger than in the baseline.
 ///
 /// # Errors
 /// When either has fewer complete requests than the settings want.
-pub fn judge(
+pub fn evaluate(
     requests: &Requests,
     window: Window,
     baseline: Window,
-    settings: JudgeSettings,
+    settings: EvaluationSettings,
     engine: LocalEngine,
-) -> Result<Judgment, TooFew> {
-    let counted = TooFew { window: complete(requests, window), baseline: complete(requests, baseline) };
+) -> Result<Evaluation, TooFewRequests> {
+    let counted =
+        TooFewRequests { window: complete(requests, window), baseline: complete(requests, baseline) };
     if counted.window.min(counted.baseline) < settings.requests_min {
         return Err(counted);
     }
-    let asked = DiagnoseSettings {
+    let settings_of_diagnosis = DiagnoseSettings {
         since: window.since,
         until: window.until,
         baseline: BaselineChoice::Within { since: baseline.since, until: baseline.until },
         suspects_max: SUSPECTS_MAX,
         ..DiagnoseSettings::default()
     };
-    let report = diagnose(requests, None, &data_facts(requests), &asked, engine);
+    let facts = stored_facts(requests);
+    let report = diagnose(requests, None, &facts, &settings_of_diagnosis, engine);
     let report = report.expect("the default thresholds are in their ranges");
-    let mut found = Vec::new();
+    let mut findings = Vec::new();
     if report.verdict == Verdict::Suspects {
         let latencies = Latencies::of(requests, window, &report, engine);
-        let all = report.suspects.iter().map(|suspect| latencies.found(&report, suspect));
-        found = all.filter(|found| found.slower >= settings.slower_min).collect();
+        let all = report.suspects.iter().map(|suspect| latencies.finding(&report, suspect));
+        findings = all.filter(|finding| finding.slower >= settings.slower_min).collect();
     }
-    Ok(Judgment { window, baseline, found, is_complete: true })
+    Ok(Evaluation { window, baseline, findings, is_complete: true })
 }
 
 /// Complete requests that start in a window.
@@ -148,7 +150,7 @@ impl Latencies {
         Latencies { total_ns }
     }
 
-    fn found(&self, report: &Report, suspect: &Suspect) -> Found {
+    fn finding(&self, report: &Report, suspect: &Suspect) -> Finding {
         let total_ns: f64 =
             suspect.categories.iter().filter_map(|id| self.total_ns.get(id)).sum::<f64>().max(1.0);
         // What suspects are ordered by: seconds of excess time.
@@ -160,7 +162,7 @@ impl Latencies {
             service: category.service.clone(),
             operation: category.operation.clone(),
         });
-        Found {
+        Finding {
             service: suspect.service.clone(),
             operation: suspect.operation.clone(),
             replicas: suspect.replicas.iter().take(REPLICAS_MAX).cloned().collect(),
@@ -176,5 +178,5 @@ impl Latencies {
     }
 }
 
-/// Beyond this nobody cares how much slower something is.
+/// Larger slow-downs are reported as this.
 const SLOWER_MAX: f64 = 1e6;

@@ -1,6 +1,6 @@
-//! Which baselines a look compares with, on requests with a known past.
+//! Which baselines an evaluation compares with, on requests with known slow intervals.
 
-use super::super::book::AlertState;
+use super::super::lifecycle::AlertState;
 use super::*;
 use laggard_engine::{Ingest, IngestSettings};
 use laggard_model::{ReplicaSource, Sampling, Sink, SpanId, SpanKind, SpanRecord, Status, TraceId};
@@ -46,26 +46,26 @@ fn requests(minutes: std::ops::Range<i64>, is_slow: impl Fn(i64) -> bool) -> Arc
 }
 
 fn detection() -> Detection {
-    let usual = crate::AlertSettings::default().detection();
-    Detection { judge: JudgeSettings { requests_min: 50, ..usual.judge }, ..usual }
+    let usual = Detection::from_settings(&crate::AlertSettings::default());
+    Detection { settings: EvaluationSettings { requests_min: 50, ..usual.settings }, ..usual }
 }
 
-fn look(book: &AlertBook, requests: &Arc<Requests>, at: i64) -> Result<Judgment, TooFew> {
+fn evaluation(alerts: &AlertList, requests: &Arc<Requests>, at: i64) -> Result<Evaluation, TooFewRequests> {
     let day = |_| Some(Arc::clone(requests));
-    detection().look(book, requests, day, minute(at), LocalEngine::new(NonZeroUsize::MIN))
+    detection().evaluate(alerts, requests, day, minute(at), LocalEngine::new(NonZeroUsize::MIN))
 }
 
-fn names(judgment: &Judgment) -> Vec<&str> {
-    judgment.found.iter().map(|found| found.operation.as_str()).collect()
+fn names(evaluation: &Evaluation) -> Vec<&str> {
+    evaluation.findings.iter().map(|finding| finding.operation.as_str()).collect()
 }
 
-/// Looks every five minutes; the state after each: `.`, `p`, `F`.
-fn watch(book: &mut AlertBook, requests: &Arc<Requests>, from: i64, to: i64) -> String {
+/// Evaluations every five minutes; the state after each: `.`, `p`, `F`.
+fn watch(alerts: &mut AlertList, requests: &Arc<Requests>, from: i64, to: i64) -> String {
     let mut out = String::new();
     for at in (from..to).step_by(5) {
-        let judgment = look(book, requests, at).unwrap();
-        book.take(&judgment, detection().rules, minute(at));
-        out.push(match book.active.first().map(|alert| alert.state) {
+        let evaluation = evaluation(alerts, requests, at).unwrap();
+        alerts.apply(&evaluation, detection().rules, minute(at));
+        out.push(match alerts.active.first().map(|alert| alert.state) {
             None => '.',
             Some(AlertState::Pending) => 'p',
             Some(_) => 'F',
@@ -78,15 +78,15 @@ fn watch(book: &mut AlertBook, requests: &Arc<Requests>, from: i64, to: i64) -> 
 fn what_gets_slow_is_found_and_as_long_as_it_lasts() {
     // Three hours quiet, four slow, one quiet: longer slow than the baseline is long.
     let requests = requests(0..480, |at| (180..420).contains(&at));
-    let mut book = AlertBook::default();
-    let states = watch(&mut book, &requests, 140, 480);
+    let mut alerts = AlertList::default();
+    let states = watch(&mut alerts, &requests, 140, 480);
     let first = states.find('p').unwrap();
     assert!((9..=10).contains(&first), "found within ten minutes: {states}");
     let firing = states.matches('F').count();
     assert!(states[first + 1..].starts_with(&"F".repeat(firing)), "without a gap: {states}");
     assert!((48..60).contains(&firing) && states.ends_with('.'), "and over in the end: {states}");
-    assert_eq!((book.over.len(), book.over[0].found.operation.as_str()), (1, "read"));
-    let since = book.over[0].since_ns - minute(180).unix_ns();
+    assert_eq!((alerts.resolved.len(), alerts.resolved[0].finding.operation.as_str()), (1, "read"));
+    let since = alerts.resolved[0].since_ns - minute(180).unix_ns();
     assert!(since.abs() < 2 * MINUTE_NS, "slow since the onset: {} min", since / MINUTE_NS);
 }
 
@@ -95,41 +95,41 @@ fn what_is_slow_every_day_at_this_time_is_no_news() {
     const DAY: i64 = 24 * 60;
     let backup = |at: i64| (300..330).contains(&(at % DAY));
     let requests = requests(0..DAY + 400, backup);
-    let book = AlertBook::default();
+    let alerts = AlertList::default();
     for at in [303, 306, 310, 320, 330, 335, 340, 350] {
-        let judgment = look(&book, &requests, DAY + at).unwrap();
-        assert!(judgment.found.is_empty(), "{at}: {judgment:?}");
+        let evaluation = evaluation(&alerts, &requests, DAY + at).unwrap();
+        assert!(evaluation.findings.is_empty(), "{at}: {evaluation:?}");
     }
     let only_today = self::requests(0..DAY + 400, |at| at > DAY && backup(at));
-    assert_eq!(names(&look(&book, &only_today, DAY + 320).unwrap()), ["read"]);
+    assert_eq!(names(&evaluation(&alerts, &only_today, DAY + 320).unwrap()), ["read"]);
 }
 
 #[test]
 fn an_incident_of_yesterday_excuses_nothing() {
     const DAY: i64 = 24 * 60;
     let requests = requests(0..DAY + 400, |at| (300..330).contains(&(at % DAY)));
-    let mut book = AlertBook::default();
-    let states = watch(&mut book, &requests, 290, 400);
+    let mut alerts = AlertList::default();
+    let states = watch(&mut alerts, &requests, 290, 400);
     assert!(states.contains('F') && states.ends_with('.'), "it was an alert yesterday: {states}");
-    assert_eq!(names(&look(&book, &requests, DAY + 320).unwrap()), ["read"]);
+    assert_eq!(names(&evaluation(&alerts, &requests, DAY + 320).unwrap()), ["read"]);
 }
 
 #[test]
 fn too_few_requests_are_told() {
     let requests = requests(0..140, |at| at > 125);
-    let book = AlertBook::default();
-    assert_eq!(look(&book, &requests, 20).unwrap_err(), TooFew { window: 90, baseline: 31 });
-    assert_eq!(look(&book, &requests, 300).unwrap_err().window, 0);
+    let alerts = AlertList::default();
+    assert_eq!(evaluation(&alerts, &requests, 20).unwrap_err(), TooFewRequests { window: 90, baseline: 31 });
+    assert_eq!(evaluation(&alerts, &requests, 300).unwrap_err().window, 0);
 }
 
 #[test]
 fn without_its_baseline_an_alert_is_not_over() {
     let all = requests(0..400, |at| at >= 180);
-    let mut book = AlertBook::default();
-    watch(&mut book, &all, 170, 200);
-    assert_eq!(book.firing().count(), 1);
+    let mut alerts = AlertList::default();
+    watch(&mut alerts, &all, 170, 200);
+    assert_eq!(alerts.firing().count(), 1);
     // The quiet time was deleted; what is left is slow throughout.
     let late = requests(220..400, |_| true);
-    let judgment = look(&book, &late, 390).unwrap();
-    assert!(judgment.found.is_empty() && !judgment.is_complete);
+    let evaluation = evaluation(&alerts, &late, 390).unwrap();
+    assert!(evaluation.findings.is_empty() && !evaluation.is_complete);
 }

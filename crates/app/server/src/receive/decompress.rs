@@ -1,7 +1,7 @@
-//! Decompression with a cap, and with room for what comes out.
+//! Decompression, limited in bytes and by the memory permit.
 
-use super::gate::Room;
-use super::refusal::{Cause, Refusal};
+use super::error::{ErrorKind, ReceiveError};
+use super::in_flight::MemoryPermit;
 use std::io::{self, Read};
 
 /// How a message is compressed.
@@ -20,12 +20,12 @@ pub(super) enum Encoding {
 /// A zstd frame may ask for a window of 2 to this power: 32 MiB.
 const ZSTD_WINDOW_LOG_MAX: u32 = 25;
 
-/// Memory for what comes out is taken in steps that double, from this one on.
+/// The output buffer doubles from this size on.
 const FIRST_STEP_BYTES: usize = 64 << 10;
 
 impl Encoding {
     /// The encoding of this name in a header.
-    pub(super) fn named(name: &str) -> Result<Encoding, Refusal> {
+    pub(super) fn named(name: &str) -> Result<Encoding, ReceiveError> {
         let name = name.trim();
         [
             ("", Encoding::Identity),
@@ -40,49 +40,50 @@ impl Encoding {
         .map(|(_, encoding)| encoding)
         .ok_or_else(|| {
             let shown: String = name.chars().take(40).collect();
-            Refusal::lasting(
-                Cause::Encoding,
-                format!("the encoding {shown:?} is not known; send gzip or zstd"),
+            ReceiveError::permanent(
+                ErrorKind::Encoding,
+                format!("unknown encoding {shown:?}; send gzip or zstd"),
             )
         })
     }
 }
 
-/// Unpacks a message; what comes out has at most `bytes_max` bytes, which are within `room`.
-pub(super) fn unpack(
+/// Decompresses a message to at most `bytes_max` bytes, for which `permit` grows.
+pub(super) fn decompress(
     encoding: Encoding,
-    packed: &[u8],
+    compressed: &[u8],
     bytes_max: usize,
-    room: &mut Room,
-) -> Result<Vec<u8>, Refusal> {
-    let mut out = Output { bytes: Vec::new(), packed_bytes: packed.len(), bytes_max, room };
+    permit: &mut MemoryPermit,
+) -> Result<Vec<u8>, ReceiveError> {
+    let mut out = Output { bytes: Vec::new(), compressed_bytes: compressed.len(), bytes_max, permit };
     match encoding {
-        Encoding::Identity => out.take(packed)?,
-        Encoding::Gzip => out.take(flate2::read::MultiGzDecoder::new(packed))?,
-        Encoding::Deflate => out.take(flate2::read::ZlibDecoder::new(packed))?,
+        Encoding::Identity => out.fill(compressed)?,
+        Encoding::Gzip => out.fill(flate2::read::MultiGzDecoder::new(compressed))?,
+        Encoding::Deflate => out.fill(flate2::read::ZlibDecoder::new(compressed))?,
         Encoding::Zstd => {
-            let mut decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(|e| damaged(&e))?;
+            let mut decoder =
+                zstd::stream::read::Decoder::with_buffer(compressed).map_err(|e| damaged(&e))?;
             decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(|e| damaged(&e))?;
-            out.take(decoder)?;
+            out.fill(decoder)?;
         }
-        Encoding::Snappy => out.take_snappy(packed)?,
+        Encoding::Snappy => out.fill_snappy(compressed)?,
     }
     Ok(out.bytes)
 }
 
 struct Output<'r> {
     bytes: Vec<u8>,
-    packed_bytes: usize,
+    compressed_bytes: usize,
     bytes_max: usize,
-    room: &'r mut Room,
+    permit: &'r mut MemoryPermit,
 }
 
 impl Output<'_> {
-    fn take(&mut self, mut source: impl Read) -> Result<(), Refusal> {
+    fn fill(&mut self, mut source: impl Read) -> Result<(), ReceiveError> {
         let mut filled = 0;
         loop {
             if filled == self.bytes.len() {
-                // One byte more than is taken tells a message that is too large from one that just fits.
+                // One byte more than the limit distinguishes a message that is too large from one that just fits.
                 let next = (2 * filled).max(FIRST_STEP_BYTES).min(self.bytes_max + 1);
                 if filled == next {
                     return Err(self.too_large());
@@ -104,34 +105,34 @@ impl Output<'_> {
         Ok(())
     }
 
-    /// Snappy's blocks tell their length first.
-    fn take_snappy(&mut self, packed: &[u8]) -> Result<(), Refusal> {
-        let length = snap::raw::decompress_len(packed).map_err(|e| damaged(&io::Error::other(e)))?;
+    /// Snappy's blocks begin with their length.
+    fn fill_snappy(&mut self, compressed: &[u8]) -> Result<(), ReceiveError> {
+        let length = snap::raw::decompress_len(compressed).map_err(|e| damaged(&io::Error::other(e)))?;
         if length > self.bytes_max {
             return Err(self.too_large());
         }
         self.reserve(length)?;
         self.bytes.resize(length, 0);
-        let written = snap::raw::Decoder::new().decompress(packed, &mut self.bytes);
+        let written = snap::raw::Decoder::new().decompress(compressed, &mut self.bytes);
         let written = written.map_err(|e| damaged(&io::Error::other(e)))?;
         self.bytes.truncate(written);
         Ok(())
     }
 
-    fn reserve(&mut self, bytes: usize) -> Result<(), Refusal> {
-        self.room.try_grow_to(self.packed_bytes + bytes)
+    fn reserve(&mut self, bytes: usize) -> Result<(), ReceiveError> {
+        self.permit.try_grow_to(self.compressed_bytes + bytes)
     }
 
     #[cold]
-    fn too_large(&self) -> Refusal {
-        Refusal::lasting(
-            Cause::TooLarge,
-            format!("the message unpacks to more than {} bytes; send smaller batches", self.bytes_max),
+    fn too_large(&self) -> ReceiveError {
+        ReceiveError::permanent(
+            ErrorKind::TooLarge,
+            format!("the message decompresses to more than {} bytes; send smaller batches", self.bytes_max),
         )
     }
 }
 
 #[cold]
-fn damaged(error: &io::Error) -> Refusal {
-    Refusal::lasting(Cause::Malformed, format!("the message cannot be unpacked: {error}"))
+fn damaged(error: &io::Error) -> ReceiveError {
+    ReceiveError::permanent(ErrorKind::Malformed, format!("the message cannot be decompressed: {error}"))
 }

@@ -1,0 +1,184 @@
+//! Alerts by hand: which evaluations make one fire, and which end it.
+
+use super::super::evaluate::SlowCategory;
+use super::*;
+
+const START: i64 = 1_768_208_400_000_000_000;
+const MINUTE_NS: i64 = 60_000_000_000;
+
+/// 2026-01-12T09:00:00Z and so many minutes.
+pub(in crate::alerts) fn time(minute: i64) -> Timestamp {
+    Timestamp::from_unix_ns(START + minute * MINUTE_NS)
+}
+
+pub(in crate::alerts) fn rules() -> Rules {
+    Rules {
+        fire_after: 2,
+        fire_of: 3,
+        resolve_after: 2,
+        adapt_after: Nanos::from_secs(86_400),
+        silent_after: Nanos::from_secs(3_600),
+    }
+}
+
+fn finding(operation: &str) -> Finding {
+    Finding {
+        service: "db".to_owned(),
+        operation: operation.to_owned(),
+        replicas: vec!["db-1".to_owned()],
+        categories: vec![SlowCategory {
+            id: "9e30bd5512fa".to_owned(),
+            service: "web".to_owned(),
+            operation: "buy".to_owned(),
+        }],
+        factor: Some(3.0),
+        effect_ns: 40_000_000,
+        slower: 1.5,
+        requests_hit: 90,
+        requests_seen: 100,
+        traces: vec!["5b8efff798038103d269b633813fc60c".to_owned()],
+        onset_ns: None,
+    }
+}
+
+/// What a evaluation at a minute finds: the fifteen minutes before it against the two hours before those.
+pub(in crate::alerts) fn evaluated(operations: &[&str], minute: i64) -> Evaluation {
+    Evaluation {
+        window: Window { since: time(minute - 15), until: time(minute) },
+        baseline: Window { since: time(minute - 135), until: time(minute - 15) },
+        findings: operations.iter().map(|operation| finding(operation)).collect(),
+        is_complete: true,
+    }
+}
+
+/// Evaluations in a row, `x` where the operation is found; the state after each.
+fn run(evaluations: &str) -> String {
+    let mut alerts = AlertList::default();
+    let mut out = String::new();
+    for (evaluation, minute) in evaluations.chars().zip(0..) {
+        let operations: &[&str] = if evaluation == 'x' { &["read"] } else { &[] };
+        let changes = alerts.apply(&evaluated(operations, minute), rules(), time(minute));
+        assert_eq!(
+            changes.fired.len(),
+            usize::from(alerts.firing().any(|alert| alert.fired_ns == Some(time(minute).unix_ns())))
+        );
+        out.push(match alerts.active.first().map(|alert| alert.state) {
+            None if !changes.resolved.is_empty() => 'r',
+            None => '.',
+            Some(AlertState::Pending) => 'p',
+            Some(_) => 'F',
+        });
+    }
+    out
+}
+
+#[test]
+fn two_of_three_looks_fire_and_two_without_it_end_it() {
+    assert_eq!(run("..xx...."), "..pFFr..");
+    assert_eq!(run("x.x"), "ppF", "two of the last three");
+    assert_eq!(run("x..x..x..."), "ppppppppp.", "one in three never does, and is forgotten");
+    assert_eq!(run("xx.x.x..x"), "pFFFFFFrp", "one evaluation without it ends nothing");
+}
+
+#[test]
+fn what_never_fired_is_not_remembered() {
+    let mut alerts = AlertList::default();
+    alerts.apply(&evaluated(&["read"], 0), rules(), time(0));
+    for minute in 1..4 {
+        alerts.apply(&evaluated(&[], minute), rules(), time(minute));
+    }
+    assert_eq!(alerts, AlertList::default());
+}
+
+#[test]
+fn one_alert_an_operation_however_often_it_is_found() {
+    let mut alerts = AlertList::default();
+    for minute in 0..50 {
+        alerts.apply(&evaluated(&["read", "write"], minute), rules(), time(minute));
+    }
+    assert_eq!((alerts.active.len(), alerts.firing().count(), alerts.resolved.len()), (2, 2, 0));
+    let ids: Vec<&str> = alerts.active.iter().map(|alert| alert.id.as_str()).collect();
+    assert!(ids[0] != ids[1] && ids.iter().all(|id| id.len() == 16));
+    assert_eq!(alerts.healthy_until(|_| true), Some(time(-15)), "its first baseline is kept");
+}
+
+#[test]
+fn what_cannot_be_judged_or_lasts_is_over_in_the_end() {
+    let mut alerts = AlertList::default();
+    for minute in 0..2 {
+        alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
+    }
+    assert_eq!(
+        alerts.expire(rules(), time(30)),
+        Changes::default(),
+        "half an hour of silence proves nothing"
+    );
+    assert_eq!(alerts.expire(rules(), time(61)).resolved.len(), 1);
+    assert!(alerts.resolved[0].ended.as_ref().unwrap().contains("too few"));
+
+    let mut alerts = AlertList::default();
+    let day = 24 * 60;
+    for minute in 0..=day + 1 {
+        alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
+    }
+    assert_eq!(alerts.resolved.len(), 1);
+    assert!(alerts.resolved[0].ended.as_ref().unwrap().contains("usual"));
+}
+
+#[test]
+fn what_nobody_could_judge_is_not_over() {
+    let mut alerts = AlertList::default();
+    for minute in 0..2 {
+        alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
+    }
+    for minute in 2..20 {
+        let evaluation = Evaluation { is_complete: false, ..evaluated(&["write"], minute) };
+        alerts.apply(&evaluation, rules(), time(minute));
+    }
+    assert_eq!(alerts.firing().count(), 2, "both the one that is found and the one nobody knows of");
+}
+
+#[test]
+fn there_is_room_for_so_many() {
+    let mut alerts = AlertList::default();
+    let names: Vec<String> = (0..ALERTS_MAX + 5).map(|at| format!("operation {at}")).collect();
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    for minute in 0..2 {
+        alerts.apply(&evaluated(&all, minute), rules(), time(minute));
+    }
+    assert_eq!((alerts.firing().count(), alerts.omitted), (ALERTS_MAX, 10));
+    for minute in 2..5 {
+        alerts.apply(&evaluated(&all[..1], minute), rules(), time(minute));
+    }
+    for minute in 5..20 {
+        alerts.apply(&evaluated(&[], minute), rules(), time(minute));
+    }
+    for minute in 20..24 {
+        alerts.apply(&evaluated(&["one more"], minute), rules(), time(minute));
+    }
+    for minute in 24..30 {
+        alerts.apply(&evaluated(&[], minute), rules(), time(minute));
+    }
+    assert_eq!((alerts.active.len(), alerts.resolved.len()), (0, ALERTS_MAX), "the earliest made room");
+    assert_eq!(alerts.resolved.last().unwrap().finding.operation, "one more");
+}
+
+#[test]
+fn an_alert_of_yesterday_is_known() {
+    let mut alerts = AlertList::default();
+    for minute in 0..2 {
+        alerts.apply(&evaluated(&["read"], minute), rules(), time(minute));
+    }
+    for minute in 2..6 {
+        alerts.apply(&evaluated(&[], minute), rules(), time(minute));
+    }
+    let window = |since, until| Window { since: time(since), until: time(until) };
+    assert!(
+        alerts.was_about(&finding("read"), window(1, 100))
+            && !alerts.was_about(&finding("write"), window(1, 100))
+    );
+    assert!(
+        !alerts.was_about(&finding("read"), window(10, 100))
+            && !alerts.was_about(&finding("read"), window(-100, -20))
+    );
+}

@@ -1,0 +1,266 @@
+//! Evaluates every tenant's latest window, one after the other, as long as the server runs.
+
+use super::detection::Detection;
+use super::evaluate::Evaluation;
+use super::lifecycle::{Changes, Interval};
+use super::state::Alerts;
+use super::store_reader::{CALL_BYTES, ReadError, RequestSample, StoreReader};
+use super::tenant_alerts::{EvaluationOutcome, EvaluationRecord, TenantAlerts};
+use crate::tenants::Tenant;
+use laggard_engine::LocalEngine;
+use laggard_model::{Nanos, Timestamp};
+use laggard_params::Window;
+use laggard_system::{available_threads, now};
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+
+/// How long an evaluation waits for its turn among the queries.
+const QUEUE_MAX: Duration = Duration::from_secs(5);
+
+/// After a long evaluation, the next one waits so many times as long: at most a fifth of the time is used.
+const PAUSE_FACTOR: u32 = 4;
+
+/// Data older than this, or than a window, are not evaluated.
+const DATA_AGE_MAX: Nanos = Nanos::from_secs(900);
+
+/// Contents of a tenant's store at an evaluation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct StoreContents {
+    newest: Timestamp,
+    spans: u64,
+}
+
+/// Runs until the server stops. Evaluations never overlap: this task awaits each.
+pub(super) async fn run(alerts: Arc<Alerts>) {
+    let every = alerts.settings.every.duration();
+    let mut evaluated: BTreeMap<Box<str>, StoreContents> = BTreeMap::new();
+    let mut pause = every;
+    loop {
+        tokio::select! {
+            () = alerts.stopping.cancelled() => return,
+            () = tokio::time::sleep(pause) => {}
+        }
+        let started = Instant::now();
+        for tenant in alerts.tenants.all() {
+            let before = evaluated.remove(&tenant.name);
+            if let Some(contents) = evaluate_tenant(&alerts, &tenant, before).await {
+                evaluated.insert(tenant.name.clone(), contents);
+            }
+        }
+        pause = every.saturating_sub(started.elapsed()).max(started.elapsed() * PAUSE_FACTOR).min(every * 60);
+    }
+}
+
+/// One evaluation of one tenant. Returns the contents of the store, unless they are to be evaluated again.
+async fn evaluate_tenant(
+    alerts: &Arc<Alerts>,
+    tenant: &Arc<Tenant>,
+    before: Option<StoreContents>,
+) -> Option<StoreContents> {
+    let at = now();
+    let store = tenant.store.state();
+    let contents = store.newest.map(|newest| StoreContents { newest, spans: store.spans_stored });
+    let end = contents.map(|contents| contents.newest.min(at));
+    let run = EvaluationRun { alerts: alerts.clone(), at, end };
+    let skipped = run.skip(contents, before);
+    let permit = match skipped {
+        Some(_) => None,
+        None => tokio::time::timeout(QUEUE_MAX, alerts.queries.clone().acquire_owned()).await.ok(),
+    };
+    let (tenant, handle) = (tenant.clone(), Handle::current());
+    let done = tokio::task::spawn_blocking(move || {
+        let tenant_alerts = run.alerts.tenant_alerts.of(&tenant.name);
+        let reader = StoreReader {
+            view: tenant.store.view(),
+            handle,
+            memory_bytes: run.alerts.settings.memory.0,
+            interval: run.alerts.slice,
+            threads: half_of_the_processors(),
+        };
+        let changes = match (skipped, permit) {
+            (Some(skipped), _) => run.record_skipped(&tenant_alerts, skipped),
+            (None, None) => {
+                let skipped = Skipped::new(EvaluationOutcome::Busy, "too many queries were running");
+                run.record_skipped(&tenant_alerts, skipped)
+            }
+            (None, Some(_permit)) => run.evaluate(&tenant_alerts, &reader),
+        };
+        log_changes(&tenant.name, &tenant_alerts, &changes);
+        if !changes.is_empty() || !tenant_alerts.state().alerts.active.is_empty() {
+            tenant_alerts.save();
+        }
+        run.alerts.wake();
+        let outcome = tenant_alerts.state().last.as_ref().map(|record| record.outcome);
+        outcome.is_some_and(EvaluationOutcome::is_final)
+    });
+    match done.await {
+        Ok(is_final) => contents.filter(|_| is_final),
+        Err(error) => {
+            tracing::error!(%error, "an evaluation of a tenant's alerts failed");
+            None
+        }
+    }
+}
+
+/// Leaves processors free for the queries of people.
+fn half_of_the_processors() -> NonZeroUsize {
+    NonZeroUsize::new(available_threads().get() / 2).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// An evaluation to run.
+struct EvaluationRun {
+    alerts: Arc<Alerts>,
+    at: Timestamp,
+    /// The end of its window.
+    end: Option<Timestamp>,
+}
+
+/// Why nothing is evaluated.
+struct Skipped {
+    outcome: EvaluationOutcome,
+    text: String,
+}
+
+impl Skipped {
+    fn new(outcome: EvaluationOutcome, text: impl Into<String>) -> Skipped {
+        Skipped { outcome, text: text.into() }
+    }
+}
+
+impl EvaluationRun {
+    fn detection(&self) -> Detection {
+        self.alerts.detection
+    }
+
+    /// Why an evaluation would be useless. `before`: contents of the store at the last evaluation, if there was one.
+    fn skip(&self, contents: Option<StoreContents>, before: Option<StoreContents>) -> Option<Skipped> {
+        let Some(end) = self.end else {
+            return Some(Skipped::new(EvaluationOutcome::NothingNew, "nothing is stored yet"));
+        };
+        let oldest = self.at.minus(self.detection().window.max(DATA_AGE_MAX));
+        if end < oldest {
+            return Some(Skipped::new(
+                EvaluationOutcome::OldData,
+                "the latest requests are older than the window; imported historical data never triggers alerts",
+            ));
+        }
+        (before.is_some() && before == contents)
+            .then(|| Skipped::new(EvaluationOutcome::NothingNew, "no new requests since the last evaluation"))
+    }
+
+    fn record_skipped(&self, tenant_alerts: &TenantAlerts, skipped: Skipped) -> Changes {
+        let window = self.end.map(|end| self.detection().window_at(end));
+        let record = EvaluationRecord {
+            at_ns: self.at.unix_ns(),
+            outcome: skipped.outcome,
+            text: skipped.text,
+            took_ns: now().since(self.at).non_negative().map_or(0, Nanos::ns),
+            window: window.map(Interval::from),
+            baseline: None,
+            sampled_one_in: 1,
+        };
+        tenant_alerts.record(record, |alerts| alerts.expire(self.detection().rules, self.at))
+    }
+
+    fn evaluate(&self, tenant_alerts: &TenantAlerts, reader: &StoreReader) -> Changes {
+        let started = Instant::now();
+        // A bug in one evaluation must not end all of them.
+        let result = catch_unwind(AssertUnwindSafe(|| self.try_evaluate(tenant_alerts, reader)));
+        let result = result.unwrap_or_else(|_| {
+            Err(Skipped::new(EvaluationOutcome::Failed, "the evaluation failed; see the log"))
+        });
+        let (evaluation, sampled_one_in) = match result {
+            Ok(done) => done,
+            Err(skipped) => return self.record_skipped(tenant_alerts, skipped),
+        };
+        let text = match evaluation.findings.len() {
+            0 => "nothing is slower than before".to_owned(),
+            1 => "one operation makes requests slower than before".to_owned(),
+            several => format!("{several} operations make requests slower than before"),
+        };
+        let record = EvaluationRecord {
+            at_ns: self.at.unix_ns(),
+            outcome: EvaluationOutcome::Evaluated,
+            text,
+            took_ns: started.elapsed().as_nanos() as u64,
+            window: Some(evaluation.window.into()),
+            baseline: Some(evaluation.baseline.into()),
+            sampled_one_in,
+        };
+        tenant_alerts.record(record, |alerts| alerts.apply(&evaluation, self.detection().rules, self.at))
+    }
+
+    /// The evaluation, and of how many traces one was read.
+    fn try_evaluate(
+        &self,
+        tenant_alerts: &TenantAlerts,
+        reader: &StoreReader,
+    ) -> Result<(Evaluation, u64), Skipped> {
+        let end = self.end.expect("an evaluation without data is skipped");
+        let alerts = tenant_alerts.state().alerts.clone();
+        let detection = self.fit_to_memory(reader, end);
+        let needed = detection.needed(&alerts, end);
+        let RequestSample { requests, sampled_one_in } = reader.requests(&needed).map_err(unread)?;
+        let day = |day: Window| {
+            let windows: Vec<Window> = needed.iter().copied().chain([day]).collect();
+            reader.requests(&windows).map(|sample| sample.requests).ok()
+        };
+        let engine = LocalEngine::new(reader.threads);
+        let evaluation = detection.evaluate(&alerts, &requests, day, end, engine).map_err(|few| {
+            Skipped::new(
+                EvaluationOutcome::TooLittleData,
+                format!(
+                    "the window has {} complete requests and its baseline {}; {} are needed in each",
+                    few.window, few.baseline, detection.settings.requests_min
+                ),
+            )
+        })?;
+        Ok((evaluation, sampled_one_in))
+    }
+
+    /// With a shorter baseline where the configured one does not fit; never shorter than the window.
+    fn fit_to_memory(&self, reader: &StoreReader, end: Timestamp) -> Detection {
+        let mut detection = self.detection();
+        while detection.baseline > detection.window && !fits(reader, &detection, end) {
+            let half = Nanos::from_ns(detection.baseline.ns() / 2);
+            detection.baseline = half.max(detection.window);
+        }
+        detection
+    }
+}
+
+fn fits(reader: &StoreReader, detection: &Detection, end: Timestamp) -> bool {
+    let window = detection.window_at(end);
+    let all = detection.baseline_before(window.since).join(window);
+    reader.spans(all) <= reader.memory_bytes / CALL_BYTES
+}
+
+fn unread(error: ReadError) -> Skipped {
+    match error {
+        ReadError::TooMuch(spans) => Skipped::new(
+            EvaluationOutcome::TooMuchData,
+            format!("the window and its baseline have {spans} spans, which exceeds alerts.memory"),
+        ),
+        ReadError::Store(error) => Skipped::new(EvaluationOutcome::Unreadable, error.to_string()),
+    }
+}
+
+fn log_changes(tenant: &str, tenant_alerts: &TenantAlerts, changes: &Changes) {
+    let state = tenant_alerts.state();
+    let find = |id: &String| {
+        let mut all = state.alerts.active.iter().chain(&state.alerts.resolved);
+        all.find(|alert| alert.id == *id)
+    };
+    for alert in changes.fired.iter().filter_map(find) {
+        let finding = &alert.finding;
+        tracing::warn!(tenant, service = %finding.service, operation = %finding.operation, slower = finding.slower, "an operation makes requests slow");
+    }
+    for alert in changes.resolved.iter().filter_map(find) {
+        let finding = &alert.finding;
+        tracing::info!(tenant, service = %finding.service, operation = %finding.operation, why = alert.ended, "an alert is resolved");
+    }
+}

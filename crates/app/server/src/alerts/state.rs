@@ -1,0 +1,93 @@
+//! The state of continuous detection: one for the whole server.
+
+use super::detection::Detection;
+use super::evaluate::EvaluationSettings;
+use super::lifecycle::Rules;
+use super::pending_notifications::waiting;
+use super::receivers::{Receiver, receivers};
+use super::tenant_alerts::{AllTenantAlerts, TenantAlerts};
+use crate::settings::{AlertSettings, CheckedSettings};
+use crate::tenants::Tenants;
+use laggard_model::{Nanos, Timestamp};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// What the alerts of all tenants share.
+pub(crate) struct Alerts {
+    pub(crate) settings: AlertSettings,
+    pub(super) detection: Detection,
+    /// URL of the pages, without a slash at its end.
+    pub(crate) pages: String,
+    pub(crate) receivers: Vec<Receiver>,
+    pub(crate) tenant_alerts: AllTenantAlerts,
+    pub(super) tenants: Arc<Tenants>,
+    /// Limits the queries that run at a time, those of people included.
+    pub(super) queries: Arc<Semaphore>,
+    /// Length of the store's slices.
+    pub(super) slice: Nanos,
+    pub(super) stopping: CancellationToken,
+}
+
+/// An alert that could not be evaluated for so long is resolved.
+const SILENT_AFTER: Nanos = Nanos::from_secs(3600);
+
+impl Alerts {
+    /// `address`: URL of the pages on this machine, for links of a server whose settings name no other.
+    ///
+    /// # Errors
+    /// When the settings of a receiver are invalid.
+    pub(crate) fn new(
+        settings: &CheckedSettings,
+        address: &str,
+        tenants: Arc<Tenants>,
+        queries: Arc<Semaphore>,
+        stopping: CancellationToken,
+    ) -> Result<Arc<Alerts>, String> {
+        let alerts = &settings.raw.alerts;
+        let pages = alerts.pages.clone().unwrap_or_else(|| address.to_owned());
+        Ok(Arc::new(Alerts {
+            detection: Detection::from_settings(alerts),
+            pages: pages.trim_end_matches('/').to_owned(),
+            receivers: receivers(alerts, &settings.alerts)?,
+            tenant_alerts: AllTenantAlerts::new(&settings.raw.data),
+            settings: alerts.clone(),
+            tenants,
+            queries,
+            slice: settings.raw.store.slice.nanos(),
+            stopping,
+        }))
+    }
+
+    /// Notifications that are pending for a receiver.
+    pub(crate) fn waiting(&self, receiver: &Receiver, at: Timestamp) -> usize {
+        let of_tenant =
+            |alerts: &TenantAlerts| waiting(&alerts.state().alerts, receiver.name, receiver.repeat_after, at);
+        self.tenant_alerts.all().iter().map(|(_, alerts)| of_tenant(alerts)).sum()
+    }
+
+    pub(super) fn wake(&self) {
+        self.receivers.iter().for_each(|receiver| receiver.woken.notify_one());
+    }
+}
+
+impl Detection {
+    /// The configured detection.
+    pub fn from_settings(settings: &AlertSettings) -> Detection {
+        Detection {
+            window: settings.window.nanos(),
+            baseline: settings.baseline.nanos(),
+            settings: EvaluationSettings {
+                requests_min: u64::from(settings.requests_min),
+                slower_min: settings.slower_min,
+            },
+            rules: Rules {
+                fire_after: settings.fire_after,
+                fire_of: settings.fire_of,
+                resolve_after: settings.resolve_after,
+                adapt_after: settings.adapt_after.nanos(),
+                silent_after: SILENT_AFTER,
+            },
+        }
+    }
+}

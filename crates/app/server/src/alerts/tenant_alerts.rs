@@ -1,0 +1,173 @@
+//! The alerts of each tenant and the progress of their evaluations, while the server runs.
+
+use super::lifecycle::{AlertList, Changes, Interval};
+use super::storage;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use utoipa::ToSchema;
+
+/// Tenants whose alerts were loaded.
+pub(crate) struct AllTenantAlerts {
+    data: PathBuf,
+    tenants: RwLock<BTreeMap<Box<str>, Arc<TenantAlerts>>>,
+}
+
+impl AllTenantAlerts {
+    pub(super) fn new(data: &Path) -> AllTenantAlerts {
+        AllTenantAlerts { data: data.to_owned(), tenants: RwLock::default() }
+    }
+
+    /// The alerts of a tenant; reads its file the first time.
+    pub(crate) fn of(&self, tenant: &str) -> Arc<TenantAlerts> {
+        let known =
+            self.tenants.read().expect("no thread panics while it holds the lock").get(tenant).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let mut tenants = self.tenants.write().expect("no thread panics while it holds the lock");
+        let fresh = || Arc::new(TenantAlerts::load(storage::file_of(&self.data, tenant)));
+        tenants.entry(tenant.into()).or_insert_with(fresh).clone()
+    }
+
+    /// All that are loaded, by name.
+    pub(crate) fn all(&self) -> Vec<(Box<str>, Arc<TenantAlerts>)> {
+        let tenants = self.tenants.read().expect("no thread panics while it holds the lock");
+        tenants.iter().map(|(name, tenant_alerts)| (name.clone(), tenant_alerts.clone())).collect()
+    }
+}
+
+/// The alerts of one tenant.
+pub(crate) struct TenantAlerts {
+    file: PathBuf,
+    state: Mutex<DetectionState>,
+    /// Times in a row that the file could not be written. Locked while it is written, so that saves do not overtake
+    /// each other.
+    save_failures: Mutex<u64>,
+}
+
+/// Alerts, and the evaluations since the start of the server.
+#[derive(Clone, Default)]
+pub(crate) struct DetectionState {
+    pub(crate) alerts: AlertList,
+    /// The last evaluation, even if it was skipped.
+    pub(crate) last: Option<EvaluationRecord>,
+    /// The last one that was not skipped.
+    pub(crate) last_evaluated: Option<EvaluationRecord>,
+    pub(crate) outcomes: BTreeMap<EvaluationOutcome, u64>,
+    /// Seconds spent.
+    pub(crate) seconds: f64,
+}
+
+/// One evaluation.
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
+pub(crate) struct EvaluationRecord {
+    /// Its time, by the server's clock.
+    pub(crate) at_ns: i64,
+    pub(crate) outcome: EvaluationOutcome,
+    /// The outcome in a sentence.
+    pub(crate) text: String,
+    pub(crate) took_ns: u64,
+    /// The window that was, or would have been evaluated.
+    pub(crate) window: Option<Interval>,
+    pub(crate) baseline: Option<Interval>,
+    /// One in so many traces was evaluated.
+    pub(crate) sampled_one_in: u64,
+}
+
+/// The outcome of an evaluation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum EvaluationOutcome {
+    /// The window was evaluated.
+    Evaluated,
+    /// No new requests since the last evaluation.
+    NothingNew,
+    /// The latest requests are older than the window.
+    OldData,
+    /// The window or its baseline has too few requests.
+    TooLittleData,
+    /// They exceed `alerts.memory`.
+    TooMuchData,
+    /// Too many queries were running.
+    Busy,
+    /// The store could not be read.
+    Unreadable,
+    /// A bug; see the log.
+    Failed,
+}
+
+impl EvaluationOutcome {
+    /// The name in JSON and metrics.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            EvaluationOutcome::Evaluated => "evaluated",
+            EvaluationOutcome::NothingNew => "nothing_new",
+            EvaluationOutcome::OldData => "old_data",
+            EvaluationOutcome::TooLittleData => "too_little_data",
+            EvaluationOutcome::TooMuchData => "too_much_data",
+            EvaluationOutcome::Busy => "busy",
+            EvaluationOutcome::Unreadable => "unreadable",
+            EvaluationOutcome::Failed => "failed",
+        }
+    }
+}
+
+impl EvaluationOutcome {
+    /// Whether another evaluation of the same data would have the same outcome.
+    pub(super) const fn is_final(self) -> bool {
+        !matches!(self, EvaluationOutcome::Busy | EvaluationOutcome::Unreadable | EvaluationOutcome::Failed)
+    }
+}
+
+impl TenantAlerts {
+    fn load(file: PathBuf) -> TenantAlerts {
+        let state = DetectionState { alerts: storage::load(&file), ..DetectionState::default() };
+        TenantAlerts { file, state: Mutex::new(state), save_failures: Mutex::default() }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, DetectionState> {
+        self.state.lock().expect("no thread panics while it holds the lock")
+    }
+
+    /// Records an evaluation and applies it to the alerts.
+    pub(super) fn record(
+        &self,
+        record: EvaluationRecord,
+        apply: impl FnOnce(&mut AlertList) -> Changes,
+    ) -> Changes {
+        let mut state = self.state();
+        *state.outcomes.entry(record.outcome).or_default() += 1;
+        state.seconds += record.took_ns as f64 / 1e9;
+        if record.outcome == EvaluationOutcome::Evaluated {
+            state.last_evaluated = Some(record.clone());
+        }
+        state.last = Some(record);
+        apply(&mut state.alerts)
+    }
+
+    /// Writes the file; blocks. Only the first of several failures is logged, and the next save tries again.
+    pub(super) fn save(&self) {
+        let mut failures = self.save_failures.lock().expect("no thread panics while it holds the lock");
+        let alerts = self.state().alerts.clone();
+        match storage::save(&self.file, &alerts) {
+            Ok(()) if *failures > 0 => {
+                tracing::info!(file = %self.file.display(), "alerts are saved again");
+                *failures = 0;
+            }
+            Ok(()) => {}
+            Err(error) => {
+                if *failures == 0 {
+                    tracing::error!(file = %self.file.display(), %error, "alerts cannot be saved; after a restart, notifications may be repeated");
+                }
+                *failures += 1;
+            }
+        }
+    }
+
+    /// Times in a row that the file could not be written.
+    pub(crate) fn save_failures(&self) -> u64 {
+        *self.save_failures.lock().expect("no thread panics while it holds the lock")
+    }
+}

@@ -1,0 +1,61 @@
+//! The state of the API's handlers. It refers to every other part of the server, none of which knows the API.
+
+use super::cache::{RequestCache, keep_expiring};
+use super::jobs::{JobLimits, Jobs};
+use super::uploads::UploadFolder;
+use crate::alerts::Alerts;
+use crate::listen::Listener;
+use crate::receive::Receivers;
+use crate::security::Admission;
+use crate::settings::ServeSettings;
+use crate::tenants::Tenants;
+use laggard_model::Timestamp;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// One for the whole server. What belongs to one tenant is an extension of the request, see [`crate::tenants::Tenant`].
+pub(crate) struct ApiState {
+    pub(crate) tenants: Arc<Tenants>,
+    pub(crate) admission: Arc<Admission>,
+    pub(crate) receivers: Arc<Receivers>,
+    pub(crate) alerts: Arc<Alerts>,
+    pub(crate) listeners: Vec<Arc<Listener>>,
+    pub(crate) api: Api,
+    pub(crate) started: Timestamp,
+    /// Cancelled when the server begins to stop: streams of events end, jobs are cancelled.
+    pub(crate) stopping: CancellationToken,
+}
+
+/// The state of axum's routers.
+pub(crate) type AppState = Arc<ApiState>;
+
+/// What the API keeps between requests.
+pub(crate) struct Api {
+    pub(crate) jobs: Jobs,
+    /// Limits the queries that run at a time.
+    pub(crate) queries: Arc<Semaphore>,
+    /// Limits the imports that run at a time.
+    pub(crate) imports: Arc<Semaphore>,
+    pub(crate) uploads: UploadFolder,
+    /// Requests of recent windows.
+    pub(crate) cache: Arc<RequestCache>,
+}
+
+/// Each import keeps two threads busy.
+const IMPORTS_AT_ONCE: usize = 2;
+
+impl Api {
+    /// `queries` limits the queries of people and of continuous detection together. Needs a running runtime.
+    pub(crate) fn new(settings: &ServeSettings, queries: Arc<Semaphore>) -> Api {
+        let cache = Arc::new(RequestCache::default());
+        tokio::spawn(keep_expiring(cache.clone()));
+        Api {
+            jobs: Jobs::new(JobLimits::default()),
+            queries,
+            imports: Arc::new(Semaphore::new(IMPORTS_AT_ONCE)),
+            uploads: UploadFolder::new(&settings.data, settings.limits.upload.0),
+            cache,
+        }
+    }
+}

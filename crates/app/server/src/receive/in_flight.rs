@@ -1,0 +1,112 @@
+//! A limit on the bytes of all messages that are being received.
+
+use super::error::ReceiveError;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Memory is permitted in blocks of this many bytes.
+const BLOCK_BYTES: usize = 16 << 10;
+
+/// When no memory is free, a sender should retry after this time.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Limits the bytes of messages in flight.
+#[derive(Debug)]
+pub(super) struct InFlightLimit {
+    blocks: Arc<Semaphore>,
+    wait_max: Duration,
+}
+
+/// Memory that a message may use, released when this is dropped.
+#[derive(Debug)]
+pub(super) struct MemoryPermit {
+    blocks: Arc<Semaphore>,
+    wait_max: Duration,
+    held: Option<OwnedSemaphorePermit>,
+}
+
+impl InFlightLimit {
+    /// At most `bytes_max` bytes at a time; a message waits for free memory for at most `wait_max`.
+    pub(super) fn new(bytes_max: usize, wait_max: Duration) -> InFlightLimit {
+        let blocks = bytes_max.div_ceil(BLOCK_BYTES).min(Semaphore::MAX_PERMITS);
+        InFlightLimit { blocks: Arc::new(Semaphore::new(blocks)), wait_max }
+    }
+
+    /// A permit of no bytes yet.
+    pub(super) fn permit(&self) -> MemoryPermit {
+        MemoryPermit { blocks: Arc::clone(&self.blocks), wait_max: self.wait_max, held: None }
+    }
+
+    #[cfg(test)]
+    pub(super) fn free_bytes(&self) -> usize {
+        self.blocks.available_permits() * BLOCK_BYTES
+    }
+}
+
+impl MemoryPermit {
+    /// Extends the permit to `bytes` in all; waits when too little is free.
+    pub(super) async fn grow_to(&mut self, bytes: usize) -> Result<(), ReceiveError> {
+        let missing = self.missing_blocks(bytes)?;
+        if missing == 0 {
+            return Ok(());
+        }
+        let more = Arc::clone(&self.blocks).acquire_many_owned(missing);
+        match tokio::time::timeout(self.wait_max, more).await {
+            Ok(Ok(more)) => {
+                self.add(more);
+                Ok(())
+            }
+            _ => Err(overloaded()),
+        }
+    }
+
+    /// Extends the permit to `bytes` in all, unless too little is free.
+    pub(super) fn try_grow_to(&mut self, bytes: usize) -> Result<(), ReceiveError> {
+        let missing = self.missing_blocks(bytes)?;
+        if missing == 0 {
+            return Ok(());
+        }
+        let more = Arc::clone(&self.blocks).try_acquire_many_owned(missing).map_err(|_| overloaded())?;
+        self.add(more);
+        Ok(())
+    }
+
+    fn missing_blocks(&self, bytes: usize) -> Result<u32, ReceiveError> {
+        let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        u32::try_from(bytes.div_ceil(BLOCK_BYTES).saturating_sub(held)).map_err(|_| overloaded())
+    }
+
+    fn add(&mut self, more: OwnedSemaphorePermit) {
+        match &mut self.held {
+            Some(held) => held.merge(more),
+            None => self.held = Some(more),
+        }
+    }
+}
+
+#[cold]
+fn overloaded() -> ReceiveError {
+    ReceiveError::retry_after("too many messages are being received", RETRY_AFTER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn memory_is_limited_and_released() {
+        let limit = InFlightLimit::new(10 * BLOCK_BYTES, Duration::from_millis(1));
+        let mut first = limit.permit();
+        first.grow_to(6 * BLOCK_BYTES).await.unwrap();
+        first.grow_to(BLOCK_BYTES).await.unwrap();
+        let mut second = limit.permit();
+        second.try_grow_to(4 * BLOCK_BYTES).unwrap();
+        assert!(second.try_grow_to(4 * BLOCK_BYTES + 1).is_err());
+        assert!(second.grow_to(4 * BLOCK_BYTES + 1).await.unwrap_err().retry_after.is_some());
+        drop(first);
+        second.grow_to(10 * BLOCK_BYTES).await.unwrap();
+        drop(second);
+        assert_eq!(limit.free_bytes(), 10 * BLOCK_BYTES);
+    }
+}

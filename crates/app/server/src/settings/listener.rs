@@ -1,0 +1,26 @@
+//! What the server listens for, an address each.
+
+/// One of the server's listeners, each with a setting for its address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ListenerKind {
+    /// API and pages, and Prometheus remote write.
+    Http,
+    /// OTLP over gRPC.
+    OtlpGrpc,
+    /// OTLP over HTTP.
+    OtlpHttp,
+    /// Zipkin's spans.
+    Zipkin,
+}
+
+impl ListenerKind {
+    /// The name of its setting, used in logs and metrics as well.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ListenerKind::Http => "http",
+            ListenerKind::OtlpGrpc => "otlp_grpc",
+            ListenerKind::OtlpHttp => "otlp_http",
+            ListenerKind::Zipkin => "zipkin",
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The HTTP client: it follows no redirects, so that tokens go nowhere else, and returns every status as a response.
+
+use std::fmt;
+use std::time::Duration;
+use ureq::Agent;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+
+/// How requests are sent.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientOptions<'a> {
+    /// Longest time for a request and its response.
+    pub timeout: Duration,
+    /// Longest time until a connection is established; `timeout` if longer.
+    pub connect_timeout: Duration,
+    /// Certificates of the authorities to trust instead of the well-known ones, as PEM.
+    pub roots_pem: Option<&'a [u8]>,
+    /// Whether responses may be compressed.
+    pub compression: bool,
+    /// Whether connections are kept open for further requests.
+    pub reuse_connections: bool,
+}
+
+impl ClientOptions<'_> {
+    /// Ten seconds to connect, well-known authorities, compressed responses, connections that are reused.
+    pub const fn new(timeout: Duration) -> ClientOptions<'static> {
+        ClientOptions {
+            timeout,
+            connect_timeout: Duration::from_secs(10),
+            roots_pem: None,
+            compression: true,
+            reuse_connections: true,
+        }
+    }
+
+    /// A client with these options.
+    ///
+    /// # Errors
+    /// When `roots_pem` contains no certificate.
+    pub fn agent(&self) -> Result<Agent, PemError> {
+        let mut tls = TlsConfig::builder();
+        if let Some(pem) = self.roots_pem {
+            tls = tls.root_certs(root_certificates(pem)?);
+        }
+        let mut config = Agent::config_builder()
+            .timeout_global(Some(self.timeout))
+            .timeout_connect(Some(self.connect_timeout.min(self.timeout)))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .tls_config(tls.build())
+            .user_agent(concat!("laggard/", env!("CARGO_PKG_VERSION")));
+        if !self.compression {
+            config = config.accept_encoding("identity");
+        }
+        if !self.reuse_connections {
+            config = config.max_idle_connections(0);
+        }
+        Ok(config.build().new_agent())
+    }
+}
+
+/// Text that contains no PEM certificate, or a damaged one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PemError;
+
+impl fmt::Display for PemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("contains no PEM certificate")
+    }
+}
+
+impl std::error::Error for PemError {}
+
+/// Root certificates from PEM; other items of the text are skipped.
+///
+/// # Errors
+/// When it contains no certificate, or an item that cannot be read.
+pub fn root_certificates(pem: &[u8]) -> Result<RootCerts, PemError> {
+    let mut certificates = Vec::new();
+    for item in parse_pem(pem) {
+        if let PemItem::Certificate(certificate) = item.map_err(|_| PemError)? {
+            certificates.push(certificate);
+        }
+    }
+    if certificates.is_empty() { Err(PemError) } else { Ok(RootCerts::new_with_certs(&certificates)) }
+}
+
+/// The value of an `Authorization` header for a bearer token.
+pub fn bearer(token: &str) -> String {
+    format!("Bearer {token}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificates_are_read_and_text_without_any_is_an_error() {
+        let signed = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let options = ClientOptions::new(Duration::from_secs(1));
+        let pem = signed.cert.pem();
+        assert!(ClientOptions { roots_pem: Some(pem.as_bytes()), ..options }.agent().is_ok());
+        for wrong in ["", "no certificate", &signed.signing_key.serialize_pem()] {
+            assert_eq!(root_certificates(wrong.as_bytes()).err(), Some(PemError), "{wrong}");
+        }
+    }
+}
