@@ -19,12 +19,13 @@ const LAYERS: &[Layer] = &[
     Layer { name: "laggard-model", may_use: &[], tests_may_use: &[] },
     Layer { name: "laggard-numeric", may_use: &[], tests_may_use: &[] },
     Layer { name: "laggard-settings", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },
+    Layer { name: "laggard-system", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-wire", may_use: &[], tests_may_use: &[] },
     Layer { name: "laggard-testkit", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-formats", may_use: &["laggard-model", "laggard-wire"], tests_may_use: &[] },
     Layer { name: "laggard-assembly", may_use: &["laggard-model"], tests_may_use: &[] },
-    Layer { name: "laggard-prometheus", may_use: &["laggard-model"], tests_may_use: &[] },
-    Layer { name: "laggard-collect", may_use: &[], tests_may_use: &[] },
+    Layer { name: "laggard-prometheus", may_use: &["laggard-model", "laggard-system"], tests_may_use: &[] },
+    Layer { name: "laggard-collect", may_use: &["laggard-system"], tests_may_use: &[] },
     Layer { name: "laggard-report", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-simulate", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-engine", may_use: &["laggard-model", "laggard-assembly"], tests_may_use: &[] },
@@ -123,6 +124,7 @@ const LAYERS: &[Layer] = &[
             "laggard-kernel-diagnose",
             "laggard-params",
             "laggard-store",
+            "laggard-system",
             "laggard-ui",
         ],
         tests_may_use: &[],
@@ -150,6 +152,7 @@ const LAYERS: &[Layer] = &[
             "laggard-params",
             "laggard-server",
             "laggard-simulate",
+            "laggard-system",
         ],
         tests_may_use: &[],
     },
@@ -202,6 +205,7 @@ const LAYERS: &[Layer] = &[
             "laggard-store",
             "laggard-server",
             "laggard-simulate",
+            "laggard-system",
         ],
     },
     Layer { name: "xtask", may_use: &[], tests_may_use: &[] },
@@ -211,21 +215,12 @@ const LAYERS: &[Layer] = &[
 const WITHOUT_DEPENDENCIES: &[&str] = &["laggard-model"];
 
 /// Crates from outside that only a leaf may use.
-const HEAVY: &[&str] = &[
-    "tokio",
-    "async-std",
-    "arrow-array",
-    "parquet",
-    "datafusion",
-    "axum",
-    "tonic",
-    "rand",
-    "ureq",
-    "rustls",
-];
+const HEAVY: &[&str] =
+    &["tokio", "async-std", "arrow-array", "parquet", "datafusion", "axum", "rand", "ureq", "rustls"];
 
 /// The leaves, each with its heavy crate.
 const LEAVES: &[(&str, &str)] = &[
+    ("laggard-system", "ureq"),
     ("laggard-prometheus", "ureq"),
     ("laggard-collect", "ureq"),
     ("laggard-store", "arrow-array"),
@@ -234,7 +229,6 @@ const LEAVES: &[(&str, &str)] = &[
     ("laggard-server", "axum"),
     ("laggard-server", "rustls"),
     ("laggard-server", "tokio"),
-    ("laggard-server", "tonic"),
     ("laggard-server", "ureq"),
     ("laggard", "tokio"),
     ("laggard-experiments", "arrow-array"),

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::output_form::{OutputForm, When};
 use crate::samples::SampleInput;
 use crate::server::Server;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -188,26 +189,6 @@ pub(crate) struct Changes {
     pub(crate) threads: Option<std::num::NonZeroUsize>,
     #[command(flatten)]
     pub(crate) question: ChangesParams,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum OutputForm {
-    /// A verdict card for a terminal
-    Text,
-    /// The report as data
-    Json,
-    /// For an incident channel, at most 40 lines
-    Markdown,
-    /// One self-contained page
-    Html,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum When {
-    /// On a terminal, unless NO_COLOR is set
-    Auto,
-    Always,
-    Never,
 }
 
 #[derive(Args, Debug)]

@@ -1,14 +1,14 @@
 //! `laggard capacity`.
 
-use crate::arguments::{OutputForm, When};
-use crate::diagnose::available_threads;
 use crate::exit::{Failure, Status};
+use crate::output_form::{OutputForm, When};
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
 use crate::write::{Destination, write_capacity};
 use clap::Args;
 use laggard_metrics_questions::{CapacitySettings, capacity};
 use laggard_params::CapacityParams;
 use laggard_report::{CapacityReport, CapacityVerdict};
+use laggard_system::available_threads;
 use std::path::PathBuf;
 
 const CAPACITY_EXAMPLES: &str = "Examples:

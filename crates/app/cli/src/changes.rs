@@ -1,12 +1,12 @@
 //! `laggard changes`.
 
 use crate::arguments::Changes;
-use crate::diagnose::available_threads;
 use crate::exit::{Failure, Status};
 use crate::samples::{LoadedSamples, load_samples};
 use crate::write::{Destination, write_changes};
 use laggard_metrics_questions::{ChangesQuestion, changes};
 use laggard_report::{ChangeReport, ChangeVerdict};
+use laggard_system::available_threads;
 
 pub(crate) fn run(arguments: &Changes) -> Result<Status, Failure> {
     let settings = arguments.question.settings().map_err(Failure::usage)?;

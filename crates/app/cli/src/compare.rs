@@ -1,10 +1,10 @@
 //! `laggard compare`.
 
 use crate::arguments::Compare;
-use crate::diagnose::{available_threads, facts, now, skipped};
 use crate::exit::{Failure, Status};
 use crate::load::{Loaded, load};
 use crate::progress::Meter;
+use crate::runtime::{facts, skipped};
 use crate::server::Verdicts;
 use crate::write::{Destination, write_comparison};
 use laggard_diagnose::{CompareSettings, ComparedPopulation, Population, compare};
@@ -12,6 +12,7 @@ use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
 use laggard_formats::{InputSettings, expand};
 use laggard_params::{ComparedData, WHAT_TO_COMPARE, Window};
 use laggard_report::{Comparison, ComparisonVerdict, InputFacts};
+use laggard_system::{available_threads, now};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,10 @@
 //! `laggard demo`: an incident that the command itself makes, diagnosed.
 
-use crate::arguments::{Demo, OutputForm, When};
-use crate::diagnose::{available_threads, report};
+use crate::arguments::Demo;
+use crate::diagnose::report;
 use crate::exit::{Failure, Status};
 use crate::load::load;
+use crate::output_form::{OutputForm, When};
 use crate::progress::Meter;
 use crate::simulate::{describe, failure};
 use crate::write::{Destination, print, write_report};
@@ -11,6 +12,7 @@ use laggard_diagnose::DiagnoseSettings;
 use laggard_engine::IngestSettings;
 use laggard_formats::{InputSettings, expand};
 use laggard_simulate::{Compression, OutputFormat, Settings, generate};
+use laggard_system::available_threads;
 use std::path::PathBuf;
 
 pub(crate) fn run(arguments: &Demo) -> Result<Status, Failure> {

@@ -4,16 +4,17 @@ use crate::arguments::Diagnose;
 use crate::exit::{Failure, Status};
 use crate::load::{Loaded, load};
 use crate::progress::Meter;
+use crate::runtime::{facts, skipped};
 use crate::server::Verdicts;
 use crate::write::{Destination, write_report};
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{IngestSettings, LocalEngine, Requests, WINDOW_MARGIN};
-use laggard_formats::{Outcome, expand};
+use laggard_formats::expand;
 use laggard_model::Timestamp;
 use laggard_params::{BaselineData, Weights};
-use laggard_report::{InputFacts, NamedCount, Report, Verdict};
+use laggard_report::{Report, Verdict};
+use laggard_system::{available_threads, now};
 use std::num::NonZeroUsize;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
     let destination =
@@ -111,37 +112,8 @@ fn baseline_losses(requests: &Requests) -> Option<String> {
     (!words.is_empty()).then(|| format!("Lost on the way of the baseline: {}.", words.join(", ")))
 }
 
-/// The clock.
-pub(crate) fn now() -> Timestamp {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_unix_ns(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX))
-}
-
 fn threads(arguments: &Diagnose) -> NonZeroUsize {
     arguments.threads.unwrap_or_else(available_threads)
-}
-
-/// As many threads as the machine has cores.
-pub(crate) fn available_threads() -> NonZeroUsize {
-    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
-}
-
-pub(crate) fn facts(outcome: &Outcome) -> InputFacts {
-    let formats = outcome.formats.iter();
-    InputFacts {
-        files: outcome.documents(),
-        bytes: outcome.bytes,
-        formats: formats.map(|(&name, &count)| NamedCount { name: name.to_owned(), count }).collect(),
-    }
-}
-
-/// Files in a folder that no format recognized are worth a word, not a failure.
-pub(crate) fn skipped(outcome: &Outcome) -> Option<String> {
-    let first = outcome.skipped.first()?;
-    Some(format!(
-        "{} files were skipped, for example {}: {}",
-        outcome.skipped_count, first.name, first.reason
-    ))
 }
 
 fn status(report: &Report, exit_code: bool) -> Status {

@@ -1,7 +1,7 @@
 //! `laggard kernel diagnose`.
 
 use crate::exit::{Failure, Status};
-use crate::kernel::{KernelOutput, failure, files};
+use crate::kernel_output::{KernelOutput, failure, files};
 use crate::progress::Meter;
 use crate::write::write_kernel_diagnosis;
 use clap::Args;

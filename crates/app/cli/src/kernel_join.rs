@@ -1,7 +1,7 @@
 //! From a slow span to its kernel path: the span's thread and time, or a marker that carries its ids.
 
 use crate::exit::Failure;
-use crate::kernel::KernelOutput;
+use crate::kernel_output::KernelOutput;
 use crate::load::{Gather, Gathered, gather};
 use crate::progress::Meter;
 use clap::Args;

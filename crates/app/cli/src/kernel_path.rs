@@ -1,7 +1,7 @@
 //! `laggard kernel path` and `laggard kernel stats`.
 
 use crate::exit::{Failure, Status};
-use crate::kernel::{KernelOutput, failure, files};
+use crate::kernel_output::{KernelOutput, failure, files};
 use crate::progress::Meter;
 use crate::write::{write_kernel_path, write_kernel_stats};
 use clap::Args;

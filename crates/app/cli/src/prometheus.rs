@@ -10,6 +10,7 @@ use laggard_prometheus::{
 };
 use laggard_report::NamedCount;
 use laggard_samples::SampleTable;
+use laggard_system::now;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -123,9 +124,4 @@ fn range(input: &PrometheusInput, asked: &Asked) -> Result<TimeRange, Failure> {
     }
     // Counters are read once before the first window, so that it is whole.
     Ok(TimeRange { since: since.minus(step), until, step })
-}
-
-fn now() -> Timestamp {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_unix_ns(i64::try_from(since_epoch.as_nanos()).unwrap_or(i64::MAX))
 }

@@ -1,10 +1,10 @@
 //! Flags and loading for the commands that start from windows of samples.
 
-use crate::diagnose::{facts, now, skipped};
 use crate::exit::Failure;
 use crate::load::{Gather, Gathered, gather, memory_shares};
 use crate::progress::Meter;
 use crate::prometheus::{self, Asked, PrometheusInput};
+use crate::runtime::{facts, skipped};
 use clap::Args;
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_formats::{Outcome, expand};
@@ -12,6 +12,7 @@ use laggard_metrics_questions::{SampleFacts, ToldDeployment, add_span_samples};
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
 use laggard_params::{Inputs, SampleFormats, Weights, Windows};
 use laggard_samples::{SampleLimits, SampleTable, WindowError, WindowTable};
+use laggard_system::now;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 

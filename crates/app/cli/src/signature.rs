@@ -1,8 +1,7 @@
 //! `laggard signature` and `laggard signature diff`.
 
-use crate::arguments::{OutputForm, When};
-use crate::diagnose::available_threads;
 use crate::exit::{Failure, Status};
+use crate::output_form::{OutputForm, When};
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
 use crate::write::{Place, write_signature, write_signature_diff};
 use clap::{Args, Subcommand, ValueEnum};
@@ -13,6 +12,7 @@ use laggard_params::SignatureParams;
 use laggard_report::{
     DiffOutput, DiffVerdict, Output, Signature, SignatureDiff, SignatureVerdict, read_signature,
 };
+use laggard_system::available_threads;
 use std::fs::File;
 use std::io::Read;
 use std::num::NonZeroUsize;

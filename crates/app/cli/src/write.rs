@@ -1,7 +1,7 @@
 //! Writes a report where it was asked for.
 
-use crate::arguments::{OutputForm, When};
 use crate::exit::Failure;
+use crate::output_form::{OutputForm, When};
 use laggard_report::{
     CapacityReport, ChangeReport, ColorChoice, Comparison, DiffOutput, KernelDiagnosis, KernelPathReport,
     KernelStatsReport, Output, Report, Signature, SignatureDiff, TextStyle, render, render_capacity,

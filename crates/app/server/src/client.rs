@@ -1,11 +1,11 @@
 //! Asking another server: what `laggard diagnose --server` does.
 
+use laggard_system::http::{ClientOptions, bearer};
 use std::fmt;
 use std::io::Read;
 use std::time::Duration;
 use ureq::Agent;
 use ureq::http::header;
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// Which server, and what it wants to see.
 #[derive(Clone, Debug, Default)]
@@ -66,9 +66,6 @@ const REPORT_BYTES_MAX: u64 = 256 << 20;
 /// Longest time for an answer.
 const TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// Longest time until a connection stands.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// Asks a question (`diagnose`, `compare`, ...) with its settings as JSON, and waits for the answer. Follows no
 /// redirects, so the token goes nowhere else.
 ///
@@ -87,7 +84,7 @@ pub fn ask(
     let mut request = agent(server)?.post(&url).query_pairs(parameters);
     request = request.header(header::CONTENT_TYPE, "application/json");
     if let Some(token) = &server.token {
-        request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        request = request.header(header::AUTHORIZATION, bearer(token));
     }
     if let Some(tenant) = &server.tenant {
         request = request.header("X-Scope-OrgID", tenant);
@@ -130,34 +127,9 @@ fn printable(text: &str) -> String {
 }
 
 fn agent(server: &ServerAddress) -> Result<Agent, AskError> {
-    let mut tls = TlsConfig::builder();
-    if let Some(pem) = &server.authorities_pem {
-        tls = tls.root_certs(authorities(pem)?);
-    }
-    Ok(Agent::config_builder()
-        .timeout_global(Some(TIMEOUT))
-        .timeout_connect(Some(CONNECT_TIMEOUT))
-        .http_status_as_error(false)
-        .max_redirects(0)
-        .max_redirects_will_error(false)
-        .tls_config(tls.build())
-        .user_agent(concat!("laggard/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .new_agent())
-}
-
-fn authorities(pem: &[u8]) -> Result<RootCerts, AskError> {
-    let unreadable = || AskError::Invalid("the file of authorities holds no PEM certificate".to_owned());
-    let mut found = Vec::new();
-    for item in parse_pem(pem) {
-        if let PemItem::Certificate(certificate) = item.map_err(|_| unreadable())? {
-            found.push(certificate);
-        }
-    }
-    if found.is_empty() {
-        return Err(unreadable());
-    }
-    Ok(RootCerts::new_with_certs(&found))
+    let options =
+        ClientOptions { roots_pem: server.authorities_pem.as_deref(), ..ClientOptions::new(TIMEOUT) };
+    options.agent().map_err(|error| AskError::Invalid(format!("the file of authorities {error}")))
 }
 
 fn endpoint(url: &str, question: &str) -> Result<String, AskError> {

@@ -3,10 +3,10 @@
 use crate::answer::{Matrix, matrix, refusal};
 use crate::error::quoted;
 use crate::{Credentials, PrometheusError};
+use laggard_system::http::ClientOptions;
 use std::io::Read;
 use std::time::Duration;
 use ureq::http::{Response, header};
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body};
 
 /// How to reach a server.
@@ -79,19 +79,13 @@ impl Client {
     /// When the address is not an HTTP address, or holds a password; when the certificates cannot be read.
     pub fn new(settings: ClientSettings) -> Result<Client, PrometheusError> {
         let endpoint = endpoint(&settings.url)?;
-        let mut tls = TlsConfig::builder();
-        if let Some(pem) = &settings.authorities_pem {
-            tls = tls.root_certs(authorities(pem)?);
-        }
-        let agent = Agent::config_builder()
-            .timeout_global(Some(settings.timeout))
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .tls_config(tls.build())
-            .user_agent(concat!("laggard/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .new_agent();
+        let options = ClientOptions {
+            roots_pem: settings.authorities_pem.as_deref(),
+            ..ClientOptions::new(settings.timeout)
+        };
+        let agent = options
+            .agent()
+            .map_err(|error| PrometheusError::Settings(format!("the file of authorities {error}")))?;
         Ok(Client { agent, settings, endpoint })
     }
 
@@ -243,21 +237,6 @@ fn endpoint(url: &str) -> Result<String, PrometheusError> {
     let base =
         base.strip_suffix("/api/v1/query_range").or_else(|| base.strip_suffix("/api/v1")).unwrap_or(base);
     Ok(format!("{base}/api/v1/query_range"))
-}
-
-fn authorities(pem: &[u8]) -> Result<RootCerts, PrometheusError> {
-    let unreadable =
-        || PrometheusError::Settings("the file of authorities holds no PEM certificate".to_owned());
-    let mut found = Vec::new();
-    for item in parse_pem(pem) {
-        if let PemItem::Certificate(certificate) = item.map_err(|_| unreadable())? {
-            found.push(certificate);
-        }
-    }
-    if found.is_empty() {
-        return Err(unreadable());
-    }
-    Ok(RootCerts::new_with_certs(&found))
 }
 
 #[cfg(test)]

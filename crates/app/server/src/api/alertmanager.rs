@@ -5,6 +5,7 @@ use super::answers::Answer;
 use super::jobs::{Job, Progress};
 use super::parameters::{Query, now};
 use super::problem::{Problem, ProblemDocument};
+use super::queries::{Stored, small_body};
 use crate::api::state::AppState;
 use crate::settings::AlertSettings;
 use crate::tenants::Tenant;

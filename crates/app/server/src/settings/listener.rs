@@ -2,7 +2,7 @@
 
 /// One of the server's listeners, each with a setting for its address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ListenerKind {
+pub(crate) enum ListenerKind {
     /// API and pages, and Prometheus remote write.
     Http,
     /// OTLP over gRPC.
@@ -15,7 +15,7 @@ pub enum ListenerKind {
 
 impl ListenerKind {
     /// The name of its setting, used in logs and metrics as well.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             ListenerKind::Http => "http",
             ListenerKind::OtlpGrpc => "otlp_grpc",

@@ -243,6 +243,7 @@ impl AlertList {
         self.active.is_empty() && self.resolved.is_empty()
     }
 
+    /// Alerts that receivers are notified of.
     pub fn firing(&self) -> impl Iterator<Item = &Alert> {
         self.active.iter().filter(|alert| alert.state == AlertState::Firing)
     }

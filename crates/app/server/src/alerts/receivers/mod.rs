@@ -1,8 +1,7 @@
 //! Receivers of notifications: webhook, Alertmanager, program.
 
 use super::program::Program;
-use crate::AlertSettings;
-use crate::settings::CheckedAlerts;
+use crate::settings::{AlertSettings, CheckedAlerts};
 use laggard_model::{Nanos, Timestamp};
 use laggard_system::http::{ClientOptions, bearer};
 use serde_json::Value;

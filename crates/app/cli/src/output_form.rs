@@ -1,0 +1,23 @@
+//! Forms of output that flags choose from.
+
+use clap::ValueEnum;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum OutputForm {
+    /// A verdict card for a terminal
+    Text,
+    /// The report as data
+    Json,
+    /// For an incident channel, at most 40 lines
+    Markdown,
+    /// One self-contained page
+    Html,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}

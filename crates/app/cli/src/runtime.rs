@@ -1,0 +1,23 @@
+//! What commands share: facts about their input.
+
+use laggard_formats::Outcome;
+use laggard_report::{InputFacts, NamedCount};
+
+/// What reports say about the files that were read.
+pub(crate) fn facts(outcome: &Outcome) -> InputFacts {
+    let formats = outcome.formats.iter();
+    InputFacts {
+        files: outcome.documents(),
+        bytes: outcome.bytes,
+        formats: formats.map(|(&name, &count)| NamedCount { name: name.to_owned(), count }).collect(),
+    }
+}
+
+/// A caution about files in a folder that no format recognized, if there are any.
+pub(crate) fn skipped(outcome: &Outcome) -> Option<String> {
+    let first = outcome.skipped.first()?;
+    Some(format!(
+        "{} files were skipped, for example {}: {}",
+        outcome.skipped_count, first.name, first.reason
+    ))
+}
