@@ -3,7 +3,7 @@
 use crate::output_form::{OutputForm, When};
 use crate::samples::SampleInput;
 use crate::server::Server;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use laggard_params::{ChangesParams, Inputs, Weights};
 use std::path::PathBuf;
 

@@ -12,7 +12,7 @@ use laggard_report::NamedCount;
 use laggard_samples::SampleTable;
 use laggard_system::now;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Where to ask, and what.
 #[derive(Args, Debug)]
