@@ -5,8 +5,7 @@ use crate::output_form::{OutputForm, When};
 use laggard_report::{
     CapacityReport, ChangeReport, ColorChoice, Comparison, DiffOutput, KernelDiagnosis, KernelPathReport,
     KernelStatsReport, Output, Report, Signature, SignatureDiff, TextStyle, render, render_capacity,
-    render_kernel_diagnosis, render_kernel_path, render_kernel_stats, render_signature,
-    render_signature_diff,
+    render_kernel_diagnosis, render_kernel_path, render_kernel_stats, render_signature_diff,
 };
 use laggard_server::client::WantedForm;
 use std::fs::File;
@@ -69,7 +68,7 @@ pub(crate) fn write_signature(
     form: OutputForm,
     place: &Place<'_>,
 ) -> Result<(), Failure> {
-    place.write(|style, out| render_signature(output(form), signature, style, out))
+    place.write(|style, out| render(output(form), signature, style, out))
 }
 
 pub(crate) fn write_signature_diff(

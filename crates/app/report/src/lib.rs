@@ -23,7 +23,6 @@ mod present;
 mod render;
 mod rfc3339;
 mod schema;
-mod signature;
 mod text;
 mod times;
 
@@ -50,14 +49,9 @@ pub use model::*;
 pub use present::changes::headline::change_headline;
 pub use present::compare::headline::comparison_headline;
 pub use present::diagnose::headline::headline;
+pub use present::signature::headline::{diff_headline, signature_headline};
 use render::json;
 pub use render::json::write as json;
-pub use render::{ColorChoice, Output, Present, TextStyle, render};
+pub use render::{ColorChoice, DiffOutput, Output, Present, TextStyle, render, render_signature_diff};
 pub use rfc3339::rfc3339;
 pub use schema::schema;
-pub use signature::{
-    DiffCounts, DiffOutput, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION,
-    SIGNATURE_SCHEMA_VERSION, ServerSignature, Signature, SignatureDiff, SignatureReadError,
-    SignatureVerdict, TransactionDiff, TransactionFate, TransactionSignature, diff_headline, read_signature,
-    render_signature, render_signature_diff, signature_headline,
-};

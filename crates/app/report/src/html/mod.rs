@@ -8,13 +8,11 @@ mod capacity;
 mod kernel;
 mod markup;
 mod overview;
-mod signature;
 mod time_axis;
 
 pub(crate) use capacity::capacity;
 pub(crate) use kernel::{kernel_diagnosis, kernel_path, kernel_stats};
 use markup::Markup;
-pub(crate) use signature::{signature, signature_diff};
 
 const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");

@@ -4,6 +4,7 @@ mod changes;
 mod compare;
 mod diagnose;
 mod samples;
+mod signature;
 
 pub(crate) use diagnose::losses;
 
@@ -12,3 +13,4 @@ pub use compare::*;
 pub use diagnose::*;
 pub(crate) use samples::server_name;
 pub use samples::{SampleSummary, SampledServer};
+pub use signature::*;

@@ -2,10 +2,12 @@
 
 mod html;
 pub(crate) mod json;
+mod junit;
 mod markdown;
+mod sarif;
 pub(crate) mod text;
 
-use crate::Document;
+use crate::{Document, SignatureDiff};
 use serde::Serialize;
 use std::io;
 pub use text::{ColorChoice, TextStyle};
@@ -79,5 +81,33 @@ pub fn render<R: Present>(
         Output::Text => out.write_all(text::text(&report.present(), style).as_bytes()),
         Output::Markdown => out.write_all(markdown::markdown(&report.present()).as_bytes()),
         Output::Html => out.write_all(html::html(&report.present()).as_bytes()),
+    }
+}
+
+/// An output format of differences of signatures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DiffOutput {
+    /// As other reports.
+    Report(Output),
+    /// JUnit XML, one test case for each transaction: what every continuous integration shows.
+    Junit,
+    /// SARIF 2.1.0, one result for each transaction that got slower: what code hosts show.
+    Sarif,
+}
+
+/// Writes a difference in one format; `style` concerns text only.
+///
+/// # Errors
+/// Those of `out`.
+pub fn render_signature_diff(
+    output: DiffOutput,
+    diff: &SignatureDiff,
+    style: &TextStyle,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    match output {
+        DiffOutput::Report(output) => render(output, diff, style, out),
+        DiffOutput::Junit => junit::write(diff, out),
+        DiffOutput::Sarif => sarif::write(diff, out),
     }
 }

@@ -3,13 +3,11 @@
 mod capacity;
 mod kernel;
 mod sections;
-mod signature;
 mod table;
 
 pub(crate) use crate::render::text::{TextStyle, page, paint};
 pub(crate) use capacity::capacity;
 pub(crate) use kernel::{kernel_diagnosis, kernel_path, kernel_stats};
-pub(crate) use signature::{signature, signature_diff};
 
 /// Narrower pages are laid out for this width.
 const WIDTH_MIN: u16 = 60;

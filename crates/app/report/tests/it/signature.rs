@@ -167,7 +167,7 @@ fn written(output: DiffOutput, diff: &SignatureDiff) -> String {
 
 fn written_signature(output: Output, signature: &Signature) -> String {
     let mut bytes = Vec::new();
-    render_signature(output, signature, &PLAIN, &mut bytes).unwrap();
+    render(output, signature, &PLAIN, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
@@ -196,7 +196,7 @@ fn expected_outputs() {
 fn headlines() {
     assert_eq!(
         slower().headline,
-        "`Home` takes +5.00 ms (+125 %) on `app-1`, and 1 transaction more got slower. 1 transaction could not be judged."
+        "`Home` takes +5.00 ms (+125 %) on `app-1`, and 1 more transaction got slower. 1 transaction could not be judged."
     );
     let same = diff(vec![changed("Home", TransactionFate::Same, 1.0, 1.0)], DiffVerdict::Same);
     assert_eq!(same.headline, "No transaction got slower or faster, of 1 transaction judged.");

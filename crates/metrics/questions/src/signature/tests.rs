@@ -187,7 +187,7 @@ fn the_file_is_read_back() {
     let signature = build(&table(60, 4.0, 9.0, Some(2.0)));
     let mut file = Vec::new();
     let style = laggard_report::TextStyle { color: laggard_report::ColorChoice::Off, width: 80 };
-    laggard_report::render_signature(laggard_report::Output::Json, &signature, &style, &mut file).unwrap();
+    laggard_report::render(laggard_report::Output::Json, &signature, &style, &mut file).unwrap();
     let read = laggard_report::read_signature(std::str::from_utf8(&file).unwrap()).unwrap();
     let rows = |of: &Signature| -> Vec<(String, u64, Option<f64>, Option<f64>)> {
         let all = of.servers.iter().flat_map(|server| &server.transactions);

@@ -1,10 +1,10 @@
 //! The answers in one or two sentences.
 
-use super::{DiffVerdict, diff::signed_percent};
-use super::{Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionFate};
+use super::phrases::signed_percent;
 use crate::names::quoted;
 use crate::numbers;
 use crate::present::changes::phrases::{length, signed_length};
+use crate::{DiffVerdict, Signature, SignatureDiff, SignatureVerdict, TransactionDiff, TransactionFate};
 
 /// What a signature has, from everything else in it. Names stand in backticks.
 pub fn signature_headline(signature: &Signature) -> String {
@@ -13,13 +13,13 @@ pub fn signature_headline(signature: &Signature) -> String {
         return format!("Too little data for a signature.{missing}");
     }
     let known = signature.servers.iter().flat_map(|server| &server.transactions);
-    let mut known: Vec<_> = known.filter(|one| one.service_time_s.is_some()).collect();
+    let mut known: Vec<_> = known.filter(|transaction| transaction.service_time_s.is_some()).collect();
     known.sort_by(|a, b| b.service_time_s.unwrap_or(0.0).total_cmp(&a.service_time_s.unwrap_or(0.0)));
-    let longest = known.first().map_or_else(String::new, |one| {
+    let longest = known.first().map_or_else(String::new, |transaction| {
         format!(
             " {} takes longest: {} without queueing.",
-            quoted(&one.transaction),
-            length(one.service_time_s.unwrap_or(f64::NAN))
+            quoted(&transaction.transaction),
+            length(transaction.service_time_s.unwrap_or(f64::NAN))
         )
     });
     format!(
@@ -58,23 +58,25 @@ pub fn diff_headline(diff: &SignatureDiff) -> String {
 }
 
 fn first_of(diff: &SignatureDiff, fate: TransactionFate, count: u64, word: &str) -> String {
-    let Some(first) = diff.transactions.iter().find(|one| one.fate == fate) else { return String::new() };
+    let Some(first) = diff.transactions.iter().find(|transaction| transaction.fate == fate) else {
+        return String::new();
+    };
     let more = match count {
         0 | 1 => String::new(),
-        n => format!(", and {} more got {word}", numbers::counted(n - 1, "transaction")),
+        n => format!(", and {} got {word}", numbers::counted(n - 1, "more transaction")),
     };
     format!("{} takes {}{}{more}.", quoted(&first.transaction), by(first), on(first))
 }
 
-fn by(one: &TransactionDiff) -> String {
-    let difference = one.difference_s.unwrap_or(f64::NAN);
-    let ratio = one.before_s.filter(|&before| before > 0.0).map(|before| difference / before);
+fn by(transaction: &TransactionDiff) -> String {
+    let difference = transaction.difference_s.unwrap_or(f64::NAN);
+    let ratio = transaction.before_s.filter(|&before| before > 0.0).map(|before| difference / before);
     let ratio = ratio.map_or_else(String::new, |ratio| format!(" ({})", signed_percent(ratio)));
     format!("{}{ratio}", signed_length(difference))
 }
 
-fn on(one: &TransactionDiff) -> String {
-    match (one.server.as_str(), one.tier.as_str()) {
+fn on(transaction: &TransactionDiff) -> String {
+    match (transaction.server.as_str(), transaction.tier.as_str()) {
         ("", "") => String::new(),
         ("", tier) => format!(" on tier {}", quoted(tier)),
         (server, _) => format!(" on {}", quoted(server)),

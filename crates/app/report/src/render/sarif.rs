@@ -4,9 +4,10 @@
 //! a file; transactions have none, so it is the signature that was compared, and the transaction is a logical
 //! location.
 
-use super::{SignatureDiff, TransactionDiff, TransactionFate, difference_clause};
-use crate::json;
+use super::json;
 use crate::names::label;
+use crate::present::signature::phrases::difference_clause;
+use crate::{SignatureDiff, TransactionDiff, TransactionFate};
 use serde_json::{Value, json as value};
 use std::fmt::Write as _;
 use std::io;
@@ -63,7 +64,7 @@ fn rule() -> Value {
 }
 
 fn result(diff: &SignatureDiff, one: &TransactionDiff) -> Value {
-    let (place, name) = (label(one.place(), NAME_ROOM), label(&one.transaction, NAME_ROOM));
+    let (place, name) = (label(one.location(), NAME_ROOM), label(&one.transaction, NAME_ROOM));
     value!({
         "ruleId": "transaction-slower",
         "ruleIndex": 0,
@@ -76,7 +77,7 @@ fn result(diff: &SignatureDiff, one: &TransactionDiff) -> Value {
             },
             "logicalLocations": [{
                 "name": one.transaction,
-                "fullyQualifiedName": format!("{}::{}", one.place(), one.transaction),
+                "fullyQualifiedName": format!("{}::{}", one.location(), one.transaction),
                 "kind": "function",
             }],
         }],

@@ -5,20 +5,12 @@
 //! Unix epoch), shares are 0..1.
 
 mod diff;
-mod headline;
-mod junit;
-mod markdown;
-mod output;
 mod read;
-mod sarif;
 
 pub use diff::{
     DiffCounts, DiffSide, DiffTest, DiffVerdict, SIGNATURE_DIFF_SCHEMA_VERSION, SignatureDiff,
     TransactionDiff, TransactionFate,
 };
-pub(crate) use diff::{basis, difference_clause, verdict_word};
-pub use headline::{diff_headline, signature_headline};
-pub use output::{DiffOutput, render_signature, render_signature_diff};
 pub use read::{SignatureReadError, read_signature};
 
 use crate::SampleSummary;
@@ -133,15 +125,5 @@ impl ServerSignature {
         transactions
             .sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.transaction.cmp(&b.transaction)));
         transactions
-    }
-}
-
-impl Signature {
-    /// What it is of: the label, else the time.
-    pub(crate) fn name(&self) -> String {
-        match self.label.as_str() {
-            "" => self.since.clone(),
-            label => label.to_owned(),
-        }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Reference: the schema that Jenkins' xUnit plug-in publishes (`junit-10.xsd`); GitLab and others read the same.
 
-use super::{SignatureDiff, TransactionDiff, TransactionFate, difference_clause};
 use crate::names::visible;
+use crate::present::signature::phrases::difference_clause;
+use crate::{SignatureDiff, TransactionDiff, TransactionFate};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
@@ -13,15 +14,15 @@ use std::io;
 /// # Errors
 /// Those of `out`.
 pub(super) fn write(diff: &SignatureDiff, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut places: BTreeMap<&str, Vec<&TransactionDiff>> = BTreeMap::new();
+    let mut locations: BTreeMap<&str, Vec<&TransactionDiff>> = BTreeMap::new();
     for one in &diff.transactions {
-        places.entry(one.place()).or_default().push(one);
+        locations.entry(one.location()).or_default().push(one);
     }
     let all: Vec<&TransactionDiff> = diff.transactions.iter().collect();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(xml, "<testsuites name=\"laggard signature\" {}>", counts(&all));
-    for (place, cases) in places {
-        let _ = writeln!(xml, "  <testsuite name=\"{}\" {}>", escaped(place), counts(&cases));
+    for (location, cases) in locations {
+        let _ = writeln!(xml, "  <testsuite name=\"{}\" {}>", escaped(location), counts(&cases));
         cases.into_iter().for_each(|case| test_case(&mut xml, case));
         xml.push_str("  </testsuite>\n");
     }
@@ -48,7 +49,7 @@ fn test_case(xml: &mut String, case: &TransactionDiff) {
     let _ = write!(
         xml,
         "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6}\"",
-        escaped(case.place()),
+        escaped(case.location()),
         escaped(&case.transaction),
         case.after_s.unwrap_or(0.0)
     );

@@ -1,0 +1,183 @@
+//! What transactions take without queueing, and which of them got slower.
+
+pub(crate) mod headline;
+pub(crate) mod phrases;
+
+use super::basis;
+use super::changes::phrases::{heading_of, length, plus_minus, signed_length};
+use crate::document::{
+    Block, Cell, CellKind, ColumnKind, Detail, Document, Figure, Prose, Row, Section, SpanStyle, Table, Tone,
+    cautions, losses, missing,
+};
+use crate::render::Present;
+use crate::{
+    DiffVerdict, ServerSignature, Signature, SignatureDiff, SignatureVerdict, TransactionDiff,
+    TransactionFate, TransactionSignature, names, numbers,
+};
+
+/// Transactions and servers of a document.
+const TRANSACTIONS: usize = 500;
+const SERVERS: usize = 50;
+
+/// Transactions of a table in text.
+const PREVIEW: u32 = 40;
+
+/// Nanoseconds of a second.
+const SECOND_NS: f64 = 1e9;
+
+impl Present for Signature {
+    fn present(&self) -> Document {
+        let usable = self.verdict == SignatureVerdict::Usable;
+        // The headline already says what is missing first.
+        let missing = missing(if usable { &self.missing } else { self.missing.get(1..).unwrap_or_default() });
+        let sections = [
+            missing,
+            (!self.servers.is_empty()).then(|| servers(&self.servers)),
+            cautions(&self.cautions),
+            Some(losses(&self.input.losses)),
+            Some(basis([Prose::from(self.input.sentence())], &[])),
+        ];
+        let rows: usize = self.servers.iter().map(|server| server.transactions.len()).sum();
+        Document {
+            tone: if usable { Tone::Good } else { Tone::Unsure },
+            verdict: if usable { "Signature" } else { "Not enough data" }.to_owned(),
+            headline: Prose::quoted(&self.headline),
+            remarks: Vec::new(),
+            time: period(&self.since, &self.until),
+            figures: vec![
+                Figure::new("Servers", Cell::count(self.servers.len() as u64), ""),
+                Figure::new("Rows", Cell::count(rows as u64), "servers and transactions"),
+                Figure::new("Windows", Cell::count(self.input.windows), ""),
+            ],
+            sections: sections.into_iter().flatten().collect(),
+        }
+    }
+}
+
+fn period(since: &str, until: &str) -> Option<String> {
+    (!since.is_empty()).then(|| format!("{} to {}", names::label(since, 40), names::label(until, 40)))
+}
+
+/// A length given in seconds; a dash where there is none.
+fn seconds(seconds: Option<f64>) -> Cell {
+    seconds.map_or_else(
+        || Cell::text("–"),
+        |value| Cell::worded(CellKind::Duration, length(value), value * SECOND_NS),
+    )
+}
+
+fn interval(standard_error_s: Option<f64>) -> Cell {
+    standard_error_s.map_or_else(Cell::empty, |error| {
+        Cell::worded(CellKind::Duration, plus_minus(error), error * SECOND_NS)
+    })
+}
+
+/// One table for each server.
+fn servers(servers: &[ServerSignature]) -> Section {
+    let section = Section::new("transactions", "Transactions")
+        .remark("time without queueing, and CPU")
+        .introduction("Time of each transaction at the server without queueing, and its CPU cost.");
+    section.blocks(servers.iter().take(SERVERS).map(server))
+}
+
+fn server(server: &ServerSignature) -> Block {
+    let columns = [
+        ("transaction", ColumnKind::Name),
+        ("without queueing", ColumnKind::Number),
+        ("95 %", ColumnKind::Number),
+        ("windows", ColumnKind::Number),
+        ("CPU", ColumnKind::Number),
+        ("share", ColumnKind::Number),
+    ];
+    let row = |transaction: &&TransactionSignature| {
+        Row::new([
+            Cell::name(SpanStyle::Name, &transaction.transaction),
+            seconds(transaction.service_time_s),
+            interval(transaction.standard_error_s),
+            Cell::count(transaction.windows),
+            seconds(transaction.demand_s),
+            Cell::share(transaction.share),
+        ])
+    };
+    let used =
+        server.utilization_mean.map_or_else(String::new, |used| format!(", {} used", numbers::share(used)));
+    let cores = if server.cores == 1.0 { "1 core".to_owned() } else { format!("{} cores", server.cores) };
+    let windows = numbers::counted(server.windows, "window");
+    let title = Prose::name(SpanStyle::Replica, &heading_of(&server.server, &server.tier));
+    let table = Table::new("transactions", &columns).preview(PREVIEW);
+    let table = table.at_most(TRANSACTIONS, &server.by_share(), row);
+    Block::from(table).titled(title.plain(format!(": {cores}, {windows}{used}")))
+}
+
+impl Present for SignatureDiff {
+    fn present(&self) -> Document {
+        let judged = self.verdict != DiffVerdict::InsufficientData;
+        let missing = missing(if judged { &self.missing } else { self.missing.get(1..).unwrap_or_default() });
+        let sections = [
+            missing,
+            (!self.transactions.is_empty()).then(|| differences(&self.transactions)),
+            cautions(&self.cautions),
+            Some(basis([Prose::from(phrases::basis(self))], &[])),
+        ];
+        let counts = [
+            ("Slower", self.counts.slower),
+            ("Faster", self.counts.faster),
+            ("Same", self.counts.same),
+            ("Not judged", self.counts.not_judged),
+            ("New", self.counts.new),
+            ("Removed", self.counts.removed),
+        ];
+        Document {
+            tone: match self.verdict {
+                DiffVerdict::Slower => Tone::Bad,
+                DiffVerdict::Same | DiffVerdict::Faster => Tone::Good,
+                DiffVerdict::InsufficientData => Tone::Unsure,
+            },
+            verdict: phrases::verdict_word(self.verdict).to_owned(),
+            headline: Prose::quoted(&self.headline),
+            remarks: Vec::new(),
+            time: period(&self.new.since, &self.new.until),
+            figures: counts.map(|(name, count)| Figure::new(name, Cell::count(count), "")).to_vec(),
+            sections: sections.into_iter().flatten().collect(),
+        }
+    }
+}
+
+fn differences(transactions: &[TransactionDiff]) -> Section {
+    let columns = [
+        ("", ColumnKind::Text),
+        ("transaction", ColumnKind::Name),
+        ("server", ColumnKind::Name),
+        ("before", ColumnKind::Number),
+        ("after", ColumnKind::Number),
+        ("difference", ColumnKind::Number),
+        ("95 %", ColumnKind::Number),
+    ];
+    let row = |transaction: &TransactionDiff| {
+        let tone = match transaction.fate {
+            TransactionFate::Slower => Tone::Bad,
+            TransactionFate::Faster => Tone::Good,
+            TransactionFate::NotJudged => Tone::Unsure,
+            TransactionFate::New | TransactionFate::Removed | TransactionFate::Same => Tone::Neutral,
+        };
+        let difference = transaction.difference_s.map_or_else(Cell::empty, |difference| {
+            Cell::worded(CellKind::Duration, signed_length(difference), difference * SECOND_NS)
+        });
+        let row = Row::new([
+            Cell::mark(transaction.fate.word(), tone),
+            Cell::name(SpanStyle::Name, &transaction.transaction),
+            Cell::name(SpanStyle::Replica, transaction.location()),
+            seconds(transaction.before_s),
+            seconds(transaction.after_s),
+            difference,
+            interval(transaction.standard_error_s),
+        ]);
+        let reason = transaction.reason.as_ref().map(|reason| names::label(reason, 200));
+        row.note(Detail::Summary, "", reason.unwrap_or_default())
+    };
+    let table = Table::new("transactions", &columns).preview(PREVIEW);
+    Section::new("transactions", "Transactions")
+        .remark("time without queueing")
+        .introduction("Time at the server without queueing, before and after. What got slower comes first.")
+        .block(table.at_most(TRANSACTIONS, transactions, row))
+}

@@ -1,0 +1,71 @@
+//! Phrases about signatures and their differences.
+
+use crate::names::label;
+use crate::numbers;
+use crate::present::changes::phrases::{length, signed_length};
+use crate::{DiffSide, DiffVerdict, SignatureDiff, TransactionDiff};
+
+/// The verdict in one to three words.
+pub(crate) const fn verdict_word(verdict: DiffVerdict) -> &'static str {
+    match verdict {
+        DiffVerdict::Slower => "Slower",
+        DiffVerdict::Faster => "Faster",
+        DiffVerdict::Same => "No change",
+        DiffVerdict::InsufficientData => "Not enough data",
+    }
+}
+
+/// `takes 9.00 ms instead of 4.00 ms (+5.00 ms, +125 %; windows 120 and 118)`, or why nothing can be said.
+pub(crate) fn difference_clause(transaction: &TransactionDiff) -> String {
+    let (Some(before), Some(after), Some(difference)) =
+        (transaction.before_s, transaction.after_s, transaction.difference_s)
+    else {
+        return transaction.reason.clone().unwrap_or_else(|| transaction.fate.word().to_owned());
+    };
+    let ratio = match before > 0.0 {
+        true => format!(", {}", signed_percent(difference / before)),
+        false => String::new(),
+    };
+    let windows = format!(
+        "{} and {}",
+        numbers::count(transaction.windows_before),
+        numbers::count(transaction.windows_after)
+    );
+    let reason = transaction.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    format!(
+        "takes {} instead of {} ({}{ratio}; windows {windows}){reason}",
+        length(after),
+        length(before),
+        signed_length(difference)
+    )
+}
+
+/// `+12 %`, `−3.4 %`
+pub(crate) fn signed_percent(share: f64) -> String {
+    let sign = if share < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", numbers::share(share.abs()))
+}
+
+/// What was compared, and how, in a sentence or two.
+pub(crate) fn basis(diff: &SignatureDiff) -> String {
+    let side = |side: &DiffSide| {
+        let label = if side.label.is_empty() { String::new() } else { format!("{}, ", shown(&side.label)) };
+        let time = match side.since.as_str() {
+            "" => String::new(),
+            since => format!(", {} to {}", shown(since), shown(&side.until)),
+        };
+        format!("{label}{}{time}", shown(&side.file))
+    };
+    format!(
+        "Compared {} with {}. A difference counts above {} and {} standard errors, with {} on both sides.",
+        side(&diff.old),
+        side(&diff.new),
+        numbers::share(diff.test.change_min),
+        diff.test.standard_errors_min,
+        numbers::counted(diff.test.windows_min, "window"),
+    )
+}
+
+fn shown(text: &str) -> String {
+    label(text, 80)
+}
