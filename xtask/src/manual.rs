@@ -4,7 +4,7 @@ use crate::repository::{Judgment, Repository, judge};
 
 const LOSSES: &str = "crates/base/model/src/losses.rs";
 const THRESHOLDS: &str = "crates/app/params/src/thresholds.rs";
-const METHODS: &str = "crates/traces/diagnose/src/methods.rs";
+const METHODS: &str = "crates/traces/diagnose/src/diagnose/methods/";
 const CHANGE_METHODS: &str = "crates/metrics/questions/src/methods.rs";
 const ASSEMBLY_PAGE: &str = "docs/manual/assembly.md";
 const CLOUDDIAG_PAGE: &str = "docs/manual/methods/clouddiag.md";
@@ -101,7 +101,7 @@ fn dependencies(manifest: &str) -> Vec<String> {
 fn missing_pages(repository: &Repository) -> Vec<String> {
     let lists = repository.files.iter().filter(|file| {
         (file.path.starts_with("crates/traces/formats/src/") && file.path.ends_with(".rs"))
-            || file.path == METHODS
+            || file.path.starts_with(METHODS)
             || file.path == CHANGE_METHODS
     });
     let named = lists.flat_map(|file| {

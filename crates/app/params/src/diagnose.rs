@@ -191,7 +191,7 @@ impl DiagnoseQuery {
                 "a baseline in the same files needs --since or --until for what is compared with it",
             ));
         }
-        if (compares || data == BaselineData::Own) && settings.method != DiagnoseMethod::Combined {
+        if (compares || data == BaselineData::Own) && !settings.method.uses_baseline() {
             return Err(ParamsError::new(format_args!(
                 "--method {} does not compare with a baseline",
                 settings.method.name()
@@ -218,7 +218,7 @@ mod tests {
         }));
         let settings = read.unwrap().settings(NOW).unwrap();
         assert_eq!((settings.since, settings.until), (NOW.minus(Nanos::from_secs(3600)), NOW));
-        assert_eq!((settings.method, settings.suspects_max), (DiagnoseMethod::CloudDiag, 3));
+        assert_eq!((settings.method.name(), settings.suspects_max), ("clouddiag", 3));
         assert_eq!(
             (settings.clouddiag.cv_min, settings.clouddiag.cosine_max),
             (0.7, 0.5),

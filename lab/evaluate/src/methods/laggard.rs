@@ -28,7 +28,7 @@ fn diagnosed(target: &Traces, baseline: Option<&Traces>, method: &str) -> Result
     let row = METHODS.iter().find(|row| row.name == method).ok_or("no such method")?;
     let settings =
         DiagnoseSettings { method: row.method, suspects_max: SUSPECTS_MAX, ..DiagnoseSettings::default() };
-    let baseline = baseline.filter(|_| row.method == DiagnoseMethod::Combined);
+    let baseline = baseline.filter(|_| row.method.uses_baseline());
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let target = Requests::from_trace_table(target, threads);
     let baseline = baseline.map(|baseline| Requests::from_trace_table(baseline, threads));
@@ -51,11 +51,12 @@ impl Localizer for Laggard {
     }
 
     fn baseline_use(&self) -> BaselineUse {
-        if self.name == DiagnoseMethod::Combined.name() { BaselineUse::Used } else { BaselineUse::Ignored }
+        let uses_baseline = DiagnoseMethod::from_name(self.name).is_some_and(DiagnoseMethod::uses_baseline);
+        if uses_baseline { BaselineUse::Used } else { BaselineUse::Ignored }
     }
 
     fn slow_periods(&self, traces: &Traces) -> Option<Result<Vec<SlowPeriod>, String>> {
-        let tells_times = self.name == DiagnoseMethod::Combined.name();
+        let tells_times = self.name == DiagnoseMethod::default().name();
         let report = tells_times.then(|| diagnosed(traces, None, self.name))?;
         Some(report.map(|report| report.incidents.iter().map(slow_period).collect()))
     }

@@ -2,7 +2,7 @@
 
 use crate::simulated::THREADS;
 use crate::sites::traces_of;
-use laggard_diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, diagnose};
+use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};
 use laggard_localize::SettingsError;
 use laggard_model::Timestamp;
@@ -283,5 +283,5 @@ fn the_answer_does_not_depend_on_threads() {
         diagnose(&now, Some(&before), &InputFacts::default(), &DiagnoseSettings::default(), engine)
     };
     assert_eq!(json(&run(1).expect("in range")), json(&run(5).expect("in range")));
-    assert_eq!(DiagnoseSettings::default().method, DiagnoseMethod::Combined);
+    assert_eq!(DiagnoseSettings::default().method.name(), "combined");
 }

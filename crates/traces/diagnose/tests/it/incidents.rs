@@ -50,7 +50,7 @@ fn of_half_of_the_requests_the_same_is_told() {
     let incident = incident(&small(Scenario::RandomDevice, 4));
     let with = |rows_max: usize| {
         let clouddiag = CloudDiagSettings { rows_max, ..CloudDiagSettings::new(Mode::Robust) };
-        let method = DiagnoseMethod::CloudDiag;
+        let method = DiagnoseMethod::from_name("clouddiag").unwrap();
         report_with(&incident, &DiagnoseSettings { method, clouddiag, ..DiagnoseSettings::default() })
     };
     let (all, half) = (with(20_000), with(100));
@@ -175,7 +175,7 @@ fn tiny(scenario: Scenario, seed: u64) -> Settings {
 
 fn by_components(mode: Mode) -> DiagnoseSettings {
     DiagnoseSettings {
-        method: DiagnoseMethod::Pca,
+        method: DiagnoseMethod::from_name("pca").unwrap(),
         clouddiag: CloudDiagSettings::new(mode),
         ..DiagnoseSettings::default()
     }

@@ -1,8 +1,7 @@
 //! Culprit replicas over all operations.
 
-use crate::operations::operation_text;
-use crate::report::Context;
-use laggard_localize::{ReplicaCell, SuspectOperation};
+use super::context::Context;
+use crate::diagnose::answer::{Suspect, SuspectReplica};
 use laggard_model::{OperationId, ReplicaId, ServiceId};
 use laggard_report::ReplicaSuspect;
 use std::collections::BTreeMap;
@@ -17,16 +16,16 @@ struct Host {
 #[derive(Clone, Copy)]
 struct Implication<'a> {
     operation: OperationId,
-    cell: &'a ReplicaCell,
+    figures: &'a SuspectReplica,
 }
 
 /// Replicas that stand out from their peers, by score (categories over all operations), then excess.
 pub(crate) fn replica_suspects(context: &Context<'_>) -> Vec<ReplicaSuspect> {
     let mut by_host: BTreeMap<Host, Vec<Implication<'_>>> = BTreeMap::new();
-    for suspect in &context.found.suspects {
-        for cell in culprits(suspect) {
-            let host = host(context, cell.test.replica, suspect.operation);
-            by_host.entry(host).or_default().push(Implication { operation: suspect.operation, cell });
+    for suspect in &context.answer.suspects {
+        for figures in culprits(suspect) {
+            let host = host(context, figures.replica, suspect.operation);
+            by_host.entry(host).or_default().push(Implication { operation: suspect.operation, figures });
         }
     }
     let mut out: Vec<(f64, ReplicaSuspect)> =
@@ -40,10 +39,10 @@ pub(crate) fn replica_suspects(context: &Context<'_>) -> Vec<ReplicaSuspect> {
         .collect()
 }
 
-/// Cells of replicas to blame; none when the fault is everywhere.
-fn culprits(suspect: &SuspectOperation) -> impl Iterator<Item = &ReplicaCell> {
-    let localized = !suspect.replicas.is_empty();
-    suspect.cells.iter().filter(move |cell| localized && cell.culprit)
+/// The replicas to blame; none when the fault is everywhere.
+fn culprits(suspect: &Suspect) -> impl Iterator<Item = &SuspectReplica> {
+    let localized = !suspect.culprits.is_empty();
+    suspect.replicas.iter().filter(move |figures| localized && figures.is_culprit)
 }
 
 fn host(context: &Context<'_>, replica: ReplicaId, operation: OperationId) -> Host {
@@ -59,23 +58,31 @@ fn summarize(
 ) -> (f64, ReplicaSuspect) {
     let names = context.requests.names();
     implications.sort_by(|a, b| {
-        (b.cell.categories.cmp(&a.cell.categories))
-            .then(b.cell.excess_total_ns.total_cmp(&a.cell.excess_total_ns))
+        (b.figures.score.cmp(&a.figures.score))
+            .then(b.figures.excess_total_ns.total_cmp(&a.figures.excess_total_ns))
             .then(a.operation.cmp(&b.operation))
     });
-    let sum = |of: fn(&ReplicaCell) -> u64| implications.iter().map(|at| of(at.cell)).sum::<u64>();
-    let excess: f64 = implications.iter().map(|at| at.cell.excess_total_ns).sum();
+    let sum = |figure: fn(&SuspectReplica) -> u64| {
+        implications.iter().map(|implication| figure(implication.figures)).sum::<u64>()
+    };
+    let excess: f64 = implications.iter().map(|implication| implication.figures.excess_total_ns).sum();
     let first = implications.first().expect("a host is listed because something implicates it");
     let suspect = ReplicaSuspect {
         rank: 0,
         replica: names.replica_name(host.replica).to_owned(),
         service: names.service_name(names.service_of(first.operation)).to_owned(),
-        score: sum(|cell| cell.categories) as f64,
-        effect_ns: first.cell.excess_median_ns.max(0.0) as u64,
-        p_value: implications.iter().map(|at| at.cell.test.p_adjusted).fold(1.0, f64::min),
-        slow_calls: sum(|cell| cell.test.exceeding),
-        calls: sum(|cell| cell.test.calls),
-        operations: implications.iter().map(|at| operation_text(context, at.operation)).collect(),
+        score: sum(|figures| figures.score) as f64,
+        effect_ns: first.figures.excess_median_ns.max(0.0) as u64,
+        p_value: implications
+            .iter()
+            .filter_map(|implication| implication.figures.p_value)
+            .fold(1.0, f64::min),
+        slow_calls: sum(|figures| figures.slow_calls),
+        calls: sum(|figures| figures.calls),
+        operations: implications
+            .iter()
+            .map(|implication| context.operation_text(implication.operation))
+            .collect(),
     };
     (excess, suspect)
 }

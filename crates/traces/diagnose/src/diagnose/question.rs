@@ -1,15 +1,64 @@
-//! The two passes over the requests that every method starts with.
+//! A question to a method, and the two passes over the requests that every method starts with.
 
-use crate::diagnose::DiagnoseSettings;
+use crate::diagnose::answer::{Answer, SurveyResult};
+use crate::diagnose::settings::DiagnoseSettings;
 use crate::gather::Gather;
-use crate::survey::{Survey, SurveyFold, SurveyedCategory};
+use crate::survey::{SurveyFold, SurveyedCategory};
 use laggard_assembly::ShapeRule;
 use laggard_engine::{LocalEngine, Requests};
-use laggard_localize::{CategoryCalls, Mode};
+use laggard_localize::Mode;
 use laggard_model::{AdjustedCount, Fingerprint, Loss, ServiceId};
 use laggard_report::InputFacts;
+use std::fmt;
 
-/// A question: the data, and what is asked of them.
+/// A method of `diagnose`: what a row of [`METHODS`](crate::METHODS) selects.
+#[derive(Clone, Copy)]
+pub struct DiagnoseMethod {
+    name: &'static str,
+    uses_baseline: bool,
+    answer: fn(&Question<'_>) -> Answer,
+}
+
+impl DiagnoseMethod {
+    pub(crate) const fn new(
+        name: &'static str,
+        uses_baseline: bool,
+        answer: fn(&Question<'_>) -> Answer,
+    ) -> DiagnoseMethod {
+        DiagnoseMethod { name, uses_baseline, answer }
+    }
+
+    /// The value of `--method`.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// Whether it compares with a baseline; other methods ignore one.
+    pub const fn uses_baseline(self) -> bool {
+        self.uses_baseline
+    }
+
+    pub(crate) fn answer(self, question: &Question<'_>) -> Answer {
+        (self.answer)(question)
+    }
+}
+
+/// Names of methods are unique.
+impl PartialEq for DiagnoseMethod {
+    fn eq(&self, other: &DiagnoseMethod) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for DiagnoseMethod {}
+
+impl fmt::Debug for DiagnoseMethod {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name)
+    }
+}
+
+/// The data, and the settings of the question.
 pub(crate) struct Question<'a> {
     pub(crate) requests: &'a Requests,
     pub(crate) baseline: Option<&'a Requests>,
@@ -18,17 +67,9 @@ pub(crate) struct Question<'a> {
     pub(crate) engine: LocalEngine,
 }
 
-/// What the passes found.
-pub(crate) struct Scanned {
-    /// All categories, with their latencies.
-    pub(crate) survey: Survey,
-    /// Those of enough requests, with their calls, by id; at most `rows_max` requests each.
-    pub(crate) categories: Vec<CategoryCalls>,
-}
-
 impl Question<'_> {
-    /// Surveys all requests that were asked for, and gathers the calls of categories with at least so many.
-    pub(crate) fn scan(&self, requests_min: u64) -> Scanned {
+    /// Surveys all requests of the window, and gathers the calls of categories with at least `requests_min` requests.
+    pub(crate) fn survey(&self, requests_min: u64) -> SurveyResult {
         let settings = self.settings;
         let rule = match settings.clouddiag.mode {
             Mode::Robust => ShapeRule::Canonical,
@@ -43,21 +84,21 @@ impl Question<'_> {
         };
         let range = self.requests.within(settings.since, settings.until);
         let mut survey = self.engine.fold(range, &fold);
-        let wanted: Vec<(Fingerprint, &SurveyedCategory)> = (survey.categories.iter())
+        let selected: Vec<(Fingerprint, &SurveyedCategory)> = (survey.categories.iter())
             .filter(|(_, category)| category.requests.len() as u64 >= requests_min)
             .map(|(&id, category)| (id, category))
             .collect();
-        let sizes = wanted.iter().map(|(_, category)| (category.requests.len(), category.positions.len()));
+        let sizes = selected.iter().map(|(_, category)| (category.requests.len(), category.positions.len()));
         let gather = Gather {
             requests: self.requests,
             shapes,
             rows_max: rows_within(sizes, settings.clouddiag.rows_max, settings.clouddiag.values_max),
             time: settings.clouddiag.time,
         };
-        let categories = self.engine.map(&wanted, |&(id, category)| gather.category(id, category));
+        let categories = self.engine.map(&selected, |&(id, category)| gather.category(id, category));
         let thinned: u64 = categories.iter().map(|category| category.left_out).sum();
         survey.losses.add_many(Loss::RowLimit, thinned, String::new);
-        Scanned { survey, categories }
+        SurveyResult { survey, categories, rule }
     }
 }
 
@@ -77,10 +118,10 @@ fn rows_within(
     fits.min(rows_max)
 }
 
-/// No matrix loses rows below this for all of them to fit.
+/// No matrix is cut to fewer rows than this to make all of them fit.
 const ROWS_MIN: usize = 200;
 
-/// A service nobody has is a handle no operation has.
+/// The handle of a service; of an unknown one, a handle that no operation has.
 fn find_service(requests: &Requests, wanted: &str) -> ServiceId {
     let names = requests.names();
     (0..names.services())
@@ -94,14 +135,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_matrices_lose_rows_until_all_fit() {
+    fn the_largest_matrices_are_cut_until_all_fit() {
         let sizes = [(10_000, 10), (1_000, 20), (50, 100)];
         let rows = |rows_max, values_max| rows_within(sizes.into_iter(), rows_max, values_max);
-        assert_eq!(rows(20_000, 1_000_000), 20_000, "nothing to lose");
+        assert_eq!(rows(20_000, 1_000_000), 20_000, "all fit");
         assert_eq!(rows(5_000, 1_000_000), 5_000);
         assert_eq!(rows(20_000, 65_000), 4_000, "4,000 x 10 + 1,000 x 20 + 50 x 100");
         assert_eq!(rows(20_000, 35_000), 1_000, "1,000 x 30 + 50 x 100");
         assert_eq!(rows(20_000, 1), ROWS_MIN);
-        assert_eq!(rows(20, 1), 20, "fewer were asked for");
+        assert_eq!(rows(20, 1), 20, "rows_max is smaller");
     }
 }

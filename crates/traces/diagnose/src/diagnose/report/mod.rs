@@ -1,40 +1,31 @@
-//! The report of a method's findings: everything that does not depend on the method.
+//! The report of a method's answer: everything that does not depend on the method.
 
-use crate::findings::Findings;
-use crate::missing::missing;
-use crate::operations::{operation_text, suspects};
-use crate::replicas::replica_suspects;
-use crate::sampling;
-use crate::scan::Question;
-use crate::survey::{Survey, extent};
-use crate::views::{categories, clocks, heat_map, latency_split};
-use laggard_localize::{CategoryCalls, Mode, Spread};
+mod categories;
+mod clocks;
+mod context;
+mod heat_map;
+mod latency;
+mod missing;
+mod replicas;
+mod sampling;
+mod suspects;
+
+use crate::diagnose::answer::Answer;
+use crate::diagnose::question::Question;
+use crate::diagnose::settings_table;
+use crate::survey::extent;
+use context::Context;
+use laggard_localize::{Mode, Spread};
 use laggard_report::{
     Input, NamedCount, Report, SCHEMA_VERSION, Setting, Verdict, Window, headline, rfc3339,
 };
-use std::ops::Deref;
 
-/// Everything the views need.
-pub(crate) struct Context<'a> {
-    pub(crate) question: &'a Question<'a>,
-    pub(crate) survey: &'a Survey,
-    pub(crate) categories: &'a [CategoryCalls],
-    pub(crate) found: &'a Findings,
-}
-
-impl<'a> Deref for Context<'a> {
-    type Target = Question<'a>;
-
-    fn deref(&self) -> &Question<'a> {
-        self.question
-    }
-}
-
-/// Writes the report.
-pub(crate) fn report(context: &Context<'_>) -> Report {
-    let suspects = suspects(context);
-    let enough = context.found.categories.iter().any(|category| category.gate.judged);
-    let enough = enough || context.found.enough;
+/// The report of an answer.
+pub(crate) fn report(question: &Question<'_>, answer: &Answer) -> Report {
+    let context = &Context { question, answer };
+    let suspects = suspects::suspects(context);
+    let enough = context.answer.categories.iter().any(|category| category.gate.judged);
+    let enough = enough || context.answer.enough;
     let verdict = match (suspects.is_empty(), enough) {
         (false, _) => Verdict::Suspects,
         (true, true) => Verdict::Healthy,
@@ -53,15 +44,15 @@ pub(crate) fn report(context: &Context<'_>) -> Report {
         window: window(context),
         cautions: cautions(context, &input),
         input,
-        categories: categories(context, &suspects),
-        replicas: replica_suspects(context),
+        categories: categories::categories(context, &suspects),
+        replicas: replicas::replica_suspects(context),
         ruled_out: ruled_out(context),
-        missing: if verdict == Verdict::InsufficientData { missing(context) } else { vec![] },
-        baseline: context.found.baseline.clone(),
-        incidents: context.found.incidents.clone(),
-        heat_map: heat_map(context),
-        latency: latency_split(context),
-        settings: settings_in_force(context),
+        missing: if verdict == Verdict::InsufficientData { missing::missing(context) } else { vec![] },
+        baseline: context.answer.baseline.clone(),
+        incidents: context.answer.incidents.clone(),
+        heat_map: heat_map::heat_map(context),
+        latency: latency::latency_split(context),
+        settings: current_settings(context),
         suspects,
     };
     report.headline = headline(&report);
@@ -69,7 +60,7 @@ pub(crate) fn report(context: &Context<'_>) -> Report {
 }
 
 fn window(context: &Context<'_>) -> Option<Window> {
-    let (first, last, _) = extent(context.survey)?;
+    let (first, last, _) = extent(context.survey())?;
     Some(Window {
         since_ns: first.unix_ns(),
         until_ns: last.unix_ns(),
@@ -81,14 +72,14 @@ fn window(context: &Context<'_>) -> Option<Window> {
 fn input(context: &Context<'_>) -> Input {
     let (requests, facts) = (context.requests, context.facts);
     let mut losses = requests.losses();
-    losses.merge(&context.survey.losses);
+    losses.merge(&context.survey().losses);
     Input {
         files: facts.files,
         bytes: facts.bytes,
         spans: requests.spans(),
         call_records: requests.call_records(),
         traces: requests.traces(),
-        requests: context.survey.requests,
+        requests: context.survey().requests,
         services: requests.names().services() as u64,
         operations: requests.names().operations() as u64,
         replicas: requests.names().replicas() as u64,
@@ -97,7 +88,7 @@ fn input(context: &Context<'_>) -> Input {
             .identities()
             .map(|(source, count)| NamedCount { name: source.name().to_owned(), count })
             .collect(),
-        clocks: clocks(context),
+        clocks: clocks::clocks(context),
         sampling: sampling::sampling(context),
         losses,
     }
@@ -105,31 +96,26 @@ fn input(context: &Context<'_>) -> Input {
 
 /// What the method ruled out, then operations that are slow on every replica alike.
 fn ruled_out(context: &Context<'_>) -> Vec<String> {
-    let mut out = context.found.ruled_out.clone();
+    let mut out = context.answer.ruled_out.clone();
     for suspect in context
-        .found
+        .answer
         .suspects
         .iter()
-        .filter(|suspect| suspect.spread == Spread::Everywhere && suspect.cells.len() > 1)
+        .filter(|suspect| suspect.spread == Spread::Everywhere && suspect.replicas.len() > 1)
     {
         out.push(format!(
             "No replica stands out for `{}`: {} were compared.",
-            operation_text(context, suspect.operation),
-            suspect.cells.len()
+            context.operation_text(suspect.operation),
+            suspect.replicas.len()
         ));
     }
     out
 }
 
-/// `1 category`, `3 categories`.
-pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 /// When the data lie, for somebody whose window or service missed them.
 fn nothing_selected(context: &Context<'_>) -> Option<String> {
     let requests = context.requests;
-    if context.survey.requests > 0 || requests.spans() + requests.outside_window() == 0 {
+    if context.survey().requests > 0 || requests.spans() + requests.outside_window() == 0 {
         return None;
     }
     let kept = requests.extent().map_or_else(String::new, |(first, last)| {
@@ -151,33 +137,34 @@ fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {
         ));
     }
     sampling::cautions(&input.sampling, &mut out);
-    if context.survey.partial > 0 {
+    if context.survey().partial > 0 {
         out.push(format!(
             "{} of {} requests are incomplete and were left out.",
-            context.survey.partial, context.survey.requests
+            context.survey().partial,
+            context.survey().requests
         ));
     }
     if context.requests.names().replicas() <= 1 && context.requests.spans() > 0 {
         out.push("The spans name at most one replica, so replicas cannot be compared.".to_owned());
     }
     for suspect in context
-        .found
+        .answer
         .suspects
         .iter()
-        .filter(|suspect| suspect.spread == Spread::Undecided && suspect.cells.len() > 1)
+        .filter(|suspect| suspect.spread == Spread::Undecided && suspect.replicas.len() > 1)
     {
         out.push(format!(
             "Whether particular replicas are to blame for `{}` cannot be said: {} slow calls on {} replicas are too few.",
-            operation_text(context, suspect.operation),
+            context.operation_text(suspect.operation),
             suspect.excess.calls,
-            suspect.cells.len()
+            suspect.replicas.len()
         ));
     }
-    out.extend(context.found.cautions.iter().cloned());
+    out.extend(context.answer.cautions.iter().cloned());
     out
 }
 
-fn settings_in_force(context: &Context<'_>) -> Vec<Setting> {
-    let rows = crate::settings_table::rows(context.settings);
+fn current_settings(context: &Context<'_>) -> Vec<Setting> {
+    let rows = settings_table::rows(context.settings);
     rows.into_iter().map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
 }

@@ -1,38 +1,49 @@
 //! CloudDiag: categories by dispersion, operations and replicas by robust PCA.
 
-use crate::findings::{Findings, JudgedCategory, JudgedPosition};
-use crate::report::{Context, counted, report};
-use crate::scan::{Question, Scanned};
+use crate::diagnose::answer::{Answer, CategoryAnalysis, PositionAnalysis, SurveyResult, Suspect};
+use crate::diagnose::plural::counted;
+use crate::diagnose::question::{DiagnoseMethod, Question};
 use laggard_localize::{CategoryFinding, CloudDiag, PositionFinding, cloud_diag};
-use laggard_report::Report;
+use laggard_model::MethodRow;
 
-/// Answers a question with CloudDiag.
-pub(crate) fn diagnose(question: &Question<'_>) -> Report {
+pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
+    method: DiagnoseMethod::new("clouddiag", false, diagnose),
+    name: "clouddiag",
+    question: "Which operations on which replicas make requests slow?",
+    reads: "spans or call logs",
+    source: "Mi et al., IEEE TPDS 24(6), 2013",
+    manual: "docs/manual/methods/clouddiag.md",
+};
+
+fn diagnose(question: &Question<'_>) -> Answer {
     let settings = &question.settings.clouddiag;
-    let scanned = question.scan(settings.requests_min);
-    let answer = cloud_diag(&scanned.categories, settings, question.engine.threads());
-    let found = Findings {
-        ruled_out: ruled_out(question, &scanned, &answer),
+    let surveyed = question.survey(settings.requests_min);
+    let answer = cloud_diag(&surveyed.categories, settings, question.engine.threads());
+    Answer {
+        ruled_out: ruled_out(question, &surveyed, &answer),
         cautions: cautions(&answer),
-        categories: answer.categories.iter().map(judged).collect(),
-        suspects: answer.suspects,
+        categories: answer.categories.iter().map(category_analysis).collect(),
+        suspects: (answer.suspects.into_iter())
+            .map(|suspect| Suspect::from_operation(suspect, Vec::new()))
+            .collect(),
         excess_ns: answer.excess_ns,
-        ..Findings::default()
-    };
-    report(&Context { question, survey: &scanned.survey, categories: &scanned.categories, found: &found })
+        ..Answer::new(surveyed)
+    }
 }
 
-pub(crate) fn judged(finding: &CategoryFinding) -> JudgedCategory {
-    let position = |found: &PositionFinding| JudgedPosition {
-        slow_requests: found.support,
-        cosine: Some(found.cosine),
-        share: found.share.min(1.0),
+/// The analysis of a category, for the report.
+pub(crate) fn category_analysis(finding: &CategoryFinding) -> CategoryAnalysis {
+    let position = |position: &PositionFinding| PositionAnalysis {
+        slow_requests: position.support,
+        cosine: Some(position.cosine),
+        share: position.share.min(1.0),
     };
     let positions = finding.positions.as_ref().map(|positions| positions.iter().map(position).collect());
-    JudgedCategory { gate: finding.gate, positions }
+    CategoryAnalysis { gate: finding.gate, positions }
 }
 
-pub(crate) fn ruled_out(question: &Question<'_>, scanned: &Scanned, answer: &CloudDiag) -> Vec<String> {
+/// What was analyzed and found normal.
+pub(crate) fn ruled_out(question: &Question<'_>, surveyed: &SurveyResult, answer: &CloudDiag) -> Vec<String> {
     let gates = || answer.categories.iter().map(|category| category.gate);
     let judged = gates().filter(|gate| gate.judged).count();
     let anomalous = gates().filter(|gate| gate.anomalous).count();
@@ -45,9 +56,9 @@ pub(crate) fn ruled_out(question: &Question<'_>, scanned: &Scanned, answer: &Clo
         ));
     }
     let requests_min = question.settings.clouddiag.requests_min;
-    let small = scanned.survey.categories.len() - judged;
+    let small = surveyed.survey.categories.len() - judged;
     if small > 0 {
-        let requests: usize = (scanned.survey.categories.values())
+        let requests: usize = (surveyed.survey.categories.values())
             .map(|category| category.requests.len())
             .filter(|&requests| (requests as u64) < requests_min)
             .sum();
@@ -60,6 +71,7 @@ pub(crate) fn ruled_out(question: &Question<'_>, scanned: &Scanned, answer: &Clo
     out
 }
 
+/// What limits trust in the answer.
 pub(crate) fn cautions(answer: &CloudDiag) -> Vec<String> {
     let mut out = vec![];
     let left_out: usize = answer.categories.iter().map(|category| category.columns_left_out).sum();

@@ -1,9 +1,9 @@
-//! Requests that some operations made slow in a way of their own, as suspects.
+//! Suspects by latency patterns: requests that some operations made slow in a way of their own.
 
+use crate::diagnose::answer::{Evidence, Suspect, SuspectReplica};
 use laggard_engine::LocalEngine;
 use laggard_localize::{
-    CategoryCalls, Excess, LatencyPattern, PatternSettings, ReplicaCell, ReplicaTest, RequestTable, Spread,
-    SuspectOperation, latency_patterns,
+    CategoryCalls, Excess, LatencyPattern, PatternSettings, RequestTable, Spread, latency_patterns,
 };
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::{median, median_of};
@@ -13,28 +13,28 @@ use std::collections::{BTreeMap, BTreeSet};
 const PART_MIN: f64 = 0.1;
 
 /// Suspects by latency patterns: in each category, operations with a mode of their own that makes requests slow.
-pub(crate) fn pattern_suspects(
+pub(super) fn suspects(
     categories: &[CategoryCalls],
     settings: &PatternSettings,
     engine: LocalEngine,
-) -> Vec<SuspectOperation> {
+) -> Vec<Suspect> {
     let numbered: Vec<(usize, &CategoryCalls)> = categories.iter().enumerate().collect();
-    let suspects = engine.map(&numbered, |&(at, category)| of_category(at, category, settings));
-    let mut found: BTreeMap<OperationId, SuspectOperation> = BTreeMap::new();
+    let suspects = engine.map(&numbered, |&(index, category)| suspects_in(index, category, settings));
+    let mut by_operation: BTreeMap<OperationId, Suspect> = BTreeMap::new();
     for suspect in suspects.into_iter().flatten() {
-        match found.get_mut(&suspect.operation) {
-            Some(known) => join(known, suspect),
+        match by_operation.get_mut(&suspect.operation) {
+            Some(known) => add(known, suspect),
             None => {
-                found.insert(suspect.operation, suspect);
+                by_operation.insert(suspect.operation, suspect);
             }
         }
     }
-    found.into_values().collect()
+    by_operation.into_values().collect()
 }
 
-fn of_category(at: usize, category: &CategoryCalls, settings: &PatternSettings) -> Vec<SuspectOperation> {
+fn suspects_in(index: usize, category: &CategoryCalls, settings: &PatternSettings) -> Vec<Suspect> {
     let latencies = category.latencies();
-    let columns = Columns::of(category);
+    let columns = Columns::new(category);
     let times: Vec<&[f64]> = columns.times_ns.iter().map(Vec::as_slice).collect();
     let weights: Vec<f64> = category.requests.iter().map(|request| f64::from(request.weight)).collect();
     let table = RequestTable { columns: &times, latencies: &latencies, weights: Some(&weights) };
@@ -50,20 +50,20 @@ fn of_category(at: usize, category: &CategoryCalls, settings: &PatternSettings) 
         let modes = pattern.conditions.iter().chain(&pattern.companions);
         let operations: BTreeSet<usize> = modes.map(|mode| mode.column).collect();
         for column in operations {
-            out.extend(suspect(at, category, &columns, column, usual(column), pattern));
+            out.extend(suspect(index, category, &columns, column, usual(column), pattern));
         }
     }
     out
 }
 
 fn suspect(
-    at: usize,
+    index: usize,
     category: &CategoryCalls,
     columns: &Columns,
     column: usize,
     usual: f64,
     pattern: &LatencyPattern,
-) -> Option<SuspectOperation> {
+) -> Option<Suspect> {
     let times = &columns.times_ns[column];
     let beyond: Vec<f64> = pattern.rows.iter().map(|&row| times[row] - usual).collect();
     let total_ns: f64 = beyond.iter().sum();
@@ -73,33 +73,37 @@ fn suspect(
     let total_ns = total_ns * category.one_in();
     let operation = columns.operations[column];
     let median_ns = median_of(&beyond);
-    Some(SuspectOperation {
+    Some(Suspect {
         operation,
+        evidence: vec![Evidence::Pattern],
         spread: Spread::Everywhere,
-        replicas: Vec::new(),
-        cells: cells(category, operation, pattern, total_ns),
+        culprits: Vec::new(),
+        replicas: replicas(category, operation, pattern, total_ns),
         positions: (category.positions.iter().enumerate())
             .filter(|(_, position)| position.operation == operation)
-            .map(|(position, _)| (at, position as u32))
+            .map(|(position, _)| (index, position as u32))
             .collect(),
-        categories: vec![at],
+        categories: vec![index],
         excess: Excess {
             calls: pattern.rows.len() as u64,
             total_ns,
             median_ns,
             median_factor: (usual + median_ns) / usual.max(1.0),
         },
-        hit: pattern.rows.iter().map(|&row| (at, row as u32)).collect(),
+        hit: pattern.rows.iter().map(|&row| (index, row as u32)).collect(),
+        score: 0.0,
+        between: None,
+        sites: None,
     })
 }
 
-/// How often each replica ran the operation, and how often for a request of the pattern.
-fn cells(
+/// How often each replica ran the operation, and how often for a request of the pattern. Replicas are not tested.
+fn replicas(
     category: &CategoryCalls,
     operation: OperationId,
     pattern: &LatencyPattern,
     excess_total_ns: f64,
-) -> Vec<ReplicaCell> {
+) -> Vec<SuspectReplica> {
     let mut counts: BTreeMap<ReplicaId, (u64, u64)> = BTreeMap::new();
     for call in &category.calls {
         if category.positions[call.position as usize].operation == operation {
@@ -109,30 +113,22 @@ fn cells(
         }
     }
     let all: u64 = counts.values().map(|count| count.1).sum();
-    let cell = |(replica, (calls, exceeding)): (ReplicaId, (u64, u64))| ReplicaCell {
-        test: ReplicaTest {
-            replica,
-            calls,
-            exceeding,
-            others_rate: 0.0,
-            p_exceed: 1.0,
-            p_shift: 1.0,
-            p_value: 1.0,
-            p_adjusted: 1.0,
-            shift_factor: 1.0,
-            flagged: false,
-        },
-        culprit: false,
-        categories: u64::from(exceeding > 0),
-        excess_total_ns: excess_total_ns * exceeding as f64 / all.max(1) as f64,
+    let replica = |(replica, (calls, slow_calls)): (ReplicaId, (u64, u64))| SuspectReplica {
+        replica,
+        is_culprit: false,
+        calls,
+        slow_calls,
+        p_value: None,
+        score: u64::from(slow_calls > 0),
+        excess_total_ns: excess_total_ns * slow_calls as f64 / all.max(1) as f64,
         excess_median_ns: excess_total_ns / pattern.rows.len().max(1) as f64,
-        factor_mean: 1.0,
+        factor: None,
     };
-    counts.into_iter().map(cell).collect()
+    counts.into_iter().map(replica).collect()
 }
 
-/// The same operation in another category, or in another pattern.
-fn join(known: &mut SuspectOperation, other: SuspectOperation) {
+/// Adds the same operation in another category, or in another pattern.
+fn add(known: &mut Suspect, other: Suspect) {
     known.positions.extend(other.positions);
     known.positions.sort_unstable();
     known.positions.dedup();
@@ -146,15 +142,15 @@ fn join(known: &mut SuspectOperation, other: SuspectOperation) {
             (other.excess.median_ns, other.excess.median_factor);
     }
     known.excess.total_ns += other.excess.total_ns;
-    for cell in other.cells {
-        match known.cells.iter_mut().find(|own| own.test.replica == cell.test.replica) {
+    for replica in other.replicas {
+        match known.replicas.iter_mut().find(|own| own.replica == replica.replica) {
             Some(own) => {
-                own.test.calls += cell.test.calls;
-                own.test.exceeding += cell.test.exceeding;
-                own.categories += cell.categories;
-                own.excess_total_ns += cell.excess_total_ns;
+                own.calls += replica.calls;
+                own.slow_calls += replica.slow_calls;
+                own.score += replica.score;
+                own.excess_total_ns += replica.excess_total_ns;
             }
-            None => known.cells.push(cell),
+            None => known.replicas.push(replica),
         }
     }
 }
@@ -166,7 +162,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(category: &CategoryCalls) -> Columns {
+    fn new(category: &CategoryCalls) -> Columns {
         let operations: BTreeSet<OperationId> =
             category.positions.iter().map(|position| position.operation).collect();
         let operations: Vec<OperationId> = operations.into_iter().collect();

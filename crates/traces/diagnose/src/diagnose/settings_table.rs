@@ -1,6 +1,6 @@
 //! Settings as name and value, for the report.
 
-use crate::diagnose::DiagnoseSettings;
+use crate::diagnose::settings::DiagnoseSettings;
 use laggard_localize::TimeKind;
 
 /// Every threshold under its command-line name.

@@ -1,16 +1,13 @@
-//! Which operations on which replicas make requests slow? One file per method; this one picks it.
+//! Settings of `diagnose`.
 
-use crate::methods::DiagnoseMethod;
-use crate::scan::Question;
-use laggard_engine::{LocalEngine, Requests};
-use laggard_localize::{CloudDiagSettings, MiSettings, PatternSettings, SettingsError, SiteSettings};
+use crate::diagnose::question::DiagnoseMethod;
+use laggard_localize::{CloudDiagSettings, MiSettings, PatternSettings, SiteSettings};
 use laggard_model::Timestamp;
-use laggard_report::{InputFacts, Report};
 
-/// What is asked.
+/// Method, thresholds, window and baseline.
 #[derive(Clone, Debug)]
 pub struct DiagnoseSettings {
-    /// Which method answers.
+    /// The method.
     pub method: DiagnoseMethod,
     /// Thresholds of CloudDiag, and those every method shares: mode, kind of time, sizes, replica tests.
     pub clouddiag: CloudDiagSettings,
@@ -28,7 +25,7 @@ pub struct DiagnoseSettings {
     pub until: Timestamp,
     /// Only requests that enter at this service.
     pub service: Option<String>,
-    /// Sampling probability of requests that do not tell theirs: above 0, at most 1.
+    /// Sampling probability of requests that do not record one: above 0, at most 1.
     pub sampling_probability: Option<f64>,
     /// Most suspects reported.
     pub suspects_max: usize,
@@ -66,29 +63,5 @@ impl Default for DiagnoseSettings {
             sampling_probability: None,
             suspects_max: 10,
         }
-    }
-}
-
-/// Diagnoses requests, on their own or against earlier ones. Only the combined method compares. Requests that were
-/// made for one question serve any other, too: another window, other thresholds, another method.
-///
-/// # Errors
-/// When a setting is out of its range.
-pub fn diagnose(
-    requests: &Requests,
-    baseline: Option<&Requests>,
-    facts: &InputFacts,
-    settings: &DiagnoseSettings,
-    engine: LocalEngine,
-) -> Result<Report, SettingsError> {
-    settings.clouddiag.check()?;
-    settings.pca.check()?;
-    settings.sites.check()?;
-    settings.patterns.check()?;
-    let question = Question { requests, baseline, facts, settings, engine };
-    match settings.method {
-        DiagnoseMethod::Combined => Ok(crate::combined::diagnose(&question)),
-        DiagnoseMethod::Pca => Ok(crate::pca::diagnose(&question)),
-        DiagnoseMethod::CloudDiag => Ok(crate::clouddiag::diagnose(&question)),
     }
 }

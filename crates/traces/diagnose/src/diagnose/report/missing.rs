@@ -1,10 +1,10 @@
 //! What is missing when there is too little to say.
 
-use crate::report::Context;
+use super::context::Context;
 
 /// What would have been needed; whole sentences, the most basic first.
 pub(crate) fn missing(context: &Context<'_>) -> Vec<String> {
-    let (requests, survey) = (context.requests, context.survey);
+    let (requests, survey) = (context.requests, context.survey());
     if requests.spans() == 0 {
         return vec![match requests.outside_window() {
             0 => "No span was read.".to_owned(),
@@ -35,11 +35,11 @@ pub(crate) fn missing(context: &Context<'_>) -> Vec<String> {
 
 fn largest_category(context: &Context<'_>) -> Option<String> {
     let needed = context.settings.clouddiag.requests_min;
-    let categories = context.survey.categories.values();
+    let categories = context.survey().categories.values();
     let largest = categories.map(|category| category.requests.len() as u64).max()?;
     if largest < needed {
-        let all: usize = context.survey.categories.values().map(|category| category.requests.len()).sum();
-        let spread = match context.survey.categories.len() {
+        let all: usize = context.survey().categories.values().map(|category| category.requests.len()).sum();
+        let spread = match context.survey().categories.len() {
             1 => String::new(),
             shapes => format!(" ({all} complete requests have {shapes} different call trees)"),
         };
@@ -49,7 +49,7 @@ fn largest_category(context: &Context<'_>) -> Option<String> {
         ));
     }
     // Enough were read, so their weights made them too few.
-    let gates = context.found.categories.iter().map(|category| category.gate.effective_requests);
+    let gates = context.answer.categories.iter().map(|category| category.gate.effective_requests);
     let effective = gates.fold(0.0, f64::max);
     Some(format!(
         "The largest category's requests stand for so unequal numbers that they tell no more than {effective:.1} \

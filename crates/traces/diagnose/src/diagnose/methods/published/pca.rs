@@ -1,29 +1,37 @@
 //! Mi et al. 2012: clusters of call trees, anomalous requests by PCA, operations by rank tests, replicas.
 
-use crate::findings::{Findings, JudgedCategory, JudgedPosition};
-use crate::report::{Context, counted, report};
-use crate::scan::{Question, Scanned};
+use crate::diagnose::answer::{Answer, CategoryAnalysis, PositionAnalysis, SurveyResult, Suspect};
+use crate::diagnose::plural::counted;
+use crate::diagnose::question::{DiagnoseMethod, Question};
 use laggard_localize::{ClusterFinding, ColumnFinding, Mi, Mode, SplitDoubt, gate, mi};
-use laggard_model::Loss;
-use laggard_report::Report;
+use laggard_model::{Loss, MethodRow};
 
-/// Answers a question with principal components.
-pub(crate) fn diagnose(question: &Question<'_>) -> Report {
+pub(crate) const ROW: MethodRow<DiagnoseMethod> = MethodRow {
+    method: DiagnoseMethod::new("pca", false, diagnose),
+    name: "pca",
+    question: "Which operations set anomalous requests apart, and on which replicas?",
+    reads: "spans or call logs",
+    source: "Mi et al., Sci. China Inf. Sci. 55(12), 2012",
+    manual: "docs/manual/methods/pca.md",
+};
+
+fn diagnose(question: &Question<'_>) -> Answer {
     // The smallest categories count as well: they may join a larger one.
-    let mut scanned = question.scan(1);
+    let mut surveyed = question.survey(1);
     let settings = question.settings;
-    let answer = mi(&scanned.categories, &settings.pca, &settings.clouddiag, question.engine.threads());
+    let answer = mi(&surveyed.categories, &settings.pca, &settings.clouddiag, question.engine.threads());
     let thinned: usize = answer.clusters.iter().map(|cluster| cluster.rows_left_out).sum();
-    scanned.survey.losses.add_many(Loss::RowLimit, thinned as u64, String::new);
-    let found = Findings {
+    surveyed.survey.losses.add_many(Loss::RowLimit, thinned as u64, String::new);
+    Answer {
         ruled_out: ruled_out(&answer),
         cautions: cautions(question, &answer),
-        categories: judged(question, &scanned, &answer),
+        categories: category_analyses(question, &surveyed, &answer),
         excess_ns: answer.excess_ns,
-        suspects: answer.suspects,
-        ..Findings::default()
-    };
-    report(&Context { question, survey: &scanned.survey, categories: &scanned.categories, found: &found })
+        suspects: (answer.suspects.into_iter())
+            .map(|suspect| Suspect::from_operation(suspect, Vec::new()))
+            .collect(),
+        ..Answer::new(surveyed)
+    }
 }
 
 fn is_analyzed(cluster: &ClusterFinding) -> bool {
@@ -32,14 +40,14 @@ fn is_analyzed(cluster: &ClusterFinding) -> bool {
 
 /// A category is judged when its cluster was analyzed, and anomalous when the cluster's requests are of two
 /// kinds. What was found at positions is filed under the cluster's first category.
-fn judged(question: &Question<'_>, scanned: &Scanned, answer: &Mi) -> Vec<JudgedCategory> {
-    let seen = |latencies: &[f64]| laggard_localize::Gate {
+fn category_analyses(question: &Question<'_>, surveyed: &SurveyResult, answer: &Mi) -> Vec<CategoryAnalysis> {
+    let unjudged = |latencies: &[f64]| laggard_localize::Gate {
         judged: false,
         anomalous: false,
         ..gate(latencies, &question.settings.clouddiag)
     };
-    let mut out: Vec<JudgedCategory> = (scanned.categories.iter())
-        .map(|category| JudgedCategory { gate: seen(&category.latencies()), positions: None })
+    let mut out: Vec<CategoryAnalysis> = (surveyed.categories.iter())
+        .map(|category| CategoryAnalysis { gate: unjudged(&category.latencies()), positions: None })
         .collect();
     for cluster in answer.clusters.iter().filter(|cluster| is_analyzed(cluster)) {
         for &category in &cluster.categories {
@@ -47,7 +55,7 @@ fn judged(question: &Question<'_>, scanned: &Scanned, answer: &Mi) -> Vec<Judged
             out[category].gate.anomalous = cluster.split.doubt == SplitDoubt::None;
         }
         let position = |found: &Option<ColumnFinding>| {
-            found.map_or_else(JudgedPosition::default, |found| JudgedPosition {
+            found.map_or_else(PositionAnalysis::default, |found| PositionAnalysis {
                 slow_requests: found.slow_requests,
                 cosine: None,
                 share: found.excess_share,

@@ -1,8 +1,8 @@
 //! Sites of the window, of the baseline and of slow periods, compared.
 
-use crate::diagnose::BaselineChoice;
+use crate::diagnose::question::Question;
+use crate::diagnose::settings::BaselineChoice;
 use crate::population::{Population, UnionNames};
-use crate::scan::Question;
 use crate::site_fold::SiteFold;
 use laggard_localize::{
     Incident, LatencyChange, Site, SiteRequest, SiteSuspect, SiteTable, find_incidents, find_onset,
@@ -11,7 +11,7 @@ use laggard_localize::{
 use laggard_model::{AdjustedCount, OperationId, ServiceId, Timestamp};
 use std::collections::BTreeSet;
 
-/// What the sites say.
+/// Sites of the window, and how they compare: among replicas, with the baseline, over time.
 pub(crate) struct SiteStudy {
     pub(crate) union: UnionNames,
     pub(crate) window: SiteTable,
@@ -41,7 +41,7 @@ struct Tables {
 }
 
 impl SiteStudy {
-    pub(crate) fn of(question: &Question<'_>) -> SiteStudy {
+    pub(crate) fn new(question: &Question<'_>) -> SiteStudy {
         let window = question.window();
         let earlier = question.earlier();
         let populations: Vec<Population<'_>> = [Some(window), earlier].into_iter().flatten().collect();
@@ -90,6 +90,12 @@ impl SiteStudy {
         study
     }
 
+    /// `service operation`.
+    pub(crate) fn operation_text(&self, operation: OperationId) -> String {
+        let key = self.union.names().operation_key(operation);
+        format!("{} {}", key.service, key.operation)
+    }
+
     /// Since when a site is slow, where that lies inside what is known.
     pub(crate) fn onset(&self, site: Site) -> Option<laggard_localize::Onset> {
         match (&self.timeline, &self.baseline) {
@@ -106,7 +112,7 @@ impl SiteStudy {
 }
 
 impl<'a> Question<'a> {
-    /// The requests that were asked about.
+    /// The requests of the window.
     fn window(&self) -> Population<'a> {
         Population {
             requests: self.requests,

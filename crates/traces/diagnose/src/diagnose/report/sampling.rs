@@ -1,13 +1,13 @@
 //! What requests stand for, and whether they were chosen for being slow.
 
-use crate::report::Context;
+use super::context::Context;
 use laggard_localize::RequestRow;
 use laggard_numeric::effective_sample_size;
 use laggard_report::{NamedCount, Sampling};
 
 /// What is known of the sampling.
 pub(crate) fn sampling(context: &Context<'_>) -> Sampling {
-    let survey = context.survey;
+    let survey = context.survey();
     let rows = || survey.categories.values().flat_map(|category| &category.requests);
     let weights: Vec<f64> = rows().map(|row| f64::from(row.weight)).collect();
     let named = |name: &str, count: u64| NamedCount { name: name.to_owned(), count };

@@ -1,0 +1,209 @@
+//! The answer of a method, in handles: the report replaces them with names.
+
+use crate::survey::Survey;
+use laggard_assembly::ShapeRule;
+use laggard_localize::{CategoryCalls, Excess, Gate, ReplicaCell, Spread, SuspectOperation};
+use laggard_model::{OperationId, ReplicaId, TraceId};
+use laggard_report::{Baseline, Between, CulpritReplica, Incident, Onset, Shift};
+
+/// The result of the two passes over the requests.
+pub(crate) struct SurveyResult {
+    /// All categories, with their latencies.
+    pub(crate) survey: Survey,
+    /// Categories of enough requests, with their calls, by id; at most `rows_max` requests each.
+    pub(crate) categories: Vec<CategoryCalls>,
+    /// The rule by which requests were grouped into categories.
+    pub(crate) rule: ShapeRule,
+}
+
+/// The answer of a method.
+pub(crate) struct Answer {
+    pub(crate) surveyed: SurveyResult,
+    /// The most suspicious first.
+    pub(crate) suspects: Vec<Suspect>,
+    /// One per surveyed category, in the same order.
+    pub(crate) categories: Vec<CategoryAnalysis>,
+    /// Total slowdown that suspects' excess is a share of, nanoseconds.
+    pub(crate) excess_ns: f64,
+    /// What was analyzed and found normal; sentences.
+    pub(crate) ruled_out: Vec<String>,
+    /// What limits trust in this answer in particular; sentences.
+    pub(crate) cautions: Vec<String>,
+    pub(crate) baseline: Option<Baseline>,
+    /// Slow periods inside the window.
+    pub(crate) incidents: Vec<Incident>,
+    /// Whether requests outside the analyzed categories were enough for an answer as well.
+    pub(crate) enough: bool,
+}
+
+impl Answer {
+    /// An answer without suspects.
+    pub(crate) fn new(surveyed: SurveyResult) -> Answer {
+        Answer {
+            surveyed,
+            suspects: Vec::new(),
+            categories: Vec::new(),
+            excess_ns: 0.0,
+            ruled_out: Vec::new(),
+            cautions: Vec::new(),
+            baseline: None,
+            incidents: Vec::new(),
+            enough: false,
+        }
+    }
+}
+
+/// What speaks against an operation; in the order of the report.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Evidence {
+    /// Some requests are slower than others of their category.
+    Dispersion,
+    /// Requests of a latency pattern of their own.
+    Pattern,
+    /// Slower on some replicas than on their peers.
+    Peers,
+    /// Slower than in the baseline.
+    Baseline,
+    /// Slower in a period than in the rest of the window.
+    Period,
+}
+
+impl Evidence {
+    /// The word in the report.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Evidence::Dispersion => "dispersion",
+            Evidence::Pattern => "pattern",
+            Evidence::Peers => "peers",
+            Evidence::Baseline => "baseline",
+            Evidence::Period => "period",
+        }
+    }
+}
+
+/// An operation that makes requests slow.
+#[derive(Clone, Debug)]
+pub(crate) struct Suspect {
+    pub(crate) operation: OperationId,
+    /// Without duplicates, in order; empty for a method with one kind of evidence.
+    pub(crate) evidence: Vec<Evidence>,
+    /// Whether particular replicas are to blame.
+    pub(crate) spread: Spread,
+    /// Those replicas, the worst first; empty unless the spread is localized.
+    pub(crate) culprits: Vec<ReplicaId>,
+    /// All replicas that were compared.
+    pub(crate) replicas: Vec<SuspectReplica>,
+    /// Call-tree positions: `(category, position)`, ascending.
+    pub(crate) positions: Vec<(usize, u32)>,
+    /// Categories with slow requests, ascending.
+    pub(crate) categories: Vec<usize>,
+    pub(crate) excess: Excess,
+    /// Slow requests: `(category, request)`, ascending.
+    pub(crate) hit: Vec<(usize, u32)>,
+    /// The score of the report.
+    pub(crate) score: f64,
+    /// The caller and callee between which the time is spent, if it is neither's own.
+    pub(crate) between: Option<Between>,
+    /// Figures over all requests, if the suspect's sites were compared.
+    pub(crate) sites: Option<SiteFigures>,
+}
+
+/// An operation on one replica.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SuspectReplica {
+    pub(crate) replica: ReplicaId,
+    pub(crate) is_culprit: bool,
+    pub(crate) calls: u64,
+    pub(crate) slow_calls: u64,
+    /// Adjusted p-value of its difference from its peers, if it was tested.
+    pub(crate) p_value: Option<f64>,
+    /// What it adds to the score of the replica over all operations.
+    pub(crate) score: u64,
+    /// Time of its slow calls beyond the usual, nanoseconds: their sum.
+    pub(crate) excess_total_ns: f64,
+    /// … and their median.
+    pub(crate) excess_median_ns: f64,
+    /// Mean time of its calls over the usual time, if it was measured.
+    pub(crate) factor: Option<f64>,
+}
+
+/// What the comparison of sites knows of a suspect.
+#[derive(Clone, Debug)]
+pub(crate) struct SiteFigures {
+    /// Requests it made slow and requests that called it, over all categories.
+    pub(crate) requests: RequestCounts,
+    /// The slowest example traces.
+    pub(crate) traces: Vec<TraceId>,
+    /// Its culprits against their peers.
+    pub(crate) culprits: Vec<CulpritReplica>,
+    /// How it compares with the baseline.
+    pub(crate) shift: Option<Shift>,
+    pub(crate) onset: Option<Onset>,
+    /// Whether calls of a chain were compared as one chain.
+    pub(crate) is_chain: bool,
+}
+
+/// Requests of a suspect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestCounts {
+    pub(crate) hit: u64,
+    /// Weighted by what the requests represent before sampling.
+    pub(crate) hit_estimated: f64,
+    pub(crate) seen: u64,
+}
+
+/// The analysis of one category.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CategoryAnalysis {
+    /// Its latencies in numbers, and whether it was analyzed and is anomalous.
+    pub(crate) gate: Gate,
+    /// One per position of the call tree, if the method analyzed positions.
+    pub(crate) positions: Option<Vec<PositionAnalysis>>,
+}
+
+/// The analysis of one position.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PositionAnalysis {
+    /// Requests that are slow there.
+    pub(crate) slow_requests: u64,
+    /// Cosine between the times and their low-rank part, where the method has one.
+    pub(crate) cosine: Option<f64>,
+    /// Share of the slow requests' excess that arises there, 0..1.
+    pub(crate) share: f64,
+}
+
+impl Suspect {
+    /// A suspect of a published method: ranked by the categories it makes slow.
+    pub(crate) fn from_operation(suspect: SuspectOperation, evidence: Vec<Evidence>) -> Suspect {
+        Suspect {
+            operation: suspect.operation,
+            evidence,
+            spread: suspect.spread,
+            culprits: suspect.replicas,
+            replicas: suspect.cells.iter().map(SuspectReplica::from_cell).collect(),
+            positions: suspect.positions,
+            score: suspect.categories.len() as f64,
+            categories: suspect.categories,
+            excess: suspect.excess,
+            hit: suspect.hit,
+            between: None,
+            sites: None,
+        }
+    }
+}
+
+impl SuspectReplica {
+    fn from_cell(cell: &ReplicaCell) -> SuspectReplica {
+        SuspectReplica {
+            replica: cell.test.replica,
+            is_culprit: cell.culprit,
+            calls: cell.test.calls,
+            slow_calls: cell.test.exceeding,
+            p_value: Some(cell.test.p_adjusted),
+            score: cell.categories,
+            excess_total_ns: cell.excess_total_ns,
+            excess_median_ns: cell.excess_median_ns,
+            factor: Some(cell.factor_mean),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! One list of suspects from several finders.
+
+use super::site_study::SiteStudy;
+use crate::diagnose::answer::{Evidence, Suspect};
+use laggard_localize::Spread;
+use laggard_model::OperationId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Evidence against each operation that some finder named, whether the operation remains a suspect or not.
+pub(super) fn evidence_by_operation(
+    dispersed: &[Suspect],
+    patterned: &[Suspect],
+    study: &SiteStudy,
+) -> BTreeMap<OperationId, BTreeSet<Evidence>> {
+    let found = dispersed.iter().chain(patterned);
+    let found = found.flat_map(|suspect| suspect.evidence.iter().map(|&kind| (suspect.operation, kind)));
+    let peers = study.uneven.iter().map(|suspect| (suspect.operation, Evidence::Peers));
+    let baseline = study.shifted.iter().map(|suspect| (suspect.operation, Evidence::Baseline));
+    let periods = study.incidents.iter().flat_map(|(_, suspects)| suspects);
+    let periods = periods.map(|suspect| (suspect.operation, Evidence::Period));
+    let mut evidence: BTreeMap<OperationId, BTreeSet<Evidence>> = BTreeMap::new();
+    for (operation, kind) in found.chain(peers).chain(baseline).chain(periods) {
+        evidence.entry(operation).or_default().insert(kind);
+    }
+    evidence
+}
+
+/// Merges suspects that were found by requests with those that were found by sites, one per operation, the largest
+/// excess first. Each list has an operation at most once.
+pub(super) fn merge_evidence(
+    by_requests: Vec<Suspect>,
+    by_sites: Vec<Suspect>,
+    evidence: BTreeMap<OperationId, BTreeSet<Evidence>>,
+) -> Vec<Suspect> {
+    let mut merged: BTreeMap<OperationId, Suspect> =
+        by_requests.into_iter().map(|suspect| (suspect.operation, suspect)).collect();
+    for suspect in by_sites {
+        let suspect = match merged.remove(&suspect.operation) {
+            None => suspect,
+            Some(by_requests) => merge(by_requests, suspect),
+        };
+        merged.insert(suspect.operation, suspect);
+    }
+    let mut suspects: Vec<Suspect> = merged.into_values().collect();
+    for suspect in &mut suspects {
+        let kinds = evidence.get(&suspect.operation);
+        suspect.evidence = kinds.map_or_else(Vec::new, |kinds| kinds.iter().copied().collect());
+        let excess_s = suspect.excess.total_ns / 1e9;
+        suspect.score = if excess_s > 0.0 { excess_s } else { suspect.categories.len() as f64 };
+    }
+    suspects
+        .sort_by(|a, b| b.excess.total_ns.total_cmp(&a.excess.total_ns).then(a.operation.cmp(&b.operation)));
+    suspects
+}
+
+/// One suspect of two with the same operation: figures of the larger excess; culprits of both, except that calls in
+/// a chain are judged as a chain only.
+fn merge(by_requests: Suspect, by_sites: Suspect) -> Suspect {
+    let is_chain = by_sites.sites.as_ref().is_some_and(|sites| sites.is_chain);
+    let mut culprits = by_sites.culprits;
+    if !is_chain {
+        let known = culprits.len();
+        for replica in by_requests.culprits {
+            if !culprits[..known].contains(&replica) {
+                culprits.push(replica);
+            }
+        }
+    }
+    let spread = match (culprits.is_empty(), by_requests.spread) {
+        (false, _) => Spread::Localized,
+        (true, Spread::Localized) => by_sites.spread,
+        (true, spread) => spread,
+    };
+    let requests_know_more = by_requests.replicas.len() >= by_sites.replicas.len() && !is_chain;
+    let mut replicas = if requests_know_more { by_requests.replicas } else { by_sites.replicas };
+    for replica in &mut replicas {
+        replica.is_culprit = culprits.contains(&replica.replica);
+    }
+    let requests_are_slower = by_requests.excess.total_ns > by_sites.excess.total_ns;
+    // A site has no position: it is code, wherever it is called from.
+    let has_positions = !by_requests.positions.is_empty();
+    Suspect {
+        operation: by_sites.operation,
+        evidence: Vec::new(),
+        spread,
+        culprits,
+        replicas,
+        positions: if has_positions { by_requests.positions } else { by_sites.positions },
+        categories: union(by_requests.categories, by_sites.categories),
+        excess: if requests_are_slower { by_requests.excess } else { by_sites.excess },
+        hit: union(by_requests.hit, by_sites.hit),
+        score: 0.0,
+        between: by_sites.between,
+        sites: by_sites.sites,
+    }
+}
+
+fn union<T: Ord>(a: Vec<T>, b: Vec<T>) -> Vec<T> {
+    let all: BTreeSet<T> = a.into_iter().chain(b).collect();
+    all.into_iter().collect()
+}

@@ -1,0 +1,4 @@
+//! Methods as published; selectable by name.
+
+pub(crate) mod clouddiag;
+pub(crate) mod pca;

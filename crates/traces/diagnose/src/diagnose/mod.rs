@@ -1,0 +1,43 @@
+//! Which operations on which replicas make requests slow?
+//!
+//! ```text
+//! Question ─ one of methods/ ─► Answer ─ report/ ─► Report
+//! ```
+
+mod answer;
+mod methods;
+mod plural;
+mod question;
+mod report;
+mod settings;
+mod settings_table;
+
+pub use methods::METHODS;
+pub use question::DiagnoseMethod;
+pub use settings::{BaselineChoice, DiagnoseSettings};
+
+use laggard_engine::{LocalEngine, Requests};
+use laggard_localize::SettingsError;
+use laggard_report::{InputFacts, Report};
+use question::Question;
+
+/// Diagnoses requests, on their own or against a baseline; only some methods use one
+/// ([`DiagnoseMethod::uses_baseline`]). Assembled requests may be diagnosed repeatedly, with other windows,
+/// thresholds or methods.
+///
+/// # Errors
+/// When a setting is out of its range.
+pub fn diagnose(
+    requests: &Requests,
+    baseline: Option<&Requests>,
+    facts: &InputFacts,
+    settings: &DiagnoseSettings,
+    engine: LocalEngine,
+) -> Result<Report, SettingsError> {
+    settings.clouddiag.check()?;
+    settings.pca.check()?;
+    settings.sites.check()?;
+    settings.patterns.check()?;
+    let question = Question { requests, baseline, facts, settings, engine };
+    Ok(report::report(&question, &settings.method.answer(&question)))
+}

@@ -1,0 +1,40 @@
+//! The inputs of every part of the report.
+
+use crate::diagnose::answer::Answer;
+use crate::diagnose::question::Question;
+use crate::survey::Survey;
+use laggard_localize::CategoryCalls;
+use laggard_model::OperationId;
+use std::ops::Deref;
+
+/// The question and its answer.
+pub(crate) struct Context<'a> {
+    pub(crate) question: &'a Question<'a>,
+    pub(crate) answer: &'a Answer,
+}
+
+impl<'a> Deref for Context<'a> {
+    type Target = Question<'a>;
+
+    fn deref(&self) -> &Question<'a> {
+        self.question
+    }
+}
+
+impl<'a> Context<'a> {
+    /// The surveyed categories that were gathered.
+    pub(crate) fn categories(&self) -> &'a [CategoryCalls] {
+        &self.answer.surveyed.categories
+    }
+
+    /// All categories, with their latencies.
+    pub(crate) fn survey(&self) -> &'a Survey {
+        &self.answer.surveyed.survey
+    }
+
+    /// `service operation`.
+    pub(crate) fn operation_text(&self, operation: OperationId) -> String {
+        let key = self.requests.names().operation_key(operation);
+        format!("{} {}", key.service, key.operation)
+    }
+}
