@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use laggard_changes::{
     Analysis, Change, ChangeKind, ChangeSettings, CherkasovaSettings, Observations, SegmentKind,
-    TooLittleData, changes, cherkasova,
+    TooLittleDataError, changes, cherkasova,
 };
 use laggard_numeric::Matrix;
 use laggard_simulate::{ExpectedChange, ExpectedKind, TpcwRun, TpcwScenario, TpcwSettings, tpcw};
@@ -134,7 +134,7 @@ impl Judge {
         }
     }
 
-    fn ask(self, run: &TpcwRun) -> Result<Analysis, TooLittleData> {
+    fn ask(self, run: &TpcwRun) -> Result<Analysis, TooLittleDataError> {
         let observations = observations(run, self != Judge::WithoutTimes);
         match self {
             Judge::Paper => cherkasova(&observations, &CherkasovaSettings::default(), NonZeroUsize::MIN),

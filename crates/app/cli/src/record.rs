@@ -3,8 +3,8 @@
 use crate::exit::{Failure, Status};
 use clap::Args;
 use laggard_record::{
-    BufferPlace, DatForm, EventGroup, EventName, GuardianProgram, MarkerMode, RecordError, RecordMode,
-    RecordSettings, Target, Uprobe, equivalent_commands,
+    BufferLocation, DatForm, EventGroup, EventName, GuardianProgram, MarkerMode, RecordError, RecordMode,
+    RecordSettings, RecordTarget, Uprobe, equivalent_commands,
 };
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
@@ -123,17 +123,17 @@ fn settings(arguments: &Record) -> Result<RecordSettings, Failure> {
         buffer_bytes: arguments.buffer.map(|bytes| bytes as u64),
         mode: if arguments.overwrite { RecordMode::FlightRecorder } else { RecordMode::Stream },
         markers: if arguments.marker { MarkerMode::Required } else { MarkerMode::IfPossible },
-        place: if arguments.top_level { BufferPlace::TopLevel } else { BufferPlace::Auto },
+        place: if arguments.top_level { BufferLocation::TopLevel } else { BufferLocation::Auto },
         guardian: GuardianProgram { program, arguments: vec![GUARDIAN.into()] },
     })
 }
 
-fn target(arguments: &Record) -> Result<Target, Failure> {
+fn target(arguments: &Record) -> Result<RecordTarget, Failure> {
     match arguments.pid {
-        Some(pid) => Ok(Target::Process(pid)),
-        None if !arguments.command.is_empty() => Ok(Target::Command(arguments.command.clone())),
+        Some(pid) => Ok(RecordTarget::Process(pid)),
+        None if !arguments.command.is_empty() => Ok(RecordTarget::Command(arguments.command.clone())),
         None if arguments.all || arguments.duration.is_some() || arguments.print_commands => {
-            Ok(Target::Everything)
+            Ok(RecordTarget::Everything)
         }
         None => Err(Failure::usage(
             "how long is to be recorded? Give a command (`laggard record -- COMMAND`), --pid, --duration, or --all \

@@ -41,7 +41,7 @@ pub fn transcript(path: &Path, bytes: u64) -> Option<Transcript> {
     let read = trace.read(|event, texts| {
         assert!(last <= Some(event.time), "{event:?} lies before {last:?}");
         last = Some(event.time);
-        events.push(told(event, texts));
+        events.push(describe(event, texts));
     });
     assert!(events.len() as u64 <= bytes.max(1) * 4, "{} events from {bytes} bytes", events.len());
     for (loss, found) in read.losses.iter() {
@@ -50,7 +50,7 @@ pub fn transcript(path: &Path, bytes: u64) -> Option<Transcript> {
     Some(Transcript { events, read })
 }
 
-fn told(event: &KernelEvent, texts: &KernelTexts) -> String {
+fn describe(event: &KernelEvent, texts: &KernelTexts) -> String {
     let text = match event.kind {
         EventKind::Switch { prev_name: one, next_name: two, .. }
         | EventKind::Other { name: one, fields: two } => [texts.text(one), texts.text(two)].concat(),

@@ -25,7 +25,7 @@ pub enum KernelTraceError {
         /// What is wrong with it.
         reason: String,
     },
-    /// It is whole, but of a kind that is not read; the reason says what to do.
+    /// The file is intact, but not supported; the reason suggests what to do.
     Unsupported {
         /// The file or folder.
         path: PathBuf,
@@ -35,7 +35,7 @@ pub enum KernelTraceError {
 }
 
 impl KernelTraceError {
-    /// The same, told of another path: of the file that was named, not the one it was unpacked into.
+    /// The same error for another path: that of the named file instead of the unpacked one.
     pub(crate) fn with_path(mut self, named: &Path) -> KernelTraceError {
         let (KernelTraceError::Io { path, .. }
         | KernelTraceError::Unrecognized { path }

@@ -3,7 +3,7 @@
 use crate::error::KernelTraceError;
 use crate::options::OpenOptions;
 use crate::trace::KernelTrace;
-use crate::unpack::Wrapping;
+use crate::unpack::Compressor;
 use std::path::Path;
 
 /// One kernel trace format: a row.
@@ -12,8 +12,8 @@ pub struct KernelFormat {
     pub name: &'static str,
     /// What it is, in one line.
     pub about: &'static str,
-    /// Whether a path looks like it: the path, and the first bytes when it is a file (a folder gives none). Files
-    /// compressed as a whole with gzip or zstd are unpacked before.
+    /// Whether a path has this format: arguments are the path and, for a file, its first bytes. Files compressed as a
+    /// whole with gzip or zstd are unpacked before.
     pub(crate) recognize: fn(&Path, &[u8]) -> bool,
     pub(crate) open: fn(&Path, &OpenOptions) -> Result<KernelTrace, KernelTraceError>,
 }
@@ -24,14 +24,14 @@ pub const KERNEL_FORMATS: &[KernelFormat] = &[
     crate::perf_data::FORMAT,
     crate::ctf::FORMAT,
     crate::perfetto::FORMAT,
-    // The last: any file with a line that looks like an event.
+    // Last: any file with a line that looks like an event.
     crate::text::FORMAT,
 ];
 
 /// How many bytes of a file the formats see to recognize it.
 const HEAD_BYTES: u64 = 64 * 1024;
 
-/// Opens a trace, whatever its format, for the events that have a kind of their own.
+/// Opens a trace, whatever its format, for the events that have their own kind.
 ///
 /// # Errors
 /// When the path cannot be read, no format recognizes it, or its head is damaged or of a kind not read.
@@ -39,13 +39,15 @@ pub fn open(path: &Path) -> Result<KernelTrace, KernelTraceError> {
     open_with(path, &OpenOptions::default())
 }
 
-/// Opens a trace, whatever its format, with what the options ask for.
+/// Opens a trace, whatever its format, with the given options.
 ///
 /// # Errors
 /// As [`open`].
 pub fn open_with(path: &Path, options: &OpenOptions) -> Result<KernelTrace, KernelTraceError> {
     let first = head(path).map_err(|source| KernelTraceError::Io { path: path.to_owned(), source })?;
-    let Some(wrapping) = Wrapping::recognize(&first) else { return open_plain(path, path, &first, options) };
+    let Some(wrapping) = Compressor::recognize(&first) else {
+        return open_plain(path, path, &first, options);
+    };
     let unpacked = wrapping.unpack(path)?;
     let inner = wrapping.inner_path(path);
     let first =
@@ -57,7 +59,7 @@ pub fn open_with(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Kern
     Ok(trace)
 }
 
-/// Opens what lies at `path` and is called `name`.
+/// Opens the trace at `path`, whose name is `name`.
 fn open_plain(
     path: &Path,
     name: &Path,

@@ -4,13 +4,12 @@
 //! file or folder ─► recognize ─► open ─► one stream per CPU ─► merge by time ─► events
 //! ```
 //!
-//! A trace is read once, from its beginning to its end, in bounded memory: a stream hands over a page or a packet at
-//! a time. What cannot be read is a [`Loss`](laggard_model::Loss); an error is only for what is no trace at all.
+//! A trace is read once, from its beginning to its end, in bounded memory: a stream returns a page or a packet at a
+//! time. What cannot be read is a [`Loss`](laggard_model::Loss); an error is only for what is no trace at all.
 
 mod bytes;
 pub mod contract;
 mod ctf;
-mod devices;
 mod error;
 mod format;
 mod format_text;

@@ -12,8 +12,8 @@ pub const REORDER_WINDOW_NS: u64 = 1_000_000;
 /// Events of one stream that wait for earlier ones: with more, the earliest no longer waits for its window.
 const WAITING_MAX: usize = 1 << 16;
 
-/// One stream with what was read of it and not yet handed on.
-struct Ahead {
+/// One stream with the events read but not yet passed on.
+struct PendingEvent {
     stream: Box<dyn EventStream>,
     /// In time order; of one instant in the stream's order.
     waiting: VecDeque<KernelEvent>,
@@ -21,9 +21,14 @@ struct Ahead {
     state: StreamState,
 }
 
-impl Ahead {
-    fn new(stream: Box<dyn EventStream>) -> Ahead {
-        Ahead { stream, waiting: VecDeque::new(), newest: KernelTime::default(), state: StreamState::More }
+impl PendingEvent {
+    fn new(stream: Box<dyn EventStream>) -> PendingEvent {
+        PendingEvent {
+            stream,
+            waiting: VecDeque::new(),
+            newest: KernelTime::default(),
+            state: StreamState::More,
+        }
     }
 
     /// Time of the earliest event, when none can come before it any more. Reads as far as that takes.
@@ -58,7 +63,7 @@ fn insert(waiting: &mut VecDeque<KernelEvent>, event: KernelEvent) {
 struct Merged {
     facts: TraceFacts,
     batch: EventBatch,
-    streams: Vec<Ahead>,
+    streams: Vec<PendingEvent>,
     /// Time of each stream's earliest event.
     heads: BinaryHeap<Reverse<(KernelTime, usize)>>,
     last: KernelTime,
@@ -67,7 +72,7 @@ struct Merged {
 impl Merged {
     fn new(trace: KernelTrace) -> Merged {
         let mut batch = EventBatch { losses: trace.losses, ..EventBatch::default() };
-        let mut streams: Vec<Ahead> = trace.streams.into_iter().map(Ahead::new).collect();
+        let mut streams: Vec<PendingEvent> = trace.streams.into_iter().map(PendingEvent::new).collect();
         let mut heads = BinaryHeap::new();
         for (index, stream) in streams.iter_mut().enumerate() {
             heads.extend(stream.front(&mut batch).map(|time| Reverse((time, index))));
@@ -110,8 +115,8 @@ pub(crate) fn read(trace: KernelTrace, mut each: impl FnMut(&KernelEvent, &Kerne
     merged.finish()
 }
 
-/// Reads the traces of several hosts as one, in time order. `on_one_clock` brings the instants of each trace (by its place)
-/// to a common clock; it must not decrease. `each` sees every event once, with its trace's place, on that clock, and with
+/// Merges the traces of several hosts, in time order. `on_one_clock` maps the instants of each trace (by its index) to
+/// a common clock; it must not decrease. `each` gets every event once, with its trace's index, on that clock, and with
 /// the texts of its trace known so far.
 pub fn read_together(
     traces: Vec<KernelTrace>,
@@ -143,14 +148,14 @@ mod tests {
     use laggard_model::{Cpu, EventKind, Losses};
     use proptest::prelude::*;
 
-    /// Hands over given times, a few at a time.
-    struct Given {
+    /// Returns events with the given times, a few at a time.
+    struct EventHandoff {
         cpu: u16,
         times: VecDeque<u64>,
         piece: usize,
     }
 
-    impl EventStream for Given {
+    impl EventStream for EventHandoff {
         fn read(&mut self, batch: &mut EventBatch) -> StreamState {
             for ns in self.times.drain(..self.piece.min(self.times.len())) {
                 batch.events.push(KernelEvent {
@@ -166,10 +171,9 @@ mod tests {
     }
 
     fn merged(streams: Vec<Vec<u64>>, piece: usize) -> (Vec<(u64, u16)>, Losses) {
-        let streams = streams
-            .into_iter()
-            .zip(0..)
-            .map(|(times, cpu)| Box::new(Given { cpu, times: times.into(), piece }) as Box<dyn EventStream>);
+        let streams = streams.into_iter().zip(0..).map(|(times, cpu)| {
+            Box::new(EventHandoff { cpu, times: times.into(), piece }) as Box<dyn EventStream>
+        });
         let trace =
             KernelTrace { facts: TraceFacts::default(), losses: Losses::none(), streams: streams.collect() };
         let mut seen = Vec::new();
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn traces_are_read_together_on_one_clock() {
         let trace = |times: &[u64]| {
-            let stream = Given { cpu: 0, times: times.iter().copied().collect(), piece: 2 };
+            let stream = EventHandoff { cpu: 0, times: times.iter().copied().collect(), piece: 2 };
             KernelTrace {
                 facts: TraceFacts::default(),
                 losses: Losses::none(),

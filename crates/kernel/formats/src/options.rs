@@ -1,16 +1,16 @@
-//! What whoever opens a trace may ask for.
+//! Options for opening a trace.
 
 /// What to read beyond the events that the execution graph needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenOptions {
-    /// Events wanted as [`Other`](laggard_model::EventKind::Other), by name (`sched_process_free`, a uprobe's name) or
-    /// by system and name (`probe_app:handle`). None: their texts cost time. An event that has a kind of its own is
+    /// Events requested as [`Other`](laggard_model::EventKind::Other), by name (`sched_process_free`, a uprobe's name)
+    /// or by system and name (`probe_app:handle`). None: their texts cost time. An event that has a kind of its own is
     /// never `Other`.
     pub also: Vec<String>,
 }
 
 impl OpenOptions {
-    /// Whether an event without a kind of its own is wanted.
+    /// Whether an event without its own kind is requested.
     pub fn wants(&self, system: &str, name: &str) -> bool {
         self.also.iter().any(|wanted| match wanted.split_once(':') {
             Some((wanted_system, wanted_name)) => wanted_system == system && wanted_name == name,
@@ -18,7 +18,7 @@ impl OpenOptions {
         })
     }
 
-    /// The same where only the name is told.
+    /// The same if only the name is known.
     pub fn wants_name(&self, name: &str) -> bool {
         self.also.iter().any(|wanted| wanted.split_once(':').map_or(&**wanted, |(_, name)| name) == name)
     }

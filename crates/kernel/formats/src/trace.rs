@@ -3,7 +3,7 @@
 use crate::merge;
 use laggard_model::{ClockMap, KernelEvent, KernelTexts, Losses, Tid};
 
-/// The name of a thread, told beside the events.
+/// The name of a thread, recorded separately from events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadName {
     /// The thread.
@@ -17,19 +17,20 @@ pub struct ThreadName {
 pub struct TraceFacts {
     /// The format's name (`trace.dat v7`).
     pub format: String,
-    /// The clock's name (`mono`, `local`, `boot`); empty when not told.
+    /// The clock's name (`mono`, `local`, `boot`); empty if unknown.
     pub clock: String,
-    /// Where the clock lies in calendar time, when the trace tells.
+    /// The clock's mapping to calendar time, if recorded.
     pub calendar: Option<ClockMap>,
-    /// The host's name, when the trace tells.
+    /// The host's name, if recorded.
     pub host: Option<String>,
-    /// The kernel's release, when the trace tells.
+    /// The kernel's release, if recorded.
     pub kernel: Option<String>,
-    /// Number of CPUs the trace speaks of; 0 when not told.
+    /// Number of CPUs of the trace; 0 if unknown.
     pub cpus: u32,
     /// Bytes of the trace on disk, for progress.
     pub bytes: u64,
-    /// Names of threads told beside the events: for those whose name no event tells. Later ones of a thread count.
+    /// Names of threads recorded separately from events, for threads without a name in events. Later names of a thread
+    /// override earlier ones.
     pub threads: Vec<ThreadName>,
 }
 
@@ -38,16 +39,16 @@ pub struct TraceFacts {
 pub struct EventBatch {
     /// Events in the stream's order. The reader appends; whoever called takes them out.
     pub events: Vec<KernelEvent>,
-    /// Texts of the whole trace.
+    /// Texts of the trace.
     pub texts: KernelTexts,
-    /// Losses of the whole trace.
+    /// Losses of the trace.
     pub losses: Losses,
 }
 
 /// Whether a stream has more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StreamState {
-    /// Ask again.
+    /// Call again.
     More,
     /// This was the last.
     Ended,

@@ -17,28 +17,30 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 
 /// How a whole file is compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wrapping {
+pub(crate) enum Compressor {
     /// gzip, also several members in a row.
     Gzip,
     /// Zstandard, also several frames in a row.
     Zstd,
 }
 
-impl Wrapping {
+impl Compressor {
     /// By the first bytes of a file.
-    pub(crate) fn recognize(head: &[u8]) -> Option<Wrapping> {
+    pub(crate) fn recognize(head: &[u8]) -> Option<Compressor> {
         match head {
-            [0x1f, 0x8b, 8, ..] => Some(Wrapping::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Wrapping::Zstd),
+            [0x1f, 0x8b, 8, ..] => Some(Compressor::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Compressor::Zstd),
             _ => None,
         }
     }
 
-    /// The path without the ending that tells the compression.
+    /// The path without the extension of the compression.
     pub(crate) fn inner_path(self, path: &Path) -> PathBuf {
         let ending = path.extension().and_then(|ending| ending.to_str());
         match (self, ending) {
-            (Wrapping::Gzip, Some("gz")) | (Wrapping::Zstd, Some("zst" | "zstd")) => path.with_extension(""),
+            (Compressor::Gzip, Some("gz")) | (Compressor::Zstd, Some("zst" | "zstd")) => {
+                path.with_extension("")
+            }
             _ => path.to_owned(),
         }
     }
@@ -51,8 +53,8 @@ impl Wrapping {
         let io_error = |source| KernelTraceError::Io { path: path.to_owned(), source };
         let packed = BufReader::with_capacity(256 << 10, File::open(path).map_err(io_error)?);
         let mut plain: Box<dyn Read> = match self {
-            Wrapping::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
-            Wrapping::Zstd => {
+            Compressor::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
+            Compressor::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(io_error)?;
                 decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(io_error)?;
                 Box::new(decoder)
@@ -62,9 +64,9 @@ impl Wrapping {
         let copied = copy(&mut plain, file.as_file_mut(), UNPACKED_BYTES_MAX).map_err(io_error)?;
         let mut losses = Losses::none();
         match copied {
-            Copied::Whole => {}
-            Copied::Lost(loss) => losses.add(loss, || path.display().to_string()),
-            Copied::TooLarge => {
+            CopyResult::Whole => {}
+            CopyResult::Lost(loss) => losses.add(loss, || path.display().to_string()),
+            CopyResult::TooLarge => {
                 return Err(KernelTraceError::Unsupported {
                     path: path.to_owned(),
                     reason: format!("unpacks to more than {} GiB", UNPACKED_BYTES_MAX >> 30),
@@ -89,48 +91,48 @@ impl Unpacked {
         &self.file
     }
 
-    /// A stream that keeps the temporary file as long as it lives.
+    /// A stream that holds the temporary file until it is dropped.
     pub(crate) fn keep(&self, stream: Box<dyn EventStream>) -> Box<dyn EventStream> {
-        Box::new(Keeping { stream, _file: Arc::clone(&self.file) })
+        Box::new(UnpackedStream { stream, _file: Arc::clone(&self.file) })
     }
 }
 
-struct Keeping {
+struct UnpackedStream {
     /// Before the file: it is closed before the file is removed.
     stream: Box<dyn EventStream>,
     _file: Arc<TempPath>,
 }
 
-impl EventStream for Keeping {
+impl EventStream for UnpackedStream {
     fn read(&mut self, batch: &mut EventBatch) -> StreamState {
         self.stream.read(batch)
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Copied {
+enum CopyResult {
     Whole,
     Lost(Loss),
     TooLarge,
 }
 
 /// Copies up to a limit. An error of the reader is damage of its input, one of the writer is an error.
-fn copy(from: &mut dyn Read, to: &mut File, limit: u64) -> io::Result<Copied> {
+fn copy(from: &mut dyn Read, to: &mut File, limit: u64) -> io::Result<CopyResult> {
     let mut buffer = vec![0; 256 << 10];
     let mut copied = 0;
     loop {
         let count = match from.read(&mut buffer) {
-            Ok(0) => return Ok(Copied::Whole),
+            Ok(0) => return Ok(CopyResult::Whole),
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                return Ok(Copied::Lost(Loss::TruncatedInput));
+                return Ok(CopyResult::Lost(Loss::TruncatedInput));
             }
-            Err(_) => return Ok(Copied::Lost(Loss::CorruptCompression)),
+            Err(_) => return Ok(CopyResult::Lost(Loss::CorruptCompression)),
         };
         copied += count as u64;
         if copied > limit {
-            return Ok(Copied::TooLarge);
+            return Ok(CopyResult::TooLarge);
         }
         to.write_all(&buffer[..count])?;
     }
@@ -149,7 +151,7 @@ mod tests {
     fn unpacked(packed: &[u8]) -> (Vec<u8>, Losses) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(packed).unwrap();
-        let unpacked = Wrapping::recognize(packed).unwrap().unpack(file.path()).unwrap();
+        let unpacked = Compressor::recognize(packed).unwrap().unpack(file.path()).unwrap();
         let bytes = std::fs::read(unpacked.path()).unwrap();
         (bytes, unpacked.losses)
     }
@@ -184,7 +186,7 @@ mod tests {
     #[test]
     fn too_much_is_refused() {
         let mut file = tempfile::tempfile().unwrap();
-        assert_eq!(copy(&mut io::repeat(0), &mut file, 1 << 20).unwrap(), Copied::TooLarge);
+        assert_eq!(copy(&mut io::repeat(0), &mut file, 1 << 20).unwrap(), CopyResult::TooLarge);
     }
 
     #[test]
@@ -197,7 +199,7 @@ mod tests {
         }
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&gzipped(b"x")).unwrap();
-        let unpacked = Wrapping::Gzip.unpack(file.path()).unwrap();
+        let unpacked = Compressor::Gzip.unpack(file.path()).unwrap();
         let path = unpacked.path().to_owned();
         let stream = unpacked.keep(Box::new(Nothing));
         drop(unpacked);
@@ -208,9 +210,9 @@ mod tests {
 
     #[test]
     fn the_ending_that_tells_the_compression_is_taken_off() {
-        let inner = |wrapping: Wrapping, path: &str| wrapping.inner_path(Path::new(path));
-        assert_eq!(inner(Wrapping::Zstd, "a/trace.dat.zst"), Path::new("a/trace.dat"));
-        assert_eq!(inner(Wrapping::Gzip, "report.txt.gz"), Path::new("report.txt"));
-        assert_eq!(inner(Wrapping::Gzip, "trace.dat"), Path::new("trace.dat"));
+        let inner = |wrapping: Compressor, path: &str| wrapping.inner_path(Path::new(path));
+        assert_eq!(inner(Compressor::Zstd, "a/trace.dat.zst"), Path::new("a/trace.dat"));
+        assert_eq!(inner(Compressor::Gzip, "report.txt.gz"), Path::new("report.txt"));
+        assert_eq!(inner(Compressor::Gzip, "trace.dat"), Path::new("trace.dat"));
     }
 }

@@ -1,7 +1,7 @@
 //! The same recording by other programs.
 
 use crate::events::{EventGroup, EventName, PATH_EVENTS, WantedEvent};
-use crate::settings::{MarkerMode, RecordSettings, Target, Uprobe};
+use crate::settings::{MarkerMode, RecordSettings, RecordTarget, Uprobe};
 use std::fmt::Write;
 
 /// Files of the function tracer that trace-cmd wants to write to even when it records events only.
@@ -51,12 +51,12 @@ fn command(settings: &RecordSettings) -> String {
         None => target.to_owned(),
     };
     match &settings.target {
-        Target::Command(words) => {
+        RecordTarget::Command(words) => {
             let words: Vec<String> = words.iter().map(|word| quoted(&word.to_string_lossy())).collect();
             words.join(" ")
         }
-        Target::Process(pid) => sleep(&format!("tail --pid={pid} -f /dev/null")),
-        Target::Everything => match settings.duration {
+        RecordTarget::Process(pid) => sleep(&format!("tail --pid={pid} -f /dev/null")),
+        RecordTarget::Everything => match settings.duration {
             Some(duration) => format!("sleep {}", duration.as_secs_f64()),
             None => "sleep infinity".to_owned(),
         },
@@ -142,10 +142,10 @@ fn lttng(text: &mut String, settings: &RecordSettings, events: &[EventName], com
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{BufferPlace, DatForm, GuardianProgram, RecordMode};
+    use crate::settings::{BufferLocation, DatForm, GuardianProgram, RecordMode};
     use std::time::Duration;
 
-    fn settings(target: Target) -> RecordSettings {
+    fn settings(target: RecordTarget) -> RecordSettings {
         RecordSettings {
             output: "trace.dat".into(),
             form: DatForm::V7,
@@ -157,14 +157,14 @@ mod tests {
             buffer_bytes: None,
             mode: RecordMode::Stream,
             markers: MarkerMode::IfPossible,
-            place: BufferPlace::Auto,
+            place: BufferLocation::Auto,
             guardian: GuardianProgram { program: "laggard".into(), arguments: Vec::new() },
         }
     }
 
     #[test]
     fn every_program_records_the_same_events() {
-        let command = Target::Command(vec!["./a b".into(), "it's".into()]);
+        let command = RecordTarget::Command(vec!["./a b".into(), "it's".into()]);
         let text =
             equivalent_commands(&RecordSettings { groups: vec![EventGroup::Syscalls], ..settings(command) });
         let line = |begin: &str| text.lines().find(|line| line.starts_with(begin)).unwrap().to_owned();
@@ -183,9 +183,9 @@ mod tests {
             let duration = seconds.map(Duration::from_secs);
             equivalent_commands(&RecordSettings { duration, ..settings(target) })
         };
-        assert!(text(Target::Process(7), None).contains("-- tail --pid=7 -f /dev/null"));
-        assert!(text(Target::Process(7), Some(3)).contains("-- timeout 3 tail --pid=7 -f /dev/null"));
-        assert!(text(Target::Everything, Some(3)).contains("-- sleep 3\n"));
-        assert!(text(Target::Everything, None).contains("-- sleep infinity\n"));
+        assert!(text(RecordTarget::Process(7), None).contains("-- tail --pid=7 -f /dev/null"));
+        assert!(text(RecordTarget::Process(7), Some(3)).contains("-- timeout 3 tail --pid=7 -f /dev/null"));
+        assert!(text(RecordTarget::Everything, Some(3)).contains("-- sleep 3\n"));
+        assert!(text(RecordTarget::Everything, None).contains("-- sleep infinity\n"));
     }
 }

@@ -93,7 +93,7 @@ const SYMBOL_TABLES: [u64; 2] = [2, 11];
 const SEGMENT_LOADED: u64 = 1;
 
 /// A section, or a part of the file that is loaded.
-struct Part {
+struct ElfPart {
     kind: u64,
     offset: u64,
     bytes: u64,
@@ -103,8 +103,8 @@ struct Part {
 
 struct Elf {
     file: File,
-    sections: Vec<Part>,
-    segments: Vec<Part>,
+    sections: Vec<ElfPart>,
+    segments: Vec<ElfPart>,
 }
 
 impl Elf {
@@ -116,7 +116,7 @@ impl Elf {
         if head[..4] != *b"\x7fELF" || head[4] != 2 || head[5] != order {
             return Err(ElfError::NotReadable("not a program of this machine (ELF, 64 bits)"));
         }
-        let table = |at: usize, count: usize, bytes: u64| Part {
+        let table = |at: usize, count: usize, bytes: u64| ElfPart {
             kind: 0,
             offset: number(&head, at, 8),
             bytes: number(&head, count, 2) * bytes,
@@ -129,7 +129,7 @@ impl Elf {
         Ok(elf)
     }
 
-    fn bytes(&mut self, part: &Part) -> Result<Vec<u8>, ElfError> {
+    fn bytes(&mut self, part: &ElfPart) -> Result<Vec<u8>, ElfError> {
         if part.bytes > TABLE_BYTES_MAX {
             return Err(ElfError::NotReadable("its tables are too large"));
         }
@@ -143,15 +143,16 @@ impl Elf {
     }
 
     /// The tables of symbols: all of them, then those for linking.
-    fn symbol_tables(&self) -> Vec<Part> {
+    fn symbol_tables(&self) -> Vec<ElfPart> {
         let kinds = SYMBOL_TABLES.into_iter();
         kinds
-            .flat_map(|kind| self.sections.iter().filter(move |part| part.kind == kind).map(Part::copy))
+            .flat_map(|kind| self.sections.iter().filter(move |part| part.kind == kind).map(ElfPart::copy))
             .collect()
     }
 
-    fn names_of(&mut self, table: &Part) -> Result<Vec<u8>, ElfError> {
-        let names = usize::try_from(table.link).ok().and_then(|link| self.sections.get(link)).map(Part::copy);
+    fn names_of(&mut self, table: &ElfPart) -> Result<Vec<u8>, ElfError> {
+        let names =
+            usize::try_from(table.link).ok().and_then(|link| self.sections.get(link)).map(ElfPart::copy);
         self.bytes(&names.ok_or(ElfError::NotReadable("its symbols have no names"))?)
     }
 
@@ -166,14 +167,14 @@ impl Elf {
     }
 }
 
-impl Part {
-    fn copy(&self) -> Part {
-        Part { ..*self }
+impl ElfPart {
+    fn copy(&self) -> ElfPart {
+        ElfPart { ..*self }
     }
 }
 
-fn segment(head: &[u8]) -> Part {
-    Part {
+fn segment(head: &[u8]) -> ElfPart {
+    ElfPart {
         kind: number(head, 0, 4),
         offset: number(head, 8, 8),
         bytes: number(head, 32, 8),
@@ -181,8 +182,8 @@ fn segment(head: &[u8]) -> Part {
     }
 }
 
-fn section(head: &[u8]) -> Part {
-    Part {
+fn section(head: &[u8]) -> ElfPart {
+    ElfPart {
         kind: number(head, 4, 4),
         offset: number(head, 24, 8),
         bytes: number(head, 32, 8),

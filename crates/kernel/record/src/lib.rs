@@ -26,7 +26,7 @@ pub use events::{EventGroup, EventName, Need, PATH_EVENTS, WantedEvent};
 #[cfg(target_os = "linux")]
 pub use linux::{guard, record};
 pub use settings::{
-    BufferPlace, DatForm, GuardianProgram, MarkerMode, RecordMode, RecordSettings, Target, Uprobe,
+    BufferLocation, DatForm, GuardianProgram, MarkerMode, RecordMode, RecordSettings, RecordTarget, Uprobe,
 };
 pub use summary::{CommandEnd, CpuSummary, RecordSummary, Recording};
 

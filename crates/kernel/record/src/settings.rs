@@ -8,7 +8,7 @@ use std::time::Duration;
 /// What decides how long is recorded. All threads of the machine are recorded in every case: whoever a thread waits
 /// for may be anywhere.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Target {
+pub enum RecordTarget {
     /// A program is run, and recorded until it ends. Never empty.
     Command(Vec<OsString>),
     /// Until the process with this number ends.
@@ -17,10 +17,10 @@ pub enum Target {
     Everything,
 }
 
-impl Target {
+impl RecordTarget {
     /// Whether this program is the command that is run.
     pub fn runs(&self, program: &Path) -> bool {
-        matches!(self, Target::Command(words) if words.first().is_some_and(|first| first == program.as_os_str()))
+        matches!(self, RecordTarget::Command(words) if words.first().is_some_and(|first| first == program.as_os_str()))
     }
 }
 
@@ -54,7 +54,7 @@ pub enum MarkerMode {
 
 /// Which buffer is recorded to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BufferPlace {
+pub enum BufferLocation {
     /// One of our own where the kernel has them, else the machine's.
     Auto,
     /// The machine's own buffer, whose settings are put back at the end.
@@ -87,7 +87,7 @@ pub struct RecordSettings {
     /// Its version.
     pub form: DatForm,
     /// How long is recorded.
-    pub target: Target,
+    pub target: RecordTarget,
     /// At most this long.
     pub duration: Option<Duration>,
     /// Groups of events beside those of a path.
@@ -103,7 +103,7 @@ pub struct RecordSettings {
     /// Whether markers are recorded.
     pub markers: MarkerMode,
     /// Which buffer is recorded to.
-    pub place: BufferPlace,
+    pub place: BufferLocation,
     /// The second process that undoes everything when this one dies.
     pub guardian: GuardianProgram,
 }

@@ -1,4 +1,4 @@
-//! What no number of clients can beat.
+//! Asymptotic bounds of throughput and response time.
 
 use crate::network::{Network, Service, Station};
 
@@ -9,10 +9,10 @@ pub struct Bounds {
     pub bottleneck: Option<usize>,
     /// Most transactions a second, `1 / max(D/c)`; infinite when nothing queues.
     pub throughput_max: f64,
-    /// Least response time in seconds, `ΣD` as far as it passes before the answer.
+    /// Least response time in seconds, `ΣD` of stations visited before the response.
     pub response_min_s: f64,
-    /// Clients at which the asymptotes cross, `N* = (Z + ΣD) / max(D/c)`: with more, somebody always waits.
-    /// Infinite when nothing queues.
+    /// Clients at which the asymptotes cross, `N* = (Z + ΣD) / max(D/c)`: with more clients, some always wait. Infinite
+    /// when nothing queues.
     pub knee_clients: f64,
 }
 
@@ -35,15 +35,15 @@ impl Bounds {
         (clients / network.unqueued_cycle_s()).min(self.throughput_max)
     }
 
-    /// Least time inside in seconds at a number of clients, `max(ΣD, N·max(D/c) − Z)`: the response time, where
-    /// all of it passes before the answer.
+    /// Least time inside in seconds at a number of clients, `max(ΣD, N·max(D/c) − Z)`: the response time, if all of it
+    /// passes before the response.
     pub fn inside_at_least_s(&self, network: &Network, clients: f64) -> f64 {
         let unqueued_s = network.unqueued_cycle_s() - network.think_s();
         unqueued_s.max(clients / self.throughput_max - network.think_s())
     }
 
-    /// Most clients that a mean response time of `target_s` can allow where all time inside passes before the
-    /// answer, `(target + Z) / max(D/c)`; infinite when nothing queues.
+    /// Most clients that a mean response time of `target_s` can allow if all time inside passes before the response,
+    /// `(target + Z) / max(D/c)`; infinite when nothing queues.
     pub fn clients_at_most(&self, network: &Network, target_s: f64) -> f64 {
         self.throughput_max * (target_s + network.think_s())
     }

@@ -8,7 +8,7 @@ use crate::network::{Algorithm, NetworkError, Service, StationLoad, check_server
 /// Clients of one kind.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Class {
-    /// How many there are.
+    /// Number of clients.
     pub clients: u64,
     /// Their think time in seconds.
     pub think_s: f64,
@@ -95,7 +95,7 @@ impl ClassStation {
 pub struct ClassSolution {
     /// Transactions a second by class.
     pub throughput: Vec<f64>,
-    /// Mean response time in seconds by class; that of a class without clients is what a first one would see.
+    /// Mean response time in seconds by class; for a class without clients, that of a first one.
     pub response_s: Vec<f64>,
     /// By station, then by class. The utilization is the class's part.
     pub stations: Vec<Vec<StationLoad>>,
@@ -141,11 +141,11 @@ impl ClassStation {
     }
 }
 
-/// Operations that an exact solution may take; beyond, the Linearizer answers. About half a second.
+/// Maximum number of operations of an exact solution (about half a second); beyond, the Linearizer is used.
 const EXACT_WORK_MAX: f64 = 1e8;
 
-/// Solves a network with the best algorithm that takes well under a second: exact over all population vectors when
-/// they are few enough, else the Linearizer. The solution says which.
+/// Solves a network with the best algorithm that takes well under a second: exact over all population vectors when they
+/// are few enough, else the Linearizer. The solution states the algorithm.
 pub fn solve_classes(network: &ClassNetwork) -> ClassSolution {
     let several = network.stations.iter().any(|station| station.cores().is_some_and(|cores| cores > 1.0));
     let algorithm = match several {

@@ -10,7 +10,7 @@ use crate::network::{Network, Service};
 /// Throughputs at populations 1, 2, 3 … of a network.
 #[derive(Clone, Debug)]
 pub(crate) struct Constants {
-    stages: Vec<Stage>,
+    stages: Vec<QueueStage>,
     /// All delays together, in units of `1/unit`.
     delay: f64,
     delay_only: f64,
@@ -23,7 +23,7 @@ pub(crate) struct Constants {
 
 /// One queue, with the constants of the network up to it.
 #[derive(Clone, Debug)]
-struct Stage {
+struct QueueStage {
     /// `d/c`.
     ratio: f64,
     /// `a(0) … a(⌈c⌉ − 1)`.
@@ -37,7 +37,7 @@ struct Stage {
 
 impl Constants {
     /// The network without one replica of station `left_out`.
-    pub(crate) fn without(network: &Network, left_out: usize) -> Constants {
+    pub(crate) fn without_replica(network: &Network, left_out: usize) -> Constants {
         let mut queues = Vec::new();
         let mut delay_s = network.think_s();
         for (at, station) in network.stations().iter().enumerate() {
@@ -54,7 +54,8 @@ impl Constants {
         let saturation =
             queues.iter().map(|(demand_s, cores)| cores / demand_s).fold(f64::INFINITY, f64::min);
         let unit = if saturation.is_finite() { saturation } else { 1.0 };
-        let stages = queues.iter().map(|&(demand_s, cores)| Stage::new(demand_s * unit, cores)).collect();
+        let stages =
+            queues.iter().map(|&(demand_s, cores)| QueueStage::new(demand_s * unit, cores)).collect();
         Constants {
             stages,
             delay: delay_s * unit,
@@ -85,8 +86,8 @@ impl Constants {
     }
 }
 
-impl Stage {
-    fn new(demand: f64, cores: f64) -> Stage {
+impl QueueStage {
+    fn new(demand: f64, cores: f64) -> QueueStage {
         let length = (cores.ceil() as usize).max(1);
         let ratio = demand / cores;
         let mut entry = vec![1.0];
@@ -98,7 +99,7 @@ impl Stage {
         }
         let mut before = vec![0.0; length];
         before[0] = 1.0;
-        Stage { ratio, entry, before, newest: 0, with: 1.0 }
+        QueueStage { ratio, entry, before, newest: 0, with: 1.0 }
     }
 
     fn push(&mut self, before: f64) -> f64 {

@@ -10,18 +10,18 @@ use crate::network::{Algorithm, Network, Service, Solution, StationLoad};
 #[derive(Clone, Debug)]
 pub struct ExactMva<'a> {
     network: &'a Network,
-    states: Vec<State>,
+    states: Vec<StationState>,
     solution: Solution,
 }
 
 /// What is remembered of a station.
 #[derive(Clone, Debug)]
-enum State {
+enum StationState {
     /// Nothing queues.
     Delay,
-    /// One core (or a part of one): the mean queue tells all.
+    /// One core (or a fraction): the mean queue suffices.
     Single { cores: f64 },
-    /// Several cores: the chances of 0, 1 … clients, as long as a core is idle to the next that comes.
+    /// Several cores: the probabilities of 0, 1, … clients while a core is idle for the next arrival.
     Several { cores: f64, idle: Vec<f64>, others: Constants },
 }
 
@@ -29,8 +29,9 @@ impl<'a> ExactMva<'a> {
     /// Before the first client.
     pub fn new(network: &'a Network) -> ExactMva<'a> {
         let stations = network.stations();
-        let states: Vec<State> = (0..stations.len()).map(|at| State::new(network, at)).collect();
-        let algorithm = match states.iter().any(|state| matches!(state, State::Several { .. })) {
+        let states: Vec<StationState> =
+            (0..stations.len()).map(|at| StationState::new(network, at)).collect();
+        let algorithm = match states.iter().any(|state| matches!(state, StationState::Several { .. })) {
             true => Algorithm::ExactLoadDependent,
             false => Algorithm::Exact,
         };
@@ -91,22 +92,24 @@ impl<'a> ExactMva<'a> {
         &self.solution
     }
 
-    /// The present solution; at 0 clients, the response time a first one will see.
+    /// The current solution; at 0 clients, the response time of a first one.
     pub fn solution(&self) -> &Solution {
         &self.solution
     }
 }
 
-impl State {
-    fn new(network: &Network, at: usize) -> State {
+impl StationState {
+    fn new(network: &Network, at: usize) -> StationState {
         let station = &network.stations()[at];
         match station.service {
-            Service::Delay => State::Delay,
-            Service::Queue { cores } if cores <= 1.0 || station.demand_s == 0.0 => State::Single { cores },
+            Service::Delay => StationState::Delay,
+            Service::Queue { cores } if cores <= 1.0 || station.demand_s == 0.0 => {
+                StationState::Single { cores }
+            }
             Service::Queue { cores } => {
                 let mut idle = vec![0.0; cores.ceil() as usize - 1];
                 idle[0] = 1.0;
-                State::Several { cores, idle, others: Constants::without(network, at) }
+                StationState::Several { cores, idle, others: Constants::without_replica(network, at) }
             }
         }
     }
@@ -114,10 +117,10 @@ impl State {
     /// Residence time at one replica of demand `demand_s`, whose queue was `queue` with one client less.
     fn residence_s(&self, demand_s: f64, queue: f64) -> f64 {
         match self {
-            State::Delay => demand_s,
-            State::Single { cores } => demand_s / cores * (1.0 + queue),
-            State::Several { cores, idle, .. } => {
-                // Σ_j (j/min(j, c)) p(j−1), with the idle cores that a client does not have to wait for.
+            StationState::Delay => demand_s,
+            StationState::Single { cores } => demand_s / cores * (1.0 + queue),
+            StationState::Several { cores, idle, .. } => {
+                // Σ_j (j/min(j, c)) p(j−1), including idle cores, for which a client does not wait.
                 let spare: f64 =
                     (0..).zip(idle).map(|(j, chance)| (cores - 1.0 - f64::from(j)) * chance).sum();
                 demand_s / cores * (1.0 + queue + spare)
@@ -125,9 +128,10 @@ impl State {
         }
     }
 
-    /// Moves the chances of idle cores one client on; `busy` is the mean number of busy cores of a replica.
+    /// Updates the probabilities of idle cores for one more client; `busy` is the mean number of busy cores of a
+    /// replica.
     fn advance(&mut self, busy: f64, throughput: f64) {
-        let State::Several { idle, others, .. } = self else { return };
+        let StationState::Several { idle, others, .. } = self else { return };
         for j in (1..idle.len()).rev() {
             idle[j] = idle[j - 1] * busy / j as f64;
         }

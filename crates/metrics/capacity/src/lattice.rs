@@ -4,22 +4,22 @@
 use crate::classes::{ClassNetwork, ClassSolution};
 use crate::network::{Algorithm, Service};
 
-/// Numbers that may be kept: 80 MB.
-const KEPT_MAX: f64 = 1e7;
+/// Maximum number of stored values: 80 MB.
+const NUMBERS_MAX: f64 = 1e7;
 
 /// Population vectors `0 ≤ n ≤ N`, numbered so that every vector comes after those below it.
 #[derive(Clone, Debug)]
-pub(crate) struct Vectors {
+pub(crate) struct PopulationVectors {
     /// Most clients of each class.
     pub(crate) most: Vec<usize>,
     /// What one client of a class adds to the number of a vector.
     pub(crate) step: Vec<usize>,
-    /// How many there are.
+    /// Number of clients.
     pub(crate) count: usize,
 }
 
-impl Vectors {
-    pub(crate) fn new(network: &ClassNetwork) -> Vectors {
+impl PopulationVectors {
+    pub(crate) fn new(network: &ClassNetwork) -> PopulationVectors {
         let most: Vec<usize> = network.classes().iter().map(|class| class.clients as usize).collect();
         let mut step = Vec::new();
         let mut count = 1;
@@ -27,7 +27,7 @@ impl Vectors {
             step.push(count);
             count *= clients + 1;
         }
-        Vectors { most, step, count }
+        PopulationVectors { most, step, count }
     }
 
     /// How many there would be, in a number that cannot overflow.
@@ -49,13 +49,13 @@ impl Vectors {
 
 /// Operations it takes; infinite when it would not fit into memory.
 pub(crate) fn lattice_cost(network: &ClassNetwork) -> f64 {
-    let kept = Vectors::count_of(network) * network.stations().len() as f64;
-    if kept > KEPT_MAX { f64::INFINITY } else { 4.0 * kept * network.classes().len() as f64 }
+    let kept = PopulationVectors::count_of(network) * network.stations().len() as f64;
+    if kept > NUMBERS_MAX { f64::INFINITY } else { 4.0 * kept * network.classes().len() as f64 }
 }
 
 /// Solves it. Every queue has at most one core.
 pub(crate) fn lattice(network: &ClassNetwork) -> ClassSolution {
-    let vectors = Vectors::new(network);
+    let vectors = PopulationVectors::new(network);
     let stations = network.stations().len();
     // Mean clients at each station, by population vector.
     let mut queues = vec![0.0; vectors.count * stations];
@@ -72,7 +72,7 @@ pub(crate) fn lattice(network: &ClassNetwork) -> ClassSolution {
             }
         }
     }
-    // A class without clients is answered as its first would be, who finds all others.
+    // A class without clients gets the values of its first client, which finds all others.
     let all = &queues[(vectors.count - 1) * stations..];
     for class in (0..clients.len()).filter(|class| vectors.most[*class] == 0) {
         residences(network, class, all, &mut residence_s);

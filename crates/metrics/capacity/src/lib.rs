@@ -1,5 +1,5 @@
-//! How many clients a system of queues can take: service demands and mean value analysis (Cherkasova et al.
-//! 2009, section 7; Reiser and Lavenberg 1980).
+//! Capacity of a system of queues: service demands and mean value analysis (Cherkasova et al. 2009, section 7; Reiser
+//! and Lavenberg 1980).
 //!
 //! Pure functions of numbers. Times are seconds, rates are per second, populations are clients.
 //!
@@ -8,9 +8,8 @@
 //!         └─► ClassNetwork        ──► solve_classes: exact by the lattice or by convolution, or Linearizer
 //! ```
 //!
-//! All of it assumes product form: service of random length under processor sharing (or first come, first
-//! served with the same exponential service for all), no blocking. Locks, connection pools and garbage
-//! collection are not in it.
+//! All of it assumes product form: service of random length under processor sharing (or first come, first served with
+//! the same exponential service for all), no blocking. Locks, connection pools, and garbage collection are not modeled.
 
 mod bounds;
 mod classes;

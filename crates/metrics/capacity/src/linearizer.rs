@@ -1,15 +1,15 @@
 //! Approximate mean value analysis of several classes: Schweitzer's fixed point, and the Linearizer (Chandy and
 //! Neuse 1982), which estimates how the shares of a class's clients change when one client leaves.
 //!
-//! Queues before several cores need, beside the mean queue, the chance that a core is idle to one who arrives. It
-//! is taken from the shape of random arrivals with the mean number of busy cores that the network without that
-//! client has; the busy cores of that network follow from its throughputs, which the Linearizer has anyway.
+//! Queues before several cores need, besides the mean queue, the probability that an arriving client finds an idle
+//! core. It is taken from the shape of random arrivals with the mean number of busy cores that the network without that
+//! client has; the busy cores of that network follow from its throughputs, which the Linearizer computes anyway.
 
 use crate::classes::{ClassNetwork, ClassSolution, ClassStation};
 use crate::idle::RandomArrivals;
 use crate::network::{Algorithm, Service};
 
-/// Estimates of the change by a client's leave: a third adds nothing (Chandy and Neuse 1982).
+/// Number of estimates of the change by a client's departure; more add nothing (Chandy and Neuse 1982).
 const ROUNDS: usize = 3;
 
 /// Iterations of a fixed point at most; the last one is used beyond.
@@ -21,16 +21,16 @@ const TOLERANCE: f64 = 1e-8;
 /// Schweitzer's and Bard's fixed point: the shares stay as they are when a client leaves.
 pub(crate) fn schweitzer(network: &ClassNetwork) -> ClassSolution {
     let whole = population(network, None);
-    let shares = fixed_point(network, &whole, Shares::even(network), &Shift::none(network));
+    let shares = fixed_point(network, &whole, ClientShares::initial(network), &DepartureShift::none(network));
     ClassSolution::from_residences(network, &shares.residence_s, Algorithm::Schweitzer)
 }
 
 pub(crate) fn linearizer(network: &ClassNetwork) -> ClassSolution {
     let whole = population(network, None);
-    let mut shift = Shift::none(network);
-    let mut shares = fixed_point(network, &whole, Shares::even(network), &shift);
+    let mut shift = DepartureShift::none(network);
+    let mut shares = fixed_point(network, &whole, ClientShares::initial(network), &shift);
     for _ in 1..ROUNDS {
-        let mut next = Shift::none(network);
+        let mut next = DepartureShift::none(network);
         for leaving in (0..whole.len()).filter(|class| whole[*class] > 0.0) {
             let fewer = population(network, Some(leaving));
             let left = fixed_point(network, &fewer, shares.clone(), &shift);
@@ -49,8 +49,8 @@ fn population(network: &ClassNetwork, leaving: Option<usize>) -> Vec<f64> {
 
 /// Per client of a class, at one population vector.
 #[derive(Clone)]
-struct Shares {
-    /// Where a client of class `c` is, `[station][class]`; the rest of the time it thinks.
+struct ClientShares {
+    /// Mean share of time of a client of each class at each station, `[station][class]`; the rest is think time.
     at: Vec<Vec<f64>>,
     /// Transactions a second a client of the class makes.
     rate: Vec<f64>,
@@ -59,23 +59,23 @@ struct Shares {
 }
 
 /// How shares and rates change when a client of a class leaves.
-struct Shift {
+struct DepartureShift {
     /// `[leaving][station][class]`.
     at: Vec<Vec<Vec<f64>>>,
     /// `[leaving][class]`.
     rate: Vec<Vec<f64>>,
 }
 
-impl Shift {
-    fn none(network: &ClassNetwork) -> Shift {
+impl DepartureShift {
+    fn none(network: &ClassNetwork) -> DepartureShift {
         let (classes, stations) = (network.classes().len(), network.stations().len());
-        Shift {
+        DepartureShift {
             at: vec![vec![vec![0.0; classes]; stations]; classes],
             rate: vec![vec![0.0; classes]; classes],
         }
     }
 
-    fn set(&mut self, leaving: usize, fewer: &[f64], left: &Shares, whole: &Shares) {
+    fn set(&mut self, leaving: usize, fewer: &[f64], left: &ClientShares, whole: &ClientShares) {
         for class in (0..fewer.len()).filter(|class| fewer[*class] > 0.0) {
             self.rate[leaving][class] = left.rate[class] - whole.rate[class];
             for station in 0..whole.at.len() {
@@ -85,18 +85,18 @@ impl Shift {
     }
 }
 
-impl Shares {
-    /// Nobody waits: where to start.
-    fn even(network: &ClassNetwork) -> Shares {
+impl ClientShares {
+    /// Starting point: no waiting.
+    fn initial(network: &ClassNetwork) -> ClientShares {
         let residence_s: Vec<Vec<f64>> =
             network.stations().iter().map(|station| station.demands_s.clone()).collect();
-        let mut shares = Shares { at: residence_s.clone(), rate: Vec::new(), residence_s };
-        shares.settle(network, 1.0);
+        let mut shares = ClientShares { at: residence_s.clone(), rate: Vec::new(), residence_s };
+        shares.update(network, 1.0);
         shares
     }
 
     /// Shares and rates from the residence times; `weight` of the new in the mean with the old.
-    fn settle(&mut self, network: &ClassNetwork, weight: f64) {
+    fn update(&mut self, network: &ClassNetwork, weight: f64) {
         for (class, kind) in network.classes().iter().enumerate() {
             let response_s: f64 = self.residence_s.iter().map(|station| station[class]).sum();
             let rate = 1.0 / (kind.think_s + response_s);
@@ -111,15 +111,20 @@ impl Shares {
     }
 }
 
-/// Iterates until the residence times stand still.
-fn fixed_point(network: &ClassNetwork, clients: &[f64], start: Shares, shift: &Shift) -> Shares {
-    let left: Vec<Vec<Found>> =
+/// Iterates until the residence times converge.
+fn fixed_point(
+    network: &ClassNetwork,
+    clients: &[f64],
+    start: ClientShares,
+    shift: &DepartureShift,
+) -> ClientShares {
+    let left: Vec<Vec<StationContent>> =
         (0..network.stations().len()).map(|at| shift.by_arriving(network, at, clients)).collect();
     let mut shares = start;
     for iteration in 0..ITERATIONS_MAX {
         let mut change: f64 = 0.0;
         for (at, station) in network.stations().iter().enumerate() {
-            let sight = Sight::new(station, &shares, at, clients);
+            let sight = StationView::new(station, &shares, at, clients);
             for (class, left) in left[at].iter().enumerate() {
                 let residence_s = sight.residence_s(class, *left);
                 let old = &mut shares.residence_s[at][class];
@@ -127,8 +132,8 @@ fn fixed_point(network: &ClassNetwork, clients: &[f64], start: Shares, shift: &S
                 *old = residence_s;
             }
         }
-        // Half steps end a swing between two points, should there be one.
-        shares.settle(network, if iteration < 50 { 1.0 } else { 0.5 });
+        // Half steps end an oscillation between two points.
+        shares.update(network, if iteration < 50 { 1.0 } else { 0.5 });
         if change < TOLERANCE {
             break;
         }
@@ -136,21 +141,21 @@ fn fixed_point(network: &ClassNetwork, clients: &[f64], start: Shares, shift: &S
     shares
 }
 
-/// What is at a station, all replicas together.
+/// Clients and busy cores at a station, summed over its replicas.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct StationContent {
     /// Mean clients there.
     clients: f64,
     /// Mean busy cores.
     busy: f64,
 }
 
-impl Shift {
+impl DepartureShift {
     /// What the leave of a client of each class changes at a station by what the others then do.
-    fn by_arriving(&self, network: &ClassNetwork, at: usize, clients: &[f64]) -> Vec<Found> {
+    fn by_arriving(&self, network: &ClassNetwork, at: usize, clients: &[f64]) -> Vec<StationContent> {
         let demands_s = &network.stations()[at].demands_s;
         let of = |arriving: usize| {
-            let mut found = Found::default();
+            let mut found = StationContent::default();
             for (class, count) in clients.iter().enumerate() {
                 let others = (count - f64::from(u8::from(class == arriving))).max(0.0);
                 found.clients += others * self.at[arriving][at][class];
@@ -163,50 +168,50 @@ impl Shift {
 }
 
 /// One station in an iteration.
-struct Sight<'a> {
+struct StationView<'a> {
     station: &'a ClassStation,
-    /// With everybody there.
-    all: Found,
+    /// With all clients present.
+    all: StationContent,
     /// A client's own part, by class; nothing of a class without clients.
-    own: Vec<Found>,
-    spare: Spare,
+    own: Vec<StationContent>,
+    idle: IdleCores,
 }
 
-impl<'a> Sight<'a> {
-    fn new(station: &'a ClassStation, shares: &Shares, at: usize, clients: &[f64]) -> Sight<'a> {
-        let own: Vec<Found> = (0..clients.len())
+impl<'a> StationView<'a> {
+    fn new(station: &'a ClassStation, shares: &ClientShares, at: usize, clients: &[f64]) -> StationView<'a> {
+        let own: Vec<StationContent> = (0..clients.len())
             .map(|class| match clients[class] > 0.0 {
-                true => Found {
+                true => StationContent {
                     clients: shares.at[at][class],
                     busy: shares.rate[class] * station.demands_s[class],
                 },
-                false => Found::default(),
+                false => StationContent::default(),
             })
             .collect();
-        let mut all = Found::default();
+        let mut all = StationContent::default();
         for (found, count) in own.iter().zip(clients) {
             all.clients += count * found.clients;
             all.busy += count * found.busy;
         }
         let cores = station.cores().unwrap_or(1.0);
-        let spare = Spare::at(all.busy / f64::from(station.replicas), cores);
-        Sight { station, all, own, spare }
+        let idle = IdleCores::new(all.busy / f64::from(station.replicas), cores);
+        StationView { station, all, own, idle }
     }
 
-    /// Residence time of a class that finds everybody but itself, `left` different from what they are otherwise.
-    fn residence_s(&self, class: usize, left: Found) -> f64 {
+    /// Residence time of a class whose client finds all others; `left` is the change by its departure.
+    fn residence_s(&self, class: usize, left: StationContent) -> f64 {
         let demand_s = self.station.demands_s[class];
         let Service::Queue { cores } = self.station.service else { return demand_s };
         let replicas = f64::from(self.station.replicas);
         let clients = (self.all.clients - self.own[class].clients + left.clients).max(0.0) / replicas;
         let busy = (self.all.busy - self.own[class].busy + left.busy).max(0.0) / replicas;
-        // Nobody is served faster than alone, whatever the estimates say.
-        demand_s * ((1.0 + clients + self.spare.of(busy)) / cores).max(1.0)
+        // No client is served faster than alone, regardless of the estimates.
+        demand_s * ((1.0 + clients + self.idle.of(busy)) / cores).max(1.0)
     }
 }
 
-/// Cores that stay idle, as a function of the busy ones: known at one point, with its slope there.
-struct Spare {
+/// Idle cores as a function of the busy ones, linearized at one point.
+struct IdleCores {
     cores: f64,
     busy: f64,
     value: f64,
@@ -216,16 +221,16 @@ struct Spare {
 /// Change of the busy cores, as a part of the idle ones, up to which the slope is good enough.
 const NEAR: f64 = 0.02;
 
-impl Spare {
-    fn at(busy: f64, cores: f64) -> Spare {
+impl IdleCores {
+    fn new(busy: f64, cores: f64) -> IdleCores {
         if cores <= 1.0 {
-            return Spare { cores, busy, value: 0.0, slope: 0.0 };
+            return IdleCores { cores, busy, value: 0.0, slope: 0.0 };
         }
-        let value = RandomArrivals::new(busy, cores).spare;
+        let value = RandomArrivals::new(busy, cores).idle_after_arrival;
         let step = NEAR * (cores - busy).max(0.0);
-        let lower = RandomArrivals::new((busy - step).max(0.0), cores).spare;
+        let lower = RandomArrivals::new((busy - step).max(0.0), cores).idle_after_arrival;
         let slope = if step > 0.0 { (value - lower) / step.min(busy).max(f64::MIN_POSITIVE) } else { 0.0 };
-        Spare { cores, busy, value, slope }
+        IdleCores { cores, busy, value, slope }
     }
 
     fn of(&self, busy: f64) -> f64 {
@@ -235,6 +240,6 @@ impl Spare {
         if (busy - self.busy).abs() <= NEAR * (self.cores - self.busy) {
             return (self.value + self.slope * (busy - self.busy)).max(0.0);
         }
-        RandomArrivals::new(busy, self.cores).spare
+        RandomArrivals::new(busy, self.cores).idle_after_arrival
     }
 }

@@ -7,10 +7,10 @@
 //! number at a station comes from `z ∂F/∂z = d·z·F′(y)`.
 
 use crate::classes::{ClassNetwork, ClassSolution, ClassStation};
-use crate::lattice::Vectors;
+use crate::lattice::PopulationVectors;
 use crate::network::{Algorithm, Service};
 
-/// Population vectors that may be kept: a few arrays of 16 MB.
+/// Maximum number of stored population vectors: a few arrays of 16 MB.
 const VECTORS_MAX: f64 = 2e6;
 
 /// One logarithm and exponential, in multiplications.
@@ -18,7 +18,7 @@ const LOGARITHM_COST: f64 = 12.0;
 
 /// Operations it takes; infinite when it would not fit into memory.
 pub(crate) fn log_lattice_cost(network: &ClassNetwork) -> f64 {
-    let vectors = Vectors::count_of(network);
+    let vectors = PopulationVectors::count_of(network);
     if vectors > VECTORS_MAX {
         return f64::INFINITY;
     }
@@ -32,7 +32,8 @@ pub(crate) fn log_lattice_cost(network: &ClassNetwork) -> f64 {
 
 /// Solves it.
 pub(crate) fn log_lattice(network: &ClassNetwork) -> ClassSolution {
-    let sweep = Sweep { vectors: Vectors::new(network), classes: network.classes().len() };
+    let sweep =
+        ConvolutionSweep { vectors: PopulationVectors::new(network), classes: network.classes().len() };
     let everything = sweep.constants(network, None);
     let mut residence_s = Vec::new();
     for (at, station) in network.stations().iter().enumerate() {
@@ -41,17 +42,17 @@ pub(crate) fn log_lattice(network: &ClassNetwork) -> ClassSolution {
     ClassSolution::from_residences(network, &residence_s, Algorithm::ExactConvolution)
 }
 
-struct Sweep {
-    vectors: Vectors,
+struct ConvolutionSweep {
+    vectors: PopulationVectors,
     classes: usize,
 }
 
 /// Logarithms, one a population vector; `-∞` is zero.
-type Logs = Vec<f64>;
+type LogConstants = Vec<f64>;
 
-impl Sweep {
+impl ConvolutionSweep {
     /// Constants of the network without one replica of station `left_out`.
-    fn constants(&self, network: &ClassNetwork, left_out: Option<usize>) -> Logs {
+    fn constants(&self, network: &ClassNetwork, left_out: Option<usize>) -> LogConstants {
         let mut logs = self.delays(network);
         for (at, station) in network.stations().iter().enumerate() {
             let Some(cores) = station.cores() else { continue };
@@ -66,7 +67,7 @@ impl Sweep {
     }
 
     /// Constants of think times and delays alone, `Π T(c)ⁿ / n!`.
-    fn delays(&self, network: &ClassNetwork) -> Logs {
+    fn delays(&self, network: &ClassNetwork) -> LogConstants {
         let delay_s = |class: usize| {
             let stations = network.stations().iter().filter(|station| station.service == Service::Delay);
             network.classes()[class].think_s + stations.map(|station| station.demands_s[class]).sum::<f64>()
@@ -83,7 +84,7 @@ impl Sweep {
     }
 
     /// Divides by `1 − y/cores`, in place.
-    fn divide(&self, logs: &mut Logs, demand: &[f64], cores: f64) {
+    fn divide(&self, logs: &mut LogConstants, demand: &[f64], cores: f64) {
         let weights: Vec<f64> = demand.iter().map(|log| log - cores.ln()).collect();
         let mut clients = vec![0; self.classes];
         for at in 1..self.vectors.count {
@@ -93,9 +94,9 @@ impl Sweep {
     }
 
     /// Multiplies by `Σ weights(j)·yʲ`, by Horner's rule.
-    fn polynomial(&self, logs: &Logs, demand: &[f64], weights: &[f64]) -> Logs {
+    fn polynomial(&self, logs: &LogConstants, demand: &[f64], weights: &[f64]) -> LogConstants {
         let (last, others) = weights.split_last().expect("a polynomial has a constant");
-        let mut sum: Logs = logs.iter().map(|log| log + last.ln()).collect();
+        let mut sum: LogConstants = logs.iter().map(|log| log + last.ln()).collect();
         for weight in others.iter().rev() {
             let mut next = vec![0.0; sum.len()];
             let mut clients = vec![0; self.classes];
@@ -111,7 +112,7 @@ impl Sweep {
     }
 
     /// Logarithm of `e^first + Σ e^(weight(c) + logs(n − 1_c))`.
-    fn log_sum(&self, first: f64, logs: &Logs, weights: &[f64], clients: &[usize], at: usize) -> f64 {
+    fn log_sum(&self, first: f64, logs: &LogConstants, weights: &[f64], clients: &[usize], at: usize) -> f64 {
         let term = |class: usize| match clients[class] {
             0 => f64::NEG_INFINITY,
             _ => weights[class] + logs[at - self.vectors.step[class]],
@@ -131,7 +132,7 @@ impl Sweep {
         network: &ClassNetwork,
         station: &ClassStation,
         at: usize,
-        everything: &Logs,
+        everything: &LogConstants,
     ) -> Vec<f64> {
         let Some(cores) = station.cores() else { return station.demands_s.clone() };
         let demand = demand_logs(station);
@@ -152,7 +153,7 @@ impl Sweep {
     }
 
     /// Multiplies by `F′(y) = [Σ_{j<l} f(j)(1 − j/c) yʲ + f(l)/c · yˡ/(1 − y/c)] / (1 − y/c)` with `l = ⌊c⌋`.
-    fn derivative(&self, others: &Logs, demand: &[f64], cores: f64) -> Logs {
+    fn derivative(&self, others: &LogConstants, demand: &[f64], cores: f64) -> LogConstants {
         let whole = cores.floor() as usize;
         let mut factor = 1.0;
         let mut weights = Vec::new();

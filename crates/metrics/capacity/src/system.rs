@@ -26,7 +26,7 @@ impl Tier {
         crate::front_demand(shares, &self.demands_s)
     }
 
-    /// The same as far as it passes before the answer.
+    /// The same of stations visited before the response.
     fn mean_answered_s(&self, shares: &[f64]) -> f64 {
         let answered_s: Vec<f64> =
             self.demands_s.iter().zip(&self.answered).map(|(demand_s, share)| demand_s * share).collect();

@@ -1,4 +1,4 @@
-//! The answer: segments of time, the models that hold in them, and what changed between them.
+//! The result of an analysis: segments, their models, and the changes between them.
 
 use std::ops::Range;
 
@@ -6,20 +6,20 @@ use std::ops::Range;
 /// (Cherkasova et al. 2009, equation 2).
 #[derive(Clone, PartialEq, Debug)]
 pub struct TransactionModel {
-    /// What the server uses beside the transactions, in percent of its CPU capacity (`C₀`), ≥ 0.
+    /// CPU use independent of the transactions, in percent of the capacity (`C₀`), ≥ 0.
     pub constant_percent: f64,
     /// CPU seconds a transaction of each type takes, length `n`, ≥ 0.
     pub demand_s: Vec<f64>,
-    /// Standard error of each demand in seconds, length `n`; NaN where it cannot be told.
+    /// Standard error of each demand in seconds, length `n`; NaN if unknown.
     pub standard_error_s: Vec<f64>,
-    /// Condition number of the scaled normal equations: how well single demands can be told apart; infinite
-    /// when they cannot.
+    /// Condition number of the scaled normal equations: how well the demands are identifiable; infinite if they are
+    /// not.
     pub condition: f64,
     /// Relative absolute error `Σ|e| / Σu` over the windows of the fit, 0..
     pub error: f64,
 }
 
-/// What a segment is.
+/// The kind of a segment.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SegmentKind {
     /// The model of this group (index into [`Analysis::groups`]) holds.
@@ -27,16 +27,16 @@ pub enum SegmentKind {
         /// The group.
         group: usize,
     },
-    /// Transactions do not explain the CPU; a part of an anomalous region. The reason is a phrase.
+    /// Part of an anomalous region: transactions do not explain the CPU use.
     Anomalous {
         /// Why: too short, a large constant, unexplained CPU.
         reason: &'static str,
     },
-    /// At the end of the data and too short to judge yet.
+    /// At the end of the data and too short to be evaluated.
     Pending,
 }
 
-/// A stretch of time that one fit describes.
+/// A range of windows described by one fit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Segment {
     /// Its rows.
@@ -56,19 +56,19 @@ pub struct Group {
     pub model: TransactionModel,
 }
 
-/// What happened at a cut.
+/// The kind of a change at a cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChangeKind {
-    /// Transactions stop explaining the CPU: something foreign runs.
+    /// Transactions no longer explain the CPU use: another process is running.
     AnomalyStart,
-    /// They explain it again.
+    /// Transactions explain the CPU use again.
     AnomalyEnd,
-    /// The transaction mix moved; the model still holds. For information.
+    /// The transaction mix changed; the model still holds. For information.
     WorkloadChange,
-    /// Transactions cost something else than before: an alarm.
+    /// The CPU cost of transactions changed: an alarm.
     ApplicationChange,
-    /// CPU moved against the transactions, but neither their own times nor their counts account for it: a background
-    /// load, another machine, an instance more. For information.
+    /// The CPU use changed relative to the transactions, but neither their service times nor their counts explain it: a
+    /// background load, another machine, or an additional instance. For information.
     Unexplained,
     /// An application change back to an earlier group (index into [`Analysis::groups`]).
     Rollback {
@@ -77,14 +77,14 @@ pub enum ChangeKind {
     },
 }
 
-/// When a change happened.
+/// The time of a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Onset {
     /// The first row after it, most likely.
     pub row: usize,
-    /// The earliest first row that the data allow, at 95 %.
+    /// The earliest first row, at 95 % confidence.
     pub earliest: usize,
-    /// The latest.
+    /// The latest first row, at 95 % confidence.
     pub latest: usize,
 }
 
@@ -95,13 +95,13 @@ pub struct TransactionChange {
     pub transaction: usize,
     /// Its time at the server without queueing, in seconds, before (the signature, or the demand).
     pub before_s: f64,
-    /// … and after.
+    /// The same after the change.
     pub after_s: f64,
     /// Standard error of the difference in seconds.
     pub standard_error_s: f64,
 }
 
-/// What happened, when, and which transactions it concerns.
+/// A change: its kind, time, and transactions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Change {
     /// What.
@@ -115,15 +115,15 @@ pub struct Change {
     pub transactions: Vec<TransactionChange>,
 }
 
-/// The answer for one server.
+/// The analysis of one server.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Analysis {
     /// Every row is in one segment; in order.
     pub segments: Vec<Segment>,
-    /// In order of first appearance; the last normal segment's group is the model now in force.
+    /// In order of first appearance; the last normal segment's group has the current model.
     pub groups: Vec<Group>,
     /// In order of time.
     pub changes: Vec<Change>,
-    /// What limits trust in the answer; whole sentences.
+    /// Limitations of the result, as sentences.
     pub cautions: Vec<String>,
 }

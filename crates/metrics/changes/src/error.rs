@@ -1,18 +1,17 @@
-//! When there is no answer, and why.
+//! The error when there is too little data for an analysis.
 
 use std::fmt;
 
 use crate::Observations;
 
-/// The observations are too few, or not of a kind, to say anything of them. An answer all the same would be a
-/// guess.
+/// The observations are too few or unusable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TooLittleData {
-    /// Fewer windows with data than one stable model takes.
+pub enum TooLittleDataError {
+    /// Fewer windows with data than one stable model needs.
     Windows {
         /// Windows with data.
         given: usize,
-        /// How many it takes.
+        /// Number of windows needed.
         needed: usize,
     },
     /// No transaction type, or none that ever occurred.
@@ -29,40 +28,39 @@ pub enum TooLittleData {
     },
     /// A count or a utilization is negative, absurdly large, not a number, or missing.
     Unusable {
-        /// The first row of which that is so.
+        /// The first such row.
         row: usize,
     },
 }
 
-impl TooLittleData {
-    /// Whether `observations` can be analyzed at all, by a method that needs `needed` windows.
+impl TooLittleDataError {
+    /// Checks that `observations` can be analyzed by a method that needs `needed` windows.
     ///
-    /// # Errors
-    /// Names the first thing they lack.
-    pub fn check(observations: &Observations, needed: usize) -> Result<(), TooLittleData> {
+    /// # Errors The first requirement that is not met.
+    pub fn check(observations: &Observations, needed: usize) -> Result<(), TooLittleDataError> {
         let (windows, types) = (observations.utilization.len(), observations.counts.cols());
         if let Some(row) = first_unusable(observations) {
-            return Err(TooLittleData::Unusable { row });
+            return Err(TooLittleDataError::Unusable { row });
         }
         if windows < needed {
-            return Err(TooLittleData::Windows { given: windows, needed });
+            return Err(TooLittleDataError::Windows { given: windows, needed });
         }
         if observations.counts.data().iter().all(|&count| count <= 0.0) {
-            return Err(TooLittleData::NoTransactions { types, windows });
+            return Err(TooLittleDataError::NoTransactions { types, windows });
         }
         if observations.utilization.iter().all(|&utilization| utilization <= 0.0) {
-            return Err(TooLittleData::Idle { windows });
+            return Err(TooLittleDataError::Idle { windows });
         }
         Ok(())
     }
 }
 
-/// Above, a count is no longer a whole number in double precision: 2⁵³.
+/// Maximum count: 2⁵³, the largest exact integer in double precision.
 const COUNT_LARGEST: f64 = 9_007_199_254_740_992.0;
-/// Above, a utilization is nonsense, whatever its unit.
+/// Maximum utilization in any unit.
 const UTILIZATION_LARGEST: f64 = 1e6;
 
-/// Whether the numbers of a window are such as a window can have.
+/// Whether the numbers of a window are valid.
 pub(crate) fn is_usable(counts: &[f64], utilization: f64) -> bool {
     let within = |value: f64, largest: f64| (0.0..=largest).contains(&value);
     within(utilization, UTILIZATION_LARGEST) && counts.iter().all(|&count| within(count, COUNT_LARGEST))
@@ -78,21 +76,21 @@ fn first_unusable(observations: &Observations) -> Option<usize> {
         .or((counts.rows() != utilization.len()).then_some(both))
 }
 
-impl fmt::Display for TooLittleData {
+impl fmt::Display for TooLittleDataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TooLittleData::Windows { given, needed } => write!(
+            TooLittleDataError::Windows { given, needed } => write!(
                 f,
                 "{given} windows have transaction counts and CPU utilization; it takes at least {needed}: give a \
                  longer period, or shorter windows"
             ),
-            TooLittleData::NoTransactions { types, windows } => {
+            TooLittleDataError::NoTransactions { types, windows } => {
                 write!(f, "no transaction of {types} types completed in any of {windows} windows")
             }
-            TooLittleData::Idle { windows } => {
+            TooLittleDataError::Idle { windows } => {
                 write!(f, "the CPU utilization is 0 in all of {windows} windows: there is nothing to explain")
             }
-            TooLittleData::Unusable { row } => {
+            TooLittleDataError::Unusable { row } => {
                 write!(
                     f,
                     "window {row} (from 0, with data) has a count or CPU utilization that cannot be one"
@@ -102,4 +100,4 @@ impl fmt::Display for TooLittleData {
     }
 }
 
-impl std::error::Error for TooLittleData {}
+impl std::error::Error for TooLittleDataError {}

@@ -1,5 +1,5 @@
-//! Where the CPU cost of transactions changes over time, and whether that is an anomaly, a change of the
-//! application or only another workload (Cherkasova et al. 2009).
+//! Finds changes of the CPU cost of transactions over time, and classifies them as anomaly, application change, or
+//! workload change (Cherkasova et al. 2009).
 //!
 //! ```text
 //! Observations ──► segmentation ──► segments, each with a TransactionModel
@@ -8,9 +8,10 @@
 //!                   signature ──────► Analysis: segments, changes, groups
 //! ```
 //!
-//! Pure functions of numbers: nothing here knows names, files or clocks. Windows are rows, transaction types
-//! columns, both by 0-based index; ranges of rows are half-open.
+//! Pure functions of numbers: this crate knows no names, files, or clocks. Windows are rows, transaction types columns,
+//! both by 0-based index; ranges of rows are half-open.
 
+mod adaptive;
 mod analysis;
 mod cherkasova;
 mod error;
@@ -20,16 +21,16 @@ mod observations;
 mod onset;
 mod segmentation;
 mod signature;
-mod tuned;
 
+pub use adaptive::{ChangeSettings, ChangeSettingsError, OnlineChanges, changes};
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
 };
 pub use cherkasova::{
-    CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError, OnlineChange, OnlineCherkasova, OnlineNews,
-    OnlineShape, OnlineWindow, cherkasova,
+    CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError, OnlineChange, OnlineCherkasova, OnlineShape,
+    OnlineUpdate, OnlineWindow, cherkasova,
 };
-pub use error::TooLittleData;
+pub use error::TooLittleDataError;
 pub use model::{
     Candidate, Constant, ENTRY_LEVEL, Estimator, EstimatorChoice, FittedModel, IndistinguishableGroup,
     Interval, ModelReport, ModelSettings, Step, TooFewWindows, fit_model, nnls_model, stepwise,
@@ -41,4 +42,3 @@ pub use signature::{
     COUNT_MIN, LoadSlope, ServiceTime, ServiceTimeChange, SignatureTest, UTILIZATION_MAX, load_slope,
     service_time, service_time_at, signature, signature_changes,
 };
-pub use tuned::{ChangeSettings, ChangeSettingsError, OnlineChanges, changes};

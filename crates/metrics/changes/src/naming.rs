@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use laggard_numeric::Matrix;
 
-use crate::tuned::{Drift, DriftBounds, LinearFit, Regression, dot};
+use crate::adaptive::{Drift, DriftBounds, LinearFit, Regression, dot};
 
 /// A type's changed demand must explain so much of `Σ e²/variance` (25: five standard errors).
 const GAIN_MIN: f64 = 25.0;
@@ -23,7 +23,7 @@ const NAMED_MAX: usize = 3;
 
 /// A column whose coefficient stepped.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct NamedStep {
+pub(crate) struct TypeStep {
     pub(crate) column: usize,
     /// By how much the coefficient stepped, in the units of the regression.
     pub(crate) size: f64,
@@ -32,26 +32,26 @@ pub(crate) struct NamedStep {
 
 /// What the counts say of which coefficients stepped.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Naming {
+pub(crate) struct TypeStepTest {
     /// The steps that explain the change, the most telling first; empty where counts do not tell.
-    pub(crate) steps: Vec<NamedStep>,
+    pub(crate) steps: Vec<TypeStep>,
 }
 
 /// Names the columns (of `columns`) whose coefficients differ between the stretches `before` and `after`.
 /// `O(NAMED_MAX · (T p² + p³))`.
-pub(crate) fn named_steps(
+pub(crate) fn type_steps(
     regression: &Regression,
     before: &[Range<usize>],
     after: &[Range<usize>],
     columns: Range<usize>,
     drift: DriftBounds,
-) -> Naming {
-    let sides = Sides { regression, before, after };
-    let Some(first) = told_apart(sides, columns.clone(), drift) else { return Naming::default() };
+) -> TypeStepTest {
+    let sides = SideFits { regression, before, after };
+    let Some(first) = distinguishable(sides, columns.clone(), drift) else { return TypeStepTest::default() };
     let mut chosen: Vec<usize> = Vec::new();
     let mut best_single = 0.0;
     while chosen.len() < NAMED_MAX {
-        let gains = Stacked::new(sides, &chosen, Drift::NONE).gains(regression.columns());
+        let gains = StackedDesign::new(sides, &chosen, Drift::NONE).gains(regression.columns());
         let rest = columns.clone().filter(|column| !chosen.contains(column));
         let best_of_rest = || rest.max_by(|&a, &b| gains[a].total_cmp(&gains[b]));
         let next = if chosen.is_empty() { Some(first) } else { best_of_rest() };
@@ -62,16 +62,18 @@ pub(crate) fn named_steps(
         best_single = gains[next].max(best_single);
         chosen.push(next);
     }
-    Naming { steps: Stacked::new(sides, &chosen, Drift::NONE).steps(regression.columns(), &chosen) }
+    TypeStepTest {
+        steps: StackedDesign::new(sides, &chosen, Drift::NONE).steps(regression.columns(), &chosen),
+    }
 }
 
 /// The column whose step leaves least, each seen through its best drift, if no other leaves about as little.
-fn told_apart(sides: Sides<'_>, columns: Range<usize>, bounds: DriftBounds) -> Option<usize> {
+fn distinguishable(sides: SideFits<'_>, columns: Range<usize>, bounds: DriftBounds) -> Option<usize> {
     let mut left = vec![f64::INFINITY; sides.regression.columns()];
     let mut free = 1;
     for constant in [0.0, -bounds.constant, bounds.constant] {
         for scale in [1.0, 1.0 - bounds.scale, 1.0 + bounds.scale] {
-            let stacked = Stacked::new(sides, &[], Drift { constant, scale });
+            let stacked = StackedDesign::new(sides, &[], Drift { constant, scale });
             let square = stacked.square();
             free = stacked.regression.rows().saturating_sub(stacked.fit.rank).max(1);
             let gains = stacked.gains(left.len());
@@ -84,13 +86,13 @@ fn told_apart(sides: Sides<'_>, columns: Range<usize>, bounds: DriftBounds) -> O
     let overdispersion = (left[best] / free as f64).max(1.0);
     let margin = CONFUSED_WITHIN * overdispersion;
     // With one type, its cost is the cost of everything.
-    let is_everything = second.is_finite() && everything(sides) <= left[best] + margin;
+    let is_everything = second.is_finite() && all_types(sides) <= left[best] + margin;
     (second - left[best] >= margin && !is_everything).then_some(best)
 }
 
 /// What a step of all costs by one factor leaves: half the load went to another machine, or the machine is another.
-fn everything(sides: Sides<'_>) -> f64 {
-    let Sides { regression, before, after } = sides;
+fn all_types(sides: SideFits<'_>) -> f64 {
+    let SideFits { regression, before, after } = sides;
     let old = regression.fit_all(before);
     let p = regression.columns();
     let rows: Vec<usize> = before.iter().chain(after).cloned().flatten().collect();
@@ -110,24 +112,24 @@ fn everything(sides: Sides<'_>) -> f64 {
 
 /// What is compared.
 #[derive(Clone, Copy)]
-struct Sides<'a> {
+struct SideFits<'a> {
     regression: &'a Regression,
     before: &'a [Range<usize>],
     after: &'a [Range<usize>],
 }
 
 /// The windows of both sides in one regression; behind the usual columns, those chosen once more on the side after.
-struct Stacked {
+struct StackedDesign {
     regression: Regression,
     fit: LinearFit,
     /// First row of the side after.
     cut: usize,
 }
 
-impl Stacked {
+impl StackedDesign {
     /// `drift` is taken out of the side after.
-    fn new(sides: Sides<'_>, chosen: &[usize], drift: Drift) -> Stacked {
-        let Sides { regression, before, after } = sides;
+    fn new(sides: SideFits<'_>, chosen: &[usize], drift: Drift) -> StackedDesign {
+        let SideFits { regression, before, after } = sides;
         let rows: Vec<usize> = before.iter().chain(after).cloned().flatten().collect();
         let cut = before.iter().map(ExactSizeIterator::len).sum();
         let p = regression.columns();
@@ -144,7 +146,7 @@ impl Stacked {
         let weight = rows.iter().map(|&row| regression.weight[row]).collect();
         let regression = Regression { design, response, weight };
         let fit = regression.fit(0..rows.len());
-        Stacked { regression, fit, cut }
+        StackedDesign { regression, fit, cut }
     }
 
     /// `Σ e²/variance` of the fit.
@@ -155,20 +157,20 @@ impl Stacked {
     /// By how much a step of each of the first `columns` coefficients would lower `Σ e²/variance`.
     fn gains(&self, columns: usize) -> Vec<f64> {
         let after = self.cut..self.regression.rows();
-        crate::tuned::steps_at(&self.regression, &self.fit, after, columns)
+        crate::adaptive::steps_at(&self.regression, &self.fit, after, columns)
             .into_iter()
             .map(|step| step.map_or(0.0, |step| (step.size / step.standard_error).powi(2)))
             .collect()
     }
 
     /// The steps of the chosen columns, with errors widened by what the fit leaves beyond the noise.
-    fn steps(&self, columns: usize, chosen: &[usize]) -> Vec<NamedStep> {
+    fn steps(&self, columns: usize, chosen: &[usize]) -> Vec<TypeStep> {
         let rows = self.regression.rows();
         let widened = (self.square() / rows.saturating_sub(self.fit.rank).max(1) as f64).max(1.0).sqrt();
         let step = |(k, &column): (usize, &usize)| {
             let at = columns + k;
             let standard_error = widened * self.fit.inverse.get(at, at).max(0.0).sqrt();
-            NamedStep { column, size: self.fit.coefficients[at], standard_error }
+            TypeStep { column, size: self.fit.coefficients[at], standard_error }
         };
         chosen.iter().enumerate().map(step).collect()
     }

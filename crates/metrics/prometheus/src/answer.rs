@@ -1,4 +1,4 @@
-//! The JSON that a Prometheus server answers with.
+//! The JSON responses of a Prometheus server.
 
 use crate::PrometheusError;
 use crate::error::quoted;
@@ -22,7 +22,7 @@ pub(crate) struct MatrixSeries {
 /// A point of a series.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct MatrixPoint {
-    /// Nanoseconds since the epoch; whole milliseconds, as Prometheus keeps them.
+    /// Nanoseconds since the epoch; in whole milliseconds, as in Prometheus.
     pub(crate) ns: i64,
     /// The value; NaN for text that is no number.
     pub(crate) value: f64,
@@ -56,9 +56,9 @@ pub(crate) struct Matrix {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct QueryResponse {
     status: String,
-    data: Option<Data>,
+    data: Option<ResponseData>,
     error_type: Option<String>,
     error: Option<String>,
     #[serde(default)]
@@ -69,14 +69,14 @@ struct Answer {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Data {
+struct ResponseData {
     result_type: String,
     result: serde_json::Value,
 }
 
-/// What the server says is wrong, if the body says so in its own form.
-pub(crate) fn refusal(body: &[u8], query: &str) -> Option<PrometheusError> {
-    let answer: Answer = serde_json::from_slice(body).ok()?;
+/// The server's error, if the body is a Prometheus error response.
+pub(crate) fn response_error(body: &[u8], query: &str) -> Option<PrometheusError> {
+    let answer: QueryResponse = serde_json::from_slice(body).ok()?;
     (answer.status == "error").then(|| PrometheusError::Refused {
         query: query.to_owned(),
         kind: quoted(&answer.error_type.unwrap_or_else(|| "error".to_owned())),
@@ -87,10 +87,10 @@ pub(crate) fn refusal(body: &[u8], query: &str) -> Option<PrometheusError> {
 /// Reads the body of an answer.
 pub(crate) fn matrix(body: &[u8], url: &str, query: &str) -> Result<Matrix, PrometheusError> {
     let unexpected = |reason: String| PrometheusError::Unexpected { url: url.to_owned(), reason };
-    if let Some(refused) = refusal(body, query) {
+    if let Some(refused) = response_error(body, query) {
         return Err(refused);
     }
-    let answer: Answer = serde_json::from_slice(body).map_err(|error| {
+    let answer: QueryResponse = serde_json::from_slice(body).map_err(|error| {
         let start = String::from_utf8_lossy(&body[..body.len().min(80)]);
         unexpected(format!("{error}; it begins with {:?}", quoted(&start)))
     })?;
@@ -99,8 +99,8 @@ pub(crate) fn matrix(body: &[u8], url: &str, query: &str) -> Result<Matrix, Prom
         return Err(unexpected(format!("a {:?} where a matrix is due", quoted(&data.result_type))));
     }
     let series = serde_json::from_value(data.result).map_err(|error| unexpected(error.to_string()))?;
-    let said = answer.warnings.into_iter().chain(answer.infos).flatten();
-    Ok(Matrix { series, warnings: said.map(|text| quoted(&text)).collect() })
+    let error_message = answer.warnings.into_iter().chain(answer.infos).flatten();
+    Ok(Matrix { series, warnings: error_message.map(|text| quoted(&text)).collect() })
 }
 
 #[cfg(test)]
@@ -122,17 +122,18 @@ mod tests {
 
     #[test]
     fn what_is_no_matrix_is_told() {
-        let said = |body: &str| matrix(body.as_bytes(), "u", "q").unwrap_err().to_string();
-        assert!(said("<html>login</html>").contains("<html>login"));
-        assert!(said(r#"{"status":"success"}"#).contains("no data"));
+        let error_message = |body: &str| matrix(body.as_bytes(), "u", "q").unwrap_err().to_string();
+        assert!(error_message("<html>login</html>").contains("<html>login"));
+        assert!(error_message(r#"{"status":"success"}"#).contains("no data"));
         assert!(
-            said(r#"{"status":"success","data":{"resultType":"vector","result":[]}}"#).contains("vector")
+            error_message(r#"{"status":"success","data":{"resultType":"vector","result":[]}}"#)
+                .contains("vector")
         );
         assert!(
-            said(r#"{"status":"success","data":{"resultType":"matrix","result":[{"values":[1]}]}}"#)
+            error_message(r#"{"status":"success","data":{"resultType":"matrix","result":[{"values":[1]}]}}"#)
                 .contains("Prometheus")
         );
-        let refused = said(r#"{"status":"error","errorType":"bad_data","error":"parse error"}"#);
+        let refused = error_message(r#"{"status":"error","errorType":"bad_data","error":"parse error"}"#);
         assert!(refused.contains("bad_data") && refused.contains("parse error"), "{refused}");
     }
 }

@@ -1,6 +1,6 @@
 //! HTTP, with limits.
 
-use crate::answer::{Matrix, matrix, refusal};
+use crate::answer::{Matrix, matrix, response_error};
 use crate::error::quoted;
 use crate::{Credentials, PrometheusError};
 use laggard_system::http::ClientOptions;
@@ -14,7 +14,7 @@ use ureq::{Agent, Body};
 pub struct ClientSettings {
     /// `http://` or `https://`, with a path where the API is not at the root; `/api/v1` is added.
     pub url: String,
-    /// What proves who asks.
+    /// Credentials, if any.
     pub credentials: Option<Credentials>,
     /// Certificates of authorities to trust instead of the well-known ones, as PEM.
     pub authorities_pem: Option<Vec<u8>>,
@@ -22,7 +22,7 @@ pub struct ClientSettings {
     pub timeout: Duration,
     /// Largest answer in bytes, decompressed.
     pub answer_bytes_max: u64,
-    /// Times that a question is asked while the server is overloaded or unreachable, from 1.
+    /// Number of attempts while the server is overloaded or unreachable, from 1.
     pub tries: u32,
     /// Pause before the second try; twice as long before each further one.
     pub pause: Duration,
@@ -43,13 +43,13 @@ impl ClientSettings {
     }
 }
 
-/// Longest pause that a server may ask for by `Retry-After`.
+/// Maximum pause accepted from `Retry-After`.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 /// Longer questions are sent in the body, because many servers limit addresses.
 const ADDRESS_BYTES_MAX: usize = 2_000;
 
-/// Asks one server. Follows no redirects, so credentials go nowhere else.
+/// Queries one server. Does not follow redirects, so credentials are sent nowhere else.
 #[derive(Debug)]
 pub struct Client {
     agent: Agent,
@@ -67,7 +67,7 @@ pub(crate) struct RangeQuery<'q> {
 }
 
 /// An answer with its size.
-pub(crate) struct Answered {
+pub(crate) struct QueryResult {
     pub(crate) matrix: Matrix,
     pub(crate) bytes: u64,
 }
@@ -94,13 +94,13 @@ impl Client {
         &self.endpoint
     }
 
-    /// Asks until there is an answer, or a reason why there is none.
-    pub(crate) fn ask(&self, query: &RangeQuery<'_>) -> Result<Answered, PrometheusError> {
+    /// Sends a query, with retries.
+    pub(crate) fn query_range(&self, query: &RangeQuery<'_>) -> Result<QueryResult, PrometheusError> {
         let mut pause = self.settings.pause;
         let mut left = self.settings.tries.max(1);
         loop {
             left -= 1;
-            let failure = match self.ask_once(query) {
+            let failure = match self.query_once(query) {
                 Ok(answered) => return Ok(answered),
                 Err(failure) => failure,
             };
@@ -112,22 +112,22 @@ impl Client {
         }
     }
 
-    fn ask_once(&self, query: &RangeQuery<'_>) -> Result<Answered, Failed> {
+    fn query_once(&self, query: &RangeQuery<'_>) -> Result<QueryResult, QueryError> {
         let sent = self.send(query);
-        let mut response = sent.map_err(|error| Failed::passing(self.unreachable(&error)))?;
+        let mut response = sent.map_err(|error| QueryError::retryable(self.unreachable(&error)))?;
         let status = response.status().as_u16();
         let body = self.body(&mut response, query)?;
         if response.status().is_success() {
-            let matrix = matrix(&body, &self.endpoint, query.promql).map_err(Failed::lasting)?;
-            return Ok(Answered { matrix, bytes: body.len() as u64 });
+            let matrix = matrix(&body, &self.endpoint, query.promql).map_err(QueryError::permanent)?;
+            return Ok(QueryResult { matrix, bytes: body.len() as u64 });
         }
-        let passing = matches!(status, 429 | 502 | 503 | 504);
-        let error = match refusal(&body, query.promql) {
-            Some(refused) if !passing => refused,
+        let retryable = matches!(status, 429 | 502 | 503 | 504);
+        let error = match response_error(&body, query.promql) {
+            Some(refused) if !retryable => refused,
             Some(PrometheusError::Refused { message, .. }) => self.status(status, message),
-            _ => self.status(status, said(&response, &body)),
+            _ => self.status(status, error_message(&response, &body)),
         };
-        Err(Failed { error, is_passing: passing, pause: asked_pause(&response) })
+        Err(QueryError { error, is_passing: retryable, pause: retry_after(&response) })
     }
 
     fn send(&self, query: &RangeQuery<'_>) -> Result<Response<Body>, ureq::Error> {
@@ -151,16 +151,16 @@ impl Client {
         request.call()
     }
 
-    fn body(&self, response: &mut Response<Body>, query: &RangeQuery<'_>) -> Result<Vec<u8>, Failed> {
+    fn body(&self, response: &mut Response<Body>, query: &RangeQuery<'_>) -> Result<Vec<u8>, QueryError> {
         let limit = self.settings.answer_bytes_max;
         let mut body = Vec::new();
         let read = response.body_mut().as_reader().take(limit + 1).read_to_end(&mut body);
         if let Err(error) = read {
-            return Err(Failed::passing(self.unreachable(&ureq::Error::from(error))));
+            return Err(QueryError::retryable(self.unreachable(&ureq::Error::from(error))));
         }
         if body.len() as u64 > limit {
             let query = query.promql.to_owned();
-            return Err(Failed::lasting(PrometheusError::TooLarge { query, limit }));
+            return Err(QueryError::permanent(PrometheusError::TooLarge { query, limit }));
         }
         Ok(body)
     }
@@ -179,31 +179,31 @@ impl Client {
 }
 
 /// A try that failed.
-struct Failed {
+struct QueryError {
     error: PrometheusError,
     /// Whether another try may succeed.
     is_passing: bool,
-    /// The pause that the server asks for.
+    /// The pause requested by the server.
     pause: Option<Duration>,
 }
 
-impl Failed {
-    fn passing(error: PrometheusError) -> Failed {
-        Failed { error, is_passing: true, pause: None }
+impl QueryError {
+    fn retryable(error: PrometheusError) -> QueryError {
+        QueryError { error, is_passing: true, pause: None }
     }
 
-    fn lasting(error: PrometheusError) -> Failed {
-        Failed { error, is_passing: false, pause: None }
+    fn permanent(error: PrometheusError) -> QueryError {
+        QueryError { error, is_passing: false, pause: None }
     }
 }
 
-fn asked_pause(response: &Response<Body>) -> Option<Duration> {
+fn retry_after(response: &Response<Body>) -> Option<Duration> {
     let seconds = response.headers().get(header::RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
     Some(Duration::from_secs(seconds))
 }
 
-/// What an answer that is no success says.
-fn said(response: &Response<Body>, body: &[u8]) -> String {
+/// The error message of an unsuccessful response.
+fn error_message(response: &Response<Body>, body: &[u8]) -> String {
     if let Some(location) = response.headers().get(header::LOCATION) {
         return format!("it redirects to {}", quoted(&String::from_utf8_lossy(location.as_bytes())));
     }

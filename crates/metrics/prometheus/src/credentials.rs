@@ -1,4 +1,4 @@
-//! What proves to the server who asks.
+//! Credentials for the server.
 
 use crate::PrometheusError;
 use std::fmt;

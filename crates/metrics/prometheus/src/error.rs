@@ -7,7 +7,7 @@ use std::fmt;
 pub enum PrometheusError {
     /// The address or another setting cannot be used.
     Settings(String),
-    /// Nobody answered: no connection, a broken one, or not in time.
+    /// No response: no connection, a broken one, or a timeout.
     Unreachable {
         /// Where.
         url: String,
@@ -20,7 +20,7 @@ pub enum PrometheusError {
         url: String,
         /// The status code.
         status: u16,
-        /// What the server says.
+        /// The server's message.
         message: String,
     },
     /// The server understood and refused: `"status": "error"`.
@@ -29,7 +29,7 @@ pub enum PrometheusError {
         query: String,
         /// Its word for the kind of error: `bad_data`, `timeout`, `execution`.
         kind: String,
-        /// What the server says.
+        /// The server's message.
         message: String,
     },
     /// What came is not an answer of a Prometheus server.
@@ -77,14 +77,14 @@ fn advice(status: u16) -> &'static str {
         300..=399 => "; redirects are not followed, so give the address they lead to",
         401 | 403 => "; give --bearer-token-file or --basic-auth-file",
         404 => "; is there a path before /api/v1, as in http://host/prometheus?",
-        429 | 502..=504 => "; it was asked several times",
+        429 | 502..=504 => "; the query was retried",
         _ => "",
     }
 }
 
 impl std::error::Error for PrometheusError {}
 
-/// Somebody else's words, short and without control characters.
+/// Text from the server, shortened and without control characters.
 pub(crate) fn quoted(text: &str) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
     clean.trim().to_owned()

@@ -6,7 +6,7 @@ use crate::{PrometheusError, Query};
 use laggard_model::{Nanos, Sink, Timestamp};
 use std::collections::BTreeSet;
 
-/// The time to ask for.
+/// The time range of a query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimeRange {
     /// The first instant; moved back to a multiple of the step.
@@ -20,7 +20,7 @@ pub struct TimeRange {
 /// What came of one query.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fetched {
-    /// Bytes of all answers, decompressed.
+    /// Bytes of all responses, decompressed.
     pub bytes: u64,
     /// Questions that were answered.
     pub answers: u64,
@@ -28,26 +28,25 @@ pub struct Fetched {
     pub series: u64,
     /// Readings, without repetitions.
     pub points: u64,
-    /// What the server mistrusts about its answers, each once.
+    /// The server's warnings, without duplicates.
     pub warnings: Vec<String>,
 }
 
-/// Most instants that are asked for at a time: below the 11,000 that Prometheus allows a series.
+/// Maximum number of instants per request: below Prometheus's limit of 11,000 per series.
 const STEPS_MAX: i64 = 10_000;
 
-/// Most warnings kept.
+/// Maximum number of warnings.
 const WARNINGS_MAX: usize = 20;
 
-/// Most instants of a whole question: a year of minutes.
+/// Maximum number of instants of a query: a year of minutes.
 const INSTANTS_MAX: i64 = 1 << 20;
 
-/// Asks one query over a range of time and hands every sample on.
+/// Runs one query over a time range and passes every sample to the sink.
 ///
-/// A bare selector is asked twice, once as `timestamp(…)`: Prometheus repeats the last value for up to five minutes,
-/// and only the instants tell a repeated value from a new one and a gap from an idle server.
+/// A bare selector is queried twice, once as `timestamp(…)`: Prometheus repeats the last value for up to five minutes,
+/// and only the instants distinguish a repeated value from a new one, and a gap from an idle server.
 ///
-/// # Errors
-/// When the server cannot be reached, refuses, or answers with something else than a matrix.
+/// # Errors If the server is unreachable, rejects the query, or returns something other than a matrix.
 pub fn fetch(
     client: &Client,
     query: &Query,
@@ -64,14 +63,14 @@ pub fn fetch(
         )));
     }
     let promql = query.with_step(step);
-    let mut asking = Asking { client, fetched: Fetched::default(), warnings: BTreeSet::new() };
+    let mut fetcher = RangeFetcher { client, fetched: Fetched::default(), warnings: BTreeSet::new() };
     let mut joined = JoinedSeries::new(query, step);
     let mut steps = STEPS_MAX;
     let mut start = first;
     while start <= last {
         let end = start.saturating_add((steps - 1).saturating_mul(step)).min(last);
-        let asked = RangeQuery { promql: &promql, start, end, step };
-        match asking.ask(&asked, query.is_selector()) {
+        let range_query = RangeQuery { promql: &promql, start, end, step };
+        match fetcher.query_range(&range_query, query.is_selector()) {
             Ok((series, read)) => joined.add(&series, read.as_ref(), sink),
             Err(error) if steps > 1 && end > start && is_too_much(&error) => {
                 steps = (steps.min((end - start) / step + 1) / 2).max(1);
@@ -81,8 +80,8 @@ pub fn fetch(
         }
         start = end.saturating_add(step);
     }
-    let mut fetched = asking.fetched;
-    fetched.warnings = asking.warnings.into_iter().take(WARNINGS_MAX).collect();
+    let mut fetched = fetcher.fetched;
+    fetched.warnings = fetcher.warnings.into_iter().take(WARNINGS_MAX).collect();
     (fetched.series, fetched.points) = (joined.series(), joined.points());
     joined.emit(sink);
     Ok(fetched)
@@ -101,32 +100,35 @@ fn is_too_much(error: &PrometheusError) -> bool {
     }
 }
 
-struct Asking<'c> {
+struct RangeFetcher<'c> {
     client: &'c Client,
     fetched: Fetched,
     warnings: BTreeSet<String>,
 }
 
-impl Asking<'_> {
-    fn ask(
+impl RangeFetcher<'_> {
+    fn query_range(
         &mut self,
-        asked: &RangeQuery<'_>,
+        range_query: &RangeQuery<'_>,
         is_selector: bool,
     ) -> Result<(Vec<crate::answer::MatrixSeries>, Option<ReadTimes>), PrometheusError> {
-        let series = self.one(asked)?;
+        let series = self.fetch_range(range_query)?;
         if !is_selector || series.is_empty() {
             return Ok((series, None));
         }
-        let promql = format!("timestamp({})", asked.promql);
-        let times = self.one(&RangeQuery { promql: &promql, ..*asked })?;
+        let promql = format!("timestamp({})", range_query.promql);
+        let times = self.fetch_range(&RangeQuery { promql: &promql, ..*range_query })?;
         Ok((series, Some(ReadTimes::new(&times))))
     }
 
-    fn one(&mut self, asked: &RangeQuery<'_>) -> Result<Vec<crate::answer::MatrixSeries>, PrometheusError> {
-        let answered = self.client.ask(asked)?;
-        self.fetched.bytes += answered.bytes;
+    fn fetch_range(
+        &mut self,
+        range_query: &RangeQuery<'_>,
+    ) -> Result<Vec<crate::answer::MatrixSeries>, PrometheusError> {
+        let result = self.client.query_range(range_query)?;
+        self.fetched.bytes += result.bytes;
         self.fetched.answers += 1;
-        self.warnings.extend(answered.matrix.warnings);
-        Ok(answered.matrix.series)
+        self.warnings.extend(result.matrix.warnings);
+        Ok(result.matrix.series)
     }
 }

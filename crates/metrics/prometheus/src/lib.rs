@@ -4,7 +4,7 @@
 //! Query … ─ range queries, split ─► Client ─ HTTP ─► matrices ─ labels to names ─► SampleRecord ─► Sink
 //! ```
 //!
-//! A leaf: the only crate with a network client in it. It asks; it never listens, writes or follows redirects.
+//! A leaf crate with a network client. It only sends queries; it never listens, writes, or follows redirects.
 
 mod answer;
 mod client;

@@ -1,4 +1,4 @@
-//! What is asked, and what it measures.
+//! Queries, and the measures of their results.
 
 use crate::{LabelMap, PrometheusError};
 use laggard_model::Measure;
@@ -16,8 +16,8 @@ pub struct Query {
     pub promql: String,
 }
 
-/// Asked when no query is given: the CPU time and the limits of processes and containers, and the requests that
-/// OpenTelemetry's and Micrometer's metrics count. Of alternatives, those without series give nothing.
+/// The default queries: the CPU time and the limits of processes and containers, and the requests that OpenTelemetry's
+/// and Micrometer's metrics count. Of alternatives, those without series give nothing.
 pub const DEFAULT_QUERIES: [&str; 6] = [
     "cpu_seconds_total=process_cpu_seconds_total",
     "count_total=http_server_request_duration_seconds_count",
@@ -139,8 +139,8 @@ mod tests {
             ("rate:color=red=x", "none of server"),
             ("rate:tier=job", "write a query"),
         ] {
-            let said = Query::parse(text).unwrap_err().to_string();
-            assert!(said.contains(word), "{text}: {said}");
+            let error_message = Query::parse(text).unwrap_err().to_string();
+            assert!(error_message.contains(word), "{text}: {error_message}");
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// How series of the same names become one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Joining {
+enum JoinRule {
     /// What each grew by is summed, so that one that ends or starts anew does not disturb the others.
     Counters,
     /// Values of one instant are summed.
@@ -17,15 +17,15 @@ enum Joining {
     Mean,
 }
 
-const fn joining(measure: Measure) -> Joining {
+const fn joining(measure: Measure) -> JoinRule {
     match measure {
         Measure::CpuSecondsTotal
         | Measure::TransactionsTotal
         | Measure::ResponseSecondsTotal
         | Measure::CallsTotal
-        | Measure::CallSecondsTotal => Joining::Counters,
-        Measure::Utilization | Measure::ResponseTime | Measure::CallTime => Joining::Mean,
-        _ => Joining::Sum,
+        | Measure::CallSecondsTotal => JoinRule::Counters,
+        Measure::Utilization | Measure::ResponseTime | Measure::CallTime => JoinRule::Mean,
+        _ => JoinRule::Sum,
     }
 }
 
@@ -34,16 +34,16 @@ const fn covers_a_step(measure: Measure) -> bool {
     !matches!(measure, Measure::Cores | Measure::Clients)
 }
 
-/// One series as the server keeps it.
+/// State of one series of the server.
 #[derive(Debug, Default)]
 struct RawSeries {
     /// Value of the last reading, and its instant in ns.
-    last: Option<Reading>,
+    last: Option<CounterReading>,
 }
 
 /// One reading of a series.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Reading {
+struct CounterReading {
     /// The instant of the query's step.
     step_ns: i64,
     /// The instant at which it was read, as far as it is known.
@@ -53,26 +53,26 @@ struct Reading {
 
 /// What one series of samples is made of: `(ns, value)`, for counters what was added.
 #[derive(Debug, Default)]
-struct Joined {
+struct JoinedPoints {
     events: Vec<(i64, f64)>,
 }
 
-/// All answers to one query, joined.
+/// All responses to one query, joined.
 #[derive(Debug)]
 pub(crate) struct JoinedSeries<'q> {
     query: &'q Query,
     step_ns: i64,
     raw: HashMap<Vec<(String, String)>, RawSeries>,
-    /// Instants at which each target was read; a target is what is scraped as a whole.
+    /// Instants at which each target was scraped.
     targets: HashMap<Vec<String>, BTreeSet<i64>>,
-    joined: BTreeMap<SeriesNames, Joined>,
+    joined: BTreeMap<SeriesNames, JoinedPoints>,
     points: u64,
 }
 
-/// Most readings that are kept of one query.
+/// Maximum number of readings stored per query.
 pub(crate) const POINTS_MAX: u64 = 1 << 26;
 
-/// Labels that tell targets apart.
+/// Labels that identify a target.
 const TARGET: [&str; 4] = ["instance", "pod", "job", "namespace"];
 
 impl<'q> JoinedSeries<'q> {
@@ -96,10 +96,10 @@ impl<'q> JoinedSeries<'q> {
         self.points
     }
 
-    /// Takes the answer for a later stretch of time. `read` tells for each series and step the instant at which
-    /// the value was read; what was read at the same instant as before is the same reading.
+    /// Adds the response for a later time range. `read` contains for each series and step the instant at which the
+    /// value was scraped; equal instants are the same reading.
     pub(crate) fn add(&mut self, all: &[MatrixSeries], read: Option<&ReadTimes>, sink: &mut dyn Sink) {
-        let mut kept: Vec<Vec<Reading>> = Vec::with_capacity(all.len());
+        let mut kept: Vec<Vec<CounterReading>> = Vec::with_capacity(all.len());
         for series in all {
             let readings = self.readings(series, read, sink);
             self.targets
@@ -121,7 +121,7 @@ impl<'q> JoinedSeries<'q> {
         series: &MatrixSeries,
         read: Option<&ReadTimes>,
         sink: &mut dyn Sink,
-    ) -> Vec<Reading> {
+    ) -> Vec<CounterReading> {
         let key = identity(series);
         let times = read.map(|read| read.of.get(&key));
         let mut last = self.raw.get(&key).and_then(|raw| raw.last).map(|reading| reading.read_ns);
@@ -143,18 +143,18 @@ impl<'q> JoinedSeries<'q> {
                 sink.lose(Loss::SampleLimit, &|| self.query.promql.clone());
                 continue;
             }
-            kept.push(Reading { step_ns: point.ns, read_ns, value: point.value * self.query.factor });
+            kept.push(CounterReading { step_ns: point.ns, read_ns, value: point.value * self.query.factor });
         }
         kept
     }
 
-    fn join(&mut self, series: &MatrixSeries, readings: &[Reading], sink: &mut dyn Sink) {
+    fn join(&mut self, series: &MatrixSeries, readings: &[CounterReading], sink: &mut dyn Sink) {
         let names = self.query.labels.names(&series.metric);
         let raw = self.raw.entry(identity(series)).or_default();
         let joined = self.joined.entry(names).or_default();
         let read = &self.targets[&target(series)];
         for &reading in readings {
-            if joining(self.query.measure) != Joining::Counters {
+            if joining(self.query.measure) != JoinRule::Counters {
                 joined.events.push((reading.step_ns, reading.value));
             } else if reading.value.is_finite() && reading.value >= 0.0 {
                 count(joined, raw.last, reading, read, || {
@@ -178,9 +178,9 @@ impl<'q> JoinedSeries<'q> {
                 let sum: f64 = event.iter().map(|event| event.1).sum();
                 total += sum;
                 let (ns, value) = match joining(measure) {
-                    Joining::Counters => (event[0].0, total),
-                    Joining::Sum => (self.start_of(event[0].0), sum),
-                    Joining::Mean => (self.start_of(event[0].0), mean(event)),
+                    JoinRule::Counters => (event[0].0, total),
+                    JoinRule::Sum => (self.start_of(event[0].0), sum),
+                    JoinRule::Mean => (self.start_of(event[0].0), mean(event)),
                 };
                 sink.sample(&SampleRecord {
                     time: Timestamp::from_unix_ns(ns),
@@ -208,9 +208,9 @@ fn mean(events: &[(i64, f64)]) -> f64 {
 
 /// Adds what a counter grew by. One that was not there when its target was read before began at 0.
 fn count(
-    joined: &mut Joined,
-    last: Option<Reading>,
-    reading: Reading,
+    joined: &mut JoinedPoints,
+    last: Option<CounterReading>,
+    reading: CounterReading,
     read: &BTreeSet<i64>,
     mut fell: impl FnMut(),
 ) {
@@ -241,7 +241,7 @@ fn target(series: &MatrixSeries) -> Vec<String> {
     TARGET.iter().map(|&label| series.metric.get(label).cloned().unwrap_or_default()).collect()
 }
 
-/// When the values of a range query were read: what `timestamp(…)` of the same selector answers.
+/// When the values of a range query were scraped: the response to `timestamp(…)` of the same selector.
 #[derive(Debug, Default)]
 pub(crate) struct ReadTimes {
     of: HashMap<Vec<(String, String)>, HashMap<i64, i64>>,

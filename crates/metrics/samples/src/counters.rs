@@ -3,7 +3,7 @@
 use crate::points::{Point, Series};
 use laggard_model::{Loss, Losses};
 
-/// What a counter grew by between two readings.
+/// The increment of a counter between two readings.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Increment {
     /// The earlier reading in ns.
@@ -17,10 +17,10 @@ pub(crate) struct Increment {
 /// Readings further apart than this many times the usual distance are a gap.
 const GAP_FACTOR: f64 = 2.5;
 
-/// The increments of a counter, in order of time. A value below the one before means a new start from 0. Over
-/// readings further apart than 2.5 times the usual distance and than `window_ns`, nobody knows when it grew:
-/// that is a [`Loss::CounterGap`]. After a gap with a new start, what was counted since is put into the usual
-/// distance before the reading if `is_read` says that others were read then.
+/// The increments of a counter, in order of time. A value below the one before means a new start from 0. If readings
+/// are further apart than 2.5 times the usual distance and than `window_ns`, the time of the increment is unknown: that
+/// is a [`Loss::CounterGap`]. After a gap with a new start, the count since is assigned to the usual distance before
+/// the reading if `is_read` is true, that is, if others were read then.
 pub(crate) fn increments(
     series: &Series,
     window_ns: i64,
@@ -41,7 +41,7 @@ pub(crate) fn increments(
             (true, true) if is_read(after.ns - spacing / 2) => {
                 each(Increment { from: after.ns - spacing, to: after.ns, mass });
             }
-            // A counter that stood still grew at no time.
+            // A counter without increment needs no interval.
             (true, _) if mass == 0.0 => {}
             (true, _) => losses.add(Loss::CounterGap, || series.to_string()),
         }

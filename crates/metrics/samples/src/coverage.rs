@@ -1,41 +1,41 @@
-//! Which part of each window samples cover.
+//! The part of each window that is covered by samples.
 
 use crate::grid::Grid;
 use std::ops::Range;
 
-/// Parts that a window is looked at in.
+/// Number of parts into which a window is divided.
 const SLOTS: u32 = 64 * WORDS as u32;
 
-/// Words of bits, one a part.
+/// Number of words of bits, one bit per part.
 const WORDS: usize = 4;
 
 /// Which parts of a window.
-type Parts = [u64; WORDS];
+type SlotMask = [u64; WORDS];
 
-/// A window counts as known from this share on; what is known then stands for all of it.
+/// Minimum covered share of a known window; the known part is then extrapolated to the window.
 const KNOWN_MIN: f64 = 0.75;
 
-/// Samples cover time densely when half of the windows they touch are covered to this share.
-const DENSE: f64 = 0.9;
+/// Samples are dense if half of the windows they touch are covered at least to this share.
+const DENSE_MIN: f64 = 0.9;
 
-/// What samples of one kind at one place cover of every window. A slot is covered when its middle is.
+/// The coverage of every window by samples of one kind and server. A slot is covered if its middle is.
 #[derive(Clone, Debug)]
 pub(crate) struct Coverage {
     grid: Grid,
     windows: Range<i64>,
-    covered: Vec<Parts>,
-    unknown: Vec<Parts>,
+    covered: Vec<SlotMask>,
+    unknown: Vec<SlotMask>,
     events: Vec<u32>,
-    /// Some samples tell of every moment (counters, rates), so that what is not covered is a gap.
+    /// Whether some samples cover time continuously (counters, rates), so that uncovered time is a gap.
     pub(crate) is_continuous: bool,
     first_event_ns: i64,
     last_event_ns: i64,
 }
 
-/// What is known of one window.
+/// How much of a window is known.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Known {
-    /// This share of it, 0.75 to 1; 1 also when only single events tell.
+pub(crate) enum WindowKnown {
+    /// This share of it, 0.75 to 1; 1 also with single events only.
     Share(f64),
     /// Too little of it.
     Partly,
@@ -58,7 +58,7 @@ impl Coverage {
         }
     }
 
-    /// Marks a stretch of time as told.
+    /// Marks an interval as covered.
     pub(crate) fn cover(&mut self, from: i64, to: i64) {
         each_mask(self.grid, &self.windows, from, to, |window, word, mask| {
             self.covered[window][word] |= mask;
@@ -66,14 +66,14 @@ impl Coverage {
         self.event(from);
     }
 
-    /// Marks a stretch whose value cannot be.
-    pub(crate) fn spoil(&mut self, from: i64, to: i64) {
+    /// Marks an interval with an invalid value as unknown.
+    pub(crate) fn mark_unknown(&mut self, from: i64, to: i64) {
         each_mask(self.grid, &self.windows, from, to, |window, word, mask| {
             self.unknown[window][word] |= mask;
         });
     }
 
-    /// Marks an instant at which something was told.
+    /// Marks the instant of an event.
     pub(crate) fn event(&mut self, ns: i64) {
         self.first_event_ns = self.first_event_ns.min(ns);
         self.last_event_ns = self.last_event_ns.max(ns);
@@ -96,46 +96,46 @@ impl Coverage {
         self.covered[(window - self.windows.start) as usize][slot / 64] >> (slot % 64) & 1 == 1
     }
 
-    /// What is known of every window.
-    pub(crate) fn known(&self) -> Vec<Known> {
+    /// How much of every window is known.
+    pub(crate) fn known(&self) -> Vec<WindowKnown> {
         if self.is_continuous || self.is_dense() {
             return (0..self.covered.len()).map(|window| self.share(window)).collect();
         }
-        let mut known: Vec<Known> = (0..self.covered.len())
+        let mut known: Vec<WindowKnown> = (0..self.covered.len())
             .map(|window| match (self.events[window], is_none(&self.unknown[window])) {
-                (0, true) => Known::Gap,
-                (_, true) => Known::Share(1.0),
-                _ => Known::Partly,
+                (0, true) => WindowKnown::Gap,
+                (_, true) => WindowKnown::Share(1.0),
+                _ => WindowKnown::Partly,
             })
             .collect();
-        self.mistrust_ends(&mut known);
+        self.check_ends(&mut known);
         known
     }
 
-    fn share(&self, window: usize) -> Known {
+    fn share(&self, window: usize) -> WindowKnown {
         let (covered, unknown) = (&self.covered[window], &self.unknown[window]);
         let known: u32 =
             covered.iter().zip(unknown).map(|(covered, unknown)| (covered & !unknown).count_ones()).sum();
         match f64::from(known) / f64::from(SLOTS) {
-            share if share >= KNOWN_MIN => Known::Share(share),
-            _ if is_none(covered) && self.events[window] == 0 => Known::Gap,
-            _ => Known::Partly,
+            share if share >= KNOWN_MIN => WindowKnown::Share(share),
+            _ if is_none(covered) && self.events[window] == 0 => WindowKnown::Gap,
+            _ => WindowKnown::Partly,
         }
     }
 
     fn is_dense(&self) -> bool {
-        let count = |parts: &Parts| parts.iter().map(|word| word.count_ones()).sum::<u32>();
+        let count = |parts: &SlotMask| parts.iter().map(|word| word.count_ones()).sum::<u32>();
         let mut counts: Vec<u32> = self.covered.iter().map(count).filter(|&count| count > 0).collect();
         if counts.is_empty() {
             return false;
         }
         let middle = counts.len() / 2;
-        f64::from(*counts.select_nth_unstable(middle).1) >= DENSE * f64::from(SLOTS)
+        f64::from(*counts.select_nth_unstable(middle).1) >= DENSE_MIN * f64::from(SLOTS)
     }
 
-    /// Single events do not tell when somebody began to look. The first window counts when it begins about as long
-    /// before its first event as events are apart, and the last likewise.
-    fn mistrust_ends(&self, known: &mut [Known]) {
+    /// Single events do not show when observation began. The first window is known if its first event is about as far
+    /// from its beginning as events are apart, and the last likewise.
+    fn check_ends(&self, known: &mut [WindowKnown]) {
         let events: u64 = self.events.iter().map(|&count| u64::from(count)).sum();
         if events == 0 {
             return;
@@ -149,17 +149,17 @@ impl Coverage {
             self.grid.start_of(last.saturating_add(1)).unix_ns().saturating_sub(self.last_event_ns) as f64;
         for (window, uncovered) in [(first, before), (last, after)] {
             if uncovered > allowed && self.windows.contains(&window) {
-                known[(window - self.windows.start) as usize] = Known::Partly;
+                known[(window - self.windows.start) as usize] = WindowKnown::Partly;
             }
         }
     }
 }
 
-fn is_none(parts: &Parts) -> bool {
+fn is_none(parts: &SlotMask) -> bool {
     parts.iter().all(|&word| word == 0)
 }
 
-/// Calls back with every word of the windows that a stretch of time covers, and the bits of it in that.
+/// Calls `each` with every word of the windows that an interval covers, and the mask of its bits.
 fn each_mask(grid: Grid, windows: &Range<i64>, from: i64, to: i64, mut each: impl FnMut(usize, usize, u64)) {
     if to <= from {
         return;
@@ -200,10 +200,10 @@ mod tests {
                 seen.cover(at * 100, at * 100 + 100);
             }
         }
-        use Known::{Partly, Share};
+        use WindowKnown::{Partly, Share};
         assert_eq!(seen.known(), [Share(1.0), Share(1.0), Share(0.75), Partly]);
         assert!(seen.covers(12_799) && !seen.covers(12_801) && !seen.covers(-1));
-        seen.spoil(100, 6400);
+        seen.mark_unknown(100, 6400);
         assert_eq!(seen.known()[0], Partly);
     }
 
@@ -216,16 +216,24 @@ mod tests {
         // The last event is at 19,300, just after the border, and nothing follows.
         assert_eq!(
             seen.known(),
-            [Known::Share(1.0), Known::Share(1.0), Known::Share(1.0), Known::Share(1.0)]
+            [
+                WindowKnown::Share(1.0),
+                WindowKnown::Share(1.0),
+                WindowKnown::Share(1.0),
+                WindowKnown::Share(1.0)
+            ]
         );
         for ns in 5000..19_300 {
             seen.event(ns);
         }
-        assert_eq!(seen.known(), [Known::Partly, Known::Share(1.0), Known::Share(1.0), Known::Partly]);
+        assert_eq!(
+            seen.known(),
+            [WindowKnown::Partly, WindowKnown::Share(1.0), WindowKnown::Share(1.0), WindowKnown::Partly]
+        );
     }
 
     #[test]
     fn nothing_is_a_gap() {
-        assert_eq!(coverage().known(), [Known::Gap; 4]);
+        assert_eq!(coverage().known(), [WindowKnown::Gap; 4]);
     }
 }

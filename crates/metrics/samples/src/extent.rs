@@ -1,7 +1,7 @@
-//! From when to when the table reaches.
+//! The range of windows of the table.
 
 use crate::grid::Grid;
-use crate::points::{LOOKED_AT, Series};
+use crate::points::{SPACING_SAMPLE, Series};
 use crate::settings::WindowSettings;
 use laggard_model::{Loss, Losses, Measure};
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use std::ops::Range;
 /// Most windows of a table: a year of minutes.
 pub(crate) const WINDOWS_MAX: i64 = 527_040;
 
-/// The windows that samples of transactions and of CPU touch, within the time asked for. When they are further apart
-/// than a table can be long, those that lie closest together stay and the rest is taken out of the series.
+/// The windows that samples of transactions and of CPU touch, within the requested time. If they exceed the maximum
+/// length of a table, the densest range is retained and the rest is removed from the series.
 pub(crate) fn windows(
     series: &mut [Series],
     grid: Grid,
@@ -26,7 +26,7 @@ pub(crate) fn windows(
     }
     let dense = densest(series, grid, &windows);
     let mut strays = 0;
-    for series in series.iter_mut().filter(|series| tells_extent(series.measure)) {
+    for series in series.iter_mut().filter(|series| defines_extent(series.measure)) {
         let all = series.points.len();
         series.points.retain(|point| {
             let window = grid.window_of(point.ns);
@@ -42,13 +42,13 @@ pub(crate) fn windows(
     left.start.max(dense.start)..left.end.min(dense.end)
 }
 
-const fn tells_extent(measure: Measure) -> bool {
+const fn defines_extent(measure: Measure) -> bool {
     !matches!(measure, Measure::Cores | Measure::Clients)
 }
 
-/// From the first window touched to the last, with room for the stretches that the last samples stand for.
+/// From the first to the last touched window, including the intervals that the last samples represent.
 fn touched(series: &[Series], grid: Grid) -> Range<i64> {
-    let ends = series.iter().filter(|series| tells_extent(series.measure)).filter_map(|series| {
+    let ends = series.iter().filter(|series| defines_extent(series.measure)).filter_map(|series| {
         let (first, last) = (series.points.first()?, series.points.last()?);
         Some((grid.window_of(first.ns), grid.window_of(last.ns).saturating_add(2)))
     });
@@ -58,12 +58,12 @@ fn touched(series: &[Series], grid: Grid) -> Range<i64> {
     })
 }
 
-/// The stretch of at most [`WINDOWS_MAX`] windows with the most samples; of several, the first.
+/// The range of at most [`WINDOWS_MAX`] windows with the most samples; of several, the first.
 fn densest(series: &[Series], grid: Grid, windows: &Range<i64>) -> Range<i64> {
     let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
-    for series in series.iter().filter(|series| tells_extent(series.measure)) {
-        // Enough points of a long series to weigh its parts; all of a short one, which may be the stray.
-        let step = series.points.len().div_ceil(LOOKED_AT * 16).max(1);
+    for series in series.iter().filter(|series| defines_extent(series.measure)) {
+        // Enough points of a long series to weigh its parts; all of a short one, which may be an outlier.
+        let step = series.points.len().div_ceil(SPACING_SAMPLE * 16).max(1);
         for point in series.points.iter().step_by(step) {
             let window = grid.window_of(point.ns);
             if windows.contains(&window) {
@@ -84,7 +84,7 @@ fn densest(series: &[Series], grid: Grid, windows: &Range<i64>) -> Range<i64> {
             best = (sum, counts[from].0..window + 1);
         }
     }
-    // One more window each side, within the limit, for stretches that reach beyond.
+    // One more window on each side, within the limit, for intervals that extend beyond.
     let end = best.1.end.saturating_add(1).min(best.1.start.saturating_add(WINDOWS_MAX));
     best.1.start..end
 }

@@ -1,16 +1,16 @@
-//! From series to the table.
+//! Builds the table from the series.
 
 use crate::extent;
 use crate::grid::{Grid, grid_for};
-use crate::groups::{Group, Place, groups};
-use crate::points::covers_a_stretch;
-use crate::servers::{Span, Utilization, averages, unit_of, utilization};
+use crate::groups::{ServerKey, ServerSeries, groups};
+use crate::points::covers_an_interval;
+use crate::servers::{Utilization, WindowSpan, averages, unit_of, utilization};
 use crate::settings::{CELLS_MAX, LENGTH_MAX, LENGTH_MIN};
 use crate::system::system;
 use crate::table::{ServerWindows, TransactionWindows};
-use crate::tally::Frame;
-use crate::told::{Told, check_spacing, is_coarse, tell};
+use crate::transactions::{TransactionSums, check_spacing, is_coarse, sum_transactions};
 use crate::types::{Columns, columns, drop_sums, pooled};
+use crate::window_sums::TableFrame;
 use crate::{SampleTable, UtilizationUnit, WindowError, WindowSettings, WindowTable};
 use laggard_model::{Losses, Nanos};
 use laggard_numeric::Matrix;
@@ -18,19 +18,18 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 impl SampleTable {
-    /// The windows that the samples so far suggest: at multiples of the length, or at the phase of samples that
-    /// would otherwise be cut.
+    /// The window grid for the samples so far: at multiples of the length, or at the phase of samples that would
+    /// otherwise be split.
     pub fn grid(&mut self, length: Nanos) -> Grid {
         let losses = &mut self.losses;
         self.series.iter_mut().for_each(|series| series.tidy(losses));
-        grid_for(self.series.iter().filter(|series| covers_a_stretch(series.measure)), length)
+        grid_for(self.series.iter().filter(|series| covers_an_interval(series.measure)), length)
     }
 
     /// The table of windows. Costs a sort of each series that is not in order, then one pass over all samples.
     ///
-    /// # Errors
-    /// When no sample tells anything of transactions or CPU in the time asked for, when windows are too short for
-    /// the samples or too many for the memory, or when a server is asked for that does not exist.
+    /// # Errors If no sample in the requested time has transactions or CPU use, if windows are too short for the
+    /// samples or too many for the memory, or if a requested server does not exist.
     pub fn finish(mut self, settings: &WindowSettings) -> Result<WindowTable, WindowError> {
         if !(LENGTH_MIN..=LENGTH_MAX).contains(&settings.length) {
             return Err(WindowError::Length { length: settings.length });
@@ -46,57 +45,65 @@ impl SampleTable {
         drop_sums(&mut groups, &mut cautions);
         check_utilization(&groups, settings.length, &mut cautions)?;
         let mut losses = self.losses.clone();
-        let span = Span { grid, windows };
+        let span = WindowSpan { grid, windows };
         let transactions = transactions(&groups, &span, settings, &mut losses, &mut cautions)?;
         let servers = servers(&groups, &span, settings, &mut losses, &mut cautions);
         let clients: Vec<_> = groups.values().flat_map(|group| &group.clients).copied().collect();
         let clients = averages(&span, &clients, &mut Losses::none());
-        let parts = Parts { span, transactions, servers, clients };
+        let parts = TableParts { span, transactions, servers, clients };
         let mut table = parts.table().ok_or(WindowError::NoSamples { samples })?;
-        keep_wanted(&mut table, settings)?;
+        filter_servers(&mut table, settings)?;
         table.losses = losses;
         table.cautions = cautions;
         Ok(table)
     }
 }
 
-/// Transactions by place.
-struct Transactions<'g> {
+/// Transactions by server.
+struct AllTransactions<'g> {
     names: Vec<String>,
-    told: BTreeMap<Place<'g>, Told>,
-    system: Option<Told>,
+    reported: BTreeMap<ServerKey<'g>, TransactionSums>,
+    system: Option<TransactionSums>,
 }
 
 fn transactions<'g>(
-    groups: &BTreeMap<Place<'g>, Group<'g>>,
-    span: &Span,
+    groups: &BTreeMap<ServerKey<'g>, ServerSeries<'g>>,
+    span: &WindowSpan,
     settings: &WindowSettings,
     losses: &mut Losses,
     cautions: &mut Vec<String>,
-) -> Result<Transactions<'g>, WindowError> {
+) -> Result<AllTransactions<'g>, WindowError> {
     let Columns { of, names } = columns(groups, settings.transactions_max, losses);
     let callees = callees(groups, settings.transactions_max, losses);
-    let frame = Frame { grid: span.grid, windows: span.windows.clone(), columns: of, types: names.len() };
+    let frame =
+        TableFrame { grid: span.grid, windows: span.windows.clone(), columns: of, types: names.len() };
     let counted = || groups.iter().filter(|(_, group)| group.has_counts());
     let tables: usize = counted().map(|(_, group)| 1 + group.calls.len().min(callees.names.len())).sum();
     let cells = frame.rows().saturating_mul(3 * names.len()).saturating_mul(tables + 1);
     if cells > CELLS_MAX {
         return Err(WindowError::TooLarge { windows: frame.rows(), cells });
     }
-    let mut told = BTreeMap::new();
-    for (place, group) in counted() {
-        check_spacing(place, group, settings.length)?;
-        told.insert(place.clone(), tell(place, group, &frame, &callees, losses));
+    let mut reported = BTreeMap::new();
+    for (server_key, group) in counted() {
+        check_spacing(server_key, group, settings.length)?;
+        reported.insert(server_key.clone(), sum_transactions(server_key, group, &frame, &callees, losses));
     }
     let untold = groups.iter().filter(|(_, group)| !group.transactions.is_empty() && !group.has_counts());
-    cautions.extend(untold.map(|(place, _)| {
-        format!("Response times of {} were not used, because nothing counts its transactions.", place.words())
+    cautions.extend(untold.map(|(server_key, _)| {
+        format!(
+            "Response times of {} were not used, because nothing counts its transactions.",
+            server_key.description()
+        )
     }));
-    let system = system(&told, settings.front.as_deref(), cautions);
-    Ok(Transactions { names, told, system })
+    let system = system(&reported, settings.front.as_deref(), cautions);
+    Ok(AllTransactions { names, reported, system })
 }
 
-fn callees<'s>(groups: &BTreeMap<Place<'_>, Group<'s>>, most: usize, losses: &mut Losses) -> Columns<'s> {
+fn callees<'s>(
+    groups: &BTreeMap<ServerKey<'_>, ServerSeries<'s>>,
+    most: usize,
+    losses: &mut Losses,
+) -> Columns<'s> {
     let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
     for (&callee, types) in groups.values().flat_map(|group| &group.calls) {
         let samples = types.values().flatten().map(|series| series.points.len() as f64);
@@ -105,96 +112,96 @@ fn callees<'s>(groups: &BTreeMap<Place<'_>, Group<'s>>, most: usize, losses: &mu
     pooled(sizes, most, losses)
 }
 
-/// Refuses windows that are too short for every server's utilization, and warns of single servers.
+/// Fails if windows are too short for every server's utilization, and warns about single servers.
 fn check_utilization(
-    groups: &BTreeMap<Place<'_>, Group<'_>>,
+    groups: &BTreeMap<ServerKey<'_>, ServerSeries<'_>>,
     length: Nanos,
     cautions: &mut Vec<String>,
 ) -> Result<(), WindowError> {
-    let spacings = groups.iter().filter_map(|(place, group)| {
+    let spacings = groups.iter().filter_map(|(server_key, group)| {
         let all = group.utilization.iter().chain(&group.cpu_seconds);
         let spacing = all.filter_map(|series| series.spacing()).min()?;
-        Some((place, Nanos::from_ns(spacing.unsigned_abs())))
+        Some((server_key, Nanos::from_ns(spacing.unsigned_abs())))
     });
     let (coarse, fine): (Vec<_>, Vec<_>) = spacings.partition(|&(_, spacing)| is_coarse(spacing, length));
-    if let (Some(&(place, spacing)), true) = (coarse.first(), fine.is_empty()) {
-        let what = format!("CPU samples of {}", place.words());
+    if let (Some(&(server_key, spacing)), true) = (coarse.first(), fine.is_empty()) {
+        let what = format!("CPU samples of {}", server_key.description());
         return Err(WindowError::TooFine { length, spacing, what });
     }
-    cautions.extend(coarse.iter().map(|(place, spacing)| {
+    cautions.extend(coarse.iter().map(|(server_key, spacing)| {
         format!(
             "CPU samples of {} come every {} s only, so neighboring windows share them.",
-            place.words(),
+            server_key.description(),
             spacing.ns() as f64 / 1e9
         )
     }));
     Ok(())
 }
 
-/// The utilization of one place.
-struct Server<'g> {
-    place: Place<'g>,
+/// The utilization of one server.
+struct ServerUtilization<'g> {
+    server_key: ServerKey<'g>,
     utilization: Utilization,
 }
 
 fn servers<'g>(
-    groups: &BTreeMap<Place<'g>, Group<'g>>,
-    span: &Span,
+    groups: &BTreeMap<ServerKey<'g>, ServerSeries<'g>>,
+    span: &WindowSpan,
     settings: &WindowSettings,
     losses: &mut Losses,
     cautions: &mut Vec<String>,
-) -> Vec<Server<'g>> {
+) -> Vec<ServerUtilization<'g>> {
     let unit = match settings.utilization {
         UtilizationUnit::Auto => {
             let unit = unit_of(groups.values().flat_map(|group| &group.utilization).copied());
             if unit == UtilizationUnit::Percent {
-                cautions.push("Utilization was read as percent; say --utilization if it is not.".to_owned());
+                cautions.push("Utilization was read as percent; set --utilization if it is not.".to_owned());
             }
             unit
         }
-        told => told,
+        reported => reported,
     };
     let mut servers = Vec::new();
-    for (place, group) in groups {
+    for (server_key, group) in groups {
         let has_cpu =
             !(group.utilization.is_empty() && group.cpu_seconds.is_empty() && group.cores.is_empty());
-        // What is told of the system is not a server, unless it is the only one.
-        if !has_cpu && (*place == Place::SYSTEM || !group.has_counts()) {
+        // Values of the system are not a server's, unless there is no other.
+        if !has_cpu && (*server_key == ServerKey::SYSTEM || !group.has_counts()) {
             continue;
         }
-        let mut found = utilization(span, place, group, unit, &settings.cores, losses);
+        let mut found = utilization(span, server_key, group, unit, &settings.cores, losses);
         cautions.extend(found.caution.take());
-        servers.push(Server { place: place.clone(), utilization: found });
+        servers.push(ServerUtilization { server_key: server_key.clone(), utilization: found });
     }
     servers
 }
 
-/// Everything of a table, with room at both ends.
-struct Parts<'g> {
-    span: Span,
-    transactions: Transactions<'g>,
-    servers: Vec<Server<'g>>,
+/// The contents of a table, before unknown windows at both ends are removed.
+struct TableParts<'g> {
+    span: WindowSpan,
+    transactions: AllTransactions<'g>,
+    servers: Vec<ServerUtilization<'g>>,
     clients: Vec<f64>,
 }
 
-impl Parts<'_> {
-    /// The table without the windows at both ends in which nothing is known; `None` when there is no other.
+impl TableParts<'_> {
+    /// The table without unknown windows at both ends; `None` if no window is known.
     fn table(self) -> Option<WindowTable> {
         let rows = self.rows()?;
-        let (told, names) = (&self.transactions.told, &self.transactions.names);
+        let (reported, names) = (&self.transactions.reported, &self.transactions.names);
         let system = match &self.transactions.system {
             Some(system) => system.windows(&rows),
-            None => nothing(rows.len(), names.len()),
+            None => no_transactions(rows.len(), names.len()),
         };
         let servers = self.servers.iter().map(|server| ServerWindows {
-            server: server.place.server.to_owned(),
-            tier: server.place.tier.to_owned(),
+            server: server.server_key.server.to_owned(),
+            tier: server.server_key.tier.to_owned(),
             cores: server.utilization.cores,
             utilization: server.utilization.by_window[rows.clone()].to_vec(),
-            own: told
-                .get(&server.place)
-                .filter(|_| server.place != Place::SYSTEM)
-                .map(|told| told.windows(&rows)),
+            own: reported
+                .get(&server.server_key)
+                .filter(|_| server.server_key != ServerKey::SYSTEM)
+                .map(|reported| reported.windows(&rows)),
         });
         Some(WindowTable {
             since: self.span.grid.start_of(self.span.windows.start + rows.start as i64),
@@ -209,27 +216,27 @@ impl Parts<'_> {
         })
     }
 
-    /// From the first window in which anything is known to the last.
+    /// From the first to the last known window.
     fn rows(&self) -> Option<Range<usize>> {
-        let told = self.transactions.told.values().map(Told::life);
+        let reported = self.transactions.reported.values().map(TransactionSums::known_rows);
         let busy = self.servers.iter().map(|server| {
             let known = |value: &f64| !value.is_nan();
             let values = &server.utilization.by_window;
             let first = values.iter().position(known).unwrap_or(values.len());
             first..values.iter().rposition(known).map_or(first, |last| last + 1)
         });
-        let lives = told.chain(busy).filter(|life| !life.is_empty());
+        let lives = reported.chain(busy).filter(|known_rows| !known_rows.is_empty());
         lives.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end))
     }
 }
 
-fn nothing(rows: usize, types: usize) -> TransactionWindows {
+fn no_transactions(rows: usize, types: usize) -> TransactionWindows {
     let unknown = || Matrix::from_row_major(rows, types, vec![f64::NAN; rows * types]);
     TransactionWindows { counts: unknown(), response_s: unknown(), outbound: Vec::new() }
 }
 
-/// Leaves the servers that are wanted.
-fn keep_wanted(table: &mut WindowTable, settings: &WindowSettings) -> Result<(), WindowError> {
+/// Retains the requested servers.
+fn filter_servers(table: &mut WindowTable, settings: &WindowSettings) -> Result<(), WindowError> {
     let wanted = settings
         .servers
         .iter()

@@ -1,6 +1,6 @@
 //! Where windows begin and end.
 
-use crate::points::{LOOKED_AT, Series};
+use crate::points::{SPACING_SAMPLE, Series};
 use laggard_model::{Nanos, Timestamp};
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ pub struct Grid {
     length_ns: i64,
 }
 
-/// How far into a sample, as a share of its length, a border between windows may lie and still be taken as
-/// the sample's end: clocks of exporters tremble.
-const TREMBLE: f64 = 0.05;
+/// Maximum distance of a window border from a sample's end, as a share of the sample's length, to be treated as that
+/// end: exporters' clocks jitter.
+const JITTER_SHARE: f64 = 0.05;
 
-/// Share of samples that must agree on a phase before windows follow it.
-const AGREED: f64 = 0.9;
+/// Minimum share of samples with a common phase for windows to use it.
+const AGREEMENT_MIN: f64 = 0.9;
 
 impl Grid {
     /// Windows that start at whole multiples of their length since the epoch, moved by `phase`.
@@ -40,7 +40,7 @@ impl Grid {
         Timestamp::from_unix_ns(window.saturating_mul(self.length_ns).saturating_add(self.origin_ns))
     }
 
-    /// The windows that lie wholly between two instants; the ends of time are no bounds.
+    /// The windows entirely between two instants; `Timestamp::MIN` and `MAX` are unbounded.
     pub(crate) fn windows_inside(self, since: Timestamp, until: Timestamp) -> Range<i64> {
         let first = self.window_of(since.unix_ns());
         let begun = since != Timestamp::MIN && self.start_of(first) < since;
@@ -48,9 +48,9 @@ impl Grid {
         first.saturating_add(i64::from(begun))..end.saturating_add(i64::from(until == Timestamp::MAX))
     }
 
-    /// A border between windows that an end of a stretch of time means, when one is near.
+    /// Moves an end of an interval to a nearby window border.
     fn snap(self, ns: i64, stretch_ns: i64) -> i64 {
-        let near = (stretch_ns as f64 * TREMBLE) as i64;
+        let near = (stretch_ns as f64 * JITTER_SHARE) as i64;
         let into = ns.saturating_sub(self.origin_ns).rem_euclid(self.length_ns);
         match into {
             into if into <= near => ns.saturating_sub(into),
@@ -59,7 +59,7 @@ impl Grid {
         }
     }
 
-    /// Calls back with every window of `windows` that a stretch of time overlaps, and the share of the stretch in it.
+    /// Calls `each` with every window of `windows` that an interval overlaps, and the share of the interval in it.
     pub(crate) fn overlaps(self, from: i64, to: i64, windows: &Range<i64>, mut each: impl FnMut(usize, f64)) {
         let stretch_ns = to.saturating_sub(from);
         let (left, right) = (self.snap(from, stretch_ns), self.snap(to, stretch_ns));
@@ -81,13 +81,13 @@ impl Grid {
     }
 }
 
-/// The grid for some series: when samples cover stretches of one length that fits into the window, and start at
-/// one phase, windows start there too, so that no sample is cut. Else they start at whole multiples.
+/// The grid for some series: if samples cover intervals of one length that divides the window, and share a phase,
+/// windows start at that phase, so that no sample is split. Else they start at whole multiples.
 pub(crate) fn grid_for<'s>(series: impl Iterator<Item = &'s Series>, length: Nanos) -> Grid {
     let plain = Grid::new(length, Nanos::ZERO);
     let spaced: Vec<(&Series, i64)> =
         series.filter_map(|series| series.spacing().map(|spacing| (series, spacing))).collect();
-    // What is much shorter than a window may be cut without harm, and what is longer cannot be kept whole.
+    // Samples much shorter than a window may be split without harm, and longer ones must be.
     let fits = |spacing: i64| spacing <= plain.length_ns && spacing >= plain.length_ns / 60;
     let Some(spacing) = spaced.iter().map(|&(_, spacing)| spacing).filter(|&spacing| fits(spacing)).max()
     else {
@@ -107,20 +107,20 @@ pub(crate) fn grid_for<'s>(series: impl Iterator<Item = &'s Series>, length: Nan
 fn common_phase<'s>(series: impl Iterator<Item = &'s Series>, spacing: i64) -> Option<i64> {
     let mut phases: Vec<i64> = series
         .flat_map(|series| {
-            let step = series.points.len().div_ceil(LOOKED_AT).max(1);
+            let step = series.points.len().div_ceil(SPACING_SAMPLE).max(1);
             series.points.iter().step_by(step).map(|point| point.ns.rem_euclid(spacing))
         })
         .collect();
     phases.sort_unstable();
-    let tolerance = (spacing as f64 * TREMBLE / 2.0) as i64;
+    let tolerance = (spacing as f64 * JITTER_SHARE / 2.0) as i64;
     let agreed = |candidate: &i64| {
         let near = phases.iter().filter(|&&phase| {
             let apart = (phase - candidate).rem_euclid(spacing);
             apart <= tolerance || spacing - apart <= tolerance
         });
-        near.count() as f64 >= AGREED * phases.len() as f64
+        near.count() as f64 >= AGREEMENT_MIN * phases.len() as f64
     };
-    // A few may be off on either side, so several are asked; a round phase comes first.
+    // A few may deviate on either side, so several are tried; a round phase first.
     let at = |tenth: usize| phases.get(phases.len() * tenth / 10).copied();
     std::iter::once(0).chain([5, 3, 7, 1, 9].into_iter().filter_map(at)).find(agreed)
 }

@@ -4,18 +4,18 @@ use crate::points::Series;
 use laggard_model::Measure;
 use std::collections::BTreeMap;
 
-/// Where samples belong: a server of a tier, or the whole system when both names are empty.
+/// The subject of samples: a server of a tier, or the whole system if both names are empty.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Place<'s> {
+pub(crate) struct ServerKey<'s> {
     pub(crate) tier: &'s str,
     pub(crate) server: &'s str,
 }
 
-impl Place<'_> {
-    pub(crate) const SYSTEM: Place<'static> = Place { tier: "", server: "" };
+impl ServerKey<'_> {
+    pub(crate) const SYSTEM: ServerKey<'static> = ServerKey { tier: "", server: "" };
 
-    /// As people name it, for cautions.
-    pub(crate) fn words(&self) -> String {
+    /// Its description in cautions.
+    pub(crate) fn description(&self) -> String {
         match (self.server, self.tier) {
             ("", "") => "the system".to_owned(),
             ("", tier) => format!("tier {tier}"),
@@ -24,9 +24,9 @@ impl Place<'_> {
     }
 }
 
-/// Everything that is told of one place.
+/// All series of one server.
 #[derive(Debug, Default)]
-pub(crate) struct Group<'s> {
+pub(crate) struct ServerSeries<'s> {
     /// Series about transactions, by type.
     pub(crate) transactions: BTreeMap<&'s str, Vec<&'s Series>>,
     /// Series about outbound calls, by callee and transaction type.
@@ -37,14 +37,14 @@ pub(crate) struct Group<'s> {
     pub(crate) clients: Vec<&'s Series>,
 }
 
-/// Files series by place. A server that names its tier in some series only is of that tier in all of them.
-pub(crate) fn groups(series: &[Series]) -> BTreeMap<Place<'_>, Group<'_>> {
+/// Groups series by server. A server with a tier in some series only belongs to that tier in all of them.
+pub(crate) fn groups(series: &[Series]) -> BTreeMap<ServerKey<'_>, ServerSeries<'_>> {
     let tiers = tiers_of_servers(series);
-    let mut groups: BTreeMap<Place<'_>, Group<'_>> = BTreeMap::new();
+    let mut groups: BTreeMap<ServerKey<'_>, ServerSeries<'_>> = BTreeMap::new();
     for series in series {
         let known = tiers.get(&*series.server).copied().flatten();
         let tier = if series.tier.is_empty() { known.unwrap_or("") } else { &*series.tier };
-        groups.entry(Place { tier, server: &series.server }).or_default().file(series);
+        groups.entry(ServerKey { tier, server: &series.server }).or_default().file(series);
     }
     groups
 }
@@ -61,7 +61,7 @@ fn tiers_of_servers(series: &[Series]) -> BTreeMap<&str, Option<&str>> {
     tiers
 }
 
-impl<'s> Group<'s> {
+impl<'s> ServerSeries<'s> {
     fn file(&mut self, series: &'s Series) {
         match series.measure {
             Measure::Utilization => self.utilization.push(series),
@@ -85,14 +85,14 @@ impl<'s> Group<'s> {
         self.transactions
             .values()
             .flatten()
-            .any(|series| Form::of(series.measure).is_some_and(Form::is_count))
+            .any(|series| SeriesForm::from_measure(series.measure).is_some_and(SeriesForm::is_count))
     }
 }
 
-/// How a series tells of transactions or of calls.
+/// The kind of values of a series about transactions or calls.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Form {
-    /// Number in a stretch of time.
+pub(crate) enum SeriesForm {
+    /// Number per interval.
     Counts,
     /// Number since some start.
     Total,
@@ -100,29 +100,29 @@ pub(crate) enum Form {
     Rate,
     /// One sample each.
     Event,
-    /// Time of all in a stretch of time.
+    /// Total time per interval.
     Seconds,
-    /// Time of all since some start.
+    /// Total time since some start.
     SecondsTotal,
     /// Mean time.
     Mean,
 }
 
-impl Form {
-    pub(crate) const fn of(measure: Measure) -> Option<Form> {
+impl SeriesForm {
+    pub(crate) const fn from_measure(measure: Measure) -> Option<SeriesForm> {
         match measure {
-            Measure::Transactions | Measure::Calls => Some(Form::Counts),
-            Measure::TransactionsTotal | Measure::CallsTotal => Some(Form::Total),
-            Measure::TransactionRate => Some(Form::Rate),
-            Measure::Completion => Some(Form::Event),
-            Measure::ResponseSeconds | Measure::CallSeconds => Some(Form::Seconds),
-            Measure::ResponseSecondsTotal | Measure::CallSecondsTotal => Some(Form::SecondsTotal),
-            Measure::ResponseTime | Measure::CallTime => Some(Form::Mean),
+            Measure::Transactions | Measure::Calls => Some(SeriesForm::Counts),
+            Measure::TransactionsTotal | Measure::CallsTotal => Some(SeriesForm::Total),
+            Measure::TransactionRate => Some(SeriesForm::Rate),
+            Measure::Completion => Some(SeriesForm::Event),
+            Measure::ResponseSeconds | Measure::CallSeconds => Some(SeriesForm::Seconds),
+            Measure::ResponseSecondsTotal | Measure::CallSecondsTotal => Some(SeriesForm::SecondsTotal),
+            Measure::ResponseTime | Measure::CallTime => Some(SeriesForm::Mean),
             _ => None,
         }
     }
 
     pub(crate) const fn is_count(self) -> bool {
-        matches!(self, Form::Counts | Form::Total | Form::Rate | Form::Event)
+        matches!(self, SeriesForm::Counts | SeriesForm::Total | SeriesForm::Rate | SeriesForm::Event)
     }
 }

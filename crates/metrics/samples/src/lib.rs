@@ -13,15 +13,15 @@ mod finish;
 mod grid;
 mod groups;
 mod points;
+mod sample_intervals;
 mod sample_table;
 mod servers;
 mod settings;
-mod stretches;
 mod system;
 mod table;
-mod tally;
-mod told;
+mod transactions;
 mod types;
+mod window_sums;
 
 pub use grid::Grid;
 pub use sample_table::{CountedServers, SampleLimits, SampleTable};

@@ -58,8 +58,8 @@ impl Series {
         }
     }
 
-    /// Puts points in order, keeps the first of several of one instant, and drops values that cannot be. Of what
-    /// covers a stretch of time an impossible value stays as NaN, because the stretch is then unknown.
+    /// Sorts points, retains the first of several at one instant, and drops invalid values. If the measure covers an
+    /// interval, an invalid value becomes NaN, because the interval is then unknown.
     pub(crate) fn tidy(&mut self, losses: &mut Losses) {
         if self.tidied == self.points.len() {
             return;
@@ -76,27 +76,27 @@ impl Series {
         }
         let invalid = self.points.iter_mut().fold(0, |count, point| {
             let possible = point.value >= 0.0 && point.value.is_finite();
-            let natural = point.value.is_nan() && nan_says_none(self.measure);
+            let natural = point.value.is_nan() && nan_means_none(self.measure);
             if !possible {
                 point.value = f64::NAN;
             }
             count + u64::from(!possible && !natural)
         });
         losses.add_many(Loss::InvalidSample, invalid, || self.to_string());
-        if !covers_a_stretch(self.measure) && self.measure != Measure::Completion {
+        if !covers_an_interval(self.measure) && self.measure != Measure::Completion {
             self.points.retain(|point| !point.value.is_nan());
         }
         self.tidied = self.points.len();
     }
 
-    /// Median distance of successive points in ns, of at most [`LOOKED_AT`] of them; `None` below two.
+    /// Median distance of successive points in ns, of at most [`SPACING_SAMPLE`] of them; `None` below two.
     pub(crate) fn spacing(&self) -> Option<i64> {
         self.spacing_quantile(0.5)
     }
 
     /// A quantile (0..1) of the distances of successive points.
     pub(crate) fn spacing_quantile(&self, share: f64) -> Option<i64> {
-        let step = self.points.len().div_ceil(LOOKED_AT).max(1);
+        let step = self.points.len().div_ceil(SPACING_SAMPLE).max(1);
         let pairs = self.points.windows(2).step_by(step);
         let mut gaps: Vec<i64> = pairs.map(|pair| pair[1].ns.saturating_sub(pair[0].ns)).collect();
         if gaps.is_empty() {
@@ -107,16 +107,16 @@ impl Series {
     }
 }
 
-/// Points looked at to learn how a series is spaced.
-pub(crate) const LOOKED_AT: usize = 4096;
+/// Maximum number of points examined to determine the spacing of a series.
+pub(crate) const SPACING_SAMPLE: usize = 4096;
 
-/// Whether NaN means that nothing completed rather than that something broke.
-const fn nan_says_none(measure: Measure) -> bool {
+/// Whether NaN means that nothing completed rather than a failure.
+const fn nan_means_none(measure: Measure) -> bool {
     matches!(measure, Measure::ResponseTime | Measure::CallTime | Measure::Completion)
 }
 
-/// Whether a value stands for the time from its instant to that of the next.
-pub(crate) const fn covers_a_stretch(measure: Measure) -> bool {
+/// Whether a value covers the time from its instant to that of the next.
+pub(crate) const fn covers_an_interval(measure: Measure) -> bool {
     use Measure::{CallSeconds, Calls, ResponseSeconds, TransactionRate, Transactions, Utilization};
     matches!(measure, Transactions | TransactionRate | ResponseSeconds | Calls | CallSeconds | Utilization)
 }

@@ -1,6 +1,6 @@
-//! Samples as they come, by series.
+//! Collects samples by series.
 
-use crate::groups::Form;
+use crate::groups::SeriesForm;
 use crate::points::{Point, Series};
 use laggard_model::{CallRecord, Loss, Losses, Measure, SampleRecord, Sink, SpanRecord};
 use std::collections::{BTreeSet, HashMap};
@@ -8,9 +8,9 @@ use std::collections::{BTreeSet, HashMap};
 /// Limits of one [`SampleTable`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SampleLimits {
-    /// Most distinct series kept; samples of further ones are left out and counted.
+    /// Maximum number of distinct series; samples of further ones are dropped and counted.
     pub series_max: usize,
-    /// Most samples kept, of 16 bytes each; further ones are left out and counted.
+    /// Maximum number of samples, of 16 bytes each; further ones are dropped and counted.
     pub samples_max: usize,
 }
 
@@ -21,10 +21,10 @@ impl Default for SampleLimits {
     }
 }
 
-/// A sink that keeps samples by series, of any servers and in any order. Several can fill in parallel and be
-/// merged in the order of their inputs.
+/// A sink that stores samples by series, of any servers and in any order. Several can fill in parallel and be merged in
+/// the order of their inputs.
 ///
-/// Spans and call-log records are none of its business: it counts them as another signal.
+/// Spans and call-log records are counted as another signal.
 #[derive(Debug, Default)]
 pub struct SampleTable {
     limits: SampleLimits,
@@ -38,7 +38,7 @@ pub struct SampleTable {
     last: Option<u32>,
 }
 
-/// Longest name kept, in bytes; longer ones are cut.
+/// Maximum length of a name, in bytes; longer ones are truncated.
 const NAME_BYTES_MAX: usize = 1024;
 
 impl SampleTable {
@@ -47,7 +47,7 @@ impl SampleTable {
         SampleTable { limits, ..SampleTable::default() }
     }
 
-    /// Samples kept.
+    /// Number of stored samples.
     pub fn samples(&self) -> u64 {
         self.samples as u64
     }
@@ -62,15 +62,16 @@ impl SampleTable {
         &self.losses
     }
 
-    /// Counts what others lost on the way to this table.
+    /// Adds losses that occurred before this table.
     pub fn add_losses(&mut self, losses: &Losses) {
         self.losses.merge(losses);
     }
 
-    /// Where samples count transactions.
+    /// Which servers have transaction counts.
     pub fn counted_servers(&self) -> CountedServers {
         let counts = |series: &&Series| {
-            Form::of(series.measure).is_some_and(Form::is_count) && !is_of_calls(series.measure)
+            SeriesForm::from_measure(series.measure).is_some_and(SeriesForm::is_count)
+                && !is_of_calls(series.measure)
         };
         let counted: Vec<&Series> = self.series.iter().filter(counts).collect();
         CountedServers {
@@ -110,7 +111,7 @@ impl SampleTable {
     /// The number of a record's series; `None` when there are too many.
     fn number(&mut self, record: &SampleRecord<'_>) -> Option<u32> {
         write_key(&mut self.key, record);
-        // Tables repeat their columns row by row: what followed once follows again.
+        // Tables repeat their columns row by row, so the series that followed last time is likely to follow again.
         if let Some(last) = self.last {
             let follower = self.series[last as usize].follower;
             if self.series.get(follower as usize).is_some_and(|series| *series.key == *self.key) {
@@ -130,7 +131,7 @@ impl SampleTable {
     }
 }
 
-/// Where samples count transactions.
+/// Which servers have transaction counts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CountedServers {
     /// Whether any do.
@@ -154,10 +155,10 @@ impl Sink for SampleTable {
 
     fn sample(&mut self, sample: &SampleRecord<'_>) {
         let record = SampleRecord {
-            server: cut(sample.server),
-            tier: cut(sample.tier),
-            transaction: cut(sample.transaction),
-            callee: cut(sample.callee),
+            server: rows_of(sample.server),
+            tier: rows_of(sample.tier),
+            transaction: rows_of(sample.transaction),
+            callee: rows_of(sample.callee),
             ..*sample
         };
         let Some(number) = self.number(&record) else {
@@ -198,7 +199,7 @@ fn write_key(key: &mut Vec<u8>, record: &SampleRecord<'_>) {
 }
 
 /// A name within [`NAME_BYTES_MAX`], cut between characters.
-fn cut(name: &str) -> &str {
+fn rows_of(name: &str) -> &str {
     let mut end = name.len().min(NAME_BYTES_MAX);
     while !name.is_char_boundary(end) {
         end -= 1;

@@ -1,18 +1,18 @@
 //! Utilization, capacity and clients by window.
 
 use crate::counters::increments;
-use crate::coverage::{Coverage, Known};
+use crate::coverage::{Coverage, WindowKnown};
 use crate::grid::Grid;
-use crate::groups::{Group, Place};
+use crate::groups::{ServerKey, ServerSeries};
 use crate::points::Series;
+use crate::sample_intervals::{sample_intervals, usual_length};
 use crate::settings::{CoresOf, UtilizationUnit};
-use crate::stretches::{stretches, usual_length};
 use laggard_model::{Loss, Losses};
 use std::ops::Range;
 
 /// The windows to fill.
 #[derive(Clone, Debug)]
-pub(crate) struct Span {
+pub(crate) struct WindowSpan {
     pub(crate) grid: Grid,
     pub(crate) windows: Range<i64>,
 }
@@ -35,12 +35,15 @@ pub(crate) fn unit_of<'s>(all: impl Iterator<Item = &'s Series>) -> UtilizationU
     all.next().map_or(UtilizationUnit::Fraction, |_| UtilizationUnit::Percent)
 }
 
-/// The capacity of a server: what the user says by its name, its tier's, or for all; else the median of what
-/// samples tell.
-pub(crate) fn cores_of(place: &Place<'_>, group: &Group<'_>, told: &[CoresOf]) -> Option<f64> {
-    let by_name = |name: &str| told.iter().rev().find(|row| row.name == name).map(|row| row.cores);
+/// The capacity of a server: the user's value for its name, its tier, or all servers; else the median of the samples.
+pub(crate) fn cores_of(
+    server_key: &ServerKey<'_>,
+    group: &ServerSeries<'_>,
+    reported: &[CoresOf],
+) -> Option<f64> {
+    let by_name = |name: &str| reported.iter().rev().find(|row| row.name == name).map(|row| row.cores);
     let named = |name: &str| if name.is_empty() { None } else { by_name(name) };
-    if let Some(cores) = named(place.server).or_else(|| named(place.tier)).or_else(|| by_name("")) {
+    if let Some(cores) = named(server_key.server).or_else(|| named(server_key.tier)).or_else(|| by_name("")) {
         return Some(cores);
     }
     // Several series of one server (its processors, its containers) add up.
@@ -63,7 +66,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 /// The time average of some series by window: their mean, weighted by overlap; NaN where too little is covered.
-pub(crate) fn averages(span: &Span, all: &[&Series], losses: &mut Losses) -> Vec<f64> {
+pub(crate) fn averages(span: &WindowSpan, all: &[&Series], losses: &mut Losses) -> Vec<f64> {
     let rows = (span.windows.end - span.windows.start) as usize;
     let mut sums = vec![0.0; rows];
     let mut weights = vec![0.0; rows];
@@ -72,11 +75,11 @@ pub(crate) fn averages(span: &Span, all: &[&Series], losses: &mut Losses) -> Vec
     for series in all {
         let window_ns = span.grid.length().ns() as i64;
         let length = usual_length(series, series.spacing()).unwrap_or(window_ns);
-        for stretch in stretches(&series.points, length).filter(|stretch| !stretch.value.is_nan()) {
-            coverage.cover(stretch.from, stretch.to);
-            let seconds = (stretch.to - stretch.from) as f64 / 1e9;
-            span.grid.overlaps(stretch.from, stretch.to, &span.windows, |row, share| {
-                sums[row] += stretch.value * share * seconds;
+        for interval in sample_intervals(&series.points, length).filter(|interval| !interval.value.is_nan()) {
+            coverage.cover(interval.from, interval.to);
+            let seconds = (interval.to - interval.from) as f64 / 1e9;
+            span.grid.overlaps(interval.from, interval.to, &span.windows, |row, share| {
+                sums[row] += interval.value * share * seconds;
                 weights[row] += share * seconds;
             });
         }
@@ -84,14 +87,14 @@ pub(crate) fn averages(span: &Span, all: &[&Series], losses: &mut Losses) -> Vec
     let known = coverage.known();
     count_partial(&known, losses, all);
     let mean = |row: usize| match known[row] {
-        Known::Share(_) if weights[row] > 0.0 => sums[row] / weights[row],
+        WindowKnown::Share(_) if weights[row] > 0.0 => sums[row] / weights[row],
         _ => f64::NAN,
     };
     (0..rows).map(mean).collect()
 }
 
-/// CPU seconds a second that some counters tell together, by window; NaN where too little is covered.
-pub(crate) fn cores_in_use(span: &Span, all: &[&Series], losses: &mut Losses) -> Vec<f64> {
+/// CPU seconds per second, summed over counters, by window; NaN if too little is covered.
+pub(crate) fn cores_in_use(span: &WindowSpan, all: &[&Series], losses: &mut Losses) -> Vec<f64> {
     let rows = (span.windows.end - span.windows.start) as usize;
     let mut used = vec![0.0; rows];
     let window_ns = span.grid.length().ns() as i64;
@@ -115,15 +118,15 @@ pub(crate) fn cores_in_use(span: &Span, all: &[&Series], losses: &mut Losses) ->
     count_partial(&known, losses, all);
     let seconds = window_ns as f64 / 1e9;
     let rate = |row: usize| match known[row] {
-        Known::Share(share) => used[row] / (seconds * share),
+        WindowKnown::Share(share) => used[row] / (seconds * share),
         _ => f64::NAN,
     };
     (0..rows).map(rate).collect()
 }
 
 /// Counts windows that are known in part. Those at both ends of the data are always cut.
-pub(crate) fn count_partial(known: &[Known], losses: &mut Losses, all: &[&Series]) {
-    let partly = known.iter().filter(|&&known| known == Known::Partly).count() as u64;
+pub(crate) fn count_partial(known: &[WindowKnown], losses: &mut Losses, all: &[&Series]) {
+    let partly = known.iter().filter(|&&known| known == WindowKnown::Partly).count() as u64;
     losses
         .add_many(Loss::PartialWindow, partly, || all.first().map_or_else(String::new, ToString::to_string));
 }
@@ -132,32 +135,32 @@ pub(crate) fn count_partial(known: &[Known], losses: &mut Losses, all: &[&Series
 pub(crate) struct Utilization {
     /// 0..1 by window, NaN in gaps.
     pub(crate) by_window: Vec<f64>,
-    /// Its capacity, if told or assumed.
+    /// Its capacity, if known or assumed.
     pub(crate) cores: Option<f64>,
     /// A whole sentence.
     pub(crate) caution: Option<String>,
 }
 
-/// The utilization of a server from what is told directly and, where that is silent, from CPU time and capacity.
+/// The utilization of a server: measured directly or, where unknown, from CPU time and capacity.
 pub(crate) fn utilization(
-    span: &Span,
-    place: &Place<'_>,
-    group: &Group<'_>,
+    span: &WindowSpan,
+    server_key: &ServerKey<'_>,
+    group: &ServerSeries<'_>,
     unit: UtilizationUnit,
-    told: &[CoresOf],
+    reported: &[CoresOf],
     losses: &mut Losses,
 ) -> Utilization {
-    let mut cores = cores_of(place, group, told);
+    let mut cores = cores_of(server_key, group, reported);
     let mut caution = None;
     let used = (!group.cpu_seconds.is_empty()).then(|| cores_in_use(span, &group.cpu_seconds, losses));
     let mut by_window = averages(span, &group.utilization, losses);
     let mut assume = |most: f64| {
         let assumed = most.max(f64::MIN_POSITIVE).ceil().max(1.0);
-        // A single core may seem a little more than busy.
+        // A single core may appear slightly over 100 % busy.
         let assumed = if most <= 1.05 { 1.0 } else { assumed };
         caution = Some(format!(
-            "The CPU capacity of {} is not told and was taken as {assumed} {}; say it with --cores.",
-            place.words(),
+            "The CPU capacity of {} is unknown and was assumed to be {assumed} {}; set it with --cores.",
+            server_key.description(),
             if assumed == 1.0 { "core" } else { "cores" }
         ));
         cores = Some(assumed);
@@ -166,30 +169,30 @@ pub(crate) fn utilization(
     let scale = match unit {
         UtilizationUnit::Percent => 100.0,
         UtilizationUnit::Cores if !group.utilization.is_empty() => {
-            cores_of(place, group, told).unwrap_or_else(|| assume(largest(&by_window)))
+            cores_of(server_key, group, reported).unwrap_or_else(|| assume(largest(&by_window)))
         }
         _ => 1.0,
     };
     by_window.iter_mut().for_each(|value| *value /= scale);
     if let Some(used) = used {
-        let capacity = cores_of(place, group, told).unwrap_or_else(|| assume(largest(&used)));
+        let capacity = cores_of(server_key, group, reported).unwrap_or_else(|| assume(largest(&used)));
         for (value, used) in by_window.iter_mut().zip(&used) {
             if value.is_nan() {
                 *value = used / capacity;
             }
         }
     }
-    clamp(&mut by_window, place, losses);
+    clamp(&mut by_window, server_key, losses);
     Utilization { by_window, cores, caution }
 }
 
 /// Rounding and sampling make a busy server seem busier than it can be; up to this it is not worth counting.
 const ROUNDING: f64 = 1e-6;
 
-fn clamp(values: &mut [f64], place: &Place<'_>, losses: &mut Losses) {
+fn clamp(values: &mut [f64], server_key: &ServerKey<'_>, losses: &mut Losses) {
     for value in values.iter_mut().filter(|value| **value > 1.0) {
         if *value > 1.0 + ROUNDING {
-            losses.add(Loss::UtilizationAboveOne, || format!("{value:.3} at {}", place.words()));
+            losses.add(Loss::UtilizationAboveOne, || format!("{value:.3} at {}", server_key.description()));
         }
         *value = 1.0;
     }

@@ -1,9 +1,9 @@
-//! How samples become windows, and why they cannot.
+//! Settings of the conversion of samples to windows, and its errors.
 
 use laggard_model::{Nanos, Timestamp};
 use std::fmt;
 
-/// How samples become windows.
+/// Settings of the conversion of samples to windows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WindowSettings {
     /// Length of a window, at least [`LENGTH_MIN`].
@@ -12,18 +12,18 @@ pub struct WindowSettings {
     pub since: Timestamp,
     /// Windows that end after this are left out.
     pub until: Timestamp,
-    /// Capacities of servers that their samples do not tell; they win over told ones.
+    /// Capacities of servers; they override those in samples.
     pub cores: Vec<CoresOf>,
     /// What a utilization of 1 means.
     pub utilization: UtilizationUnit,
-    /// Keep these servers only; empty keeps all. Transactions of the system are not affected.
+    /// Retain only these servers; empty: all. Transactions of the system are not affected.
     pub servers: Vec<String>,
-    /// Keep servers of these tiers only; empty keeps all. Transactions of the system are not affected.
+    /// Retain only servers of these tiers; empty: all. Transactions of the system are not affected.
     pub tiers: Vec<String>,
-    /// The tier whose transactions are those of the clients, when samples of several tiers tell counts and none
-    /// tell those of the whole system.
+    /// The tier whose transactions are those of the clients, if samples of several tiers have counts and none are of
+    /// the whole system.
     pub front: Option<String>,
-    /// Most transaction types, and most callees, kept apart; the rarest beyond are pooled. From 1.
+    /// Most transaction types, and most callees, with own columns; the rarest beyond are pooled. From 1.
     pub transactions_max: usize,
 }
 
@@ -59,10 +59,10 @@ pub struct CoresOf {
     pub cores: f64,
 }
 
-/// What the values of utilization samples are.
+/// The unit of utilization samples.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UtilizationUnit {
-    /// Percent when the values say so, else a fraction.
+    /// Percent if values exceed those of a fraction, else a fraction.
     Auto,
     /// 0..1 of all cores.
     Fraction,
@@ -72,10 +72,10 @@ pub enum UtilizationUnit {
     Cores,
 }
 
-/// Why there is no table.
+/// Why no table can be built.
 #[derive(Clone, PartialEq, Debug)]
 pub enum WindowError {
-    /// No sample counts transactions or tells utilization in the time asked for.
+    /// No sample in the requested time has transaction counts or utilization.
     NoSamples {
         /// Samples there are at all.
         samples: u64,

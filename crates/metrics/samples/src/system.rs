@@ -1,7 +1,7 @@
-//! The transactions of the whole system: what clients asked for.
+//! The transactions of the whole system, as requested by clients.
 
-use crate::groups::Place;
-use crate::told::Told;
+use crate::groups::ServerKey;
+use crate::transactions::TransactionSums;
 use std::collections::BTreeMap;
 
 /// Names of tiers that clients call first, most likely; in order of preference.
@@ -21,30 +21,35 @@ const FRONTS: [&str; 12] = [
 ];
 
 /// The transactions of the system: those of samples without server and tier; else of the tier that clients call: the
-/// only one that counts any, the one the user names, or one with a telling name.
+/// only one that counts any, the one the user names, or one with a typical name.
 pub(crate) fn system(
-    told: &BTreeMap<Place<'_>, Told>,
+    reported: &BTreeMap<ServerKey<'_>, TransactionSums>,
     front: Option<&str>,
     cautions: &mut Vec<String>,
-) -> Option<Told> {
-    if let (Some(system), None) = (told.get(&Place::SYSTEM), front) {
+) -> Option<TransactionSums> {
+    if let (Some(system), None) = (reported.get(&ServerKey::SYSTEM), front) {
         return Some(system.clone());
     }
-    let mut tiers: Vec<&str> =
-        told.keys().filter(|&place| *place != Place::SYSTEM).map(|place| place.tier).collect();
+    let mut tiers: Vec<&str> = reported
+        .keys()
+        .filter(|&server_key| *server_key != ServerKey::SYSTEM)
+        .map(|server_key| server_key.tier)
+        .collect();
     tiers.dedup();
     let tier = match (front, tiers.as_slice()) {
-        (_, []) => return told.get(&Place::SYSTEM).cloned(),
+        (_, []) => return reported.get(&ServerKey::SYSTEM).cloned(),
         (Some(front), tiers) if tiers.contains(&front) => front,
         (_, [only]) => only,
         (_, tiers) => guess(tiers, cautions),
     };
-    let of_tier: Vec<(&Place<'_>, &Told)> =
-        told.iter().filter(|(place, _)| place.tier == tier && **place != Place::SYSTEM).collect();
-    // A sum over the tier, where samples tell one, is better than the sum of what single servers tell.
-    match of_tier.iter().find(|(place, _)| place.server.is_empty()) {
+    let of_tier: Vec<(&ServerKey<'_>, &TransactionSums)> = reported
+        .iter()
+        .filter(|(server_key, _)| server_key.tier == tier && **server_key != ServerKey::SYSTEM)
+        .collect();
+    // A sum recorded for the tier is better than the sum over single servers.
+    match of_tier.iter().find(|(server_key, _)| server_key.server.is_empty()) {
         Some((_, whole)) => Some((*whole).clone()),
-        None => sum(of_tier.iter().map(|(_, told)| *told)),
+        None => sum(of_tier.iter().map(|(_, reported)| *reported)),
     }
 }
 
@@ -53,7 +58,7 @@ fn guess<'s>(tiers: &[&'s str], cautions: &mut Vec<String>) -> &'s str {
     let tier = named.unwrap_or(&tiers[0]);
     let shown: Vec<&str> = tiers.iter().take(5).copied().collect();
     cautions.push(format!(
-        "Transactions are counted in {} tiers ({}); those of {} were taken as what clients asked for. Say which with \
+        "Transactions are counted in {} tiers ({}); those of {} were used as the system's. Select the tier with \
          --front.",
         tiers.len(),
         shown.join(", "),
@@ -62,41 +67,41 @@ fn guess<'s>(tiers: &[&'s str], cautions: &mut Vec<String>) -> &'s str {
     tier
 }
 
-/// The sum over servers. A window is unknown while a server is silent that told something before and after.
-fn sum<'t>(all: impl Iterator<Item = &'t Told>) -> Option<Told> {
-    let all: Vec<&Told> = all.collect();
+/// The sum over servers. A window is unknown if a server with data before and after has none in it.
+fn sum<'t>(all: impl Iterator<Item = &'t TransactionSums>) -> Option<TransactionSums> {
+    let all: Vec<&TransactionSums> = all.collect();
     let mut sum = (*all.first()?).clone();
-    for calls in all.iter().skip(1).flat_map(|told| &told.calls) {
-        let empty = || crate::tally::Tally::unknown(calls.1.counts.rows(), calls.1.counts.cols());
+    for calls in all.iter().skip(1).flat_map(|reported| &reported.calls) {
+        let empty = || crate::window_sums::WindowSums::unknown(calls.1.counts.rows(), calls.1.counts.cols());
         sum.calls.entry(calls.0.clone()).or_insert_with(empty);
     }
-    let lives: Vec<_> = all.iter().map(|told| told.life()).collect();
+    let lives: Vec<_> = all.iter().map(|reported| reported.known_rows()).collect();
     for row in 0..sum.transactions.counts.rows() {
         let silent = all
             .iter()
             .zip(&lives)
-            .any(|(told, life)| life.contains(&row) && !told.transactions.is_known(row));
-        let tallies: Vec<_> = all.iter().map(|told| &told.transactions).collect();
+            .any(|(reported, known_rows)| known_rows.contains(&row) && !reported.transactions.is_known(row));
+        let tallies: Vec<_> = all.iter().map(|reported| &reported.transactions).collect();
         sum.transactions.sum_row(row, &tallies, silent);
-        for (callee, tally) in &mut sum.calls {
-            let tallies: Vec<_> = all.iter().filter_map(|told| told.calls.get(callee)).collect();
-            tally.sum_row(row, &tallies, silent);
+        for (callee, sums) in &mut sum.calls {
+            let tallies: Vec<_> = all.iter().filter_map(|reported| reported.calls.get(callee)).collect();
+            sums.sum_row(row, &tallies, silent);
         }
     }
     Some(sum)
 }
 
-impl crate::tally::Tally {
+impl crate::window_sums::WindowSums {
     /// Nothing known.
     fn unknown(rows: usize, types: usize) -> Self {
         use laggard_numeric::Matrix;
-        let mut tally = crate::tally::Tally {
+        let mut sums = crate::window_sums::WindowSums {
             counts: Matrix::zeros(rows, types),
             seconds: Matrix::zeros(rows, types),
             timed: Matrix::zeros(rows, types),
         };
-        tally.counts.data_mut().fill(f64::NAN);
-        tally
+        sums.counts.data_mut().fill(f64::NAN);
+        sums
     }
 
     /// Makes one row the sum of the known rows of others; unknown when told so, or when none is known.

@@ -3,8 +3,7 @@
 use laggard_model::{Losses, Nanos, Timestamp};
 use laggard_numeric::Matrix;
 
-/// Everything known of a stretch of time, in `T` windows of equal length, gaps included. What is not known is
-/// NaN, never 0.
+/// The data of `T` windows of equal length, including gaps. Unknown values are NaN, never 0.
 #[derive(Clone, Debug, Default)]
 pub struct WindowTable {
     /// Start of the first window.
@@ -15,15 +14,15 @@ pub struct WindowTable {
     pub windows: usize,
     /// Names of the transaction types, `n` of them, sorted by name.
     pub transactions: Vec<String>,
-    /// Transactions of the whole system: what clients asked for.
+    /// Transactions of the whole system, as requested by clients.
     pub system: TransactionWindows,
     /// Active clients per window, length `T`; NaN where unknown.
     pub clients: Vec<f64>,
     /// Every server of which something is known, sorted by tier and name.
     pub servers: Vec<ServerWindows>,
-    /// What was lost, repaired or mistrusted on the way.
+    /// Losses and repairs during reading.
     pub losses: Losses,
-    /// What was assumed where samples do not say, and what limits trust in the table; whole sentences.
+    /// Assumptions and limitations of the table, as sentences.
     pub cautions: Vec<String>,
 }
 
@@ -57,10 +56,10 @@ pub struct ServerWindows {
     pub server: String,
     /// Its tier; empty when the samples name none.
     pub tier: String,
-    /// CPU capacity in cores (median of what was told), if told.
+    /// CPU capacity in cores (median of the samples), if known.
     pub cores: Option<f64>,
     /// CPU utilization, 0..1 of all cores, length `T`; NaN in a gap.
     pub utilization: Vec<f64>,
-    /// Transactions the server itself completed, if its samples tell; else those of the system stand for them.
+    /// Transactions completed by the server itself, if known; otherwise those of the system are used.
     pub own: Option<TransactionWindows>,
 }

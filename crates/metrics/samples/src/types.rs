@@ -1,6 +1,6 @@
-//! Which transaction types have a column of their own.
+//! Columns of the transaction types.
 
-use crate::groups::{Form, Group, Place};
+use crate::groups::{SeriesForm, ServerKey, ServerSeries};
 use crate::points::Series;
 use laggard_model::{Loss, Losses};
 use std::collections::BTreeMap;
@@ -11,14 +11,14 @@ pub(crate) const OTHER: &str = "(other)";
 /// The name of transactions that have none.
 pub(crate) const ALL: &str = "(all)";
 
-/// Takes counts without a type out of places that count by type as well: they would count everything twice.
-pub(crate) fn drop_sums(groups: &mut BTreeMap<Place<'_>, Group<'_>>, cautions: &mut Vec<String>) {
-    for (place, group) in groups {
+/// Removes counts without a type from servers that also count by type: they would count everything twice.
+pub(crate) fn drop_sums(groups: &mut BTreeMap<ServerKey<'_>, ServerSeries<'_>>, cautions: &mut Vec<String>) {
+    for (server_key, group) in groups {
         let typed = group.transactions.iter().any(|(name, series)| !name.is_empty() && counts(series));
         if typed && group.transactions.remove("").is_some() {
             cautions.push(format!(
-                "Counts of {} without a transaction type were left out beside those with one.",
-                place.words()
+                "Counts of {} without a transaction type were ignored, because others have one.",
+                server_key.description()
             ));
         }
         for types in group.calls.values_mut() {
@@ -30,7 +30,7 @@ pub(crate) fn drop_sums(groups: &mut BTreeMap<Place<'_>, Group<'_>>, cautions: &
 }
 
 fn counts(series: &[&Series]) -> bool {
-    series.iter().any(|series| Form::of(series.measure).is_some_and(Form::is_count))
+    series.iter().any(|series| SeriesForm::from_measure(series.measure).is_some_and(SeriesForm::is_count))
 }
 
 /// Names with their columns.
@@ -44,7 +44,7 @@ pub(crate) struct Columns<'s> {
 
 /// Columns for all types of all places, at most `most`; the rarest share one.
 pub(crate) fn columns<'s>(
-    groups: &BTreeMap<Place<'_>, Group<'s>>,
+    groups: &BTreeMap<ServerKey<'_>, ServerSeries<'s>>,
     most: usize,
     losses: &mut Losses,
 ) -> Columns<'s> {
@@ -81,15 +81,15 @@ pub(crate) fn pooled<'s>(sizes: BTreeMap<&'s str, f64>, most: usize, losses: &mu
 /// About how many transactions a series counts; 0 for one of times.
 fn size(series: &Series) -> f64 {
     let sum = || series.points.iter().map(|point| point.value).filter(|value| !value.is_nan()).sum::<f64>();
-    match Form::of(series.measure) {
-        Some(Form::Counts) => sum(),
-        Some(Form::Rate) => sum() * series.spacing().unwrap_or(0) as f64 / 1e9,
-        Some(Form::Total) => match series.points.as_slice() {
+    match SeriesForm::from_measure(series.measure) {
+        Some(SeriesForm::Counts) => sum(),
+        Some(SeriesForm::Rate) => sum() * series.spacing().unwrap_or(0) as f64 / 1e9,
+        Some(SeriesForm::Total) => match series.points.as_slice() {
             [first, .., last] if last.value >= first.value => last.value - first.value,
             [.., last] => last.value,
             [] => 0.0,
         },
-        Some(Form::Event) => series.points.len() as f64,
+        Some(SeriesForm::Event) => series.points.len() as f64,
         _ => 0.0,
     }
 }

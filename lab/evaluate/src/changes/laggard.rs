@@ -3,7 +3,7 @@
 use super::{ChangeAnswer, ChangeFinder, Difference, FoundAlarm};
 use laggard_changes::{
     Analysis, Change, ChangeKind, ChangeSettings, CherkasovaMode, CherkasovaSettings, Observations,
-    SegmentKind, TooLittleData, changes, cherkasova,
+    SegmentKind, TooLittleDataError, changes, cherkasova,
 };
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub(super) fn finders() -> Vec<Box<dyn ChangeFinder>> {
 
 struct Ours {
     name: &'static str,
-    analyze: fn(&Observations, NonZeroUsize) -> Result<Analysis, TooLittleData>,
+    analyze: fn(&Observations, NonZeroUsize) -> Result<Analysis, TooLittleDataError>,
 }
 
 impl ChangeFinder for Ours {

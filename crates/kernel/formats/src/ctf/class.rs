@@ -19,7 +19,7 @@ pub(super) enum ByteOrder {
 
 /// What a field is to the reader itself, beside being data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
+pub(super) enum FieldRole {
     /// `magic`.
     Magic,
     /// The stream class of a packet.
@@ -41,7 +41,7 @@ pub(super) enum Role {
     Cpu,
     EventClass,
     /// The low bits of the clock.
-    Clock,
+    CtfClock,
 }
 
 /// Values from `first` to `last`, both included.
@@ -55,19 +55,19 @@ pub(super) struct Range {
 
 /// Names of values: an enumeration.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Mapping {
+pub(super) struct EnumMapping {
     /// Labels with their ranges, in order of declaration.
-    pub(super) labels: Vec<Label>,
+    pub(super) labels: Vec<EnumLabel>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Label {
+pub(super) struct EnumLabel {
     pub(super) name: String,
-    /// What it stands for.
+    /// Its value.
     pub(super) ranges: Vec<Range>,
 }
 
-impl Mapping {
+impl EnumMapping {
     /// The ranges of every label of that name; LTTng's leading underscores may be on one side only.
     pub(super) fn ranges(&self, name: &str) -> Vec<Range> {
         let found = |same: &dyn Fn(&str) -> bool| -> Vec<Range> {
@@ -92,7 +92,7 @@ pub(super) fn plain(name: &str) -> &str {
 
 /// A number.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Integer {
+pub(super) struct IntegerClass {
     /// Bits; 0 when each byte tells whether another follows (LEB128). Above 64 it is passed over.
     pub(super) bits: u32,
     /// Two's complement.
@@ -104,14 +104,14 @@ pub(super) struct Integer {
     /// The clock it is bound to.
     pub(super) clock: Option<Arc<str>>,
     /// What it is to the reader.
-    pub(super) role: Option<Role>,
+    pub(super) role: Option<FieldRole>,
     /// Names of its values.
-    pub(super) mapping: Option<Arc<Mapping>>,
+    pub(super) mapping: Option<Arc<EnumMapping>>,
 }
 
 /// A part of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Scope {
+pub(super) enum FieldScope {
     /// The packet's header.
     PacketHeader,
     /// The packet's context.
@@ -129,18 +129,18 @@ pub(super) enum Scope {
 /// How many scopes there are.
 pub(super) const SCOPES: usize = 6;
 
-/// Another field that tells a length or makes a choice.
+/// Another field that is a length or selector.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Reference {
-    /// Where the path starts; the innermost structure around that knows its first name when not told.
-    pub(super) scope: Option<Scope>,
+    /// Where the path starts; the innermost structure around that contains its first name if not specified.
+    pub(super) scope: Option<FieldScope>,
     /// Names from there.
     pub(super) path: Vec<String>,
 }
 
 /// How many elements.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Count {
+pub(super) enum ElementCount {
     /// Always as many.
     Fixed(u64),
     /// As an earlier field says.
@@ -149,7 +149,7 @@ pub(super) enum Count {
 
 /// A field of a structure.
 #[derive(Clone, Debug)]
-pub(super) struct Member {
+pub(super) struct ChoiceOption {
     /// Its name as the metadata has it.
     pub(super) name: String,
     pub(super) class: Class,
@@ -166,19 +166,19 @@ pub(super) struct Choice {
 
 /// What a class is.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum FieldKind {
     /// A number, or a name of one.
-    Integer(Integer),
+    Integer(IntegerClass),
     /// An IEEE 754 number of so many bits.
     Float { bits: u32, order: ByteOrder },
     /// Bytes up to a zero byte.
     Text,
     /// One after another.
-    Struct(Vec<Member>),
+    Struct(Vec<ChoiceOption>),
     /// One of several; without a selector it cannot be decoded (it is a name to be completed).
     Variant { selector: Option<Reference>, choices: Vec<Choice> },
     /// Many of one class.
-    Array { count: Count, element: Class },
+    Array { count: ElementCount, element: Class },
     /// There when the selector is in the ranges (not 0, when none are given).
     Optional { selector: Reference, ranges: Option<Vec<Range>>, class: Class },
 }
@@ -189,7 +189,7 @@ pub(super) struct Class(Arc<Node>);
 
 #[derive(Debug)]
 struct Node {
-    kind: Kind,
+    kind: FieldKind,
     align: u32,
     depth: u16,
     fixed_bits: Option<u64>,
@@ -200,21 +200,21 @@ impl Class {
     ///
     /// # Errors
     /// When the alignment is no power of two up to [`ALIGN_MAX`], or it is nested deeper than [`DEPTH_MAX`].
-    pub(super) fn new(kind: Kind, align: u32) -> Result<Class, String> {
+    pub(super) fn new(kind: FieldKind, align: u32) -> Result<Class, String> {
         if !align.is_power_of_two() || align > ALIGN_MAX {
             return Err(format!("an alignment of {align} bits"));
         }
         let (align, depth) = match &kind {
-            Kind::Integer(_) | Kind::Float { .. } => (align, 0),
-            Kind::Text => (align.max(8), 0),
-            Kind::Struct(members) => members.iter().fold((align, 0), |(align, depth), member| {
+            FieldKind::Integer(_) | FieldKind::Float { .. } => (align, 0),
+            FieldKind::Text => (align.max(8), 0),
+            FieldKind::Struct(members) => members.iter().fold((align, 0), |(align, depth), member| {
                 (align.max(member.class.align()), depth.max(member.class.0.depth))
             }),
-            Kind::Variant { choices, .. } => {
+            FieldKind::Variant { choices, .. } => {
                 (1, choices.iter().map(|choice| choice.class.0.depth).max().unwrap_or(0))
             }
-            Kind::Array { element, .. } => (align.max(element.align()), element.0.depth),
-            Kind::Optional { class, .. } => (1, class.0.depth),
+            FieldKind::Array { element, .. } => (align.max(element.align()), element.0.depth),
+            FieldKind::Optional { class, .. } => (1, class.0.depth),
         };
         if depth >= DEPTH_MAX {
             return Err(format!("fields nested deeper than {DEPTH_MAX}"));
@@ -223,7 +223,7 @@ impl Class {
         Ok(Class(Arc::new(Node { kind, align, depth: depth + 1, fixed_bits })))
     }
 
-    pub(super) fn kind(&self) -> &Kind {
+    pub(super) fn kind(&self) -> &FieldKind {
         &self.0.kind
     }
 
@@ -239,21 +239,24 @@ impl Class {
 
     /// Whether an array of it is text.
     pub(super) fn is_character(&self) -> bool {
-        matches!(self.kind(), Kind::Integer(integer) if integer.text && integer.bits == 8)
+        matches!(self.kind(), FieldKind::Integer(integer) if integer.text && integer.bits == 8)
             && self.align() == 8
     }
 }
 
-fn fixed_bits(kind: &Kind) -> Option<u64> {
+fn fixed_bits(kind: &FieldKind) -> Option<u64> {
     match kind {
-        Kind::Integer(integer) => (integer.bits > 0).then_some(u64::from(integer.bits)),
-        Kind::Float { bits, .. } => Some(u64::from(*bits)),
-        Kind::Struct(members) => members.iter().try_fold(0u64, |at, member| {
+        FieldKind::Integer(integer) => (integer.bits > 0).then_some(u64::from(integer.bits)),
+        FieldKind::Float { bits, .. } => Some(u64::from(*bits)),
+        FieldKind::Struct(members) => members.iter().try_fold(0u64, |at, member| {
             let from = at.checked_next_multiple_of(u64::from(member.class.align()))?;
             from.checked_add(member.class.fixed_bits()?)
         }),
-        Kind::Array { count: Count::Fixed(count), element } => array_bits(*count, element),
-        Kind::Text | Kind::Variant { .. } | Kind::Array { .. } | Kind::Optional { .. } => None,
+        FieldKind::Array { count: ElementCount::Fixed(count), element } => array_bits(*count, element),
+        FieldKind::Text
+        | FieldKind::Variant { .. }
+        | FieldKind::Array { .. }
+        | FieldKind::Optional { .. } => None,
     }
 }
 

@@ -1,8 +1,8 @@
-//! The plans of a whole trace.
+//! The plans of a trace.
 
-use super::class::{Role, Scope};
-use super::meaning::{Meanings, RECORDED, What};
-use super::plan::{Compiler, Fields, Plan, Slot};
+use super::class::{FieldRole, FieldScope};
+use super::meaning::{EventMeaning, Meanings, RECORDED};
+use super::plan::{Compiler, FieldDecoder, Plan, Slot};
 use super::schema::{EventClass, Schema, StreamClass};
 use crate::options::OpenOptions;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ const DENSE_MAX: u64 = 16_384;
 /// How to read the events of one class.
 #[derive(Debug)]
 pub(super) struct EventPlan {
-    pub(super) what: What,
+    pub(super) what: EventMeaning,
     pub(super) context: Plan,
     pub(super) payload: Plan,
 }
@@ -84,8 +84,12 @@ impl Decoder {
     pub(super) fn new(schema: &Schema, options: &OpenOptions) -> Result<Decoder, String> {
         let mut left = STEPS_MAX;
         let mut compiler = Compiler::new(&schema.referenced);
-        let packet_header =
-            compiler.scope(Scope::PacketHeader, schema.packet_header.as_ref(), Fields::NONE, &mut left)?;
+        let packet_header = compiler.scope(
+            FieldScope::PacketHeader,
+            schema.packet_header.as_ref(),
+            FieldDecoder::NONE,
+            &mut left,
+        )?;
         let meanings = Meanings::new(schema, options);
         let mut streams = HashMap::new();
         for (&id, stream) in &schema.streams {
@@ -94,7 +98,7 @@ impl Decoder {
         }
         let slots = streams.values().map(|stream| stream.slots).max().unwrap_or(0).max(compiler.slots());
         Ok(Decoder {
-            magic: role_bits(schema.packet_header.as_ref(), Role::Magic) > 0,
+            magic: role_bits(schema.packet_header.as_ref(), FieldRole::Magic) > 0,
             old_states: schema.fact(&["kernel_release", "release"]).is_some_and(is_before_4_14),
             packet_header,
             streams,
@@ -102,9 +106,11 @@ impl Decoder {
         })
     }
 
-    /// Whether any event has a kind of its own, or was asked for.
+    /// Whether any event has its own kind or is requested.
     pub(super) fn wants_something(&self) -> bool {
-        self.streams.values().any(|stream| stream.events.iter().any(|event| event.what != What::Unwanted))
+        self.streams
+            .values()
+            .any(|stream| stream.events.iter().any(|event| event.what != EventMeaning::Unwanted))
     }
 }
 
@@ -116,13 +122,17 @@ fn stream_plan(
     left: &mut usize,
 ) -> Result<StreamPlan, String> {
     const THREAD: &[(&str, Slot)] = &[("tid", RECORDED)];
-    let contexts = Fields { named: THREAD, printed: false };
-    let packet_context =
-        compiler.scope(Scope::PacketContext, stream.packet_context.as_ref(), Fields::NONE, left)?;
+    let contexts = FieldDecoder { named: THREAD, printed: false };
+    let packet_context = compiler.scope(
+        FieldScope::PacketContext,
+        stream.packet_context.as_ref(),
+        FieldDecoder::NONE,
+        left,
+    )?;
     let event_header =
-        compiler.scope(Scope::EventHeader, stream.event_header.as_ref(), Fields::NONE, left)?;
+        compiler.scope(FieldScope::EventHeader, stream.event_header.as_ref(), FieldDecoder::NONE, left)?;
     let common_context =
-        compiler.scope(Scope::CommonContext, stream.common_context.as_ref(), contexts, left)?;
+        compiler.scope(FieldScope::CommonContext, stream.common_context.as_ref(), contexts, left)?;
     let clock = stream
         .clock
         .as_ref()
@@ -136,8 +146,8 @@ fn stream_plan(
         dense: Vec::new(),
         sparse: HashMap::new(),
         frequency: clock.map_or(1_000_000_000, |clock| clock.frequency),
-        begin_bits: role_bits(stream.packet_context.as_ref(), Role::Begin),
-        discarded_bits: role_bits(stream.packet_context.as_ref(), Role::Discarded),
+        begin_bits: role_bits(stream.packet_context.as_ref(), FieldRole::Begin),
+        discarded_bits: role_bits(stream.packet_context.as_ref(), FieldRole::Discarded),
         slots: compiler.slots(),
     };
     for (&id, event) in &stream.events {
@@ -153,16 +163,16 @@ fn stream_plan(
 fn event_plan(
     event: &EventClass,
     compiler: &mut Compiler<'_>,
-    contexts: Fields<'_>,
+    contexts: FieldDecoder<'_>,
     meanings: &Meanings<'_>,
     left: &mut usize,
 ) -> Result<EventPlan, String> {
     let what = meanings.of(&event.name);
     let named = what.wanted(event);
-    let printed = matches!(what, What::Other { .. });
-    let context = compiler.scope(Scope::EventContext, event.context.as_ref(), contexts, left)?;
-    let fields = Fields { named: &named, printed };
-    let payload = compiler.scope(Scope::Payload, event.payload.as_ref(), fields, left)?;
+    let printed = matches!(what, EventMeaning::Other { .. });
+    let context = compiler.scope(FieldScope::EventContext, event.context.as_ref(), contexts, left)?;
+    let fields = FieldDecoder { named: &named, printed };
+    let payload = compiler.scope(FieldScope::Payload, event.payload.as_ref(), fields, left)?;
     Ok(EventPlan { what, context, payload })
 }
 
@@ -183,25 +193,25 @@ impl StreamPlan {
 }
 
 /// Bits of the field with a role; 64 for one of variable size, 0 without one.
-fn role_bits(class: Option<&super::class::Class>, role: Role) -> u32 {
-    use super::class::Kind;
+fn role_bits(class: Option<&super::class::Class>, role: FieldRole) -> u32 {
+    use super::class::FieldKind;
     let Some(class) = class else { return 0 };
     match class.kind() {
-        Kind::Integer(integer) if integer.role == Some(role) => {
+        FieldKind::Integer(integer) if integer.role == Some(role) => {
             if integer.bits == 0 {
                 64
             } else {
                 integer.bits
             }
         }
-        Kind::Struct(members) => {
+        FieldKind::Struct(members) => {
             members.iter().map(|member| role_bits(Some(&member.class), role)).max().unwrap_or(0)
         }
-        Kind::Variant { choices, .. } => {
+        FieldKind::Variant { choices, .. } => {
             choices.iter().map(|choice| role_bits(Some(&choice.class), role)).max().unwrap_or(0)
         }
-        Kind::Optional { class, .. } => role_bits(Some(class), role),
-        Kind::Integer(_) | Kind::Float { .. } | Kind::Text | Kind::Array { .. } => 0,
+        FieldKind::Optional { class, .. } => role_bits(Some(class), role),
+        FieldKind::Integer(_) | FieldKind::Float { .. } | FieldKind::Text | FieldKind::Array { .. } => 0,
     }
 }
 

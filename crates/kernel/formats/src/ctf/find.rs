@@ -1,16 +1,16 @@
-//! Which folder is the trace: the one given, or one deeper, as sessions of LTTng have it (`SESSION/kernel`).
+//! Finds the folder of the trace: the given one, or one deeper, as in LTTng sessions (`SESSION/kernel`).
 
 use super::{ctf2, tsdl};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Folders are looked into this deep.
+/// Maximum depth of the search.
 const DEPTH_MAX: usize = 6;
 
-/// Entries of folders looked at.
+/// Maximum number of folder entries examined.
 const ENTRIES_MAX: usize = 20_000;
 
-/// Traces found at most.
+/// Maximum number of traces.
 pub(super) const TRACES_MAX: usize = 64;
 
 /// The name of the file that describes a trace.
@@ -43,11 +43,11 @@ pub(super) fn traces(path: &Path) -> Vec<PathBuf> {
     };
     let mut found = Vec::new();
     let mut left = ENTRIES_MAX;
-    look(folder, DEPTH_MAX, &mut left, &mut found);
+    find_metadata(folder, DEPTH_MAX, &mut left, &mut found);
     found
 }
 
-fn look(folder: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) {
+fn find_metadata(folder: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) {
     if is_trace(folder) {
         found.push(folder.to_owned());
         return;
@@ -69,6 +69,6 @@ fn look(folder: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>)
         if found.len() >= TRACES_MAX {
             return;
         }
-        look(&folder, depth - 1, left, found);
+        find_metadata(&folder, depth - 1, left, found);
     }
 }

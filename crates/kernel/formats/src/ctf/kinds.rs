@@ -1,11 +1,11 @@
 //! Registers to the kinds of events.
 
-use super::meaning::{FIELD, Side, Wake, What};
+use super::meaning::{EventMeaning, FIELD, PacketSide, WakeKind};
 use super::plan::{Registers, Slot};
 use laggard_model::{Cpu, EventKind, KernelTexts, PrevState, Socket, StatedumpStatus, TextId, Tid};
 
 /// A record as its plan left it.
-pub(super) struct Record<'a> {
+pub(super) struct RecordKind<'a> {
     pub(super) registers: &'a Registers,
     /// The bytes that texts point into.
     pub(super) bytes: &'a [u8],
@@ -13,7 +13,7 @@ pub(super) struct Record<'a> {
     pub(super) old_states: bool,
 }
 
-/// Names kept, as a power of two. A host has more threads, but few run at one time.
+/// Number of cached names, as a power of two. A host has more threads, but few run at one time.
 const NAMES_LOG: u32 = 11;
 
 /// Thread names that came last, by what they hash to: the same few come again and again.
@@ -47,7 +47,7 @@ impl NameCache {
     }
 }
 
-impl Record<'_> {
+impl RecordKind<'_> {
     fn number(&self, field: Slot) -> Option<u64> {
         self.registers.get(FIELD + field)
     }
@@ -83,75 +83,79 @@ impl Record<'_> {
     /// The kind; none when a field it needs was not read. `name` is the handle of a name in `what`.
     pub(super) fn kind(
         &self,
-        what: &What,
+        what: &EventMeaning,
         name: TextId,
         names: &mut NameCache,
         texts: &mut KernelTexts,
     ) -> Option<EventKind> {
         Some(match what {
-            What::Switch => EventKind::Switch {
+            EventMeaning::Switch => EventKind::Switch {
                 prev: self.tid(0)?,
                 prev_name: names.id(self.text(1), texts),
                 prev_state: self.prev_state(2)?,
                 next: self.tid(3)?,
                 next_name: names.id(self.text(4), texts),
             },
-            What::Wake(wake) => {
+            EventMeaning::Wake(wake) => {
                 let (tid, name) = (self.tid(0)?, names.id(self.text(1), texts));
                 let target = self.number(2).and_then(|cpu| u16::try_from(cpu).ok()).map(Cpu);
                 match wake {
-                    Wake::Waking => EventKind::Waking { tid, name, target },
-                    Wake::Wakeup => EventKind::Wakeup { tid, name, target },
-                    Wake::WakeupNew => EventKind::WakeupNew { tid, name, target },
-                    Wake::TryToWakeUp => EventKind::TryToWakeUp { tid, name, target },
+                    WakeKind::Waking => EventKind::Waking { tid, name, target },
+                    WakeKind::Wakeup => EventKind::Wakeup { tid, name, target },
+                    WakeKind::WakeupNew => EventKind::WakeupNew { tid, name, target },
+                    WakeKind::TryToWakeUp => EventKind::TryToWakeUp { tid, name, target },
                 }
             }
-            What::Irq(Side::Entry) => {
+            EventMeaning::Irq(PacketSide::Entry) => {
                 EventKind::IrqEntry { irq: self.number(0)? as u32, name: names.id(self.text(1), texts) }
             }
-            What::Irq(Side::Exit) => EventKind::IrqExit { irq: self.number(0)? as u32 },
-            What::Softirq(Side::Entry) => EventKind::SoftirqEntry { vector: self.vector()? },
-            What::Softirq(Side::Exit) => EventKind::SoftirqExit { vector: self.vector()? },
-            What::SoftirqRaise => EventKind::SoftirqRaise { vector: self.vector()? },
-            What::Hrtimer(Side::Entry) => EventKind::HrtimerEntry,
-            What::Hrtimer(Side::Exit) => EventKind::HrtimerExit,
-            What::Ipi(Side::Entry, vector) => EventKind::IpiEntry(*vector),
-            What::Ipi(Side::Exit, vector) => EventKind::IpiExit(*vector),
-            What::PacketSent => EventKind::PacketSent(self.socket()?),
-            What::PacketReceived => EventKind::PacketReceived(self.socket()?),
-            What::Reception(Side::Entry) => EventKind::ReceptionEntry,
-            What::Reception(Side::Exit) => EventKind::ReceptionExit,
-            What::Syscall { side, .. } => self.syscall(*side, name),
-            What::Other { .. } => {
+            EventMeaning::Irq(PacketSide::Exit) => EventKind::IrqExit { irq: self.number(0)? as u32 },
+            EventMeaning::Softirq(PacketSide::Entry) => EventKind::SoftirqEntry { vector: self.vector()? },
+            EventMeaning::Softirq(PacketSide::Exit) => EventKind::SoftirqExit { vector: self.vector()? },
+            EventMeaning::SoftirqRaise => EventKind::SoftirqRaise { vector: self.vector()? },
+            EventMeaning::Hrtimer(PacketSide::Entry) => EventKind::HrtimerEntry,
+            EventMeaning::Hrtimer(PacketSide::Exit) => EventKind::HrtimerExit,
+            EventMeaning::Ipi(PacketSide::Entry, vector) => EventKind::IpiEntry(*vector),
+            EventMeaning::Ipi(PacketSide::Exit, vector) => EventKind::IpiExit(*vector),
+            EventMeaning::PacketSent => EventKind::PacketSent(self.socket()?),
+            EventMeaning::PacketReceived => EventKind::PacketReceived(self.socket()?),
+            EventMeaning::Reception(PacketSide::Entry) => EventKind::ReceptionEntry,
+            EventMeaning::Reception(PacketSide::Exit) => EventKind::ReceptionExit,
+            EventMeaning::Syscall { side, .. } => self.syscall(*side, name),
+            EventMeaning::Other { .. } => {
                 EventKind::Other { name, fields: texts.intern(&self.registers.printed.text) }
             }
             _ => return self.life(what, names, texts),
         })
     }
 
-    /// What happens to threads, and what is told of them.
-    fn life(&self, what: &What, names: &mut NameCache, texts: &mut KernelTexts) -> Option<EventKind> {
+    /// Events about threads.
+    fn life(&self, what: &EventMeaning, names: &mut NameCache, texts: &mut KernelTexts) -> Option<EventKind> {
         Some(match what {
-            What::Fork => EventKind::Fork {
+            EventMeaning::Fork => EventKind::Fork {
                 parent: self.tid(0)?,
                 child: self.tid(1)?,
                 child_name: names.id(self.text(2), texts),
             },
-            What::Exec => EventKind::Exec { tid: self.tid(0)?, filename: names.id(self.text(1), texts) },
-            What::Exit => EventKind::Exit { tid: self.tid(0)? },
-            What::Rename => EventKind::Rename { tid: self.tid(0)?, name: names.id(self.text(1), texts) },
-            What::ProcessState => EventKind::Statedump {
+            EventMeaning::Exec => {
+                EventKind::Exec { tid: self.tid(0)?, filename: names.id(self.text(1), texts) }
+            }
+            EventMeaning::Exit => EventKind::Exit { tid: self.tid(0)? },
+            EventMeaning::Rename => {
+                EventKind::Rename { tid: self.tid(0)?, name: names.id(self.text(1), texts) }
+            }
+            EventMeaning::ProcessState => EventKind::Statedump {
                 tid: self.tid(0)?,
                 pid: self.tid(1)?,
                 name: names.id(self.text(2), texts),
                 status: status(self.number(3)?),
             },
-            What::Interrupt => EventKind::InterruptName {
+            EventMeaning::Interrupt => EventKind::InterruptName {
                 irq: self.number(0)? as u32,
                 name: names.id(self.text(1), texts),
                 thread: Tid::IDLE,
             },
-            What::Marker => {
+            EventMeaning::Marker => {
                 let text = self.text(0).trim_ascii_end();
                 EventKind::Marker { text: texts.intern(&String::from_utf8_lossy(text)) }
             }
@@ -163,11 +167,11 @@ impl Record<'_> {
         u8::try_from(self.number(0)?).ok()
     }
 
-    fn syscall(&self, side: Side, name: TextId) -> EventKind {
+    fn syscall(&self, side: PacketSide, name: TextId) -> EventKind {
         let number = self.number(0).map_or(u32::MAX, |number| number as u32);
         match side {
-            Side::Entry => EventKind::SyscallEntry { number, name },
-            Side::Exit => {
+            PacketSide::Entry => EventKind::SyscallEntry { number, name },
+            PacketSide::Exit => {
                 EventKind::SyscallExit { number, name, returned: self.number(1).unwrap_or(0).cast_signed() }
             }
         }

@@ -1,6 +1,6 @@
 //! Names of events and fields, as LTTng and perf's converter write them, to kinds of events.
 
-use super::class::{Class, Kind, plain};
+use super::class::{Class, FieldKind, plain};
 use super::plan::{FIRST_FIELD, Slot};
 use super::schema::{EventClass, Schema};
 use crate::options::OpenOptions;
@@ -11,15 +11,15 @@ use std::collections::HashSet;
 pub(super) const RECORDED: Slot = FIRST_FIELD;
 /// The record's context flags.
 pub(super) const FLAGS: Slot = FIRST_FIELD + 1;
-/// The first of the fields that a kind needs, in the order of [`What::fields`].
+/// The first of the fields that a kind needs, in the order of [`EventMeaning::fields`].
 pub(super) const FIELD: Slot = FIRST_FIELD + 2;
 
-/// Fields looked at to find names. More is an attack.
+/// Maximum number of fields searched for names; more indicates a malicious file.
 const NAMES_MAX: usize = 10_000;
 
 /// Which wake-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Wake {
+pub(super) enum WakeKind {
     Waking,
     Wakeup,
     WakeupNew,
@@ -28,23 +28,23 @@ pub(super) enum Wake {
 
 /// Which end of something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Side {
+pub(super) enum PacketSide {
     Entry,
     Exit,
 }
 
-/// What the events of a class become.
+/// What the events of a class mean.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum What {
+pub(super) enum EventMeaning {
     /// Nothing.
     Unwanted,
     Switch,
-    Wake(Wake),
-    Irq(Side),
-    Softirq(Side),
+    Wake(WakeKind),
+    Irq(PacketSide),
+    Softirq(PacketSide),
     SoftirqRaise,
-    Hrtimer(Side),
-    Ipi(Side, IpiVector),
+    Hrtimer(PacketSide),
+    Ipi(PacketSide, IpiVector),
     Fork,
     Exec,
     Exit,
@@ -53,12 +53,12 @@ pub(super) enum What {
     Interrupt,
     Marker,
     Syscall {
-        side: Side,
+        side: PacketSide,
         name: String,
     },
     PacketSent,
     PacketReceived,
-    Reception(Side),
+    Reception(PacketSide),
     Other {
         name: String,
     },
@@ -94,7 +94,7 @@ const RECEPTIONS: [&str; 7] = [
 /// The kinds of a trace's events: what an event means can depend on which others there are.
 pub(super) struct Meanings<'a> {
     options: &'a OpenOptions,
-    /// `net_dev_queue` and `net_dev_xmit` tell of the same packet; only the former is taken when there.
+    /// `net_dev_queue` and `net_dev_xmit` describe the same packet; only the former is used if present.
     queues: bool,
 }
 
@@ -106,39 +106,43 @@ impl<'a> Meanings<'a> {
     }
 
     /// What events of a name become.
-    pub(super) fn of(&self, full_name: &str) -> What {
+    pub(super) fn of(&self, full_name: &str) -> EventMeaning {
         let (system, name) = without_system(full_name);
         if let Some(what) = self.known(name).or_else(|| syscall(system, name)) {
             return what;
         }
-        if self.options.wants(system, name) { What::Other { name: name.to_owned() } } else { What::Unwanted }
+        if self.options.wants(system, name) {
+            EventMeaning::Other { name: name.to_owned() }
+        } else {
+            EventMeaning::Unwanted
+        }
     }
 
-    fn known(&self, name: &str) -> Option<What> {
+    fn known(&self, name: &str) -> Option<EventMeaning> {
         Some(match name {
-            "sched_switch" => What::Switch,
-            "sched_waking" => What::Wake(Wake::Waking),
-            "sched_wakeup" => What::Wake(Wake::Wakeup),
-            "sched_wakeup_new" => What::Wake(Wake::WakeupNew),
-            "sched_ttwu" => What::Wake(Wake::TryToWakeUp),
-            "irq_handler_entry" => What::Irq(Side::Entry),
-            "irq_handler_exit" => What::Irq(Side::Exit),
-            "softirq_entry" | "irq_softirq_entry" => What::Softirq(Side::Entry),
-            "softirq_exit" | "irq_softirq_exit" => What::Softirq(Side::Exit),
-            "softirq_raise" | "irq_softirq_raise" => What::SoftirqRaise,
-            "hrtimer_expire_entry" | "timer_hrtimer_expire_entry" => What::Hrtimer(Side::Entry),
-            "hrtimer_expire_exit" | "timer_hrtimer_expire_exit" => What::Hrtimer(Side::Exit),
-            "sched_process_fork" => What::Fork,
-            "sched_process_exec" => What::Exec,
-            "sched_process_exit" => What::Exit,
-            "task_rename" => What::Rename,
-            "lttng_statedump_process_state" => What::ProcessState,
-            "lttng_statedump_interrupt" => What::Interrupt,
-            "lttng_logger" => What::Marker,
-            "net_dev_queue" | "inet_sock_local_out" => What::PacketSent,
-            "net_dev_xmit" if self.queues => What::Unwanted,
-            "net_dev_xmit" => What::PacketSent,
-            "netif_receive_skb" | "net_if_receive_skb" | "inet_sock_local_in" => What::PacketReceived,
+            "sched_switch" => EventMeaning::Switch,
+            "sched_waking" => EventMeaning::Wake(WakeKind::Waking),
+            "sched_wakeup" => EventMeaning::Wake(WakeKind::Wakeup),
+            "sched_wakeup_new" => EventMeaning::Wake(WakeKind::WakeupNew),
+            "sched_ttwu" => EventMeaning::Wake(WakeKind::TryToWakeUp),
+            "irq_handler_entry" => EventMeaning::Irq(PacketSide::Entry),
+            "irq_handler_exit" => EventMeaning::Irq(PacketSide::Exit),
+            "softirq_entry" | "irq_softirq_entry" => EventMeaning::Softirq(PacketSide::Entry),
+            "softirq_exit" | "irq_softirq_exit" => EventMeaning::Softirq(PacketSide::Exit),
+            "softirq_raise" | "irq_softirq_raise" => EventMeaning::SoftirqRaise,
+            "hrtimer_expire_entry" | "timer_hrtimer_expire_entry" => EventMeaning::Hrtimer(PacketSide::Entry),
+            "hrtimer_expire_exit" | "timer_hrtimer_expire_exit" => EventMeaning::Hrtimer(PacketSide::Exit),
+            "sched_process_fork" => EventMeaning::Fork,
+            "sched_process_exec" => EventMeaning::Exec,
+            "sched_process_exit" => EventMeaning::Exit,
+            "task_rename" => EventMeaning::Rename,
+            "lttng_statedump_process_state" => EventMeaning::ProcessState,
+            "lttng_statedump_interrupt" => EventMeaning::Interrupt,
+            "lttng_logger" => EventMeaning::Marker,
+            "net_dev_queue" | "inet_sock_local_out" => EventMeaning::PacketSent,
+            "net_dev_xmit" if self.queues => EventMeaning::Unwanted,
+            "net_dev_xmit" => EventMeaning::PacketSent,
+            "netif_receive_skb" | "net_if_receive_skb" | "inet_sock_local_in" => EventMeaning::PacketReceived,
             _ => return both_ends(name),
         })
     }
@@ -149,31 +153,31 @@ fn without_system(name: &str) -> (&str, &str) {
     name.split_once(':').unwrap_or(("", name))
 }
 
-fn both_ends(name: &str) -> Option<What> {
+fn both_ends(name: &str) -> Option<EventMeaning> {
     let (side, name) = match (name.strip_suffix("_entry"), name.strip_suffix("_exit")) {
-        (Some(name), _) => (Side::Entry, name),
-        (None, Some(name)) => (Side::Exit, name),
+        (Some(name), _) => (PacketSide::Entry, name),
+        (None, Some(name)) => (PacketSide::Exit, name),
         (None, None) => return None,
     };
     let kernel_name = name.strip_prefix("net_napi_").map(|rest| format!("napi_{rest}"));
     let kernel_name =
         kernel_name.or_else(|| name.strip_prefix("net_if_").map(|rest| format!("netif_{rest}")));
     if RECEPTIONS.contains(&kernel_name.as_deref().unwrap_or(name)) {
-        return Some(What::Reception(side));
+        return Some(EventMeaning::Reception(side));
     }
     let vector =
         name.strip_prefix("x86_irq_vectors_").or_else(|| name.strip_prefix("irq_vectors_")).unwrap_or(name);
-    IPI_VECTORS.iter().find(|(known, _)| *known == vector).map(|&(_, vector)| What::Ipi(side, vector))
+    IPI_VECTORS.iter().find(|(known, _)| *known == vector).map(|&(_, vector)| EventMeaning::Ipi(side, vector))
 }
 
 /// perf's `raw_syscalls:sys_enter` and `syscalls:sys_enter_NAME`; LTTng's `syscall_entry_NAME`, `sys_NAME` and
 /// `exit_syscall`, with `compat_` before those of 32-bit programs.
-fn syscall(system: &str, name: &str) -> Option<What> {
-    let call = |side, name: &str| Some(What::Syscall { side, name: name.to_owned() });
+fn syscall(system: &str, name: &str) -> Option<EventMeaning> {
+    let call = |side, name: &str| Some(EventMeaning::Syscall { side, name: name.to_owned() });
     if system == "raw_syscalls" || system == "syscalls" {
         return match (name.strip_prefix("sys_enter"), name.strip_prefix("sys_exit")) {
-            (Some(rest), _) => call(Side::Entry, rest.trim_start_matches('_')),
-            (None, Some(rest)) => call(Side::Exit, rest.trim_start_matches('_')),
+            (Some(rest), _) => call(PacketSide::Entry, rest.trim_start_matches('_')),
+            (None, Some(rest)) => call(PacketSide::Exit, rest.trim_start_matches('_')),
             (None, None) => None,
         };
     }
@@ -182,11 +186,13 @@ fn syscall(system: &str, name: &str) -> Option<What> {
     }
     let name = name.strip_prefix("compat_").unwrap_or(name);
     if name == "exit_syscall" {
-        return call(Side::Exit, "");
+        return call(PacketSide::Exit, "");
     }
-    for (prefix, side) in
-        [("syscall_entry_", Side::Entry), ("syscall_exit_", Side::Exit), ("sys_", Side::Entry)]
-    {
+    for (prefix, side) in [
+        ("syscall_entry_", PacketSide::Entry),
+        ("syscall_exit_", PacketSide::Exit),
+        ("sys_", PacketSide::Entry),
+    ] {
         if let Some(found) = name.strip_prefix(prefix) {
             return call(side, if found == "unknown" { "" } else { found });
         }
@@ -194,29 +200,31 @@ fn syscall(system: &str, name: &str) -> Option<What> {
     None
 }
 
-impl What {
+impl EventMeaning {
     /// The fields it needs: for each, its names by preference.
     fn fields(&self) -> &'static [&'static [&'static str]] {
         match self {
-            What::Switch => &[
+            EventMeaning::Switch => &[
                 &["prev_tid", "prev_pid"],
                 &["prev_comm"],
                 &["prev_state"],
                 &["next_tid", "next_pid"],
                 &["next_comm"],
             ],
-            What::Wake(_) => &[&["tid", "pid"], &["comm"], &["target_cpu"]],
-            What::Irq(_) => &[&["irq"], &["name"]],
-            What::Softirq(_) | What::SoftirqRaise => &[&["vec"]],
-            What::Fork => &[&["parent_tid", "parent_pid"], &["child_tid", "child_pid"], &["child_comm"]],
-            What::Exec => &[&["tid", "pid"], &["filename"]],
-            What::Exit => &[&["tid", "pid"]],
-            What::Rename => &[&["tid", "pid"], &["newcomm"]],
-            What::ProcessState => &[&["tid"], &["pid"], &["name"], &["status"]],
-            What::Interrupt => &[&["irq"], &["action", "name"]],
-            What::Marker => &[&["msg"]],
-            What::Syscall { .. } => &[&["id", "__syscall_nr", "_syscall_nr", "nr"], &["ret"]],
-            What::PacketSent | What::PacketReceived => &[
+            EventMeaning::Wake(_) => &[&["tid", "pid"], &["comm"], &["target_cpu"]],
+            EventMeaning::Irq(_) => &[&["irq"], &["name"]],
+            EventMeaning::Softirq(_) | EventMeaning::SoftirqRaise => &[&["vec"]],
+            EventMeaning::Fork => {
+                &[&["parent_tid", "parent_pid"], &["child_tid", "child_pid"], &["child_comm"]]
+            }
+            EventMeaning::Exec => &[&["tid", "pid"], &["filename"]],
+            EventMeaning::Exit => &[&["tid", "pid"]],
+            EventMeaning::Rename => &[&["tid", "pid"], &["newcomm"]],
+            EventMeaning::ProcessState => &[&["tid"], &["pid"], &["name"], &["status"]],
+            EventMeaning::Interrupt => &[&["irq"], &["action", "name"]],
+            EventMeaning::Marker => &[&["msg"]],
+            EventMeaning::Syscall { .. } => &[&["id", "__syscall_nr", "_syscall_nr", "nr"], &["ret"]],
+            EventMeaning::PacketSent | EventMeaning::PacketReceived => &[
                 &["skbaddr"],
                 &["seq"],
                 &["ack_seq"],
@@ -224,15 +232,17 @@ impl What {
                 &["source_port", "sport"],
                 &["dest_port", "dport"],
             ],
-            What::Unwanted | What::Hrtimer(_) | What::Ipi(..) | What::Reception(_) | What::Other { .. } => {
-                &[]
-            }
+            EventMeaning::Unwanted
+            | EventMeaning::Hrtimer(_)
+            | EventMeaning::Ipi(..)
+            | EventMeaning::Reception(_)
+            | EventMeaning::Other { .. } => &[],
         }
     }
 
     /// Which fields of an event class go into which slots.
     pub(super) fn wanted(&self, event: &EventClass) -> Vec<(&'static str, Slot)> {
-        if *self == What::Unwanted {
+        if *self == EventMeaning::Unwanted {
             return Vec::new();
         }
         let mut names = HashSet::new();
@@ -256,16 +266,16 @@ fn collect<'a>(class: &'a Class, names: &mut HashSet<&'a str>, left: &mut usize)
     let Some(fewer) = left.checked_sub(1) else { return };
     *left = fewer;
     match class.kind() {
-        Kind::Struct(members) => {
+        FieldKind::Struct(members) => {
             for member in members {
                 names.insert(plain(&member.name));
                 collect(&member.class, names, left);
             }
         }
-        Kind::Variant { choices, .. } => {
+        FieldKind::Variant { choices, .. } => {
             choices.iter().for_each(|choice| collect(&choice.class, names, left))
         }
-        Kind::Optional { class, .. } => collect(class, names, left),
-        Kind::Integer(_) | Kind::Float { .. } | Kind::Text | Kind::Array { .. } => {}
+        FieldKind::Optional { class, .. } => collect(class, names, left),
+        FieldKind::Integer(_) | FieldKind::Float { .. } | FieldKind::Text | FieldKind::Array { .. } => {}
     }
 }

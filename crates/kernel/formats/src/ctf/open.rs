@@ -2,7 +2,7 @@
 
 use super::decoder::Decoder;
 use super::find::{METADATA, TRACES_MAX, traces};
-use super::schema::{Clock, Schema, Version};
+use super::schema::{CtfClock, CtfVersion, Schema};
 use super::stream::{CtfStream, StreamFile};
 use super::{ctf2, tsdl};
 use crate::error::KernelTraceError;
@@ -20,13 +20,13 @@ const METADATA_BYTES_MAX: u64 = 64 << 20;
 const CPUS_MAX: u16 = 8192;
 
 /// A trace whose metadata was read.
-struct Described {
+struct ScannedMetadata {
     folder: PathBuf,
     schema: Schema,
     decoder: Decoder,
 }
 
-impl Described {
+impl ScannedMetadata {
     fn domain(&self) -> &str {
         self.schema.fact(&["domain"]).unwrap_or_default()
     }
@@ -51,10 +51,10 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
     for folder in &folders {
         found.push(describe(folder, options)?);
     }
-    let (mut wanted, others): (Vec<Described>, Vec<Described>) = found
+    let (mut wanted, others): (Vec<ScannedMetadata>, Vec<ScannedMetadata>) = found
         .into_iter()
         .partition(|trace| trace.decoder.wants_something() && matches!(trace.domain(), "kernel" | ""));
-    let names = |traces: &[Described]| -> String {
+    let names = |traces: &[ScannedMetadata]| -> String {
         let names: Vec<String> = traces.iter().map(|trace| trace.folder.display().to_string()).collect();
         names.join(", ")
     };
@@ -106,7 +106,7 @@ fn io_error(path: &Path) -> impl FnOnce(std::io::Error) -> KernelTraceError {
     move |source| KernelTraceError::Io { path, source }
 }
 
-fn describe(folder: &Path, options: &OpenOptions) -> Result<Described, KernelTraceError> {
+fn describe(folder: &Path, options: &OpenOptions) -> Result<ScannedMetadata, KernelTraceError> {
     let path = folder.join(METADATA);
     let damaged =
         |reason: String| KernelTraceError::Damaged { path: folder.to_owned(), reason: short(reason) };
@@ -115,7 +115,7 @@ fn describe(folder: &Path, options: &OpenOptions) -> Result<Described, KernelTra
     }
     let schema = parse(std::fs::read(&path).map_err(io_error(&path))?).map_err(damaged)?;
     let decoder = Decoder::new(&schema, options).map_err(damaged)?;
-    Ok(Described { folder: folder.to_owned(), schema, decoder })
+    Ok(ScannedMetadata { folder: folder.to_owned(), schema, decoder })
 }
 
 fn parse(bytes: Vec<u8>) -> Result<Schema, String> {
@@ -124,15 +124,15 @@ fn parse(bytes: Vec<u8>) -> Result<Schema, String> {
 }
 
 /// A file with the head of its first packet.
-struct Begun {
+struct StartedStream {
     file: StreamFile,
-    /// What tells its stream from others: files of one stream continue each other.
+    /// Identifies its stream: files of one stream continue each other.
     stream: Option<(u64, u64, u16)>,
     begin: u64,
 }
 
-fn read_folder(described: Described) -> Result<KernelTrace, KernelTraceError> {
-    let Described { folder, schema, decoder } = described;
+fn read_folder(described: ScannedMetadata) -> Result<KernelTrace, KernelTraceError> {
+    let ScannedMetadata { folder, schema, decoder } = described;
     let decoder = Arc::new(decoder);
     let mut losses = Losses::none();
     let mut facts = facts(&schema);
@@ -154,7 +154,7 @@ fn read_folder(described: Described) -> Result<KernelTrace, KernelTraceError> {
         let cpu = head.cpu.map_or(fallback, Cpu);
         cpus.seen(cpu.0, named);
         let stream = head.instance.map(|instance| (head.class, instance, cpu.0));
-        begun.push(Begun { file, stream, begin: head.begin.unwrap_or(0) });
+        begun.push(StartedStream { file, stream, begin: head.begin.unwrap_or(0) });
     }
     facts.cpus = cpus.count();
     let missing = cpus.missing();
@@ -189,8 +189,8 @@ fn number_at_end(path: &Path) -> Option<u16> {
 }
 
 /// Files that belong together, in the order of their packets; streams in the order of their first file.
-fn streams(begun: Vec<Begun>) -> Vec<Vec<StreamFile>> {
-    let mut streams: Vec<Vec<Begun>> = Vec::new();
+fn streams(begun: Vec<StartedStream>) -> Vec<Vec<StreamFile>> {
+    let mut streams: Vec<Vec<StartedStream>> = Vec::new();
     let mut known: BTreeMap<(u64, u64, u16), usize> = BTreeMap::new();
     for file in begun {
         let position = file.stream.and_then(|stream| known.get(&stream).copied());
@@ -250,8 +250,8 @@ fn facts(schema: &Schema) -> TraceFacts {
     let clock = stream.and_then(|name| schema.clocks.get(name)).or_else(|| schema.clocks.values().next());
     let is_lttng = schema.fact(&["tracer_name"]).is_some_and(|name| name.starts_with("lttng"));
     let version = match schema.version {
-        Version::One => "CTF 1.8",
-        Version::Two => "CTF 2",
+        CtfVersion::One => "CTF 1.8",
+        CtfVersion::Two => "CTF 2",
     };
     TraceFacts {
         format: version.to_owned(),
@@ -263,9 +263,9 @@ fn facts(schema: &Schema) -> TraceFacts {
     }
 }
 
-/// Where a clock lies in calendar time. perf's converter writes 0 for not known; LTTng's clocks are always mapped, also
+/// A clock's mapping to calendar time. perf's converter writes 0 for not known; LTTng's clocks are always mapped, also
 /// where the metadata does not name the epoch.
-fn calendar(clock: &Clock, is_lttng: bool) -> Option<ClockMap> {
+fn calendar(clock: &CtfClock, is_lttng: bool) -> Option<ClockMap> {
     if !clock.calendar && !is_lttng {
         return None;
     }

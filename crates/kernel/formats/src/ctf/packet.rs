@@ -1,14 +1,14 @@
 //! Heads of packets: header and context.
 
-use super::class::Role;
+use super::class::FieldRole;
 use super::decoder::{Decoder, StreamPlan};
-use super::plan::{Cursor, Registers, Stop, role_slot};
+use super::plan::{Cursor, PlanStop, Registers, role_slot};
 
 const MAGIC: u64 = 0xC1FC_1FC1;
 
 /// What the head of a packet says.
 #[derive(Clone, Debug)]
-pub(super) struct Head {
+pub(super) struct PacketHead {
     /// The stream class.
     pub(super) class: u64,
     /// Which stream of its class.
@@ -22,9 +22,9 @@ pub(super) struct Head {
     pub(super) discarded: Option<u64>,
     /// Its number.
     pub(super) sequence: Option<u64>,
-    /// Bits from its beginning to the end of its events; none when not told.
+    /// Bits from its beginning to the end of its events; `None` if unknown.
     pub(super) content_bits: Option<u64>,
-    /// Bits to its own end; none when not told.
+    /// Bits to its own end; `None` if unknown.
     pub(super) packet_bits: Option<u64>,
     /// Where its events begin.
     pub(super) events_at: u64,
@@ -32,24 +32,28 @@ pub(super) struct Head {
 
 /// Why there is no head.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum NoHead {
+pub(super) enum NoPacketHead {
     /// The bytes at hand end inside it.
     Short,
     /// This is no packet, or one that makes no sense.
     Damaged(&'static str),
 }
 
-impl From<Stop> for NoHead {
-    fn from(stop: Stop) -> NoHead {
+impl From<PlanStop> for NoPacketHead {
+    fn from(stop: PlanStop) -> NoPacketHead {
         match stop {
-            Stop::Short => NoHead::Short,
-            Stop::Malformed => NoHead::Damaged("its header cannot be decoded"),
+            PlanStop::Short => NoPacketHead::Short,
+            PlanStop::Malformed => NoPacketHead::Damaged("its header cannot be decoded"),
         }
     }
 }
 
 /// Reads the head of the packet that begins with `bytes`.
-pub(super) fn head(decoder: &Decoder, bytes: &[u8], registers: &mut Registers) -> Result<Head, NoHead> {
+pub(super) fn head(
+    decoder: &Decoder,
+    bytes: &[u8],
+    registers: &mut Registers,
+) -> Result<PacketHead, NoPacketHead> {
     let mut cursor = Cursor {
         bytes,
         at: 0,
@@ -60,46 +64,46 @@ pub(super) fn head(decoder: &Decoder, bytes: &[u8], registers: &mut Registers) -
     registers.forget_from(0);
     cursor.run(&decoder.packet_header, registers)?;
     let get = |registers: &Registers, role| registers.get(role_slot(role));
-    if get(registers, Role::Magic).is_some_and(|magic| magic != MAGIC) {
-        return Err(NoHead::Damaged("it does not begin as a packet does"));
+    if get(registers, FieldRole::Magic).is_some_and(|magic| magic != MAGIC) {
+        return Err(NoPacketHead::Damaged("it does not begin as a packet does"));
     }
-    let (class, plan) = stream_plan(decoder, get(registers, Role::StreamClass))?;
+    let (class, plan) = stream_plan(decoder, get(registers, FieldRole::StreamClass))?;
     cursor.run(&plan.packet_context, registers)?;
     let get = |role| get(registers, role);
     // 0 is what a tracer leaves that stopped before it closed the packet.
     let size = |role| get(role).filter(|bits| *bits > 0);
-    let head = Head {
+    let head = PacketHead {
         class,
-        instance: get(Role::StreamInstance),
-        cpu: get(Role::Cpu).and_then(|cpu| u16::try_from(cpu).ok()),
-        begin: get(Role::Begin),
-        end: get(Role::End),
-        discarded: get(Role::Discarded),
-        sequence: get(Role::Sequence),
-        content_bits: size(Role::ContentBits),
-        packet_bits: size(Role::PacketBits),
+        instance: get(FieldRole::StreamInstance),
+        cpu: get(FieldRole::Cpu).and_then(|cpu| u16::try_from(cpu).ok()),
+        begin: get(FieldRole::Begin),
+        end: get(FieldRole::End),
+        discarded: get(FieldRole::Discarded),
+        sequence: get(FieldRole::Sequence),
+        content_bits: size(FieldRole::ContentBits),
+        packet_bits: size(FieldRole::PacketBits),
         events_at: cursor.at,
     };
     check(&head)?;
     Ok(head)
 }
 
-fn stream_plan(decoder: &Decoder, told: Option<u64>) -> Result<(u64, &StreamPlan), NoHead> {
+fn stream_plan(decoder: &Decoder, told: Option<u64>) -> Result<(u64, &StreamPlan), NoPacketHead> {
     let found = match told {
         Some(id) => decoder.streams.get(&id).map(|plan| (id, plan)),
         None => decoder.streams.iter().min_by_key(|(id, _)| **id).map(|(id, plan)| (*id, plan)),
     };
-    found.ok_or(NoHead::Damaged("it is of a stream that the metadata does not have"))
+    found.ok_or(NoPacketHead::Damaged("it is of a stream that the metadata does not have"))
 }
 
-fn check(head: &Head) -> Result<(), NoHead> {
+fn check(head: &PacketHead) -> Result<(), NoPacketHead> {
     let content = head.content_bits.or(head.packet_bits).unwrap_or(u64::MAX);
     let whole = head.packet_bits.unwrap_or(u64::MAX);
     if !head.packet_bits.unwrap_or(0).is_multiple_of(8) {
-        return Err(NoHead::Damaged("its size is no number of bytes"));
+        return Err(NoPacketHead::Damaged("its size is no number of bytes"));
     }
     if content > whole || head.events_at > content {
-        return Err(NoHead::Damaged("its sizes contradict each other"));
+        return Err(NoPacketHead::Damaged("its sizes contradict each other"));
     }
     Ok(())
 }

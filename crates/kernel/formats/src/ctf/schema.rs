@@ -4,14 +4,14 @@ use super::class::Class;
 use std::collections::{BTreeMap, HashSet};
 
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Clock {
+pub(super) struct CtfClock {
     pub(super) name: String,
     /// Cycles a second.
     pub(super) frequency: u64,
     /// Seconds from the epoch to its origin.
     pub(super) offset_seconds: i64,
     pub(super) offset_cycles: i64,
-    /// Whether the offset leads to calendar time as far as is told.
+    /// Whether the offset leads to calendar time, if known.
     pub(super) calendar: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct StreamClass {
 
 /// The language of the metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Version {
+pub(super) enum CtfVersion {
     /// CTF 1.8, TSDL.
     One,
     /// CTF 2, JSON.
@@ -49,22 +49,22 @@ pub(super) enum Version {
 /// A trace as its metadata describes it.
 #[derive(Clone, Debug)]
 pub(super) struct Schema {
-    /// The language it was told in.
-    pub(super) version: Version,
+    /// The version of its metadata.
+    pub(super) version: CtfVersion,
     pub(super) packet_header: Option<Class>,
     /// Its stream classes by number.
     pub(super) streams: BTreeMap<u64, StreamClass>,
     /// Facts on the environment; numbers as text.
     pub(super) environment: BTreeMap<String, String>,
     /// Its clocks by the name that fields use.
-    pub(super) clocks: BTreeMap<String, Clock>,
-    /// Last names of all references: only such fields can tell a length or make a choice.
+    pub(super) clocks: BTreeMap<String, CtfClock>,
+    /// Last names of all references: only such fields can be lengths or selectors.
     pub(super) referenced: HashSet<String>,
 }
 
 impl Schema {
     /// Nothing known yet.
-    pub(super) fn new(version: Version) -> Schema {
+    pub(super) fn new(version: CtfVersion) -> Schema {
         Schema {
             version,
             packet_header: None,

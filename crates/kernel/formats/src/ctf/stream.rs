@@ -1,12 +1,12 @@
 //! One stream of a trace: packet after packet, file after file.
 
-use super::class::{ALIGN_MAX, Role};
+use super::class::{ALIGN_MAX, FieldRole};
 use super::decoder::{Decoder, EventPlan, StreamPlan};
-use super::kinds::{NameCache, Record};
-use super::meaning::{FLAGS, RECORDED, What};
-use super::packet::{Head, NoHead, head};
-use super::plan::{Cursor, Registers, Stop, advanced, role_slot};
-use super::window::{Filled, Window};
+use super::kinds::{NameCache, RecordKind};
+use super::meaning::{EventMeaning, FLAGS, RECORDED};
+use super::packet::{NoPacketHead, PacketHead, head};
+use super::plan::{Cursor, PlanStop, Registers, advanced, role_slot};
+use super::window::{FileWindow, FillResult};
 use crate::trace::{EventBatch, EventStream, StreamState};
 use laggard_model::{
     ContextFlags, Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, Loss, Losses, TextId, Tid,
@@ -15,13 +15,13 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Events handed over at a time, at most.
+/// Maximum number of events per batch.
 const EVENTS_MAX: usize = 8192;
 
 /// Events that can have been discarded between two packets.
 const DISCARDED_MAX: u64 = 1 << 40;
 
-/// What the counter of discarded events tells.
+/// The counter of discarded events.
 enum Discarded {
     /// So many since the packet before.
     Counted(u64),
@@ -34,14 +34,14 @@ enum Discarded {
 pub(super) struct StreamFile {
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
-    /// The CPU when packets do not tell it.
+    /// The CPU, if packets do not contain it.
     pub(super) cpu: Cpu,
 }
 
 /// A packet being read.
 #[derive(Debug)]
 struct Packet {
-    head: Head,
+    head: PacketHead,
     cpu: Cpu,
     /// Where it begins in the file.
     start: u64,
@@ -60,7 +60,7 @@ struct Packet {
 }
 
 /// How far reading a packet has come.
-enum Progress {
+enum StreamProgress {
     /// There is more of it.
     More,
     Done,
@@ -71,7 +71,7 @@ enum Progress {
 pub(super) struct CtfStream {
     decoder: Arc<Decoder>,
     files: VecDeque<StreamFile>,
-    window: Window,
+    window: FileWindow,
     cpu: Cpu,
     /// Where the next packet begins.
     next: u64,
@@ -104,7 +104,7 @@ impl CtfStream {
         let mut stream = CtfStream {
             decoder,
             files: files.into(),
-            window: Window::new(&PathBuf::new(), 0),
+            window: FileWindow::new(&PathBuf::new(), 0),
             cpu: Cpu::default(),
             next: 0,
             packet: None,
@@ -123,18 +123,18 @@ impl CtfStream {
 
     fn next_file(&mut self) -> bool {
         let Some(file) = self.files.pop_front() else { return false };
-        self.window = Window::new(&file.path, file.bytes);
+        self.window = FileWindow::new(&file.path, file.bytes);
         self.cpu = file.cpu;
         self.next = 0;
         true
     }
 
-    fn place(&self, offset: u64) -> String {
+    fn position(&self, offset: u64) -> String {
         format!("{} at byte {offset}", self.window.path().display())
     }
 
     /// The head of the next packet; none at the end of the stream.
-    pub(super) fn next_head(&mut self, losses: &mut Losses) -> Option<Head> {
+    pub(super) fn next_head(&mut self, losses: &mut Losses) -> Option<PacketHead> {
         loop {
             if self.next >= self.window.file_bytes() {
                 if !self.next_file() {
@@ -144,15 +144,15 @@ impl CtfStream {
             }
             match head(&self.decoder, self.window.bytes(self.next), &mut self.registers) {
                 Ok(head) => return Some(head),
-                Err(NoHead::Short) => {
+                Err(NoPacketHead::Short) => {
                     if let Err(loss) = self.fill(self.next) {
-                        losses.add(loss, || format!("{}: a packet's header", self.place(self.next)));
+                        losses.add(loss, || format!("{}: a packet's header", self.position(self.next)));
                         self.next = u64::MAX;
                     }
                 }
-                Err(NoHead::Damaged(reason)) => {
+                Err(NoPacketHead::Damaged(reason)) => {
                     losses.add(Loss::MalformedRecord, || {
-                        format!("{}: no packet: {reason}", self.place(self.next))
+                        format!("{}: no packet: {reason}", self.position(self.next))
                     });
                     self.next = self.search(self.next + 1);
                 }
@@ -163,9 +163,9 @@ impl CtfStream {
     /// More bytes from `offset` on, or why there are none.
     fn fill(&mut self, offset: u64) -> Result<(), Loss> {
         match self.window.fill(offset) {
-            Ok(Filled::More) => Ok(()),
-            Ok(Filled::FileEnds) => Err(Loss::TruncatedInput),
-            Ok(Filled::TooLarge) => Err(Loss::OversizedRecord),
+            Ok(FillResult::More) => Ok(()),
+            Ok(FillResult::FileEnds) => Err(Loss::TruncatedInput),
+            Ok(FillResult::TooLarge) => Err(Loss::OversizedRecord),
             Err(_) => Err(Loss::TruncatedInput),
         }
     }
@@ -194,7 +194,7 @@ impl CtfStream {
     }
 
     /// Makes the packet with this head the one being read.
-    fn begin(&mut self, head: Head, batch: &mut EventBatch) {
+    fn begin(&mut self, head: PacketHead, batch: &mut EventBatch) {
         let start = self.next;
         let left = self.window.file_bytes() - start;
         let whole = head.packet_bits.map_or(left, |bits| bits / 8);
@@ -214,11 +214,11 @@ impl CtfStream {
             Discarded::Unbelievable => (0, true),
         };
         batch.losses.add_many(Loss::LostEvents, discarded, || {
-            format!("{}: {discarded} events discarded", self.place(start))
+            format!("{}: {discarded} events discarded", self.position(start))
         });
         if jumped || self.has_gap(&head) {
             batch.losses.add(Loss::LostStretch, || {
-                format!("{}: packets before it are missing or out of order", self.place(start))
+                format!("{}: packets before it are missing or out of order", self.position(start))
             });
             let now = time(self.clock, self.decoder.streams[&head.class].frequency);
             batch.events.push(lost_event(now, cpu, None));
@@ -237,9 +237,9 @@ impl CtfStream {
         });
     }
 
-    /// The counter runs over the whole life of a stream; of a part cut out of one, what came before is not ours. A
-    /// counter that goes back or jumps beyond reason is not believed.
-    fn newly_discarded(&mut self, head: &Head) -> Discarded {
+    /// The counter covers the lifetime of a stream; for a part cut out of one, earlier losses do not count. A counter
+    /// that goes back or jumps beyond reason is not believed.
+    fn newly_discarded(&mut self, head: &PacketHead) -> Discarded {
         let Some(now) = head.discarded else { return Discarded::Counted(0) };
         let first = if head.sequence.is_some_and(|sequence| sequence > 0) { now } else { 0 };
         let before = self.discarded.unwrap_or(first);
@@ -253,7 +253,7 @@ impl CtfStream {
         Discarded::Counted(count)
     }
 
-    fn has_gap(&self, head: &Head) -> bool {
+    fn has_gap(&self, head: &PacketHead) -> bool {
         match (self.sequence, head.sequence) {
             (Some(before), Some(now)) => now != before.wrapping_add(1),
             _ => false,
@@ -268,14 +268,14 @@ impl CtfStream {
     }
 
     /// Reads events of the packet as far as the bytes at hand go.
-    fn events(&mut self, packet: &mut Packet, batch: &mut EventBatch) -> Progress {
+    fn events(&mut self, packet: &mut Packet, batch: &mut EventBatch) -> StreamProgress {
         let decoder = Arc::clone(&self.decoder);
         let plan = &decoder.streams[&packet.head.class];
         let bytes = self.window.bytes(packet.origin);
         let content = packet.content - 8 * (packet.origin - packet.start);
         let end = content.min(8 * bytes.len() as u64);
         let mut cursor = Cursor { bytes, at: packet.at, end, clock: self.clock, effort: packet.effort };
-        let mut reading = Reading {
+        let mut reading = EventContext {
             plan,
             old_states: decoder.old_states,
             cpu: packet.cpu,
@@ -283,10 +283,10 @@ impl CtfStream {
             names: &mut self.names,
             class_names: &mut self.class_names,
         };
-        let mut progress = Progress::More;
+        let mut progress = StreamProgress::More;
         for _ in 0..EVENTS_MAX {
             if cursor.at >= content {
-                progress = Progress::Done;
+                progress = StreamProgress::Done;
                 break;
             }
             let before = cursor;
@@ -296,10 +296,10 @@ impl CtfStream {
             }
             cursor = before;
             progress = match found {
-                Err(Stop::Short) if end < content => Progress::More,
-                _ => Progress::Damaged(Loss::MalformedRecord),
+                Err(PlanStop::Short) if end < content => StreamProgress::More,
+                _ => StreamProgress::Damaged(Loss::MalformedRecord),
             };
-            if matches!(progress, Progress::More) {
+            if matches!(progress, StreamProgress::More) {
                 packet.at = cursor.at;
                 self.clock = cursor.clock;
                 return self.slide(packet);
@@ -312,16 +312,16 @@ impl CtfStream {
     }
 
     /// Moves the window on to where the packet is read.
-    fn slide(&mut self, packet: &mut Packet) -> Progress {
+    fn slide(&mut self, packet: &mut Packet) -> StreamProgress {
         let step = u64::from(ALIGN_MAX / 8);
         let moved = packet.at / 8 / step * step;
         match self.fill(packet.origin + moved) {
             Ok(()) => {
                 packet.origin += moved;
                 packet.at -= 8 * moved;
-                Progress::More
+                StreamProgress::More
             }
-            Err(loss) => Progress::Damaged(loss),
+            Err(loss) => StreamProgress::Damaged(loss),
         }
     }
 
@@ -349,12 +349,12 @@ impl EventStream for CtfStream {
             return StreamState::More;
         };
         match self.events(&mut packet, batch) {
-            Progress::More => self.packet = Some(packet),
-            Progress::Done => self.finish(&packet),
-            Progress::Damaged(loss) => {
+            StreamProgress::More => self.packet = Some(packet),
+            StreamProgress::Done => self.finish(&packet),
+            StreamProgress::Damaged(loss) => {
                 let offset = packet.origin + packet.at / 8;
                 batch.losses.add(loss, || {
-                    format!("{}: an event; the rest of its packet is lost", self.place(offset))
+                    format!("{}: an event; the rest of its packet is lost", self.position(offset))
                 });
                 let now = time(self.clock, self.decoder.streams[&packet.head.class].frequency);
                 batch.events.push(lost_event(now, packet.cpu, None));
@@ -365,8 +365,8 @@ impl EventStream for CtfStream {
     }
 }
 
-/// What reading one event needs.
-struct Reading<'a> {
+/// Context for decoding one event.
+struct EventContext<'a> {
     plan: &'a StreamPlan,
     old_states: bool,
     cpu: Cpu,
@@ -375,18 +375,18 @@ struct Reading<'a> {
     class_names: &'a mut [Option<TextId>],
 }
 
-impl Reading<'_> {
+impl EventContext<'_> {
     #[inline]
-    fn event(&mut self, cursor: &mut Cursor<'_>, batch: &mut EventBatch) -> Result<(), Stop> {
+    fn event(&mut self, cursor: &mut Cursor<'_>, batch: &mut EventBatch) -> Result<(), PlanStop> {
         let registers = &mut *self.registers;
-        registers.forget_from(role_slot(Role::EventClass));
+        registers.forget_from(role_slot(FieldRole::EventClass));
         cursor.run(&self.plan.event_header, registers)?;
-        let class = registers.get(role_slot(Role::EventClass)).unwrap_or(0);
-        let position = self.plan.position(class).ok_or(Stop::Malformed)?;
+        let class = registers.get(role_slot(FieldRole::EventClass)).unwrap_or(0);
+        let position = self.plan.position(class).ok_or(PlanStop::Malformed)?;
         let event = self.plan.event(position);
         cursor.run(&self.plan.common_context, registers)?;
         cursor.run(&event.context, registers)?;
-        if event.what == What::Unwanted {
+        if event.what == EventMeaning::Unwanted {
             return cursor.run(&event.payload, registers);
         }
         registers.forget_text();
@@ -397,7 +397,8 @@ impl Reading<'_> {
 
     fn push(&mut self, event: &EventPlan, position: usize, cursor: &Cursor<'_>, batch: &mut EventBatch) {
         let name = self.name(&event.what, position, &mut batch.texts);
-        let record = Record { registers: self.registers, bytes: cursor.bytes, old_states: self.old_states };
+        let record =
+            RecordKind { registers: self.registers, bytes: cursor.bytes, old_states: self.old_states };
         let time = time(cursor.clock, self.plan.frequency);
         let Some(kind) = record.kind(&event.what, name, self.names, &mut batch.texts) else {
             let cpu = self.cpu.0;
@@ -411,9 +412,9 @@ impl Reading<'_> {
         batch.events.push(KernelEvent { time, cpu: self.cpu, flags, recorded, kind });
     }
 
-    fn name(&mut self, what: &What, position: usize, texts: &mut KernelTexts) -> TextId {
+    fn name(&mut self, what: &EventMeaning, position: usize, texts: &mut KernelTexts) -> TextId {
         match what {
-            What::Syscall { name, .. } | What::Other { name } => {
+            EventMeaning::Syscall { name, .. } | EventMeaning::Other { name } => {
                 *self.class_names[position].get_or_insert_with(|| texts.intern(name))
             }
             _ => TextId::EMPTY,

@@ -13,7 +13,7 @@ const WINDOW_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// What became of a request for more.
 #[derive(Debug)]
-pub(super) enum Filled {
+pub(super) enum FillResult {
     /// There is more.
     More,
     /// The file has no more.
@@ -24,17 +24,17 @@ pub(super) enum Filled {
 
 /// A part of a file.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct FileWindow {
     path: PathBuf,
     file_bytes: u64,
     from: u64,
     bytes: Vec<u8>,
 }
 
-impl Window {
+impl FileWindow {
     /// Nothing of a file yet.
-    pub(super) fn new(path: &Path, file_bytes: u64) -> Window {
-        Window { path: path.to_owned(), file_bytes, from: 0, bytes: Vec::new() }
+    pub(super) fn new(path: &Path, file_bytes: u64) -> FileWindow {
+        FileWindow { path: path.to_owned(), file_bytes, from: 0, bytes: Vec::new() }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -57,17 +57,17 @@ impl Window {
     }
 
     /// Reads so that more than now is at hand from `offset` on.
-    pub(super) fn fill(&mut self, offset: u64) -> io::Result<Filled> {
+    pub(super) fn fill(&mut self, offset: u64) -> io::Result<FillResult> {
         if self.end().max(offset) >= self.file_bytes {
-            return Ok(Filled::FileEnds);
+            return Ok(FillResult::FileEnds);
         }
         let had = self.bytes(offset).len();
         if had >= WINDOW_BYTES_MAX {
-            return Ok(Filled::TooLarge);
+            return Ok(FillResult::TooLarge);
         }
         let wanted = if had < WINDOW_BYTES / 2 { WINDOW_BYTES } else { (had * 2).min(WINDOW_BYTES_MAX) };
         self.load(offset, wanted)?;
-        Ok(if self.bytes.len() > had { Filled::More } else { Filled::FileEnds })
+        Ok(if self.bytes.len() > had { FillResult::More } else { FillResult::FileEnds })
     }
 
     fn load(&mut self, offset: u64, wanted: usize) -> io::Result<()> {

@@ -4,9 +4,8 @@ use super::fields::{BytesField, NumberField};
 use super::names::ThreadNames;
 use super::other::write_fields;
 use super::parse::EventFormat;
-use super::plan::{Plan, PlanText, Side, SwitchFields, Wake, WakeFields};
+use super::plan::{EventPlan, PlanText, SwitchFields, SwitchSide, WakeFields, WakePlan};
 use crate::bytes::ByteOrder;
-use crate::devices::keeps_buffers;
 use crate::options::OpenOptions;
 use laggard_model::{
     ContextFlags, Cpu, EventKind, KernelEvent, KernelTexts, KernelTime, PrevState, Socket, TextId, Tid,
@@ -18,7 +17,7 @@ use std::sync::Arc;
 struct Plans {
     order: ByteOrder,
     /// By the event's number.
-    by_id: Vec<Plan>,
+    by_id: Vec<EventPlan>,
     /// Texts the plans refer to.
     texts: Vec<String>,
     id: NumberField,
@@ -28,7 +27,7 @@ struct Plans {
 
 /// What one stream needs beside the plans.
 #[derive(Debug, Default)]
-struct Scratch {
+struct DecodeScratch {
     names: ThreadNames,
     /// Handles of the plans' texts in the trace's table; empty until the first record.
     text_ids: Vec<TextId>,
@@ -39,12 +38,12 @@ struct Scratch {
 #[derive(Debug)]
 pub(crate) struct Decoder {
     plans: Arc<Plans>,
-    scratch: Scratch,
+    scratch: DecodeScratch,
 }
 
 /// What a record turned out to be.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Decoded {
+pub(crate) enum DecodedEvent {
     Event(KernelEvent),
     /// Nobody asked for it.
     Unwanted,
@@ -59,20 +58,20 @@ impl Decoder {
         for format in formats {
             let id = usize::from(format.id);
             if by_id.len() <= id {
-                by_id.resize(id + 1, Plan::Missing);
+                by_id.resize(id + 1, EventPlan::Missing);
             }
-            by_id[id] = Plan::new(format, options, &mut texts);
+            by_id[id] = EventPlan::new(format, options, &mut texts);
         }
         let everywhere = |name: &str| formats.iter().find_map(|format| format.number(name));
         let id = everywhere("common_type").unwrap_or(NumberField { offset: 0, size: 2, signed: false });
         let (flags, tid) = (everywhere("common_flags"), everywhere("common_pid"));
         let plans = Arc::new(Plans { order, by_id, texts, id, flags, tid });
-        Decoder { plans, scratch: Scratch::default() }
+        Decoder { plans, scratch: DecodeScratch::default() }
     }
 
     /// A decoder of the same events for another stream.
     pub(crate) fn another(&self) -> Decoder {
-        Decoder { plans: Arc::clone(&self.plans), scratch: Scratch::default() }
+        Decoder { plans: Arc::clone(&self.plans), scratch: DecodeScratch::default() }
     }
 
     /// The event of one record, written at `time` on `cpu`.
@@ -83,22 +82,22 @@ impl Decoder {
         time: KernelTime,
         cpu: Cpu,
         texts: &mut KernelTexts,
-    ) -> Decoded {
+    ) -> DecodedEvent {
         let plans = &*self.plans;
-        let Some(id) = plans.id.read_u32(record, plans.order) else { return Decoded::Malformed };
+        let Some(id) = plans.id.read_u32(record, plans.order) else { return DecodedEvent::Malformed };
         let plan = match plans.by_id.get(id as usize) {
-            None | Some(Plan::Missing) => return Decoded::Malformed,
-            Some(Plan::Unwanted) => return Decoded::Unwanted,
+            None | Some(EventPlan::Missing) => return DecodedEvent::Malformed,
+            Some(EventPlan::Unwanted) => return DecodedEvent::Unwanted,
             Some(plan) => plan,
         };
-        let mut reading = Reading { plans, scratch: &mut self.scratch, record, texts };
+        let mut reading = RecordDecoder { plans, scratch: &mut self.scratch, record, texts };
         if !reading.can_be_matched(plan) {
-            return Decoded::Unwanted;
+            return DecodedEvent::Unwanted;
         }
-        let Some(kind) = reading.kind(plan) else { return Decoded::Malformed };
+        let Some(kind) = reading.kind(plan) else { return DecodedEvent::Malformed };
         let flags = plans.flags.and_then(|flags| flags.read_u32(record, plans.order));
         let tid = plans.tid.and_then(|tid| tid.read_u32(record, plans.order));
-        Decoded::Event(KernelEvent {
+        DecodedEvent::Event(KernelEvent {
             time,
             cpu,
             flags: flags.map(|flags| ContextFlags(flags as u8)),
@@ -108,80 +107,84 @@ impl Decoder {
     }
 }
 
-/// One record while it is read.
-struct Reading<'a> {
+/// Context for decoding one record.
+struct RecordDecoder<'a> {
     plans: &'a Plans,
-    scratch: &'a mut Scratch,
+    scratch: &'a mut DecodeScratch,
     record: &'a [u8],
     texts: &'a mut KernelTexts,
 }
 
-impl Reading<'_> {
+impl RecordDecoder<'_> {
     /// Whether a packet's buffer says where it comes from or goes to; other events always count.
-    fn can_be_matched(&self, plan: &Plan) -> bool {
-        let (Plan::PacketSent { device, .. } | Plan::PacketReceived { device, .. }) = plan else {
+    fn can_be_matched(&self, plan: &EventPlan) -> bool {
+        let (EventPlan::PacketSent { device, .. } | EventPlan::PacketReceived { device, .. }) = plan else {
             return true;
         };
         let device = device.and_then(|device| device.read_text(self.record, self.plans.order));
-        device.is_none_or(keeps_buffers)
+        device.is_none_or(shares_memory)
     }
 
     #[inline]
-    fn kind(&mut self, plan: &Plan) -> Option<EventKind> {
+    fn kind(&mut self, plan: &EventPlan) -> Option<EventKind> {
         match plan {
-            Plan::Switch(fields) => self.switch(fields),
-            Plan::Wake(which, fields) => self.wake(*which, fields),
-            &Plan::IrqEntry { irq, name } => {
+            EventPlan::Switch(fields) => self.switch(fields),
+            EventPlan::WakePlan(which, fields) => self.wake(*which, fields),
+            &EventPlan::IrqEntry { irq, name } => {
                 Some(EventKind::IrqEntry { irq: self.number(irq)?, name: self.name(name)? })
             }
-            &Plan::IrqExit { irq } => Some(EventKind::IrqExit { irq: self.number(irq)? }),
-            &Plan::Softirq(Side::Entry, vector) => {
+            &EventPlan::IrqExit { irq } => Some(EventKind::IrqExit { irq: self.number(irq)? }),
+            &EventPlan::Softirq(SwitchSide::Entry, vector) => {
                 Some(EventKind::SoftirqEntry { vector: self.number(vector)? as u8 })
             }
-            &Plan::Softirq(Side::Exit, vector) => {
+            &EventPlan::Softirq(SwitchSide::Exit, vector) => {
                 Some(EventKind::SoftirqExit { vector: self.number(vector)? as u8 })
             }
-            Plan::Hrtimer(Side::Entry) => Some(EventKind::HrtimerEntry),
-            Plan::Hrtimer(Side::Exit) => Some(EventKind::HrtimerExit),
-            &Plan::Ipi(Side::Entry, vector) => Some(EventKind::IpiEntry(vector)),
-            &Plan::Ipi(Side::Exit, vector) => Some(EventKind::IpiExit(vector)),
+            EventPlan::Hrtimer(SwitchSide::Entry) => Some(EventKind::HrtimerEntry),
+            EventPlan::Hrtimer(SwitchSide::Exit) => Some(EventKind::HrtimerExit),
+            &EventPlan::Ipi(SwitchSide::Entry, vector) => Some(EventKind::IpiEntry(vector)),
+            &EventPlan::Ipi(SwitchSide::Exit, vector) => Some(EventKind::IpiExit(vector)),
             plan => self.rarer(plan),
         }
     }
 
-    fn rarer(&mut self, plan: &Plan) -> Option<EventKind> {
+    fn rarer(&mut self, plan: &EventPlan) -> Option<EventKind> {
         Some(match plan {
-            &Plan::SoftirqRaise(vector) => EventKind::SoftirqRaise { vector: self.number(vector)? as u8 },
-            &Plan::Fork { parent, child, child_name } => EventKind::Fork {
+            &EventPlan::SoftirqRaise(vector) => {
+                EventKind::SoftirqRaise { vector: self.number(vector)? as u8 }
+            }
+            &EventPlan::Fork { parent, child, child_name } => EventKind::Fork {
                 parent: Tid(self.number(parent)?),
                 child: Tid(self.number(child)?),
                 child_name: self.name(child_name)?,
             },
-            &Plan::Exec { tid, filename } => EventKind::Exec {
+            &EventPlan::Exec { tid, filename } => EventKind::Exec {
                 tid: Tid(tid.or(self.plans.tid).and_then(|tid| self.number(tid))?),
                 filename: self.text(filename)?,
             },
-            &Plan::Exit { tid } => EventKind::Exit { tid: Tid(self.number(tid)?) },
-            &Plan::Rename { tid, name } => {
+            &EventPlan::Exit { tid } => EventKind::Exit { tid: Tid(self.number(tid)?) },
+            &EventPlan::Rename { tid, name } => {
                 EventKind::Rename { tid: Tid(self.number(tid)?), name: self.name(Some(name))? }
             }
-            &Plan::Marker { text } => EventKind::Marker { text: self.marker(text)? },
-            &Plan::SyscallEntry { number, name } => {
-                EventKind::SyscallEntry { number: self.call(number)?, name: self.kept(name) }
+            &EventPlan::Marker { text } => EventKind::Marker { text: self.marker(text)? },
+            &EventPlan::SyscallEntry { number, name } => {
+                EventKind::SyscallEntry { number: self.call(number)?, name: self.is_buffer_kept(name) }
             }
-            &Plan::SyscallExit { number, name, returned } => EventKind::SyscallExit {
+            &EventPlan::SyscallExit { number, name, returned } => EventKind::SyscallExit {
                 number: self.call(number)?,
-                name: self.kept(name),
+                name: self.is_buffer_kept(name),
                 returned: returned.map_or(Some(0), |field| self.wide(field))? as i64,
             },
-            &Plan::PacketSent { buffer, .. } => EventKind::PacketSent(Socket::Buffer(self.wide(buffer)?)),
-            &Plan::PacketReceived { buffer, .. } => {
+            &EventPlan::PacketSent { buffer, .. } => {
+                EventKind::PacketSent(Socket::Buffer(self.wide(buffer)?))
+            }
+            &EventPlan::PacketReceived { buffer, .. } => {
                 EventKind::PacketReceived(Socket::Buffer(self.wide(buffer)?))
             }
-            Plan::Other { name, fields } => {
+            EventPlan::Other { name, fields } => {
                 write_fields(fields, self.record, self.plans.order, &mut self.scratch.fields);
                 let fields = self.texts.intern(&self.scratch.fields);
-                EventKind::Other { name: self.kept(*name), fields }
+                EventKind::Other { name: self.is_buffer_kept(*name), fields }
             }
             _ => return None,
         })
@@ -199,15 +202,15 @@ impl Reading<'_> {
     }
 
     #[inline]
-    fn wake(&mut self, which: Wake, fields: &WakeFields) -> Option<EventKind> {
+    fn wake(&mut self, which: WakePlan, fields: &WakeFields) -> Option<EventKind> {
         let tid = Tid(self.number(fields.tid)?);
         let name = self.name(fields.name)?;
         let target = fields.target.and_then(|target| self.number(target));
         let target = target.and_then(|cpu| u16::try_from(cpu).ok()).map(Cpu);
         Some(match which {
-            Wake::Waking => EventKind::Waking { tid, name, target },
-            Wake::Wakeup => EventKind::Wakeup { tid, name, target },
-            Wake::WakeupNew => EventKind::WakeupNew { tid, name, target },
+            WakePlan::Waking => EventKind::Waking { tid, name, target },
+            WakePlan::Wakeup => EventKind::Wakeup { tid, name, target },
+            WakePlan::WakeupNew => EventKind::WakeupNew { tid, name, target },
         })
     }
 
@@ -247,11 +250,28 @@ impl Reading<'_> {
     }
 
     /// The handle of a plan's text in the trace's table.
-    fn kept(&mut self, text: PlanText) -> TextId {
+    fn is_buffer_kept(&mut self, text: PlanText) -> TextId {
         let ids = &mut self.scratch.text_ids;
         if ids.is_empty() {
             ids.extend(self.plans.texts.iter().map(|text| self.texts.intern(text)));
         }
         ids[text.0]
+    }
+}
+
+/// Whether packets of a network device stay in this host's memory, so that the buffer's address identifies the packet on
+/// both sides. Other drivers free the buffer after sending, and its address is reused. An empty name means unknown: true.
+pub(crate) fn shares_memory(device: &[u8]) -> bool {
+    device.is_empty() || device == b"lo" || device.starts_with(b"veth")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shares_memory;
+
+    #[test]
+    fn only_virtual_devices_share_memory() {
+        assert!(shares_memory(b"lo") && shares_memory(b"veth12ab") && shares_memory(b""));
+        assert!(!shares_memory(b"eth0") && !shares_memory(b"wlan0") && !shares_memory(b"lowpan0"));
     }
 }

@@ -8,5 +8,5 @@ mod other;
 mod parse;
 mod plan;
 
-pub(crate) use decode::{Decoded, Decoder};
+pub(crate) use decode::{DecodedEvent, Decoder, shares_memory};
 pub(crate) use parse::{EventFormat, field};

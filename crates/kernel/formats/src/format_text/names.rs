@@ -6,13 +6,13 @@ use laggard_model::{KernelTexts, TextId};
 const SLOTS: usize = 1024;
 
 /// A name as records carry it: 16 bytes, the rest zero.
-type Padded = [u8; 16];
+type PaddedName = [u8; 16];
 
 /// Handles of the names seen last, by what their bytes hash to.
 #[derive(Debug, Default)]
 pub(super) struct ThreadNames {
     /// Empty before the first name: a file may speak of many CPUs that have none.
-    slots: Vec<(Padded, TextId)>,
+    slots: Vec<(PaddedName, TextId)>,
 }
 
 impl ThreadNames {
@@ -23,9 +23,9 @@ impl ThreadNames {
             return texts.intern(&String::from_utf8_lossy(name));
         }
         if self.slots.is_empty() {
-            self.slots.resize(SLOTS, (Padded::default(), TextId::EMPTY));
+            self.slots.resize(SLOTS, (PaddedName::default(), TextId::EMPTY));
         }
-        let mut padded = Padded::default();
+        let mut padded = PaddedName::default();
         padded[..name.len()].copy_from_slice(name);
         let value = u128::from_le_bytes(padded);
         let folded = (value as u64) ^ ((value >> 64) as u64).rotate_left(29);

@@ -1,6 +1,6 @@
 //! Fields of any event as text.
 
-use super::parse::{EventFormat, Shape};
+use super::parse::{EventFormat, FieldShape};
 use crate::bytes::ByteOrder;
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use std::fmt::Write;
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct NamedField {
     name: String,
-    shape: Shape,
+    shape: FieldShape,
 }
 
 /// Elements of an array that are written; the rest becomes `…`.
@@ -34,15 +34,15 @@ impl NamedField {
 
     fn write_value(&self, record: &[u8], order: ByteOrder, into: &mut String) -> Option<()> {
         match self.shape {
-            Shape::Number(number) => {
+            FieldShape::Number(number) => {
                 let value = number.read(record, order)?;
                 write_number(value, number.signed, into);
             }
-            Shape::Text(text) => {
+            FieldShape::Text(text) => {
                 let text = text.read_text(record, order)?;
                 into.push_str(&String::from_utf8_lossy(&text[..text.len().min(TEXT_BYTES_MAX)]));
             }
-            Shape::Numbers { bytes, size, signed } => {
+            FieldShape::Numbers { bytes, size, signed } => {
                 let bytes = bytes.read(record, order)?;
                 write_numbers(bytes, size, signed, order, into);
             }

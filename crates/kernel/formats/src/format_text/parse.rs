@@ -14,7 +14,7 @@ use super::fields::{BytesField, NumberField};
 
 /// What a field holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum FieldShape {
     Number(NumberField),
     Text(BytesField),
     /// Numbers of a size each, or a structure (size 1).
@@ -37,7 +37,7 @@ pub(crate) struct Field {
     /// Its bytes in the fixed part of the record.
     pub(crate) size: usize,
     /// What it holds.
-    pub(crate) shape: Shape,
+    pub(crate) shape: FieldShape,
 }
 
 /// What a format text says.
@@ -84,16 +84,16 @@ impl EventFormat {
     /// The number of this name.
     pub(crate) fn number(&self, name: &str) -> Option<NumberField> {
         match self.field(name)?.shape {
-            Shape::Number(number) => Some(number),
-            Shape::Text(_) | Shape::Numbers { .. } => None,
+            FieldShape::Number(number) => Some(number),
+            FieldShape::Text(_) | FieldShape::Numbers { .. } => None,
         }
     }
 
     /// The text of this name.
     pub(crate) fn text(&self, name: &str) -> Option<BytesField> {
         match self.field(name)?.shape {
-            Shape::Text(text) => Some(text),
-            Shape::Number(_) | Shape::Numbers { .. } => None,
+            FieldShape::Text(text) => Some(text),
+            FieldShape::Number(_) | FieldShape::Numbers { .. } => None,
         }
     }
 }
@@ -102,7 +102,7 @@ impl EventFormat {
 pub(crate) fn field(line: &str) -> Option<Field> {
     let (_, rest) = line.split_once(':')?;
     let mut parts = rest.split(';').map(str::trim);
-    let declared = Declared::parse(parts.next()?);
+    let declared = DeclaredField::parse(parts.next()?);
     let (mut offset, mut size, mut signed) = (None, None, None);
     for part in parts {
         match part.split_once(':') {
@@ -118,7 +118,7 @@ pub(crate) fn field(line: &str) -> Option<Field> {
 }
 
 /// A declaration in C, split.
-struct Declared<'t> {
+struct DeclaredField<'t> {
     /// Everything before the name.
     kind: &'t str,
     name: &'t str,
@@ -126,14 +126,14 @@ struct Declared<'t> {
     length: Option<&'t str>,
 }
 
-impl<'t> Declared<'t> {
+impl<'t> DeclaredField<'t> {
     /// `char comm[16]`, `__data_loc char[] name`, `unsigned long args[6]`, `const char * reason`.
-    fn parse(text: &'t str) -> Declared<'t> {
+    fn parse(text: &'t str) -> DeclaredField<'t> {
         let cut = text.rfind(|letter: char| letter.is_whitespace() || letter == '*').map_or(0, |at| at + 1);
         let (kind, name) = (text[..cut].trim(), &text[cut..]);
         match name.split_once('[') {
-            Some((name, length)) => Declared { kind, name, length: Some(length.trim_end_matches(']')) },
-            None => Declared {
+            Some((name, length)) => DeclaredField { kind, name, length: Some(length.trim_end_matches(']')) },
+            None => DeclaredField {
                 kind,
                 name,
                 length: kind.split_once('[').map(|(_, rest)| rest.trim_end_matches(']')),
@@ -147,7 +147,7 @@ impl<'t> Declared<'t> {
             && !self.kind.contains("unsigned")
     }
 
-    fn shape(&self, offset: usize, size: usize, signed: bool) -> Shape {
+    fn shape(&self, offset: usize, size: usize, signed: bool) -> FieldShape {
         let bytes = if self.kind.starts_with("__data_loc") {
             BytesField::DataLocation { offset }
         } else if self.kind.starts_with("__rel_loc") {
@@ -155,14 +155,14 @@ impl<'t> Declared<'t> {
         } else if size == 0 {
             BytesField::Rest { offset }
         } else if self.length.is_none() && matches!(size, 1 | 2 | 4 | 8) {
-            return Shape::Number(NumberField { offset, size, signed });
+            return FieldShape::Number(NumberField { offset, size, signed });
         } else {
             BytesField::Fixed { offset, size }
         };
         if self.is_text() {
-            return Shape::Text(bytes);
+            return FieldShape::Text(bytes);
         }
-        Shape::Numbers { bytes, size: self.element(size), signed }
+        FieldShape::Numbers { bytes, size: self.element(size), signed }
     }
 
     /// Bytes of one element.
@@ -182,43 +182,43 @@ impl<'t> Declared<'t> {
 mod tests {
     use super::*;
 
-    fn shape(line: &str) -> Shape {
+    fn shape(line: &str) -> FieldShape {
         field(line).expect("a field").shape
     }
 
     #[test]
     fn declarations_tell_what_a_field_holds() {
-        let number = |offset, size, signed| Shape::Number(NumberField { offset, size, signed });
+        let number = |offset, size, signed| FieldShape::Number(NumberField { offset, size, signed });
         assert_eq!(shape("field:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;"), number(24, 4, true));
         assert_eq!(shape("field:void * skbaddr;\toffset:8;\tsize:8;\tsigned:0;"), number(8, 8, false));
         assert_eq!(shape("field:const char *reason;\toffset:8;\tsize:8;\tsigned:0;"), number(8, 8, false));
         let fixed = BytesField::Fixed { offset: 8, size: 16 };
-        assert_eq!(shape("field:char comm[16];\toffset:8;\tsize:16;\tsigned:0;"), Shape::Text(fixed));
+        assert_eq!(shape("field:char comm[16];\toffset:8;\tsize:16;\tsigned:0;"), FieldShape::Text(fixed));
         assert_eq!(
             shape("field:char comm[TASK_COMM_LEN];\toffset:8;\tsize:16;\tsigned:0;"),
-            Shape::Text(fixed)
+            FieldShape::Text(fixed)
         );
         let location = BytesField::DataLocation { offset: 12 };
         assert_eq!(
             shape("field:__data_loc char[] name;\toffset:12;\tsize:4;\tsigned:0;"),
-            Shape::Text(location)
+            FieldShape::Text(location)
         );
         let location = BytesField::RelativeLocation { offset: 12 };
         assert_eq!(
             shape("field:__rel_loc u32[] codes;\toffset:12;\tsize:4;\tsigned:0;"),
-            Shape::Numbers { bytes: location, size: 4, signed: false }
+            FieldShape::Numbers { bytes: location, size: 4, signed: false }
         );
         let rest = BytesField::Rest { offset: 16 };
-        assert_eq!(shape("field:char buf[];\toffset:16;\tsize:0;\tsigned:0;"), Shape::Text(rest));
+        assert_eq!(shape("field:char buf[];\toffset:16;\tsize:0;\tsigned:0;"), FieldShape::Text(rest));
         let six = BytesField::Fixed { offset: 16, size: 48 };
         assert_eq!(
             shape("field:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;"),
-            Shape::Numbers { bytes: six, size: 8, signed: false }
+            FieldShape::Numbers { bytes: six, size: 8, signed: false }
         );
         let address = BytesField::Fixed { offset: 8, size: 16 };
         assert_eq!(
             shape("field:__u8 saddr_v6[16];\toffset:8;\tsize:16;\tsigned:0;"),
-            Shape::Numbers { bytes: address, size: 1, signed: false }
+            FieldShape::Numbers { bytes: address, size: 1, signed: false }
         );
     }
 
@@ -226,11 +226,11 @@ mod tests {
     fn old_kernels_tell_no_sign() {
         assert_eq!(
             shape("field:unsigned int vec;\toffset:8;\tsize:4;"),
-            Shape::Number(NumberField { offset: 8, size: 4, signed: false })
+            FieldShape::Number(NumberField { offset: 8, size: 4, signed: false })
         );
         assert_eq!(
             shape("field:int irq;\toffset:8;\tsize:4;"),
-            Shape::Number(NumberField { offset: 8, size: 4, signed: true })
+            FieldShape::Number(NumberField { offset: 8, size: 4, signed: true })
         );
     }
 

@@ -16,7 +16,7 @@ pub(super) struct WakeFields {
 
 /// Which wake-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Wake {
+pub(super) enum WakePlan {
     Waking,
     Wakeup,
     WakeupNew,
@@ -34,7 +34,7 @@ pub(super) struct SwitchFields {
 
 /// Which end of an interrupt, and of which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Side {
+pub(super) enum SwitchSide {
     Entry,
     Exit,
 }
@@ -50,13 +50,13 @@ fn keep(text: &str, texts: &mut Vec<String>) -> PlanText {
 
 /// What a record of one event becomes, and from which fields.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Plan {
+pub(super) enum EventPlan {
     /// No format text has this number.
     Missing,
     /// Nothing: the record is passed over.
     Unwanted,
     Switch(SwitchFields),
-    Wake(Wake, WakeFields),
+    WakePlan(WakePlan, WakeFields),
     IrqEntry {
         irq: NumberField,
         name: Option<BytesField>,
@@ -64,10 +64,10 @@ pub(super) enum Plan {
     IrqExit {
         irq: NumberField,
     },
-    Softirq(Side, NumberField),
+    Softirq(SwitchSide, NumberField),
     SoftirqRaise(NumberField),
-    Hrtimer(Side),
-    Ipi(Side, IpiVector),
+    Hrtimer(SwitchSide),
+    Ipi(SwitchSide, IpiVector),
     Fork {
         parent: NumberField,
         child: NumberField,
@@ -119,112 +119,118 @@ const IPI_VECTORS: &[(&str, IpiVector)] = &[
     ("irq_work", IpiVector::IrqWork),
 ];
 
-impl Plan {
+impl EventPlan {
     /// The plan for an event. Texts it refers to are added to `texts`.
-    pub(super) fn new(format: &EventFormat, options: &OpenOptions, texts: &mut Vec<String>) -> Plan {
+    pub(super) fn new(format: &EventFormat, options: &OpenOptions, texts: &mut Vec<String>) -> EventPlan {
         if let Some(plan) = known(format).or_else(|| syscall(format, texts)) {
             return plan;
         }
         if !options.wants(&format.system, &format.name) {
-            return Plan::Unwanted;
+            return EventPlan::Unwanted;
         }
-        Plan::Other { name: keep(&format.name, texts), fields: NamedField::of(format) }
+        EventPlan::Other { name: keep(&format.name, texts), fields: NamedField::of(format) }
     }
 }
 
 /// Events with a kind of their own, system calls apart. `None` when it is not one, or lacks a field it must have.
-fn known(format: &EventFormat) -> Option<Plan> {
+fn known(format: &EventFormat) -> Option<EventPlan> {
     let number = |name: &str| format.number(name);
     Some(match (format.system.as_str(), format.name.as_str()) {
-        ("sched", "sched_switch") => Plan::Switch(SwitchFields {
+        ("sched", "sched_switch") => EventPlan::Switch(SwitchFields {
             prev: number("prev_pid")?,
             prev_name: format.text("prev_comm"),
             prev_state: number("prev_state")?,
             next: number("next_pid")?,
             next_name: format.text("next_comm"),
         }),
-        ("sched", "sched_waking") => wake(Wake::Waking, format)?,
-        ("sched", "sched_wakeup") => wake(Wake::Wakeup, format)?,
-        ("sched", "sched_wakeup_new") => wake(Wake::WakeupNew, format)?,
-        ("irq", "irq_handler_entry") => Plan::IrqEntry { irq: number("irq")?, name: format.text("name") },
-        ("irq", "irq_handler_exit") => Plan::IrqExit { irq: number("irq")? },
-        ("irq", "softirq_entry") => Plan::Softirq(Side::Entry, number("vec")?),
-        ("irq", "softirq_exit") => Plan::Softirq(Side::Exit, number("vec")?),
-        ("irq", "softirq_raise") => Plan::SoftirqRaise(number("vec")?),
-        ("timer", "hrtimer_expire_entry") => Plan::Hrtimer(Side::Entry),
-        ("timer", "hrtimer_expire_exit") => Plan::Hrtimer(Side::Exit),
+        ("sched", "sched_waking") => wake(WakePlan::Waking, format)?,
+        ("sched", "sched_wakeup") => wake(WakePlan::Wakeup, format)?,
+        ("sched", "sched_wakeup_new") => wake(WakePlan::WakeupNew, format)?,
+        ("irq", "irq_handler_entry") => {
+            EventPlan::IrqEntry { irq: number("irq")?, name: format.text("name") }
+        }
+        ("irq", "irq_handler_exit") => EventPlan::IrqExit { irq: number("irq")? },
+        ("irq", "softirq_entry") => EventPlan::Softirq(SwitchSide::Entry, number("vec")?),
+        ("irq", "softirq_exit") => EventPlan::Softirq(SwitchSide::Exit, number("vec")?),
+        ("irq", "softirq_raise") => EventPlan::SoftirqRaise(number("vec")?),
+        ("timer", "hrtimer_expire_entry") => EventPlan::Hrtimer(SwitchSide::Entry),
+        ("timer", "hrtimer_expire_exit") => EventPlan::Hrtimer(SwitchSide::Exit),
         ("irq_vectors" | "ipi", name) => ipi(name)?,
-        ("sched", "sched_process_fork") => Plan::Fork {
+        ("sched", "sched_process_fork") => EventPlan::Fork {
             parent: number("parent_pid")?,
             child: number("child_pid")?,
             child_name: format.text("child_comm"),
         },
         ("sched", "sched_process_exec") => {
-            Plan::Exec { tid: number("pid"), filename: format.text("filename") }
+            EventPlan::Exec { tid: number("pid"), filename: format.text("filename") }
         }
-        ("sched", "sched_process_exit") => Plan::Exit { tid: number("pid")? },
-        ("task", "task_rename") => Plan::Rename { tid: number("pid")?, name: format.text("newcomm")? },
-        ("ftrace", "print") => Plan::Marker { text: format.text("buf")? },
+        ("sched", "sched_process_exit") => EventPlan::Exit { tid: number("pid")? },
+        ("task", "task_rename") => EventPlan::Rename { tid: number("pid")?, name: format.text("newcomm")? },
+        ("ftrace", "print") => EventPlan::Marker { text: format.text("buf")? },
         ("net", "net_dev_queue" | "net_dev_xmit") => {
-            Plan::PacketSent { buffer: number("skbaddr")?, device: format.text("name") }
+            EventPlan::PacketSent { buffer: number("skbaddr")?, device: format.text("name") }
         }
         ("net", "netif_receive_skb") => {
-            Plan::PacketReceived { buffer: number("skbaddr")?, device: format.text("name") }
+            EventPlan::PacketReceived { buffer: number("skbaddr")?, device: format.text("name") }
         }
         _ => return None,
     })
 }
 
-fn wake(wake: Wake, format: &EventFormat) -> Option<Plan> {
+fn wake(wake: WakePlan, format: &EventFormat) -> Option<EventPlan> {
     let fields = WakeFields {
         tid: format.number("pid")?,
         name: format.text("comm"),
         target: format.number("target_cpu"),
     };
-    Some(Plan::Wake(wake, fields))
+    Some(EventPlan::WakePlan(wake, fields))
 }
 
 /// `reschedule_entry`, `ipi_exit`; `ipi_raise` is none.
-fn ipi(name: &str) -> Option<Plan> {
+fn ipi(name: &str) -> Option<EventPlan> {
     let (side, vector) = match (name.strip_suffix("_entry"), name.strip_suffix("_exit")) {
-        (Some(vector), _) => (Side::Entry, vector),
-        (None, Some(vector)) => (Side::Exit, vector),
+        (Some(vector), _) => (SwitchSide::Entry, vector),
+        (None, Some(vector)) => (SwitchSide::Exit, vector),
         (None, None) => return None,
     };
     let found = IPI_VECTORS.iter().find(|(name, _)| *name == vector);
-    Some(Plan::Ipi(side, found.map_or(IpiVector::Other, |&(_, vector)| vector)))
+    Some(EventPlan::Ipi(side, found.map_or(IpiVector::Other, |&(_, vector)| vector)))
 }
 
 /// `raw_syscalls:sys_enter` and `syscalls:sys_enter_NAME`, and their exits.
-fn syscall(format: &EventFormat, texts: &mut Vec<String>) -> Option<Plan> {
+fn syscall(format: &EventFormat, texts: &mut Vec<String>) -> Option<EventPlan> {
     let numbered = match format.system.as_str() {
         "raw_syscalls" => format.number("id"),
         "syscalls" => format.number("__syscall_nr").or_else(|| format.number("nr")),
         _ => return None,
     };
     if let Some(name) = format.name.strip_prefix("sys_enter") {
-        return Some(Plan::SyscallEntry {
+        return Some(EventPlan::SyscallEntry {
             number: numbered,
             name: keep(name.trim_start_matches('_'), texts),
         });
     }
     let name = format.name.strip_prefix("sys_exit")?;
     let returned = format.number("ret");
-    Some(Plan::SyscallExit { number: numbered, name: keep(name.trim_start_matches('_'), texts), returned })
+    Some(EventPlan::SyscallExit {
+        number: numbered,
+        name: keep(name.trim_start_matches('_'), texts),
+        returned,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn plan(system: &str, name: &str, fields: &str) -> Plan {
+    fn plan(system: &str, name: &str, fields: &str) -> EventPlan {
         let mut text = format!("name: {name}\nID: 9\nformat:\n");
         for (field, at) in fields.split_whitespace().zip((8..).step_by(8)) {
             text.push_str(&format!("\tfield:long {field};\toffset:{at};\tsize:8;\tsigned:1;\n"));
         }
         let format = EventFormat::parse(system, &text).expect("a format");
         let options = OpenOptions { also: vec!["wanted".to_owned(), "sched_switch".to_owned()] };
-        Plan::new(&format, &options, &mut Vec::new())
+        EventPlan::new(&format, &options, &mut Vec::new())
     }
 
     fn at(offset: usize) -> NumberField {
@@ -233,50 +239,50 @@ mod tests {
 
     #[test]
     fn events_are_known_by_system_and_name() {
-        assert_eq!(plan("irq", "softirq_exit", "vec"), Plan::Softirq(Side::Exit, at(8)));
-        assert_eq!(plan("other", "softirq_exit", "vec"), Plan::Unwanted);
+        assert_eq!(plan("irq", "softirq_exit", "vec"), EventPlan::Softirq(SwitchSide::Exit, at(8)));
+        assert_eq!(plan("other", "softirq_exit", "vec"), EventPlan::Unwanted);
         assert_eq!(
             plan("irq_vectors", "reschedule_exit", "vector"),
-            Plan::Ipi(Side::Exit, IpiVector::Reschedule)
+            EventPlan::Ipi(SwitchSide::Exit, IpiVector::Reschedule)
         );
         assert_eq!(
             plan("irq_vectors", "call_function_single_entry", "vector"),
-            Plan::Ipi(Side::Entry, IpiVector::CallFunction)
+            EventPlan::Ipi(SwitchSide::Entry, IpiVector::CallFunction)
         );
-        assert_eq!(plan("ipi", "ipi_entry", "reason"), Plan::Ipi(Side::Entry, IpiVector::Other));
-        assert_eq!(plan("ipi", "ipi_raise", "reason"), Plan::Unwanted);
+        assert_eq!(plan("ipi", "ipi_entry", "reason"), EventPlan::Ipi(SwitchSide::Entry, IpiVector::Other));
+        assert_eq!(plan("ipi", "ipi_raise", "reason"), EventPlan::Unwanted);
         assert_eq!(
             plan("net", "net_dev_queue", "skbaddr len"),
-            Plan::PacketSent { buffer: at(8), device: None }
+            EventPlan::PacketSent { buffer: at(8), device: None }
         );
         assert_eq!(
             plan("net", "netif_receive_skb", "skbaddr len"),
-            Plan::PacketReceived { buffer: at(8), device: None }
+            EventPlan::PacketReceived { buffer: at(8), device: None }
         );
-        assert_eq!(plan("net", "netif_rx", "skbaddr len"), Plan::Unwanted);
-        assert_eq!(plan("sched", "sched_process_exit", "comm pid"), Plan::Exit { tid: at(16) });
+        assert_eq!(plan("net", "netif_rx", "skbaddr len"), EventPlan::Unwanted);
+        assert_eq!(plan("sched", "sched_process_exit", "comm pid"), EventPlan::Exit { tid: at(16) });
     }
 
     #[test]
     fn system_calls_have_a_number_and_mostly_a_name() {
         assert_eq!(
             plan("raw_syscalls", "sys_enter", "id args"),
-            Plan::SyscallEntry { number: Some(at(8)), name: PlanText(0) }
+            EventPlan::SyscallEntry { number: Some(at(8)), name: PlanText(0) }
         );
         assert_eq!(
             plan("syscalls", "sys_exit_futex", "__syscall_nr ret"),
-            Plan::SyscallExit { number: Some(at(8)), name: PlanText(0), returned: Some(at(16)) }
+            EventPlan::SyscallExit { number: Some(at(8)), name: PlanText(0), returned: Some(at(16)) }
         );
         let mut texts = Vec::new();
         let format = EventFormat::parse("syscalls", "name: sys_enter_futex\nID: 9\n").expect("a format");
-        Plan::new(&format, &OpenOptions::default(), &mut texts);
+        EventPlan::new(&format, &OpenOptions::default(), &mut texts);
         assert_eq!(texts, ["futex"]);
     }
 
     #[test]
     fn what_has_no_kind_or_lacks_a_field_is_other_when_asked_for() {
-        assert!(matches!(plan("any", "wanted", "a b"), Plan::Other { fields, .. } if fields.len() == 2));
-        assert!(matches!(plan("sched", "sched_switch", "prev_pid next_pid"), Plan::Other { .. }));
-        assert_eq!(plan("sched", "sched_waking", "comm"), Plan::Unwanted);
+        assert!(matches!(plan("any", "wanted", "a b"), EventPlan::Other { fields, .. } if fields.len() == 2));
+        assert!(matches!(plan("sched", "sched_switch", "prev_pid next_pid"), EventPlan::Other { .. }));
+        assert_eq!(plan("sched", "sched_waking", "comm"), EventPlan::Unwanted);
     }
 }

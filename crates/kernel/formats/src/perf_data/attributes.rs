@@ -74,7 +74,7 @@ impl Attribute {
     /// The size an attribute says it has, within what there is.
     pub(super) fn told_bytes(bytes: &[u8], order: ByteOrder) -> Option<usize> {
         let told = order.u32(bytes, 4)? as usize;
-        // The first version told no size.
+        // The first version has no size.
         let told = if told == 0 { ATTRIBUTE_BYTES_MIN } else { told };
         (told <= bytes.len()).then_some(told)
     }

@@ -1,7 +1,7 @@
 //! Features: what a file says of the host and of its clock.
 
 use crate::bytes::{ByteOrder, until_zero};
-use crate::trace_dat::{Head as TextsHead, read_texts};
+use crate::trace_dat::{TraceHead as TextsHead, read_texts};
 use laggard_model::ClockMap;
 
 /// Numbers of features, as bits of the file's head.
@@ -23,7 +23,7 @@ pub(super) struct Features {
     pub(super) kernel: Option<String>,
     /// CPUs that could be on line.
     pub(super) cpus: Option<u32>,
-    /// Where the clock lies in calendar time.
+    /// The clock's mapping to calendar time.
     pub(super) calendar: Option<ClockMap>,
     /// The format texts.
     pub(super) texts: Option<TextsHead>,

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Recording threads beyond this many are not looked for: at most one a CPU.
+/// Maximum number of recording threads: at most one per CPU.
 const THREADS_MAX: usize = 8192;
 
 /// The file with the head: the path itself, or the one in the folder.

@@ -3,8 +3,8 @@
 use super::attributes::Attribute;
 use super::features::{self, Features};
 use super::kinds;
-use super::records::{Next, Record, Records, following};
-use super::sample::Layouts;
+use super::records::{NextRecord, Record, Records, following};
+use super::sample::SampleLayouts;
 use super::{MAGIC_BIG, MAGIC_LITTLE};
 use crate::bytes::{ByteOrder, Cursor, until_zero};
 use crate::source::SharedFile;
@@ -13,7 +13,7 @@ use laggard_model::Tid;
 use std::io;
 use std::sync::Arc;
 
-/// Size of the head of the pipe form, which tells it from a file's.
+/// Size of the head in pipe mode, which distinguishes it from a file's.
 const PIPE_HEAD_BYTES: u64 = 16;
 
 /// Bytes of a file's head.
@@ -35,7 +35,7 @@ const THREADS_MAX: usize = 1 << 22;
 const FEATURE_BYTES_MAX: u64 = 64 << 20;
 
 /// Everything before the first sample.
-pub(super) struct Head {
+pub(super) struct PerfHead {
     /// Byte order of the recording machine.
     pub(super) order: ByteOrder,
     /// Where records begin.
@@ -54,14 +54,14 @@ pub(super) struct Head {
 
 /// An offset and a size.
 #[derive(Clone, Copy, Debug)]
-struct Section {
+struct FileSection {
     offset: u64,
     bytes: u64,
 }
 
-impl Section {
-    fn read(cursor: &mut Cursor<'_>) -> Option<Section> {
-        Some(Section { offset: cursor.u64()?, bytes: cursor.u64()? })
+impl FileSection {
+    fn read(cursor: &mut Cursor<'_>) -> Option<FileSection> {
+        Some(FileSection { offset: cursor.u64()?, bytes: cursor.u64()? })
     }
 
     /// Its bytes, as far as the file has them, up to a limit.
@@ -73,9 +73,9 @@ impl Section {
     }
 }
 
-impl Head {
+impl PerfHead {
     /// Reads the head; `None` when there is not even that.
-    pub(super) fn read(file: &Arc<SharedFile>) -> io::Result<Option<Head>> {
+    pub(super) fn read(file: &Arc<SharedFile>) -> io::Result<Option<PerfHead>> {
         let mut start = Vec::new();
         file.read_at(0, FILE_HEAD_BYTES, &mut start)?;
         let order = match start.get(..8) {
@@ -85,17 +85,17 @@ impl Head {
         };
         let Some(size) = order.u64(&start, 8) else { return Ok(None) };
         let head = if size == PIPE_HEAD_BYTES {
-            Some(Head::empty(order, size, file.bytes()))
+            Some(PerfHead::empty(order, size, file.bytes()))
         } else {
-            Head::of_file(file, &start, order)?
+            PerfHead::from_file(file, &start, order)?
         };
         let Some(mut head) = head else { return Ok(None) };
         head.read_records(file)?;
         Ok(Some(head))
     }
 
-    fn empty(order: ByteOrder, records_from: u64, records_end: u64) -> Head {
-        Head {
+    fn empty(order: ByteOrder, records_from: u64, records_end: u64) -> PerfHead {
+        PerfHead {
             order,
             records_from,
             records_end,
@@ -106,19 +106,19 @@ impl Head {
         }
     }
 
-    fn of_file(file: &SharedFile, start: &[u8], order: ByteOrder) -> io::Result<Option<Head>> {
+    fn from_file(file: &SharedFile, start: &[u8], order: ByteOrder) -> io::Result<Option<PerfHead>> {
         let mut cursor = Cursor::new(start.get(16..).unwrap_or_default(), order);
         let parsed = (|| {
             let attribute_bytes = usize::try_from(cursor.u64()?).ok()?;
-            let (attributes, data) = (Section::read(&mut cursor)?, Section::read(&mut cursor)?);
-            Section::read(&mut cursor)?;
+            let (attributes, data) = (FileSection::read(&mut cursor)?, FileSection::read(&mut cursor)?);
+            FileSection::read(&mut cursor)?;
             let bits = [cursor.u64()?, cursor.u64()?, cursor.u64()?, cursor.u64()?];
             Some((attribute_bytes, attributes, data, bits))
         })();
         let Some((attribute_bytes, attributes, data, bits)) = parsed else { return Ok(None) };
         let unfinished = data.bytes == 0;
         let end = if unfinished { file.bytes() } else { data.offset.saturating_add(data.bytes) };
-        let mut head = Head::empty(order, data.offset, end);
+        let mut head = PerfHead::empty(order, data.offset, end);
         head.unfinished = unfinished;
         head.add_attributes(file, attributes, attribute_bytes)?;
         if !unfinished {
@@ -128,7 +128,12 @@ impl Head {
     }
 
     /// Attributes of a file: each followed by where its numbers lie.
-    fn add_attributes(&mut self, file: &SharedFile, section: Section, each_bytes: usize) -> io::Result<()> {
+    fn add_attributes(
+        &mut self,
+        file: &SharedFile,
+        section: FileSection,
+        each_bytes: usize,
+    ) -> io::Result<()> {
         let Some(own_bytes) = each_bytes.checked_sub(SECTION_BYTES).filter(|&bytes| bytes > 0) else {
             return Ok(());
         };
@@ -138,7 +143,7 @@ impl Head {
         for entry in bytes.chunks_exact(each_bytes) {
             let (own, place) = entry.split_at(own_bytes);
             let Some(mut attribute) = Attribute::parse(own, self.order) else { continue };
-            if let Some(place) = Section::read(&mut Cursor::new(place, self.order)) {
+            if let Some(place) = FileSection::read(&mut Cursor::new(place, self.order)) {
                 let ids = place.content(file, 8 * ids_left as u64)?;
                 attribute.ids = numbers(&ids, self.order);
                 ids_left -= attribute.ids.len();
@@ -156,7 +161,7 @@ impl Head {
         file.read_at(list_at, numbers.len() * SECTION_BYTES, &mut list)?;
         let mut cursor = Cursor::new(&list, self.order);
         for number in numbers {
-            let Some(section) = Section::read(&mut cursor) else { break };
+            let Some(section) = FileSection::read(&mut cursor) else { break };
             if features::READ.contains(&number) {
                 let content = section.content(file, FEATURE_BYTES_MAX)?;
                 self.features.add(number, &content, self.order);
@@ -169,7 +174,7 @@ impl Head {
     fn read_records(&mut self, file: &Arc<SharedFile>) -> io::Result<()> {
         let mut records = Records::new(Arc::clone(file), self.order, self.records_from, self.records_end);
         loop {
-            let Next::Record(record) = records.next()? else { return Ok(()) };
+            let NextRecord::Record(record) = records.next()? else { return Ok(()) };
             let behind = following(record, self.order);
             let kind = record.kind;
             match kind {
@@ -210,10 +215,10 @@ impl Head {
         }
     }
 
-    /// Names told before the first sample are those of threads that were there already; they carry no time.
+    /// Names before the first sample belong to threads that already existed; they have no time.
     fn add_thread(&mut self, record: Record<'_>) {
         let told = self.order.u32(record.body, 4).zip(record.body.get(8..));
-        let time = Layouts::new(&self.attributes, self.order)
+        let time = SampleLayouts::new(&self.attributes, self.order)
             .and_then(|layouts| layouts.trailer(record.body).time_ns);
         if let (Some((tid, name)), None | Some(0), true) = (told, time, self.threads.len() < THREADS_MAX) {
             let name = String::from_utf8_lossy(until_zero(name)).into_owned();

@@ -1,8 +1,8 @@
 //! perf.data, as `perf record` writes it: files and the pipe form, plain and compressed (`-z`), both byte orders.
 //!
-//! Read natively. The crate `linux-perf-data` is the reference in the tests; it cannot be the reader: in the pipe form it
-//! takes the format texts behind their record for records, it keeps a file without rounds in memory as a whole, and it
-//! believes every size that a damaged file tells.
+//! Read natively. The crate `linux-perf-data` is the reference in the tests; it cannot be the reader: in pipe mode it
+//! treats the format texts after their record as records, it holds a file without rounds entirely in memory, and it
+//! trusts every size in a damaged file.
 
 mod attributes;
 mod features;

@@ -2,11 +2,11 @@
 
 use super::attributes::Attribute;
 use super::folder;
-use super::head::Head;
+use super::head::PerfHead;
 use super::records::Records;
-use super::round::{EVENTS_MAX, Round, THREAD_EVENTS_MAX};
-use super::sample::Layouts;
-use super::stream::{PerfStream, Wanted};
+use super::round::{EVENTS_MAX, ReorderBuffer, THREAD_EVENTS_MAX};
+use super::sample::SampleLayouts;
+use super::stream::{PerfStream, RequestedEvents};
 use crate::error::KernelTraceError;
 use crate::format_text::{Decoder, EventFormat};
 use crate::options::OpenOptions;
@@ -26,11 +26,11 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
         |reason: &str| KernelTraceError::Damaged { path: path.to_owned(), reason: reason.to_owned() };
     let unsupported = |reason: String| KernelTraceError::Unsupported { path: path.to_owned(), reason };
     let file = Arc::new(SharedFile::open(&folder::main_file(path)).map_err(io_error)?);
-    let mut head = Head::read(&file)
+    let mut head = PerfHead::read(&file)
         .map_err(io_error)?
         .ok_or_else(|| damaged("the head of this perf.data is damaged"))?;
-    let layouts = Layouts::new(&head.attributes, head.order)
-        .ok_or_else(|| damaged("this perf.data does not tell which events it holds"))?;
+    let layouts = SampleLayouts::new(&head.attributes, head.order)
+        .ok_or_else(|| damaged("this perf.data does not list its events"))?;
     if !head.attributes.iter().any(|attribute| attribute.tracepoint) {
         return Err(unsupported(format!(
             "holds samples of counters or timers, no tracepoints: record with {RECORD}"
@@ -50,7 +50,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
     let decoder = Decoder::new(&texts.formats, head.order, options);
     let wanted = wanted(&head.attributes, &texts.formats);
     let stream = |records: Records, events_max: usize| {
-        let round = Round::new(events_max);
+        let round = ReorderBuffer::new(events_max);
         PerfStream::new(records, head.order, layouts.clone(), decoder.another(), wanted, round)
     };
     let records = Records::new(Arc::clone(&file), head.order, head.records_from, head.records_end);
@@ -67,13 +67,13 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
     Ok(KernelTrace { facts: facts(bytes, head, threads), losses, streams })
 }
 
-/// What perf's own records are needed for.
-fn wanted(attributes: &[Attribute], formats: &[EventFormat]) -> Wanted {
+/// Which of perf's own records are needed.
+fn wanted(attributes: &[Attribute], formats: &[EventFormat]) -> RequestedEvents {
     let recorded = |name: &str| {
         let ids = formats.iter().filter(|format| format.name == name).map(|format| u64::from(format.id));
         ids.into_iter().any(|id| attributes.iter().any(|event| event.tracepoint && event.config == id))
     };
-    Wanted {
+    RequestedEvents {
         renames: !recorded("task_rename") && !recorded("sched_process_exec"),
         forks: !recorded("sched_process_fork"),
         exits: !recorded("sched_process_exit"),
@@ -93,7 +93,7 @@ fn clock_name(clock: Option<u32>) -> &'static str {
     }
 }
 
-fn facts(bytes: u64, head: Head, threads: Vec<ThreadName>) -> TraceFacts {
+fn facts(bytes: u64, head: PerfHead, threads: Vec<ThreadName>) -> TraceFacts {
     let clock = head.attributes.first().and_then(|attribute| attribute.clock);
     let calendar = match clock {
         Some(0) => Some(ClockMap::from_offset_ns(0)),

@@ -1,4 +1,4 @@
-//! Records one after another, those in compressed records in their place.
+//! Iterates over records, including those inside compressed records.
 
 use super::kinds::{AUXTRACE, COMPRESSED, COMPRESSED_2, TRACING_DATA};
 use crate::bytes::ByteOrder;
@@ -16,19 +16,19 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// Compressed records are unpacked in pieces of this size.
 const PLAIN_BYTES: usize = 128 << 10;
 
-/// Bytes not yet handed out.
+/// Bytes not yet consumed.
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingRecord {
     bytes: Vec<u8>,
     at: usize,
 }
 
-impl Pending {
+impl PendingRecord {
     fn rest(&self) -> &[u8] {
         &self.bytes[self.at..]
     }
 
-    /// Drops what was handed out.
+    /// Drops consumed bytes.
     fn compact(&mut self) {
         self.bytes.drain(..self.at);
         self.at = 0;
@@ -61,7 +61,7 @@ pub(super) struct Record<'a> {
 
 /// What comes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Next<'a> {
+pub(super) enum NextRecord<'a> {
     Record(Record<'a>),
     End,
     /// The file ends inside a record.
@@ -72,11 +72,11 @@ pub(super) enum Next<'a> {
     Corrupt,
 }
 
-/// Where the next record lies.
-enum Found {
+/// Location of the next record.
+enum RecordLocation {
     InPlain(RecordHead),
     InFile(RecordHead),
-    Nothing(Next<'static>),
+    Nothing(NextRecord<'static>),
 }
 
 /// The records of a file.
@@ -86,96 +86,100 @@ pub(super) struct Records {
     /// Where the file is read next.
     next: u64,
     end: u64,
-    block: Pending,
+    block: PendingRecord,
     /// Input of the decoder: the body of a compressed record.
-    packed: Pending,
-    plain: Pending,
+    packed: PendingRecord,
+    plain: PendingRecord,
     decoder: Option<Decoder<'static>>,
     /// Whether the decoder may have more to give without further input.
     more_plain: bool,
 }
 
 impl Records {
-    /// The records between two places of a file.
+    /// The records between two offsets of a file.
     pub(super) fn new(file: Arc<SharedFile>, order: ByteOrder, from: u64, end: u64) -> Records {
         Records {
             file,
             order,
             next: from,
             end,
-            block: Pending::default(),
-            packed: Pending::default(),
-            plain: Pending::default(),
+            block: PendingRecord::default(),
+            packed: PendingRecord::default(),
+            plain: PendingRecord::default(),
             decoder: None,
             more_plain: false,
         }
     }
 
-    pub(super) fn next(&mut self) -> io::Result<Next<'_>> {
+    pub(super) fn next(&mut self) -> io::Result<NextRecord<'_>> {
         Ok(match self.find()? {
-            Found::Nothing(next) => next,
-            Found::InPlain(head) => Next::Record(taken(&mut self.plain, head)),
-            Found::InFile(head) => Next::Record(taken(&mut self.block, head)),
+            RecordLocation::Nothing(next) => next,
+            RecordLocation::InPlain(head) => NextRecord::Record(consumed(&mut self.plain, head)),
+            RecordLocation::InFile(head) => NextRecord::Record(consumed(&mut self.block, head)),
         })
     }
 
-    fn find(&mut self) -> io::Result<Found> {
+    fn find(&mut self) -> io::Result<RecordLocation> {
         loop {
             match self.whole(&self.plain) {
-                Whole::Yes(head) => return Ok(Found::InPlain(head)),
-                Whole::Malformed => return Ok(Found::Nothing(Next::Malformed)),
-                Whole::No => {}
+                CompleteRecord::Yes(head) => return Ok(RecordLocation::InPlain(head)),
+                CompleteRecord::Malformed => return Ok(RecordLocation::Nothing(NextRecord::Malformed)),
+                CompleteRecord::No => {}
             }
             if self.more_plain || self.packed.at < self.packed.bytes.len() {
                 if self.unpack().is_none() {
                     self.abandon();
-                    return Ok(Found::Nothing(Next::Corrupt));
+                    return Ok(RecordLocation::Nothing(NextRecord::Corrupt));
                 }
                 continue;
             }
             let head = match self.in_file()? {
-                Found::InFile(head) => head,
+                RecordLocation::InFile(head) => head,
                 other => return Ok(other),
             };
             match head.kind {
                 COMPRESSED | COMPRESSED_2 => {
-                    let record = taken(&mut self.block, head);
+                    let record = consumed(&mut self.block, head);
                     let Some(packed) = packed(record, self.order) else {
-                        return Ok(Found::Nothing(Next::Malformed));
+                        return Ok(RecordLocation::Nothing(NextRecord::Malformed));
                     };
                     self.packed.bytes.clear();
                     self.packed.bytes.extend_from_slice(packed);
                     self.packed.at = 0;
                 }
-                _ => return Ok(Found::InFile(head)),
+                _ => return Ok(RecordLocation::InFile(head)),
             }
         }
     }
 
-    /// Whether a whole record is pending.
-    fn whole(&self, pending: &Pending) -> Whole {
-        let Some(head) = RecordHead::parse(pending.rest(), self.order) else { return Whole::No };
+    /// Whether a complete record is buffered.
+    fn whole(&self, pending: &PendingRecord) -> CompleteRecord {
+        let Some(head) = RecordHead::parse(pending.rest(), self.order) else { return CompleteRecord::No };
         match head.size {
-            size if size < HEAD_BYTES => Whole::Malformed,
-            size if size <= pending.rest().len() => Whole::Yes(head),
-            _ => Whole::No,
+            size if size < HEAD_BYTES => CompleteRecord::Malformed,
+            size if size <= pending.rest().len() => CompleteRecord::Yes(head),
+            _ => CompleteRecord::No,
         }
     }
 
-    /// Reads the file until a whole record is there.
-    fn in_file(&mut self) -> io::Result<Found> {
+    /// Reads the file until a complete record is buffered.
+    fn in_file(&mut self) -> io::Result<RecordLocation> {
         loop {
             match self.whole(&self.block) {
-                Whole::Yes(head) => return Ok(Found::InFile(head)),
-                Whole::Malformed => return Ok(Found::Nothing(Next::Malformed)),
-                Whole::No => {}
+                CompleteRecord::Yes(head) => return Ok(RecordLocation::InFile(head)),
+                CompleteRecord::Malformed => return Ok(RecordLocation::Nothing(NextRecord::Malformed)),
+                CompleteRecord::No => {}
             }
             self.block.compact();
             if self.read_block()? == 0 {
                 let cut = !self.block.bytes.is_empty() || self.next < self.end;
                 self.block.bytes.clear();
                 self.next = self.end;
-                return Ok(Found::Nothing(if cut { Next::Truncated } else { Next::End }));
+                return Ok(RecordLocation::Nothing(if cut {
+                    NextRecord::Truncated
+                } else {
+                    NextRecord::End
+                }));
             }
         }
     }
@@ -190,8 +194,8 @@ impl Records {
         Ok(count)
     }
 
-    /// Takes the bytes that follow the record handed out last, and that its size does not count: the format texts
-    /// behind [`TRACING_DATA`] and the traces behind [`AUXTRACE`]. `None` when the file has fewer.
+    /// Consumes the bytes that follow the last record and are not included in its size: the format texts behind
+    /// [`TRACING_DATA`] and the traces behind [`AUXTRACE`]. `None` when the file has fewer.
     pub(super) fn follow(&mut self, count: u64, mut each: impl FnMut(&[u8])) -> io::Result<Option<()>> {
         let mut left = count;
         while left > 0 {
@@ -232,27 +236,27 @@ impl Records {
 
     /// Gives up what is compressed.
     fn abandon(&mut self) {
-        self.packed = Pending::default();
-        self.plain = Pending::default();
+        self.packed = PendingRecord::default();
+        self.plain = PendingRecord::default();
         self.more_plain = false;
         self.decoder = None;
     }
 }
 
-/// Whether a whole record is there.
-enum Whole {
+/// Whether a complete record is buffered.
+enum CompleteRecord {
     Yes(RecordHead),
     No,
     Malformed,
 }
 
-fn taken(pending: &mut Pending, head: RecordHead) -> Record<'_> {
+fn consumed(pending: &mut PendingRecord, head: RecordHead) -> Record<'_> {
     let start = pending.at;
     pending.at += head.size;
     Record { kind: head.kind, misc: head.misc, body: &pending.bytes[start + HEAD_BYTES..start + head.size] }
 }
 
-/// The compressed bytes of a record; the newer kind tells their number, as padding may follow.
+/// The compressed bytes of a record; the newer kind states their number, as padding may follow.
 fn packed(record: Record<'_>, order: ByteOrder) -> Option<&[u8]> {
     if record.kind == COMPRESSED {
         return Some(record.body);

@@ -3,7 +3,7 @@
 
 use laggard_model::{KernelEvent, KernelTime};
 
-/// Events kept for their order: files without marks are sorted in pieces of half that.
+/// Maximum number of buffered events: files without marks are sorted in chunks of half that.
 pub(super) const EVENTS_MAX: usize = 1 << 21;
 
 /// The same for files of one recording thread each, which have no marks: mostly one CPU's events, in order already.
@@ -11,7 +11,7 @@ pub(super) const THREAD_EVENTS_MAX: usize = 1 << 17;
 
 /// Events of this round, and those of earlier ones that it may still precede.
 #[derive(Debug)]
-pub(super) struct Round {
+pub(super) struct ReorderBuffer {
     events: Vec<KernelEvent>,
     events_max: usize,
     /// Latest time before the last mark.
@@ -20,14 +20,14 @@ pub(super) struct Round {
     latest: KernelTime,
 }
 
-impl Round {
+impl ReorderBuffer {
     /// Without events, keeping at most so many.
-    pub(super) fn new(events_max: usize) -> Round {
+    pub(super) fn new(events_max: usize) -> ReorderBuffer {
         let start = KernelTime::default();
-        Round { events: Vec::new(), events_max, previous: start, latest: start }
+        ReorderBuffer { events: Vec::new(), events_max, previous: start, latest: start }
     }
 
-    /// Takes an event; hands back the earlier half when there are too many.
+    /// Adds an event; returns the earlier half if there are too many.
     pub(super) fn push(&mut self, event: KernelEvent, out: &mut Vec<KernelEvent>) {
         self.latest = self.latest.max(event.time);
         self.events.push(event);
@@ -37,7 +37,7 @@ impl Round {
         }
     }
 
-    /// At a mark: hands back, in order, what nothing can precede any more.
+    /// At a mark: returns, in order, the events that no later one can precede.
     pub(super) fn finish(&mut self, out: &mut Vec<KernelEvent>) {
         self.sort();
         let settled = self.events.partition_point(|event| event.time <= self.previous);
@@ -45,7 +45,7 @@ impl Round {
         self.previous = self.latest;
     }
 
-    /// At the end: hands back all.
+    /// At the end: returns all events.
     pub(super) fn end(&mut self, out: &mut Vec<KernelEvent>) {
         self.sort();
         out.append(&mut self.events);
@@ -72,31 +72,31 @@ mod tests {
         }
     }
 
-    fn taken(out: &mut Vec<KernelEvent>) -> Vec<u64> {
+    fn consumed(out: &mut Vec<KernelEvent>) -> Vec<u64> {
         out.drain(..).map(|event| event.time.ns()).collect()
     }
 
     #[test]
     fn a_round_waits_for_the_mark_after_the_next() {
         // The example of tools/perf's documentation of FINISHED_ROUND.
-        let (mut round, mut out) = (Round::new(EVENTS_MAX), Vec::new());
+        let (mut round, mut out) = (ReorderBuffer::new(EVENTS_MAX), Vec::new());
         for (ns, cpu) in [(1, 0), (2, 0), (2, 1), (3, 1), (4, 1)] {
             round.push(event(ns, cpu), &mut out);
         }
         round.finish(&mut out);
-        assert_eq!(taken(&mut out), [0_u64; 0]);
+        assert_eq!(consumed(&mut out), [0_u64; 0]);
         for (ns, cpu) in [(3, 0), (4, 0), (5, 0), (5, 1), (6, 1), (7, 1)] {
             round.push(event(ns, cpu), &mut out);
         }
         round.finish(&mut out);
-        assert_eq!(taken(&mut out), [1, 2, 2, 3, 3, 4, 4]);
+        assert_eq!(consumed(&mut out), [1, 2, 2, 3, 3, 4, 4]);
         round.end(&mut out);
-        assert_eq!(taken(&mut out), [5, 5, 6, 7]);
+        assert_eq!(consumed(&mut out), [5, 5, 6, 7]);
     }
 
     #[test]
     fn without_marks_memory_is_bounded() {
-        let (mut round, mut out) = (Round::new(EVENTS_MAX), Vec::new());
+        let (mut round, mut out) = (ReorderBuffer::new(EVENTS_MAX), Vec::new());
         let count = EVENTS_MAX + 10;
         for ns in 0..count as u64 {
             round.push(event(ns, 0), &mut out);

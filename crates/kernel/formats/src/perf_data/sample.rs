@@ -11,9 +11,9 @@ const READ_ID: u64 = 4;
 const READ_GROUP: u64 = 8;
 const READ_LOST: u64 = 16;
 
-/// When and where a record was written.
+/// Time, CPU, and thread of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct SampleOrigin {
     pub(super) time_ns: Option<u64>,
     pub(super) cpu: Option<u32>,
     /// The thread.
@@ -24,14 +24,14 @@ pub(super) struct Place {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sample<'a> {
     /// When and where.
-    pub(super) place: Place,
+    pub(super) place: SampleOrigin,
     /// The tracepoint's record.
     pub(super) raw: &'a [u8],
 }
 
 /// Where the parts lie in the records of one event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Layout {
+struct SampleLayout {
     tracepoint: bool,
     sample_type: u64,
     read_format: u64,
@@ -45,8 +45,8 @@ struct Layout {
     varying_at: usize,
 }
 
-impl Layout {
-    fn new(attribute: &Attribute) -> Layout {
+impl SampleLayout {
+    fn new(attribute: &Attribute) -> SampleLayout {
         use sample_bits::*;
         let has = |bit: u64| attribute.sample_type & bit != 0;
         let mut at = 0;
@@ -67,7 +67,7 @@ impl Layout {
         place(STREAM_ID);
         let cpu_at = place(CPU);
         place(PERIOD);
-        Layout {
+        SampleLayout {
             tracepoint: attribute.tracepoint,
             sample_type: attribute.sample_type,
             read_format: attribute.read_format,
@@ -84,7 +84,7 @@ impl Layout {
         self.sample_type & bit != 0
     }
 
-    /// Where the tracepoint's record lies in a sample, and its size.
+    /// Offset of the tracepoint's record in a sample, and its size.
     fn raw<'a>(&self, body: &'a [u8], order: ByteOrder) -> Option<&'a [u8]> {
         let mut at = self.varying_at;
         if self.has(sample_bits::READ) {
@@ -111,10 +111,10 @@ impl Layout {
     }
 
     /// The end of a record that is no sample: thread, time, number, stream, CPU, number, as far as recorded.
-    fn trailer(&self, body: &[u8], order: ByteOrder) -> Place {
+    fn trailer(&self, body: &[u8], order: ByteOrder) -> SampleOrigin {
         use sample_bits::*;
         if !self.sample_id_all {
-            return Place::default();
+            return SampleOrigin::default();
         }
         let mut from_end = 0;
         let mut place = |bit: u64| {
@@ -127,7 +127,7 @@ impl Layout {
         place(ID);
         let time_at = place(TIME);
         let tid_at = place(TID);
-        Place {
+        SampleOrigin {
             time_ns: time_at.and_then(|at| order.u64(body, at)),
             cpu: cpu_at.and_then(|at| order.u32(body, at)),
             tid: tid_at.and_then(|at| order.u32(body, at + 4)),
@@ -137,26 +137,26 @@ impl Layout {
 
 /// Reads records of all events of a file.
 #[derive(Clone, Debug)]
-pub(super) struct Layouts {
+pub(super) struct SampleLayouts {
     order: ByteOrder,
     /// One an event, or a single one when all are alike.
-    layouts: Vec<Layout>,
+    layouts: Vec<SampleLayout>,
     by_id: HashMap<u64, usize>,
 }
 
-impl Layouts {
+impl SampleLayouts {
     /// For these events; `None` when there is none.
-    pub(super) fn new(attributes: &[Attribute], order: ByteOrder) -> Option<Layouts> {
-        let layouts: Vec<Layout> = attributes.iter().map(Layout::new).collect();
+    pub(super) fn new(attributes: &[Attribute], order: ByteOrder) -> Option<SampleLayouts> {
+        let layouts: Vec<SampleLayout> = attributes.iter().map(SampleLayout::new).collect();
         let first = *layouts.first()?;
         if layouts.iter().all(|layout| *layout == first) {
-            return Some(Layouts { order, layouts: vec![first], by_id: HashMap::new() });
+            return Some(SampleLayouts { order, layouts: vec![first], by_id: HashMap::new() });
         }
         let mut by_id = HashMap::new();
         for (index, attribute) in attributes.iter().enumerate() {
             by_id.extend(attribute.ids.iter().map(|&id| (id, index)));
         }
-        Some(Layouts { order, layouts, by_id })
+        Some(SampleLayouts { order, layouts, by_id })
     }
 
     /// A sample of a tracepoint; `None` when it is another or does not hold what it should.
@@ -168,7 +168,7 @@ impl Layouts {
         }
         let order = self.order;
         let Some(raw) = layout.raw(body, order) else { return SampleKind::Malformed };
-        let place = Place {
+        let place = SampleOrigin {
             time_ns: layout.time_at.and_then(|at| order.u64(body, at)),
             cpu: layout.cpu_at.and_then(|at| order.u32(body, at)),
             tid: layout.tid_at.and_then(|at| order.u32(body, at)),
@@ -177,14 +177,14 @@ impl Layouts {
     }
 
     /// When and where a record that is no sample was written.
-    pub(super) fn trailer(&self, body: &[u8]) -> Place {
+    pub(super) fn trailer(&self, body: &[u8]) -> SampleOrigin {
         self.layouts[0].trailer(body, self.order)
     }
 
-    /// The layout of a sample: that of the event whose number it carries. Numbers lie at one place in all samples,
-    /// else nobody could tell them apart.
+    /// The layout of a sample: that of the event whose number it carries. Numbers are at the same offset in all
+    /// samples; otherwise samples could not be identified.
     #[inline]
-    fn of(&self, body: &[u8]) -> &Layout {
+    fn of(&self, body: &[u8]) -> &SampleLayout {
         if let [single] = self.layouts.as_slice() {
             return single;
         }

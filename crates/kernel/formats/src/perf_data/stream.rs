@@ -1,11 +1,11 @@
 //! Records to events.
 
 use super::kinds;
-use super::records::{Next, Record, Records, following};
-use super::round::Round;
-use super::sample::{Layouts, Place, SampleKind};
+use super::records::{NextRecord, Record, Records, following};
+use super::round::ReorderBuffer;
+use super::sample::{SampleKind, SampleLayouts, SampleOrigin};
 use crate::bytes::{ByteOrder, until_zero};
-use crate::format_text::{Decoded, Decoder};
+use crate::format_text::{DecodedEvent, Decoder};
 use crate::trace::{EventBatch, EventStream, StreamState};
 use laggard_model::{Cpu, EventKind, KernelEvent, KernelTime, Loss, Tid};
 use std::collections::BTreeSet;
@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 /// Records read in one call.
 const RECORDS_A_CALL: usize = 4096;
 
-/// Which of perf's own records tell something that no recorded tracepoint tells.
+/// Which of perf's own records contain information that no recorded tracepoint contains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Wanted {
+pub(super) struct RequestedEvents {
     /// `COMM`: neither `task_rename` nor `sched_process_exec` was recorded.
     pub(super) renames: bool,
     /// `FORK`: `sched_process_fork` was not.
@@ -28,12 +28,12 @@ pub(super) struct Wanted {
 pub(super) struct PerfStream {
     records: Records,
     order: ByteOrder,
-    layouts: Layouts,
+    layouts: SampleLayouts,
     decoder: Decoder,
-    wanted: Wanted,
-    round: Round,
+    wanted: RequestedEvents,
+    round: ReorderBuffer,
     cpus: BTreeSet<u16>,
-    /// Lost events told where they were lost, and those told at the end.
+    /// Lost events recorded at the loss, and those recorded at the end.
     lost: u64,
     lost_in_all: u64,
 }
@@ -42,10 +42,10 @@ impl PerfStream {
     pub(super) fn new(
         records: Records,
         order: ByteOrder,
-        layouts: Layouts,
+        layouts: SampleLayouts,
         decoder: Decoder,
-        wanted: Wanted,
-        round: Round,
+        wanted: RequestedEvents,
+        round: ReorderBuffer,
     ) -> PerfStream {
         PerfStream {
             records,
@@ -75,8 +75,8 @@ impl EventStream for PerfStream {
     fn read(&mut self, batch: &mut EventBatch) -> StreamState {
         for _ in 0..RECORDS_A_CALL {
             let behind = match self.records.next() {
-                Ok(Next::Record(record)) => {
-                    let mut reading = Reading {
+                Ok(NextRecord::Record(record)) => {
+                    let mut reading = RecordContext {
                         order: self.order,
                         layouts: &self.layouts,
                         decoder: &mut self.decoder,
@@ -90,10 +90,10 @@ impl EventStream for PerfStream {
                     reading.record(record);
                     following(record, self.order)
                 }
-                Ok(Next::End) => return self.end(None, batch),
-                Ok(Next::Malformed) => return self.end(Some(Loss::MalformedRecord), batch),
-                Ok(Next::Corrupt) => return self.end(Some(Loss::CorruptCompression), batch),
-                Ok(Next::Truncated) | Err(_) => return self.end(Some(Loss::TruncatedInput), batch),
+                Ok(NextRecord::End) => return self.end(None, batch),
+                Ok(NextRecord::Malformed) => return self.end(Some(Loss::MalformedRecord), batch),
+                Ok(NextRecord::Corrupt) => return self.end(Some(Loss::CorruptCompression), batch),
+                Ok(NextRecord::Truncated) | Err(_) => return self.end(Some(Loss::TruncatedInput), batch),
             };
             if behind > 0 && !matches!(self.records.follow(behind, |_| {}), Ok(Some(()))) {
                 return self.end(Some(Loss::TruncatedInput), batch);
@@ -103,20 +103,20 @@ impl EventStream for PerfStream {
     }
 }
 
-/// What one record needs, apart from the source that it is borrowed from.
-struct Reading<'a> {
+/// Context for one record, separate from its source.
+struct RecordContext<'a> {
     order: ByteOrder,
-    layouts: &'a Layouts,
+    layouts: &'a SampleLayouts,
     decoder: &'a mut Decoder,
-    wanted: Wanted,
-    round: &'a mut Round,
+    wanted: RequestedEvents,
+    round: &'a mut ReorderBuffer,
     cpus: &'a mut BTreeSet<u16>,
     lost: &'a mut u64,
     lost_in_all: &'a mut u64,
     batch: &'a mut EventBatch,
 }
 
-impl Reading<'_> {
+impl RecordContext<'_> {
     fn record(&mut self, record: Record<'_>) {
         match record.kind {
             kinds::SAMPLE => self.sample(record.body),
@@ -140,9 +140,9 @@ impl Reading<'_> {
         };
         let Some((time, cpu)) = instant(sample.place) else { return self.malformed(body) };
         match self.decoder.decode(sample.raw, time, cpu, &mut self.batch.texts) {
-            Decoded::Event(event) => self.push(event),
-            Decoded::Unwanted => {}
-            Decoded::Malformed => self.malformed(body),
+            DecodedEvent::Event(event) => self.push(event),
+            DecodedEvent::Unwanted => {}
+            DecodedEvent::Malformed => self.malformed(body),
         }
     }
 
@@ -156,7 +156,7 @@ impl Reading<'_> {
         self.batch.losses.add(Loss::MalformedRecord, || format!("a sample of {} bytes", body.len()));
     }
 
-    /// `LOST` tells a number before the count, `LOST_SAMPLES` does not. Without a time it is the sum at the end.
+    /// `LOST` has a number before the count, `LOST_SAMPLES` does not. Without a time it is the sum at the end.
     fn lost(&mut self, body: &[u8], count_at: usize) {
         let Some(count) = self.order.u64(body, count_at) else { return self.malformed(body) };
         let place = self.layouts.trailer(body);
@@ -179,8 +179,8 @@ impl Reading<'_> {
         self.cut(place, time, None);
     }
 
-    /// Marks the loss on its CPU, or on all when the CPU is not told.
-    fn cut(&mut self, place: Place, time: KernelTime, count: Option<u64>) {
+    /// Marks the loss on its CPU, or on all if the CPU is unknown.
+    fn cut(&mut self, place: SampleOrigin, time: KernelTime, count: Option<u64>) {
         let told = place.cpu.and_then(|cpu| u16::try_from(cpu).ok());
         let cpus: Vec<u16> = told.map_or_else(|| self.cpus.iter().copied().collect(), |cpu| vec![cpu]);
         for cpu in cpus {
@@ -189,7 +189,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Threads that were there when the recording began have no time: their names are told apart.
+    /// Threads that existed when the recording began have no time: their names are collected separately.
     fn renamed(&mut self, body: &[u8]) {
         let place = self.layouts.trailer(body);
         let (Some(tid), Some(name)) = (self.order.u32(body, 4), body.get(8..)) else {
@@ -215,15 +215,15 @@ impl Reading<'_> {
         self.aside(place, EventKind::Exit { tid: Tid(tid) });
     }
 
-    /// One of perf's own records as an event, when it tells when and where.
-    fn aside(&mut self, place: Place, kind: EventKind) {
+    /// One of perf's own records as an event, if it has a time and a CPU.
+    fn aside(&mut self, place: SampleOrigin, kind: EventKind) {
         if let Some((time, cpu)) = instant(place) {
             self.push(KernelEvent { time, cpu, flags: None, recorded: place.tid.map(Tid), kind });
         }
     }
 }
 
-fn instant(place: Place) -> Option<(KernelTime, Cpu)> {
+fn instant(place: SampleOrigin) -> Option<(KernelTime, Cpu)> {
     let time = place.time_ns.filter(|&ns| ns > 0).map(KernelTime::from_ns)?;
     Some((time, Cpu(u16::try_from(place.cpu?).ok()?)))
 }

@@ -7,13 +7,13 @@ use laggard_wire::{Fields, Value, varint};
 
 /// What one CPU's compact records leave out, kept from bundle to bundle.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Running {
+pub(super) struct RunningThread {
     /// The thread that got the CPU last, and its name.
     thread: Option<(Tid, TextId)>,
 }
 
 /// Reads one bundle and appends its events in time order; whether it was whole.
-pub(super) fn read(bundle: &[u8], cpu: Cpu, running: &mut Running, batch: &mut EventBatch) -> bool {
+pub(super) fn read(bundle: &[u8], cpu: Cpu, running: &mut RunningThread, batch: &mut EventBatch) -> bool {
     let first = batch.events.len();
     let mut whole = true;
     let (mut lost, mut compact) = (false, Vec::new());
@@ -30,7 +30,7 @@ pub(super) fn read(bundle: &[u8], cpu: Cpu, running: &mut Running, batch: &mut E
         running.thread = None;
     }
     for bytes in compact {
-        whole &= Compact::read(bytes).is_some_and(|columns| columns.append(cpu, running, batch));
+        whole &= CompactSched::read(bytes).is_some_and(|columns| columns.append(cpu, running, batch));
     }
     batch.events[first..].sort_by_key(|event| event.time);
     keep_running(&batch.events[first..], running);
@@ -41,7 +41,7 @@ pub(super) fn read(bundle: &[u8], cpu: Cpu, running: &mut Running, batch: &mut E
 }
 
 /// A bundle may hold full switches too; the last one in time tells who runs.
-fn keep_running(events: &[KernelEvent], running: &mut Running) {
+fn keep_running(events: &[KernelEvent], running: &mut RunningThread) {
     let switch = events.iter().rev().find_map(|event| match event.kind {
         EventKind::Switch { next, next_name, .. } => Some((next, next_name)),
         _ => None,
@@ -58,7 +58,7 @@ fn tell_loss(cpu: Cpu, first: usize, batch: &mut EventBatch) {
 
 /// `CompactSched`: columns, one value a record.
 #[derive(Default)]
-struct Compact<'a> {
+struct CompactSched<'a> {
     names: Vec<&'a [u8]>,
     switch_times: Vec<u64>,
     switch_states: Vec<u64>,
@@ -71,9 +71,9 @@ struct Compact<'a> {
     waking_flags: Vec<u64>,
 }
 
-impl<'a> Compact<'a> {
-    fn read(bytes: &'a [u8]) -> Option<Compact<'a>> {
-        let mut columns = Compact::default();
+impl<'a> CompactSched<'a> {
+    fn read(bytes: &'a [u8]) -> Option<CompactSched<'a>> {
+        let mut columns = CompactSched::default();
         for field in Fields::new(bytes) {
             let (number, value) = field.ok()?;
             let column = match number {
@@ -108,11 +108,11 @@ impl<'a> Compact<'a> {
     }
 
     /// Appends both kinds of records; whether all columns were equally long.
-    fn append(&self, cpu: Cpu, running: &mut Running, batch: &mut EventBatch) -> bool {
+    fn append(&self, cpu: Cpu, running: &mut RunningThread, batch: &mut EventBatch) -> bool {
         self.append_switches(cpu, running, batch) & self.append_wakings(cpu, batch)
     }
 
-    fn append_switches(&self, cpu: Cpu, running: &mut Running, batch: &mut EventBatch) -> bool {
+    fn append_switches(&self, cpu: Cpu, running: &mut RunningThread, batch: &mut EventBatch) -> bool {
         let mut time = 0_u64;
         for (index, &step) in self.switch_times.iter().enumerate() {
             time = time.wrapping_add(step);

@@ -1,7 +1,7 @@
 //! `FtraceEvent`: one event in full. Field numbers are those of Perfetto's published schema (`ftrace_event.proto` and
 //! the files beside it).
 
-use crate::devices::keeps_buffers;
+use crate::format_text::shares_memory;
 use crate::trace::EventBatch;
 use laggard_model::{
     ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, KernelTexts, KernelTime, PrevState, Socket, TextId,
@@ -21,7 +21,7 @@ pub(super) fn read(event: &[u8], cpu: Cpu, batch: &mut EventBatch) -> bool {
             Ok((2, Value::Varint(pid))) => recorded = Some(Tid(pid as u32)),
             Ok((5, Value::Varint(bits))) => flags = Some(ContextFlags(bits as u8)),
             Ok((number, Value::Bytes(fields))) => {
-                let Some(values) = Values::read(fields) else { return false };
+                let Some(values) = EventValues::read(fields) else { return false };
                 kind = kind_of(number, &values, &mut batch.texts).or(kind);
             }
             Ok(_) => {}
@@ -35,14 +35,14 @@ pub(super) fn read(event: &[u8], cpu: Cpu, batch: &mut EventBatch) -> bool {
 
 /// The fields of an event's own message by number, 1 to 7.
 #[derive(Default)]
-struct Values<'a> {
+struct EventValues<'a> {
     numbers: [u64; 8],
     texts: [&'a [u8]; 8],
 }
 
-impl<'a> Values<'a> {
-    fn read(fields: &'a [u8]) -> Option<Values<'a>> {
-        let mut values = Values::default();
+impl<'a> EventValues<'a> {
+    fn read(fields: &'a [u8]) -> Option<EventValues<'a>> {
+        let mut values = EventValues::default();
         for field in Fields::new(fields) {
             let (number, value) = field.ok()?;
             let Some(at) = usize::try_from(number).ok().filter(|&at| at < values.numbers.len()) else {
@@ -73,7 +73,7 @@ impl<'a> Values<'a> {
 }
 
 /// The kind of an event by the number of its field in `FtraceEvent`.
-fn kind_of(number: u32, values: &Values<'_>, texts: &mut KernelTexts) -> Option<EventKind> {
+fn kind_of(number: u32, values: &EventValues<'_>, texts: &mut KernelTexts) -> Option<EventKind> {
     let target = || u16::try_from(values.numbers[5]).ok().map(Cpu);
     Some(match number {
         3 => EventKind::Marker { text: values.text(2, texts) },
@@ -109,8 +109,8 @@ fn kind_of(number: u32, values: &Values<'_>, texts: &mut KernelTexts) -> Option<
             name: TextId::EMPTY,
             returned: values.numbers[2].cast_signed(),
         },
-        360 if !keeps_buffers(values.texts[2]) => return None,
-        361 if !keeps_buffers(values.texts[1]) => return None,
+        360 if !shares_memory(values.texts[2]) => return None,
+        361 if !shares_memory(values.texts[1]) => return None,
         360 => EventKind::PacketReceived(Socket::Buffer(values.numbers[3])),
         361 => EventKind::PacketSent(Socket::Buffer(values.numbers[4])),
         _ => return None,

@@ -17,7 +17,7 @@ use crate::source::SharedFile;
 use crate::trace::{EventStream, KernelTrace, TraceFacts};
 use laggard_model::{Loss, Losses};
 use laggard_wire::{Fields, Value};
-use packets::{Content, Found, Packets, Place};
+use packets::{NextPacket, PacketField, PacketRange, Packets};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -34,11 +34,11 @@ pub(crate) const FORMAT: KernelFormat = KernelFormat {
 /// Bundles beyond this number are left out: at a page of events each they would be a trace of 16 GiB.
 const BUNDLES_MAX: u64 = 4 << 20;
 
-/// Where one bundle lies.
+/// Position of a bundle.
 #[derive(Clone, Copy, Debug)]
-struct BundlePlace {
+struct BundlePosition {
     /// The packet in the file.
-    packet: Place,
+    packet: PacketRange,
     /// Its number among the bundles of that packet, or of the packets compressed into it.
     number: u32,
 }
@@ -61,12 +61,12 @@ fn recognize(_path: &Path, head: &[u8]) -> bool {
     }
 }
 
-/// What the walk through the file finds.
+/// State of the scan of a file.
 #[derive(Default)]
-struct Walk {
+struct PacketWalk {
     facts: TraceFacts,
     losses: Losses,
-    bundles: BTreeMap<u16, Vec<BundlePlace>>,
+    bundles: BTreeMap<u16, Vec<BundlePosition>>,
     bundle_count: u64,
 }
 
@@ -74,7 +74,7 @@ fn open(path: &Path, _options: &OpenOptions) -> Result<KernelTrace, KernelTraceE
     let io_error = |source| KernelTraceError::Io { path: path.to_owned(), source };
     let shared = Arc::new(SharedFile::open(path).map_err(io_error)?);
     let bytes = shared.bytes();
-    let mut walk = Walk::default();
+    let mut walk = PacketWalk::default();
     walk.facts = TraceFacts { format: "Perfetto".to_owned(), clock: "boot".to_owned(), bytes, ..walk.facts };
     walk.through(path, File::open(path).map_err(io_error)?).map_err(io_error)?;
     walk.facts.cpus = u32::try_from(walk.bundles.len()).unwrap_or(u32::MAX);
@@ -85,7 +85,7 @@ fn open(path: &Path, _options: &OpenOptions) -> Result<KernelTrace, KernelTraceE
     Ok(KernelTrace { facts: walk.facts, losses: walk.losses, streams })
 }
 
-impl Walk {
+impl PacketWalk {
     fn through(&mut self, path: &Path, file: File) -> io::Result<()> {
         let mut packets = Packets::new(BufReader::new(file));
         let mut packet = Vec::new();
@@ -93,15 +93,15 @@ impl Walk {
             let (found, place) = packets.next(&mut packet)?;
             let example = || format!("{} at byte {}", path.display(), place.offset);
             match found {
-                Found::End => return Ok(()),
-                Found::Oversized => self.losses.add(Loss::OversizedRecord, example),
-                Found::Broken => {
+                NextPacket::End => return Ok(()),
+                NextPacket::Oversized => self.losses.add(Loss::OversizedRecord, example),
+                NextPacket::Broken => {
                     self.losses.add(Loss::TruncatedInput, example);
                     return Ok(());
                 }
-                Found::Packet => {
+                NextPacket::Packet => {
                     let mut number = 0;
-                    if !self.packet(&packet, place, &mut number, Nesting::Outside) {
+                    if !self.packet(&packet, place, &mut number, MessageNesting::Outside) {
                         self.losses.add(Loss::MalformedRecord, example);
                     }
                 }
@@ -109,7 +109,7 @@ impl Walk {
         }
     }
 
-    fn note_bundle(&mut self, cpu: u16, place: BundlePlace) {
+    fn note_bundle(&mut self, cpu: u16, place: BundlePosition) {
         self.bundle_count += 1;
         if self.bundle_count > BUNDLES_MAX {
             self.losses.add(Loss::OversizedRecord, || format!("bundles beyond {BUNDLES_MAX} in one trace"));
@@ -119,23 +119,29 @@ impl Walk {
     }
 
     /// Notes what a packet holds; whether it was whole.
-    fn packet(&mut self, packet: &[u8], place: Place, number: &mut u32, nesting: Nesting) -> bool {
+    fn packet(
+        &mut self,
+        packet: &[u8],
+        place: PacketRange,
+        number: &mut u32,
+        nesting: MessageNesting,
+    ) -> bool {
         let mut whole = true;
         whole &= packets::contents(packet, |content| match content {
-            Content::Bundle(bundle) => {
+            PacketField::Bundle(bundle) => {
                 self.note_bundle(
                     packets::cpu_of(bundle).unwrap_or(0),
-                    BundlePlace { packet: place, number: *number },
+                    BundlePosition { packet: place, number: *number },
                 );
                 *number += 1;
             }
-            Content::Clocks(snapshot) => facts::clocks(snapshot, &mut self.facts),
-            Content::System(message) => facts::system(message, &mut self.facts),
+            PacketField::Clocks(snapshot) => facts::clocks(snapshot, &mut self.facts),
+            PacketField::System(message) => facts::system(message, &mut self.facts),
             compressed => match (packets::unpack(&compressed), nesting) {
-                (Some(inside), Nesting::Outside) => {
+                (Some(inside), MessageNesting::Outside) => {
                     for field in Fields::new(&inside).flatten() {
                         if let (1, Value::Bytes(packet)) = field {
-                            self.packet(packet, place, number, Nesting::Compressed);
+                            self.packet(packet, place, number, MessageNesting::Compressed);
                         }
                     }
                 }
@@ -148,7 +154,7 @@ impl Walk {
 
 /// Packets compressed inside compressed packets are not written by anyone, and are not read.
 #[derive(Clone, Copy)]
-enum Nesting {
+enum MessageNesting {
     Outside,
     Compressed,
 }

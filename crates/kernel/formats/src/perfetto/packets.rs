@@ -1,4 +1,4 @@
-//! The packets of a trace file, found without reading what is in them.
+//! Finds the packets of a trace file without decoding them.
 
 use laggard_wire::{Contents, Fields, Value, header};
 use std::io::{self, BufRead, Read};
@@ -8,11 +8,11 @@ const PACKET: u32 = 1;
 /// Packets beyond this size are skipped: real ones stay far below a megabyte.
 pub(super) const PACKET_BYTES_MAX: u64 = 64 << 20;
 
-/// One packet of the file, or what stands in its place.
-pub(super) enum Found {
+/// The next packet of the file, or why there is none.
+pub(super) enum NextPacket {
     /// A packet was put into the buffer.
     Packet,
-    /// A packet too large to be one was passed over.
+    /// A packet that is too large was skipped.
     Oversized,
     /// The file ends here.
     End,
@@ -27,9 +27,9 @@ pub(super) struct Packets<R> {
     pub(super) offset: u64,
 }
 
-/// Where a packet lies in the file.
+/// The byte range of a packet in the file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct PacketRange {
     pub(super) offset: u64,
     pub(super) bytes: u64,
 }
@@ -40,21 +40,21 @@ impl<R: BufRead> Packets<R> {
     }
 
     /// Reads the next packet into `into`; also tells where its contents lie.
-    pub(super) fn next(&mut self, into: &mut Vec<u8>) -> io::Result<(Found, Place)> {
-        let nowhere = Place { offset: self.offset, bytes: 0 };
+    pub(super) fn next(&mut self, into: &mut Vec<u8>) -> io::Result<(NextPacket, PacketRange)> {
+        let nowhere = PacketRange { offset: self.offset, bytes: 0 };
         let mut head = [0_u8; 20];
         let mut used = 0;
         loop {
             let read = self.input.read(&mut head[used..=used])?;
             if read == 0 {
-                let found = if used == 0 { Found::End } else { Found::Broken };
+                let found = if used == 0 { NextPacket::End } else { NextPacket::Broken };
                 return Ok((found, nowhere));
             }
             used += 1;
             match header(&head[..used]) {
                 Ok(None) if used < head.len() - 1 => {}
                 Ok(Some(found)) => return self.contents(found.field, found.contents, used, into),
-                _ => return Ok((Found::Broken, nowhere)),
+                _ => return Ok((NextPacket::Broken, nowhere)),
             }
         }
     }
@@ -65,7 +65,7 @@ impl<R: BufRead> Packets<R> {
         contents: Contents,
         head_bytes: usize,
         into: &mut Vec<u8>,
-    ) -> io::Result<(Found, Place)> {
+    ) -> io::Result<(NextPacket, PacketRange)> {
         let offset = self.offset + head_bytes as u64;
         let bytes = match contents {
             Contents::Bytes(bytes) => bytes,
@@ -73,10 +73,10 @@ impl<R: BufRead> Packets<R> {
             Contents::Fixed64 => 8,
             Contents::Fixed32 => 4,
             Contents::GroupStart | Contents::GroupEnd => {
-                return Ok((Found::Broken, Place { offset, bytes: 0 }));
+                return Ok((NextPacket::Broken, PacketRange { offset, bytes: 0 }));
             }
         };
-        let place = Place { offset, bytes };
+        let place = PacketRange { offset, bytes };
         let is_packet = field == PACKET && matches!(contents, Contents::Bytes(_));
         if bytes > PACKET_BYTES_MAX || !is_packet {
             let skipped = io::copy(&mut self.input.by_ref().take(bytes), &mut io::sink())?;
@@ -84,23 +84,23 @@ impl<R: BufRead> Packets<R> {
             self.offset = offset + skipped;
             let whole = skipped == bytes;
             let found = if !whole {
-                Found::Broken
+                NextPacket::Broken
             } else if is_packet {
-                Found::Oversized
+                NextPacket::Oversized
             } else {
-                Found::Packet
+                NextPacket::Packet
             };
             return Ok((found, place));
         }
         into.clear();
         let read = self.input.by_ref().take(bytes).read_to_end(into)?;
         self.offset = offset + read as u64;
-        Ok((if read as u64 == bytes { Found::Packet } else { Found::Broken }, place))
+        Ok((if read as u64 == bytes { NextPacket::Packet } else { NextPacket::Broken }, place))
     }
 }
 
-/// The messages inside `TracePacket` that matter here.
-pub(super) enum Content<'a> {
+/// The messages inside `TracePacket` that are used.
+pub(super) enum PacketField<'a> {
     /// `ftrace_events`.
     Bundle(&'a [u8]),
     /// `clock_snapshot`.
@@ -114,14 +114,14 @@ pub(super) enum Content<'a> {
 }
 
 /// Calls `each` for what matters in a packet; whether the packet was whole.
-pub(super) fn contents<'a>(packet: &'a [u8], mut each: impl FnMut(Content<'a>)) -> bool {
+pub(super) fn contents<'a>(packet: &'a [u8], mut each: impl FnMut(PacketField<'a>)) -> bool {
     for field in Fields::new(packet) {
         match field {
-            Ok((1, Value::Bytes(bytes))) => each(Content::Bundle(bytes)),
-            Ok((6, Value::Bytes(bytes))) => each(Content::Clocks(bytes)),
-            Ok((45, Value::Bytes(bytes))) => each(Content::System(bytes)),
-            Ok((50, Value::Bytes(bytes))) => each(Content::Deflated(bytes)),
-            Ok((133, Value::Bytes(bytes))) => each(Content::Zstd(bytes)),
+            Ok((1, Value::Bytes(bytes))) => each(PacketField::Bundle(bytes)),
+            Ok((6, Value::Bytes(bytes))) => each(PacketField::Clocks(bytes)),
+            Ok((45, Value::Bytes(bytes))) => each(PacketField::System(bytes)),
+            Ok((50, Value::Bytes(bytes))) => each(PacketField::Deflated(bytes)),
+            Ok((133, Value::Bytes(bytes))) => each(PacketField::Zstd(bytes)),
             Ok(_) => {}
             Err(_) => return false,
         }
@@ -130,13 +130,15 @@ pub(super) fn contents<'a>(packet: &'a [u8], mut each: impl FnMut(Content<'a>)) 
 }
 
 /// Unpacks the contents of `compressed_packets`; nothing when damaged or too large.
-pub(super) fn unpack(content: &Content<'_>) -> Option<Vec<u8>> {
+pub(super) fn unpack(content: &PacketField<'_>) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let limit = PACKET_BYTES_MAX + 1;
     let read = match content {
-        Content::Deflated(bytes) => flate2::read::ZlibDecoder::new(*bytes).take(limit).read_to_end(&mut out),
-        Content::Zstd(bytes) => zstd::Decoder::new(*bytes).ok()?.take(limit).read_to_end(&mut out),
-        Content::Bundle(_) | Content::Clocks(_) | Content::System(_) => return None,
+        PacketField::Deflated(bytes) => {
+            flate2::read::ZlibDecoder::new(*bytes).take(limit).read_to_end(&mut out)
+        }
+        PacketField::Zstd(bytes) => zstd::Decoder::new(*bytes).ok()?.take(limit).read_to_end(&mut out),
+        PacketField::Bundle(_) | PacketField::Clocks(_) | PacketField::System(_) => return None,
     };
     (read.is_ok() && out.len() as u64 <= PACKET_BYTES_MAX).then_some(out)
 }

@@ -1,8 +1,8 @@
 //! The bundles of one CPU, one after the other.
 
-use super::bundle::{self, Running};
-use super::packets::{self, Content};
-use super::{BundlePlace, Place};
+use super::bundle::{self, RunningThread};
+use super::packets::{self, PacketField};
+use super::{BundlePosition, PacketRange};
 use crate::source::SharedFile;
 use crate::trace::{EventBatch, EventStream, StreamState};
 use laggard_model::{Cpu, Loss};
@@ -16,8 +16,8 @@ pub(super) struct BundleStream {
     /// Shared by the streams of all CPUs.
     file: Arc<SharedFile>,
     cpu: u16,
-    places: std::vec::IntoIter<BundlePlace>,
-    running: Running,
+    places: std::vec::IntoIter<BundlePosition>,
+    running: RunningThread,
     /// The bundles of the packet read last: several of them may be this CPU's.
     packet: Option<u64>,
     bundles: Vec<Vec<u8>>,
@@ -28,13 +28,13 @@ impl BundleStream {
         path: PathBuf,
         file: Arc<SharedFile>,
         cpu: u16,
-        places: Vec<BundlePlace>,
+        places: Vec<BundlePosition>,
     ) -> BundleStream {
-        let (places, running) = (places.into_iter(), Running::default());
+        let (places, running) = (places.into_iter(), RunningThread::default());
         BundleStream { path, file, cpu, places, running, packet: None, bundles: Vec::new() }
     }
 
-    fn load(&mut self, place: Place) -> io::Result<()> {
+    fn load(&mut self, place: PacketRange) -> io::Result<()> {
         if self.packet == Some(place.offset) {
             return Ok(());
         }
@@ -51,14 +51,14 @@ impl BundleStream {
 /// All bundles of a packet, in the order in which opening numbered them.
 fn collect(packet: &[u8], bundles: &mut Vec<Vec<u8>>) {
     packets::contents(packet, |content| match content {
-        Content::Bundle(bundle) => bundles.push(bundle.to_owned()),
-        Content::Clocks(_) | Content::System(_) => {}
+        PacketField::Bundle(bundle) => bundles.push(bundle.to_owned()),
+        PacketField::Clocks(_) | PacketField::System(_) => {}
         compressed => {
             let inside = packets::unpack(&compressed).unwrap_or_default();
             for (number, value) in Fields::new(&inside).flatten() {
                 let (1, Value::Bytes(packet)) = (number, value) else { continue };
                 packets::contents(packet, |content| {
-                    if let Content::Bundle(bundle) = content {
+                    if let PacketField::Bundle(bundle) = content {
                         bundles.push(bundle.to_owned());
                     }
                 });

@@ -10,7 +10,7 @@ pub(crate) struct PageLayout {
     pub(crate) order: ByteOrder,
     /// Bytes of a page, its head included.
     pub(crate) page_bytes: usize,
-    /// Where the word with the size and the flags lies.
+    /// Offset of the word with the size and the flags.
     pub(super) commit_at: usize,
     /// Bytes of that word: those of the kernel's `long`.
     pub(super) long_bytes: usize,

@@ -4,4 +4,4 @@ mod layout;
 mod page;
 
 pub(crate) use layout::PageLayout;
-pub(crate) use page::{Missed, Page, RecordsEnd};
+pub(crate) use page::{MissedEvents, Page, RecordsEnd};

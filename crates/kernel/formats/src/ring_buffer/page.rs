@@ -6,7 +6,7 @@ use super::layout::PageLayout;
 const COMMIT_BYTES: u64 = (1 << 27) - 1;
 /// Bit of the commit word: events were lost before this page.
 const MISSED_EVENTS: u64 = 1 << 31;
-/// Bit of the commit word: how many were lost is told behind the records.
+/// Bit of the commit word: the number of lost events follows the records.
 const MISSED_STORED: u64 = 1 << 30;
 
 /// Kinds of a record's head above the lengths.
@@ -19,9 +19,9 @@ const STAMP_BITS: u32 = 59;
 
 /// Events lost just before a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Missed {
+pub(crate) enum MissedEvents {
     None,
-    /// Some; how many is not told.
+    /// Some; their number is unknown.
     Some,
     /// So many.
     Count(u64),
@@ -43,7 +43,7 @@ pub(crate) struct Page<'a> {
     /// Time of the first record, in the clock's unit, before its own step.
     pub(crate) time: u64,
     /// Events lost before it.
-    pub(crate) missed: Missed,
+    pub(crate) missed: MissedEvents,
     records: &'a [u8],
     /// Whether the page's head promised more bytes than there are.
     pub(crate) truncated: bool,
@@ -59,15 +59,15 @@ impl<'a> Page<'a> {
         let size = (commit & COMMIT_BYTES) as usize;
         let records = data.get(..size).unwrap_or(data);
         let missed = if commit & MISSED_EVENTS == 0 {
-            Missed::None
+            MissedEvents::None
         } else {
             let told = order.unsigned(data, size, layout.long_bytes).filter(|_| commit & MISSED_STORED != 0);
-            told.filter(|&count| count > 0).map_or(Missed::Some, Missed::Count)
+            told.filter(|&count| count > 0).map_or(MissedEvents::Some, MissedEvents::Count)
         };
         Some(Page { layout, time, missed, records, truncated: records.len() < size })
     }
 
-    /// Hands every record to `each`, with its time in the clock's unit.
+    /// Passes every record to `each`, with its time in the clock's unit.
     ///
     /// Record heads are a word of 5 bits for the kind and 27 for the time step; which end the 5 bits are at follows
     /// the byte order (`events/header_event`).

@@ -1,22 +1,22 @@
 //! Names and fields of events in text to [`EventKind`]s.
 
 use super::fields::{integer, number, text, word};
-use crate::devices::keeps_buffers;
+use crate::format_text::shares_memory;
 use crate::trace::EventBatch;
 use laggard_model::{Cpu, EventKind, IpiVector, KernelTexts, PrevState, Socket, Tid};
 
-/// What became of an event.
-pub(super) enum Read {
-    /// It is one of ours.
+/// The result of parsing an event.
+pub(super) enum TextEvent {
+    /// A known event.
     Event(EventKind),
-    /// It is none of ours.
+    /// An event that is not requested.
     Unwanted,
-    /// It is one of ours, but its fields cannot be read.
+    /// A known event whose fields cannot be parsed.
     Malformed,
 }
 
 /// Turns one event into its kind.
-pub(super) fn read(event: &str, fields: &str, batch: &mut EventBatch) -> Read {
+pub(super) fn read(event: &str, fields: &str, batch: &mut EventBatch) -> TextEvent {
     let texts = &mut batch.texts;
     let kind = match event {
         "sched_switch" => switch(fields, texts),
@@ -27,20 +27,20 @@ pub(super) fn read(event: &str, fields: &str, batch: &mut EventBatch) -> Read {
                 .or_else(|| life(event, fields, texts))
                 .or_else(|| network(event, fields))
                 .or_else(|| system_call(event, fields, texts))
-                .unwrap_or(Read::Unwanted);
+                .unwrap_or(TextEvent::Unwanted);
         }
     };
-    kind.map_or(Read::Malformed, Read::Event)
+    kind.map_or(TextEvent::Malformed, TextEvent::Event)
 }
 
-fn found(kind: Option<EventKind>) -> Option<Read> {
-    Some(kind.map_or(Read::Malformed, Read::Event))
+fn parsed(kind: Option<EventKind>) -> Option<TextEvent> {
+    Some(kind.map_or(TextEvent::Malformed, TextEvent::Event))
 }
 
-fn interrupt(event: &str, fields: &str, texts: &mut KernelTexts) -> Option<Read> {
+fn interrupt(event: &str, fields: &str, texts: &mut KernelTexts) -> Option<TextEvent> {
     let irq = || u32::try_from(number(fields, "irq")?).ok();
     let vector = || u8::try_from(number(fields, "vec")?).ok();
-    found(match event {
+    parsed(match event {
         "irq_handler_entry" => irq().map(|irq| EventKind::IrqEntry {
             irq,
             name: texts.intern(word(fields, "name").unwrap_or_default()),
@@ -51,7 +51,7 @@ fn interrupt(event: &str, fields: &str, texts: &mut KernelTexts) -> Option<Read>
         "softirq_raise" => vector().map(|vector| EventKind::SoftirqRaise { vector }),
         "hrtimer_expire_entry" => Some(EventKind::HrtimerEntry),
         "hrtimer_expire_exit" => Some(EventKind::HrtimerExit),
-        _ => return between_cpus(event).map(Read::Event),
+        _ => return between_cpus(event).map(TextEvent::Event),
     })
 }
 
@@ -107,8 +107,8 @@ fn short_thread(text: &str) -> Option<ShortThread<'_>> {
     Some(ShortThread { name, tid: Tid(number.parse().ok()?), rest: &text[priority..] })
 }
 
-/// The kernel's bits for a state told by its letter or as a number. Letters after the first are the kernel's
-/// additions; `R+` is a thread that was pre-empted while runnable.
+/// The kernel's bits for a state given as a letter or number. Letters after the first are the kernel's additions; `R+`
+/// is a thread that was pre-empted while runnable.
 fn prev_state(text: &str) -> Option<PrevState> {
     let bits = match text.as_bytes().first()? {
         b'R' if text == "R+" => 0x100,
@@ -144,8 +144,8 @@ fn woken(event: &str, fields: &str, texts: &mut KernelTexts) -> Option<EventKind
     })
 }
 
-fn life(event: &str, fields: &str, texts: &mut KernelTexts) -> Option<Read> {
-    found(match event {
+fn life(event: &str, fields: &str, texts: &mut KernelTexts) -> Option<TextEvent> {
+    parsed(match event {
         "sched_process_fork" => fork(fields, texts),
         "sched_process_exec" => tid(fields, "pid").map(|tid| EventKind::Exec {
             tid,
@@ -167,14 +167,14 @@ fn fork(fields: &str, texts: &mut KernelTexts) -> Option<EventKind> {
     Some(EventKind::Fork { parent, child, child_name })
 }
 
-fn network(event: &str, fields: &str) -> Option<Read> {
-    if !keeps_buffers(word(fields, "dev").unwrap_or_default().as_bytes()) {
+fn network(event: &str, fields: &str) -> Option<TextEvent> {
+    if !shares_memory(word(fields, "dev").unwrap_or_default().as_bytes()) {
         return None;
     }
     // tracefs hides addresses and prints them without 0x.
     let address = || u64::from_str_radix(word(fields, "skbaddr")?.trim_start_matches("0x"), 16).ok();
     let buffer = || address().map(Socket::Buffer);
-    found(match event {
+    parsed(match event {
         "net_dev_queue" => buffer().map(EventKind::PacketSent),
         "netif_receive_skb" => buffer().map(EventKind::PacketReceived),
         _ => return None,
@@ -182,14 +182,14 @@ fn network(event: &str, fields: &str) -> Option<Read> {
 }
 
 /// `NR 0 (…)` and `NR 0 = 5`; `sys_read(…)` and `sys_read -> 0x5`; `sys_enter_read: …` and `sys_exit_read: 0x5`.
-fn system_call(event: &str, fields: &str, texts: &mut KernelTexts) -> Option<Read> {
+fn system_call(event: &str, fields: &str, texts: &mut KernelTexts) -> Option<TextEvent> {
     if event == "sys_enter" {
-        return found(
+        return parsed(
             raw_number(fields).map(|number| EventKind::SyscallEntry { number, name: Default::default() }),
         );
     }
     if event == "sys_exit" {
-        return found(raw_exit(fields));
+        return parsed(raw_exit(fields));
     }
     let name = event.strip_prefix("sys_")?;
     let (name, ends) = match (name.strip_prefix("enter_"), name.strip_prefix("exit_")) {
@@ -199,10 +199,10 @@ fn system_call(event: &str, fields: &str, texts: &mut KernelTexts) -> Option<Rea
     };
     let (number, name) = (u32::MAX, texts.intern(name));
     if !ends {
-        return Some(Read::Event(EventKind::SyscallEntry { number, name }));
+        return Some(TextEvent::Event(EventKind::SyscallEntry { number, name }));
     }
     let returned = integer(fields.trim_start_matches("->").trim()).map_or(0, u64::cast_signed);
-    Some(Read::Event(EventKind::SyscallExit { number, name, returned }))
+    Some(TextEvent::Event(EventKind::SyscallExit { number, name, returned }))
 }
 
 fn raw_number(fields: &str) -> Option<u32> {
@@ -242,8 +242,8 @@ mod tests {
 
     fn kind(event: &str, fields: &str) -> Option<EventKind> {
         match read(event, fields, &mut EventBatch::default()) {
-            Read::Event(kind) => Some(kind),
-            Read::Unwanted | Read::Malformed => None,
+            TextEvent::Event(kind) => Some(kind),
+            TextEvent::Unwanted | TextEvent::Malformed => None,
         }
     }
 
@@ -279,7 +279,9 @@ mod tests {
     fn markers_lose_the_function_that_wrote_them() {
         let mut batch = EventBatch::default();
         for fields in ["tracing_mark_write: begin x", "ip=tracing_mark_write buf=begin x", "begin x"] {
-            let Read::Event(EventKind::Marker { text }) = read("print", fields, &mut batch) else { panic!() };
+            let TextEvent::Event(EventKind::Marker { text }) = read("print", fields, &mut batch) else {
+                panic!()
+            };
             assert_eq!(batch.texts.text(text), "begin x");
         }
     }
@@ -311,8 +313,8 @@ mod tests {
     #[test]
     fn unwanted_and_malformed_differ() {
         let mut batch = EventBatch::default();
-        assert!(matches!(read("kmem_cache_alloc", "x=1", &mut batch), Read::Unwanted));
-        assert!(matches!(read("sched_switch", "nonsense", &mut batch), Read::Malformed));
-        assert!(matches!(read("softirq_entry", "vec=900", &mut batch), Read::Malformed));
+        assert!(matches!(read("kmem_cache_alloc", "x=1", &mut batch), TextEvent::Unwanted));
+        assert!(matches!(read("sched_switch", "nonsense", &mut batch), TextEvent::Malformed));
+        assert!(matches!(read("softirq_entry", "vec=900", &mut batch), TextEvent::Malformed));
     }
 }

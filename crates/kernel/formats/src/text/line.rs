@@ -6,8 +6,8 @@
 //! Executor task l  2644 [001]  8577.529345:      irq:irq_handler_entry: irq=36 …    perf script
 //! ```
 //!
-//! Names of tasks may hold blanks, dashes and brackets, so the line is read from its one certain place: a CPU that is
-//! followed by a time of the form `seconds.decimals:`.
+//! Names of tasks may contain spaces, dashes, and brackets, so the line is parsed from its only unambiguous part: a CPU
+//! that is followed by a time of the form `seconds.decimals:`.
 
 use laggard_model::{ContextFlags, Cpu, Tid};
 
@@ -16,7 +16,7 @@ const ANCHOR_BYTES_MAX: usize = 256;
 
 /// The parts of a line that is an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Line<'a> {
+pub(super) struct EventLine<'a> {
     /// The name of the thread that wrote the record.
     pub(super) task: &'a str,
     /// Its number.
@@ -33,27 +33,27 @@ pub(super) struct Line<'a> {
 }
 
 /// What stands between the task and the event.
-struct Anchor<'a> {
+struct ClockAnchor<'a> {
     task: &'a str,
     cpu: Cpu,
     flags: Option<ContextFlags>,
-    time: Time,
+    time: LineTime,
     /// Behind the colon of the time.
     rest: &'a str,
 }
 
 #[derive(Clone, Copy)]
-struct Time {
+struct LineTime {
     ns: u64,
     coarse: bool,
 }
 
 /// Reads a line; nothing when it is no event.
-pub(super) fn parse(line: &str) -> Option<Line<'_>> {
+pub(super) fn parse(line: &str) -> Option<EventLine<'_>> {
     let anchor = bracketed(line).or_else(|| latency_form(line))?;
     let (task, tid) = task_and_tid(anchor.task)?;
     let (event, fields) = event_and_fields(anchor.rest)?;
-    Some(Line {
+    Some(EventLine {
         task,
         tid,
         cpu: anchor.cpu,
@@ -66,7 +66,7 @@ pub(super) fn parse(line: &str) -> Option<Line<'_>> {
 }
 
 /// `task [cpu] flags? time:`; the first bracket that is followed by a time.
-fn bracketed(line: &str) -> Option<Anchor<'_>> {
+fn bracketed(line: &str) -> Option<ClockAnchor<'_>> {
     let mut from = 0;
     while let Some(open) = find_early(line, b'[', from) {
         if let Some(anchor) = behind_bracket(line, open) {
@@ -83,7 +83,7 @@ fn find_early(line: &str, letter: u8, from: usize) -> Option<usize> {
     near.into_iter().position(|byte| byte == letter).map(|at| from + at)
 }
 
-fn behind_bracket(line: &str, open: usize) -> Option<Anchor<'_>> {
+fn behind_bracket(line: &str, open: usize) -> Option<ClockAnchor<'_>> {
     let behind = &line[open + 1..];
     let digits = behind.bytes().take_while(u8::is_ascii_digit).count();
     let rest = behind[digits..].strip_prefix(']')?;
@@ -91,15 +91,15 @@ fn behind_bracket(line: &str, open: usize) -> Option<Anchor<'_>> {
     let (first, behind) = word(rest)?;
     let task = line[..open].trim();
     if let Some(time) = time(first) {
-        return Some(Anchor { task, cpu, flags: None, time, rest: behind });
+        return Some(ClockAnchor { task, cpu, flags: None, time, rest: behind });
     }
     let (second, behind) = word(behind)?;
     let flags = context_flags(first)?;
-    Some(Anchor { task, cpu, flags: Some(flags), time: time(second)?, rest: behind })
+    Some(ClockAnchor { task, cpu, flags: Some(flags), time: time(second)?, rest: behind })
 }
 
 /// `task-pid  cpu+flags time:`, as `trace-cmd report -l` writes it.
-fn latency_form(line: &str) -> Option<Anchor<'_>> {
+fn latency_form(line: &str) -> Option<ClockAnchor<'_>> {
     let mut from = 0;
     while let Some(dash) = find_early(line, b'-', from) {
         if let Some(anchor) = behind_dash(line, dash) {
@@ -110,16 +110,16 @@ fn latency_form(line: &str) -> Option<Anchor<'_>> {
     None
 }
 
-fn behind_dash(line: &str, dash: usize) -> Option<Anchor<'_>> {
+fn behind_dash(line: &str, dash: usize) -> Option<ClockAnchor<'_>> {
     let (number, rest) = word(&line[dash + 1..])?;
     number.parse::<u32>().ok()?;
     let task_end = line.len() - rest.len();
-    let (place, rest) = word(rest)?;
-    let digits = place.bytes().take_while(u8::is_ascii_digit).count();
-    let cpu = Cpu(place[..digits].parse().ok()?);
-    let flags = context_flags(&place[digits..])?;
+    let (position, rest) = word(rest)?;
+    let digits = position.bytes().take_while(u8::is_ascii_digit).count();
+    let cpu = Cpu(position[..digits].parse().ok()?);
+    let flags = context_flags(&position[digits..])?;
     let (stamp, rest) = word(rest)?;
-    Some(Anchor { task: line[..task_end].trim(), cpu, flags: Some(flags), time: time(stamp)?, rest })
+    Some(ClockAnchor { task: line[..task_end].trim(), cpu, flags: Some(flags), time: time(stamp)?, rest })
 }
 
 /// The next word and what follows it.
@@ -132,7 +132,7 @@ fn word(text: &str) -> Option<(&str, &str)> {
 }
 
 /// `8631.939752:` in nanoseconds.
-fn time(word: &str) -> Option<Time> {
+fn time(word: &str) -> Option<LineTime> {
     let (seconds, decimals) = word.strip_suffix(':')?.split_once('.')?;
     let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !all_digits(seconds) || !all_digits(decimals) || decimals.len() > 9 {
@@ -141,7 +141,7 @@ fn time(word: &str) -> Option<Time> {
     let scale = 10_u64.pow(9 - u32::try_from(decimals.len()).ok()?);
     let fraction = decimals.parse::<u64>().ok()? * scale;
     let ns = seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)?;
-    Some(Time { ns, coarse: decimals.len() < 9 })
+    Some(LineTime { ns, coarse: decimals.len() < 9 })
 }
 
 /// The column of flags: interrupts off, need to reschedule, interrupt context, depth, …
@@ -196,9 +196,9 @@ mod tests {
     use super::*;
 
     fn head(line: &str) -> (&str, u32, u16, Option<u8>, u64, &str, &str) {
-        let found = parse(line).expect("an event");
-        let flags = found.flags.map(|flags| flags.0);
-        (found.task, found.tid.0, found.cpu.0, flags, found.time_ns, found.event, found.fields)
+        let parsed = parse(line).expect("an event");
+        let flags = parsed.flags.map(|flags| flags.0);
+        (parsed.task, parsed.tid.0, parsed.cpu.0, flags, parsed.time_ns, parsed.event, parsed.fields)
     }
 
     #[test]
@@ -252,8 +252,8 @@ mod tests {
     #[test]
     fn names_hold_blanks_dashes_and_brackets() {
         let line = "[a] b [1] c-d-7 [003] .N... 1.000000: print: tracing_mark_write: x [1] 2.0: y";
-        let found = head(line);
-        assert_eq!((found.0, found.1, found.2), ("[a] b [1] c-d", 7, 3));
+        let parsed = head(line);
+        assert_eq!((parsed.0, parsed.1, parsed.2), ("[a] b [1] c-d", 7, 3));
     }
 
     #[test]

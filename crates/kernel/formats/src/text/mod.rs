@@ -20,7 +20,7 @@ pub(crate) const FORMAT: KernelFormat = KernelFormat {
     open,
 };
 
-/// How many lines are looked at for one event.
+/// Maximum number of lines examined for one event.
 const LINES_LOOKED_AT: usize = 200;
 /// Bytes read from the file at a time.
 const BUFFER_BYTES: usize = 256 * 1024;

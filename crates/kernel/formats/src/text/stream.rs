@@ -49,7 +49,7 @@ impl<R: BufRead> TextStream<R> {
         }
     }
 
-    fn place(&self) -> String {
+    fn position(&self) -> String {
         format!("{} line {}", self.path.display(), self.number)
     }
 
@@ -59,7 +59,7 @@ impl<R: BufRead> TextStream<R> {
         let text = text.trim_end();
         if let Some(lost) = lost_events(text) {
             let time = self.last;
-            batch.losses.add_many(Loss::LostEvents, lost.count, || self.place());
+            batch.losses.add_many(Loss::LostEvents, lost.count, || self.position());
             let kind = EventKind::Lost { count: Some(lost.count) };
             batch.events.push(KernelEvent { time, cpu: lost.cpu, flags: None, recorded: None, kind });
             return;
@@ -67,21 +67,21 @@ impl<R: BufRead> TextStream<R> {
         let Some(line) = line::parse(text) else {
             if !is_remark(text) {
                 let loss = if whole { Loss::MalformedRecord } else { Loss::TruncatedInput };
-                batch.losses.add(loss, || self.place());
+                batch.losses.add(loss, || self.position());
             }
             return;
         };
         let time = KernelTime::from_ns(line.time_ns);
         if line.coarse && !self.told_coarse {
             self.told_coarse = true;
-            batch.losses.add(Loss::CoarseTime, || self.place());
+            batch.losses.add(Loss::CoarseTime, || self.position());
         }
         let kind = match events::read(line.event, line.fields, batch) {
-            events::Read::Event(kind) => kind,
-            events::Read::Unwanted if self.options.wants_name(line.event) => other(&line, batch),
-            events::Read::Unwanted => return,
-            events::Read::Malformed => {
-                batch.losses.add(Loss::MalformedRecord, || self.place());
+            events::TextEvent::Event(kind) => kind,
+            events::TextEvent::Unwanted if self.options.wants_name(line.event) => other(&line, batch),
+            events::TextEvent::Unwanted => return,
+            events::TextEvent::Malformed => {
+                batch.losses.add(Loss::MalformedRecord, || self.position());
                 return;
             }
         };
@@ -91,7 +91,7 @@ impl<R: BufRead> TextStream<R> {
     }
 }
 
-fn other(line: &line::Line<'_>, batch: &mut EventBatch) -> EventKind {
+fn other(line: &line::EventLine<'_>, batch: &mut EventBatch) -> EventKind {
     let name = batch.texts.intern(line.event);
     EventKind::Other { name, fields: batch.texts.intern(line.fields) }
 }
@@ -139,7 +139,7 @@ impl<R: BufRead + Send> EventStream for TextStream<R> {
                 Ok(true) => {}
                 Ok(false) => return StreamState::Ended,
                 Err(error) => {
-                    batch.losses.add(Loss::TruncatedInput, || format!("{}: {error}", self.place()));
+                    batch.losses.add(Loss::TruncatedInput, || format!("{}: {error}", self.position()));
                     return StreamState::Ended;
                 }
             }
@@ -148,7 +148,7 @@ impl<R: BufRead + Send> EventStream for TextStream<R> {
                 self.take_line(batch);
                 continue;
             }
-            batch.losses.add(Loss::OversizedRecord, || self.place());
+            batch.losses.add(Loss::OversizedRecord, || self.position());
             if self.skip_line().is_err() {
                 return StreamState::Ended;
             }

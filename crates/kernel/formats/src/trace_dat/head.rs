@@ -60,21 +60,21 @@ pub(crate) struct CpuPages {
 
 /// One ring buffer in the file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Buffer {
+pub(crate) struct CpuBuffers {
     /// Its name; empty for the top one.
     pub(crate) name: String,
-    /// Its clock, when told here.
+    /// Its clock, if recorded here.
     pub(crate) clock: String,
-    /// Bytes of a page, when told here.
+    /// Bytes of a page, if recorded here.
     pub(crate) page_bytes: Option<u32>,
-    /// Where the section begins that holds the pages; its head tells whether they are compressed. Version 7.
+    /// Offset of the section with the pages; its head states whether they are compressed. Version 7.
     pub(crate) section: Option<u64>,
     pub(crate) cpus: Vec<CpuPages>,
 }
 
 /// What options say.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Options {
+pub(crate) struct HeadOptions {
     /// `uname` of the host.
     pub(crate) uname: Option<String>,
     /// Content of the file `trace_clock`.
@@ -100,23 +100,23 @@ pub(crate) struct CycleLength {
 
 /// Everything before the pages.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Head {
+pub(crate) struct TraceHead {
     /// The text of `events/header_page`.
     pub(crate) header_page: String,
     pub(crate) formats: Vec<EventFormat>,
     /// Names of threads, saved when the recording ended.
     pub(crate) threads: Vec<(Tid, String)>,
     /// What options say.
-    pub(crate) options: Options,
+    pub(crate) options: HeadOptions,
     /// Buffers, in the file's order.
-    pub(crate) buffers: Vec<Buffer>,
-    /// Whether pages were looked for but only a text of latencies was found.
+    pub(crate) buffers: Vec<CpuBuffers>,
+    /// Whether the file contains only a latency text instead of pages.
     pub(crate) latency_text: bool,
     /// Whether the file ended before all of this was read.
     pub(crate) truncated: bool,
 }
 
-impl Head {
+impl TraceHead {
     /// Adds the event formats of one system: `count` times a size of 64 bits and a text.
     pub(crate) fn add_formats(&mut self, system: &str, count: u32, cursor: &mut Cursor<'_>) -> Option<()> {
         for _ in 0..count {

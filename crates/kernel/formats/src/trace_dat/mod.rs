@@ -11,7 +11,7 @@ mod sections;
 mod sequential;
 mod stream;
 
-pub(crate) use head::Head;
+pub(crate) use head::TraceHead;
 pub(crate) use sequential::read_texts;
 
 use crate::format::KernelFormat;

@@ -1,10 +1,10 @@
 //! Opening: the head, and a stream a CPU.
 
 use super::chunks::Compression;
-use super::head::{Buffer, CpuPages, Head, Preamble};
+use super::head::{CpuBuffers, CpuPages, Preamble, TraceHead};
 use super::sections::{SectionedStart, Sections};
 use super::sequential;
-use super::stream::{CpuStream, PagesAre, TimeScale};
+use super::stream::{CpuStream, PageSource, TimeScale};
 use crate::error::KernelTraceError;
 use crate::format_text::Decoder;
 use crate::options::OpenOptions;
@@ -15,22 +15,22 @@ use laggard_model::{ClockMap, Loss, Losses};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes of the file in which its preamble lies.
+/// Number of bytes that contain the preamble.
 const START_BYTES: usize = 1024;
 
 /// Clocks that do not count nanoseconds, nor cycles.
 const OTHER_CLOCKS: &[&str] = &["counter", "uptime"];
 
-/// What is wrong, before it is known with which file.
-enum Refusal {
+/// Why a header is rejected, without the file's path.
+enum HeaderError {
     Io(std::io::Error),
     Damaged(&'static str),
     Unsupported(String),
 }
 
-impl From<std::io::Error> for Refusal {
-    fn from(source: std::io::Error) -> Refusal {
-        Refusal::Io(source)
+impl From<std::io::Error> for HeaderError {
+    fn from(source: std::io::Error) -> HeaderError {
+        HeaderError::Io(source)
     }
 }
 
@@ -39,19 +39,19 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Ke
     open_file(path, options).map_err(|refusal| {
         let path = path.to_owned();
         match refusal {
-            Refusal::Io(source) => KernelTraceError::Io { path, source },
-            Refusal::Damaged(reason) => KernelTraceError::Damaged { path, reason: reason.to_owned() },
-            Refusal::Unsupported(reason) => KernelTraceError::Unsupported { path, reason },
+            HeaderError::Io(source) => KernelTraceError::Io { path, source },
+            HeaderError::Damaged(reason) => KernelTraceError::Damaged { path, reason: reason.to_owned() },
+            HeaderError::Unsupported(reason) => KernelTraceError::Unsupported { path, reason },
         }
     })
 }
 
-fn open_file(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Refusal> {
+fn open_file(path: &Path, options: &OpenOptions) -> Result<KernelTrace, HeaderError> {
     let file = Arc::new(SharedFile::open(path)?);
     let mut start = Vec::new();
     file.read_at(0, START_BYTES, &mut start)?;
     let preamble =
-        Preamble::parse(&start).ok_or(Refusal::Damaged("the head of this trace.dat is damaged"))?;
+        Preamble::parse(&start).ok_or(HeaderError::Damaged("the head of this trace.dat is damaged"))?;
     let (head, compression) = match preamble.version.as_str() {
         "6" => (sequential::read(&file, &preamble)?, Compression::None),
         "7" => {
@@ -59,21 +59,25 @@ fn open_file(path: &Path, options: &OpenOptions) -> Result<KernelTrace, Refusal>
             (Some(head), compression)
         }
         version => {
-            return Err(Refusal::Unsupported(format!(
+            return Err(HeaderError::Unsupported(format!(
                 "trace.dat version {version} is not read, only 6 and 7: `trace-cmd convert` makes one of 7"
             )));
         }
     };
-    let head = head.ok_or(Refusal::Damaged("the file ends inside its head: there are no events"))?;
+    let head = head.ok_or(HeaderError::Damaged("the file ends inside its head: there are no events"))?;
     assemble(file, &preamble, head, compression, options)
 }
 
-fn sectioned(file: &SharedFile, start: &[u8], preamble: &Preamble) -> Result<(Head, Compression), Refusal> {
+fn sectioned(
+    file: &SharedFile,
+    start: &[u8],
+    preamble: &Preamble,
+) -> Result<(TraceHead, Compression), HeaderError> {
     let beginning = SectionedStart::parse(start, preamble)
-        .ok_or(Refusal::Damaged("the head of this trace.dat is damaged"))?;
+        .ok_or(HeaderError::Damaged("the head of this trace.dat is damaged"))?;
     let name = &beginning.compression;
     let compression = Compression::named(name.as_bytes()).ok_or_else(|| {
-        Refusal::Unsupported(format!(
+        HeaderError::Unsupported(format!(
             "compressed with {name}, which is not read: `trace-cmd convert -c none`"
         ))
     })?;
@@ -82,8 +86,8 @@ fn sectioned(file: &SharedFile, start: &[u8], preamble: &Preamble) -> Result<(He
 }
 
 /// Index of the buffer to read: the top one, or when that is empty the first that is not.
-fn choose(buffers: &[Buffer]) -> Option<usize> {
-    let filled = |buffer: &Buffer| buffer.cpus.iter().any(|cpu| cpu.bytes > 0);
+fn choose(buffers: &[CpuBuffers]) -> Option<usize> {
+    let filled = |buffer: &CpuBuffers| buffer.cpus.iter().any(|cpu| cpu.bytes > 0);
     let top = buffers.iter().position(|buffer| buffer.name.is_empty());
     let first_filled = buffers.iter().position(filled);
     top.filter(|&top| filled(&buffers[top])).or(first_filled).or(top)
@@ -92,17 +96,17 @@ fn choose(buffers: &[Buffer]) -> Option<usize> {
 fn assemble(
     file: Arc<SharedFile>,
     preamble: &Preamble,
-    head: Head,
+    head: TraceHead,
     compression: Compression,
     options: &OpenOptions,
-) -> Result<KernelTrace, Refusal> {
+) -> Result<KernelTrace, HeaderError> {
     let Some(chosen) = choose(&head.buffers) else { return Err(without_pages(&head)) };
     let buffer = &head.buffers[chosen];
     let clock = clock_name(buffer, &head);
     refuse_clock(&clock, &head)?;
     let page_bytes = buffer.page_bytes.unwrap_or(preamble.page_bytes) as usize;
     let layout = PageLayout::parse(&head.header_page, preamble.order, page_bytes)
-        .ok_or(Refusal::Damaged("the layout of its pages (header_page) is missing or makes no sense"))?;
+        .ok_or(HeaderError::Damaged("the layout of its pages (header_page) is missing or makes no sense"))?;
     let scale = TimeScale { cycles: head.options.cycles, shift_ns: head.options.shift_ns };
     let pages_are = pages_are(&file, preamble, buffer, compression)?;
     let decoder = Decoder::new(&head.formats, preamble.order, options);
@@ -131,7 +135,7 @@ fn assemble(
     Ok(KernelTrace { facts, losses, streams })
 }
 
-/// Leaves out CPUs whose pages lie in another's, and tells how many: a damaged table would give events many times.
+/// Removes CPUs whose pages overlap another's, and returns their number: a damaged table would repeat events.
 fn apart(mut cpus: Vec<CpuPages>) -> (Vec<CpuPages>, u64) {
     let before = cpus.len();
     cpus.sort_by_key(|cpu| (cpu.offset, cpu.cpu));
@@ -146,31 +150,31 @@ fn apart(mut cpus: Vec<CpuPages>) -> (Vec<CpuPages>, u64) {
     (cpus, overlapping as u64)
 }
 
-fn without_pages(head: &Head) -> Refusal {
+fn without_pages(head: &TraceHead) -> HeaderError {
     if head.latency_text {
-        return Refusal::Unsupported(
+        return HeaderError::Unsupported(
             "holds the text of a latency tracer, no events: `trace-cmd report` prints it; record with \
              `trace-cmd record -e sched …`"
                 .to_owned(),
         );
     }
-    Refusal::Damaged("the file ends before it tells where its events are; the recording did not end properly")
+    HeaderError::Damaged("the file ends before the table of its events; the recording did not end properly")
 }
 
 fn pages_are(
     file: &SharedFile,
     preamble: &Preamble,
-    buffer: &Buffer,
+    buffer: &CpuBuffers,
     compression: Compression,
-) -> Result<PagesAre, Refusal> {
-    let Some(offset) = buffer.section else { return Ok(PagesAre::Plain) };
+) -> Result<PageSource, HeaderError> {
+    let Some(offset) = buffer.section else { return Ok(PageSource::Plain) };
     let head = Sections { file, order: preamble.order, compression }.head(offset)?;
     let compressed = head.is_some_and(|head| head.compressed());
-    Ok(if compressed { PagesAre::Chunks(compression) } else { PagesAre::Plain })
+    Ok(if compressed { PageSource::Chunks(compression) } else { PageSource::Plain })
 }
 
 /// The clock's name: the word in brackets of the file `trace_clock`, or the whole of a single word.
-fn clock_name(buffer: &Buffer, head: &Head) -> String {
+fn clock_name(buffer: &CpuBuffers, head: &TraceHead) -> String {
     let told = Some(&buffer.clock).filter(|clock| !clock.is_empty()).or(head.options.clock.as_ref());
     let told = told.map_or("", String::as_str);
     let chosen = told.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
@@ -178,18 +182,18 @@ fn clock_name(buffer: &Buffer, head: &Head) -> String {
     chosen.or_else(single).unwrap_or_default().to_owned()
 }
 
-fn refuse_clock(clock: &str, head: &Head) -> Result<(), Refusal> {
+fn refuse_clock(clock: &str, head: &TraceHead) -> Result<(), HeaderError> {
     let cycles = clock.ends_with("tsc") && head.options.cycles.is_none();
     if cycles || OTHER_CLOCKS.contains(&clock) {
-        return Err(Refusal::Unsupported(format!(
-            "its clock `{clock}` does not count nanoseconds and the file does not tell how to convert it: record with \
+        return Err(HeaderError::Unsupported(format!(
+            "its clock `{clock}` does not count nanoseconds and the file has no conversion factor: record with \
              `trace-cmd record -C mono`"
         )));
     }
     Ok(())
 }
 
-fn facts(file: &SharedFile, preamble: &Preamble, head: Head, clock: String) -> TraceFacts {
+fn facts(file: &SharedFile, preamble: &Preamble, head: TraceHead, clock: String) -> TraceFacts {
     let mut uname = head.options.uname.as_deref().unwrap_or_default().split_whitespace().skip(1);
     let host = uname.next().map(str::to_owned);
     let kernel = uname.next().map(str::to_owned);

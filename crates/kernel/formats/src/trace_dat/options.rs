@@ -1,6 +1,6 @@
 //! Options: numbered pieces of what a file says of itself.
 
-use super::head::{Buffer, CpuPages, CycleLength, Head};
+use super::head::{CpuBuffers, CpuPages, CycleLength, TraceHead};
 use crate::bytes::{ByteOrder, Cursor, until_zero};
 
 /// Numbers of options (trace-cmd.dat.v7(5)).
@@ -30,9 +30,9 @@ pub(super) struct SectionAt {
     pub(super) offset: u64,
 }
 
-/// What is left to read after a list of options.
+/// The sections and the next list that a list of options refers to.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Pointed {
+pub(super) struct ListedSection {
     pub(super) sections: Vec<SectionAt>,
     /// Where the next list of options begins; 0 for none. Version 7 only.
     pub(super) next: u64,
@@ -43,7 +43,7 @@ pub(super) struct Pointed {
 pub(super) enum ListKind {
     /// Version 6: the list ends with a bare number 0, buffers are only named.
     Sequential,
-    /// Version 7: the last option tells where the next list is, buffers tell their pages.
+    /// Version 7: the last option contains the position of the next list, buffers that of their pages.
     Sections,
 }
 
@@ -52,9 +52,9 @@ pub(super) fn read(
     cursor: &mut Cursor<'_>,
     kind: ListKind,
     order: ByteOrder,
-    head: &mut Head,
-) -> Option<Pointed> {
-    let mut pointed = Pointed::default();
+    head: &mut TraceHead,
+) -> Option<ListedSection> {
+    let mut pointed = ListedSection::default();
     loop {
         let number = cursor.u16()?;
         if number == DONE && kind == ListKind::Sequential {
@@ -73,7 +73,7 @@ pub(super) fn read(
             }
             BUFFER => {
                 let name = data.get(8..).map(text).unwrap_or_default();
-                head.buffers.push(Buffer { name, ..Buffer::default() });
+                head.buffers.push(CpuBuffers { name, ..CpuBuffers::default() });
             }
             HEADER_INFO | FTRACE_FORMATS | EVENT_FORMATS | CMDLINES => {
                 pointed.sections.extend(order.u64(data, 0).map(|offset| SectionAt { kind: number, offset }));
@@ -84,7 +84,7 @@ pub(super) fn read(
 }
 
 /// Options that are a number or a text.
-fn plain(number: u16, data: &[u8], order: ByteOrder, head: &mut Head) {
+fn plain(number: u16, data: &[u8], order: ByteOrder, head: &mut TraceHead) {
     let options = &mut head.options;
     match number {
         DATE => options.calendar_ns = integer(data).and_then(|us| us.checked_mul(1000)),
@@ -104,7 +104,7 @@ fn plain(number: u16, data: &[u8], order: ByteOrder, head: &mut Head) {
 }
 
 /// A buffer of version 7. CPUs that its data does not hold are missing.
-fn buffer(data: &[u8], order: ByteOrder) -> Option<Buffer> {
+fn buffer(data: &[u8], order: ByteOrder) -> Option<CpuBuffers> {
     let mut cursor = Cursor::new(data, order);
     let section = cursor.u64()?;
     let name = text(cursor.zero_ended()?);
@@ -118,7 +118,7 @@ fn buffer(data: &[u8], order: ByteOrder) -> Option<Buffer> {
         };
         cpus.push(CpuPages { cpu, offset, bytes });
     }
-    Some(Buffer { name, clock, page_bytes: Some(page_bytes), section: Some(section), cpus })
+    Some(CpuBuffers { name, clock, page_bytes: Some(page_bytes), section: Some(section), cpus })
 }
 
 fn text(data: &[u8]) -> String {

@@ -1,7 +1,7 @@
 //! Version 7: sections anywhere in the file, found through lists of options.
 
 use super::chunks::Compression;
-use super::head::{Head, Preamble, SECTION_BYTES_MAX};
+use super::head::{Preamble, SECTION_BYTES_MAX, TraceHead};
 use super::options::{self, CMDLINES, EVENT_FORMATS, FTRACE_FORMATS, HEADER_INFO, ListKind, SectionAt};
 use crate::bytes::{ByteOrder, Cursor};
 use crate::source::SharedFile;
@@ -59,8 +59,8 @@ impl SectionHead {
 
 impl Sections<'_> {
     /// Reads all lists of options and the sections they point to.
-    pub(super) fn read(&self, start: &SectionedStart) -> io::Result<Head> {
-        let mut head = Head::default();
+    pub(super) fn read(&self, start: &SectionedStart) -> io::Result<TraceHead> {
+        let mut head = TraceHead::default();
         let mut next = start.first_options;
         let mut sections_left = SECTIONS_MAX;
         while sections_left > 0 {
@@ -102,7 +102,7 @@ impl Sections<'_> {
         Ok(parsed)
     }
 
-    /// The content of a section, unpacked; `None` when it is another one, not whole, damaged or larger than any.
+    /// The content of a section, unpacked; `None` if it is another one, incomplete, damaged, or too large.
     fn content(&self, at: SectionAt) -> io::Result<Option<Vec<u8>>> {
         let Some(head) = self.head(at.offset)?.filter(|head| head.kind == at.kind) else { return Ok(None) };
         if head.bytes > SECTION_BYTES_MAX {
@@ -124,7 +124,7 @@ impl Sections<'_> {
         Ok(self.compression.unpack(packed, plain_bytes as usize, &mut plain).map(|()| plain))
     }
 
-    fn section(&self, kind: u16, content: &[u8], head: &mut Head) -> Option<()> {
+    fn section(&self, kind: u16, content: &[u8], head: &mut TraceHead) -> Option<()> {
         let mut cursor = Cursor::new(content, self.order);
         match kind {
             HEADER_INFO => head.add_header_info(&mut cursor),

@@ -1,19 +1,19 @@
 //! Version 6: the head in one piece, then the pages.
 
-use super::head::{Buffer, CpuPages, Head, Preamble, SECTION_BYTES_MAX};
+use super::head::{CpuBuffers, CpuPages, Preamble, SECTION_BYTES_MAX, TraceHead};
 use super::options::{self, ListKind};
 use crate::bytes::Cursor;
 use crate::source::SharedFile;
 use std::io;
 
-/// The head is looked for in this many bytes first, then in twice as many and so on.
+/// The head is searched in this many bytes first, then in twice as many, and so on.
 const FIRST_BYTES: u64 = 8 << 20;
 
 /// CPUs beyond this many are refused; Linux has at most 8192.
 const CPUS_MAX: u32 = 8192;
 
 /// Reads the head; `None` when the file ends inside it, or it is larger than any.
-pub(super) fn read(file: &SharedFile, preamble: &Preamble) -> io::Result<Option<Head>> {
+pub(super) fn read(file: &SharedFile, preamble: &Preamble) -> io::Result<Option<TraceHead>> {
     let mut bytes = Vec::new();
     let mut size = FIRST_BYTES;
     loop {
@@ -28,9 +28,9 @@ pub(super) fn read(file: &SharedFile, preamble: &Preamble) -> io::Result<Option<
     }
 }
 
-fn parse(bytes: &[u8], preamble: &Preamble) -> Option<Head> {
+fn parse(bytes: &[u8], preamble: &Preamble) -> Option<TraceHead> {
     let mut cursor = Cursor::new(bytes, preamble.order);
-    let mut head = Head::default();
+    let mut head = TraceHead::default();
     texts(&mut cursor, &mut head)?;
     let size = usize::try_from(cursor.u64()?).ok()?;
     head.add_threads(cursor.take(size)?);
@@ -40,7 +40,7 @@ fn parse(bytes: &[u8], preamble: &Preamble) -> Option<Head> {
 }
 
 /// The texts that every sequential head begins with.
-fn texts(cursor: &mut Cursor<'_>, head: &mut Head) -> Option<()> {
+fn texts(cursor: &mut Cursor<'_>, head: &mut TraceHead) -> Option<()> {
     head.add_header_info(cursor)?;
     let count = cursor.u32()?;
     head.add_formats("ftrace", count, cursor)?;
@@ -55,10 +55,10 @@ fn texts(cursor: &mut Cursor<'_>, head: &mut Head) -> Option<()> {
 
 /// Reads the texts that perf.data carries: the same head without pages. `None` when it is damaged before the end of its
 /// event formats.
-pub(crate) fn read_texts(bytes: &[u8]) -> Option<Head> {
+pub(crate) fn read_texts(bytes: &[u8]) -> Option<TraceHead> {
     let preamble = Preamble::parse(bytes)?;
     let mut cursor = Cursor::new(bytes.get(preamble.bytes..)?, preamble.order);
-    let mut head = Head::default();
+    let mut head = TraceHead::default();
     head.truncated = texts(&mut cursor, &mut head).is_none();
     let size = cursor.u64().and_then(|size| usize::try_from(size).ok());
     if let Some(threads) = size.and_then(|size| cursor.take(size)) {
@@ -68,7 +68,7 @@ pub(crate) fn read_texts(bytes: &[u8]) -> Option<Head> {
 }
 
 /// What comes behind the number of CPUs: options, then where the pages lie.
-fn pages(cursor: &mut Cursor<'_>, cpus: u32, preamble: &Preamble, head: &mut Head) -> Option<()> {
+fn pages(cursor: &mut Cursor<'_>, cpus: u32, preamble: &Preamble, head: &mut TraceHead) -> Option<()> {
     let mut word = cursor.take(10)?;
     if word.starts_with(b"options") {
         options::read(cursor, ListKind::Sequential, preamble.order, head)?;
@@ -82,7 +82,7 @@ fn pages(cursor: &mut Cursor<'_>, cpus: u32, preamble: &Preamble, head: &mut Hea
     if !word.starts_with(b"flyrecord") {
         return None;
     }
-    let mut top = Buffer::default();
+    let mut top = CpuBuffers::default();
     for cpu in 0..cpus {
         let (offset, bytes) = (cursor.u64()?, cursor.u64()?);
         top.cpus.push(CpuPages { cpu, offset, bytes });

@@ -3,8 +3,8 @@
 use super::chunks::{CHUNK_BYTES_MAX, Compression};
 use super::head::{CpuPages, CycleLength};
 use crate::bytes::ByteOrder;
-use crate::format_text::{Decoded, Decoder};
-use crate::ring_buffer::{Missed, Page, PageLayout, RecordsEnd};
+use crate::format_text::{DecodedEvent, Decoder};
+use crate::ring_buffer::{MissedEvents, Page, PageLayout, RecordsEnd};
 use crate::source::SharedFile;
 use crate::trace::{EventBatch, EventStream, StreamState};
 use laggard_model::{Cpu, EventKind, KernelEvent, KernelTime, Loss};
@@ -37,16 +37,16 @@ impl TimeScale {
 
 /// How the pages lie in the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum PagesAre {
+pub(super) enum PageSource {
     /// One behind the other.
     Plain,
     /// In chunks that are compressed.
     Chunks(Compression),
 }
 
-/// What was read of the file.
+/// The result of reading pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Piece {
+enum PageRead {
     /// Some pages.
     Pages,
     /// Nothing: the end.
@@ -61,7 +61,7 @@ enum Piece {
 pub(super) struct CpuStream {
     file: Arc<SharedFile>,
     layout: PageLayout,
-    pages_are: PagesAre,
+    pages_are: PageSource,
     scale: TimeScale,
     decoder: Decoder,
     cpu: Cpu,
@@ -78,7 +78,7 @@ impl CpuStream {
     pub(super) fn new(
         file: Arc<SharedFile>,
         layout: PageLayout,
-        pages_are: PagesAre,
+        pages_are: PageSource,
         scale: TimeScale,
         decoder: Decoder,
         at: CpuPages,
@@ -99,52 +99,52 @@ impl CpuStream {
     }
 
     /// Reads pages into `self.pages`.
-    fn piece(&mut self) -> std::io::Result<Piece> {
+    fn piece(&mut self) -> std::io::Result<PageRead> {
         match self.pages_are {
-            PagesAre::Plain => self.plain(),
-            PagesAre::Chunks(compression) => self.chunk(compression),
+            PageSource::Plain => self.plain(),
+            PageSource::Chunks(compression) => self.chunk(compression),
         }
     }
 
-    fn plain(&mut self) -> std::io::Result<Piece> {
+    fn plain(&mut self) -> std::io::Result<PageRead> {
         if self.next >= self.end {
-            return Ok(Piece::End);
+            return Ok(PageRead::End);
         }
         let whole_pages = (READ_BYTES / self.layout.page_bytes).max(1) * self.layout.page_bytes;
         let count = usize::try_from(self.end - self.next).unwrap_or(usize::MAX).min(whole_pages);
         self.file.read_at(self.next, count, &mut self.pages)?;
         self.next += self.pages.len() as u64;
         if self.pages.is_empty() {
-            return Ok(Piece::Truncated);
+            return Ok(PageRead::Truncated);
         }
-        Ok(Piece::Pages)
+        Ok(PageRead::Pages)
     }
 
-    fn chunk(&mut self, compression: Compression) -> std::io::Result<Piece> {
+    fn chunk(&mut self, compression: Compression) -> std::io::Result<PageRead> {
         let order = self.layout.order;
         if self.chunks.is_none() && self.next < self.end {
-            let Some(count) = self.word(order)? else { return Ok(Piece::Truncated) };
+            let Some(count) = self.word(order)? else { return Ok(PageRead::Truncated) };
             self.chunks = Some(count);
         }
         let left = self.chunks.unwrap_or(0);
         if left == 0 {
-            return Ok(Piece::End);
+            return Ok(PageRead::End);
         }
         self.chunks = Some(left - 1);
         let (Some(packed_bytes), Some(plain_bytes)) = (self.word(order)?, self.word(order)?) else {
-            return Ok(Piece::Truncated);
+            return Ok(PageRead::Truncated);
         };
         let (packed_bytes, plain_bytes) = (packed_bytes as usize, plain_bytes as usize);
         if plain_bytes > CHUNK_BYTES_MAX || packed_bytes > 2 * CHUNK_BYTES_MAX {
-            return Ok(Piece::Corrupt);
+            return Ok(PageRead::Corrupt);
         }
         self.file.read_at(self.next, packed_bytes, &mut self.packed)?;
         self.next = self.next.saturating_add(packed_bytes as u64);
         if self.packed.len() < packed_bytes {
-            return Ok(Piece::Truncated);
+            return Ok(PageRead::Truncated);
         }
         let unpacked = compression.unpack(&self.packed, plain_bytes, &mut self.pages);
-        Ok(if unpacked.is_some() { Piece::Pages } else { Piece::Corrupt })
+        Ok(if unpacked.is_some() { PageRead::Pages } else { PageRead::Corrupt })
     }
 
     fn word(&mut self, order: ByteOrder) -> std::io::Result<Option<u32>> {
@@ -169,12 +169,12 @@ impl CpuStream {
             let mut malformed = 0;
             let end =
                 page.records(|stamp, record| match decoder.decode(record, scale.time(stamp), cpu, texts) {
-                    Decoded::Event(event) => events.push(event),
-                    Decoded::Unwanted => {}
-                    Decoded::Malformed => malformed += 1,
+                    DecodedEvent::Event(event) => events.push(event),
+                    DecodedEvent::Unwanted => {}
+                    DecodedEvent::Malformed => malformed += 1,
                 });
             if page.truncated {
-                losses.add(Loss::TruncatedInput, || format!("CPU {}: the last page is not whole", cpu.0));
+                losses.add(Loss::TruncatedInput, || format!("CPU {}: the last page is incomplete", cpu.0));
             } else if end == RecordsEnd::Damaged {
                 malformed += 1;
             }
@@ -185,14 +185,14 @@ impl CpuStream {
     }
 }
 
-fn lost(missed: Missed, cpu: Cpu, losses: &mut laggard_model::Losses) -> Option<EventKind> {
+fn lost(missed: MissedEvents, cpu: Cpu, losses: &mut laggard_model::Losses) -> Option<EventKind> {
     match missed {
-        Missed::None => None,
-        Missed::Some => {
+        MissedEvents::None => None,
+        MissedEvents::Some => {
             losses.add(Loss::LostStretch, || format!("CPU {}", cpu.0));
             Some(EventKind::Lost { count: None })
         }
-        Missed::Count(count) => {
+        MissedEvents::Count(count) => {
             losses.add_many(Loss::LostEvents, count, || format!("CPU {}", cpu.0));
             Some(EventKind::Lost { count: Some(count) })
         }
@@ -203,16 +203,16 @@ impl EventStream for CpuStream {
     fn read(&mut self, batch: &mut EventBatch) -> StreamState {
         let cpu = self.cpu.0;
         let loss = match self.piece() {
-            Ok(Piece::Pages) => {
+            Ok(PageRead::Pages) => {
                 self.decode(batch);
                 return StreamState::More;
             }
-            Ok(Piece::End) => return StreamState::Ended,
-            Ok(Piece::Truncated) | Err(_) => Loss::TruncatedInput,
-            Ok(Piece::Corrupt) => Loss::CorruptCompression,
+            Ok(PageRead::End) => return StreamState::Ended,
+            Ok(PageRead::Truncated) | Err(_) => Loss::TruncatedInput,
+            Ok(PageRead::Corrupt) => Loss::CorruptCompression,
         };
         batch.losses.add(loss, || format!("the pages of CPU {cpu}"));
-        // A chunk that is damaged is passed over: those behind it are whole frames of their own.
+        // A damaged chunk is skipped: the following ones are independent frames.
         let goes_on = loss == Loss::CorruptCompression && self.chunks.is_some_and(|left| left > 0);
         if goes_on && self.next < self.end { StreamState::More } else { StreamState::Ended }
     }

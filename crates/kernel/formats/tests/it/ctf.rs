@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// An event with its texts in place of their handles.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct TraceSummary {
     pub(crate) time_ns: u64,
     pub(crate) cpu: u16,
     pub(crate) recorded: Option<u32>,
@@ -20,13 +20,13 @@ pub(crate) struct Told {
 
 /// A trace that was read.
 #[derive(Debug, Default)]
-pub(crate) struct Run {
-    pub(crate) events: Vec<Told>,
+pub(crate) struct RecordedRun {
+    pub(crate) events: Vec<TraceSummary>,
     pub(crate) losses: Losses,
     pub(crate) facts: TraceFacts,
 }
 
-pub(crate) fn told(event: &KernelEvent, texts: &KernelTexts) -> Told {
+pub(crate) fn summarize(event: &KernelEvent, texts: &KernelTexts) -> TraceSummary {
     let text = |id: TextId| texts.text(id);
     let what = match event.kind {
         EventKind::Switch { prev, prev_name, prev_state, next, next_name } => {
@@ -56,21 +56,26 @@ pub(crate) fn told(event: &KernelEvent, texts: &KernelTexts) -> Told {
         EventKind::Other { name, fields } => format!("other {:?} {:?}", text(name), text(fields)),
         other => format!("{other:?}"),
     };
-    Told { time_ns: event.time.ns(), cpu: event.cpu.0, recorded: event.recorded.map(|tid| tid.0), what }
+    TraceSummary {
+        time_ns: event.time.ns(),
+        cpu: event.cpu.0,
+        recorded: event.recorded.map(|tid| tid.0),
+        what,
+    }
 }
 
-pub(crate) fn read(path: &Path, also: &[&str]) -> Run {
+pub(crate) fn read(path: &Path, also: &[&str]) -> RecordedRun {
     let options = OpenOptions { also: also.iter().map(|name| name.to_string()).collect() };
     let mut events = Vec::new();
     let read =
-        open_with(path, &options).expect("a trace").read(|event, texts| events.push(told(event, texts)));
-    Run { events, losses: read.losses, facts: read.facts }
+        open_with(path, &options).expect("a trace").read(|event, texts| events.push(summarize(event, texts)));
+    RecordedRun { events, losses: read.losses, facts: read.facts }
 }
 
 /// What events are drawn from: which, and three numbers for its fields.
-type Drawn = (u8, u32, u32, i64);
+type GeneratedTrace = (u8, u32, u32, i64);
 
-fn kind(drawn: Drawn, texts: &mut KernelTexts) -> EventKind {
+fn kind(drawn: GeneratedTrace, texts: &mut KernelTexts) -> EventKind {
     let (which, a, b, c) = drawn;
     let (tid, other) = (Tid(a & 0x3f_ffff), Tid(b & 0x3f_ffff));
     let name = texts.intern(["swapper/0", "kworker/u16:0", "a b (c)", "", "naïve"][a as usize % 5]);
@@ -135,7 +140,7 @@ fn kind(drawn: Drawn, texts: &mut KernelTexts) -> EventKind {
 }
 
 /// Events in time order, at least 1 ns apart.
-fn events(drawn: &[(Drawn, u8, u64)], recorded: bool, texts: &mut KernelTexts) -> Vec<KernelEvent> {
+fn events(drawn: &[(GeneratedTrace, u8, u64)], recorded: bool, texts: &mut KernelTexts) -> Vec<KernelEvent> {
     let mut time = 7_000_000_000;
     drawn
         .iter()
@@ -174,7 +179,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
     fn what_is_written_is_read_again_in_every_layout(
-        drawn in prop::collection::vec((any::<Drawn>(), any::<u8>(), prop_oneof![0_u64..5_000, 0_u64..10_000_000_000]), 1..120),
+        drawn in prop::collection::vec((any::<GeneratedTrace>(), any::<u8>(), prop_oneof![0_u64..5_000, 0_u64..10_000_000_000]), 1..120),
         recorded: bool,
         layout in layouts(),
     ) {
@@ -183,7 +188,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), &events, &texts, layout).unwrap();
         let run = read(folder.path(), &[]);
-        let expected: Vec<Told> = events.iter().map(|event| told(event, &texts)).collect();
+        let expected: Vec<TraceSummary> = events.iter().map(|event| summarize(event, &texts)).collect();
         prop_assert_eq!(run.events, expected);
         let cpus: std::collections::BTreeSet<u16> = events.iter().map(|event| event.cpu.0).collect();
         let missing = u64::from(*cpus.last().unwrap()) + 1 - cpus.len() as u64;
@@ -223,7 +228,7 @@ fn one_run_is_the_same_in_all_layouts() {
 
 /// A few hundred events of all kinds on two CPUs.
 fn sample(texts: &mut KernelTexts) -> Vec<KernelEvent> {
-    let drawn: Vec<(Drawn, u8, u64)> = (0_u32..400)
+    let drawn: Vec<(GeneratedTrace, u8, u64)> = (0_u32..400)
         .map(|index| {
             (
                 (index as u8, index.wrapping_mul(2_654_435_761), index * 77, i64::from(index) - 200),
@@ -238,14 +243,14 @@ fn sample(texts: &mut KernelTexts) -> Vec<KernelEvent> {
 pub(crate) fn written(
     layout: Layout,
     change: impl FnOnce(&mut Vec<KernelEvent>, &mut KernelTexts),
-) -> (tempfile::TempDir, Vec<Told>) {
+) -> (tempfile::TempDir, Vec<TraceSummary>) {
     let mut texts = KernelTexts::default();
     let mut events = sample(&mut texts);
     change(&mut events, &mut texts);
     let folder = tempfile::tempdir().expect("a temporary folder");
     write(folder.path(), &events, &texts, layout).expect("room for it");
-    let told = events.iter().map(|event| told(event, &texts)).collect();
-    (folder, told)
+    let summarize = events.iter().map(|event| summarize(event, &texts)).collect();
+    (folder, summarize)
 }
 
 #[test]
@@ -291,7 +296,8 @@ fn events_are_others_only_when_asked_for() {
     assert_eq!(run.events.len(), expected.len() * 4 / 5);
     let run = read(folder.path(), &["kmem_cache_free", "block_rq_issue"]);
     assert_eq!(run.events.len(), expected.len());
-    let others: Vec<&Told> = run.events.iter().filter(|event| event.what.starts_with("other")).collect();
+    let others: Vec<&TraceSummary> =
+        run.events.iter().filter(|event| event.what.starts_with("other")).collect();
     assert_eq!(others.len(), 80);
     assert_eq!(others[0].what, "other \"kmem_cache_free\" \"call_site=1 ptr=2\"");
     let fields = "dev=8 _cmd_length=16 cmd=a disk's command comm=";
@@ -303,8 +309,9 @@ fn a_cut_stream_gives_a_prefix_and_a_loss() {
     let (folder, expected) = written(Layout { packet_bytes: 1024, ..Layout::new(Version::One) }, |_, _| {});
     let path = folder.path().join("channel0_1");
     let whole = std::fs::read(&path).unwrap();
-    let on_cpu_1 =
-        |events: &[Told]| -> Vec<Told> { events.iter().filter(|event| event.cpu == 1).cloned().collect() };
+    let on_cpu_1 = |events: &[TraceSummary]| -> Vec<TraceSummary> {
+        events.iter().filter(|event| event.cpu == 1).cloned().collect()
+    };
     let expected = on_cpu_1(&expected);
     for length in (0..whole.len()).step_by(97) {
         std::fs::write(&path, &whole[..length]).unwrap();
@@ -312,10 +319,10 @@ fn a_cut_stream_gives_a_prefix_and_a_loss() {
         let mut found = on_cpu_1(&run.events);
         let cut = found.pop_if(|event| event.what.starts_with("Lost")).is_some();
         assert!(expected.starts_with(&found), "{length}");
-        let told = run.losses.count(Loss::TruncatedInput) + run.losses.count(Loss::MissingStream);
+        let summarize = run.losses.count(Loss::TruncatedInput) + run.losses.count(Loss::MissingStream);
         // Between the last event of a packet and the end of its padding nothing is lost but what follows.
-        assert!(told > 0 || !cut, "{length}: {:?}", run.losses);
-        assert!(found.len() < expected.len() || told == 0, "{length}");
+        assert!(summarize > 0 || !cut, "{length}: {:?}", run.losses);
+        assert!(found.len() < expected.len() || summarize == 0, "{length}");
     }
 }
 
@@ -379,7 +386,7 @@ fn packets_may_go_back_in_time_and_files_of_one_stream_belong_together() {
     std::fs::write(folder.path().join("channel0_0_1"), &bytes[..2048]).unwrap();
     std::fs::write(folder.path().join("channel0_0_0"), &bytes[2048..]).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let expected: Vec<Told> = expected.into_iter().filter(|event| event.cpu == 0).collect();
+    let expected: Vec<TraceSummary> = expected.into_iter().filter(|event| event.cpu == 0).collect();
     let run = read(folder.path(), &[]);
     assert_eq!(run.events, expected);
     assert!(run.losses.is_empty(), "{:?}", run.losses);

@@ -1,18 +1,18 @@
 //! Real CTF traces. Numbers come from babeltrace2 2.0.4's text output, counted outside of this test.
 
-use crate::ctf::{Run, Told, read, told};
+use crate::ctf::{RecordedRun, TraceSummary, read, summarize};
 use crate::encode_ctf::{Header, Layout, Version, write};
 use laggard_kernel_formats::open;
 use laggard_model::{KernelEvent, Loss, Losses};
 use laggard_testkit::data_folder;
 use std::collections::BTreeMap;
 
-fn trace(name: &str, also: &[&str]) -> Option<Run> {
+fn trace(name: &str, also: &[&str]) -> Option<RecordedRun> {
     Some(read(&data_folder("kernel")?.join(name), also))
 }
 
 /// Events by the first word of what they say.
-fn counts(run: &Run) -> BTreeMap<&str, usize> {
+fn counts(run: &RecordedRun) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
     for event in &run.events {
         *counts.entry(event.what.split([' ', '{', '(']).next().expect("a word")).or_default() += 1;
@@ -201,7 +201,7 @@ fn a_run_is_the_same_as_ctf() {
     let Some(folder) = data_folder("kernel/own-formats") else { return };
     let mut events: Vec<KernelEvent> = Vec::new();
     let trace = open(&folder.join("trace.v7.zstd.dat")).unwrap().read(|event, _| events.push(*event));
-    let expected: Vec<Told> = events.iter().map(|event| told(event, &trace.texts)).collect();
+    let expected: Vec<TraceSummary> = events.iter().map(|event| summarize(event, &trace.texts)).collect();
     assert!(expected.len() > 5_000);
     for (version, header) in [(Version::One, Header::Compact), (Version::Two, Header::Large)] {
         let copy = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! Writes perf.data: files and the pipe form, both byte orders, plain and compressed.
 
 use crate::encode_records::Order;
-use crate::encode_trace_dat::{Machine, TraceDat};
+use crate::encode_trace_dat::{RecordedMachine, TraceDat};
 use std::io::Write;
 
 /// Bits of `sample_type`: IP, TID, TIME, CPU, PERIOD, RAW, IDENTIFIER, as `perf record` asks for tracepoints.
@@ -21,15 +21,15 @@ const FINISHED_ROUND: u32 = 68;
 
 /// How a file is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Form {
+pub(crate) enum PerfForm {
     File,
     Compressed,
     Pipe,
 }
 
-/// When and where a record was written.
+/// Time, CPU, and thread of a record.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct At {
+pub(crate) struct PerfPosition {
     pub(crate) ns: u64,
     pub(crate) cpu: u32,
     pub(crate) tid: u32,
@@ -52,7 +52,7 @@ impl PerfData {
     }
 
     /// A sample of a tracepoint.
-    pub(crate) fn sample(self, at: At, raw: &[u8]) -> PerfData {
+    pub(crate) fn sample(self, at: PerfPosition, raw: &[u8]) -> PerfData {
         let order = self.order;
         let mut body = order.u64(ID).to_vec();
         body.extend(order.u64(0xffff_ffff_8100_0000));
@@ -68,7 +68,7 @@ impl PerfData {
     }
 
     /// A record that ends with a thread, a time, a CPU and a number.
-    pub(crate) fn aside(self, kind: u32, at: At, body: &[u8]) -> PerfData {
+    pub(crate) fn aside(self, kind: u32, at: PerfPosition, body: &[u8]) -> PerfData {
         let order = self.order;
         let mut body = body.to_vec();
         body.extend([order.u32(at.tid), order.u32(at.tid)].concat());
@@ -112,14 +112,14 @@ impl PerfData {
     }
 
     fn texts(&self) -> Vec<u8> {
-        TraceDat::new(Machine { order: self.order, long_bytes: 8 }, Vec::new()).texts("0.6")
+        TraceDat::new(RecordedMachine { order: self.order, long_bytes: 8 }, Vec::new()).texts("0.6")
     }
 
-    pub(crate) fn written(&self, form: Form) -> Vec<u8> {
+    pub(crate) fn written(&self, form: PerfForm) -> Vec<u8> {
         match form {
-            Form::File => self.file(&self.records),
-            Form::Compressed => self.file(&self.compressed()),
-            Form::Pipe => self.pipe(),
+            PerfForm::File => self.file(&self.records),
+            PerfForm::Compressed => self.file(&self.compressed()),
+            PerfForm::Pipe => self.pipe(),
         }
     }
 

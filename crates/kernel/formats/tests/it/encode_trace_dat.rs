@@ -5,12 +5,12 @@ use std::io::Write;
 
 /// The traced machine.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Machine {
+pub(crate) struct RecordedMachine {
     pub(crate) order: Order,
     pub(crate) long_bytes: usize,
 }
 
-impl Machine {
+impl RecordedMachine {
     fn long(self, value: u64) -> Vec<u8> {
         match self.long_bytes {
             4 => self.order.u32(value as u32).to_vec(),
@@ -24,14 +24,14 @@ pub(crate) const PAGE_BYTES: usize = 4096;
 
 /// A page of a ring buffer in the making.
 pub(crate) struct PageWriter {
-    machine: Machine,
+    machine: RecordedMachine,
     time: u64,
     data: Vec<u8>,
     missed: Option<Option<u64>>,
 }
 
 impl PageWriter {
-    pub(crate) fn new(machine: Machine, time: u64) -> PageWriter {
+    pub(crate) fn new(machine: RecordedMachine, time: u64) -> PageWriter {
         PageWriter { machine, time, data: Vec::new(), missed: None }
     }
 
@@ -138,7 +138,7 @@ impl Packing {
 /// A file.
 #[derive(Clone, Debug)]
 pub(crate) struct TraceDat {
-    pub(crate) machine: Machine,
+    pub(crate) machine: RecordedMachine,
     /// The pages of each CPU.
     pub(crate) cpus: Vec<Vec<Vec<u8>>>,
     /// Further options: number and data.
@@ -152,7 +152,7 @@ pub(crate) struct TraceDat {
 }
 
 impl TraceDat {
-    pub(crate) fn new(machine: Machine, cpus: Vec<Vec<Vec<u8>>>) -> TraceDat {
+    pub(crate) fn new(machine: RecordedMachine, cpus: Vec<Vec<Vec<u8>>>) -> TraceDat {
         let (options, instances) = (Vec::new(), Vec::new());
         TraceDat {
             machine,

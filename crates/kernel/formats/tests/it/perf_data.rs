@@ -1,8 +1,8 @@
 //! perf.data written here: rounds, losses, perf's own records, truncation, damage.
 
-use crate::encode_perf_data::{At, COMM, EXIT, FORK, Form, LOST, LOST_SAMPLES, PerfData};
+use crate::encode_perf_data::{COMM, EXIT, FORK, LOST, LOST_SAMPLES, PerfData, PerfForm, PerfPosition};
 use crate::encode_records::{Order, irq, of_event, probe, switch, waking};
-use crate::same_run::{Told, told};
+use crate::same_run::{TraceSummary, summarize};
 use laggard_kernel_formats::contract::{check_hostile, check_truncated, transcript};
 use laggard_kernel_formats::{KernelTraceError, OpenOptions, ReadTrace, open, open_with};
 use laggard_model::{EventKind, KernelEvent, Loss};
@@ -10,7 +10,7 @@ use laggard_testkit::data_folder;
 use proptest::prelude::*;
 use std::io::Write;
 
-const FORMS: [Form; 3] = [Form::File, Form::Compressed, Form::Pipe];
+const FORMS: [PerfForm; 3] = [PerfForm::File, PerfForm::Compressed, PerfForm::Pipe];
 const ORDERS: [Order; 2] = [Order::Little, Order::Big];
 
 fn written(bytes: &[u8]) -> tempfile::NamedTempFile {
@@ -27,8 +27,8 @@ fn read(bytes: &[u8]) -> (Vec<KernelEvent>, ReadTrace) {
     (events, read)
 }
 
-fn at(ns: u64, cpu: u32, tid: u32) -> At {
-    At { ns, cpu, tid }
+fn at(ns: u64, cpu: u32, tid: u32) -> PerfPosition {
+    PerfPosition { ns, cpu, tid }
 }
 
 /// Two CPUs emptied in turn over three rounds, 30 ms apart, with every kind of record.
@@ -65,7 +65,7 @@ fn every_form_and_byte_order_gives_the_events_written_in_time_order() {
     for order in ORDERS {
         for form in FORMS {
             let (events, read) = read(&small(order).written(form));
-            let told: Vec<String> = events
+            let summarize: Vec<String> = events
                 .iter()
                 .map(|event| {
                     let what = match event.kind {
@@ -87,7 +87,7 @@ fn every_form_and_byte_order_gives_the_events_written_in_time_order() {
                 })
                 .collect();
             assert_eq!(
-                told,
+                summarize,
                 [
                     "10000000 0 switch 7 8 late",
                     "20000000 1 irq 40 eth0",
@@ -122,7 +122,7 @@ fn facts_are_what_the_file_says() {
 
 #[test]
 fn a_cut_pipe_gives_a_prefix_and_a_cut_file_says_what_is_missing() {
-    let pipe = small(Order::Little).written(Form::Pipe);
+    let pipe = small(Order::Little).written(PerfForm::Pipe);
     let whole = transcript(written(&pipe).path(), pipe.len() as u64).expect("a trace");
     let mut prefixes = 0;
     for cut in (0..pipe.len()).step_by(13) {
@@ -131,7 +131,7 @@ fn a_cut_pipe_gives_a_prefix_and_a_cut_file_says_what_is_missing() {
         prefixes += usize::from(open(file.path()).is_ok());
     }
     assert!(prefixes > 10);
-    let plain = small(Order::Little).written(Form::File);
+    let plain = small(Order::Little).written(PerfForm::File);
     for cut in (0..plain.len()).step_by(13) {
         check_truncated(&whole, written(&plain[..cut]).path(), cut as u64);
     }
@@ -144,7 +144,7 @@ fn a_cut_pipe_gives_a_prefix_and_a_cut_file_says_what_is_missing() {
 
 #[test]
 fn damage_in_compressed_records_keeps_what_came_before() {
-    let mut bytes = small(Order::Little).written(Form::Compressed);
+    let mut bytes = small(Order::Little).written(PerfForm::Compressed);
     let second = 272 + usize::from(u16::from_le_bytes([bytes[262], bytes[263]])) - 16;
     bytes[second + 8..second + 24].fill(0xff);
     let (events, read) = read(&bytes);
@@ -161,7 +161,7 @@ fn a_run_as_perf_data_says_what_the_trace_says() {
         open(&folder.join("trace.v7.zstd.dat")).expect("a trace").read(|event, _| events.push(*event));
     events.retain(|event| of_event(Order::Big, event, &trace.texts).is_some());
     assert!(events.len() > 12_000, "{} events", events.len());
-    let whole: Vec<Told> = events.iter().map(|event| told(event, &trace.texts)).collect();
+    let whole: Vec<TraceSummary> = events.iter().map(|event| summarize(event, &trace.texts)).collect();
     for (order, form) in ORDERS.into_iter().flat_map(|order| FORMS.map(|form| (order, form))) {
         let mut file = PerfData::new(order);
         for round in events.chunks(700) {
@@ -175,7 +175,7 @@ fn a_run_as_perf_data_says_what_the_trace_says() {
             file = file.round();
         }
         let (found, read) = read(&file.written(form));
-        let found: Vec<Told> = found.iter().map(|event| told(event, &read.texts)).collect();
+        let found: Vec<TraceSummary> = found.iter().map(|event| summarize(event, &read.texts)).collect();
         assert!(found == whole, "{order:?} {form:?}");
         assert!(read.losses.is_empty(), "{:?}", read.losses);
     }

@@ -73,8 +73,8 @@ fn kinds(path: &Path) -> BTreeMap<&'static str, u64> {
     });
     // An interrupt may take its time before and be written after what it interrupted: that is the recording's.
     let of_the_recording = [Loss::LostEvents, Loss::TimeWentBack];
-    let told = read.losses.iter().filter(|(loss, _)| !of_the_recording.contains(loss)).count();
-    assert_eq!(told, 0, "{:?}", read.losses);
+    let summarize = read.losses.iter().filter(|(loss, _)| !of_the_recording.contains(loss)).count();
+    assert_eq!(summarize, 0, "{:?}", read.losses);
     counts.remove("lost");
     counts
 }

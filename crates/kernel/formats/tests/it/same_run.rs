@@ -9,34 +9,35 @@ use std::path::Path;
 
 /// An event with its texts in place of their handles, which differ from reader to reader.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct TraceSummary {
     time_ns: u64,
     cpu: u16,
     recorded: Option<u32>,
     what: String,
 }
 
-struct Run {
-    events: Vec<Told>,
+struct RecordedRun {
+    events: Vec<TraceSummary>,
     losses: Losses,
     raw: Vec<KernelEvent>,
     texts: KernelTexts,
 }
 
-fn read(name: &str) -> Option<Run> {
+fn read(name: &str) -> Option<RecordedRun> {
     Some(read_path(&data_folder("kernel/own-formats")?.join(name)))
 }
 
-fn read_path(path: &Path) -> Run {
+fn read_path(path: &Path) -> RecordedRun {
     let mut events = Vec::new();
-    let read = open(path).expect("a trace").read(|event, texts| events.push((*event, told(event, texts))));
+    let read =
+        open(path).expect("a trace").read(|event, texts| events.push((*event, summarize(event, texts))));
     let (raw, events) = events.into_iter().unzip();
-    Run { events, raw, losses: read.losses, texts: read.texts }
+    RecordedRun { events, raw, losses: read.losses, texts: read.texts }
 }
 
 /// What an event says, in words that do not depend on the reader. The detail that some forms leave out is left out
 /// of all: letters of a runnable state, the flags of the context.
-pub(crate) fn told(event: &KernelEvent, texts: &KernelTexts) -> Told {
+pub(crate) fn summarize(event: &KernelEvent, texts: &KernelTexts) -> TraceSummary {
     let text = |id| texts.text(id);
     let what = match event.kind {
         EventKind::Switch { prev, prev_name, prev_state, next, next_name } => format!(
@@ -59,7 +60,7 @@ pub(crate) fn told(event: &KernelEvent, texts: &KernelTexts) -> Told {
         other => format!("{other:?}"),
     };
     let recorded = event.recorded.map(|tid| tid.0);
-    Told { time_ns: event.time.ns(), cpu: event.cpu.0, recorded, what }
+    TraceSummary { time_ns: event.time.ns(), cpu: event.cpu.0, recorded, what }
 }
 
 /// Tools disagree on the letters of the two states of a thread that ends (trace-cmd prints 0x10 as Z, the kernel as X).
@@ -74,7 +75,7 @@ fn state(state: PrevState) -> PrevState {
 }
 
 /// Drops the decimals that a form in microseconds does not tell. Reports round, so a microsecond either way is equal.
-fn assert_equal_to_the_microsecond(coarse: &Run, fine: &Run) {
+fn assert_equal_to_the_microsecond(coarse: &RecordedRun, fine: &RecordedRun) {
     assert_eq!(coarse.events.len(), fine.events.len());
     for (coarse, fine) in coarse.events.iter().zip(&fine.events) {
         let apart = coarse.time_ns.abs_diff(fine.time_ns);
@@ -103,7 +104,7 @@ fn a_report_says_what_the_trace_says() {
     assert_same(&report.events, &trace.events);
 }
 
-fn assert_same(some: &[Told], others: &[Told]) {
+fn assert_same(some: &[TraceSummary], others: &[TraceSummary]) {
     for (one, other) in some.iter().zip(others) {
         assert_eq!(one, other);
     }
@@ -111,7 +112,7 @@ fn assert_same(some: &[Told], others: &[Told]) {
 }
 
 /// Writes the run as Perfetto would, and reads that.
-fn through_perfetto(run: &Run, scheduling: Scheduling) -> Run {
+fn through_perfetto(run: &RecordedRun, scheduling: Scheduling) -> RecordedRun {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(&perfetto(&run.raw, &run.texts, scheduling)).expect("room for it");
     read_path(file.path())
@@ -132,7 +133,7 @@ fn compact_perfetto_leaves_out_only_who_left_a_cpu_first() {
     assert!(compact.losses.is_empty(), "{:?}", compact.losses);
     let cpus = 2;
     assert_eq!(compact.events.len(), trace.events.len() - cpus);
-    let switched_to = |run: &Run| -> Vec<(u64, u32)> {
+    let switched_to = |run: &RecordedRun| -> Vec<(u64, u32)> {
         let next = |event: &KernelEvent| match event.kind {
             EventKind::Switch { next, .. } => Some((event.time.ns(), next.0)),
             _ => None,

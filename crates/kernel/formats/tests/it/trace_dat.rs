@@ -1,7 +1,7 @@
 //! trace.dat: files written here in every variant, and recorded ones.
 
 use crate::encode_records::{Order, irq, print, probe, switch, waking};
-use crate::encode_trace_dat::{Machine, PAGE_BYTES, Packing, PageWriter, TraceDat};
+use crate::encode_trace_dat::{PAGE_BYTES, Packing, PageWriter, RecordedMachine, TraceDat};
 use laggard_kernel_formats::contract::{check_hostile, check_truncated, transcript};
 use laggard_kernel_formats::{KernelTraceError, OpenOptions, ReadTrace, open, open_with};
 use laggard_model::{EventKind, KernelEvent, KernelTexts, Loss, PrevState, Tid};
@@ -9,11 +9,11 @@ use laggard_testkit::data_folder;
 use proptest::prelude::*;
 use std::io::Write;
 
-const MACHINES: [Machine; 4] = [
-    Machine { order: Order::Little, long_bytes: 8 },
-    Machine { order: Order::Little, long_bytes: 4 },
-    Machine { order: Order::Big, long_bytes: 8 },
-    Machine { order: Order::Big, long_bytes: 4 },
+const MACHINES: [RecordedMachine; 4] = [
+    RecordedMachine { order: Order::Little, long_bytes: 8 },
+    RecordedMachine { order: Order::Little, long_bytes: 4 },
+    RecordedMachine { order: Order::Big, long_bytes: 8 },
+    RecordedMachine { order: Order::Big, long_bytes: 4 },
 ];
 
 fn written(bytes: &[u8]) -> tempfile::NamedTempFile {
@@ -39,7 +39,7 @@ fn variants(file: &TraceDat) -> Vec<Vec<u8>> {
 }
 
 /// Two CPUs with one event of each kind, extended, absolute, long and discarded records.
-fn small(machine: Machine) -> TraceDat {
+fn small(machine: RecordedMachine) -> TraceDat {
     let order = machine.order;
     let zero = vec![
         PageWriter::new(machine, 1_000)
@@ -91,12 +91,12 @@ fn every_variant_of_a_file_gives_the_events_written() {
         for bytes in variants(&small(machine)) {
             let options = OpenOptions { also: vec!["probe_app:handle".to_owned()] };
             let (events, read) = read(&bytes, &options).expect("a trace");
-            let told: Vec<String> = events
+            let summarize: Vec<String> = events
                 .iter()
                 .map(|event| format!("{} {} {}", event.time.ns(), event.cpu.0, what(event, &read.texts)))
                 .collect();
             assert_eq!(
-                told,
+                summarize,
                 [
                     "1000 0 switch 0 swapper/0 0x0 7 early bird",
                     "1005 1 handle __probe_ip=0x5555555555 depth=-3 codes={1,2,65535} path=/tmp/a",

@@ -24,13 +24,13 @@ mod section {
 
 /// Whether a section is compressed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Packing {
+enum PagePacking {
     Plain,
     Zstd,
 }
 
 /// Where the pages of one CPU went.
-struct Placed {
+struct PlacedSection {
     cpu: u32,
     offset: u64,
     bytes: u64,
@@ -49,7 +49,7 @@ pub(super) fn write(out: &mut File, head: &TraceHead, cpus: &mut [CpuPages<'_>])
     let placed = writer.buffer(head, cpus)?;
     let options_at = writer.options(head, options, &placed)?;
     let strings = std::mem::take(&mut writer.strings);
-    writer.section(section::STRINGS, "strings", &strings, Packing::Zstd)?;
+    writer.section(section::STRINGS, "strings", &strings, PagePacking::Zstd)?;
     writer.patch(first_options_at, &options_at.to_ne_bytes())?;
     writer.out.flush()?;
     Ok(writer.position)
@@ -82,22 +82,22 @@ impl Writer<'_> {
         self.out.seek(SeekFrom::Start(self.position)).map(|_| ())
     }
 
-    fn section_head(&mut self, id: u16, name: &str, packing: Packing, bytes: u64) -> io::Result<()> {
+    fn section_head(&mut self, id: u16, name: &str, packing: PagePacking, bytes: u64) -> io::Result<()> {
         let text = self.strings.len() as u32;
         self.strings.extend(name.as_bytes());
         self.strings.push(0);
         self.put(&id.to_ne_bytes())?;
-        self.put(&u16::from(packing == Packing::Zstd).to_ne_bytes())?;
+        self.put(&u16::from(packing == PagePacking::Zstd).to_ne_bytes())?;
         self.put(&text.to_ne_bytes())?;
         self.put(&bytes.to_ne_bytes())
     }
 
     /// Writes a section and gives back where it begins.
-    fn section(&mut self, id: u16, name: &str, data: &[u8], packing: Packing) -> io::Result<u64> {
+    fn section(&mut self, id: u16, name: &str, data: &[u8], packing: PagePacking) -> io::Result<u64> {
         let at = self.position;
         let body = match packing {
-            Packing::Plain => data.to_vec(),
-            Packing::Zstd => self.chunk(data)?,
+            PagePacking::Plain => data.to_vec(),
+            PagePacking::Zstd => self.chunk(data)?,
         };
         self.section_head(id, name, packing, body.len() as u64)?;
         self.put(&body)?;
@@ -126,16 +126,20 @@ impl Writer<'_> {
             (section::PRINTK, "printk", head.printk_section()),
             (section::COMMAND_LINES, "command lines", head.command_lines_section()),
         ] {
-            let at = self.section(id, name, &data, Packing::Zstd)?;
+            let at = self.section(id, name, &data, PagePacking::Zstd)?;
             options::put(&mut options, id, &at.to_ne_bytes());
         }
         Ok(options)
     }
 
     /// The pages: each CPU's at the begin of a page of the file.
-    fn buffer(&mut self, head: &TraceHead, cpus: &mut [CpuPages<'_>]) -> io::Result<(u64, Vec<Placed>)> {
+    fn buffer(
+        &mut self,
+        head: &TraceHead,
+        cpus: &mut [CpuPages<'_>],
+    ) -> io::Result<(u64, Vec<PlacedSection>)> {
         let at = self.position;
-        self.section_head(section::BUFFER, "buffer", Packing::Zstd, 0)?;
+        self.section_head(section::BUFFER, "buffer", PagePacking::Zstd, 0)?;
         let begin = self.position;
         let mut placed = Vec::new();
         for cpu in cpus {
@@ -149,7 +153,7 @@ impl Writer<'_> {
     }
 
     /// One CPU's chunks. Their count of 4 bytes comes first and is no part of the size that the table tells.
-    fn cpu(&mut self, page_bytes: u32, cpu: &mut CpuPages<'_>) -> io::Result<Placed> {
+    fn cpu(&mut self, page_bytes: u32, cpu: &mut CpuPages<'_>) -> io::Result<PlacedSection> {
         let offset = self.position;
         let chunk_bytes = (PAGES_IN_CHUNK * page_bytes as usize) as u64;
         let chunks = u32::try_from(cpu.bytes.div_ceil(chunk_bytes))
@@ -165,7 +169,7 @@ impl Writer<'_> {
             let chunk = self.chunk(piece)?;
             self.put(&chunk)?;
         }
-        Ok(Placed { cpu: cpu.cpu, offset, bytes: self.position - begin })
+        Ok(PlacedSection { cpu: cpu.cpu, offset, bytes: self.position - begin })
     }
 
     /// The only section of options, and where it begins.
@@ -173,7 +177,7 @@ impl Writer<'_> {
         &mut self,
         head: &TraceHead,
         mut options: Vec<u8>,
-        (buffer_at, placed): &(u64, Vec<Placed>),
+        (buffer_at, placed): &(u64, Vec<PlacedSection>),
     ) -> io::Result<u64> {
         options::put_facts(&mut options, head);
         let mut buffer = buffer_at.to_ne_bytes().to_vec();
@@ -189,6 +193,6 @@ impl Writer<'_> {
         }
         options::put(&mut options, options::id::BUFFER, &buffer);
         options::put(&mut options, options::id::DONE, &0u64.to_ne_bytes());
-        self.section(section::OPTIONS, "options", &options, Packing::Plain)
+        self.section(section::OPTIONS, "options", &options, PagePacking::Plain)
     }
 }

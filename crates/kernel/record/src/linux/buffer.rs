@@ -4,7 +4,7 @@ use super::tracefs::{COPY_MARKERS, Tracefs};
 use super::undo::{Restorer, UndoAction};
 use crate::error::RecordError;
 use crate::events::EventName;
-use crate::settings::{BufferPlace, MarkerMode, RecordSettings};
+use crate::settings::{BufferLocation, MarkerMode, RecordSettings};
 use std::io;
 use std::rc::Rc;
 
@@ -28,7 +28,7 @@ impl Buffer {
         settings: &RecordSettings,
     ) -> Result<Buffer, RecordError> {
         let copies = tracefs.exists(COPY_MARKERS);
-        let top = settings.place == BufferPlace::TopLevel
+        let top = settings.place == BufferLocation::TopLevel
             || (settings.markers == MarkerMode::Required && !copies)
             || !tracefs.exists("instances");
         let buffer = match top {

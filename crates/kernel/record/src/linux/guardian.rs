@@ -35,7 +35,7 @@ impl Guardian {
         Ok(Guardian { process, pipe })
     }
 
-    pub(super) fn tell(&mut self, line: &str) -> io::Result<()> {
+    pub(super) fn notify(&mut self, line: &str) -> io::Result<()> {
         match &mut self.pipe {
             Some(pipe) => writeln!(pipe, "{line}"),
             None => Err(io::ErrorKind::BrokenPipe.into()),
@@ -44,7 +44,7 @@ impl Guardian {
 
     /// Everything is undone: it may go.
     pub(super) fn dismiss(&mut self) {
-        if self.tell(DONE).is_ok() {
+        if self.notify(DONE).is_ok() {
             self.pipe = None;
             // It has nothing to do but end; that it cannot be waited for would change nothing.
             let _ = self.process.wait();

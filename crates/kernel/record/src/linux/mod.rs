@@ -25,7 +25,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tracefs::Tracefs;
 use undo::{Restorer, UndoAction};
-use watch::{Signals, Watched};
+use watch::{Signals, WatchOutcome};
 
 /// Records as the settings say, and writes the file. Everything that was changed in the kernel's tracing is put back,
 /// whatever happens.
@@ -61,12 +61,12 @@ struct Session {
 }
 
 /// What came of it, read but not yet written.
-struct Ran {
+struct RunOutcome {
     head: dat::TraceHead,
     files: Vec<CpuFile>,
     cpus: Vec<CpuSummary>,
     duration: Duration,
-    watched: Watched,
+    watched: WatchOutcome,
     signals: Signals,
 }
 
@@ -96,7 +96,7 @@ impl Session {
     }
 
     /// Records until the target has ended, and reads what is left in the buffer.
-    fn run(&mut self, settings: &RecordSettings) -> Result<Ran, RecordError> {
+    fn run(&mut self, settings: &RecordSettings) -> Result<RunOutcome, RecordError> {
         let mut signals =
             Signals::catch().map_err(|source| buffer::refused("signals cannot be caught", source))?;
         let offset_ns = facts::calendar_offset_ns();
@@ -109,7 +109,7 @@ impl Session {
         let readers = Readers::start(&self.buffer, cpus, page_bytes, settings.mode, folder)?;
         self.buffer.start()?;
         let begin = Instant::now();
-        let mut watched = Watched::start(&settings.target)?;
+        let mut watched = WatchOutcome::start(&settings.target)?;
         watched.wait(&mut signals, settings.duration.and_then(|duration| begin.checked_add(duration)));
         let duration = begin.elapsed();
         self.buffer.stop()?;
@@ -119,7 +119,7 @@ impl Session {
         })?;
         let head = facts::head(&self.buffer, &self.events, offset_ns)?;
         let cpus = files.iter().map(|file| facts::cpu_summary(&self.buffer, file.cpu)).collect();
-        Ok(Ran { head, files, cpus, duration, watched, signals })
+        Ok(RunOutcome { head, files, cpus, duration, watched, signals })
     }
 }
 
@@ -204,7 +204,7 @@ impl Drop for Output {
     }
 }
 
-fn write(form: DatForm, mut out: Output, ran: &mut Ran) -> Result<u64, RecordError> {
+fn write(form: DatForm, mut out: Output, ran: &mut RunOutcome) -> Result<u64, RecordError> {
     let mut pages: Vec<CpuPages<'_>> = ran
         .files
         .iter_mut()

@@ -6,16 +6,16 @@ use std::fs;
 
 /// A process: its number, and when it started, since numbers come again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Owner {
+struct TraceOwner {
     pid: u32,
     /// Clock ticks since the boot.
     started: u64,
 }
 
-impl Owner {
-    fn this() -> Owner {
+impl TraceOwner {
+    fn this() -> TraceOwner {
         let pid = std::process::id();
-        Owner { pid, started: start_of(pid).unwrap_or(0) }
+        TraceOwner { pid, started: start_of(pid).unwrap_or(0) }
     }
 
     fn lives(self) -> bool {
@@ -23,22 +23,22 @@ impl Owner {
     }
 
     /// Reads `laggard-PID-START`, with whichever separator.
-    fn of(name: &str, separator: char) -> Option<Owner> {
+    fn of(name: &str, separator: char) -> Option<TraceOwner> {
         let mut parts = name.strip_prefix("laggard")?.strip_prefix(separator)?.split(separator);
         let (pid, started) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-        parts.next().is_none().then_some(Owner { pid, started })
+        parts.next().is_none().then_some(TraceOwner { pid, started })
     }
 }
 
 /// The name of this process's trace buffer.
 pub(super) fn instance_name() -> String {
-    let owner = Owner::this();
+    let owner = TraceOwner::this();
     format!("laggard-{}-{}", owner.pid, owner.started)
 }
 
 /// The group of this process's probes.
 pub(super) fn probe_group() -> String {
-    let owner = Owner::this();
+    let owner = TraceOwner::this();
     format!("laggard_{}_{}", owner.pid, owner.started)
 }
 
@@ -52,14 +52,14 @@ fn start_of(pid: u32) -> Option<u64> {
 /// all (its recorder runs where we cannot see it) stays.
 pub(super) fn remove(tracefs: &Tracefs) -> usize {
     let instances = tracefs.names("instances").into_iter().filter_map(|name| {
-        let owner = Owner::of(&name, '-')?;
+        let owner = TraceOwner::of(&name, '-')?;
         (!owner.lives()).then_some(UndoAction::RemoveInstance(name))
     });
     let probes = tracefs.text("uprobe_events");
     let probes = probes.lines().filter_map(|line| {
         // `p:laggard_12_345/function /bin/program:0x1234`
         let name = line.split_once(':')?.1.split_whitespace().next()?;
-        let owner = Owner::of(name.split_once('/')?.0, '_')?;
+        let owner = TraceOwner::of(name.split_once('/')?.0, '_')?;
         let value = format!("-:{name}");
         (!owner.lives()).then_some(UndoAction::Append { file: "uprobe_events".to_owned(), value })
     });
@@ -72,12 +72,12 @@ mod tests {
 
     #[test]
     fn names_tell_their_owner() {
-        assert_eq!(Owner::of(&instance_name(), '-'), Some(Owner::this()));
-        assert_eq!(Owner::of(&probe_group(), '_'), Some(Owner::this()));
-        assert!(Owner::this().lives());
-        assert!(!Owner { started: Owner::this().started + 1, ..Owner::this() }.lives());
+        assert_eq!(TraceOwner::of(&instance_name(), '-'), Some(TraceOwner::this()));
+        assert_eq!(TraceOwner::of(&probe_group(), '_'), Some(TraceOwner::this()));
+        assert!(TraceOwner::this().lives());
+        assert!(!TraceOwner { started: TraceOwner::this().started + 1, ..TraceOwner::this() }.lives());
         for foreign in ["laggard", "laggard-1", "laggard-a-b", "laggard-1-2-3", "mine-1-2", "laggard_1_2"] {
-            assert_eq!(Owner::of(foreign, '-'), None, "{foreign}");
+            assert_eq!(TraceOwner::of(foreign, '-'), None, "{foreign}");
         }
     }
 }

@@ -95,7 +95,7 @@ impl Restorer {
 
     /// Notes how a change is undone that is about to be made.
     pub(super) fn before(&mut self, action: UndoAction) -> Result<(), RecordError> {
-        self.guardian.tell(&action.to_line()).map_err(|source| RecordError::Kernel {
+        self.guardian.notify(&action.to_line()).map_err(|source| RecordError::Kernel {
             what: "the process that restores tracing if this one dies is gone; nothing was recorded"
                 .to_owned(),
             source,

@@ -1,7 +1,7 @@
 //! Runs the command and waits: for its end, for a process, for a signal, or for the time to be over.
 
 use crate::error::RecordError;
-use crate::settings::Target;
+use crate::settings::RecordTarget;
 use crate::summary::CommandEnd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
@@ -19,7 +19,7 @@ const SIGNALS: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QU
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A caught signal's pipe: a byte for each time it came.
-struct Caught {
+struct CaughtSignals {
     signal: Signal,
     pipe: UnixStream,
     id: signal_hook::SigId,
@@ -27,7 +27,7 @@ struct Caught {
 
 /// Signals that are caught from now on until this is dropped.
 pub(super) struct Signals {
-    caught: Vec<Caught>,
+    caught: Vec<CaughtSignals>,
     /// Whether a terminal sends Ctrl-C to the command too.
     terminal: bool,
     /// Interrupts that were left to the terminal.
@@ -45,7 +45,7 @@ impl Signals {
                 let (pipe, sender) = UnixStream::pair()?;
                 pipe.set_nonblocking(true)?;
                 let id = signal_hook::low_level::pipe::register(number, sender)?;
-                caught.push(Caught { signal, pipe, id });
+                caught.push(CaughtSignals { signal, pipe, id });
             }
         }
         Ok(Signals { caught, terminal: in_foreground(), left: 0 })
@@ -94,7 +94,7 @@ fn in_foreground() -> bool {
 
 /// Why waiting is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Why {
+pub(super) enum StopReason {
     /// What was watched has ended.
     Ended,
     /// A signal came and there is no command to pass it to.
@@ -104,23 +104,23 @@ pub(super) enum Why {
 }
 
 /// What is waited for.
-pub(super) struct Watched {
+pub(super) struct WatchOutcome {
     child: Option<Child>,
     pid: Option<Pid>,
     descriptor: Option<OwnedFd>,
 }
 
-impl Watched {
+impl WatchOutcome {
     /// Starts the command, or finds the process.
-    pub(super) fn start(target: &Target) -> Result<Watched, RecordError> {
+    pub(super) fn start(target: &RecordTarget) -> Result<WatchOutcome, RecordError> {
         match target {
-            Target::Command(words) => Watched::run(words),
-            Target::Process(number) => Watched::find(*number),
-            Target::Everything => Ok(Watched { child: None, pid: None, descriptor: None }),
+            RecordTarget::Command(words) => WatchOutcome::run(words),
+            RecordTarget::Process(number) => WatchOutcome::find(*number),
+            RecordTarget::Everything => Ok(WatchOutcome { child: None, pid: None, descriptor: None }),
         }
     }
 
-    fn run(words: &[std::ffi::OsString]) -> Result<Watched, RecordError> {
+    fn run(words: &[std::ffi::OsString]) -> Result<WatchOutcome, RecordError> {
         let Some((program, arguments)) = words.split_first() else {
             return Err(RecordError::Impossible { reason: "give a command to run".to_owned() });
         };
@@ -129,36 +129,40 @@ impl Watched {
             .spawn()
             .map_err(|source| RecordError::Command { program: PathBuf::from(program), source })?;
         let pid = Pid::from_child(&child);
-        Ok(Watched {
+        Ok(WatchOutcome {
             child: Some(child),
             pid: Some(pid),
             descriptor: pidfd_open(pid, PidfdFlags::empty()).ok(),
         })
     }
 
-    fn find(number: u32) -> Result<Watched, RecordError> {
+    fn find(number: u32) -> Result<WatchOutcome, RecordError> {
         let pid = i32::try_from(number).ok().and_then(Pid::from_raw);
         let pid = pid.filter(|pid| lives(*pid));
         let pid =
             pid.ok_or_else(|| RecordError::Impossible { reason: format!("there is no process {number}") })?;
-        Ok(Watched { child: None, pid: Some(pid), descriptor: pidfd_open(pid, PidfdFlags::empty()).ok() })
+        Ok(WatchOutcome {
+            child: None,
+            pid: Some(pid),
+            descriptor: pidfd_open(pid, PidfdFlags::empty()).ok(),
+        })
     }
 
     /// Waits; signals are passed on to the command, if there is one.
-    pub(super) fn wait(&mut self, signals: &mut Signals, until: Option<Instant>) -> Why {
+    pub(super) fn wait(&mut self, signals: &mut Signals, until: Option<Instant>) -> StopReason {
         loop {
             if self.has_ended() {
-                return Why::Ended;
+                return StopReason::Ended;
             }
             let now = Instant::now();
             if until.is_some_and(|until| until <= now) {
-                return Why::Time;
+                return StopReason::Time;
             }
             self.sleep(signals, until.map(|until| until - now));
             for signal in signals.take() {
                 match (&self.child, self.pid) {
                     (Some(_), Some(pid)) => signals.forward(signal, pid),
-                    _ => return Why::Signal,
+                    _ => return StopReason::Signal,
                 }
             }
         }

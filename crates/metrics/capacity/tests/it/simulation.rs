@@ -5,7 +5,7 @@ use laggard_capacity::{solve, solve_classes_by};
 
 /// How long a service takes, with mean 1.
 #[derive(Clone, Copy, Debug)]
-enum Length {
+enum ServiceLength {
     Exponential,
     /// Always the same.
     Fixed,
@@ -15,7 +15,7 @@ enum Length {
 
 /// In which order a queue serves.
 #[derive(Clone, Copy, Debug)]
-enum Order {
+enum ServiceOrder {
     /// First come, first served.
     First,
     /// All at once, at equal shares.
@@ -23,19 +23,19 @@ enum Order {
 }
 
 /// One tier of the simulated system.
-struct Tier {
+struct SimulatedTier {
     /// Mean service by class.
     mean_s: Vec<f64>,
     cores: f64,
     replicas: usize,
-    length: Length,
-    order: Order,
+    length: ServiceLength,
+    order: ServiceOrder,
 }
 
 /// SplitMix64.
-struct Random(u64);
+struct RandomSource(u64);
 
-impl Random {
+impl RandomSource {
     fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -48,17 +48,17 @@ impl Random {
         -(1.0 - self.uniform()).ln()
     }
 
-    fn length(&mut self, length: Length) -> f64 {
+    fn length(&mut self, length: ServiceLength) -> f64 {
         match length {
-            Length::Exponential => self.exponential(),
-            Length::Fixed => 1.0,
-            Length::Mixed => self.exponential() * if self.uniform() < 0.9 { 0.45 } else { 5.95 },
+            ServiceLength::Exponential => self.exponential(),
+            ServiceLength::Fixed => 1.0,
+            ServiceLength::Mixed => self.exponential() * if self.uniform() < 0.9 { 0.45 } else { 5.95 },
         }
     }
 }
 
 /// A client at a replica.
-struct Job {
+struct SimulatedJob {
     client: usize,
     /// Work left, in seconds of one core.
     left_s: f64,
@@ -66,26 +66,26 @@ struct Job {
 
 /// One replica: jobs in order of arrival.
 #[derive(Default)]
-struct Replica {
-    jobs: Vec<Job>,
+struct SimulatedReplica {
+    jobs: Vec<SimulatedJob>,
 }
 
-impl Replica {
+impl SimulatedReplica {
     /// Speed of the job in place `at`, 0..1.
-    fn speed(&self, at: usize, tier: &Tier) -> f64 {
+    fn speed(&self, at: usize, tier: &SimulatedTier) -> f64 {
         match tier.order {
-            Order::First => f64::from(u8::from((at as f64) < tier.cores)),
-            Order::Shared => (tier.cores / self.jobs.len() as f64).min(1.0),
+            ServiceOrder::First => f64::from(u8::from((at as f64) < tier.cores)),
+            ServiceOrder::Shared => (tier.cores / self.jobs.len() as f64).min(1.0),
         }
     }
 
     /// The next to leave and the time until then, if nobody comes.
-    fn next(&self, tier: &Tier) -> Option<(usize, f64)> {
+    fn next(&self, tier: &SimulatedTier) -> Option<(usize, f64)> {
         let times = self.jobs.iter().enumerate().filter(|(at, _)| self.speed(*at, tier) > 0.0);
         times.map(|(at, job)| (at, job.left_s / self.speed(at, tier))).min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    fn run(&mut self, time_s: f64, tier: &Tier) {
+    fn run(&mut self, time_s: f64, tier: &SimulatedTier) {
         for at in 0..self.jobs.len() {
             let speed = self.speed(at, tier);
             self.jobs[at].left_s -= time_s * speed;
@@ -95,8 +95,13 @@ impl Replica {
 
 /// Throughput and mean response time by class over `transactions` completed ones; as many before them are not
 /// counted… a tenth of them.
-fn simulate(tiers: &[Tier], classes: &[Class], transactions: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
-    let mut random = Random(seed);
+fn simulate(
+    tiers: &[SimulatedTier],
+    classes: &[Class],
+    transactions: usize,
+    seed: u64,
+) -> (Vec<f64>, Vec<f64>) {
+    let mut random = RandomSource(seed);
     let kind: Vec<usize> = classes
         .iter()
         .enumerate()
@@ -106,8 +111,8 @@ fn simulate(tiers: &[Tier], classes: &[Class], transactions: usize, seed: u64) -
         kind.iter().map(|class| classes[*class].think_s * random.exponential()).collect();
     let mut started = vec![0.0; kind.len()];
     let mut place = vec![0; kind.len()];
-    let mut replicas: Vec<Vec<Replica>> =
-        tiers.iter().map(|tier| (0..tier.replicas).map(|_| Replica::default()).collect()).collect();
+    let mut replicas: Vec<Vec<SimulatedReplica>> =
+        tiers.iter().map(|tier| (0..tier.replicas).map(|_| SimulatedReplica::default()).collect()).collect();
     let (mut now, mut done, mut counted_from) = (0.0, 0, 0.0);
     let mut counts = vec![0.0; classes.len()];
     let mut sums = vec![0.0; classes.len()];
@@ -156,7 +161,7 @@ fn simulate(tiers: &[Tier], classes: &[Class], transactions: usize, seed: u64) -
         let rules = &tiers[place[client]];
         let at = (random.uniform() * rules.replicas as f64) as usize;
         let left_s = rules.mean_s[kind[client]] * random.length(rules.length);
-        replicas[place[client]][at].jobs.push(Job { client, left_s });
+        replicas[place[client]][at].jobs.push(SimulatedJob { client, left_s });
     }
     let throughput = counts.iter().map(|count| count / (now - counted_from)).collect();
     (throughput, sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect())
@@ -165,12 +170,19 @@ fn simulate(tiers: &[Tier], classes: &[Class], transactions: usize, seed: u64) -
 /// Simulated transactions of a test: standard errors of 1 to 2 %.
 const TRANSACTIONS: usize = 60_000;
 
-fn tier(mean_s: f64, cores: f64, replicas: usize, length: Length, order: Order) -> Tier {
-    Tier { mean_s: vec![mean_s], cores, replicas, length, order }
+fn tier(
+    mean_s: f64,
+    cores: f64,
+    replicas: usize,
+    length: ServiceLength,
+    order: ServiceOrder,
+) -> SimulatedTier {
+    SimulatedTier { mean_s: vec![mean_s], cores, replicas, length, order }
 }
 
-fn network(tiers: &[Tier], think_s: f64) -> Network {
-    let station = |tier: &Tier| Station::cores(tier.mean_s[0], tier.cores).replicated(tier.replicas as u32);
+fn network(tiers: &[SimulatedTier], think_s: f64) -> Network {
+    let station =
+        |tier: &SimulatedTier| Station::cores(tier.mean_s[0], tier.cores).replicated(tier.replicas as u32);
     Network::new(tiers.iter().map(station).collect(), think_s).unwrap()
 }
 
@@ -182,11 +194,11 @@ fn within(got: f64, simulated: f64, tolerance: f64) {
 /// Up to 95 % utilization, single cores, cores behind one queue, and replicas.
 #[test]
 fn throughput_and_response_of_one_class() {
-    let exponential = Length::Exponential;
+    let exponential = ServiceLength::Exponential;
     let tiers = [
-        tier(0.080, 4.0, 1, exponential, Order::Shared),
-        tier(0.015, 1.0, 1, exponential, Order::First),
-        tier(0.030, 1.0, 2, exponential, Order::Shared),
+        tier(0.080, 4.0, 1, exponential, ServiceOrder::Shared),
+        tier(0.015, 1.0, 1, exponential, ServiceOrder::First),
+        tier(0.030, 1.0, 2, exponential, ServiceOrder::Shared),
     ];
     let network = network(&tiers, 1.0);
     for clients in [5, 30, 52] {
@@ -203,8 +215,11 @@ fn throughput_and_response_of_one_class() {
 /// Under processor sharing only the mean of a service matters.
 #[test]
 fn processor_sharing_does_not_care_how_service_varies() {
-    for length in [Length::Fixed, Length::Mixed] {
-        let tiers = [tier(0.040, 2.0, 1, length, Order::Shared), tier(0.010, 1.0, 1, length, Order::Shared)];
+    for length in [ServiceLength::Fixed, ServiceLength::Mixed] {
+        let tiers = [
+            tier(0.040, 2.0, 1, length, ServiceOrder::Shared),
+            tier(0.010, 1.0, 1, length, ServiceOrder::Shared),
+        ];
         let model = solve(&network(&tiers, 0.5), 22, WORK_MAX);
         let (throughput, response_s) =
             simulate(&tiers, &[Class { clients: 22, think_s: 0.5 }], TRANSACTIONS, 7);
@@ -218,35 +233,35 @@ fn processor_sharing_does_not_care_how_service_varies() {
 #[test]
 fn order_of_arrival_with_other_services_is_a_limit() {
     let simulated = |length| {
-        let tiers = [tier(0.020, 1.0, 1, length, Order::First)];
+        let tiers = [tier(0.020, 1.0, 1, length, ServiceOrder::First)];
         simulate(&tiers, &[Class { clients: 40, think_s: 1.0 }], TRANSACTIONS, 11).1[0]
     };
-    let tiers = [tier(0.020, 1.0, 1, Length::Exponential, Order::First)];
+    let tiers = [tier(0.020, 1.0, 1, ServiceLength::Exponential, ServiceOrder::First)];
     let model = solve(&network(&tiers, 1.0), 40, WORK_MAX).response_s;
-    assert!(simulated(Length::Fixed) < 0.9 * model);
-    assert!(simulated(Length::Mixed) > 1.1 * model);
+    assert!(simulated(ServiceLength::Fixed) < 0.9 * model);
+    assert!(simulated(ServiceLength::Mixed) > 1.1 * model);
 }
 
 #[test]
 fn several_classes() {
     let classes = [Class { clients: 25, think_s: 0.8 }, Class { clients: 10, think_s: 2.0 }];
     let tiers = [
-        Tier {
+        SimulatedTier {
             mean_s: vec![0.05, 0.25],
             cores: 4.0,
             replicas: 1,
-            length: Length::Exponential,
-            order: Order::Shared,
+            length: ServiceLength::Exponential,
+            order: ServiceOrder::Shared,
         },
-        Tier {
+        SimulatedTier {
             mean_s: vec![0.02, 0.04],
             cores: 1.0,
             replicas: 1,
-            length: Length::Mixed,
-            order: Order::Shared,
+            length: ServiceLength::Mixed,
+            order: ServiceOrder::Shared,
         },
     ];
-    let station = |tier: &Tier| ClassStation {
+    let station = |tier: &SimulatedTier| ClassStation {
         demands_s: tier.mean_s.clone(),
         replicas: 1,
         service: Service::Queue { cores: tier.cores },

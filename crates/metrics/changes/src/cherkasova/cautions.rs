@@ -1,24 +1,24 @@
-//! What limits trust in the answer.
+//! Limitations of the result.
 
 use laggard_numeric::median_of;
 
 use super::CherkasovaSettings;
-use super::pieces::Piece;
+use super::fitted_segments::FittedSegment;
 use super::verdicts::is_alarm;
 use crate::segmentation::{Segmentation, WindowRegression};
 use crate::{Change, ChangeKind, Observations};
 
-/// A segment of so many times the least length shows the noise rather than the flexibility of its fit.
+/// A segment this many times as long as the minimum shows the noise rather than the flexibility of its fit.
 const LONG_SEGMENT: usize = 4;
-/// ε should be so many times the noise (specification 4.4).
+/// ε should be at least this multiple of the noise (specification 4.4).
 const FLOOR_FACTOR: f64 = 1.2;
 
-/// About ε and the noise.
-pub(super) fn of_error(
+/// Cautions about ε and the noise.
+pub(super) fn error_cautions(
     settings: &CherkasovaSettings,
     regression: &WindowRegression,
     segmentation: &Segmentation,
-    pieces: &[Piece],
+    fitted_segments: &[FittedSegment],
 ) -> Vec<String> {
     let mut cautions = Vec::new();
     let allowed = settings.error_max_percent;
@@ -28,10 +28,10 @@ pub(super) fn of_error(
         ));
     }
     let long = LONG_SEGMENT * settings.windows_min(regression.types());
-    let errors: Vec<f64> = pieces
+    let errors: Vec<f64> = fitted_segments
         .iter()
-        .filter(|piece| piece.rows.len() >= long)
-        .map(|piece| piece.fit.error_percent())
+        .filter(|fitted_segment| fitted_segment.rows.len() >= long)
+        .map(|fitted_segment| fitted_segment.fit.error_percent())
         .collect();
     if errors.is_empty() {
         if regression.windows() >= long {
@@ -55,13 +55,13 @@ pub(super) fn of_error(
     cautions
 }
 
-/// There is nothing to compare with.
+/// The caution that no segment has a stable model.
 pub(super) fn no_stable_model(windows: usize) -> String {
     format!("No stable model: only {windows} windows are in segments that transactions explain.")
 }
 
-/// About the changes found.
-pub(super) fn of_changes(observations: &Observations, changes: &[Change]) -> Vec<String> {
+/// Cautions about the changes.
+pub(super) fn change_cautions(observations: &Observations, changes: &[Change]) -> Vec<String> {
     let is = |of: fn(&Change) -> bool| changes.iter().filter(|change| of(change)).count();
     let unnamed = is(|change| is_alarm(change) && change.transactions.is_empty());
     let unexplained = is(|change| change.kind == ChangeKind::Unexplained);

@@ -6,9 +6,9 @@
 //! ```
 
 mod cautions;
+mod fitted_segments;
 mod online;
 mod onsets;
-mod pieces;
 mod reconcile;
 mod settings;
 mod transactions;
@@ -16,34 +16,33 @@ mod verdicts;
 
 use std::num::NonZeroUsize;
 
-pub use online::{OnlineChange, OnlineCherkasova, OnlineNews, OnlineShape, OnlineWindow};
-use pieces::{Piece, judge_pieces};
+use fitted_segments::{FittedSegment, fit_segments};
+pub use online::{OnlineChange, OnlineCherkasova, OnlineShape, OnlineUpdate, OnlineWindow};
 use reconcile::{Reconciled, reconcile};
 pub use settings::{CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError};
 
 use crate::segmentation::{
     CostTable, ErrorBudget, SegmentErrors, Segmentation, WindowRegression, refine_cuts, search_penalty,
 };
-use crate::{Analysis, Change, Observations, TooLittleData};
+use crate::{Analysis, Change, Observations, TooLittleDataError};
 
 /// The paper's analysis of one server: segments within an error of ε, anomalous regions, groups of segments that one
 /// model describes, and the verdict at every cut.
 ///
-/// `settings` are within their ranges ([`CherkasovaSettings::check`]). Threads change no bit of the answer. Up
-/// to [`CherkasovaSettings::exact_windows_max`] windows every cut is considered, `O(T² n²)` in time and `2 T²` bytes;
-/// beyond, cuts on a grid, refined.
+/// `settings` are within their ranges ([`CherkasovaSettings::check`]). The result does not depend on the number of
+/// threads. Up to [`CherkasovaSettings::exact_windows_max`] windows every cut is considered, `O(T² n²)` in time and `2
+/// T²` bytes; beyond, cuts on a grid, refined.
 ///
-/// # Errors
-/// When the observations cannot carry an answer.
+/// # Errors If there are too few observations.
 pub fn cherkasova(
     observations: &Observations,
     settings: &CherkasovaSettings,
     threads: NonZeroUsize,
-) -> Result<Analysis, TooLittleData> {
-    TooLittleData::check(observations, settings.windows_min(observations.counts.cols()))?;
+) -> Result<Analysis, TooLittleDataError> {
+    TooLittleDataError::check(observations, settings.windows_min(observations.counts.cols()))?;
     let regression = WindowRegression::new(observations);
     let segmentation = segment(&regression, settings, threads);
-    Ok(judge(observations, &regression, settings, &segmentation).analysis(observations, &regression))
+    Ok(evaluate(observations, &regression, settings, &segmentation).analysis(observations, &regression))
 }
 
 /// Cuts within the allowed error.
@@ -59,7 +58,7 @@ fn segment(
     if step == 1 { found } else { refine_cuts(regression, found, step, budget) }
 }
 
-/// The error that segments may have.
+/// The allowed error of segments.
 fn budget(regression: &WindowRegression, settings: &CherkasovaSettings) -> ErrorBudget {
     let robust = settings.mode == CherkasovaMode::Robust;
     ErrorBudget {
@@ -75,40 +74,49 @@ fn grid_step(windows: usize, settings: &CherkasovaSettings) -> usize {
     settings.grid_step.max(windows.div_ceil(settings.grid_points_max.max(1)))
 }
 
-/// What the cuts mean, before models are fitted for the report.
+/// The interpretation of the cuts, before the reported models are fitted.
 #[derive(Clone, Debug)]
-struct Judged {
-    pieces: Vec<Piece>,
+struct EvaluatedSegments {
+    fitted_segments: Vec<FittedSegment>,
     reconciled: Reconciled,
     changes: Vec<Change>,
     cautions: Vec<String>,
 }
 
-fn judge(
+fn evaluate(
     observations: &Observations,
     regression: &WindowRegression,
     settings: &CherkasovaSettings,
     segmentation: &Segmentation,
-) -> Judged {
-    let pieces = judge_pieces(regression, settings, segmentation.segments());
-    let stable: usize = pieces.iter().filter(|piece| piece.is_normal()).map(|piece| piece.rows.len()).sum();
-    let mut cautions = cautions::of_error(settings, regression, segmentation, &pieces);
+) -> EvaluatedSegments {
+    let fitted_segments = fit_segments(regression, settings, segmentation.segments());
+    let stable: usize = fitted_segments
+        .iter()
+        .filter(|fitted_segment| fitted_segment.is_normal())
+        .map(|fitted_segment| fitted_segment.rows.len())
+        .sum();
+    let mut cautions = cautions::error_cautions(settings, regression, segmentation, &fitted_segments);
     if stable < settings.windows_min(regression.types()) {
         cautions.push(cautions::no_stable_model(stable));
-        return Judged { pieces, reconciled: Reconciled::default(), changes: Vec::new(), cautions };
+        return EvaluatedSegments {
+            fitted_segments,
+            reconciled: Reconciled::default(),
+            changes: Vec::new(),
+            cautions,
+        };
     }
-    let reconciled = reconcile(regression, settings, &pieces);
-    let changes = verdicts::changes(observations, regression, settings, &pieces, &reconciled);
-    Judged { pieces, reconciled, changes, cautions }
+    let reconciled = reconcile(regression, settings, &fitted_segments);
+    let changes = verdicts::changes(observations, regression, settings, &fitted_segments, &reconciled);
+    EvaluatedSegments { fitted_segments, reconciled, changes, cautions }
 }
 
-impl Judged {
+impl EvaluatedSegments {
     fn analysis(mut self, observations: &Observations, regression: &WindowRegression) -> Analysis {
-        let (pieces, reconciled) = (&self.pieces, &self.reconciled);
-        verdicts::name_by_counts(observations, regression, pieces, reconciled, &mut self.changes);
-        self.cautions.extend(cautions::of_changes(observations, &self.changes));
+        let (fitted_segments, reconciled) = (&self.fitted_segments, &self.reconciled);
+        verdicts::name_by_counts(observations, regression, fitted_segments, reconciled, &mut self.changes);
+        self.cautions.extend(cautions::change_cautions(observations, &self.changes));
         Analysis {
-            segments: verdicts::segments(observations, &self.pieces, &self.reconciled),
+            segments: verdicts::segments(observations, &self.fitted_segments, &self.reconciled),
             groups: verdicts::groups(observations, &self.reconciled),
             changes: self.changes,
             cautions: self.cautions,

@@ -1,140 +1,156 @@
-//! Which segments have one model: the same application under another workload.
+//! Groups the segments that have one model: the same application under different workloads.
 
 use std::ops::Range;
 
-use super::pieces::Piece;
+use super::fitted_segments::FittedSegment;
 use super::{CherkasovaMode, CherkasovaSettings};
 use crate::segmentation::{WindowFit, WindowRegression, error_percent};
 
 /// Robust: one model may have this multiple of the error of two, when that is above ε (specification 4.6).
 const ERROR_FACTOR_MAX: f64 = 1.1;
-/// Utilization is hardly known better than to this share: smaller errors count as this in ratios.
+/// Relative precision of utilization: smaller errors count as this in ratios.
 const ERROR_FLOOR: f64 = 0.001;
 
 /// Segments with one model.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct ModelGroup {
     /// Indices of pieces, increasing.
-    pub(super) pieces: Vec<usize>,
+    pub(super) fitted_segments: Vec<usize>,
     pub(super) rows: Vec<Range<usize>>,
     /// The fit to all of them.
     pub(super) fit: WindowFit,
 }
 
-/// How a normal piece relates to the group before it.
+/// How a normal segment relates to the group before it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Step {
-    pub(super) piece: usize,
+pub(super) struct ReconcileStep {
+    pub(super) fitted_segment: usize,
     /// The group it is in.
     pub(super) group: usize,
-    pub(super) outcome: Outcome,
-    /// Error of one model with the group in force over that of two; NaN for the first piece.
+    pub(super) outcome: ReconcileOutcome,
+    /// Error of one model with the current group over that of two; NaN for the first segment.
     pub(super) ratio: f64,
-    /// Relative absolute error of that one model in percent; NaN for the first piece.
+    /// Relative absolute error of that one model in percent; NaN for the first segment.
     pub(super) joint_error: f64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Outcome {
+pub(super) enum ReconcileOutcome {
     /// The first normal segment of all.
     First,
-    /// The model in force still holds.
+    /// The current model still holds.
     Same,
-    /// It does not, nor does any before.
+    /// Neither the current model nor any earlier one holds.
     New,
     /// An earlier group's model holds again.
     Earlier,
 }
 
-/// Groups in order of first appearance, and how each normal piece came to its own.
+/// Groups in order of first appearance, and how each normal segment was assigned.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Reconciled {
     pub(super) groups: Vec<ModelGroup>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ReconcileStep>,
 }
 
-/// Left to right over the normal pieces: each joins the group in force if one model describes both (section 4.3, step
+/// Left to right over the normal segments: each joins the current group if one model describes both (section 4.3, step
 /// 3). Robust: else an earlier group, the best first.
 pub(super) fn reconcile(
     regression: &WindowRegression,
     settings: &CherkasovaSettings,
-    pieces: &[Piece],
+    fitted_segments: &[FittedSegment],
 ) -> Reconciled {
     let mut out = Reconciled { groups: Vec::new(), steps: Vec::new() };
-    for (at, piece) in pieces.iter().enumerate().filter(|(_, piece)| piece.is_normal()) {
+    for (index, fitted_segment) in
+        fitted_segments.iter().enumerate().filter(|(_, fitted_segment)| fitted_segment.is_normal())
+    {
         let step = match out.steps.last().copied() {
-            None => {
-                Step { piece: at, group: 0, outcome: Outcome::First, ratio: f64::NAN, joint_error: f64::NAN }
-            }
-            Some(last) => place(regression, settings, &out.groups, last.group, at, piece),
+            None => ReconcileStep {
+                fitted_segment: index,
+                group: 0,
+                outcome: ReconcileOutcome::First,
+                ratio: f64::NAN,
+                joint_error: f64::NAN,
+            },
+            Some(last) => find_group(regression, settings, &out.groups, last.group, index, fitted_segment),
         };
         out.steps.push(step);
         match out.groups.get_mut(step.group) {
-            Some(group) => group.extend(regression, at, piece),
-            None => out.groups.push(ModelGroup::new(at, piece)),
+            Some(group) => group.extend(regression, index, fitted_segment),
+            None => out.groups.push(ModelGroup::new(index, fitted_segment)),
         }
     }
     out
 }
 
 impl ModelGroup {
-    fn new(at: usize, piece: &Piece) -> ModelGroup {
-        ModelGroup { pieces: vec![at], rows: vec![piece.rows.clone()], fit: piece.fit.clone() }
+    fn new(index: usize, fitted_segment: &FittedSegment) -> ModelGroup {
+        ModelGroup {
+            fitted_segments: vec![index],
+            rows: vec![fitted_segment.rows.clone()],
+            fit: fitted_segment.fit.clone(),
+        }
     }
 
-    fn extend(&mut self, regression: &WindowRegression, at: usize, piece: &Piece) {
-        self.pieces.push(at);
-        self.rows.push(piece.rows.clone());
+    fn extend(&mut self, regression: &WindowRegression, index: usize, fitted_segment: &FittedSegment) {
+        self.fitted_segments.push(index);
+        self.rows.push(fitted_segment.rows.clone());
         self.fit = regression.fit(&self.rows);
     }
 }
 
-/// Where a piece belongs when group `current` is in force.
-fn place(
+/// The group of a segment when `current` is the current group.
+fn find_group(
     regression: &WindowRegression,
     settings: &CherkasovaSettings,
     groups: &[ModelGroup],
     current: usize,
-    at: usize,
-    piece: &Piece,
-) -> Step {
-    let now = Joint::new(regression, &groups[current], piece);
-    let step = |group, outcome| Step { piece: at, group, outcome, ratio: now.ratio, joint_error: now.error };
+    index: usize,
+    fitted_segment: &FittedSegment,
+) -> ReconcileStep {
+    let now = JointModel::new(regression, &groups[current], fitted_segment);
+    let step = |group, outcome| ReconcileStep {
+        fitted_segment: index,
+        group,
+        outcome,
+        ratio: now.ratio,
+        joint_error: now.error,
+    };
     if now.accepted(settings) {
-        return step(current, Outcome::Same);
+        return step(current, ReconcileOutcome::Same);
     }
     if settings.mode == CherkasovaMode::Paper {
-        return step(groups.len(), Outcome::New);
+        return step(groups.len(), ReconcileOutcome::New);
     }
     let others = (0..groups.len()).filter(|&group| group != current);
-    let joint = |group| (group, Joint::new(regression, &groups[group], piece));
+    let joint = |group| (group, JointModel::new(regression, &groups[group], fitted_segment));
     let holding = others.map(joint).filter(|(_, joint)| joint.accepted(settings));
     match holding.min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio)) {
-        Some((group, _)) => step(group, Outcome::Earlier),
-        None => step(groups.len(), Outcome::New),
+        Some((group, _)) => step(group, ReconcileOutcome::Earlier),
+        None => step(groups.len(), ReconcileOutcome::New),
     }
 }
 
-/// One model for a group and a piece.
-struct Joint {
+/// One model for a group and a segment.
+struct JointModel {
     ratio: f64,
-    /// Relative absolute error in percent, of one model …
+    /// Relative absolute error of one model, in percent.
     error: f64,
-    /// … and of two.
+    /// Relative absolute error of two models, in percent.
     separate_error: f64,
 }
 
-impl Joint {
-    fn new(regression: &WindowRegression, group: &ModelGroup, piece: &Piece) -> Joint {
-        let rows: Vec<Range<usize>> = group.rows.iter().chain([&piece.rows]).cloned().collect();
+impl JointModel {
+    fn new(regression: &WindowRegression, group: &ModelGroup, fitted_segment: &FittedSegment) -> JointModel {
+        let rows: Vec<Range<usize>> = group.rows.iter().chain([&fitted_segment.rows]).cloned().collect();
         let joint = regression.fit(&rows);
-        let separate = group.fit.absolute + piece.fit.absolute;
+        let separate = group.fit.absolute + fitted_segment.fit.absolute;
         let floor = ERROR_FLOOR * joint.load;
         let ratio = if joint.absolute > floor { joint.absolute / separate.max(floor) } else { 1.0 };
-        Joint {
+        JointModel {
             ratio,
             error: joint.error_percent(),
-            separate_error: error_percent(separate, group.fit.load + piece.fit.load),
+            separate_error: error_percent(separate, group.fit.load + fitted_segment.fit.load),
         }
     }
 

@@ -6,9 +6,9 @@ use std::ops::Range;
 use laggard_numeric::Matrix;
 
 use super::reconcile::ModelGroup;
-use crate::naming::named_steps;
+use crate::adaptive::Regression;
+use crate::naming::type_steps;
 use crate::segmentation::WindowRegression;
-use crate::tuned::Regression;
 use crate::{
     ChangeSettings, Observations, ServiceTime, SignatureTest, TransactionChange, signature, signature_changes,
 };
@@ -89,7 +89,7 @@ pub(super) fn by_counts(
     let stacked = regression_of(observations, deviation);
     let drift = ChangeSettings::default().drift_bounds();
     let naming =
-        named_steps(&stacked, &earlier(before, after), std::slice::from_ref(after), 1..1 + types, drift);
+        type_steps(&stacked, &earlier(before, after), std::slice::from_ref(after), 1..1 + types, drift);
     let described = naming.steps.iter().map(|step| {
         let transaction = step.column - 1;
         let before_s = before.fit.percent_each[transaction] * seconds;
@@ -112,9 +112,9 @@ fn regression_of(observations: &Observations, deviation: f64) -> Regression {
     let (windows, types) = (observations.utilization.len(), observations.counts.cols());
     let mut design = Matrix::zeros(windows, types + 1);
     for row in 0..windows {
-        let place = design.row_mut(row);
-        place[0] = 1.0;
-        place[1..].copy_from_slice(observations.counts.row(row));
+        let find_group = design.row_mut(row);
+        find_group[0] = 1.0;
+        find_group[1..].copy_from_slice(observations.counts.row(row));
     }
     let response = observations.utilization.iter().map(|utilization| 100.0 * utilization).collect();
     Regression { design, response, weight: vec![1.0 / (deviation * deviation); windows] }

@@ -1,4 +1,4 @@
-//! Every estimator on the same windows.
+//! Runs every estimator on the same windows.
 
 use super::combined::{Estimate, combine, from_response, from_slopes};
 use super::cross_validation::{HeldOut, common_roots, response_errors, standard_errors, utilization_errors};
@@ -8,21 +8,21 @@ use super::regression::{Slopes, Weighted, scaled_non_negative, scaled_slopes};
 use super::response::{Discipline, Totals, ratio_error, relative_covariance};
 use super::{Estimator, ModelSettings};
 
-/// Slopes that explain a smaller share of the work are diluted so much that predicting utilization says little of
-/// demands: then only response times judge.
+/// Slopes that explain a smaller share of the work are so diluted that predictions of utilization say little about
+/// demands: then only response times decide.
 const TRUSTED_MIN: f64 = 0.5;
 
 /// … and so do slopes that dilution may have biased by more than two standard errors.
 const INFLATION_MAX: f64 = 5.0;
 
-/// Standard errors by which first come, first served must predict better than processor sharing to be believed: CPUs share
-/// their time unless a server takes one transaction after the other.
+/// Number of standard errors by which first come, first served must predict better than processor sharing to be
+/// selected: CPUs share their time unless a server processes one transaction at a time.
 const BETTER_MIN: f64 = 1.5;
 
 /// Estimates by every estimator that applies, with their errors on held-out windows.
 pub(crate) struct Candidates {
     slopes: Option<Slopes>,
-    by_estimator: Vec<Scored>,
+    by_estimator: Vec<ScoredCandidate>,
     /// Errors of plain least squares, the same way.
     pub(crate) least_squares: Option<HeldOut>,
     /// Root mean square of the weights, to turn weighted errors to percent.
@@ -30,14 +30,14 @@ pub(crate) struct Candidates {
 }
 
 /// An estimator that applies.
-pub(crate) struct Scored {
+pub(crate) struct ScoredCandidate {
     estimator: Estimator,
     pub(crate) estimate: Estimate,
     pub(crate) utilization: Option<HeldOut>,
     pub(crate) response: Option<HeldOut>,
 }
 
-impl Scored {
+impl ScoredCandidate {
     fn folds(&self) -> usize {
         self.response.as_ref().map_or(0, |errors| errors.folds.len())
     }
@@ -119,11 +119,11 @@ impl Candidates {
         utilization: Option<HeldOut>,
         response: Option<HeldOut>,
     ) {
-        self.by_estimator.push(Scored { estimator, estimate, utilization, response });
+        self.by_estimator.push(ScoredCandidate { estimator, estimate, utilization, response });
     }
 
     /// An estimator, if it applies.
-    pub(crate) fn get(&self, estimator: Estimator) -> Option<&Scored> {
+    pub(crate) fn get(&self, estimator: Estimator) -> Option<&ScoredCandidate> {
         self.by_estimator.iter().find(|scored| scored.estimator == estimator)
     }
 
@@ -143,7 +143,7 @@ impl Candidates {
         Some(if is_first_come { Discipline::FirstComeFirstServed } else { Discipline::ProcessorSharing })
     }
 
-    /// Whether slopes are biased so little by dilution that predicting utilization tells which demands are right.
+    /// Whether slopes are so little biased by dilution that predictions of utilization can rank estimators.
     pub(crate) fn utilization_judges(&self) -> bool {
         self.slopes
             .as_ref()
@@ -161,7 +161,7 @@ fn shape(design: &Design, discipline: Discipline) -> Option<Vec<f64>> {
     if !design.has_responses() {
         return None;
     }
-    Totals::of(design).demands(discipline)
+    Totals::from_design(design).demands(discipline)
 }
 
 fn utilization_of(design: &Design) -> f64 {

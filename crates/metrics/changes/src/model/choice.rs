@@ -1,6 +1,6 @@
-//! Which estimator answers, and why.
+//! Selects the estimator.
 
-use super::candidates::{Candidates, Scored, estimator};
+use super::candidates::{Candidates, ScoredCandidate, estimator};
 use super::combined::Estimate;
 use super::cross_validation::HeldOut;
 use super::design::Design;
@@ -8,7 +8,7 @@ use super::response::Discipline;
 use super::{Candidate, Estimator, EstimatorChoice, ModelSettings};
 use crate::TransactionModel;
 
-/// Disagreement from which it is worth telling.
+/// Minimum disagreement that is reported.
 const DISAGREEMENT_MIN: f64 = 0.1;
 
 /// Standard errors by which the combination must predict worse than slopes alone before it is dropped.
@@ -16,7 +16,7 @@ const WORSE_MIN: f64 = 2.0;
 
 pub(crate) struct Choice {
     pub(crate) estimator: Estimator,
-    /// None: plain least squares stands as it is.
+    /// `None`: plain least squares is used.
     pub(crate) estimate: Option<Estimate>,
     pub(crate) reason: String,
     pub(crate) candidates: Vec<Candidate>,
@@ -24,15 +24,15 @@ pub(crate) struct Choice {
 }
 
 impl Candidates {
-    /// The estimator that answers.
+    /// Selects the estimator.
     pub(crate) fn choose(
         &self,
         design: &Design,
         least_squares: &TransactionModel,
         settings: &ModelSettings,
     ) -> Choice {
-        let (favored, reason) = self.favored(design);
-        let (mut estimator, mut reason, mut cautions) = (favored, reason, Vec::new());
+        let (preferred, reason) = self.preferred(design);
+        let (mut estimator, mut reason, mut cautions) = (preferred, reason, Vec::new());
         if let EstimatorChoice::Only(wanted) = settings.choice {
             if wanted == Estimator::LeastSquares || self.get(wanted).is_some() {
                 (estimator, reason) = (wanted, "It was asked for.".to_owned());
@@ -50,11 +50,11 @@ impl Candidates {
                 100.0 * combined.estimate.disagreement
             ));
         }
-        let candidates = self.listed(design, least_squares, estimator);
+        let candidates = self.candidate_list(design, least_squares, estimator);
         Choice { estimator, estimate, reason, candidates, cautions }
     }
 
-    fn favored(&self, design: &Design) -> (Estimator, String) {
+    fn preferred(&self, design: &Design) -> (Estimator, String) {
         let has = |estimator| self.get(estimator).is_some();
         if design.types() == 1 && has(Estimator::ScaledLeastSquares) {
             let reason = "With one transaction type its demand follows from utilization and throughput.";
@@ -80,7 +80,7 @@ impl Candidates {
 
     /// The combination, unless slopes alone predict held-out utilization better by more than one standard error: of
     /// estimators that predict alike, the one with the smaller variance.
-    fn combined_or_slopes(&self, combined: &Scored, discipline: Discipline) -> (Estimator, String) {
+    fn combined_or_slopes(&self, combined: &ScoredCandidate, discipline: Discipline) -> (Estimator, String) {
         let slopes = self.get(Estimator::ScaledLeastSquares);
         let worse = match (&combined.utilization, slopes.and_then(|slopes| slopes.utilization.as_ref())) {
             (Some(combined), Some(slopes)) => combined.standard_errors_worse(slopes),
@@ -108,12 +108,17 @@ impl Candidates {
     }
 
     /// All estimators with their scores.
-    fn listed(&self, design: &Design, least_squares: &TransactionModel, chosen: Estimator) -> Vec<Candidate> {
+    fn candidate_list(
+        &self,
+        design: &Design,
+        least_squares: &TransactionModel,
+        chosen: Estimator,
+    ) -> Vec<Candidate> {
         let percent = |held_out: &Option<HeldOut>| {
             let mean = held_out.as_ref().map_or(f64::NAN, |errors| errors.total() / errors.values as f64);
             design.percent(mean.sqrt() / self.weight)
         };
-        let listed = |estimator: Estimator| {
+        let candidate_list = |estimator: Estimator| {
             let outcome = if estimator == chosen { "chosen" } else { "not chosen" }.to_owned();
             if estimator == Estimator::LeastSquares {
                 return Candidate {
@@ -124,7 +129,7 @@ impl Candidates {
                     outcome,
                 };
             }
-            let Some(scored) = self.get(estimator) else { return absent(estimator, design) };
+            let Some(scored) = self.get(estimator) else { return not_applicable(estimator, design) };
             let response = scored.response.as_ref();
             Candidate {
                 estimator,
@@ -135,11 +140,11 @@ impl Candidates {
                 outcome,
             }
         };
-        Estimator::ALL.into_iter().map(listed).collect()
+        Estimator::ALL.into_iter().map(candidate_list).collect()
     }
 }
 
-fn absent(estimator: Estimator, design: &Design) -> Candidate {
+fn not_applicable(estimator: Estimator, design: &Design) -> Candidate {
     let needs_responses = !matches!(estimator, Estimator::LeastSquares | Estimator::ScaledLeastSquares);
     let outcome = match (needs_responses, design.has_responses(), design.types()) {
         (true, false, _) => "no response times",

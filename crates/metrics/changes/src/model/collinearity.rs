@@ -1,4 +1,4 @@
-//! Which demands utilization cannot tell apart.
+//! Demands that utilization cannot distinguish.
 
 use super::IndistinguishableGroup;
 use super::design::Design;
@@ -9,13 +9,13 @@ use laggard_numeric::{Matrix, mean, symmetric_eigen};
 /// strong" from 30, weak up to 10).
 const INDEX_MIN: f64 = 10.0;
 
-/// A column takes part in a dependency when the dependency makes up this share of its variance (ibid.).
+/// A column is part of a dependency if the dependency accounts for this share of its variance (ibid.).
 const PROPORTION_MIN: f64 = 0.5;
 
 /// An eigenvalue of a correlation matrix below this is 0 and rounding.
 const EIGENVALUE_ZERO: f64 = 1e-12;
 
-/// A demand is known well enough to be told apart when its standard error is below this share of its group's mean.
+/// A demand is distinguishable if its standard error is below this share of its group's mean.
 const RELATIVE_ERROR_MAX: f64 = 0.25;
 
 /// How the counts of the types depend on each other.
@@ -23,13 +23,13 @@ const RELATIVE_ERROR_MAX: f64 = 0.25;
 pub(crate) struct Collinearity {
     /// Variance inflation factor of each type.
     pub(crate) inflation: Vec<f64>,
-    /// Types that take part in a near dependency, by dependency group: disjoint, increasing.
+    /// Types that are part of a near dependency, by dependency group: disjoint, increasing.
     dependent: Vec<Vec<usize>>,
 }
 
 impl Collinearity {
-    /// Of the counts of a design; types whose count never moves are left out.
-    pub(crate) fn of(design: &Design) -> Collinearity {
+    /// Of the counts of a design; types with constant counts are ignored.
+    pub(crate) fn from_design(design: &Design) -> Collinearity {
         let (moving, correlation) = correlations(design);
         let mut inflation = vec![f64::NAN; design.types()];
         let Some(eigen) = symmetric_eigen(&correlation) else {
@@ -73,8 +73,8 @@ impl Collinearity {
         Collinearity { inflation, dependent }
     }
 
-    /// The groups in which least squares leaves demands uncertain, with the sum that it does tell: `covariance` is that of
-    /// its demands, if it has one.
+    /// The groups in which least squares cannot determine single demands, with their determined sum; `covariance` is
+    /// that of the demands, if known.
     pub(crate) fn indistinguishable(
         &self,
         design: &Design,
@@ -114,7 +114,7 @@ fn group(
     }
 }
 
-/// The types whose count moves, and the correlations of their counts.
+/// The types with varying counts, and the correlations of the counts.
 fn correlations(design: &Design) -> (Vec<usize>, Matrix) {
     let mut moving = Vec::new();
     let mut columns: Vec<Vec<f64>> = Vec::new();
@@ -183,7 +183,7 @@ mod tests {
     fn inflation_of_two_columns_by_hand() {
         // Deviations of A and B from 4.5: products add up to 20, squares to 42 each: r = 20/42.
         let r: f64 = 20.0 / 42.0;
-        let found = Collinearity::of(&design(&[&A, &B])).inflation;
+        let found = Collinearity::from_design(&design(&[&A, &B])).inflation;
         assert!(found.iter().all(|value| (value - 1.0 / (1.0 - r * r)).abs() < 1e-12), "{found:?}");
     }
 
@@ -193,7 +193,7 @@ mod tests {
         let sum: Vec<f64> = A.iter().zip(&B).map(|(a, b)| a + b).collect();
         let own = [3.0, 9.0, 1.0, 2.0, 6.0, 5.0, 1.0, 4.0];
         let design = design(&[&A, &B, &sum, &own, &[2.0; 8]]);
-        let found = Collinearity::of(&design);
+        let found = Collinearity::from_design(&design);
         assert!(found.inflation[..3].iter().all(|value| value.is_infinite()));
         assert!(found.inflation[3] < 3.0 && found.inflation[4].is_nan());
         let fit = Coefficients { constant: 0.0, demand: vec![1.0, 2.0, 0.0, 1.0, 1.0] };
@@ -210,7 +210,7 @@ mod tests {
         let twice = |column: &[f64]| -> Vec<f64> { column.iter().map(|value| 2.0 * value).collect() };
         let design = design(&[&A, &B, &twice(&A), &twice(&B)]);
         let fit = Coefficients { constant: 0.0, demand: vec![1.0; 4] };
-        let groups = Collinearity::of(&design).indistinguishable(&design, &fit, None);
+        let groups = Collinearity::from_design(&design).indistinguishable(&design, &fit, None);
         let types: Vec<&[usize]> = groups.iter().map(|group| &group.transactions[..]).collect();
         assert_eq!(types, [&[0, 2][..], &[1, 3]]);
     }

@@ -1,4 +1,4 @@
-//! Utilization and response times together, each weighted by what is known of its error.
+//! Combines utilization and response times, weighted by their errors.
 
 use super::covariance::product;
 use super::design::Design;
@@ -67,8 +67,10 @@ pub(crate) fn combine(
         }
     }
     let sampling = with_diagonal(covariance, departure(utilization));
-    let posteriors: Vec<Posterior> = (0..DISAGREEMENTS)
-        .map(|at| Posterior::new(&with_diagonal(&sampling, disagreement(at).powi(2)), &error, &distance, at))
+    let posteriors: Vec<DemandPosterior> = (0..DISAGREEMENTS)
+        .map(|at| {
+            DemandPosterior::new(&with_diagonal(&sampling, disagreement(at).powi(2)), &error, &distance, at)
+        })
         .collect::<Option<_>>()?;
     let best = posteriors.iter().map(|posterior| posterior.log_weight).fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = posteriors.iter().map(|posterior| (posterior.log_weight - best).exp()).collect();
@@ -91,29 +93,29 @@ pub(crate) fn combine(
     })
 }
 
-/// What is believed of `δ` for one `τ`.
-struct Posterior {
+/// The posterior of `δ` for one `τ`.
+struct DemandPosterior {
     mean: Vec<f64>,
     variance: Vec<f64>,
     /// Logarithm of prior density and likelihood, up to a constant.
     log_weight: f64,
 }
 
-impl Posterior {
-    fn new(prior: &Matrix, error: &Matrix, distance: &[f64], at: usize) -> Option<Posterior> {
+impl DemandPosterior {
+    fn new(prior: &Matrix, error: &Matrix, distance: &[f64], at: usize) -> Option<DemandPosterior> {
         let types = distance.len();
         let mut sum = prior.clone();
         sum.data_mut().iter_mut().zip(error.data()).for_each(|(to, from)| *to += from);
         let factor = Cholesky::new(&sum, 1e-12)?;
         // Gain = prior (prior + error)⁻¹: what of the distance is believed.
         let gain = product(prior, &factor.inverse());
-        let kept = product(&gain, prior);
+        let retained = product(&gain, prior);
         let explained = dot(distance, &factor.solve(distance));
         // Log-spaced points each stand for a stretch of τ in proportion to τ.
         let density = 1.0 / (1.0 + (disagreement(at) / DISAGREEMENT_SCALE).powi(2)) * disagreement(at);
-        Some(Posterior {
+        Some(DemandPosterior {
             mean: (0..types).map(|i| dot(gain.row(i), distance)).collect(),
-            variance: (0..types).map(|i| (prior.get(i, i) - kept.get(i, i)).max(0.0)).collect(),
+            variance: (0..types).map(|i| (prior.get(i, i) - retained.get(i, i)).max(0.0)).collect(),
             log_weight: density.ln() - 0.5 * (factor.log_determinant() + explained),
         })
     }

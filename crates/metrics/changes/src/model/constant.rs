@@ -35,7 +35,7 @@ impl ConstantShare {
         let prior: Vec<f64> = (0..SHARES)
             .map(|at| 1.0 / (1.0 + (share(at) * utilization * 100.0 / scale_percent).powi(2)))
             .collect();
-        let Some(line) = Line::fit(design, demand) else {
+        let Some(line) = ConstantLine::fit(design, demand) else {
             return ConstantShare { weights: normalized(prior), utilization, dilution_to_error: 0.0 };
         };
         let scale = 0.5 * utilization * utilization / (1.0 - utilization).max(0.02) * line.chance;
@@ -120,7 +120,7 @@ impl ConstantShare {
 }
 
 /// The regression of measured on expected work.
-struct Line {
+struct ConstantLine {
     slope: f64,
     standard_error: f64,
     /// Variance that chance gives the expected work of Poisson counts, over the variance it has: near 0 when the workload
@@ -129,15 +129,15 @@ struct Line {
     chance: f64,
 }
 
-impl Line {
-    fn fit(design: &Design, demand: &[f64]) -> Option<Line> {
+impl ConstantLine {
+    fn fit(design: &Design, demand: &[f64]) -> Option<ConstantLine> {
         let weighted = Weighted::on_expected(design, demand);
         let (coefficients, covariance) = weighted.unconstrained()?;
         let standard_error = covariance.get(1, 1).max(plain_variance(&weighted, &coefficients, 1)).sqrt();
         let poisson: f64 = design.mean_counts().iter().zip(demand).map(|(count, d)| count * d * d).sum();
         let variance = sample_std(&design.expected(demand)).powi(2);
         let is_usable = standard_error > 0.0 && standard_error.is_finite() && variance > 0.0;
-        is_usable.then(|| Line {
+        is_usable.then(|| ConstantLine {
             slope: coefficients[1],
             standard_error,
             chance: (poisson / variance).min(CHANCE_MAX),

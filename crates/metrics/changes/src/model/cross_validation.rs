@@ -1,4 +1,4 @@
-//! How well demands predict windows that they were not estimated from.
+//! Cross-validation: how well demands predict held-out windows.
 
 use super::design::Design;
 use super::regression::{Weighted, dot, weight_roots};
@@ -94,7 +94,7 @@ pub(crate) fn response_errors(design: &Design, count: usize, discipline: Discipl
     let mut sums = Vec::new();
     let mut values = 0;
     for fold in folds(design, count) {
-        let demand = Totals::of(&fold.rest).demands(discipline)?;
+        let demand = Totals::from_design(&fold.rest).demands(discipline)?;
         let line = ResponseLine::fit(&fold.rest, discipline, &demand);
         let errors = line.squared_errors(design, &fold.held_out);
         values += errors.len();
@@ -122,7 +122,7 @@ impl ResponseLine {
         for j in 0..design.types() {
             let (mut counts, mut responses, mut busy) = (0.0, 0.0, 0.0);
             for t in 0..design.rows() {
-                let Some(cell) = Cell::of(design, t, j) else { continue };
+                let Some(cell) = FoldCell::from_design(design, t, j) else { continue };
                 counts += cell.count;
                 responses += cell.count * cell.response_s;
                 busy += cell.count * cell.utilization;
@@ -141,7 +141,7 @@ impl ResponseLine {
         let (mut products, mut squares) = (0.0, 0.0);
         for t in 0..design.rows() {
             for j in 0..design.types() {
-                let Some(cell) = Cell::of(design, t, j) else { continue };
+                let Some(cell) = FoldCell::from_design(design, t, j) else { continue };
                 let busier = cell.utilization - line.utilization[j];
                 let lever = line.unit(j) * busier;
                 let beyond_own = cell.response_s - line.mean_s[j] - line.own[j] * busier;
@@ -160,7 +160,7 @@ impl ResponseLine {
         }
     }
 
-    fn weight(&self, cell: &Cell, j: usize) -> f64 {
+    fn weight(&self, cell: &FoldCell, j: usize) -> f64 {
         cell.count / (self.mean_s[j] * self.mean_s[j])
     }
 
@@ -168,7 +168,7 @@ impl ResponseLine {
         let mut errors = Vec::new();
         for &t in rows {
             for j in 0..design.types() {
-                let Some(cell) = Cell::of(design, t, j) else { continue };
+                let Some(cell) = FoldCell::from_design(design, t, j) else { continue };
                 let busier = cell.utilization - self.utilization[j];
                 let expected = self.mean_s[j] + (self.own[j] + self.slope * self.unit(j)) * busier;
                 let error = cell.response_s - expected;
@@ -180,16 +180,16 @@ impl ResponseLine {
 }
 
 /// A type in a window in which its response time is known.
-struct Cell {
+struct FoldCell {
     count: f64,
     response_s: f64,
     utilization: f64,
 }
 
-impl Cell {
-    fn of(design: &Design, t: usize, j: usize) -> Option<Cell> {
+impl FoldCell {
+    fn from_design(design: &Design, t: usize, j: usize) -> Option<FoldCell> {
         let (count, response_s) = (design.counts.get(t, j), design.response_s.get(t, j));
         let is_known = count > 0.0 && response_s.is_finite() && response_s >= 0.0;
-        is_known.then(|| Cell { count, response_s, utilization: design.work[t] / design.capacity_s })
+        is_known.then(|| FoldCell { count, response_s, utilization: design.work[t] / design.capacity_s })
     }
 }

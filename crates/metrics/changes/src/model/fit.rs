@@ -1,4 +1,4 @@
-//! Fits a transaction model: every estimator, the choice among them, and what is left uncertain.
+//! Fits a transaction model: runs every estimator, selects one, and reports the uncertainty.
 
 use super::candidates::Candidates;
 use super::choice::Choice;
@@ -27,55 +27,57 @@ pub fn fit_model(
 ) -> Result<FittedModel, TooFewWindows> {
     let all = Design::new(observations, ranges);
     check_rows(&all)?;
-    let seen: Vec<usize> =
+    let occurring: Vec<usize> =
         (0..all.types()).filter(|&j| all.counts.column(j).any(|count| count > 0.0)).collect();
-    let design = all.of_types(&seen);
-    let fit = fit_seen(&design, settings);
-    Ok(fit.spread(&seen, &all))
+    let design = all.of_types(&occurring);
+    let fit = fit_occurring_types(&design, settings);
+    Ok(fit.spread(&occurring, &all))
 }
 
 /// The fit to types that all occur.
-fn fit_seen(design: &Design, settings: &ModelSettings) -> FittedModel {
+fn fit_occurring_types(design: &Design, settings: &ModelSettings) -> FittedModel {
     let columns: Vec<usize> = (0..design.types()).collect();
     let least_squares = model_on(design, &columns);
-    let collinearity = Collinearity::of(design);
+    let collinearity = Collinearity::from_design(design);
     let candidates = Candidates::new(design, settings);
     let choice = candidates.choose(design, &least_squares, settings);
-    let answer = Answer::new(design, &choice, &least_squares, settings);
+    let estimated = EstimatedModel::new(design, &choice, &least_squares, settings);
     let plain = fit_on(design, &columns);
     let covariance = super::least_squares::demand_covariance(design, &plain);
     let indistinguishable = collinearity.indistinguishable(design, &plain, covariance.as_ref());
-    let cautions = cautions(design, &choice, &answer);
+    let cautions = cautions(design, &choice, &estimated);
     let report = ModelReport {
         windows: design.rows(),
         estimator: choice.estimator,
         reason: choice.reason,
         candidates: choice.candidates,
-        constant: answer.constant,
-        demand: answer.demand,
+        constant: estimated.constant,
+        demand: estimated.demand,
         least_squares,
         variance_inflation: collinearity.inflation,
         indistinguishable,
         cautions,
     };
-    FittedModel { model: answer.model, report }
+    FittedModel { model: estimated.model, report }
 }
 
-/// The chosen demands with the constant taken off, and their intervals.
-struct Answer {
+/// The demands of the selected estimator minus the constant, with their intervals.
+struct EstimatedModel {
     model: TransactionModel,
     constant: Constant,
     demand: Vec<Interval>,
 }
 
-impl Answer {
+impl EstimatedModel {
     fn new(
         design: &Design,
         choice: &Choice,
         least_squares: &TransactionModel,
         settings: &ModelSettings,
-    ) -> Answer {
-        let Some(estimate) = &choice.estimate else { return Answer::plain(design, least_squares, settings) };
+    ) -> EstimatedModel {
+        let Some(estimate) = &choice.estimate else {
+            return EstimatedModel::plain(design, least_squares, settings);
+        };
         let share = ConstantShare::new(design, &estimate.demand, settings.constant_scale_percent);
         let typical = share.quantile(0.5);
         let seconds_per_window = typical * design.mean_work();
@@ -83,7 +85,7 @@ impl Answer {
         let each =
             || estimate.demand.iter().zip(&estimate.standard_error).map(|(demand, error)| (*demand, *error));
         let columns: Vec<usize> = (0..design.types()).collect();
-        Answer {
+        EstimatedModel {
             constant: Constant {
                 seconds_per_window,
                 percent: design.percent(seconds_per_window),
@@ -102,8 +104,8 @@ impl Answer {
         }
     }
 
-    /// Least squares as it is, with its own standard errors.
-    fn plain(design: &Design, model: &TransactionModel, settings: &ModelSettings) -> Answer {
+    /// Plain least squares with its own standard errors.
+    fn plain(design: &Design, model: &TransactionModel, settings: &ModelSettings) -> EstimatedModel {
         let z = laggard_numeric::normal_quantile(0.5 * (1.0 - settings.coverage));
         let interval = |center: f64, error: f64| match error.is_nan() {
             true => Interval { low: 0.0, high: f64::INFINITY },
@@ -112,7 +114,7 @@ impl Answer {
         let pairs = model.demand_s.iter().zip(&model.standard_error_s);
         let percent = model.constant_percent;
         let error = super::least_squares::constant_error(design, model);
-        Answer {
+        EstimatedModel {
             constant: Constant {
                 seconds_per_window: percent / 100.0 * design.capacity_s,
                 percent,
@@ -124,8 +126,8 @@ impl Answer {
     }
 }
 
-/// What limits trust.
-fn cautions(design: &Design, choice: &Choice, answer: &Answer) -> Vec<String> {
+/// Limitations of the model.
+fn cautions(design: &Design, choice: &Choice, estimated: &EstimatedModel) -> Vec<String> {
     let mut cautions = choice.cautions.clone();
     let saturated = design.work.iter().filter(|&&work| work >= SATURATED_MIN * design.capacity_s).count();
     if 2 * saturated > design.rows() {
@@ -135,50 +137,51 @@ fn cautions(design: &Design, choice: &Choice, answer: &Answer) -> Vec<String> {
         ));
     }
     let used = design.percent(design.mean_work());
-    if answer.constant.interval_percent.high > 0.2 * used && choice.estimate.is_some() {
+    if estimated.constant.interval_percent.high > 0.2 * used && choice.estimate.is_some() {
         cautions.push(format!(
             "The load moves too little to tell what the server uses beside the transactions: up to {:.1} % of its \
              CPU could be, of {used:.1} % in use, and demands would be smaller by as much.",
-            answer.constant.interval_percent.high
+            estimated.constant.interval_percent.high
         ));
     }
     cautions
 }
 
 impl FittedModel {
-    /// The same for all types of `all`, of which those `seen` were fitted.
-    fn spread(self, seen: &[usize], all: &Design) -> FittedModel {
-        if seen.len() == all.types() {
+    /// The same for all types of `all`, of which those `occurring` were fitted.
+    fn spread(self, occurring: &[usize], all: &Design) -> FittedModel {
+        if occurring.len() == all.types() {
             return self;
         }
         let FittedModel { model, mut report } = self;
-        let unseen = all.types() - seen.len();
+        let unseen = all.types() - occurring.len();
         report
             .cautions
             .push(format!("{unseen} transaction types never completed: nothing is known of their demands."));
-        report.demand = spread(&report.demand, seen, all.types(), Interval { low: 0.0, high: f64::INFINITY });
-        report.variance_inflation = spread(&report.variance_inflation, seen, all.types(), f64::NAN);
-        report.least_squares = spread_model(report.least_squares, seen, all.types());
+        report.demand =
+            spread(&report.demand, occurring, all.types(), Interval { low: 0.0, high: f64::INFINITY });
+        report.variance_inflation = spread(&report.variance_inflation, occurring, all.types(), f64::NAN);
+        report.least_squares = spread_model(report.least_squares, occurring, all.types());
         for candidate in report.candidates.iter_mut().filter(|candidate| !candidate.demand_s.is_empty()) {
-            candidate.demand_s = spread(&candidate.demand_s, seen, all.types(), 0.0);
+            candidate.demand_s = spread(&candidate.demand_s, occurring, all.types(), 0.0);
         }
         for group in &mut report.indistinguishable {
-            group.transactions.iter_mut().for_each(|column| *column = seen[*column]);
+            group.transactions.iter_mut().for_each(|column| *column = occurring[*column]);
         }
-        FittedModel { model: spread_model(model, seen, all.types()), report }
+        FittedModel { model: spread_model(model, occurring, all.types()), report }
     }
 }
 
-fn spread_model(model: TransactionModel, seen: &[usize], types: usize) -> TransactionModel {
+fn spread_model(model: TransactionModel, occurring: &[usize], types: usize) -> TransactionModel {
     TransactionModel {
-        demand_s: spread(&model.demand_s, seen, types, 0.0),
-        standard_error_s: spread(&model.standard_error_s, seen, types, f64::NAN),
+        demand_s: spread(&model.demand_s, occurring, types, 0.0),
+        standard_error_s: spread(&model.standard_error_s, occurring, types, f64::NAN),
         ..model
     }
 }
 
-fn spread<V: Copy>(values: &[V], seen: &[usize], types: usize, absent: V) -> Vec<V> {
-    let mut out = vec![absent; types];
-    seen.iter().zip(values).for_each(|(&column, &value)| out[column] = value);
+fn spread<V: Copy>(values: &[V], occurring: &[usize], types: usize, not_applicable: V) -> Vec<V> {
+    let mut out = vec![not_applicable; types];
+    occurring.iter().zip(values).for_each(|(&column, &value)| out[column] = value);
     out
 }

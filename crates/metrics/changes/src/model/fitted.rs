@@ -1,28 +1,28 @@
-//! What fitting a transaction model gives: the model, and all that is known of how well.
+//! The result of fitting a transaction model: the model and its quality.
 
 use crate::TransactionModel;
 
-/// A transaction model and what supports it.
+/// A transaction model and its quality.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FittedModel {
-    /// The model by the chosen estimator.
+    /// The model of the selected estimator.
     pub model: TransactionModel,
-    /// How it was chosen and how far it can be trusted.
+    /// How it was selected, and its accuracy.
     pub report: ModelReport,
 }
 
-/// How a model was estimated, and how far it can be trusted.
+/// How a model was estimated, and its accuracy.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ModelReport {
     /// Windows of the fit.
     pub windows: usize,
-    /// The estimator that gave the model.
+    /// The estimator of the model.
     pub estimator: Estimator,
-    /// Why this one: a sentence.
+    /// The reason for this estimator, as a sentence.
     pub reason: String,
     /// Every estimator, in the order of [`Estimator::ALL`].
     pub candidates: Vec<Candidate>,
-    /// What the server uses beside the transactions (`D₀`).
+    /// CPU use independent of the transactions (`D₀`).
     pub constant: Constant,
     /// 95 % interval (or what the settings say) of each demand, length `n`.
     pub demand: Vec<Interval>,
@@ -66,7 +66,7 @@ pub struct IndistinguishableGroup {
     pub transactions: Vec<usize>,
     /// CPU seconds a transaction of the group takes on average, in the mix of these windows.
     pub mean_demand_s: f64,
-    /// Its standard error in seconds; NaN where it cannot be told.
+    /// Its standard error in seconds; NaN if unknown.
     pub standard_error_s: f64,
     /// The types' shares of the group's transactions in these windows; they add up to 1. The sum that is
     /// identified is `Σ share · demand`.

@@ -110,7 +110,7 @@ pub(crate) fn demand_covariance(design: &Design, fit: &Coefficients) -> Option<M
     Some(of_demands)
 }
 
-/// Standard error of the constant of a plain fit, in CPU seconds a window; NaN where it cannot be told.
+/// Standard error of the constant of a plain fit, in CPU seconds a window; NaN if unknown.
 pub(crate) fn constant_error(design: &Design, model: &TransactionModel) -> f64 {
     let columns: Vec<usize> = (0..design.types()).filter(|&j| model.demand_s[j] > 0.0).collect();
     let x = design_matrix(design, &columns, true);

@@ -34,23 +34,23 @@ impl Weighted {
     /// The windows of `design` that are not saturated (all, if fewer than half are not), weighted by the inverse of the
     /// work that plain non-negative least squares expects in them.
     pub(crate) fn new(design: &Design) -> Weighted {
-        let kept = unsaturated(design);
+        let retained = unsaturated(design);
         let columns: Vec<usize> = (0..design.types()).collect();
-        let x = design_matrix(&kept, &columns, true);
-        let plain = solve_non_negative(&x, &kept.work);
+        let x = design_matrix(&retained, &columns, true);
+        let plain = solve_non_negative(&x, &retained.work);
         let expected: Vec<f64> = (0..x.rows()).map(|t| dot(x.row(t), &plain)).collect();
-        Weighted::scaled(x, &kept, &expected)
+        Weighted::scaled(x, &retained, &expected)
     }
 
     /// The same windows of a regression on one column, `expected`: work in proportion to demands.
     pub(crate) fn on_expected(design: &Design, demand: &[f64]) -> Weighted {
-        let kept = unsaturated(design);
-        let expected = kept.expected(demand);
-        let mut x = Matrix::zeros(kept.rows(), 2);
+        let retained = unsaturated(design);
+        let expected = retained.expected(demand);
+        let mut x = Matrix::zeros(retained.rows(), 2);
         for (t, &work) in expected.iter().enumerate() {
             x.row_mut(t).copy_from_slice(&[1.0, work]);
         }
-        Weighted::scaled(x, &kept, &expected)
+        Weighted::scaled(x, &retained, &expected)
     }
 
     fn scaled(mut x: Matrix, design: &Design, expected: &[f64]) -> Weighted {

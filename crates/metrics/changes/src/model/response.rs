@@ -29,7 +29,7 @@ pub(crate) struct Totals {
 
 impl Totals {
     /// Over all windows of `design`.
-    pub(crate) fn of(design: &Design) -> Totals {
+    pub(crate) fn from_design(design: &Design) -> Totals {
         Totals::over(design, 0..design.rows())
     }
 
@@ -95,7 +95,7 @@ impl Totals {
 /// Covariance of the demands relative to themselves, by leaving out blocks of successive windows in turn (Künsch 1989),
 /// which keeps what neighboring windows share; None when a block cannot be spared.
 pub(crate) fn relative_covariance(design: &Design, discipline: Discipline) -> Option<Matrix> {
-    let all = Totals::of(design);
+    let all = Totals::from_design(design);
     let demand = all.demands(discipline)?;
     jackknife(design.rows(), demand.len(), |block| {
         let left = all.without(&Totals::over(design, block)).demands(discipline)?;
@@ -105,7 +105,7 @@ pub(crate) fn relative_covariance(design: &Design, discipline: Discipline) -> Op
 
 /// Standard error of mean work over mean count, in seconds: the demand of the only type.
 pub(crate) fn ratio_error(design: &Design) -> Option<f64> {
-    let all = Totals::of(design);
+    let all = Totals::from_design(design);
     let ratio = |totals: &Totals| (totals.counts[0] > 0.0).then(|| vec![totals.work / totals.counts[0]]);
     let covariance = jackknife(design.rows(), 1, |block| ratio(&all.without(&Totals::over(design, block))))?;
     Some(covariance.get(0, 0).max(0.0).sqrt())
@@ -159,7 +159,8 @@ mod tests {
     /// Half of the time in the server is service, so demands are half of the response times.
     #[test]
     fn processor_sharing_by_hand() {
-        let demand = Totals::of(&two_types()).demands(Discipline::ProcessorSharing).expect("response times");
+        let demand =
+            Totals::from_design(&two_types()).demands(Discipline::ProcessorSharing).expect("response times");
         assert!((demand[0] - 0.02).abs() < 1e-15 && (demand[1] - 0.1).abs() < 1e-15);
     }
 
@@ -167,10 +168,11 @@ mod tests {
     #[test]
     fn first_come_first_served_by_hand() {
         let mut design = two_types();
-        assert_eq!(Totals::of(&design).demands(Discipline::FirstComeFirstServed), None);
+        assert_eq!(Totals::from_design(&design).demands(Discipline::FirstComeFirstServed), None);
         // With 11 s of work 3 s are waiting: 20 ms each.
         design.work = vec![5.0, 6.0];
-        let demand = Totals::of(&design).demands(Discipline::FirstComeFirstServed).expect("positive");
+        let demand =
+            Totals::from_design(&design).demands(Discipline::FirstComeFirstServed).expect("positive");
         assert!((demand[0] - 0.02).abs() < 1e-15 && (demand[1] - 0.18).abs() < 1e-15);
     }
 
@@ -178,9 +180,9 @@ mod tests {
     fn a_type_without_response_times_says_nothing() {
         let mut design = two_types();
         design.response_s.set(0, 1, f64::NAN);
-        assert!(Totals::of(&design).demands(Discipline::ProcessorSharing).is_some());
+        assert!(Totals::from_design(&design).demands(Discipline::ProcessorSharing).is_some());
         design.response_s.set(1, 1, f64::NAN);
-        assert_eq!(Totals::of(&design).demands(Discipline::ProcessorSharing), None);
+        assert_eq!(Totals::from_design(&design).demands(Discipline::ProcessorSharing), None);
     }
 
     /// The mean of 0, 1, 2, 3 in four blocks of one: the jackknife gives s²/4 with s² = 5/3.

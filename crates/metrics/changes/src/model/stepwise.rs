@@ -38,7 +38,7 @@ pub struct Step {
 /// If the lengths differ.
 pub fn stepwise(x: &Matrix, y: &[f64], level: f64) -> Vec<Step> {
     assert_eq!(x.rows(), y.len(), "a response for every row");
-    let mut swept = Swept::new(x, y);
+    let mut swept = SweptGram::new(x, y);
     let mut path: Vec<Step> = Vec::new();
     // Two more than the columns in: the intercept and the candidate.
     while let (Some(degrees @ 1..), Some(candidate)) = (x.rows().checked_sub(path.len() + 2), swept.best()) {
@@ -75,7 +75,7 @@ pub fn stepwise_model(
 }
 
 /// What is left of columns and response after the columns taken so far: products of their residuals.
-struct Swept {
+struct SweptGram {
     /// Centered columns with those taken projected out, and the response as the last.
     columns: Vec<Vec<f64>>,
     /// Sum of squares of each centered column before anything was taken.
@@ -84,13 +84,13 @@ struct Swept {
     sse: f64,
 }
 
-impl Swept {
-    fn new(x: &Matrix, y: &[f64]) -> Swept {
+impl SweptGram {
+    fn new(x: &Matrix, y: &[f64]) -> SweptGram {
         let mut columns: Vec<Vec<f64>> = (0..x.cols()).map(|j| centered(x.column(j).collect())).collect();
         let totals = columns.iter().map(|column| dot(column, column)).collect();
         columns.push(centered(y.to_vec()));
         let sse = dot(&columns[x.cols()], &columns[x.cols()]);
-        Swept { columns, totals, is_taken: vec![false; x.cols()], sse }
+        SweptGram { columns, totals, is_taken: vec![false; x.cols()], sse }
     }
 
     fn response(&self) -> &[f64] {

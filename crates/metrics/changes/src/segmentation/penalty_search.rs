@@ -100,7 +100,7 @@ pub(crate) fn search_penalty(
     let mut attempt = |lambda: f64| {
         let path = paths.cheapest(lambda);
         let cuts: Vec<usize> = path.points.iter().map(|&point| table.points()[point]).collect();
-        assess(regression, budget, errors, Cut { cuts, lambda, cost: path.cost })
+        assess(regression, budget, errors, WindowCut { cuts, lambda, cost: path.cost })
     };
     let (mut good, mut beyond) = bracket(&mut attempt);
     let mut switch = None;
@@ -175,7 +175,7 @@ fn halve(
 }
 
 /// Cuts and how they were found.
-pub(super) struct Cut {
+pub(super) struct WindowCut {
     pub(super) cuts: Vec<usize>,
     pub(super) lambda: f64,
     /// `Σ w1 + λ Σ w2`.
@@ -187,9 +187,9 @@ pub(super) fn assess(
     regression: &WindowRegression,
     budget: ErrorBudget,
     errors: &mut SegmentErrors,
-    found: Cut,
+    found: WindowCut,
 ) -> Segmentation {
-    let Cut { cuts, lambda, cost } = found;
+    let WindowCut { cuts, lambda, cost } = found;
     let entropy =
         cuts.windows(2).map(|pair| entropy_share(pair[1] - pair[0], regression.windows())).sum::<f64>();
     let (mut absolute, mut load, mut within) = (0.0, 0.0, true);

@@ -2,7 +2,7 @@
 
 use laggard_numeric::stretch_residuals;
 
-use super::penalty_search::{Cut, ErrorBudget, SegmentErrors, Segmentation, assess};
+use super::penalty_search::{ErrorBudget, SegmentErrors, Segmentation, WindowCut, assess};
 use super::{WindowRegression, entropy_share};
 
 /// Moves every cut by up to `step` windows so that the cost of all together is least: exact for the given number
@@ -23,25 +23,31 @@ pub(crate) fn refine_cuts(
             (cut.saturating_sub(step)..=(cut + step).min(windows)).collect()
         }
     };
-    let mut stages = vec![Stage { places: places(0), cost: vec![0.0], from: vec![0] }];
+    let mut stages = vec![RefinementStage { places: places(0), cost: vec![0.0], from: vec![0] }];
     for at in 1..=inner {
         let stage = next_stage(regression, &stages[at - 1], places(at), found.lambda);
         stages.push(stage);
     }
-    let cut = Cut { cuts: walk_back(&stages), lambda: found.lambda, cost: stages[inner].cost[0] };
+    let cut = WindowCut { cuts: walk_back(&stages), lambda: found.lambda, cost: stages[inner].cost[0] };
     assess(regression, budget, &mut SegmentErrors::default(), cut)
 }
 
 /// The places that one cut may take, the least cost up to each, and the place of the cut before.
-struct Stage {
+struct RefinementStage {
     places: Vec<usize>,
     cost: Vec<f64>,
     from: Vec<usize>,
 }
 
-fn next_stage(regression: &WindowRegression, before: &Stage, places: Vec<usize>, lambda: f64) -> Stage {
+fn next_stage(
+    regression: &WindowRegression,
+    before: &RefinementStage,
+    places: Vec<usize>,
+    lambda: f64,
+) -> RefinementStage {
     let windows = regression.windows();
-    let mut stage = Stage { cost: vec![f64::INFINITY; places.len()], from: vec![0; places.len()], places };
+    let mut stage =
+        RefinementStage { cost: vec![f64::INFINITY; places.len()], from: vec![0; places.len()], places };
     let unit = regression.residual_unit();
     for (block, starts) in before.places.chunks(laggard_numeric::STRETCH_LANES).enumerate() {
         let first = block * laggard_numeric::STRETCH_LANES;
@@ -62,7 +68,7 @@ fn next_stage(regression: &WindowRegression, before: &Stage, places: Vec<usize>,
     stage
 }
 
-fn walk_back(stages: &[Stage]) -> Vec<usize> {
+fn walk_back(stages: &[RefinementStage]) -> Vec<usize> {
     let mut at = 0;
     let mut cuts: Vec<usize> = Vec::with_capacity(stages.len());
     for stage in stages.iter().rev() {

@@ -115,7 +115,7 @@ fn plain_search(regression: &WindowRegression, table: &CostTable, budget: ErrorB
             regression,
             budget,
             &mut errors,
-            penalty_search::Cut { cuts, lambda, cost: path.cost },
+            penalty_search::WindowCut { cuts, lambda, cost: path.cost },
         )
     };
     let mut good = attempt(1.0);

@@ -1,9 +1,9 @@
 //! Tests of the crate from outside, against references, measured data and simulated queues.
 
 mod accuracy;
+mod adaptive;
 mod demands;
 mod measured;
 mod queue;
 mod stepwise;
 mod tpcw;
-mod tuned;

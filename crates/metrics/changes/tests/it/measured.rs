@@ -6,7 +6,7 @@ use laggard_numeric::Matrix;
 use std::path::{Path, PathBuf};
 
 /// A run and its truth.
-pub(crate) struct Run {
+pub(crate) struct SimulatedRun {
     /// `util50-exp3`.
     pub(crate) name: String,
     /// Load in percent, from the name.
@@ -20,7 +20,7 @@ pub(crate) struct Run {
 }
 
 /// All runs of a folder, by name, in windows of `seconds` samples of one second.
-pub(crate) fn runs(folder: &Path, seconds: usize) -> Vec<Run> {
+pub(crate) fn runs(folder: &Path, seconds: usize) -> Vec<SimulatedRun> {
     let truth = std::fs::read_to_string(folder.join("demands.csv")).expect("demands.csv");
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("a folder")
@@ -31,7 +31,7 @@ pub(crate) fn runs(folder: &Path, seconds: usize) -> Vec<Run> {
     paths.iter().map(|path| read(path, &truth, seconds)).collect()
 }
 
-fn read(path: &Path, truth: &str, seconds: usize) -> Run {
+fn read(path: &Path, truth: &str, seconds: usize) -> SimulatedRun {
     let name = path.file_name().expect("a name").to_string_lossy().into_owned();
     let (load, experiment) =
         name.strip_prefix("util").and_then(|rest| rest.split_once("-exp")).expect("utilLL-expE");
@@ -40,7 +40,7 @@ fn read(path: &Path, truth: &str, seconds: usize) -> Run {
     let wanted = format!("{experiment},");
     let row = truth.lines().find(|line| line.starts_with(&wanted)).expect("a row of demands.csv");
     let types = rates[0].len();
-    Run {
+    SimulatedRun {
         load: load.parse().expect("a load"),
         experiment: experiment.parse().expect("an experiment"),
         observations: windows(&utilization, &rates, &responses, seconds),
@@ -93,13 +93,13 @@ fn windows(
 }
 
 /// The runs of each experiment one after the other, in order of load: what moves is the load, not the application.
-pub(crate) fn joined(mut runs: Vec<Run>) -> Vec<Run> {
+pub(crate) fn joined(mut runs: Vec<SimulatedRun>) -> Vec<SimulatedRun> {
     runs.sort_by_key(|run| (run.experiment, run.load));
-    let mut joined: Vec<Run> = Vec::new();
+    let mut joined: Vec<SimulatedRun> = Vec::new();
     for run in runs {
         match joined.last_mut().filter(|last| last.experiment == run.experiment) {
             Some(last) => append(&mut last.observations, &run.observations),
-            None => joined.push(Run { name: format!("exp{}", run.experiment), ..run }),
+            None => joined.push(SimulatedRun { name: format!("exp{}", run.experiment), ..run }),
         }
     }
     joined

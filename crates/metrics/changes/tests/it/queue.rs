@@ -57,7 +57,7 @@ impl Queue {
 
     /// `windows` windows of `window_s` seconds, after a warm-up of twenty.
     pub(crate) fn observe(&self, windows: usize, window_s: f64) -> Observations {
-        let mut run = Run::new(self, window_s);
+        let mut run = SimulatedRun::new(self, window_s);
         run.advance((windows + WARM_UP) as f64 * window_s);
         run.observations(windows)
     }
@@ -74,7 +74,7 @@ struct Job {
 /// What is going to happen. Times are kept as bits: positive floats sort like integers.
 type Pending = BinaryHeap<Reverse<(u64, usize)>>;
 
-struct Run<'a> {
+struct SimulatedRun<'a> {
     queue: &'a Queue,
     window_s: f64,
     random: Random,
@@ -92,9 +92,9 @@ struct Run<'a> {
     response_s: BTreeMap<(usize, usize), f64>,
 }
 
-impl<'a> Run<'a> {
-    fn new(queue: &'a Queue, window_s: f64) -> Run<'a> {
-        let mut run = Run {
+impl<'a> SimulatedRun<'a> {
+    fn new(queue: &'a Queue, window_s: f64) -> SimulatedRun<'a> {
+        let mut run = SimulatedRun {
             queue,
             window_s,
             random: Random(queue.seed),

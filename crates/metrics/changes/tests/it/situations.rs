@@ -6,11 +6,11 @@ use super::queue::{Arrivals, Discipline, Queue};
 #[derive(Clone)]
 pub(crate) struct Situation {
     pub(crate) name: &'static str,
-    change: fn(&mut Queue, &Draw),
+    change: fn(&mut Queue, &RandomDraw),
 }
 
 /// What is drawn for one queue.
-struct Draw {
+struct RandomDraw {
     load: f64,
     /// Uniform numbers, 0..1.
     uniform: Vec<f64>,
@@ -51,7 +51,7 @@ impl Situation {
         let all: f64 = shares.iter().sum();
         let rates: Vec<f64> = (0..types).map(|j| load * shares[j] / all / demand[j]).collect();
         let mut queue = Queue::open(&demand, &rates, seed);
-        (self.change)(&mut queue, &Draw { load, uniform: uniform[3 * types..].to_vec() });
+        (self.change)(&mut queue, &RandomDraw { load, uniform: uniform[3 * types..].to_vec() });
         if let (Arrivals::Open { rates, .. }, true) = (&mut queue.arrivals, queue.cores > 1) {
             rates.iter_mut().for_each(|rate| *rate *= queue.cores as f64);
         }
@@ -60,7 +60,7 @@ impl Situation {
 }
 
 /// Four to twelve clients a type that think long enough for about this load.
-fn closed(queue: &mut Queue, draw: &Draw) {
+fn closed(queue: &mut Queue, draw: &RandomDraw) {
     let clients: Vec<usize> =
         (0..queue.demand_s.len()).map(|j| 4 + (draw.uniform[j] * 9.0) as usize).collect();
     let work_s: f64 = clients.iter().zip(&queue.demand_s).map(|(count, demand)| *count as f64 * demand).sum();
@@ -76,7 +76,7 @@ fn vary(queue: &mut Queue) {
 }
 
 /// Up to as much time as on the CPU, by type.
-fn elsewhere(queue: &mut Queue, draw: &Draw) {
+fn elsewhere(queue: &mut Queue, draw: &RandomDraw) {
     queue.elsewhere_s = queue.demand_s.iter().zip(&draw.uniform).map(|(demand, u)| demand * u).collect();
 }
 

@@ -1,24 +1,24 @@
 //! Counters of several series, repeated values, and true instants.
 
-use crate::stand_in::{Asked, StandIn, success};
+use crate::stand_in::{ReceivedQuery, StandIn, success};
 use crate::{get, range, settings};
 use laggard_model::Loss;
 
 type Values = Vec<(f64, String)>;
 
-fn at(asked: &Asked, wanted: impl Fn(f64) -> Option<f64>) -> Values {
-    asked.instants().filter_map(|time| wanted(time).map(|value| (time, value.to_string()))).collect()
+fn at(received_query: &ReceivedQuery, wanted: impl Fn(f64) -> Option<f64>) -> Values {
+    received_query.instants().filter_map(|time| wanted(time).map(|value| (time, value.to_string()))).collect()
 }
 
 #[test]
 fn series_that_differ_in_other_labels_add_up_by_what_they_grew() {
-    let server = StandIn::new(|_, asked| {
+    let server = StandIn::new(|_, received_query| {
         success(&[
-            (r#""route":"/buy","instance":"a","code":"200""#, at(asked, |t| Some(100.0 + t))),
+            (r#""route":"/buy","instance":"a","code":"200""#, at(received_query, |t| Some(100.0 + t))),
             // The first error comes at 30 s; the process ends at 60 s, and its series with it.
             (
                 r#""route":"/buy","instance":"a","code":"500""#,
-                at(asked, |t| (30.0..60.0).contains(&t).then_some(4.0)),
+                at(received_query, |t| (30.0..60.0).contains(&t).then_some(4.0)),
             ),
         ])
     });
@@ -31,8 +31,11 @@ fn series_that_differ_in_other_labels_add_up_by_what_they_grew() {
 
 #[test]
 fn a_fall_is_a_new_start_and_counted() {
-    let server = StandIn::new(|_, asked| {
-        success(&[(r#""instance":"a""#, at(asked, |t| Some(if t < 30.0 { 100.0 + t } else { t - 30.0 })))])
+    let server = StandIn::new(|_, received_query| {
+        success(&[(
+            r#""instance":"a""#,
+            at(received_query, |t| Some(if t < 30.0 { 100.0 + t } else { t - 30.0 })),
+        )])
     });
     let got = get(settings(&server), "count_total=max by (instance) (x)", range(60, 15)).unwrap();
     assert_eq!(got.of(""), [(0.0, 0.0), (15.0, 15.0), (30.0, 15.0), (45.0, 30.0), (60.0, 45.0)]);
@@ -47,9 +50,12 @@ fn repeated_values_are_no_readings() {
         t if t < 80.0 => 20.0,
         _ => 80.0,
     };
-    let server = StandIn::new(move |_, asked| match asked.query.as_str() {
-        "timestamp(x_total)" => success(&[(r#""instance":"a""#, at(asked, |t| Some(read(t))))]),
-        _ => success(&[(r#""__name__":"x_total","instance":"a""#, at(asked, |t| Some(5.0 * read(t))))]),
+    let server = StandIn::new(move |_, received_query| match received_query.query.as_str() {
+        "timestamp(x_total)" => success(&[(r#""instance":"a""#, at(received_query, |t| Some(read(t))))]),
+        _ => success(&[(
+            r#""__name__":"x_total","instance":"a""#,
+            at(received_query, |t| Some(5.0 * read(t))),
+        )]),
     });
     let got = get(settings(&server), "count_total=x_total", range(90, 10)).unwrap();
     assert_eq!(got.of(""), [(0.0, 0.0), (20.0, 100.0), (80.0, 400.0)]);
@@ -71,10 +77,10 @@ fn numbers_that_no_counter_can_have_are_counted() {
 
 #[test]
 fn capacities_add_up_and_utilizations_are_averaged() {
-    let server = StandIn::new(|_, asked| {
+    let server = StandIn::new(|_, received_query| {
         success(&[
-            (r#""pod":"p","container":"a""#, at(asked, |_| Some(1.0))),
-            (r#""pod":"p","container":"b""#, at(asked, |_| Some(0.5))),
+            (r#""pod":"p","container":"a""#, at(received_query, |_| Some(1.0))),
+            (r#""pod":"p","container":"b""#, at(received_query, |_| Some(0.5))),
         ])
     });
     let cores = get(settings(&server), "cores=sum by (pod, container) (x)", range(0, 15)).unwrap();

@@ -18,7 +18,7 @@ fn an_overloaded_server_is_asked_again() {
         _ => success(&[("", vec![(0.0, "1".to_owned())])]),
     });
     assert_eq!(get(settings(&server), "rate=sum(x)", range(30, 15)).unwrap().fetched.points, 1);
-    assert_eq!(server.asked().len(), 3);
+    assert_eq!(server.received_query().len(), 3);
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn one_that_stays_overloaded_is_given_up() {
     let server = StandIn::new(|_, _| answer("503 Service Unavailable", "", b"starting up\x07"));
     let said = failure(&server).to_string();
     assert!(said.contains("503") && said.contains("starting up") && said.contains("several times"), "{said}");
-    assert_eq!(server.asked().len(), 4);
+    assert_eq!(server.received_query().len(), 4);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_refused_query_is_told_in_the_servers_words_and_not_repeated() {
     });
     let said = failure(&server).to_string();
     assert!(said.contains("bad_data") && said.contains("parse error") && said.contains("sum(x)"), "{said}");
-    assert_eq!(server.asked().len(), 1);
+    assert_eq!(server.received_query().len(), 1);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn redirects_are_not_followed() {
     let server = StandIn::new(move |_, _| answer("302 Found", &location, b""));
     let said = failure(&server).to_string();
     assert!(said.contains("302") && said.contains("redirects are not followed"), "{said}");
-    assert!(elsewhere.asked().is_empty());
+    assert!(elsewhere.received_query().is_empty());
 }
 
 #[test]
@@ -99,5 +99,5 @@ fn an_answer_that_swells_is_stopped() {
     let small = ClientSettings { answer_bytes_max: 1 << 20, ..settings(&server) };
     let error = get(small, "rate=sum(x)", range(30, 15)).err().unwrap();
     assert!(matches!(error, PrometheusError::TooLarge { .. }), "{error}");
-    assert_eq!(server.asked().len(), 2, "less time was tried before");
+    assert_eq!(server.received_query().len(), 2, "less time was tried before");
 }

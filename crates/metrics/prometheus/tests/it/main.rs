@@ -31,12 +31,12 @@ fn range(until: i64, step: u64) -> TimeRange {
     }
 }
 
-struct Got {
+struct ReceivedSamples {
     collected: Collect,
     fetched: Fetched,
 }
 
-impl Got {
+impl ReceivedSamples {
     /// Seconds and values of the samples of a transaction.
     fn of(&self, transaction: &str) -> Vec<(f64, f64)> {
         let samples = self.collected.samples.iter().filter(|sample| sample.transaction == transaction);
@@ -44,9 +44,9 @@ impl Got {
     }
 }
 
-fn get(settings: ClientSettings, query: &str, range: TimeRange) -> Result<Got, PrometheusError> {
+fn get(settings: ClientSettings, query: &str, range: TimeRange) -> Result<ReceivedSamples, PrometheusError> {
     let client = Client::new(settings)?;
     let mut collected = Collect::default();
     let fetched = fetch(&client, &Query::parse(query)?, &range, &mut collected)?;
-    Ok(Got { collected, fetched })
+    Ok(ReceivedSamples { collected, fetched })
 }

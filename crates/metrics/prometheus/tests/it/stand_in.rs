@@ -7,7 +7,7 @@ use std::thread;
 
 /// What was asked.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedQuery {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) headers: Vec<String>,
@@ -17,7 +17,7 @@ pub(crate) struct Asked {
     pub(crate) step: f64,
 }
 
-impl Asked {
+impl ReceivedQuery {
     /// The instants asked for.
     pub(crate) fn instants(&self) -> impl Iterator<Item = f64> + use<> {
         let (start, end, step) = (self.start, self.end, self.step);
@@ -35,16 +35,16 @@ impl Asked {
 /// The stand-in. Its thread ends with the process.
 pub(crate) struct StandIn {
     port: u16,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    received_query: Arc<Mutex<Vec<ReceivedQuery>>>,
 }
 
 impl StandIn {
     /// A server that answers the n-th question (from 0) with the bytes of `answer`.
-    pub(crate) fn new(answer: impl Fn(usize, &Asked) -> Vec<u8> + Send + 'static) -> StandIn {
+    pub(crate) fn new(answer: impl Fn(usize, &ReceivedQuery) -> Vec<u8> + Send + 'static) -> StandIn {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&asked);
+        let received_query = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&received_query);
         thread::spawn(move || {
             for connection in listener.incoming() {
                 let Ok(mut connection) = connection else { continue };
@@ -57,7 +57,7 @@ impl StandIn {
                 let _ = connection.write_all(&answer(number, &question));
             }
         });
-        StandIn { port, asked }
+        StandIn { port, received_query }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -65,12 +65,12 @@ impl StandIn {
     }
 
     /// Everything asked so far.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+    pub(crate) fn received_query(&self) -> Vec<ReceivedQuery> {
+        self.received_query.lock().unwrap().clone()
     }
 }
 
-fn read(connection: &TcpStream) -> Option<Asked> {
+fn read(connection: &TcpStream) -> Option<ReceivedQuery> {
     let mut reader = BufReader::new(connection);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
@@ -86,22 +86,23 @@ fn read(connection: &TcpStream) -> Option<Asked> {
         headers.push(header.trim().to_owned());
     }
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let mut asked = Asked { method, path: path.to_owned(), headers, ..Asked::default() };
-    let length = asked.header("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
+    let mut received_query =
+        ReceivedQuery { method, path: path.to_owned(), headers, ..ReceivedQuery::default() };
+    let length = received_query.header("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    let form = if asked.method == "POST" { String::from_utf8(body).ok()? } else { query.to_owned() };
+    let form = if received_query.method == "POST" { String::from_utf8(body).ok()? } else { query.to_owned() };
     for pair in form.split('&') {
         let (name, value) = pair.split_once('=')?;
         let value = decoded(value);
         match name {
-            "query" => asked.query = value,
-            "start" => asked.start = value.parse().ok()?,
-            "end" => asked.end = value.parse().ok()?,
-            _ => asked.step = value.parse().ok()?,
+            "query" => received_query.query = value,
+            "start" => received_query.start = value.parse().ok()?,
+            "end" => received_query.end = value.parse().ok()?,
+            _ => received_query.step = value.parse().ok()?,
         }
     }
-    Some(asked)
+    Some(received_query)
 }
 
 fn decoded(text: &str) -> String {

@@ -4,7 +4,7 @@ use crate::methods::ChangeMethod;
 use crate::sample_summary::seconds;
 use laggard_changes::{
     Analysis, ChangeSettings, ChangeSettingsError, CherkasovaMode, CherkasovaSettings,
-    CherkasovaSettingsError, Observations, TooLittleData, cherkasova,
+    CherkasovaSettingsError, Observations, TooLittleDataError, cherkasova,
 };
 use laggard_model::Nanos;
 use laggard_report::Setting;
@@ -96,7 +96,7 @@ impl ChangesSettings {
         &self,
         observations: &Observations,
         threads: NonZeroUsize,
-    ) -> Result<Analysis, TooLittleData> {
+    ) -> Result<Analysis, TooLittleDataError> {
         let (given, types) = (observations.utilization.len(), observations.counts.cols());
         let segment = match self.method {
             ChangeMethod::Tuned => self.tuned.windows_min(types),
@@ -104,7 +104,7 @@ impl ChangesSettings {
         };
         let needed = segment.saturating_mul(2);
         if given < needed {
-            return Err(TooLittleData::Windows { given, needed });
+            return Err(TooLittleDataError::Windows { given, needed });
         }
         match self.method {
             ChangeMethod::Tuned => laggard_changes::changes(observations, &self.tuned, threads),

@@ -1,10 +1,10 @@
 //! Counters and rates.
 
-use crate::{Drawn, MINUTE, SECOND, counts, drawn, windows};
+use crate::{GeneratedSamples, MINUTE, SECOND, counts, drawn, windows};
 use laggard_model::{Loss, Measure};
 
 /// A counter read every 15 seconds that grows by `slope` a second.
-fn read(transaction: &'static str, seconds: std::ops::Range<u32>, slope: f64) -> Vec<Drawn> {
+fn read(transaction: &'static str, seconds: std::ops::Range<u32>, slope: f64) -> Vec<GeneratedSamples> {
     let steps = seconds.step_by(15);
     steps
         .map(|s| drawn(f64::from(s), Measure::TransactionsTotal, transaction, 1000.0 + slope * f64::from(s)))
@@ -16,7 +16,7 @@ fn a_steady_counter_gives_steady_counts_whatever_the_phase() {
     for phase in [0, 7] {
         let samples: Vec<_> = read("Home", 0..600, 2.0)
             .into_iter()
-            .map(|sample| Drawn { ns: sample.ns + phase * SECOND, ..sample })
+            .map(|sample| GeneratedSamples { ns: sample.ns + phase * SECOND, ..sample })
             .collect();
         let table = windows(&samples, 60);
         let found = counts(&table, "Home");
@@ -76,7 +76,7 @@ fn rates_are_multiplied_by_time() {
 #[test]
 fn counters_of_times_give_means() {
     let mut samples = read("Home", 0..300, 2.0);
-    samples.extend(samples.clone().into_iter().map(|sample| Drawn {
+    samples.extend(samples.clone().into_iter().map(|sample| GeneratedSamples {
         measure: Measure::ResponseSecondsTotal,
         value: sample.value * 0.25,
         ..sample

@@ -9,7 +9,7 @@ fn samples_from_another_age_are_left_out() {
     let mut samples: Vec<_> =
         (0..300).map(|at| drawn(1.7e9 + 60.0 * f64::from(at), Measure::Transactions, "Home", 1.0)).collect();
     for ns in [0, i64::MIN, i64::MAX, 5 * SECOND] {
-        samples.push(crate::Drawn { ns, ..drawn(0.0, Measure::Transactions, "Home", 1.0) });
+        samples.push(crate::GeneratedSamples { ns, ..drawn(0.0, Measure::Transactions, "Home", 1.0) });
     }
     let table = windows(&samples, 60);
     assert_eq!(table.losses.count(Loss::StraySample), 4);
@@ -85,7 +85,9 @@ fn any_value_at_any_time_is_survived() {
         for value in values {
             let samples: Vec<_> = measures
                 .into_iter()
-                .flat_map(|measure| times.map(|ns| crate::Drawn { ns, ..drawn(0.0, measure, "Home", value) }))
+                .flat_map(|measure| {
+                    times.map(|ns| crate::GeneratedSamples { ns, ..drawn(0.0, measure, "Home", value) })
+                })
                 .collect();
             let _ = table_of(&samples).finish(&settings(seconds));
         }

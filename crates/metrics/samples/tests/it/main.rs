@@ -18,7 +18,7 @@ const SECOND: i64 = 1_000_000_000;
 
 /// One sample, drawn.
 #[derive(Clone, Debug, PartialEq)]
-struct Drawn {
+struct GeneratedSamples {
     ns: i64,
     measure: Measure,
     server: &'static str,
@@ -29,18 +29,18 @@ struct Drawn {
 }
 
 /// A sample of the system at a second.
-fn drawn(second: f64, measure: Measure, transaction: &'static str, value: f64) -> Drawn {
+fn drawn(second: f64, measure: Measure, transaction: &'static str, value: f64) -> GeneratedSamples {
     let ns = (second * 1e9) as i64;
-    Drawn { ns, measure, server: "", tier: "", transaction, callee: "", value }
+    GeneratedSamples { ns, measure, server: "", tier: "", transaction, callee: "", value }
 }
 
-impl Drawn {
-    fn at(self, server: &'static str, tier: &'static str) -> Drawn {
-        Drawn { server, tier, ..self }
+impl GeneratedSamples {
+    fn at(self, server: &'static str, tier: &'static str) -> GeneratedSamples {
+        GeneratedSamples { server, tier, ..self }
     }
 
-    fn to(self, callee: &'static str) -> Drawn {
-        Drawn { callee, ..self }
+    fn to(self, callee: &'static str) -> GeneratedSamples {
+        GeneratedSamples { callee, ..self }
     }
 
     fn push(&self, table: &mut SampleTable) {
@@ -56,7 +56,7 @@ impl Drawn {
     }
 }
 
-fn table_of(samples: &[Drawn]) -> SampleTable {
+fn table_of(samples: &[GeneratedSamples]) -> SampleTable {
     let mut table = SampleTable::default();
     samples.iter().for_each(|sample| sample.push(&mut table));
     table
@@ -67,7 +67,7 @@ fn settings(seconds: u64) -> WindowSettings {
     WindowSettings { length: Nanos::from_secs(seconds), ..WindowSettings::default() }
 }
 
-fn windows(samples: &[Drawn], seconds: u64) -> WindowTable {
+fn windows(samples: &[GeneratedSamples], seconds: u64) -> WindowTable {
     table_of(samples).finish(&settings(seconds)).expect("there are samples")
 }
 

@@ -1,6 +1,6 @@
 //! Measured seconds of a real server, against sums made by hand.
 
-use crate::{Drawn, settings, table_of};
+use crate::{GeneratedSamples, settings, table_of};
 use laggard_model::Measure;
 use laggard_testkit::data_folder;
 use std::collections::BTreeMap;
@@ -22,8 +22,8 @@ fn ten_seconds_of_a_measured_run_are_the_sums_of_its_seconds() {
     let counts = column(&folder.join("host1_THROUGHPUT.csv"));
     let busy = column(&folder.join("host1_CPU_UTILIZATION.csv"));
     let times = column(&folder.join("experiment1_AVERAGE_RESPONSE_TIME.csv"));
-    let of = |all: &BTreeMap<i64, f64>, measure, transaction| -> Vec<Drawn> {
-        let sample = |(&second, &value): (&i64, &f64)| Drawn {
+    let of = |all: &BTreeMap<i64, f64>, measure, transaction| -> Vec<GeneratedSamples> {
+        let sample = |(&second, &value): (&i64, &f64)| GeneratedSamples {
             ns: second * crate::SECOND,
             measure,
             server: "",

@@ -1,6 +1,6 @@
 //! What holds for all samples.
 
-use crate::{Drawn, SECOND, settings, table_of};
+use crate::{GeneratedSamples, SECOND, settings, table_of};
 use laggard_model::{Measure, Nanos};
 use laggard_samples::{SampleTable, WindowSettings, WindowTable};
 use proptest::prelude::*;
@@ -15,11 +15,11 @@ const MEASURES: [Measure; 7] = [
     Measure::Calls,
 ];
 
-fn samples() -> impl Strategy<Value = Vec<Drawn>> {
+fn samples() -> impl Strategy<Value = Vec<GeneratedSamples>> {
     let names = ["Home", "Cart"];
     let servers = [("", ""), ("a", "app"), ("b", "app")];
     let one = (0_i64..900, 0..MEASURES.len(), 0_usize..2, 0_usize..3, 0_u32..1000);
-    let one = one.prop_map(move |(second, measure, name, server, value)| Drawn {
+    let one = one.prop_map(move |(second, measure, name, server, value)| GeneratedSamples {
         ns: second * SECOND,
         measure: MEASURES[measure],
         server: servers[server].0,
@@ -83,13 +83,13 @@ proptest! {
 
     #[test]
     fn minutes_of_seconds_are_the_minutes_themselves(counts in prop::collection::vec(0_u32..50, 120..400)) {
-        let sample = |second: usize, count: u32| Drawn {
+        let sample = |second: usize, count: u32| GeneratedSamples {
             ns: second as i64 * SECOND, measure: Measure::Transactions,
             server: "", tier: "", transaction: "Home", callee: "", value: f64::from(count),
         };
         let whole = counts.len() / 60 * 60;
-        let seconds: Vec<Drawn> = counts[..whole].iter().enumerate().map(|(at, &n)| sample(at, n)).collect();
-        let minutes: Vec<Drawn> = counts[..whole]
+        let seconds: Vec<GeneratedSamples> = counts[..whole].iter().enumerate().map(|(at, &n)| sample(at, n)).collect();
+        let minutes: Vec<GeneratedSamples> = counts[..whole]
             .chunks(60).enumerate().map(|(at, part)| sample(at * 60, part.iter().sum())).collect();
         let fine = table_of(&seconds).finish(&settings(60)).unwrap();
         let coarse = table_of(&minutes).finish(&settings(60)).unwrap();
@@ -104,7 +104,7 @@ proptest! {
         let (mut ns, mut value) = (start * SECOND, 0.0);
         let mut samples = Vec::new();
         for (grown, apart) in steps {
-            samples.push(Drawn {
+            samples.push(GeneratedSamples {
                 ns, measure: Measure::TransactionsTotal,
                 server: "", tier: "", transaction: "Home", callee: "", value,
             });

@@ -1,10 +1,10 @@
 //! Utilization and capacity.
 
-use crate::{Drawn, drawn, settings, shown, table_of, windows};
+use crate::{GeneratedSamples, drawn, settings, shown, table_of, windows};
 use laggard_model::{Loss, Measure};
 use laggard_samples::{CoresOf, UtilizationUnit, WindowError};
 
-fn utilization(server: &'static str, values: &[f64]) -> Vec<Drawn> {
+fn utilization(server: &'static str, values: &[f64]) -> Vec<GeneratedSamples> {
     let at = |(second, &value): (usize, &f64)| {
         drawn(20.0 * second as f64, Measure::Utilization, "", value).at(server, "app")
     };
@@ -42,7 +42,7 @@ fn a_little_above_one_is_one_and_counted() {
 
 #[test]
 fn cpu_seconds_need_the_cores() {
-    let mut samples: Vec<Drawn> = (0..13)
+    let mut samples: Vec<GeneratedSamples> = (0..13)
         .map(|at| {
             drawn(15.0 * f64::from(at), Measure::CpuSecondsTotal, "", 24.0 * f64::from(at)).at("pod-1", "")
         })

@@ -1,6 +1,6 @@
 //! Which transactions are those of the whole system.
 
-use crate::{Drawn, counts, drawn, settings, shown, table_of, windows};
+use crate::{GeneratedSamples, counts, drawn, settings, shown, table_of, windows};
 use laggard_model::Measure;
 
 fn every_minute(
@@ -8,7 +8,7 @@ fn every_minute(
     server: &'static str,
     tier: &'static str,
     value: f64,
-) -> Vec<Drawn> {
+) -> Vec<GeneratedSamples> {
     let sample = |at: u32| drawn(60.0 * f64::from(at), Measure::Transactions, "Home", value).at(server, tier);
     minutes.map(sample).collect()
 }

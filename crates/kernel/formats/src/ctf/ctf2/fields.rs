@@ -2,7 +2,8 @@
 
 use super::{default_clock, number, text};
 use crate::ctf::class::{
-    ByteOrder, Choice, Class, Count, Integer, Kind, Label, Mapping, Member, Range, Reference, Role, Scope,
+    ByteOrder, Choice, ChoiceOption, Class, ElementCount, EnumLabel, EnumMapping, FieldKind, FieldRole,
+    FieldScope, IntegerClass, Range, Reference,
 };
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -10,14 +11,14 @@ use std::sync::Arc;
 
 /// What field classes refer to, and what they refer to others by.
 #[derive(Default)]
-pub(super) struct Fields {
+pub(super) struct FieldDecoder {
     pub(super) aliases: HashMap<String, Class>,
     pub(super) referenced: HashSet<String>,
     /// The role of a timestamp in the scope being read.
-    pub(super) timestamp: Option<Role>,
+    pub(super) timestamp: Option<FieldRole>,
 }
 
-impl Fields {
+impl FieldDecoder {
     /// The class that a value describes.
     pub(super) fn class(&mut self, value: &Value) -> Result<Class, String> {
         if let Some(alias) = value.as_str() {
@@ -33,14 +34,14 @@ impl Fields {
                     self.class(value.get("element-field-class").ok_or("an array without elements")?)?;
                 let count = self.count(value)?;
                 let align = small(value, "minimum-alignment")?.unwrap_or(1);
-                Class::new(Kind::Array { count, element }, align)
+                Class::new(FieldKind::Array { count, element }, align)
             }
             "static-length-blob" | "dynamic-length-blob" => self.bytes(value, false),
             "static-length-string" | "dynamic-length-string" => {
                 self.bytes(value, matches!(text(value, "encoding"), None | Some("utf-8")))
             }
             "null-terminated-string" | "string" => match text(value, "encoding") {
-                None | Some("utf-8") => Class::new(Kind::Text, 8),
+                None | Some("utf-8") => Class::new(FieldKind::Text, 8),
                 Some(other) => Err(format!("texts in {other} are not read")),
             },
             _ if kind.starts_with("fixed-length-") => self.fixed(kind, value),
@@ -51,7 +52,7 @@ impl Fields {
 
     /// Bytes; as text, those of an array of characters.
     fn bytes(&mut self, value: &Value, text: bool) -> Result<Class, String> {
-        let byte = Integer {
+        let byte = IntegerClass {
             bits: 8,
             signed: false,
             order: ByteOrder::Little,
@@ -60,8 +61,8 @@ impl Fields {
             role: None,
             mapping: None,
         };
-        let element = Class::new(Kind::Integer(byte), 8)?;
-        Class::new(Kind::Array { count: self.count(value)?, element }, 8)
+        let element = Class::new(FieldKind::Integer(byte), 8)?;
+        Class::new(FieldKind::Array { count: self.count(value)?, element }, 8)
     }
 
     fn structure(&mut self, value: &Value) -> Result<Class, String> {
@@ -69,9 +70,9 @@ impl Fields {
         for member in value.get("member-classes").and_then(Value::as_array).into_iter().flatten() {
             let name = text(member, "name").ok_or("a member without name")?.to_owned();
             let class = self.class(member.get("field-class").ok_or("a member without class")?)?;
-            members.push(Member { name, class });
+            members.push(ChoiceOption { name, class });
         }
-        Class::new(Kind::Struct(members), small(value, "minimum-alignment")?.unwrap_or(1))
+        Class::new(FieldKind::Struct(members), small(value, "minimum-alignment")?.unwrap_or(1))
     }
 
     fn variant(&mut self, value: &Value) -> Result<Class, String> {
@@ -83,26 +84,26 @@ impl Fields {
             let name = text(option, "name").unwrap_or_default().to_owned();
             choices.push(Choice { name, ranges: Some(ranges), class });
         }
-        Class::new(Kind::Variant { selector, choices }, 1)
+        Class::new(FieldKind::Variant { selector, choices }, 1)
     }
 
     fn optional(&mut self, value: &Value) -> Result<Class, String> {
         let selector = self.reference(value, "selector-field-location")?;
         let ranges = value.get("selector-field-ranges").map(ranges).transpose()?;
         let class = self.class(value.get("field-class").ok_or("an optional without class")?)?;
-        Class::new(Kind::Optional { selector, ranges, class }, 1)
+        Class::new(FieldKind::Optional { selector, ranges, class }, 1)
     }
 
-    fn count(&mut self, value: &Value) -> Result<Count, String> {
+    fn count(&mut self, value: &Value) -> Result<ElementCount, String> {
         match number(value, "length")? {
-            Some(length) => Ok(Count::Fixed(length)),
-            None => self.reference(value, "length-field-location").map(Count::Field),
+            Some(length) => Ok(ElementCount::Fixed(length)),
+            None => self.reference(value, "length-field-location").map(ElementCount::Field),
         }
     }
 
-    /// `{"origin": …, "path": […]}`, or in drafts of the specification one array that begins with the origin. A
-    /// path without origin starts at the structures around the field; `null` in it, one structure further out,
-    /// needs no care since names are looked for outwards.
+    /// `{"origin": …, "path": […]}`, or in drafts of the specification one array that begins with the origin. A path
+    /// without origin starts at the structures around the field; `null` in it, one structure further out, needs no
+    /// handling since names are searched outwards.
     fn reference(&mut self, value: &Value, name: &str) -> Result<Reference, String> {
         let location = value.get(name).ok_or_else(|| format!("no `{name}`"))?;
         let (origin, path) = match location {
@@ -114,12 +115,12 @@ impl Fields {
         };
         let scope = match origin.and_then(Value::as_str) {
             None => None,
-            Some("packet-header") => Some(Scope::PacketHeader),
-            Some("packet-context") => Some(Scope::PacketContext),
-            Some("event-record-header") => Some(Scope::EventHeader),
-            Some("event-record-common-context") => Some(Scope::CommonContext),
-            Some("event-record-specific-context") => Some(Scope::EventContext),
-            Some("event-record-payload") => Some(Scope::Payload),
+            Some("packet-header") => Some(FieldScope::PacketHeader),
+            Some("packet-context") => Some(FieldScope::PacketContext),
+            Some("event-record-header") => Some(FieldScope::EventHeader),
+            Some("event-record-common-context") => Some(FieldScope::CommonContext),
+            Some("event-record-specific-context") => Some(FieldScope::EventContext),
+            Some("event-record-payload") => Some(FieldScope::Payload),
             Some(other) => return Err(format!("a field location in `{other}`")),
         };
         let path: Vec<String> = path.iter().filter_map(Value::as_str).map(str::to_owned).collect();
@@ -143,19 +144,19 @@ impl Fields {
         }
         let align = small(value, "alignment")?.unwrap_or(1);
         if kind == "fixed-length-floating-point-number" {
-            return Class::new(Kind::Float { bits, order }, align);
+            return Class::new(FieldKind::Float { bits, order }, align);
         }
-        let integer = Integer { bits, order, ..self.integer(kind, value)? };
-        Class::new(Kind::Integer(integer), align)
+        let integer = IntegerClass { bits, order, ..self.integer(kind, value)? };
+        Class::new(FieldKind::Integer(integer), align)
     }
 
     fn variable(&mut self, kind: &str, value: &Value) -> Result<Class, String> {
         let integer = self.integer(kind, value)?;
-        Class::new(Kind::Integer(integer), 8)
+        Class::new(FieldKind::Integer(integer), 8)
     }
 
     /// What numbers of fixed and of variable length have in common.
-    fn integer(&self, kind: &str, value: &Value) -> Result<Integer, String> {
+    fn integer(&self, kind: &str, value: &Value) -> Result<IntegerClass, String> {
         let role = value
             .get("roles")
             .and_then(Value::as_array)
@@ -163,35 +164,35 @@ impl Fields {
             .flatten()
             .find_map(|role| self.role(role));
         let mapping =
-            value.get("mappings").and_then(Value::as_object).map(|labels| -> Result<Mapping, String> {
+            value.get("mappings").and_then(Value::as_object).map(|labels| -> Result<EnumMapping, String> {
                 let labels = labels
                     .iter()
-                    .map(|(name, found)| Ok(Label { name: name.clone(), ranges: ranges(found)? }));
-                Ok(Mapping { labels: labels.collect::<Result<_, String>>()? })
+                    .map(|(name, found)| Ok(EnumLabel { name: name.clone(), ranges: ranges(found)? }));
+                Ok(EnumMapping { labels: labels.collect::<Result<_, String>>()? })
             });
-        Ok(Integer {
+        Ok(IntegerClass {
             bits: 0,
             signed: kind.contains("-signed-"),
             order: ByteOrder::Little,
             text: false,
-            clock: (role == Some(Role::Clock)).then(default_clock),
+            clock: (role == Some(FieldRole::CtfClock)).then(default_clock),
             role,
             mapping: mapping.transpose()?.map(Arc::new),
         })
     }
 
-    fn role(&self, role: &Value) -> Option<Role> {
+    fn role(&self, role: &Value) -> Option<FieldRole> {
         Some(match role.as_str()? {
-            "packet-magic-number" => Role::Magic,
-            "data-stream-class-id" => Role::StreamClass,
-            "data-stream-id" => Role::StreamInstance,
-            "packet-total-length" => Role::PacketBits,
-            "packet-content-length" => Role::ContentBits,
+            "packet-magic-number" => FieldRole::Magic,
+            "data-stream-class-id" => FieldRole::StreamClass,
+            "data-stream-id" => FieldRole::StreamInstance,
+            "packet-total-length" => FieldRole::PacketBits,
+            "packet-content-length" => FieldRole::ContentBits,
             "default-clock-timestamp" => self.timestamp?,
-            "packet-end-default-clock-timestamp" => Role::End,
-            "discarded-event-record-counter-snapshot" => Role::Discarded,
-            "packet-sequence-number" => Role::Sequence,
-            "event-record-class-id" => Role::EventClass,
+            "packet-end-default-clock-timestamp" => FieldRole::End,
+            "discarded-event-record-counter-snapshot" => FieldRole::Discarded,
+            "packet-sequence-number" => FieldRole::Sequence,
+            "event-record-class-id" => FieldRole::EventClass,
             _ => return None,
         })
     }

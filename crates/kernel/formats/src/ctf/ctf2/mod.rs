@@ -2,10 +2,10 @@
 
 mod fields;
 
-use super::class::{Class, Role, Scope};
+use super::class::{Class, FieldRole, FieldScope};
 use super::roles;
-use super::schema::{Clock, EventClass, Schema, Version};
-use fields::Fields;
+use super::schema::{CtfClock, CtfVersion, EventClass, Schema};
+use fields::FieldDecoder;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(super) fn is_json(text: &[u8]) -> bool {
 /// # Errors
 /// What is wrong, with the number of the fragment.
 pub(super) fn parse(text: &[u8]) -> Result<Schema, String> {
-    let mut metadata = Metadata { schema: Schema::new(Version::Two), fields: Fields::default() };
+    let mut metadata = Metadata { schema: Schema::new(CtfVersion::Two), fields: FieldDecoder::default() };
     let fragments = text.split(|byte| *byte == RECORD_SEPARATOR).skip(1);
     for (number, fragment) in fragments.enumerate().filter(|(_, fragment)| !fragment.trim_ascii().is_empty())
     {
@@ -36,7 +36,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Schema, String> {
 
 struct Metadata {
     schema: Schema,
-    fields: Fields,
+    fields: FieldDecoder,
 }
 
 /// A property that is a number from 0 on.
@@ -76,18 +76,19 @@ impl Metadata {
     }
 
     /// The class in a property, whose timestamps have a role by where they are.
-    fn scope(&mut self, value: &Value, name: &str, scope: Scope) -> Result<Option<Class>, String> {
+    fn scope(&mut self, value: &Value, name: &str, scope: FieldScope) -> Result<Option<Class>, String> {
         let Some(found) = value.get(name) else { return Ok(None) };
         self.fields.timestamp = match scope {
-            Scope::PacketContext => Some(Role::Begin),
-            Scope::EventHeader => Some(Role::Clock),
+            FieldScope::PacketContext => Some(FieldRole::Begin),
+            FieldScope::EventHeader => Some(FieldRole::CtfClock),
             _ => None,
         };
         self.fields.class(found).map(Some)
     }
 
     fn trace(&mut self, value: &Value) -> Result<(), String> {
-        self.schema.packet_header = self.scope(value, "packet-header-field-class", Scope::PacketHeader)?;
+        self.schema.packet_header =
+            self.scope(value, "packet-header-field-class", FieldScope::PacketHeader)?;
         let environment = value.get("environment").and_then(Value::as_object);
         for (key, fact) in environment.into_iter().flatten() {
             let fact = fact.as_str().map_or_else(|| fact.to_string(), str::to_owned);
@@ -103,7 +104,7 @@ impl Metadata {
             Some(found) => found.as_i64().ok_or_else(|| format!("the clock's offset is {found}")),
         };
         let name = text(value, "name").or_else(|| text(value, "id")).unwrap_or_default().to_owned();
-        let clock = Clock {
+        let clock = CtfClock {
             name: name.clone(),
             frequency: number(value, "frequency")?
                 .filter(|frequency| *frequency > 0)
@@ -119,10 +120,10 @@ impl Metadata {
 
     fn stream(&mut self, value: &Value) -> Result<(), String> {
         let id = number(value, "id")?.unwrap_or(0);
-        let packet_context = self.scope(value, "packet-context-field-class", Scope::PacketContext)?;
-        let event_header = self.scope(value, "event-record-header-field-class", Scope::EventHeader)?;
+        let packet_context = self.scope(value, "packet-context-field-class", FieldScope::PacketContext)?;
+        let event_header = self.scope(value, "event-record-header-field-class", FieldScope::EventHeader)?;
         let common_context =
-            self.scope(value, "event-record-common-context-field-class", Scope::CommonContext)?;
+            self.scope(value, "event-record-common-context-field-class", FieldScope::CommonContext)?;
         let clock = text(value, "default-clock-class-id").or_else(|| text(value, "default-clock-class-name"));
         let stream = self.schema.streams.entry(id).or_default();
         // CTF 2 has no role for the CPU: LTTng names it as in CTF 1.8.
@@ -137,8 +138,8 @@ impl Metadata {
         let id = number(value, "id")?.unwrap_or(0);
         let event = EventClass {
             name: text(value, "name").unwrap_or_default().to_owned(),
-            context: self.scope(value, "specific-context-field-class", Scope::EventContext)?,
-            payload: self.scope(value, "payload-field-class", Scope::Payload)?,
+            context: self.scope(value, "specific-context-field-class", FieldScope::EventContext)?,
+            payload: self.scope(value, "payload-field-class", FieldScope::Payload)?,
         };
         let stream = number(value, "data-stream-class-id")?.unwrap_or(0);
         let stream =

@@ -2,26 +2,30 @@
 
 use super::print::{Notation, Print};
 use super::scopes::{Entry, Scopes, Selector};
-use super::state::{Known, Track};
-use super::{Branch, FIRST_HIDDEN, Form, NO_SLOT, Number, Plan, Slot, Span, Step, Times, role_slot};
+use super::state::{KnownAlignment, Track};
+use super::{
+    Branch, ByteSpan, FIRST_HIDDEN, NO_SLOT, NumberPlan, Plan, PlanStep, Repetition, Slot, ValueForm,
+    role_slot,
+};
 use crate::ctf::class::{
-    ByteOrder, Choice, Class, Count, Integer, Kind, Member, Range, Reference, Scope, array_bits, plain,
+    ByteOrder, Choice, ChoiceOption, Class, ElementCount, FieldKind, FieldScope, IntegerClass, Range,
+    Reference, array_bits, plain,
 };
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What is asked for of a record.
+/// The requested parts of a record.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::ctf) struct Fields<'a> {
+pub(in crate::ctf) struct FieldDecoder<'a> {
     /// Fields by name, without the leading underscore, and where they go.
     pub(in crate::ctf) named: &'a [(&'a str, Slot)],
     /// Whether all are printed.
     pub(in crate::ctf) printed: bool,
 }
 
-impl Fields<'_> {
+impl FieldDecoder<'_> {
     /// Only what the reader itself needs.
-    pub(in crate::ctf) const NONE: Fields<'static> = Fields { named: &[], printed: false };
+    pub(in crate::ctf) const NONE: FieldDecoder<'static> = FieldDecoder { named: &[], printed: false };
 
     fn slot(self, name: &str) -> Option<Slot> {
         self.named.iter().find(|(wanted, _)| *wanted == plain(name)).map(|&(_, slot)| slot)
@@ -39,7 +43,7 @@ pub(in crate::ctf) struct Compiler<'a> {
 /// One scope on its way to a plan.
 struct Work<'c, 'a> {
     compiler: &'c mut Compiler<'a>,
-    fields: Fields<'c>,
+    fields: FieldDecoder<'c>,
     /// Numbers bound to the clock move it.
     clock: bool,
     /// Steps that may still be made.
@@ -63,19 +67,20 @@ impl<'a> Compiler<'a> {
     /// When a reference means nothing, a class is incomplete, or there are too many steps or references.
     pub(in crate::ctf) fn scope(
         &mut self,
-        scope: Scope,
+        scope: FieldScope,
         class: Option<&Class>,
-        fields: Fields<'_>,
+        fields: FieldDecoder<'_>,
         left: &mut usize,
     ) -> Result<Plan, String> {
         let Some(class) = class else { return Ok(Plan::default()) };
         self.scopes.begin(scope);
-        let known = if scope == Scope::PacketHeader { Known::ORIGIN } else { Known::NOTHING };
+        let known =
+            if scope == FieldScope::PacketHeader { KnownAlignment::ORIGIN } else { KnownAlignment::NOTHING };
         let mut track = Track::from(known);
-        let mut work = Work { compiler: self, fields, clock: scope == Scope::EventHeader, left };
+        let mut work = Work { compiler: self, fields, clock: scope == FieldScope::EventHeader, left };
         match class.kind() {
             // The scope's own structure is not printed as one.
-            Kind::Struct(members) => {
+            FieldKind::Struct(members) => {
                 track.align_to(class.align());
                 work.members("", members, &mut track)?;
             }
@@ -106,50 +111,50 @@ impl Work<'_, '_> {
     ) -> Result<(), String> {
         *self.left = self.left.checked_sub(1).ok_or("more fields than are read")?;
         match class.kind() {
-            Kind::Integer(integer) => {
+            FieldKind::Integer(integer) => {
                 track.align_to(class.align());
                 self.integer(name, label, integer, track)
             }
-            Kind::Float { bits, order } => {
+            FieldKind::Float { bits, order } => {
                 track.align_to(class.align());
                 self.float(label, *bits, *order, track)
             }
-            Kind::Text => {
+            FieldKind::Text => {
                 track.align_to(class.align());
                 let slot = self.text_slot(name)?;
-                track.push(Step::Text { slot });
+                track.push(PlanStep::Text { slot });
                 track.lost(true);
                 self.print_text(label, slot, track);
                 Ok(())
             }
-            Kind::Struct(members) => {
+            FieldKind::Struct(members) => {
                 track.align_to(class.align());
                 self.open(label, track);
                 self.members(name, members, track)?;
                 self.close(track);
                 Ok(())
             }
-            Kind::Variant { selector, choices } => {
+            FieldKind::Variant { selector, choices } => {
                 let selector =
                     selector.as_ref().ok_or_else(|| format!("the variant `{name}` has no selector"))?;
                 self.variant(name, label, selector, choices, track)
             }
-            Kind::Array { count, element } => {
+            FieldKind::Array { count, element } => {
                 track.align_to(class.align());
                 self.array(name, label, count, element, track)
             }
-            Kind::Optional { selector, ranges, class } => {
+            FieldKind::Optional { selector, ranges, class } => {
                 let found = self.compiler.scopes.find(selector)?;
                 let spans = match ranges {
                     Some(ranges) => spans(ranges, found.signed),
-                    None => [Span { first: 1, last: u64::MAX }].into(),
+                    None => [ByteSpan { first: 1, last: u64::MAX }].into(),
                 };
                 // Without ranges only 0 leaves it out, whatever the sign.
                 let flip = if ranges.is_some() { flip(found.signed) } else { 0 };
                 let (plan, known) =
                     self.branch(track.known(), |work, track| work.class(name, label, class, track))?;
                 let known = known.or(track.known());
-                track.push(Step::Select {
+                track.push(PlanStep::Select {
                     slot: found.slot,
                     flip,
                     branches: [Branch { spans, plan }].into(),
@@ -161,7 +166,7 @@ impl Work<'_, '_> {
         }
     }
 
-    fn members(&mut self, name: &str, members: &[Member], track: &mut Track) -> Result<(), String> {
+    fn members(&mut self, name: &str, members: &[ChoiceOption], track: &mut Track) -> Result<(), String> {
         self.compiler.scopes.open();
         for member in members {
             let label = self.fields.printed.then(|| Arc::from(plain(&member.name)));
@@ -171,8 +176,8 @@ impl Work<'_, '_> {
         Ok(())
     }
 
-    /// Where a number goes: a role's slot, a slot that was asked for, or one that others refer to.
-    fn number_slot(&mut self, name: &str, integer: &Integer) -> Result<Slot, String> {
+    /// Where a number goes: a role's slot, a requested slot, or one that others refer to.
+    fn number_slot(&mut self, name: &str, integer: &IntegerClass) -> Result<Slot, String> {
         let referenced = self.compiler.referenced.contains(name);
         let slot = match (integer.role, self.fields.slot(name)) {
             (Some(role), _) => role_slot(role),
@@ -182,7 +187,7 @@ impl Work<'_, '_> {
         };
         if referenced {
             let selector = Selector { slot, signed: integer.signed, mapping: integer.mapping.clone() };
-            self.compiler.scopes.add(name, Entry::Number(selector));
+            self.compiler.scopes.add(name, Entry::NumberPlan(selector));
         }
         Ok(slot)
     }
@@ -199,7 +204,7 @@ impl Work<'_, '_> {
         &mut self,
         name: &str,
         label: Option<&Arc<str>>,
-        integer: &Integer,
+        integer: &IntegerClass,
         track: &mut Track,
     ) -> Result<(), String> {
         if integer.bits > 64 {
@@ -207,15 +212,15 @@ impl Work<'_, '_> {
             return Ok(());
         }
         let slot = self.number_slot(name, integer)?;
-        let clock = self.clock && integer.role == Some(crate::ctf::class::Role::Clock);
+        let clock = self.clock && integer.role == Some(crate::ctf::class::FieldRole::CtfClock);
         if integer.bits == 0 {
-            track.push(Step::Leb { signed: integer.signed, clock, slot });
+            track.push(PlanStep::Leb { signed: integer.signed, clock, slot });
             track.lost(true);
         } else if slot == NO_SLOT && !clock {
             track.skip(u64::from(integer.bits));
         } else {
             let form = form(integer.bits, integer.order, track.at_byte());
-            track.number(Number {
+            track.number(NumberPlan {
                 ahead: 0,
                 bits: integer.bits as u8,
                 form,
@@ -226,7 +231,7 @@ impl Work<'_, '_> {
         }
         if self.fields.printed && slot != NO_SLOT {
             let how = if integer.signed { Notation::Signed } else { Notation::Unsigned };
-            track.push(Step::Print(Print::Number { name: label.cloned(), slot, how }));
+            track.push(PlanStep::Print(Print::NumberPlan { name: label.cloned(), slot, how }));
         }
         Ok(())
     }
@@ -252,8 +257,8 @@ impl Work<'_, '_> {
         }
         let slot = self.compiler.hidden()?;
         let form = form(bits, order, track.at_byte());
-        track.number(Number { ahead: 0, bits: bits as u8, form, signed: false, clock: false, slot });
-        track.push(Step::Print(Print::Number { name: label.cloned(), slot, how }));
+        track.number(NumberPlan { ahead: 0, bits: bits as u8, form, signed: false, clock: false, slot });
+        track.push(PlanStep::Print(Print::NumberPlan { name: label.cloned(), slot, how }));
         Ok(())
     }
 
@@ -261,21 +266,21 @@ impl Work<'_, '_> {
         &mut self,
         name: &str,
         label: Option<&Arc<str>>,
-        count: &Count,
+        count: &ElementCount,
         element: &Class,
         track: &mut Track,
     ) -> Result<(), String> {
         let times = match count {
-            Count::Fixed(count) => Times::Fixed(*count),
-            Count::Field(reference) => Times::Slot(self.compiler.scopes.find(reference)?.slot),
+            ElementCount::Fixed(count) => Repetition::Fixed(*count),
+            ElementCount::Field(reference) => Repetition::Slot(self.compiler.scopes.find(reference)?.slot),
         };
         if element.is_character() {
             let slot = self.text_slot(name)?;
             match times {
-                Times::Fixed(bytes) if slot == NO_SLOT => track.skip(bytes.saturating_mul(8)),
-                Times::Fixed(bytes) => track.characters(bytes, slot),
-                Times::Slot(_) => {
-                    track.push(Step::Characters { count: times, slot });
+                Repetition::Fixed(bytes) if slot == NO_SLOT => track.skip(bytes.saturating_mul(8)),
+                Repetition::Fixed(bytes) => track.characters(bytes, slot),
+                Repetition::Slot(_) => {
+                    track.push(PlanStep::Characters { count: times, slot });
                     track.lost(true);
                 }
             }
@@ -286,18 +291,19 @@ impl Work<'_, '_> {
             && let Some(bits) = element.fixed_bits()
         {
             match times {
-                Times::Fixed(count) => track.skip(array_bits(count, element).unwrap_or(u64::MAX)),
-                Times::Slot(slot) => {
+                Repetition::Fixed(count) => track.skip(array_bits(count, element).unwrap_or(u64::MAX)),
+                Repetition::Slot(slot) => {
                     let stride = bits.next_multiple_of(u64::from(element.align()));
-                    track.push(Step::Elements { count: slot, bits, stride });
+                    track.push(PlanStep::Elements { count: slot, bits, stride });
                     track.lost(element.align() >= 8 && bits.is_multiple_of(8));
                 }
             }
             return Ok(());
         }
         self.open(label, track);
-        let (body, _) = self.branch(Known::NOTHING, |work, track| work.class("", None, element, track))?;
-        track.push(Step::Loop { count: times, body });
+        let (body, _) =
+            self.branch(KnownAlignment::NOTHING, |work, track| work.class("", None, element, track))?;
+        track.push(PlanStep::Loop { count: times, body });
         track.lost(false);
         self.close(track);
         Ok(())
@@ -313,7 +319,7 @@ impl Work<'_, '_> {
     ) -> Result<(), String> {
         let found = self.compiler.scopes.find(selector)?;
         let from = track.known();
-        let mut to: Option<Known> = None;
+        let mut to: Option<KnownAlignment> = None;
         let mut branches = Vec::with_capacity(choices.len());
         self.compiler.scopes.open();
         for choice in choices {
@@ -330,22 +336,22 @@ impl Work<'_, '_> {
             branches.push(Branch { spans: spans(&ranges, found.signed), plan });
         }
         self.compiler.scopes.close(name);
-        track.push(Step::Select {
+        track.push(PlanStep::Select {
             slot: found.slot,
             flip: flip(found.signed),
             branches: branches.into(),
             otherwise: false,
         });
-        track.set(to.unwrap_or(Known::NOTHING));
+        track.set(to.unwrap_or(KnownAlignment::NOTHING));
         Ok(())
     }
 
     /// A plan of its own, with what is known where it ends.
     fn branch(
         &mut self,
-        from: Known,
+        from: KnownAlignment,
         fill: impl FnOnce(&mut Self, &mut Track) -> Result<(), String>,
-    ) -> Result<(Plan, Known), String> {
+    ) -> Result<(Plan, KnownAlignment), String> {
         let mut track = Track::from(from);
         fill(self, &mut track)?;
         let known = track.known();
@@ -354,34 +360,34 @@ impl Work<'_, '_> {
 
     fn print_text(&self, label: Option<&Arc<str>>, slot: Slot, track: &mut Track) {
         if self.fields.printed && slot != NO_SLOT {
-            track.push(Step::Print(Print::Text { name: label.cloned(), slot }));
+            track.push(PlanStep::Print(Print::Text { name: label.cloned(), slot }));
         }
     }
 
     fn open(&self, label: Option<&Arc<str>>, track: &mut Track) {
         if self.fields.printed {
-            track.push(Step::Print(Print::Open { name: label.cloned() }));
+            track.push(PlanStep::Print(Print::Open { name: label.cloned() }));
         }
     }
 
     fn close(&self, track: &mut Track) {
         if self.fields.printed {
-            track.push(Step::Print(Print::Close));
+            track.push(PlanStep::Print(Print::Close));
         }
     }
 }
 
-fn form(bits: u32, order: ByteOrder, at_byte: bool) -> Form {
+fn form(bits: u32, order: ByteOrder, at_byte: bool) -> ValueForm {
     match (order, bits) {
-        (_, 8) if at_byte => Form::Byte,
-        (ByteOrder::Little, 16) if at_byte => Form::Le2,
-        (ByteOrder::Little, 32) if at_byte => Form::Le4,
-        (ByteOrder::Little, 64) if at_byte => Form::Le8,
-        (ByteOrder::Big, 16) if at_byte => Form::Be2,
-        (ByteOrder::Big, 32) if at_byte => Form::Be4,
-        (ByteOrder::Big, 64) if at_byte => Form::Be8,
-        (ByteOrder::Little, _) => Form::BitsLe,
-        (ByteOrder::Big, _) => Form::BitsBe,
+        (_, 8) if at_byte => ValueForm::Byte,
+        (ByteOrder::Little, 16) if at_byte => ValueForm::Le2,
+        (ByteOrder::Little, 32) if at_byte => ValueForm::Le4,
+        (ByteOrder::Little, 64) if at_byte => ValueForm::Le8,
+        (ByteOrder::Big, 16) if at_byte => ValueForm::Be2,
+        (ByteOrder::Big, 32) if at_byte => ValueForm::Be4,
+        (ByteOrder::Big, 64) if at_byte => ValueForm::Be8,
+        (ByteOrder::Little, _) => ValueForm::BitsLe,
+        (ByteOrder::Big, _) => ValueForm::BitsBe,
     }
 }
 
@@ -390,13 +396,13 @@ fn flip(signed: bool) -> u64 {
     if signed { 1 << 63 } else { 0 }
 }
 
-fn spans(ranges: &[Range], signed: bool) -> Box<[Span]> {
+fn spans(ranges: &[Range], signed: bool) -> Box<[ByteSpan]> {
     let (least, most) =
         if signed { (i128::from(i64::MIN), i128::from(i64::MAX)) } else { (0, i128::from(u64::MAX)) };
     let within =
         ranges.iter().filter(|range| range.first <= range.last && range.first <= most && range.last >= least);
     within
-        .map(|range| Span {
+        .map(|range| ByteSpan {
             first: (range.first.max(least) as u64) ^ flip(signed),
             last: (range.last.min(most) as u64) ^ flip(signed),
         })

@@ -1,7 +1,7 @@
 //! Decode plans: what reading a record comes to, worked out once a class and not once a record.
 //!
-//! A plan is a list of steps over a position counted in bits from the packet's beginning. Fields nobody asks for
-//! melt into steps that only move on; a record of fixed size that nobody wants is one step.
+//! A plan is a list of steps over a position counted in bits from the packet's beginning. Fields that are not requested
+//! are merged into skip steps; a fixed-size record that is not requested is one step.
 
 mod compile;
 mod print;
@@ -9,33 +9,33 @@ mod run;
 mod scopes;
 mod state;
 
-pub(super) use compile::{Compiler, Fields};
-pub(super) use run::{Cursor, Registers, Stop, advanced};
+pub(super) use compile::{Compiler, FieldDecoder};
+pub(super) use run::{Cursor, PlanStop, Registers, advanced};
 
-use super::class::Role;
+use super::class::FieldRole;
 
-/// A number's place among the registers.
+/// A number's index among the registers.
 pub(super) type Slot = u16;
 
-/// No place: the value is not kept.
+/// No slot: the value is not stored.
 pub(super) const NO_SLOT: Slot = Slot::MAX;
 
-/// The first slot of fields asked for by name; those before are the roles'.
+/// The first slot of fields requested by name; earlier ones are the roles'.
 pub(super) const FIRST_FIELD: Slot = 16;
 
-/// The first slot of lengths and selectors; whether it was read is told of those before.
+/// The first slot of lengths and selectors; earlier slots also record whether they were read.
 pub(super) const FIRST_HIDDEN: Slot = 64;
 
 /// The slot of a role.
-pub(super) const fn role_slot(role: Role) -> Slot {
+pub(super) const fn role_slot(role: FieldRole) -> Slot {
     role as Slot
 }
 
-pub(super) type Plan = Box<[Step]>;
+pub(super) type Plan = Box<[PlanStep]>;
 
-/// How the bytes of a number lie.
+/// Byte layout of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Form {
+pub(super) enum ValueForm {
     /// One byte at a byte's beginning.
     Byte,
     /// Two, four or eight bytes at a byte's beginning, least significant first.
@@ -58,31 +58,31 @@ pub(super) enum Form {
 
 /// A number of fixed size, at most 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Number {
-    /// Bits passed over before.
+pub(super) struct NumberPlan {
+    /// Bits skipped before it.
     pub(super) ahead: u32,
     pub(super) bits: u8,
-    pub(super) form: Form,
+    pub(super) form: ValueForm,
     /// Two's complement.
     pub(super) signed: bool,
-    /// It moves the clock on.
+    /// Whether it advances the clock.
     pub(super) clock: bool,
-    /// Where it is kept.
+    /// Its slot.
     pub(super) slot: Slot,
 }
 
-/// How often.
+/// A repetition count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Times {
-    /// Always as often.
+pub(super) enum Repetition {
+    /// A constant.
     Fixed(u64),
-    /// As a register says.
+    /// The value of a register.
     Slot(Slot),
 }
 
 /// Values of a selector, the least and the greatest; of signed ones with the sign bit flipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Span {
+pub(super) struct ByteSpan {
     pub(super) first: u64,
     pub(super) last: u64,
 }
@@ -90,18 +90,18 @@ pub(super) struct Span {
 /// One way on.
 #[derive(Clone, Debug)]
 pub(super) struct Branch {
-    pub(super) spans: Box<[Span]>,
+    pub(super) spans: Box<[ByteSpan]>,
     pub(super) plan: Plan,
 }
 
 /// One step of a plan.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(super) enum PlanStep {
     /// To the next multiple of so many bits.
     Align(u32),
     /// So many bits on.
     Skip(u64),
-    Number(Number),
+    NumberPlan(NumberPlan),
     /// A number of as many bytes as it says (LEB128).
     Leb {
         signed: bool,
@@ -114,7 +114,7 @@ pub(super) enum Step {
     },
     /// A text in so many bytes.
     Characters {
-        count: Times,
+        count: Repetition,
         slot: Slot,
     },
     /// Elements of fixed size; the last is not padded.
@@ -125,7 +125,7 @@ pub(super) enum Step {
     },
     /// Elements of any size.
     Loop {
-        count: Times,
+        count: Repetition,
         body: Plan,
     },
     /// The branch with the register's value; when none has it, nothing, or an error.

@@ -11,7 +11,7 @@ const BYTES_MAX: usize = 4096;
 #[derive(Clone, Debug)]
 pub(in crate::ctf) enum Print {
     /// A number; without name inside arrays.
-    Number {
+    NumberPlan {
         name: Option<Arc<str>>,
         slot: Slot,
         how: Notation,

@@ -1,11 +1,11 @@
 //! Runs plans over the bytes of a packet.
 
 use super::print::{Print, Printed};
-use super::{Branch, FIRST_HIDDEN, Form, NO_SLOT, Number, Slot, Step, Times};
+use super::{Branch, FIRST_HIDDEN, NO_SLOT, NumberPlan, PlanStep, Repetition, Slot, ValueForm};
 
 /// Why a plan stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::ctf) enum Stop {
+pub(in crate::ctf) enum PlanStop {
     /// The bytes at hand end before.
     Short,
     /// They cannot be this record.
@@ -28,7 +28,7 @@ pub(in crate::ctf) struct Cursor<'a> {
     pub(in crate::ctf) effort: u64,
 }
 
-/// Values read. A text is kept as its first byte (upper half) and its length (lower half).
+/// Values read. A text is stored as its offset (upper half) and its length (lower half).
 #[derive(Debug, Default)]
 pub(in crate::ctf) struct Registers {
     slots: Vec<u64>,
@@ -39,7 +39,7 @@ pub(in crate::ctf) struct Registers {
 }
 
 impl Registers {
-    /// Room for so many slots.
+    /// Registers with this number of slots.
     pub(in crate::ctf) fn with_slots(slots: usize) -> Registers {
         Registers { slots: vec![0; slots.max(usize::from(FIRST_HIDDEN))], ..Registers::default() }
     }
@@ -63,7 +63,7 @@ impl Registers {
     /// The bytes of a text in a slot before [`FIRST_HIDDEN`], up to its first zero byte.
     #[inline]
     pub(in crate::ctf) fn text<'a>(&self, slot: Slot, bytes: &'a [u8]) -> &'a [u8] {
-        self.get(slot).map_or(&[], |place| text_at(place, bytes))
+        self.get(slot).map_or(&[], |position| text_at(position, bytes))
     }
 
     #[inline]
@@ -84,8 +84,8 @@ impl Registers {
 }
 
 #[inline]
-fn text_at(place: u64, bytes: &[u8]) -> &[u8] {
-    let (from, length) = ((place >> 32) as usize, (place & 0xffff_ffff) as usize);
+fn text_at(position: u64, bytes: &[u8]) -> &[u8] {
+    let (from, length) = ((position >> 32) as usize, (position & 0xffff_ffff) as usize);
     let text = bytes.get(from..from + length).unwrap_or_default();
     memchr::memchr(0, text).map_or(text, |end| &text[..end])
 }
@@ -107,20 +107,24 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// When the bytes end before the plan, or do not fit it; the registers then hold some of both records.
     #[inline]
-    pub(in crate::ctf) fn run(&mut self, plan: &[Step], registers: &mut Registers) -> Result<(), Stop> {
-        self.effort = self.effort.checked_sub(plan.len() as u64).ok_or(Stop::Malformed)?;
+    pub(in crate::ctf) fn run(
+        &mut self,
+        plan: &[PlanStep],
+        registers: &mut Registers,
+    ) -> Result<(), PlanStop> {
+        self.effort = self.effort.checked_sub(plan.len() as u64).ok_or(PlanStop::Malformed)?;
         for step in plan {
             match step {
-                Step::Number(number) => self.number(number, registers)?,
-                Step::Skip(bits) => self.skip(*bits)?,
-                Step::Align(align) => self.align(*align)?,
-                Step::Characters { count, slot } => self.characters(*count, *slot, registers)?,
-                Step::Text { slot } => self.text(*slot, registers)?,
-                Step::Select { slot, flip, branches, otherwise } => {
-                    match chosen(branches, registers.value(*slot) ^ flip) {
+                PlanStep::NumberPlan(number) => self.number(number, registers)?,
+                PlanStep::Skip(bits) => self.skip(*bits)?,
+                PlanStep::Align(align) => self.align(*align)?,
+                PlanStep::Characters { count, slot } => self.characters(*count, *slot, registers)?,
+                PlanStep::Text { slot } => self.text(*slot, registers)?,
+                PlanStep::Select { slot, flip, branches, otherwise } => {
+                    match selected(branches, registers.value(*slot) ^ flip) {
                         Some(branch) => self.run_inner(&branch.plan, registers)?,
                         None if *otherwise => {}
-                        None => return Err(Stop::Malformed),
+                        None => return Err(PlanStop::Malformed),
                     }
                 }
                 other => self.rare(other, registers)?,
@@ -130,19 +134,19 @@ impl<'a> Cursor<'a> {
     }
 
     // Its own function so that the outer plan is inlined where it is run, and only branches recurse.
-    fn run_inner(&mut self, plan: &[Step], registers: &mut Registers) -> Result<(), Stop> {
+    fn run_inner(&mut self, plan: &[PlanStep], registers: &mut Registers) -> Result<(), PlanStop> {
         self.run(plan, registers)
     }
 
-    fn rare(&mut self, step: &Step, registers: &mut Registers) -> Result<(), Stop> {
+    fn rare(&mut self, step: &PlanStep, registers: &mut Registers) -> Result<(), PlanStop> {
         match step {
-            Step::Leb { signed, clock, slot } => self.leb(*signed, *clock, *slot, registers),
-            Step::Elements { count, bits, stride } => match registers.value(*count).checked_sub(1) {
+            PlanStep::Leb { signed, clock, slot } => self.leb(*signed, *clock, *slot, registers),
+            PlanStep::Elements { count, bits, stride } => match registers.value(*count).checked_sub(1) {
                 None => Ok(()),
                 Some(but_one) => self.skip(stride.saturating_mul(but_one).saturating_add(*bits)),
             },
-            Step::Loop { count, body } => self.repeat(*count, body, registers),
-            Step::Print(print) => {
+            PlanStep::Loop { count, body } => self.repeat(*count, body, registers),
+            PlanStep::Print(print) => {
                 self.print(print, registers);
                 Ok(())
             }
@@ -151,7 +155,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// Elements that take no bits read nothing new: the first is all of them.
-    fn repeat(&mut self, count: Times, body: &[Step], registers: &mut Registers) -> Result<(), Stop> {
+    fn repeat(
+        &mut self,
+        count: Repetition,
+        body: &[PlanStep],
+        registers: &mut Registers,
+    ) -> Result<(), PlanStop> {
         for _ in 0..times(count, registers) {
             let before = self.at;
             self.run_inner(body, registers)?;
@@ -163,27 +172,27 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    fn skip(&mut self, bits: u64) -> Result<(), Stop> {
+    fn skip(&mut self, bits: u64) -> Result<(), PlanStop> {
         let at = self.at.saturating_add(bits);
         if at > self.end {
-            return Err(Stop::Short);
+            return Err(PlanStop::Short);
         }
         self.at = at;
         Ok(())
     }
 
     #[inline]
-    pub(in crate::ctf) fn align(&mut self, align: u32) -> Result<(), Stop> {
+    pub(in crate::ctf) fn align(&mut self, align: u32) -> Result<(), PlanStop> {
         let mask = u64::from(align) - 1;
         self.skip(self.at.wrapping_neg() & mask)
     }
 
     #[inline]
-    fn number(&mut self, number: &Number, registers: &mut Registers) -> Result<(), Stop> {
+    fn number(&mut self, number: &NumberPlan, registers: &mut Registers) -> Result<(), PlanStop> {
         let from = self.at + u64::from(number.ahead);
         let to = from + u64::from(number.bits);
         if to > self.end {
-            return Err(Stop::Short);
+            return Err(PlanStop::Short);
         }
         self.at = to;
         let raw = self.read(number.form, from, u32::from(number.bits));
@@ -198,22 +207,28 @@ impl<'a> Cursor<'a> {
 
     /// Bits that are there.
     #[inline]
-    fn read(&self, form: Form, from: u64, bits: u32) -> u64 {
+    fn read(&self, form: ValueForm, from: u64, bits: u32) -> u64 {
         let bytes = &self.bytes[(from / 8) as usize..];
         match form {
-            Form::Byte => u64::from(bytes[0]),
-            Form::Le2 => u64::from(u16::from_le_bytes(first(bytes))),
-            Form::Le4 => u64::from(u32::from_le_bytes(first(bytes))),
-            Form::Le8 => u64::from_le_bytes(first(bytes)),
-            Form::Be2 => u64::from(u16::from_be_bytes(first(bytes))),
-            Form::Be4 => u64::from(u32::from_be_bytes(first(bytes))),
-            Form::Be8 => u64::from_be_bytes(first(bytes)),
-            Form::BitsLe => bits_le(bytes, (from % 8) as u32, bits),
-            Form::BitsBe => bits_be(bytes, (from % 8) as u32, bits),
+            ValueForm::Byte => u64::from(bytes[0]),
+            ValueForm::Le2 => u64::from(u16::from_le_bytes(first(bytes))),
+            ValueForm::Le4 => u64::from(u32::from_le_bytes(first(bytes))),
+            ValueForm::Le8 => u64::from_le_bytes(first(bytes)),
+            ValueForm::Be2 => u64::from(u16::from_be_bytes(first(bytes))),
+            ValueForm::Be4 => u64::from(u32::from_be_bytes(first(bytes))),
+            ValueForm::Be8 => u64::from_be_bytes(first(bytes)),
+            ValueForm::BitsLe => bits_le(bytes, (from % 8) as u32, bits),
+            ValueForm::BitsBe => bits_be(bytes, (from % 8) as u32, bits),
         }
     }
 
-    fn leb(&mut self, signed: bool, clock: bool, slot: Slot, registers: &mut Registers) -> Result<(), Stop> {
+    fn leb(
+        &mut self,
+        signed: bool,
+        clock: bool,
+        slot: Slot,
+        registers: &mut Registers,
+    ) -> Result<(), PlanStop> {
         self.align(8)?;
         let mut value = 0u64;
         let mut shift = 0u32;
@@ -232,7 +247,7 @@ impl<'a> Cursor<'a> {
                 break;
             }
             if shift > 70 {
-                return Err(Stop::Malformed);
+                return Err(PlanStop::Malformed);
             }
         }
         if clock {
@@ -243,28 +258,33 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    fn text(&mut self, slot: Slot, registers: &mut Registers) -> Result<(), Stop> {
+    fn text(&mut self, slot: Slot, registers: &mut Registers) -> Result<(), PlanStop> {
         let from = (self.at / 8) as usize;
-        let rest = self.bytes.get(from..(self.end / 8) as usize).ok_or(Stop::Short)?;
-        let length = memchr::memchr(0, rest).ok_or(Stop::Short)?;
+        let rest = self.bytes.get(from..(self.end / 8) as usize).ok_or(PlanStop::Short)?;
+        let length = memchr::memchr(0, rest).ok_or(PlanStop::Short)?;
         self.at += 8 * (length as u64 + 1);
-        registers.set(slot, place(from, length));
+        registers.set(slot, position(from, length));
         Ok(())
     }
 
     #[inline]
-    fn characters(&mut self, count: Times, slot: Slot, registers: &mut Registers) -> Result<(), Stop> {
+    fn characters(
+        &mut self,
+        count: Repetition,
+        slot: Slot,
+        registers: &mut Registers,
+    ) -> Result<(), PlanStop> {
         let count = times(count, registers);
         let from = (self.at / 8) as usize;
         self.skip(count.saturating_mul(8))?;
-        registers.set(slot, place(from, count as usize));
+        registers.set(slot, position(from, count as usize));
         Ok(())
     }
 
     fn print(&self, print: &Print, registers: &mut Registers) {
         let Registers { slots, printed, .. } = registers;
         match print {
-            Print::Number { name, slot, how } => {
+            Print::NumberPlan { name, slot, how } => {
                 printed.number(name.as_deref(), slots[usize::from(*slot)], *how)
             }
             Print::Text { name, slot } => {
@@ -277,16 +297,16 @@ impl<'a> Cursor<'a> {
 }
 
 #[inline]
-fn times(count: Times, registers: &Registers) -> u64 {
+fn times(count: Repetition, registers: &Registers) -> u64 {
     match count {
-        Times::Fixed(count) => count,
-        Times::Slot(slot) => registers.value(slot),
+        Repetition::Fixed(count) => count,
+        Repetition::Slot(slot) => registers.value(slot),
     }
 }
 
 /// Windows are smaller than 4 GiB.
 #[inline]
-fn place(from: usize, length: usize) -> u64 {
+fn position(from: usize, length: usize) -> u64 {
     (from as u64) << 32 | (length as u64 & 0xffff_ffff)
 }
 
@@ -296,7 +316,7 @@ fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
 }
 
 #[inline]
-fn chosen(branches: &[Branch], value: u64) -> Option<&Branch> {
+fn selected(branches: &[Branch], value: u64) -> Option<&Branch> {
     branches.iter().find(|branch| branch.spans.iter().any(|span| (span.first..=span.last).contains(&value)))
 }
 

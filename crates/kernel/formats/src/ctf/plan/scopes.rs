@@ -1,39 +1,39 @@
 //! Which fields read before a reference can mean.
 
 use super::Slot;
-use crate::ctf::class::{Mapping, Reference, SCOPES, Scope, plain};
+use crate::ctf::class::{EnumMapping, FieldScope, Reference, SCOPES, plain};
 use std::sync::Arc;
 
 /// A field that others can refer to.
 #[derive(Clone, Debug)]
 pub(super) enum Entry {
-    Number(Selector),
+    NumberPlan(Selector),
     /// A structure, or the choices of a variant.
-    Group(Group),
+    ScopeGroup(ScopeGroup),
 }
 
-/// A number that tells a length or makes a choice.
+/// A number that is a length or selector of other fields.
 #[derive(Clone, Debug)]
 pub(super) struct Selector {
     pub(super) slot: Slot,
     pub(super) signed: bool,
-    pub(super) mapping: Option<Arc<Mapping>>,
+    pub(super) mapping: Option<Arc<EnumMapping>>,
 }
 
-pub(super) type Group = Vec<(String, Entry)>;
+pub(super) type ScopeGroup = Vec<(String, Entry)>;
 
 /// The scopes that are done, and the structures that are being worked out.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scopes {
-    done: [Group; SCOPES],
-    current: Option<Scope>,
-    open: Vec<Group>,
+    done: [ScopeGroup; SCOPES],
+    current: Option<FieldScope>,
+    open: Vec<ScopeGroup>,
 }
 
 impl Scopes {
-    pub(super) fn begin(&mut self, scope: Scope) {
+    pub(super) fn begin(&mut self, scope: FieldScope) {
         self.current = Some(scope);
-        self.open = vec![Group::new()];
+        self.open = vec![ScopeGroup::new()];
     }
 
     pub(super) fn end(&mut self) {
@@ -41,20 +41,20 @@ impl Scopes {
         if let Some(scope) = self.current.take() {
             // A scope is one nameless structure.
             self.done[scope as usize] = match fields.into_iter().next() {
-                Some((_, Entry::Group(fields))) => fields,
-                _ => Group::new(),
+                Some((_, Entry::ScopeGroup(fields))) => fields,
+                _ => ScopeGroup::new(),
             };
         }
     }
 
     pub(super) fn open(&mut self) {
-        self.open.push(Group::new());
+        self.open.push(ScopeGroup::new());
     }
 
     pub(super) fn close(&mut self, name: &str) {
         let fields = self.open.pop().unwrap_or_default();
         if !fields.is_empty() || self.open.len() == 1 {
-            self.add(name, Entry::Group(fields));
+            self.add(name, Entry::ScopeGroup(fields));
         }
     }
 
@@ -80,13 +80,13 @@ impl Scopes {
     }
 }
 
-fn within<'a>(fields: &'a Group, path: &[String]) -> Option<&'a Selector> {
+fn within<'a>(fields: &'a ScopeGroup, path: &[String]) -> Option<&'a Selector> {
     let (first, rest) = path.split_first()?;
     let named = |same: &dyn Fn(&str) -> bool| fields.iter().rev().find(|(name, _)| same(name));
     let (_, entry) = named(&|name| name == first).or_else(|| named(&|name| plain(name) == plain(first)))?;
     match entry {
-        Entry::Number(selector) if rest.is_empty() => Some(selector),
-        Entry::Group(fields) => within(fields, rest),
-        Entry::Number(_) => None,
+        Entry::NumberPlan(selector) if rest.is_empty() => Some(selector),
+        Entry::ScopeGroup(fields) => within(fields, rest),
+        Entry::NumberPlan(_) => None,
     }
 }

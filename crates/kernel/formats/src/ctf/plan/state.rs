@@ -1,48 +1,49 @@
 //! What is known of the position while a plan is worked out.
 
-use super::{Number, Step, Times};
+use super::{NumberPlan, PlanStep, Repetition};
 
 /// Steps with the position they lead to: it is `offset` beyond a multiple of `align` (bits).
 #[derive(Debug)]
 pub(super) struct Track {
-    steps: Vec<Step>,
+    steps: Vec<PlanStep>,
     /// Bits to be passed over, not yet a step.
     pending: u64,
     align: u32,
     offset: u32,
 }
 
-/// A position as far as it is known.
+/// What is statically known of a position: an offset from a multiple of an alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownAlignment {
     align: u32,
     offset: u32,
 }
 
-impl Known {
-    pub(super) const NOTHING: Known = Known { align: 1, offset: 0 };
+impl KnownAlignment {
+    pub(super) const NOTHING: KnownAlignment = KnownAlignment { align: 1, offset: 0 };
     /// A multiple of every alignment.
-    pub(super) const ORIGIN: Known = Known { align: crate::ctf::class::ALIGN_MAX, offset: 0 };
+    pub(super) const ORIGIN: KnownAlignment =
+        KnownAlignment { align: crate::ctf::class::ALIGN_MAX, offset: 0 };
     /// A byte's beginning.
-    const BYTE: Known = Known { align: 8, offset: 0 };
+    const BYTE: KnownAlignment = KnownAlignment { align: 8, offset: 0 };
 
     /// What is known when one of two is the case.
-    pub(super) fn or(self, other: Known) -> Known {
+    pub(super) fn or(self, other: KnownAlignment) -> KnownAlignment {
         let mut align = self.align.min(other.align);
         while self.offset % align != other.offset % align {
             align /= 2;
         }
-        Known { align, offset: self.offset % align }
+        KnownAlignment { align, offset: self.offset % align }
     }
 }
 
 impl Track {
-    pub(super) fn from(known: Known) -> Track {
+    pub(super) fn from(known: KnownAlignment) -> Track {
         Track { steps: Vec::new(), pending: 0, align: known.align, offset: known.offset }
     }
 
-    pub(super) fn known(&self) -> Known {
-        Known { align: self.align, offset: self.offset }
+    pub(super) fn known(&self) -> KnownAlignment {
+        KnownAlignment { align: self.align, offset: self.offset }
     }
 
     /// Whether it is at a byte's beginning for certain.
@@ -58,7 +59,7 @@ impl Track {
             }
             return;
         }
-        self.push(Step::Align(align));
+        self.push(PlanStep::Align(align));
         (self.align, self.offset) = (align, 0);
     }
 
@@ -73,40 +74,40 @@ impl Track {
     }
 
     /// A step that does not move, or after which [`Track::lost`] is called.
-    pub(super) fn push(&mut self, step: Step) {
+    pub(super) fn push(&mut self, step: PlanStep) {
         self.flush();
         self.steps.push(step);
     }
 
     /// A number; what is pending is passed over by the same step.
-    pub(super) fn number(&mut self, number: Number) {
+    pub(super) fn number(&mut self, number: NumberPlan) {
         let ahead = u32::try_from(self.pending).unwrap_or_else(|_| {
             self.flush();
             0
         });
         self.pending = 0;
         self.move_by(u64::from(number.bits));
-        self.steps.push(Step::Number(Number { ahead, ..number }));
+        self.steps.push(PlanStep::NumberPlan(NumberPlan { ahead, ..number }));
     }
 
     /// A text in `bytes` bytes.
     pub(super) fn characters(&mut self, bytes: u64, slot: super::Slot) {
-        self.push(Step::Characters { count: Times::Fixed(bytes), slot });
+        self.push(PlanStep::Characters { count: Repetition::Fixed(bytes), slot });
         self.move_by(bytes.saturating_mul(8));
     }
 
     /// The position is only known to be at a byte's beginning, or not at all.
     pub(super) fn lost(&mut self, at_byte: bool) {
-        self.set(if at_byte { Known::BYTE } else { Known::NOTHING });
+        self.set(if at_byte { KnownAlignment::BYTE } else { KnownAlignment::NOTHING });
     }
 
-    pub(super) fn set(&mut self, known: Known) {
+    pub(super) fn set(&mut self, known: KnownAlignment) {
         (self.align, self.offset) = (known.align, known.offset);
     }
 
     fn flush(&mut self) {
         if self.pending > 0 {
-            self.steps.push(Step::Skip(self.pending));
+            self.steps.push(PlanStep::Skip(self.pending));
             self.pending = 0;
         }
     }

@@ -4,7 +4,7 @@ use super::lexer::Token;
 use super::types::{Parser, Value};
 use crate::ctf::class::{ByteOrder, Class};
 use crate::ctf::roles;
-use crate::ctf::schema::{Clock, EventClass, Schema, Version};
+use crate::ctf::schema::{CtfClock, CtfVersion, EventClass, Schema};
 use std::collections::HashMap;
 
 /// What a block says: values and classes by key.
@@ -45,7 +45,7 @@ struct Metadata {
 impl Metadata {
     fn read(text: &[u8], order: ByteOrder) -> Result<Metadata, String> {
         let mut parser = Parser::new(text, order);
-        let mut metadata = Metadata { schema: Schema::new(Version::One), order: None };
+        let mut metadata = Metadata { schema: Schema::new(CtfVersion::One), order: None };
         loop {
             match metadata.statement(&mut parser) {
                 Ok(true) => {}
@@ -114,14 +114,14 @@ impl Metadata {
         let name = block.word("name").ok_or("a clock without name")?;
         let signed = |key: &str| -> Result<i64, String> {
             match block.values.get(key) {
-                Some(Value::Number(number)) => {
+                Some(Value::NumberPlan(number)) => {
                     i64::try_from(*number).map_err(|_| format!("a clock's {key} out of range"))
                 }
                 Some(Value::Word(word)) => Err(format!("a clock's {key} is `{word}`")),
                 None => Ok(0),
             }
         };
-        let clock = Clock {
+        let clock = CtfClock {
             name: name.clone(),
             frequency: block.number("freq")?.unwrap_or(1_000_000_000),
             offset_seconds: signed("offset_s")?,

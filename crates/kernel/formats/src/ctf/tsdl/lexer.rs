@@ -5,7 +5,7 @@
 pub(super) enum Token {
     /// A name or keyword.
     Name(String),
-    Number(i128),
+    NumberPlan(i128),
     /// A text in double quotes.
     Text(String),
     /// `{ } [ ] ( ) < > ; , . = : * -` and so on.
@@ -17,7 +17,7 @@ pub(super) enum Token {
     End,
 }
 
-/// Reads word after word; one is looked at ahead.
+/// Reads token after token, with one token of lookahead.
 pub(super) struct Lexer<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -110,7 +110,7 @@ impl<'a> Lexer<'a> {
         match first {
             b'"' => self.quoted(b'"').map(Token::Text),
             b'\'' => {
-                self.quoted(b'\'').map(|text| Token::Number(text.chars().next().map_or(0, |c| c as i128)))
+                self.quoted(b'\'').map(|text| Token::NumberPlan(text.chars().next().map_or(0, |c| c as i128)))
             }
             b'-' | b'+' if rest.get(1).is_some_and(u8::is_ascii_digit) => self.signed(first),
             0x21..=0x7e => {
@@ -124,7 +124,7 @@ impl<'a> Lexer<'a> {
     fn signed(&mut self, sign: u8) -> Result<Token, String> {
         self.at += 1;
         match self.number()? {
-            Token::Number(value) if sign == b'-' => Ok(Token::Number(-value)),
+            Token::NumberPlan(value) if sign == b'-' => Ok(Token::NumberPlan(-value)),
             token => Ok(token),
         }
     }
@@ -144,7 +144,7 @@ impl<'a> Lexer<'a> {
             (None, None) => (digits, 10),
         };
         let value = u64::from_str_radix(digits, radix).map_err(|_| format!("`{text}` is no number"))?;
-        Ok(Token::Number(i128::from(value)))
+        Ok(Token::NumberPlan(i128::from(value)))
     }
 
     fn quoted(&mut self, quote: u8) -> Result<String, String> {
@@ -186,7 +186,8 @@ mod tests {
 
     #[test]
     fn numbers_have_four_bases_and_suffixes() {
-        let values: Vec<Token> = [27, 31, 5, 8, 18_446_744_073_709_551_615, -3].map(Token::Number).to_vec();
+        let values: Vec<Token> =
+            [27, 31, 5, 8, 18_446_744_073_709_551_615, -3].map(Token::NumberPlan).to_vec();
         assert_eq!(all("27 0x1FULL 0b101 010u 18446744073709551615 -3"), values);
     }
 
@@ -196,9 +197,9 @@ mod tests {
         let wanted = vec![
             Token::Name("a".to_owned()),
             Token::Sign('='),
-            Token::Number(0),
+            Token::NumberPlan(0),
             Token::Dots,
-            Token::Number(30),
+            Token::NumberPlan(30),
             Token::Becomes,
             Token::Text("x\"y".to_owned()),
             Token::Sign(';'),

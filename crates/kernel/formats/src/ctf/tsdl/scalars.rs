@@ -2,7 +2,7 @@
 
 use super::lexer::Token;
 use super::types::{Parser, Value};
-use crate::ctf::class::{ByteOrder, Class, Integer, Kind, Label, Mapping, Range};
+use crate::ctf::class::{ByteOrder, Class, EnumLabel, EnumMapping, FieldKind, IntegerClass, Range};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ impl Parser<'_> {
 
     pub(super) fn value(&mut self) -> Result<Value, String> {
         match self.lexer.peek()?.clone() {
-            Token::Number(number) => {
+            Token::NumberPlan(number) => {
                 self.lexer.next()?;
-                Ok(Value::Number(number))
+                Ok(Value::NumberPlan(number))
             }
             Token::Text(text) => {
                 self.lexer.next()?;
@@ -49,7 +49,7 @@ impl Parser<'_> {
         let bits = u32::try_from(size).ok().filter(|bits| (1..=65_536).contains(bits));
         let bits = bits.ok_or_else(|| format!("an integer of {size} bits"))?;
         let word = |key: &str| found.get(key).map(|value| value.word().to_ascii_lowercase());
-        let integer = Integer {
+        let integer = IntegerClass {
             bits,
             signed: matches!(word("signed").as_deref(), Some("true" | "1")),
             order: self.byte_order(found.get("byte_order"))?,
@@ -58,7 +58,7 @@ impl Parser<'_> {
             role: None,
             mapping: None,
         };
-        Class::new(Kind::Integer(integer), alignment(found.get("align"), bits)?)
+        Class::new(FieldKind::Integer(integer), alignment(found.get("align"), bits)?)
     }
 
     pub(super) fn floating_point(&mut self) -> Result<Class, String> {
@@ -68,14 +68,14 @@ impl Parser<'_> {
         let bits = u32::try_from(bits).ok().filter(|bits| (1..=65_536).contains(bits));
         let bits = bits.ok_or("a floating_point of a size out of range")?;
         let order = self.byte_order(found.get("byte_order"))?;
-        Class::new(Kind::Float { bits, order }, alignment(found.get("align"), bits)?)
+        Class::new(FieldKind::Float { bits, order }, alignment(found.get("align"), bits)?)
     }
 
     pub(super) fn string(&mut self) -> Result<Class, String> {
         if *self.lexer.peek()? == Token::Sign('{') {
             self.attributes()?;
         }
-        Class::new(Kind::Text, 8)
+        Class::new(FieldKind::Text, 8)
     }
 
     /// `enum NAME : TYPE { … }`: name and type may be missing; `enum NAME` is one declared before.
@@ -86,20 +86,20 @@ impl Parser<'_> {
             return self.find(&tag.ok_or("an enumeration without name and labels")?);
         }
         let base = base.map_or_else(|| self.find("int"), Ok)?;
-        let Kind::Integer(integer) = base.kind() else {
+        let FieldKind::Integer(integer) = base.kind() else {
             return Err("an enumeration over something that is no integer".to_owned());
         };
         let mapping = Some(Arc::new(self.labels()?));
-        let integer = Integer { mapping, text: false, ..integer.clone() };
-        let class = Class::new(Kind::Integer(integer), base.align())?;
+        let integer = IntegerClass { mapping, text: false, ..integer.clone() };
+        let class = Class::new(FieldKind::Integer(integer), base.align())?;
         if let Some(tag) = tag {
             self.declare(tag, class.clone());
         }
         Ok(class)
     }
 
-    fn labels(&mut self) -> Result<Mapping, String> {
-        let mut mapping = Mapping::default();
+    fn labels(&mut self) -> Result<EnumMapping, String> {
+        let mut mapping = EnumMapping::default();
         let mut implicit: i128 = 0;
         while !self.lexer.takes('}')? {
             let name = match self.lexer.next()? {
@@ -116,7 +116,7 @@ impl Parser<'_> {
                 }
             }
             implicit = range.last + 1;
-            mapping.labels.push(Label { name, ranges: vec![range] });
+            mapping.labels.push(EnumLabel { name, ranges: vec![range] });
             if !self.lexer.takes(',')? {
                 self.lexer.expect('}')?;
                 break;
@@ -127,13 +127,13 @@ impl Parser<'_> {
 
     fn label_value(&mut self) -> Result<i128, String> {
         match self.lexer.next()? {
-            Token::Number(number) => Ok(number),
+            Token::NumberPlan(number) => Ok(number),
             found => Err(format!("a label's value expected, found {found:?}")),
         }
     }
 }
 
-/// Bytes are aligned to bytes unless told otherwise, bit fields not at all.
+/// Bytes are aligned to bytes unless specified otherwise; bit fields are unaligned.
 fn alignment(value: Option<&Value>, bits: u32) -> Result<u32, String> {
     match value {
         Some(value) => u32::try_from(value.number()?).map_err(|_| "an alignment out of range".to_owned()),

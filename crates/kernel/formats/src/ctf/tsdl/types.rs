@@ -1,7 +1,9 @@
 //! Types of TSDL: names of types, and what is written out in place.
 
 use super::lexer::{Lexer, Token};
-use crate::ctf::class::{ByteOrder, Choice, Class, Count, Kind, Member, Reference, Scope};
+use crate::ctf::class::{
+    ByteOrder, Choice, ChoiceOption, Class, ElementCount, FieldKind, FieldScope, Reference,
+};
 use std::collections::{HashMap, HashSet};
 
 /// Blocks nested deeper than this are refused; parsing them recurses.
@@ -10,7 +12,7 @@ const NESTING_MAX: usize = 64;
 /// A value of an attribute.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Value {
-    Number(i128),
+    NumberPlan(i128),
     /// Words joined by dots, or a text in quotes.
     Word(String),
 }
@@ -18,14 +20,16 @@ pub(super) enum Value {
 impl Value {
     pub(super) fn word(&self) -> String {
         match self {
-            Value::Number(number) => number.to_string(),
+            Value::NumberPlan(number) => number.to_string(),
             Value::Word(word) => word.clone(),
         }
     }
 
     pub(super) fn number(&self) -> Result<u64, String> {
         match self {
-            Value::Number(number) => u64::try_from(*number).map_err(|_| format!("{number} is out of range")),
+            Value::NumberPlan(number) => {
+                u64::try_from(*number).map_err(|_| format!("{number} is out of range"))
+            }
             Value::Word(word) => Err(format!("a number expected, found `{word}`")),
         }
     }
@@ -41,7 +45,7 @@ pub(super) struct Parser<'a> {
 }
 
 /// A type with the name that follows it, if one does.
-pub(super) struct Declared {
+pub(super) struct DeclaredType {
     pub(super) class: Class,
     pub(super) name: Option<String>,
 }
@@ -73,7 +77,7 @@ impl<'a> Parser<'a> {
         found.cloned().ok_or_else(|| format!("no type `{name}`"))
     }
 
-    /// `typealias` and `typedef`, their keyword taken.
+    /// `typealias` and `typedef`, after their keyword.
     pub(super) fn alias(&mut self, keyword: &str) -> Result<(), String> {
         if keyword == "typedef" {
             let member = self.member()?.ok_or("a typedef without a name")?;
@@ -115,7 +119,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A type, and the name that follows it unless it is only declared.
-    fn type_and_name(&mut self) -> Result<Declared, String> {
+    fn type_and_name(&mut self) -> Result<DeclaredType, String> {
         if let Some(class) = self.written_out()? {
             let name = match self.lexer.peek()? {
                 Token::Name(name) => Some(name.clone()),
@@ -124,12 +128,12 @@ impl<'a> Parser<'a> {
             if name.is_some() {
                 self.lexer.next()?;
             }
-            return Ok(Declared { class, name });
+            return Ok(DeclaredType { class, name });
         }
         let mut words = self.words()?;
         let name = words.pop();
         let class = self.find(&words.join(" "))?;
-        Ok(Declared { class, name })
+        Ok(DeclaredType { class, name })
     }
 
     /// A type that begins with a keyword.
@@ -154,8 +158,8 @@ impl<'a> Parser<'a> {
     }
 
     /// A field: type, name, sizes of arrays, semicolon. None when a type is only declared.
-    pub(super) fn member(&mut self) -> Result<Option<Member>, String> {
-        let Declared { mut class, name } = self.type_and_name()?;
+    pub(super) fn member(&mut self) -> Result<Option<ChoiceOption>, String> {
+        let DeclaredType { mut class, name } = self.type_and_name()?;
         let Some(name) = name else {
             self.lexer.expect(';')?;
             return Ok(None);
@@ -167,17 +171,17 @@ impl<'a> Parser<'a> {
         }
         self.lexer.expect(';')?;
         for count in counts.into_iter().rev() {
-            class = Class::new(Kind::Array { count, element: class }, 1)?;
+            class = Class::new(FieldKind::Array { count, element: class }, 1)?;
         }
-        Ok(Some(Member { name, class }))
+        Ok(Some(ChoiceOption { name, class }))
     }
 
-    fn count(&mut self) -> Result<Count, String> {
-        if let Token::Number(number) = *self.lexer.peek()? {
+    fn count(&mut self) -> Result<ElementCount, String> {
+        if let Token::NumberPlan(number) = *self.lexer.peek()? {
             self.lexer.next()?;
-            return u64::try_from(number).map(Count::Fixed).map_err(|_| "a negative size".to_owned());
+            return u64::try_from(number).map(ElementCount::Fixed).map_err(|_| "a negative size".to_owned());
         }
-        self.reference().map(Count::Field)
+        self.reference().map(ElementCount::Field)
     }
 
     /// `a.b.c`.
@@ -195,13 +199,13 @@ impl<'a> Parser<'a> {
     }
 
     fn reference(&mut self) -> Result<Reference, String> {
-        const SCOPES: [(&[&str], Scope); 6] = [
-            (&["trace", "packet", "header"], Scope::PacketHeader),
-            (&["stream", "packet", "context"], Scope::PacketContext),
-            (&["stream", "event", "header"], Scope::EventHeader),
-            (&["stream", "event", "context"], Scope::CommonContext),
-            (&["event", "context"], Scope::EventContext),
-            (&["event", "fields"], Scope::Payload),
+        const SCOPES: [(&[&str], FieldScope); 6] = [
+            (&["trace", "packet", "header"], FieldScope::PacketHeader),
+            (&["stream", "packet", "context"], FieldScope::PacketContext),
+            (&["stream", "event", "header"], FieldScope::EventHeader),
+            (&["stream", "event", "context"], FieldScope::CommonContext),
+            (&["event", "context"], FieldScope::EventContext),
+            (&["event", "fields"], FieldScope::Payload),
         ];
         let path = self.dotted()?;
         self.referenced.extend(path.last().cloned());
@@ -213,8 +217,8 @@ impl<'a> Parser<'a> {
         Ok(Reference { scope: None, path })
     }
 
-    /// `{ … }` of a structure or variant, its brace taken.
-    fn members(&mut self) -> Result<Vec<Member>, String> {
+    /// `{ … }` of a structure or variant, after its opening brace.
+    fn members(&mut self) -> Result<Vec<ChoiceOption>, String> {
         self.enter()?;
         let mut members = Vec::new();
         while !self.lexer.takes('}')? {
@@ -249,13 +253,13 @@ impl<'a> Parser<'a> {
         if *self.lexer.peek()? == Token::Name("align".to_owned()) {
             self.lexer.next()?;
             self.lexer.expect('(')?;
-            let Token::Number(number) = self.lexer.next()? else {
+            let Token::NumberPlan(number) = self.lexer.next()? else {
                 return Err("an alignment expected".to_owned());
             };
             align = u32::try_from(number).map_err(|_| format!("an alignment of {number}"))?;
             self.lexer.expect(')')?;
         }
-        let class = Class::new(Kind::Struct(members), align)?;
+        let class = Class::new(FieldKind::Struct(members), align)?;
         if let Some(known) = known {
             self.declare(known, class.clone());
         }
@@ -277,7 +281,7 @@ impl<'a> Parser<'a> {
                 ranges: None,
                 class: member.class,
             });
-            let class = Class::new(Kind::Variant { selector, choices: choices.collect() }, 1)?;
+            let class = Class::new(FieldKind::Variant { selector, choices: choices.collect() }, 1)?;
             if let Some(known) = known {
                 self.declare(known, class.clone());
             }
@@ -285,8 +289,8 @@ impl<'a> Parser<'a> {
         }
         let class = self.find(&known.ok_or("a variant without name and fields")?)?;
         match (class.kind(), selector) {
-            (Kind::Variant { choices, .. }, Some(selector)) => {
-                Class::new(Kind::Variant { selector: Some(selector), choices: choices.clone() }, 1)
+            (FieldKind::Variant { choices, .. }, Some(selector)) => {
+                Class::new(FieldKind::Variant { selector: Some(selector), choices: choices.clone() }, 1)
             }
             _ => Ok(class),
         }

@@ -76,8 +76,9 @@ pub(crate) fn write(
     texts: &KernelTexts,
     layout: Layout,
 ) -> std::io::Result<()> {
-    let told = |event: &KernelEvent| event.recorded.is_some() || matches!(event.kind, EventKind::Lost { .. });
-    let context = !events.is_empty() && events.iter().all(told);
+    let summarize =
+        |event: &KernelEvent| event.recorded.is_some() || matches!(event.kind, EventKind::Lost { .. });
+    let context = !events.is_empty() && events.iter().all(summarize);
     let classes = classes(&layout);
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join("metadata"), metadata::metadata(&layout, &classes, context))?;

@@ -1,15 +1,15 @@
-//! The published method window by window.
+//! The published method, window by window.
 
 use std::num::NonZeroUsize;
 
 use laggard_numeric::Matrix;
 
-use super::{CherkasovaSettings, Judged, budget, judge};
+use super::{CherkasovaSettings, EvaluatedSegments, budget, evaluate};
 use crate::error::is_usable;
 use crate::segmentation::{CostTable, SegmentErrors, WindowRegression, search_penalty};
-use crate::{Analysis, Change, ChangeKind, Observations, TooLittleData};
+use crate::{Analysis, Change, ChangeKind, Observations, TooLittleDataError};
 
-/// What is analyzed online.
+/// Dimensions of an online analysis.
 #[derive(Clone, Debug)]
 pub struct OnlineShape {
     /// Length of a window in seconds, > 0.
@@ -18,7 +18,7 @@ pub struct OnlineShape {
     pub types: usize,
     /// CPU capacity in cores.
     pub cores: f64,
-    /// Windows kept: those before the last so many are forgotten. At most [`CherkasovaSettings::exact_windows_max`].
+    /// Number of windows retained: older ones are dropped. At most [`CherkasovaSettings::exact_windows_max`].
     pub windows_max: usize,
 }
 
@@ -35,7 +35,7 @@ pub struct OnlineWindow<'a> {
     pub response_s: &'a [f64],
 }
 
-/// A change by the number of the window it begins at, which stays while rows move.
+/// A change with the number of its first window, which does not change when rows are dropped.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OnlineChange {
     /// Number of the first window after it.
@@ -45,30 +45,31 @@ pub struct OnlineChange {
     pub change: Change,
 }
 
-/// What a window changed.
+/// The effect of a window on the analysis.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct OnlineNews {
-    /// Changes seen now and not before.
+pub struct OnlineUpdate {
+    /// New changes.
     pub appeared: Vec<OnlineChange>,
-    /// Changes seen before that later windows refuted. (Those that moved out with the windows are not among them.)
+    /// Earlier changes that later windows refuted (excluding those whose windows were dropped).
     pub withdrawn: Vec<OnlineChange>,
 }
 
 /// The published method over the last windows of a series, kept up to date: each pushed window costs a fit to every
-/// stretch that ends in it, `O(T n²)`, and the search among known costs.
+/// range that ends in it, `O(T n²)`, and the search among known costs.
 ///
-/// After each push the analysis is that of [`cherkasova`](super::cherkasova) over the windows kept (but for the rounding of sums).
+/// After each push the analysis is that of [`cherkasova`](super::cherkasova) over the retained windows (except for the
+/// rounding of sums).
 #[derive(Clone, Debug)]
 pub struct OnlineCherkasova {
     settings: CherkasovaSettings,
     windows_max: usize,
-    kept: Observations,
+    retained: Observations,
     regression: WindowRegression,
     table: CostTable,
     errors: SegmentErrors,
-    /// Pushes until sums start anew, so that what was forgotten does not round what is kept.
-    fresh: usize,
-    judged: Option<Judged>,
+    /// Number of pushes until sums are recomputed, so that rounding errors of dropped windows do not accumulate.
+    pushes_until_rebuild: usize,
+    evaluated: Option<EvaluatedSegments>,
     seen: Vec<OnlineChange>,
 }
 
@@ -76,7 +77,7 @@ impl OnlineCherkasova {
     /// No windows yet. `settings` are within their ranges.
     pub fn new(settings: CherkasovaSettings, shape: &OnlineShape) -> OnlineCherkasova {
         let least = settings.windows_min(shape.types);
-        let kept = Observations {
+        let retained = Observations {
             window_s: shape.window_s,
             windows: Vec::new(),
             counts: Matrix::zeros(0, shape.types),
@@ -85,111 +86,113 @@ impl OnlineCherkasova {
             cores: shape.cores,
         };
         let windows_max = shape.windows_max.min(settings.exact_windows_max).max(least);
-        let regression = WindowRegression::new(&kept);
+        let regression = WindowRegression::new(&retained);
         OnlineCherkasova {
             settings,
             windows_max,
             table: CostTable::new(&regression, 1, NonZeroUsize::MIN),
             regression,
-            kept,
+            retained,
             errors: SegmentErrors::default(),
-            fresh: windows_max,
-            judged: None,
+            pushes_until_rebuild: windows_max,
+            evaluated: None,
             seen: Vec::new(),
         }
     }
 
-    /// Appends a window and says what it changed.
+    /// Appends a window and returns its effect.
     ///
-    /// # Errors
-    /// The window is not taken when its numbers are unusable, do not fit the shape, or come out of order
-    /// ([`TooLittleData::Unusable`]). It is taken, and there is no answer yet, while there is too little data otherwise.
-    pub fn push(&mut self, window: &OnlineWindow<'_>) -> Result<OnlineNews, TooLittleData> {
+    /// # Errors The window is rejected if its numbers are unusable, do not fit the shape, or are out of order
+    /// ([`TooLittleDataError::Unusable`]). Otherwise it is accepted, and the error means that there is too little data
+    /// so far.
+    pub fn push(&mut self, window: &OnlineWindow<'_>) -> Result<OnlineUpdate, TooLittleDataError> {
         if !self.accepts(window) {
-            return Err(TooLittleData::Unusable { row: self.kept.windows.len() });
+            return Err(TooLittleDataError::Unusable { row: self.retained.windows.len() });
         }
-        self.keep(window);
-        let checked = TooLittleData::check(&self.kept, self.settings.windows_min(self.kept.counts.cols()));
+        self.append(window);
+        let checked =
+            TooLittleDataError::check(&self.retained, self.settings.windows_min(self.retained.counts.cols()));
         if let Err(reason) = checked {
-            self.judged = None;
+            self.evaluated = None;
             return Err(reason);
         }
-        let judged = self.judge();
-        let news = self.compare(&judged);
-        self.judged = Some(judged);
-        Ok(news)
+        let evaluated = self.evaluate();
+        let update = self.compare(&evaluated);
+        self.evaluated = Some(evaluated);
+        Ok(update)
     }
 
-    /// The answer over the windows kept; none while there is too little data. Fits the models that are reported, `O(T n²)`.
+    /// The analysis of the retained windows; `None` while there is too little data. Fits the reported models, `O(T
+    /// n²)`.
     pub fn analysis(&self) -> Option<Analysis> {
-        Some(self.judged.clone()?.analysis(&self.kept, &self.regression))
+        Some(self.evaluated.clone()?.analysis(&self.retained, &self.regression))
     }
 
-    /// The windows kept.
+    /// The retained windows.
     pub fn observations(&self) -> &Observations {
-        &self.kept
+        &self.retained
     }
 
     fn accepts(&self, window: &OnlineWindow<'_>) -> bool {
-        let types = self.kept.counts.cols();
+        let types = self.retained.counts.cols();
         window.counts.len() == types
             && (window.response_s.is_empty() || window.response_s.len() == types)
-            && self.kept.windows.last().is_none_or(|&last| last < window.number)
+            && self.retained.windows.last().is_none_or(|&last| last < window.number)
             && is_usable(window.counts, window.utilization)
     }
 
-    /// Appends a window to everything kept, and forgets the first where there are too many.
-    fn keep(&mut self, window: &OnlineWindow<'_>) {
-        if self.kept.windows.len() == self.windows_max {
-            self.forget_first();
+    /// Appends a window and drops the first if there are too many.
+    fn append(&mut self, window: &OnlineWindow<'_>) {
+        if self.retained.windows.len() == self.windows_max {
+            self.drop_first();
         }
-        self.kept.windows.push(window.number);
-        self.kept.counts.push_row(window.counts);
-        self.kept.utilization.push(window.utilization);
+        self.retained.windows.push(window.number);
+        self.retained.counts.push_row(window.counts);
+        self.retained.utilization.push(window.utilization);
         let unknown = vec![f64::NAN; window.counts.len()];
         let response = if window.response_s.is_empty() { &unknown } else { window.response_s };
-        self.kept.response_s.push_row(response);
-        self.fresh -= 1;
-        if self.fresh > 0 && self.regression.fits_scale(window.counts, window.utilization) {
+        self.retained.response_s.push_row(response);
+        self.pushes_until_rebuild -= 1;
+        if self.pushes_until_rebuild > 0 && self.regression.fits_scale(window.counts, window.utilization) {
             self.regression.push(window.counts, window.utilization);
         } else {
-            self.regression = WindowRegression::new(&self.kept);
-            self.fresh = self.windows_max;
+            self.regression = WindowRegression::new(&self.retained);
+            self.pushes_until_rebuild = self.windows_max;
         }
         self.table.push(&self.regression);
     }
 
-    fn forget_first(&mut self) {
-        self.kept.windows.remove(0);
-        self.kept.counts.drop_first_row();
-        self.kept.utilization.remove(0);
-        self.kept.response_s.drop_first_row();
+    fn drop_first(&mut self) {
+        self.retained.windows.remove(0);
+        self.retained.counts.drop_first_row();
+        self.retained.utilization.remove(0);
+        self.retained.response_s.drop_first_row();
         self.regression.drop_first();
         self.table.drop_first();
         self.errors.drop_first();
     }
 
-    fn judge(&mut self) -> Judged {
+    fn evaluate(&mut self) -> EvaluatedSegments {
         let budget = budget(&self.regression, &self.settings);
         let found = search_penalty(&self.regression, &self.table, budget, &mut self.errors);
-        judge(&self.kept, &self.regression, &self.settings, &found)
+        evaluate(&self.retained, &self.regression, &self.settings, &found)
     }
 
-    /// What is new against what was seen.
-    fn compare(&mut self, judged: &Judged) -> OnlineNews {
-        let near = self.settings.windows_min(self.kept.counts.cols());
-        let number = |change: &Change| self.kept.windows[change.onset.row];
-        let now: Vec<OnlineChange> = judged
+    /// Compares the changes with the earlier ones.
+    fn compare(&mut self, evaluated: &EvaluatedSegments) -> OnlineUpdate {
+        let near = self.settings.windows_min(self.retained.counts.cols());
+        let number = |change: &Change| self.retained.windows[change.onset.row];
+        let now: Vec<OnlineChange> = evaluated
             .changes
             .iter()
             .map(|change| OnlineChange { window: number(change), change: change.clone() })
             .collect();
         let appeared = now.iter().filter(|change| !change.is_among(&self.seen, near)).cloned().collect();
-        let first = self.kept.windows[0];
+        let first = self.retained.windows[0];
         let gone = |change: &&OnlineChange| change.window > first + near && !change.is_among(&now, near);
         let withdrawn = self.seen.iter().filter(gone).cloned().collect();
         self.seen = now;
-        OnlineNews { appeared, withdrawn }
+        OnlineUpdate { appeared, withdrawn }
     }
 }
 

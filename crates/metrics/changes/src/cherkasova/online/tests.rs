@@ -18,7 +18,7 @@ fn settings() -> CherkasovaSettings {
     CherkasovaSettings::new(CherkasovaMode::Robust)
 }
 
-fn push(online: &mut OnlineCherkasova, t: usize) -> Result<OnlineNews, TooLittleData> {
+fn push(online: &mut OnlineCherkasova, t: usize) -> Result<OnlineUpdate, TooLittleDataError> {
     let (counts, utilization) = window(t);
     online.push(&OnlineWindow { number: t, counts: &counts, utilization, response_s: &[] })
 }
@@ -34,17 +34,17 @@ fn outline(analysis: &Analysis) -> String {
 fn after_each_window_the_answer_is_that_of_the_batch() {
     let mut online = OnlineCherkasova::new(settings(), &shape(70));
     for t in 0..160 {
-        let news = push(&mut online, t);
+        let update = push(&mut online, t);
         if t % 9 != 0 {
             continue;
         }
         let batch = cherkasova(online.observations(), &settings(), NonZeroUsize::MIN);
-        match (news, batch) {
+        match (update, batch) {
             (Ok(_), Ok(batch)) => {
                 let own = online.analysis().expect("there is an answer");
                 assert_eq!(outline(&own), outline(&batch), "after window {t}");
             }
-            (news, batch) => assert_eq!(news.err(), batch.err(), "after window {t}"),
+            (update, batch) => assert_eq!(update.err(), batch.err(), "after window {t}"),
         }
     }
     assert_eq!(online.observations().windows.len(), 70);
@@ -53,23 +53,23 @@ fn after_each_window_the_answer_is_that_of_the_batch() {
 #[test]
 fn a_change_is_news_once_and_leaves_with_its_windows() {
     let mut online = OnlineCherkasova::new(settings(), &shape(70));
-    let mut news = Vec::new();
+    let mut update = Vec::new();
     for t in 0..160 {
         let Ok(step) = push(&mut online, t) else { continue };
-        news.extend(step.appeared.into_iter().map(|each| (t, each.change.kind, each.window)));
+        update.extend(step.appeared.into_iter().map(|each| (t, each.change.kind, each.window)));
         assert!(step.withdrawn.is_empty(), "after window {t}: {:?}", step.withdrawn);
     }
-    let alarms: Vec<_> = news.iter().filter(|each| each.1 == ChangeKind::ApplicationChange).collect();
-    assert_eq!(alarms.len(), 1, "{news:?}");
-    assert!(alarms[0].2.abs_diff(60) <= 1 && alarms[0].0 < 80, "{news:?}");
+    let alarms: Vec<_> = update.iter().filter(|each| each.1 == ChangeKind::ApplicationChange).collect();
+    assert_eq!(alarms.len(), 1, "{update:?}");
+    assert!(alarms[0].2.abs_diff(60) <= 1 && alarms[0].0 < 80, "{update:?}");
     assert!(online.analysis().is_some_and(|analysis| analysis.changes.is_empty()));
 }
 
 #[test]
 fn windows_that_cannot_be_used_are_refused_and_not_kept() {
     let mut online = OnlineCherkasova::new(settings(), &shape(70));
-    assert_eq!(push(&mut online, 5), Err(TooLittleData::Windows { given: 1, needed: 10 }));
-    let refused = Err(TooLittleData::Unusable { row: 1 });
+    assert_eq!(push(&mut online, 5), Err(TooLittleDataError::Windows { given: 1, needed: 10 }));
+    let refused = Err(TooLittleDataError::Unusable { row: 1 });
     assert_eq!(push(&mut online, 5), refused);
     let whole = OnlineWindow { number: 9, counts: &[1.0, 2.0], utilization: 0.5, response_s: &[] };
     assert_eq!(online.push(&OnlineWindow { utilization: f64::NAN, ..whole }), refused);

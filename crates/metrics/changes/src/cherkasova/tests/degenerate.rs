@@ -15,35 +15,35 @@ fn data(types: usize, counts: Vec<f64>, utilization: Vec<f64>) -> Observations {
     }
 }
 
-fn run(data: &Observations) -> Result<Analysis, TooLittleData> {
+fn run(data: &Observations) -> Result<Analysis, TooLittleDataError> {
     cherkasova(data, &CherkasovaSettings::default(), TWO)
 }
 
 #[test]
 fn too_little_is_said_with_what_it_takes() {
     let none = data(2, vec![], vec![]);
-    assert_eq!(run(&none), Err(TooLittleData::Windows { given: 0, needed: 10 }));
+    assert_eq!(run(&none), Err(TooLittleDataError::Windows { given: 0, needed: 10 }));
     let few = data(20, vec![1.0; 200], vec![0.5; 10]);
     let reason = run(&few).expect_err("20 types take 21 windows");
-    assert_eq!(reason, TooLittleData::Windows { given: 10, needed: 21 });
+    assert_eq!(reason, TooLittleDataError::Windows { given: 10, needed: 21 });
     assert!(
         reason.to_string().contains("10 windows") && reason.to_string().contains("at least 21"),
         "{reason}"
     );
     assert_eq!(
         run(&data(0, vec![], vec![0.5; 40])),
-        Err(TooLittleData::NoTransactions { types: 0, windows: 40 })
+        Err(TooLittleDataError::NoTransactions { types: 0, windows: 40 })
     );
     assert_eq!(
         run(&data(2, vec![0.0; 80], vec![0.5; 40])),
-        Err(TooLittleData::NoTransactions { types: 2, windows: 40 })
+        Err(TooLittleDataError::NoTransactions { types: 2, windows: 40 })
     );
-    assert_eq!(run(&data(2, vec![3.0; 80], vec![0.0; 40])), Err(TooLittleData::Idle { windows: 40 }));
+    assert_eq!(run(&data(2, vec![3.0; 80], vec![0.0; 40])), Err(TooLittleDataError::Idle { windows: 40 }));
     let mut hole = data(2, vec![3.0; 80], vec![0.5; 40]);
     hole.utilization[7] = f64::NAN;
-    assert_eq!(run(&hole), Err(TooLittleData::Unusable { row: 7 }));
+    assert_eq!(run(&hole), Err(TooLittleDataError::Unusable { row: 7 }));
     let negative = data(1, vec![-1.0; 40], vec![0.5; 40]);
-    assert_eq!(run(&negative), Err(TooLittleData::Unusable { row: 0 }));
+    assert_eq!(run(&negative), Err(TooLittleDataError::Unusable { row: 0 }));
 }
 
 #[test]
@@ -72,13 +72,17 @@ fn an_error_below_the_noise_is_a_caution() {
     let noise = |t: usize| 0.02 * (((t * 7919) % 101) as f64 / 50.0 - 1.0);
     let utilization = counts.iter().enumerate().map(|(t, count)| 0.002 * count * (1.0 + noise(t))).collect();
     let data = data(1, counts, utilization);
-    let at = |error_max_percent: f64| {
+    let index = |error_max_percent: f64| {
         let settings = CherkasovaSettings { error_max_percent, ..CherkasovaSettings::default() };
         cherkasova(&data, &settings, TWO).expect("enough data")
     };
-    assert_eq!((at(3.0).cautions.len(), at(3.0).segments.len()), (0, 1));
-    assert!(at(1.05).cautions.iter().any(|caution| caution.contains("noise")), "{:?}", at(1.05).cautions);
-    assert!(at(0.1).cautions.iter().any(|caution| caution.contains("noise")), "{:?}", at(0.1).cautions);
+    assert_eq!((index(3.0).cautions.len(), index(3.0).segments.len()), (0, 1));
+    assert!(
+        index(1.05).cautions.iter().any(|caution| caution.contains("noise")),
+        "{:?}",
+        index(1.05).cautions
+    );
+    assert!(index(0.1).cautions.iter().any(|caution| caution.contains("noise")), "{:?}", index(0.1).cautions);
 }
 
 /// Every number of an answer that must be one.

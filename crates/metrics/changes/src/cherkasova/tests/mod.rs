@@ -4,7 +4,7 @@ use laggard_numeric::Matrix;
 use laggard_testkit::golden;
 use serde_json::Value;
 
-use super::reconcile::Outcome;
+use super::reconcile::ReconcileOutcome;
 use super::*;
 use crate::{ChangeKind, SegmentKind};
 
@@ -49,16 +49,16 @@ fn the_small_workload_is_judged_as_in_the_reference() {
     let settings = CherkasovaSettings::default();
     let regression = WindowRegression::new(&data);
     let found = segment(&regression, &settings, TWO);
-    let pieces = judge_pieces(&regression, &settings, found.segments());
-    let reconciled = reconcile(&regression, &settings, &pieces);
+    let fitted_segments = fit_segments(&regression, &settings, found.segments());
+    let reconciled = reconcile(&regression, &settings, &fitted_segments);
     let log = items(&golden["pipeline"]["reconcile_log"]);
     assert_eq!(reconciled.steps.len(), log.len() + 1);
     for (step, wanted) in reconciled.steps[1..].iter().zip(log) {
-        let rows = &pieces[step.piece].rows;
+        let rows = &fitted_segments[step.fitted_segment].rows;
         assert!(rows.start.abs_diff(number(&wanted[1]) as usize) <= 1, "{wanted} {rows:?}");
         assert!((step.joint_error - number(&wanted[3])).abs() < 0.006, "{wanted} {step:?}");
         assert!((step.ratio - number(&wanted[4])).abs() < 0.006, "{wanted} {step:?}");
-        assert_eq!(Some(step.outcome == Outcome::Same), wanted[5].as_bool(), "{wanted}");
+        assert_eq!(Some(step.outcome == ReconcileOutcome::Same), wanted[5].as_bool(), "{wanted}");
     }
     for (group, wanted) in reconciled.groups.iter().zip(items(&golden["pipeline"]["groups"])) {
         let windows: usize = group.rows.iter().map(ExactSizeIterator::len).sum();

@@ -78,11 +78,11 @@ impl<'a> PathSearch<'a> {
 
     /// Minimizes `Σ w1 + λ Σ w2` over all segmentations.
     pub(crate) fn cheapest(&self, lambda: f64) -> CheapestPath {
-        Arch::new().dispatch(Search::new(self, lambda))
+        Arch::new().dispatch(SearchState::new(self, lambda))
     }
 }
 
-struct Search<'a> {
+struct SearchState<'a> {
     of: &'a PathSearch<'a>,
     lambda: f64,
     /// `λ w2` by length in grid steps.
@@ -94,30 +94,30 @@ struct Search<'a> {
 }
 
 /// The loops are plain; in here they are compiled for the processor at hand.
-impl WithSimd for Search<'_> {
+impl WithSimd for SearchState<'_> {
     type Output = CheapestPath;
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, _: S) -> CheapestPath {
         let last = self.best.len();
         for start in (0..last).step_by(TILE) {
-            self.settle(start..(start + TILE).min(last));
+            self.finalize(start..(start + TILE).min(last));
         }
         self.finish()
     }
 }
 
-impl<'a> Search<'a> {
-    fn new(of: &'a PathSearch<'a>, lambda: f64) -> Search<'a> {
+impl<'a> SearchState<'a> {
+    fn new(of: &'a PathSearch<'a>, lambda: f64) -> SearchState<'a> {
         let penalty: Vec<f64> = of.shares.iter().map(|share| lambda * share).collect();
         let mut best = vec![f64::INFINITY; penalty.len()];
         best[0] = 0.0;
-        Search { of, lambda, from: vec![0; penalty.len()], penalty, best, least: Vec::new() }
+        SearchState { of, lambda, from: vec![0; penalty.len()], penalty, best, least: Vec::new() }
     }
 
     /// Finds the costs of the points of a tile; all before are known.
     #[inline(always)]
-    fn settle(&mut self, ends: Range<usize>) {
+    fn finalize(&mut self, ends: Range<usize>) {
         // Where the tile before came from is the best guess, and a good cost to measure the others by.
         let guess = ends.start.checked_sub(1).map(|before| self.from[before] / TILE);
         if let Some(guess) = guess {

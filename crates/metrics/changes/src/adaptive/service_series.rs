@@ -1,4 +1,4 @@
-//! The service times of one transaction type over time, as a regression on the utilization.
+//! Step 4: the service times of one transaction type over time, as a regression on the utilization.
 
 use laggard_numeric::{Matrix, median};
 
@@ -7,17 +7,17 @@ use super::settings::ChangeSettings;
 use crate::Observations;
 use crate::signature::{response_at, service_time};
 
-/// Fewest cells of a type that is looked at.
+/// Minimum number of cells of a type to be analyzed.
 const CELLS_MIN: usize = 20;
-/// Blocks of so many cells show noise that is not independent from cell to cell.
+/// Block lengths, in cells, for noise that is not independent between cells.
 const BLOCKS: [usize; 4] = [1, 3, 6, 12];
-/// Fewest blocks that say something of noise.
+/// Minimum number of blocks for a noise estimate.
 const BLOCKS_MIN: usize = 8;
-/// Half the cells of the running median that tells single wild cells.
+/// Half the length of the running median that detects outlier cells.
 const NEIGHBORS: usize = 15;
-/// A cell is cut to so many standard deviations around its neighbors.
-const WILD: f64 = 4.0;
-/// The logarithm of a service time is known no better than this.
+/// A cell is clipped to this number of standard deviations around its neighbors.
+const OUTLIER_DEVIATIONS: f64 = 4.0;
+/// Minimum noise of the logarithm of a service time.
 const NOISE_MIN: f64 = 1e-3;
 /// Shapes of the noise tried, from constant to inversely proportional to the count.
 const SHAPES: usize = 6;
@@ -31,14 +31,14 @@ pub(super) struct ServiceSeries {
     pub(super) rows: Vec<usize>,
     /// Utilization in each cell, 0..1.
     pub(super) utilization: Vec<f64>,
-    /// Logarithm of the service time by `1, U, U²`: the load may show in it when the queue is not quite what the
-    /// formula assumes.
+    /// Logarithm of the service time by `1, U, U²`: it may depend on the load if the queue differs from the formula's
+    /// assumptions.
     pub(super) regression: Regression,
 }
 
 /// A cell being filled.
 #[derive(Clone, Copy, Default)]
-struct Cell {
+struct ServiceCell {
     row: usize,
     transactions: f64,
     seconds: f64,
@@ -46,7 +46,7 @@ struct Cell {
 }
 
 impl ServiceSeries {
-    /// The series of `transaction` over the rows that `is_normal` lets through; none with too few cells.
+    /// The series of `transaction` over the rows for which `is_normal` is true; `None` if there are too few cells.
     pub(super) fn new(
         observations: &Observations,
         transaction: usize,
@@ -62,7 +62,7 @@ impl ServiceSeries {
         let logs: Vec<f64> = cells.iter().map(|cell| (cell.seconds / cell.transactions).ln()).collect();
         let shape = noise_shape(&logs, &counts);
         let deviation = long_run_deviation(&logs, &utilization, &shape).max(NOISE_MIN);
-        let response = without_wild(&logs, &shape, deviation);
+        let response = without_outliers(&logs, &shape, deviation);
         let mut design = Matrix::zeros(cells.len(), 3);
         for (at, &u) in utilization.iter().enumerate() {
             design.row_mut(at).copy_from_slice(&[1.0, u, u * u]);
@@ -83,9 +83,9 @@ fn cells(
     transaction: usize,
     settings: &ChangeSettings,
     is_normal: &[bool],
-) -> Vec<Cell> {
+) -> Vec<ServiceCell> {
     let mut cells = Vec::new();
-    let mut open = Cell::default();
+    let mut open = ServiceCell::default();
     for row in (0..observations.utilization.len()).filter(|&row| is_normal[row]) {
         let Some(response) = response_at(observations, row, transaction) else { continue };
         let (count, u) = (observations.counts.get(row, transaction), observations.utilization[row]);
@@ -106,7 +106,7 @@ fn cells(
     cells
 }
 
-/// Variance of each cell but for a factor: `θ + (1 − θ) N̄/N`, with the θ under which the differences of neighbors are
+/// Variance of each cell up to a factor: `θ + (1 − θ) N̄/N`, with the θ under which the differences of neighbors are
 /// most likely normal.
 fn noise_shape(logs: &[f64], counts: &[f64]) -> Vec<f64> {
     let typical = median(&mut counts.to_vec());
@@ -133,8 +133,8 @@ fn difference_deviation(values: &[f64], shape: &[f64]) -> f64 {
     1.4826 * median(&mut scaled)
 }
 
-/// The same from blocks of several cells, the largest of all lengths: what counts for the error of a mean when noise
-/// lasts longer than a cell. The part that goes along with the load is taken out first.
+/// The same from blocks of several cells, the maximum over all lengths: relevant for the error of a mean when noise
+/// lasts longer than a cell. The part that depends on the load is removed first.
 fn long_run_deviation(logs: &[f64], utilization: &[f64], shape: &[f64]) -> f64 {
     let (mut along, mut spread) = (0.0, 0.0);
     for i in 1..logs.len() {
@@ -161,13 +161,13 @@ fn long_run_deviation(logs: &[f64], utilization: &[f64], shape: &[f64]) -> f64 {
     BLOCKS.into_iter().map(of_blocks).fold(0.0, f64::max)
 }
 
-/// Cells far from their neighbors, cut to what is plausible: one wild window must not make a step.
-fn without_wild(logs: &[f64], shape: &[f64], deviation: f64) -> Vec<f64> {
+/// Clips cells far from their neighbors: a single outlier must not cause a step.
+fn without_outliers(logs: &[f64], shape: &[f64], deviation: f64) -> Vec<f64> {
     (0..logs.len())
         .map(|at| {
             let near = at.saturating_sub(NEIGHBORS)..(at + NEIGHBORS + 1).min(logs.len());
             let middle = median(&mut logs[near].to_vec());
-            let most = WILD * deviation * shape[at].sqrt();
+            let most = OUTLIER_DEVIATIONS * deviation * shape[at].sqrt();
             logs[at].clamp(middle - most, middle + most)
         })
         .collect()

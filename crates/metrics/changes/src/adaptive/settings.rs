@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn defaults_are_in_range_and_others_are_named() {
         assert_eq!(ChangeSettings::default().check(), Ok(()));
-        let wild = ChangeSettings { drift_scale: f64::NAN, ..ChangeSettings::default() };
-        let text = wild.check().expect_err("not a number").to_string();
+        let outlier = ChangeSettings { drift_scale: f64::NAN, ..ChangeSettings::default() };
+        let text = outlier.check().expect_err("not a number").to_string();
         assert_eq!(text, "--drift-scale is NaN; it must be at least 0 and at most 0.9");
     }
 }

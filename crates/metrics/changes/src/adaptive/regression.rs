@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use laggard_numeric::Matrix;
 
-/// A column whose Cholesky pivot falls below this share of its square depends on those before it and is left out.
+/// A column whose Cholesky pivot is below this share of its square depends on earlier ones and is skipped.
 const PIVOT_MIN: f64 = 1e-9;
 /// A remainder below this share of a column's square is rounding.
 const COMPRESSED_PIVOT_MIN: f64 = 1e-13;
@@ -20,7 +20,7 @@ pub(crate) struct Regression {
     pub(crate) weight: Vec<f64>,
 }
 
-/// The unconstrained least-squares fit of a stretch of rows.
+/// The unconstrained least-squares fit of a range of rows.
 #[derive(Clone, Debug)]
 pub(crate) struct LinearFit {
     /// A generalized inverse of the normal equations, `p x p`: zero for columns that depend on others.
@@ -47,12 +47,12 @@ impl Regression {
         self.fit_all(&[rows])
     }
 
-    /// Fits all `stretches` together.
-    pub(crate) fn fit_all(&self, stretches: &[Range<usize>]) -> LinearFit {
+    /// Fits all `ranges` together.
+    pub(crate) fn fit_all(&self, ranges: &[Range<usize>]) -> LinearFit {
         let p = self.columns();
         let mut gram = Matrix::zeros(p, p);
         let mut moments = vec![0.0; p];
-        for row in stretches.iter().cloned().flatten() {
+        for row in ranges.iter().cloned().flatten() {
             let (x, weight) = (self.design.row(row), self.weight[row]);
             add_outer(&mut gram, x, weight);
             moments.iter_mut().zip(x).for_each(|(sum, value)| *sum += weight * value * self.response[row]);
@@ -63,19 +63,19 @@ impl Regression {
         LinearFit { inverse, coefficients, gram, rank }
     }
 
-    /// A regression of `p + 1` rows for each of `parts` that has the same normal equations part by part, and so the same
-    /// fits: the columns of the Cholesky factor of each part's products. Their weight is in them, column 0 is no
+    /// A regression of `p + 1` rows for each of `parts` that has the same normal equations part by part, and so the
+    /// same fits: the columns of the Cholesky factor of each part's products. They include the weights; column 0 is no
     /// longer 1.
     pub(crate) fn compressed(&self, parts: &[&[Range<usize>]]) -> Regression {
         let p = self.columns();
         let mut design = Matrix::zeros(parts.len() * (p + 1), p);
         let mut response = vec![0.0; parts.len() * (p + 1)];
-        for (part, stretches) in parts.iter().enumerate() {
+        for (part, ranges) in parts.iter().enumerate() {
             let mut products = Matrix::zeros(p + 1, p + 1);
-            for row in stretches.iter().cloned().flatten() {
-                let both: Vec<f64> =
+            for row in ranges.iter().cloned().flatten() {
+                let fit_both: Vec<f64> =
                     self.design.row(row).iter().copied().chain([self.response[row]]).collect();
-                add_outer(&mut products, &both, self.weight[row]);
+                add_outer(&mut products, &fit_both, self.weight[row]);
             }
             let (lower, _) = cholesky(&products, COMPRESSED_PIVOT_MIN);
             for k in 0..=p {
@@ -88,7 +88,7 @@ impl Regression {
         Regression { design, response, weight }
     }
 
-    /// Response less fit.
+    /// Response minus fit.
     pub(crate) fn residual(&self, row: usize, coefficients: &[f64]) -> f64 {
         self.response[row] - dot(self.design.row(row), coefficients)
     }
@@ -127,9 +127,9 @@ pub(crate) fn mirror(gram: &mut Matrix) {
 
 /// The inverse of the largest leading set of independent columns, by Cholesky with dependent columns skipped.
 fn generalized_inverse(gram: &Matrix) -> (Matrix, usize) {
-    let (lower, kept) = cholesky(gram, PIVOT_MIN);
-    let rank = kept.iter().filter(|&&is_kept| is_kept).count();
-    (inverse_of_factor(&lower, &kept), rank)
+    let (lower, retained) = cholesky(gram, PIVOT_MIN);
+    let rank = retained.iter().filter(|&&is_kept| is_kept).count();
+    (inverse_of_factor(&lower, &retained), rank)
 }
 
 /// The lower factor `L` of `L Lᵀ = gram`, of which only the lower triangle is read, and which columns have a pivot of more
@@ -137,8 +137,8 @@ fn generalized_inverse(gram: &Matrix) -> (Matrix, usize) {
 fn cholesky(gram: &Matrix, pivot_min: f64) -> (Matrix, Vec<bool>) {
     let p = gram.rows();
     let mut lower = Matrix::zeros(p, p);
-    let mut kept = vec![false; p];
-    for (j, is_kept) in kept.iter_mut().enumerate() {
+    let mut retained = vec![false; p];
+    for (j, is_kept) in retained.iter_mut().enumerate() {
         let own = gram.get(j, j);
         let pivot = own - (0..j).map(|k| lower.get(j, k).powi(2)).sum::<f64>();
         if !(pivot > pivot_min * own && pivot > 0.0 && pivot.is_finite()) {
@@ -151,17 +151,17 @@ fn cholesky(gram: &Matrix, pivot_min: f64) -> (Matrix, Vec<bool>) {
             lower.set(i, j, (gram.get(i, j) - known) / pivot.sqrt());
         }
     }
-    (lower, kept)
+    (lower, retained)
 }
 
-/// `(L Lᵀ)⁻¹` over the kept columns, 0 elsewhere.
-fn inverse_of_factor(lower: &Matrix, kept: &[bool]) -> Matrix {
-    let p = kept.len();
+/// `(L Lᵀ)⁻¹` over the independent columns, 0 elsewhere.
+fn inverse_of_factor(lower: &Matrix, retained: &[bool]) -> Matrix {
+    let p = retained.len();
     let mut half = Matrix::zeros(p, p);
-    for j in (0..p).filter(|&j| kept[j]) {
+    for j in (0..p).filter(|&j| retained[j]) {
         half.set(j, j, 1.0 / lower.get(j, j));
-        for i in (j + 1..p).filter(|&i| kept[i]) {
-            let known: f64 = (j..i).filter(|&k| kept[k]).map(|k| lower.get(i, k) * half.get(k, j)).sum();
+        for i in (j + 1..p).filter(|&i| retained[i]) {
+            let known: f64 = (j..i).filter(|&k| retained[k]).map(|k| lower.get(i, k) * half.get(k, j)).sum();
             half.set(i, j, -known / lower.get(i, i));
         }
     }

@@ -1,18 +1,18 @@
-//! The row at which one model takes over from another, from regression and service times together.
+//! The row at which one model replaces another, from regression and service times together.
 
 use std::ops::Range;
 
 use super::evidence::Evidence;
-use super::fit::{Drift, Fit, Part, length};
-use super::service::ServiceSeries;
+use super::fit::{Drift, Fit, FitPart, length};
+use super::service_series::ServiceSeries;
 use super::timeline::Boundary;
 use crate::{ChangeKind, Onset, onset::onset};
 
 /// Windows on either side that take part.
 const REACH: usize = 200;
 
-/// The onset of a change between two adjacent stretches, in regression rows.
-pub(super) fn turning(
+/// The onset of a change between two adjacent ranges, in regression rows.
+pub(super) fn turning_point(
     evidence: Evidence<'_>,
     before: &Range<usize>,
     after: &Range<usize>,
@@ -44,7 +44,7 @@ fn by_regression(
 ) -> f64 {
     let design = evidence.design;
     let fit = |rows: &Range<usize>| -> Fit {
-        design.fit(&[Part { rows: std::slice::from_ref(rows), drift: Drift::NONE }], f64::INFINITY)
+        design.fit(&[FitPart { rows: std::slice::from_ref(rows), drift: Drift::NONE }], f64::INFINITY)
     };
     let (old, new) = (fit(before), fit(after));
     for (place, row) in said.iter_mut().zip(rows.clone()) {

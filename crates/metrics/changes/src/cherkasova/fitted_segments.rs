@@ -1,4 +1,4 @@
-//! Which segments are anomalous, which only a glitch.
+//! Fits segments, and classifies them as normal, anomalous, or glitches.
 
 use std::ops::Range;
 
@@ -6,52 +6,52 @@ use super::{CherkasovaMode, CherkasovaSettings};
 use crate::segmentation::{WindowFit, WindowRegression, error_percent};
 use crate::{ENTRY_LEVEL, Observations, Segment, SegmentKind, TransactionModel, stepwise_model};
 
-/// A short segment is a glitch only if its own windows are within so many ε of its neighbor's model. (Ours: the
-/// union alone would swallow ten minutes of anything beside a long segment.)
+/// A short segment is a glitch only if its own windows are within this multiple of ε of its neighbor's model. (Ours:
+/// the error of the union alone would accept ten minutes of anything next to a long segment.)
 const GLITCH_ERRORS_MAX: f64 = 3.0;
 
-/// A segment with its fit, and what it is by itself.
+/// A segment with its fit and state.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Piece {
+pub(super) struct FittedSegment {
     pub(super) rows: Range<usize>,
     pub(super) fit: WindowFit,
-    pub(super) state: PieceState,
+    pub(super) state: FittedSegmentState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum PieceState {
+pub(super) enum FittedSegmentState {
     Normal,
     Short,
     LargeConstant,
     Pending,
 }
 
-impl PieceState {
+impl FittedSegmentState {
     /// Why the paper calls it an anomaly.
     fn reason(self) -> &'static str {
         match self {
-            PieceState::LargeConstant => "CPU use that no transaction explains",
+            FittedSegmentState::LargeConstant => "CPU use that no transaction explains",
             _ => "too short: transactions do not explain the CPU use",
         }
     }
 }
 
-impl Piece {
+impl FittedSegment {
     pub(super) fn is_normal(&self) -> bool {
-        self.state == PieceState::Normal
+        self.state == FittedSegmentState::Normal
     }
 
     pub(super) fn is_anomalous(&self) -> bool {
-        matches!(self.state, PieceState::Short | PieceState::LargeConstant)
+        matches!(self.state, FittedSegmentState::Short | FittedSegmentState::LargeConstant)
     }
 
     /// The segment of the answer; `group` where it has one.
     pub(super) fn segment(&self, observations: &Observations, group: Option<usize>) -> Segment {
         let kind = match (self.state, group) {
-            (PieceState::Pending, _) => SegmentKind::Pending,
-            (PieceState::Normal, Some(group)) => SegmentKind::Normal { group },
-            // Without any group there is no model that could hold.
-            (PieceState::Normal, None) => SegmentKind::Anomalous { reason: "no stable model" },
+            (FittedSegmentState::Pending, _) => SegmentKind::Pending,
+            (FittedSegmentState::Normal, Some(group)) => SegmentKind::Normal { group },
+            // Without any group no model can hold.
+            (FittedSegmentState::Normal, None) => SegmentKind::Anomalous { reason: "no stable model" },
             (state, _) => SegmentKind::Anomalous { reason: state.reason() },
         };
         let model = match kind {
@@ -74,7 +74,7 @@ pub(super) fn group_model(
     stepwise_model(observations, rows, ENTRY_LEVEL).unwrap_or_else(|_| transaction_model(observations, fit))
 }
 
-/// A fit in the units of the answer: percent of the CPU over a window become seconds of all cores.
+/// A fit in the units of the result: percent of the CPU over a window become seconds of all cores.
 fn transaction_model(observations: &Observations, fit: &WindowFit) -> TransactionModel {
     let seconds = observations.window_s * observations.cores / 100.0;
     TransactionModel {
@@ -86,81 +86,98 @@ fn transaction_model(observations: &Observations, fit: &WindowFit) -> Transactio
     }
 }
 
-/// Fits every segment anew and judges it (section 4.3, step 2).
-pub(super) fn judge_pieces(
+/// Fits every segment and classifies it (section 4.3, step 2).
+pub(super) fn fit_segments(
     regression: &WindowRegression,
     settings: &CherkasovaSettings,
     segments: impl Iterator<Item = Range<usize>>,
-) -> Vec<Piece> {
-    let judge = |rows| judge_piece(regression, settings, rows);
-    let mut pieces: Vec<Piece> = segments.map(judge).collect();
+) -> Vec<FittedSegment> {
+    let evaluate = |rows| fit_segment(regression, settings, rows);
+    let mut fitted_segments: Vec<FittedSegment> = segments.map(evaluate).collect();
     if settings.mode == CherkasovaMode::Robust {
-        absorb_glitches(regression, settings, &mut pieces);
+        absorb_glitches(regression, settings, &mut fitted_segments);
     }
-    if let Some(last) = pieces.last_mut()
-        && last.state == PieceState::Short
+    if let Some(last) = fitted_segments.last_mut()
+        && last.state == FittedSegmentState::Short
     {
-        last.state = PieceState::Pending;
+        last.state = FittedSegmentState::Pending;
     }
-    pieces
+    fitted_segments
 }
 
-fn judge_piece(regression: &WindowRegression, settings: &CherkasovaSettings, rows: Range<usize>) -> Piece {
+fn fit_segment(
+    regression: &WindowRegression,
+    settings: &CherkasovaSettings,
+    rows: Range<usize>,
+) -> FittedSegment {
     let fit = regression.fit(std::slice::from_ref(&rows));
     let state = if rows.len() < settings.windows_min(regression.types()) {
-        PieceState::Short
+        FittedSegmentState::Short
     } else if fit.constant_percent > settings.constant_max_percent {
-        PieceState::LargeConstant
+        FittedSegmentState::LargeConstant
     } else {
-        PieceState::Normal
+        FittedSegmentState::Normal
     };
-    Piece { rows, fit, state }
+    FittedSegment { rows, fit, state }
 }
 
 /// Exactly one short segment between two normal ones joins the neighbor that describes it better, if their union
 /// is within ε: a window in which a deployment fell, a hiccup.
-fn absorb_glitches(regression: &WindowRegression, settings: &CherkasovaSettings, pieces: &mut Vec<Piece>) {
-    let mut at = 1;
-    while at + 1 < pieces.len() {
-        let Some(host) = host(regression, settings, &pieces[at - 1..=at + 1]) else {
-            at += 1;
+fn absorb_glitches(
+    regression: &WindowRegression,
+    settings: &CherkasovaSettings,
+    fitted_segments: &mut Vec<FittedSegment>,
+) {
+    let mut index = 1;
+    while index + 1 < fitted_segments.len() {
+        let Some(host) = host(regression, settings, &fitted_segments[index - 1..=index + 1]) else {
+            index += 1;
             continue;
         };
         let range = match host {
-            Host::Before => at - 1..at + 1,
-            Host::After => at..at + 2,
+            GlitchHost::Before => index - 1..index + 1,
+            GlitchHost::After => index..index + 2,
         };
-        let rows = pieces[range.start].rows.start..pieces[range.end - 1].rows.end;
-        pieces.splice(range, [judge_piece(regression, settings, rows)]);
+        let rows = fitted_segments[range.start].rows.start..fitted_segments[range.end - 1].rows.end;
+        fitted_segments.splice(range, [fit_segment(regression, settings, rows)]);
     }
 }
 
 /// The neighbor that a short segment joins.
-enum Host {
+enum GlitchHost {
     Before,
     After,
 }
 
-/// Where the middle one of three pieces belongs, if it is a glitch.
-fn host(regression: &WindowRegression, settings: &CherkasovaSettings, three: &[Piece]) -> Option<Host> {
+/// The neighbor that the middle one of three segments joins, if it is a glitch.
+fn host(
+    regression: &WindowRegression,
+    settings: &CherkasovaSettings,
+    three: &[FittedSegment],
+) -> Option<GlitchHost> {
     let [before, glitch, after] = three else { return None };
-    if glitch.state != PieceState::Short || !before.is_normal() || !after.is_normal() {
+    if glitch.state != FittedSegmentState::Short || !before.is_normal() || !after.is_normal() {
         return None;
     }
     let between = between(regression, [before, after], glitch);
-    let union = |neighbor: &Piece| union_error(regression, settings, neighbor, glitch, &between);
+    let union = |neighbor: &FittedSegment| union_error(regression, settings, neighbor, glitch, &between);
     match (union(before), union(after)) {
-        (Some(left), Some(right)) if left <= right => Some(Host::Before),
-        (_, Some(_)) => Some(Host::After),
-        (Some(_), None) => Some(Host::Before),
+        (Some(left), Some(right)) if left <= right => Some(GlitchHost::Before),
+        (_, Some(_)) => Some(GlitchHost::After),
+        (Some(_), None) => Some(GlitchHost::Before),
         (None, None) => None,
     }
 }
 
-/// Which windows of a short segment lie between what the models before and after it say: a deployment fell into them, or
-/// rolled over them.
-fn between(regression: &WindowRegression, neighbors: [&Piece; 2], glitch: &Piece) -> Vec<bool> {
-    let [old, new] = neighbors.map(|piece| regression.residuals(&piece.fit, glitch.rows.clone()));
+/// The windows of a short segment that lie between the predictions of the models before and after: a deployment
+/// happened during them.
+fn between(
+    regression: &WindowRegression,
+    neighbors: [&FittedSegment; 2],
+    glitch: &FittedSegment,
+) -> Vec<bool> {
+    let [old, new] =
+        neighbors.map(|fitted_segment| regression.residuals(&fitted_segment.fit, glitch.rows.clone()));
     old.iter().zip(&new).map(|(old, new)| old * new < 0.0).collect()
 }
 
@@ -168,17 +185,17 @@ fn between(regression: &WindowRegression, neighbors: [&Piece; 2], glitch: &Piece
 fn union_error(
     regression: &WindowRegression,
     settings: &CherkasovaSettings,
-    neighbor: &Piece,
-    glitch: &Piece,
+    neighbor: &FittedSegment,
+    glitch: &FittedSegment,
     between: &[bool],
 ) -> Option<f64> {
     let joint = regression.fit(&[neighbor.rows.clone(), glitch.rows.clone()]);
     let errors = regression.residuals(&joint, glitch.rows.clone());
     let load = regression.load(glitch.rows.clone());
     let sum = |of: &dyn Fn(usize) -> bool| -> f64 {
-        errors.iter().enumerate().filter(|(at, _)| of(*at)).map(|(_, error)| error.abs()).sum()
+        errors.iter().enumerate().filter(|(index, _)| of(*index)).map(|(_, error)| error.abs()).sum()
     };
-    let foreign = error_percent(sum(&|at| !between[at]), load);
+    let foreign = error_percent(sum(&|index| !between[index]), load);
     let allowed = settings.error_max_percent;
     let fits = joint.error_percent() <= allowed
         && foreign <= GLITCH_ERRORS_MAX * allowed

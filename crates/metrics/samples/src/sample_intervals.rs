@@ -1,24 +1,24 @@
-//! How long the stretch of time is that a sample stands for.
+//! The intervals of time that samples represent.
 
 use crate::points::{Point, Series};
 
-/// A sample with the stretch it stands for.
+/// A sample and the interval it represents.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Stretch {
+pub(crate) struct SampleInterval {
     pub(crate) from: i64,
     pub(crate) to: i64,
     pub(crate) value: f64,
 }
 
-/// A sample reaches to the next one of its series if that comes within so many times its usual length.
-const REACH: f64 = 1.5;
+/// A sample extends to the next one of its series if that is within this multiple of the usual length.
+const REACH_FACTOR: f64 = 1.5;
 
 /// The usual length of the stretches of a series: its median distance when it is regular; else, because types that
 /// did not occur are left out of some tables, the shortest usual distance of all series beside it.
 pub(crate) fn usual_length(series: &Series, shortest: Option<i64>) -> Option<i64> {
     let (median, low) = (series.spacing_quantile(0.5), series.spacing_quantile(0.1));
     match (median, low) {
-        (Some(median), Some(low)) if median as f64 <= REACH * low as f64 => Some(median),
+        (Some(median), Some(low)) if median as f64 <= REACH_FACTOR * low as f64 => Some(median),
         _ => shortest,
     }
 }
@@ -29,12 +29,12 @@ pub(crate) fn shortest<'s>(series: impl Iterator<Item = &'s Series>) -> Option<i
 }
 
 /// The stretches of a series whose usual length is known.
-pub(crate) fn stretches(points: &[Point], length: i64) -> impl Iterator<Item = Stretch> {
-    let reach = (length as f64 * REACH) as i64;
+pub(crate) fn sample_intervals(points: &[Point], length: i64) -> impl Iterator<Item = SampleInterval> {
+    let reach = (length as f64 * REACH_FACTOR) as i64;
     points.iter().enumerate().map(move |(at, point)| {
         let next = points.get(at + 1).map(|next| next.ns.saturating_sub(point.ns));
         let long = next.filter(|&long| long <= reach).unwrap_or(length);
-        Stretch { from: point.ns, to: point.ns.saturating_add(long), value: point.value }
+        SampleInterval { from: point.ns, to: point.ns.saturating_add(long), value: point.value }
     })
 }
 
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn a_sample_reaches_to_the_next_unless_that_is_far() {
         let points = [0, 10, 24, 60].map(|ns| Point { ns, value: 1.0 });
-        let ends: Vec<i64> = stretches(&points, 10).map(|stretch| stretch.to).collect();
+        let ends: Vec<i64> = sample_intervals(&points, 10).map(|interval| interval.to).collect();
         assert_eq!(ends, [10, 24, 34, 70]);
     }
 }

@@ -22,7 +22,7 @@ const SERVICE_NOISE_MIN: f64 = 0.01;
 
 /// What windows are compared with.
 #[derive(Clone, Debug)]
-pub(super) struct Watch {
+pub(super) struct ModelMonitor {
     constant_percent: f64,
     demand_s: Vec<f64>,
     utilization: Sum,
@@ -39,34 +39,34 @@ struct Sum {
     down: f64,
 }
 
-impl Watch {
+impl ModelMonitor {
     /// A watch over the group of the last normal segment; none without one.
-    pub(super) fn new(observations: &Observations, analysis: &Analysis) -> Option<Watch> {
+    pub(super) fn new(observations: &Observations, analysis: &Analysis) -> Option<ModelMonitor> {
         let group = analysis.segments.iter().rev().find_map(|segment| match segment.kind {
             SegmentKind::Normal { group } => Some(group),
             _ => None,
         })?;
         let group = &analysis.groups[group];
         let rows: Vec<Range<usize>> = latest(analysis, &group.segments);
-        let mut watch = Watch {
+        let mut monitor = ModelMonitor {
             constant_percent: group.model.constant_percent,
             demand_s: group.model.demand_s.clone(),
             utilization: Sum::new(0.0, NOISE_MIN_PERCENT),
             services: Vec::new(),
         };
         let residuals: Vec<f64> =
-            rows.iter().cloned().flatten().map(|row| watch.residual(observations, row)).collect();
+            rows.iter().cloned().flatten().map(|row| monitor.residual(observations, row)).collect();
         let center = median_of(&residuals);
-        watch.utilization = Sum::new(center, mad(&residuals, center).max(NOISE_MIN_PERCENT));
+        monitor.utilization = Sum::new(center, mad(&residuals, center).max(NOISE_MIN_PERCENT));
         let sum = |time: crate::ServiceTime| {
             let deviation = time.standard_error_s * (time.windows as f64).sqrt() / 1.2533;
             Sum::new(time.seconds, deviation.max(SERVICE_NOISE_MIN * time.seconds))
         };
-        watch.services = signature(observations, &rows)
+        monitor.services = signature(observations, &rows)
             .into_iter()
             .map(|time| time.filter(|time| time.windows >= 10 && time.seconds > 0.0).map(sum))
             .collect();
-        Some(watch)
+        Some(monitor)
     }
 
     fn residual(&self, observations: &Observations, row: usize) -> f64 {
@@ -77,19 +77,19 @@ impl Watch {
     }
 
     /// Adds a window; whether some sum is beyond its limit. A sum that was starts anew.
-    pub(super) fn stirs(&mut self, observations: &Observations, row: usize) -> bool {
-        let mut stirs = false;
+    pub(super) fn deviates(&mut self, observations: &Observations, row: usize) -> bool {
+        let mut deviates = false;
         if observations.utilization[row] < UTILIZATION_MAX {
             let residual = self.residual(observations, row);
-            stirs |= self.utilization.add(residual);
+            deviates |= self.utilization.add(residual);
         }
         for (transaction, sum) in self.services.iter_mut().enumerate() {
             let Some(sum) = sum else { continue };
             if let Some(time) = service_time_at(observations, row, transaction) {
-                stirs |= sum.add(time);
+                deviates |= sum.add(time);
             }
         }
-        stirs
+        deviates
     }
 }
 
@@ -118,10 +118,10 @@ impl Sum {
         let z = ((value - self.center) / self.deviation).clamp(-WINDOW_MAX, WINDOW_MAX);
         self.up = (self.up + z - ALLOWANCE).max(0.0);
         self.down = (self.down - z - ALLOWANCE).max(0.0);
-        let stirs = self.up.max(self.down) > STIRRED;
-        if stirs {
+        let deviates = self.up.max(self.down) > STIRRED;
+        if deviates {
             (self.up, self.down) = (0.0, 0.0);
         }
-        stirs
+        deviates
     }
 }

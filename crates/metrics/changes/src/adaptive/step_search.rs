@@ -1,4 +1,4 @@
-//! Looks for the row at which one coefficient of a regression steps: score tests, all rows of a stretch at once.
+//! Finds the row at which one coefficient of a regression steps, by score tests at all rows of a range.
 
 use std::ops::Range;
 
@@ -6,55 +6,54 @@ use laggard_numeric::Matrix;
 
 use super::regression::{LinearFit, Regression, add_outer, dot};
 
-/// Rows of a stretch that are tried before looking closer around the best.
+/// Number of rows tried before refining around the best.
 const ROWS_TRIED: usize = 128;
-/// A direction is tested where at least this share of its variation is not that of the other columns.
+/// Minimum share of a column's variation that is independent of the other columns for it to be tested.
 const OWN_SHARE_MIN: f64 = 0.01;
 
-/// What is looked for.
+/// Parameters of the search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepSearch {
     /// Columns `0..directions` may step.
     pub(super) directions: usize,
-    /// Rows on either side, at least.
+    /// Minimum number of rows on either side.
     pub(super) side_min: usize,
-    /// A step by less than this does not matter: its coefficient times the mean of its column on the side where that
-    /// is larger, in units of the response.
+    /// Minimum relevant step: its coefficient times the mean of its column on the side where that is larger, in units
+    /// of the response.
     pub(super) effect_min: f64,
 }
 
 /// The most significant step of one coefficient.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Step {
+pub(super) struct CoefficientStep {
     /// First row after it.
     pub(super) row: usize,
-    /// Standard errors by which its effect is beyond what does not matter, ≥ 0.
+    /// Number of standard errors by which its effect exceeds the minimum relevant step, ≥ 0.
     pub(super) score: f64,
 }
 
 /// One coefficient's step at one row, given everything else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StepEstimate {
-    /// By how much the coefficient steps.
+    /// Size of the step of the coefficient.
     pub(crate) size: f64,
     pub(crate) standard_error: f64,
 }
 
-/// Sums over the rows from a candidate cut to the end of the stretch.
-struct Tail {
+/// Sums over the rows from a candidate cut to the end of the range.
+struct TailSums {
     gram: Matrix,
     /// `Σ weight · residual · x`.
     scores: Vec<f64>,
 }
 
-/// The most significant step within `rows`; none where no row leaves enough on both sides. Every coefficient may
-/// have any value on the whole stretch; only its *step* is tested, so a moving mix costs nothing.
-/// `O(len p² + 128 p³)`.
+/// The most significant step within `rows`; `None` if no row leaves enough rows on both sides. The coefficients on the
+/// whole range are free; only the *step* is tested, so a changing mix has no effect. `O(len p² + 128 p³)`.
 pub(super) fn strongest_step(
     regression: &Regression,
     rows: Range<usize>,
     search: StepSearch,
-) -> Option<Step> {
+) -> Option<CoefficientStep> {
     if rows.len() < 2 * search.side_min.max(1) + 1 {
         return None;
     }
@@ -79,10 +78,10 @@ fn best_of(
     fit: &LinearFit,
     search: StepSearch,
     is_tried: impl Fn(usize) -> bool,
-) -> Option<Step> {
+) -> Option<CoefficientStep> {
     let p = regression.columns();
-    let mut tail = Tail { gram: Matrix::zeros(p, p), scores: vec![0.0; p] };
-    let mut best: Option<Step> = None;
+    let mut tail = TailSums { gram: Matrix::zeros(p, p), scores: vec![0.0; p] };
+    let mut best: Option<CoefficientStep> = None;
     for row in rows.clone().rev() {
         tail.add(regression, row, &fit.coefficients);
         if !is_tried(row) {
@@ -90,14 +89,14 @@ fn best_of(
         }
         let score = tail.largest_score(fit, search);
         if best.is_none_or(|known| score >= known.score) {
-            best = Some(Step { row, score });
+            best = Some(CoefficientStep { row, score });
         }
     }
     best
 }
 
-/// The step of coefficient `column` from rows `before` to rows `after`, which lie behind each other, given that every
-/// coefficient may have any value on all of them; none where the columns do not tell.
+/// The step of coefficient `column` from rows `before` to rows `after`, which are adjacent, with free coefficients over
+/// all rows; `None` if the columns do not determine it.
 pub(super) fn step_at(
     regression: &Regression,
     before: Range<usize>,
@@ -105,24 +104,24 @@ pub(super) fn step_at(
     column: usize,
 ) -> Option<StepEstimate> {
     let fit = regression.fit_all(&[before, after.clone()]);
-    Tail::of(regression, &fit, after).estimate(&fit, column)
+    TailSums::series(regression, &fit, after).estimate(&fit, column)
 }
 
-/// The steps of coefficients `0..columns` at the rows `after`, each alone, given the fit to all rows.
+/// The steps of coefficients `0..columns` at the rows `after`, each separately, given the fit to all rows.
 pub(crate) fn steps_at(
     regression: &Regression,
     fit: &LinearFit,
     after: Range<usize>,
     columns: usize,
 ) -> Vec<Option<StepEstimate>> {
-    let tail = Tail::of(regression, fit, after);
+    let tail = TailSums::series(regression, fit, after);
     (0..columns).map(|column| tail.estimate(fit, column)).collect()
 }
 
-impl Tail {
-    fn of(regression: &Regression, fit: &LinearFit, rows: Range<usize>) -> Tail {
+impl TailSums {
+    fn series(regression: &Regression, fit: &LinearFit, rows: Range<usize>) -> TailSums {
         let p = regression.columns();
-        let mut tail = Tail { gram: Matrix::zeros(p, p), scores: vec![0.0; p] };
+        let mut tail = TailSums { gram: Matrix::zeros(p, p), scores: vec![0.0; p] };
         rows.for_each(|at| tail.add(regression, at, &fit.coefficients));
         tail
     }
@@ -134,7 +133,7 @@ impl Tail {
         self.scores.iter_mut().zip(x).for_each(|(sum, value)| *sum += scaled * value);
     }
 
-    /// Element of the symmetric Gram matrix, of which only the lower triangle is kept.
+    /// Element of the symmetric Gram matrix, of which only the lower triangle is stored.
     fn gram(&self, i: usize, j: usize) -> f64 {
         self.gram.get(i.max(j), i.min(j))
     }

@@ -1,11 +1,11 @@
 //! Counts and times by window and type, of transactions or of the calls to one callee.
 
 use crate::counters::{birth, increments};
-use crate::coverage::{Coverage, Known};
+use crate::coverage::{Coverage, WindowKnown};
 use crate::grid::Grid;
-use crate::groups::Form;
+use crate::groups::SeriesForm;
 use crate::points::{Point, Series};
-use crate::stretches::{shortest, stretches, usual_length};
+use crate::sample_intervals::{sample_intervals, shortest, usual_length};
 use laggard_model::Losses;
 use laggard_numeric::Matrix;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// The windows of the table, and the columns of its types.
 #[derive(Clone, Debug)]
-pub(crate) struct Frame<'s> {
+pub(crate) struct TableFrame<'s> {
     pub(crate) grid: Grid,
     pub(crate) windows: Range<i64>,
     /// Column of each type; several when types are pooled.
@@ -22,7 +22,7 @@ pub(crate) struct Frame<'s> {
     pub(crate) types: usize,
 }
 
-impl Frame<'_> {
+impl TableFrame<'_> {
     pub(crate) fn rows(&self) -> usize {
         (self.windows.end - self.windows.start) as usize
     }
@@ -30,19 +30,19 @@ impl Frame<'_> {
 
 /// Sums by window and type.
 #[derive(Clone, Debug)]
-pub(crate) struct Tally {
+pub(crate) struct WindowSums {
     /// How many completed, `T x n`.
     pub(crate) counts: Matrix,
-    /// Sum of their times in seconds, as far as they tell, `T x n`.
+    /// Sum of the known times in seconds, `T x n`.
     pub(crate) seconds: Matrix,
-    /// How many of them tell, `T x n`.
+    /// Number of transactions with known times, `T x n`.
     pub(crate) timed: Matrix,
 }
 
 /// Fills a tally and what it covers.
-pub(crate) struct Filling<'f, 's> {
-    pub(crate) frame: &'f Frame<'s>,
-    pub(crate) tally: Tally,
+pub(crate) struct WindowFiller<'f, 's> {
+    pub(crate) frame: &'f TableFrame<'s>,
+    pub(crate) sums: WindowSums,
     pub(crate) coverage: &'f mut Coverage,
     pub(crate) losses: &'f mut Losses,
     /// Sums of one type, by window, and which of them were touched.
@@ -52,12 +52,12 @@ pub(crate) struct Filling<'f, 's> {
     touched: Range<usize>,
 }
 
-impl<'f, 's> Filling<'f, 's> {
-    pub(crate) fn new(frame: &'f Frame<'s>, coverage: &'f mut Coverage, losses: &'f mut Losses) -> Self {
+impl<'f, 's> WindowFiller<'f, 's> {
+    pub(crate) fn new(frame: &'f TableFrame<'s>, coverage: &'f mut Coverage, losses: &'f mut Losses) -> Self {
         let zeros = || Matrix::zeros(frame.rows(), frame.types);
-        Filling {
+        WindowFiller {
             frame,
-            tally: Tally { counts: zeros(), seconds: zeros(), timed: zeros() },
+            sums: WindowSums { counts: zeros(), seconds: zeros(), timed: zeros() },
             coverage,
             losses,
             count: vec![0.0; frame.rows()],
@@ -67,14 +67,14 @@ impl<'f, 's> Filling<'f, 's> {
         }
     }
 
-    /// Takes the series of every type.
+    /// Adds the series of every type.
     pub(crate) fn fill(&mut self, types: &BTreeMap<&'s str, Vec<&'s Series>>) {
         let counts = || types.values().flatten().copied().filter(|series| form(series).is_count());
-        let shortest = shortest(counts().filter(|series| form(series) == Form::Counts));
+        let shortest = shortest(counts().filter(|series| form(series) == SeriesForm::Counts));
         self.coverage.is_continuous |=
-            counts().any(|series| matches!(form(series), Form::Total | Form::Rate));
-        // Counters that appear late count from 0 only where others were read, so all must have been seen before.
-        for series in counts().filter(|series| form(series) == Form::Total) {
+            counts().any(|series| matches!(form(series), SeriesForm::Total | SeriesForm::Rate));
+        // Counters that appear late start at 0 only if others were read, so all are examined first.
+        for series in counts().filter(|series| form(series) == SeriesForm::Total) {
             let (coverage, length) = (&mut *self.coverage, self.frame.grid.length().ns() as i64);
             increments(
                 series,
@@ -94,42 +94,46 @@ impl<'f, 's> Filling<'f, 's> {
     }
 
     fn fill_type(&mut self, series: &[&Series], shortest: Option<i64>) {
-        let has = |wanted: Form| series.iter().any(|series| form(series) == wanted);
-        let of = |wanted: Form| series.iter().copied().filter(move |series| form(series) == wanted);
-        // Told in several forms, the first counts.
-        let counted =
-            [Form::Counts, Form::Total, Form::Rate, Form::Event].into_iter().find(|&form| has(form));
+        let has = |wanted: SeriesForm| series.iter().any(|series| form(series) == wanted);
+        let of = |wanted: SeriesForm| series.iter().copied().filter(move |series| form(series) == wanted);
+        // If recorded in several kinds, the first is used.
+        let counted = [SeriesForm::Counts, SeriesForm::Total, SeriesForm::Rate, SeriesForm::Event]
+            .into_iter()
+            .find(|&form| has(form));
         for series in counted.into_iter().flat_map(of) {
             self.count_series(series, shortest);
         }
-        let timed = [Form::Seconds, Form::SecondsTotal, Form::Mean].into_iter().find(|&form| has(form));
+        let timed = [SeriesForm::Seconds, SeriesForm::SecondsTotal, SeriesForm::Mean]
+            .into_iter()
+            .find(|&form| has(form));
         let siblings: Vec<&Series> = counted.into_iter().flat_map(of).collect();
         for series in timed.into_iter().flat_map(of) {
             match timed {
-                Some(Form::Mean) => self.time_means(series, &siblings, shortest),
+                Some(SeriesForm::Mean) => self.time_means(series, &siblings, shortest),
                 _ => self.time_sums(series, shortest),
             }
         }
-        if matches!(timed, Some(Form::Seconds | Form::SecondsTotal)) {
+        if matches!(timed, Some(SeriesForm::Seconds | SeriesForm::SecondsTotal)) {
             self.time_all_counted();
         }
     }
 
     fn count_series(&mut self, series: &Series, shortest: Option<i64>) {
         match form(series) {
-            Form::Total => self.spread_counter(series, Target::Counts),
-            Form::Event => self.count_events(series),
+            SeriesForm::Total => self.spread_counter(series, SumTarget::Counts),
+            SeriesForm::Event => self.count_events(series),
             other => {
                 let length = self.length_of(series, shortest);
-                for stretch in stretches(&series.points, length) {
-                    if stretch.value.is_nan() {
-                        self.coverage.spoil(stretch.from, stretch.to);
+                for interval in sample_intervals(&series.points, length) {
+                    if interval.value.is_nan() {
+                        self.coverage.mark_unknown(interval.from, interval.to);
                         continue;
                     }
-                    let seconds = (stretch.to - stretch.from) as f64 / 1e9;
-                    let mass = if other == Form::Rate { stretch.value * seconds } else { stretch.value };
-                    self.coverage.cover(stretch.from, stretch.to);
-                    self.spread(stretch.from, stretch.to, mass, Target::Counts);
+                    let seconds = (interval.to - interval.from) as f64 / 1e9;
+                    let mass =
+                        if other == SeriesForm::Rate { interval.value * seconds } else { interval.value };
+                    self.coverage.cover(interval.from, interval.to);
+                    self.spread(interval.from, interval.to, mass, SumTarget::Counts);
                 }
             }
         }
@@ -154,46 +158,46 @@ impl<'f, 's> Filling<'f, 's> {
 
     /// Times that are sums.
     fn time_sums(&mut self, series: &Series, shortest: Option<i64>) {
-        if form(series) == Form::SecondsTotal {
-            return self.spread_counter(series, Target::Time);
+        if form(series) == SeriesForm::SecondsTotal {
+            return self.spread_counter(series, SumTarget::Time);
         }
         let length = self.length_of(series, shortest);
-        for stretch in stretches(&series.points, length).filter(|stretch| !stretch.value.is_nan()) {
-            self.spread(stretch.from, stretch.to, stretch.value, Target::Time);
+        for interval in sample_intervals(&series.points, length).filter(|interval| !interval.value.is_nan()) {
+            self.spread(interval.from, interval.to, interval.value, SumTarget::Time);
         }
     }
 
-    /// Sums of times are those of everything that was counted.
+    /// Sums of times refer to all counted transactions.
     fn time_all_counted(&mut self) {
         for row in self.touched.clone() {
             self.timed[row] = if self.time[row] > 0.0 { self.count[row] } else { 0.0 };
         }
     }
 
-    /// Means count as much as the transactions of the same instant; without such counts all alike.
+    /// Means are weighted by the transactions of the same instant, or equally without such counts.
     fn time_means(&mut self, series: &Series, siblings: &[&Series], shortest: Option<i64>) {
         let paired: Vec<&[Point]> = siblings
             .iter()
-            .filter(|series| matches!(form(series), Form::Counts | Form::Rate))
+            .filter(|series| matches!(form(series), SeriesForm::Counts | SeriesForm::Rate))
             .map(|series| series.points.as_slice())
             .collect();
         let length = self.length_of(series, shortest);
         let mut at = vec![0; paired.len()];
-        for stretch in stretches(&series.points, length) {
+        for interval in sample_intervals(&series.points, length) {
             let weight = match paired.is_empty() {
                 true => 1.0,
                 false => {
-                    paired.iter().zip(&mut at).map(|(points, at)| value_at(points, at, stretch.from)).sum()
+                    paired.iter().zip(&mut at).map(|(points, at)| value_at(points, at, interval.from)).sum()
                 }
             };
             if weight > 0.0 {
-                self.spread(stretch.from, stretch.to, weight * stretch.value, Target::Time);
-                self.spread(stretch.from, stretch.to, weight, Target::Timed);
+                self.spread(interval.from, interval.to, weight * interval.value, SumTarget::Time);
+                self.spread(interval.from, interval.to, weight, SumTarget::Timed);
             }
         }
     }
 
-    fn spread_counter(&mut self, series: &Series, target: Target) {
+    fn spread_counter(&mut self, series: &Series, target: SumTarget) {
         let spacing = series.spacing().unwrap_or_else(|| self.frame.grid.length().ns() as i64);
         let window_ns = self.frame.grid.length().ns() as i64;
         let mut grown = Vec::new();
@@ -205,11 +209,11 @@ impl<'f, 's> Filling<'f, 's> {
         }
     }
 
-    fn spread(&mut self, from: i64, to: i64, mass: f64, target: Target) {
+    fn spread(&mut self, from: i64, to: i64, mass: f64, target: SumTarget) {
         let sums = match target {
-            Target::Counts => &mut self.count,
-            Target::Time => &mut self.time,
-            Target::Timed => &mut self.timed,
+            SumTarget::Counts => &mut self.count,
+            SumTarget::Time => &mut self.time,
+            SumTarget::Timed => &mut self.timed,
         };
         let touched = &mut self.touched;
         self.frame.grid.overlaps(from, to, &self.frame.windows, |row, share| {
@@ -231,9 +235,9 @@ impl<'f, 's> Filling<'f, 's> {
         let touched = std::mem::replace(&mut self.touched, self.frame.rows()..0);
         for row in touched {
             for (matrix, sums) in [
-                (&mut self.tally.counts, &mut self.count),
-                (&mut self.tally.seconds, &mut self.time),
-                (&mut self.tally.timed, &mut self.timed),
+                (&mut self.sums.counts, &mut self.count),
+                (&mut self.sums.seconds, &mut self.time),
+                (&mut self.sums.timed, &mut self.timed),
             ] {
                 matrix.row_mut(row)[column] += sums[row];
                 sums[row] = 0.0;
@@ -244,19 +248,19 @@ impl<'f, 's> Filling<'f, 's> {
 
 /// What a mass is added to.
 #[derive(Clone, Copy)]
-enum Target {
+enum SumTarget {
     Counts,
     Time,
     Timed,
 }
 
-impl Tally {
-    /// Makes windows that are known in part stand for all of them, and unknown ones unknown in every column.
-    pub(crate) fn settle(&mut self, known: &[Known]) {
+impl WindowSums {
+    /// Extrapolates partly known windows, and sets unknown ones to NaN in every column.
+    pub(crate) fn finalize(&mut self, known: &[WindowKnown]) {
         for (row, known) in known.iter().enumerate() {
             let factor = match *known {
-                Known::Share(share) => 1.0 / share,
-                Known::Partly | Known::Gap => f64::NAN,
+                WindowKnown::Share(share) => 1.0 / share,
+                WindowKnown::Partly | WindowKnown::Gap => f64::NAN,
             };
             if factor != 1.0 {
                 self.counts.row_mut(row).iter_mut().for_each(|count| *count *= factor);
@@ -283,6 +287,7 @@ fn value_at(points: &[Point], at: &mut usize, ns: i64) -> f64 {
     points.get(*at).filter(|point| point.ns == ns && !point.value.is_nan()).map_or(0.0, |point| point.value)
 }
 
-fn form(series: &Series) -> Form {
-    Form::of(series.measure).expect("only series about transactions and calls are filed under types")
+fn form(series: &Series) -> SeriesForm {
+    SeriesForm::from_measure(series.measure)
+        .expect("only series about transactions and calls are filed under types")
 }

@@ -1,93 +1,107 @@
-//! The answer from pieces, groups and boundaries: exact cuts, segments, changes in order of time.
+//! Step 7: assembles the analysis from intervals, groups, and boundaries: exact cuts, segments, and changes in order of
+//! time.
 
 use std::ops::Range;
 
 use super::evidence::Evidence;
-use super::fit::{Drift, Fit, Part};
-use super::pieces::{Piece, PieceKind, TOO_SHORT, UNEXPLAINED};
+use super::fit::{Drift, Fit, FitPart};
+use super::intervals::{CutInterval, CutIntervalKind, TOO_SHORT, UNEXPLAINED};
 use super::timeline::{Boundary, Timeline};
-use super::turning::turning;
+use super::turning_point::turning_point;
 use crate::{Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionModel, nnls_model};
 
-/// Total variation distance of two mixes that are told as a change of the workload: a tenth of the transactions.
+/// Minimum total variation distance of two mixes for a workload change: a tenth of the transactions.
 const MIX_MOVED: f64 = 0.1;
 
 /// A boundary with its exact onset, in observation rows.
-struct Dated {
+struct DatedBoundary {
     boundary: Boundary,
     onset: Onset,
-    /// Whether an anomalous region lies between its pieces.
+    /// Whether an anomalous region lies between its intervals.
     is_across: bool,
 }
 
-pub(super) fn answer(evidence: Evidence<'_>, mut pieces: Vec<Piece>, timeline: Timeline) -> Analysis {
-    let dated: Vec<Dated> =
-        timeline.boundaries.iter().map(|of| date(evidence, &mut pieces, of.clone())).collect();
-    let merged = merge(evidence, &pieces, &timeline, &dated);
-    let segments: Vec<Segment> = merged.iter().map(|piece| segment(evidence, piece)).collect();
+pub(super) fn assemble(
+    evidence: Evidence<'_>,
+    mut intervals: Vec<CutInterval>,
+    timeline: Timeline,
+) -> Analysis {
+    let dated: Vec<DatedBoundary> =
+        timeline.boundaries.iter().map(|series| date(evidence, &mut intervals, series.clone())).collect();
+    let merged = merge(evidence, &intervals, &timeline, &dated);
+    let segments: Vec<Segment> = merged.iter().map(|interval| segment(evidence, interval)).collect();
     let groups = groups(evidence, &merged, timeline.groups.len());
-    let mut changes = region_changes(evidence, &pieces);
-    changes.extend(dated.iter().filter_map(|dated| change(evidence, &pieces, dated)));
+    let mut changes = region_changes(evidence, &intervals);
+    changes.extend(dated.iter().filter_map(|dated| change(evidence, &intervals, dated)));
     changes.sort_by_key(|change| (change.onset.row, order(change.kind)));
     let cautions = cautions(evidence, &segments, &dated);
     Analysis { segments, groups, changes, cautions }
 }
 
-/// The exact row of a boundary; moves the cut between adjacent pieces there.
-fn date(evidence: Evidence<'_>, pieces: &mut [Piece], boundary: Boundary) -> Dated {
+/// Dates a boundary exactly, and moves the cut between adjacent intervals there.
+fn date(evidence: Evidence<'_>, intervals: &mut [CutInterval], boundary: Boundary) -> DatedBoundary {
     let (before, after) = (boundary.before, boundary.after);
     let is_across = after != before + 1;
-    let start = evidence.observed(&pieces[after].rows).start;
+    let start = evidence.observed(&intervals[after].rows).start;
     if is_across {
-        let earliest = evidence.observed(&pieces[before].rows).end.min(start);
-        return Dated { boundary, onset: Onset { row: start, earliest, latest: start }, is_across };
+        let earliest = evidence.observed(&intervals[before].rows).end.min(start);
+        return DatedBoundary { boundary, onset: Onset { row: start, earliest, latest: start }, is_across };
     }
     if boundary.kind.is_none() {
-        return Dated { boundary, onset: Onset { row: start, earliest: start, latest: start }, is_across };
+        return DatedBoundary {
+            boundary,
+            onset: Onset { row: start, earliest: start, latest: start },
+            is_across,
+        };
     }
-    let found = turning(evidence, &pieces[before].rows, &pieces[after].rows, &boundary);
-    (pieces[before].rows.end, pieces[after].rows.start) = (found.row, found.row);
+    let found = turning_point(evidence, &intervals[before].rows, &intervals[after].rows, &boundary);
+    (intervals[before].rows.end, intervals[after].rows.start) = (found.row, found.row);
     let rows = &evidence.design.rows;
     let onset = Onset { row: rows[found.row], earliest: rows[found.earliest], latest: rows[found.latest] };
-    Dated { boundary, onset, is_across }
+    DatedBoundary { boundary, onset, is_across }
 }
 
-/// A piece of the answer with its group.
+/// An interval of the result with its group.
 #[derive(Clone)]
-struct Merged {
+struct MergedInterval {
     rows: Range<usize>,
     kind: SegmentKind,
 }
 
-/// Joins neighbors that nothing worth telling lies between.
-fn merge(evidence: Evidence<'_>, pieces: &[Piece], timeline: &Timeline, dated: &[Dated]) -> Vec<Merged> {
-    let mut merged: Vec<Merged> = Vec::new();
-    for (at, piece) in pieces.iter().enumerate() {
-        let kind = match piece.kind {
-            PieceKind::Normal => SegmentKind::Normal { group: group_of(timeline, at) },
-            PieceKind::Anomalous(reason) => SegmentKind::Anomalous { reason },
-            PieceKind::Pending => SegmentKind::Pending,
+/// Joins neighbors without a reported boundary between them.
+fn merge(
+    evidence: Evidence<'_>,
+    intervals: &[CutInterval],
+    timeline: &Timeline,
+    dated: &[DatedBoundary],
+) -> Vec<MergedInterval> {
+    let mut merged: Vec<MergedInterval> = Vec::new();
+    for (at, interval) in intervals.iter().enumerate() {
+        let kind = match interval.kind {
+            CutIntervalKind::Normal => SegmentKind::Normal { group: group_of(timeline, at) },
+            CutIntervalKind::Anomalous(reason) => SegmentKind::Anomalous { reason },
+            CutIntervalKind::Pending => SegmentKind::Pending,
         };
-        let is_told =
-            dated.iter().any(|dated| dated.boundary.after == at && is_told(evidence, pieces, dated));
-        match merged.last_mut().filter(|last| is_same(&last.kind, &kind) && !is_told) {
+        let is_reported =
+            dated.iter().any(|dated| dated.boundary.after == at && is_reported(evidence, intervals, dated));
+        match merged.last_mut().filter(|last| is_same(&last.kind, &kind) && !is_reported) {
             Some(last) => {
-                last.rows.end = piece.rows.end;
+                last.rows.end = interval.rows.end;
                 if last.kind != kind {
                     last.kind = SegmentKind::Anomalous { reason: UNEXPLAINED };
                 }
             }
-            None => merged.push(Merged { rows: piece.rows.clone(), kind }),
+            None => merged.push(MergedInterval { rows: interval.rows.clone(), kind }),
         }
     }
     merged
 }
 
-fn group_of(timeline: &Timeline, piece: usize) -> usize {
+fn group_of(timeline: &Timeline, interval: usize) -> usize {
     timeline
         .groups
         .iter()
-        .position(|group| group.pieces.contains(&piece))
+        .position(|group| group.intervals.contains(&interval))
         .expect("every normal piece has a group")
 }
 
@@ -97,53 +111,57 @@ fn is_same(a: &SegmentKind, b: &SegmentKind) -> bool {
     a == b || both_anomalous
 }
 
-/// Whether a boundary is worth telling: the model changed, or the mix moved while it held.
-fn is_told(evidence: Evidence<'_>, pieces: &[Piece], dated: &Dated) -> bool {
-    dated.boundary.kind.is_some() || (!dated.is_across && mix_moved(evidence, pieces, &dated.boundary))
+/// Whether a boundary is reported: the model changed, or the mix changed while it held.
+fn is_reported(evidence: Evidence<'_>, intervals: &[CutInterval], dated: &DatedBoundary) -> bool {
+    dated.boundary.kind.is_some() || (!dated.is_across && mix_moved(evidence, intervals, &dated.boundary))
 }
 
-fn mix_moved(evidence: Evidence<'_>, pieces: &[Piece], boundary: &Boundary) -> bool {
-    let before = mix(evidence, &pieces[boundary.before].rows);
-    let after = mix(evidence, &pieces[boundary.after].rows);
+fn mix_moved(evidence: Evidence<'_>, intervals: &[CutInterval], boundary: &Boundary) -> bool {
+    let before = mix(evidence, &intervals[boundary.before].rows);
+    let after = mix(evidence, &intervals[boundary.after].rows);
     0.5 * before.iter().zip(&after).map(|(a, b)| (a - b).abs()).sum::<f64>() > MIX_MOVED
 }
 
-/// Share of each type in the transactions of a stretch.
+/// Share of each type in the transactions of a range.
 fn mix(evidence: Evidence<'_>, rows: &Range<usize>) -> Vec<f64> {
     let counts = &evidence.observations.counts;
-    let of = |transaction| -> f64 {
+    let series = |transaction| -> f64 {
         rows.clone().map(|row| counts.get(evidence.design.rows[row], transaction)).sum()
     };
-    let sums: Vec<f64> = (0..counts.cols()).map(of).collect();
+    let sums: Vec<f64> = (0..counts.cols()).map(series).collect();
     let total: f64 = sums.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     sums.into_iter().map(|sum| sum / total).collect()
 }
 
-fn segment(evidence: Evidence<'_>, piece: &Merged) -> Segment {
-    let rows = evidence.observed(&piece.rows);
-    Segment { model: model(evidence, std::slice::from_ref(&piece.rows)), rows, kind: piece.kind.clone() }
+fn segment(evidence: Evidence<'_>, interval: &MergedInterval) -> Segment {
+    let rows = evidence.observed(&interval.rows);
+    Segment {
+        model: model(evidence, std::slice::from_ref(&interval.rows)),
+        rows,
+        kind: interval.kind.clone(),
+    }
 }
 
-fn groups(evidence: Evidence<'_>, merged: &[Merged], count: usize) -> Vec<Group> {
-    let of = |group: usize| {
-        let is_member = |piece: &Merged| piece.kind == SegmentKind::Normal { group };
+fn groups(evidence: Evidence<'_>, merged: &[MergedInterval], count: usize) -> Vec<Group> {
+    let series = |group: usize| {
+        let is_member = |interval: &MergedInterval| interval.kind == SegmentKind::Normal { group };
         let segments: Vec<usize> = (0..merged.len()).filter(|&at| is_member(&merged[at])).collect();
         let rows: Vec<Range<usize>> = segments.iter().map(|&at| merged[at].rows.clone()).collect();
         Group { model: model(evidence, &rows), segments }
     };
-    (0..count).map(of).collect()
+    (0..count).map(series).collect()
 }
 
-/// The model of some stretches of regression rows, with errors where there are windows enough.
+/// The model of ranges of regression rows, with standard errors if there are enough windows.
 fn model(evidence: Evidence<'_>, rows: &[Range<usize>]) -> TransactionModel {
     let observed: Vec<Range<usize>> = rows.iter().map(|rows| evidence.observed(rows)).collect();
     nnls_model(evidence.observations, &observed).unwrap_or_else(|_| short_model(evidence, rows))
 }
 
-/// The fit of fewer windows than coefficients: no errors can be told.
+/// The fit of fewer windows than coefficients, without standard errors.
 fn short_model(evidence: Evidence<'_>, rows: &[Range<usize>]) -> TransactionModel {
     let design = evidence.design;
-    let fit: Fit = design.fit(&[Part { rows, drift: Drift::NONE }], f64::INFINITY);
+    let fit: Fit = design.fit(&[FitPart { rows, drift: Drift::NONE }], f64::INFINITY);
     let seconds = evidence.observations.window_s * evidence.observations.cores / 100.0;
     let mut demand_s = vec![0.0; evidence.observations.counts.cols()];
     for (k, &transaction) in design.types.iter().enumerate() {
@@ -159,11 +177,11 @@ fn short_model(evidence: Evidence<'_>, rows: &[Range<usize>]) -> TransactionMode
     }
 }
 
-fn region_changes(evidence: Evidence<'_>, pieces: &[Piece]) -> Vec<Change> {
-    let is_anomalous = |at: usize| matches!(pieces[at].kind, PieceKind::Anomalous(_));
+fn region_changes(evidence: Evidence<'_>, intervals: &[CutInterval]) -> Vec<Change> {
+    let is_anomalous = |at: usize| matches!(intervals[at].kind, CutIntervalKind::Anomalous(_));
     let mut changes = Vec::new();
-    for (at, piece) in pieces.iter().enumerate() {
-        let row = evidence.observed(&piece.rows).start;
+    for (at, interval) in intervals.iter().enumerate() {
+        let row = evidence.observed(&interval.rows).start;
         let exactly = Onset { row, earliest: row, latest: row };
         let follows = at > 0 && is_anomalous(at - 1);
         let kind = match (follows, is_anomalous(at)) {
@@ -176,9 +194,9 @@ fn region_changes(evidence: Evidence<'_>, pieces: &[Piece]) -> Vec<Change> {
     changes
 }
 
-fn change(evidence: Evidence<'_>, pieces: &[Piece], dated: &Dated) -> Option<Change> {
+fn change(evidence: Evidence<'_>, intervals: &[CutInterval], dated: &DatedBoundary) -> Option<Change> {
     let boundary = &dated.boundary;
-    let moved = || (is_told(evidence, pieces, dated)).then_some(ChangeKind::WorkloadChange);
+    let moved = || (is_reported(evidence, intervals, dated)).then_some(ChangeKind::WorkloadChange);
     Some(Change {
         kind: boundary.kind.or_else(moved)?,
         onset: dated.onset,
@@ -187,7 +205,7 @@ fn change(evidence: Evidence<'_>, pieces: &[Piece], dated: &Dated) -> Option<Cha
     })
 }
 
-/// At one row an anomaly ends before anything else is told.
+/// Order of changes at one row: the end of an anomaly comes first.
 fn order(kind: ChangeKind) -> u8 {
     match kind {
         ChangeKind::AnomalyEnd => 0,
@@ -197,7 +215,7 @@ fn order(kind: ChangeKind) -> u8 {
     }
 }
 
-fn cautions(evidence: Evidence<'_>, segments: &[Segment], dated: &[Dated]) -> Vec<String> {
+fn cautions(evidence: Evidence<'_>, segments: &[Segment], dated: &[DatedBoundary]) -> Vec<String> {
     let mut cautions: Vec<String> = dated.iter().flat_map(|dated| dated.boundary.cautions.clone()).collect();
     let saturated = evidence.observations.utilization.len() - evidence.design.rows.len();
     if saturated > 0 {

@@ -1,5 +1,5 @@
-//! All steps of a regression: binary segmentation over seeded intervals (Fryzlewicz 2014; Kovács, Li, Bühlmann,
-//! Munk 2020), so that a step is found that others hide from a look at everything at once.
+//! Step 2: finds all steps of a regression by binary segmentation over seeded intervals (Fryzlewicz 2014; Kovács, Li,
+//! Bühlmann, Munk 2020), which also finds steps that are masked by others over the full range.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::ops::Range;
 use laggard_numeric::parallel_map;
 
 use super::regression::Regression;
-use super::scan::{Step, StepSearch, strongest_step};
+use super::step_search::{CoefficientStep, StepSearch, strongest_step};
 
 /// Lengths of the intervals fall by this factor (`1/√2`; Kovács et al. 2020).
 const DECAY: f64 = std::f64::consts::FRAC_1_SQRT_2;
@@ -18,12 +18,12 @@ pub(super) fn cuts(
     search: StepSearch,
     score_min: f64,
     threads: NonZeroUsize,
-) -> Vec<Step> {
+) -> Vec<CoefficientStep> {
     let rows = regression.rows();
     let shortest = (2 * regression.columns()).max(4 * search.side_min).max(20);
     let seeds = seeded_intervals(rows, shortest);
     let found = parallel_map(&seeds, threads, |seed| strongest_step(regression, seed.clone(), search));
-    let mut strong: Vec<(Range<usize>, Step)> = seeds
+    let mut strong: Vec<(Range<usize>, CoefficientStep)> = seeds
         .into_iter()
         .zip(found)
         .filter_map(|(seed, step)| Some((seed, step?)))

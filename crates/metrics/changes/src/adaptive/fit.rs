@@ -1,4 +1,4 @@
-//! Non-negative fits of a model to stretches of windows.
+//! Non-negative fits of a model to ranges of windows.
 
 use std::ops::Range;
 
@@ -19,12 +19,12 @@ pub(super) struct Fit {
     pub(super) positive: usize,
 }
 
-/// A background load that differs and a cost of everything that does: `u = constant + scale · model`.
+/// A difference in background load and in the cost of all transactions: `u = constant + scale · model`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Drift {
     /// In percent of the CPU.
     pub(crate) constant: f64,
-    /// 1 where nothing drifts.
+    /// 1 without drift.
     pub(crate) scale: f64,
 }
 
@@ -32,7 +32,7 @@ impl Drift {
     pub(crate) const NONE: Drift = Drift { constant: 0.0, scale: 1.0 };
 }
 
-/// How well something describes a stretch of windows.
+/// The errors of a fit over a range of windows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Misfit {
     /// `Σ |e|`, in percent.
@@ -41,17 +41,17 @@ pub(super) struct Misfit {
     pub(super) square: f64,
 }
 
-/// Windows of a model with the drift they are seen through.
+/// Windows of a model and their drift.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part<'a> {
-    /// Stretches of regression rows.
+pub(super) struct FitPart<'a> {
+    /// Ranges of regression rows.
     pub(super) rows: &'a [Range<usize>],
     pub(super) drift: Drift,
 }
 
 impl Design {
     /// Weighted non-negative fit of all `parts`, its constant at most `constant_max` percent.
-    pub(super) fn fit(&self, parts: &[Part<'_>], constant_max: f64) -> Fit {
+    pub(super) fn fit(&self, parts: &[FitPart<'_>], constant_max: f64) -> Fit {
         let free = self.fit_columns(parts, 0, 0.0);
         if free.coefficients[0] <= constant_max {
             return free;
@@ -62,7 +62,7 @@ impl Design {
     }
 
     /// The fit of the columns from `first`, with `constant` percent taken as known.
-    fn fit_columns(&self, parts: &[Part<'_>], first: usize, constant: f64) -> Fit {
+    fn fit_columns(&self, parts: &[FitPart<'_>], first: usize, constant: f64) -> Fit {
         let mut equations = NormalEquations::zeros(self.regression.columns() - first);
         let mut x = vec![0.0; self.regression.columns() - first];
         for part in parts {
@@ -98,7 +98,7 @@ impl Design {
         drift.constant * x[0] + drift.scale * dot(x, &fit.coefficients)
     }
 
-    /// Response less prediction.
+    /// Response minus prediction.
     pub(super) fn residual(&self, fit: &Fit, drift: Drift, row: usize) -> f64 {
         self.regression.response[row] - self.predicted(fit, drift, row)
     }
@@ -114,8 +114,8 @@ impl Design {
         misfit
     }
 
-    /// What the best fit of `rows` alone would leave of new windows of the kind: its absolute error, corrected for the
-    /// coefficients spent on it, and not below the usual noise.
+    /// The expected absolute error of the best fit of `rows` on new windows: corrected for the number of coefficients,
+    /// and not below the usual noise.
     pub(super) fn own_absolute(&self, fit: &Fit, rows: &[Range<usize>]) -> f64 {
         let windows = length(rows);
         let noise: f64 = rows.iter().cloned().flatten().map(|row| self.noise(row)).sum();
@@ -128,8 +128,8 @@ impl Design {
         own.max(ABSOLUTE_OVER_STANDARD * noise)
     }
 
-    /// The drift within `bounds` through which `fit` sees `rows` best: weighted least squares of the utilization on
-    /// the prediction, cut to the bounds.
+    /// The drift within `bounds` with which `fit` describes `rows` best: weighted least squares of the utilization on
+    /// the prediction, clipped to the bounds.
     pub(super) fn drift(&self, fit: &Fit, rows: &[Range<usize>], bounds: DriftBounds) -> Drift {
         let (mut n, mut x, mut y, mut xx, mut xy) = (0.0, 0.0, 0.0, 0.0, 0.0);
         for row in rows.iter().cloned().flatten() {
@@ -148,14 +148,14 @@ impl Design {
         let free = if spread > 1e-9 * xx { (xy - x * y / n) / spread } else { 1.0 };
         let scale = free.clamp((1.0 - bounds.scale).max(0.0), 1.0 + bounds.scale);
         let constant = ((y - scale * x) / n).clamp(-bounds.constant, bounds.constant);
-        // The scale once more, given the cut constant.
+        // The scale again, given the clipped constant.
         let given = if xx > 0.0 { (xy - constant * x) / xx } else { 1.0 };
         let scale = given.clamp((1.0 - bounds.scale).max(0.0), 1.0 + bounds.scale);
         Drift { constant, scale }
     }
 }
 
-/// How far a drift may go.
+/// Limits of a drift.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DriftBounds {
     /// In percent of the CPU, either way.
@@ -164,7 +164,7 @@ pub(crate) struct DriftBounds {
     pub(crate) scale: f64,
 }
 
-/// At most `most` rows of some stretches: every k-th of all, from the first.
+/// At most `most` rows of the ranges: every k-th of all, from the first.
 pub(super) fn thinned(rows: &[Range<usize>], most: usize) -> Vec<Range<usize>> {
     let every = length(rows).div_ceil(most.max(1));
     if every <= 1 {
@@ -173,7 +173,7 @@ pub(super) fn thinned(rows: &[Range<usize>], most: usize) -> Vec<Range<usize>> {
     rows.iter().cloned().flatten().step_by(every).map(|row| row..row + 1).collect()
 }
 
-/// Number of rows in all stretches.
+/// Number of rows in all ranges.
 pub(super) fn length(rows: &[Range<usize>]) -> usize {
     rows.iter().map(ExactSizeIterator::len).sum()
 }

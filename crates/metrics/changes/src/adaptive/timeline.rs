@@ -1,16 +1,16 @@
-//! From stretches of windows to groups of one model each, and what happens between them.
+//! Step 6: groups the intervals by model, and determines the boundaries between them.
 
 use std::ops::Range;
 
 use super::evidence::{Evidence, Explanation};
 use super::fit::thinned;
-use super::pieces::{LARGE_CONSTANT, Piece, PieceKind};
-use super::relation::{Comparison, Pair, Relation};
+use super::intervals::{CutInterval, CutIntervalKind, LARGE_CONSTANT};
+use super::relation::{Comparison, Relation, WindowSets};
 use crate::{ChangeKind, Observations, TransactionChange, nnls_model};
 
-/// A change of service times this close to a cut, in windows, is the same event.
+/// A change of service times within this number of windows of a cut is the same event.
 const NEAR: usize = 10;
-/// Where a cut is known, a service time changed when it did by so many standard errors: nothing was searched for.
+/// Number of standard errors for a change of a service time at a known cut, where no search was involved.
 const KNOWN_CUT_ERRORS: f64 = 4.0;
 
 /// Of longer groups and segments every k-th window is compared, so that a month takes no longer than a day and a half.
@@ -19,77 +19,78 @@ const COMPARED_MAX: usize = 2_000;
 /// Windows of one model.
 #[derive(Clone, Debug)]
 pub(super) struct ModelGroup {
-    /// Indices of its pieces, increasing.
-    pub(super) pieces: Vec<usize>,
+    /// Indices of its intervals, increasing.
+    pub(super) intervals: Vec<usize>,
     /// Their regression rows.
     pub(super) rows: Vec<Range<usize>>,
 }
 
-/// What happens between a normal piece and the next one.
+/// The boundary between a normal interval and the next one.
 #[derive(Clone, Debug)]
 pub(super) struct Boundary {
     /// The piece before.
     pub(super) before: usize,
     /// The piece after.
     pub(super) after: usize,
-    /// None where one model holds.
+    /// `None` if one model holds.
     pub(super) kind: Option<ChangeKind>,
     pub(super) error_ratio: f64,
     pub(super) transactions: Vec<TransactionChange>,
     pub(super) cautions: Vec<String>,
 }
 
-/// Groups and what lies between.
+/// Groups and the boundaries between them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timeline {
     pub(super) groups: Vec<ModelGroup>,
     pub(super) boundaries: Vec<Boundary>,
 }
 
-/// Where the walk is.
-struct Walk<'a> {
+/// State of the walk.
+struct TimelineWalk<'a> {
     evidence: Evidence<'a>,
     timeline: Timeline,
-    /// The group whose model is in force.
+    /// The group with the current model.
     current: usize,
-    /// First observation row since when it is.
+    /// First observation row of the current model.
     since: usize,
 }
 
 /// The verdict on one step of the walk.
-struct Verdict {
+struct BoundaryVerdict {
     kind: ChangeKind,
     transactions: Vec<TransactionChange>,
     cautions: Vec<String>,
 }
 
-/// Walks over the normal pieces from left to right. A piece that only a large constant load tells from the group
-/// in force becomes anomalous.
-pub(super) fn timeline(evidence: Evidence<'_>, pieces: &mut [Piece]) -> Timeline {
-    let normal: Vec<usize> = (0..pieces.len()).filter(|&at| pieces[at].kind == PieceKind::Normal).collect();
+/// Walks over the normal intervals from left to right. An interval that differs from the current group only by a large
+/// constant load becomes anomalous.
+pub(super) fn timeline(evidence: Evidence<'_>, intervals: &mut [CutInterval]) -> Timeline {
+    let normal: Vec<usize> =
+        (0..intervals.len()).filter(|&at| intervals[at].kind == CutIntervalKind::Normal).collect();
     let Some(&first) = normal.first() else { return Timeline::default() };
-    let start = evidence.observed(&pieces[first].rows).start;
-    let group = ModelGroup { pieces: vec![first], rows: vec![pieces[first].rows.clone()] };
+    let start = evidence.observed(&intervals[first].rows).start;
+    let group = ModelGroup { intervals: vec![first], rows: vec![intervals[first].rows.clone()] };
     let timeline = Timeline { groups: vec![group], boundaries: Vec::new() };
-    let mut walk = Walk { evidence, timeline, current: 0, since: start };
+    let mut walk = TimelineWalk { evidence, timeline, current: 0, since: start };
     let mut before = first;
     for &after in &normal[1..] {
-        if walk.step(pieces, before, after) {
+        if walk.step(intervals, before, after) {
             before = after;
         } else {
-            pieces[after].kind = PieceKind::Anomalous(LARGE_CONSTANT);
+            intervals[after].kind = CutIntervalKind::Anomalous(LARGE_CONSTANT);
         }
     }
     walk.timeline
 }
 
-impl Walk<'_> {
-    /// Judges piece `after`; false when it is anomalous.
-    fn step(&mut self, pieces: &[Piece], before: usize, after: usize) -> bool {
-        let rows = pieces[after].rows.clone();
+impl TimelineWalk<'_> {
+    /// Classifies interval `after`; false if it is anomalous.
+    fn step(&mut self, intervals: &[CutInterval], before: usize, after: usize) -> bool {
+        let rows = intervals[after].rows.clone();
         let compared = self.compare(self.current, &rows);
         let observed = self.evidence.observed(&rows);
-        let is_event = self.is_event(pieces[before].rows.end, observed.start);
+        let is_event = self.is_event(intervals[before].rows.end, observed.start);
         if compared.relation == Relation::Same && !is_event {
             self.join(self.current, after, rows);
             self.bound(before, after, &compared, None);
@@ -111,11 +112,11 @@ impl Walk<'_> {
         match earlier {
             Some(to) => self.join(to, after, rows),
             None => {
-                self.timeline.groups.push(ModelGroup { pieces: vec![after], rows: vec![rows] });
+                self.timeline.groups.push(ModelGroup { intervals: vec![after], rows: vec![rows] });
                 self.current = self.timeline.groups.len() - 1;
             }
         }
-        self.bound(before, after, &compared, Some(Verdict { kind, ..verdict }));
+        self.bound(before, after, &compared, Some(BoundaryVerdict { kind, ..verdict }));
         true
     }
 
@@ -123,17 +124,17 @@ impl Walk<'_> {
         let Evidence { design, settings, .. } = self.evidence;
         let group = thinned(&self.timeline.groups[group].rows, COMPARED_MAX);
         let segment = thinned(std::slice::from_ref(rows), COMPARED_MAX);
-        Pair { design, settings, group: &group, segment: &segment }.compare()
+        WindowSets { design, settings, group: &group, segment: &segment }.compare()
     }
 
-    /// Whether service times change about where a piece begins.
+    /// Whether service times change near the beginning of an interval.
     fn is_event(&self, end_before: usize, start: usize) -> bool {
         let from = self.evidence.design.rows[end_before.min(self.evidence.design.rows.len() - 1)];
         let near = from.saturating_sub(NEAR)..=start + NEAR;
         self.evidence.services.events.iter().any(|event| near.contains(event))
     }
 
-    /// The last observation row that service times after the start of `rows` may come from: up to their next change.
+    /// The last observation row for service times after the start of `rows`: up to their next change.
     fn until(&self, rows: Range<usize>) -> usize {
         let next = self.evidence.services.events.iter().find(|&&event| event > rows.start + NEAR);
         next.copied()
@@ -141,7 +142,7 @@ impl Walk<'_> {
             .max(rows.end.min(rows.start + NEAR))
     }
 
-    /// What the change is; none when the piece is anomalous.
+    /// The kind of the change; `None` if the interval is anomalous.
     fn verdict(
         &self,
         compared: &Comparison,
@@ -149,28 +150,28 @@ impl Walk<'_> {
         old: &Range<usize>,
         new: &Range<usize>,
         is_event: bool,
-    ) -> Option<Verdict> {
+    ) -> Option<BoundaryVerdict> {
         let evidence = self.evidence;
         let shifts = evidence.shifts(old, new, KNOWN_CUT_ERRORS);
         let transactions = evidence.changed(&shifts, old, new);
         if !transactions.is_empty() && (is_event || compared.relation != Relation::Same) {
-            return Some(Verdict::of(ChangeKind::ApplicationChange, transactions));
+            return Some(BoundaryVerdict::series(ChangeKind::ApplicationChange, transactions));
         }
         match compared.relation {
-            Relation::Same => Some(Verdict::of(ChangeKind::WorkloadChange, Vec::new())),
+            Relation::Same => Some(BoundaryVerdict::series(ChangeKind::WorkloadChange, Vec::new())),
             Relation::Constant(percent) if percent > evidence.settings.constant_max_percent => None,
-            Relation::Constant(_) => Some(Verdict::of(ChangeKind::Unexplained, Vec::new())),
+            Relation::Constant(_) => Some(BoundaryVerdict::series(ChangeKind::Unexplained, Vec::new())),
             Relation::Model => match evidence.explanation(&shifts, compared.excess_percent, old, new) {
-                Explanation::Refuted => Some(Verdict::of(ChangeKind::Unexplained, Vec::new())),
+                Explanation::Refuted => Some(BoundaryVerdict::series(ChangeKind::Unexplained, Vec::new())),
                 Explanation::Possible(named) if !named.is_empty() => {
-                    Some(Verdict::of(ChangeKind::ApplicationChange, named))
+                    Some(BoundaryVerdict::series(ChangeKind::ApplicationChange, named))
                 }
                 Explanation::Possible(_) | Explanation::Unknown => Some(self.by_counts(rows)),
             },
         }
     }
 
-    fn by_counts(&self, rows: &Range<usize>) -> Verdict {
+    fn by_counts(&self, rows: &Range<usize>) -> BoundaryVerdict {
         let evidence = self.evidence;
         let group = &self.timeline.groups[self.current].rows;
         let demands = demands(
@@ -188,10 +189,10 @@ impl Walk<'_> {
                     .to_owned(),
             );
         }
-        Verdict { kind: ChangeKind::ApplicationChange, transactions, cautions }
+        BoundaryVerdict { kind: ChangeKind::ApplicationChange, transactions, cautions }
     }
 
-    /// The latest earlier group whose model and service times hold for a piece.
+    /// The latest earlier group whose model and service times hold for an interval.
     fn earlier_group(&self, rows: &Range<usize>, new: &Range<usize>) -> Option<usize> {
         (0..self.timeline.groups.len()).rev().filter(|&group| group != self.current).find(|&group| {
             let longest = self.timeline.groups[group].rows.iter().max_by_key(|rows| rows.len());
@@ -203,13 +204,19 @@ impl Walk<'_> {
         })
     }
 
-    fn join(&mut self, group: usize, piece: usize, rows: Range<usize>) {
+    fn join(&mut self, group: usize, interval: usize, rows: Range<usize>) {
         self.current = group;
-        self.timeline.groups[group].pieces.push(piece);
+        self.timeline.groups[group].intervals.push(interval);
         self.timeline.groups[group].rows.push(rows);
     }
 
-    fn bound(&mut self, before: usize, after: usize, compared: &Comparison, verdict: Option<Verdict>) {
+    fn bound(
+        &mut self,
+        before: usize,
+        after: usize,
+        compared: &Comparison,
+        verdict: Option<BoundaryVerdict>,
+    ) {
         let (kind, transactions, cautions) = match verdict {
             Some(verdict) => (Some(verdict.kind), verdict.transactions, verdict.cautions),
             None => (None, Vec::new(), Vec::new()),
@@ -219,18 +226,18 @@ impl Walk<'_> {
     }
 }
 
-impl Verdict {
-    fn of(kind: ChangeKind, transactions: Vec<TransactionChange>) -> Verdict {
-        Verdict { kind, transactions, cautions: Vec::new() }
+impl BoundaryVerdict {
+    fn series(kind: ChangeKind, transactions: Vec<TransactionChange>) -> BoundaryVerdict {
+        BoundaryVerdict { kind, transactions, cautions: Vec::new() }
     }
 
-    /// None where the model still holds.
-    fn into_change(self) -> Option<Verdict> {
+    /// `None` if the model still holds.
+    fn into_change(self) -> Option<BoundaryVerdict> {
         (self.kind != ChangeKind::WorkloadChange).then_some(self)
     }
 }
 
-/// Demands of a group in seconds; 0 where there are too few windows.
+/// Demands of a group in seconds; 0 if there are too few windows.
 fn demands(observations: &Observations, rows: &[Range<usize>]) -> Vec<f64> {
     match nnls_model(observations, rows) {
         Ok(model) => model.demand_s,

@@ -1,15 +1,15 @@
-//! When service times change, over all types.
+//! Step 4: the rows at which service times change, over all types.
 
 use std::num::NonZeroUsize;
 
-use super::scan::{Step, StepSearch};
-use super::segment::cuts;
-use super::service::ServiceSeries;
+use super::binary_segmentation::cuts;
+use super::service_series::ServiceSeries;
 use super::settings::ChangeSettings;
-use super::shift::{CELLS_MIN, Shift, shifts};
+use super::shift::{CELLS_MIN, ServiceShift, shifts};
+use super::step_search::{CoefficientStep, StepSearch};
 use crate::Observations;
 
-/// Steps of several types within so many windows are one event.
+/// Steps of several types within this number of windows are one event.
 const NEAR: usize = 10;
 
 /// All series, and when some of them change.
@@ -21,8 +21,8 @@ pub(super) struct ServiceTimes {
 }
 
 impl ServiceTimes {
-    /// Looks at every type with enough transactions whose response times are known, over the rows that `is_normal` lets
-    /// through.
+    /// Analyzes every type with enough transactions and known response times, over the rows for which `is_normal` is
+    /// true.
     pub(super) fn new(
         observations: &Observations,
         settings: &ChangeSettings,
@@ -35,9 +35,9 @@ impl ServiceTimes {
             .collect();
         let search =
             StepSearch { directions: 1, side_min: CELLS_MIN, effect_min: settings.service_change_min };
-        let steps = |of: &ServiceSeries| -> Vec<Step> {
-            let found = cuts(&of.regression, search, settings.score_min, threads);
-            found.into_iter().map(|step| Step { row: of.rows[step.row], ..step }).collect()
+        let steps = |series: &ServiceSeries| -> Vec<CoefficientStep> {
+            let found = cuts(&series.regression, search, settings.score_min, threads);
+            found.into_iter().map(|step| CoefficientStep { row: series.rows[step.row], ..step }).collect()
         };
         let mut candidates = joined(series.iter().flat_map(steps).collect());
         let end = observations.utilization.len();
@@ -54,28 +54,28 @@ impl ServiceTimes {
         after: &std::ops::Range<usize>,
         settings: &ChangeSettings,
         score_min: f64,
-    ) -> Vec<Shift> {
+    ) -> Vec<ServiceShift> {
         shifts(&self.series, before, after, settings, score_min)
     }
 }
 
-/// One candidate where several types step at about the same time: the strongest.
-fn joined(mut steps: Vec<Step>) -> Vec<Step> {
+/// Reduces steps of several types at about the same time to the strongest.
+fn joined(mut steps: Vec<CoefficientStep>) -> Vec<CoefficientStep> {
     steps.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
-    let mut kept: Vec<Step> = Vec::new();
+    let mut retained: Vec<CoefficientStep> = Vec::new();
     for step in steps {
-        if kept.iter().all(|known| known.row.abs_diff(step.row) > NEAR) {
-            kept.push(step);
+        if retained.iter().all(|known| known.row.abs_diff(step.row) > NEAR) {
+            retained.push(step);
         }
     }
-    kept.sort_by_key(|step| step.row);
-    kept
+    retained.sort_by_key(|step| step.row);
+    retained
 }
 
 /// The weakest candidate at which no type changes between its neighbors.
 fn weakest_without_change(
     series: &[ServiceSeries],
-    candidates: &[Step],
+    candidates: &[CoefficientStep],
     end: usize,
     settings: &ChangeSettings,
 ) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! Observations as a regression: which windows and types take part, in which units, with which noise.
+//! Step 1: sets up the regression: selects windows and types, scales columns, and estimates the noise.
 
 use laggard_numeric::Matrix;
 
@@ -7,9 +7,9 @@ use super::regression::Regression;
 use super::settings::ChangeSettings;
 use crate::Observations;
 
-/// Types with fewer transactions in all of the data cannot move the CPU and are left out.
+/// Types with fewer transactions in total do not affect the CPU and are ignored.
 const TRANSACTIONS_MIN: f64 = 30.0;
-/// Most columns for single types; the counts of the rest are added up, since a test costs their cube.
+/// Maximum number of columns for single types; the counts of the others are summed, since the cost of a test is cubic.
 const TYPES_MAX: usize = 40;
 
 /// The regression `100 U = C₀ + Σ N_i c_i` over the windows that are not saturated.
@@ -38,9 +38,9 @@ impl Design {
             let counts = observations.counts.row(row);
             let place = design.row_mut(at);
             place[0] = 1.0;
-            types.iter().enumerate().for_each(|(k, &of)| place[1 + k] = counts[of]);
+            types.iter().enumerate().for_each(|(k, &series)| place[1 + k] = counts[series]);
             if !rest.is_empty() {
-                place[columns - 1] = rest.iter().map(|&of| counts[of]).sum();
+                place[columns - 1] = rest.iter().map(|&series| counts[series]).sum();
             }
         }
         let scale = scale_columns(&mut design);
@@ -52,7 +52,7 @@ impl Design {
         Design { regression, rows, types, scale }
     }
 
-    /// Columns of the regression that stand for demands.
+    /// Columns of the regression that represent demands.
     pub(super) fn demands(&self) -> usize {
         self.regression.columns() - 1
     }
@@ -65,16 +65,16 @@ impl Design {
 
 /// The types with a column of their own, and those that share one.
 fn chosen_types(counts: &Matrix, rows: &[usize]) -> (Vec<usize>, Vec<usize>) {
-    let total = |of: usize| rows.iter().map(|&row| counts.get(row, of)).sum::<f64>();
-    let mut types: Vec<(usize, f64)> = (0..counts.cols()).map(|of| (of, total(of))).collect();
+    let total = |series: usize| rows.iter().map(|&row| counts.get(row, series)).sum::<f64>();
+    let mut types: Vec<(usize, f64)> = (0..counts.cols()).map(|series| (series, total(series))).collect();
     types.retain(|&(_, transactions)| transactions > 0.0);
     if types.iter().any(|&(_, transactions)| transactions >= TRANSACTIONS_MIN) {
         types.retain(|&(_, transactions)| transactions >= TRANSACTIONS_MIN);
     }
     types.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let mut rest: Vec<usize> = types.iter().skip(TYPES_MAX).map(|&(of, _)| of).collect();
+    let mut rest: Vec<usize> = types.iter().skip(TYPES_MAX).map(|&(series, _)| series).collect();
     types.truncate(TYPES_MAX);
-    let mut chosen: Vec<usize> = types.into_iter().map(|(of, _)| of).collect();
+    let mut chosen: Vec<usize> = types.into_iter().map(|(series, _)| series).collect();
     chosen.sort_unstable();
     rest.sort_unstable();
     (chosen, rest)

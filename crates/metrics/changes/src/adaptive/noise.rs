@@ -1,8 +1,8 @@
-//! How much the CPU of a window strays from what its transactions take, measured where nothing changes.
+//! The noise of the CPU use of a window, given its transactions, measured where nothing changes.
 //!
 //! The CPU work of a window has the variance `a + Σ N_i E[C_i²]`: part of it grows with the work done. Blocks of
-//! windows are fitted by themselves, so that neither a change of the model nor a moving mix counts as noise; a
-//! median over blocks ignores those that a foreign process disturbs.
+//! windows are fitted by themselves, so that neither a change of the model nor a moving mix counts as noise; a median
+//! over blocks ignores those disturbed by other processes.
 
 use laggard_numeric::median;
 
@@ -10,15 +10,15 @@ use super::regression::{Regression, dot};
 
 /// Fewest windows of a block.
 const BLOCK_MIN: usize = 20;
-/// Utilization is read with an error of at least this many percent: more digits than that are noise.
+/// Minimum measurement error of the utilization, in percent.
 const NOISE_MIN_PERCENT: f64 = 0.01;
-/// The variance of a window is that of at least this share of the mean CPU.
+/// The variance of a window is at least that of this share of the mean CPU use.
 const LEVEL_MIN: f64 = 0.05;
 /// Shapes tried between a variance that is proportional to the CPU used and one that is constant.
 const SHAPES: usize = 11;
 
-/// What the fit of a block leaves.
-struct Block {
+/// The residual noise of a block.
+struct NoiseBlock {
     /// Mean CPU of its windows, in percent.
     level: f64,
     /// `SSE / (rows − rank)`.
@@ -42,25 +42,25 @@ pub(super) fn noise_variances(regression: &Regression) -> Vec<f64> {
     (0..rows).map(|row| variance(row).max(floor)).collect()
 }
 
-fn blocks(regression: &Regression) -> Vec<Block> {
+fn blocks(regression: &Regression) -> Vec<NoiseBlock> {
     let (rows, columns) = (regression.rows(), regression.columns());
     let length = (2 * columns).max(BLOCK_MIN).min((rows / 2).max(columns + 2)).min(rows);
-    let of = |at: usize| {
+    let series = |at: usize| {
         let stretch = at * length..(at + 1) * length;
         let fit = regression.fit(stretch.clone());
         let square = regression.weighted_square(stretch.clone(), &fit.coefficients);
         let level = stretch.map(|row| regression.response[row]).sum::<f64>() / length as f64;
-        Block { level, variance: square / length.saturating_sub(fit.rank).max(1) as f64 }
+        NoiseBlock { level, variance: square / length.saturating_sub(fit.rank).max(1) as f64 }
     };
-    (0..rows / length).map(of).collect()
+    (0..rows / length).map(series).collect()
 }
 
 /// The constant share θ for which the blocks agree best, and the median factor k.
-fn best_shape(blocks: &[Block], mean: f64) -> (f64, f64) {
+fn best_shape(blocks: &[NoiseBlock], mean: f64) -> (f64, f64) {
     let mut best = (f64::INFINITY, 1.0, 0.0);
     for step in (0..SHAPES).rev() {
         let share = step as f64 / (SHAPES - 1) as f64;
-        let shape = |block: &Block| share * mean + (1.0 - share) * block.level.max(LEVEL_MIN * mean);
+        let shape = |block: &NoiseBlock| share * mean + (1.0 - share) * block.level.max(LEVEL_MIN * mean);
         let mut factors: Vec<f64> = blocks
             .iter()
             .map(|block| (block.variance / shape(block).max(f64::MIN_POSITIVE)).max(1e-30).ln())
@@ -83,9 +83,9 @@ mod tests {
     fn neither_a_step_nor_a_disturbed_stretch_is_noise() {
         // Noise −1, 0, 1 in turn (variance 2/3); a step at 200; 80 of 400 rows disturbed.
         let noise = |t: usize| (t % 3) as f64 - 1.0;
-        let foreign = |t: usize| if (80..160).contains(&t) { 10.0 * ((t * 7) % 5) as f64 } else { 0.0 };
+        let unexplained = |t: usize| if (80..160).contains(&t) { 10.0 * ((t * 7) % 5) as f64 } else { 0.0 };
         let level = |t: usize| if t < 200 { 40.0 } else { 60.0 };
-        let response = (0..400).map(|t| level(t) + noise(t) + foreign(t)).collect();
+        let response = (0..400).map(|t| level(t) + noise(t) + unexplained(t)).collect();
         let design = Matrix::from_row_major(400, 1, vec![1.0; 400]);
         let variances = noise_variances(&Regression { design, response, weight: vec![1.0; 400] });
         for variance in variances {

@@ -1,26 +1,26 @@
-//! Whether one model describes two sets of windows.
+//! Step 6, test: whether one model describes two sets of windows.
 
 use std::ops::Range;
 
 use super::design::Design;
-use super::fit::{Drift, DriftBounds, Fit, Part, length};
+use super::fit::{Drift, DriftBounds, Fit, FitPart, length};
 use super::settings::ChangeSettings;
 
-/// Most rounds of fitting the common model and the drift in turn.
+/// Maximum number of rounds of fitting the common model and the drift alternately.
 const ROUNDS_MAX: usize = 60;
-/// They end when the constant moves by less than this, in percent, and the scale by a hundredth of it.
+/// Rounds end when the constant changes by less than this, in percent, and the scale by a hundredth of it.
 const SETTLED: f64 = 0.01;
-/// A difference of two fits counts beyond its expectation by so many of its standard deviations.
+/// A difference of two fits is significant from this number of standard deviations above its expectation.
 const DEVIATIONS: f64 = 5.0;
-/// By so much more, in units of `Σ e²/variance`, one explanation must leave less than another to be preferred.
+/// Minimum advantage, in units of `Σ e²/variance`, for one explanation to be preferred.
 const PREFERENCE: f64 = 10.0;
 
 /// How a segment relates to a group of windows before.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Relation {
-    /// One model, perhaps with a drift that does not matter.
+    /// One model, possibly with a negligible drift.
     Same,
-    /// The same model with another constant load, in percent more.
+    /// The same model with an additional constant load, in percent.
     Constant(f64),
     /// Another model.
     Model,
@@ -32,32 +32,31 @@ pub(super) struct Comparison {
     pub(super) relation: Relation,
     /// `Σ|e_joint| / (Σ|e_group| + Σ|e_segment|)`.
     pub(super) error_ratio: f64,
-    /// Mean of utilization less prediction of one model for both: in the segment over in the group, in percent. What
-    /// that model gives away to the change is not in it.
+    /// Mean of utilization less prediction of one model for both: in the segment over in the group, in percent. The
+    /// part of the change that this model absorbs is not included.
     pub(super) excess_percent: f64,
 }
 
-/// Two sets of windows, and the fits of each alone.
-pub(super) struct Pair<'a> {
+/// Two sets of windows.
+pub(super) struct WindowSets<'a> {
     pub(super) design: &'a Design,
     pub(super) settings: &'a ChangeSettings,
     pub(super) group: &'a [Range<usize>],
     pub(super) segment: &'a [Range<usize>],
 }
 
-/// A model for both sides, and how the segment is seen through it.
-struct Joint {
+/// A model for both sides, and the drift of the segment.
+struct JointFit {
     fit: Fit,
     drift: Drift,
 }
 
-impl Pair<'_> {
-    /// Compares. One model holds when, seen through a drift within the settings, it leaves no more on either side than
-    /// `reconcile_ratio_max` times what a fit of that side alone leaves, or no more than noise, or too little to
-    /// matter.
+impl WindowSets<'_> {
+    /// Compares. One model holds if, with a drift within the settings, its error on either side is at most
+    /// `reconcile_ratio_max` times that of a separate fit, or within noise, or negligible.
     pub(super) fn compare(&self) -> Comparison {
         let free = f64::INFINITY;
-        let part = |rows| [Part { rows, drift: Drift::NONE }];
+        let part = |rows| [FitPart { rows, drift: Drift::NONE }];
         let group = self.design.fit(&part(self.group), free);
         let segment = self.design.fit(&part(self.segment), free);
         let constant_max = self.settings.constant_max_percent.max(0.0);
@@ -72,7 +71,7 @@ impl Pair<'_> {
         Comparison { relation, error_ratio, excess_percent }
     }
 
-    /// Whether another constant alone explains the segment, and better than another cost of everything.
+    /// Whether a different constant alone explains the segment, and better than a different cost of all transactions.
     fn constant_or_model(
         &self,
         settled: DriftBounds,
@@ -82,7 +81,7 @@ impl Pair<'_> {
     ) -> Relation {
         let constant = self.joint(DriftBounds { constant: f64::INFINITY, ..settled }, constant_max);
         let scale = self.joint(DriftBounds { scale: f64::INFINITY, ..settled }, constant_max);
-        let left = |joint: &Joint| {
+        let left = |joint: &JointFit| {
             self.design.misfit(&joint.fit, joint.drift, self.segment).square
                 + self.design.misfit(&joint.fit, Drift::NONE, self.group).square
         };
@@ -93,40 +92,40 @@ impl Pair<'_> {
         Relation::Model
     }
 
-    /// A common model and the drift of the segment, fitted in turn.
-    fn joint(&self, bounds: DriftBounds, constant_max: f64) -> Joint {
-        // Rounds cost nothing on as many rows as columns.
+    /// A common model and the drift of the segment, fitted alternately.
+    fn joint(&self, bounds: DriftBounds, constant_max: f64) -> JointFit {
+        // Rounds are cheap on as many rows as columns.
         let few = self.design.regression.columns() + 1;
         let (group, segment) =
             (Vec::from([Range { start: 0, end: few }]), vec![Range { start: few, end: 2 * few }]);
         let design = &self.design.compressed(&[self.group, self.segment]);
-        let small = Pair { design, settings: self.settings, group: &group, segment: &segment };
+        let small = WindowSets { design, settings: self.settings, group: &group, segment: &segment };
         let mut drift = Drift::NONE;
-        let mut fit = small.both(drift, constant_max);
+        let mut fit = small.fit_both(drift, constant_max);
         for _ in 0..ROUNDS_MAX {
             let next = design.drift(&fit, small.segment, bounds);
-            fit = small.both(next, constant_max);
+            fit = small.fit_both(next, constant_max);
             let moved = (next.constant - drift.constant).abs().max(100.0 * (next.scale - drift.scale).abs());
             drift = next;
             if moved < SETTLED {
                 break;
             }
         }
-        Joint { drift: design.drift(&fit, small.segment, bounds), fit }
+        JointFit { drift: design.drift(&fit, small.segment, bounds), fit }
     }
 
-    fn both(&self, drift: Drift, constant_max: f64) -> Fit {
-        let parts = [Part { rows: self.group, drift: Drift::NONE }, Part { rows: self.segment, drift }];
+    fn fit_both(&self, drift: Drift, constant_max: f64) -> Fit {
+        let parts = [FitPart { rows: self.group, drift: Drift::NONE }, FitPart { rows: self.segment, drift }];
         self.design.fit(&parts, constant_max)
     }
 
-    fn is_enough(&self, joint: &Joint, group: &Fit, segment: &Fit) -> bool {
+    fn is_enough(&self, joint: &JointFit, group: &Fit, segment: &Fit) -> bool {
         self.holds(joint, Drift::NONE, self.group, group)
             && self.holds(joint, joint.drift, self.segment, segment)
     }
 
     /// Whether the joint model is good enough for the windows of one side.
-    fn holds(&self, joint: &Joint, drift: Drift, rows: &[Range<usize>], own: &Fit) -> bool {
+    fn holds(&self, joint: &JointFit, drift: Drift, rows: &[Range<usize>], own: &Fit) -> bool {
         let together = self.design.misfit(&joint.fit, drift, rows);
         let alone = self.design.own_absolute(own, rows);
         if together.absolute <= self.settings.reconcile_ratio_max * alone {
@@ -141,13 +140,13 @@ impl Pair<'_> {
         together.square - least <= spent + DEVIATIONS * (2.0 * spent).sqrt()
     }
 
-    /// The paper's ratio, and the mean of what one model leaves in the segment over what it leaves in the group.
+    /// The paper's error ratio, and the mean residual of one model in the segment minus that in the group.
     fn joint_errors(&self, group: &Fit, segment: &Fit, constant_max: f64) -> (f64, f64) {
         let absolute = |fit: &Fit, rows| self.design.misfit(fit, Drift::NONE, rows).absolute;
-        let plain = self.both(Drift::NONE, f64::INFINITY);
+        let plain = self.fit_both(Drift::NONE, f64::INFINITY);
         let together = absolute(&plain, self.group) + absolute(&plain, self.segment);
         let apart = absolute(group, self.group) + absolute(segment, self.segment);
-        let bound = self.both(Drift::NONE, constant_max);
+        let bound = self.fit_both(Drift::NONE, constant_max);
         let excess = self.mean_residual(&bound, self.segment) - self.mean_residual(&bound, self.group);
         (if apart > 0.0 { together / apart } else { f64::NAN }, excess)
     }
@@ -187,7 +186,7 @@ mod tests {
         let design = Design::new(&observations, &settings);
         let (group, segment) =
             (Vec::from([Range { start: 0, end: 100 }]), Vec::from([Range { start: 100, end: 160 }]));
-        Pair { design: &design, settings: &settings, group: &group, segment: &segment }.compare()
+        WindowSets { design: &design, settings: &settings, group: &group, segment: &segment }.compare()
     }
 
     #[test]

@@ -1,23 +1,23 @@
-//! What service times and counts say of a change between two stretches of windows.
+//! Step 5: evidence from service times and counts for a change between two ranges of windows.
 
 use std::ops::Range;
 
 use super::design::Design;
 use super::service_events::ServiceTimes;
 use super::settings::ChangeSettings;
-use super::shift::Shift;
-use crate::naming::named_steps;
+use super::shift::ServiceShift;
+use crate::naming::type_steps;
 use crate::signature::signature;
 use crate::{Observations, ServiceTime, TransactionChange};
 
-/// Types with known times must make at least this share of the transactions to refute a change.
+/// Minimum share of transactions with known times to refute a change.
 const COVERAGE_MIN: f64 = 0.8;
-/// Standard errors by which the bound of what service times explain is wide.
+/// Width of the bound on what service times explain, in standard errors.
 const BOUND_ERRORS: f64 = 2.0;
-/// A shift of a type takes part in explaining CPU that moved when it is so many standard errors.
+/// A shift of a type contributes to the explanation if it exceeds this number of standard errors.
 const PART_ERRORS: f64 = 4.0;
 
-/// Everything that is looked at.
+/// The inputs of the evidence.
 #[derive(Clone, Copy)]
 pub(super) struct Evidence<'a> {
     pub(super) observations: &'a Observations,
@@ -26,18 +26,18 @@ pub(super) struct Evidence<'a> {
     pub(super) settings: &'a ChangeSettings,
 }
 
-/// Whether service times account for CPU that moved.
+/// Whether service times explain a change of the CPU use.
 pub(super) enum Explanation {
-    /// Too few of them are known.
+    /// Too few service times are known.
     Unknown,
-    /// They may; these transactions do.
+    /// They may explain it; these transactions changed.
     Possible(Vec<TransactionChange>),
-    /// They do not.
+    /// They do not explain it.
     Refuted,
 }
 
 impl Evidence<'_> {
-    /// Observation rows of a stretch of regression rows, with the saturated ones between.
+    /// Observation rows of a range of regression rows, including saturated ones in between.
     pub(super) fn observed(&self, rows: &Range<usize>) -> Range<usize> {
         let all = &self.design.rows;
         let start = if rows.start == 0 { 0 } else { all[rows.start] };
@@ -45,15 +45,20 @@ impl Evidence<'_> {
         start..end
     }
 
-    /// The shifts of service times from one stretch of observation rows to another.
-    pub(super) fn shifts(&self, before: &Range<usize>, after: &Range<usize>, score_min: f64) -> Vec<Shift> {
+    /// The shifts of service times from one range of observation rows to another.
+    pub(super) fn shifts(
+        &self,
+        before: &Range<usize>,
+        after: &Range<usize>,
+        score_min: f64,
+    ) -> Vec<ServiceShift> {
         self.services.shifts(before, after, self.settings, score_min)
     }
 
     /// The transactions whose service time changed, the largest difference first.
     pub(super) fn changed(
         &self,
-        shifts: &[Shift],
+        shifts: &[ServiceShift],
         before: &Range<usize>,
         after: &Range<usize>,
     ) -> Vec<TransactionChange> {
@@ -63,7 +68,7 @@ impl Evidence<'_> {
 
     fn described<'s>(
         &self,
-        shifts: impl Iterator<Item = &'s Shift>,
+        shifts: impl Iterator<Item = &'s ServiceShift>,
         before: &Range<usize>,
         after: &Range<usize>,
     ) -> Vec<TransactionChange> {
@@ -75,10 +80,10 @@ impl Evidence<'_> {
         changes
     }
 
-    /// Whether the shifts may account for a move of the utilization by `excess_percent`.
+    /// Whether the shifts may explain a change of the utilization by `excess_percent`.
     pub(super) fn explanation(
         &self,
-        shifts: &[Shift],
+        shifts: &[ServiceShift],
         excess_percent: f64,
         before: &Range<usize>,
         after: &Range<usize>,
@@ -86,8 +91,9 @@ impl Evidence<'_> {
         let observations = self.observations;
         let old = signature(observations, std::slice::from_ref(before));
         let windows = after.len().max(1) as f64;
-        let mean =
-            |of: usize| after.clone().map(|row| observations.counts.get(row, of)).sum::<f64>() / windows;
+        let mean = |series: usize| {
+            after.clone().map(|row| observations.counts.get(row, series)).sum::<f64>() / windows
+        };
         let total: f64 = (0..observations.counts.cols()).map(mean).sum();
         let known: f64 = shifts.iter().map(|shift| mean(shift.transaction)).sum();
         if shifts.is_empty() || known < COVERAGE_MIN * total {
@@ -106,11 +112,11 @@ impl Evidence<'_> {
             return Explanation::Refuted;
         }
         let takes_part =
-            |shift: &&Shift| shift.size * excess_percent.signum() > PART_ERRORS * shift.standard_error;
+            |shift: &&ServiceShift| shift.size * excess_percent.signum() > PART_ERRORS * shift.standard_error;
         Explanation::Possible(self.described(shifts.iter().filter(takes_part), before, after))
     }
 
-    /// The transactions whose demand changed, from counts and utilization; none where those do not tell.
+    /// The transactions whose demand changed, from counts and utilization; none if those are not conclusive.
     pub(super) fn named_by_counts(
         &self,
         before: &[Range<usize>],
@@ -119,7 +125,7 @@ impl Evidence<'_> {
     ) -> Vec<TransactionChange> {
         let singles = 1..1 + self.design.types.len();
         let naming =
-            named_steps(&self.design.regression, before, after, singles, self.settings.drift_bounds());
+            type_steps(&self.design.regression, before, after, singles, self.settings.drift_bounds());
         let seconds = self.observations.window_s * self.observations.cores / 100.0;
         let described = naming.steps.iter().map(|step| {
             let transaction = self.design.types[step.column - 1];
@@ -138,7 +144,7 @@ impl Evidence<'_> {
     }
 }
 
-fn change(shift: &Shift, old: Option<ServiceTime>, new: Option<ServiceTime>) -> TransactionChange {
+fn change(shift: &ServiceShift, old: Option<ServiceTime>, new: Option<ServiceTime>) -> TransactionChange {
     let before_s = old.map_or(f64::NAN, |old| old.seconds);
     let after_s = new.map_or(before_s * shift.size.exp(), |new| new.seconds);
     TransactionChange {

@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 
 use laggard_changes::{
-    Analysis, Change, ChangeKind, ChangeSettings, Observations, SegmentKind, TooLittleData, changes,
+    Analysis, Change, ChangeKind, ChangeSettings, Observations, SegmentKind, TooLittleDataError, changes,
     signature,
 };
 use laggard_numeric::Matrix;
@@ -12,7 +12,7 @@ use laggard_simulate::{Phase, TpcwSettings, Workload, tpcw};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::measured::{Run, runs};
+use crate::measured::{SimulatedRun, runs};
 use crate::queue::{Arrivals, Discipline, Queue};
 
 const ONE: NonZeroUsize = NonZeroUsize::MIN;
@@ -94,8 +94,10 @@ fn the_reference_workload_has_one_region_and_two_alarms() {
 }
 
 /// Runs one after another as if one server had seen them.
-fn joined(runs: &[&Run]) -> Observations {
-    let all = |of: &dyn Fn(&Run) -> Vec<f64>| -> Vec<f64> { runs.iter().flat_map(|run| of(run)).collect() };
+fn joined(runs: &[&SimulatedRun]) -> Observations {
+    let all = |of: &dyn Fn(&SimulatedRun) -> Vec<f64>| -> Vec<f64> {
+        runs.iter().flat_map(|run| of(run)).collect()
+    };
     let utilization = all(&|run| run.observations.utilization.clone());
     let (rows, types) = (utilization.len(), runs[0].observations.counts.cols());
     let first = &runs[0].observations;
@@ -117,7 +119,7 @@ fn without_times(observations: &Observations) -> Observations {
     Observations { response_s: Matrix::zeros(0, 0), ..observations.clone() }
 }
 
-fn of(runs: &[Run], experiment: u32, load: u32) -> &Run {
+fn of(runs: &[SimulatedRun], experiment: u32, load: u32) -> &SimulatedRun {
     runs.iter().find(|run| run.experiment == experiment && run.load == load).expect("the run")
 }
 
@@ -134,7 +136,7 @@ fn measured_servers_on_which_only_the_load_moves_give_no_alarm() {
         }
         for experiment in 1..=4 {
             for loads in [&[20, 50, 80][..], &[80, 20, 50], &[50, 80], &[20, 80]] {
-                let of: Vec<&Run> = loads.iter().map(|&load| of(&runs, experiment, load)).collect();
+                let of: Vec<&SimulatedRun> = loads.iter().map(|&load| of(&runs, experiment, load)).collect();
                 let together = joined(&of);
                 for observations in [without_times(&together), together] {
                     let analysis = analyzed(&observations);
@@ -281,7 +283,7 @@ fn too_little_is_said() {
         cores: 1.0,
     };
     let found = changes(&few, &ChangeSettings::default(), ONE);
-    assert_eq!(found, Err(TooLittleData::Windows { given: 5, needed: 6 }));
+    assert_eq!(found, Err(TooLittleDataError::Windows { given: 5, needed: 6 }));
     let full = Observations {
         utilization: vec![0.99; 40],
         windows: (0..40).collect(),
@@ -289,7 +291,7 @@ fn too_little_is_said() {
         ..few
     };
     let found = changes(&full, &ChangeSettings::default(), ONE);
-    assert_eq!(found, Err(TooLittleData::Windows { given: 0, needed: 4 }));
+    assert_eq!(found, Err(TooLittleDataError::Windows { given: 0, needed: 4 }));
 }
 
 proptest! {

@@ -1,52 +1,53 @@
-//! By how much service times shift at a row, and whether that is a change of the transaction or only of the load.
+//! Step 5: shifts of service times at a row, and whether they are changes of the transaction or effects of the load.
 
 use std::ops::Range;
 
-use super::scan::step_at;
-use super::service::ServiceSeries;
+use super::service_series::ServiceSeries;
 use super::settings::ChangeSettings;
+use super::step_search::step_at;
 use laggard_numeric::median;
 
-/// Fewest cells on either side.
+/// Minimum number of cells on either side.
 pub(super) const CELLS_MIN: usize = 10;
-/// From so many types on, what most of them do tells what the load does to all.
+/// Minimum number of types to estimate the common effect of the load.
 const TYPES_FOR_COMMON: usize = 4;
-/// Share of the utilizations of a period left out at either end where two periods are compared at equal load.
+/// Share of the utilizations of a period excluded at either end when two periods are compared at equal load.
 const OUTER_SHARE: f64 = 0.1;
 
 /// The shift of one type's service time between two periods.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shift {
+pub(super) struct ServiceShift {
     pub(super) transaction: usize,
-    /// Of the logarithm, at equal load as far as the data tell.
+    /// Shift of the logarithm, at equal load as far as known.
     pub(super) size: f64,
     pub(super) standard_error: f64,
-    /// What the load alone may do to it beyond, as a logarithm.
+    /// Possible additional effect of the load alone, as a logarithm.
     pub(super) tolerance: f64,
     /// Whether it is a change of this transaction.
     pub(super) is_change: bool,
 }
 
 /// The shifts of all types with enough cells in both periods. A type changed when its shift is more than
-/// `service_change_min`, and so by `score_min` standard errors: beside the common shift of most types, which is the
-/// load's doing, or by itself at equal utilization.
+/// `service_change_min`, and so by `score_min` standard errors: relative to the common shift of most types, which is
+/// attributed to the load, or in itself at equal utilization.
 pub(super) fn shifts(
     series: &[ServiceSeries],
     before: &Range<usize>,
     after: &Range<usize>,
     settings: &ChangeSettings,
     score_min: f64,
-) -> Vec<Shift> {
-    let mut shifts: Vec<Shift> = Vec::new();
-    let mut alone: Vec<Shift> = Vec::new();
-    for of in series {
-        let (left, right) = (of.cells(before), of.cells(after));
+) -> Vec<ServiceShift> {
+    let mut shifts: Vec<ServiceShift> = Vec::new();
+    let mut alone: Vec<ServiceShift> = Vec::new();
+    for series in series {
+        let (left, right) = (series.cells(before), series.cells(after));
         if left.len() < CELLS_MIN || right.len() < CELLS_MIN {
             continue;
         }
-        alone.push(at_equal_load(of, &left, &right, settings));
+        alone.push(shift_at_equal_load(series, &left, &right, settings));
         shifts.push(
-            given_load(of, &left, &right).unwrap_or_else(|| at_equal_load(of, &left, &right, settings)),
+            shift_given_load(series, &left, &right)
+                .unwrap_or_else(|| shift_at_equal_load(series, &left, &right, settings)),
         );
     }
     let common = common_shift(&shifts);
@@ -70,17 +71,21 @@ pub(super) fn shifts(
     shifts
 }
 
-/// What most types do; none where there are too few to tell.
-fn common_shift(shifts: &[Shift]) -> Option<f64> {
+/// The common shift of most types; `None` if there are too few types.
+fn common_shift(shifts: &[ServiceShift]) -> Option<f64> {
     let mut sizes: Vec<f64> = shifts.iter().map(|shift| shift.size).collect();
     (sizes.len() >= TYPES_FOR_COMMON).then(|| median(&mut sizes))
 }
 
-/// The shift given any dependence on the utilization that both periods share.
-fn given_load(of: &ServiceSeries, left: &Range<usize>, right: &Range<usize>) -> Option<Shift> {
-    let step = step_at(&of.regression, left.clone(), right.clone(), 0)?;
-    Some(Shift {
-        transaction: of.transaction,
+/// The shift, adjusted for a dependence on the utilization common to both periods.
+fn shift_given_load(
+    series: &ServiceSeries,
+    left: &Range<usize>,
+    right: &Range<usize>,
+) -> Option<ServiceShift> {
+    let step = step_at(&series.regression, left.clone(), right.clone(), 0)?;
+    Some(ServiceShift {
+        transaction: series.transaction,
         size: step.size,
         standard_error: step.standard_error,
         tolerance: 0.0,
@@ -88,27 +93,27 @@ fn given_load(of: &ServiceSeries, left: &Range<usize>, right: &Range<usize>) -> 
     })
 }
 
-/// The shift among the cells whose utilization occurs in both periods; where none does, of all cells, with a
+/// The shift among the cells whose utilization occurs in both periods; if there are none, of all cells, with a
 /// tolerance for the load.
-fn at_equal_load(
-    of: &ServiceSeries,
+fn shift_at_equal_load(
+    series: &ServiceSeries,
     left: &Range<usize>,
     right: &Range<usize>,
     settings: &ChangeSettings,
-) -> Shift {
-    let (l, r) = (inner(&of.utilization[left.clone()]), inner(&of.utilization[right.clone()]));
-    let both = l.0.max(r.0)..=l.1.min(r.1);
+) -> ServiceShift {
+    let (l, r) = (inner(&series.utilization[left.clone()]), inner(&series.utilization[right.clone()]));
+    let fit_both = l.0.max(r.0)..=l.1.min(r.1);
     let equal = |cells: &Range<usize>| -> Vec<usize> {
-        cells.clone().filter(|&cell| both.contains(&of.utilization[cell])).collect()
+        cells.clone().filter(|&cell| fit_both.contains(&series.utilization[cell])).collect()
     };
     let (mut before, mut after) = (equal(left), equal(right));
     let is_comparable = before.len().min(after.len()) >= CELLS_MIN;
     if !is_comparable {
         (before, after) = (left.clone().collect(), right.clone().collect());
     }
-    let (a, b) = (of.mean(&before), of.mean(&after));
-    Shift {
-        transaction: of.transaction,
+    let (a, b) = (series.mean(&before), series.mean(&after));
+    ServiceShift {
+        transaction: series.transaction,
         size: b.log - a.log,
         standard_error: a.standard_error.hypot(b.standard_error),
         tolerance: settings.load_slope_max * (b.utilization - a.utilization).abs(),
@@ -141,13 +146,13 @@ impl ServiceSeries {
     fn mean(&self, cells: &[usize]) -> CellMean {
         let regression = &self.regression;
         let weight: f64 = cells.iter().map(|&cell| regression.weight[cell]).sum();
-        let of = |values: &[f64]| {
+        let series = |values: &[f64]| {
             cells.iter().map(|&cell| regression.weight[cell] * values[cell]).sum::<f64>() / weight
         };
         CellMean {
-            log: of(&regression.response),
+            log: series(&regression.response),
             standard_error: 1.0 / weight.sqrt(),
-            utilization: of(&self.utilization),
+            utilization: series(&self.utilization),
         }
     }
 }
@@ -160,14 +165,17 @@ mod tests {
 
     /// Five types of 10 ms, 200 windows; from 100 on type 0 takes `own` times as long, and the load is `load` instead of
     /// 0.3; times grow by `1/(1 − U)` and, wrongly, another `exp(U)`.
-    fn observed(types: usize, own: f64, load: f64) -> Vec<Shift> {
+    fn observed(types: usize, own: f64, load: f64) -> Vec<ServiceShift> {
         let busy = |t: usize| if t < 100 { 0.3 } else { load } + 0.02 * ((t * 7) % 11) as f64 / 10.0;
-        let time_s = |t: usize, of: usize| {
-            let own = if t >= 100 && of == 0 { own } else { 1.0 };
-            0.010 * own * (1.0 + 0.02 * (((t * 3 + of) % 5) as f64 - 2.0)) * busy(t).exp() / (1.0 - busy(t))
+        let time_s = |t: usize, series: usize| {
+            let own = if t >= 100 && series == 0 { own } else { 1.0 };
+            0.010 * own * (1.0 + 0.02 * (((t * 3 + series) % 5) as f64 - 2.0)) * busy(t).exp()
+                / (1.0 - busy(t))
         };
-        let times =
-            (0..200).flat_map(|t| (0..types).map(move |of| (t, of))).map(|(t, of)| time_s(t, of)).collect();
+        let times = (0..200)
+            .flat_map(|t| (0..types).map(move |series| (t, series)))
+            .map(|(t, series)| time_s(t, series))
+            .collect();
         let observations = Observations {
             window_s: 60.0,
             windows: (0..200).collect(),
@@ -177,13 +185,14 @@ mod tests {
             cores: 1.0,
         };
         let settings = ChangeSettings::default();
-        let series =
-            |of| ServiceSeries::new(&observations, of, &settings, &[true; 200]).expect("enough cells");
+        let series = |series| {
+            ServiceSeries::new(&observations, series, &settings, &[true; 200]).expect("enough cells")
+        };
         let series: Vec<ServiceSeries> = (0..types).map(series).collect();
         shifts(&series, &(0..100), &(100..200), &settings, 5.0)
     }
 
-    fn changed(shifts: &[Shift]) -> Vec<usize> {
+    fn changed(shifts: &[ServiceShift]) -> Vec<usize> {
         shifts.iter().filter(|shift| shift.is_change).map(|shift| shift.transaction).collect()
     }
 

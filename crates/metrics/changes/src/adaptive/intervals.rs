@@ -1,0 +1,182 @@
+//! Step 3: the intervals between cuts, classified by whether transactions explain them.
+
+use std::ops::Range;
+
+use super::design::Design;
+use super::fit::{Drift, Fit, FitPart};
+use super::settings::ChangeSettings;
+
+/// A window is unexplained by a model if it deviates by more than this number of noise standard deviations.
+const UNEXPLAINED_DEVIATIONS: f64 = 4.0;
+/// Minimum number of unexplained windows of an anomalous region; fewer are single outliers.
+const UNEXPLAINED_MIN: usize = 3;
+
+/// One in this number of windows may be an outlier.
+const OUTLIER_SHARE: usize = 10;
+
+/// The kind of an interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum CutIntervalKind {
+    /// Transactions explain it.
+    Normal,
+    /// They do not explain it. The reason is a phrase.
+    Anomalous(&'static str),
+    /// At the end and too short to judge.
+    Pending,
+}
+
+/// An interval of regression rows between two cuts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct CutInterval {
+    pub(super) rows: Range<usize>,
+    pub(super) kind: CutIntervalKind,
+}
+
+/// Reason for an anomalous interval.
+pub(super) const TOO_SHORT: &str = "too short for a model";
+/// Reason for an anomalous interval.
+pub(super) const UNEXPLAINED: &str = "CPU that transactions do not explain";
+/// Reason for an anomalous interval.
+pub(super) const LARGE_CONSTANT: &str = "a large constant load";
+
+/// The intervals between `cuts` (regression rows, ascending): absorbs single outliers, joins adjacent anomalous
+/// intervals, and moves their edges to where the neighbor's model stops holding.
+pub(super) fn intervals(design: &Design, cuts: &[usize], settings: &ChangeSettings) -> Vec<CutInterval> {
+    let end = design.regression.rows();
+    let windows_min = settings.windows_min(design.demands()).min((end / 2).max(1));
+    let starts = std::iter::once(0).chain(cuts.iter().copied());
+    let ends = cuts.iter().copied().chain(std::iter::once(end));
+    let judged =
+        starts.zip(ends).map(|(start, end)| classify(design, start..end, windows_min, settings)).collect();
+    let mut intervals = absorb(design, join(judged));
+    mark_pending(&mut intervals, windows_min);
+    for at in 0..intervals.len() {
+        trim(design, &mut intervals, at);
+    }
+    intervals
+}
+
+fn classify(
+    design: &Design,
+    rows: Range<usize>,
+    windows_min: usize,
+    settings: &ChangeSettings,
+) -> CutInterval {
+    let kind = if rows.len() < windows_min {
+        CutIntervalKind::Anomalous(TOO_SHORT)
+    } else if noise_ratio(design, rows.clone()) > settings.noise_ratio_max {
+        CutIntervalKind::Anomalous(UNEXPLAINED)
+    } else {
+        CutIntervalKind::Normal
+    };
+    CutInterval { rows, kind }
+}
+
+fn own_fit(design: &Design, rows: Range<usize>) -> Fit {
+    design.fit(&[FitPart { rows: &[rows], drift: Drift::NONE }], f64::INFINITY)
+}
+
+/// Residual noise of the best fit over the usual noise. The tenth of the windows with the largest deviations are
+/// ignored: a few outliers are not a region.
+fn noise_ratio(design: &Design, rows: Range<usize>) -> f64 {
+    let first = own_fit(design, rows.clone());
+    let mut by_deviation: Vec<usize> = rows.collect();
+    by_deviation.sort_by(|&a, &b| deviations(design, &first, a).total_cmp(&deviations(design, &first, b)));
+    by_deviation.truncate(by_deviation.len() - by_deviation.len() / OUTLIER_SHARE);
+    by_deviation.sort_unstable();
+    let retained: Vec<Range<usize>> = by_deviation.into_iter().map(|row| row..row + 1).collect();
+    let fit = design.fit(&[FitPart { rows: &retained, drift: Drift::NONE }], f64::INFINITY);
+    let left = retained.len().saturating_sub(fit.positive).max(1) as f64;
+    (design.misfit(&fit, Drift::NONE, &retained).square / left).sqrt()
+}
+
+/// Joins neighbors that are both anomalous.
+fn join(intervals: Vec<CutInterval>) -> Vec<CutInterval> {
+    let mut joined: Vec<CutInterval> = Vec::new();
+    for interval in intervals {
+        let fit_both = |last: &&mut CutInterval| is_anomalous(last) && is_anomalous(&interval);
+        match joined.last_mut().filter(fit_both) {
+            Some(last) => {
+                last.rows.end = interval.rows.end;
+                last.kind = CutIntervalKind::Anomalous(UNEXPLAINED);
+            }
+            None => joined.push(interval),
+        }
+    }
+    joined
+}
+
+fn is_anomalous(interval: &CutInterval) -> bool {
+    matches!(interval.kind, CutIntervalKind::Anomalous(_))
+}
+
+/// Merges an anomalous interval into a normal neighbor whose model holds for nearly all of its windows.
+fn absorb(design: &Design, mut intervals: Vec<CutInterval>) -> Vec<CutInterval> {
+    let mut at = 0;
+    while at < intervals.len() {
+        let host = is_anomalous(&intervals[at]).then(|| absorbing_neighbor(design, &intervals, at)).flatten();
+        let Some(host) = host else {
+            at += 1;
+            continue;
+        };
+        let rows = intervals[at].rows.clone();
+        intervals[host].rows =
+            intervals[host].rows.start.min(rows.start)..intervals[host].rows.end.max(rows.end);
+        intervals.remove(at);
+        at = at.saturating_sub(1);
+    }
+    intervals
+}
+
+fn absorbing_neighbor(design: &Design, intervals: &[CutInterval], at: usize) -> Option<usize> {
+    let neighbors = [at.checked_sub(1), (at + 1 < intervals.len()).then_some(at + 1)];
+    neighbors.into_iter().flatten().find(|&host| {
+        intervals[host].kind == CutIntervalKind::Normal && {
+            let fit = own_fit(design, intervals[host].rows.clone());
+            let unexplained = intervals[at]
+                .rows
+                .clone()
+                .filter(|&row| deviations(design, &fit, row) > UNEXPLAINED_DEVIATIONS);
+            unexplained.count() < UNEXPLAINED_MIN
+        }
+    })
+}
+
+/// Absolute deviation of a window from a model, in noise standard deviations.
+fn deviations(design: &Design, fit: &Fit, row: usize) -> f64 {
+    design.residual(fit, Drift::NONE, row).abs() / design.noise(row)
+}
+
+/// Marks the last interval as pending if it is short and follows a normal one.
+fn mark_pending(intervals: &mut [CutInterval], windows_min: usize) {
+    let [.., before, last] = intervals else { return };
+    if is_anomalous(last) && last.rows.len() < windows_min && before.kind == CutIntervalKind::Normal {
+        last.kind = CutIntervalKind::Pending;
+    }
+}
+
+/// Moves the edges of an anomalous interval to where the neighbors' models stop holding.
+fn trim(design: &Design, intervals: &mut [CutInterval], at: usize) {
+    if !is_anomalous(&intervals[at]) {
+        return;
+    }
+    let rows = intervals[at].rows.clone();
+    if at > 0 && intervals[at - 1].kind == CutIntervalKind::Normal {
+        let fit = own_fit(design, intervals[at - 1].rows.clone());
+        let is_foreign = |row: &usize| deviations(design, &fit, *row) > UNEXPLAINED_DEVIATIONS;
+        let start = rows.clone().find(is_foreign).unwrap_or(rows.start);
+        // Unexplained windows just before it belong to it too.
+        let earlier = (intervals[at - 1].rows.start + 1..rows.start).rev().take_while(is_foreign).count();
+        let start = if start == rows.start { start - earlier } else { start };
+        (intervals[at - 1].rows.end, intervals[at].rows.start) = (start, start);
+    }
+    let rows = intervals[at].rows.clone();
+    if at + 1 < intervals.len() && intervals[at + 1].kind == CutIntervalKind::Normal {
+        let fit = own_fit(design, intervals[at + 1].rows.clone());
+        let is_foreign = |row: &usize| deviations(design, &fit, *row) > UNEXPLAINED_DEVIATIONS;
+        let end = rows.clone().rev().find(is_foreign).map_or(rows.end, |row| row + 1);
+        let later = (rows.end..intervals[at + 1].rows.end - 1).take_while(is_foreign).count();
+        let end = if end == rows.end { end + later } else { end };
+        (intervals[at].rows.end, intervals[at + 1].rows.start) = (end, end);
+    }
+}

@@ -1,0 +1,41 @@
+//! The default method, `adaptive`: finds changes with the noise level estimated from the data, so that no error has to be
+//! allowed in advance; the signature and the regression check each other.
+//!
+//! The pipeline ([`changes`], `pipeline.rs`):
+//!
+//! 1. `design`: selects windows and types and sets up the regression (`regression`); `noise` estimates its variances.
+//! 2. `binary_segmentation`: finds cuts, by score tests for steps of coefficients (`step_search`).
+//! 3. `intervals`: classifies the intervals between cuts as normal, anomalous, or pending (`fit`).
+//! 4. `service_events`: finds the rows at which service times change, from a series per type (`service_series`).
+//! 5. `evidence`: what service times (`shift`) and counts say about a change.
+//! 6. `timeline`: groups normal intervals by model (`relation`) and classifies the boundaries between groups.
+//! 7. `assemble`: dates boundaries exactly (`turning_point`) and assembles the [`Analysis`](crate::Analysis).
+//!
+//! `online` repeats the pipeline over the last windows of a series when `monitor` detects a deviation.
+
+mod assemble;
+mod binary_segmentation;
+mod design;
+mod evidence;
+mod fit;
+mod intervals;
+mod monitor;
+mod noise;
+mod online;
+mod pipeline;
+mod regression;
+mod relation;
+mod service_events;
+mod service_series;
+mod settings;
+mod shift;
+mod step_search;
+mod timeline;
+mod turning_point;
+
+pub(crate) use fit::{Drift, DriftBounds};
+pub use online::OnlineChanges;
+pub use pipeline::changes;
+pub(crate) use regression::{LinearFit, Regression, dot};
+pub use settings::{ChangeSettings, ChangeSettingsError};
+pub(crate) use step_search::steps_at;

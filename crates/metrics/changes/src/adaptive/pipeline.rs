@@ -1,0 +1,97 @@
+//! The pipeline of the default method; see the module's overview.
+
+use std::num::NonZeroUsize;
+
+use super::assemble::assemble;
+use super::binary_segmentation::cuts;
+use super::design::Design;
+use super::evidence::Evidence;
+use super::intervals::{CutInterval, CutIntervalKind, intervals};
+use super::service_events::ServiceTimes;
+use super::settings::ChangeSettings;
+use super::step_search::StepSearch;
+use super::timeline::timeline;
+use crate::{Analysis, Observations, TooLittleDataError};
+
+/// Fewest windows on either side of a cut: two could be a single outlier such as a process start.
+const SIDE_MIN: usize = 3;
+
+/// Finds the segments, models, and changes of one server. The noise level is estimated from the data.
+///
+/// Cuts are steps of the cost model beyond noise and relevance; intervals that no model explains are anomalous; the
+/// others are compared, and the signature and the regression check each other. See `docs/manual/methods/changes.md`.
+/// About `O(T log T · n² + T n³)`; the result does not depend on `threads`.
+///
+/// # Errors If there are fewer than `2 (n + 1)` usable windows for the `n` transaction types that occur, or no CPU use
+/// to explain.
+pub fn changes(
+    observations: &Observations,
+    settings: &ChangeSettings,
+    threads: NonZeroUsize,
+) -> Result<Analysis, TooLittleDataError> {
+    let needed = windows_needed(observations);
+    TooLittleDataError::check(observations, needed)?;
+    let design = Design::new(observations, settings);
+    let given = design.regression.rows();
+    if given < needed {
+        return Err(TooLittleDataError::Windows { given, needed });
+    }
+    let mut intervals = regression_intervals(&design, settings, threads);
+    let is_normal = normal_rows(observations, &design, &intervals);
+    let services = ServiceTimes::new(observations, settings, &is_normal, threads);
+    cut_at_events(&design, &services, &mut intervals);
+    let evidence = Evidence { observations, design: &design, services: &services, settings };
+    let timeline = timeline(evidence, &mut intervals);
+    Ok(assemble(evidence, intervals, timeline))
+}
+
+/// `2 (n + 1)` for the types that occur: as many windows again as coefficients.
+pub(super) fn windows_needed(observations: &Observations) -> usize {
+    let occurs = |series: &usize| observations.counts.column(*series).any(|count| count > 0.0);
+    2 * ((0..observations.counts.cols()).filter(occurs).count() + 1)
+}
+
+fn regression_intervals(
+    design: &Design,
+    settings: &ChangeSettings,
+    threads: NonZeroUsize,
+) -> Vec<CutInterval> {
+    let search = StepSearch {
+        directions: design.regression.columns(),
+        side_min: SIDE_MIN,
+        effect_min: settings.effect_min_percent,
+    };
+    let steps = cuts(&design.regression, search, settings.score_min, threads);
+    let rows: Vec<usize> = steps.iter().map(|step| step.row).collect();
+    intervals(design, &rows, settings)
+}
+
+/// Which observation rows are in a normal interval.
+fn normal_rows(observations: &Observations, design: &Design, intervals: &[CutInterval]) -> Vec<bool> {
+    let mut is_normal = vec![false; observations.utilization.len()];
+    for interval in
+        intervals.iter().filter(|interval| !matches!(interval.kind, CutIntervalKind::Anomalous(_)))
+    {
+        interval.rows.clone().for_each(|row| is_normal[design.rows[row]] = true);
+    }
+    is_normal
+}
+
+/// Cuts normal intervals where service times change. A nearby cut of the regression is moved there instead.
+fn cut_at_events(design: &Design, services: &ServiceTimes, intervals: &mut Vec<CutInterval>) {
+    for &event in &services.events {
+        let row = design.rows.partition_point(|&observed| observed < event);
+        let Some(at) = intervals.iter().position(|interval| interval.rows.contains(&row)) else { continue };
+        let rows = intervals[at].rows.clone();
+        let from_edge = (row - rows.start).min(rows.end - row);
+        if intervals[at].kind != CutIntervalKind::Normal || from_edge <= SIDE_MIN {
+            continue;
+        }
+        let near = |edge: usize| edge != 0 && edge != design.regression.rows() && edge.abs_diff(row) <= 10;
+        if near(rows.start) || near(rows.end) {
+            continue;
+        }
+        intervals[at].rows.end = row;
+        intervals.insert(at + 1, CutInterval { rows: row..rows.end, kind: CutIntervalKind::Normal });
+    }
+}
