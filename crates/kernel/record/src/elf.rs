@@ -1,4 +1,4 @@
-//! Where a function lies in a program's file: symbols of ELF, 64 bits.
+//! The file offset of a function in a program: 64-bit ELF symbols.
 
 use std::fmt;
 use std::fs::File;
@@ -14,7 +14,7 @@ pub enum ElfError {
     NotReadable(&'static str),
     /// It has no such function.
     NoFunction {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// Names that contain it.
         similar: Vec<String>,
@@ -43,7 +43,7 @@ impl std::error::Error for ElfError {}
 impl From<io::Error> for ElfError {
     fn from(error: io::Error) -> ElfError {
         match error.kind() {
-            // A place in the file beyond all numbers is no valid one.
+            // An offset beyond 64 bits is invalid.
             io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput => {
                 ElfError::NotReadable("it ends too early")
             }
@@ -57,7 +57,7 @@ const TABLE_BYTES_MAX: u64 = 1 << 30;
 /// Names that are suggested.
 const SUGGESTIONS: usize = 5;
 
-/// The place of a function in a program's file, in bytes: by its symbol, or `0x` and the place itself.
+/// The offset of a function in a program's file, in bytes: by its symbol, or `0x` and the offset.
 ///
 /// # Errors
 /// When the file cannot be read or has no such function.
@@ -191,7 +191,7 @@ fn section(head: &[u8]) -> ElfPart {
     }
 }
 
-/// A number of this machine's byte order; the places are inside of fixed heads.
+/// A number in this machine's byte order; the offsets are inside fixed headers.
 fn number(bytes: &[u8], at: usize, width: usize) -> u64 {
     let mut all = [0; 8];
     let begin = if cfg!(target_endian = "big") { 8 - width } else { 0 };

@@ -20,17 +20,17 @@ pub enum RecordError {
         /// What the kernel said.
         source: std::io::Error,
     },
-    /// Events without which no path can be told.
+    /// Events without which no path can be computed.
     NoEvents {
         /// The events.
         missing: Vec<String>,
     },
-    /// The machine's own buffer is needed and somebody else uses it.
+    /// The top-level buffer is needed, but is in use.
     Busy {
         /// What is in use.
         what: String,
     },
-    /// What was asked for cannot be.
+    /// The request is invalid.
     Impossible {
         /// What, and what to do instead.
         reason: String,
@@ -79,7 +79,7 @@ impl fmt::Display for RecordError {
             ),
             RecordError::NoEvents { missing } => write!(
                 f,
-                "the kernel has no {}: without, nothing can be told about waits. It must be built with \
+                "the kernel has no {}: without it, waits cannot be analyzed. It must be built with \
                  CONFIG_EVENT_TRACING and CONFIG_SCHED_TRACER or CONFIG_FTRACE",
                 missing.join(", ")
             ),

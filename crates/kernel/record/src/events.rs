@@ -60,7 +60,7 @@ pub struct WantedEvent {
     pub name: &'static str,
     /// What happens without it.
     pub need: Need,
-    /// What a path cannot tell without it.
+    /// What is missing from paths without it.
     pub without: &'static str,
 }
 
@@ -104,7 +104,7 @@ const NETWORK_EVENTS: &[WantedEvent] = &[
     wanted("net", "netif_receive_skb", Need::Required, "who received a packet"),
 ];
 
-/// Events that are recorded when asked for.
+/// Events that are recorded on request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EventGroup {
     /// Every system call's begin and end.

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What decides how long is recorded. All threads of the machine are recorded in every case: whoever a thread waits
-/// for may be anywhere.
+/// What determines the duration of the recording. All threads of the machine are recorded in every case: whoever a
+/// thread waits for may be anywhere.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordTarget {
     /// A program is run, and recorded until it ends. Never empty.

@@ -33,7 +33,7 @@ pub struct CpuSummary {
     pub cpu: u32,
     /// Events in the file.
     pub events: u64,
-    /// Events the buffer had no room for. In a flight recorder: those overwritten by later ones.
+    /// Events dropped because the buffer was full. In a flight recorder: those overwritten by later ones.
     pub lost: u64,
 }
 
@@ -60,7 +60,7 @@ impl RecordSummary {
         self.cpus.iter().map(|cpu| cpu.events).sum()
     }
 
-    /// Events the buffer had no room for.
+    /// Events dropped because the buffer was full.
     pub fn lost(&self) -> u64 {
         self.cpus.iter().map(|cpu| cpu.lost).sum()
     }

@@ -1,6 +1,6 @@
 //! Writes trace.dat, versions 6 and 7, as `trace-cmd.dat.v6(5)` and `trace-cmd.dat.v7(5)` describe them.
 //!
-//! In both, instants are those of the trace clock. Where that clock lies in calendar time is the DATE option (id 1): the
+//! In both, instants are those of the trace clock. The clock's offset to calendar time is the DATE option (id 1): the
 //! microseconds to add, in hexadecimal after `0x`. `trace-cmd report` adds them (`--nodate` does not).
 
 mod head;
@@ -14,7 +14,7 @@ use crate::settings::DatForm;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// The pages of one CPU, whole ones only.
+/// The complete pages of one CPU.
 pub struct CpuPages<'a> {
     /// The CPU's number.
     pub cpu: u32,
@@ -24,7 +24,7 @@ pub struct CpuPages<'a> {
     pub pages: &'a mut dyn Read,
 }
 
-/// Writes a whole trace to an empty file and gives back its size in bytes.
+/// Writes a trace to an empty file and returns its size in bytes.
 ///
 /// # Errors
 /// What the file system says, of the file or of the pages.
@@ -46,7 +46,7 @@ fn start(version: &str, page_bytes: u32) -> Vec<u8> {
     bytes
 }
 
-/// The next multiple of the page size at or above a place in the file.
+/// The next multiple of the page size at or above an offset.
 fn page_aligned(position: u64, page_bytes: u32) -> u64 {
     position.next_multiple_of(u64::from(page_bytes).max(1))
 }

@@ -9,7 +9,7 @@ const PAGES_IN_CHUNK: usize = 32;
 /// zstd's fastest ordinary level: recorded pages shrink to a seventh with it.
 const LEVEL: i32 = 1;
 
-/// Numbers of sections; a section of options that holds what a file says of itself is found by the head.
+/// Numbers of sections; the head refers to the section of options that describes the file.
 mod section {
     pub(super) const OPTIONS: u16 = 0;
     pub(super) const BUFFER: u16 = 3;
@@ -58,7 +58,7 @@ pub(super) fn write(out: &mut File, head: &TraceHead, cpus: &mut [CpuPages<'_>])
 struct Writer<'a> {
     out: BufWriter<&'a mut File>,
     position: u64,
-    /// Names of sections; a section refers to its own by its place herein.
+    /// Names of sections; a section refers to its name by its offset here.
     strings: Vec<u8>,
     compressor: zstd::bulk::Compressor<'static>,
 }
@@ -152,7 +152,7 @@ impl Writer<'_> {
         Ok((at, placed))
     }
 
-    /// One CPU's chunks. Their count of 4 bytes comes first and is no part of the size that the table tells.
+    /// One CPU's chunks. Their count of 4 bytes comes first and is not included in the size in the table.
     fn cpu(&mut self, page_bytes: u32, cpu: &mut CpuPages<'_>) -> io::Result<PlacedSection> {
         let offset = self.position;
         let chunk_bytes = (PAGES_IN_CHUNK * page_bytes as usize) as u64;

@@ -42,7 +42,7 @@ fn ns(time: Timespec) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Bytes of a page of the ring buffer, as `header_page` tells: where the data begin, and how many they are.
+/// Bytes of a page of the ring buffer, from `header_page`: the offset and size of the data.
 pub(super) fn page_bytes(header_page: &str) -> Option<u32> {
     let line = header_page.lines().find(|line| line.contains(" data;"))?;
     let number = |name: &str| line.split_once(name)?.1.split(';').next()?.parse::<u32>().ok();
@@ -98,7 +98,7 @@ fn systems(tracefs: &Tracefs, events: &[EventName]) -> Vec<EventSystem> {
         .collect()
 }
 
-/// The function that markers name as their place, and the one behind it: readers take it for the end of the first.
+/// The function that markers name as their source, and the next symbol, which readers use as the end of the first.
 /// Nothing where addresses are hidden.
 fn marker_symbol() -> Vec<u8> {
     let Ok(symbols) = File::open("/proc/kallsyms") else { return Vec::new() };
@@ -111,7 +111,7 @@ fn marker_symbol() -> Vec<u8> {
     }
 }
 
-/// Names of threads: those the kernel kept while recording, and of those it had no room for, the living.
+/// Names of threads: those cached by the kernel during recording, and those of other threads that are still running.
 fn command_lines(tracefs: &Tracefs) -> Vec<u8> {
     let mut names: BTreeMap<u32, String> = living_threads();
     let kept = tracefs.text("saved_cmdlines");

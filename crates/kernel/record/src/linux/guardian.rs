@@ -42,7 +42,7 @@ impl Guardian {
         }
     }
 
-    /// Everything is undone: it may go.
+    /// Everything is undone: the guardian may exit.
     pub(super) fn dismiss(&mut self) {
         if self.notify(DONE).is_ok() {
             self.pipe = None;
@@ -65,7 +65,7 @@ pub fn guard() {
     }
     let Ok(tracefs) = Tracefs::open() else { return };
     for action in actions.iter().rev() {
-        // Nobody is left to be told.
+        // No receiver is left.
         let _ = action.apply(&tracefs);
     }
 }

@@ -123,7 +123,7 @@ impl Session {
     }
 }
 
-/// The fixed events that are there, and those asked for.
+/// The available default events, and the requested ones.
 fn fixed_events(
     tracefs: &Tracefs,
     settings: &RecordSettings,
@@ -148,7 +148,7 @@ fn fixed_events(
         return Err(RecordError::NoEvents { missing });
     }
     for one in absent.iter().filter(|one| one.need != Need::Optional) {
-        notes.push(format!("The kernel has no {}: it tells {}.", one.event(), one.without));
+        notes.push(format!("The kernel has no {}, which records {}.", one.event(), one.without));
     }
     let mut events: Vec<EventName> = present.iter().map(|one| one.event()).collect();
     events
@@ -160,7 +160,7 @@ fn fixed_events(
 fn remarks(buffer: &Buffer) -> Vec<String> {
     let mut remarks = Vec::new();
     if buffer.is_top_level() {
-        remarks.push("Recorded in the machine's own buffer, whose earlier content is gone.".to_owned());
+        remarks.push("Recorded in the top-level buffer, whose earlier content is lost.".to_owned());
         return remarks;
     }
     if !buffer.markers {

@@ -1,4 +1,4 @@
-//! A thread for each CPU that copies whole pages from the kernel to a file without a name.
+//! One thread per CPU that copies complete pages from the kernel to an unnamed file.
 
 use super::buffer::{Buffer, refused};
 use crate::error::RecordError;
@@ -80,7 +80,7 @@ impl Readers {
     }
 }
 
-/// A file that is gone when it is closed.
+/// A temporary file that is deleted on close.
 fn nameless(folder: &Path) -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     if let Ok(file) = rustix::fs::openat(CWD, folder, flags, Mode::RUSR | Mode::WUSR) {

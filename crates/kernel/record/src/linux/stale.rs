@@ -1,4 +1,4 @@
-//! Names that tell whose a buffer or a probe is, and the removal of those whose recorder is dead.
+//! Names of buffers and probes that identify their recorder, and removal of those whose recorder is dead.
 
 use super::tracefs::Tracefs;
 use super::undo::UndoAction;

@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 /// The option of a buffer that takes what programs write to the machine's own `trace_marker`; only recent kernels have it.
 pub(super) const COPY_MARKERS: &str = "options/copy_trace_marker";
 
-/// Where programs look for tracefs, the newer place first.
+/// Usual mount points of tracefs, the newer first.
 const USUAL: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// Where tracefs is mounted for programs that write markers.
 pub(super) const PUBLIC: &str = USUAL[0];
 
-/// Bytes asked for at once; the longest of the texts that are read in one piece has a few thousand.
+/// Bytes per read; the longest text that is read at once has a few thousand.
 const PIECE: usize = 256 << 10;
 
 /// tracefs, opened.
 pub(super) struct Tracefs {
     root: PathBuf,
-    /// A mount that nobody else sees and that ends with the last descriptor.
+    /// A private mount that ends with the last descriptor.
     private: Option<OwnedFd>,
 }
 
@@ -95,7 +95,7 @@ impl Tracefs {
     }
 }
 
-/// Where tracefs is mounted: a usual place first.
+/// The mount point of tracefs; usual ones first.
 fn mounted() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let places: Vec<&str> = mounts
@@ -107,7 +107,7 @@ fn mounted() -> Option<PathBuf> {
         })
         .collect();
     let usual = USUAL.into_iter().find(|place| places.contains(place));
-    // Blanks of a path are written as \040 there; such a place is passed over.
+    // Blanks of a path are written as \040 there; such a mount point is skipped.
     usual.or_else(|| places.into_iter().find(|place| !place.contains('\\'))).map(PathBuf::from)
 }
 
@@ -123,7 +123,7 @@ pub(super) fn mount_publicly() -> Result<(), RecordError> {
         .map_err(|source| mount_error(source.into()))
 }
 
-/// Unmounts what [`mount_publicly`] mounted, unless somebody uses it.
+/// Unmounts what [`mount_publicly`] mounted, unless it is in use.
 pub(super) fn unmount(place: &Path) -> io::Result<()> {
     Ok(rustix::mount::unmount(place, rustix::mount::UnmountFlags::empty())?)
 }

@@ -1,4 +1,4 @@
-//! What was changed, and how it is undone: by us, or by the guardian when we are gone.
+//! The changes made to tracing, and how they are undone: by the recorder, or by the guardian if the recorder dies.
 
 use super::guardian::Guardian;
 use super::tracefs::{self, COPY_MARKERS, Tracefs};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// One thing to undo. Doing it twice does no harm.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum UndoAction {
-    /// Unmount tracefs from a public place.
+    /// Unmount tracefs from its public mount point.
     Unmount(PathBuf),
     /// Remove a trace buffer.
     RemoveInstance(String),
@@ -46,7 +46,7 @@ impl UndoAction {
         })
     }
 
-    /// Undoes it. What is gone already is fine.
+    /// Undoes it. Succeeds if it is already gone.
     pub(super) fn apply(&self, tracefs: &Tracefs) -> io::Result<()> {
         let done = match self {
             UndoAction::Unmount(place) => tracefs::unmount(place),
@@ -67,8 +67,8 @@ const REMOVAL_PAUSE: Duration = Duration::from_millis(20);
 
 fn remove_instance(tracefs: &Tracefs, name: &str) -> io::Result<()> {
     let folder = format!("instances/{name}");
-    // Stops it at once even if it cannot be removed yet; when that fails, removal tells why. A buffer that takes copies
-    // of markers must not be switched off before.
+    // Stops it at once even if it cannot be removed yet; if that fails, the removal reports why. A buffer that takes
+    // copies of markers must not be switched off before.
     for file in [COPY_MARKERS, "tracing_on"] {
         let _ = tracefs.write(&format!("{folder}/{file}"), "0");
     }
@@ -81,7 +81,7 @@ fn remove_instance(tracefs: &Tracefs, name: &str) -> io::Result<()> {
     std::fs::remove_dir(tracefs.path(&folder))
 }
 
-/// The undo list. What is on it when this is dropped is undone.
+/// The undo list. Dropping it undoes its entries.
 pub(super) struct Restorer {
     tracefs: Rc<Tracefs>,
     actions: Vec<UndoAction>,
@@ -93,10 +93,10 @@ impl Restorer {
         Restorer { tracefs, actions: Vec::new(), guardian }
     }
 
-    /// Notes how a change is undone that is about to be made.
+    /// Adds the undo action of a change that is about to be made.
     pub(super) fn before(&mut self, action: UndoAction) -> Result<(), RecordError> {
         self.guardian.notify(&action.to_line()).map_err(|source| RecordError::Kernel {
-            what: "the process that restores tracing if this one dies is gone; nothing was recorded"
+            what: "the process that restores tracing if this one dies has exited; nothing was recorded"
                 .to_owned(),
             source,
         })?;
@@ -104,12 +104,12 @@ impl Restorer {
         Ok(())
     }
 
-    /// Undoes everything, the last change first; what could not be undone, a sentence each.
+    /// Undoes everything, the last change first; returns what could not be undone, one sentence each.
     pub(super) fn restore(&mut self) -> Vec<String> {
         let mut failures = Vec::new();
         while let Some(action) = self.actions.pop() {
             match action.apply(&self.tracefs) {
-                // Somebody else has come to use the mount: theirs it is.
+                // Another process uses the mount now: it is left mounted.
                 Err(error)
                     if error.kind() == io::ErrorKind::ResourceBusy
                         && matches!(action, UndoAction::Unmount(_)) => {}

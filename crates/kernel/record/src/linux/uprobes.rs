@@ -42,7 +42,7 @@ pub(super) fn create(
     Ok(events)
 }
 
-/// A name the kernel takes: letters, digits and `_`, at most 40 bytes, not yet taken.
+/// A valid name that is not in use: letters, digits, and `_`, at most 40 bytes.
 fn event_name(function: &str, taken: impl Fn(&str) -> bool) -> String {
     let safe = |character: char| if character.is_ascii_alphanumeric() { character } else { '_' };
     let mut name: String = function.chars().map(safe).take(40).collect();

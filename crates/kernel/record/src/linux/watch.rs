@@ -13,9 +13,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-/// Signals that ask a recording to end.
+/// Signals that end a recording.
 const SIGNALS: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
-/// How often is looked where the kernel cannot tell that a process has ended.
+/// Polling interval where the kernel cannot notify of a process's end.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A caught signal's pipe: a byte for each time it came.
@@ -188,7 +188,7 @@ impl WatchOutcome {
         }
     }
 
-    /// Waits for the command's end, if there is one, and tells how it ended.
+    /// Waits for the command's end, if there is one, and returns how it ended.
     pub(super) fn end(&mut self, signals: &mut Signals) -> CommandEnd {
         if self.child.is_some() {
             self.wait(signals, None);
