@@ -5,7 +5,7 @@ use crate::output_form::{OutputForm, When};
 use laggard_report::{
     CapacityReport, ChangeReport, ColorChoice, Comparison, DiffOutput, KernelDiagnosis, KernelPathReport,
     KernelStatsReport, Output, Report, Signature, SignatureDiff, TextStyle, render, render_capacity,
-    render_kernel_diagnosis, render_kernel_path, render_kernel_stats, render_signature_diff,
+    render_signature_diff,
 };
 use laggard_server::client::WantedForm;
 use std::fs::File;
@@ -45,21 +45,21 @@ pub(crate) fn write_kernel_path(
     report: &KernelPathReport,
     destination: &Destination<'_>,
 ) -> Result<(), Failure> {
-    write_with(destination, |form, style, out| render_kernel_path(form, report, style, out))
+    write_with(destination, |form, style, out| render(form, report, style, out))
 }
 
 pub(crate) fn write_kernel_diagnosis(
     report: &KernelDiagnosis,
     destination: &Destination<'_>,
 ) -> Result<(), Failure> {
-    write_with(destination, |form, style, out| render_kernel_diagnosis(form, report, style, out))
+    write_with(destination, |form, style, out| render(form, report, style, out))
 }
 
 pub(crate) fn write_kernel_stats(
     report: &KernelStatsReport,
     destination: &Destination<'_>,
 ) -> Result<(), Failure> {
-    write_with(destination, |form, style, out| render_kernel_stats(form, report, style, out))
+    write_with(destination, |form, style, out| render(form, report, style, out))
 }
 
 /// The file that is a signature, or what it says.

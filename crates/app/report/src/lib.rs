@@ -14,7 +14,6 @@ mod capacity;
 pub mod document;
 mod html;
 mod input_facts;
-mod kernel;
 mod markdown;
 mod model;
 mod names;
@@ -34,21 +33,12 @@ pub use capacity::{
 };
 pub use document::Document;
 pub use input_facts::InputFacts;
-pub use kernel::{
-    AbnormalWait, AlignedCell, AlignedClock, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind,
-    CausedTime, CoarseRow, CpuTime, DurationRow, EventCount, ExecutionCluster, ExecutionSet,
-    ExecutionSummary, ExecutionVerdict, JudgedExecution, KERNEL_DIAGNOSIS_SCHEMA_VERSION,
-    KERNEL_PATH_SCHEMA_VERSION, KERNEL_STATS_SCHEMA_VERSION, KernelDiagnosis, KernelInput, KernelPathReport,
-    KernelState, KernelStatsReport, KernelTrace, KernelVerdict, Letter, PathJump, PathLane, PathSegment,
-    PathTimeline, ProjectedExecution, Projection, SetOfExecutions, StateTime, StepDeviation, StepGroup,
-    StepKind, SwitchingThread, WaitCause, WaitFacts, WaitGroup, WaitInstance, WakingPair, WorkerTime,
-    kernel_diagnosis_headline, kernel_path_headline, kernel_stats_headline, render_kernel_diagnosis,
-    render_kernel_path, render_kernel_stats, wait_words,
-};
 pub use model::*;
 pub use present::changes::headline::change_headline;
 pub use present::compare::headline::comparison_headline;
 pub use present::diagnose::headline::headline;
+pub use present::kernel::headline::{kernel_diagnosis_headline, kernel_path_headline, kernel_stats_headline};
+pub use present::kernel::phrases::{WaitFacts, wait_words};
 pub use present::signature::headline::{diff_headline, signature_headline};
 use render::json;
 pub use render::json::write as json;

@@ -127,6 +127,8 @@ pub enum SeriesShape {
     Bars,
     /// Dots.
     Dots,
+    /// Circles that are not filled.
+    Rings,
 }
 
 /// Something at a horizontal position, or from one to another.

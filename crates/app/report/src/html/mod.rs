@@ -5,13 +5,11 @@
 
 mod basis;
 mod capacity;
-mod kernel;
 mod markup;
 mod overview;
 mod time_axis;
 
 pub(crate) use capacity::capacity;
-pub(crate) use kernel::{kernel_diagnosis, kernel_path, kernel_stats};
 use markup::Markup;
 
 const STYLE: &str = include_str!("../../assets/report.css");

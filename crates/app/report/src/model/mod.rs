@@ -3,6 +3,7 @@
 mod changes;
 mod compare;
 mod diagnose;
+mod kernel;
 mod samples;
 mod signature;
 
@@ -11,6 +12,7 @@ pub(crate) use diagnose::losses;
 pub use changes::*;
 pub use compare::*;
 pub use diagnose::*;
+pub use kernel::*;
 pub(crate) use samples::server_name;
 pub use samples::{SampleSummary, SampledServer};
 pub use signature::*;

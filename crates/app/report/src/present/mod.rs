@@ -4,6 +4,7 @@ pub(crate) mod changes;
 pub(crate) mod compare;
 pub(crate) mod diagnose;
 pub(crate) mod facts;
+pub(crate) mod kernel;
 pub(crate) mod signature;
 
 use crate::document::{Block, Cell, SpanStyle};

@@ -1,13 +1,11 @@
 //! Reports for a person at a terminal that are not documents yet.
 
 mod capacity;
-mod kernel;
 mod sections;
 mod table;
 
 pub(crate) use crate::render::text::{TextStyle, page, paint};
 pub(crate) use capacity::capacity;
-pub(crate) use kernel::{kernel_diagnosis, kernel_path, kernel_stats};
 
 /// Narrower pages are laid out for this width.
 const WIDTH_MIN: u16 = 60;

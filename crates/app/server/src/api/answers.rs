@@ -8,7 +8,6 @@ use http::{HeaderName, HeaderValue};
 use laggard_report::{
     CapacityReport, ChangeReport, ColorChoice, Comparison, KernelDiagnosis, KernelPathReport,
     KernelStatsReport, Output, Report, Signature, TextStyle, render, render_capacity,
-    render_kernel_diagnosis, render_kernel_path, render_kernel_stats,
 };
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -115,9 +114,9 @@ impl Answer {
             Answer::Changes(report) => render(*output, report, style, out),
             Answer::Signature(report) => render(*output, report, style, out),
             Answer::Capacity(report) => render_capacity(*output, report, style, out),
-            Answer::KernelPath(report) => render_kernel_path(*output, report, style, out),
-            Answer::KernelDiagnosis(report) => render_kernel_diagnosis(*output, report, style, out),
-            Answer::KernelStats(report) => render_kernel_stats(*output, report, style, out),
+            Answer::KernelPath(report) => render(*output, report, style, out),
+            Answer::KernelDiagnosis(report) => render(*output, report, style, out),
+            Answer::KernelStats(report) => render(*output, report, style, out),
         }
     }
 

@@ -147,7 +147,9 @@ impl Drawing<'_> {
 
     /// Lines and bands, stretched with the page.
     fn stretched(&self) -> Markup {
-        let is_stretched = |series: &&Series| !matches!(series.shape, SeriesShape::Bars | SeriesShape::Dots);
+        let is_stretched = |series: &&Series| {
+            !matches!(series.shape, SeriesShape::Bars | SeriesShape::Dots | SeriesShape::Rings)
+        };
         let view = format!("0 0 {WIDTH} {}", self.panel.height);
         html! {
             @if self.panel.series.iter().any(|series| is_stretched(&series)) {
@@ -223,8 +225,8 @@ impl Drawing<'_> {
                     }
                 }
             },
-            SeriesShape::Dots => html! {
-                g class=(format!("{color} dots")) {
+            SeriesShape::Dots | SeriesShape::Rings => html! {
+                g class=(format!("{color} {}", if series.shape == SeriesShape::Dots { "dots" } else { "rings" })) {
                     @for (at, x, y) in points().filter(|(_, _, y)| *y <= self.panel.y.to) {
                         circle cx=(percent(self.x(x))) cy=(pixels(self.y(y))) r="2.5" {
                             @if let Some(words) = words(at) { title { (words) } }

@@ -51,9 +51,12 @@ pub(super) fn heat_map(map: &HeatMap, key: &str) -> Markup {
         output.readout hidden aria-live="polite" {}
         (rest(map.columns.len() - view.columns, "columns"))
         (rest(map.rows.len() - view.rows, "rows"))
-        details.fold.alternative {
-            summary { "The same as a table" }
-            (scroller(&map.caption, &view.table()))
+        // Letters need no table: what deviates is listed elsewhere, and thousands of cells are too many.
+        @if !view.lettered {
+            details.fold.alternative {
+                summary { "The same as a table" }
+                (scroller(&map.caption, &view.table()))
+            }
         }
     }
 }
@@ -85,6 +88,7 @@ struct View<'a> {
     map: &'a HeatMap,
     rows: usize,
     columns: usize,
+    lettered: bool,
     width: f64,
     top: f64,
     rows_class: &'static str,
@@ -99,7 +103,15 @@ impl View<'_> {
         let shown = map.columns[..columns].iter();
         let longest = shown.map(|name| names::columns(&names::label(&name.text(), TITLE))).max().unwrap_or(0);
         let titles = TITLES.into_iter().find(|&(room, ..)| longest <= room).unwrap_or(TITLES[3]);
-        View { map, rows: map.rows.len().min(ROWS), columns, width, top: titles.1, rows_class: titles.2 }
+        View {
+            map,
+            rows: map.rows.len().min(ROWS),
+            columns,
+            lettered,
+            width,
+            top: titles.1,
+            rows_class: titles.2,
+        }
     }
 
     fn cell(&self, row: usize, column: usize) -> Option<&HeatCell> {
@@ -112,7 +124,7 @@ impl View<'_> {
         let id = format!("map-{key}");
         html! {
             svg.heat-map role="img" aria-labelledby=(id) width=(pixels(width)) height=(pixels(height)) {
-                title #(id) { (self.map.caption) "; the table below holds the same figures" }
+                title #(id) { (self.map.caption) @if !self.lettered { "; the table below holds the same figures" } }
                 (self.titles())
                 @for row in 0..self.rows { (self.row(row)) }
             }
@@ -157,11 +169,24 @@ impl View<'_> {
             }
         }
         let title = names::label(&self.map.rows[row].text(), 60);
+        let frames = self.frames(row, y);
         html! {
             @for ((color, pale), path) in &paths { path class=(class(color, *pale)) d=(path) {} }
             @for column in 0..self.columns { (self.shape(row, column, y, &title)) }
+            @if !frames.is_empty() { path.flag d=(frames) {} }
             @if !letters.is_empty() { text.cell x=(places.trim_end()) y=(pixels(y + ROW / 2.0 + 3.0)) { (letters) } }
         }
+    }
+
+    /// The frames of a row as one path.
+    fn frames(&self, row: usize, y: f64) -> String {
+        let (width, height) = (self.width - 3.0, ROW - 3.0);
+        let framed = |column: &usize| self.cell(row, *column).is_some_and(|cell| cell.framed);
+        let frame = |column: usize| {
+            let x = pixels(column as f64 * self.width + 1.0);
+            format!("M{x} {}h{width}v{height}h-{width}z", y + 1.0)
+        };
+        (0..self.columns).filter(framed).map(frame).collect()
     }
 
     fn shape(&self, row: usize, column: usize, y: f64, title: &str) -> Markup {
@@ -179,9 +204,6 @@ impl View<'_> {
                 rect class=(class(cell.color.class(), cell.pale)) x=(pixels(x)) y=(pixels(y)) width=(pixels(width)) height=(pixels(height)) {
                     title { (title) (self.column_words(column)) ": " (cell.words) }
                 }
-            }
-            @if cell.framed {
-                rect.flag x=(pixels(x + 1.0)) y=(pixels(y + 1.0)) width=(pixels(width - 2.0)) height=(pixels(height - 2.0)) {}
             }
         }
     }

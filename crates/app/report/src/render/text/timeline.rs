@@ -44,9 +44,42 @@ fn letters(timeline: &Timeline, lane: u32, cells: usize) -> String {
             }
         }
     }
-    most.into_iter().map(|(_, letter)| letter).collect()
+    most.into_iter().map(|(_, letter)| shown(letter)).collect()
+}
+
+/// Small letters are easier to tell from each other in long rows; what runs is a full block.
+const fn shown(letter: char) -> char {
+    if letter == 'R' { '█' } else { letter.to_ascii_lowercase() }
 }
 
 fn overlap(segment: &TimelineSegment, from: f64, to: f64) -> f64 {
     (segment.to_ns as f64).min(to) - (segment.from_ns as f64).max(from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Color;
+
+    #[test]
+    fn a_column_shows_what_takes_most_of_it() {
+        let segment = |lane, symbol, from_ns, to_ns| TimelineSegment {
+            lane,
+            from_ns,
+            to_ns,
+            color: Color::QUIET,
+            symbol,
+            words: String::new(),
+        };
+        let timeline = Timeline {
+            caption: String::new(),
+            elapsed_ns: 100,
+            lanes: vec![],
+            segments: vec![segment(0, 'R', 0, 25), segment(1, 'D', 25, 70), segment(0, 'P', 70, 100)],
+            jumps: vec![],
+            legend: vec![],
+        };
+        assert_eq!(letters(&timeline, 0, 10), "███    ppp");
+        assert_eq!(letters(&timeline, 1, 10), "  ddddd   ");
+    }
 }

@@ -1,9 +1,10 @@
 //! States of a piece of a critical path, and what they mean to a reader.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// The state of a piece of a critical path.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KernelState {
     /// On a CPU.
@@ -47,7 +48,7 @@ impl KernelState {
     pub const fn word(self) -> &'static str {
         match self {
             KernelState::Running => "running",
-            KernelState::Preempted => "pre-empted",
+            KernelState::Preempted => "preempted",
             KernelState::Blocked => "blocked",
             KernelState::Network => "network",
             KernelState::BlockDevice => "disk",
@@ -61,7 +62,7 @@ impl KernelState {
 }
 
 /// What time of an execution went to, in a reader's terms: a state, split by whose it is and what shows why.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitCause {
     /// The thread itself ran.
@@ -135,7 +136,7 @@ impl WaitCause {
         match self {
             WaitCause::Computing => "its own computing",
             WaitCause::OtherThread => "waiting for other threads that ran",
-            WaitCause::CpuQuota => "pre-empted while its CPU stood idle: a CPU quota",
+            WaitCause::CpuQuota => "preempted while its CPU was idle: a CPU quota",
             WaitCause::CpuBusy => "waiting for a CPU that others used",
             WaitCause::CpuWakeUp => "waiting for an idle CPU to wake up",
             WaitCause::Disk => "waiting for a disk",

@@ -3,9 +3,10 @@
 use super::{KernelInput, KernelState, WaitCause};
 use crate::Setting;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// What the time of executions was spent on, by whom.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct KernelPathReport {
     /// [`super::KERNEL_PATH_SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -46,7 +47,7 @@ pub struct KernelPathReport {
 }
 
 /// One execution and its path in short.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ExecutionSummary {
     /// Its number, from 1, in order of time; what `--execution` takes.
     pub number: u64,
@@ -77,7 +78,7 @@ pub struct ExecutionSummary {
 }
 
 /// Time that went to one cause.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
 pub struct CausedTime {
     /// What for.
     pub cause: WaitCause,
@@ -90,7 +91,7 @@ pub struct CausedTime {
 }
 
 /// Time of one state.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
 pub struct StateTime {
     /// The state.
     pub state: KernelState,
@@ -109,7 +110,7 @@ pub struct StateTime {
 }
 
 /// Time of one thread, or of the interrupt side, on the paths.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct WorkerTime {
     /// Its name.
     pub thread: String,
@@ -130,7 +131,7 @@ pub struct WorkerTime {
 }
 
 /// Waits that are alike: of one thread name, for one cause, ended by one waker.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct WaitGroup {
     /// In words: `pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
     pub words: String,
@@ -155,7 +156,7 @@ pub struct WaitGroup {
 }
 
 /// One wait.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct WaitInstance {
     /// In words.
     pub words: String,
@@ -184,7 +185,7 @@ pub struct WaitInstance {
 }
 
 /// A path, piece by piece. Offsets count from the window's beginning; pieces tile the window.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct PathTimeline {
     /// What it is the path of: `execution 7 (slowest)`.
     pub title: String,
@@ -207,7 +208,7 @@ pub struct PathTimeline {
 }
 
 /// A line of the timeline.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct PathLane {
     /// The thread's name.
     pub thread: String,
@@ -218,7 +219,7 @@ pub struct PathLane {
 }
 
 /// A piece of a path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct PathSegment {
     /// Whose: the place in [`PathTimeline::lanes`].
     pub lane: u32,
@@ -237,7 +238,7 @@ pub struct PathSegment {
 }
 
 /// A jump from one thread to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct PathJump {
     /// The place of the thread left.
     pub from: u32,

@@ -1,20 +1,20 @@
 //! The answer in one to four sentences.
 
-use super::words::{row_name, step_clause, thread};
-use super::{
+use super::phrases::{row_name, step_clause, thread};
+use crate::names::quoted;
+use crate::numbers;
+use crate::{
     AbnormalWait, ExecutionVerdict, KernelDiagnosis, KernelPathReport, KernelStatsReport, KernelVerdict,
     WaitCause,
 };
-use crate::names::quoted;
-use crate::numbers;
 
-/// Share of all time from which a second cause is told too.
-const TOLD_SHARE: f64 = 0.2;
+/// Share of all time from which a second cause is mentioned too.
+const SECOND_SHARE: f64 = 0.2;
 
 /// The answer of critical paths, from everything else in the report. Names stand in backticks.
 ///
 /// ```text
-/// 62 % of 31.0 ms of `worker` (tid 812) was pre-empted while its CPU stood idle: a CPU quota; 20 % its own computing.
+/// 62 % of 31.0 ms of `worker` (tid 812) was preempted while its CPU was idle: a CPU quota; 20 % its own computing.
 /// ```
 pub fn kernel_path_headline(report: &KernelPathReport) -> String {
     let Some(first) = report.causes.first() else {
@@ -30,7 +30,7 @@ pub fn kernel_path_headline(report: &KernelPathReport) -> String {
         }
     };
     let mut sentence = format!("{} of {of} was {}", numbers::share(first.share), first.cause.clause());
-    if let Some(second) = report.causes.get(1).filter(|second| second.share >= TOLD_SHARE) {
+    if let Some(second) = report.causes.get(1).filter(|second| second.share >= SECOND_SHARE) {
         sentence.push_str(&format!("; {} was {}", numbers::share(second.share), second.cause.clause()));
     }
     sentence.push('.');
@@ -50,8 +50,8 @@ fn executions(count: u64, report: &KernelPathReport) -> String {
 /// What more there is to say of the largest wait: how often, for whom or for what.
 fn largest_wait(report: &KernelPathReport) -> Option<String> {
     let first = report.causes.first()?.cause;
-    let told = |cause| matches!(cause, WaitCause::Computing | WaitCause::Unknown);
-    let wait = report.waits.iter().find(|wait| !told(wait.cause) && wait.share >= 0.02)?;
+    let is_said = |cause| matches!(cause, WaitCause::Computing | WaitCause::Unknown);
+    let wait = report.waits.iter().find(|wait| !is_said(wait.cause) && wait.share >= 0.02)?;
     if wait.cause != first || wait.waker.is_some() || wait.resource.is_some() {
         return Some(format!("{} {}.", quoted(&wait.thread), wait.words));
     }
@@ -67,8 +67,8 @@ fn largest_wait(report: &KernelPathReport) -> Option<String> {
 /// The answer of a diagnosis, from everything else in the report. Names stand in backticks.
 ///
 /// ```text
-/// 12 of 50 executions are slower: 31.0 ms instead of 12.1 ms. `worker` was pre-empted 168 times for 118 ms while its
-/// CPU stood idle: a CPU quota (83 % of the excess), mostly at step 14 of 37, after `running`.
+/// 12 of 50 executions are slower: 31.0 ms instead of 12.1 ms. `worker` was preempted 168 times for 118 ms while its
+/// CPU was idle: a CPU quota (83 % of the excess), mostly at step 14 of 37, after `running`.
 /// ```
 pub fn kernel_diagnosis_headline(report: &KernelDiagnosis) -> String {
     match report.verdict {
@@ -152,7 +152,7 @@ fn instead(report: &KernelDiagnosis) -> String {
     }
 }
 
-/// `` `worker` was pre-empted … (84 % of the excess), mostly at step 5 of 13, after `running`.``
+/// `` `worker` was preempted … (84 % of the excess), mostly at step 5 of 13, after `running`.``
 fn wait(report: &KernelDiagnosis, wait: &AbnormalWait) -> String {
     let main = wait.steps.first().and_then(|&at| report.steps.get(at as usize));
     let place = match main {

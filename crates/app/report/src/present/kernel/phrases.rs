@@ -1,10 +1,10 @@
-//! What every renderer of kernel traces says in the same words.
+//! Phrases about kernel traces.
 
-use super::{
+use crate::names::quoted;
+use crate::{
     ExecutionSummary, JudgedExecution, KernelDiagnosis, KernelVerdict, SetOfExecutions, StepGroup, StepKind,
     WaitCause,
 };
-use crate::names::quoted;
 use crate::{names, numbers};
 
 /// What is known of one or several waits.
@@ -21,13 +21,13 @@ pub struct WaitFacts<'a> {
 }
 
 /// A wait in words, as what follows a thread's name:
-/// `was pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`. Names stand in backticks.
+/// `was preempted 14 times for 9.80 ms while its CPU was idle: a CPU quota`. Names stand in backticks.
 pub fn wait_words(cause: WaitCause, facts: WaitFacts<'_>) -> String {
     let often = format!("{}for {}", times(facts.count), numbers::time(facts.total_ns));
     let waker = |lead: &str| facts.waker.map_or_else(String::new, |name| format!("{lead}{}", quoted(name)));
     let resource = facts.resource.map_or_else(String::new, |name| format!(" ({})", quoted(name)));
     match cause {
-        WaitCause::CpuQuota => format!("was pre-empted {often} while its CPU stood idle: a CPU quota"),
+        WaitCause::CpuQuota => format!("was preempted {often} while its CPU was idle: a CPU quota"),
         WaitCause::CpuBusy => format!("waited {often} for a CPU that others used"),
         WaitCause::CpuWakeUp => format!("waited {often} for an idle CPU to wake up"),
         WaitCause::OtherThread => match facts.waker {
@@ -116,15 +116,6 @@ pub(crate) fn thread(name: &str, tid: Option<u32>, host: &str) -> String {
     }
 }
 
-/// An execution in a sentence: `` execution 7 (`GET /cart`)``.
-pub(crate) fn execution_name(number: u64, label: &str) -> String {
-    if label.is_empty() {
-        format!("execution {number}")
-    } else {
-        format!("execution {number} ({})", quoted(label))
-    }
-}
-
 /// The execution's thread.
 pub(crate) fn execution_thread(execution: &ExecutionSummary) -> String {
     thread(&execution.thread, Some(execution.tid), &execution.host)
@@ -170,7 +161,7 @@ mod tests {
         let facts = WaitFacts { count: 14, total_ns: 9_800_000, waker: None, resource: None };
         assert_eq!(
             wait_words(WaitCause::CpuQuota, facts),
-            "was pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota"
+            "was preempted 14 times for 9.80 ms while its CPU was idle: a CPU quota"
         );
         let disk = WaitFacts { count: 1, resource: Some("virtio1-req.0"), ..facts };
         assert_eq!(wait_words(WaitCause::Disk, disk), "waited for 9.80 ms for a disk (`virtio1-req.0`)");

@@ -1,7 +1,7 @@
 //! Which lanes of a path are drawn: all, or when there are too many those of one name together.
 
-use super::{PathLane, PathTimeline, thread};
-use crate::{names, numbers};
+use super::phrases::thread;
+use crate::{PathLane, PathTimeline, names, numbers};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ pub(crate) fn name_of(lane: &PathLane) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{KernelState, PathSegment};
+    use crate::{KernelState, PathSegment};
 
     #[test]
     fn threads_of_one_name_share_a_lane_when_there_are_many() {

@@ -5,9 +5,10 @@ use super::{
 };
 use crate::Setting;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Whether the sample's executions are slower, which, at which step, and what they wait for.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct KernelDiagnosis {
     /// [`super::KERNEL_DIAGNOSIS_SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -58,7 +59,7 @@ pub struct KernelDiagnosis {
 }
 
 /// The answer in one word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelVerdict {
     /// There was too little data to say.
@@ -72,7 +73,7 @@ pub enum KernelVerdict {
 }
 
 /// One of the two sets.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExecutionSet {
     /// What is normal.
@@ -82,7 +83,7 @@ pub enum ExecutionSet {
 }
 
 /// A set of executions in short.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct SetOfExecutions {
     /// Where it comes from, in words: files, windows.
     pub source: String,
@@ -105,7 +106,7 @@ pub struct SetOfExecutions {
 }
 
 /// One state, on average over a set.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct CoarseRow {
     /// The letter's place in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
     pub letter: Option<u32>,
@@ -128,7 +129,7 @@ pub struct CoarseRow {
 }
 
 /// A kind of executions.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ExecutionCluster {
     /// Which set it was found in.
     pub set: ExecutionSet,
@@ -151,7 +152,7 @@ pub struct ExecutionCluster {
 }
 
 /// What is said of one execution of the sample.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExecutionVerdict {
     /// It takes longer than its kind.
@@ -161,7 +162,7 @@ pub enum ExecutionVerdict {
 }
 
 /// One execution that stands out.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct JudgedExecution {
     /// Its number in the sample, from 1, in order of time.
     pub number: u64,
@@ -196,7 +197,7 @@ pub struct JudgedExecution {
 }
 
 /// Time in one state, by set. Values are those of each execution, sorted, thinned evenly when they are many.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct DurationRow {
     /// The letter's place in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
     pub letter: Option<u32>,

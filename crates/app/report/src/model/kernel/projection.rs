@@ -2,9 +2,10 @@
 
 use super::ExecutionSet;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// The executions' vectors on their two principal components.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Projection {
     /// What the vectors hold: `square roots of how often each state was entered`.
     pub of: String,
@@ -15,7 +16,7 @@ pub struct Projection {
 }
 
 /// One point.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
 pub struct ProjectedExecution {
     /// Which set.
     pub set: ExecutionSet,

@@ -2,9 +2,10 @@
 
 use super::{ExecutionSet, KernelState, WaitCause};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A letter of sequences.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Letter {
     /// What it is called: `pre-empted`, `running: postgres`.
     pub name: String,
@@ -15,7 +16,7 @@ pub struct Letter {
 }
 
 /// How a step deviates.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepKind {
     /// A state that normal executions do not have there.
@@ -27,7 +28,7 @@ pub enum StepKind {
 }
 
 /// Deviations for one cause at whatever step, over all anomalous executions.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct AbnormalWait {
     /// In words: `was pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
     pub words: String,
@@ -54,7 +55,7 @@ pub struct AbnormalWait {
 }
 
 /// Deviations that are alike, over all anomalous executions of one kind.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct StepGroup {
     /// In words: `pre-empted 14 times for 9.80 ms while its CPU stood idle: a CPU quota`.
     pub words: String,
@@ -97,7 +98,7 @@ pub struct StepGroup {
 }
 
 /// One deviation.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct StepDeviation {
     /// The execution's number in the sample.
     pub execution: u64,
@@ -116,7 +117,7 @@ pub struct StepDeviation {
 }
 
 /// Sequences of one kind of executions under each other.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct AlignedCluster {
     /// The normal cluster; `None` for the whole normal set.
     pub cluster: Option<u32>,
@@ -133,7 +134,7 @@ pub struct AlignedCluster {
 }
 
 /// A column of an alignment.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
 pub struct AlignedColumn {
     /// Its number among the steps of normal executions, from 1; `None` for what anomalous ones have between two.
     pub step: Option<u32>,
@@ -146,7 +147,7 @@ pub struct AlignedColumn {
 }
 
 /// What a row is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AlignedRowKind {
     /// A normal execution.
@@ -166,7 +167,7 @@ impl AlignedRowKind {
 }
 
 /// A row of an alignment.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct AlignedRow {
     /// What it is.
     pub kind: AlignedRowKind,
@@ -181,7 +182,7 @@ pub struct AlignedRow {
 }
 
 /// A state of an aligned execution.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
 pub struct AlignedCell {
     /// The letter.
     pub letter: u32,

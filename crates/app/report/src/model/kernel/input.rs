@@ -3,19 +3,21 @@
 use crate::{names, numbers};
 use laggard_model::Losses;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// What was read, and what was lost.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct KernelInput {
     /// The traces, in the order given.
     pub traces: Vec<KernelTrace>,
     /// Everything lost, repaired or mistrusted, by cause.
     #[serde(serialize_with = "crate::model::losses")]
+    #[schema(value_type = std::collections::BTreeMap<String, crate::LossRow>)]
     pub losses: Losses,
 }
 
 /// One trace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 pub struct KernelTrace {
     /// The file or folder.
     pub path: String,
@@ -44,7 +46,7 @@ pub struct KernelTrace {
 }
 
 /// A clock that packets brought to another host's.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct AlignedClock {
     /// How far instants of the two hosts can be wrong against each other, nanoseconds.
     pub bound_ns: u64,

@@ -5,26 +5,18 @@
 
 mod cause;
 mod diagnosis;
-mod headline;
 mod input;
-mod lanes;
-mod markdown;
-mod output;
 mod path;
 mod projection;
 mod stats;
 mod steps;
-mod words;
 
 pub use cause::{KernelState, WaitCause};
 pub use diagnosis::{
     CoarseRow, DurationRow, ExecutionCluster, ExecutionSet, ExecutionVerdict, JudgedExecution,
     KernelDiagnosis, KernelVerdict, SetOfExecutions,
 };
-pub use headline::{kernel_diagnosis_headline, kernel_path_headline, kernel_stats_headline};
 pub use input::{AlignedClock, KernelInput, KernelTrace};
-pub(crate) use lanes::{DrawnLanes, drawn_lanes, name_of};
-pub use output::{render_kernel_diagnosis, render_kernel_path, render_kernel_stats};
 pub use path::{
     CausedTime, ExecutionSummary, KernelPathReport, PathJump, PathLane, PathSegment, PathTimeline, StateTime,
     WaitGroup, WaitInstance, WorkerTime,
@@ -35,8 +27,6 @@ pub use steps::{
     AbnormalWait, AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind, Letter,
     StepDeviation, StepGroup, StepKind,
 };
-pub(crate) use words::*;
-pub use words::{WaitFacts, wait_words};
 
 /// Version of the JSON schema of `laggard kernel path`. Fields may be added within a version; none is removed or
 /// changes meaning.

@@ -2,9 +2,10 @@
 
 use super::KernelInput;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// What a kernel trace holds, and whether paths can be had from it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct KernelStatsReport {
     /// [`super::KERNEL_STATS_SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -31,7 +32,7 @@ pub struct KernelStatsReport {
 }
 
 /// A name with a count.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct EventCount {
     /// What.
     pub name: String,
@@ -40,7 +41,7 @@ pub struct EventCount {
 }
 
 /// What one CPU did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct CpuTime {
     /// The host; empty with one host.
     pub host: String,
@@ -57,7 +58,7 @@ pub struct CpuTime {
 }
 
 /// What one thread did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct SwitchingThread {
     /// Its name.
     pub thread: String,
@@ -76,7 +77,7 @@ pub struct SwitchingThread {
 }
 
 /// Who wakes whom.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct WakingPair {
     /// The waker's name, or the interrupt's.
     pub waker: String,

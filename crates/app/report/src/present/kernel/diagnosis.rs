@@ -1,0 +1,327 @@
+//! Executions of a sample against normal ones: what they wait for, at which step, and which ones stand out.
+
+use super::phrases::{
+    instant, judged_thread, kernel_verdict_word, offset, row_name, set_words, step_clause, step_word, thread,
+};
+use super::{PREVIEW, ROWS, alignment, durations, name_if_any, quoted, recorded, rests_on, time, timeline};
+use crate::document::{
+    Axis, Block, Cell, Chart, Color, ColumnKind, Detail, Document, Emphasis, Figure, Fold, LegendEntry,
+    Panel, Prose, Row, Section, Series, SeriesShape, SpanStyle, Table, Tone, cautions, losses, missing,
+    ruled_out,
+};
+use crate::render::Present;
+use crate::{
+    AbnormalWait, CoarseRow, ExecutionCluster, ExecutionSet, ExecutionVerdict, JudgedExecution,
+    KernelDiagnosis, KernelVerdict, ProjectedExecution, Projection, StepGroup, names, numbers,
+};
+use std::collections::BTreeMap;
+
+/// Points drawn, and kinds in the legend.
+const POINTS: usize = 3_000;
+const KINDS: usize = 12;
+
+impl Present for KernelDiagnosis {
+    fn present(&self) -> Document {
+        // The headline already says what is missing first.
+        let said = usize::from(self.verdict == KernelVerdict::InsufficientData).min(self.missing.len());
+        let sections = [
+            missing(&self.missing[said..]),
+            (!self.waits.is_empty()).then(|| waits(self)),
+            (!self.steps.is_empty()).then(|| steps(self)),
+            (!self.anomalous.is_empty()).then(|| executions(self)),
+            (!self.coarse.is_empty()).then(|| coarse(self)),
+            (!self.clusters.is_empty()).then(|| clusters(self)),
+            timeline::section(&self.timelines, "Critical paths, segment by segment"),
+            alignment::section(self),
+            durations::section(self),
+            self.projection.as_ref().and_then(points),
+            cautions(&self.cautions),
+            ruled_out(&self.ruled_out),
+            Some(losses(&self.input.losses)),
+            Some(basis(self)),
+        ];
+        Document {
+            tone: match self.verdict {
+                KernelVerdict::Slower => Tone::Bad,
+                KernelVerdict::NothingFound => Tone::Good,
+                KernelVerdict::SlowerOverall | KernelVerdict::InsufficientData => Tone::Unsure,
+            },
+            verdict: kernel_verdict_word(self.verdict).to_owned(),
+            headline: Prose::quoted(&self.headline),
+            remarks: Vec::new(),
+            time: recorded(&self.input),
+            figures: figures(self),
+            sections: sections.into_iter().flatten().collect(),
+        }
+    }
+}
+
+fn figures(report: &KernelDiagnosis) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    if report.verdict == KernelVerdict::Slower {
+        let all = format!("of {}", numbers::count(report.sample.executions));
+        figures.push(Figure::new("Slower executions", Cell::count(report.anomalous.len() as u64), all));
+    }
+    if let Some(wait) = report.waits.first() {
+        figures.push(Figure::new("Explained by it", Cell::share(wait.share), "of the excess"));
+    }
+    for (name, set) in [("Normal median", &report.normal), ("Sample median", &report.sample)] {
+        figures.push(Figure::new(
+            name,
+            time(set.elapsed_p50_ns),
+            numbers::counted(set.executions, "execution"),
+        ));
+    }
+    figures
+}
+
+fn waits(report: &KernelDiagnosis) -> Section {
+    let columns = [
+        ("excess", ColumnKind::Number),
+        ("share", ColumnKind::Number),
+        ("", ColumnKind::Graphic),
+        ("executions", ColumnKind::Number),
+        ("steps", ColumnKind::Number),
+        ("thread", ColumnKind::Name),
+    ];
+    let row = |wait: &AbnormalWait| {
+        let row = Row::new([
+            Cell::excess(wait.excess_ns).tone(Tone::Bad),
+            Cell::share(wait.share),
+            Cell::bar(wait.share),
+            Cell::count(wait.executions),
+            Cell::count(wait.steps.len() as u64),
+            Cell::name(SpanStyle::Name, &wait.thread),
+        ]);
+        row.note(Detail::Summary, "", Prose::quoted(&wait.words))
+    };
+    let table = Table::new("Waits", &columns).preview(PREVIEW).at_most(ROWS, &report.waits, row);
+    Section::new("waits", "What they wait for")
+        .remark("more than usual, over all steps")
+        .introduction("Deviations with one cause at whatever step, together; the largest excess first.")
+        .block(table)
+}
+
+fn steps(report: &KernelDiagnosis) -> Section {
+    let columns = [
+        ("excess", ColumnKind::Number),
+        ("share", ColumnKind::Number),
+        ("executions", ColumnKind::Number),
+        ("deviation", ColumnKind::Text),
+        ("where", ColumnKind::Name),
+    ];
+    let row = |step: &StepGroup| {
+        let words = Prose::name(SpanStyle::Name, &step.thread).plain(" ").then(Prose::quoted(&step.words));
+        let mut row = Row::new([
+            Cell::excess(step.excess_ns).tone(Tone::Bad),
+            Cell::share(step.share),
+            Cell::count_of(step.executions, step.of_executions),
+            Cell::text(step_word(step.kind)),
+            quoted(&step_clause(step)),
+        ]);
+        row = row.note(Detail::Summary, "", words);
+        for (at, example) in step.examples.iter().take(3).enumerate() {
+            let text = format!("execution {}, ", example.execution);
+            let prose = Prose::from(text).then(Prose::quoted(&thread(&example.thread, example.tid, "")));
+            let details = format!(
+                ", {} into it (at {}): {}",
+                offset(example.offset_ns),
+                instant(None, example.since_ns),
+                numbers::time(example.elapsed_ns),
+            );
+            let detail = if at == 0 { Detail::Full } else { Detail::Page };
+            row = row.note(detail, "e.g.", prose.plain(details));
+        }
+        row
+    };
+    let table = Table::new("Findings", &columns).preview(PREVIEW).at_most(ROWS, &report.steps, row);
+    Section::new("steps", "At which step")
+        .remark("similar findings are grouped, the largest excess first")
+        .block(table)
+}
+
+fn executions(report: &KernelDiagnosis) -> Section {
+    let columns = [
+        ("#", ColumnKind::Number),
+        ("takes", ColumnKind::Number),
+        ("usual", ColumnKind::Number),
+        ("at", ColumnKind::Text),
+        ("label", ColumnKind::Name),
+        ("thread", ColumnKind::Name),
+    ];
+    let row = |execution: &JudgedExecution| {
+        let new = execution.verdict == ExecutionVerdict::NewKind;
+        let row = Row::new([
+            Cell::count(execution.number),
+            time(execution.elapsed_ns).tone(Tone::Bad),
+            time(execution.expected_ns),
+            Cell::text(instant(execution.since.as_deref(), execution.since_ns)),
+            name_if_any(SpanStyle::Operation, &execution.label),
+            quoted(&judged_thread(execution)),
+        ]);
+        row.note(Detail::Summary, "", if new { "of a kind that the normal set does not have" } else { "" })
+            .note(Detail::Summary, "", Prose::quoted(&execution.words))
+    };
+    let table = Table::new("Executions", &columns).preview(PREVIEW).at_most(ROWS, &report.anomalous, row);
+    Section::new("executions", "Executions that stand out")
+        .remark("of the sample, by number in order of time")
+        .block(table)
+}
+
+fn coarse(report: &KernelDiagnosis) -> Section {
+    let times: Vec<&CoarseRow> = report.coarse.iter().filter(|row| row.measure == "time").collect();
+    let most = times.iter().map(|row| row.sample_mean.max(row.normal_mean)).fold(1.0, f64::max);
+    let columns = [
+        ("state", ColumnKind::Text),
+        ("normal", ColumnKind::Number),
+        ("sample", ColumnKind::Number),
+        ("", ColumnKind::Graphic),
+        ("p", ColumnKind::Number),
+        ("", ColumnKind::Text),
+    ];
+    let row = |row: &&CoarseRow| {
+        let tone = if row.fired { Tone::Bad } else { Tone::Neutral };
+        let cells = [
+            Cell::text(row_name(report, row.letter)),
+            Cell::duration(row.normal_mean),
+            Cell::duration(row.sample_mean).tone(tone),
+            Cell::bar(row.sample_mean / most),
+            row.p_value.map_or_else(Cell::empty, Cell::p_value),
+            Cell::mark(if row.fired { "more" } else { "" }, tone),
+        ];
+        Row::new(cells).emphasis(if row.fired { Emphasis::Worse } else { Emphasis::Usual })
+    };
+    let table = Table::new("States", &columns).preview(PREVIEW).at_most(ROWS, &times, row);
+    let all = Block::from(all_measures(report)).folded(Fold::Closed, "All measures").detail(Detail::Page);
+    Section::new("coarse", "Time by state")
+        .remark("mean of an execution")
+        .introduction(
+            "Each state on average: whether executions of the sample have more of it than normal ones.",
+        )
+        .block(table)
+        .block(all)
+}
+
+fn all_measures(report: &KernelDiagnosis) -> Table {
+    let columns = [
+        ("state", ColumnKind::Text),
+        ("measure", ColumnKind::Text),
+        ("normal", ColumnKind::Number),
+        ("± deviation", ColumnKind::Number),
+        ("sample", ColumnKind::Number),
+        ("normal above mean", ColumnKind::Number),
+        ("sample above it", ColumnKind::Number),
+        ("p", ColumnKind::Number),
+        ("more?", ColumnKind::Text),
+    ];
+    let row = |row: &CoarseRow| {
+        let number =
+            |value: f64| if row.measure == "time" { Cell::duration(value) } else { Cell::ratio(value) };
+        Row::new([
+            Cell::text(row_name(report, row.letter)),
+            Cell::text(row.measure),
+            number(row.normal_mean),
+            number(row.normal_deviation),
+            number(row.sample_mean),
+            row.normal_share_above.map_or_else(Cell::empty, Cell::share),
+            row.sample_share_above.map_or_else(Cell::empty, Cell::share),
+            row.p_value.map_or_else(Cell::empty, Cell::p_value),
+            Cell::mark(if row.fired { "more" } else { "" }, Tone::Bad),
+        ])
+    };
+    Table::new("States", &columns).at_most(ROWS, &report.coarse, row)
+}
+
+fn clusters(report: &KernelDiagnosis) -> Section {
+    let columns = [
+        ("kind", ColumnKind::Text),
+        ("executions", ColumnKind::Number),
+        ("median", ColumnKind::Number),
+        ("compared with", ColumnKind::Text),
+        ("fit", ColumnKind::Number),
+        ("slower", ColumnKind::Number),
+        ("labels", ColumnKind::Name),
+    ];
+    let row = |cluster: &ExecutionCluster| {
+        let sample = cluster.set == ExecutionSet::Sample;
+        let row = Row::new([
+            Cell::text(format!("{} {}", if sample { "sample" } else { "normal" }, cluster.cluster)),
+            Cell::count(cluster.executions),
+            time(cluster.elapsed_p50_ns),
+            cluster.paired_with.map_or_else(Cell::empty, |pair| Cell::text(format!("normal {pair}"))),
+            cluster.silhouette.map_or_else(Cell::empty, Cell::ratio),
+            if sample { Cell::count(cluster.anomalous) } else { Cell::empty() },
+            Cell::named(Prose::names(SpanStyle::Operation, &cluster.labels, 4)),
+        ]);
+        row.note(Detail::Summary, "", Prose::quoted(&cluster.remark))
+    };
+    let table = Table::new("Kinds", &columns).preview(PREVIEW).at_most(ROWS, &report.clusters, row);
+    Section::new("kinds", "Kinds of executions").detail(Detail::Full).block(table)
+}
+
+/// Executions as points on two principal components, for pages.
+fn points(projection: &Projection) -> Option<Section> {
+    let shown = &projection.points[..projection.points.len().min(POINTS)];
+    let known: Vec<&ProjectedExecution> =
+        shown.iter().filter(|point| point.x.is_finite() && point.y.is_finite()).collect();
+    if known.len() < 2 {
+        return None;
+    }
+    let color = |kind: Option<u32>| Color::series(kind.map_or(8, |kind| kind as usize % 8));
+    // What stands out is drawn last, on top.
+    let mut groups: BTreeMap<(bool, ExecutionSet, Option<u32>), Series> = BTreeMap::new();
+    for point in known.iter() {
+        let series = groups.entry((point.anomalous, point.set, point.cluster)).or_insert_with(|| {
+            let shape =
+                if point.set == ExecutionSet::Sample { SeriesShape::Rings } else { SeriesShape::Dots };
+            Series::new("", shape, if point.anomalous { Color::BAD } else { color(point.cluster) })
+        });
+        let set = if point.set == ExecutionSet::Sample { "sample" } else { "normal" };
+        let kind = point.cluster.map_or_else(|| "of no kind".to_owned(), |kind| format!("kind {kind}"));
+        let slower = if point.anomalous { ", slower" } else { "" };
+        series.x.push(point.x);
+        series.y.push(Some(point.y));
+        series.words.push(format!("{set} {}: {kind}{slower}", point.number));
+    }
+    let mut panel = Panel::new("", 340, range(known.iter().map(|point| point.y)));
+    panel.series = groups.into_values().collect();
+    let mut kinds: Vec<Option<u32>> = known.iter().map(|point| point.cluster).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let name = |kind: Option<u32>| kind.map_or_else(|| "no kind".to_owned(), |kind| format!("kind {kind}"));
+    let mut legend: Vec<LegendEntry> =
+        kinds.into_iter().take(KINDS).map(|kind| LegendEntry::new(color(kind), name(kind))).collect();
+    legend.push(LegendEntry::new(Color::BAD, "slower than its kind"));
+    let chart = Chart {
+        caption: "Executions on two principal components".to_owned(),
+        x: range(known.iter().map(|point| point.x)),
+        panels: vec![panel],
+        marks: Vec::new(),
+        legend,
+        readout: false,
+    };
+    let introduction = format!(
+        "Each execution by its {}, on the two principal components of both sets: near points are alike. Filled dots are \
+         normal executions, rings those of the sample; the kinds (clusters) are colored.",
+        projection.of
+    );
+    let section = Section::new("projection", "Executions as points").detail(Detail::Page);
+    Some(section.introduction(introduction).block(chart))
+}
+
+/// An axis with some room at both ends.
+fn range(values: impl Iterator<Item = f64>) -> Axis {
+    let [low, high] = values
+        .fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)]);
+    let room = if low < high { 0.04 * (high - low) } else { 1.0 };
+    Axis::plain(low - room, high + room)
+}
+
+fn basis(report: &KernelDiagnosis) -> Section {
+    let sets = [("Normal", &report.normal), ("Sample", &report.sample)];
+    let mut sentences: Vec<Prose> =
+        sets.iter().map(|(name, set)| Prose::quoted(&format!("{name}: {}.", set_words(set)))).collect();
+    sentences.push(Prose::quoted(&report.question));
+    sentences.push(Prose::from(format!("Method: {}.", names::label(&report.method, 200))));
+    rests_on(&report.input, sentences, &report.settings)
+}

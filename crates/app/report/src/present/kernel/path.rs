@@ -1,0 +1,221 @@
+//! Critical paths: where the time of executions went, and what they waited for.
+
+use super::phrases::{execution_thread, instant, offset, thread};
+use super::{PREVIEW, ROWS, name_if_any, quoted, recorded, rests_on, time, time_if_any, timeline};
+use crate::document::{
+    Block, Cell, CellKind, ColumnKind, Detail, Document, Figure, Prose, Row, Section, SpanStyle, Table, Tone,
+    cautions, losses, missing,
+};
+use crate::render::Present;
+use crate::{
+    CausedTime, ExecutionSummary, KernelPathReport, StateTime, WaitGroup, WaitInstance, WorkerTime, numbers,
+};
+
+/// Single waits in text.
+const LONGEST: u32 = 8;
+
+impl Present for KernelPathReport {
+    fn present(&self) -> Document {
+        let found = !self.causes.is_empty();
+        let sections = [
+            missing(&self.missing),
+            found.then(|| causes(self)),
+            (!self.waits.is_empty()).then(|| waits(self)),
+            (!self.longest.is_empty()).then(|| longest(self)),
+            (!self.workers.is_empty()).then(|| workers(self)),
+            (!self.states.is_empty()).then(|| states(self)),
+            (self.executions.len() > 1).then(|| executions(self)),
+            timeline::section(&self.timelines, "Critical path, segment by segment"),
+            cautions(&self.cautions),
+            Some(losses(&self.input.losses)),
+            Some(rests_on(&self.input, vec![Prose::quoted(&self.question)], &self.settings)),
+        ];
+        Document {
+            tone: if found { Tone::Neutral } else { Tone::Unsure },
+            verdict: if found { "Critical path" } else { "No path" }.to_owned(),
+            headline: Prose::quoted(&self.headline),
+            remarks: Vec::new(),
+            time: recorded(&self.input),
+            figures: figures(self),
+            sections: sections.into_iter().flatten().collect(),
+        }
+    }
+}
+
+fn figures(report: &KernelPathReport) -> Vec<Figure> {
+    let mut figures = vec![Figure::new("In all", time(report.total_ns), "")];
+    let causes = report.causes.iter().take(3);
+    figures.extend(causes.map(|cause| {
+        Figure::new(cause.cause.word(), Cell::share(cause.share), numbers::time(cause.total_ns))
+    }));
+    let threads = report.workers.len() as u64 + report.workers_left_out;
+    figures.push(Figure::new("Executions", Cell::count(report.executions.len() as u64), ""));
+    figures.push(Figure::new("Threads", Cell::count(threads), ""));
+    figures
+}
+
+fn causes(report: &KernelPathReport) -> Section {
+    let columns = [
+        ("cause", ColumnKind::Text),
+        ("time", ColumnKind::Number),
+        ("share", ColumnKind::Number),
+        ("", ColumnKind::Graphic),
+        ("segments", ColumnKind::Number),
+    ];
+    let row = |cause: &CausedTime| {
+        Row::new([
+            Cell::text(Prose::default().strong(cause.cause.word())),
+            time(cause.total_ns),
+            Cell::share(cause.share),
+            Cell::bar(cause.share),
+            Cell::count(cause.pieces),
+        ])
+    };
+    let table = Table::new("Causes", &columns).preview(PREVIEW).at_most(ROWS, &report.causes, row);
+    Section::new("causes", "Where the time went").block(table)
+}
+
+fn waits(report: &KernelPathReport) -> Section {
+    let columns = [
+        ("share", ColumnKind::Number),
+        ("longest", ColumnKind::Number),
+        ("times", ColumnKind::Number),
+        ("thread", ColumnKind::Name),
+    ];
+    let row = |wait: &WaitGroup| {
+        let row = Row::new([
+            Cell::share(wait.share),
+            time(wait.longest_ns),
+            Cell::count(wait.count),
+            Cell::name(SpanStyle::Name, &wait.thread),
+        ]);
+        row.note(Detail::Summary, "", Prose::quoted(&wait.words))
+    };
+    let table = Table::new("Kinds of waits", &columns).preview(PREVIEW).at_most(ROWS, &report.waits, row);
+    Section::new("waits", "What it waited for").remark("similar waits are grouped").block(table)
+}
+
+fn longest(report: &KernelPathReport) -> Section {
+    let columns = [
+        ("for", ColumnKind::Number),
+        ("at", ColumnKind::Text),
+        ("into it", ColumnKind::Number),
+        ("thread", ColumnKind::Name),
+        ("wait", ColumnKind::Text),
+        ("execution", ColumnKind::Number),
+    ];
+    let row = |wait: &WaitInstance| {
+        let row = Row::new([
+            time(wait.elapsed_ns),
+            Cell::text(instant(wait.since.as_deref(), wait.since_ns)),
+            Cell::worded(CellKind::Duration, offset(wait.offset_ns), wait.offset_ns as f64),
+            quoted(&thread(&wait.thread, wait.tid, "")),
+            Cell::text(wait.cause.word()),
+            Cell::count(wait.execution),
+        ]);
+        let named = |name: &Option<String>| {
+            name.as_ref().map_or_else(Prose::default, |name| Prose::name(SpanStyle::Name, name))
+        };
+        row.note(Detail::Summary, "waker", named(&wait.waker)).note(
+            Detail::Summary,
+            "resource",
+            named(&wait.resource),
+        )
+    };
+    let table = Table::new("Waits", &columns).preview(LONGEST).columns_for(Detail::Page, &["execution"]);
+    Section::new("longest", "Longest single waits")
+        .remark("at: seconds of the trace's clock, or UTC")
+        .detail(Detail::Full)
+        .block(table.at_most(ROWS, &report.longest, row))
+}
+
+fn workers(report: &KernelPathReport) -> Section {
+    let columns = [
+        ("thread", ColumnKind::Name),
+        ("time", ColumnKind::Number),
+        ("share", ColumnKind::Number),
+        ("ran", ColumnKind::Number),
+        ("preempted", ColumnKind::Number),
+        ("other waits", ColumnKind::Number),
+        ("segments", ColumnKind::Number),
+    ];
+    let row = |worker: &WorkerTime| {
+        let name = Prose::quoted(&thread(&worker.thread, worker.tid, &worker.host));
+        let name = if worker.own { name.faint(" (the thread itself)") } else { name };
+        Row::new([
+            Cell::named(name),
+            time(worker.total_ns),
+            Cell::share(worker.share),
+            time(worker.states_ns[0]),
+            time(worker.states_ns[1]),
+            time(worker.states_ns[2..].iter().sum()),
+            Cell::count(worker.pieces),
+        ])
+    };
+    let mut table = Table::new("Threads", &columns)
+        .preview(PREVIEW)
+        .columns_for(Detail::Full, &["ran", "preempted", "other waits"])
+        .columns_for(Detail::Page, &["segments"])
+        .at_most(ROWS, &report.workers, row);
+    table.omitted += report.workers_left_out;
+    Section::new("threads", "Threads on the path").block(table)
+}
+
+fn states(report: &KernelPathReport) -> Section {
+    let columns = [
+        ("state", ColumnKind::Text),
+        ("of", ColumnKind::Text),
+        ("time", ColumnKind::Number),
+        ("share", ColumnKind::Number),
+        ("segments", ColumnKind::Number),
+        ("longest", ColumnKind::Number),
+        ("CPU idle", ColumnKind::Number),
+    ];
+    let row = |state: &StateTime| {
+        Row::new([
+            Cell::text(state.state.word()),
+            Cell::text(Prose::default().faint(if state.own { "itself" } else { "others" })),
+            time(state.total_ns),
+            Cell::share(state.share),
+            Cell::count(state.pieces),
+            time(state.longest_ns),
+            time_if_any(state.idle_ns),
+        ])
+    };
+    let table = Table::new("States", &columns).preview(20).at_most(ROWS, &report.states, row);
+    Section::new("states", "By state").detail(Detail::Full).block(table)
+}
+
+fn executions(report: &KernelPathReport) -> Section {
+    let columns = [
+        ("#", ColumnKind::Number),
+        ("takes", ColumnKind::Number),
+        ("at", ColumnKind::Text),
+        ("label", ColumnKind::Name),
+        ("thread", ColumnKind::Name),
+        ("mostly", ColumnKind::Text),
+        ("segments", ColumnKind::Number),
+    ];
+    let row = |execution: &&ExecutionSummary| {
+        let share = execution.dominant_ns as f64 / execution.elapsed_ns.max(1) as f64;
+        Row::new([
+            Cell::count(execution.number),
+            time(execution.elapsed_ns),
+            Cell::text(instant(execution.since.as_deref(), execution.since_ns)),
+            name_if_any(SpanStyle::Operation, &execution.label),
+            quoted(&execution_thread(execution)),
+            Cell::text(format!("{} {}", execution.dominant.word(), numbers::share(share))),
+            Cell::count(execution.pieces),
+        ])
+    };
+    let mut slowest: Vec<&ExecutionSummary> = report.executions.iter().collect();
+    slowest.sort_by_key(|execution| std::cmp::Reverse(execution.elapsed_ns));
+    let mut table =
+        Table::new("Executions", &columns).preview(PREVIEW).columns_for(Detail::Page, &["segments"]);
+    table = table.at_most(ROWS, &slowest, row);
+    table.omitted += report.executions_left_out;
+    Section::new("executions", "Executions")
+        .remark("the slowest first; --execution N shows one")
+        .detail(Detail::Full)
+        .block(Block::from(table))
+}

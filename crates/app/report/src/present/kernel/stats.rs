@@ -1,0 +1,111 @@
+//! What a kernel trace holds: its CPUs, threads, and events.
+
+use super::phrases::thread;
+use super::{PREVIEW, ROWS, name_if_any, quoted, recorded, time, traces};
+use crate::document::{
+    Cell, ColumnKind, Detail, Document, Figure, Prose, Row, Section, Sentences, SpanStyle, Table, Tone,
+    cautions, losses,
+};
+use crate::render::Present;
+use crate::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakingPair};
+
+impl Present for KernelStatsReport {
+    fn present(&self) -> Document {
+        let events = self.input.traces.iter().map(|trace| trace.events).sum();
+        let read = Sentences::paragraphs([Prose::from(self.input.sentence())]);
+        let delimiters = counts("delimiters", "Executions by delimiter", "Delimiters", &self.delimiters);
+        let sections = [
+            delimiters.map(|section| section.remark("for --executions")),
+            Some(Section::new("traces", "Traces").detail(Detail::Full).block(traces(&self.input))),
+            (!self.cpus.is_empty()).then(|| cpus(self)),
+            (!self.threads.is_empty()).then(|| threads(self)),
+            (!self.wakings.is_empty()).then(|| wakings(self)),
+            counts("events", "Events", "Kinds of events", &self.events)
+                .map(|section| section.detail(Detail::Full)),
+            cautions(&self.cautions),
+            Some(losses(&self.input.losses)),
+            Some(Section::new("basis", "What this is based on").block(read)),
+        ];
+        Document {
+            tone: Tone::Neutral,
+            verdict: "Kernel trace".to_owned(),
+            headline: Prose::quoted(&self.headline),
+            remarks: Vec::new(),
+            time: recorded(&self.input),
+            figures: vec![
+                Figure::new("Events", Cell::count(events), ""),
+                Figure::new("CPUs", Cell::count(self.cpus.len() as u64), ""),
+                Figure::new("Threads", Cell::count(self.threads.len() as u64 + self.threads_left_out), ""),
+            ],
+            sections: sections.into_iter().flatten().collect(),
+        }
+    }
+}
+
+fn counts(id: &str, title: &str, caption: &str, rows: &[EventCount]) -> Option<Section> {
+    let columns = [("number", ColumnKind::Number), ("name", ColumnKind::Name)];
+    let row =
+        |row: &EventCount| Row::new([Cell::count(row.count), Cell::name(SpanStyle::Operation, &row.name)]);
+    let table = Table::new(caption, &columns).preview(PREVIEW).at_most(ROWS, rows, row);
+    (!rows.is_empty()).then(|| Section::new(id, title).block(table))
+}
+
+fn cpus(report: &KernelStatsReport) -> Section {
+    let columns = [
+        ("CPU", ColumnKind::Number),
+        ("host", ColumnKind::Name),
+        ("busy", ColumnKind::Number),
+        ("", ColumnKind::Graphic),
+        ("in threads", ColumnKind::Number),
+        ("idle", ColumnKind::Number),
+        ("switches", ColumnKind::Number),
+        ("events", ColumnKind::Number),
+    ];
+    let row = |cpu: &CpuTime| {
+        let share = cpu.busy_ns as f64 / (cpu.busy_ns + cpu.idle_ns).max(1) as f64;
+        Row::new([
+            Cell::count(cpu.cpu.into()),
+            name_if_any(SpanStyle::Replica, &cpu.host),
+            Cell::share(share),
+            Cell::bar(share),
+            time(cpu.busy_ns),
+            time(cpu.idle_ns),
+            Cell::count(cpu.switches),
+            Cell::count(cpu.events),
+        ])
+    };
+    let table = Table::new("CPUs", &columns).preview(PREVIEW).at_most(ROWS, &report.cpus, row);
+    Section::new("cpus", "CPUs").detail(Detail::Full).block(table)
+}
+
+fn threads(report: &KernelStatsReport) -> Section {
+    let columns = [
+        ("thread", ColumnKind::Name),
+        ("ran", ColumnKind::Number),
+        ("waited for a CPU", ColumnKind::Number),
+        ("switches", ColumnKind::Number),
+        ("woken", ColumnKind::Number),
+    ];
+    let row = |row: &SwitchingThread| {
+        Row::new([
+            quoted(&thread(&row.thread, Some(row.tid), &row.host)),
+            time(row.running_ns),
+            time(row.waiting_ns),
+            Cell::count(row.switches),
+            Cell::count(row.wakeups),
+        ])
+    };
+    let mut table = Table::new("Threads", &columns).preview(PREVIEW).at_most(ROWS, &report.threads, row);
+    table.omitted += report.threads_left_out;
+    Section::new("threads", "Threads").remark("those that ran longest").block(table)
+}
+
+fn wakings(report: &KernelStatsReport) -> Section {
+    let columns = [("times", ColumnKind::Number), ("waker", ColumnKind::Name), ("woken", ColumnKind::Name)];
+    let row = |pair: &WakingPair| {
+        let names = [&pair.waker, &pair.woken].map(|name| Cell::name(SpanStyle::Name, name));
+        Row::new(std::iter::once(Cell::count(pair.count)).chain(names))
+    };
+    let table = Table::new("Pairs", &columns).preview(PREVIEW).at_most(ROWS, &report.wakings, row);
+    Section::new("wakings", "Who wakes whom").detail(Detail::Full).block(table)
+}
