@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::output_form::{OutputForm, When};
 use laggard_report::{
     CapacityReport, ChangeReport, ColorChoice, Comparison, DiffOutput, KernelDiagnosis, KernelPathReport,
-    KernelStatsReport, Output, Report, Signature, SignatureDiff, TextStyle, render, render_capacity,
+    KernelStatsReport, Output, Report, Signature, SignatureDiff, TextStyle, render,
     render_signature_diff,
 };
 use laggard_server::client::WantedForm;
@@ -34,7 +34,7 @@ pub(crate) fn write_comparison(
 }
 
 pub(crate) fn write_capacity(report: &CapacityReport, destination: &Destination<'_>) -> Result<(), Failure> {
-    write_with(destination, |form, style, out| render_capacity(form, report, style, out))
+    write_with(destination, |form, style, out| render(form, report, style, out))
 }
 
 pub(crate) fn write_changes(report: &ChangeReport, destination: &Destination<'_>) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! Tables and trees.
 
-use super::{Cell, Detail, Prose};
+use super::{Cell, Detail, LegendEntry, Prose};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -20,6 +20,9 @@ pub struct Table {
     pub preview: u32,
     /// Rows that exist, but are not part of the document.
     pub omitted: u64,
+    /// What the colors of its pictures mean.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub legend: Vec<LegendEntry>,
     /// How pages can hide rows that are [`Emphasis::Aside`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<Filter>,
@@ -125,6 +128,7 @@ impl Table {
             rows: Vec::new(),
             preview: PREVIEW,
             omitted: 0,
+            legend: Vec::new(),
             filter: None,
         }
     }

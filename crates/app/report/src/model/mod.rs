@@ -1,5 +1,6 @@
 //! Reports as data: their field names are a published schema (`docs/manual/report-json.md`).
 
+mod capacity;
 mod changes;
 mod compare;
 mod diagnose;
@@ -9,6 +10,7 @@ mod signature;
 
 pub(crate) use diagnose::losses;
 
+pub use capacity::*;
 pub use changes::*;
 pub use compare::*;
 pub use diagnose::*;

@@ -1,5 +1,6 @@
 //! What each report says, in which words and in which order: one file or folder for each question.
 
+pub(crate) mod capacity;
 pub(crate) mod changes;
 pub(crate) mod compare;
 pub(crate) mod diagnose;

@@ -88,7 +88,7 @@ fn table_lines(table: &Table, title: &str, limit: usize) -> Vec<String> {
     let noted = rows.iter().any(|row| row.notes.iter().any(|note| note.detail != Detail::Page));
     let all = table.rows.len() as u64 + table.omitted;
     let named = shown.iter().position(|(_, column)| column.kind != ColumnKind::Number).unwrap_or(0);
-    let mut head: Vec<String> = shown.iter().map(|(_, column)| column.title.clone()).collect();
+    let mut head: Vec<String> = shown.iter().map(|(_, column)| column_title(column)).collect();
     if !title.is_empty() {
         head[named] = prose_text(title);
     }
@@ -117,6 +117,11 @@ fn table_lines(table: &Table, title: &str, limit: usize) -> Vec<String> {
         lines.push(line(&cells));
     }
     lines
+}
+
+/// Only a lone number sign means nothing to Markdown inside a table.
+fn column_title(column: &Column) -> String {
+    if column.title == "#" { column.title.clone() } else { prose_text(&column.title) }
 }
 
 fn cell_text(cell: &Cell) -> String {

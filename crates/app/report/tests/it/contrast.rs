@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-const STYLE: &str = include_str!("../../assets/document.css");
+const STYLE: &str = include_str!("../../assets/report.css");
 
 type Colors = HashMap<String, [f64; 3]>;
 

@@ -27,8 +27,8 @@ pub(crate) fn compare(name: &str, actual: &str) {
 
 /// The page without the style sheet and the script, which are files of their own.
 pub(crate) fn without_assets(html: &str) -> String {
-    html.replace(include_str!("../../assets/document.css"), "")
-        .replace(include_str!("../../assets/document.js"), "")
+    html.replace(include_str!("../../assets/report.css"), "")
+        .replace(include_str!("../../assets/report.js"), "")
 }
 
 #[test]

@@ -170,8 +170,8 @@ fn every_fixture_is_well_formed_and_accessible() {
 
 #[test]
 fn the_assets_load_nothing() {
-    let style = include_str!("../../assets/document.css");
-    let script = include_str!("../../assets/document.js");
+    let style = include_str!("../../assets/report.css");
+    let script = include_str!("../../assets/report.js");
     for forbidden in ["url(", "@import", "@font-face", "http:", "https:", "</"] {
         assert!(!style.contains(forbidden), "{forbidden} in the style sheet");
     }

@@ -7,7 +7,7 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue};
 use laggard_report::{
     CapacityReport, ChangeReport, ColorChoice, Comparison, KernelDiagnosis, KernelPathReport,
-    KernelStatsReport, Output, Report, Signature, TextStyle, render, render_capacity,
+    KernelStatsReport, Output, Report, Signature, TextStyle, render,
 };
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -113,7 +113,7 @@ impl Answer {
             Answer::Comparison(report) => render(*output, report, style, out),
             Answer::Changes(report) => render(*output, report, style, out),
             Answer::Signature(report) => render(*output, report, style, out),
-            Answer::Capacity(report) => render_capacity(*output, report, style, out),
+            Answer::Capacity(report) => render(*output, report, style, out),
             Answer::KernelPath(report) => render(*output, report, style, out),
             Answer::KernelDiagnosis(report) => render(*output, report, style, out),
             Answer::KernelStats(report) => render(*output, report, style, out),

@@ -1,6 +1,6 @@
 //! A document as one self-contained page: it loads nothing, works offline, without scripts, on paper and on a phone.
 //!
-//! Everything is rendered here, charts included (SVG); the script in `assets/document.js` only adds sorting, readouts,
+//! Everything is rendered here, charts included (SVG); the script in `assets/report.js` only adds sorting, readouts,
 //! and zooming, and opens folded parts for printing.
 
 mod chart;
@@ -16,11 +16,11 @@ use crate::document::{
 use crate::{names, numbers};
 use maud::{Markup, PreEscaped, html};
 
-const STYLE: &str = include_str!("../../../assets/document.css");
-const SCRIPT: &str = include_str!("../../../assets/document.js");
+const STYLE: &str = include_str!("../../../assets/report.css");
+const SCRIPT: &str = include_str!("../../../assets/report.js");
 
 /// The page may run this one script, use its own styles, and load nothing at all. The hash is the script's
-/// SHA-256; a test recomputes it and says what to put here after `assets/document.js` has changed.
+/// SHA-256; a test recomputes it and says what to put here after `assets/report.js` has changed.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
      script-src 'sha256-b/eNN1F6G2++wjVovr93d/cad/P2cN5KheUX6laVwPk='; \
      base-uri 'none'; form-action 'none'";

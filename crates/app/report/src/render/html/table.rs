@@ -1,6 +1,6 @@
 //! Tables and trees.
 
-use super::{percent, prose, rest};
+use super::{legend, percent, prose, rest};
 use crate::document::{
     Cell, Column, ColumnKind, Detail, Emphasis, Graphic, GraphicMark, GraphicShape, Lane, Note, Row, Table,
     Tone,
@@ -26,6 +26,7 @@ pub(super) fn table(table: &Table, key: &str) -> Markup {
     let (open, folded) = shown.split_at(if noted { shown.len().min(UNFOLDED) } else { shown.len() });
     let class = if open.len() > TALL { "tall" } else { "short" };
     html! {
+        (legend(&table.legend))
         div class=(class) { (grid(table, open, noted, key)) }
         @if !folded.is_empty() {
             details.fold {

@@ -1,7 +1,7 @@
 //! Lines of a fixed width: wrapping, indentation, clipping.
 
-use super::paint::{ColorChoice, Paint, Piece};
-use crate::names::{Part, columns, parts, shorten};
+use super::paint::{ColorChoice, Piece};
+use crate::names::{columns, shorten};
 
 /// Collects lines none of which is wider than the page.
 pub(crate) struct Page {
@@ -60,18 +60,6 @@ impl Page {
             whole.extend(line);
             self.line(&whole);
         }
-    }
-
-    /// A sentence from the report, its quoted names emphasized, after `lead`.
-    pub(crate) fn sentence(&mut self, lead: &[Piece], sentence: &str, prose: Paint, quoted: Paint) {
-        let pieces: Vec<Piece> = parts(sentence)
-            .into_iter()
-            .map(|part| match part {
-                Part::Prose(text) => Piece::new(&text, prose),
-                Part::Quoted(name) => Piece::new(&name, quoted),
-            })
-            .collect();
-        self.wrapped(lead, &pieces);
     }
 }
 

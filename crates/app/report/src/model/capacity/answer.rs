@@ -1,9 +1,10 @@
 //! What a system can take.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// What a system can take within the latency target: the least over the mixes that were observed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct CapacityAnswer {
     /// Most clients; `None` where clients and think time are unknown and the answer is a rate only.
     pub clients: Option<u64>,
@@ -44,7 +45,7 @@ pub struct CapacityAnswer {
 }
 
 /// Capacity with the mix of a stretch of time.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct WindowCapacity {
     /// Its start.
     pub since_ns: i64,
@@ -63,7 +64,7 @@ pub struct WindowCapacity {
 }
 
 /// A tier at some load.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct TierLoad {
     /// Its name.
     pub tier: String,
@@ -74,7 +75,7 @@ pub struct TierLoad {
 }
 
 /// A transaction type at some load.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct TransactionResponse {
     /// The transaction type.
     pub transaction: String,
@@ -85,7 +86,7 @@ pub struct TransactionResponse {
 }
 
 /// One point of a curve.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct CurvePoint {
     /// Clients; inside the system where the answer is a rate only.
     pub clients: f64,
@@ -98,7 +99,7 @@ pub struct CurvePoint {
 }
 
 /// The answer after changes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct WhatIf {
     /// What was changed; whole sentences.
     pub changes: Vec<String>,
@@ -110,7 +111,7 @@ pub struct WhatIf {
 }
 
 /// A load on a changed system.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct WhatIfLoad {
     /// How many times the present load.
     pub factor: f64,

@@ -1,9 +1,11 @@
-//! What every renderer of capacity says in the same words.
+//! Phrases about capacity.
 
-use super::{CapacityAnswer, CapacityReport, CapacityVerdict, ModelAccuracy, TierKind, TierModel, Trust};
 use crate::names::quoted;
 use crate::numbers;
 use crate::times::Calendar;
+use crate::{
+    CapacityAnswer, CapacityReport, CapacityVerdict, ModelAccuracy, TierKind, TierModel, Trust, WhatIfLoad,
+};
 
 /// Transactions of a mix that are named.
 const MIX_NAMED: usize = 4;
@@ -137,10 +139,10 @@ pub(crate) fn accuracy_sentence(accuracy: &ModelAccuracy) -> String {
         part(&format!("utilization of {}", quoted(&tier.tier)), Some(tier.error));
     }
     if parts.is_empty() {
-        return "Nothing was observed that the model could be compared with.".to_owned();
+        return "There are no observations to compare the model with.".to_owned();
     }
-    let stretches = numbers::counted(accuracy.stretches, "stretch").replace("stretchs", "stretches");
-    format!("Over {stretches} of time the model misses {}.", parts.join(", "))
+    let intervals = numbers::counted(accuracy.stretches, "interval");
+    format!("Over {intervals} of time the model is off in {}.", parts.join(", "))
 }
 
 /// The word for how far an answer can be trusted.
@@ -164,7 +166,19 @@ pub(crate) fn binding_sentence(report: &CapacityReport, answer: &CapacityAnswer)
         Some(median) => format!("{} clients", amount(median)),
         None => rate(answer.throughput_median),
     };
-    format!("The mix from {since} to {until} binds: {mix}. The median over all windows is {median}.")
+    format!("The least favorable mix was at {since}–{until}: {mix}. The median over all windows is {median}.")
+}
+
+/// The load of a what-if question, as a sentence.
+pub(crate) fn load_sentence(load: &WhatIfLoad) -> String {
+    let clients = load.clients.map_or_else(String::new, |clients| format!(" ({} clients)", amount(clients)));
+    let times = if load.factor == 1.0 { "the".to_owned() } else { format!("{} times the", load.factor) };
+    format!(
+        "At {times} current load{clients}: {} requests/s, {}, {} the target.",
+        amount(load.throughput),
+        latency(load.response_s),
+        if load.within { "within" } else { "beyond" }
+    )
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The answer in one to four sentences.
 
-use super::words::{amount, gain, left, limit, most, most_amount, rate};
-use super::{CapacityAnswer, CapacityReport, Trust};
+use super::phrases::{amount, gain, left, limit, most, most_amount, rate};
 use crate::names::quoted;
 use crate::numbers;
+use crate::{CapacityAnswer, CapacityReport, Trust};
 
 /// The answer in one to four sentences, from everything else in the report. Names stand in backticks.
 ///
@@ -70,9 +70,13 @@ fn changed(report: &CapacityReport, before: &CapacityAnswer) -> Option<String> {
     };
     let load = what_if.load.as_ref().filter(|load| load.factor != 1.0).map_or_else(String::new, |load| {
         let word = if load.within { "within" } else { "beyond" };
-        format!(" The load asked about takes {}, {word} the target.", super::words::latency(load.response_s))
+        format!(
+            " {} times the current load takes {}, {word} the target.",
+            load.factor,
+            super::phrases::latency(load.response_s)
+        )
     });
-    Some(format!("With the changes asked about: up to {}{compared}{next}.{load}", most(after)))
+    Some(format!("With these changes: up to {}{compared}{next}.{load}", most(after)))
 }
 
 fn error(report: &CapacityReport) -> Option<String> {

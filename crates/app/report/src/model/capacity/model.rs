@@ -1,9 +1,10 @@
 //! The model behind the answer, and what supports it.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Tiers, demands, think time.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct CapacityModel {
     /// Transaction types.
     pub transactions: Vec<String>,
@@ -18,7 +19,7 @@ pub struct CapacityModel {
 }
 
 /// Where the number of clients comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientsBasis {
     /// Samples tell it.
@@ -30,7 +31,7 @@ pub enum ClientsBasis {
 }
 
 /// Time between an answer and the client's next request.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ThinkTime {
     /// Mean, in seconds.
     pub seconds: f64,
@@ -39,7 +40,7 @@ pub struct ThinkTime {
 }
 
 /// What a tier is in the model.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TierKind {
     /// CPU cores with queues before them.
@@ -51,7 +52,7 @@ pub enum TierKind {
 }
 
 /// A tier in the model.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct TierModel {
     /// Its name.
     pub tier: String,
@@ -79,7 +80,7 @@ pub struct TierModel {
 }
 
 /// How far the model is off: sums of deviations over sums of what was observed.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ModelAccuracy {
     /// Stretches of time that were compared.
     pub stretches: u64,
@@ -96,7 +97,7 @@ pub struct ModelAccuracy {
 }
 
 /// Error of a tier's utilization.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct TierError {
     /// The tier.
     pub tier: String,
@@ -105,7 +106,7 @@ pub struct TierError {
 }
 
 /// How far an answer can be trusted, by the largest error.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trust {
     /// Errors of at most 10 %.
@@ -117,7 +118,7 @@ pub enum Trust {
 }
 
 /// What was observed in a stretch of windows.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ObservedLoad {
     /// Start of its first window.
     pub since_ns: i64,
@@ -139,7 +140,7 @@ pub struct ObservedLoad {
 
 /// Where the mean latency of a transaction type goes (equation 6 of Cherkasova et al. 2009). The parts sum to
 /// the response time.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct TransactionLatency {
     /// The transaction type.
     pub transaction: String,

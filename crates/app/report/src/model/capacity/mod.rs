@@ -4,32 +4,26 @@
 //! are seconds; utilization is a share of 0..1 of all cores of a tier; throughput is transactions a second.
 
 mod answer;
-mod headline;
-mod markdown;
 mod model;
-mod output;
-mod words;
 
 pub use answer::{
     CapacityAnswer, CurvePoint, TierLoad, TransactionResponse, WhatIf, WhatIfLoad, WindowCapacity,
 };
-pub use headline::capacity_headline;
 pub use model::{
     CapacityModel, ClientsBasis, ModelAccuracy, ObservedLoad, ThinkTime, TierError, TierKind, TierModel,
     TransactionLatency, Trust,
 };
-pub use output::render_capacity;
-pub(crate) use words::*;
 
 use crate::{SampleSummary, Setting};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Version of the JSON schema of capacity. Fields may be added within a version; none is removed or changes
 /// meaning.
 pub const CAPACITY_SCHEMA_VERSION: u32 = 1;
 
 /// How many clients a system can take within a latency target, and how sure that is.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct CapacityReport {
     /// [`CAPACITY_SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -68,7 +62,7 @@ pub struct CapacityReport {
 }
 
 /// The answer in one word, for the system as it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CapacityVerdict {
     /// There was too little data to say.
@@ -82,7 +76,7 @@ pub enum CapacityVerdict {
 }
 
 /// The load at the end of the data, and the highest.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, ToSchema)]
 pub struct CurrentLoad {
     /// Windows at the end of the data that count as now.
     pub windows: u64,
