@@ -4,8 +4,7 @@ use crate::exit::Failure;
 use crate::output_form::{OutputForm, When};
 use laggard_report::{
     CapacityReport, ChangeReport, ColorChoice, Comparison, DiffOutput, KernelDiagnosis, KernelPathReport,
-    KernelStatsReport, Output, Report, Signature, SignatureDiff, TextStyle, render,
-    render_signature_diff,
+    KernelStatsReport, Output, Report, Signature, SignatureDiff, TextStyle, render, render_signature_diff,
 };
 use laggard_server::client::WantedForm;
 use std::fs::File;
