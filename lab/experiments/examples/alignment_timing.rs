@@ -6,8 +6,8 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "its caller reads the line")]
 
-use laggard_align::State;
-use laggard_align::msa::{MsaSettings, Row, align, sum_of_pairs};
+use laggard_align::StateId;
+use laggard_align::msa::{MsaSettings, ProfileRow, align, sum_of_pairs};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -37,25 +37,25 @@ fn read(file: &str) -> Result<Vec<String>, Box<dyn Error>> {
 
 fn align_file(file: &str, output: &str, threads: NonZeroUsize) -> Result<(), Box<dyn Error>> {
     let rows = read(file)?;
-    let states: Vec<Vec<State>> =
+    let states: Vec<Vec<StateId>> =
         rows.iter().map(|row| row.bytes().map(|letter| letter - b'A').collect()).collect();
-    let slices: Vec<&[State]> = states.iter().map(Vec::as_slice).collect();
-    let mut used: Vec<State> = states.concat();
+    let slices: Vec<&[StateId]> = states.iter().map(Vec::as_slice).collect();
+    let mut used: Vec<StateId> = states.concat();
     used.sort_unstable();
     used.dedup();
     let start = Instant::now();
     // The alphabet is as large as the letters that occur: numbers without letters are no states.
-    let dense: Vec<Vec<State>> = slices
+    let dense: Vec<Vec<StateId>> = slices
         .iter()
-        .map(|row| row.iter().map(|state| used.binary_search(state).map_or(0, |at| at as State)).collect())
+        .map(|row| row.iter().map(|state| used.binary_search(state).map_or(0, |at| at as StateId)).collect())
         .collect();
-    let dense: Vec<&[State]> = dense.iter().map(Vec::as_slice).collect();
+    let dense: Vec<&[StateId]> = dense.iter().map(Vec::as_slice).collect();
     let found = align(&dense, used.len(), &MsaSettings { threads, ..MsaSettings::default() });
     let seconds = start.elapsed().as_secs_f64();
     let mut text = String::new();
     for (row, states) in slices.iter().enumerate() {
         writeln!(text, ">{row}")?;
-        let letter = |cell: Option<State>| cell.map_or('-', |state| char::from(state + b'A'));
+        let letter = |cell: Option<StateId>| cell.map_or('-', |state| char::from(state + b'A'));
         text.extend(found.cells(row, states).into_iter().map(letter));
         text.push('\n');
     }
@@ -74,13 +74,13 @@ fn align_file(file: &str, output: &str, threads: NonZeroUsize) -> Result<(), Box
 
 fn score_file(file: &str) -> Result<(), Box<dyn Error>> {
     let rows = read(file)?;
-    let filled = |row: &String| -> (Vec<State>, Vec<u32>) {
+    let filled = |row: &String| -> (Vec<StateId>, Vec<u32>) {
         let cells = row.bytes().enumerate().filter(|&(_, letter)| letter != b'-');
         cells.map(|(column, letter)| (letter - b'A', column as u32)).unzip()
     };
-    let parts: Vec<(Vec<State>, Vec<u32>)> = rows.iter().map(filled).collect();
-    let rows_of: Vec<Row<'_>> =
-        parts.iter().map(|(states, columns)| Row { states, columns, weight: 1 }).collect();
+    let parts: Vec<(Vec<StateId>, Vec<u32>)> = rows.iter().map(filled).collect();
+    let rows_of: Vec<ProfileRow<'_>> =
+        parts.iter().map(|(states, columns)| ProfileRow { states, columns, weight: 1 }).collect();
     let len = rows.first().map_or(0, String::len);
     println!("{{\"score\": {}, \"columns\": {len}}}", sum_of_pairs(&rows_of, len, NonZeroUsize::MIN));
     Ok(())

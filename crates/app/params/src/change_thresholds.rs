@@ -25,7 +25,7 @@ enum CherkasovaModeName {
 #[cfg_attr(
     feature = "flags",
     command(
-        next_help_heading = "Thresholds of tuned (docs/manual/methods/changes.md) and cherkasova (docs/manual/methods/cherkasova.md)"
+        next_help_heading = "Thresholds of adaptive (docs/manual/methods/changes.md) and cherkasova (docs/manual/methods/cherkasova.md)"
     )
 )]
 pub struct ChangeThresholds {
@@ -41,37 +41,37 @@ pub struct ChangeThresholds {
     /// Two segments have one model unless its error is more than X times that of two [default: 1.5]
     #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
     reconcile_ratio_max: Option<f64>,
-    /// tuned: a step counts beyond X standard errors [default: 5]
+    /// adaptive: a step counts beyond X standard errors [default: 5]
     #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
     score_min: Option<f64>,
     /// … and from X percent of the CPU on [default: 1]
     #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
     effect_min: Option<f64>,
-    /// tuned: windows busier than this share are left out [default: 0.95]
+    /// adaptive: windows busier than this share are left out [default: 0.95]
     #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
     utilization_max: Option<f64>,
-    /// tuned: a segment is anomalous with more than X times the usual noise [default: 3]
+    /// adaptive: a segment is anomalous with more than X times the usual noise [default: 3]
     #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
     noise_ratio_max: Option<f64>,
-    /// tuned: a background load may drift by X percent of the CPU … [default: 0.7]
+    /// adaptive: a background load may drift by X percent of the CPU … [default: 0.7]
     #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
     drift_constant: Option<f64>,
     /// … and the cost of all transactions by this share, within one model [default: 0.04]
     #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
     drift_scale: Option<f64>,
-    /// tuned: another model adds more than this share of the CPU used to the error [default: 0.02]
+    /// adaptive: another model adds more than this share of the CPU used to the error [default: 0.02]
     #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
     excess_error_min: Option<f64>,
-    /// tuned: a service time changed when it did by more than this share [default: 0.1]
+    /// adaptive: a service time changed when it did by more than this share [default: 0.1]
     #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
     service_change_min: Option<f64>,
-    /// tuned: how much a service time may vary with utilization alone, as a logarithm [default: 1.5]
+    /// adaptive: how much a service time may vary with utilization alone, as a logarithm [default: 1.5]
     #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
     load_slope_max: Option<f64>,
-    /// tuned: windows are joined until a type has X transactions [default: 30]
+    /// adaptive: windows are joined until a type has X transactions [default: 30]
     #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
     cell_transactions: Option<f64>,
-    /// tuned: service times account for at least this share of the CPU that moved [default: 0.5]
+    /// adaptive: service times account for at least this share of the CPU that moved [default: 0.5]
     #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
     explained_min: Option<f64>,
     /// cherkasova: the paper's form or the robust form [default: robust]
@@ -99,12 +99,12 @@ impl ChangeThresholds {
         ChangesSettings {
             method,
             types_max: self.types_max.unwrap_or(default.types_max),
-            tuned: self.tuned(),
+            adaptive: self.adaptive(),
             cherkasova: self.cherkasova(),
         }
     }
 
-    fn tuned(&self) -> ChangeSettings {
+    fn adaptive(&self) -> ChangeSettings {
         let mut out = ChangeSettings::default();
         let rows = [
             (&mut out.score_min, self.score_min),

@@ -39,14 +39,14 @@ pub struct ChangesParams {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case", default)]
 pub struct ChangesMethod {
-    /// Method: tuned, or cherkasova as published (see `laggard methods`)
-    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME", default_value = "tuned"))]
+    /// Method: adaptive, or cherkasova as published (see `laggard methods`)
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME", default_value = "adaptive"))]
     pub method: String,
 }
 
 impl Default for ChangesMethod {
     fn default() -> ChangesMethod {
-        ChangesMethod { method: "tuned".to_owned() }
+        ChangesMethod { method: "adaptive".to_owned() }
     }
 }
 
@@ -72,7 +72,9 @@ impl ChangesParams {
 
 impl ChangesMethod {
     fn method(&self) -> Result<ChangeMethod, ParamsError> {
-        let known = CHANGE_METHODS.iter().find(|row| row.name.eq_ignore_ascii_case(&self.method));
+        // `tuned` is the former name of `adaptive`.
+        let name = if self.method.eq_ignore_ascii_case("tuned") { "adaptive" } else { &self.method };
+        let known = CHANGE_METHODS.iter().find(|row| row.name.eq_ignore_ascii_case(name));
         known.map(|row| row.method).ok_or_else(|| {
             let names: Vec<&str> = CHANGE_METHODS.iter().map(|row| row.name).collect();
             ParamsError::new(format_args!(

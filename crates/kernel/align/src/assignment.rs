@@ -5,7 +5,7 @@ use crate::pairing::{NormalKinds, best_pair, median_point, relative_distance};
 use crate::silhouette::distance;
 use crate::tail::EmpiricalTail;
 use crate::vectors::{StateVectors, state_vectors};
-use crate::{AlignMode, AlignSettings, State, StateSequence};
+use crate::{AlignMode, AlignSettings, StateId, StateSequence};
 use laggard_numeric::{Matrix, benjamini_hochberg};
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 pub(crate) fn robust_points(
     sets: [&[&StateSequence]; 2],
     vectors: [&StateVectors; 2],
-    states: &[State],
+    states: &[StateId],
 ) -> [Matrix; 2] {
     let pairs = pairs_of(sets);
     let points = |set: &[&StateSequence], vectors: &StateVectors| {
@@ -36,15 +36,15 @@ pub(crate) fn robust_points(
 }
 
 /// Pairs of successive, different states, as they occur.
-fn changes(sequence: &StateSequence) -> impl Iterator<Item = [State; 2]> {
+fn changes(sequence: &StateSequence) -> impl Iterator<Item = [StateId; 2]> {
     sequence.states().windows(2).filter(|pair| pair[0] != pair[1]).map(|pair| [pair[0], pair[1]])
 }
 
 /// With more pairs of states than this, only states are counted: each pair is a column.
 const PAIRS_MAX: usize = 1024;
 
-fn pairs_of(sets: [&[&StateSequence]; 2]) -> Vec<[State; 2]> {
-    let all: BTreeSet<[State; 2]> = sets.into_iter().flatten().flat_map(|one| changes(one)).collect();
+fn pairs_of(sets: [&[&StateSequence]; 2]) -> Vec<[StateId; 2]> {
+    let all: BTreeSet<[StateId; 2]> = sets.into_iter().flatten().flat_map(|one| changes(one)).collect();
     if all.len() > PAIRS_MAX { Vec::new() } else { all.into_iter().collect() }
 }
 
@@ -80,7 +80,7 @@ const STILL_NEW: f64 = 0.01;
 #[derive(Clone, Copy)]
 pub(crate) struct PointViews<'a> {
     pub(crate) sets: [&'a [&'a StateSequence]; 2],
-    pub(crate) states: &'a [State],
+    pub(crate) states: &'a [StateId],
     /// [`robust_points`].
     pub(crate) points: &'a [Matrix; 2],
 }

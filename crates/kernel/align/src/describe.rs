@@ -52,7 +52,7 @@ pub(crate) fn projections(points: &[Matrix; 2]) -> [Vec<[f64; 2]>; 2] {
 
 /// Coarse comparison of the state in a column.
 pub(crate) fn state(
-    state: crate::State,
+    state: crate::StateId,
     at: usize,
     vectors: [&StateVectors; 2],
     time: TimeComparison,

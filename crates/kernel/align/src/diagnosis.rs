@@ -1,7 +1,7 @@
 //! The result of [`crate::diagnose`].
 
 use crate::localize::{AlignedPosition, ClusterProfile, DeviationKind, LocalizedExecution};
-use crate::{AlignMode, State};
+use crate::{AlignMode, StateId};
 use std::ops::Range;
 
 /// The comparison of two sets of executions. Executions are 0-based indices into the set they came in; times are
@@ -79,7 +79,7 @@ pub struct TimeComparison {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct StateComparison {
     /// The state.
-    pub state: State,
+    pub state: StateId,
     /// Mean number of entries into it, normal set.
     pub normal_mean_count: f64,
     /// Mean number of entries into it, sample.
@@ -184,7 +184,7 @@ pub enum ExecutionVerdict {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct StateExcess {
     /// The state.
-    pub state: State,
+    pub state: StateId,
     /// Its time in the execution.
     pub time_us: f64,
     /// Usual time: the reference's median (robust) or mean (paper).
@@ -206,7 +206,7 @@ pub struct FindingGroup {
     /// The kind of deviation.
     pub kind: DeviationKind,
     /// The state: the one that occurred, or (missing) the one that was expected.
-    pub state: State,
+    pub state: StateId,
     /// First place in the kind's profile ([`KindAlignment::profile`]).
     pub first: AlignedPosition,
     /// Last place, included.

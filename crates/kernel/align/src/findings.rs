@@ -5,7 +5,9 @@ use crate::localize::{
     LocalizedExecution, align_cluster, localize_all,
 };
 use crate::msa::MsaSettings;
-use crate::{AlignSettings, AlignedExecution, FindingGroup, KindAlignment, Occurrence, State, StateSequence};
+use crate::{
+    AlignSettings, AlignedExecution, FindingGroup, KindAlignment, Occurrence, StateId, StateSequence,
+};
 
 /// Maximum number of anomalous executions of a kind that are aligned; further ones are not.
 pub(crate) const ALIGNED_MAX: usize = 200;
@@ -79,11 +81,11 @@ pub(crate) fn groups(
     groups
 }
 
-fn key(finding: &Finding) -> (DeviationKind, State) {
+fn key(finding: &Finding) -> (DeviationKind, StateId) {
     (finding.kind, finding.state)
 }
 
-fn key_of(group: &FindingGroup) -> (DeviationKind, State) {
+fn key_of(group: &FindingGroup) -> (DeviationKind, StateId) {
     (group.kind, group.state)
 }
 

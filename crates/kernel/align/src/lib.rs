@@ -41,7 +41,7 @@ pub use pairing::{NormalKinds, PairScore, best_pair};
 pub use paper::coarse::compare_times;
 pub use paper::outliers::SigmaRule;
 pub use pipeline::diagnose;
-pub use sequence::{State, StateSequence};
+pub use sequence::{StateId, StateSequence};
 pub use settings::{AlignMode, AlignSettings, AlignSettingsError};
 pub use silhouette::silhouettes;
 pub use vectors::{StateVectors, state_vectors, states_of};

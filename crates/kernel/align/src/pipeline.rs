@@ -3,14 +3,15 @@
 use crate::vectors::{StateVectors, state_vectors, states_of};
 use crate::{
     AlignSettings, Caution, Diagnosis, ExecutionSummary, ExecutionVerdict, FindingGroup, Kind, KindAlignment,
-    KindPair, SampleExecution, State, StateComparison, StateSequence, TimeComparison, Verdict, paper, robust,
+    KindPair, SampleExecution, StateComparison, StateId, StateSequence, TimeComparison, Verdict, paper,
+    robust,
 };
 
 /// Executions with at least one step, and their vectors. Indices refer to the remaining executions.
 pub(crate) struct ExecutionSets<'a> {
     pub(crate) normal: Vec<&'a StateSequence>,
     pub(crate) sample: Vec<&'a StateSequence>,
-    pub(crate) states: Vec<State>,
+    pub(crate) states: Vec<StateId>,
     pub(crate) alphabet_len: usize,
     pub(crate) normal_vectors: StateVectors,
     pub(crate) sample_vectors: StateVectors,

@@ -1,13 +1,13 @@
 //! An execution: a sequence of states with times.
 
 /// A state, by its number in the caller's alphabet; at most 256 states.
-pub type State = u8;
+pub type StateId = u8;
 
 /// One execution as a sequence of steps. Neighboring states may be equal (a caller that wants them merged uses
 /// [`StateSequence::push`]).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateSequence {
-    states: Vec<State>,
+    states: Vec<StateId>,
     times_us: Vec<f64>,
 }
 
@@ -18,7 +18,7 @@ impl StateSequence {
     }
 
     /// Appends a step of `time_us` microseconds (> 0, finite), or lengthens the last one when the state is the same.
-    pub fn push(&mut self, state: State, time_us: f64) {
+    pub fn push(&mut self, state: StateId, time_us: f64) {
         debug_assert!(time_us.is_finite() && time_us >= 0.0);
         match (self.states.last(), self.times_us.last_mut()) {
             (Some(&last), Some(time)) if last == state => *time += time_us,
@@ -30,7 +30,7 @@ impl StateSequence {
     }
 
     /// The steps in other states; those that become neighbors and are equal become one.
-    pub(crate) fn without(&self, state: State) -> StateSequence {
+    pub(crate) fn without(&self, state: StateId) -> StateSequence {
         let mut others = StateSequence::new();
         for (&other, &time_us) in self.states.iter().zip(&self.times_us) {
             if other != state {
@@ -41,7 +41,7 @@ impl StateSequence {
     }
 
     /// The states, in order.
-    pub fn states(&self) -> &[State] {
+    pub fn states(&self) -> &[StateId] {
         &self.states
     }
 

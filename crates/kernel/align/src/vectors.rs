@@ -1,6 +1,6 @@
 //! Executions as vectors: how often each state is entered, and how long it lasts (Janecek et al. 3.3).
 
-use crate::{State, StateSequence};
+use crate::{StateId, StateSequence};
 use laggard_numeric::Matrix;
 
 /// The vectors of one set: rows are executions, columns the states of [`states_of`].
@@ -13,7 +13,7 @@ pub struct StateVectors {
 }
 
 /// The states that occur in either set, ascending. States at or above `alphabet_len` are the caller's mistake.
-pub fn states_of(normal: &[&StateSequence], sample: &[&StateSequence], alphabet_len: usize) -> Vec<State> {
+pub fn states_of(normal: &[&StateSequence], sample: &[&StateSequence], alphabet_len: usize) -> Vec<StateId> {
     let mut is_there = [false; 256];
     for sequence in normal.iter().chain(sample) {
         for &state in sequence.states() {
@@ -21,11 +21,11 @@ pub fn states_of(normal: &[&StateSequence], sample: &[&StateSequence], alphabet_
             is_there[usize::from(state)] = true;
         }
     }
-    (0..=State::MAX).filter(|&state| is_there[usize::from(state)]).collect()
+    (0..=StateId::MAX).filter(|&state| is_there[usize::from(state)]).collect()
 }
 
 /// Counts and times of every execution in `states` (ascending, all that occur). `O(steps)`.
-pub fn state_vectors(set: &[&StateSequence], states: &[State]) -> StateVectors {
+pub fn state_vectors(set: &[&StateSequence], states: &[StateId]) -> StateVectors {
     let mut column = [0; 256];
     for (at, &state) in states.iter().enumerate() {
         column[usize::from(state)] = at;

@@ -33,7 +33,7 @@ pub use cherkasova::{
 pub use error::TooLittleDataError;
 pub use model::{
     Candidate, Constant, ENTRY_LEVEL, Estimator, EstimatorChoice, FittedModel, IndistinguishableGroup,
-    Interval, ModelReport, ModelSettings, Step, TooFewWindows, fit_model, nnls_model, stepwise,
+    Interval, ModelReport, ModelSettings, StepwiseStep, TooFewWindows, fit_model, nnls_model, stepwise,
     stepwise_model,
 };
 pub use observations::Observations;

@@ -5,9 +5,9 @@ use laggard_model::MethodRow;
 /// How a method that looks for changes is picked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ChangeMethod {
-    /// Changes found with the noise that the data show: no error has to be allowed in advance.
+    /// Estimates the noise level from the data, so that no error has to be allowed in advance.
     #[default]
-    Tuned,
+    Adaptive,
     /// Segmentation for an allowed error.
     Cherkasova,
 }
@@ -23,8 +23,8 @@ impl ChangeMethod {
 /// Every method of `laggard changes`; the first is the default.
 pub static CHANGE_METHODS: &[MethodRow<ChangeMethod>] = &[
     MethodRow {
-        method: ChangeMethod::Tuned,
-        name: "tuned",
+        method: ChangeMethod::Adaptive,
+        name: "adaptive",
         question: "Code, workload or something foreign: since when do transactions cost something else?",
         reads: "transactions and CPU by window",
         source: "this project, from Cherkasova et al. 2009",

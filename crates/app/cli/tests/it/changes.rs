@@ -66,7 +66,7 @@ fn asked(story: Story, windows: usize, flags: &[&str]) -> (i32, String) {
 #[test]
 fn a_dearer_transaction_is_named_by_both_methods() {
     let deployment = "2026-01-12T10:59:48Z=v2.4";
-    for method in ["tuned", "cherkasova"] {
+    for method in ["adaptive", "cherkasova"] {
         let flags = ["--method", method, "--exit-code", "--deployment", deployment];
         let (status, text) = asked(Story::Dearer, 240, &flags);
         assert_eq!(status, 1, "{method}: {text}");
@@ -79,7 +79,7 @@ fn a_dearer_transaction_is_named_by_both_methods() {
 
 #[test]
 fn a_quiet_server_is_steady_and_the_status_is_0() {
-    for method in ["tuned", "cherkasova"] {
+    for method in ["adaptive", "cherkasova"] {
         let (status, text) = asked(Story::Nothing, 240, &["--method", method, "--exit-code"]);
         assert_eq!(status, 0, "{method}: {text}");
         assert!(!text.contains("application change") && text.starts_with("[ok]"), "{method}: {text}");
@@ -88,7 +88,7 @@ fn a_quiet_server_is_steady_and_the_status_is_0() {
 
 #[test]
 fn something_foreign_is_an_anomaly() {
-    for method in ["tuned", "cherkasova"] {
+    for method in ["adaptive", "cherkasova"] {
         let (status, text) = asked(Story::Foreign, 240, &["--method", method, "--exit-code"]);
         assert_eq!(status, 1, "{method}: {text}");
         assert!(text.starts_with("[!] Anomaly"), "{method}: {text}");
@@ -141,7 +141,7 @@ fn a_wrong_command_line_says_what_is_allowed() {
     let path = file(folder.path(), Story::Nothing, 30);
     let path = path.to_str().unwrap();
     for (flags, wanted) in [
-        (["--method", "guess"], "there is tuned, cherkasova"),
+        (["--method", "guess"], "there is adaptive, cherkasova"),
         (["--types-max", "0"], "--types-max is 0"),
         (["--score-min", "0"], "--score-min is 0"),
         (["--deployment", "v2"], "is not a deployment"),

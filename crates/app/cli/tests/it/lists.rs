@@ -21,7 +21,7 @@ fn formats_and_methods_are_listed() {
         assert!(formats.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}");
     }
     let methods = laggard(&["methods"]).text();
-    for name in ["combined", "clouddiag", "pca", "tuned", "cherkasova"] {
+    for name in ["combined", "clouddiag", "pca", "adaptive", "cherkasova"] {
         assert!(methods.lines().any(|line| line.split_whitespace().next() == Some(name)), "{name}");
     }
     for line in formats.lines().chain(methods.lines()) {

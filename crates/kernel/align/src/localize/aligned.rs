@@ -2,7 +2,7 @@
 
 use super::result::AlignedPosition;
 use crate::msa::Move;
-use crate::{State, StateSequence};
+use crate::{StateId, StateSequence};
 
 /// The position of every step.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,7 @@ impl<'a> AlignedSequence<'a> {
         }
     }
 
-    pub(super) fn state(&self, step: usize) -> State {
+    pub(super) fn state(&self, step: usize) -> StateId {
         self.sequence.states()[step]
     }
 
@@ -89,12 +89,12 @@ impl StateEntryIndex {
     }
 
     /// Whether there is any entry into `state`.
-    pub(super) fn has(&self, state: State) -> bool {
+    pub(super) fn has(&self, state: StateId) -> bool {
         self.by_state.get(usize::from(state)).is_some_and(|entries| !entries.positions.is_empty())
     }
 
     /// Times of the entries into `state` within a window.
-    pub(super) fn times_us(&self, state: State, window: Window) -> &[f64] {
+    pub(super) fn times_us(&self, state: StateId, window: PositionWindow) -> &[f64] {
         let Some(entries) = self.by_state.get(usize::from(state)) else { return &[] };
         let from = entries.positions.partition_point(|&position| position < window.first);
         let to = entries.positions.partition_point(|&position| position <= window.last);
@@ -104,7 +104,7 @@ impl StateEntryIndex {
 
 /// Positions from the first to the last, both included.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Window {
+pub(super) struct PositionWindow {
     pub first: u32,
     pub last: u32,
 }

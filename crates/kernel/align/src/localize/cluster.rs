@@ -1,15 +1,15 @@
 //! The reference alignment of the normal executions of a kind.
 
-use super::aligned::{AlignedSequence, StateEntryIndex, Window};
+use super::aligned::{AlignedSequence, PositionWindow, StateEntryIndex};
 use super::measure::{DeviationMeasure, NormalMeasure};
 use super::normal_limits::NormalLimits;
 use super::result::{AlignedPosition, ColumnSummary, Deviation, NormalRow, StateShare};
 use super::robust;
 use super::settings::{LocalizeRules, LocalizeSettings};
 use crate::msa::{
-    Background, Distances, Profile, Row, TimeFit, UsualTimes, align, align_timed, word_distance,
+    Background, Distances, Profile, ProfileRow, TimeFit, UsualTimes, align, align_timed, word_distance,
 };
-use crate::{State, StateSequence};
+use crate::{StateId, StateSequence};
 use laggard_numeric::parallel_map;
 
 /// Maximum number of candidates for the alignment; distances of all pairs are computed.
@@ -65,16 +65,16 @@ impl ClusterProfile {
     }
 
     /// The window that extends `steps` usual steps beyond two positions.
-    pub(super) fn window(&self, first: u32, last: u32, steps: f64) -> Window {
+    pub(super) fn window(&self, first: u32, last: u32, steps: f64) -> PositionWindow {
         let (from, to) = ((first / 2) as usize, (last / 2) as usize);
         let columns = self.columns.len();
         let low = self.occupied.partition_point(|&sum| sum < self.occupied[from.min(columns)] - steps);
         let high = self.occupied.partition_point(|&sum| sum <= self.occupied[(to + 1).min(columns)] + steps);
-        Window { first: 2 * low as u32, last: 2 * (high.max(1) - 1) as u32 }
+        PositionWindow { first: 2 * low as u32, last: 2 * (high.max(1) - 1) as u32 }
     }
 
     /// Aligns an execution with the columns.
-    pub(super) fn place<'a>(
+    pub(super) fn align_execution<'a>(
         &self,
         execution: &'a StateSequence,
         settings: &LocalizeSettings,
@@ -104,7 +104,7 @@ pub fn align_cluster(
     let selected = choose(normals, &candidates, settings);
     let rest: Vec<usize> = filled.iter().copied().filter(|normal| !selected.contains(normal)).collect();
     let further = evenly_spaced(&rest, settings.further_normals_max);
-    let states: Vec<&[State]> = selected.iter().map(|&normal| normals[normal].states()).collect();
+    let states: Vec<&[StateId]> = selected.iter().map(|&normal| normals[normal].states()).collect();
     let alignment = align(&states, alphabet_len, &settings.msa);
     let weighted = states.iter().map(|&states| (states, 1));
     let mut reference = ClusterProfile {
@@ -128,7 +128,7 @@ pub fn align_cluster(
         .collect();
     reference.summarize(&aligned, settings);
     aligned.extend(parallel_map(&further, settings.msa.threads, |&normal| {
-        reference.place(normals[normal], settings)
+        reference.align_execution(normals[normal], settings)
     }));
     let aligned_normals = [&selected[..], &further[..]].concat();
     reference.rows = selected
@@ -155,7 +155,7 @@ pub fn align_cluster(
 impl ClusterProfile {
     /// Recomputes the profile from all aligned executions, without steps between columns.
     fn recount(&mut self, aligned: &[AlignedSequence<'_>]) {
-        let rows: Vec<(Vec<State>, Vec<u32>)> = aligned
+        let rows: Vec<(Vec<StateId>, Vec<u32>)> = aligned
             .iter()
             .map(|aligned| {
                 let steps = aligned.places.iter().zip(aligned.sequence.states());
@@ -167,14 +167,14 @@ impl ClusterProfile {
                     .unzip()
             })
             .collect();
-        let rows: Vec<Row<'_>> =
-            rows.iter().map(|(states, columns)| Row { states, columns, weight: 1 }).collect();
+        let rows: Vec<ProfileRow<'_>> =
+            rows.iter().map(|(states, columns)| ProfileRow { states, columns, weight: 1 }).collect();
         self.profile = Profile::new(&rows, self.profile.len());
     }
 
     fn summarize(&mut self, aligned: &[AlignedSequence<'_>], settings: &LocalizeSettings) {
         let len = self.profile.len();
-        let mut times: Vec<Vec<(State, f64)>> = vec![Vec::new(); len];
+        let mut times: Vec<Vec<(StateId, f64)>> = vec![Vec::new(); len];
         for aligned in aligned {
             for (step, place) in aligned.places.iter().enumerate() {
                 if let AlignedPosition::Column(column) = place {
@@ -193,7 +193,7 @@ impl ClusterProfile {
     }
 }
 
-fn summarize_column(mut times: Vec<(State, f64)>, normals: usize) -> ColumnSummary {
+fn summarize_column(mut times: Vec<(StateId, f64)>, normals: usize) -> ColumnSummary {
     times.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let share = |count: usize| count as f64 / normals.max(1) as f64;
     let mut states: Vec<StateShare> = times

@@ -32,7 +32,7 @@ impl DeviationMeasure {
     /// `total_us`: usual total time.
     pub(super) fn from_deviations(deviations: &[Deviation], total_us: f64) -> DeviationMeasure {
         let mut measure = DeviationMeasure::default();
-        let mut unexpected: BTreeMap<crate::State, usize> = BTreeMap::new();
+        let mut unexpected: BTreeMap<crate::StateId, usize> = BTreeMap::new();
         for deviation in deviations {
             measure.excess_us += deviation.excess_us;
             measure.largest_us = measure.largest_us.max(deviation.excess_us);

@@ -45,8 +45,9 @@ pub fn localize_all(
     anomalous: &[&StateSequence],
     settings: &LocalizeSettings,
 ) -> Vec<LocalizedExecution> {
-    let aligned =
-        parallel_map(anomalous, settings.msa.threads, |execution| profile.place(execution, settings));
+    let aligned = parallel_map(anomalous, settings.msa.threads, |execution| {
+        profile.align_execution(execution, settings)
+    });
     let found = parallel_map(&aligned, settings.msa.threads, |aligned| match settings.rules {
         LocalizeRules::Paper => paper::deviations(profile, aligned, settings),
         LocalizeRules::Robust => robust::deviations(profile, aligned, None, settings),

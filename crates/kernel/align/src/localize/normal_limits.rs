@@ -1,7 +1,7 @@
 //! Limits from the deviations of normal executions among themselves, and the deviations that exceed them.
 
 use super::result::{Deviation, DeviationKind};
-use crate::State;
+use crate::StateId;
 use laggard_numeric::{Alternative, mann_whitney};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ const POOLED_MIN: usize = 3;
 /// Significance level of the pooled comparison, for each kind and state.
 const POOLED_LEVEL: f64 = 0.001;
 
-pub(super) type DeviationGroup = (DeviationKind, State);
+pub(super) type DeviationGroup = (DeviationKind, StateId);
 
 /// Deviations of normal executions, by kind of deviation and state.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -130,7 +130,7 @@ impl NormalLimits {
         deviations: Vec<Deviation>,
         excess_min_us: f64,
         raised: &BTreeSet<DeviationGroup>,
-        is_new: impl Fn(State) -> bool,
+        is_new: impl Fn(StateId) -> bool,
     ) -> Vec<Deviation> {
         let found = measures(&deviations);
         let is_abnormal = |deviation: &Deviation| {

@@ -1,7 +1,7 @@
 //! The result of localization.
 
 use super::measure::DeviationMeasure;
-use crate::State;
+use crate::StateId;
 use std::ops::Range;
 
 /// A normal execution in the alignment.
@@ -26,7 +26,7 @@ pub struct ColumnSummary {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StateShare {
     /// The state.
-    pub state: State,
+    pub state: StateId,
     /// Share of normal executions in it here, 0..=1.
     pub share: f64,
     /// Number of executions in it here.
@@ -45,7 +45,7 @@ pub struct StateShare {
 
 impl ColumnSummary {
     /// The summary of a state here.
-    pub fn state(&self, state: State) -> Option<&StateShare> {
+    pub fn state(&self, state: StateId) -> Option<&StateShare> {
         self.states.iter().find(|share| share.state == state)
     }
 }
@@ -99,7 +99,7 @@ pub struct Deviation {
     /// The kind of deviation.
     pub kind: DeviationKind,
     /// The state (if missing: the expected one).
-    pub state: State,
+    pub state: StateId,
     /// Its position.
     pub place: AlignedPosition,
     /// The step; of a missing one the next step (may be the number of steps).
@@ -118,7 +118,7 @@ pub struct Finding {
     /// The kind of deviation.
     pub kind: DeviationKind,
     /// The state with the most excess (ties: the first).
-    pub state: State,
+    pub state: StateId,
     /// First position.
     pub first: AlignedPosition,
     /// Last place, included.
@@ -139,7 +139,7 @@ pub struct DeviationSum {
     /// The kind of deviation.
     pub kind: DeviationKind,
     /// The state.
-    pub state: State,
+    pub state: StateId,
     /// How many.
     pub count: usize,
     /// Sum of their times in microseconds.

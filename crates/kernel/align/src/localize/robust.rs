@@ -5,12 +5,12 @@
 //! could slide without changing the alignment. A step interrupted by unexpected ones continues after them. A missing
 //! step next to an unexpected one was replaced by it, and only the difference is excess.
 
-use super::aligned::{AlignedSequence, StateEntryIndex, Window};
+use super::aligned::{AlignedSequence, PositionWindow, StateEntryIndex};
 use super::cluster::{ClusterProfile, summarize_times};
 use super::normal_limits::robust_maximum;
 use super::result::{AlignedPosition, Deviation, DeviationKind};
 use super::settings::LocalizeSettings;
-use crate::State;
+use crate::StateId;
 use laggard_numeric::parallel_map;
 
 /// Size of a neighborhood, in usual steps to either side.
@@ -123,7 +123,7 @@ impl<'a> DeviationScan<'a> {
     }
 
     /// Share of a state among normal executions, excluding this one, which has `own` of them itself.
-    fn share(&self, column: u32, state: State, own: usize) -> f64 {
+    fn share(&self, column: u32, state: StateId, own: usize) -> f64 {
         let count = self.reference.columns[column as usize].state(state).map_or(0, |share| share.count);
         let own = if self.excluded.is_some() { own } else { 0 };
         let others = self.reference.entries.len() - usize::from(self.excluded.is_some());
@@ -131,7 +131,7 @@ impl<'a> DeviationScan<'a> {
     }
 
     /// The usual times in a column, if enough are known.
-    fn usual_in(&self, column: u32, state: State) -> Option<UsualTime> {
+    fn usual_in(&self, column: u32, state: StateId) -> Option<UsualTime> {
         let share = self.reference.columns[column as usize].state(state)?;
         (share.count >= self.settings.values_min).then(|| UsualTime {
             median_us: share.median_us,
@@ -141,7 +141,7 @@ impl<'a> DeviationScan<'a> {
     }
 
     /// The usual times of all entries within a window, if there are at least `least`.
-    fn usual_within(&self, state: State, window: Window, least: usize) -> Option<UsualTime> {
+    fn usual_within(&self, state: StateId, window: PositionWindow, least: usize) -> Option<UsualTime> {
         let mut times: Vec<f64> =
             self.others().flat_map(|other| other.times_us(state, window)).copied().collect();
         (times.len() >= least).then(|| {
@@ -233,22 +233,22 @@ impl<'a> DeviationScan<'a> {
     }
 
     /// The usual times of a state in a window or, if it is rare there, in all columns.
-    fn usual_near(&self, state: State, window: Window) -> Option<UsualTime> {
-        let target = Window { first: 0, last: u32::MAX };
+    fn usual_near(&self, state: StateId, window: PositionWindow) -> Option<UsualTime> {
+        let target = PositionWindow { first: 0, last: u32::MAX };
         let known = self.settings.values_min;
         let near = self.usual_within(state, window, known);
         near.or_else(|| self.usual_within(state, target, known))
             .or_else(|| self.usual_within(state, target, 1))
     }
 
-    fn least_entries(&self, state: State, window: Window) -> usize {
+    fn least_entries(&self, state: StateId, window: PositionWindow) -> usize {
         // The same order statistic as for the maximum, from the other end.
         let counts = self.others().map(|other| -(other.times_us(state, window).len() as f64)).collect();
         -robust_maximum(counts) as usize
     }
 
     /// The number of entries that at least [`USUAL_SHARE`] of the normal executions reach or exceed.
-    fn most_entries(&self, state: State, window: Window) -> usize {
+    fn most_entries(&self, state: StateId, window: PositionWindow) -> usize {
         let mut counts: Vec<usize> = self.others().map(|other| other.times_us(state, window).len()).collect();
         counts.sort_unstable();
         let rank = (USUAL_SHARE * counts.len() as f64).ceil().max(1.0) as usize;
@@ -276,7 +276,7 @@ impl<'a> DeviationScan<'a> {
     }
 
     /// The neighborhood of a run: the range in which it can slide, and a few more steps.
-    fn reach(&self, first: usize, end: usize) -> Window {
+    fn reach(&self, first: usize, end: usize) -> PositionWindow {
         let states = self.aligned.sequence.states();
         let mut left = 0;
         while left < first && states[first - 1 - left] == states[end - 1 - left] {
@@ -318,7 +318,7 @@ impl<'a> DeviationScan<'a> {
         if time.ln_1p() < usual.log_low { usual.median_us - time } else { 0.0 }
     }
 
-    fn unexpected_step(&self, step: usize, window: Window) -> Option<Deviation> {
+    fn unexpected_step(&self, step: usize, window: PositionWindow) -> Option<Deviation> {
         let (state, time_us) = (self.aligned.state(step), self.aligned.time_us(step));
         let deviation = Deviation {
             kind: DeviationKind::Unexpected,
@@ -368,7 +368,7 @@ impl<'a> DeviationScan<'a> {
     }
 
     /// The time that other steps of the state lack within a window, including missing ones.
-    fn lacking_us(&self, step: usize, state: State, window: Window) -> f64 {
+    fn lacking_us(&self, step: usize, state: StateId, window: PositionWindow) -> f64 {
         let columns = (window.first / 2) as usize..window.last.div_ceil(2) as usize;
         let lack = |column: usize| match self.by_column[column] {
             Some(other) if other as usize == step || self.aligned.state(other as usize) != state => 0.0,

@@ -6,7 +6,7 @@ use super::measure::DeviationMeasure;
 use super::result::{
     AlignedCell, AlignedPosition, Deviation, DeviationKind, DeviationSum, Finding, LocalizedExecution,
 };
-use crate::State;
+use crate::StateId;
 use std::collections::BTreeMap;
 
 pub(super) fn localized(
@@ -110,7 +110,7 @@ fn extend(finding: &mut Finding, index: usize, deviations: &[Deviation]) {
 }
 
 fn sums(deviations: &[Deviation]) -> Vec<DeviationSum> {
-    let mut groups: BTreeMap<(DeviationKind, State), DeviationSum> = BTreeMap::new();
+    let mut groups: BTreeMap<(DeviationKind, StateId), DeviationSum> = BTreeMap::new();
     for &Deviation { kind, state, time_us, excess_us, .. } in deviations {
         let empty = DeviationSum { kind, state, count: 0, time_us: 0.0, excess_us: 0.0 };
         let sum = groups.entry((kind, state)).or_insert(empty);

@@ -2,13 +2,13 @@
 
 use super::group::{Distinct, Group};
 use super::pairs::sum_of_pairs;
-use super::profile::{Background, Profile, Row};
+use super::profile::{Background, Profile, ProfileRow};
 use super::progressive::{AlignmentContext, SubtreeCache, progressive};
 use super::refine::{Refinement, refine};
 use super::settings::MsaSettings;
 use super::tree::{Tree, upgma};
-use super::words::{Distances, word_distances};
-use crate::State;
+use super::word_distances::{Distances, word_distances};
+use crate::StateId;
 use std::collections::HashMap;
 
 /// Aligned sequences, one per row.
@@ -37,7 +37,7 @@ impl MultipleAlignment {
     ///
     /// # Panics
     /// When `states` is not the sequence of that row.
-    pub fn cells(&self, row: usize, states: &[State]) -> Vec<Option<State>> {
+    pub fn cells(&self, row: usize, states: &[StateId]) -> Vec<Option<StateId>> {
         assert_eq!(states.len(), self.rows[row].len(), "the row's own sequence");
         let mut cells = vec![None; self.len];
         for (&state, &column) in states.iter().zip(&self.rows[row]) {
@@ -50,11 +50,11 @@ impl MultipleAlignment {
     ///
     /// # Panics
     /// When `sequences` are not those that were aligned.
-    pub fn profile(&self, sequences: &[&[State]]) -> Profile {
-        let rows: Vec<Row<'_>> = sequences
+    pub fn profile(&self, sequences: &[&[StateId]]) -> Profile {
+        let rows: Vec<ProfileRow<'_>> = sequences
             .iter()
             .zip(&self.rows)
-            .map(|(states, columns)| Row { states, columns, weight: 1 })
+            .map(|(states, columns)| ProfileRow { states, columns, weight: 1 })
             .collect();
         Profile::new(&rows, self.len)
     }
@@ -68,7 +68,7 @@ impl MultipleAlignment {
 /// Memory: `8 n^2` bytes for `n` distinct sequences, four bytes a step and a level of the tree, and for each thread what
 /// one table needs (see `table.rs`: about 16 MiB plus rows). Time: a table is `columns * band` cells; refinement is
 /// limited by [`MsaSettings::refinement_work_max`].
-pub fn align(sequences: &[&[State]], alphabet_len: usize, settings: &MsaSettings) -> MultipleAlignment {
+pub fn align(sequences: &[&[StateId]], alphabet_len: usize, settings: &MsaSettings) -> MultipleAlignment {
     let (distinct, leaf_of) = find_distinct(sequences);
     if distinct.sequences.is_empty() {
         return MultipleAlignment::default();
@@ -101,8 +101,8 @@ pub fn align(sequences: &[&[State]], alphabet_len: usize, settings: &MsaSettings
 }
 
 /// The distinct sequences in order of appearance, and for each sequence which of them it is.
-fn find_distinct<'a>(sequences: &[&'a [State]]) -> (Distinct<'a>, Vec<usize>) {
-    let mut known: HashMap<&[State], usize> = HashMap::new();
+fn find_distinct<'a>(sequences: &[&'a [StateId]]) -> (Distinct<'a>, Vec<usize>) {
+    let mut known: HashMap<&[StateId], usize> = HashMap::new();
     let mut distinct = Distinct { sequences: Vec::new(), weights: Vec::new() };
     let mut leaf_of = Vec::with_capacity(sequences.len());
     for &sequence in sequences {

@@ -2,12 +2,12 @@
 
 use super::band::Move;
 use super::pairs::OccupancyBits;
-use super::profile::{Profile, Row};
-use crate::State;
+use super::profile::{Profile, ProfileRow};
+use crate::StateId;
 
 /// The distinct sequences to be aligned, and how often each occurs.
 pub(super) struct Distinct<'a> {
-    pub(super) sequences: Vec<&'a [State]>,
+    pub(super) sequences: Vec<&'a [StateId]>,
     pub(super) weights: Vec<u32>,
 }
 
@@ -27,8 +27,8 @@ impl Group {
         Group { members: vec![sequence], columns: vec![(0..len as u32).collect()], len }
     }
 
-    pub(super) fn rows<'a>(&'a self, distinct: &'a Distinct<'_>) -> Vec<Row<'a>> {
-        let row = |(&member, columns): (&usize, &'a Vec<u32>)| Row {
+    pub(super) fn rows<'a>(&'a self, distinct: &'a Distinct<'_>) -> Vec<ProfileRow<'a>> {
+        let row = |(&member, columns): (&usize, &'a Vec<u32>)| ProfileRow {
             states: distinct.sequences[member],
             columns,
             weight: distinct.weights[member],

@@ -18,15 +18,15 @@ mod sequence;
 mod settings;
 mod table;
 mod tree;
-mod words;
+mod word_distances;
 
 pub use alignment::{MultipleAlignment, align};
 pub use band::Move;
 pub use pairs::sum_of_pairs;
-pub use profile::{Background, Profile, Row};
+pub use profile::{Background, Profile, ProfileRow};
 pub use refine::{Refinement, RefinementEnd};
 pub use sequence::align_to_profile;
 pub(crate) use sequence::{TimeFit, UsualTimes, align_timed};
 pub use settings::MsaSettings;
 pub use tree::{Merge, Tree, upgma};
-pub use words::{Distances, word_distance};
+pub use word_distances::{Distances, word_distance};

@@ -1,7 +1,7 @@
 //! The sum-of-pairs score, exactly: every pair of rows, with affine gaps, in words of 64 columns.
 
 use super::band::Move;
-use super::profile::{Profile, Row};
+use super::profile::{Profile, ProfileRow};
 use laggard_numeric::parallel_map;
 use std::num::NonZeroUsize;
 
@@ -15,7 +15,7 @@ const GAP_NEXT: f64 = -0.5;
 /// also against itself. `rows^2 * columns / 64` steps.
 ///
 /// # Panics If a row refers to a column out of range.
-pub fn sum_of_pairs(rows: &[Row<'_>], len: usize, threads: NonZeroUsize) -> f64 {
+pub fn sum_of_pairs(rows: &[ProfileRow<'_>], len: usize, threads: NonZeroUsize) -> f64 {
     let bits = OccupancyBits::new(rows.iter().map(|row| row.columns), len);
     let indices: Vec<usize> = (0..rows.len()).collect();
     let gaps = parallel_map(&indices, threads, |&i| {

@@ -1,13 +1,13 @@
 //! Aligned sequences as counts of states by column.
 
-use crate::State;
+use crate::StateId;
 
 /// State counts of the columns of aligned sequences. `4 * states * columns` bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     len: usize,
     /// The states that occur, ascending.
-    states: Vec<State>,
+    states: Vec<StateId>,
     /// Number of rows with each state, column by column; whole numbers, exact to 2^24.
     counts: Vec<f32>,
     /// Number of rows with any state, by column.
@@ -20,9 +20,9 @@ pub struct Profile {
 
 /// A sequence, the column of each of its steps, and how often it counts.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
+pub struct ProfileRow<'a> {
     /// The states.
-    pub states: &'a [State],
+    pub states: &'a [StateId],
     /// The column of each state, strictly ascending.
     pub columns: &'a [u32],
     /// Number of identical sequences it represents; >= 1.
@@ -33,7 +33,7 @@ impl Profile {
     /// Counts states by column. Columns that no row fills have occupancy 0.
     ///
     /// # Panics If a row refers to a column out of range.
-    pub fn new(rows: &[Row<'_>], len: usize) -> Profile {
+    pub fn new(rows: &[ProfileRow<'_>], len: usize) -> Profile {
         let (states, slots) = slots(rows);
         let zeros = || vec![0.0; len];
         let mut profile = Profile {
@@ -53,7 +53,7 @@ impl Profile {
         profile
     }
 
-    fn count(&mut self, row: &Row<'_>, slots: &[u8; 256]) {
+    fn count(&mut self, row: &ProfileRow<'_>, slots: &[u8; 256]) {
         let (weight, width) = (row.weight as f32, self.states.len());
         let mut next = 0;
         for (&state, &column) in row.states.iter().zip(row.columns) {
@@ -86,7 +86,7 @@ impl Profile {
     }
 
     /// The states that occur, ascending.
-    pub fn states(&self) -> &[State] {
+    pub fn states(&self) -> &[StateId] {
         &self.states
     }
 
@@ -120,7 +120,7 @@ impl Profile {
     }
 
     /// `f_x(a)`: share of `state` among the rows that have one, by column; `None` when no row has it anywhere.
-    pub fn shares(&self, state: State) -> Option<Vec<f32>> {
+    pub fn shares(&self, state: StateId) -> Option<Vec<f32>> {
         let slot = self.states.binary_search(&state).ok()?;
         let counts = self.counts.iter().skip(slot).step_by(self.states.len());
         Some(counts.zip(&self.filled).map(|(count, filled)| count / filled.max(1.0)).collect())
@@ -128,10 +128,10 @@ impl Profile {
 }
 
 /// The states that occur, ascending, and the position of each.
-fn slots(rows: &[Row<'_>]) -> (Vec<State>, [u8; 256]) {
+fn slots(rows: &[ProfileRow<'_>]) -> (Vec<StateId>, [u8; 256]) {
     let mut occurs = [false; 256];
     rows.iter().flat_map(|row| row.states).for_each(|&state| occurs[usize::from(state)] = true);
-    let states: Vec<State> = (0..=State::MAX).filter(|&state| occurs[usize::from(state)]).collect();
+    let states: Vec<StateId> = (0..=StateId::MAX).filter(|&state| occurs[usize::from(state)]).collect();
     let mut slots = [0; 256];
     states.iter().enumerate().for_each(|(slot, &state)| slots[usize::from(state)] = slot as u8);
     (states, slots)
@@ -145,7 +145,7 @@ pub struct Background {
 
 impl Background {
     /// `alphabet_len` states, or as many as occur if that is more.
-    pub fn new<'a>(sequences: impl Iterator<Item = (&'a [State], u32)>, alphabet_len: usize) -> Background {
+    pub fn new<'a>(sequences: impl Iterator<Item = (&'a [StateId], u32)>, alphabet_len: usize) -> Background {
         let (mut counts, mut states) = (vec![1.0_f64; 256], alphabet_len.min(256));
         for (sequence, weight) in sequences {
             for &state in sequence {
@@ -159,7 +159,7 @@ impl Background {
     }
 
     /// `q(a)`; that of a state outside the alphabet is the smallest there is.
-    pub fn frequency(&self, state: State) -> f32 {
+    pub fn frequency(&self, state: StateId) -> f32 {
         let least = || self.frequencies.iter().copied().fold(1.0, f32::min);
         self.frequencies.get(usize::from(state)).copied().unwrap_or_else(least)
     }

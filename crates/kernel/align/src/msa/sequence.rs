@@ -2,12 +2,12 @@
 
 use super::anchors::guide_between;
 use super::band::Move;
-use super::profile::{Background, Profile, Row};
+use super::profile::{Background, Profile, ProfileRow};
 use super::progressive::half_band;
 use super::scores::{GapCosts, TableScores, ln, round, scale};
 use super::settings::{ColumnScore, MsaSettings};
 use super::table::best_path;
-use crate::State;
+use crate::StateId;
 use std::ops::Range;
 
 /// How well the times of a sequence's steps fit the columns; decides between positions that are equal by state.
@@ -34,7 +34,7 @@ const SPREADS_MAX: f32 = 4.0;
 pub fn align_to_profile(
     profile: &Profile,
     background: &Background,
-    sequence: &[State],
+    sequence: &[StateId],
     settings: &MsaSettings,
 ) -> Vec<Move> {
     align_timed(profile, background, sequence, None, settings)
@@ -43,12 +43,12 @@ pub fn align_to_profile(
 pub(crate) fn align_timed(
     profile: &Profile,
     background: &Background,
-    sequence: &[State],
+    sequence: &[StateId],
     times: Option<&TimeFit<'_>>,
     settings: &MsaSettings,
 ) -> Vec<Move> {
     let columns: Vec<u32> = (0..sequence.len() as u32).collect();
-    let own = Profile::new(&[Row { states: sequence, columns: &columns, weight: 1 }], sequence.len());
+    let own = Profile::new(&[ProfileRow { states: sequence, columns: &columns, weight: 1 }], sequence.len());
     let near = guide_between(&own, profile);
     let half = half_band(near.span.0, near.span.1, settings);
     let scale = scale(own.len(), profile.len(), settings);
@@ -69,7 +69,7 @@ pub(crate) fn align_timed(
 fn state_scores(
     profile: &Profile,
     background: &Background,
-    sequence: &[State],
+    sequence: &[StateId],
     settings: &MsaSettings,
     scale: f32,
 ) -> Vec<Option<Vec<i32>>> {
@@ -91,7 +91,7 @@ fn state_scores(
 }
 
 struct SequenceScores<'a> {
-    states: &'a [State],
+    states: &'a [StateId],
     columns: usize,
     by_state: Vec<Option<Vec<i32>>>,
     times: Option<&'a TimeFit<'a>>,

@@ -43,7 +43,7 @@ fn best_path_in_blocks(
     loop {
         let band = guide.band(scores.columns(), half);
         cells += band.cells();
-        let moves = Table::new(scores, &band).solve(block_cells);
+        let moves = ScoreTable::new(scores, &band).solve(block_cells);
         if !band.is_touched_by(&moves, scores.columns()) {
             return BestPath { moves, cells };
         }
@@ -51,7 +51,7 @@ fn best_path_in_blocks(
     }
 }
 
-struct Table<'a, S> {
+struct ScoreTable<'a, S> {
     scores: &'a S,
     band: &'a Band,
     /// Best score of each cell of the last row that was computed, and of the one before.
@@ -69,10 +69,10 @@ struct SavedRow {
     first_gap: Vec<i32>,
 }
 
-impl<'a, S: TableScores> Table<'a, S> {
+impl<'a, S: TableScores> ScoreTable<'a, S> {
     fn new(scores: &'a S, band: &'a Band) -> Self {
         let width = scores.columns() + 1;
-        Table {
+        ScoreTable {
             scores,
             band,
             best: vec![UNREACHABLE; width],

@@ -1,6 +1,6 @@
 //! The guide tree: unweighted pair groups by arithmetic mean.
 
-use super::words::Distances;
+use super::word_distances::Distances;
 
 /// Two subtrees become one. Nodes below the number of leaves are leaves; the `i`-th merge makes node `leaves + i`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,11 +5,11 @@ use laggard_align::localize::{
     ClusterProfile, DeviationKind, LocalizeSettings, LocalizedExecution, align_cluster, localize,
     localize_all,
 };
-use laggard_align::{State, StateSequence};
+use laggard_align::{StateId, StateSequence};
 
-pub(crate) const RUNNING: State = 0;
+pub(crate) const RUNNING: StateId = 0;
 
-pub(crate) const PREEMPTED: State = 2;
+pub(crate) const PREEMPTED: StateId = 2;
 pub(crate) const STATES: usize = 8;
 
 /// splitmix64.
@@ -45,14 +45,14 @@ impl RandomSource {
 /// A step and whether it was injected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GeneratedStep {
-    pub state: State,
+    pub state: StateId,
     pub time_us: f64,
     pub is_injected: bool,
 }
 
 /// A kind of execution.
 pub(crate) struct GeneratedKind {
-    steps: Vec<(State, f64)>,
+    steps: Vec<(StateId, f64)>,
 }
 
 impl GeneratedKind {
@@ -60,9 +60,9 @@ impl GeneratedKind {
         let len = 20 + random.below(41);
         let steps = (0..len).map(|at| {
             if at % 2 == 0 {
-                (random.below(2) as State, 20.0 + 200.0 * random.uniform())
+                (random.below(2) as StateId, 20.0 + 200.0 * random.uniform())
             } else {
-                (3 + random.below(5) as State, 50.0 + 1000.0 * random.uniform())
+                (3 + random.below(5) as StateId, 50.0 + 1000.0 * random.uniform())
             }
         });
         GeneratedKind { steps: steps.collect() }
@@ -71,7 +71,7 @@ impl GeneratedKind {
     /// One execution: steps inserted and left out with `rate`, replaced with 2 %, times spread by 0.3.
     pub(crate) fn draw(&self, random: &mut RandomSource, rate: f64) -> Vec<GeneratedStep> {
         let mut steps = Vec::new();
-        let any = |random: &mut RandomSource| random.below(STATES) as State;
+        let any = |random: &mut RandomSource| random.below(STATES) as StateId;
         for &(state, time) in &self.steps {
             if random.uniform() < rate {
                 let (state, time_us) = (any(random), random.lognormal(200.0));
@@ -105,7 +105,7 @@ pub(crate) fn inject(
     steps: &mut Vec<GeneratedStep>,
     fault: InjectedFault,
     random: &mut RandomSource,
-    state: State,
+    state: StateId,
 ) {
     match fault {
         InjectedFault::None => {}
@@ -242,7 +242,7 @@ pub(crate) fn run(
         let mut random = RandomSource(1_000 * seed + 17);
         let template = GeneratedKind::new(&mut random);
         let reference = cluster(&template, &mut random, rate, settings);
-        let state = 3 + random.below(5) as State;
+        let state = 3 + random.below(5) as StateId;
         let executions: Vec<(StateSequence, Vec<bool>)> = (0..10)
             .map(|_| {
                 let mut steps = template.draw(&mut random, rate);

@@ -3,14 +3,14 @@
 use laggard_align::localize::{
     AlignedPosition, DeviationKind, LocalizeRules, LocalizeSettings, align_cluster, localize,
 };
-use laggard_align::{State, StateSequence};
+use laggard_align::{StateId, StateSequence};
 use laggard_testkit::golden;
 use serde_json::Value;
 
 fn sequence(row: &Value, times: &Value) -> StateSequence {
     let mut sequence = StateSequence::new();
     let states =
-        row.as_array().expect("a row").iter().filter_map(|state| State::try_from(state.as_i64()?).ok());
+        row.as_array().expect("a row").iter().filter_map(|state| StateId::try_from(state.as_i64()?).ok());
     for (state, time) in states.zip(times.as_array().expect("times")) {
         sequence.push(state, time.as_f64().expect("a time"));
     }

@@ -1,19 +1,19 @@
 //! The reference results beside the repository.
 
-use laggard_align::State;
+use laggard_align::StateId;
 use laggard_align::msa::{
-    Distances, MsaSettings, MultipleAlignment, Row, align, sum_of_pairs, upgma, word_distance,
+    Distances, MsaSettings, MultipleAlignment, ProfileRow, align, sum_of_pairs, upgma, word_distance,
 };
 use laggard_testkit::golden;
 use serde_json::Value;
 use std::num::NonZeroUsize;
 
-fn states(value: &Value) -> Vec<State> {
+fn states(value: &Value) -> Vec<StateId> {
     let states = value.as_array().expect("a list of states").iter();
-    states.map(|state| State::try_from(state.as_u64().expect("a state")).expect("a small state")).collect()
+    states.map(|state| StateId::try_from(state.as_u64().expect("a state")).expect("a small state")).collect()
 }
 
-fn sequences(case: &Value) -> Vec<Vec<State>> {
+fn sequences(case: &Value) -> Vec<Vec<StateId>> {
     case["sequences"].as_array().expect("sequences").iter().map(states).collect()
 }
 
@@ -21,8 +21,8 @@ fn number(value: &Value) -> f64 {
     value.as_f64().expect("a number")
 }
 
-fn aligned(sequences: &[Vec<State>]) -> MultipleAlignment {
-    let slices: Vec<&[State]> = sequences.iter().map(Vec::as_slice).collect();
+fn aligned(sequences: &[Vec<StateId>]) -> MultipleAlignment {
+    let slices: Vec<&[StateId]> = sequences.iter().map(Vec::as_slice).collect();
     let states =
         slices.iter().flat_map(|states| states.iter()).max().map_or(0, |&state| usize::from(state) + 1);
     align(&slices, states, &MsaSettings::default())
@@ -30,7 +30,7 @@ fn aligned(sequences: &[Vec<State>]) -> MultipleAlignment {
 
 /// The score of a reference alignment, by our scoring.
 fn score_of(reference: &Value) -> f64 {
-    let rows: Vec<Vec<Option<State>>> = reference
+    let rows: Vec<Vec<Option<StateId>>> = reference
         .as_array()
         .expect("rows")
         .iter()
@@ -38,11 +38,11 @@ fn score_of(reference: &Value) -> f64 {
             row.as_array()
                 .expect("a row")
                 .iter()
-                .map(|cell| State::try_from(cell.as_i64().expect("a cell")).ok())
+                .map(|cell| StateId::try_from(cell.as_i64().expect("a cell")).ok())
                 .collect()
         })
         .collect();
-    let parts: Vec<(Vec<State>, Vec<u32>)> = rows
+    let parts: Vec<(Vec<StateId>, Vec<u32>)> = rows
         .iter()
         .map(|row| {
             row.iter()
@@ -51,8 +51,8 @@ fn score_of(reference: &Value) -> f64 {
                 .unzip()
         })
         .collect();
-    let rows_of: Vec<Row<'_>> =
-        parts.iter().map(|(states, columns)| Row { states, columns, weight: 1 }).collect();
+    let rows_of: Vec<ProfileRow<'_>> =
+        parts.iter().map(|(states, columns)| ProfileRow { states, columns, weight: 1 }).collect();
     sum_of_pairs(&rows_of, rows[0].len(), NonZeroUsize::MIN)
 }
 
@@ -107,7 +107,7 @@ fn trees_merge_in_the_reference_order() {
 #[test]
 fn word_distances_equal_the_reference() {
     let golden = golden("msa/cases");
-    let letters = |value: &Value| -> Vec<State> {
+    let letters = |value: &Value| -> Vec<StateId> {
         value
             .as_array()
             .expect("letters")

@@ -1,19 +1,19 @@
 //! What holds for any sequences.
 
-use laggard_align::State;
+use laggard_align::StateId;
 use laggard_align::msa::{
-    Background, Move, MsaSettings, Profile, Row, align, align_to_profile, sum_of_pairs,
+    Background, Move, MsaSettings, Profile, ProfileRow, align, align_to_profile, sum_of_pairs,
 };
 use proptest::prelude::*;
 use std::num::NonZeroUsize;
 
 const STATES: usize = 4;
 
-fn sequences(count: usize, len: usize) -> impl Strategy<Value = Vec<Vec<State>>> {
-    prop::collection::vec(prop::collection::vec(0..STATES as State, 0..=len), 1..=count)
+fn sequences(count: usize, len: usize) -> impl Strategy<Value = Vec<Vec<StateId>>> {
+    prop::collection::vec(prop::collection::vec(0..STATES as StateId, 0..=len), 1..=count)
 }
 
-fn slices(sequences: &[Vec<State>]) -> Vec<&[State]> {
+fn slices(sequences: &[Vec<StateId>]) -> Vec<&[StateId]> {
     sequences.iter().map(Vec::as_slice).collect()
 }
 
@@ -22,7 +22,7 @@ fn settings(threads: usize) -> MsaSettings {
 }
 
 /// The score of two rows, cell by cell.
-fn pair_score(x: &[Option<State>], y: &[Option<State>]) -> f64 {
+fn pair_score(x: &[Option<StateId>], y: &[Option<StateId>]) -> f64 {
     let (mut score, mut gap) = (0.0, None);
     for (x, y) in x.iter().zip(y) {
         let side = match (x, y) {
@@ -43,7 +43,7 @@ fn pair_score(x: &[Option<State>], y: &[Option<State>]) -> f64 {
 }
 
 /// The best score of two sequences: all ways, remembered by how far each is and which gap is open.
-fn best_score(x: &[State], y: &[State]) -> f64 {
+fn best_score(x: &[StateId], y: &[StateId]) -> f64 {
     let mut best = vec![vec![[f64::NEG_INFINITY; 3]; y.len() + 1]; x.len() + 1];
     best[0][0][0] = 0.0;
     for i in 0..=x.len() {
@@ -92,7 +92,7 @@ proptest! {
     #[test]
     fn the_score_is_that_of_all_pairs(sequences in sequences(7, 90)) {
         let found = align(&slices(&sequences), STATES, &settings(1));
-        let rows: Vec<Vec<Option<State>>> =
+        let rows: Vec<Vec<Option<StateId>>> =
             sequences.iter().enumerate().map(|(row, states)| found.cells(row, states)).collect();
         let pairs = (0..rows.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
         let expected: f64 = pairs.map(|(i, j)| pair_score(&rows[i], &rows[j])).sum();
@@ -108,7 +108,7 @@ proptest! {
     #[test]
     fn a_sequence_of_the_profile_fits_it(states in prop::collection::vec(0..4_u8, 1..60)) {
         let columns: Vec<u32> = (0..states.len() as u32).collect();
-        let profile = Profile::new(&[Row { states: &states, columns: &columns, weight: 3 }], states.len());
+        let profile = Profile::new(&[ProfileRow { states: &states, columns: &columns, weight: 3 }], states.len());
         let background = Background::new([(states.as_slice(), 3)].into_iter(), 4);
         let moves = align_to_profile(&profile, &background, &states, &settings(1));
         prop_assert!(moves.into_iter().all(|step| step == Move::Both));
@@ -117,10 +117,10 @@ proptest! {
 
 #[test]
 fn weights_count_as_copies() {
-    let (states, columns): ([State; 3], [u32; 3]) = ([0, 1, 2], [0, 1, 3]);
-    let (other, places): ([State; 3], [u32; 3]) = ([0, 2, 2], [0, 2, 3]);
-    let row = |weight| Row { states: &states, columns: &columns, weight };
-    let other = Row { states: &other, columns: &places, weight: 1 };
+    let (states, columns): ([StateId; 3], [u32; 3]) = ([0, 1, 2], [0, 1, 3]);
+    let (other, places): ([StateId; 3], [u32; 3]) = ([0, 2, 2], [0, 2, 3]);
+    let row = |weight| ProfileRow { states: &states, columns: &columns, weight };
+    let other = ProfileRow { states: &other, columns: &places, weight: 1 };
     let weighted = sum_of_pairs(&[row(3), other], 4, NonZeroUsize::MIN);
     let copied = sum_of_pairs(&[row(1), row(1), row(1), other], 4, NonZeroUsize::MIN);
     assert!((weighted - copied).abs() < 1e-12);
@@ -144,9 +144,9 @@ fn long_sequences_are_aligned_near_their_anchors() {
     let mut seed = 1_u32;
     let mut next = || {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (seed >> 24) as State % 8
+        (seed >> 24) as StateId % 8
     };
-    let first: Vec<State> = (0..3000).map(|_| next()).collect();
+    let first: Vec<StateId> = (0..3000).map(|_| next()).collect();
     let second = [&first[..500], &first[900..2500], &first[2200..]].concat();
     let found = align(&[&first, &second], 8, &settings(1));
     assert_eq!(found.len, 3300);

@@ -3,19 +3,19 @@
 use laggard_align::localize::{
     ClusterProfile, DeviationKind, LocalizeSettings, LocalizedExecution, align_cluster, localize,
 };
-use laggard_align::{State, StateSequence};
+use laggard_align::{StateId, StateSequence};
 
-const RUN: State = 0;
-const PREEMPTED: State = 2;
-const DISK: State = 3;
-const NET: State = 4;
+const RUN: StateId = 0;
+const PREEMPTED: StateId = 2;
+const DISK: StateId = 3;
+const NET: StateId = 4;
 
 /// Times within 10 % of the usual, differently for every execution and step.
 fn spread(execution: usize, step: usize) -> f64 {
     0.9 + 0.2 * (((execution * 31 + step * 17) % 23) as f64 / 22.0)
 }
 
-fn execution(index: usize, steps: &[(State, f64)]) -> StateSequence {
+fn execution(index: usize, steps: &[(StateId, f64)]) -> StateSequence {
     let mut sequence = StateSequence::new();
     for (step, &(state, time)) in steps.iter().enumerate() {
         sequence.push(state, time * spread(index, step));
@@ -24,7 +24,7 @@ fn execution(index: usize, steps: &[(State, f64)]) -> StateSequence {
 }
 
 /// A few different steps, and a loop of `rounds` times running and disk in between.
-fn looped(rounds: usize) -> Vec<(State, f64)> {
+fn looped(rounds: usize) -> Vec<(StateId, f64)> {
     let mut steps = vec![(RUN, 300.0), (NET, 900.0), (RUN, 200.0), (5, 400.0)];
     (0..rounds).for_each(|_| steps.extend([(RUN, 100.0), (DISK, 500.0)]));
     steps.extend([(RUN, 250.0), (6, 700.0), (RUN, 150.0), (NET, 800.0), (RUN, 100.0)]);
@@ -37,7 +37,7 @@ fn reference(rounds: impl Fn(usize) -> usize) -> ClusterProfile {
     align_cluster(&normals, 8, &LocalizeSettings::default())
 }
 
-fn found(reference: &ClusterProfile, steps: &[(State, f64)]) -> LocalizedExecution {
+fn localized(reference: &ClusterProfile, steps: &[(StateId, f64)]) -> LocalizedExecution {
     localize(reference, &execution(99, steps), &LocalizeSettings::default())
 }
 
@@ -47,20 +47,20 @@ fn excess(found: &LocalizedExecution) -> f64 {
 
 #[test]
 fn an_execution_like_the_others_has_no_finding() {
-    assert_eq!(found(&reference(|_| 8), &looped(8)).deviations, []);
+    assert_eq!(localized(&reference(|_| 8), &looped(8)).deviations, []);
 }
 
 #[test]
 fn as_many_rounds_as_others_have_are_no_finding() {
     let reference = reference(|index| 10 + index % 5);
     for rounds in 10..=14 {
-        assert_eq!(found(&reference, &looped(rounds)).deviations, [], "{rounds} rounds");
+        assert_eq!(localized(&reference, &looped(rounds)).deviations, [], "{rounds} rounds");
     }
 }
 
 #[test]
 fn rounds_beyond_all_others_are_told_with_their_time() {
-    let found = found(&reference(|index| 10 + index % 3), &looped(18));
+    let found = localized(&reference(|index| 10 + index % 3), &looped(18));
     assert!(!found.deviations.is_empty());
     // Six rounds of 600 us more than the most that is usual; the reported value may be off by a ninth.
     assert!((excess(&found) / 3600.0 - 1.0).abs() < 0.15, "{}", excess(&found));
@@ -70,7 +70,7 @@ fn rounds_beyond_all_others_are_told_with_their_time() {
 fn a_long_wait_is_slow_at_its_step() {
     let mut steps = looped(8);
     steps[9].1 *= 10.0;
-    let found = found(&reference(|_| 8), &steps);
+    let found = localized(&reference(|_| 8), &steps);
     let reported: Vec<(DeviationKind, u32)> =
         found.deviations.iter().map(|reported| (reported.kind, reported.step)).collect();
     assert_eq!(reported, [(DeviationKind::Slow, 9)]);
@@ -83,14 +83,14 @@ fn a_long_wait_in_a_loop_of_varying_length_is_told_with_its_time() {
     for at in [5, 9, 15, 23] {
         let mut steps = looped(12);
         steps[at].1 *= 10.0;
-        let found = found(&reference, &steps);
+        let found = localized(&reference, &steps);
         assert_eq!(found.findings.first().map(|finding| finding.steps.clone()), Some(at..at + 1));
         assert!((excess(&found) / 4500.0 - 1.0).abs() < 0.1, "{at}: {}", excess(&found));
     }
 }
 
 /// After every third running state it is preempted, and goes on for the rest of its time.
-fn preempted(steps: &[(State, f64)]) -> (Vec<(State, f64)>, Vec<u32>) {
+fn preempted(steps: &[(StateId, f64)]) -> (Vec<(StateId, f64)>, Vec<u32>) {
     let (mut limited, mut at, mut running) = (Vec::new(), Vec::new(), 0);
     for &(state, time) in steps {
         running += usize::from(state == RUN);
@@ -107,7 +107,7 @@ fn preempted(steps: &[(State, f64)]) -> (Vec<(State, f64)>, Vec<u32>) {
 #[test]
 fn preemptions_are_told_and_the_running_they_interrupt_is_not() {
     let (steps, at) = preempted(&looped(8));
-    let found = found(&reference(|_| 8), &steps);
+    let found = localized(&reference(|_| 8), &steps);
     let reported: Vec<u32> = found.deviations.iter().map(|reported| reported.step).collect();
     assert_eq!(reported, at);
     assert_eq!(found.sums.len(), 1);
@@ -121,7 +121,7 @@ fn a_moved_wait_has_no_excess() {
     let mut steps = looped(8);
     let wait = steps.remove(3);
     steps.insert(steps.len() - 4, wait);
-    let found = found(&reference(|_| 8), &steps);
+    let found = localized(&reference(|_| 8), &steps);
     assert!(excess(&found) < 60.0, "{:?}", found.deviations);
     assert!(
         found
@@ -138,7 +138,7 @@ fn whichever_of_equal_blocks_is_inserted_the_excess_is_right() {
         let mut steps = looped(8);
         let at = 4 + 2 * round;
         steps.splice(at..at, [(RUN, 100.0), (DISK, 5000.0)]);
-        let found = found(&reference, &steps);
+        let found = localized(&reference, &steps);
         assert!((excess(&found) / 5100.0 - 1.0).abs() < 0.15, "{round}: {}", excess(&found));
         assert_eq!(
             found.findings.first().map(|finding| finding.steps.contains(&(at + 1))),
@@ -152,7 +152,7 @@ fn whichever_of_equal_blocks_is_inserted_the_excess_is_right() {
 fn nothing_to_compare_with_is_no_trouble() {
     let reference = align_cluster(&[], 8, &LocalizeSettings::default());
     assert!(reference.columns().is_empty());
-    let strange = found(&reference, &looped(2));
+    let strange = localized(&reference, &looped(2));
     assert_eq!(strange.cells.len(), looped(2).len());
     let empty = localize(&reference, &StateSequence::new(), &LocalizeSettings::default());
     assert!(empty.cells.is_empty() && empty.deviations.is_empty());

@@ -3,7 +3,7 @@
 use super::attributes::Attribute;
 use super::features::{self, Features};
 use super::kinds;
-use super::records::{NextRecord, Record, Records, following};
+use super::records::{NextRecord, PerfRecord, Records, following};
 use super::sample::SampleLayouts;
 use super::{MAGIC_BIG, MAGIC_LITTLE};
 use crate::bytes::{ByteOrder, Cursor, until_zero};
@@ -174,7 +174,7 @@ impl PerfHead {
     fn read_records(&mut self, file: &Arc<SharedFile>) -> io::Result<()> {
         let mut records = Records::new(Arc::clone(file), self.order, self.records_from, self.records_end);
         loop {
-            let NextRecord::Record(record) = records.next()? else { return Ok(()) };
+            let NextRecord::PerfRecord(record) = records.next()? else { return Ok(()) };
             let behind = following(record, self.order);
             let kind = record.kind;
             match kind {
@@ -204,7 +204,7 @@ impl PerfHead {
         }
     }
 
-    fn add_attribute(&mut self, record: Record<'_>) {
+    fn add_attribute(&mut self, record: PerfRecord<'_>) {
         let Some(own_bytes) = Attribute::told_bytes(record.body, self.order) else { return };
         let (own, ids) = record.body.split_at(own_bytes);
         if let Some(mut attribute) = Attribute::parse(own, self.order)
@@ -216,7 +216,7 @@ impl PerfHead {
     }
 
     /// Names before the first sample belong to threads that already existed; they have no time.
-    fn add_thread(&mut self, record: Record<'_>) {
+    fn add_thread(&mut self, record: PerfRecord<'_>) {
         let told = self.order.u32(record.body, 4).zip(record.body.get(8..));
         let time = SampleLayouts::new(&self.attributes, self.order)
             .and_then(|layouts| layouts.trailer(record.body).time_ns);

@@ -51,7 +51,7 @@ impl RecordHead {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Record<'a> {
+pub(super) struct PerfRecord<'a> {
     pub(super) kind: u32,
     /// Its flags.
     pub(super) misc: u16,
@@ -62,7 +62,7 @@ pub(super) struct Record<'a> {
 /// What comes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NextRecord<'a> {
-    Record(Record<'a>),
+    PerfRecord(PerfRecord<'a>),
     End,
     /// The file ends inside a record.
     Truncated,
@@ -114,8 +114,8 @@ impl Records {
     pub(super) fn next(&mut self) -> io::Result<NextRecord<'_>> {
         Ok(match self.find()? {
             RecordLocation::Nothing(next) => next,
-            RecordLocation::InPlain(head) => NextRecord::Record(consumed(&mut self.plain, head)),
-            RecordLocation::InFile(head) => NextRecord::Record(consumed(&mut self.block, head)),
+            RecordLocation::InPlain(head) => NextRecord::PerfRecord(consumed(&mut self.plain, head)),
+            RecordLocation::InFile(head) => NextRecord::PerfRecord(consumed(&mut self.block, head)),
         })
     }
 
@@ -250,14 +250,18 @@ enum CompleteRecord {
     Malformed,
 }
 
-fn consumed(pending: &mut PendingRecord, head: RecordHead) -> Record<'_> {
+fn consumed(pending: &mut PendingRecord, head: RecordHead) -> PerfRecord<'_> {
     let start = pending.at;
     pending.at += head.size;
-    Record { kind: head.kind, misc: head.misc, body: &pending.bytes[start + HEAD_BYTES..start + head.size] }
+    PerfRecord {
+        kind: head.kind,
+        misc: head.misc,
+        body: &pending.bytes[start + HEAD_BYTES..start + head.size],
+    }
 }
 
 /// The compressed bytes of a record; the newer kind states their number, as padding may follow.
-fn packed(record: Record<'_>, order: ByteOrder) -> Option<&[u8]> {
+fn packed(record: PerfRecord<'_>, order: ByteOrder) -> Option<&[u8]> {
     if record.kind == COMPRESSED {
         return Some(record.body);
     }
@@ -266,7 +270,7 @@ fn packed(record: Record<'_>, order: ByteOrder) -> Option<&[u8]> {
 }
 
 /// Bytes that follow a record although its size does not count them.
-pub(super) fn following(record: Record<'_>, order: ByteOrder) -> u64 {
+pub(super) fn following(record: PerfRecord<'_>, order: ByteOrder) -> u64 {
     match record.kind {
         TRACING_DATA => order.u32(record.body, 0).map_or(0, |count| u64::from(count).next_multiple_of(8)),
         AUXTRACE => order.u64(record.body, 0).unwrap_or(0),

@@ -1,7 +1,7 @@
 //! Records to events.
 
 use super::kinds;
-use super::records::{NextRecord, Record, Records, following};
+use super::records::{NextRecord, PerfRecord, Records, following};
 use super::round::ReorderBuffer;
 use super::sample::{SampleKind, SampleLayouts, SampleOrigin};
 use crate::bytes::{ByteOrder, until_zero};
@@ -75,7 +75,7 @@ impl EventStream for PerfStream {
     fn read(&mut self, batch: &mut EventBatch) -> StreamState {
         for _ in 0..RECORDS_A_CALL {
             let behind = match self.records.next() {
-                Ok(NextRecord::Record(record)) => {
+                Ok(NextRecord::PerfRecord(record)) => {
                     let mut reading = RecordContext {
                         order: self.order,
                         layouts: &self.layouts,
@@ -117,7 +117,7 @@ struct RecordContext<'a> {
 }
 
 impl RecordContext<'_> {
-    fn record(&mut self, record: Record<'_>) {
+    fn record(&mut self, record: PerfRecord<'_>) {
         match record.kind {
             kinds::SAMPLE => self.sample(record.body),
             kinds::FINISHED_ROUND => self.round.finish(&mut self.batch.events),

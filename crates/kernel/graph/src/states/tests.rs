@@ -7,11 +7,11 @@ use laggard_model::{KernelTexts, KernelTime, TextId, Tid};
 use proptest::prelude::*;
 
 /// One segment: worker, state, length, qualifier.
-type DrawnSegment<'a> = (u32, WorkerState, u64, &'a str);
+type SegmentRow<'a> = (u32, WorkerState, u64, &'a str);
 
-fn path(segments: &[DrawnSegment<'_>], texts: &mut KernelTexts) -> CriticalPath {
+fn path(segments: &[SegmentRow<'_>], texts: &mut KernelTexts) -> CriticalPath {
     let mut at = KernelTime::from_ns(100);
-    let segment = |&(worker, state, ns, qualifier): &DrawnSegment<'_>| {
+    let segment = |&(worker, state, ns, qualifier): &SegmentRow<'_>| {
         let window = Window { from: at, to: at.plus_ns(ns) };
         at = window.to;
         let qualifier = texts.intern(qualifier);
@@ -113,7 +113,7 @@ fn an_alphabet_has_at_most_256_symbols() {
     let mut texts = KernelTexts::default();
     let workers = workers(&mut texts);
     let qualifiers: Vec<String> = (0..300).map(|index| format!("disk {index}")).collect();
-    let rows: Vec<DrawnSegment<'_>> =
+    let rows: Vec<SegmentRow<'_>> =
         qualifiers.iter().map(|name| (0, WorkerState::BlockDevice, 1, name.as_str())).collect();
     let path = path(&rows, &mut texts);
     let names = WorkerNames { workers: &workers, texts: &texts };
@@ -161,7 +161,7 @@ proptest! {
     ) {
         let mut texts = KernelTexts::default();
         let workers = workers(&mut texts);
-        let rows: Vec<DrawnSegment<'_>> =
+        let rows: Vec<SegmentRow<'_>> =
             rows.into_iter().map(|(worker, state, ns, name)| (worker, WorkerState::ALL[state], ns, name)).collect();
         let path = path(&rows, &mut texts);
         let names = WorkerNames { workers: &workers, texts: &texts };

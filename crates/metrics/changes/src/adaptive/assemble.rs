@@ -1,9 +1,9 @@
-//! Step 7: assembles the analysis from intervals, groups, and boundaries: exact cuts, segments, and changes in order of
+//! StepwiseStep 7: assembles the analysis from intervals, groups, and boundaries: exact cuts, segments, and changes in order of
 //! time.
 
 use std::ops::Range;
 
-use super::evidence::Evidence;
+use super::evidence::ChangeEvidence;
 use super::fit::{Drift, Fit, FitPart};
 use super::intervals::{CutInterval, CutIntervalKind, TOO_SHORT, UNEXPLAINED};
 use super::timeline::{Boundary, Timeline};
@@ -22,7 +22,7 @@ struct DatedBoundary {
 }
 
 pub(super) fn assemble(
-    evidence: Evidence<'_>,
+    evidence: ChangeEvidence<'_>,
     mut intervals: Vec<CutInterval>,
     timeline: Timeline,
 ) -> Analysis {
@@ -39,7 +39,7 @@ pub(super) fn assemble(
 }
 
 /// Dates a boundary exactly, and moves the cut between adjacent intervals there.
-fn date(evidence: Evidence<'_>, intervals: &mut [CutInterval], boundary: Boundary) -> DatedBoundary {
+fn date(evidence: ChangeEvidence<'_>, intervals: &mut [CutInterval], boundary: Boundary) -> DatedBoundary {
     let (before, after) = (boundary.before, boundary.after);
     let is_across = after != before + 1;
     let start = evidence.observed(&intervals[after].rows).start;
@@ -70,7 +70,7 @@ struct MergedInterval {
 
 /// Joins neighbors without a reported boundary between them.
 fn merge(
-    evidence: Evidence<'_>,
+    evidence: ChangeEvidence<'_>,
     intervals: &[CutInterval],
     timeline: &Timeline,
     dated: &[DatedBoundary],
@@ -112,18 +112,18 @@ fn is_same(a: &SegmentKind, b: &SegmentKind) -> bool {
 }
 
 /// Whether a boundary is reported: the model changed, or the mix changed while it held.
-fn is_reported(evidence: Evidence<'_>, intervals: &[CutInterval], dated: &DatedBoundary) -> bool {
+fn is_reported(evidence: ChangeEvidence<'_>, intervals: &[CutInterval], dated: &DatedBoundary) -> bool {
     dated.boundary.kind.is_some() || (!dated.is_across && mix_moved(evidence, intervals, &dated.boundary))
 }
 
-fn mix_moved(evidence: Evidence<'_>, intervals: &[CutInterval], boundary: &Boundary) -> bool {
+fn mix_moved(evidence: ChangeEvidence<'_>, intervals: &[CutInterval], boundary: &Boundary) -> bool {
     let before = mix(evidence, &intervals[boundary.before].rows);
     let after = mix(evidence, &intervals[boundary.after].rows);
     0.5 * before.iter().zip(&after).map(|(a, b)| (a - b).abs()).sum::<f64>() > MIX_MOVED
 }
 
 /// Share of each type in the transactions of a range.
-fn mix(evidence: Evidence<'_>, rows: &Range<usize>) -> Vec<f64> {
+fn mix(evidence: ChangeEvidence<'_>, rows: &Range<usize>) -> Vec<f64> {
     let counts = &evidence.observations.counts;
     let series = |transaction| -> f64 {
         rows.clone().map(|row| counts.get(evidence.design.rows[row], transaction)).sum()
@@ -133,7 +133,7 @@ fn mix(evidence: Evidence<'_>, rows: &Range<usize>) -> Vec<f64> {
     sums.into_iter().map(|sum| sum / total).collect()
 }
 
-fn segment(evidence: Evidence<'_>, interval: &MergedInterval) -> Segment {
+fn segment(evidence: ChangeEvidence<'_>, interval: &MergedInterval) -> Segment {
     let rows = evidence.observed(&interval.rows);
     Segment {
         model: model(evidence, std::slice::from_ref(&interval.rows)),
@@ -142,7 +142,7 @@ fn segment(evidence: Evidence<'_>, interval: &MergedInterval) -> Segment {
     }
 }
 
-fn groups(evidence: Evidence<'_>, merged: &[MergedInterval], count: usize) -> Vec<Group> {
+fn groups(evidence: ChangeEvidence<'_>, merged: &[MergedInterval], count: usize) -> Vec<Group> {
     let series = |group: usize| {
         let is_member = |interval: &MergedInterval| interval.kind == SegmentKind::Normal { group };
         let segments: Vec<usize> = (0..merged.len()).filter(|&at| is_member(&merged[at])).collect();
@@ -153,13 +153,13 @@ fn groups(evidence: Evidence<'_>, merged: &[MergedInterval], count: usize) -> Ve
 }
 
 /// The model of ranges of regression rows, with standard errors if there are enough windows.
-fn model(evidence: Evidence<'_>, rows: &[Range<usize>]) -> TransactionModel {
+fn model(evidence: ChangeEvidence<'_>, rows: &[Range<usize>]) -> TransactionModel {
     let observed: Vec<Range<usize>> = rows.iter().map(|rows| evidence.observed(rows)).collect();
     nnls_model(evidence.observations, &observed).unwrap_or_else(|_| short_model(evidence, rows))
 }
 
 /// The fit of fewer windows than coefficients, without standard errors.
-fn short_model(evidence: Evidence<'_>, rows: &[Range<usize>]) -> TransactionModel {
+fn short_model(evidence: ChangeEvidence<'_>, rows: &[Range<usize>]) -> TransactionModel {
     let design = evidence.design;
     let fit: Fit = design.fit(&[FitPart { rows, drift: Drift::NONE }], f64::INFINITY);
     let seconds = evidence.observations.window_s * evidence.observations.cores / 100.0;
@@ -177,7 +177,7 @@ fn short_model(evidence: Evidence<'_>, rows: &[Range<usize>]) -> TransactionMode
     }
 }
 
-fn region_changes(evidence: Evidence<'_>, intervals: &[CutInterval]) -> Vec<Change> {
+fn region_changes(evidence: ChangeEvidence<'_>, intervals: &[CutInterval]) -> Vec<Change> {
     let is_anomalous = |at: usize| matches!(intervals[at].kind, CutIntervalKind::Anomalous(_));
     let mut changes = Vec::new();
     for (at, interval) in intervals.iter().enumerate() {
@@ -194,7 +194,7 @@ fn region_changes(evidence: Evidence<'_>, intervals: &[CutInterval]) -> Vec<Chan
     changes
 }
 
-fn change(evidence: Evidence<'_>, intervals: &[CutInterval], dated: &DatedBoundary) -> Option<Change> {
+fn change(evidence: ChangeEvidence<'_>, intervals: &[CutInterval], dated: &DatedBoundary) -> Option<Change> {
     let boundary = &dated.boundary;
     let moved = || (is_reported(evidence, intervals, dated)).then_some(ChangeKind::WorkloadChange);
     Some(Change {
@@ -215,7 +215,7 @@ fn order(kind: ChangeKind) -> u8 {
     }
 }
 
-fn cautions(evidence: Evidence<'_>, segments: &[Segment], dated: &[DatedBoundary]) -> Vec<String> {
+fn cautions(evidence: ChangeEvidence<'_>, segments: &[Segment], dated: &[DatedBoundary]) -> Vec<String> {
     let mut cautions: Vec<String> = dated.iter().flat_map(|dated| dated.boundary.cautions.clone()).collect();
     let saturated = evidence.observations.utilization.len() - evidence.design.rows.len();
     if saturated > 0 {

@@ -1,4 +1,4 @@
-//! Step 2: finds all steps of a regression by binary segmentation over seeded intervals (Fryzlewicz 2014; Kovács, Li,
+//! StepwiseStep 2: finds all steps of a regression by binary segmentation over seeded intervals (Fryzlewicz 2014; Kovács, Li,
 //! Bühlmann, Munk 2020), which also finds steps that are masked by others over the full range.
 
 use std::num::NonZeroUsize;

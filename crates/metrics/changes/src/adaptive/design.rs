@@ -1,4 +1,4 @@
-//! Step 1: sets up the regression: selects windows and types, scales columns, and estimates the noise.
+//! StepwiseStep 1: sets up the regression: selects windows and types, scales columns, and estimates the noise.
 
 use laggard_numeric::Matrix;
 

@@ -1,4 +1,4 @@
-//! Step 5: evidence from service times and counts for a change between two ranges of windows.
+//! StepwiseStep 5: evidence from service times and counts for a change between two ranges of windows.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ const PART_ERRORS: f64 = 4.0;
 
 /// The inputs of the evidence.
 #[derive(Clone, Copy)]
-pub(super) struct Evidence<'a> {
+pub(super) struct ChangeEvidence<'a> {
     pub(super) observations: &'a Observations,
     pub(super) design: &'a Design,
     pub(super) services: &'a ServiceTimes,
@@ -36,7 +36,7 @@ pub(super) enum Explanation {
     Refuted,
 }
 
-impl Evidence<'_> {
+impl ChangeEvidence<'_> {
     /// Observation rows of a range of regression rows, including saturated ones in between.
     pub(super) fn observed(&self, rows: &Range<usize>) -> Range<usize> {
         let all = &self.design.rows;

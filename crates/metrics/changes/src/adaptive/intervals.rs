@@ -1,4 +1,4 @@
-//! Step 3: the intervals between cuts, classified by whether transactions explain them.
+//! StepwiseStep 3: the intervals between cuts, classified by whether transactions explain them.
 
 use std::ops::Range;
 

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use super::assemble::assemble;
 use super::binary_segmentation::cuts;
 use super::design::Design;
-use super::evidence::Evidence;
+use super::evidence::ChangeEvidence;
 use super::intervals::{CutInterval, CutIntervalKind, intervals};
 use super::service_events::ServiceTimes;
 use super::settings::ChangeSettings;
@@ -40,7 +40,7 @@ pub fn changes(
     let is_normal = normal_rows(observations, &design, &intervals);
     let services = ServiceTimes::new(observations, settings, &is_normal, threads);
     cut_at_events(&design, &services, &mut intervals);
-    let evidence = Evidence { observations, design: &design, services: &services, settings };
+    let evidence = ChangeEvidence { observations, design: &design, services: &services, settings };
     let timeline = timeline(evidence, &mut intervals);
     Ok(assemble(evidence, intervals, timeline))
 }

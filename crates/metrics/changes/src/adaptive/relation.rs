@@ -1,4 +1,4 @@
-//! Step 6, test: whether one model describes two sets of windows.
+//! StepwiseStep 6, test: whether one model describes two sets of windows.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Step 4: the rows at which service times change, over all types.
+//! StepwiseStep 4: the rows at which service times change, over all types.
 
 use std::num::NonZeroUsize;
 

@@ -1,4 +1,4 @@
-//! Step 4: the service times of one transaction type over time, as a regression on the utilization.
+//! StepwiseStep 4: the service times of one transaction type over time, as a regression on the utilization.
 
 use laggard_numeric::{Matrix, median};
 

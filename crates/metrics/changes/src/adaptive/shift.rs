@@ -1,4 +1,4 @@
-//! Step 5: shifts of service times at a row, and whether they are changes of the transaction or effects of the load.
+//! StepwiseStep 5: shifts of service times at a row, and whether they are changes of the transaction or effects of the load.
 
 use std::ops::Range;
 

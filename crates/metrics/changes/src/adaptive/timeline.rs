@@ -1,8 +1,8 @@
-//! Step 6: groups the intervals by model, and determines the boundaries between them.
+//! StepwiseStep 6: groups the intervals by model, and determines the boundaries between them.
 
 use std::ops::Range;
 
-use super::evidence::{Evidence, Explanation};
+use super::evidence::{ChangeEvidence, Explanation};
 use super::fit::thinned;
 use super::intervals::{CutInterval, CutIntervalKind, LARGE_CONSTANT};
 use super::relation::{Comparison, Relation, WindowSets};
@@ -48,7 +48,7 @@ pub(super) struct Timeline {
 
 /// State of the walk.
 struct TimelineWalk<'a> {
-    evidence: Evidence<'a>,
+    evidence: ChangeEvidence<'a>,
     timeline: Timeline,
     /// The group with the current model.
     current: usize,
@@ -65,7 +65,7 @@ struct BoundaryVerdict {
 
 /// Walks over the normal intervals from left to right. An interval that differs from the current group only by a large
 /// constant load becomes anomalous.
-pub(super) fn timeline(evidence: Evidence<'_>, intervals: &mut [CutInterval]) -> Timeline {
+pub(super) fn timeline(evidence: ChangeEvidence<'_>, intervals: &mut [CutInterval]) -> Timeline {
     let normal: Vec<usize> =
         (0..intervals.len()).filter(|&at| intervals[at].kind == CutIntervalKind::Normal).collect();
     let Some(&first) = normal.first() else { return Timeline::default() };
@@ -121,7 +121,7 @@ impl TimelineWalk<'_> {
     }
 
     fn compare(&self, group: usize, rows: &Range<usize>) -> Comparison {
-        let Evidence { design, settings, .. } = self.evidence;
+        let ChangeEvidence { design, settings, .. } = self.evidence;
         let group = thinned(&self.timeline.groups[group].rows, COMPARED_MAX);
         let segment = thinned(std::slice::from_ref(rows), COMPARED_MAX);
         WindowSets { design, settings, group: &group, segment: &segment }.compare()

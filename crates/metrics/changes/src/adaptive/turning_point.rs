@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::evidence::Evidence;
+use super::evidence::ChangeEvidence;
 use super::fit::{Drift, Fit, FitPart, length};
 use super::service_series::ServiceSeries;
 use super::timeline::Boundary;
@@ -13,7 +13,7 @@ const REACH: usize = 200;
 
 /// The onset of a change between two adjacent ranges, in regression rows.
 pub(super) fn turning_point(
-    evidence: Evidence<'_>,
+    evidence: ChangeEvidence<'_>,
     before: &Range<usize>,
     after: &Range<usize>,
     boundary: &Boundary,
@@ -36,7 +36,7 @@ pub(super) fn turning_point(
 /// Adds what each row's utilization says for the model after over the one before; returns by how much residuals vary
 /// more than their noise, ≥ 1.
 fn by_regression(
-    evidence: Evidence<'_>,
+    evidence: ChangeEvidence<'_>,
     before: &Range<usize>,
     after: &Range<usize>,
     rows: &Range<usize>,
@@ -60,7 +60,7 @@ fn by_regression(
 
 /// Adds what the cells of a type say for the level after over the one before.
 fn by_service_times(
-    evidence: Evidence<'_>,
+    evidence: ChangeEvidence<'_>,
     series: &ServiceSeries,
     rows: &Range<usize>,
     cut: usize,

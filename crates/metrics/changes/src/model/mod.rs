@@ -25,4 +25,4 @@ pub use fitted::{
 };
 pub use least_squares::nnls_model;
 pub use settings::{EstimatorChoice, ModelSettings};
-pub use stepwise::{ENTRY_LEVEL, Step, stepwise, stepwise_model};
+pub use stepwise::{ENTRY_LEVEL, StepwiseStep, stepwise, stepwise_model};

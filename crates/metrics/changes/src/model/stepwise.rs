@@ -15,7 +15,7 @@ const PIVOT_MIN: f64 = 1e-10;
 
 /// A round of stepwise selection: the best candidate and its test.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Step {
+pub struct StepwiseStep {
     /// The column.
     pub candidate: usize,
     /// Sum of squared residuals with it.
@@ -36,16 +36,16 @@ pub struct Step {
 ///
 /// # Panics
 /// If the lengths differ.
-pub fn stepwise(x: &Matrix, y: &[f64], level: f64) -> Vec<Step> {
+pub fn stepwise(x: &Matrix, y: &[f64], level: f64) -> Vec<StepwiseStep> {
     assert_eq!(x.rows(), y.len(), "a response for every row");
     let mut swept = SweptGram::new(x, y);
-    let mut path: Vec<Step> = Vec::new();
+    let mut path: Vec<StepwiseStep> = Vec::new();
     // Two more than the columns in: the intercept and the candidate.
     while let (Some(degrees @ 1..), Some(candidate)) = (x.rows().checked_sub(path.len() + 2), swept.best()) {
         let sse = swept.sse_with(candidate);
         let f = (swept.sse - sse) / (sse / degrees as f64);
         let p = f_upper_tail(f, 1.0, degrees as f64);
-        path.push(Step { candidate, sse, f, degrees, p, is_accepted: p < level });
+        path.push(StepwiseStep { candidate, sse, f, degrees, p, is_accepted: p < level });
         if p >= level {
             break;
         }

@@ -20,7 +20,7 @@ pub struct ChangesSettings {
     /// cannot be told apart from minutes of data).
     pub types_max: usize,
     /// Thresholds of the default method.
-    pub tuned: ChangeSettings,
+    pub adaptive: ChangeSettings,
     /// Thresholds of the published method.
     pub cherkasova: CherkasovaSettings,
 }
@@ -29,7 +29,7 @@ pub struct ChangesSettings {
 #[derive(Clone, PartialEq, Debug)]
 pub enum ChangesSettingsError {
     /// Of the default method.
-    Tuned(ChangeSettingsError),
+    Adaptive(ChangeSettingsError),
     /// Of the published method.
     Cherkasova(CherkasovaSettingsError),
     /// The number of transaction types.
@@ -39,7 +39,7 @@ pub enum ChangesSettingsError {
 impl fmt::Display for ChangesSettingsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ChangesSettingsError::Tuned(error) => error.fmt(f),
+            ChangesSettingsError::Adaptive(error) => error.fmt(f),
             ChangesSettingsError::Cherkasova(error) => error.fmt(f),
             ChangesSettingsError::Types(given) => {
                 write!(f, "--types-max is {given}; it must be at least 1 and at most 100")
@@ -55,7 +55,7 @@ impl Default for ChangesSettings {
         ChangesSettings {
             method: ChangeMethod::default(),
             types_max: 20,
-            tuned: ChangeSettings::default(),
+            adaptive: ChangeSettings::default(),
             cherkasova: CherkasovaSettings::default(),
         }
     }
@@ -71,7 +71,7 @@ impl ChangesSettings {
             return Err(ChangesSettingsError::Types(self.types_max));
         }
         match self.method {
-            ChangeMethod::Tuned => self.tuned.check().map_err(ChangesSettingsError::Tuned),
+            ChangeMethod::Adaptive => self.adaptive.check().map_err(ChangesSettingsError::Adaptive),
             ChangeMethod::Cherkasova => self.cherkasova.check().map_err(ChangesSettingsError::Cherkasova),
         }
     }
@@ -84,7 +84,7 @@ impl ChangesSettings {
             ("types-max", self.types_max.to_string()),
         ];
         rows.extend(match self.method {
-            ChangeMethod::Tuned => tuned_rows(&self.tuned),
+            ChangeMethod::Adaptive => adaptive_rows(&self.adaptive),
             ChangeMethod::Cherkasova => cherkasova_rows(&self.cherkasova),
         });
         rows.into_iter().map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
@@ -99,7 +99,7 @@ impl ChangesSettings {
     ) -> Result<Analysis, TooLittleDataError> {
         let (given, types) = (observations.utilization.len(), observations.counts.cols());
         let segment = match self.method {
-            ChangeMethod::Tuned => self.tuned.windows_min(types),
+            ChangeMethod::Adaptive => self.adaptive.windows_min(types),
             ChangeMethod::Cherkasova => self.cherkasova.windows_min(types),
         };
         let needed = segment.saturating_mul(2);
@@ -107,7 +107,7 @@ impl ChangesSettings {
             return Err(TooLittleDataError::Windows { given, needed });
         }
         match self.method {
-            ChangeMethod::Tuned => laggard_changes::changes(observations, &self.tuned, threads),
+            ChangeMethod::Adaptive => laggard_changes::changes(observations, &self.adaptive, threads),
             ChangeMethod::Cherkasova => cherkasova(observations, &self.cherkasova, threads),
         }
     }
@@ -118,7 +118,7 @@ fn windows_min(given: Option<usize>) -> String {
     given.map_or_else(|| "max(10, types + 1)".to_owned(), |windows| windows.to_string())
 }
 
-fn tuned_rows(of: &ChangeSettings) -> Vec<(&'static str, String)> {
+fn adaptive_rows(of: &ChangeSettings) -> Vec<(&'static str, String)> {
     vec![
         ("score-min", of.score_min.to_string()),
         ("effect-min", of.effect_min_percent.to_string()),

@@ -42,7 +42,7 @@ fn a_dearer_transaction_is_dated_named_and_follows_its_deployment() {
         name: name.to_owned(),
     };
     let deployments = [told(2_400, "v1"), told(12, "v2")];
-    for method in [ChangeMethod::Tuned, ChangeMethod::Cherkasova] {
+    for method in [ChangeMethod::Adaptive, ChangeMethod::Cherkasova] {
         let report = asked(&table, method, &deployments);
         assert_eq!(report.verdict, ChangeVerdict::ApplicationChange, "{}", report.headline);
         let alarms: Vec<_> =

@@ -1,6 +1,6 @@
 //! Distances of sequences that are not aligned: by the words they share (Edgar 2004).
 
-use crate::State;
+use crate::StateId;
 use laggard_numeric::parallel_map;
 use std::num::NonZeroUsize;
 
@@ -46,7 +46,7 @@ impl Distances {
 
 /// `1 - sum over words of min(n_x, n_y) / (min(len) - k + 1)`, with `k` falling to the shorter length. An empty
 /// sequence has distance 1 from every other and 0 from another empty one.
-pub fn word_distance(x: &[State], y: &[State], word_length: usize) -> f64 {
+pub fn word_distance(x: &[StateId], y: &[StateId], word_length: usize) -> f64 {
     let shorter = x.len().min(y.len());
     if shorter == 0 {
         return if x.len() == y.len() { 0.0 } else { 1.0 };
@@ -56,7 +56,11 @@ pub fn word_distance(x: &[State], y: &[State], word_length: usize) -> f64 {
 }
 
 /// All pairs' [`word_distance`].
-pub(crate) fn word_distances(sequences: &[&[State]], word_length: usize, threads: NonZeroUsize) -> Distances {
+pub(crate) fn word_distances(
+    sequences: &[&[StateId]],
+    word_length: usize,
+    threads: NonZeroUsize,
+) -> Distances {
     let k = word_length.clamp(1, 8);
     let sorted = parallel_map(sequences, threads, |sequence| words(sequence, k));
     Distances::from_pairs(sequences.len(), threads, |i, j| {
@@ -68,7 +72,7 @@ pub(crate) fn word_distances(sequences: &[&[State]], word_length: usize, threads
 }
 
 /// The words of a sequence, eight bits a state, sorted.
-fn words(sequence: &[State], k: usize) -> Vec<u64> {
+fn words(sequence: &[StateId], k: usize) -> Vec<u64> {
     let mut words: Vec<u64> = sequence
         .windows(k)
         .map(|window| window.iter().fold(0, |word, &state| (word << 8) | u64::from(state)))
