@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
 import { open, PAGES, settled, visit } from "./browser.mjs";
-import { HOUR } from "./places.mjs";
+import { HOUR } from "./views.mjs";
 
 describe("alerts", () => {
   const stubs = new Map();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
 import { findings, NARROW, open, overhang, PAGES, shoot, visit, WIDE } from "./browser.mjs";
-import { PLACES } from "./places.mjs";
+import { PLACES } from "./views.mjs";
 
 const NAMES = ["overview", "verdict", "categories", "search", "trace", "alerts", "compare"];
 

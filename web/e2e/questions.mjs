@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
 import { findings, NARROW, open, overhang, PAGES, settled, shoot, visit, WIDE } from "./browser.mjs";
-import { HOUR } from "./places.mjs";
+import { HOUR } from "./views.mjs";
 
 const file = (name, text) => ({ name, mimeType: "application/octet-stream", buffer: Buffer.from(text) });
 const settingsOf = (asked) => JSON.parse(asked.parts.find((part) => part.name === "settings").text);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { findings, NARROW, open, overhang, settled, shoot, visit, WIDE } from "./browser.mjs";
-import { HOUR } from "./places.mjs";
+import { HOUR } from "./views.mjs";
 
 const binary = process.env.LAGGARD_BINARY;
 

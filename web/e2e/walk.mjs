@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
 import { NARROW, open, PAGES, settled, visit } from "./browser.mjs";
-import { HOUR, PLACES } from "./places.mjs";
+import { HOUR, PLACES } from "./views.mjs";
 
 /** What has the focus: its role or tag, and its words. */
 const focused = (page) =>

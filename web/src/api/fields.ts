@@ -15,11 +15,11 @@ export interface Field {
 }
 
 /** Settings of a question, by name. */
-export type GivenSettings = Record<string, string | string[]>;
+export type RawSettings = Record<string, string | string[]>;
 
 /** The settings that `value` gives to fields; empty ones are left out. */
-export function settingsOf(fields: Field[], value: (name: string) => string): GivenSettings {
-  const given: GivenSettings = {};
+export function settingsOf(fields: Field[], value: (name: string) => string): RawSettings {
+  const given: RawSettings = {};
   for (const field of fields) {
     const text = value(field.name).trim();
     if (text === "") continue;

@@ -26,7 +26,7 @@ export interface Lane {
   host: string;
 }
 
-export interface Piece {
+export interface PathSegment {
   lane: number;
   state: string;
   from_ns: number;
@@ -41,7 +41,7 @@ export interface Timeline {
   execution: number | null;
   elapsed_ns: number;
   lanes: Lane[];
-  pieces: Piece[];
+  pieces: PathSegment[];
   jumps: { from: number; to: number; at_ns: number; network: boolean }[];
   folded: number;
 }

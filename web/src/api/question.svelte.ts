@@ -18,7 +18,7 @@ const PATIENCE_MS = 3000;
 const POLL_MS = 1000;
 
 /** A question that was asked, its progress and its answer. */
-export class Asked<R> {
+export class QuestionJob<R> {
   state = $state<JobState>("waiting");
   stage = $state<string | null>(null);
   done = $state(0);
@@ -99,42 +99,42 @@ export class Asked<R> {
   }
 }
 
-const remembered = new Map<string, Asked<unknown>>();
+const remembered = new Map<string, QuestionJob<unknown>>();
 
 /** Whether it ended without an answer. Who asks does not depend on it: else a failure would ask again by itself, for ever. */
-function gaveUp(asked: Asked<unknown>): boolean {
+function gaveUp(asked: QuestionJob<unknown>): boolean {
   return untrack(() => asked.state === "failed" || asked.state === "cancelled");
 }
 
 /** Asks, or gives back what was asked before with the same settings and did not fail. */
-export function ask<R>(question: string, settings: Settings): Asked<R> {
+export function ask<R>(question: string, settings: Settings): QuestionJob<R> {
   const given = Object.entries(settings).filter(([, value]) => value !== null && value !== undefined && value !== "");
   const key = `${question} ${JSON.stringify(given)}`;
   const old = remembered.get(key);
-  if (old && !gaveUp(old)) return old as Asked<R>;
-  const asked = new Asked<R>((signal) => started(question, Object.fromEntries(given), signal));
+  if (old && !gaveUp(old)) return old as QuestionJob<R>;
+  const asked = new QuestionJob<R>((signal) => started(question, Object.fromEntries(given), signal));
   remember(key, asked);
   return asked;
 }
 
 /** Asks with files: a form with the part `settings` and one part a file. Not remembered. */
-export function askWithFiles<R>(question: string, form: FormData): Asked<R> {
-  return new Asked<R>((signal) => started(question, form, signal));
+export function askWithFiles<R>(question: string, form: FormData): QuestionJob<R> {
+  return new QuestionJob<R>((signal) => started(question, form, signal));
 }
 
 /** Follows a job that was started elsewhere. */
-export function follow<R>(job: string): Asked<R> {
+export function follow<R>(job: string): QuestionJob<R> {
   const key = `job ${job}`;
   const old = remembered.get(key);
-  if (old && !gaveUp(old)) return old as Asked<R>;
-  const asked = new Asked<R>(() => Promise.resolve(job));
+  if (old && !gaveUp(old)) return old as QuestionJob<R>;
+  const asked = new QuestionJob<R>(() => Promise.resolve(job));
   // Somebody else's work is never called off for lack of interest here.
   asked.watch();
   remember(key, asked);
   return asked;
 }
 
-function remember(key: string, asked: Asked<unknown>): void {
+function remember(key: string, asked: QuestionJob<unknown>): void {
   remembered.delete(key);
   remembered.set(key, asked);
   const [oldest] = remembered.keys();

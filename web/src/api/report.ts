@@ -155,7 +155,7 @@ export interface SuspectReplica {
   operations: string[];
 }
 
-export interface Named {
+export interface NamedCount {
   name: string;
   count: number;
 }
@@ -170,8 +170,8 @@ export interface Input {
   services: number;
   operations: number;
   replicas: number;
-  formats: Named[];
-  replica_identity: Named[];
+  formats: NamedCount[];
+  replica_identity: NamedCount[];
   clocks: {
     pairs: number;
     agreeing_pairs: number;

@@ -37,7 +37,7 @@ export interface Trace {
   losses: Record<string, Loss>;
 }
 
-export interface FoundTrace {
+export interface TraceMatch {
   trace: string;
   service: string;
   operation: string;
@@ -48,8 +48,8 @@ export interface FoundTrace {
   category?: string | null;
 }
 
-export interface Found {
-  traces: FoundTrace[];
+export interface SearchResult {
+  traces: TraceMatch[];
   scanned: number;
   omitted: number;
 }

@@ -1,7 +1,7 @@
 // The answers of the API, field by field as docs/manual/api.md tells them. Names ending in `_ns` are nanoseconds; moments
 // beyond 2^53 lose digits below a microsecond.
 
-export interface Problem {
+export interface ProblemDetails {
   name: string;
   text: string;
   since_ns: number;
@@ -32,7 +32,7 @@ export interface Status {
   now_ns: number;
   started_ns: number;
   ready: boolean;
-  problems: Problem[];
+  problems: ProblemDetails[];
   spans_received: number;
   spans_stored: number;
   open_spans: number;
@@ -147,19 +147,19 @@ export interface CategoryMatrix {
   converged: boolean;
 }
 
-export interface Stretch {
+export interface Interval {
   since_ns: number;
   until_ns: number;
 }
 
 /** One look of the server at its last window. */
-export interface Look {
+export interface Evaluation {
   at_ns: number;
   outcome: string;
   text: string;
   took_ns: number;
-  window: Stretch | null;
-  baseline: Stretch | null;
+  window: Interval | null;
+  baseline: Interval | null;
   sampled_one_in: number;
 }
 
@@ -176,16 +176,16 @@ export interface Alert {
   resolved_ns: number | null;
   /** Why it is over. */
   ended: string | null;
-  window: Stretch;
-  baseline: Stretch;
+  window: Interval;
+  baseline: Interval;
 }
 
 export interface Alerts {
   enabled: boolean;
   every_ns: number;
   window_ns: number;
-  last: Look | null;
-  last_evaluated: Look | null;
+  last: Evaluation | null;
+  last_evaluated: Evaluation | null;
   /** Whatever the window. */
   firing: number;
   receivers: { name: string; sent: number; failed: number }[];

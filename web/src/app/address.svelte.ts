@@ -9,14 +9,14 @@ import { rfc3339 } from "../format/times.ts";
 /** Parameters that go along from page to page. */
 const KEPT = ["since", "until", "service"];
 
-interface Place {
+interface PageAddress {
   path: string;
   params: URLSearchParams;
 }
 
-let place = $state.raw<Place>(here());
+let place = $state.raw<PageAddress>(here());
 
-function here(): Place {
+function here(): PageAddress {
   return { path: location.pathname, params: new URLSearchParams(location.search) };
 }
 

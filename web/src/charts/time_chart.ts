@@ -13,7 +13,7 @@ export interface Line {
 }
 
 /** A stretch of time, in milliseconds. */
-export interface Stretch {
+export interface Interval {
   sinceMs: number;
   untilMs: number;
 }
@@ -23,7 +23,7 @@ interface Settings {
   height: number;
   lines: Line[];
   format: (value: number) => string;
-  marked: Stretch[];
+  marked: Interval[];
   onchosen: (sinceMs: number, untilMs: number) => void;
   onpointed: (bin: number | null) => void;
 }
@@ -82,7 +82,7 @@ function room(values: string[] | null): number {
   return 16 + longest * 6.6;
 }
 
-function drawMarked(chart: uPlot, marked: Stretch[]): void {
+function drawMarked(chart: uPlot, marked: Interval[]): void {
   const { ctx, bbox } = chart;
   ctx.save();
   ctx.fillStyle = color("bad-ground");

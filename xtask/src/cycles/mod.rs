@@ -96,7 +96,7 @@ fn walk<I: Iterator<Item = usize>>(
 mod tests {
     use super::*;
 
-    fn found(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+    fn cycles_in(files: &[(&str, &str)]) -> Vec<Vec<String>> {
         let repository = Repository::from_files(files);
         let sources = product_sources(&repository);
         let tree = CrateTree::load("crates/a/src/lib.rs", &sources);
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn files_that_import_each_other_are_a_cycle() {
-        let cycle = found(&[
+        let cycle = cycles_in(&[
             ("crates/a/src/lib.rs", "mod one; mod two;"),
             ("crates/a/src/one.rs", "use crate::two::Two; pub struct One;"),
             ("crates/a/src/two.rs", "pub struct Two; fn f() { crate::one::One; }"),
@@ -124,7 +124,7 @@ mod tests {
             ("crates/a/src/part/mod.rs", "mod inner; pub use inner::{Inner, other}; pub struct Own;"),
             ("crates/a/src/part/inner.rs", "use super::Own; pub struct Inner; pub fn other() {}"),
         ];
-        assert_eq!(found(&files), NONE);
+        assert_eq!(cycles_in(&files), NONE);
     }
 
     #[test]
@@ -139,9 +139,9 @@ mod tests {
             ("crates/a/src/part/far.rs", "use crate::user::User; pub fn far() {}"),
             ("crates/a/src/user.rs", "use crate::Inner; pub struct User;"),
         ];
-        assert_eq!(found(&files), NONE);
+        assert_eq!(cycles_in(&files), NONE);
         let cycle = (files[4].0, "use crate::part; pub struct User; fn g() { part::far() }");
-        assert_eq!(found(&[files[0], files[1], files[2], files[3], cycle]), [["part/far.rs", "user.rs"]]);
+        assert_eq!(cycles_in(&[files[0], files[1], files[2], files[3], cycle]), [["part/far.rs", "user.rs"]]);
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
                 ("crates/a/src/two.rs", code),
             ]
         };
-        assert_eq!(found(&files("use crate::one::*; pub fn g() {}")), NONE);
-        assert_eq!(found(&files("use crate::one::*; pub fn g() { f() }")).len(), 1);
+        assert_eq!(cycles_in(&files("use crate::one::*; pub fn g() {}")), NONE);
+        assert_eq!(cycles_in(&files("use crate::one::*; pub fn g() { f() }")).len(), 1);
     }
 }

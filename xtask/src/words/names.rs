@@ -1,7 +1,10 @@
 //! Names on the list of `xtask/words.txt`, constructors called `of_…`, and type names that many files define.
+//!
+//! Exceptions that are no longer needed fail too, so the list only shrinks.
 
 use crate::repository::{Repository, TextFile, is_sample};
 use crate::rust_text::{code_only, line_of, product_sources, word_offsets};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// Names that are not allowed, with what to write instead.
@@ -40,8 +43,18 @@ struct Row<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Words<'a> {
     rows: Vec<Row<'a>>,
-    /// Path and name that are excepted.
-    allowed: Vec<(&'a str, &'a str)>,
+    allowed: Vec<Allowed<'a>>,
+    /// Names of types that more files may define than others, and how many.
+    limits: Vec<(&'a str, usize)>,
+}
+
+/// An exception: a name in a file or below a folder.
+#[derive(Debug)]
+struct Allowed<'a> {
+    path: &'a str,
+    name: &'a str,
+    /// Whether it was needed.
+    used: Cell<bool>,
 }
 
 impl<'a> Words<'a> {
@@ -58,7 +71,13 @@ impl<'a> Words<'a> {
             let fields: Vec<&str> = line.split('|').map(str::trim).collect();
             let kind = match fields[..] {
                 ["allow", path, name, _] => {
-                    words.allowed.push((path, name));
+                    words.allowed.push(Allowed { path, name, used: Cell::new(false) });
+                    continue;
+                }
+                ["limit", name, files, _] => {
+                    let files =
+                        files.parse().map_err(|_| format!("xtask/words.txt:{}: no number", index + 1))?;
+                    words.limits.push((name, files));
                     continue;
                 }
                 ["any", _, _] => Kind::Any,
@@ -98,8 +117,22 @@ impl<'a> Words<'a> {
         self.rows.iter().find(|row| row.kind == Kind::Function && row.name == name)
     }
 
-    fn allows(&self, path: &str, row: &Row<'_>) -> bool {
-        self.allowed.iter().any(|(folder, name)| *name == row.name && path.starts_with(folder))
+    fn allows(&self, path: &str, name: &str) -> bool {
+        let matching = self.allowed.iter().filter(|known| known.name == name && path.starts_with(known.path));
+        matching.map(|known| known.used.set(true)).count() > 0
+    }
+
+    /// How many files may define a type of this name.
+    fn limit(&self, name: &str) -> usize {
+        self.limits.iter().find(|(known, _)| *known == name).map_or(SAME_NAME_MAX, |(_, files)| *files)
+    }
+
+    /// Exceptions that nothing needs any more.
+    fn unused(&self) -> Vec<String> {
+        let unused = self.allowed.iter().filter(|known| !known.used.get());
+        unused
+            .map(|known| format!("xtask/words.txt allows `{}` in {} for nothing", known.name, known.path))
+            .collect()
     }
 }
 
@@ -139,6 +172,8 @@ pub(super) fn check(repository: &Repository, words: &Words<'_>) -> Vec<String> {
             violations.extend(type_violations(file, &file.text, SCRIPT_ITEMS, words));
         }
     }
+    violations.extend(words.unused());
+    violations.extend(repeated(repository, words));
     violations
 }
 
@@ -152,14 +187,14 @@ fn is_code(path: &str) -> bool {
 fn path_violations(path: &str, words: &Words<'_>) -> Vec<String> {
     let stems = path.split('/').map(|part| part.split('.').next().unwrap_or(part));
     let rows = stems.filter_map(|stem| words.file_row(stem).map(|row| (stem, row)));
-    let denied = rows.filter(|(_, row)| !words.allows(path, row));
+    let denied = rows.filter(|(_, row)| !words.allows(path, row.name));
     denied.map(|(stem, row)| format!("{path}: file name `{stem}`; better: {}", row.instead)).collect()
 }
 
 fn type_violations(file: &TextFile, code: &str, items: &[&str], words: &Words<'_>) -> Vec<String> {
     let mut out = Vec::new();
     for (at, name) in items.iter().flat_map(|item| names_after(code, item)) {
-        let denied = words.type_row(name).filter(|row| !words.allows(&file.path, row));
+        let denied = words.type_row(name).filter(|row| !words.allows(&file.path, row.name));
         if let Some(row) = denied {
             let line = line_of(code, at);
             out.push(format!("{}:{line}: type `{name}`; better: {}", file.path, row.instead));
@@ -182,12 +217,14 @@ fn function_violations(file: &TextFile, code: &str, words: &Words<'_>) -> Vec<St
     for at in word_offsets(code, "fn ") {
         let rest = &code[at + 3..];
         let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        let (name, line) = (&rest[..end], line_of(code, at));
-        let row = words.function_row(name).filter(|row| !words.allows(&file.path, row));
+        let name = &rest[..end];
+        let row = words.function_row(name).filter(|row| !words.allows(&file.path, row.name));
         if let Some(row) = row {
+            let line = line_of(code, at);
             out.push(format!("{}:{line}: function `{name}`; better: {}", file.path, row.instead));
         }
-        if name.starts_with("of_") && is_constructor(code, at) {
+        if name.starts_with("of_") && is_constructor(code, at) && !words.allows(&file.path, name) {
+            let line = line_of(code, at);
             let better = name.replacen("of_", "from_", 1);
             out.push(format!("{}:{line}: constructor `{name}`; better: {better}", file.path));
         }
@@ -216,7 +253,7 @@ fn is_constructor(code: &str, at: usize) -> bool {
 }
 
 /// Type names of the product that more than [`SAME_NAME_MAX`] files define.
-pub(super) fn repeated(repository: &Repository) -> Vec<String> {
+fn repeated(repository: &Repository, words: &Words<'_>) -> Vec<String> {
     let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for file in product_sources(repository).iter().filter(|file| is_product(&file.path)) {
         for (_, name) in RUST_ITEMS.iter().flat_map(|item| names_after(&file.text, item)) {
@@ -229,15 +266,26 @@ pub(super) fn repeated(repository: &Repository) -> Vec<String> {
             }
         }
     }
-    let many = files.into_iter().filter(|(_, files)| files.len() > SAME_NAME_MAX);
-    many.map(|(name, files)| {
-        format!(
-            "{} files define a type `{name}`, at most {SAME_NAME_MAX} may: {}",
-            files.len(),
-            files.join(", ")
-        )
-    })
-    .collect()
+    let mut out = Vec::new();
+    for (name, paths) in &files {
+        let limit = words.limit(name);
+        if paths.len() > limit {
+            let paths = paths.join(", ");
+            out.push(format!(
+                "{} files define a type `{name}`, at most {limit} may: {paths}",
+                files[name].len()
+            ));
+        }
+    }
+    for (name, limit) in &words.limits {
+        let count = files.get(*name).map_or(0, Vec::len);
+        if count < *limit {
+            out.push(format!(
+                "xtask/words.txt: {count} files define a type `{name}`, so lower its limit of {limit}"
+            ));
+        }
+    }
+    out
 }
 
 fn is_product(path: &str) -> bool {
@@ -249,7 +297,9 @@ mod tests {
     use super::*;
 
     fn violations(path: &str, text: &str) -> Vec<String> {
-        let words = Words::parse(LIST).unwrap();
+        let mut words = Words::parse(LIST).unwrap();
+        words.allowed.retain(|known| known.path.ends_with("processors.rs") && known.path == path);
+        words.limits.clear();
         check(&Repository::from_files(&[(path, text)]), &words)
     }
 
@@ -284,6 +334,7 @@ mod tests {
         let processors = "crates/base/numeric/src/robust_pca/processors.rs";
         assert_eq!(violations(processors, "enum Processor {}").len(), 0);
         assert_eq!(violations("crates/a/src/b.rs", "enum Processor {}").len(), 1);
+        assert_eq!(violations(processors, "enum Other {}").len(), 1, "the exception is not needed");
     }
 
     #[test]
@@ -302,8 +353,13 @@ mod tests {
         let paths: Vec<String> = (0..4).map(|file| format!("crates/a/src/b{file}.rs")).collect();
         let files =
             |count: usize, text| paths[..count].iter().map(|path| (path.as_str(), text)).collect::<Vec<_>>();
-        assert_eq!(repeated(&Repository::from_files(&files(3, "struct Row;"))).len(), 0);
-        assert_eq!(repeated(&Repository::from_files(&files(4, "struct Row;"))).len(), 1);
-        assert_eq!(repeated(&Repository::from_files(&files(4, "type Output = u8;"))).len(), 0);
+        let count = |files: &[(&str, &str)], list: &str| {
+            check(&Repository::from_files(files), &Words::parse(list).unwrap()).len()
+        };
+        assert_eq!(count(&files(3, "struct Row;"), ""), 0);
+        assert_eq!(count(&files(4, "struct Row;"), ""), 1);
+        assert_eq!(count(&files(4, "type Output = u8;"), ""), 0);
+        assert_eq!(count(&files(4, "struct Row;"), "limit | Row | 4 | reason"), 0);
+        assert_eq!(count(&files(3, "struct Row;"), "limit | Row | 4 | reason"), 1);
     }
 }

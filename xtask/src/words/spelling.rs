@@ -14,6 +14,18 @@ struct Row<'a> {
     better: &'a str,
 }
 
+impl Row<'_> {
+    /// Whether a word in lower case is spelled like this.
+    fn matches(&self, word: &str) -> bool {
+        match (self.at_start, self.at_end) {
+            (true, true) => word == self.part,
+            (true, false) => word.starts_with(self.part),
+            (false, true) => word.ends_with(self.part),
+            (false, false) => word.contains(self.part),
+        }
+    }
+}
+
 /// The whole list.
 #[derive(Debug, Default)]
 pub(super) struct Spelling<'a> {
@@ -48,16 +60,6 @@ impl<'a> Spelling<'a> {
         Ok(spelling)
     }
 
-    /// The row that a word in lower case offends against.
-    fn row(&self, word: &str) -> Option<&Row<'a>> {
-        self.rows.iter().find(|row| match (row.at_start, row.at_end) {
-            (true, true) => word == row.part,
-            (true, false) => word.starts_with(row.part),
-            (false, true) => word.ends_with(row.part),
-            (false, false) => word.contains(row.part),
-        })
-    }
-
     fn allows(&self, path: &str, word: &str) -> bool {
         let covers = |folder: &str| folder == "*" || path.starts_with(folder);
         self.allowed.iter().any(|&(folder, known)| known == word && covers(folder))
@@ -78,10 +80,15 @@ fn is_foreign(path: &str) -> bool {
 
 fn violations(file: &TextFile, spelling: &Spelling<'_>) -> Vec<String> {
     let mut out = Vec::new();
+    let text = [&file.path, file.text.as_str()].concat().to_lowercase();
+    let rows: Vec<&Row<'_>> = spelling.rows.iter().filter(|row| text.contains(row.part)).collect();
+    if rows.is_empty() {
+        return out;
+    }
     let lines = std::iter::once((0, file.path.as_str())).chain((1..).zip(file.text.lines()));
     for (number, line) in lines {
         for word in words(line) {
-            let Some(row) = spelling.row(&word) else { continue };
+            let Some(row) = rows.iter().find(|row| row.matches(&word)) else { continue };
             if !spelling.allows(&file.path, &word) {
                 out.push(format!("{}:{number}: `{word}`, American: …{}…", file.path, row.better));
             }

@@ -12,7 +12,7 @@
 ///     pub struct ExampleSettings {
 ///         /// Requests beyond median + so many MAD are slow.
 ///         tail_mad ("tail-mad", "MAD"): f64 = 3.5, at_least(0.0), "measured";
-///         /// Requests that a judgement needs.
+///         /// Requests that a judgment needs.
 ///         requests_min ("requests-min"): u64 = 10, within(2.0, 1e6), "ours";
 ///     }
 ///     other {

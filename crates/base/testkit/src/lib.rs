@@ -1,12 +1,12 @@
 //! What tests share: traces in a line of text, reference results, measured data, programs beside Rust, and the record
 //! of tests that were skipped.
 
-mod drawn;
 mod reference;
 mod skip;
+mod span_notation;
 mod tools;
 
-pub use drawn::{Drawn, drawn};
 pub use reference::{data_folder, golden, measured_data};
 pub use skip::{Missing, skip};
+pub use span_notation::{ParsedSpans, parse_spans};
 pub use tools::{browser_lacks, is_installed, npm_install};

@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn only_wanted_requests_are_handed_out_in_unified_handles() {
-        let drawn = laggard_testkit::drawn("a - list@h1 100..200\nb a read@h1 110..130");
+        let drawn = laggard_testkit::parse_spans("a - list@h1 100..200\nb a read@h1 110..130");
         let other = names(&[("x", "y")], &["h0"]);
         let union = UnionNames::of(&[&other, &drawn.names]);
         let slice = RequestSlice::assemble(drawn.names, drawn.rows, SliceFacts::default());

@@ -2,11 +2,11 @@
 
 use laggard_assembly::assemble;
 use laggard_model::CallTree;
-use laggard_testkit::drawn;
+use laggard_testkit::parse_spans;
 use proptest::prelude::*;
 
 fn tree(text: &str) -> (CallTree, laggard_model::Names) {
-    let mut drawn = drawn(text);
+    let mut drawn = parse_spans(text);
     drawn.rows.sort_by_key(|row| (row.start, row.span));
     let mut trace = assemble(&drawn.rows);
     (trace.requests.swap_remove(0).tree, drawn.names)

@@ -2,11 +2,11 @@
 
 use laggard_assembly::{Shape, ShapeRule, Shaper, assemble};
 use laggard_model::OperationId;
-use laggard_testkit::drawn;
+use laggard_testkit::parse_spans;
 use proptest::prelude::*;
 
 fn shape(text: &str, rule: ShapeRule) -> Shape {
-    let mut drawn = drawn(text);
+    let mut drawn = parse_spans(text);
     drawn.rows.sort_by_key(|row| (row.start, row.span));
     let operations: Vec<_> = (0..drawn.names.operations())
         .map(|at| drawn.names.fingerprint(OperationId::from_index(at)))

@@ -2,11 +2,11 @@
 
 use laggard_assembly::{AssembledTrace, CallRows, assemble};
 use laggard_model::{Loss, Names};
-use laggard_testkit::drawn;
+use laggard_testkit::parse_spans;
 use proptest::prelude::*;
 
 fn assembled(text: &str) -> (AssembledTrace, Names) {
-    let mut drawn = drawn(text);
+    let mut drawn = parse_spans(text);
     drawn.rows.sort_by_key(|row| (row.start, row.span));
     (assemble(&drawn.rows), drawn.names)
 }
@@ -234,8 +234,9 @@ fn a_request_has_the_weight_of_its_root_and_other_weights_are_counted() {
 
 #[test]
 fn every_call_tells_its_row() {
-    let mut drawn =
-        drawn("a - list@h1 100..200\nb a read@h1 110..130\nc a write@h1 140..150\nx y lost@h2 300..310");
+    let mut drawn = parse_spans(
+        "a - list@h1 100..200\nb a read@h1 110..130\nc a write@h1 140..150\nx y lost@h2 300..310",
+    );
     drawn.rows.sort_by_key(|row| (row.start, row.span));
     let (assembled, rows) = CallRows::assemble(&drawn.rows);
     assert_eq!(assembled, assemble(&drawn.rows));

@@ -168,16 +168,10 @@ fn exactly_the_cuts_at_line_ends_lose_nothing() {
     }
 }
 
-/// A format is a module, a row, samples, a fuzz target and a page.
 #[test]
-fn every_format_has_a_fuzz_target_and_a_page() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let targets = fs::read_to_string(root.join("fuzz/Cargo.toml")).unwrap();
+fn every_format_has_a_page() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     for format in FORMATS {
-        let target = format.name.replace('-', "_");
-        assert!(targets.contains(&format!("name = \"{target}\"")), "no fuzz target {target}");
-        let source = fs::read_to_string(root.join(format!("fuzz/fuzz_targets/{target}.rs"))).unwrap();
-        assert!(source.contains(&format!("{:?}", format.name)), "{target} checks another format");
         assert!(root.join(format.manual).is_file(), "no page {}", format.manual);
     }
 }

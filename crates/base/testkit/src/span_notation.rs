@@ -4,31 +4,31 @@ use laggard_model::{
     AdjustedCount, Names, Nanos, OperationKey, SpanId, SpanKind, SpanRow, Status, Timestamp, TraceId,
 };
 
-/// Rows drawn as text, with the names behind their handles.
+/// Rows written as text, with the names behind their handles.
 #[derive(Clone, Debug, Default)]
-pub struct Drawn {
-    /// Rows in the order drawn.
+pub struct ParsedSpans {
+    /// Rows in the order of the lines.
     pub rows: Vec<SpanRow>,
     /// Their names.
     pub names: Names,
 }
 
-/// Reads a drawing: lines of `ID PARENT OPERATION@REPLICA FROM..TO [KIND] [xWEIGHT]`, times in nanoseconds, `-` for no
+/// Reads lines of `ID PARENT OPERATION@REPLICA FROM..TO [KIND] [xWEIGHT]`, times in nanoseconds, `-` for no
 /// parent, ids as text; empty lines and lines that start with `#` are skipped. All spans are of trace 1, or
 /// of trace n after a line `trace n`.
 ///
 /// ```
-/// let drawn = laggard_testkit::drawn("
+/// let spans = laggard_testkit::parse_spans("
 ///     a - list@h1 0..100
 ///     b a read@h1 10..30 client
 /// ");
-/// assert_eq!(drawn.rows.len(), 2);
+/// assert_eq!(spans.rows.len(), 2);
 /// ```
 ///
 /// # Panics
 /// When a line is not of this form.
-pub fn drawn(text: &str) -> Drawn {
-    let mut out = Drawn::default();
+pub fn parse_spans(text: &str) -> ParsedSpans {
+    let mut out = ParsedSpans::default();
     let mut trace = TraceId::from_value(1);
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(number) = line.strip_prefix("trace ") {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
 import { findings, open, PAGES, settled, shoot, visit } from "./browser.mjs";
-import { HOUR, PLACES } from "./places.mjs";
+import { HOUR, PLACES } from "./views.mjs";
 
 describe("trouble", () => {
   let stub;

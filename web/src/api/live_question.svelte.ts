@@ -1,25 +1,25 @@
 // A question that stands on a page: asked when its settings are known, again when they change, called off when the
 // page is left.
 
-import { ask, askWithFiles, follow, type Asked, type Settings } from "./question.svelte.ts";
+import { ask, askWithFiles, follow, type QuestionJob, type Settings } from "./question.svelte.ts";
 
 /** The question on its way or answered, if there is one. */
-export interface Standing<R> {
-  readonly asked: Asked<R> | undefined;
+export interface LiveQuestion<R> {
+  readonly asked: QuestionJob<R> | undefined;
   /** Asks the same once more, for instance after a failure. */
   again(): void;
   /** Asks about files; this holds until the settings change. */
-  upload(form: FormData): Asked<R>;
+  upload(form: FormData): QuestionJob<R>;
 }
 
 /**
  * Asks whenever something that `settings` reads changes; `null` asks nothing. With a `job`, the answer of that job is
  * shown instead, whoever started it. To be called while a component is set up.
  */
-export function standing<R>(question: () => string, settings: () => Settings | null, job: () => string = () => ""): Standing<R> {
-  let asked = $state.raw<Asked<R>>();
+export function liveQuestion<R>(question: () => string, settings: () => Settings | null, job: () => string = () => ""): LiveQuestion<R> {
+  let asked = $state.raw<QuestionJob<R>>();
   let tries = $state(0);
-  let uploaded: Asked<R> | undefined;
+  let uploaded: QuestionJob<R> | undefined;
 
   $effect(() => {
     void tries;

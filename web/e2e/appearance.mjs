@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { startStub } from "../stub/server.mjs";
 import { findings, NARROW, open, overhang, PAGES, shoot, visit, WIDE } from "./browser.mjs";
-import { PLACES } from "./places.mjs";
+import { PLACES } from "./views.mjs";
 
 /** Each theme and each width is examined once by axe, which is slow; all are looked at. */
 const LOOKS = [
