@@ -1,8 +1,7 @@
 //! Findings of the alignment in words: who waits, for what, for whom.
 
 use crate::ledger::wait_of;
-use crate::names::WorkerName;
-use crate::path::quoted;
+use crate::names::{WorkerName, quoted};
 use crate::pieces::stretches;
 use crate::sequences::{Sequenced, Sequencer, StepPieces};
 use laggard_align::localize::{AlignedPosition, ClusterProfile, DeviationKind};

@@ -3,8 +3,9 @@
 pub use crate::sequences::{KernelSet, SequenceSettings};
 
 use crate::deviations::{Deviations, deviations};
-use crate::path::{input, label, quoted};
-use crate::read::KernelRun;
+use crate::names::quoted;
+use crate::path::label;
+use crate::read::{KernelRun, input};
 use crate::sequences::{Member, Sequenced, Sequencer};
 use crate::timeline::{Drawn, timeline};
 use crate::{aligned, judged, remarks};

@@ -22,6 +22,7 @@ mod remarks;
 mod sequences;
 mod stats;
 mod timeline;
+mod wakings;
 
 pub use chosen::{Instant, TimeWindow};
 pub use diagnosis::{KernelDiagnosisQuestion, KernelSet, SequenceSettings, diagnose_kernel};

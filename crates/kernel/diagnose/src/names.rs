@@ -56,3 +56,13 @@ pub(crate) const fn state(state: WorkerState) -> KernelState {
 pub(crate) fn place(state: KernelState) -> usize {
     KernelState::ALL.iter().position(|&one| one == state).expect("every state is in the list")
 }
+
+/// A name in backticks, without any of its own.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "'"))
+}
+
+/// A delimiter as a command line would have it.
+pub(crate) fn delimiter_text(text: &str) -> String {
+    quoted(&format!("--executions {text}"))
+}

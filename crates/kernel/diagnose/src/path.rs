@@ -2,16 +2,16 @@
 
 use crate::chosen::{TimeWindow, cut_to, within};
 use crate::ledger::{Entry, Ledger, WORKERS_TOLD};
-use crate::names::{place, worker_name};
+use crate::names::{place, quoted, worker_name};
 use crate::pieces::Stretch;
-use crate::read::KernelRun;
+use crate::read::{KernelRun, input};
 use crate::remarks;
 use crate::timeline::{Drawn, timeline};
 use laggard_kernel_graph::{CriticalPath, DelimiterKind, Execution, ExecutionGraph};
-use laggard_model::{Loss, Losses};
+use laggard_model::Loss;
 use laggard_report::{
-    ExecutionSummary, KERNEL_PATH_SCHEMA_VERSION, KernelInput, KernelPathReport, PathTimeline, Setting,
-    WaitCause, kernel_path_headline,
+    ExecutionSummary, KERNEL_PATH_SCHEMA_VERSION, KernelPathReport, PathTimeline, Setting, WaitCause,
+    kernel_path_headline,
 };
 use std::collections::BTreeMap;
 
@@ -117,13 +117,6 @@ fn empty(runs: &[KernelRun], question: &KernelPathQuestion) -> KernelPathReport 
         missing: Vec::new(),
         settings: question.settings.clone(),
     }
-}
-
-/// What was read of all runs.
-pub(crate) fn input(runs: &[KernelRun]) -> KernelInput {
-    let mut losses = Losses::none();
-    runs.iter().for_each(|run| losses.merge(&run.losses));
-    KernelInput { traces: runs.iter().flat_map(|run| &run.traces).cloned().collect(), losses }
 }
 
 /// Executions of all runs in order of run and time. Those of a whole thread are cut to the window, others lie in it.
@@ -237,9 +230,4 @@ fn draw(asked: &[Asked<'_>], number: u64, remark: &str) -> Option<PathTimeline> 
         remark => format!("execution {number} ({name}){remark}"),
     };
     Some(timeline(Drawn { run: one.run, graph: one.graph, path: &path, execution: number, title }))
-}
-
-/// A name in backticks, without any of its own.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "'"))
 }

@@ -1,12 +1,12 @@
 //! One trace, event by event, to a graph, executions and statistics.
 
-use crate::stats::Wakings;
+use crate::wakings::Wakings;
 use laggard_kernel_graph::{
     DelimitedExecutions, Delimiter, ExecutionFinder, ExecutionGraph, GraphBuilder, GraphSettings, HostId,
     TraceStatistics, TraceSummary, Window,
 };
 use laggard_model::{ClockMap, KernelEvent, KernelTexts, KernelTime, Losses};
-use laggard_report::{AlignedClock, KernelTrace};
+use laggard_report::{AlignedClock, KernelInput, KernelTrace};
 use std::collections::BTreeSet;
 
 /// What is made of a trace while it is read.
@@ -229,4 +229,11 @@ impl KernelRun {
     pub(crate) fn calendar_text(&self, time: KernelTime) -> Option<String> {
         self.calendar.map(|clock| laggard_report::rfc3339(clock.to_unix(time)))
     }
+}
+
+/// What was read of all runs.
+pub(crate) fn input(runs: &[KernelRun]) -> KernelInput {
+    let mut losses = Losses::none();
+    runs.iter().for_each(|run| losses.merge(&run.losses));
+    KernelInput { traces: runs.iter().flat_map(|run| &run.traces).cloned().collect(), losses }
 }

@@ -1,8 +1,8 @@
 //! What limits trust in kernel reports, and what is missing, in sentences.
 
-use crate::path::{KernelPathQuestion, quoted};
+use crate::names::{delimiter_text, quoted};
+use crate::path::KernelPathQuestion;
 use crate::read::KernelRun;
-use crate::stats::delimiter_text;
 use laggard_align::{Caution, Diagnosis};
 use laggard_kernel_graph::DelimiterKind;
 use laggard_model::{Loss, Losses};

@@ -1,72 +1,16 @@
 //! What kernel traces hold.
 
-use crate::path::{input, quoted};
-use crate::read::KernelRun;
+use crate::read::{KernelRun, input};
 use crate::remarks;
 use laggard_kernel_graph::ThreadUsage;
-use laggard_model::{EventKind, KernelEvent, KernelTexts, TextId, Tid};
 use laggard_report::{
     CpuTime, EventCount, KERNEL_STATS_SCHEMA_VERSION, KernelStatsReport, SwitchingThread, WakingPair,
     kernel_stats_headline,
 };
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-/// Pairs kept apart, and told.
-const PAIRS_MAX: usize = 100_000;
 const PAIRS_TOLD: usize = 200;
-
-/// Who wakes whom, by name.
-#[derive(Debug, Default)]
-pub(crate) struct Wakings {
-    running: HashMap<u16, (Tid, TextId)>,
-    pairs: HashMap<(Waker, TextId), u64>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Waker {
-    Thread(TextId),
-    Interrupt,
-    Unknown,
-}
-
-impl Wakings {
-    pub(crate) fn push(&mut self, event: &KernelEvent) {
-        let (EventKind::Waking { name, .. } | EventKind::TryToWakeUp { name, .. }) = event.kind else {
-            if let EventKind::Switch { next, next_name, .. } = event.kind {
-                self.running.insert(event.cpu.0, (next, next_name));
-            }
-            return;
-        };
-        let interrupted = event.flags.is_some_and(|flags| flags.hard_irq() || flags.soft_irq());
-        let waker = match self.running.get(&event.cpu.0) {
-            _ if interrupted => Waker::Interrupt,
-            Some(&(tid, name))
-                if event.recorded.is_none_or(|recorded| recorded == tid) && tid != Tid::IDLE =>
-            {
-                Waker::Thread(name)
-            }
-            _ => Waker::Unknown,
-        };
-        let key = (waker, name);
-        if self.pairs.len() < PAIRS_MAX || self.pairs.contains_key(&key) {
-            *self.pairs.entry(key).or_default() += 1;
-        }
-    }
-
-    fn told(&self, texts: &KernelTexts) -> BTreeMap<(String, String), u64> {
-        let mut told = BTreeMap::new();
-        for (&(waker, woken), &count) in &self.pairs {
-            let waker = match waker {
-                Waker::Thread(name) => texts.text(name).to_owned(),
-                Waker::Interrupt => "an interrupt".to_owned(),
-                Waker::Unknown => "(not told)".to_owned(),
-            };
-            *told.entry((waker, texts.text(woken).to_owned())).or_default() += count;
-        }
-        told
-    }
-}
 
 /// Tells what traces hold and which delimiters would give executions.
 pub fn kernel_stats(runs: &[KernelRun]) -> KernelStatsReport {
@@ -148,9 +92,4 @@ fn ranked(counts: impl Iterator<Item = (String, u64)>) -> Vec<EventCount> {
     let mut counts: Vec<EventCount> = counts.map(|(name, count)| EventCount { name, count }).collect();
     counts.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
     counts
-}
-
-/// A delimiter as a command line would have it.
-pub(crate) fn delimiter_text(text: &str) -> String {
-    quoted(&format!("--executions {text}"))
 }

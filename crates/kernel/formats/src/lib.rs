@@ -13,6 +13,7 @@ mod ctf;
 mod error;
 mod format;
 mod format_text;
+mod interface;
 mod merge;
 mod options;
 mod perf_data;
@@ -25,7 +26,8 @@ mod trace_dat;
 mod unpack;
 
 pub use error::KernelTraceError;
-pub use format::{KERNEL_FORMATS, KernelFormat, open, open_with};
+pub use format::{KERNEL_FORMATS, open, open_with};
+pub use interface::KernelFormat;
 pub use merge::{REORDER_WINDOW_NS, read_together};
 pub use options::OpenOptions;
 pub use trace::{EventBatch, EventStream, KernelTrace, ReadTrace, StreamState, ThreadName, TraceFacts};

@@ -1,8 +1,5 @@
 //! Several classes of clients, each with its own number, think time and demands.
 
-use crate::lattice::{lattice, lattice_cost};
-use crate::linearizer::{linearizer, schweitzer};
-use crate::log_lattice::{log_lattice, log_lattice_cost};
 use crate::network::{Algorithm, NetworkError, Service, StationLoad, check_servers};
 
 /// Clients of one kind.
@@ -138,35 +135,5 @@ impl ClassStation {
             utilization: capacity.map_or(0.0, |cores| throughput[class] * self.demands_s[class] / cores),
         };
         (0..throughput.len()).map(load).collect()
-    }
-}
-
-/// Maximum number of operations of an exact solution (about half a second); beyond, the Linearizer is used.
-const EXACT_WORK_MAX: f64 = 1e8;
-
-/// Solves a network with the best algorithm that takes well under a second: exact over all population vectors when they
-/// are few enough, else the Linearizer. The solution states the algorithm.
-pub fn solve_classes(network: &ClassNetwork) -> ClassSolution {
-    let several = network.stations.iter().any(|station| station.cores().is_some_and(|cores| cores > 1.0));
-    let algorithm = match several {
-        false if lattice_cost(network) <= EXACT_WORK_MAX => Algorithm::Exact,
-        true if log_lattice_cost(network) <= EXACT_WORK_MAX => Algorithm::ExactConvolution,
-        _ => Algorithm::Linearizer,
-    };
-    solve_classes_by(network, algorithm)
-}
-
-/// Solves a network with a given algorithm. [`Algorithm::Exact`] is for networks without queues before several
-/// cores and goes by convolution where there are some. Algorithms that are not for closed classes fall back to the
-/// Linearizer. Exact algorithms take time and memory in proportion to `Π(N+1)`.
-pub fn solve_classes_by(network: &ClassNetwork, algorithm: Algorithm) -> ClassSolution {
-    let several = network.stations.iter().any(|station| station.cores().is_some_and(|cores| cores > 1.0));
-    match algorithm {
-        Algorithm::Exact if !several => lattice(network),
-        Algorithm::Exact | Algorithm::ExactLoadDependent | Algorithm::ExactConvolution => {
-            log_lattice(network)
-        }
-        Algorithm::Schweitzer => schweitzer(network),
-        Algorithm::Linearizer | Algorithm::Open => linearizer(network),
     }
 }

@@ -24,10 +24,11 @@ mod network;
 mod open;
 mod seidmann;
 mod solve;
+mod solve_classes;
 mod system;
 
 pub use bounds::{Bounds, bounds};
-pub use classes::{Class, ClassNetwork, ClassSolution, ClassStation, solve_classes, solve_classes_by};
+pub use classes::{Class, ClassNetwork, ClassSolution, ClassStation};
 pub use demand::{
     CalleeVisits, LatencyParts, OutboundTime, busy_demand, front_demand, latency_parts, mean_visits_demand,
     own_latency,
@@ -39,4 +40,5 @@ pub use network::{
 pub use open::{erlang_c, most_throughput, open_solution};
 pub use seidmann::seidmann;
 pub use solve::{Capacity, WORK_MAX, curve, most_clients, solve, solve_fractional};
+pub use solve_classes::{solve_classes, solve_classes_by};
 pub use system::{BACKGROUND_MAX, System, Tier};

@@ -1,8 +1,9 @@
 //! Solutions at given populations, and the largest population within a latency target.
 
-use crate::classes::{Class, ClassNetwork, ClassStation, solve_classes_by};
+use crate::classes::{Class, ClassNetwork, ClassStation};
 use crate::exact::ExactMva;
 use crate::network::{Algorithm, Network, Solution, StationLoad};
+use crate::solve_classes::solve_classes_by;
 
 /// Multiplications an exact solution may take, about a quarter of a second; beyond, the Linearizer answers.
 pub const WORK_MAX: f64 = 2.5e8;

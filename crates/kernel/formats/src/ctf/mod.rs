@@ -20,7 +20,7 @@ mod stream;
 mod tsdl;
 mod window;
 
-use crate::format::KernelFormat;
+use crate::interface::KernelFormat;
 use std::path::Path;
 
 pub(crate) const FORMAT: KernelFormat = KernelFormat {

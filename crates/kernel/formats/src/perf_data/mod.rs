@@ -15,7 +15,7 @@ mod round;
 mod sample;
 mod stream;
 
-use crate::format::KernelFormat;
+use crate::interface::KernelFormat;
 
 /// First bytes of files written on machines with the least significant byte first.
 const MAGIC_LITTLE: &[u8] = b"PERFILE2";

@@ -11,7 +11,7 @@ mod packets;
 mod stream;
 
 use crate::error::KernelTraceError;
-use crate::format::KernelFormat;
+use crate::interface::KernelFormat;
 use crate::options::OpenOptions;
 use crate::source::SharedFile;
 use crate::trace::{EventStream, KernelTrace, TraceFacts};

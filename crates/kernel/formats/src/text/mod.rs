@@ -6,7 +6,7 @@ mod line;
 mod stream;
 
 use crate::error::KernelTraceError;
-use crate::format::KernelFormat;
+use crate::interface::KernelFormat;
 use crate::options::OpenOptions;
 use crate::trace::{KernelTrace, TraceFacts};
 use std::fs::File;

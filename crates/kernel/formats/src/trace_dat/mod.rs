@@ -14,7 +14,7 @@ mod stream;
 pub(crate) use head::TraceHead;
 pub(crate) use sequential::read_texts;
 
-use crate::format::KernelFormat;
+use crate::interface::KernelFormat;
 
 /// The row of [`KERNEL_FORMATS`](crate::KERNEL_FORMATS).
 pub(crate) const FORMAT: KernelFormat = KernelFormat {
