@@ -3,6 +3,7 @@
 //! ```text
 //! cargo xtask check [STEP…]   every rule, or some; one line a step; fails when one does
 //! cargo xtask docs            writes the generated pages of the manual
+//! cargo xtask pages           builds the pages of the service from web/ (needs npm)
 //! cargo xtask test [AREA…]    every test, or those of some areas: base, traces, metrics, kernel, app, program, lab, web
 //! cargo xtask evaluate …      every method over incidents with known truth
 //! ```
@@ -16,6 +17,7 @@ mod generated;
 mod layers;
 mod links;
 mod manual;
+mod pages;
 mod purity;
 mod repository;
 mod rust_text;
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
     let passed = match words[..] {
         ["check", ref names @ ..] => steps::check(names),
         ["docs"] => Repository::load().and_then(|repository| generated::write(&repository)).map(|()| true),
+        ["pages"] => pages::build().map(|()| true),
         ["test", ref areas @ ..] => testing::run(areas),
         ["evaluate", ref options @ ..] => cargo::evaluate(options),
         _ => return usage(),
@@ -55,6 +58,7 @@ fn usage() -> ExitCode {
         say(&format!("    {:<10} {}", step.name, step.rule));
     }
     say("cargo xtask docs            write the generated pages of the manual");
+    say("cargo xtask pages           build the pages of the service from web/ (needs npm)");
     say("cargo xtask test [AREA…]    run every test, or those of some areas:");
     say("    base, traces, metrics, kernel, app, program (the whole program), lab, web, xtask");
     say("cargo xtask evaluate …      run every method over incidents with known truth");

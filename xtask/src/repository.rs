@@ -18,6 +18,9 @@ pub(crate) struct Repository {
     pub(crate) paths: Vec<String>,
 }
 
+/// Built from `web/` and minified, so that no rule about text applies.
+const BUILT_PAGES: &str = "crates/app/ui/dist/";
+
 #[derive(Clone, Debug)]
 pub(crate) struct TextFile {
     /// From the root, with `/`.
@@ -45,7 +48,7 @@ impl Repository {
             return Err(io::Error::other("git lists no files here; xtask needs a git checkout"));
         }
         let mut files = Vec::new();
-        for path in &paths {
+        for path in paths.iter().filter(|path| !path.starts_with(BUILT_PAGES)) {
             // What is not UTF-8 is no text: samples of binary formats.
             if let Ok(text) = String::from_utf8(std::fs::read(root.join(path))?) {
                 files.push(TextFile { path: path.clone(), text });
@@ -80,7 +83,7 @@ impl Repository {
 }
 
 /// The folder of the workspace.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()
 }

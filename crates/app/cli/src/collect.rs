@@ -1,7 +1,7 @@
 //! `laggard collect`: files of hosts, fetched in rounds into a folder or to a server.
 
-use crate::collect_news::{Further, tell};
 use crate::exit::{Failure, Status};
+use crate::round_log::{Further, log_round};
 use crate::small_files::text_of;
 use clap::Args;
 use laggard_collect::{
@@ -14,43 +14,43 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "Examples:
-  laggard collect --into logs http://web-01/calls.log http://web-02/calls.log     what there is, once
-  laggard collect --into logs --every 30s --hosts hosts.txt                       in rounds, until it is ended
+  laggard collect --into logs http://web-01/calls.log http://web-02/calls.log     once
+  laggard collect --into logs --every 30s --hosts hosts.txt                       every 30 s, until stopped
   laggard collect --server http://localhost:4316 --format call-log --every 30s web-01=http://10.0.0.7/calls.log
-  laggard diagnose logs                                                           what was collected
+  laggard diagnose logs                                                           diagnose the collected files
 
-It may be ended and started again at any time: docs/manual/collect.md.
+It may be stopped and restarted at any time: docs/manual/collect.md.
 
-Exit status: 0 every host was read in the last round, 2 usage, 3 some were not, or what was read could not be kept.";
+Exit status: 0 every host was read in the last round, 2 invalid usage, 3 a host could not be read, or data not written.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Collect {
-    /// Files to collect: http://HOST/FILE, or NAME=http://HOST/FILE where the host's name is not to be its name
+    /// Files to collect: http://HOST/FILE, or NAME=http://HOST/FILE for another name than the host's
     #[arg(value_name = "SOURCE")]
     sources: Vec<String>,
-    /// File with further sources, one a line; lines that begin with # do not count
+    /// File with further sources, one per line; lines that begin with # are ignored
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
-    /// Folder for what is collected, a file a host
+    /// Folder for the collected data, one file per host
     #[arg(long, value_name = "DIR", required_unless_present = "server", conflicts_with = "server")]
     into: Option<PathBuf>,
-    /// Hand it to this server (`laggard serve`) instead: http://localhost:4316
+    /// Send the data to this server (`laggard serve`) instead: http://localhost:4316
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Format of the files, for the server (`laggard formats`) [default: recognized piece by piece]
+    /// Format of the files, for the server (`laggard formats`) [default: recognized for each chunk]
     #[arg(long, value_name = "FORMAT", requires = "server", conflicts_with = "into", value_parser = format)]
     format: Option<String>,
-    /// Line that names the columns, for the server, where the files have none; then a bad line spoils nothing but itself
+    /// Header line with the column names, for the server, where the files have none
     #[arg(long, value_name = "LINE", requires = "server", conflicts_with = "into", value_parser = header)]
     header: Option<String>,
-    /// Time from round to round [default: one round]
+    /// Time between rounds [default: one round]
     #[arg(long, value_name = "LENGTH", value_parser = laggard_params::length)]
     every: Option<Nanos>,
-    /// Rounds, then end [default: 1; without an end where --every is given]
+    /// Number of rounds [default: 1; unlimited with --every]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
-    /// File that remembers what was taken [default: .laggard-collect.json in the folder; laggard-collect.json for a server]
+    /// File that records what was collected [default: .laggard-collect.json in the folder; laggard-collect.json for a server]
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     #[command(flatten)]
@@ -59,30 +59,30 @@ pub(crate) struct Collect {
     access: Access,
 }
 
-/// How much at a time.
+/// Limits of one round.
 #[derive(Args, Debug)]
 struct Limits {
-    /// Hosts asked at the same time
+    /// Hosts read at a time
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: u16,
-    /// Longest time for one answer of a host
+    /// Longest time for one response of a host
     #[arg(long, value_name = "LENGTH", default_value = "30s", value_parser = laggard_params::length)]
     timeout: Nanos,
-    /// Most bytes asked for at a time, and of a line; memory is this times the hosts asked at the same time
+    /// Most bytes per request and per line; memory is this times --parallel
     #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = crate::load::parse_size)]
     piece: usize,
     /// Most bytes of one file in one round
     #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = crate::load::parse_size)]
     per_round: usize,
-    /// What a log's name ends with once it is rotated away, as in .1: there what was not read of it is looked for
+    /// Suffix of a rotated log, as in .1: the rest of a rotated log is read there
     #[arg(long, value_name = "SUFFIX", value_parser = suffix)]
     rotated: Option<String>,
-    /// Take every file as a whole, again when it has changed; packed files are taken so anyway
+    /// Read files completely, again when they change; always so for compressed files
     #[arg(long)]
     whole: bool,
 }
 
-/// What hosts and the server want to see.
+/// Tokens and certificates.
 #[derive(Args, Debug)]
 struct Access {
     /// File with a bearer token for the hosts
@@ -94,7 +94,7 @@ struct Access {
     /// File with a bearer token for the server
     #[arg(long, value_name = "FILE", requires = "server", conflicts_with = "into")]
     token_file: Option<PathBuf>,
-    /// Tenant whose data these are, where the server keeps several apart
+    /// Tenant of the data, where the server has several
     #[arg(long, value_name = "NAME", requires = "server", conflicts_with = "into")]
     tenant: Option<String>,
     /// File with the certificates (PEM) of the authorities to trust for the server, instead of the well-known ones
@@ -102,13 +102,13 @@ struct Access {
     server_ca_file: Option<PathBuf>,
 }
 
-/// Longest time for a server to take a piece.
+/// Longest time for a server to import a chunk.
 const IMPORT_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Most bytes of a file that is taken as a whole, or read again from its start.
+/// Most bytes of a file that is read completely, or again from its start.
 const WHOLE_BYTES_MAX: u64 = 256 << 20;
 
-/// Pause after a host's first failure, where rounds do not tell.
+/// Pause after a host's first failure, if there is one round only.
 const PAUSE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(arguments: &Collect) -> Result<Status, Failure> {
@@ -208,9 +208,9 @@ fn rounds<D: Destination>(arguments: &Collect, mut collector: Collector<D>) -> R
         number += 1;
         let round = collector.round().map_err(failure)?;
         let is_last = last.is_some_and(|last| number >= last);
-        tell(number, &round, if is_last { Further::Nothing } else { Further::Rounds });
+        log_round(number, &round, if is_last { Further::Nothing } else { Further::Rounds });
         if is_last {
-            let failed = round.waiting > 0 || round.sources.iter().any(|news| news.failure.is_some());
+            let failed = round.waiting > 0 || round.sources.iter().any(|status| status.failure.is_some());
             return Ok(if failed { Status::Unreadable } else { Status::Done });
         }
         std::thread::sleep(every.unwrap_or_default().saturating_sub(started.elapsed()));

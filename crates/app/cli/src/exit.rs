@@ -8,15 +8,15 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Status {
-    /// It ran.
+    /// The command succeeded.
     Done = 0,
     /// Suspects were found and `--exit-code` was given.
     Suspects = 1,
-    /// The command line asks for something impossible.
+    /// Invalid usage.
     Usage = 2,
     /// An input cannot be read, or the output cannot be written.
     Unreadable = 3,
-    /// There is too little data to say.
+    /// Too little data for an answer.
     TooLittle = 4,
 }
 
@@ -26,7 +26,7 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// A run that could not be completed, in a sentence.
+/// Why a run could not be completed, in a sentence.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: Status,
@@ -46,8 +46,8 @@ impl Failure {
         Failure { status: Status::TooLittle, message: message.to_string() }
     }
 
-    /// Says it on standard error. That nobody may be listening there changes nothing about the status.
-    pub(crate) fn tell(&self) -> Status {
+    /// Prints it to standard error, ignoring errors of writing.
+    pub(crate) fn print(&self) -> Status {
         let _ = writeln!(io::stderr(), "laggard: {}", self.message);
         self.status
     }

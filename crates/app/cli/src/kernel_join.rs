@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::kernel_output::KernelOutput;
-use crate::load::{Gather, Gathered, gather};
+use crate::load::{LoadedTables, ParallelLoad, load_tables};
 use crate::progress::Meter;
 use clap::Args;
 use laggard_formats::{InputSettings, ReaderOptions, expand};
@@ -73,9 +73,9 @@ pub(crate) fn asked(
     let settings = InputSettings { format: None, reader };
     let empty = || Kept { span: join.span, trace: join.trace_id, thread, kept: Vec::new() };
     let meter = Meter::new(&sources);
-    let gathered = gather(&sources, &settings, &empty, output.threads(), &meter);
+    let loaded = load_tables(&sources, &settings, &empty, output.threads(), &meter);
     meter.done();
-    let Gathered { tables, .. } = gathered?;
+    let LoadedTables { tables, .. } = loaded?;
     match tables.kept.is_empty() {
         true => Err(Failure::too_little("the traces have no such span")),
         false => Ok(Some(tables.kept)),
@@ -149,7 +149,7 @@ impl Sink for Kept {
     fn lose(&mut self, _: Loss, _: &dyn Fn() -> String) {}
 }
 
-impl Gather for Kept {
+impl ParallelLoad for Kept {
     fn merge(&mut self, later: Kept) {
         self.kept.extend(later.kept);
         self.kept.truncate(SPANS_MAX);

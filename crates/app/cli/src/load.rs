@@ -9,26 +9,26 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex};
 
-/// The span table of what was read.
+/// The span table, and the outcome of reading.
 pub(crate) struct Loaded {
     pub(crate) ingest: Ingest,
     pub(crate) outcome: Outcome,
 }
 
-/// What several readers can fill in parallel.
-pub(crate) trait Gather: Sink + Send {
-    /// Adds what a later input held.
+/// Tables that several readers fill in parallel.
+pub(crate) trait ParallelLoad: Sink + Send {
+    /// Adds the tables of a later input.
     fn merge(&mut self, later: Self);
 }
 
-impl Gather for Ingest {
+impl ParallelLoad for Ingest {
     fn merge(&mut self, later: Ingest) {
         Ingest::merge(self, later);
     }
 }
 
-/// What was read, in tables of any kind.
-pub(crate) struct Gathered<G> {
+/// Tables of any kind, and the outcome of reading.
+pub(crate) struct LoadedTables<G> {
     pub(crate) tables: G,
     pub(crate) outcome: Outcome,
 }
@@ -43,51 +43,51 @@ pub(crate) fn load(
 ) -> Result<Loaded, Failure> {
     let share = memory_shares(sources, threads);
     let limits = IngestSettings { memory_bytes: limits.memory_bytes / share, ..limits };
-    let gathered = gather(sources, settings, &|| Ingest::new(limits), threads, meter)?;
-    Ok(Loaded { ingest: gathered.tables, outcome: gathered.outcome })
+    let loaded = load_tables(sources, settings, &|| Ingest::new(limits), threads, meter)?;
+    Ok(Loaded { ingest: loaded.tables, outcome: loaded.outcome })
 }
 
-/// In how many parts memory is shared: what is being read and what is merged exist at the same time.
+/// Tables that exist at the same time and share the memory: those being read, and the merged ones.
 pub(crate) fn memory_shares(sources: &[Source], threads: NonZeroUsize) -> usize {
     if sources.len() == 1 { 1 } else { threads.get().min(sources.len()) + 1 }
 }
 
 /// Reads sources with up to `threads` at a time. Tables are merged in the order of the sources, so the result
 /// does not depend on timing; a thread waits when it is too far ahead of the merged part.
-pub(crate) fn gather<G: Gather>(
+pub(crate) fn load_tables<G: ParallelLoad>(
     sources: &[Source],
     settings: &InputSettings,
     empty: &(dyn Fn() -> G + Sync),
     threads: NonZeroUsize,
     meter: &Meter,
-) -> Result<Gathered<G>, Failure> {
+) -> Result<LoadedTables<G>, Failure> {
     let readers = threads.get().min(sources.len());
-    let line = Line::new(empty(), sources.len(), 2 * readers);
+    let merge = OrderedMerge::new(empty(), sources.len(), 2 * readers);
     std::thread::scope(|scope| {
         for _ in 0..readers {
             scope.spawn(|| {
-                while let Some(at) = line.next() {
-                    let mut sink = Counted { tables: empty(), meter, uncounted: 0 };
+                while let Some(at) = merge.next() {
+                    let mut sink = CountingSink { tables: empty(), meter, uncounted: 0 };
                     let outcome = read(&sources[at], settings, &mut sink, meter);
                     meter.spans(sink.uncounted);
-                    line.hand_in(at, outcome.map(|outcome| Gathered { tables: sink.tables, outcome }));
+                    merge.add(at, outcome.map(|outcome| LoadedTables { tables: sink.tables, outcome }));
                 }
             });
         }
     });
-    let gathered = line.into_gathered().map_err(Failure::unreadable)?;
-    gathered.outcome.check().map_err(Failure::unreadable)?;
-    Ok(gathered)
+    let loaded = merge.into_loaded().map_err(Failure::unreadable)?;
+    loaded.outcome.check().map_err(Failure::unreadable)?;
+    Ok(loaded)
 }
 
-/// Counts records on their way into the table.
-struct Counted<'a, G> {
+/// Counts records for the progress bar.
+struct CountingSink<'a, G> {
     tables: G,
     meter: &'a Meter,
     uncounted: u64,
 }
 
-impl<G> Counted<'_, G> {
+impl<G> CountingSink<'_, G> {
     fn count(&mut self) {
         self.uncounted += 1;
         if self.uncounted == 1 << 14 {
@@ -97,7 +97,7 @@ impl<G> Counted<'_, G> {
     }
 }
 
-impl<G: Gather> Sink for Counted<'_, G> {
+impl<G: ParallelLoad> Sink for CountingSink<'_, G> {
     fn span(&mut self, span: &SpanRecord<'_>) {
         self.tables.span(span);
         self.count();
@@ -118,8 +118,8 @@ impl<G: Gather> Sink for Counted<'_, G> {
     }
 }
 
-/// Hands out sources and takes tables back in order.
-struct Line<G> {
+/// Distributes sources to readers, and merges their tables in the order of the sources.
+struct OrderedMerge<G> {
     state: Mutex<State<G>>,
     moved: Condvar,
     sources: usize,
@@ -129,19 +129,19 @@ struct Line<G> {
 struct State<G> {
     next: usize,
     merged: usize,
-    waiting: BTreeMap<usize, Gathered<G>>,
-    whole: Gathered<G>,
+    waiting: BTreeMap<usize, LoadedTables<G>>,
+    merged_tables: LoadedTables<G>,
     error: Option<(usize, InputError)>,
 }
 
-impl<G: Gather> Line<G> {
-    fn new(empty: G, sources: usize, ahead_max: usize) -> Line<G> {
-        let whole = Gathered { tables: empty, outcome: Outcome::default() };
-        let state = State { next: 0, merged: 0, waiting: BTreeMap::new(), whole, error: None };
-        Line { state: Mutex::new(state), moved: Condvar::new(), sources, ahead_max }
+impl<G: ParallelLoad> OrderedMerge<G> {
+    fn new(empty: G, sources: usize, ahead_max: usize) -> OrderedMerge<G> {
+        let merged_tables = LoadedTables { tables: empty, outcome: Outcome::default() };
+        let state = State { next: 0, merged: 0, waiting: BTreeMap::new(), merged_tables, error: None };
+        OrderedMerge { state: Mutex::new(state), moved: Condvar::new(), sources, ahead_max }
     }
 
-    /// The next source to read; `None` when all are taken or one failed.
+    /// The next source to read; `None` when none is left or one failed.
     fn next(&self) -> Option<usize> {
         let state = self.state.lock().expect("no thread panics while it holds the lock");
         let too_far = |state: &mut State<G>| {
@@ -156,25 +156,25 @@ impl<G: Gather> Line<G> {
         Some(state.next - 1)
     }
 
-    fn hand_in(&self, at: usize, read: Result<Gathered<G>, InputError>) {
+    fn add(&self, at: usize, read: Result<LoadedTables<G>, InputError>) {
         let mut state = self.state.lock().expect("no thread panics while it holds the lock");
         match read {
-            Ok(gathered) => {
-                state.waiting.insert(at, gathered);
+            Ok(loaded) => {
+                state.waiting.insert(at, loaded);
             }
-            // Of several failures the first in the order of the sources is told.
+            // Of several errors, the first in the order of the sources is reported.
             Err(error) if state.error.as_ref().is_none_or(|&(known, _)| at < known) => {
                 state.error = Some((at, error));
             }
             Err(_) => {}
         }
         let state = &mut *state;
-        while let Some(gathered) = state.waiting.remove(&state.merged) {
+        while let Some(loaded) = state.waiting.remove(&state.merged) {
             match state.merged {
-                0 => state.whole = gathered,
+                0 => state.merged_tables = loaded,
                 _ => {
-                    state.whole.tables.merge(gathered.tables);
-                    state.whole.outcome.merge(gathered.outcome);
+                    state.merged_tables.tables.merge(loaded.tables);
+                    state.merged_tables.outcome.merge(loaded.outcome);
                 }
             }
             state.merged += 1;
@@ -182,11 +182,11 @@ impl<G: Gather> Line<G> {
         self.moved.notify_all();
     }
 
-    fn into_gathered(self) -> Result<Gathered<G>, InputError> {
+    fn into_loaded(self) -> Result<LoadedTables<G>, InputError> {
         let state = self.state.into_inner().expect("no thread panics while it holds the lock");
         match state.error {
             Some((_, error)) => Err(error),
-            None => Ok(state.whole),
+            None => Ok(state.merged_tables),
         }
     }
 }

@@ -4,7 +4,6 @@ mod arguments;
 mod capacity;
 mod changes;
 mod collect;
-mod collect_news;
 mod compare;
 mod demo;
 mod diagnose;
@@ -20,6 +19,7 @@ mod output_form;
 mod progress;
 mod prometheus;
 mod record;
+mod round_log;
 mod runtime;
 mod samples;
 mod serve;
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         Command::Record(arguments) => record::run(arguments),
         command => run(command).map(ExitCode::from),
     };
-    ended.unwrap_or_else(|failure| failure.tell().into())
+    ended.unwrap_or_else(|failure| failure.print().into())
 }
 
 fn run(command: &Command) -> Result<Status, Failure> {

@@ -1,7 +1,7 @@
 //! Flags and loading for the commands that start from windows of samples.
 
 use crate::exit::Failure;
-use crate::load::{Gather, Gathered, gather, memory_shares};
+use crate::load::{LoadedTables, ParallelLoad, load_tables, memory_shares};
 use crate::progress::Meter;
 use crate::prometheus::{self, Asked, PrometheusInput};
 use crate::runtime::{facts, skipped};
@@ -49,7 +49,7 @@ pub(crate) struct LoadedSamples {
 /// Reads everything the flags name into one table of windows.
 pub(crate) fn load_samples(input: &SampleInput, threads: NonZeroUsize) -> Result<LoadedSamples, Failure> {
     let settings = input.windows.settings(now()).map_err(Failure::usage)?;
-    let Gathered { tables, outcome } = read_inputs(input, threads)?;
+    let LoadedTables { tables, outcome } = read_inputs(input, threads)?;
     let mut samples = tables.samples;
     let mut facts = SampleFacts { input: facts(&outcome), ..SampleFacts::default() };
     let mut cautions: Vec<String> = skipped(&outcome).into_iter().collect();
@@ -72,19 +72,19 @@ pub(crate) fn load_samples(input: &SampleInput, threads: NonZeroUsize) -> Result
     Ok(LoadedSamples { table, facts, deployments: input.windows.deployments(), cautions })
 }
 
-fn read_inputs(input: &SampleInput, threads: NonZeroUsize) -> Result<Gathered<Mixed>, Failure> {
+fn read_inputs(input: &SampleInput, threads: NonZeroUsize) -> Result<LoadedTables<Mixed>, Failure> {
     let mut settings = input.inputs.settings().map_err(Failure::usage)?;
     input.weights.apply(&mut settings.reader);
     input.formats.apply(&mut settings.reader).map_err(Failure::usage)?;
     if input.paths.is_empty() && input.prometheus.url.is_some() {
-        return Ok(Gathered { tables: Mixed::new(input.memory), outcome: Outcome::default() });
+        return Ok(LoadedTables { tables: Mixed::new(input.memory), outcome: Outcome::default() });
     }
     let sources = expand(&input.paths).map_err(Failure::unreadable)?;
     let empty = || Mixed::new(input.memory / memory_shares(&sources, threads));
     let meter = Meter::new(&sources);
-    let gathered = gather(&sources, &settings, &empty, threads, &meter);
+    let loaded = load_tables(&sources, &settings, &empty, threads, &meter);
     meter.done();
-    gathered
+    loaded
 }
 
 /// Samples and spans of the same inputs, each in a table of their own.
@@ -124,7 +124,7 @@ impl Sink for Mixed {
     }
 }
 
-impl Gather for Mixed {
+impl ParallelLoad for Mixed {
     fn merge(&mut self, later: Mixed) {
         self.samples.merge(later.samples);
         self.spans.merge(later.spans);

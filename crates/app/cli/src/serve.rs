@@ -1,4 +1,4 @@
-//! `laggard serve`: collects, keeps, and answers until it is told to stop.
+//! `laggard serve`: ingests, stores, and answers until it is stopped.
 
 use crate::exit::{Failure, Status};
 use crate::write::print;
@@ -13,20 +13,20 @@ const EXAMPLES: &str = "Examples:
   laggard serve                                        on this machine only; pages on http://127.0.0.1:4316
   laggard serve --data /var/lib/laggard --set store.keep_for=30d
   laggard serve --config /etc/laggard/laggard.yaml
-  laggard serve --config laggard.yaml --check-config   what it would do, without doing it
+  laggard serve --config laggard.yaml --check-config   check the configuration only
 
 Every setting can be given as --set KEY=VALUE, as an environment variable (store.keep_for: LAGGARD_STORE_KEEP_FOR) or in
-the file; the first of these counts. SIGTERM and SIGINT stop it once what is in flight is done.";
+the file; the first of these counts. SIGTERM and SIGINT stop it after requests in flight have finished.";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) config: Config,
-    /// Print the effective configuration, secrets hidden, or what is wrong with it, and end
+    /// Print the effective configuration (secrets hidden) or its first error, and exit
     #[arg(long)]
     pub(crate) check_config: bool,
-    /// Ask the server that runs with this configuration on this machine whether it is well, and end: 0 if it is
+    /// Check health of the running server; exit 0 if healthy
     #[arg(long, conflicts_with = "check_config")]
     pub(crate) check_health: bool,
 }
@@ -34,28 +34,28 @@ pub(crate) struct Serve {
 /// Where the settings come from.
 #[derive(Args, Debug)]
 pub(crate) struct Config {
-    /// Configuration file (YAML) [default: what LAGGARD_CONFIG names, else none]
+    /// Configuration file (YAML) [default: the value of LAGGARD_CONFIG, else none]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where API and pages listen [default: 127.0.0.1:4316]
+    /// Address for API and pages [default: 127.0.0.1:4316]
     #[arg(long, value_name = "ADDRESS")]
     http: Option<String>,
-    /// Where OTLP over gRPC is taken, or off [default: 127.0.0.1:4317]
+    /// Address for OTLP/gRPC, or off [default: 127.0.0.1:4317]
     #[arg(long, value_name = "ADDRESS")]
     otlp_grpc: Option<String>,
-    /// Where OTLP over HTTP is taken, or off [default: 127.0.0.1:4318]
+    /// Address for OTLP/HTTP, or off [default: 127.0.0.1:4318]
     #[arg(long, value_name = "ADDRESS")]
     otlp_http: Option<String>,
-    /// Where Zipkin's spans are taken, or off [default: 127.0.0.1:9411]
+    /// Address for Zipkin spans, or off [default: 127.0.0.1:9411]
     #[arg(long, value_name = "ADDRESS")]
     zipkin: Option<String>,
-    /// Folder of the data [default: laggard-data]
+    /// Data folder [default: laggard-data]
     #[arg(long, value_name = "DIR")]
     data: Option<String>,
-    /// File with a token that clients must show
+    /// File with a token that clients must send
     #[arg(long, value_name = "FILE")]
     token_file: Option<String>,
-    /// Listen beyond this machine although nobody has to show anything
+    /// Allow non-loopback addresses without authentication
     #[arg(long)]
     insecure: bool,
     /// Any setting of the configuration file; repeat for more
@@ -111,20 +111,20 @@ impl Config {
         let single =
             single.into_iter().filter_map(|(key, name, text)| Some(flag(key, text.as_deref()?, name)));
         let insecure = self.insecure.then(|| flag("insecure", "true", "--insecure"));
-        let any = self.set.iter().map(|given| flag(&given.key, &given.text, "--set"));
+        let any = self.set.iter().map(|setting| flag(&setting.key, &setting.text, "--set"));
         any.chain(single).chain(insecure).collect()
     }
 }
 
-/// Settings from environment variables. Others that begin like ours are not looked at: a cluster makes some for
-/// every service, also for one that is called laggard.
+/// Settings from environment variables. Other variables with our prefix are ignored: Kubernetes sets some for every
+/// service, including one named laggard.
 fn environment() -> Vec<SettingText> {
-    let given = |key: &str| {
+    let from_environment = |key: &str| {
         let name = environment_name(key);
         let text = std::env::var(&name).ok()?;
         Some(SettingText { key: key.to_owned(), text, origin: Origin::Environment(name) })
     };
-    fields().iter().filter_map(|field| given(field.key)).collect()
+    fields().iter().filter_map(|field| from_environment(field.key)).collect()
 }
 
 fn setting(text: &str) -> Result<Setting, String> {

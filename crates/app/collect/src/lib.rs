@@ -24,6 +24,6 @@ pub use client::ClientSettings;
 pub use destination::{Delivered, Destination, Piece, Place};
 pub use failure::CollectError;
 pub use folder::Folder;
-pub use round::{CollectSettings, Collector, Round, SourceNews};
+pub use round::{CollectSettings, Collector, Round, SourceStatus};
 pub use source::{Source, parse_source};
 pub use upload::{Upload, UploadSettings};

@@ -41,7 +41,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(600);
 
 /// What happened in a round to one source.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct SourceNews {
+pub struct SourceStatus {
     /// Its name.
     pub name: String,
     /// Bytes taken and delivered.
@@ -66,7 +66,7 @@ pub struct SourceNews {
     pub asked_again: Option<Duration>,
 }
 
-impl SourceNews {
+impl SourceStatus {
     pub(crate) fn add(&mut self, delivered: Delivered) {
         self.cautions.extend(delivered.caution);
         for (name, count) in delivered.losses {
@@ -82,7 +82,7 @@ impl SourceNews {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Round {
     /// Sources that were asked, in the order in which they were given.
-    pub sources: Vec<SourceNews>,
+    pub sources: Vec<SourceStatus>,
     /// Sources that were not asked, because they failed a short while ago.
     pub waiting: usize,
 }
@@ -142,41 +142,41 @@ impl<D: Destination> Collector<D> {
             for _ in 0..workers {
                 scope.spawn(|| {
                     while let Some(&at) = due.get(next.fetch_add(1, Ordering::SeqCst)) {
-                        let news = self.collect(&self.asked[at].source);
+                        let status = self.collect(&self.asked[at].source);
                         let place = due.binary_search(&at).expect("it is one of them, in order");
-                        told.lock().expect("no thread panics with it")[place] = Some(news);
+                        told.lock().expect("no thread panics with it")[place] = Some(status);
                     }
                 });
             }
         });
         let told = told.into_inner().expect("no thread panics with it");
         let mut round = Round { sources: Vec::new(), waiting: self.asked.len() - due.len() };
-        for (at, news) in std::iter::zip(due, told.into_iter().flatten()) {
-            if let Some(failure @ CollectError::State(_)) = news.failure {
+        for (at, status) in std::iter::zip(due, told.into_iter().flatten()) {
+            if let Some(failure @ CollectError::State(_)) = status.failure {
                 return Err(failure);
             }
-            round.sources.push(self.judged(at, news));
+            round.sources.push(self.judged(at, status));
         }
         Ok(round)
     }
 
     /// Lets a source that failed wait.
-    fn judged(&mut self, at: usize, mut news: SourceNews) -> SourceNews {
+    fn judged(&mut self, at: usize, mut status: SourceStatus) -> SourceStatus {
         let asked = &mut self.asked[at];
-        let Some(failure) = &news.failure else {
+        let Some(failure) = &status.failure else {
             (asked.failures, asked.not_before) = (0, None);
-            return news;
+            return status;
         };
         let doubled = self.settings.pause.saturating_mul(1 << asked.failures.min(16));
         let pause = failure.retry_after().unwrap_or_default().max(doubled).min(PAUSE_MAX);
         asked.failures += 1;
         asked.not_before = Some(Instant::now() + pause);
-        (news.failures, news.asked_again) = (asked.failures, Some(pause));
-        news
+        (status.failures, status.asked_again) = (asked.failures, Some(pause));
+        status
     }
 
     /// Takes what a source has, up to the limit of a round.
-    fn collect(&self, source: &Source) -> SourceNews {
+    fn collect(&self, source: &Source) -> SourceStatus {
         let known = self.lock().known(&source.name, &source.url);
         let tools = Tools {
             settings: &self.settings,

@@ -4,7 +4,7 @@ use crate::fetch::{Fetcher, Found, More};
 use crate::known::{Known, Tail};
 use crate::lines::{cut, header, is_packed};
 use crate::state::State;
-use crate::{CollectError, CollectSettings, Destination, Piece, Place, Source, SourceNews};
+use crate::{CollectError, CollectSettings, Destination, Piece, Place, Source, SourceStatus};
 use std::sync::Mutex;
 
 /// What all visits share.
@@ -18,20 +18,20 @@ pub(crate) struct Tools<'a, D> {
 }
 
 /// Takes what a source has, up to the limit of a round.
-pub(crate) fn visit<D: Destination>(tools: &Tools<'_, D>, source: &Source, known: Known) -> SourceNews {
-    let news = SourceNews { name: source.name.clone(), ..SourceNews::default() };
-    let mut visit = Visit { tools, source, known, news };
-    while visit.news.bytes < tools.settings.round_bytes_max {
+pub(crate) fn visit<D: Destination>(tools: &Tools<'_, D>, source: &Source, known: Known) -> SourceStatus {
+    let status = SourceStatus { name: source.name.clone(), ..SourceStatus::default() };
+    let mut visit = Visit { tools, source, known, status };
+    while visit.status.bytes < tools.settings.round_bytes_max {
         match visit.step() {
             Ok(Step::GoOn) => {}
             Ok(Step::Done) => break,
             Err(failure) => {
-                visit.news.failure = Some(failure);
+                visit.status.failure = Some(failure);
                 break;
             }
         }
     }
-    visit.news
+    visit.status
 }
 
 /// Whether there may be more.
@@ -61,7 +61,7 @@ struct Visit<'a, D> {
     source: &'a Source,
     /// What holds: it is in the state file, but for a file that is not begun.
     known: Known,
-    news: SourceNews,
+    status: SourceStatus,
 }
 
 impl<D: Destination> Visit<'_, D> {
@@ -78,7 +78,7 @@ impl<D: Destination> Visit<'_, D> {
         }
         match self.tools.fetcher.more(&self.known)? {
             Found::Nothing => Ok(Step::Done),
-            Found::Another if self.news.rotations > 0 => {
+            Found::Another if self.status.rotations > 0 => {
                 Err(CollectError::host("it changes faster than it can be read"))
             }
             Found::Another => self.rotate(),
@@ -95,10 +95,10 @@ impl<D: Destination> Visit<'_, D> {
     fn rotate(&mut self) -> Result<Step, CollectError> {
         match self.rest_of_rotated()? {
             Rest::Unfinished => return Ok(Step::Done),
-            Rest::Lost => self.news.rests_lost += 1,
+            Rest::Lost => self.status.rests_lost += 1,
             Rest::Taken => {}
         }
-        self.news.rotations += 1;
+        self.status.rotations += 1;
         self.write_down(self.known.rotated()).map(|()| Step::GoOn)
     }
 
@@ -109,7 +109,7 @@ impl<D: Destination> Visit<'_, D> {
             None => (self.known.url.as_str(), String::new()),
         };
         let url = format!("{path}{suffix}{query}");
-        while self.news.bytes < self.tools.settings.round_bytes_max {
+        while self.status.bytes < self.tools.settings.round_bytes_max {
             let old = Known { url: url.clone(), etag: None, ..self.known.clone() };
             let Found::More(more) = self.tools.fetcher.more(&old)? else { return Ok(Rest::Lost) };
             if let Step::Done = self.take_lines(more, File::Finished)? {
@@ -141,7 +141,7 @@ impl<D: Destination> Visit<'_, D> {
         let is_caught_up = more.is_end && cut.end == new.len();
         next.etag = more.etag.filter(|_| is_caught_up);
         self.deliver(next, Place::Append, repeated.as_deref(), lines)?;
-        self.news.passed_over += cut.passed_over as u64;
+        self.status.passed_over += cut.passed_over as u64;
         match more.cut_off {
             Some(failure) => Err(failure),
             None if more.is_end => Ok(Step::Done),
@@ -156,7 +156,7 @@ impl<D: Destination> Visit<'_, D> {
         next.whole = Some(Tail::of(&more.bytes));
         next.etag = more.etag.clone();
         next.written = more.bytes.len() as u64;
-        self.news.rotations += u32::from(!is_first);
+        self.status.rotations += u32::from(!is_first);
         self.deliver(next, Place::Alone, None, &more.bytes)
     }
 
@@ -171,7 +171,7 @@ impl<D: Destination> Visit<'_, D> {
         if bytes.is_empty() {
             return self.write_down(next);
         }
-        self.news.repeated |= self.known.in_doubt;
+        self.status.repeated |= self.known.in_doubt;
         if self.tools.destination.may_repeat() && !self.known.in_doubt {
             self.write_down(Known { in_doubt: true, ..self.known.clone() })?;
         }
@@ -186,8 +186,8 @@ impl<D: Destination> Visit<'_, D> {
             place,
         })?;
         self.write_down(Known { in_doubt: false, ..next })?;
-        self.news.bytes += bytes.len() as u64;
-        self.news.add(delivered);
+        self.status.bytes += bytes.len() as u64;
+        self.status.add(delivered);
         Ok(())
     }
 

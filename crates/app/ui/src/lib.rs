@@ -1,26 +1,24 @@
-//! The pages of the service, built from `web/` and kept in the binary.
-//!
-//! Where the binary was built without npm there is one page only, which says how to get the others.
+//! The pages of the service as part of the binary: the files in `dist`, built from `web/` by `cargo xtask pages`.
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 /// A file of the pages.
 #[derive(Debug)]
 pub struct Asset {
-    /// From the root, without a slash in front: `assets/index-DtoA9j05.js`.
+    /// Path without a leading slash: `assets/index-DtoA9j05.js`.
     pub path: &'static str,
-    /// Tells versions apart; in quotes, as the header `ETag` wants it.
+    /// The value of the header `ETag`, quotes included.
     pub etag: &'static str,
-    /// The file as it is.
+    /// The file uncompressed.
     pub identity: &'static [u8],
-    /// The same compressed with Brotli, where that is worth it.
+    /// Compressed with Brotli, where that saves at least a tenth.
     pub brotli: Option<&'static [u8]>,
-    /// The same compressed with gzip.
+    /// Compressed with gzip, where that saves at least a tenth.
     pub gzip: Option<&'static [u8]>,
 }
 
 impl Asset {
-    /// Its media type, by the end of its name.
+    /// Its media type, by its extension.
     pub fn media_type(&self) -> &'static str {
         let end = self.path.rsplit_once('.').map_or("", |(_, end)| end);
         match end {
@@ -37,23 +35,23 @@ impl Asset {
         }
     }
 
-    /// Whether its name changes with its content, so that it may be kept for ever.
+    /// Whether its name changes with its content, so that caches may store it forever.
     pub fn is_immutable(&self) -> bool {
         self.path.starts_with("assets/")
     }
 }
 
-/// The file of a path without a slash in front; `None` when there is none of exactly this path.
+/// The file with this path, which has no leading slash.
 pub fn asset(path: &str) -> Option<&'static Asset> {
     PAGES.binary_search_by(|asset| asset.path.cmp(path)).ok().map(|at| &PAGES[at])
 }
 
-/// The page that every address of the pages leads to; scripts then show the right one.
+/// The page at every URL of the pages; scripts then show the right one.
 pub fn index() -> &'static Asset {
-    asset("index.html").expect("the build fails or puts a page of its own where there are no pages")
+    asset("index.html").expect("the build checks that it exists")
 }
 
-/// Whether the pages are there, and not only the one that says how to get them.
+/// Whether the pages were not left out by `LAGGARD_PAGES=skip`.
 pub fn is_built() -> bool {
     PAGES.iter().any(Asset::is_immutable)
 }

@@ -45,8 +45,9 @@ pub struct FingerprintBuilder {
     high: u64,
 }
 
-/// The finalizer of splitmix64: every input bit reaches every output bit.
-const fn mix(mut z: u64) -> u64 {
+/// The finalizer of splitmix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection in which every input bit reaches every
+/// output bit.
+pub const fn mix64(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     z ^ (z >> 31)
@@ -60,8 +61,8 @@ impl FingerprintBuilder {
 
     /// Adds a 64-bit word.
     pub const fn word(&mut self, word: u64) {
-        self.low = mix(self.low.rotate_left(5) ^ word);
-        self.high = mix(self.high.wrapping_add(word).wrapping_mul(0x1656_67B1_9E37_79F9) ^ self.low);
+        self.low = mix64(self.low.rotate_left(5) ^ word);
+        self.high = mix64(self.high.wrapping_add(word).wrapping_mul(0x1656_67B1_9E37_79F9) ^ self.low);
     }
 
     /// Adds another fingerprint.
@@ -86,8 +87,8 @@ impl FingerprintBuilder {
 
     /// The fingerprint of everything added.
     pub const fn finish(&self) -> Fingerprint {
-        let low = mix(self.low ^ self.high.rotate_left(32));
-        let high = mix(self.high.wrapping_add(low));
+        let low = mix64(self.low ^ self.high.rotate_left(32));
+        let high = mix64(self.high.wrapping_add(low));
         Fingerprint(((high as u128) << 64) | low as u128)
     }
 }

@@ -22,7 +22,7 @@ mod time;
 
 pub use call_record::{CallFlag, CallRecord};
 pub use call_tree::{CallTree, NodeIndex};
-pub use fingerprint::{Fingerprint, FingerprintBuilder};
+pub use fingerprint::{Fingerprint, FingerprintBuilder, mix64};
 pub use ids::{ParsedTraceId, SpanId, TraceId};
 pub use kernel::{
     ClockMap, ContextFlags, Cpu, EventKind, IpiVector, KernelEvent, KernelTexts, KernelTime, PrevState,

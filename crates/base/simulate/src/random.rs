@@ -15,12 +15,7 @@ pub(crate) struct Random {
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The finalizer of splitmix64, a bijection in which every input bit reaches every output bit.
-pub(crate) const fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
+pub(crate) use laggard_model::mix64 as mix;
 
 /// What a stream decides; the first step of its path.
 #[derive(Clone, Copy, Debug)]

@@ -100,6 +100,23 @@ pub fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, Damaged> {
     if bytes.len() < 10 { Ok(None) } else { Err(Damaged) }
 }
 
+/// Appends a variable-length integer.
+#[inline]
+pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends a field of bytes, text or a message.
+pub fn put_bytes(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
+    put_varint(out, field << 3 | 2);
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
 /// The fields of a complete message, in order. Groups are passed over. Ends after the first error.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {

@@ -1,6 +1,6 @@
 //! Consistent thinning: complete traces are dropped by a hash of their id, so that the rest is a fair sample.
 
-use laggard_model::TraceId;
+use laggard_model::{TraceId, mix64};
 
 /// Retains one in `2^level` traces. Every input of a run makes the same decision.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,8 +66,5 @@ impl Thinning {
 /// A hash that spreads even sequential ids; its low bits decide thinning, its high bits the bucket.
 pub(crate) fn hash(trace: TraceId) -> u64 {
     let value = trace.value();
-    let mut z = (value as u64) ^ ((value >> 64) as u64).rotate_left(32) ^ 0x9E37_79B9_7F4A_7C15;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+    mix64((value as u64) ^ ((value >> 64) as u64).rotate_left(32) ^ 0x9E37_79B9_7F4A_7C15)
 }

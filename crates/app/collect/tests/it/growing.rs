@@ -117,8 +117,8 @@ fn a_file_that_somebody_shortened_is_told_of() {
     fine(collector.round().unwrap());
     std::fs::write(folder.path().join("into/h.0.log"), "one\n").unwrap();
     host.append("/calls.log", "three\n");
-    let news = crate::stand_in::only(collector.round().unwrap());
-    assert!(news.cautions[0].contains("lost 4 bytes"), "{news:?}");
+    let status = crate::stand_in::only(collector.round().unwrap());
+    assert!(status.cautions[0].contains("lost 4 bytes"), "{status:?}");
     assert_eq!(collected(folder.path(), "h.0.log"), "one\nthree\n");
 }
 
@@ -131,16 +131,16 @@ fn the_rest_of_a_rotated_log_is_read_where_it_is_now() {
     fine(collector.round().unwrap());
     host.put("/calls.log.1", lines(0, 60) + "a last line without an end");
     host.put("/calls.log", lines(60, 63));
-    let news = fine(collector.round().unwrap());
-    assert_eq!((news.rotations, news.rests_lost), (1, 0));
+    let status = fine(collector.round().unwrap());
+    assert_eq!((status.rotations, status.rests_lost), (1, 0));
     assert_eq!(collected(folder.path(), "h.0.log"), lines(0, 60) + "a last line without an end\n");
     assert_eq!(collected(folder.path(), "h.1.log"), lines(60, 63));
 
     // Rotated twice in between: what is there now is not the file that was read.
     host.put("/calls.log.1", lines(70, 90));
     host.put("/calls.log", lines(90, 91));
-    let news = fine(collector.round().unwrap());
-    assert_eq!((news.rotations, news.rests_lost), (1, 1));
+    let status = fine(collector.round().unwrap());
+    assert_eq!((status.rotations, status.rests_lost), (1, 1));
     assert_eq!(collected(folder.path(), "h.1.log"), lines(60, 63));
     assert_eq!(collected(folder.path(), "h.2.log"), lines(90, 91));
 }

@@ -9,12 +9,12 @@ fn a_line_that_is_too_long_is_passed_over_and_told() {
     let long = "x".repeat(300);
     host.put("/calls.log", format!("one\n{long}\ntwo\n{long}"));
     let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
-    let news = fine(collector.round().unwrap());
+    let status = fine(collector.round().unwrap());
     assert_eq!(collected(folder.path(), "h.0.log"), "one\ntwo\n");
     host.append("/calls.log", "x\nthree\n");
     let rest = fine(collector.round().unwrap());
     assert_eq!(collected(folder.path(), "h.0.log"), "one\ntwo\nthree\n");
-    assert_eq!(news.passed_over + rest.passed_over, 301 + 302);
+    assert_eq!(status.passed_over + rest.passed_over, 301 + 302);
 }
 
 #[test]

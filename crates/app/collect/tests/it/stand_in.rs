@@ -1,7 +1,7 @@
 //! A host that serves files from memory, and a collector that asks it.
 
 use laggard_collect::{
-    ClientSettings, CollectSettings, Collector, Folder, Round, Source, SourceNews, parse_source,
+    ClientSettings, CollectSettings, Collector, Folder, Round, Source, SourceStatus, parse_source,
 };
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -200,17 +200,17 @@ pub(crate) fn collector(folder: &Path, sources: Vec<Source>) -> Collector<Folder
 
 /// What happened to the only source.
 #[track_caller]
-pub(crate) fn only(round: Round) -> SourceNews {
+pub(crate) fn only(round: Round) -> SourceStatus {
     assert_eq!((round.sources.len(), round.waiting), (1, 0), "{round:?}");
     round.sources.into_iter().next().unwrap()
 }
 
 /// What happened to the only source, which must have gone well.
 #[track_caller]
-pub(crate) fn fine(round: Round) -> SourceNews {
-    let news = only(round);
-    assert_eq!((&news.failure, news.cautions.len()), (&None, 0), "{news:?}");
-    news
+pub(crate) fn fine(round: Round) -> SourceStatus {
+    let status = only(round);
+    assert_eq!((&status.failure, status.cautions.len()), (&None, 0), "{status:?}");
+    status
 }
 
 /// A file that was collected.

@@ -5,9 +5,9 @@ use laggard_collect::{CollectError, Collector, Folder, Source, parse_source};
 use std::time::Duration;
 
 fn failure(round: laggard_collect::Round) -> String {
-    let news = only(round);
-    let failure = news.failure.unwrap_or_else(|| panic!("it went well"));
-    assert!(news.asked_again.is_some());
+    let status = only(round);
+    let failure = status.failure.unwrap_or_else(|| panic!("it went well"));
+    assert!(status.asked_again.is_some());
     failure.to_string()
 }
 
@@ -67,7 +67,7 @@ fn nobody_there_keeps_no_other_from_being_read() {
     ];
     let round = collector(folder.path(), sources).round().unwrap();
     let failed: Vec<(&str, bool)> =
-        round.sources.iter().map(|news| (news.name.as_str(), news.failure.is_some())).collect();
+        round.sources.iter().map(|status| (status.name.as_str(), status.failure.is_some())).collect();
     assert_eq!(failed, [("hangs", true), ("gone", true), ("h", false)]);
     assert_eq!(collected(folder.path(), "h.0.log"), "one\n");
 }
@@ -84,16 +84,16 @@ fn whoever_failed_is_asked_less_often() {
     while pauses.len() < 4 {
         let round = collector.round().unwrap();
         assert_eq!(round.sources.len() + round.waiting, 1);
-        for news in round.sources {
-            pauses.push(news.asked_again.unwrap().as_millis());
-            assert_eq!(news.failures as usize, pauses.len());
+        for status in round.sources {
+            pauses.push(status.asked_again.unwrap().as_millis());
+            assert_eq!(status.failures as usize, pauses.len());
         }
     }
     assert_eq!(pauses, [10, 20, 40, 80]);
     host.behaves(Manner::Status(503, "Retry-After: 7\r\n"));
     loop {
-        let Some(news) = collector.round().unwrap().sources.pop() else { continue };
-        assert_eq!(news.asked_again, Some(Duration::from_secs(7)));
+        let Some(status) = collector.round().unwrap().sources.pop() else { continue };
+        assert_eq!(status.asked_again, Some(Duration::from_secs(7)));
         break;
     }
 }

@@ -60,8 +60,8 @@ fn pieces_are_files_of_their_own() {
     let (url, told) = server(vec![TAKEN, TAKEN]);
     let mut collector = collector(folder.path(), &host, &url);
     host.put("/calls.log", "host,time_us\nh,1\n");
-    let news = fine(collector.round().unwrap());
-    assert_eq!((news.losses, news.repeated), (vec![("malformed_record".to_owned(), 2)], false));
+    let status = fine(collector.round().unwrap());
+    assert_eq!((status.losses, status.repeated), (vec![("malformed_record".to_owned(), 2)], false));
     host.append("/calls.log", "h,2\nh");
     fine(collector.round().unwrap());
     let first = told.recv().unwrap();
@@ -107,8 +107,8 @@ fn what_was_not_acknowledged_is_sent_again() {
         assert!(failure.contains(words), "{failure}");
         drop(first);
         let mut second = collector(folder.path(), &host, &url);
-        let news = fine(second.round().unwrap());
-        assert!(news.repeated, "nobody knows whether it was taken");
+        let status = fine(second.round().unwrap());
+        assert!(status.repeated, "nobody knows whether it was taken");
         assert_eq!(told.recv().unwrap().body, told.recv().unwrap().body);
         assert!(!fine(second.round().unwrap()).repeated);
     }

@@ -25,8 +25,8 @@ fn packed_files_are_taken_whole_and_again_when_they_change() {
     assert_eq!(into("h.0.gz"), packed(1));
     host.put("/calls.log.1.gz", packed(2));
     let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log.1.gz")]);
-    let news = fine(collector.round().unwrap());
-    assert_eq!((news.bytes, news.rotations), (packed(2).len() as u64, 1));
+    let status = fine(collector.round().unwrap());
+    assert_eq!((status.bytes, status.rotations), (packed(2).len() as u64, 1));
     assert_eq!(into("h.0.gz"), packed(1), "what was taken stays");
     assert_eq!(into("h.1.gz"), packed(2));
 }

@@ -5,7 +5,7 @@ use super::answers::Answer;
 use super::jobs::{Job, Progress};
 use super::parameters::{Query, now};
 use super::problem::{Problem, ProblemDocument};
-use super::queries::{Stored, small_body};
+use super::queries::{TenantQueries, small_body};
 use crate::api::state::AppState;
 use crate::settings::AlertSettings;
 use crate::tenants::Tenant;
@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 
-/// Alerts of one message that are diagnosed; Alertmanager groups what belongs together.
+/// Alerts of one message that are diagnosed; Alertmanager groups related alerts.
 const ALERTS_MAX: usize = 8;
 
 /// Suspects told of each.
@@ -135,11 +135,10 @@ pub(crate) async fn alertmanager(
     let (asked, omitted) = questions(&message.alerts, &state.alerts.settings, now())?;
     let mut jobs = Vec::new();
     for question in &asked {
-        let (stored, question) = (Stored::of(&state, &tenant), question.clone());
-        let submitted = state
-            .api
-            .jobs
-            .submit(&tenant.name, "alertmanager", move |progress| diagnose(&stored, &question, progress));
+        let (tenant_queries, question) = (TenantQueries::of(&state, &tenant), question.clone());
+        let submitted = state.api.jobs.submit(&tenant.name, "alertmanager", move |progress| {
+            diagnose(&tenant_queries, &question, progress)
+        });
         match submitted {
             Ok(job) => jobs.push(job),
             Err(problem) => {
@@ -173,7 +172,7 @@ async fn wait_for(state: &AppState, jobs: &[Arc<Job>]) -> Result<(), Problem> {
     for job in waiting.jobs {
         let mut watch = job.progress.subscribe();
         tokio::select! {
-            _ = watch.wait_for(|standing| standing.state.has_ended()) => {}
+            _ = watch.wait_for(|progress| progress.state.has_ended()) => {}
             () = state.stopping.cancelled() => {
                 return Err(Problem::new(super::problem::ProblemKind::Busy, "the server is stopping"));
             }
@@ -258,7 +257,11 @@ fn question(alert: &OthersAlert, settings: &AlertSettings, now: Timestamp) -> Re
 }
 
 /// The service of the labels may be one that no request enters at; then all requests are looked at.
-fn diagnose(stored: &Stored, question: &Question, progress: &Progress) -> Result<Answer, Problem> {
+fn diagnose(
+    tenant_queries: &TenantQueries,
+    question: &Question,
+    progress: &Progress,
+) -> Result<Answer, Problem> {
     let settings = |service| DiagnoseSettings {
         since: question.window.since,
         until: question.window.until,
@@ -266,10 +269,10 @@ fn diagnose(stored: &Stored, question: &Question, progress: &Progress) -> Result
         service,
         ..DiagnoseSettings::default()
     };
-    let answer = stored.diagnose(&settings(question.service.clone()), progress)?;
+    let answer = tenant_queries.diagnose(&settings(question.service.clone()), progress)?;
     match &answer {
         Answer::Diagnosis(report) if question.service.is_some() && report.input.requests == 0 => {
-            stored.diagnose(&settings(None), progress)
+            tenant_queries.diagnose(&settings(None), progress)
         }
         _ => Ok(answer),
     }

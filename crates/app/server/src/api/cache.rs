@@ -16,16 +16,16 @@ const IDLE: Duration = Duration::from_secs(60);
 /// The last windows, the latest last.
 #[derive(Default)]
 pub(crate) struct RequestCache {
-    windows: Mutex<Vec<Kept>>,
+    windows: Mutex<Vec<CachedWindow>>,
 }
 
-struct Kept {
+struct CachedWindow {
     slices: Vec<Arc<RequestSlice>>,
     requests: Arc<Requests>,
     used: Instant,
 }
 
-impl Kept {
+impl CachedWindow {
     fn is_of(&self, slices: &[Arc<RequestSlice>]) -> bool {
         self.slices.len() == slices.len()
             && self.slices.iter().zip(slices).all(|(mine, theirs)| Arc::ptr_eq(mine, theirs))
@@ -60,8 +60,10 @@ impl RequestCache {
         }
         let mut windows = self.windows();
         windows.retain(|kept| !kept.is_of(&slices));
-        windows.push(Kept { slices, requests: requests.clone(), used: Instant::now() });
-        while windows.len() > WINDOWS_MAX || windows.iter().map(Kept::calls).sum::<usize>() > CALLS_MAX {
+        windows.push(CachedWindow { slices, requests: requests.clone(), used: Instant::now() });
+        while windows.len() > WINDOWS_MAX
+            || windows.iter().map(CachedWindow::calls).sum::<usize>() > CALLS_MAX
+        {
             windows.remove(0);
         }
     }
@@ -73,7 +75,7 @@ impl RequestCache {
         !windows.is_empty()
     }
 
-    fn windows(&self) -> MutexGuard<'_, Vec<Kept>> {
+    fn windows(&self) -> MutexGuard<'_, Vec<CachedWindow>> {
         self.windows.lock().expect("no thread panics while it holds the lock")
     }
 }

@@ -1,7 +1,7 @@
 //! `/api/v1/categories`: requests with the same call tree.
 
+use super::category_latencies::{Categories, reason};
 use super::data::query;
-use super::judged::{Categories, reason};
 use super::parameters::{Query, count, now, window};
 use super::problem::{Problem, ProblemDocument};
 use crate::api::state::AppState;

@@ -38,7 +38,7 @@ where
     let slices = slices(store, window).await?;
     let cache = state.api.cache.clone();
     blocking(move || {
-        let answered = answer(&together(&cache, slices));
+        let answered = answer(&merge_slices(&cache, slices));
         drop(permit);
         answered
     })
@@ -46,7 +46,7 @@ where
 }
 
 /// The requests of slices, in common names.
-pub(crate) fn together(cache: &RequestCache, slices: Vec<Arc<RequestSlice>>) -> Arc<Requests> {
+pub(crate) fn merge_slices(cache: &RequestCache, slices: Vec<Arc<RequestSlice>>) -> Arc<Requests> {
     if let Some(known) = cache.get(&slices) {
         return known;
     }

@@ -1,7 +1,7 @@
 //! `/api/v1/overview`: requests, errors and latency over time, and when categories were anomalous.
 
+use super::category_latencies::{Categories, reason};
 use super::data::query;
-use super::judged::{Categories, reason};
 use super::latencies::Latencies;
 use super::parameters::{Query, count, now, window};
 use super::problem::{Problem, ProblemDocument};

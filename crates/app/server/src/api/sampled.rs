@@ -4,7 +4,7 @@ use super::data::threads;
 use super::jobs::Progress;
 use super::parameters::now;
 use super::problem::{Problem, ProblemKind};
-use super::queries::Stored;
+use super::queries::TenantQueries;
 use super::uploads::Uploads;
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_formats::{InputError, NoProgress, Outcome, expand, read};
@@ -28,17 +28,21 @@ pub(crate) struct Sampled {
     pub(crate) cautions: Vec<String>,
 }
 
-/// Windows of what is stored.
-pub(crate) fn of_store(stored: &Stored, windows: &Windows, progress: &Progress) -> Result<Sampled, Problem> {
+/// Windows of the stored data of a tenant.
+pub(crate) fn of_store(
+    tenant_queries: &TenantQueries,
+    windows: &Windows,
+    progress: &Progress,
+) -> Result<Sampled, Problem> {
     let settings = windows.settings(now())?;
     progress.stage("reading samples", 0)?;
     let mut samples = empty_table();
     // Counters are read once before the first window, so that it is whole.
     let since = settings.since.minus(settings.length);
-    let view = stored.store.view();
-    stored.handle.block_on(view.samples(since, settings.until, &mut samples))?;
+    let view = tenant_queries.store.view();
+    tenant_queries.handle.block_on(view.samples(since, settings.until, &mut samples))?;
     let window = Window { since, until: settings.until };
-    let requests = stored.requests(&[window], progress)?;
+    let requests = tenant_queries.requests(&[window], progress)?;
     let input =
         InputFacts { files: 1, bytes: 0, formats: vec![NamedCount { name: "store".to_owned(), count: 1 }] };
     finish(Read { samples, requests, window, input, cautions: Vec::new() }, &settings, windows, progress)

@@ -67,14 +67,14 @@ impl From<Status> for StatusName {
     }
 }
 
-/// What was found.
+/// What was result.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Found {
+pub(crate) struct SearchResult {
     /// The latest first; a trace once.
     traces: Vec<FoundTrace>,
     /// Requests that were looked at.
     scanned: u64,
-    /// Requests that were found and had no room.
+    /// Matching requests beyond the limit.
     omitted: u64,
 }
 
@@ -96,13 +96,13 @@ pub(crate) struct FoundTrace {
 /// Traces by what their requests do
 #[utoipa::path(
     get, path = "/api/v1/search", tag = "data", params(SearchParameters),
-    responses((status = 200, body = Found), (status = "4XX", body = ProblemDocument))
+    responses((status = 200, body = SearchResult), (status = "4XX", body = ProblemDocument))
 )]
 pub(crate) async fn search(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<SearchParameters>,
-) -> Result<Json<Found>, Problem> {
+) -> Result<Json<SearchResult>, Problem> {
     let window = window(parameters.since, parameters.until, now())?;
     let limit = count("limit", parameters.limit, LISTED, LISTED_MAX)?;
     let (least, most) = (nanos("min_ms", parameters.min_ms)?, nanos("max_ms", parameters.max_ms)?);
@@ -170,23 +170,23 @@ fn forms(requests: &Requests, parameters: &SearchParameters) -> Vec<bool> {
     (0..requests.structures().len()).map(|form| calls(form) && in_category(form)).collect()
 }
 
-fn find(requests: &Requests, window: Window, wanted: &Wanted, limit: usize) -> Found {
+fn find(requests: &Requests, window: Window, wanted: &Wanted, limit: usize) -> SearchResult {
     let range = requests.within(window.since, window.until);
-    let mut found = Found { traces: Vec::new(), scanned: range.len() as u64, omitted: 0 };
+    let mut result = SearchResult { traces: Vec::new(), scanned: range.len() as u64, omitted: 0 };
     let mut seen = HashSet::new();
     for at in (range.first()..range.first() + range.len()).rev() {
         let request = requests.request(at);
         if !wanted.has(&request) || seen.contains(&request.trace()) {
             continue;
         }
-        if found.traces.len() == limit {
-            found.omitted += 1;
+        if result.traces.len() == limit {
+            result.omitted += 1;
             continue;
         }
         seen.insert(request.trace());
-        found.traces.push(row(requests, &request));
+        result.traces.push(row(requests, &request));
     }
-    found
+    result
 }
 
 fn row(requests: &Requests, request: &RequestView<'_>) -> FoundTrace {

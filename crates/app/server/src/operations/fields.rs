@@ -7,193 +7,185 @@ use std::path::PathBuf;
 
 /// One setting.
 pub struct Field {
-    /// Its place in the file: `store.keep_for`.
+    /// Its path in the configuration file: `store.keep_for`.
     pub key: &'static str,
-    /// What it is, in a sentence.
+    /// Its meaning in a sentence.
     pub meaning: &'static str,
     pub(crate) set: fn(&mut ServeSettings, &str) -> Result<(), String>,
     pub(crate) show: fn(&ServeSettings) -> String,
 }
 
 impl Field {
-    /// The value it has unless told otherwise, as a file would have it.
+    /// The default as written in a configuration file.
     pub fn default_text(&self) -> String {
         (self.show)(&ServeSettings::default())
     }
 }
 
 macro_rules! field {
-    ($key:literal, $($place:ident).+, $meaning:literal) => {
+    ($key:literal, $($path:ident).+, $meaning:literal) => {
         Field {
             key: $key,
             meaning: $meaning,
             set: |settings, text| {
-                settings.$($place).+ = Value::read(text)?;
+                settings.$($path).+ = Value::read(text)?;
                 Ok(())
             },
-            show: |settings| Value::show(&settings.$($place).+),
+            show: |settings| Value::show(&settings.$($path).+),
         }
     };
 }
 
 const FIELDS: &[Field] = &[
-    field!("http", http, "Where API and pages listen."),
-    field!("otlp_grpc", otlp_grpc, "Where OTLP over gRPC is taken, or `off`."),
-    field!("otlp_http", otlp_http, "Where OTLP over HTTP is taken, or `off`."),
-    field!("zipkin", zipkin, "Where Zipkin's spans are taken, or `off`."),
-    field!("data", data, "Folder of the data. One server at a time uses it."),
-    field!(
-        "insecure",
-        insecure,
-        "`true` lets it listen beyond this machine although nobody has to show a token or a certificate."
-    ),
+    field!("http", http, "Address for API and pages."),
+    field!("otlp_grpc", otlp_grpc, "Address for OTLP/gRPC, or `off`."),
+    field!("otlp_http", otlp_http, "Address for OTLP/HTTP, or `off`."),
+    field!("zipkin", zipkin, "Address for Zipkin spans, or `off`."),
+    field!("data", data, "Data folder. One server at a time uses it."),
+    field!("insecure", insecure, "`true` allows non-loopback addresses without authentication."),
     field!(
         "token_file",
         token_file,
-        "A file with one token that may read and write; short for an entry in `tokens`."
+        "A file with one token for reading and writing; short for an entry in `tokens`."
     ),
-    field!("store.slice", store.slice, "Length of the stretches of time that data are laid out by."),
-    field!("store.idle", store.idle, "A trace that had no new span for so long is taken as whole."),
+    field!("store.slice", store.slice, "Length of the time slices that data are stored in."),
+    field!("store.idle", store.idle, "A trace without new spans for so long is finalized."),
     field!(
         "store.memory",
         store.memory,
-        "Most memory for traces that are still open, of each tenant. Beyond it, senders wait, then are told to come back."
+        "Most memory for open traces, per tenant. Beyond it, senders wait, then get 503 or UNAVAILABLE with a time to retry after."
     ),
-    field!(
-        "store.cache",
-        store.cache,
-        "Most memory for decoded slices that the next question may need, of each tenant."
-    ),
+    field!("store.cache", store.cache, "Most memory for decoded slices, per tenant."),
     field!(
         "store.upkeep",
         store.upkeep,
-        "How often segments are looked at for compaction, and every sixth time for what is too old."
+        "How often segments are checked for compaction, and every sixth time for expired data."
     ),
-    field!("store.keep_for", store.keep_for, "Data older than this are deleted, or `off`."),
+    field!("store.keep_for", store.keep_for, "Data older than this are deleted; `off` for never."),
     field!(
         "store.keep_bytes",
         store.keep_bytes,
-        "Beyond so many bytes the oldest data are deleted, of each tenant, or `off`."
+        "Beyond so many bytes the oldest data are deleted, per tenant; `off` for no limit."
     ),
     field!(
         "tls.certificate",
         tls.certificate,
-        "The server's certificate and those between it and the root (PEM), or `off` for plain connections."
+        "The server's certificate chain (PEM), or `off` for plain connections."
     ),
     field!("tls.key", tls.key, "Its private key (PEM)."),
     field!(
         "tls.client_roots",
         tls.client_roots,
-        "Roots of the certificates that clients must show (PEM); with it, nobody is served without one."
+        "Root certificates for clients (PEM); with it, every client needs a certificate."
     ),
-    field!("tenants.enabled", tenants.enabled, "Whether requests name a tenant, whose data are kept apart."),
-    field!("tenants.header", tenants.header, "The header that does."),
-    field!("tenants.most", tenants.most, "Most tenants that can be."),
-    field!("tenants.default", tenants.default, "The tenant of requests that name none; `off` refuses them."),
+    field!("tenants.enabled", tenants.enabled, "Whether requests name a tenant, whose data are separate."),
+    field!("tenants.header", tenants.header, "The header with the name of the tenant."),
+    field!("tenants.most", tenants.most, "Most tenants."),
+    field!("tenants.default", tenants.default, "The tenant of requests that name none; `off` rejects them."),
     field!(
         "limits.connections",
         limits.connections,
-        "Most connections at once, of each listener; more wait to be accepted."
+        "Most connections of each listener; more wait to be accepted."
     ),
     field!(
         "limits.connections_per_peer",
         limits.connections_per_peer,
-        "Most of them from one address (of IPv6: one /64); more are closed at once."
+        "Most connections from one address (IPv6: one /64); more are closed at once."
     ),
-    field!("limits.streams", limits.streams, "Most requests at once on one connection of HTTP/2."),
+    field!("limits.streams", limits.streams, "Most concurrent requests on one HTTP/2 connection."),
     field!(
         "limits.header_timeout",
         limits.header_timeout,
-        "Until when a new connection must have asked for something."
+        "Longest time until the first request of a connection."
     ),
-    field!(
-        "limits.idle_timeout",
-        limits.idle_timeout,
-        "A connection that asks for nothing for so long is closed."
-    ),
+    field!("limits.idle_timeout", limits.idle_timeout, "An idle connection is closed after this."),
     field!(
         "limits.body_timeout",
         limits.body_timeout,
-        "The body of a request must arrive within this time, and a second more for every 64 KiB of it."
+        "Longest time for the body of a request, plus a second for every 64 KiB."
     ),
     field!(
         "limits.send_timeout",
         limits.send_timeout,
-        "A client that does not take a piece of an answer for so long, and a second more for every 64 KiB of it, is dropped."
+        "Longest time for a client to receive a chunk of a response, plus a second for every 64 KiB."
     ),
     field!("limits.message", limits.message, "Largest message of telemetry, as sent."),
     field!("limits.decompressed", limits.decompressed, "Largest message of telemetry, decompressed."),
     field!("limits.upload", limits.upload, "Largest upload of traces or tables, as sent."),
     field!("limits.drain", limits.drain, "How long a stopping server waits for requests in flight."),
-    field!("alerts.enabled", alerts.enabled, "Whether it looks for slow operations on its own."),
-    field!("alerts.every", alerts.every, "How often it looks."),
-    field!("alerts.window", alerts.window, "Length of the window that is judged."),
-    field!(
-        "alerts.baseline",
-        alerts.baseline,
-        "Length of what it is compared with: the time before the window."
-    ),
+    field!("alerts.enabled", alerts.enabled, "Whether continuous detection is on."),
+    field!("alerts.every", alerts.every, "Time between evaluations."),
+    field!("alerts.window", alerts.window, "Length of the evaluated window."),
+    field!("alerts.baseline", alerts.baseline, "Length of the baseline, which ends where the window begins."),
     field!(
         "alerts.requests_min",
         alerts.requests_min,
-        "Complete requests that window and baseline must each have."
+        "Complete requests that window and baseline each need."
     ),
     field!(
         "alerts.slower_min",
         alerts.slower_min,
-        "By how much an operation must make the requests concerned longer, as a share of their usual time."
+        "Least slow-down of the affected requests, as a share of their usual time."
     ),
-    field!("alerts.fire_after", alerts.fire_after, "An alert fires once it was found in so many looks …"),
-    field!("alerts.fire_of", alerts.fire_of, "… of the last so many, at most 32."),
+    field!("alerts.fire_after", alerts.fire_after, "An alert fires after findings in this many …"),
+    field!("alerts.fire_of", alerts.fire_of, "… of the last so many evaluations, at most 32."),
     field!(
         "alerts.resolve_after",
         alerts.resolve_after,
-        "It is over after so many looks in a row without it."
+        "It resolves after so many consecutive evaluations without a finding."
     ),
-    field!("alerts.adapt_after", alerts.adapt_after, "What fires for so long counts as usual from then on."),
+    field!(
+        "alerts.adapt_after",
+        alerts.adapt_after,
+        "After firing for so long, the slow-down counts as usual."
+    ),
     field!(
         "alerts.repeat_after",
         alerts.repeat_after,
-        "Who was told of an alert is told again after this, if it still fires."
+        "The notification of an alert that still fires is repeated after this."
     ),
     field!(
         "alerts.memory",
         alerts.memory,
-        "Most memory for the requests of one look; beyond it, a sample of the traces is judged."
+        "Most memory for the requests of one evaluation; beyond it, a sample of the traces is evaluated."
     ),
     field!(
         "alerts.pages",
         alerts.pages,
-        "Where people reach the pages, for links in notifications; `off` for the address of `http`."
+        "URL of the pages for links in notifications; `off` for the address of `http`."
     ),
     field!(
         "alerts.webhook",
         alerts.webhook,
-        "Where notifications are posted, in the form of Alertmanager's webhook, or `off`."
+        "URL for notifications in the format of Alertmanager's webhook, or `off`."
     ),
     field!(
         "alerts.webhook_token_file",
         alerts.webhook_token_file,
-        "A file with the bearer token that goes with them."
+        "A file with the bearer token of the webhook."
     ),
     field!(
         "alerts.alertmanager",
         alerts.alertmanager,
-        "An Alertmanager that is told of alerts: `http://host:9093`, or `off`."
+        "An Alertmanager to notify: `http://host:9093`, or `off`."
     ),
-    field!("alerts.alertmanager_token_file", alerts.alertmanager_token_file, "A file with its bearer token."),
+    field!(
+        "alerts.alertmanager_token_file",
+        alerts.alertmanager_token_file,
+        "A file with the bearer token of the Alertmanager."
+    ),
     field!(
         "alerts.roots",
         alerts.roots,
-        "Roots of the certificates of webhook and Alertmanager (PEM), instead of the well-known ones."
+        "Root certificates for webhook and Alertmanager (PEM), instead of the well-known ones."
     ),
-    field!("alerts.send_timeout", alerts.send_timeout, "How long a notification may take to arrive."),
+    field!("alerts.send_timeout", alerts.send_timeout, "Longest time for sending a notification."),
     field!("alerts.exec", alerts.exec, "A program that gets notifications on its standard input, or `off`."),
-    field!("alerts.exec_timeout", alerts.exec_timeout, "It is killed after this."),
+    field!("alerts.exec_timeout", alerts.exec_timeout, "After this the program is killed."),
     field!(
         "alerts.lead",
         alerts.lead,
-        "How long before an alert of others began the window of its diagnosis begins."
+        "How long before an alert received at `/api/v1/alertmanager` the window of its diagnosis begins."
     ),
     field!("logs.form", logs.form, "`text` for people, `json` for programs."),
     field!(
@@ -204,17 +196,21 @@ const FIELDS: &[Field] = &[
     field!(
         "self_tracing.endpoint",
         self_tracing.endpoint,
-        "Where spans of its own requests are sent, as OTLP over HTTP in JSON: `http://host:4318/v1/traces`; `off` for none."
+        "OTLP/HTTP endpoint for spans of the server's own requests: `http://host:4318/v1/traces`, or `off`."
     ),
-    field!("self_tracing.share", self_tracing.share, "The share of requests that is traced, 0 to 1."),
+    field!(
+        "self_tracing.share",
+        self_tracing.share,
+        "Share of the server's requests that are traced, 0 to 1."
+    ),
 ];
 
-/// All of them, in the order of the manual.
+/// All settings, in the order of the manual.
 pub fn fields() -> &'static [Field] {
     FIELDS
 }
 
-/// A value as text, in a variable or a flag; shown as YAML has it.
+/// A value that is read from text and written as YAML.
 trait Value: Sized {
     fn read(text: &str) -> Result<Self, String>;
     fn show(&self) -> String;
@@ -245,7 +241,7 @@ plain_value!(
 
 impl Value for String {
     fn read(text: &str) -> Result<String, String> {
-        if text.is_empty() { Err("nothing was given".to_owned()) } else { Ok(text.to_owned()) }
+        if text.is_empty() { Err("the value is empty".to_owned()) } else { Ok(text.to_owned()) }
     }
 
     fn show(&self) -> String {

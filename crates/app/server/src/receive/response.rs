@@ -6,6 +6,7 @@
 use super::counters::IngestResult;
 use super::error::ReceiveError;
 use laggard_formats::MessageKind;
+use laggard_wire::{put_bytes, put_varint};
 use serde_json::json;
 
 /// `Export…ServiceResponse` of an accepted message, some of whose records may have been rejected.
@@ -59,26 +60,12 @@ pub(super) fn status_json(error: &ReceiveError) -> Vec<u8> {
     json!({"code": error.grpc_code() as u32, "message": error.text}).to_string().into_bytes()
 }
 
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
 /// Zero is not written: it is what absent means.
 fn put_number(out: &mut Vec<u8>, field: u64, value: u64) {
     if value > 0 {
         put_varint(out, field << 3);
         put_varint(out, value);
     }
-}
-
-fn put_bytes(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
-    put_varint(out, field << 3 | 2);
-    put_varint(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
 }
 
 #[cfg(test)]

@@ -17,9 +17,7 @@ impl Random {
     /// The next 64 bits.
     pub const fn word(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.state ^ (self.state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        laggard_model::mix64(self.state)
     }
 
     /// A number in `0..limit`; 0 when the limit is 0.

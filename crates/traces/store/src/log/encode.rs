@@ -3,6 +3,7 @@
 use super::numbers::measure_number;
 use laggard_engine::{Batch, Samples};
 use laggard_model::{CallFlag, CallRow, Losses, Names, OperationId, ReplicaId, SpanKind, SpanRow, TraceId};
+use laggard_wire::put_varint;
 
 /// First byte of every payload.
 pub(super) const VERSION: u8 = 1;
@@ -164,12 +165,8 @@ fn put_difference(before_ns: i64, now_ns: i64, out: &mut Vec<u8>) {
     put_number((difference.wrapping_shl(1) ^ (difference >> 63)) as u64, out);
 }
 
-fn put_number(mut number: u64, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
+fn put_number(number: u64, out: &mut Vec<u8>) {
+    put_varint(out, number);
 }
 
 /// The last kind's number: numbers of spans go up to `KIND_MAX * 3 + 2`.

@@ -1,13 +1,13 @@
-//! Questions that are being answered, and answers that are kept for a while.
+//! Jobs: requests that are being answered, and answers that are stored for a while.
 //!
 //! ```text
-//! submit ─► waiting (bounded) ─► one of a few threads ─► answer, kept (bounded in number, bytes, time)
+//! submit ─► waiting (bounded) ─► one of a few threads ─► answer, stored (bounded in number, bytes, time)
 //!                 └─ cancel ─────────┘ checked between stages
 //! ```
 
-mod kept;
 mod progress;
 pub(crate) mod routes;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -16,13 +16,13 @@ pub(crate) use progress::{JobState, Progress};
 use super::answers::{Answer, Form, FormParameters};
 use super::parameters::now;
 use super::problem::{Problem, ProblemKind};
-use kept::Kept;
 use laggard_model::Timestamp;
 use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
+use table::JobTable;
 
 /// How many jobs there can be, and how long answers stay.
 #[derive(Clone, Copy, Debug)]
@@ -30,12 +30,12 @@ pub(crate) struct JobLimits {
     /// Answered at a time.
     pub(crate) threads: usize,
     pub(crate) waiting_max: usize,
-    /// Ended ones that are kept.
-    pub(crate) kept_max: usize,
+    /// Ended jobs that are stored.
+    pub(crate) stored_max: usize,
     /// Bytes of all answers together, by the size of their JSON.
-    pub(crate) kept_bytes_max: usize,
-    /// Nanoseconds that an ended one is kept.
-    pub(crate) kept_ns_max: i64,
+    pub(crate) stored_bytes_max: usize,
+    /// Nanoseconds that an ended job is stored.
+    pub(crate) stored_ns_max: i64,
 }
 
 impl Default for JobLimits {
@@ -43,9 +43,9 @@ impl Default for JobLimits {
         JobLimits {
             threads: 2,
             waiting_max: 32,
-            kept_max: 200,
-            kept_bytes_max: 256 << 20,
-            kept_ns_max: 3_600_000_000_000,
+            stored_max: 200,
+            stored_bytes_max: 256 << 20,
+            stored_ns_max: 3_600_000_000_000,
         }
     }
 }
@@ -121,7 +121,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Table {
-    kept: Kept,
+    jobs: JobTable,
     waiting: VecDeque<(Arc<Job>, Work)>,
     threads: usize,
 }
@@ -153,8 +153,8 @@ impl Jobs {
             progress: Progress::new(),
             ended: OnceLock::new(),
         });
-        table.kept.insert(job.clone());
-        table.kept.expire(&self.shared.limits, now());
+        table.jobs.insert(job.clone());
+        table.jobs.expire(&self.shared.limits, now());
         table.waiting.push_back((job.clone(), Box::new(work)));
         if table.threads < self.shared.limits.threads {
             table.threads += 1;
@@ -168,44 +168,44 @@ impl Jobs {
     /// A tenant's job.
     pub(crate) fn get(&self, tenant: &str, id: JobId) -> Option<Arc<Job>> {
         let mut table = self.table();
-        table.kept.expire(&self.shared.limits, now());
-        table.kept.get(id).filter(|job| &*job.tenant == tenant)
+        table.jobs.expire(&self.shared.limits, now());
+        table.jobs.get(id).filter(|job| &*job.tenant == tenant)
     }
 
     /// A tenant's jobs, the latest first.
     pub(crate) fn list(&self, tenant: &str) -> Vec<Arc<Job>> {
         let mut table = self.table();
-        table.kept.expire(&self.shared.limits, now());
-        table.kept.of_tenant(tenant)
+        table.jobs.expire(&self.shared.limits, now());
+        table.jobs.of_tenant(tenant)
     }
 
     /// How many are in each state: waiting, running, ended.
     pub(crate) fn counts(&self) -> JobCounts {
         let table = self.table();
-        let states = table.kept.states();
+        let states = table.jobs.states();
         let of = |state: JobState| states.iter().filter(|&&known| known == state).count();
         JobCounts {
             waiting: of(JobState::Waiting),
             running: of(JobState::Running),
-            total: table.kept.submitted,
+            total: table.jobs.submitted,
         }
     }
 
-    /// Cancels a job. One that runs ends at its next stage; its answer, if it still comes, is not kept.
+    /// Cancels a job. One that runs ends at its next stage; its answer, if it still comes, is dropped.
     pub(crate) fn cancel(&self, job: &Job) {
         job.progress.cancel();
         let mut table = self.table();
         let before = table.waiting.len();
         table.waiting.retain(|(waiting, _)| waiting.id != job.id);
         if table.waiting.len() < before {
-            table.kept.end(job, Ended::with(Err(Problem::canceled())), JobState::Canceled);
+            table.jobs.end(job, Ended::with(Err(Problem::canceled())), JobState::Canceled);
         }
     }
 
     /// Cancels all: the server stops.
     pub(crate) fn cancel_all(&self) {
-        let all = self.table().kept.all();
-        all.iter().filter(|job| !job.progress.standing().state.has_ended()).for_each(|job| self.cancel(job));
+        let all = self.table().jobs.all();
+        all.iter().filter(|job| !job.progress.progress().state.has_ended()).for_each(|job| self.cancel(job));
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -252,8 +252,8 @@ impl Shared {
             let ended =
                 Ended::with(if state == JobState::Canceled { Err(Problem::canceled()) } else { outcome });
             let mut table = self.table();
-            table.kept.end(&job, ended, state);
-            table.kept.expire(&self.limits, now());
+            table.jobs.end(&job, ended, state);
+            table.jobs.expire(&self.limits, now());
         }
     }
 }

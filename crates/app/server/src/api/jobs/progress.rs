@@ -1,4 +1,4 @@
-//! How a job tells how far it is, and hears that nobody wants it any more.
+//! State, progress, and cancellation of a job.
 
 use crate::api::problem::Problem;
 use laggard_params::ReadProgress;
@@ -7,25 +7,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::watch;
 use utoipa::ToSchema;
 
-/// What a job is doing.
+/// The state of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum JobState {
-    /// Others are before it.
+    /// In the queue.
     Waiting,
-    /// It is being answered.
     Running,
-    /// There is an answer.
     Done,
-    /// There is none, and the result says why.
+    /// The result says why.
     Failed,
-    /// Somebody canceled it.
     #[serde(rename = "cancelled")]
     Canceled,
 }
 
 impl JobState {
-    /// Whether nothing will change any more.
     pub(crate) const fn has_ended(self) -> bool {
         !matches!(self, JobState::Waiting | JobState::Running)
     }
@@ -33,28 +29,28 @@ impl JobState {
 
 /// State and progress at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct JobProgress {
     pub(crate) state: JobState,
-    /// What it is at.
+    /// The current step, in a few words.
     pub(crate) stage: &'static str,
-    /// How much of the stage is done.
+    /// Finished units of the stage.
     pub(crate) done: u64,
-    /// Of how much; 0 when that is not known.
+    /// All units of the stage; 0 when unknown.
     pub(crate) total: u64,
 }
 
-/// A job's own view of itself.
+/// What a running job updates.
 pub(crate) struct Progress {
-    standing: watch::Sender<Standing>,
+    progress: watch::Sender<JobProgress>,
     canceled: AtomicBool,
     events: AtomicU64,
 }
 
 impl Progress {
     pub(crate) fn new() -> Progress {
-        let standing = Standing { state: JobState::Waiting, stage: "waiting", done: 0, total: 0 };
+        let progress = JobProgress { state: JobState::Waiting, stage: "waiting", done: 0, total: 0 };
         Progress {
-            standing: watch::Sender::new(standing),
+            progress: watch::Sender::new(progress),
             canceled: AtomicBool::new(false),
             events: AtomicU64::new(0),
         }
@@ -66,13 +62,13 @@ impl Progress {
     /// When it is canceled.
     pub(crate) fn stage(&self, stage: &'static str, total: u64) -> Result<(), Problem> {
         self.check()?;
-        self.standing.send_modify(|standing| *standing = Standing { stage, done: 0, total, ..*standing });
+        self.progress.send_modify(|progress| *progress = JobProgress { stage, done: 0, total, ..*progress });
         Ok(())
     }
 
-    /// Tells how much of the stage is done.
+    /// Sets the finished units of the stage.
     pub(crate) fn done(&self, done: u64) {
-        self.standing.send_modify(|standing| standing.done = done);
+        self.progress.send_modify(|progress| progress.done = done);
     }
 
     /// Ends the job here when it is canceled.
@@ -88,15 +84,15 @@ impl Progress {
     }
 
     pub(super) fn set_state(&self, state: JobState) {
-        self.standing.send_modify(|standing| standing.state = state);
+        self.progress.send_modify(|progress| progress.state = state);
     }
 
-    pub(crate) fn standing(&self) -> Standing {
-        *self.standing.borrow()
+    pub(crate) fn progress(&self) -> JobProgress {
+        *self.progress.borrow()
     }
 
-    pub(crate) fn subscribe(&self) -> watch::Receiver<Standing> {
-        self.standing.subscribe()
+    pub(crate) fn subscribe(&self) -> watch::Receiver<JobProgress> {
+        self.progress.subscribe()
     }
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct JobCreated {
 pub(crate) struct Nothing {}
 
 fn document(job: &Job) -> JobDocument {
-    let standing = job.progress.standing();
+    let standing = job.progress.progress();
     let outcome = job.outcome();
     JobDocument {
         id: job.id.to_string(),

@@ -14,16 +14,16 @@ fn jobs(limits: JobLimits) -> Jobs {
 }
 
 fn few() -> JobLimits {
-    JobLimits { threads: 1, waiting_max: 2, kept_max: 3, ..JobLimits::default() }
+    JobLimits { threads: 1, waiting_max: 2, stored_max: 3, ..JobLimits::default() }
 }
 
 fn wait(job: &Job) -> JobState {
     let started = Instant::now();
-    while !job.progress.standing().state.has_ended() {
+    while !job.progress.progress().state.has_ended() {
         assert!(started.elapsed() < Duration::from_secs(20), "the job ends");
         std::thread::sleep(Duration::from_millis(1));
     }
-    job.progress.standing().state
+    job.progress.progress().state
 }
 
 /// A job that runs until it is told to end.
@@ -35,7 +35,7 @@ fn blocked(jobs: &Jobs) -> (Arc<Job>, mpsc::Sender<()>) {
         Ok(answer())
     });
     let job = job.unwrap();
-    while job.progress.standing().state == JobState::Waiting {
+    while job.progress.progress().state == JobState::Waiting {
         std::thread::sleep(Duration::from_millis(1));
     }
     (job, sender)
@@ -69,7 +69,7 @@ fn canceling_ends_a_job_that_waits_and_one_that_runs() {
     let (running, end) = blocked(&jobs);
     let waiting = jobs.submit("t", "diagnose", |_| Ok(answer())).unwrap();
     jobs.cancel(&waiting);
-    assert_eq!(waiting.progress.standing().state, JobState::Canceled);
+    assert_eq!(waiting.progress.progress().state, JobState::Canceled);
     jobs.cancel(&running);
     end.send(()).unwrap();
     assert_eq!(wait(&running), JobState::Canceled);
@@ -106,7 +106,7 @@ fn the_oldest_answers_are_forgotten() {
 
 #[test]
 fn answers_have_room_by_their_bytes_and_a_time() {
-    let small = jobs(JobLimits { kept_bytes_max: 1, ..few() });
+    let small = jobs(JobLimits { stored_bytes_max: 1, ..few() });
     let (first, second) = (
         small.submit("t", "x", |_| Ok(answer())).unwrap(),
         small.submit("t", "x", |_| Ok(answer())).unwrap(),
@@ -114,7 +114,7 @@ fn answers_have_room_by_their_bytes_and_a_time() {
     wait(&first);
     wait(&second);
     assert_eq!(small.list("t").len(), 1, "the latest stays");
-    let brief = jobs(JobLimits { kept_ns_max: 0, ..few() });
+    let brief = jobs(JobLimits { stored_ns_max: 0, ..few() });
     let job = brief.submit("t", "x", |_| Ok(answer())).unwrap();
     wait(&job);
     std::thread::sleep(Duration::from_millis(2));

@@ -15,7 +15,7 @@ pub(crate) use kernel::{kernel_diagnose, kernel_path, kernel_stats};
 pub(crate) use samples::{__path_capacity, __path_changes, __path_signature};
 pub(crate) use samples::{capacity, changes, signature};
 pub(crate) use spans::{__path_compare, __path_diagnose};
-pub(crate) use spans::{Stored, compare, diagnose};
+pub(crate) use spans::{TenantQueries, compare, diagnose};
 
 use super::answers::{Answer, Form, FormParameters, OutputName};
 use super::data::blocking;
@@ -86,7 +86,7 @@ async fn ask(
     let mut watch = waiting.job.progress.subscribe();
     tokio::select! {
         // A job holds its own progress, so that waiting for it does not fail.
-        _ = watch.wait_for(|standing| standing.state.has_ended()) => {}
+        _ = watch.wait_for(|progress| progress.state.has_ended()) => {}
         () = state.stopping.cancelled() => {
             return Err(Problem::new(ProblemKind::Busy, "the server is stopping"));
         }

@@ -1,7 +1,7 @@
 //! Questions about samples, stored or uploaded: changes, signature and capacity.
 
 use super::body::QueryBody;
-use super::spans::Stored;
+use super::spans::TenantQueries;
 use super::{AskParameters, ask};
 use crate::api::answers::Answer;
 use crate::api::data::threads;
@@ -126,7 +126,7 @@ struct Source {
     windows: Windows,
     reading: SampleReading,
     uploads: Option<Uploads>,
-    stored: Stored,
+    tenant_queries: TenantQueries,
 }
 
 impl Source {
@@ -140,15 +140,15 @@ impl Source {
     ) -> Result<Source, Problem> {
         windows.settings(now())?;
         reading.settings()?;
-        let stored = Stored::of(state, tenant);
+        let tenant_queries = TenantQueries::of(state, tenant);
         let uploads = uploads.filter(|uploads| !uploads.files().is_empty());
-        Ok(Source { windows: windows.clone(), reading, uploads, stored })
+        Ok(Source { windows: windows.clone(), reading, uploads, tenant_queries })
     }
 
     fn read(&self, progress: &Progress) -> Result<Sampled, Problem> {
         match &self.uploads {
             Some(uploads) => of_files(uploads, &self.reading, &self.windows, progress),
-            None => of_store(&self.stored, &self.windows, progress),
+            None => of_store(&self.tenant_queries, &self.windows, progress),
         }
     }
 }

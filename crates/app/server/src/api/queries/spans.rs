@@ -4,7 +4,7 @@ use super::body::QueryBody;
 use super::{AskParameters, ask};
 use crate::api::answers::Answer;
 use crate::api::cache::RequestCache;
-use crate::api::data::{REST_SPANS_MAX, slices, threads, together};
+use crate::api::data::{REST_SPANS_MAX, merge_slices, slices, threads};
 use crate::api::jobs::Progress;
 use crate::api::jobs::routes::JobCreated;
 use crate::api::parameters::{Query, now};
@@ -41,8 +41,9 @@ pub(crate) async fn diagnose(
     no_files(&query)?;
     let settings = query.params.settings(now())?;
     query.params.check_baseline(&settings, BaselineData::Same)?;
-    let stored = Stored::of(&state, &tenant);
-    ask(&state, &tenant, "diagnose", parameters, move |progress| stored.diagnose(&settings, progress)).await
+    let tenant_queries = TenantQueries::of(&state, &tenant);
+    ask(&state, &tenant, "diagnose", parameters, move |progress| tenant_queries.diagnose(&settings, progress))
+        .await
 }
 
 /// What differs between two windows?
@@ -64,9 +65,9 @@ pub(crate) async fn compare(
     no_files(&query)?;
     let windows = query.params.windows(ComparedData::One, now())?;
     query.params.settings()?;
-    let stored = Stored::of(&state, &tenant);
+    let tenant_queries = TenantQueries::of(&state, &tenant);
     ask(&state, &tenant, "compare", parameters, move |progress| {
-        stored.compare(&query.params, windows, progress)
+        tenant_queries.compare(&query.params, windows, progress)
     })
     .await
 }
@@ -82,16 +83,20 @@ fn no_files<Q>(query: &QueryBody<Q>) -> Result<(), Problem> {
 }
 
 /// A tenant's data, from a thread that may wait.
-pub(crate) struct Stored {
+pub(crate) struct TenantQueries {
     pub(crate) store: Store,
     pub(crate) cache: Arc<RequestCache>,
     pub(crate) handle: Handle,
 }
 
-impl Stored {
+impl TenantQueries {
     /// To be called where a runtime is.
-    pub(crate) fn of(state: &AppState, tenant: &Tenant) -> Stored {
-        Stored { store: tenant.store.clone(), cache: state.api.cache.clone(), handle: Handle::current() }
+    pub(crate) fn of(state: &AppState, tenant: &Tenant) -> TenantQueries {
+        TenantQueries {
+            store: tenant.store.clone(),
+            cache: state.api.cache.clone(),
+            handle: Handle::current(),
+        }
     }
 
     /// The requests of some windows, and of others that lie in the same slices; each slice once.
@@ -107,7 +112,7 @@ impl Stored {
             progress.done(done);
         }
         progress.stage("assembling", 0)?;
-        Ok(together(&self.cache, all))
+        Ok(merge_slices(&self.cache, all))
     }
 
     pub(crate) fn diagnose(

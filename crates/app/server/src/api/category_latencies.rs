@@ -1,4 +1,4 @@
-//! Categories of a window, judged as `diagnose` judges them before it decomposes any.
+//! Latencies of the categories of a window, and whether they are anomalous by the first test of `diagnose`.
 
 use super::data::threads;
 use super::latencies::quantile;
@@ -14,7 +14,7 @@ use laggard_params::Window;
 pub(crate) struct Category {
     /// Latencies in nanoseconds, by start.
     pub(crate) latencies_ns: Vec<f64>,
-    /// What each request stands for.
+    /// Adjusted count of each request.
     pub(crate) weights: Vec<f64>,
     /// Requests whose entry failed.
     pub(crate) errors: u64,
@@ -31,7 +31,7 @@ impl Category {
         self.latencies_ns.len() as u64
     }
 
-    /// Dispersion and tail of the latencies, by the thresholds that `diagnose` has by default.
+    /// Dispersion and tail of the latencies, by the default thresholds of `diagnose`.
     pub(crate) fn gate(&self) -> Gate {
         gate_weighted(&self.latencies_ns, Weights::of(&self.weights), &CloudDiagSettings::default())
     }
@@ -59,7 +59,7 @@ pub(crate) fn reason(gate: &Gate) -> Option<String> {
 }
 
 impl<'a> Categories<'a> {
-    /// Of a window; `wants` chooses shapes.
+    /// Of a window; `wants` selects shapes.
     pub(crate) fn of(
         requests: &'a Requests,
         window: Window,
@@ -81,7 +81,7 @@ impl<'a> Categories<'a> {
         Categories { shapes, by_shape }
     }
 
-    /// Those that have requests.
+    /// Categories with requests.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&'a ShapeCategory, &Category)> {
         let all = self.shapes.categories().iter().zip(&self.by_shape);
         all.filter(|(_, category)| !category.latencies_ns.is_empty())

@@ -1,4 +1,4 @@
-//! The table of jobs that are known.
+//! The table of jobs.
 
 use super::{Ended, Job, JobId, JobLimits, JobState};
 use laggard_model::Timestamp;
@@ -6,16 +6,16 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Jobs by name, and what ended ones hold.
+/// Jobs by id, and the size of their results.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct JobTable {
     jobs: BTreeMap<JobId, Arc<Job>>,
     bytes: usize,
     /// Jobs since the start.
     pub(super) submitted: u64,
 }
 
-impl Kept {
+impl JobTable {
     pub(super) fn insert(&mut self, job: Arc<Job>) {
         self.submitted += 1;
         self.jobs.insert(job.id, job);
@@ -30,7 +30,7 @@ impl Kept {
     }
 
     pub(super) fn states(&self) -> Vec<JobState> {
-        self.jobs.values().map(|job| job.progress.standing().state).collect()
+        self.jobs.values().map(|job| job.progress.progress().state).collect()
     }
 
     /// The latest first.
@@ -41,7 +41,7 @@ impl Kept {
         jobs
     }
 
-    /// Notes how a job ended; whoever watches it hears so once the answer can be fetched.
+    /// Records how a job ended; its state changes once the result can be fetched.
     pub(super) fn end(&mut self, job: &Job, ended: Ended, state: JobState) {
         let bytes = ended.bytes;
         if job.ended.set(ended).is_ok() {
@@ -50,7 +50,7 @@ impl Kept {
         }
     }
 
-    /// Lets go of those that ended long ago, and of the oldest beyond the limits.
+    /// Removes jobs that ended long ago, and the oldest beyond the limits.
     pub(super) fn expire(&mut self, limits: &JobLimits, now: Timestamp) {
         let mut ended: Vec<(Timestamp, JobId, usize)> = (self.jobs.values())
             .filter_map(|job| job.ended.get().map(|ended| (ended.at, job.id, ended.bytes)))
@@ -58,9 +58,9 @@ impl Kept {
         ended.sort_unstable();
         let mut left = ended.len();
         for (at, id, bytes) in ended {
-            let old = now.since(at).ns() > limits.kept_ns_max;
-            // The latest stays, however large it is: somebody is about to fetch it.
-            let surplus = left > limits.kept_max || (self.bytes > limits.kept_bytes_max && left > 1);
+            let old = now.since(at).ns() > limits.stored_ns_max;
+            // The latest stays, however large: it is about to be fetched.
+            let surplus = left > limits.stored_max || (self.bytes > limits.stored_bytes_max && left > 1);
             if !old && !surplus {
                 return;
             }
