@@ -5,7 +5,7 @@ use laggard_kernel_formats::contract::check_hostile;
 use laggard_model::Collect;
 use std::path::PathBuf;
 
-/// Checks everything the contract of readers says on one input.
+/// Checks the contract of readers on one input.
 ///
 /// # Panics
 /// When the contract is broken, or there is no format of this name.
@@ -17,11 +17,11 @@ pub fn check(format: &str, bytes: &[u8]) {
 /// Reads the bytes as a kernel trace in one file, behind the `magic` its format begins with.
 ///
 /// # Panics
-/// When the contract is broken, or there is no room for a temporary file.
+/// When the contract is broken, or a temporary file cannot be written.
 pub fn check_kernel_file(magic: &[u8], bytes: &[u8]) {
     let path = scratch("trace");
     let whole = [magic, bytes].concat();
-    std::fs::write(&path, &whole).expect("room for a temporary file");
+    std::fs::write(&path, &whole).expect("the temporary file is written");
     check_hostile(&path, whole.len() as u64);
 }
 
@@ -32,14 +32,14 @@ pub fn check_kernel_file(magic: &[u8], bytes: &[u8]) {
 pub fn check_ctf_folder(bytes: &[u8]) {
     let cut = bytes.windows(4).position(|window| window == [0; 4]).unwrap_or(bytes.len());
     let folder = scratch("ctf");
-    std::fs::create_dir_all(&folder).expect("room for a temporary folder");
-    std::fs::write(folder.join("metadata"), &bytes[..cut]).expect("room for metadata");
+    std::fs::create_dir_all(&folder).expect("the temporary folder is created");
+    std::fs::write(folder.join("metadata"), &bytes[..cut]).expect("the metadata are written");
     std::fs::write(folder.join("stream"), bytes.get(cut + 4..).unwrap_or_default())
-        .expect("room for a stream");
+        .expect("the stream is written");
     check_hostile(&folder, bytes.len() as u64);
 }
 
-/// Reads the bytes behind the first one as a message of the kind which that tells, twice: what is remembered of
+/// Reads the bytes after the first one as a message of the kind selected by it, twice: the state of
 /// the first time must not make the second fail.
 ///
 /// # Panics

@@ -34,7 +34,7 @@ pub struct Call {
     pub replica: u32,
     /// Position of the caller in [`RequestCalls::calls`], which precedes; `None` for the entry.
     pub parent: Option<u32>,
-    /// Nanoseconds not spent in callees (the union of their intervals is taken away, not their sum).
+    /// Nanoseconds not spent in callees (the union of their intervals is subtracted, not their sum).
     pub self_ns: u64,
     /// Nanoseconds from start to end.
     pub inclusive_ns: u64,

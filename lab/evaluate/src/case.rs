@@ -31,9 +31,9 @@ impl std::fmt::Display for OperationName {
 pub enum Truth {
     /// Nothing is wrong: nothing may be named.
     Quiet,
-    /// Some operation is slow on all replicas; which one is not asked (any may be named), but no replica may be.
+    /// Some operation is slow on all replicas; any of them may be named, but no replica may be.
     SomethingEverywhere,
-    /// Exactly these replicas are slow; operations are not asked.
+    /// Exactly these replicas are slow; operations do not count.
     Replicas(BTreeSet<String>),
     /// One of these operations is to be named first, with exactly these replicas (none: it is slow everywhere).
     Operations {
@@ -62,7 +62,7 @@ pub struct Case {
     pub question: Question,
 }
 
-/// What is asked.
+/// The question of a case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Question {
     /// Something is wrong: what?
@@ -76,7 +76,7 @@ pub enum Question {
 pub enum Decision {
     /// It names what it believes in.
     Decides,
-    /// It ranks everything; judged as if it had been told how many to name.
+    /// It ranks everything; scored as if the number to name were known.
     Ranks,
 }
 
@@ -89,7 +89,7 @@ pub enum BaselineUse {
     Used,
 }
 
-/// What a method says.
+/// The answer of a method.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Answer {
     /// Operations, the most suspicious first, each once. Empty with `replicas` empty: nothing found.
@@ -107,7 +107,7 @@ impl Answer {
     }
 }
 
-/// A time in which requests took longer than in the rest of the data.
+/// A period in which requests took longer than in the rest of the data.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SlowPeriod {
     /// Its start, nanoseconds since the Unix epoch.
@@ -124,14 +124,14 @@ pub trait Localizer: Sync {
     fn name(&self) -> &str;
 
     /// Whether it is one of Laggard's own.
-    fn is_ours(&self) -> bool {
+    fn is_laggard(&self) -> bool {
         false
     }
 
     /// Whether it decides what to name, or only ranks.
     fn decision(&self) -> Decision;
 
-    /// Whether it can tell that nothing is wrong; others are asked only to explain.
+    /// Whether it can report that nothing is wrong; others run only on [`Question::Explain`].
     fn detects(&self) -> bool {
         true
     }
@@ -139,8 +139,8 @@ pub trait Localizer: Sync {
     /// What it does with a baseline.
     fn baseline_use(&self) -> BaselineUse;
 
-    /// When requests were slow, in order of time, found in traces with nothing else given; `None` from methods
-    /// that do not tell times.
+    /// When requests were slow, in order of time, found in traces without other input; `None` from methods
+    /// that do not report times.
     fn slow_periods(&self, _traces: &Traces) -> Option<Result<Vec<SlowPeriod>, String>> {
         None
     }
@@ -148,6 +148,6 @@ pub trait Localizer: Sync {
     /// Its answer.
     ///
     /// # Errors
-    /// What kept it from answering; counts as a miss.
+    /// Why there is no answer; counts as a miss.
     fn localize(&self, case: &Case) -> Result<Answer, String>;
 }

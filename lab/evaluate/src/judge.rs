@@ -41,15 +41,15 @@ impl Retrieval {
 /// The verdict on one answer.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Judgment {
-    /// Where a ranking is asked: the place of the first right name, from 1; `Some(None)` when no name is right.
+    /// For rankings: the rank of the first right name, from 1; `Some(None)` when no name is right.
     pub rank: Option<Option<usize>>,
-    /// Where replicas are asked beside operations: the place of the first right replica.
+    /// For replicas besides operations: the rank of the first right replica.
     pub replica_rank: Option<Option<usize>>,
-    /// Where a set of replicas is asked.
+    /// For sets of replicas.
     pub replicas: Option<Retrieval>,
     /// Where nothing is wrong: how many things were named all the same.
     pub false_findings: Option<usize>,
-    /// Whether all that was asked is right.
+    /// Whether the answer is completely right.
     pub right: bool,
     /// When it is not: what was expected, and what came.
     pub miss: Option<Miss>,
@@ -63,11 +63,11 @@ pub struct Miss {
     pub got: String,
 }
 
-/// Judges an answer.
+/// Scores an answer.
 pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgment {
     let told = |expected: usize| match method.decision() {
         Decision::Decides => answer.replicas.len(),
-        // Told how many there are, as a person who reads a ranking must be.
+        // The number of right names is assumed to be known, as for a person who reads a ranking.
         Decision::Ranks => expected.min(answer.replicas.len()),
     };
     let replicas_against = |truth: &BTreeSet<String>| {
@@ -95,23 +95,23 @@ pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgment {
         }
         Truth::Replicas(truth) => {
             let found = replicas_against(truth);
-            out.rank = Some(place(&answer.replicas, |name| truth.contains(name)));
+            out.rank = Some(rank_of(&answer.replicas, |name| truth.contains(name)));
             out.right = found.is_exact();
             out.replicas = Some(found);
         }
         Truth::Operations { culprits, replicas } => {
             let found = replicas_against(replicas);
-            let rank = place(&answer.operations, |name| culprits.contains(name));
+            let rank = rank_of(&answer.operations, |name| culprits.contains(name));
             out.rank = Some(rank);
             if !replicas.is_empty() {
-                out.replica_rank = Some(place(&answer.replicas, |name| replicas.contains(name)));
+                out.replica_rank = Some(rank_of(&answer.replicas, |name| replicas.contains(name)));
             }
             out.right = rank == Some(1) && found.is_exact();
             out.replicas = Some(found);
         }
         Truth::Replica(truth) => {
             let ranked = ranked_replicas(case, answer);
-            let rank = place(&ranked, |name| name == truth);
+            let rank = rank_of(&ranked, |name| name == truth);
             out.rank = Some(rank);
             out.right = rank == Some(1);
         }
@@ -120,7 +120,7 @@ pub fn judge(case: &Case, method: &dyn Localizer, answer: &Answer) -> Judgment {
     out
 }
 
-fn place<T>(ranked: &[T], is_right: impl Fn(&T) -> bool) -> Option<usize> {
+fn rank_of<T>(ranked: &[T], is_right: impl Fn(&T) -> bool) -> Option<usize> {
     ranked.iter().position(is_right).map(|at| at + 1)
 }
 

@@ -28,8 +28,8 @@ pub use calls::{Call, CaseCalls, NameTable, RequestCalls};
 pub use case::{Answer, BaselineUse, Case, Decision, Localizer, OperationName, Question, SlowPeriod, Truth};
 pub use changes::{
     ChangeAnswer, ChangeCase, ChangeFinder, ChangeScore, ChangeTruth, DemandCase, DemandEstimator,
-    DemandScore, Difference, EstimatedDemand, FoundAlarm, TrueAlarm, change_finders, demand_estimators, pelt,
-    score_changes, score_demands,
+    DemandScore, Difference, EstimatedDemand, ReportedAlarm, TrueAlarm, change_finders, demand_estimators,
+    pelt, score_changes, score_demands,
 };
 pub use executions::{
     ExecutionAnswer, ExecutionCase, ExecutionFinder, ExecutionScore, ExecutionTruth, ReportedSteps,

@@ -7,7 +7,7 @@ use std::time::Instant;
 pub struct Cost {
     /// On the clock on the wall.
     pub wall_s: f64,
-    /// Of all processors together; 0 where the system does not tell.
+    /// Of all processors together; 0 where the system does not report it.
     pub processor_s: f64,
 }
 
@@ -18,7 +18,7 @@ impl Cost {
     }
 }
 
-/// Runs something and says what it cost. Processor time has the system's resolution of 10 ms, so only sums over
+/// Runs something and measures its cost. Processor time has the system's resolution of 10 ms, so only sums over
 /// many cases mean anything; nothing else may run in this process meanwhile.
 pub(crate) fn measured<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     let (wall, processor) = (Instant::now(), processor_s());

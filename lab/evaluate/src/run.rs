@@ -57,7 +57,7 @@ pub struct Outcome {
     pub false_alarms: usize,
     /// The verdict.
     pub judgment: Judgment,
-    /// Time taken, assembling included.
+    /// Run time, assembly included.
     pub cost: Cost,
 }
 
@@ -74,9 +74,9 @@ pub struct PatternOutcome {
     pub score: Option<PatternScore>,
     /// Groups named.
     pub found: usize,
-    /// What kept the finder from answering.
+    /// Why there is no answer.
     pub error: Option<String>,
-    /// Time taken.
+    /// Run time.
     pub cost: Cost,
 }
 
@@ -93,7 +93,7 @@ pub struct ChangeOutcome {
     pub score: ChangeScore,
     /// The answer in words, where it is not right.
     pub got: String,
-    /// Time taken.
+    /// Run time.
     pub cost: Cost,
 }
 
@@ -106,11 +106,11 @@ pub struct DemandOutcome {
     pub case: String,
     /// Index into [`Results::estimators`].
     pub estimator: usize,
-    /// How near it came.
+    /// The score.
     pub score: DemandScore,
-    /// What kept it from answering.
+    /// Why there is no answer.
     pub error: Option<String>,
-    /// Time taken.
+    /// Run time.
     pub cost: Cost,
 }
 
@@ -123,9 +123,9 @@ pub struct ExecutionOutcome {
     pub case: String,
     /// Index into [`Results::execution_finders`].
     pub finder: usize,
-    /// How near it came.
+    /// The score.
     pub score: ExecutionScore,
-    /// Time taken.
+    /// Run time.
     pub cost: Cost,
 }
 
@@ -135,7 +135,7 @@ pub struct MethodRow {
     /// Its name.
     pub name: String,
     /// Whether it is Laggard's.
-    pub is_ours: bool,
+    pub is_laggard: bool,
     /// Whether it compares with a baseline where there is one.
     pub uses_baseline: bool,
 }
@@ -172,7 +172,7 @@ pub struct Results {
 /// Runs what the options ask for; `progress` hears one line a case.
 ///
 /// # Errors
-/// When no method or group has the name asked for, or data cannot be read.
+/// When no method or group has the requested name, or data cannot be read.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Results, String> {
     let wants = |name: &str| options.method.as_deref().is_none_or(|wanted| wanted == name);
     let mut runner = Runner {
@@ -191,22 +191,22 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Results,
     }
     let rows = runner.localizers.iter().map(|method| MethodRow {
         name: method.name().to_owned(),
-        is_ours: method.is_ours(),
+        is_laggard: method.is_laggard(),
         uses_baseline: method.baseline_use() == BaselineUse::Used,
     });
     runner.results.methods = rows.collect();
     let rows = runner.finders.iter().map(|finder| MethodRow {
         name: finder.name().to_owned(),
-        is_ours: finder.is_ours(),
+        is_laggard: finder.is_laggard(),
         uses_baseline: false,
     });
     runner.results.finders = rows.collect();
-    let row = |name: &str, is_ours| MethodRow { name: name.to_owned(), is_ours, uses_baseline: false };
-    let rows = runner.change_finders.iter().map(|finder| row(finder.name(), finder.is_ours()));
+    let row = |name: &str, is_laggard| MethodRow { name: name.to_owned(), is_laggard, uses_baseline: false };
+    let rows = runner.change_finders.iter().map(|finder| row(finder.name(), finder.is_laggard()));
     runner.results.change_finders = rows.collect();
-    let rows = runner.estimators.iter().map(|one| row(one.name(), one.is_ours()));
+    let rows = runner.estimators.iter().map(|one| row(one.name(), one.is_laggard()));
     runner.results.estimators = rows.collect();
-    let rows = runner.execution_finders.iter().map(|one| row(one.name(), one.is_ours()));
+    let rows = runner.execution_finders.iter().map(|one| row(one.name(), one.is_laggard()));
     runner.results.execution_finders = rows.collect();
     visit(options.data.as_deref(), &mut runner)?;
     if runner.results.is_empty() {
@@ -232,7 +232,7 @@ pub(crate) struct Runner<'a> {
     progress: &'a mut dyn FnMut(&str),
 }
 
-/// One method's answer to a case, judged.
+/// One method's scored answer to a case.
 pub(crate) struct Answered {
     pub(crate) method: usize,
     pub(crate) is_empty: bool,
@@ -241,7 +241,7 @@ pub(crate) struct Answered {
 }
 
 /// The slow periods of one method.
-pub(crate) struct PeriodsTold {
+pub(crate) struct ReportedPeriods {
     pub(crate) method: usize,
     pub(crate) periods: Result<Vec<SlowPeriod>, String>,
     pub(crate) cost: Cost,
@@ -266,7 +266,7 @@ impl Runner<'_> {
             && self.execution_finders.is_empty()
     }
 
-    /// Whether any finder of changes is asked for.
+    /// Whether any finder of changes is selected.
     pub(crate) fn has_change_finders(&self) -> bool {
         !self.change_finders.is_empty()
     }
@@ -308,7 +308,7 @@ impl Runner<'_> {
         (self.progress)(&format!("{}: {}", group.path(), case.name));
     }
 
-    /// Whether any finder of anomalous executions is asked for.
+    /// Whether any finder of anomalous executions is selected.
     pub(crate) fn has_execution_finders(&self) -> bool {
         !self.execution_finders.is_empty()
     }
@@ -345,7 +345,7 @@ impl Runner<'_> {
 
     /// Whether any method reads assembled calls; Laggard's own assemble by themselves.
     pub(crate) fn needs_calls(&self) -> bool {
-        self.localizers.iter().any(|method| !method.is_ours())
+        self.localizers.iter().any(|method| !method.is_laggard())
     }
 
     /// Whether any group of a set could be wanted.
@@ -355,8 +355,8 @@ impl Runner<'_> {
         !of_other
     }
 
-    pub(crate) fn note(&mut self, note: String) {
-        self.results.notes.push(note);
+    pub(crate) fn add_note(&mut self, add_note: String) {
+        self.results.notes.push(add_note);
     }
 
     /// Every method on a case, if its group is wanted.
@@ -385,7 +385,7 @@ impl Runner<'_> {
     }
 
     /// Every method on a case with a baseline that was also put without one, as a case of the same name in another
-    /// group. Methods that ignore baselines would do and say the same again; they are not asked twice.
+    /// group. Methods that ignore baselines would give the same answer; they are not run twice.
     pub(crate) fn run_compared(&mut self, alone: &Group, group: &Group, hours: f64, case: Case) {
         if !self.wants(group) {
             return;
@@ -402,7 +402,7 @@ impl Runner<'_> {
         self.keep(group, hours, &case.name, answered);
     }
 
-    /// Every method's judged answer.
+    /// Every method's scored answer.
     pub(crate) fn answers(&self, case: &Case) -> Vec<Answered> {
         self.answers_of(case, |_| true)
     }
@@ -414,18 +414,18 @@ impl Runner<'_> {
         asked.map(|(at, method)| answer(at, method.as_ref(), case)).collect()
     }
 
-    /// The slow periods of every method that tells any.
-    pub(crate) fn slow_periods(&self, traces: &Traces) -> Vec<PeriodsTold> {
+    /// The slow periods of every method that reports any.
+    pub(crate) fn slow_periods(&self, traces: &Traces) -> Vec<ReportedPeriods> {
         let asked = self.localizers.iter().enumerate().filter_map(|(method, localizer)| {
             let (told, cost) = measured(|| localizer.slow_periods(traces));
-            Some(PeriodsTold { method, periods: told?, cost })
+            Some(ReportedPeriods { method, periods: told?, cost })
         });
         asked.collect()
     }
 
-    /// What Laggard's default method said so far about the cases of a group.
-    pub(crate) fn told_by_default<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Outcome> {
-        let default = self.localizers.iter().position(|method| method.is_ours());
+    /// The outcomes of Laggard's default method for the cases of a group.
+    pub(crate) fn default_outcomes<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = &'a Outcome> {
+        let default = self.localizers.iter().position(|method| method.is_laggard());
         self.results.outcomes.iter().filter(move |one| one.group == *group && Some(one.method) == default)
     }
 
@@ -435,7 +435,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Every pattern finder on a matrix, if its group is wanted. Those that always find something are not asked
+    /// Every pattern finder on a matrix, if its group is wanted. Those that always find something are not run
     /// where nothing was hit.
     pub(crate) fn find_patterns(&mut self, group: &Group, matrix: &RequestMatrix) {
         if !self.wants(group) {
@@ -466,7 +466,7 @@ impl Runner<'_> {
 fn answer(at: usize, method: &dyn Localizer, case: &Case) -> Answered {
     let (answer, cost) = measured(|| method.localize(case));
     // Laggard assembles by itself; for the others it was done beforehand.
-    let cost = if method.is_ours() { cost } else { cost.plus(case.calls.cost) };
+    let cost = if method.is_laggard() { cost } else { cost.plus(case.calls.cost) };
     match answer {
         Ok(answer) => {
             let judgment = judge(case, method, &answer);

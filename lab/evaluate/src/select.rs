@@ -4,7 +4,7 @@ use laggard_engine::{Ingest, IngestSettings, Traces};
 use laggard_model::{ReplicaSource, Sampling, Sink, SpanRecord, SpanRow};
 use std::num::NonZeroUsize;
 
-/// The traces that a rule keeps, as a data set of its own. The rule sees all rows of one trace, by start.
+/// The traces selected by a rule, as a separate data set. The rule sees all rows of one trace, by start.
 pub(crate) fn select(
     traces: &Traces,
     threads: NonZeroUsize,

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-type Places = BTreeSet<(String, Vec<String>)>;
+type Suspects = BTreeSet<(String, Vec<String>)>;
 
 /// What was really injected.
 #[derive(Default)]
@@ -161,14 +161,14 @@ fn categories_of(requests: &Requests, engine: LocalEngine, mode: Mode) -> HashMa
 }
 
 fn score(truth: &Truth, report: &Report, category_of: &HashMap<TraceId, String>) -> Scores {
-    let injected: Places = (truth.paths.iter())
+    let injected: Suspects = (truth.paths.iter())
         .flat_map(|(trace, paths)| paths.iter().map(|path| (category_of[trace].clone(), path.clone())))
         .collect();
     let anomalous: BTreeSet<&String> =
         report.categories.iter().filter(|category| category.anomalous).map(|category| &category.id).collect();
-    let inside: Places =
+    let inside: Suspects =
         injected.iter().filter(|(category, _)| anomalous.contains(category)).cloned().collect();
-    let named: Places = (report.suspects.iter())
+    let named: Suspects = (report.suspects.iter())
         .flat_map(|suspect| suspect.positions.iter().map(|at| (at.category.clone(), at.path.clone())))
         .collect();
     let worst = truth.operations.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(name, _)| name.clone());
@@ -225,7 +225,7 @@ fn explain(settings: &Settings, truth: &Truth, report: &Report, category_of: &Ha
         );
     }
     println!("  losses {:?}", report.input.losses);
-    let named: Places = (report.suspects.iter())
+    let named: Suspects = (report.suspects.iter())
         .flat_map(|suspect| suspect.positions.iter().map(|at| (at.category.clone(), at.path.clone())))
         .collect();
     let mut missed: BTreeMap<(String, Vec<String>), u32> = BTreeMap::new();

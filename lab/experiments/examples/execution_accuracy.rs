@@ -6,7 +6,8 @@ use laggard_align::{
     AlignMode, AlignSettings, Diagnosis, ExecutionVerdict, StateSequence, Verdict, diagnose,
 };
 use laggard_simulate::{
-    ALPHABET_LEN, DrawnExecution, DrawnExecutions, ExecutionScenario, ExecutionSettings, draw_executions,
+    ALPHABET_LEN, ExecutionScenario, ExecutionSettings, SimulatedExecution, SimulatedExecutions,
+    draw_executions,
 };
 use std::collections::BTreeSet;
 
@@ -27,8 +28,8 @@ struct Tally {
     unrelated_us: f64,
 }
 
-fn sequences(set: &[DrawnExecution]) -> Vec<StateSequence> {
-    let one = |drawn: &DrawnExecution| {
+fn sequences(set: &[SimulatedExecution]) -> Vec<StateSequence> {
+    let one = |drawn: &SimulatedExecution| {
         let mut sequence = StateSequence::new();
         drawn.states.iter().zip(&drawn.times_us).for_each(|(&state, &time)| sequence.push(state, time));
         sequence
@@ -37,7 +38,7 @@ fn sequences(set: &[DrawnExecution]) -> Vec<StateSequence> {
 }
 
 /// The most frequent true kind of each found one.
-fn true_kinds(diagnosis: &Diagnosis, drawn: &DrawnExecutions) -> Vec<usize> {
+fn true_kinds(diagnosis: &Diagnosis, drawn: &SimulatedExecutions) -> Vec<usize> {
     let of = |kind: &laggard_align::Kind| {
         let mut counts = vec![0; 64];
         kind.members.iter().for_each(|&at| counts[drawn.normal[at].kind] += 1);
@@ -46,7 +47,7 @@ fn true_kinds(diagnosis: &Diagnosis, drawn: &DrawnExecutions) -> Vec<usize> {
     diagnosis.normal_kinds.iter().map(of).collect()
 }
 
-fn add(tally: &mut Tally, diagnosis: &Diagnosis, drawn: &DrawnExecutions) {
+fn add(tally: &mut Tally, diagnosis: &Diagnosis, drawn: &SimulatedExecutions) {
     tally.runs += 1;
     tally.alarms += usize::from(diagnosis.verdict != Verdict::NothingFound);
     let truth = true_kinds(diagnosis, drawn);

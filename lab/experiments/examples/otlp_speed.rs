@@ -76,7 +76,7 @@ fn measure(name: &str, spans: u64, input: &[u8]) -> std::io::Result<()> {
 }
 
 /// What differs from span to span.
-struct Drawn {
+struct RandomFields {
     trace: u128,
     span: u64,
     parent: u64,
@@ -86,10 +86,10 @@ struct Drawn {
     path: String,
 }
 
-fn draw(index: u64) -> Drawn {
+fn draw(index: u64) -> RandomFields {
     let mixed = (index + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let start_ns = 1_700_000_000_000_000_000 + index * 1_000;
-    Drawn {
+    RandomFields {
         trace: u128::from(mixed / 3) << 64 | u128::from(index / 10 + 1),
         span: mixed | 1,
         parent: mixed.rotate_left(7) | 1,
@@ -127,7 +127,7 @@ fn json(spans: u64) -> Vec<u8> {
         out.pop();
         out.push_str(r#"]},"scopeSpans":[{"scope":{"name":"http"},"spans":["#);
         for index in batch {
-            let Drawn { trace, span, parent, start_ns, end_ns, name, path } = draw(index);
+            let RandomFields { trace, span, parent, start_ns, end_ns, name, path } = draw(index);
             let _ = write!(
                 out,
                 r#"{{"traceId":"{trace:032x}","spanId":"{span:016x}","parentSpanId":"{parent:016x}","flags":257,"name":"{name}","kind":3,"startTimeUnixNano":"{start_ns}","endTimeUnixNano":"{end_ns}","attributes":["#
@@ -171,20 +171,20 @@ fn key_value(out: &mut Vec<u8>, number: u8, (key, value): (&str, &str)) {
 }
 
 fn protobuf_span(index: u64) -> Vec<u8> {
-    let drawn = draw(index);
+    let fields = draw(index);
     let mut out = Vec::new();
-    field(&mut out, 1, &drawn.trace.to_be_bytes());
-    field(&mut out, 2, &drawn.span.to_be_bytes());
-    field(&mut out, 4, &drawn.parent.to_be_bytes());
-    field(&mut out, 5, drawn.name.as_bytes());
+    field(&mut out, 1, &fields.trace.to_be_bytes());
+    field(&mut out, 2, &fields.span.to_be_bytes());
+    field(&mut out, 4, &fields.parent.to_be_bytes());
+    field(&mut out, 5, fields.name.as_bytes());
     out.extend([6 << 3, 3, 7 << 3 | 1]);
-    out.extend(drawn.start_ns.to_le_bytes());
+    out.extend(fields.start_ns.to_le_bytes());
     out.push(8 << 3 | 1);
-    out.extend(drawn.end_ns.to_le_bytes());
+    out.extend(fields.end_ns.to_le_bytes());
     ATTRIBUTES.into_iter().for_each(|pair| key_value(&mut out, 9, pair));
-    key_value(&mut out, 9, ("url.path", &drawn.path));
+    key_value(&mut out, 9, ("url.path", &fields.path));
     let mut event = vec![1 << 3 | 1];
-    event.extend(drawn.start_ns.to_le_bytes());
+    event.extend(fields.start_ns.to_le_bytes());
     field(&mut event, 2, b"message");
     key_value(&mut event, 3, ("message.type", "SENT"));
     field(&mut out, 11, &event);

@@ -55,7 +55,7 @@ impl Watch {
         Watch { wall: Instant::now(), ticks: ticks() }
     }
 
-    fn tell(&self) -> String {
+    fn describe(&self) -> String {
         format!(
             "{:.2?} ({:.2} s of processor time)",
             self.wall.elapsed(),
@@ -101,14 +101,14 @@ async fn measure(folder: PathBuf, parcels: u64) {
         let start = Watch::start();
         let slices = segments.view().requests(Timestamp::MIN, Timestamp::MAX).await.expect("it can be read");
         let requests: usize = slices.iter().map(|slice: &Arc<RequestSlice>| slice.requests.len()).sum();
-        let _ = writeln!(out, "requests, {what}: {requests} in {}", start.tell());
+        let _ = writeln!(out, "requests, {what}: {requests} in {}", start.describe());
     }
     for at in [1, 2, 3, 4, 5] {
         let trace = trace_of(at * 1000 % parcels * SPANS_PER_BATCH / SPANS_PER_REQUEST + at);
         let start = Watch::start();
         let found = segments.view().trace(trace).await.expect("it can be read");
         let spans = found.map_or(0, |found| found.spans.len());
-        let _ = writeln!(out, "one trace: {spans} spans in {}", start.tell());
+        let _ = writeln!(out, "one trace: {spans} spans in {}", start.describe());
     }
     let start = Watch::start();
     let mut pieces = 0;
@@ -118,7 +118,7 @@ async fn measure(folder: PathBuf, parcels: u64) {
     let _ = writeln!(
         out,
         "compaction: {pieces} pieces in {}; {} segments",
-        start.tell(),
+        start.describe(),
         segments.figures().segments
     );
 }

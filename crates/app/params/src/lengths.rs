@@ -77,7 +77,7 @@ pub struct Probability(pub f64);
 
 impl FromText for Probability {
     fn from_text(text: &str) -> Result<Probability, String> {
-        let known = text.parse().ok().filter(|&number| AdjustedCount::of_probability(number).is_some());
+        let known = text.parse().ok().filter(|&number| AdjustedCount::from_probability(number).is_some());
         known.map(Probability).ok_or_else(|| "write a number above 0 and at most 1".to_owned())
     }
 }

@@ -142,7 +142,7 @@ impl Windows {
     pub fn assumed_count(&self) -> Option<AdjustedCount> {
         self.sampling_probability
             .as_deref()
-            .and_then(|probability| AdjustedCount::of_probability(probability.0))
+            .and_then(|probability| AdjustedCount::from_probability(probability.0))
     }
 }
 

@@ -18,7 +18,7 @@ pub struct ParsedTraceId {
     /// The id.
     pub id: TraceId,
     /// False when the original text must be stored as well, because it differs from the id's display text.
-    pub displays_as_given: bool,
+    pub is_canonical: bool,
 }
 
 impl TraceId {
@@ -45,16 +45,16 @@ impl TraceId {
     /// use laggard_model::TraceId;
     /// let id = TraceId::parse_text("1e223ff1f80f1c69").unwrap();
     /// assert_eq!(id.id.to_string(), "1e223ff1f80f1c69");
-    /// assert!(id.displays_as_given);
-    /// assert!(!TraceId::parse_text("order-4711").unwrap().displays_as_given);
+    /// assert!(id.is_canonical);
+    /// assert!(!TraceId::parse_text("order-4711").unwrap().is_canonical);
     /// ```
     pub fn parse_text(text: &str) -> Option<ParsedTraceId> {
         if text.is_empty() {
             return None;
         }
         let Some(value) = parse_hex(text.as_bytes()) else {
-            let id = TraceId(Fingerprint::of(text.as_bytes()).value());
-            return Some(ParsedTraceId { id, displays_as_given: false });
+            let id = TraceId(Fingerprint::from_bytes(text.as_bytes()).value());
+            return Some(ParsedTraceId { id, is_canonical: false });
         };
         let canonical = match text.len() {
             16 => value >> 64 == 0,
@@ -62,7 +62,7 @@ impl TraceId {
             _ => false,
         };
         let plain = text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        Some(ParsedTraceId { id: TraceId(value), displays_as_given: canonical && plain })
+        Some(ParsedTraceId { id: TraceId(value), is_canonical: canonical && plain })
     }
 }
 
@@ -107,7 +107,7 @@ impl SpanId {
         }
         let value = match parse_hex(text.as_bytes()).map(u64::try_from) {
             Some(Ok(value)) => value,
-            _ => Fingerprint::of(text.as_bytes()).value() as u64,
+            _ => Fingerprint::from_bytes(text.as_bytes()).value() as u64,
         };
         Some(SpanId::new(value).unwrap_or(SpanId::ZERO_TEXT))
     }
@@ -176,14 +176,14 @@ mod tests {
     #[test]
     fn text_ids_keep_their_value() {
         let short = TraceId::parse_text("A").unwrap();
-        assert_eq!((short.id.value(), short.displays_as_given), (10, false));
+        assert_eq!((short.id.value(), short.is_canonical), (10, false));
         let long = TraceId::parse_text("0087f677c0a2cf3f80a551987167911b").unwrap();
         assert_eq!(long.id.to_string(), "0087f677c0a2cf3f80a551987167911b");
-        assert!(long.displays_as_given);
+        assert!(long.is_canonical);
         let uuid = TraceId::parse_text("0087f677-c0a2-cf3f-80a5-51987167911b").unwrap();
         assert_eq!(uuid.id, long.id);
-        assert!(!uuid.displays_as_given);
-        assert!(!TraceId::parse_text("CE70DFF6C9393836").unwrap().displays_as_given);
+        assert!(!uuid.is_canonical);
+        assert!(!TraceId::parse_text("CE70DFF6C9393836").unwrap().is_canonical);
         let odd = TraceId::parse_text("7f677c0a2cf3f80a551987167911b").unwrap();
         assert_eq!(odd.id.value(), 0x7_f677_c0a2_cf3f_80a5_5198_7167_911b);
     }

@@ -90,7 +90,7 @@ pub enum Loss {
     /// are unknown.
     LostEvents,
     /// Intervals of a CPU's trace in which an unknown number of events was lost.
-    LostStretch,
+    LostInterval,
     /// Further buffers or guests of a trace, beyond the top buffer, were skipped.
     SkippedBuffer,
     /// The trace of a CPU is missing or empty while others are there.
@@ -160,7 +160,7 @@ impl Loss {
         Loss::SampleLimit,
         Loss::TransactionLimit,
         Loss::LostEvents,
-        Loss::LostStretch,
+        Loss::LostInterval,
         Loss::SkippedBuffer,
         Loss::MissingStream,
         Loss::TimeWentBack,
@@ -263,7 +263,7 @@ impl Loss {
     const fn kernel_row(self) -> (&'static str, &'static str) {
         match self {
             Loss::LostEvents => ("lost_events", "events lost by the tracer, waits around them unknown"),
-            Loss::LostStretch => ("lost_stretch", "intervals with an unknown number of lost events"),
+            Loss::LostInterval => ("lost_stretch", "intervals with an unknown number of lost events"),
             Loss::SkippedBuffer => ("skipped_buffer", "further buffers or guests of a trace, skipped"),
             Loss::MissingStream => ("missing_stream", "CPUs without a trace of their own"),
             Loss::TimeWentBack => ("time_went_back", "kernel events too far out of order, moved"),

@@ -27,7 +27,7 @@ impl AdjustedCount {
     }
 
     /// The adjusted count of a sampling probability; `None` unless that is from 2^-62 to 1.
-    pub fn of_probability(probability: f64) -> Option<AdjustedCount> {
+    pub fn from_probability(probability: f64) -> Option<AdjustedCount> {
         AdjustedCount::new(1.0 / probability)
     }
 
@@ -57,7 +57,7 @@ pub enum WeightSource {
     Column,
     /// Nothing: no count.
     #[default]
-    Untold,
+    Unknown,
 }
 
 impl WeightSource {
@@ -70,7 +70,7 @@ impl WeightSource {
         WeightSource::JaegerConst,
         WeightSource::JaegerOther,
         WeightSource::Column,
-        WeightSource::Untold,
+        WeightSource::Unknown,
     ];
 
     /// The source as reports name it.
@@ -83,7 +83,7 @@ impl WeightSource {
             WeightSource::JaegerConst => "sampler.type const",
             WeightSource::JaegerOther => "sampler.type without a probability",
             WeightSource::Column => "column",
-            WeightSource::Untold => "none",
+            WeightSource::Unknown => "none",
         }
     }
 }
@@ -130,12 +130,12 @@ mod tests {
     fn counts_are_at_least_one_and_take_four_bytes() {
         assert_eq!(size_of::<Option<AdjustedCount>>(), 4);
         assert_eq!(AdjustedCount::new(1.0), Some(AdjustedCount::ONE));
-        assert_eq!(AdjustedCount::of_probability(0.01).map(AdjustedCount::get), Some(100.0));
+        assert_eq!(AdjustedCount::from_probability(0.01).map(AdjustedCount::get), Some(100.0));
         for bad in [0.0, 0.999, -1.0, f64::NAN, f64::INFINITY, 1e30] {
             assert_eq!(AdjustedCount::new(bad), None, "{bad}");
         }
         for bad in [0.0, -0.5, 1.5, f64::NAN, 1e-300] {
-            assert_eq!(AdjustedCount::of_probability(bad), None, "{bad}");
+            assert_eq!(AdjustedCount::from_probability(bad), None, "{bad}");
         }
     }
 

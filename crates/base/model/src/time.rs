@@ -89,7 +89,7 @@ impl Nanos {
     }
 
     /// The difference, zero when `other` is longer.
-    pub const fn less(self, other: Nanos) -> Nanos {
+    pub const fn minus(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
     }
 }

@@ -12,16 +12,16 @@ pub enum BinRule {
 
 /// Bins of equal width over a sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Bins {
+pub struct HistogramBins {
     rule: BinRule,
     low: f64,
     width: f64,
     count: usize,
 }
 
-impl Bins {
+impl HistogramBins {
     /// Bins over the range of all values together; one bin if there are none or all are equal.
-    pub fn over(values: impl Iterator<Item = f64>, rule: BinRule) -> Bins {
+    pub fn from_values(values: impl Iterator<Item = f64>, rule: BinRule) -> HistogramBins {
         let (mut low, mut high, mut number) = (f64::INFINITY, f64::NEG_INFINITY, 0_u64);
         for value in values.map(|value| scaled(value, rule)) {
             low = low.min(value);
@@ -30,13 +30,13 @@ impl Bins {
         }
         let range = high - low;
         if number == 0 || range <= 0.0 || !range.is_finite() {
-            return Bins { rule, low: 0.0, width: 0.0, count: 1 };
+            return HistogramBins { rule, low: 0.0, width: 0.0, count: 1 };
         }
         let count = match rule {
             BinRule::SquareRoot => (number as f64).sqrt().ceil(),
             BinRule::LogSturges => ((number as f64).log2() + 1.0).ceil(),
         };
-        Bins { rule, low, width: range / count, count: count as usize }
+        HistogramBins { rule, low, width: range / count, count: count as usize }
     }
 
     /// How many there are, at least 1.
@@ -116,21 +116,21 @@ mod tests {
     fn bins_by_hand() {
         // Nine values 0 to 8: 3 bins of 8/3.
         let values: Vec<f64> = (0..9).map(f64::from).collect();
-        let bins = Bins::over(values.iter().copied(), BinRule::SquareRoot);
+        let bins = HistogramBins::from_values(values.iter().copied(), BinRule::SquareRoot);
         assert_eq!(bins.shares(&values), [3.0 / 9.0; 3]);
         assert_eq!(bins.shares(&[-5.0, 99.0]), [0.5, 0.0, 0.5]);
         // Four values over three decades: ceil(log2 4 + 1) = 3 bins of one decade.
         let decades = [1.0, 10.5, 110.0, 1000.0];
-        let bins = Bins::over(decades.into_iter(), BinRule::LogSturges);
+        let bins = HistogramBins::from_values(decades.into_iter(), BinRule::LogSturges);
         assert_eq!(bins.shares(&decades), [0.25, 0.25, 0.5]);
     }
 
     #[test]
     fn degenerate_samples_have_one_bin() {
         for values in [&[][..], &[5.0, 5.0], &[f64::INFINITY, 1.0]] {
-            assert_eq!(Bins::over(values.iter().copied(), BinRule::SquareRoot).count(), 1);
+            assert_eq!(HistogramBins::from_values(values.iter().copied(), BinRule::SquareRoot).count(), 1);
         }
-        assert_eq!(Bins::over([].into_iter(), BinRule::LogSturges).shares(&[]), [0.0]);
+        assert_eq!(HistogramBins::from_values([].into_iter(), BinRule::LogSturges).shares(&[]), [0.0]);
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl PrincipalComponents {
         assert_eq!(rows.cols(), self.means.len(), "a column a mean");
         let kept = kept.min(self.loadings.rows());
         let mut left = vec![0.0; rows.cols()];
-        let mut error_of = |row: &[f64]| {
+        let mut residual_error = |row: &[f64]| {
             for ((to, value), mean) in left.iter_mut().zip(row).zip(&self.means) {
                 *to = value - mean;
             }
@@ -101,7 +101,7 @@ impl PrincipalComponents {
             }
             dot(&left, &left)
         };
-        (0..rows.rows()).map(|i| error_of(rows.row(i))).collect()
+        (0..rows.rows()).map(|i| residual_error(rows.row(i))).collect()
     }
 
     /// Principal variables by Jolliffe's B4 (*Applied Statistics* 21, 1972): for the first `count` components

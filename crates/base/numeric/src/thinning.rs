@@ -5,10 +5,10 @@
 /// kept could be of one replica. All indices when `keep` is 0 or not less than `all`.
 pub fn spread_evenly(all: usize, keep: usize) -> impl Iterator<Item = usize> {
     let keep = if keep == 0 { all } else { keep.min(all) };
-    (0..keep).map(move |stretch| {
-        let end = |stretch: usize| (stretch as u128 * all as u128 / keep as u128) as usize;
-        let (from, to) = (end(stretch), end(stretch + 1));
-        from + (scrambled(stretch as u64) % (to - from) as u64) as usize
+    (0..keep).map(move |interval| {
+        let end = |interval: usize| (interval as u128 * all as u128 / keep as u128) as usize;
+        let (from, to) = (end(interval), end(interval + 1));
+        from + (scrambled(interval as u64) % (to - from) as u64) as usize
     })
 }
 

@@ -20,7 +20,7 @@ pub enum Weights<'a> {
 
 impl<'a> Weights<'a> {
     /// The weights of a sample, one a value; equal ones are recognized.
-    pub fn of(weights: &'a [f64]) -> Weights<'a> {
+    pub fn from_slice(weights: &'a [f64]) -> Weights<'a> {
         let is_equal = weights.windows(2).all(|pair| pair[0] == pair[1]);
         if is_equal { Weights::Equal } else { Weights::Each(weights) }
     }
@@ -39,7 +39,7 @@ impl<'a> Weights<'a> {
 /// precisely (Kish, *Survey Sampling*, 1965). From 1 to the number of weights, which it is when they are
 /// equal; 0 of none.
 pub fn effective_sample_size(weights: &[f64]) -> f64 {
-    if Weights::of(weights) == Weights::Equal {
+    if Weights::from_slice(weights) == Weights::Equal {
         return weights.len() as f64;
     }
     let sum: f64 = weights.iter().sum();
@@ -130,14 +130,14 @@ pub fn weighted_quantiles<const N: usize>(values: &[f64], weights: Weights<'_>, 
 }
 
 #[derive(Clone, Copy)]
-struct Row {
+struct WeightedRow {
     value: f64,
     weight: f64,
 }
 
-fn sorted(values: &[f64], weights: &[f64]) -> Vec<Row> {
-    let rows = values.iter().zip(weights).map(|(&value, &weight)| Row { value, weight });
-    let mut rows: Vec<Row> = rows.collect();
+fn sorted(values: &[f64], weights: &[f64]) -> Vec<WeightedRow> {
+    let rows = values.iter().zip(weights).map(|(&value, &weight)| WeightedRow { value, weight });
+    let mut rows: Vec<WeightedRow> = rows.collect();
     rows.sort_unstable_by(|a, b| a.value.total_cmp(&b.value).then(a.weight.total_cmp(&b.weight)));
     rows
 }
@@ -150,7 +150,7 @@ mod tests {
     fn hand_worked_sample() {
         // 1, 1, 1, 5: mean 2, median 1, distances 0 0 0 4.
         let (values, weights) = ([5.0, 1.0], [1.0, 3.0]);
-        let weights = Weights::of(&weights);
+        let weights = Weights::from_slice(&weights);
         assert_eq!((weighted_mean(&values, weights), weighted_median(&values, weights)), (2.0, 1.0));
         assert_eq!(weighted_mad(&values, weights, 1.0), 0.0);
         assert_eq!(weighted_quantiles(&values, weights, [0.0, 0.75, 0.76, 1.0]), [1.0, 1.0, 5.0, 5.0]);

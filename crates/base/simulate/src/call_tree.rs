@@ -20,7 +20,7 @@ const ATTEMPTS: u32 = 10_000;
 
 /// The shape of one category's requests: positions in depth-first pre-order, position 0 is the entry.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Shape {
+pub(crate) struct TreeShape {
     /// What is called at each position.
     pub(crate) operation: Vec<OperationIndex>,
     /// The caller's position; 0 for the entry itself.
@@ -29,7 +29,7 @@ pub(crate) struct Shape {
     pub(crate) children: Vec<u16>,
 }
 
-impl Shape {
+impl TreeShape {
     pub(crate) fn len(&self) -> usize {
         self.operation.len()
     }
@@ -56,8 +56,8 @@ impl Shape {
         &self,
         operation: OperationIndex,
         at: impl Fn(OperationIndex) -> bool,
-    ) -> Shape {
-        let mut grown = Shape::default();
+    ) -> TreeShape {
+        let mut grown = TreeShape::default();
         let mut moved = Vec::with_capacity(self.len());
         for (&old, &parent) in self.operation.iter().zip(&self.parent) {
             let parent = moved.get(usize::from(parent)).copied().unwrap_or(0);
@@ -72,10 +72,10 @@ impl Shape {
 }
 
 /// Grows the call tree of a category of the service with this entry operation.
-pub(crate) fn grow(operations: &mut Operations, random: &mut Random, entry: &str, writes: bool) -> Shape {
+pub(crate) fn grow(operations: &mut Operations, random: &mut Random, entry: &str, writes: bool) -> TreeShape {
     for _ in 0..ATTEMPTS {
         let target = *POSITIONS.start() + random.index(25);
-        let mut growth = Growth { operations, random, writes, shape: Shape::default() };
+        let mut growth = Growth { operations, random, writes, shape: TreeShape::default() };
         growth.request(entry, target);
         let shape = growth.shape;
         if POSITIONS.contains(&shape.len()) && !has_equal_neighbors(&shape) {
@@ -86,7 +86,7 @@ pub(crate) fn grow(operations: &mut Operations, random: &mut Random, entry: &str
 }
 
 /// Whether two callees in a row have equal subtrees. A reader that folds loops would make one position of them.
-fn has_equal_neighbors(shape: &Shape) -> bool {
+fn has_equal_neighbors(shape: &TreeShape) -> bool {
     (1..shape.len()).any(|at| {
         let next = shape.subtree_end(at);
         let end = if next < shape.len() { shape.subtree_end(next) } else { next };
@@ -105,7 +105,7 @@ struct Growth<'a> {
     operations: &'a mut Operations,
     random: &'a mut Random,
     writes: bool,
-    shape: Shape,
+    shape: TreeShape,
 }
 
 impl Growth<'_> {
@@ -202,8 +202,8 @@ mod tests {
     use super::*;
     use crate::random::Stream;
 
-    fn shape(parents: &[u16], operations: &[u16]) -> Shape {
-        let mut shape = Shape::default();
+    fn shape(parents: &[u16], operations: &[u16]) -> TreeShape {
+        let mut shape = TreeShape::default();
         for (&parent, &operation) in parents.iter().zip(operations) {
             shape.push(operation, usize::from(parent));
         }

@@ -41,32 +41,32 @@ pub(crate) struct SpanRow {
 /// How spans are arranged in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrangement {
-    /// As they arrive from the processes: traces are torn apart and interleaved.
+    /// As exported by the processes: traces are split and interleaved.
     AsExported,
     ByTrace,
 }
 
 /// What becomes of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fate {
+pub(crate) enum Delivery {
     Lost,
     Once,
     Twice,
 }
 
 /// Decides what becomes of the records of one request, in their order.
-pub(crate) struct Fates {
+pub(crate) struct Deliveries {
     random: Random,
     drop: f64,
     duplicate: f64,
 }
 
-impl Fates {
-    pub(crate) fn of(simulation: &Simulation, request: &Request) -> Fates {
+impl Deliveries {
+    pub(crate) fn of(simulation: &Simulation, request: &Request) -> Deliveries {
         let settings = &simulation.settings;
         let arrival = request.arrival;
         let path = [u64::from(settings.run), arrival.entry as u64, u64::from(arrival.index)];
-        Fates {
+        Deliveries {
             random: Random::of(settings.seed, Stream::Losses, &path),
             drop: settings.drop_records,
             duplicate: settings.duplicate_records,
@@ -74,21 +74,21 @@ impl Fates {
     }
 
     /// The next record's, counted.
-    pub(crate) fn next(&mut self, counts: &mut RecordCounts) -> Fate {
+    pub(crate) fn next(&mut self, counts: &mut RecordCounts) -> Delivery {
         let (drops, repeats) = (self.random.chance(self.drop), self.random.chance(self.duplicate));
         match (drops, repeats) {
             (true, _) => {
                 counts.dropped += 1;
-                Fate::Lost
+                Delivery::Lost
             }
             (false, true) => {
                 counts.duplicated += 1;
                 counts.written += 2;
-                Fate::Twice
+                Delivery::Twice
             }
             (false, false) => {
                 counts.written += 1;
-                Fate::Once
+                Delivery::Once
             }
         }
     }
@@ -126,15 +126,15 @@ impl SpanQueue {
 
     /// Takes the spans of a request.
     pub(crate) fn add(&mut self, request: &Request) {
-        let mut fates = Fates::of(&self.simulation, request);
+        let mut deliveries = Deliveries::of(&self.simulation, request);
         for position in 0..request.calls.len() {
-            let fate = fates.next(&mut self.counts);
-            if fate == Fate::Lost {
+            let delivery = deliveries.next(&mut self.counts);
+            if delivery == Delivery::Lost {
                 continue;
             }
             let row = self.row(request, position);
             self.pending.push(row);
-            if fate == Fate::Twice {
+            if delivery == Delivery::Twice {
                 let retried =
                     row.arrives + if self.arrangement == Arrangement::AsExported { FLUSH_NS } else { 0 };
                 self.pending.push(SpanRow { arrives: retried, ..row });
@@ -217,7 +217,7 @@ mod tests {
             let rows = arrivals(&Settings { late_host, ..base.clone() });
             assert!(rows.is_sorted());
             let torn = rows.windows(2).filter(|pair| pair[0].request != pair[1].request).count();
-            // Each trace lies in many pieces.
+            // Each trace is split into many parts.
             assert!(torn > 5 * 120, "{torn} of {}", rows.len());
             let last = rows.last().unwrap();
             assert_eq!(last.arrives - last.true_end > LATE_NS, late_host);

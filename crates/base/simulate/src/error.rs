@@ -10,8 +10,8 @@ pub enum Error {
     Setting {
         /// The setting's name.
         name: &'static str,
-        /// What was given.
-        given: String,
+        /// The rejected value.
+        value: String,
         /// What is allowed.
         allowed: &'static str,
     },
@@ -27,8 +27,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Says which path an error of the operating system is about.
-    pub(crate) fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
+    /// Adds the path to an I/O error.
+    pub(crate) fn with_path(path: &Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
         move |source| Error::Io { path: path.to_owned(), source }
     }
 }
@@ -36,8 +36,8 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Setting { name, given, allowed } => {
-                write!(f, "{name} is {given}; allowed is {allowed}")
+            Error::Setting { name, value, allowed } => {
+                write!(f, "{name} is {value}; allowed is {allowed}")
             }
             Error::NotEmpty(path) => write!(
                 f,

@@ -1,4 +1,4 @@
-//! What a fault hits: chosen once, from the seed.
+//! The targets of a fault: selected once, from the seed.
 
 use crate::Scenario;
 use crate::components::{
@@ -15,7 +15,7 @@ use laggard_model::SpanKind;
 /// The entry operation that lists, and the one that writes.
 pub(crate) const LISTS: usize = 0;
 pub(crate) const WRITES: usize = 2;
-/// Share of the strength that a mild fault keeps.
+/// The strength of a mild fault relative to a full one.
 const MILD: f64 = 1.0 / 3.0;
 
 /// What a fault hits.
@@ -63,7 +63,7 @@ impl FaultPlan {
         }
     }
 
-    /// The category a request really belongs to, given the nodes it visits.
+    /// The true category of a request, by the nodes it visits.
     pub(crate) fn category(&self, base: CategoryIndex, nodes: &[NodeIndex; COUNT]) -> CategoryIndex {
         match self.upgraded[base] {
             Some(upgraded) if self.hits_node(nodes[MAIL_LOGIC]) => upgraded,
@@ -181,7 +181,7 @@ mod tests {
     fn every_culprit_exists_and_sits_where_stated() {
         for scenario in Scenario::ALL {
             let (plan, system) = plan(scenario);
-            let replicated = scenario.scope() == crate::Scope::Replicas;
+            let replicated = scenario.scope() == crate::FaultScope::Replicas;
             assert_eq!(replicated, !plan.nodes.is_empty(), "{}", scenario.name());
             let nameless = [Scenario::Quiet, Scenario::HeavyTail, Scenario::SlowHost].contains(&scenario);
             assert_eq!(nameless, plan.culprits.is_empty(), "{}", scenario.name());

@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Requests drawn in one go: enough to keep threads apart, few enough to stay in memory.
+/// Requests generated per batch: enough to avoid contention between threads, few enough to fit into memory.
 const BATCH: usize = 512;
 /// Batches that may wait to be written, per thread that draws.
 const WAITING: usize = 2;
 /// More threads than this only wait for the one that writes.
 const DRAWERS_MAX: usize = 4;
 
-/// The folder for the traces, inside the folder that was given.
+/// The folder for the traces, inside the output folder.
 pub const TRACES_FOLDER: &str = "traces";
-/// The file with the truth, inside the folder that was given.
+/// The file with the truth, inside the output folder.
 pub const TRUTH_FILE: &str = "truth.json";
 
 /// What was generated.
@@ -80,14 +80,14 @@ fn conclude(
     let truth_file = directory.join(TRUTH_FILE);
     let mut text = serde_json::to_string_pretty(&truth).expect("names and numbers are valid JSON");
     text.push('\n');
-    std::fs::write(&truth_file, text).map_err(Error::at(&truth_file))?;
+    std::fs::write(&truth_file, text).map_err(Error::with_path(&truth_file))?;
     Ok(Summary { traces, truth_file, truth, files, bytes })
 }
 
 fn make_traces_folder(directory: &Path) -> Result<PathBuf, Error> {
     let traces = directory.join(TRACES_FOLDER);
-    std::fs::create_dir_all(&traces).map_err(Error::at(&traces))?;
-    let mut entries = std::fs::read_dir(&traces).map_err(Error::at(&traces))?;
+    std::fs::create_dir_all(&traces).map_err(Error::with_path(&traces))?;
+    let mut entries = std::fs::read_dir(&traces).map_err(Error::with_path(&traces))?;
     if entries.next().is_some() { Err(Error::NotEmpty(traces)) } else { Ok(traces) }
 }
 

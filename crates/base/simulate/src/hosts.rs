@@ -14,7 +14,7 @@ pub(crate) struct Hosts {
     pub(crate) names: Vec<String>,
     /// By component: the nodes it runs on, ascending.
     pub(crate) placement: Vec<Vec<NodeIndex>>,
-    clocks: Vec<Clock>,
+    clocks: Vec<HostClock>,
     start_unix_ns: i64,
     /// Logarithm of the load, by node and minute.
     ln_load: Vec<f64>,
@@ -23,7 +23,7 @@ pub(crate) struct Hosts {
 
 /// How a clock errs: it shows `true time + offset + drift · (true time − start)`.
 #[derive(Clone, Copy, Debug)]
-struct Clock {
+struct HostClock {
     offset_ns: i64,
     /// Parts per billion.
     drift_ppb: i64,
@@ -37,7 +37,7 @@ impl Hosts {
         let loads = (0..NODES as u64).flat_map(|node| ln_loads(settings, node, minutes));
         Hosts {
             names: (0..NODES).map(|node| format!("node{node:03}")).collect(),
-            placement: (0..COMPONENTS.len()).map(|component| place(settings, component)).collect(),
+            placement: (0..COMPONENTS.len()).map(|component| assign_hosts(settings, component)).collect(),
             clocks: (0..NODES as u64).map(|node| clock(settings, node)).collect(),
             start_unix_ns: settings.start_unix_ns,
             ln_load: loads.collect(),
@@ -54,14 +54,14 @@ impl Hosts {
         true_ns + clock.offset_ns + drift as i64
     }
 
-    /// Logarithm of the factor by which a node's load stretches self times.
+    /// Logarithm of the factor by which a node's load increases self times.
     pub(crate) fn ln_load(&self, node: NodeIndex, true_ns: i64) -> f64 {
         let minute = ((true_ns - self.start_unix_ns) / MINUTE_NS) as usize;
         self.ln_load[usize::from(node) * self.minutes + minute.min(self.minutes - 1)]
     }
 }
 
-fn place(settings: &Settings, component: usize) -> Vec<NodeIndex> {
+fn assign_hosts(settings: &Settings, component: usize) -> Vec<NodeIndex> {
     let mut random = Random::of(settings.seed, Stream::Placement, &[component as u64]);
     let replicas = match component {
         FRONT_END => usize::from(settings.front_end_replicas),
@@ -71,13 +71,13 @@ fn place(settings: &Settings, component: usize) -> Vec<NodeIndex> {
     nodes.into_iter().map(|node| node as NodeIndex).collect()
 }
 
-fn clock(settings: &Settings, node: u64) -> Clock {
+fn clock(settings: &Settings, node: u64) -> HostClock {
     if !settings.clock_skew {
-        return Clock { offset_ns: 0, drift_ppb: 0 };
+        return HostClock { offset_ns: 0, drift_ppb: 0 };
     }
     let mut random = Random::of(settings.seed, Stream::Clocks, &[node]);
     let offset_ns = random.between(-20e6, 20e6) as i64;
-    Clock { offset_ns, drift_ppb: random.between(-20e3, 20e3) as i64 }
+    HostClock { offset_ns, drift_ppb: random.between(-20e3, 20e3) as i64 }
 }
 
 fn ln_loads(settings: &Settings, node: u64, minutes: usize) -> Vec<f64> {

@@ -11,7 +11,7 @@ const NETWORK_NS_MIN: u64 = 20_000;
 /// measured on its own clock, never outlasts its client's.
 const DRIFT_PARTS: u64 = 20_000;
 
-/// Places the calls of a request in time. Callees follow each other; a caller's self time is spread evenly
+/// Computes the times of the calls of a request. Callees follow each other; a caller's self time is spread evenly
 /// before, between and after them, so a remote call's network time is the same there and back.
 pub(crate) fn lay_out(
     simulation: &Simulation,
@@ -92,7 +92,7 @@ fn subtract_callees(calls: &mut [Call]) {
         if let Some(parent) = calls[at].parent {
             let inclusive = calls[at].inclusive;
             let caller = &mut calls[parent as usize];
-            caller.self_time = caller.self_time.less(inclusive);
+            caller.self_time = caller.self_time.minus(inclusive);
         }
     }
 }

@@ -10,8 +10,8 @@
 //!                 │                    └─► delivery ─► write ─► traces/
 //! ```
 //!
-//! Every request is drawn from a seed of its own, derived from the settings and its number. So requests can
-//! be drawn in any order and on any number of threads, and the bytes stay the same; nothing depends on the
+//! Every request is generated from its own seed, derived from the settings and its number. So requests can
+//! be generated in any order and on any number of threads, and the bytes stay the same; nothing depends on the
 //! platform's mathematics either.
 //!
 //! In these traces queues do not form by themselves: times are drawn, not simulated from contention, so the
@@ -44,8 +44,8 @@ mod write;
 
 pub use error::Error;
 pub use executions::{
-    ALPHABET_LEN, DrawnExecution, DrawnExecutions, ExecutionScenario, ExecutionSettings, InjectedStep, Mix,
-    StepFault, StepFaultKind, draw_executions, step_state,
+    ALPHABET_LEN, ExecutionScenario, ExecutionSettings, InjectedStep, Mix, SimulatedExecution,
+    SimulatedExecutions, StepFault, StepFaultKind, draw_executions, step_state,
 };
 pub use generate::{Summary, TRACES_FOLDER, TRUTH_FILE, generate};
 pub use kernel::{
@@ -57,7 +57,7 @@ pub use queueing::{
     simulate_closed,
 };
 pub use request::{Call, Request, SAMPLING};
-pub use scenario::{Scenario, Scope, ServiceSet};
+pub use scenario::{FaultScope, Scenario, ServiceSet};
 pub use settings::{Compression, OutputFormat, Settings};
 pub use simulation::{Requests, requests};
 pub use tpcw::{
@@ -67,5 +67,6 @@ pub use tpcw::{
     TransactionSeries, TransactionTruth, TransactionType, Workload, tpcw, write_tpcw,
 };
 pub use truth::{
-    CategoryTruth, Expected, OperationName, PositionTruth, RecordCounts, TRUTH_SCHEMA_VERSION, Truth, Verdict,
+    CategoryTruth, Expected, ExpectedVerdict, OperationName, PositionTruth, RecordCounts,
+    TRUTH_SCHEMA_VERSION, Truth,
 };

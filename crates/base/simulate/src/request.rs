@@ -1,7 +1,7 @@
-//! One request: its calls with their times and places.
+//! One request: its calls with their times and hosts.
 
 use crate::Scenario;
-use crate::call_tree::Shape;
+use crate::call_tree::TreeShape;
 use crate::components::COUNT;
 use crate::hosts::NodeIndex;
 use crate::layout::lay_out;
@@ -130,12 +130,12 @@ fn sampled_trace_id(random: &mut Random) -> TraceId {
     }
 }
 
-/// A request before its calls have a place in time.
+/// A request before the times of its calls are computed.
 #[derive(Debug)]
 pub(crate) struct Draft<'a> {
     pub(crate) entry: usize,
     pub(crate) category: CategoryIndex,
-    pub(crate) shape: &'a Shape,
+    pub(crate) shape: &'a TreeShape,
     /// By component.
     pub(crate) nodes: [NodeIndex; COUNT],
     /// By position: undisturbed self time.

@@ -1,4 +1,4 @@
-//! What goes wrong.
+//! Fault scenarios.
 
 /// A fault, or the absence of one. Names in brackets are those of the papers' experiments.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -55,7 +55,7 @@ impl ServiceSet {
 /// Where a fault sits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Scope {
+pub enum FaultScope {
     /// On some replicas of the culprits.
     Replicas,
     /// On all replicas alike.
@@ -88,7 +88,7 @@ impl Scenario {
         self.row().0
     }
 
-    /// One sentence that says what happens.
+    /// A description in one sentence.
     pub fn summary(self) -> &'static str {
         self.row().1
     }
@@ -117,7 +117,7 @@ impl Scenario {
                 "M1: chunk reads take four times as long in 40 % of the ListFile requests.",
             ),
             Scenario::Failover => {
-                ("failover", "M2: half of the chunk writes at 5 hosts wait until a dead disk is given up.")
+                ("failover", "M2: half of the chunk writes at 5 hosts wait until a dead disk times out.")
             }
             Scenario::CodeBug => {
                 ("code-bug", "M3: an upgrade of 9 of 30 mail-logic hosts makes one operation 20 ms slower.")
@@ -160,16 +160,16 @@ impl Scenario {
     }
 
     /// Where the fault sits.
-    pub const fn scope(self) -> Scope {
+    pub const fn scope(self) -> FaultScope {
         match self {
-            Scenario::Quiet | Scenario::HeavyTail => Scope::None,
-            Scenario::ThreadPool | Scenario::Misconfiguration | Scenario::Uniform => Scope::All,
-            _ => Scope::Replicas,
+            Scenario::Quiet | Scenario::HeavyTail => FaultScope::None,
+            Scenario::ThreadPool | Scenario::Misconfiguration | Scenario::Uniform => FaultScope::All,
+            _ => FaultScope::Replicas,
         }
     }
 
     /// Whether the fault hits most requests of the categories it hits, so that nothing inside the data can
-    /// tell it from normal and a comparison with a baseline period is needed.
+    /// distinguish it from normal requests, so a comparison with a baseline period is needed.
     pub const fn needs_baseline(self) -> bool {
         matches!(
             self,

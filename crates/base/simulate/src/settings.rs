@@ -9,9 +9,9 @@ const DEFAULT_START_UNIX_NS: i64 = 1_768_208_400_000_000_000;
 /// Everything the generated traces depend on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
-    /// What goes wrong.
+    /// The fault.
     pub scenario: Scenario,
-    /// The seed. Components, placement, operations, call trees and the places the fault hits depend on it
+    /// The seed. Components, placement, operations, call trees, and the targets of the fault depend on it
     /// and on nothing else.
     pub seed: u64,
     /// Which period of the same system: another run has other requests.
@@ -106,7 +106,7 @@ impl Settings {
         }
     }
 
-    /// The entry services: those given, else those of the scenario.
+    /// The entry services: those configured, else those of the scenario.
     pub fn entry_services(&self) -> ServiceSet {
         self.services.unwrap_or(self.scenario.services())
     }
@@ -123,14 +123,14 @@ impl Settings {
             ("categories_per_service", u64::from(self.categories_per_service), 1..=1_000, "1 to 1 000"),
             ("front_end_replicas", u64::from(self.front_end_replicas), 1..=100, "1 to 100"),
         ];
-        for (name, given, range, allowed) in wholes {
-            if !range.contains(&given) {
-                return Err(Error::Setting { name, given: given.to_string(), allowed });
+        for (name, value, range, allowed) in wholes {
+            if !range.contains(&value) {
+                return Err(Error::Setting { name, value: value.to_string(), allowed });
             }
         }
-        for (name, given, range, allowed) in self.fractions() {
-            if !range.contains(&given) {
-                return Err(Error::Setting { name, given: given.to_string(), allowed });
+        for (name, value, range, allowed) in self.fractions() {
+            if !range.contains(&value) {
+                return Err(Error::Setting { name, value: value.to_string(), allowed });
             }
         }
         self.check_start()
@@ -149,13 +149,13 @@ impl Settings {
         ]
     }
 
-    /// Times must be positive and leave room at the end of what 64 bits can tell.
+    /// Times must be positive and must not overflow 64 bits.
     fn check_start(&self) -> Result<(), Error> {
         if (1_000_000_000..8_000_000_000_000_000_000).contains(&self.start_unix_ns) {
             return Ok(());
         }
-        let given = self.start_unix_ns.to_string();
-        Err(Error::Setting { name: "start_unix_ns", given, allowed: "the years 1970 to 2223" })
+        let value = self.start_unix_ns.to_string();
+        Err(Error::Setting { name: "start_unix_ns", value, allowed: "the years 1970 to 2223" })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The system under observation: operations, hosts, categories.
 
-use crate::call_tree::{Shape, grow};
+use crate::call_tree::{TreeShape, grow};
 use crate::hosts::Hosts;
 use crate::operations::Operations;
 use crate::random::{Random, Stream};
@@ -16,7 +16,7 @@ pub(crate) struct Category {
     /// Which of the three entry operations.
     pub(crate) entry: usize,
     /// The call tree.
-    pub(crate) shape: Shape,
+    pub(crate) shape: TreeShape,
     /// Latency of a request of size 1 on hosts of average load, without pauses or faults: within a few
     /// percent the category's median latency.
     pub(crate) nominal_ns: f64,
@@ -57,7 +57,7 @@ impl System {
     }
 
     /// A category from its call tree.
-    pub(crate) fn category(operations: &Operations, entry: usize, shape: Shape) -> Category {
+    pub(crate) fn category(operations: &Operations, entry: usize, shape: TreeShape) -> Category {
         let costs = shape.operation.iter().map(|&index| operations.get(index).cost.nominal_ns());
         let nominal_ns = costs.sum();
         Category { entry, shape, nominal_ns }
@@ -95,7 +95,7 @@ fn zipf(count: usize, exponent: f64) -> Vec<f64> {
 
 impl System {
     /// `service operation` of a position's calls from the entry down.
-    pub(crate) fn path(&self, shape: &Shape, at: usize) -> Vec<String> {
+    pub(crate) fn path(&self, shape: &TreeShape, at: usize) -> Vec<String> {
         let mut path = Vec::new();
         let mut here = at;
         loop {
@@ -110,7 +110,7 @@ impl System {
     }
 
     /// Whether a position is the caller's side of a remote call.
-    pub(crate) fn is_send(&self, shape: &Shape, at: usize) -> bool {
+    pub(crate) fn is_send(&self, shape: &TreeShape, at: usize) -> bool {
         self.operations.get(shape.operation[at]).kind == SpanKind::Client
     }
 }

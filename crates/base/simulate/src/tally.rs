@@ -4,11 +4,12 @@ use crate::hosts::NodeIndex;
 use crate::operations::OperationIndex;
 use crate::random::{Random, Stream};
 use crate::request::{Call, Request};
-use crate::scenario::Scope;
+use crate::scenario::FaultScope;
 use crate::simulation::Simulation;
 use crate::system::CategoryIndex;
 use crate::truth::{
-    CategoryTruth, Expected, OperationName, PositionTruth, RecordCounts, TRUTH_SCHEMA_VERSION, Truth, Verdict,
+    CategoryTruth, Expected, ExpectedVerdict, OperationName, PositionTruth, RecordCounts,
+    TRUTH_SCHEMA_VERSION, Truth,
 };
 use crate::write::text::{push_decimal, push_trace_id};
 use laggard_model::TraceId;
@@ -109,13 +110,13 @@ impl Tally {
     fn expected(&self) -> Expected {
         let scenario = self.simulation.settings.scenario;
         let hit = self.injected_calls > 0;
-        let scope = if hit { scenario.scope() } else { Scope::None };
+        let scope = if hit { scenario.scope() } else { FaultScope::None };
         let replicas = match scope {
-            Scope::Replicas => self.replicas.iter().map(|&node| self.node_name(node)).collect(),
-            Scope::All | Scope::None => Vec::new(),
+            FaultScope::Replicas => self.replicas.iter().map(|&node| self.node_name(node)).collect(),
+            FaultScope::All | FaultScope::None => Vec::new(),
         };
         Expected {
-            verdict: if hit { Verdict::Suspects } else { Verdict::Healthy },
+            verdict: if hit { ExpectedVerdict::Suspects } else { ExpectedVerdict::Healthy },
             needs_baseline: hit && scenario.needs_baseline(),
             operations: self.culprits(),
             scope,

@@ -1,7 +1,7 @@
 //! What is true about generated traces.
 
 use crate::Error;
-use crate::scenario::Scope;
+use crate::scenario::FaultScope;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -60,14 +60,14 @@ pub struct RecordCounts {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Expected {
     /// Whether there is anything to find.
-    pub verdict: Verdict,
+    pub verdict: ExpectedVerdict,
     /// Whether most requests of the categories concerned are hit, so that comparison with
-    /// [`Settings::baseline`](crate::Settings::baseline) is needed to tell them from normal ones.
+    /// [`Settings::baseline`](crate::Settings::baseline) is needed to distinguish them from normal ones.
     pub needs_baseline: bool,
     /// The culprits, by injected time, largest first.
     pub operations: Vec<OperationName>,
     /// Whether some replicas or all are concerned.
-    pub scope: Scope,
+    pub scope: FaultScope,
     /// The replicas with at least one delayed call, ascending; empty unless the scope is `replicas`.
     pub replicas: Vec<String>,
 }
@@ -75,7 +75,7 @@ pub struct Expected {
 /// Whether there is anything to find.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum ExpectedVerdict {
     /// Some calls were delayed.
     Suspects,
     /// None was.
@@ -99,7 +99,7 @@ pub struct CategoryTruth {
     pub service: String,
     /// The entry's operation.
     pub operation: String,
-    /// A request of it, to tell which of a reader's categories this is.
+    /// A request of it, to identify a reader's category.
     pub example_trace_id: String,
     /// Requests.
     pub requests: u64,
@@ -128,7 +128,7 @@ impl Truth {
     /// # Errors
     /// [`Error::Io`] when the file cannot be read or is not of this layout.
     pub fn read(path: &Path) -> Result<Truth, Error> {
-        let text = std::fs::read_to_string(path).map_err(Error::at(path))?;
-        serde_json::from_str(&text).map_err(std::io::Error::from).map_err(Error::at(path))
+        let text = std::fs::read_to_string(path).map_err(Error::with_path(path))?;
+        serde_json::from_str(&text).map_err(std::io::Error::from).map_err(Error::with_path(path))
     }
 }

@@ -7,7 +7,7 @@ const GROUP_DEPTH_MAX: u32 = 64;
 
 /// The bytes are not a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Damaged;
+pub struct WireError;
 
 /// A field's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,13 +55,13 @@ pub enum Contents {
 /// # Errors
 /// When no header starts here, whatever follows.
 #[inline]
-pub fn header(bytes: &[u8]) -> Result<Option<Header>, Damaged> {
+pub fn header(bytes: &[u8]) -> Result<Option<Header>, WireError> {
     let Some((tag, tag_bytes)) = varint(bytes)? else {
         return Ok(None);
     };
-    let field = u32::try_from(tag >> 3).map_err(|_| Damaged)?;
+    let field = u32::try_from(tag >> 3).map_err(|_| WireError)?;
     if field == 0 {
-        return Err(Damaged);
+        return Err(WireError);
     }
     let contents = match tag & 7 {
         0 | 2 => {
@@ -75,7 +75,7 @@ pub fn header(bytes: &[u8]) -> Result<Option<Header>, Damaged> {
         3 => Contents::GroupStart,
         4 => Contents::GroupEnd,
         5 => Contents::Fixed32,
-        _ => return Err(Damaged),
+        _ => return Err(WireError),
     };
     Ok(Some(Header { field, contents, bytes: tag_bytes }))
 }
@@ -85,7 +85,7 @@ pub fn header(bytes: &[u8]) -> Result<Option<Header>, Damaged> {
 /// # Errors
 /// When it is longer than ten bytes.
 #[inline]
-pub fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, Damaged> {
+pub fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, WireError> {
     match bytes.first() {
         Some(&byte) if byte < 0x80 => return Ok(Some((u64::from(byte), 1))),
         _ => {}
@@ -97,7 +97,7 @@ pub fn varint(bytes: &[u8]) -> Result<Option<(u64, usize)>, Damaged> {
             return Ok(Some((value, at + 1)));
         }
     }
-    if bytes.len() < 10 { Ok(None) } else { Err(Damaged) }
+    if bytes.len() < 10 { Ok(None) } else { Err(WireError) }
 }
 
 /// Appends a variable-length integer.
@@ -130,16 +130,16 @@ impl<'a> Fields<'a> {
     }
 
     #[inline]
-    fn take(&mut self, count: usize) -> Result<&'a [u8], Damaged> {
-        let (taken, rest) = self.rest.split_at_checked(count).ok_or(Damaged)?;
+    fn take(&mut self, count: usize) -> Result<&'a [u8], WireError> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(WireError)?;
         self.rest = rest;
         Ok(taken)
     }
 
     /// The next field, whatever it is; `None` for a group's start or end.
     #[inline]
-    fn step(&mut self) -> Result<(Header, Option<Value<'a>>), Damaged> {
-        let header = header(self.rest)?.ok_or(Damaged)?;
+    fn step(&mut self) -> Result<(Header, Option<Value<'a>>), WireError> {
+        let header = header(self.rest)?.ok_or(WireError)?;
         self.rest = &self.rest[header.bytes..];
         let value = match header.contents {
             Contents::Varint(value) => Value::Varint(value),
@@ -148,7 +148,7 @@ impl<'a> Fields<'a> {
                 Value::Fixed64(u64::from_le_bytes(bytes))
             }
             Contents::Bytes(length) => {
-                Value::Bytes(self.take(usize::try_from(length).map_err(|_| Damaged)?)?)
+                Value::Bytes(self.take(usize::try_from(length).map_err(|_| WireError)?)?)
             }
             Contents::Fixed32 => {
                 let bytes = self.take(4)?.try_into().expect("four bytes were split off");
@@ -159,11 +159,11 @@ impl<'a> Fields<'a> {
         Ok((header, Some(value)))
     }
 
-    fn skip_group(&mut self) -> Result<(), Damaged> {
+    fn skip_group(&mut self) -> Result<(), WireError> {
         let mut depth = 1;
         while depth > 0 {
             match self.step()?.0.contents {
-                Contents::GroupStart if depth == GROUP_DEPTH_MAX => return Err(Damaged),
+                Contents::GroupStart if depth == GROUP_DEPTH_MAX => return Err(WireError),
                 Contents::GroupStart => depth += 1,
                 Contents::GroupEnd => depth -= 1,
                 _ => {}
@@ -193,16 +193,16 @@ impl<'a> Fields<'a> {
         Some((u32::from(tag >> 3), value))
     }
 
-    fn next_any(&mut self) -> Option<Result<(u32, Value<'a>), Damaged>> {
+    fn next_any(&mut self) -> Option<Result<(u32, Value<'a>), WireError>> {
         while !self.rest.is_empty() {
             let found = match self.step() {
                 Ok((header, Some(value))) => return Some(Ok((header.field, value))),
                 Ok((Header { contents: Contents::GroupStart, .. }, None)) => self.skip_group(),
-                Ok(_) | Err(Damaged) => Err(Damaged),
+                Ok(_) | Err(WireError) => Err(WireError),
             };
             if found.is_err() {
                 self.rest = &[];
-                return Some(Err(Damaged));
+                return Some(Err(WireError));
             }
         }
         None
@@ -210,7 +210,7 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Iterator for Fields<'a> {
-    type Item = Result<(u32, Value<'a>), Damaged>;
+    type Item = Result<(u32, Value<'a>), WireError>;
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
@@ -241,7 +241,7 @@ mod tests {
         // Group 8 with field 1, a group 9 inside, then field 2.
         let bytes = b"\x43\x08\x01\x4B\x12\x01x\x4C\x44\x10\x05";
         assert_eq!(Fields::new(bytes).collect::<Vec<_>>(), [Ok((2, Value::Varint(5)))]);
-        assert_eq!(Fields::new(&b"\x43".repeat(100_000)).last(), Some(Err(Damaged)));
+        assert_eq!(Fields::new(&b"\x43".repeat(100_000)).last(), Some(Err(WireError)));
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
             b"\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", // eleven bytes
             b"\x12\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F",         // endless
         ] {
-            assert_eq!(Fields::new(bytes).collect::<Vec<_>>(), [Err(Damaged)], "{bytes:?}");
+            assert_eq!(Fields::new(bytes).collect::<Vec<_>>(), [Err(WireError)], "{bytes:?}");
         }
     }
 

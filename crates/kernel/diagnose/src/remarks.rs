@@ -29,7 +29,7 @@ pub(crate) fn cautions(runs: &[KernelRun]) -> Vec<String> {
     let mut losses = Losses::none();
     runs.iter().for_each(|run| losses.merge(&run.losses));
     let mut out = Vec::new();
-    if losses.count(Loss::LostEvents) + losses.count(Loss::LostStretch) > 0 {
+    if losses.count(Loss::LostEvents) + losses.count(Loss::LostInterval) > 0 {
         out.push(
             "The tracer lost events: waits around the losses are unknown. Record with larger buffers."
                 .to_owned(),

@@ -136,7 +136,7 @@ fn scaled(time: Nanos, awaited: Nanos, inclusive: Nanos) -> Nanos {
 
 fn self_time(inclusive: Nanos, covered: Covered) -> Nanos {
     match covered {
-        Covered::Length(covered) => inclusive.less(covered),
+        Covered::Length(covered) => inclusive.minus(covered),
         Covered::Everything => Nanos::ZERO,
     }
 }

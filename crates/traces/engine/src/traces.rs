@@ -86,7 +86,7 @@ impl Traces {
     /// Spans by the source of their adjusted count; sources without a span are left out, and so are spans
     /// without sampling attributes.
     pub fn weight_sources(&self) -> impl Iterator<Item = (WeightSource, u64)> + '_ {
-        let counted = |&(source, spans): &(WeightSource, u64)| spans > 0 && source != WeightSource::Untold;
+        let counted = |&(source, spans): &(WeightSource, u64)| spans > 0 && source != WeightSource::Unknown;
         WeightSource::ALL.into_iter().zip(self.weight_sources).filter(counted)
     }
 

@@ -1,6 +1,6 @@
 //! Which column of a table is which: header names, their synonyms, and `--column` mappings.
 
-use crate::delimited::Row;
+use crate::delimited::RecordFields;
 use crate::format::FormatError;
 use crate::sample_csv::{is_sample_name, names_sample};
 use crate::time_text::{TimeFormat, TimeUnit};
@@ -12,7 +12,7 @@ pub(crate) const COLUMNS_MAX: usize = 4_096;
 pub(crate) struct Column {
     /// The name in the manual.
     pub(crate) name: &'static str,
-    /// Other names it goes by, in comparable form.
+    /// Alternative names, normalized.
     pub(crate) synonyms: &'static [&'static str],
 }
 
@@ -55,7 +55,7 @@ pub(crate) const SPAN_NAMES: [&str; 20] = [
     "trace_state",
 ];
 
-/// End times of span tables, told apart only to keep the lists readable.
+/// End times of span tables, a separate list only for readability.
 const SPAN_END_NAMES: [&str; 5] = ["end_ns", "end_us", "end_ms", "end_s", "end"];
 
 /// Names that mappings may give to columns of call logs.
@@ -74,7 +74,7 @@ pub(crate) const CALL_NAMES: [&str; 12] = [
     "service",
 ];
 
-/// A name in the form in which names are compared.
+/// A name normalized for comparison.
 pub(crate) fn comparable(name: &str) -> String {
     let bare = name.trim().trim_start_matches('\u{feff}');
     let bare = bare.strip_prefix("attr.").unwrap_or(bare);
@@ -96,7 +96,7 @@ pub fn parse_column_option(text: &str) -> Result<(String, String), FormatError> 
         text.split_once('=').filter(|(name, header)| !name.is_empty() && !header.is_empty())
     else {
         return Err(FormatError::new(format!(
-            "--column needs NAME=HEADER, for example --column duration_ms=Elapsed; given was {:?}.",
+            "--column needs NAME=HEADER, for example --column duration_ms=Elapsed; got {:?}.",
             shorten(text)
         )));
     };
@@ -119,7 +119,7 @@ fn is_known(name: &str) -> bool {
     name.starts_with("attr.") || names.any(|&known| known == name) || is_sample_name(name)
 }
 
-/// The table format that a mapping is meant for, judged by names that only one of them has.
+/// The table format that a mapping is meant for, inferred from names that only one of them has.
 pub(crate) fn format_of_mapping(columns: &[(String, String)]) -> Option<&'static str> {
     let names = || columns.iter().map(|(name, _)| name.as_str());
     if names().any(names_sample) {
@@ -137,7 +137,7 @@ impl Header {
     ///
     /// # Errors
     /// A mapping to a title that the header does not have, or of a name no table has; too many columns.
-    pub(crate) fn new(row: &Row<'_>, columns: &[(String, String)]) -> Result<Header, FormatError> {
+    pub(crate) fn new(row: &RecordFields<'_>, columns: &[(String, String)]) -> Result<Header, FormatError> {
         if row.len() > COLUMNS_MAX {
             return Err(FormatError::new(format!("the header has more than {COLUMNS_MAX} columns.")));
         }

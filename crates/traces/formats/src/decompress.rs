@@ -1,4 +1,4 @@
-//! Compressed streams, told by their first bytes whatever the file is called.
+//! Compressed streams, detected by their first bytes regardless of the file name.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -20,8 +20,8 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// Tells the compression by the first bytes.
-    pub(crate) fn of(first: &[u8]) -> Compression {
+    /// Detects the compression by the first bytes.
+    pub(crate) fn detect(first: &[u8]) -> Compression {
         match first {
             [0x1F, 0x8B, ..] => Compression::Gzip,
             [0x28, 0xB5, 0x2F, 0xFD, ..] => Compression::Zstd,
@@ -40,7 +40,7 @@ impl Compression {
     }
 }
 
-/// A stream with its compression taken off.
+/// A decompressed stream.
 pub(crate) struct Decompressed<'a> {
     pub(crate) compression: Compression,
     pub(crate) reader: Box<dyn Read + 'a>,
@@ -52,7 +52,7 @@ pub(crate) struct Decompressed<'a> {
 /// The decoder cannot be set up.
 pub(crate) fn decompress<'a>(raw: impl Read + 'a) -> io::Result<Decompressed<'a>> {
     let raw = Peeked::new(raw, 4);
-    let compression = Compression::of(raw.first());
+    let compression = Compression::detect(raw.first());
     let raw = BufReader::with_capacity(READ_BUFFER, raw);
     let reader: Box<dyn Read + 'a> = match compression {
         Compression::Plain => Box::new(raw),
@@ -72,7 +72,7 @@ fn zstd_decoder<'a>(raw: impl BufRead + 'a) -> io::Result<impl Read + 'a> {
 /// when they have been read.
 pub(crate) struct Peeked<R> {
     first: Vec<u8>,
-    given: usize,
+    delivered: usize,
     error: Option<io::Error>,
     rest: R,
 }
@@ -84,7 +84,7 @@ impl<R: Read> Peeked<R> {
         let mut filled = 0;
         let error = fill(&mut rest, &mut first, &mut filled).err();
         first.truncate(filled);
-        Peeked { first, given: 0, error, rest }
+        Peeked { first, delivered: 0, error, rest }
     }
 
     /// The first bytes.
@@ -95,20 +95,20 @@ impl<R: Read> Peeked<R> {
 
 impl<R: Read> Read for Peeked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut left = &self.first[self.given..];
+        let mut left = &self.first[self.delivered..];
         if !left.is_empty() {
             let read = left.read(buffer)?;
-            self.given += read;
+            self.delivered += read;
             return Ok(read);
         }
         self.error.take().map_or_else(|| self.rest.read(buffer), Err)
     }
 }
 
-/// Fills a buffer as far as the stream goes.
+/// Fills a buffer up to the end of the stream.
 ///
 /// # Errors
-/// The stream's; `filled` then says how many bytes came before.
+/// The stream's; `filled` is then the number of bytes before it.
 pub(crate) fn fill(reader: &mut dyn Read, buffer: &mut [u8], filled: &mut usize) -> io::Result<()> {
     while *filled < buffer.len() {
         match reader.read(&mut buffer[*filled..]) {

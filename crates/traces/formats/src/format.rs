@@ -13,7 +13,7 @@ pub enum Sniff {
     Yes,
     /// They are not, whatever follows.
     No,
-    /// More bytes are needed to tell. At the end of the input this counts as [`Sniff::No`].
+    /// More bytes are needed. At the end of the input this counts as [`Sniff::No`].
     NeedMore,
 }
 
@@ -49,7 +49,7 @@ pub struct Format {
     pub manual: &'static str,
     /// What its records fill.
     pub fills: GroundTable,
-    /// Tells whether an input starts like this format. Called with a growing prefix.
+    /// Checks whether an input starts like this format. Called with a growing prefix.
     pub sniff: fn(prefix: &[u8]) -> Sniff,
     /// A reader for one input.
     pub open: fn(options: &ReaderOptions) -> Box<dyn Reader>,
@@ -60,7 +60,7 @@ pub struct Format {
 pub struct ReaderOptions {
     /// `NAME=HEADER` pairs that map other people's column headers to ours (tables).
     pub columns: Vec<(String, String)>,
-    /// Path of the input, for formats in which a file's name says something (a call log without a host
+    /// Path of the input, for formats that use the file's name (a call log without a host
     /// column is one host's log); `None` for standard input.
     pub source_name: Option<String>,
     /// Attribute (or column) with the number of spans that a span represents, like Honeycomb's `SampleRate`.
@@ -110,7 +110,7 @@ impl fmt::Debug for FormatSettings {
 /// Contract, checked for every format by [`contract`](crate::contract):
 /// * any split of the input into chunks gives the same records and losses in the same order;
 /// * truncation at any byte gives a prefix of the records, and a loss or an error unless it falls on a
-///   boundary between records. Where a cut record cannot be told from a whole one (a line without its line
+///   boundary between records. Where a truncated record cannot be distinguished from a complete one (a line without its line
 ///   break) the reader may hand on that one record as it stands, together with a
 ///   [`Loss::TruncatedInput`](laggard_model::Loss);
 /// * no input makes it panic, hang, or keep more than a fixed amount of memory beyond what one record needs
@@ -123,7 +123,7 @@ pub trait Reader: Send {
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError>;
 }
 
-/// An input that cannot be read as its format at all, in a sentence that says what was given, what is
+/// An input that cannot be read as its format at all, in a sentence with what was specified, what is
 /// expected and what to try.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FormatError {

@@ -1,4 +1,4 @@
-//! Tells JSON trace formats apart by the first member name that only one of them has.
+//! Distinguishes JSON trace formats by the first member name that only one of them has.
 
 use crate::Sniff;
 
@@ -14,7 +14,7 @@ pub(crate) enum JsonFormat {
 
 impl JsonFormat {
     /// The format that has a member of this name where the others have none.
-    fn of_name(name: &[u8]) -> Option<JsonFormat> {
+    fn from_name(name: &[u8]) -> Option<JsonFormat> {
         Some(match name {
             b"resourceSpans"
             | b"resource_spans"
@@ -44,7 +44,7 @@ pub(crate) fn sniff(prefix: &[u8], format: JsonFormat) -> Sniff {
     if !matches!(first, b'{' | b'[') && !b"\xEF\xBB".starts_with(text) {
         return Sniff::No;
     }
-    match names(text).find_map(JsonFormat::of_name) {
+    match names(text).find_map(JsonFormat::from_name) {
         Some(found) if found == format => Sniff::Yes,
         Some(_) => Sniff::No,
         None if text.len() > PREFIX_BYTES_MAX => Sniff::No,

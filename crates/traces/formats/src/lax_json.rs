@@ -1,4 +1,4 @@
-//! JSON values as the wild writes them: numbers as strings, strings as numbers, nulls anywhere.
+//! JSON values as real writers produce them: numbers as strings, strings as numbers, nulls anywhere.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
@@ -17,25 +17,36 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(
     serde_json::from_str(repaired)
 }
 
-/// Text, borrowed where possible. Numbers and booleans are taken as their text; null and containers as empty.
+/// Text, borrowed where possible. Numbers and booleans become their text; null and containers are empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
+pub(crate) struct LaxText<'a>(pub(crate) Cow<'a, str>);
 
-impl Text<'_> {
+impl LaxText<'_> {
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text<'a>, D::Error> {
-        deserializer.deserialize_any(TextVisitor).map(Text)
+impl<'de: 'a, 'a> Deserialize<'de> for LaxText<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<LaxText<'a>, D::Error> {
+        deserializer.deserialize_any(TextVisitor::<false>).map(LaxText)
     }
 }
 
-struct TextVisitor;
+/// An attribute's value as text: a plain value, or OTLP's object around one. Lists and other objects are empty.
+#[derive(Default)]
+pub(crate) struct AnyValue<'a>(pub(crate) Cow<'a, str>);
 
-impl<'de> Visitor<'de> for TextVisitor {
+impl<'de: 'a, 'a> Deserialize<'de> for AnyValue<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<AnyValue<'a>, D::Error> {
+        deserializer.deserialize_any(TextVisitor::<true>).map(AnyValue)
+    }
+}
+
+/// Reads a value as text; with `UNWRAP`, the value inside OTLP's `AnyValue` object.
+struct TextVisitor<const UNWRAP: bool>;
+
+impl<'de, const UNWRAP: bool> Visitor<'de> for TextVisitor<UNWRAP> {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -71,8 +82,21 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Cow::Borrowed(""))
+        let mut inner = Cow::Borrowed("");
+        if !UNWRAP {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(inner);
+        }
+        while let Some(key) = map.next_key::<LaxText<'de>>()? {
+            match key.as_str() {
+                "stringValue" | "string_value" | "intValue" | "int_value" | "boolValue" | "bool_value"
+                | "doubleValue" | "double_value" => inner = map.next_value::<LaxText<'de>>()?.0,
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(inner)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
@@ -81,7 +105,7 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
-/// A number given as a number or as text.
+/// A number written as a number or as text.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) enum Number {
     /// Absent, null, or no number.
@@ -93,7 +117,7 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    fn of_text(text: &str) -> Number {
+    fn from_text(text: &str) -> Number {
         if let Ok(value) = text.parse::<u64>() {
             return Number::Integer(value.into());
         }
@@ -101,10 +125,10 @@ impl Number {
         if let Ok(value) = text.parse() {
             return Number::Integer(value);
         }
-        text.parse().map_or(Number::Missing, Number::of_real)
+        text.parse().map_or(Number::Missing, Number::from_real)
     }
 
-    fn of_real(value: f64) -> Number {
+    fn from_real(value: f64) -> Number {
         if value.is_finite() { Number::Real(value) } else { Number::Missing }
     }
 
@@ -147,11 +171,11 @@ impl<'de> Visitor<'de> for NumberVisitor {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Number, E> {
-        Ok(Number::of_real(value))
+        Ok(Number::from_real(value))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Number, E> {
-        Ok(Number::of_text(text))
+        Ok(Number::from_text(text))
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Number, E> {
@@ -163,11 +187,11 @@ impl<'de> Visitor<'de> for NumberVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Number, A::Error> {
-        TextVisitor.visit_map(map).map(|_| Number::Missing)
+        TextVisitor::<false>.visit_map(map).map(|_| Number::Missing)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Number, A::Error> {
-        TextVisitor.visit_seq(items).map(|_| Number::Missing)
+        TextVisitor::<false>.visit_seq(items).map(|_| Number::Missing)
     }
 }
 
@@ -201,15 +225,16 @@ mod tests {
 
     #[test]
     fn text_is_whatever_reads_as_text() {
-        let texts: Vec<Text> = serde_json::from_str(r#"["a","\u0062",3,-4,1.5,true,null,{},[[]]]"#).unwrap();
-        let texts: Vec<_> = texts.iter().map(Text::as_str).collect();
+        let texts: Vec<LaxText> =
+            serde_json::from_str(r#"["a","\u0062",3,-4,1.5,true,null,{},[[]]]"#).unwrap();
+        let texts: Vec<_> = texts.iter().map(LaxText::as_str).collect();
         assert_eq!(texts, ["a", "b", "3", "-4", "1.5", "true", "", "", ""]);
     }
 
     #[test]
     fn bytes_that_are_no_text_are_replaced() {
         let mut repaired = String::new();
-        let text: Text = parse(b"\"caf\xE9\"", &mut repaired).unwrap();
+        let text: LaxText = parse(b"\"caf\xE9\"", &mut repaired).unwrap();
         assert_eq!(text.as_str(), "caf\u{fffd}");
     }
 }

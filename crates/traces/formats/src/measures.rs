@@ -28,7 +28,7 @@ enum Unit {
     Thousandths,
 }
 
-/// Every word in comparable form with what it means. The first that fits wins, so longer ones and those with
+/// Every word, normalized, with its meaning. The first that fits wins, so longer ones and those with
 /// fewer suffixes stand before those that they start with.
 const WORDS: [(&str, Measure, Unit); 51] = [
     ("utilization", Measure::Utilization, Unit::Fraction),
@@ -173,7 +173,7 @@ pub(crate) fn parse_measured(text: &str) -> Option<Measured> {
 /// What the columns of a table measure that does not say so itself: `--measure [FILE=]WORD`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MeasureRule {
-    /// For files whose name is like this; `*` stands for anything. Empty for every file.
+    /// For files whose name matches this; `*` matches anything. Empty for every file.
     pattern: String,
     word: MeasuredAs,
 }
@@ -200,7 +200,7 @@ pub fn parse_measure_option(text: &str) -> Result<MeasureRule, FormatError> {
     }
 }
 
-/// What a file's name or a rule says about all columns of a table.
+/// The measure of all columns of a table, from a file's name or a rule.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct FileMeasure {
     pub(crate) what: MeasuredAs,
@@ -208,7 +208,7 @@ pub(crate) struct FileMeasure {
     pub(crate) server: String,
 }
 
-/// File names that tell what is in them, in comparable form.
+/// File names that imply a measure, normalized.
 const FILE_WORDS: [(&str, Measure); 8] = [
     ("cpuutil", Measure::Utilization),
     ("cpuusage", Measure::Utilization),
@@ -226,12 +226,12 @@ pub(crate) fn measure_of_file(rules: &[MeasureRule], source_name: Option<&str>) 
     let path = source_name.unwrap_or_default();
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let rule = rules.iter().find(|rule| rule.pattern.is_empty() || is_like(&rule.pattern, name));
-    let told = told_by_name(name);
+    let told = from_file_name(name);
     let server = told.as_ref().map(|told| told.server.clone()).unwrap_or_default();
     rule.map(|rule| FileMeasure { what: rule.word, server }).or(told)
 }
 
-fn told_by_name(name: &str) -> Option<FileMeasure> {
+fn from_file_name(name: &str) -> Option<FileMeasure> {
     // Comparable names are shorter, so the text before the word is found by its own length.
     let lower = name.to_ascii_lowercase();
     let bare: String = comparable(name);
@@ -250,7 +250,7 @@ fn server_before(name: &str, lower: &str, word: &str) -> String {
     name.get(..end).unwrap_or("").trim_matches(['_', '-', '.', ' ']).to_owned()
 }
 
-/// Whether a name is like a pattern in which `*` stands for anything. Letters' case does not count.
+/// Whether a name matches a pattern in which `*` matches anything. Case-insensitive.
 fn is_like(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.to_lowercase(), name.to_lowercase());
     let mut parts = pattern.split('*');

@@ -17,18 +17,18 @@ pub enum Source {
         /// Its size in bytes, unless it is a pipe or device.
         size: Option<u64>,
         /// How it got into the list.
-        given: Given,
+        origin: SourceOrigin,
     },
 }
 
 /// How a file got into the list of inputs. Files that were named must be readable; files that were merely
 /// found may be something else and are then skipped and listed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Given {
+pub enum SourceOrigin {
     /// By its own path.
     Named,
     /// In a folder or by a pattern.
-    Found,
+    Discovered,
 }
 
 impl Source {
@@ -48,17 +48,17 @@ impl Source {
         }
     }
 
-    pub(crate) fn given(&self) -> Given {
+    pub(crate) fn origin(&self) -> SourceOrigin {
         match self {
-            Source::Stdin => Given::Named,
-            Source::File { given, .. } => *given,
+            Source::Stdin => SourceOrigin::Named,
+            Source::File { origin, .. } => *origin,
         }
     }
 }
 
-/// Lists the inputs that paths stand for, each file once. A folder stands for all files below it, sorted
+/// Lists the inputs that paths stand for, each file once. A folder expands to all files below it, sorted
 /// by path, hidden ones and those behind links to folders left out; a path with `*`, `?` or `[` that is
-/// no file stands for what it matches (`**` crosses folders); `-`, or no path at all, for standard input.
+/// no file expands to what it matches (`**` crosses folders); `-`, or no path at all, for standard input.
 ///
 /// # Errors
 /// A path that does not exist or cannot be read, a folder without files, a pattern that matches nothing.
@@ -90,7 +90,7 @@ fn expand_one(path: &Path, sources: &mut Vec<Source>) -> Result<(), InputError> 
         Ok(metadata) if metadata.is_dir() => expand_folder(path, sources),
         Ok(metadata) => {
             let size = metadata.is_file().then_some(metadata.len());
-            sources.push(Source::File { path: path.to_owned(), size, given: Given::Named });
+            sources.push(Source::File { path: path.to_owned(), size, origin: SourceOrigin::Named });
             Ok(())
         }
         Err(_) if is_pattern(path) => expand_pattern(path, sources),
@@ -112,7 +112,7 @@ fn expand_pattern(path: &Path, sources: &mut Vec<Source>) -> Result<(), InputErr
     for found in matches {
         let found = found.map_err(|error| InputError::unreadable(error.path(), error.error()))?;
         match fs::metadata(&found) {
-            Ok(metadata) if metadata.is_file() => sources.push(found_file(found, metadata.len())),
+            Ok(metadata) if metadata.is_file() => sources.push(discovered_file(found, metadata.len())),
             Ok(metadata) if metadata.is_dir() => walk(&found, sources)?,
             _ => {}
         }
@@ -133,8 +133,8 @@ fn expand_folder(path: &Path, sources: &mut Vec<Source>) -> Result<(), InputErro
     Ok(())
 }
 
-fn found_file(path: PathBuf, size: u64) -> Source {
-    Source::File { path, size: Some(size), given: Given::Found }
+fn discovered_file(path: PathBuf, size: u64) -> Source {
+    Source::File { path, size: Some(size), origin: SourceOrigin::Discovered }
 }
 
 /// Adds the files below a folder. Links to folders are not followed, so the walk ends.
@@ -157,6 +157,6 @@ fn walk(folder: &Path, sources: &mut Vec<Source>) -> Result<(), InputError> {
         }
     }
     files.sort();
-    sources.extend(files.into_iter().map(|(path, size)| found_file(path, size)));
+    sources.extend(files.into_iter().map(|(path, size)| discovered_file(path, size)));
     Ok(())
 }

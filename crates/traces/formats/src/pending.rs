@@ -44,7 +44,7 @@ impl SpanFields<'_> {
     }
 }
 
-/// End minus start; a negative difference is counted and taken as zero.
+/// End minus start; a negative difference is counted and treated as zero.
 pub(crate) fn inclusive_time(span: SpanId, start: Timestamp, end: Timestamp, sink: &mut dyn Sink) -> Nanos {
     end.since(start).non_negative().unwrap_or_else(|| {
         let (start, end) = (start.unix_ns(), end.unix_ns());
@@ -53,7 +53,7 @@ pub(crate) fn inclusive_time(span: SpanId, start: Timestamp, end: Timestamp, sin
     })
 }
 
-/// A length in nanoseconds; a negative one is counted and taken as zero.
+/// A length in nanoseconds; a negative one is counted and treated as zero.
 pub(crate) fn inclusive_of_length(span: SpanId, length_ns: i64, sink: &mut dyn Sink) -> Nanos {
     u64::try_from(length_ns).map_or_else(
         |_| {
@@ -74,7 +74,7 @@ pub(crate) fn parse_span_id(text: &str) -> Option<SpanId> {
     SpanId::parse_text(text).filter(|&id| id != SpanId::ZERO_TEXT)
 }
 
-/// Spans whose resource comes after them, kept in about a tenth of the space of their JSON.
+/// Spans whose resource comes after them, stored in about a tenth of the space of their JSON.
 #[derive(Debug, Default)]
 pub(crate) struct PendingSpans {
     spans: Vec<PendingSpan>,
@@ -91,13 +91,13 @@ struct PendingSpan {
 }
 
 impl PendingSpans {
-    /// Keeps a span with the key of its resource, or counts it when there is no room.
+    /// Stores a span with the key of its resource, or counts it as lost at the limit.
     pub(crate) fn push(&mut self, span: &SpanFields<'_>, key: &str, sink: &mut dyn Sink) {
         let bytes = self.text.len() + self.spans.len() * size_of::<PendingSpan>();
         if bytes > PENDING_BYTES_MAX {
             let id = span.span_id;
             sink.lose(Loss::OversizedRecord, &|| {
-                format!("span {id}: too many spans come before what tells their service")
+                format!("span {id}: too many spans precede the resource with their service")
             });
             return;
         }
@@ -142,13 +142,13 @@ impl PendingSpans {
         self.clear();
     }
 
-    /// Forgets every span. Each counts as malformed when damage to the input is the cause; an input that was
+    /// Drops every span. Each counts as malformed when damage to the input is the cause; an input that was
     /// cut off is one loss, counted already.
     pub(crate) fn abandon(&mut self, cause: Loss, sink: &mut dyn Sink) {
         if cause != Loss::TruncatedInput {
             for span in &self.spans {
                 let id = span.fields.span_id;
-                sink.lose(cause, &|| format!("span {id}: what tells its service is damaged"));
+                sink.lose(cause, &|| format!("span {id}: the resource with its service is damaged"));
             }
         }
         self.clear();

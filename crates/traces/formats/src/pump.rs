@@ -20,8 +20,8 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// Buffers of one input; the reading thread waits when all are full.
 const BUFFERS: usize = 4;
 
-/// What the reading thread says.
-pub(crate) enum Message {
+/// A message of the reading thread.
+pub(crate) enum PumpMessage {
     /// A document starts; a member's name when it comes from an archive.
     Start { member: Option<String> },
     /// Bytes of the document, and how many bytes of the file were read since the last message.
@@ -36,7 +36,7 @@ pub(crate) enum Message {
 
 /// The parsing half's end of the channel.
 pub(crate) struct Pump {
-    pub(crate) messages: Receiver<Message>,
+    pub(crate) messages: Receiver<PumpMessage>,
     empties: SyncSender<Vec<u8>>,
 }
 
@@ -47,37 +47,37 @@ impl Pump {
         let (to_parser, messages) = sync_channel(BUFFERS);
         let (empties, from_parser) = sync_channel(BUFFERS);
         for _ in 0..BUFFERS {
-            // The channel has room for exactly these.
+            // The channel's capacity is exactly this.
             let _ = empties.try_send(Vec::new());
         }
-        let gauge = Gauge::default();
-        let counted = Counted { raw, gauge: gauge.clone() };
-        let hose = Hose { to_parser, from_parser, gauge, told: 0 };
-        std::thread::spawn(move || hose.run(counted));
+        let gauge = ReadMonitor::default();
+        let counted = CountingReader { raw, gauge: gauge.clone() };
+        let reader = SourceReader { to_parser, from_parser, gauge, reported_bytes: 0 };
+        std::thread::spawn(move || reader.run(counted));
         Pump { messages, empties }
     }
 
     /// Gives a buffer back.
     pub(crate) fn recycle(&self, buffer: Vec<u8>) {
-        // When the thread has ended there is nobody to use it.
+        // If the thread has ended, the buffer is not needed.
         let _ = self.empties.try_send(buffer);
     }
 }
 
-/// What happened at the raw input, below the decoders.
+/// The state of the raw input, below the decoders.
 #[derive(Clone, Default)]
-struct Gauge {
+struct ReadMonitor {
     read: Arc<AtomicU64>,
-    failure: Arc<OnceLock<String>>,
+    error: Arc<OnceLock<String>>,
 }
 
-/// The raw input. Its own failure is kept apart from what the decoders above make of it.
-struct Counted {
+/// The raw input. Its own error is recorded separately from errors of the decoders above it.
+struct CountingReader {
     raw: Box<dyn Read + Send>,
-    gauge: Gauge,
+    gauge: ReadMonitor,
 }
 
-impl Read for Counted {
+impl Read for CountingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let outcome = self.raw.read(buffer);
         match &outcome {
@@ -86,42 +86,42 @@ impl Read for Counted {
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                let _ = self.gauge.failure.set(error.to_string());
+                let _ = self.gauge.error.set(error.to_string());
             }
         }
         outcome
     }
 }
 
-/// The parsing half is gone: stop quietly.
-struct Gone;
+/// The parsing side has ended: stop without an error.
+struct Disconnected;
 
-/// Whether a document came through whole.
+/// Whether a document is complete.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Condition {
-    Whole,
-    Damaged,
+    Complete,
+    WireError,
 }
 
 /// The reading half.
-struct Hose {
-    to_parser: SyncSender<Message>,
+struct SourceReader {
+    to_parser: SyncSender<PumpMessage>,
     from_parser: Receiver<Vec<u8>>,
-    gauge: Gauge,
+    gauge: ReadMonitor,
     /// Bytes of the file already reported.
-    told: u64,
+    reported_bytes: u64,
 }
 
-impl Hose {
-    fn run(mut self, counted: Counted) {
-        // When the parsing half is gone there is nobody to tell.
+impl SourceReader {
+    fn run(mut self, counted: CountingReader) {
+        // If the parsing side has ended, the message is dropped.
         let _ = match decompress(counted) {
             Ok(stream) => self.pump(stream),
             Err(error) => self.pump_nothing(None, &error).map(|_| ()),
         };
     }
 
-    fn pump(&mut self, stream: Decompressed<'_>) -> Result<(), Gone> {
+    fn pump(&mut self, stream: Decompressed<'_>) -> Result<(), Disconnected> {
         let reader = Peeked::new(stream.reader, tar::PEEK);
         if tar::is_tar(reader.first()) {
             return self.pump_archive(reader);
@@ -130,82 +130,92 @@ impl Hose {
         self.pump_document(None, stream).map(|_| ())
     }
 
-    fn pump_archive(&mut self, archive: impl Read) -> Result<(), Gone> {
-        let mut members = tar::Members::new(archive);
-        let mut last = Condition::Whole;
+    fn pump_archive(&mut self, archive: impl Read) -> Result<(), Disconnected> {
+        let mut members = tar::ArchiveMembers::new(archive);
+        let mut last = Condition::Complete;
         loop {
             match members.next() {
                 Ok(None) => return Ok(()),
                 Ok(Some(member)) if is_hidden(&member.name) || member.size == 0 => {}
-                Ok(Some(member)) if !member.whole => {
+                Ok(Some(member)) if !member.complete => {
                     let reason = "sparse members and parts of other volumes are not read";
                     let error = io::Error::new(io::ErrorKind::Unsupported, reason);
                     self.pump_nothing(Some(member.name), &error)?;
                 }
                 Ok(Some(member)) => last = self.pump_member(member.name, members.content())?,
-                // The member that the damage cut off has told already.
-                Err(_) if last == Condition::Damaged => return Ok(()),
-                Err(error) => return self.send_damage(&error, |damage| Message::ArchiveDamaged { damage }),
+                // The truncated member has reported it already.
+                Err(_) if last == Condition::WireError => return Ok(()),
+                Err(error) => {
+                    return self.send_damage(&error, |damage| PumpMessage::ArchiveDamaged { damage });
+                }
             }
         }
     }
 
-    fn pump_member(&mut self, name: String, content: impl Read) -> Result<Condition, Gone> {
+    fn pump_member(&mut self, name: String, content: impl Read) -> Result<Condition, Disconnected> {
         match decompress(content) {
             Ok(stream) => self.pump_document(Some(name), stream),
             Err(error) => self.pump_nothing(Some(name), &error),
         }
     }
 
-    fn pump_nothing(&mut self, member: Option<String>, error: &io::Error) -> Result<Condition, Gone> {
-        self.send(Message::Start { member })?;
-        self.send_damage(error, |damage| Message::End { damage: Some(damage) })?;
-        Ok(Condition::Damaged)
+    fn pump_nothing(&mut self, member: Option<String>, error: &io::Error) -> Result<Condition, Disconnected> {
+        self.send(PumpMessage::Start { member })?;
+        self.send_damage(error, |damage| PumpMessage::End { damage: Some(damage) })?;
+        Ok(Condition::WireError)
     }
 
-    fn pump_document(&mut self, member: Option<String>, stream: Decompressed<'_>) -> Result<Condition, Gone> {
+    fn pump_document(
+        &mut self,
+        member: Option<String>,
+        stream: Decompressed<'_>,
+    ) -> Result<Condition, Disconnected> {
         let Decompressed { compression, mut reader } = stream;
-        self.send(Message::Start { member })?;
+        self.send(PumpMessage::Start { member })?;
         loop {
-            let mut buffer = self.from_parser.recv().map_err(|_| Gone)?;
+            let mut buffer = self.from_parser.recv().map_err(|_| Disconnected)?;
             buffer.resize(BUFFER_BYTES, 0);
             match reader.read(&mut buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => self.send_bytes(buffer, 0)?,
                 Ok(0) => {
                     self.send_bytes(buffer, 0)?;
-                    self.send(Message::End { damage: None })?;
-                    return Ok(Condition::Whole);
+                    self.send(PumpMessage::End { damage: None })?;
+                    return Ok(Condition::Complete);
                 }
                 Ok(read) => self.send_bytes(buffer, read)?,
                 Err(error) => {
                     let name = compression.name();
-                    self.send_damage(&error, |reason| Message::End {
+                    self.send_damage(&error, |reason| PumpMessage::End {
                         damage: Some(format!("{name}: {reason}")),
                     })?;
-                    return Ok(Condition::Damaged);
+                    return Ok(Condition::WireError);
                 }
             }
         }
     }
 
-    fn send_bytes(&mut self, mut buffer: Vec<u8>, length: usize) -> Result<(), Gone> {
+    fn send_bytes(&mut self, mut buffer: Vec<u8>, length: usize) -> Result<(), Disconnected> {
         buffer.truncate(length);
         let read = self.gauge.read.load(Ordering::Relaxed);
-        let compressed = read - self.told;
-        self.told = read;
-        self.send(Message::Bytes { buffer, compressed })
+        let compressed = read - self.reported_bytes;
+        self.reported_bytes = read;
+        self.send(PumpMessage::Bytes { buffer, compressed })
     }
 
-    /// Tells of damage, unless it was the operating system that could not read.
-    fn send_damage(&self, error: &io::Error, message: impl FnOnce(String) -> Message) -> Result<(), Gone> {
-        match self.gauge.failure.get() {
-            Some(reason) => self.send(Message::Failed { reason: reason.clone() }),
+    /// Reports damage, unless the operating system failed to read.
+    fn send_damage(
+        &self,
+        error: &io::Error,
+        message: impl FnOnce(String) -> PumpMessage,
+    ) -> Result<(), Disconnected> {
+        match self.gauge.error.get() {
+            Some(reason) => self.send(PumpMessage::Failed { reason: reason.clone() }),
             None => self.send(message(error.to_string())),
         }
     }
 
-    fn send(&self, message: Message) -> Result<(), Gone> {
-        self.to_parser.send(message).map_err(|_| Gone)
+    fn send(&self, message: PumpMessage) -> Result<(), Disconnected> {
+        self.to_parser.send(message).map_err(|_| Disconnected)
     }
 }
 

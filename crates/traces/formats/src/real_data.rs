@@ -1,7 +1,7 @@
 //! Files that other projects measured or test with: counts against a reading by another program.
 //!
 //! The expected numbers were computed by a Python script that reads the files with its own `json` module. The
-//! files are not part of the repository; without them the test says so and passes.
+//! files are not part of the repository; without them the test prints a note and passes.
 
 use crate::format::Sniff;
 use crate::registry::FORMATS;
@@ -227,7 +227,7 @@ fn eight_hundred_traces_of_hotel_reservations() {
     let services: BTreeSet<_> = found.spans.iter().map(|span| span.service.as_str()).collect();
     let services: Vec<_> = services.into_iter().collect();
     assert_eq!(services, ["frontend", "geo", "profile", "rate", "reservation", "search"]);
-    // Jaeger's clients tell the sampler on the root span: here it kept three traces in ten.
+    // Jaeger's clients record the sampler on the root span: here it sampled three traces in ten.
     let weights = |is_root: bool| {
         let told = found.spans.iter().filter(move |span| span.parent.is_none() == is_root);
         let counts = told.map(|span| span.sampling.adjusted_count.map(|count| count.get()));

@@ -1,4 +1,4 @@
-//! Tells the format of an input from its first bytes, and describes bytes nobody knows.
+//! Recognizes the format of an input by its first bytes, and describes unknown bytes.
 
 use crate::columns::shorten;
 use crate::format::{Format, Sniff};
@@ -11,13 +11,13 @@ pub(crate) const PREFIX_MAX: usize = 64 << 10;
 pub(crate) enum Recognition {
     /// The input is of this format.
     Known(&'static Format),
-    /// More bytes may tell.
+    /// More bytes are needed.
     NeedMore,
     /// No format starts like this.
     Unknown,
 }
 
-/// Asks every format in order. A format is chosen only when those before it have declined, so the answer
+/// Tries every format in order. A format is selected only when those before it have declined, so the answer
 /// does not depend on how many bytes happen to be there.
 pub(crate) fn recognize(prefix: &[u8]) -> Recognition {
     let mut answers = FORMATS.iter().map(|format| (format, (format.sniff)(prefix)));
@@ -35,7 +35,7 @@ pub(crate) fn recognize_all(bytes: &[u8]) -> Option<&'static Format> {
     is_yes(bytes).or_else(|| is_yes(&[bytes, b"\n"].concat()))
 }
 
-/// Says in a few words what some first bytes look like.
+/// Describes in a few words what some first bytes look like.
 pub(crate) fn looks_like(bytes: &[u8]) -> String {
     const SIGNATURES: [(&[u8], &str); 9] = [
         (b"\xFF\xFE", "UTF-16 text; convert it to UTF-8"),

@@ -8,12 +8,12 @@ use std::fmt::Write;
 /// A format's constructor, as in its row.
 pub(crate) type Open = fn(&ReaderOptions) -> Box<dyn Reader>;
 
-/// Reads `input` in one piece.
+/// Reads `input` in one chunk.
 pub(crate) fn read(open: Open, input: &[u8]) -> Collect {
     read_chunks(open, [input])
 }
 
-/// Reads the pieces one by one.
+/// Reads the chunks one by one.
 pub(crate) fn read_chunks<'a>(open: Open, chunks: impl IntoIterator<Item = &'a [u8]>) -> Collect {
     let mut reader = open(&ReaderOptions::default());
     let mut sink = Collect::default();
@@ -42,7 +42,7 @@ pub(crate) fn short(span: &OwnedSpan) -> String {
     out
 }
 
-/// Checks that chunks, cuts and random damage are taken as the reader's contract says.
+/// Checks that chunks, cuts, and random damage are handled as the reader's contract requires.
 #[track_caller]
 pub(crate) fn check_contract(open: Open, input: &[u8]) {
     let whole = read(open, input);
@@ -58,7 +58,7 @@ pub(crate) fn check_contract(open: Open, input: &[u8]) {
     check_damage(open, input, &mut random);
 }
 
-/// Cuts short inputs everywhere, long ones at random places.
+/// Cuts short inputs everywhere, long ones at random positions.
 #[track_caller]
 fn check_cuts(open: Open, input: &[u8], whole: &Collect, random: &mut Random) {
     let everywhere = input.len() <= 3000;

@@ -1,7 +1,9 @@
 //! The reader for anything that comes as rows of delimited fields.
 
 use crate::columns::{COLUMNS_MAX, shorten};
-use crate::delimited::{Cut, Fields, RawRecord, RecordCutter, Row, Trouble, guess_delimiter};
+use crate::delimited::{
+    FieldBuffers, RawRecord, RecordCutter, RecordError, RecordEvent, RecordFields, guess_delimiter,
+};
 use crate::format::{FormatError, Reader};
 use laggard_model::{Loss, Sink};
 
@@ -17,7 +19,7 @@ pub(crate) enum FirstLine {
 /// One kind of table.
 pub(crate) trait Table: Send {
     /// Settles the columns by the first line that is not empty.
-    fn begin(&mut self, first: &Row<'_>) -> Result<FirstLine, FormatError>;
+    fn begin(&mut self, first: &RecordFields<'_>) -> Result<FirstLine, FormatError>;
 
     /// Number of columns; rows are split no further than a few more.
     fn width(&self) -> usize;
@@ -31,8 +33,8 @@ pub(crate) trait Table: Send {
         true
     }
 
-    /// Hands on one row's record, or says why it cannot.
-    fn row(&mut self, row: &Row<'_>, sink: &mut dyn Sink) -> Result<(), Trouble>;
+    /// Emits one row's record, or returns why it cannot.
+    fn row(&mut self, row: &RecordFields<'_>, sink: &mut dyn Sink) -> Result<(), RecordError>;
 }
 
 /// Turns chunks into rows for a [`Table`].
@@ -41,21 +43,21 @@ pub(crate) struct TableReader<T> {
     rows: Rows<T>,
 }
 
-/// What is done with whole records; apart from the cutter because that lends them.
+/// Handles complete records; separate from the cutter, which lends them.
 struct Rows<T> {
     table: T,
-    fields: Fields,
+    fields: FieldBuffers,
     /// Set once the first line is read.
     delimiter: Option<u8>,
 }
 
-/// Surplus fields that are told apart: enough to see that they are all empty in the usual cases.
+/// Surplus fields that are recorded: enough to see that they are all empty in the usual cases.
 const SURPLUS_FIELDS: usize = 8;
 
 impl<T: Table> TableReader<T> {
     pub(crate) fn new(table: T) -> TableReader<T> {
         TableReader {
-            rows: Rows { table, fields: Fields::default(), delimiter: None },
+            rows: Rows { table, fields: FieldBuffers::default(), delimiter: None },
             cutter: RecordCutter::new(),
         }
     }
@@ -66,8 +68,8 @@ impl<T: Table> Reader for TableReader<T> {
         let mut rest = chunk;
         while let Some(cut) = self.cutter.next(&mut rest) {
             let record = match cut {
-                Cut::Record(record) => record,
-                Cut::Oversized { line } => {
+                RecordEvent::Record(record) => record,
+                RecordEvent::Oversized { line } => {
                     sink.lose(Loss::OversizedRecord, &|| format!("line {line}"));
                     continue;
                 }
@@ -100,7 +102,7 @@ impl<T: Table> Rows<T> {
         let row = self
             .fields
             .split(record, delimiter, COLUMNS_MAX)
-            .map_err(|trouble| FormatError::new(format!("the first line is {}.", trouble.problem)))?;
+            .map_err(|error| FormatError::new(format!("the first line is {}.", error.reason)))?;
         self.table.begin(&row)
     }
 
@@ -119,28 +121,33 @@ impl<T: Table> Rows<T> {
 
     #[inline]
     fn read(&mut self, record: RawRecord<'_>, delimiter: u8, sink: &mut dyn Sink) {
-        if let Err(trouble) = self.try_read(record, delimiter, sink)
+        if let Err(error) = self.try_read(record, delimiter, sink)
             && !is_blank(record.bytes)
         {
-            self.lose(record, delimiter, trouble, sink);
+            self.lose(record, delimiter, error, sink);
         }
     }
 
     #[inline]
-    fn try_read(&mut self, record: RawRecord<'_>, delimiter: u8, sink: &mut dyn Sink) -> Result<(), Trouble> {
+    fn try_read(
+        &mut self,
+        record: RawRecord<'_>,
+        delimiter: u8,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RecordError> {
         let width = self.table.width();
         let row = self.fields.split(record, delimiter, width + SURPLUS_FIELDS)?;
         if row.len() > width && row.iter().skip(width).any(|field| !field.is_empty()) {
-            return Err(Trouble::record(Loss::MalformedRecord, "more fields than columns"));
+            return Err(RecordError::record(Loss::MalformedRecord, "more fields than columns"));
         }
         self.table.row(&row, sink)
     }
 
-    /// Counts a skipped row; its field is looked up again only when the example is asked for.
+    /// Counts a skipped row; its field is looked up again only when the example is needed.
     #[cold]
-    fn lose(&mut self, record: RawRecord<'_>, delimiter: u8, trouble: Trouble, sink: &mut dyn Sink) {
-        let Some(column) = trouble.column else {
-            sink.lose(trouble.loss, &|| format!("line {}: {}", record.line, trouble.problem));
+    fn lose(&mut self, record: RawRecord<'_>, delimiter: u8, error: RecordError, sink: &mut dyn Sink) {
+        let Some(column) = error.column else {
+            sink.lose(error.loss, &|| format!("line {}: {}", record.line, error.reason));
             return;
         };
         let title = shorten(self.table.title(column));
@@ -148,12 +155,10 @@ impl<T: Table> Rows<T> {
             Ok(row) => shorten(row.get(column)),
             Err(_) => String::new(),
         };
-        sink.lose(trouble.loss, &|| {
-            format!("line {}: {title} is {value:?}: {}", record.line, trouble.problem)
-        });
+        sink.lose(error.loss, &|| format!("line {}: {title} is {value:?}: {}", record.line, error.reason));
     }
 
-    /// A line without its line break may be whole or cut anywhere, even inside its last number.
+    /// A line without its line break may be complete or truncated anywhere, even inside its last number.
     fn read_unterminated(&mut self, record: RawRecord<'_>, sink: &mut dyn Sink) -> Result<(), FormatError> {
         let record = without_byte_order_mark(record);
         if is_blank(record.bytes) {

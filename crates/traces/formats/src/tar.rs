@@ -1,4 +1,4 @@
-//! Tar archives as a stream of members: ustar, with long names in GNU's and pax's form.
+//! Tar archives as a stream of members: ustar, with long names in GNU and pax format.
 //!
 //! Our own because members are only ever read in order and memory must stay bounded whatever the archive
 //! claims: names over [`NAME_BYTES_MAX`] are cut, and nothing else is ever held.
@@ -13,12 +13,12 @@ const NAME_BYTES_MAX: u64 = 16 << 10;
 
 /// One regular file of an archive.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct ArchiveMember {
     pub(crate) name: String,
     pub(crate) size: u64,
     /// False for a sparse file and for a part of one that began in another volume: their bytes are not the
     /// file's.
-    pub(crate) whole: bool,
+    pub(crate) complete: bool,
 }
 
 /// Whether a stream starts like a tar archive: a block whose checksum is right.
@@ -32,23 +32,23 @@ pub(crate) fn is_tar(first: &[u8]) -> bool {
 pub(crate) const PEEK: usize = BLOCK;
 
 /// Walks over an archive.
-pub(crate) struct Members<R> {
+pub(crate) struct ArchiveMembers<R> {
     reader: R,
     /// Bytes of the current member, and its padding, that were not read yet.
     unread: u64,
     padding: u64,
 }
 
-impl<R: Read> Members<R> {
-    pub(crate) fn new(reader: R) -> Members<R> {
-        Members { reader, unread: 0, padding: 0 }
+impl<R: Read> ArchiveMembers<R> {
+    pub(crate) fn new(reader: R) -> ArchiveMembers<R> {
+        ArchiveMembers { reader, unread: 0, padding: 0 }
     }
 
     /// The next file; links, folders and devices are passed over.
     ///
     /// # Errors
     /// Those of the stream, and a block that is no header.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Member>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<ArchiveMember>> {
         let mut long_name = None;
         loop {
             self.skip_rest()?;
@@ -60,7 +60,7 @@ impl<R: Read> Members<R> {
                 b'x' => long_name = pax_path(&self.read_extension(size)?).or(long_name),
                 kind @ (b'0' | 0 | b'7' | b'S' | b'M') => {
                     let name = long_name.unwrap_or_else(|| short_name(&block));
-                    return Ok(Some(Member { name, size, whole: !matches!(kind, b'S' | b'M') }));
+                    return Ok(Some(ArchiveMember { name, size, complete: !matches!(kind, b'S' | b'M') }));
                 }
                 _ => {}
             }
@@ -68,8 +68,8 @@ impl<R: Read> Members<R> {
     }
 
     /// The current member's bytes.
-    pub(crate) fn content(&mut self) -> Content<'_, R> {
-        Content { members: self }
+    pub(crate) fn content(&mut self) -> MemberContent<'_, R> {
+        MemberContent { members: self }
     }
 
     fn read_block(&mut self) -> io::Result<Option<[u8; BLOCK]>> {
@@ -101,11 +101,11 @@ impl<R: Read> Members<R> {
 }
 
 /// The bytes of one member.
-pub(crate) struct Content<'a, R> {
-    members: &'a mut Members<R>,
+pub(crate) struct MemberContent<'a, R> {
+    members: &'a mut ArchiveMembers<R>,
 }
 
-impl<R: Read> Read for Content<'_, R> {
+impl<R: Read> Read for MemberContent<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let wanted = usize::try_from(self.members.unread).unwrap_or(usize::MAX).min(buffer.len());
         if wanted == 0 {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn names(bytes: &[u8]) -> (Vec<String>, io::Result<()>) {
-        let mut members = Members::new(bytes);
+        let mut members = ArchiveMembers::new(bytes);
         let mut names = Vec::new();
         loop {
             match members.next() {
@@ -203,10 +203,10 @@ mod tests {
     #[test]
     fn sparse_members_are_told_apart() {
         let archive = [header("a", b'S', b"0"), header("b", b'0', b"0")].concat();
-        let mut members = Members::new(&archive[..]);
+        let mut members = ArchiveMembers::new(&archive[..]);
         let first = members.next().unwrap().unwrap();
-        assert_eq!((first.name.as_str(), first.whole), ("a", false));
-        assert!(members.next().unwrap().unwrap().whole);
+        assert_eq!((first.name.as_str(), first.complete), ("a", false));
+        assert!(members.next().unwrap().unwrap().complete);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(crate) enum TimeUnit {
 pub(crate) enum TimeFormat {
     /// A decimal number, with fraction and exponent if need be.
     Decimal(TimeUnit),
-    /// RFC 3339, `2022-08-22T03:53:00.123Z`; without an offset the text is taken as UTC.
+    /// RFC 3339, `2022-08-22T03:53:00.123Z`; without an offset the text is treated as UTC.
     Rfc3339,
 }
 
@@ -87,7 +87,7 @@ struct Decimal {
     exponent: i64,
 }
 
-/// Digits that fit a u128 with room for one more; further ones are below a nanosecond or out of range.
+/// Digits that fit a u128 with one to spare; further ones are below a nanosecond or out of range.
 const DIGITS_MAX: u128 = 10_u128.pow(36);
 
 fn exact_decimal_ns(text: &[u8], unit: TimeUnit) -> Option<i64> {

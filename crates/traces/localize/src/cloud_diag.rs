@@ -159,7 +159,7 @@ fn study_all(
 }
 
 fn study(category: &CategoryCalls, settings: &CloudDiagSettings) -> Study {
-    let gate = gate_weighted(&category.latencies(), Weights::of(&category.weights()), settings);
+    let gate = gate_weighted(&category.latencies(), Weights::from_slice(&category.weights()), settings);
     let decomposed = gate.anomalous.then(|| decompose(category, &gate, settings, NonZeroUsize::MIN));
     Study { gate, scales: call_scales(category, settings), decomposed }
 }

@@ -57,7 +57,7 @@ pub fn decompose(
 ) -> Decomposed {
     let times = category.matrix();
     let each = category.weights();
-    let weights = Weights::of(&each);
+    let weights = Weights::from_slice(&each);
     let mut positions = describe_columns(&times, category, weights, gate, settings);
     let columns = choose_columns(&positions, settings.columns_max);
     let scales: Vec<f64> =

@@ -350,7 +350,7 @@ fn excess(counted: &[CountedCall]) -> Excess {
     let excesses: Vec<f64> = counted.iter().map(|call| call.excess_ns).collect();
     let factors: Vec<f64> = counted.iter().map(|call| call.factor).collect();
     let each: Vec<f64> = counted.iter().map(|call| call.weight).collect();
-    let weights = Weights::of(&each);
+    let weights = Weights::from_slice(&each);
     Excess {
         calls: counted.len() as u64,
         total_ns: excesses.iter().zip(&each).map(|(excess, weight)| excess * weight).sum(),
@@ -392,7 +392,7 @@ fn replica_cells(
                 excess_median_ns: excess.median_ns,
                 factor_mean: ratios
                     .get(&test.replica)
-                    .map_or(1.0, |(ratios, weights)| weighted_mean(ratios, Weights::of(weights))),
+                    .map_or(1.0, |(ratios, weights)| weighted_mean(ratios, Weights::from_slice(weights))),
             }
         })
         .collect()

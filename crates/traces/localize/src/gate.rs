@@ -119,13 +119,15 @@ mod tests {
         let mut weights = vec![100.0; 97];
         weights.extend([1.0; 8]);
         let settings = CloudDiagSettings::default();
-        let (plain, weighted) =
-            (gate(&latencies, &settings), gate_weighted(&latencies, Weights::of(&weights), &settings));
+        let (plain, weighted) = (
+            gate(&latencies, &settings),
+            gate_weighted(&latencies, Weights::from_slice(&weights), &settings),
+        );
         assert!(plain.anomalous && !weighted.anomalous && weighted.judged);
         assert_eq!((plain.tail_requests, weighted.tail_requests), (8, 8));
         assert!(weighted.effective_requests > 97.0 && weighted.effective_requests < 98.0);
         let rare = [1e6, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-        assert!(!gate_weighted(&latencies[..11], Weights::of(&rare), &settings).judged);
+        assert!(!gate_weighted(&latencies[..11], Weights::from_slice(&rare), &settings).judged);
     }
 
     #[test]

@@ -122,7 +122,7 @@ fn compare(
 ) -> Vec<(SlowPeer, f64)> {
     let mut out = Vec::new();
     let mut by_replica: BTreeMap<ReplicaId, OfReplica> = BTreeMap::new();
-    let weights = Weights::of(&observations.weights);
+    let weights = Weights::from_slice(&observations.weights);
     for (at, (&replica, &value)) in observations.replicas.iter().zip(&observations.values).enumerate() {
         let of_replica = by_replica.entry(replica).or_default();
         of_replica.values.push(value);
@@ -140,7 +140,7 @@ fn compare(
         if effective_sample_size(&own.weights) < OBSERVATIONS_MIN {
             continue;
         }
-        let factor = (weighted_median(&own.values, Weights::of(&own.weights)) - usual).exp();
+        let factor = (weighted_median(&own.values, Weights::from_slice(&own.weights)) - usual).exp();
         let p_value = if factor >= settings.peer_factor_min { p_value } else { 1.0 };
         out.push((SlowPeer { operation, replica, p_adjusted: 1.0 }, p_value));
     }

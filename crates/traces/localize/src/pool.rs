@@ -18,7 +18,7 @@ pub(crate) struct CallScale {
 pub(crate) fn call_scales(category: &CategoryCalls, settings: &CloudDiagSettings) -> Vec<CallScale> {
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); category.positions.len()];
     let each = category.weights();
-    let is_weighted = Weights::of(&each) != Weights::Equal;
+    let is_weighted = Weights::from_slice(&each) != Weights::Equal;
     let mut weights: Vec<Vec<f64>> = vec![Vec::new(); category.positions.len()];
     for call in &category.calls {
         times[call.position as usize].push(call.time_ns as f64);
@@ -30,7 +30,7 @@ pub(crate) fn call_scales(category: &CategoryCalls, settings: &CloudDiagSettings
         .iter()
         .zip(&weights)
         .map(|(times, weights)| {
-            let weights = Weights::of(weights);
+            let weights = Weights::from_slice(weights);
             let median_ns = weighted_median(times, weights);
             let mad_ns = weighted_mad(times, weights, median_ns);
             let limit_ns = (settings.exceed_mad * mad_ns).max(settings.exceed_median * median_ns);

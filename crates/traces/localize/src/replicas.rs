@@ -161,7 +161,7 @@ impl Groups {
             groups.exceeding[group as usize] += u64::from(exceeds);
             groups.exceeding_total += u64::from(exceeds);
         }
-        if Weights::of(&observed.weights) != Weights::Equal {
+        if Weights::from_slice(&observed.weights) != Weights::Equal {
             groups.weigh(observed);
         }
         groups
@@ -195,7 +195,7 @@ impl Groups {
     fn test_all(&self, observed: &ReplicaObservations, level: f64, factor_min: f64) -> Vec<ReplicaTest> {
         let shifts = weighted_mann_whitney_one_vs_rest(
             &observed.standardized,
-            Weights::of(&observed.weights),
+            Weights::from_slice(&observed.weights),
             &self.group_of,
             self.replicas.len(),
         );
@@ -264,9 +264,9 @@ fn shift_factors(groups: &Groups, observed: &ReplicaObservations) -> Vec<f64> {
         own[group as usize].0.push(ratio);
         own[group as usize].1.push(weight);
     }
-    let usual = weighted_median(&observed.ratios, Weights::of(&observed.weights));
+    let usual = weighted_median(&observed.ratios, Weights::from_slice(&observed.weights));
     let factor = |(ratios, weights): &(Vec<f64>, Vec<f64>)| {
-        if usual > 0.0 { weighted_median(ratios, Weights::of(weights)) / usual } else { 1.0 }
+        if usual > 0.0 { weighted_median(ratios, Weights::from_slice(weights)) / usual } else { 1.0 }
     };
     own.iter().map(factor).collect()
 }

@@ -76,7 +76,7 @@ impl ClockWatch {
         self.jumped = Some(monotonic);
         self.ahead = match jump_ns {
             0.. => self.ahead.plus(Nanos::from_ns(jump_ns.unsigned_abs())),
-            _ => self.ahead.less(Nanos::from_ns(jump_ns.unsigned_abs())),
+            _ => self.ahead.minus(Nanos::from_ns(jump_ns.unsigned_abs())),
         };
         Some(jump_ns)
     }

@@ -35,6 +35,6 @@ pub use error::{AppendError, StoreError};
 pub use flush_batch::{ClosePoint, FlushBatch, LogPosition};
 pub use segments::{DurableFolder, SegmentFigures, Segments};
 pub use settings::StoreSettings;
-pub use state::{StoreProblem, StoreState};
+pub use state::{StoreIssue, StoreState};
 pub use store::Store;
 pub use view::{StoredTrace, View};

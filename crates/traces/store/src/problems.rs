@@ -1,14 +1,14 @@
 //! Active problems of a store.
 
-use crate::StoreProblem;
+use crate::StoreIssue;
 use laggard_model::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// Active problems, at most one per name.
 #[derive(Debug, Default)]
-pub(crate) struct ProblemList {
-    known: Mutex<BTreeMap<&'static str, StoreProblem>>,
+pub(crate) struct IssueList {
+    known: Mutex<BTreeMap<&'static str, StoreIssue>>,
 }
 
 /// Whether a problem stops ingestion or queries.
@@ -18,7 +18,7 @@ pub(crate) enum Severity {
     Warns,
 }
 
-impl ProblemList {
+impl IssueList {
     /// Records a problem; an active one of this name keeps its start time.
     pub(crate) fn report(&self, name: &'static str, severity: Severity, now: Timestamp, text: String) {
         let mut known = self.known.lock().expect("no thread panics while it holds the lock");
@@ -26,7 +26,7 @@ impl ProblemList {
         if !known.contains_key(name) {
             tracing::warn!(problem = name, "{text}");
         }
-        known.insert(name, StoreProblem { name, text, since, blocks: severity == Severity::Blocks });
+        known.insert(name, StoreIssue { name, text, since, blocks: severity == Severity::Blocks });
     }
 
     /// A problem is over.
@@ -38,7 +38,7 @@ impl ProblemList {
     }
 
     /// All of them, by name.
-    pub(crate) fn list(&self) -> Vec<StoreProblem> {
+    pub(crate) fn list(&self) -> Vec<StoreIssue> {
         let known = self.known.lock().expect("no thread panics while it holds the lock");
         known.values().cloned().collect()
     }

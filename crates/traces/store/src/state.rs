@@ -6,7 +6,7 @@ use laggard_model::Timestamp;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct StoreState {
     /// Active problems; empty when the store works normally.
-    pub problems: Vec<StoreProblem>,
+    pub problems: Vec<StoreIssue>,
     /// Whether it takes new data.
     pub accepts: bool,
     /// Spans acknowledged since it was opened.
@@ -33,7 +33,7 @@ pub struct StoreState {
 
 /// Something a person should know of, with what the store does about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StoreProblem {
+pub struct StoreIssue {
     /// A word for programs: `disk_full`, `corrupt_segment`, `torn_log`, `clock_jumped`, ...
     pub name: &'static str,
     /// What is wrong, where, and what the store does about it; a sentence.

@@ -255,7 +255,7 @@ fn emit_spans(table: &SpanTable, since: Timestamp, until: Timestamp, sink: &mut 
         let key = table.names.operation_key(row.operation);
         let text = table.texts.binary_search_by_key(&row.trace, |(trace, _)| *trace).ok();
         let adjusted_count = row.adjusted_count;
-        let source = adjusted_count.map_or(WeightSource::Untold, |_| WeightSource::Column);
+        let source = adjusted_count.map_or(WeightSource::Unknown, |_| WeightSource::Column);
         sink.span(&SpanRecord {
             trace_id: row.trace,
             trace_text: text.map(|at| &*table.texts[at].1),

@@ -1,7 +1,7 @@
 //! Cumulative sums (Page, *Continuous inspection schemes*, Biometrika 41, 1954).
 
 use super::series::{Level, Series};
-use super::{ChangeAnswer, ChangeFinder, FoundAlarm};
+use super::{ChangeAnswer, ChangeFinder, ReportedAlarm};
 use laggard_changes::Observations;
 
 /// Windows from which level and noise are learned, at the start and after every alarm.
@@ -10,7 +10,7 @@ const LEARNED: usize = 60;
 const SLACK: f64 = 0.5;
 const LIMIT: f64 = 5.0;
 
-/// Two-sided cumulative sums on one series, started anew after an alarm.
+/// Two-sided cumulative sums on one series, restarted after an alarm.
 pub(super) struct Cusum {
     series: Series,
     name: String,
@@ -29,7 +29,8 @@ impl ChangeFinder for Cusum {
 
     fn find(&self, observations: &Observations) -> Result<ChangeAnswer, String> {
         let rows = alarms(&self.series.values(observations));
-        let alarm = |row: usize| FoundAlarm { window: observations.windows[row], ..FoundAlarm::default() };
+        let alarm =
+            |row: usize| ReportedAlarm { window: observations.windows[row], ..ReportedAlarm::default() };
         Ok(ChangeAnswer { alarms: rows.into_iter().map(alarm).collect(), regions: Vec::new() })
     }
 }

@@ -19,7 +19,7 @@ pub struct DemandCase {
 pub struct EstimatedDemand {
     /// CPU seconds.
     pub demand_s: f64,
-    /// Ends of the interval, for estimators that tell one.
+    /// Ends of the interval, for estimators that report one.
     pub interval_s: Option<[f64; 2]>,
 }
 
@@ -29,14 +29,14 @@ pub trait DemandEstimator: Sync {
     fn name(&self) -> &str;
 
     /// Whether it is one of Laggard's own.
-    fn is_ours(&self) -> bool {
+    fn is_laggard(&self) -> bool {
         false
     }
 
     /// A demand a type.
     ///
     /// # Errors
-    /// What kept it from answering.
+    /// Why there is no answer.
     fn estimate(&self, observations: &Observations) -> Result<Vec<EstimatedDemand>, String>;
 }
 
@@ -45,7 +45,7 @@ pub trait DemandEstimator: Sync {
 pub struct DemandScore {
     /// `|estimate − truth| / truth` of every type.
     pub relative_errors: Vec<f64>,
-    /// Intervals told.
+    /// Intervals reported.
     pub intervals: usize,
     /// Of these, those with the truth in them.
     pub covered: usize,
@@ -85,7 +85,7 @@ impl DemandEstimator for Fitted {
         "Laggard's model"
     }
 
-    fn is_ours(&self) -> bool {
+    fn is_laggard(&self) -> bool {
         true
     }
 

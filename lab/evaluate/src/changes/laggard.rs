@@ -1,6 +1,6 @@
 //! Laggard's methods.
 
-use super::{ChangeAnswer, ChangeFinder, Difference, FoundAlarm};
+use super::{ChangeAnswer, ChangeFinder, Difference, ReportedAlarm};
 use laggard_changes::{
     Analysis, Change, ChangeKind, ChangeSettings, CherkasovaMode, CherkasovaSettings, Observations,
     SegmentKind, TooLittleDataError, changes, cherkasova,
@@ -11,17 +11,17 @@ use std::ops::Range;
 /// The product's methods, the default first.
 pub(super) fn finders() -> Vec<Box<dyn ChangeFinder>> {
     vec![
-        Box::new(Ours {
+        Box::new(LaggardMethod {
             name: "changes",
             analyze: |observations, threads| changes(observations, &ChangeSettings::default(), threads),
         }),
-        Box::new(Ours {
+        Box::new(LaggardMethod {
             name: "cherkasova",
             analyze: |observations, threads| {
                 cherkasova(observations, &CherkasovaSettings::new(CherkasovaMode::Robust), threads)
             },
         }),
-        Box::new(Ours {
+        Box::new(LaggardMethod {
             name: "cherkasova, paper",
             analyze: |observations, threads| {
                 cherkasova(observations, &CherkasovaSettings::new(CherkasovaMode::Paper), threads)
@@ -30,17 +30,17 @@ pub(super) fn finders() -> Vec<Box<dyn ChangeFinder>> {
     ]
 }
 
-struct Ours {
+struct LaggardMethod {
     name: &'static str,
     analyze: fn(&Observations, NonZeroUsize) -> Result<Analysis, TooLittleDataError>,
 }
 
-impl ChangeFinder for Ours {
+impl ChangeFinder for LaggardMethod {
     fn name(&self) -> &str {
         self.name
     }
 
-    fn is_ours(&self) -> bool {
+    fn is_laggard(&self) -> bool {
         true
     }
 
@@ -59,7 +59,7 @@ fn answer(observations: &Observations, analysis: &Analysis) -> ChangeAnswer {
     let window = |row: usize| observations.windows[row.min(observations.windows.len() - 1)];
     let is_alarm =
         |change: &&Change| matches!(change.kind, ChangeKind::ApplicationChange | ChangeKind::Rollback { .. });
-    let alarms = analysis.changes.iter().filter(is_alarm).map(|change| FoundAlarm {
+    let alarms = analysis.changes.iter().filter(is_alarm).map(|change| ReportedAlarm {
         window: window(change.onset.row),
         interval: Some([window(change.onset.earliest), window(change.onset.latest)]),
         transactions: change

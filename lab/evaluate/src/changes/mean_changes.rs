@@ -2,7 +2,7 @@
 //! computational cost*, JASA 107, 2012).
 
 use super::series::{Series, noise_deviation};
-use super::{ChangeAnswer, ChangeFinder, FoundAlarm};
+use super::{ChangeAnswer, ChangeFinder, ReportedAlarm};
 use laggard_changes::Observations;
 
 /// Penalty of a change in squared deviations: three times the logarithm of the number of windows, between BIC and
@@ -33,7 +33,8 @@ impl ChangeFinder for MeanChanges {
         let noise = noise_deviation(&values);
         let penalty = PENALTY_LOG * (values.len().max(2) as f64).ln() * noise * noise;
         let cuts = pelt(&values, penalty, SEGMENT_MIN);
-        let alarm = |row: usize| FoundAlarm { window: observations.windows[row], ..FoundAlarm::default() };
+        let alarm =
+            |row: usize| ReportedAlarm { window: observations.windows[row], ..ReportedAlarm::default() };
         Ok(ChangeAnswer { alarms: cuts.into_iter().map(alarm).collect(), regions: Vec::new() })
     }
 }

@@ -37,7 +37,7 @@ pub struct ChangeTruth {
     pub alarms: Vec<TrueAlarm>,
     /// Windows in which something foreign used the CPU.
     pub regions: Vec<Range<usize>>,
-    /// Windows in which something foreign used the CPU so shortly that it need not be told, but may.
+    /// Windows with background load so short that it may, but need not, be reported.
     pub tolerated: Vec<Range<usize>>,
 }
 
@@ -59,11 +59,11 @@ pub struct Difference {
     pub difference_ms: f64,
 }
 
-/// What a method says.
+/// The answer of a method.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ChangeAnswer {
     /// Changes of the application, in order of time.
-    pub alarms: Vec<FoundAlarm>,
+    pub alarms: Vec<ReportedAlarm>,
     /// Windows in which something foreign used the CPU.
     pub regions: Vec<Range<usize>>,
 }
@@ -71,7 +71,7 @@ pub struct ChangeAnswer {
 impl ChangeAnswer {
     /// In words, windows by number.
     pub(crate) fn words(&self, names: &[String]) -> String {
-        let alarm = |alarm: &FoundAlarm| {
+        let alarm = |alarm: &ReportedAlarm| {
             let name = |one: &Difference| {
                 let name = names.get(one.transaction).map_or("?", String::as_str);
                 format!(" {name} {:+.1} ms", one.difference_ms)
@@ -93,10 +93,10 @@ const SHOWN: usize = 6;
 
 /// A change of the application that a method found.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct FoundAlarm {
+pub struct ReportedAlarm {
     /// The first window of it, most likely.
     pub window: usize,
-    /// The earliest and the latest window that it might be, for methods that tell.
+    /// The earliest and the latest possible window, for methods that report it.
     pub interval: Option<[usize; 2]>,
     /// The transactions that are named, for methods that name any.
     pub transactions: Vec<Difference>,
@@ -108,14 +108,14 @@ pub trait ChangeFinder: Sync {
     fn name(&self) -> &str;
 
     /// Whether it is one of Laggard's own.
-    fn is_ours(&self) -> bool {
+    fn is_laggard(&self) -> bool {
         false
     }
 
     /// The changes it finds.
     ///
     /// # Errors
-    /// What kept it from answering; counts as nothing found.
+    /// Why there is no answer; counts as nothing found.
     fn find(&self, observations: &Observations) -> Result<ChangeAnswer, String>;
 }
 

@@ -1,6 +1,6 @@
 //! An answer about changes against the truth.
 
-use super::{ChangeAnswer, ChangeTruth, Difference, FoundAlarm, TrueAlarm};
+use super::{ChangeAnswer, ChangeTruth, Difference, ReportedAlarm, TrueAlarm};
 use std::ops::Range;
 
 /// An alarm counts for a change when its onset is this near, in minutes.
@@ -21,7 +21,7 @@ pub struct ChangeScore {
     pub false_alarms: usize,
     /// Distance of the onset in windows, of those found.
     pub onset_errors: Vec<f64>,
-    /// Of those found, how many tell an interval, …
+    /// Of those found, how many have an interval, …
     pub intervals: usize,
     /// … and in how many of these the truth is in it.
     pub covered: usize,
@@ -32,7 +32,7 @@ pub struct ChangeScore {
     /// Regions of foreign load that there are.
     pub regions: usize,
     /// Those of which at least half is in regions found.
-    pub regions_found: usize,
+    pub regions_detected: usize,
     /// Regions found that touch none.
     pub false_regions: usize,
 }
@@ -41,7 +41,10 @@ impl ChangeScore {
     /// Whether every alarm, every region and every name and size is right, and nothing else is there.
     pub fn is_right(&self) -> bool {
         let all_found = self.is_answered && self.found == self.expected && self.sized == self.expected;
-        all_found && self.false_alarms == 0 && self.regions_found == self.regions && self.false_regions == 0
+        all_found
+            && self.false_alarms == 0
+            && self.regions_detected == self.regions
+            && self.false_regions == 0
     }
 }
 
@@ -55,30 +58,31 @@ pub fn score_changes(truth: &ChangeTruth, answer: Option<&ChangeAnswer>, window_
         ..ChangeScore::default()
     };
     let Some(answer) = answer else { return score };
-    let mut left: Vec<&FoundAlarm> = answer.alarms.iter().collect();
+    let mut left: Vec<&ReportedAlarm> = answer.alarms.iter().collect();
     for change in &truth.alarms {
         if let Some(alarm) = take_nearest(&mut left, change.window, near) {
-            add_found(&mut score, change, alarm);
+            add_detected(&mut score, change, alarm);
         }
     }
     score.false_alarms = left.len();
     let covered =
         |region: &Range<usize>| answer.regions.iter().map(|found| overlap(region, found)).sum::<usize>();
-    score.regions_found = truth.regions.iter().filter(|region| 2 * covered(region) >= region.len()).count();
+    score.regions_detected =
+        truth.regions.iter().filter(|region| 2 * covered(region) >= region.len()).count();
     let foreign = || truth.regions.iter().chain(&truth.tolerated);
     let touches = |found: &Range<usize>| foreign().any(|region| overlap(region, found) > 0);
     score.false_regions = answer.regions.iter().filter(|found| !touches(found)).count();
     score
 }
 
-fn add_found(score: &mut ChangeScore, change: &TrueAlarm, alarm: &FoundAlarm) {
+fn add_detected(score: &mut ChangeScore, change: &TrueAlarm, alarm: &ReportedAlarm) {
     score.found += 1;
     score.onset_errors.push(alarm.window.abs_diff(change.window) as f64);
     if let Some([earliest, latest]) = alarm.interval {
         score.intervals += 1;
         score.covered += usize::from((earliest..=latest).contains(&change.window));
     }
-    // All transactions changed alike: which, is not asked.
+    // All transactions changed alike: their names do not count.
     if change.transactions.is_empty() {
         score.named += 1;
         score.sized += 1;
@@ -97,8 +101,12 @@ fn add_found(score: &mut ChangeScore, change: &TrueAlarm, alarm: &FoundAlarm) {
 }
 
 /// Takes the nearest alarm out, if it is near enough.
-fn take_nearest<'a>(left: &mut Vec<&'a FoundAlarm>, window: usize, near: f64) -> Option<&'a FoundAlarm> {
-    let distance = |alarm: &FoundAlarm| alarm.window.abs_diff(window);
+fn take_nearest<'a>(
+    left: &mut Vec<&'a ReportedAlarm>,
+    window: usize,
+    near: f64,
+) -> Option<&'a ReportedAlarm> {
+    let distance = |alarm: &ReportedAlarm| alarm.window.abs_diff(window);
     let at = (0..left.len()).min_by_key(|&at| distance(left[at]))?;
     if distance(left[at]) as f64 > near { None } else { Some(left.remove(at)) }
 }
@@ -126,7 +134,7 @@ mod tests {
 
     #[test]
     fn all_right_is_right() {
-        let alarm = |window, ms| FoundAlarm {
+        let alarm = |window, ms| ReportedAlarm {
             window,
             interval: Some([window - 1, window + 1]),
             transactions: vec![difference(7, ms)],
@@ -140,7 +148,7 @@ mod tests {
 
     #[test]
     fn wrong_names_sizes_times_and_regions_are_told_apart() {
-        let alarm = |window, transactions| FoundAlarm { window, interval: None, transactions };
+        let alarm = |window, transactions| ReportedAlarm { window, interval: None, transactions };
         let alarms = vec![
             alarm(100, vec![difference(7, 8.0)]),
             alarm(103, vec![difference(7, 5.0)]),
@@ -151,7 +159,7 @@ mod tests {
         let score = score_changes(&truth(), Some(&answer), 60.0);
         assert_eq!((score.expected, score.found, score.false_alarms), (2, 2, 2));
         assert_eq!((score.named, score.sized), (1, 0));
-        assert_eq!((score.regions, score.regions_found, score.false_regions), (1, 0, 1));
+        assert_eq!((score.regions, score.regions_detected, score.false_regions), (1, 0, 1));
         assert!(!score.is_right());
         let nothing = ChangeAnswer::default();
         assert!(score_changes(&ChangeTruth::default(), Some(&nothing), 60.0).is_right());

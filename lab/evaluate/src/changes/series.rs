@@ -1,4 +1,4 @@
-//! What simple methods look at: one number a window.
+//! The input of simple methods: one number per window.
 
 use laggard_changes::Observations;
 

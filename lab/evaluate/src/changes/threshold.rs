@@ -1,6 +1,6 @@
 //! What most monitoring does: an alarm when the CPU is busy.
 
-use super::{ChangeAnswer, ChangeFinder, FoundAlarm};
+use super::{ChangeAnswer, ChangeFinder, ReportedAlarm};
 use laggard_changes::Observations;
 
 const BUSY: f64 = 0.7;
@@ -22,7 +22,7 @@ impl ChangeFinder for BusyThreshold {
             busy = if utilization > BUSY { busy + 1 } else { 0 };
             if busy == WINDOWS {
                 let window = observations.windows[row + 1 - WINDOWS];
-                alarms.push(FoundAlarm { window, ..FoundAlarm::default() });
+                alarms.push(ReportedAlarm { window, ..ReportedAlarm::default() });
             }
         }
         Ok(ChangeAnswer { alarms, regions: Vec::new() })

@@ -19,7 +19,7 @@ impl ExecutionFinder for Mode {
         &self.name
     }
 
-    fn is_ours(&self) -> bool {
+    fn is_laggard(&self) -> bool {
         true
     }
 

@@ -16,7 +16,7 @@ pub struct ExecutionCase {
     pub name: String,
     /// Executions with nothing wrong.
     pub normal: Vec<StateSequence>,
-    /// Executions in question.
+    /// Executions to examine.
     pub sample: Vec<StateSequence>,
     /// States are below this.
     pub alphabet_len: usize,
@@ -35,29 +35,29 @@ pub struct ExecutionTruth {
     pub injected: Vec<Vec<usize>>,
 }
 
-/// What a method says.
+/// The answer of a method.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ExecutionAnswer {
-    /// Whether anything is said to be wrong.
+    /// Whether an anomaly is reported.
     pub is_alarm: bool,
     /// Label of each normal execution; `None`: it belongs to nothing. Empty from methods that find no kinds.
     pub normal_labels: Vec<Option<usize>>,
     /// Label of the normal kind that each sample execution is compared with.
     pub sample_labels: Vec<Option<usize>>,
-    /// Sample executions that are said to be anomalous, ascending.
+    /// Sample executions reported as anomalous, ascending.
     pub flagged: Vec<usize>,
-    /// Steps that are said to be abnormal; `None` from methods that name no steps.
+    /// Steps reported as abnormal; `None` from methods that name no steps.
     pub steps: Option<Vec<ReportedSteps>>,
 }
 
-/// Steps of one execution that are said to be abnormal.
+/// Steps of one execution reported as abnormal.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReportedSteps {
     /// Sample execution.
     pub execution: usize,
     /// Its steps.
     pub steps: Range<usize>,
-    /// Time that is said to be too much.
+    /// Reported excess time.
     pub excess_us: f64,
 }
 
@@ -67,7 +67,7 @@ pub trait ExecutionFinder: Sync {
     fn name(&self) -> &str;
 
     /// Whether it is one of Laggard's own.
-    fn is_ours(&self) -> bool {
+    fn is_laggard(&self) -> bool {
         false
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// Counts that add up over cases.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct ExecutionScore {
-    /// 1 when something is said to be wrong where nothing is.
+    /// 1 if an anomaly is reported where there is none.
     pub false_alarms: usize,
     /// 1 where nothing is wrong.
     pub quiet: usize,
@@ -25,7 +25,7 @@ pub struct ExecutionScore {
     /// Faulty executions: hit by a fault, or of a new kind.
     pub faulty: usize,
     /// Injected steps that are reported.
-    pub steps_found: usize,
+    pub steps_detected: usize,
     /// Injected steps, from methods that name steps.
     pub steps: usize,
     /// Time reported as too much at steps that no fault touched.
@@ -51,7 +51,7 @@ pub fn score_executions(truth: &ExecutionTruth, answer: &ExecutionAnswer) -> Exe
     score
 }
 
-/// Each label stands for the kind that most of its members are of (ties: the smallest kind).
+/// Each label represents the kind of most of its members (ties: the smallest kind).
 fn kinds(truth: &ExecutionTruth, answer: &ExecutionAnswer, score: &mut ExecutionScore) {
     if answer.normal_labels.is_empty() {
         return;
@@ -89,7 +89,7 @@ fn steps(truth: &ExecutionTruth, answer: &ExecutionAnswer, score: &mut Execution
     }
     for (execution, injected) in truth.injected.iter().enumerate() {
         score.steps += injected.len();
-        score.steps_found += injected.iter().filter(|&&step| seen.contains(&(execution, step))).count();
+        score.steps_detected += injected.iter().filter(|&&step| seen.contains(&(execution, step))).count();
     }
 }
 
@@ -106,7 +106,7 @@ impl ExecutionScore {
             hits: self.hits + other.hits,
             flagged: self.flagged + other.flagged,
             faulty: self.faulty + other.faulty,
-            steps_found: self.steps_found + other.steps_found,
+            steps_detected: self.steps_detected + other.steps_detected,
             steps: self.steps + other.steps,
             unrelated_us: self.unrelated_us + other.unrelated_us,
             reported_us: self.reported_us + other.reported_us,
@@ -139,7 +139,7 @@ mod tests {
         let score = score_executions(&truth, &answer);
         assert_eq!((score.kinds_right, score.kinds, score.pairs_right, score.pairs), (2, 3, 1, 2));
         assert_eq!((score.hits, score.flagged, score.faulty, score.quiet), (1, 2, 2, 0));
-        assert_eq!((score.steps_found, score.steps), (1, 2));
+        assert_eq!((score.steps_detected, score.steps), (1, 2));
         assert_eq!((score.unrelated_us, score.reported_us), (1.0, 4.0));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Sets are mined up to this many items, and so many in all: beyond, more items only repeat what smaller sets say.
+/// Sets are mined up to this many items, and up to this number of sets: larger sets only repeat smaller ones.
 const ITEMS_MAX: usize = 3;
 const SETS_MAX: usize = 50_000;
 
@@ -29,7 +29,7 @@ pub fn jaccard(support: f64, confidence: f64) -> f64 {
 type Bits = Vec<u64>;
 
 /// Mines the sets of items that at least a share of the abnormal requests have, by growing size. `requests` holds
-/// the distinct items of every request; `abnormal` says which count. Any miner (FP-growth in the paper) finds the
+/// the distinct items of every request; `abnormal` selects those that count. Any miner (FP-growth in the paper) finds the
 /// same sets; this one intersects sets of requests level by level.
 pub fn mine(requests: &[Vec<u32>], abnormal: &[bool], support_min: f64) -> FrequentItemsets {
     let words = requests.len().div_ceil(64);

@@ -23,7 +23,7 @@ pub fn laggard_report(case: &Case, method: &str) -> Result<Report, String> {
     diagnosed(&case.target, case.baseline.as_deref(), method)
 }
 
-/// The one place where traces, a baseline and the method's name are handed to the product.
+/// Runs the product on traces, with a baseline and the method's name.
 fn diagnosed(target: &Traces, baseline: Option<&Traces>, method: &str) -> Result<Report, String> {
     let row = METHODS.iter().find(|row| row.name == method).ok_or("no such method")?;
     let settings =
@@ -42,7 +42,7 @@ impl Localizer for Laggard {
         self.name
     }
 
-    fn is_ours(&self) -> bool {
+    fn is_laggard(&self) -> bool {
         true
     }
 

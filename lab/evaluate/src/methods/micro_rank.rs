@@ -1,7 +1,7 @@
 //! MicroRank: personalized PageRank and weighted spectrum analysis.
 //!
 //! Yu et al.: MicroRank: End-to-End Latency Issue Localization with Extended Spectrum Analysis in Microservice
-//! Environments. The Web Conference 2021, 3087–3098, doi:10.1145/3442381.3449905. Written anew from the paper;
+//! Environments. The Web Conference 2021, 3087–3098, doi:10.1145/3442381.3449905. Implemented from the paper;
 //! constants that the paper leaves open are those of the authors' published program.
 
 use super::labels::{Expectation, Labels};
@@ -24,7 +24,7 @@ pub struct MicroRank {
 const ABNORMAL_SHARE_MIN: f64 = 0.01;
 /// How much an abnormal request's brevity counts beside its rarity.
 const BREVITY: f64 = 0.5;
-/// Stands for zero counts.
+/// Replaces zero counts.
 const ALMOST_NONE: f64 = 1e-7;
 
 /// A node's weighted spectrum: requests that are abnormal (`f`) or normal (`p`) and visit it (`e`) or do not (`n`).
@@ -80,16 +80,16 @@ impl Localizer for MicroRank {
 
 /// A node is an operation on a replica.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Place {
+struct Node {
     operation: u32,
     replica: u32,
 }
 
 fn rank(calls: &CaseCalls, abnormal: &[&Arc<RequestCalls>], normal: &[&Arc<RequestCalls>]) -> Answer {
-    let mut places = Vec::new();
+    let mut nodes = Vec::new();
     let mut index = HashMap::new();
-    let failing = weigh(&mut places, &mut index, abnormal, Preference::Abnormal);
-    let passing = weigh(&mut places, &mut index, normal, Preference::Normal);
+    let failing = weigh(&mut nodes, &mut index, abnormal, Preference::Abnormal);
+    let passing = weigh(&mut nodes, &mut index, normal, Preference::Normal);
     let mut of_operation: BTreeMap<u32, f64> = BTreeMap::new();
     let mut of_replica: BTreeMap<u32, f64> = BTreeMap::new();
     for (at, weight) in failing.weight.iter().enumerate().filter(|(at, _)| failing.visitors[*at] > 0.0) {
@@ -99,13 +99,13 @@ fn rank(calls: &CaseCalls, abnormal: &[&Arc<RequestCalls>], normal: &[&Arc<Reque
             nf: weight * (abnormal.len() as f64 - failing.visitors[at]),
             ep: if passing.visitors[at] > 0.0 { passing_part } else { ALMOST_NONE },
         });
-        let place: Place = places[at];
+        let node: Node = nodes[at];
         let best = |scores: &mut BTreeMap<u32, f64>, of: u32| {
             let known = scores.entry(of).or_default();
             *known = known.max(score);
         };
-        best(&mut of_operation, place.operation);
-        best(&mut of_replica, place.replica);
+        best(&mut of_operation, node.operation);
+        best(&mut of_replica, node.replica);
     }
     let names = &calls.names;
     Answer {
@@ -131,16 +131,16 @@ struct Weights {
 }
 
 fn weigh(
-    places: &mut Vec<Place>,
-    index: &mut HashMap<Place, u32>,
+    nodes: &mut Vec<Node>,
+    index: &mut HashMap<Node, u32>,
     requests: &[&Arc<RequestCalls>],
     preference: Preference,
 ) -> Weights {
     let mut graph = Graph::default();
     for request in requests {
         let nodes: Vec<u32> = (request.calls.iter())
-            .map(|call| Place { operation: call.operation, replica: call.replica })
-            .map(|place| *index.entry(place).or_insert_with(|| push(places, place)))
+            .map(|call| Node { operation: call.operation, replica: call.replica })
+            .map(|node| *index.entry(node).or_insert_with(|| push(nodes, node)))
             .collect();
         for (call, &node) in request.calls.iter().zip(&nodes) {
             if let Some(parent) = call.parent {
@@ -154,9 +154,9 @@ fn weigh(
         Preference::Normal => graph.rarity(),
         Preference::Abnormal => mixed(&graph.brevity(), &graph.rarity()),
     };
-    let mut weight = personalized_page_rank(places.len(), &graph.visited, &graph.callees, &preference);
+    let mut weight = personalized_page_rank(nodes.len(), &graph.visited, &graph.callees, &preference);
     // The authors scale by the mean weight of the graph's nodes, which makes two graphs comparable.
-    let mut visitors = vec![0.0; places.len()];
+    let mut visitors = vec![0.0; nodes.len()];
     graph.visited.iter().flatten().for_each(|&node| visitors[node as usize] += 1.0);
     let nodes = visitors.iter().filter(|&&visitors| visitors > 0.0).count();
     let mean = weight.iter().sum::<f64>() / nodes.max(1) as f64;
@@ -164,9 +164,9 @@ fn weigh(
     Weights { weight, visitors }
 }
 
-fn push(places: &mut Vec<Place>, place: Place) -> u32 {
-    places.push(place);
-    places.len() as u32 - 1
+fn push(nodes: &mut Vec<Node>, node: Node) -> u32 {
+    nodes.push(node);
+    nodes.len() as u32 - 1
 }
 
 fn distinct(mut nodes: Vec<u32>) -> Vec<u32> {

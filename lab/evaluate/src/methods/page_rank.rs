@@ -28,7 +28,7 @@ impl Graph {
         normalized(self.visited.iter().map(|visited| 1.0 / kinds[&visited[..]]).collect())
     }
 
-    /// By request: one over its number of calls, normalized: a short slow request says more.
+    /// By request: one over its number of calls, normalized: a short slow request is more informative.
     pub(super) fn brevity(&self) -> Vec<f64> {
         normalized(self.calls.iter().map(|&calls| 1.0 / calls.max(1) as f64).collect())
     }

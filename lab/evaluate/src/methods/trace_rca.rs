@@ -1,7 +1,7 @@
 //! TraceRCA: abnormal invocations by feature selection, itemset mining, suspicion inside a set.
 //!
 //! Li et al.: Practical Root Cause Localization for Microservice Systems via Trace Analysis. IEEE/ACM IWQoS 2021,
-//! doi:10.1109/IWQOS52092.2021.9521340. Written anew from the paper; constants that the paper leaves open are those
+//! doi:10.1109/IWQOS52092.2021.9521340. Implemented from the paper; constants that the paper leaves open are those
 //! of the authors' published program.
 
 use super::figures::Spread;
@@ -12,7 +12,7 @@ use crate::case::{Answer, BaselineUse, Case, Decision, Localizer};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Of the paper's features an invocation's latency is the one that traces hold. Invocations are told apart by the
+/// Of the paper's features an invocation's latency is the one that traces hold. Invocations are distinguished by the
 /// calling service and the operation called. The whole is run twice: with services as items, as in the paper, which
 /// ranks operations (those of one service by their abnormal invocations); and with a service's replicas as items.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! A simple baseline: what a person computes who is told the window.
+//! A simple baseline: what a person would compute for a known window.
 
 use super::figures::quantile;
 use super::ranked;

@@ -11,7 +11,7 @@ impl PatternFinder for LatencyPatterns {
         "latency patterns"
     }
 
-    fn is_ours(&self) -> bool {
+    fn is_laggard(&self) -> bool {
         true
     }
 

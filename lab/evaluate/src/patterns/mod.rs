@@ -30,11 +30,11 @@ pub trait PatternFinder: Sync {
     fn name(&self) -> &str;
 
     /// Whether it is one of Laggard's own.
-    fn is_ours(&self) -> bool {
+    fn is_laggard(&self) -> bool {
         false
     }
 
-    /// Whether it can tell that nothing was hit; others are asked only where something was.
+    /// Whether it can report that nothing was hit; others run only where something was.
     fn detects(&self) -> bool {
         false
     }
@@ -42,7 +42,7 @@ pub trait PatternFinder: Sync {
     /// The groups: rows of `times_ms` and `latency_ms`, each group ascending.
     ///
     /// # Errors
-    /// What kept it from answering; counts as nothing found.
+    /// Why there is no answer; counts as nothing found.
     fn find(&self, matrix: &RequestMatrix) -> Result<Vec<Vec<usize>>, String>;
 }
 

@@ -12,7 +12,7 @@ pub struct PatternScore {
     pub recall: f64,
     /// Harmonic mean of the two.
     pub f1: f64,
-    /// Mean over the causes of the F1 of the group that stands for it: groups are assigned to causes one to one so
+    /// Mean over the causes of the F1 of the group assigned to it: groups are assigned to causes one to one so
     /// that the sum is largest; a cause without a group has 0 (as in DeLag's evaluation, Traini and Cortellessa,
     /// IEEE TSE 49(6), 2023).
     pub f1_causes: f64,

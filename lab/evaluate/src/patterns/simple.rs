@@ -5,7 +5,7 @@ use super::{PatternFinder, RequestMatrix};
 /// The share of requests that counts as slow.
 const SLOW_SHARE: f64 = 0.2;
 
-/// One group: the slowest fifth of the requests. It is told the share.
+/// One group: the slowest fifth of the requests. The share is known to it.
 pub(super) struct SlowestFifth;
 
 impl PatternFinder for SlowestFifth {

@@ -78,7 +78,7 @@ fn change_cells(own: &[&ChangeOutcome]) -> String {
         share(sum(|one| one.score.covered), sum(|one| one.score.intervals)),
         share(sum(|one| one.score.named), found),
         share(sum(|one| one.score.sized), found),
-        share(sum(|one| one.score.regions_found), sum(|one| one.score.regions)),
+        share(sum(|one| one.score.regions_detected), sum(|one| one.score.regions)),
         sum(|one| one.score.false_regions).to_string(),
         format!("{:.2}", own.iter().map(|one| one.cost.wall_s).sum::<f64>() / own.len() as f64),
     ];
@@ -101,7 +101,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 fn misses(out: &mut String, results: &Results, outcomes: &[&ChangeOutcome]) {
     let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
     for one in
-        outcomes.iter().filter(|one| results.change_finders[one.finder].is_ours && !one.score.is_right())
+        outcomes.iter().filter(|one| results.change_finders[one.finder].is_laggard && !one.score.is_right())
     {
         let finder = &results.change_finders[one.finder].name;
         let row = format!("| {} | {} | {} |", one.group.name, finder, one.got.replace('|', "\\|"));
@@ -157,9 +157,9 @@ fn demand_cells(own: &[&DemandOutcome]) -> String {
     let intervals = own.iter().map(|one| one.score.intervals).sum();
     let largest = errors.iter().copied().fold(f64::NAN, f64::max);
     let unanswered = own.iter().filter(|one| one.error.is_some()).count();
-    let note = if unanswered > 0 { format!(", {unanswered} without an answer") } else { String::new() };
+    let add_note = if unanswered > 0 { format!(", {unanswered} without an answer") } else { String::new() };
     let cells = [
-        format!("{}{note}", percent(mean(&errors))),
+        format!("{}{add_note}", percent(mean(&errors))),
         percent(largest),
         share(covered, intervals),
         percent(mean(&widths)),

@@ -49,7 +49,7 @@ fn cells(score: &ExecutionScore) -> [String; 7] {
         share(score.pairs_right, score.pairs),
         share(score.hits, score.flagged),
         share(score.hits, score.faulty),
-        share(score.steps_found, score.steps),
+        share(score.steps_detected, score.steps),
         unrelated,
     ]
 }

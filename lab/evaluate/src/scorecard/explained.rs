@@ -63,7 +63,7 @@ pub(super) fn about(set: SetKind) -> &'static str {
         SetKind::Tracebench => {
             "\
 HDFS traces with 50 interchangeable data nodes. *Slow nodes*: extra network delay on some of them; the right answer is
-all and only those, without being told how many, and without a baseline; operations are not asked. *Sub-samples*: ten
+all and only those, without being told how many, and without a baseline; operations do not count. *Sub-samples*: ten
 seeded draws of 20 traces from each of these runs; a slow node that does not occur in the draw is not expected.
 *Every node slow*: any operation is right, any replica that Laggard names is wrong; the baseline is the run with a delay of 0 ms of the same
 workload, or the only one there is. *Nothing injected*: anything named is a false finding."

@@ -15,7 +15,7 @@ const F1_MIN: f64 = 0.9;
 pub(super) fn misses(out: &mut String, results: &Results, set: SetKind) {
     let mut ours = Vec::new();
     let mut others = Vec::new();
-    let default = results.methods.iter().position(|row| row.is_ours);
+    let default = results.methods.iter().position(|row| row.is_laggard);
     for at in 0..results.methods.len() {
         let is_default = default == Some(at);
         let detail = if is_default { Detail::Every } else { Detail::OneAGroup };
@@ -24,7 +24,7 @@ pub(super) fn misses(out: &mut String, results: &Results, set: SetKind) {
     }
     for (at, finder) in results.finders.iter().enumerate() {
         let rows = matrix_rows(results, set, at);
-        if finder.is_ours { ours.extend(rows) } else { others.extend(rows) }
+        if finder.is_laggard { ours.extend(rows) } else { others.extend(rows) }
     }
     if !ours.is_empty() {
         let _ = write!(out, "\n### Misses of Laggard's default on {}\n\n", set.name());
@@ -126,7 +126,7 @@ pub(super) fn beaten(out: &mut String, results: &Results) {
 }
 
 fn by_cases(results: &Results) -> Vec<String> {
-    let Some(default) = results.methods.iter().position(|method| method.is_ours) else { return vec![] };
+    let Some(default) = results.methods.iter().position(|method| method.is_laggard) else { return vec![] };
     let mut lines = Vec::new();
     for group in SetKind::ALL.into_iter().flat_map(|set| groups_of(results, set)) {
         let of_group = || results.outcomes.iter().filter(|one| one.group == *group);
@@ -149,7 +149,7 @@ fn by_cases(results: &Results) -> Vec<String> {
 }
 
 fn by_matrices(results: &Results) -> Vec<String> {
-    let Some(default) = results.finders.iter().position(|finder| finder.is_ours) else { return vec![] };
+    let Some(default) = results.finders.iter().position(|finder| finder.is_laggard) else { return vec![] };
     let own = |other: &crate::run::PatternOutcome| {
         let is_own = |one: &&crate::run::PatternOutcome| {
             one.finder == default && one.group == other.group && one.case == other.case
@@ -174,7 +174,8 @@ mod tests {
     use crate::sets::Group;
 
     fn results() -> Results {
-        let method = |name: &str, is_ours| MethodRow { name: name.to_owned(), is_ours, uses_baseline: false };
+        let method =
+            |name: &str, is_laggard| MethodRow { name: name.to_owned(), is_laggard, uses_baseline: false };
         let outcome = |case: &str, method, right: bool| Outcome {
             group: Group::new(SetKind::Simulator, "bursts"),
             case: case.to_owned(),

@@ -46,7 +46,7 @@ impl Summary {
         self.cost = self.cost.plus(outcome.cost);
     }
 
-    /// Whether the method was not asked.
+    /// Whether the method was not run.
     pub(super) fn is_empty(&self) -> bool {
         self.cases == 0
     }
@@ -86,7 +86,7 @@ impl Summary {
     }
 }
 
-/// Share of the cases whose right name is among the first so many.
+/// Share of the cases whose right name is among the first `n`.
 fn share_within(ranks: &[Option<usize>], places: usize) -> String {
     let hits = ranks.iter().filter(|rank| rank.is_some_and(|rank| rank <= places)).count();
     if ranks.is_empty() { dash() } else { format!("{:.2}", hits as f64 / ranks.len() as f64) }

@@ -8,7 +8,7 @@ use laggard_numeric::Matrix;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Samples of a second are taken together to windows of this length.
+/// Samples of one second are aggregated to windows of this length.
 const WINDOW_S: usize = 10;
 /// The truth, beside the folders of the runs.
 const TRUTH: &str = "demands.csv";
@@ -82,7 +82,7 @@ fn series(folder: &Path, ending: &str) -> Result<Series, String> {
     Ok(Series { columns, rows })
 }
 
-/// Whole windows of one run.
+/// Complete windows of one run.
 fn observations(folder: &Path) -> Result<Observations, String> {
     let utilization = series(folder, "CPU_UTILIZATION.csv")?;
     let throughput = series(folder, "THROUGHPUT.csv")?;

@@ -1,11 +1,12 @@
-//! Drawn executions: which are anomalous, and at which step?
+//! Simulated executions: which are anomalous, and at which step?
 
 use super::{Group, SetKind};
 use crate::executions::{ExecutionCase, ExecutionTruth};
 use crate::run::Runner;
 use laggard_align::StateSequence;
 use laggard_simulate::{
-    ALPHABET_LEN, DrawnExecution, DrawnExecutions, ExecutionScenario, ExecutionSettings, draw_executions,
+    ALPHABET_LEN, ExecutionScenario, ExecutionSettings, SimulatedExecution, SimulatedExecutions,
+    draw_executions,
 };
 
 pub(super) fn visit(runner: &mut Runner<'_>) {
@@ -26,8 +27,8 @@ pub(super) fn visit(runner: &mut Runner<'_>) {
     }
 }
 
-fn case(name: &str, drawn: &DrawnExecutions) -> ExecutionCase {
-    let steps = |one: &DrawnExecution| one.injected.iter().map(|injected| injected.step).collect();
+fn case(name: &str, drawn: &SimulatedExecutions) -> ExecutionCase {
+    let steps = |one: &SimulatedExecution| one.injected.iter().map(|injected| injected.step).collect();
     ExecutionCase {
         name: name.to_owned(),
         normal: drawn.normal.iter().map(sequence).collect(),
@@ -41,7 +42,7 @@ fn case(name: &str, drawn: &DrawnExecutions) -> ExecutionCase {
     }
 }
 
-fn sequence(drawn: &DrawnExecution) -> StateSequence {
+fn sequence(drawn: &SimulatedExecution) -> StateSequence {
     let mut sequence = StateSequence::new();
     drawn.states.iter().zip(&drawn.times_us).for_each(|(&state, &time)| sequence.push(state, time));
     sequence

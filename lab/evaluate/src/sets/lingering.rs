@@ -7,10 +7,10 @@ use crate::calls::RequestCalls;
 use crate::run::Runner;
 use std::collections::BTreeMap;
 
-/// Tells, of the fault-free minutes in which Laggard's default named anything, how long after a fault they come and
+/// Notes, for the fault-free minutes in which Laggard's default named anything, how long after a fault they come and
 /// how slow the requests were that the faulty pod takes part in.
-pub(super) fn tell_alarms(shop: &Shop, faults: &[Fault], free: &Group, runner: &mut Runner<'_>) {
-    let alarmed: Vec<String> = (runner.told_by_default(free))
+pub(super) fn note_alarms(shop: &Shop, faults: &[Fault], free: &Group, runner: &mut Runner<'_>) {
+    let alarmed: Vec<String> = (runner.default_outcomes(free))
         .filter(|outcome| outcome.false_alarms > 0)
         .map(|outcome| outcome.case.clone())
         .collect();
@@ -18,7 +18,7 @@ pub(super) fn tell_alarms(shop: &Shop, faults: &[Fault], free: &Group, runner: &
     let (alarms, silent): (Vec<i64>, Vec<i64>) =
         slices.partition(|slice| alarmed.contains(&minute_title(*slice)));
     for slice in alarms {
-        runner.note(line(shop, faults, slice, &silent));
+        runner.add_note(line(shop, faults, slice, &silent));
     }
 }
 

@@ -66,11 +66,11 @@ pub(super) fn slices_to_detect<'a>(fault: &Fault, slices: impl Iterator<Item = &
 pub struct Alarm {
     /// Whether anything was named.
     pub raised: bool,
-    /// Place of the right replica, from 1.
+    /// Rank of the right replica, from 1.
     pub rank: Option<usize>,
 }
 
-/// What a scan makes of a fault: detected when any alarm was raised; the best place of the right replica.
+/// The result of a scan for a fault: detected if any alarm was raised; the best rank of the right replica.
 pub fn detection(alarms: &[Alarm]) -> Alarm {
     Alarm {
         raised: alarms.iter().any(|alarm| alarm.raised),

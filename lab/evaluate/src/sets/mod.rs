@@ -34,7 +34,7 @@ pub enum SetKind {
     Simulator,
     /// No data: a shop simulated in the process, window by window.
     Tpcw,
-    /// No data: executions in states drawn in the process.
+    /// No data: simulated executions.
     Executions,
     /// `demands.csv` beside folders `…-exp…`.
     CpuDemands,
@@ -86,7 +86,7 @@ impl Group {
     }
 }
 
-/// Runs every set that is there and asked for. A set is looked for in the folder itself and in those in it.
+/// Runs every selected set whose data exist. A set is searched for in the folder itself and in its subfolders.
 pub(crate) fn visit(data: Option<&Path>, runner: &mut Runner<'_>) -> Result<(), String> {
     for folder in data.map(folders).transpose()?.unwrap_or_default() {
         tracebench::visit(&folder, runner)?;

@@ -1,6 +1,6 @@
 //! A shop on Kubernetes with faults at known times: `faults.json` beside `spans.…`.
 
-use super::lingering::{minute_title, tell_alarms};
+use super::lingering::{minute_title, note_alarms};
 use super::minutes::{
     Alarm, Fault, NS_PER_S, SLICE_S, detection, is_fault_free, read_faults, slices_to_detect,
 };
@@ -35,7 +35,7 @@ pub(super) fn visit(folder: &Path, runner: &mut Runner<'_>) -> Result<(), String
         window(&shop, fault, &faults, &groups, runner);
     }
     scan(&shop, &faults, &groups, runner);
-    tell_alarms(&shop, &faults, &groups[3], runner);
+    note_alarms(&shop, &faults, &groups[3], runner);
     one_run(&shop, &faults, &periods, runner);
     Ok(())
 }
@@ -44,7 +44,7 @@ fn window(shop: &Shop, fault: &Fault, faults: &[Fault], groups: &[Group; 4], run
     let window_ns = fault.inject_epoch_s * NS_PER_S..fault.end_s() * NS_PER_S;
     let now = |ns: i64| window_ns.contains(&ns);
     if !shop.requests.iter().any(|request| now(request.start_ns)) {
-        runner.note(format!("online-boutique: no data for {}; left out.", fault.title()));
+        runner.add_note(format!("online-boutique: no data for {}; left out.", fault.title()));
         return;
     }
     let truth = || Truth::Replica(fault.pod.clone());
@@ -58,7 +58,7 @@ fn window(shop: &Shop, fault: &Fault, faults: &[Fault], groups: &[Group; 4], run
 }
 
 /// By method: what a slice's answer means for one fault.
-struct Heard {
+struct FaultAnswers {
     alarms: Vec<Alarm>,
     got: Vec<String>,
     cost: Cost,
@@ -69,7 +69,7 @@ fn scan(shop: &Shop, faults: &[Fault], groups: &[Group; 4], runner: &mut Runner<
     let performance: Vec<&Fault> = faults.iter().filter(|fault| fault.performance).collect();
     let due: Vec<Vec<i64>> =
         performance.iter().map(|fault| slices_to_detect(fault, shop.slices.keys())).collect();
-    let mut heard: BTreeMap<(usize, usize), Heard> = BTreeMap::new();
+    let mut heard: BTreeMap<(usize, usize), FaultAnswers> = BTreeMap::new();
     for &slice in shop.slices.keys() {
         let concerned: Vec<usize> = (0..due.len()).filter(|&at| due[at].contains(&slice)).collect();
         let is_free = is_fault_free(slice, faults);
@@ -99,16 +99,19 @@ fn scan(shop: &Shop, faults: &[Fault], groups: &[Group; 4], runner: &mut Runner<
     }
 }
 
-fn listen(heard: &mut BTreeMap<(usize, usize), Heard>, key: (usize, usize), answered: &Answered) {
-    let entry =
-        heard.entry(key).or_insert_with(|| Heard { alarms: vec![], got: vec![], cost: Cost::default() });
+fn listen(heard: &mut BTreeMap<(usize, usize), FaultAnswers>, key: (usize, usize), answered: &Answered) {
+    let entry = heard.entry(key).or_insert_with(|| FaultAnswers {
+        alarms: vec![],
+        got: vec![],
+        cost: Cost::default(),
+    });
     let rank = answered.judgment.rank.flatten();
     entry.alarms.push(Alarm { raised: !answered.is_empty, rank });
     entry.got.extend(answered.judgment.miss.as_ref().map(|miss| miss.got.clone()));
     entry.cost = entry.cost.plus(answered.cost);
 }
 
-fn outcome(group: &Group, fault: &Fault, method: usize, heard: &Heard) -> Outcome {
+fn outcome(group: &Group, fault: &Fault, method: usize, heard: &FaultAnswers) -> Outcome {
     let found = detection(&heard.alarms);
     let right = found.rank == Some(1);
     let miss = (!right).then(|| Miss { expected: fault.pod.clone(), got: heard.got.join("; then ") });

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// A slice with fewer traces is the ragged end of the data.
 const SLICE_TRACES_MIN: usize = 20;
 
-/// The whole data set, cut at will.
+/// The complete data set, for slicing.
 pub(super) struct Shop {
     pub(super) traces: Arc<Traces>,
     pub(super) names: Arc<NameTable>,

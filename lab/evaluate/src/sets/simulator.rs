@@ -7,12 +7,12 @@ use crate::measure::Cost;
 use crate::run::Runner;
 use laggard_engine::{Ingest, IngestSettings, Traces};
 use laggard_model::Sink;
-use laggard_simulate::{Request, Scenario, Scope, Settings, requests};
+use laggard_simulate::{FaultScope, Request, Scenario, Settings, requests};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// The scenarios, and whether each is also asked without a baseline.
+/// The scenarios, and whether each is also run without a baseline.
 const SCENARIOS: [(Scenario, Alone); 13] = [
     (Scenario::ThreadPool, Alone::Too),
     (Scenario::RandomDevice, Alone::Too),
@@ -128,14 +128,14 @@ struct Injected {
 }
 
 impl Injected {
-    fn truth(self, scope: Scope) -> Truth {
+    fn truth(self, scope: FaultScope) -> Truth {
         let all: u64 = self.operations_ns.values().sum();
         if all == 0 {
             return Truth::Quiet;
         }
         let least = CULPRIT_SHARE * all as f64;
         let culprits = self.operations_ns.into_iter().filter(|&(_, ns)| ns as f64 >= least);
-        let replicas = if scope == Scope::All { BTreeSet::new() } else { self.replicas };
+        let replicas = if scope == FaultScope::All { BTreeSet::new() } else { self.replicas };
         Truth::Operations { culprits: culprits.map(|(name, _)| name).collect(), replicas }
     }
 }

@@ -1,4 +1,4 @@
-//! One run over all data, which says itself when requests were slow.
+//! One run over all data, which reports when requests were slow.
 
 use super::Group;
 use super::minutes::{
@@ -8,16 +8,16 @@ use super::shop::Shop;
 use crate::case::SlowPeriod;
 use crate::judge::{Judgment, Miss};
 use crate::measure::Cost;
-use crate::run::{Outcome, PeriodsTold, Runner};
+use crate::run::{Outcome, ReportedPeriods, Runner};
 use std::collections::BTreeSet;
 
 pub(super) const ON_FAULTS: &str = "no window given, one run: slow periods";
 pub(super) const IN_FREE_DATA: &str = "no window given, one run: fault-free data";
 
-/// A slow period that begins so long before a fault is the fault's: periods consist of whole minutes.
+/// A slow period that begins at most this long before a fault is attributed to it: periods consist of whole minutes.
 const LEAD_S: i64 = 60;
 
-/// Runs every method that tells slow periods once.
+/// Runs every method that reports slow periods once.
 pub(super) fn one_run(shop: &Shop, faults: &[Fault], groups: &[Group; 2], runner: &mut Runner<'_>) {
     if !groups.iter().any(|group| runner.wants(group)) {
         return;
@@ -54,7 +54,7 @@ fn services<'a>(shop: &'a Shop, pod: &str) -> BTreeSet<&'a str> {
 fn on_fault(
     group: &Group,
     fault: &Fault,
-    told: &PeriodsTold,
+    told: &ReportedPeriods,
     periods: &[SlowPeriod],
     due: &[i64],
     services: &BTreeSet<&str>,
@@ -97,7 +97,7 @@ fn shows(period: &SlowPeriod, fault: &Fault, slice_s: i64) -> bool {
 fn free_data(
     group: &Group,
     faults: &[Fault],
-    told: &PeriodsTold,
+    told: &ReportedPeriods,
     periods: &[SlowPeriod],
     slices: &[i64],
 ) -> Outcome {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     fn judged(period: SlowPeriod) -> Outcome {
-        let told = PeriodsTold { method: 0, periods: Ok(vec![]), cost: Cost::default() };
+        let told = ReportedPeriods { method: 0, periods: Ok(vec![]), cost: Cost::default() };
         let group = Group::new(super::super::SetKind::OnlineBoutique, ON_FAULTS);
         on_fault(&group, &fault(), &told, &[period], &[960, 1_020], &BTreeSet::from(["cart"]))
     }

@@ -35,7 +35,7 @@ fn case(name: &str, run: &TpcwRun) -> ChangeCase {
     }
 }
 
-/// What monitoring of the first front server tells: outbound calls are taken out of the response times.
+/// Monitoring of the first front server: outbound calls are subtracted from the response times.
 fn observations(run: &TpcwRun) -> Observations {
     let server = &run.servers[0];
     let own = server.own.as_ref().unwrap_or(&run.system);

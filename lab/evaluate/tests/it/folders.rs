@@ -103,7 +103,7 @@ fn runs_with_slow_nodes_are_found_by_their_names() {
     assert_eq!(right(&results, "self-time excess", "sub-samples").1, 10);
     assert_eq!(right(&results, "self-time excess", "every node slow"), (1, 1));
     assert_eq!(right(&results, "clouddiag", "nothing injected"), (1, 1));
-    // Told that something is wrong, it cannot say that nothing is.
+    // It assumes that something is wrong, so it cannot report that nothing is.
     assert_eq!(right(&results, "MicroRank, told", "nothing injected"), (0, 0));
 }
 
@@ -120,11 +120,11 @@ fn faults_are_looked_for_in_their_window_and_minute_by_minute() {
     // Ten minutes less three of either fault; the minute after the code defect, and that after the other, do not
     // count either. That leaves two.
     assert_eq!(right(&results, "p95-ratio", "minute by minute: fault-free").1, 2);
-    // Ten minutes are too few for Laggard to say what is usual; other methods tell no times.
+    // Ten minutes are too few for Laggard to say what is usual; other methods report no times.
     assert_eq!(right(&results, "combined", "one run: slow periods"), (0, 1));
     assert_eq!(right(&results, "combined", "one run: fault-free data"), (1, 1));
     assert_eq!(right(&results, "clouddiag", "one run"), (0, 0));
-    assert!(results.notes.iter().any(|note| note.contains("ads-pod at 9000")), "{:?}", results.notes);
+    assert!(results.notes.iter().any(|add_note| add_note.contains("ads-pod at 9000")), "{:?}", results.notes);
     let page = scorecard(&results, &options);
     assert!(page.contains("## online-boutique") && !page.contains("## delag"), "{page}");
 }
@@ -141,7 +141,7 @@ fn matrices_are_recognized_by_their_header() {
         let f1: Vec<f64> = of(finder).filter_map(|one| one.score).map(|score| score.f1).collect();
         assert_eq!((f1, of(finder).count()), (vec![1.0], 1), "{finder}");
     }
-    // Five rows are too few for Laggard; it alone is asked about those that nothing hit.
+    // Five rows are too few for Laggard; only it runs on those that nothing hit.
     let found: Vec<usize> = of("latency patterns").map(|one| one.found).collect();
     assert_eq!(found, [0, 0]);
     assert!(scorecard(&results, &options).contains("| system (1) | slowest fifth |"));
@@ -183,7 +183,7 @@ fn simulated_incidents_need_no_folder() {
     let groups: Vec<&str> = results.outcomes.iter().map(|one| one.group.name.as_str()).collect();
     assert!(groups.contains(&"one-of-two") && groups.contains(&"one-of-two, with baseline"), "{groups:?}");
     assert!(results.outcomes.iter().all(|one| one.group.set == SetKind::Simulator));
-    // Methods that ignore baselines are not asked twice, but stand in both groups.
+    // Methods that ignore baselines are not run twice, but are in both groups.
     for method in ["combined", "clouddiag", "pca", "TraceRCA"] {
         assert_eq!(right(&results, method, "one-of-two").1, 2, "{method}");
     }

@@ -22,7 +22,7 @@ fn told_how_many_a_ranking_by_self_time_finds_five_slow_nodes() {
 #[test]
 fn demands_of_measured_runs_are_near_and_nothing_is_raised() {
     let Some(results) = evaluated("cpu-demands") else { return };
-    assert!(results.estimators[0].is_ours && results.change_finders[0].is_ours);
+    assert!(results.estimators[0].is_laggard && results.change_finders[0].is_laggard);
     for (load, limit) in [("util20", 0.08), ("util50", 0.10), ("util80", 0.15)] {
         let ours = results.demands.iter().filter(|one| one.estimator == 0 && one.group.name == load);
         let errors: Vec<f64> = ours.flat_map(|one| one.score.relative_errors.clone()).collect();
@@ -51,7 +51,7 @@ fn a_threshold_on_latency_finds_most_hit_requests() {
 #[test]
 fn latency_patterns_find_hit_requests_and_nothing_else() {
     let Some(results) = evaluated("delag") else { return };
-    let ours: Vec<_> = results.patterns.iter().filter(|one| results.finders[one.finder].is_ours).collect();
+    let ours: Vec<_> = results.patterns.iter().filter(|one| results.finders[one.finder].is_laggard).collect();
     let f1: Vec<f64> = ours.iter().filter_map(|one| one.score).map(|score| score.f1).collect();
     let mean = f1.iter().sum::<f64>() / f1.len() as f64;
     assert!(f1.len() == 20 && mean > 0.99, "{mean}");

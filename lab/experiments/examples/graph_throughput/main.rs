@@ -15,7 +15,7 @@ fn main() {
     let mut texts = KernelTexts::default();
     let mut simulation = Simulation::new(&mut texts);
     let check = (0..events).fold(0, |sum, _| sum ^ simulation.next_event().time.ns());
-    println!("{events} events made: {} (check {check:x})", watch.told());
+    println!("{events} events made: {} (check {check:x})", watch.describe());
 
     let watch = Watch::start();
     let mut texts = KernelTexts::default();
@@ -26,11 +26,11 @@ fn main() {
     }
     let mut losses = Losses::none();
     let graph = builder.finish(&mut losses);
-    println!("the same made once more, and their graph: {}", watch.told());
+    println!("the same made once more, and their graph: {}", watch.describe());
     let paths = Watch::start();
     walk(&graph, &simulation.executions);
-    println!("{} paths: {}", simulation.executions.len(), paths.told());
-    println!("events, graph and paths: {}", watch.told());
+    println!("{} paths: {}", simulation.executions.len(), paths.describe());
+    println!("events, graph and paths: {}", watch.describe());
     let counts = graph.counts();
     println!(
         "{} workers, {} vertices, {} wake-ups, {losses:?}; peak memory {} MB",
@@ -52,7 +52,7 @@ impl Watch {
         Watch { began: Instant::now(), cpu_ns: cpu_ns() }
     }
 
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         let cpu = (cpu_ns() - self.cpu_ns) as f64 / 1e9;
         format!("{:.2} s, {cpu:.2} s of them on the CPU", self.began.elapsed().as_secs_f64())
     }

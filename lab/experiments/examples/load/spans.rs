@@ -29,11 +29,11 @@ const PARENTS: [Option<usize>; 10] =
 /// A message without its ids and times, and where they go.
 pub(crate) struct Template {
     bytes: Vec<u8>,
-    spans: Vec<Places>,
+    spans: Vec<FieldOffsets>,
 }
 
 /// Places in a message.
-struct Places {
+struct FieldOffsets {
     trace: usize,
     span: usize,
     parent: Option<usize>,
@@ -57,9 +57,9 @@ impl Template {
         let service = SERVICES[seed as usize % SERVICES.len()];
         let mut scope = Vec::new();
         put_bytes(&mut scope, 1, b"\x0A\x0Dinstrumenting\x12\x061.2.30");
-        let mut places = Vec::new();
+        let mut offsets = Vec::new();
         for at in 0..SPANS_A_MESSAGE {
-            add_span(&mut scope, &mut places, at);
+            add_span(&mut scope, &mut offsets, at);
         }
         let mut resource_spans = Vec::new();
         put_bytes(&mut resource_spans, 1, &resource(service, seed));
@@ -68,10 +68,10 @@ impl Template {
         let mut bytes = Vec::new();
         let before = length_bytes(resource_spans.len()) + 1 + before_scope;
         put_bytes(&mut bytes, 1, &resource_spans);
-        for place in &mut places {
-            place.shift(before);
+        for offset in &mut offsets {
+            offset.shift(before);
         }
-        Template { bytes, spans: places }
+        Template { bytes, spans: offsets }
     }
 
     /// A message with new ids, of spans that start now.
@@ -98,10 +98,10 @@ impl Template {
     }
 }
 
-impl Places {
+impl FieldOffsets {
     fn shift(&mut self, by: usize) {
-        for place in [&mut self.trace, &mut self.span, &mut self.start, &mut self.end] {
-            *place += by;
+        for offset in [&mut self.trace, &mut self.span, &mut self.start, &mut self.end] {
+            *offset += by;
         }
         if let Some(parent) = &mut self.parent {
             *parent += by;
@@ -110,7 +110,7 @@ impl Places {
 }
 
 /// Adds a span to a scope and tells where in the scope its ids and times are.
-fn add_span(scope: &mut Vec<u8>, places: &mut Vec<Places>, at: usize) {
+fn add_span(scope: &mut Vec<u8>, offsets: &mut Vec<FieldOffsets>, at: usize) {
     let node = at % PARENTS.len();
     let mut span = Vec::new();
     put_bytes(&mut span, 1, &[0; 16]);
@@ -131,10 +131,10 @@ fn add_span(scope: &mut Vec<u8>, places: &mut Vec<Places>, at: usize) {
     span.extend_from_slice(&0x101_u32.to_le_bytes());
     let inside = scope.len() + 2 + usize::from(span.len() > 127);
     put_bytes(scope, 2, &span);
-    places.push(Places {
+    offsets.push(FieldOffsets {
         trace: inside + 2,
         span: inside + 20,
-        parent: parent.map(|place| inside + place),
+        parent: parent.map(|offset| inside + offset),
         start: inside + start,
         end: inside + end,
         tree: (at / PARENTS.len()) as u64,

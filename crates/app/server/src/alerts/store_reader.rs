@@ -121,7 +121,7 @@ fn merge_overlapping(windows: &[Window]) -> Vec<Window> {
 
 /// Selects the same traces in every evaluation and window.
 fn is_selected(trace: TraceId, one_in: u64) -> bool {
-    let hash = laggard_model::Fingerprint::of(&trace.value().to_le_bytes()).value() as u64;
+    let hash = laggard_model::Fingerprint::from_bytes(&trace.value().to_le_bytes()).value() as u64;
     hash.is_multiple_of(one_in)
 }
 

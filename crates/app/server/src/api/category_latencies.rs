@@ -33,7 +33,7 @@ impl Category {
 
     /// Dispersion and tail of the latencies, by the default thresholds of `diagnose`.
     pub(crate) fn gate(&self) -> Gate {
-        gate_weighted(&self.latencies_ns, Weights::of(&self.weights), &CloudDiagSettings::default())
+        gate_weighted(&self.latencies_ns, Weights::from_slice(&self.weights), &CloudDiagSettings::default())
     }
 
     pub(crate) fn quantile(&self, percent: usize) -> Option<u64> {

@@ -104,7 +104,7 @@ fn matrix_of(requests: &Requests, window: Window, id: &str, rows: usize) -> Resu
     let omitted_requests = category.thin(rows) as u64;
     let settings = CloudDiagSettings { columns_max: COLUMNS_MAX, ..CloudDiagSettings::default() };
     let latencies: Vec<f64> = category.requests.iter().map(|row| row.latency_ns as f64).collect();
-    let gate = gate_weighted(&latencies, Weights::of(&category.weights()), &settings);
+    let gate = gate_weighted(&latencies, Weights::from_slice(&category.weights()), &settings);
     let parts = decompose(&category, &gate, &settings, threads());
     let times = category.matrix();
     let columns = shown(&parts.positions);

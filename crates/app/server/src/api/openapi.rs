@@ -79,7 +79,7 @@ pub(crate) fn document() -> Value {
 const JSON: &str = "application/json";
 const PROBLEM: &str = "application/problem+json";
 
-static TAG: LazyLock<String> = LazyLock::new(|| format!("\"{}\"", Fingerprint::of(TEXT.as_bytes())));
+static TAG: LazyLock<String> = LazyLock::new(|| format!("\"{}\"", Fingerprint::from_bytes(TEXT.as_bytes())));
 
 /// This document
 #[utoipa::path(

@@ -9,7 +9,7 @@ use crate::tenants::Tenant;
 use axum::extract::State;
 use axum::{Extension, Json};
 use laggard_model::Timestamp;
-use laggard_store::{StoreProblem, StoreState};
+use laggard_store::{StoreIssue, StoreState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ pub(crate) async fn status(
     })
 }
 
-pub(crate) fn row(problem: &StoreProblem) -> ProblemRow {
+pub(crate) fn row(problem: &StoreIssue) -> ProblemRow {
     ProblemRow {
         name: problem.name,
         text: problem.text.clone(),

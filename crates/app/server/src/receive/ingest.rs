@@ -8,7 +8,7 @@ use super::in_flight::MemoryPermit;
 use super::receivers::Receivers;
 use crate::tenants::Tenant;
 use laggard_engine::Batch;
-use laggard_formats::{Contents, MessageKind};
+use laggard_formats::{MessageContents, MessageKind};
 use laggard_model::Loss;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) struct Message {
 /// A decoded message; its memory permit is held until it is stored.
 struct DecodedMessage {
     batch: Batch,
-    contents: Contents,
+    contents: MessageContents,
     permit: MemoryPermit,
 }
 

@@ -24,16 +24,16 @@ pub fn weighted_mann_whitney_one_vs_rest(
         return mann_whitney_one_vs_rest(values, groups, group_count);
     };
     assert!(values.len() == groups.len() && values.len() == weights.len(), "one group and weight a value");
-    let mut pool: Vec<Member> = (values.iter().zip(groups).zip(weights))
-        .map(|((&value, &group), &weight)| Member { value, group, weight })
+    let mut pool: Vec<GroupMember> = (values.iter().zip(groups).zip(weights))
+        .map(|((&value, &group), &weight)| GroupMember { value, group, weight })
         .collect();
     pool.sort_unstable_by(|a, b| a.value.total_cmp(&b.value).then(a.weight.total_cmp(&b.weight)));
-    let sides = Sides::new(&pool, group_count);
+    let sides = SampleSides::new(&pool, group_count);
     (0..group_count).map(|group| sides.p_value(&sides.groups[group])).collect()
 }
 
 #[derive(Clone, Copy)]
-struct Member {
+struct GroupMember {
     value: f64,
     group: u32,
     weight: f64,
@@ -41,7 +41,7 @@ struct Member {
 
 /// Sums over some members.
 #[derive(Clone, Copy, Default)]
-struct Side {
+struct SampleSide {
     weight: f64,
     weight_squares: f64,
     /// Sum of each weight times the weight below its value, and half of that at its value.
@@ -49,18 +49,18 @@ struct Side {
 }
 
 /// The pool and its groups.
-struct Sides {
-    all: Side,
-    groups: Vec<Side>,
+struct SampleSides {
+    all: SampleSide,
+    groups: Vec<SampleSide>,
     /// Sum of the shares of all weight that runs of equal values hold, and of their cubes.
     tied_shares: f64,
     tied_cubes: f64,
 }
 
-impl Sides {
-    fn new(pool: &[Member], group_count: usize) -> Sides {
-        let groups = vec![Side::default(); group_count];
-        let mut sides = Sides { all: Side::default(), groups, tied_shares: 0.0, tied_cubes: 0.0 };
+impl SampleSides {
+    fn new(pool: &[GroupMember], group_count: usize) -> SampleSides {
+        let groups = vec![SampleSide::default(); group_count];
+        let mut sides = SampleSides { all: SampleSide::default(), groups, tied_shares: 0.0, tied_cubes: 0.0 };
         let total: f64 = pool.iter().map(|member| member.weight).sum();
         let mut below = 0.0;
         for run in pool.chunk_by(|a, b| a.value == b.value) {
@@ -81,8 +81,8 @@ impl Sides {
     }
 
     /// One-sided: the group's values are larger.
-    fn p_value(&self, group: &Side) -> f64 {
-        let rest = Side {
+    fn p_value(&self, group: &SampleSide) -> f64 {
+        let rest = SampleSide {
             weight: self.all.weight - group.weight,
             weight_squares: self.all.weight_squares - group.weight_squares,
             rank_sum: 0.0,
@@ -105,7 +105,7 @@ impl Sides {
     }
 }
 
-impl Side {
+impl SampleSide {
     fn add(&mut self, weight: f64, rank: f64) {
         self.weight += weight;
         self.weight_squares += weight * weight;
@@ -128,7 +128,7 @@ mod tests {
         let mut weights = [10.0; 8];
         weights[0] += 1e-9;
         let plain = mann_whitney_one_vs_rest(&values, &groups, 4);
-        let weighted = weighted_mann_whitney_one_vs_rest(&values, Weights::of(&weights), &groups, 4);
+        let weighted = weighted_mann_whitney_one_vs_rest(&values, Weights::from_slice(&weights), &groups, 4);
         for (a, b) in plain.iter().zip(&weighted) {
             assert!((a - b).abs() < 1e-6, "{plain:?} {weighted:?}");
         }
@@ -141,7 +141,7 @@ mod tests {
         let mut weights = vec![1.0; 50];
         weights.extend([1000.0, 1001.0]);
         let groups: Vec<u32> = (0..52).map(|at| u32::from(at < 50)).collect();
-        let p = weighted_mann_whitney_one_vs_rest(&values, Weights::of(&weights), &groups, 2)[0];
+        let p = weighted_mann_whitney_one_vs_rest(&values, Weights::from_slice(&weights), &groups, 2)[0];
         let two_alone = mann_whitney_one_vs_rest(&values, &groups, 2)[0];
         assert!((p / two_alone - 1.0).abs() < 0.05, "{p} {two_alone}");
     }
@@ -166,7 +166,7 @@ mod tests {
             let values: Vec<f64> = (0..80).map(|_| draw()).collect();
             let weights: Vec<f64> = (0..80).map(|_| if draw() < 0.5 { 1.0 } else { 10.0 }).collect();
             let groups: Vec<u32> = (0..80).map(|at| u32::from(at >= 25)).collect();
-            let p = weighted_mann_whitney_one_vs_rest(&values, Weights::of(&weights), &groups, 1)[0];
+            let p = weighted_mann_whitney_one_vs_rest(&values, Weights::from_slice(&weights), &groups, 1)[0];
             rejected += u32::from(p <= 0.05);
         }
         assert!((25..=70).contains(&rejected), "{rejected} of 1000");

@@ -18,7 +18,7 @@ impl Lanes {
 
     /// `op` on vectors of whatever length the processor has; they all divide [`LANES`].
     #[inline(always)]
-    fn with<S: Simd>(self, other: Lanes, op: impl Fn(S::f64s, S::f64s) -> S::f64s) -> Lanes {
+    fn zip_with<S: Simd>(self, other: Lanes, op: impl Fn(S::f64s, S::f64s) -> S::f64s) -> Lanes {
         let mut out = self;
         let (values, _) = S::as_mut_simd_f64s(&mut out.0);
         for (a, b) in values.iter_mut().zip(S::as_simd_f64s(&other.0).0) {
@@ -29,27 +29,27 @@ impl Lanes {
 
     #[inline(always)]
     fn plus<S: Simd>(self, simd: S, other: Lanes) -> Lanes {
-        self.with::<S>(other, |a, b| simd.add_f64s(a, b))
+        self.zip_with::<S>(other, |a, b| simd.add_f64s(a, b))
     }
 
     #[inline(always)]
     fn minus<S: Simd>(self, simd: S, other: Lanes) -> Lanes {
-        self.with::<S>(other, |a, b| simd.sub_f64s(a, b))
+        self.zip_with::<S>(other, |a, b| simd.sub_f64s(a, b))
     }
 
     #[inline(always)]
     fn times<S: Simd>(self, simd: S, other: Lanes) -> Lanes {
-        self.with::<S>(other, |a, b| simd.mul_f64s(a, b))
+        self.zip_with::<S>(other, |a, b| simd.mul_f64s(a, b))
     }
 
     #[inline(always)]
-    fn over<S: Simd>(self, simd: S, other: Lanes) -> Lanes {
-        self.with::<S>(other, |a, b| simd.div_f64s(a, b))
+    fn div<S: Simd>(self, simd: S, other: Lanes) -> Lanes {
+        self.zip_with::<S>(other, |a, b| simd.div_f64s(a, b))
     }
 
-    /// `self − a·b`, rounded twice, so that every processor finds the same bits.
+    /// `self − a·b`, rounded twice, so that every processor computes the same bits.
     #[inline(always)]
-    fn less<S: Simd>(self, simd: S, a: Lanes, b: Lanes) -> Lanes {
+    fn sub_mul<S: Simd>(self, simd: S, a: Lanes, b: Lanes) -> Lanes {
         self.minus(simd, a.times(simd, b))
     }
 
@@ -72,7 +72,7 @@ impl Lanes {
 /// has a positive gradient: the conditions of Karush, Kuhn and Tucker, which for this convex problem hold at
 /// the minimum only. So a confirmed lane holds the answer, whatever the guess came from.
 #[derive(Clone, Debug)]
-pub(super) struct LaneProblems {
+pub(super) struct LaneGuesses {
     columns: usize,
     /// Packed triangles of the problems, lane by lane: element `e` of lane `k` is `packed[e].0[k]`.
     pub(super) packed: Vec<Lanes>,
@@ -96,11 +96,11 @@ pub(super) struct LaneProblems {
     pub(super) sse: Lanes,
 }
 
-impl LaneProblems {
+impl LaneGuesses {
     /// Problems of `columns` columns, at most 64.
-    pub(super) fn new(columns: usize) -> LaneProblems {
+    pub(super) fn new(columns: usize) -> LaneGuesses {
         assert!(columns <= 64, "a bit for every column");
-        LaneProblems {
+        LaneGuesses {
             columns,
             packed: vec![Lanes::ZERO; packed_len(columns)],
             masks: [0; LANES],
@@ -206,7 +206,7 @@ impl LaneProblems {
             let least = square.times(simd, Lanes([PIVOT_MIN; LANES]));
             let independent = pivot.where_above(simd, least, active);
             self.dependent = self.dependent.plus(simd, active.minus(simd, independent));
-            let inverse = pivot.where_above(simd, least, active.over(simd, pivot));
+            let inverse = pivot.where_above(simd, least, active.div(simd, pivot));
             let column = &mut self.factor[k * (q + 1)..(k + 1) * (q + 1)];
             for (i, out) in column.iter_mut().enumerate().skip(k + 1) {
                 *out = self.work[position(i, k)].times(simd, inverse);
@@ -215,7 +215,7 @@ impl LaneProblems {
                 let (left, row) =
                     self.work[position(i, k)..=position(i, i)].split_first_mut().expect("not empty");
                 for (value, &right) in row.iter_mut().zip(&column[k + 1..=i]) {
-                    *value = value.less(simd, *left, right);
+                    *value = value.sub_mul(simd, *left, right);
                 }
             }
         }
@@ -231,7 +231,7 @@ impl LaneProblems {
             let column = &self.factor[k * (q + 1)..(k + 1) * (q + 1)];
             let mut value = column[q];
             for (&l, &z) in column[k + 1..q].iter().zip(&self.solution[k + 1..q]) {
-                value = value.less(simd, l, z);
+                value = value.sub_mul(simd, l, z);
             }
             let positive = value.where_above(simd, Lanes::ZERO, self.active[k]);
             negative = negative.plus(simd, self.active[k].minus(simd, positive));
@@ -250,7 +250,7 @@ impl LaneProblems {
         for i in 0..self.columns {
             let mut gradient = self.packed[response + i];
             for (&j, &z) in self.union.iter().zip(&self.solution) {
-                gradient = gradient.less(simd, self.packed[position(i.max(j), i.min(j))], z);
+                gradient = gradient.sub_mul(simd, self.packed[position(i.max(j), i.min(j))], z);
             }
             let mut outside = Lanes([1.0; LANES]);
             if self.union.get(at) == Some(&i) {
@@ -269,7 +269,7 @@ impl LaneProblems {
 
 /// One check of all lanes, compiled for the current processor; with new sums first, if provided.
 pub(super) struct Check<'a> {
-    pub(super) problems: &'a mut LaneProblems,
+    pub(super) problems: &'a mut LaneGuesses,
     /// The sums up to the end of the intervals, and those before each start.
     pub(super) sums: Option<(&'a [f64], &'a [Lanes])>,
 }

@@ -1,12 +1,12 @@
 //! Non-negative least squares from normal equations (Lawson, Hanson 1974).
 
 mod active_set;
+mod intervals;
 mod lanes;
-mod stretches;
 
 use crate::NormalEquations;
 use active_set::ActiveSet;
-pub use stretches::{STRETCH_LANES, residuals_upto, stretch_residuals};
+pub use intervals::{INTERVAL_LANES, interval_residuals, residuals_upto};
 
 /// A column is dependent on those in the active set when its Cholesky pivot is below this share of its squared norm.
 const PIVOT_MIN: f64 = 1e-10;

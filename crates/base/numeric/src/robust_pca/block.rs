@@ -5,11 +5,11 @@ use pulp::Arch;
 use super::entries::AdvanceEntries;
 use super::products::AddGram;
 use super::shrinkage::Shrinkage;
-use super::stripes::{Block, Scratch, Sums};
+use super::stripes::{RowBlock, Scratch, StripeSums};
 
 /// Numbers of one step from penalty `mu` to the next.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct BlockStep {
     /// `mu / mu_next`, by which `X - L = Y/mu` becomes `Y/mu_next`.
     pub(super) ratio: f64,
     /// `lambda / mu_next`, by which the next sparse part is shrunk.
@@ -19,14 +19,14 @@ pub(super) struct Step {
 /// Lanes of a sum of squares: independent additions that may be done at once.
 const LANES: usize = 8;
 
-impl Block<'_> {
+impl RowBlock<'_> {
     /// Sets `X = M` and adds to its Gram matrix.
-    pub(super) fn begin(self, arch: Arch, cols: usize, sums: &mut Sums, scratch: &mut Scratch) {
+    pub(super) fn begin(self, arch: Arch, cols: usize, sums: &mut StripeSums, scratch: &mut Scratch) {
         self.x.copy_from_slice(self.m);
         self.add_gram(arch, cols, sums, scratch);
     }
 
-    fn add_gram(&self, arch: Arch, cols: usize, sums: &mut Sums, scratch: &mut Scratch) {
+    fn add_gram(&self, arch: Arch, cols: usize, sums: &mut StripeSums, scratch: &mut Scratch) {
         let (stride, rows) = (scratch.next.stride, self.x.chunks_exact(cols));
         for (from, to) in rows.zip(scratch.next.data.chunks_exact_mut(stride)) {
             to[..cols].copy_from_slice(from);
@@ -41,8 +41,8 @@ impl Block<'_> {
         self,
         arch: Arch,
         shrinkage: &Shrinkage,
-        step: Step,
-        sums: &mut Sums,
+        step: BlockStep,
+        sums: &mut StripeSums,
         scratch: &mut Scratch,
     ) {
         let (cols, stride) = (scratch.low_rank.cols, scratch.low_rank.stride);
@@ -50,7 +50,7 @@ impl Block<'_> {
         let used = self.rows(cols) * stride;
         let copy = &mut scratch.next.data[..used];
         let low_rank = &scratch.low_rank.data[..used];
-        let Block { m, x, e } = self;
+        let RowBlock { m, x, e } = self;
         let advance = AdvanceEntries { cols, step, m, low_rank, stride, x, e, copy };
         sums.residual_square += arch.dispatch(advance);
         arch.dispatch(AddGram { block: &scratch.next.data[..used], gram: &mut sums.gram });
@@ -61,8 +61,8 @@ impl Block<'_> {
         mut self,
         arch: Arch,
         shrinkage: &Shrinkage,
-        step: Step,
-        sums: &mut Sums,
+        step: BlockStep,
+        sums: &mut StripeSums,
         scratch: &mut Scratch,
     ) {
         let cols = scratch.low_rank.cols;
@@ -84,8 +84,8 @@ impl Block<'_> {
         mut self,
         arch: Arch,
         shrinkage: &Shrinkage,
-        step: Step,
-        sums: &mut Sums,
+        step: BlockStep,
+        sums: &mut StripeSums,
         scratch: &mut Scratch,
     ) {
         self.depart(arch, shrinkage, step, sums, scratch);
@@ -95,7 +95,13 @@ impl Block<'_> {
     }
 
     /// Second half: shrinks each column by its factor, completes `X` and adds to its Gram matrix.
-    pub(super) fn shrink_columns(self, arch: Arch, factors: &[f64], sums: &mut Sums, scratch: &mut Scratch) {
+    pub(super) fn shrink_columns(
+        self,
+        arch: Arch,
+        factors: &[f64],
+        sums: &mut StripeSums,
+        scratch: &mut Scratch,
+    ) {
         let cols = factors.len();
         for ((m, x), e) in self.m.chunks(cols).zip(self.x.chunks_mut(cols)).zip(self.e.chunks_mut(cols)) {
             for (((m, x), e), factor) in m.iter().zip(x).zip(e).zip(factors) {
@@ -107,7 +113,13 @@ impl Block<'_> {
     }
 
     /// Residual of the current parts; changes nothing.
-    pub(super) fn probe(&self, arch: Arch, shrinkage: &Shrinkage, sums: &mut Sums, scratch: &mut Scratch) {
+    pub(super) fn probe(
+        &self,
+        arch: Arch,
+        shrinkage: &Shrinkage,
+        sums: &mut StripeSums,
+        scratch: &mut Scratch,
+    ) {
         let cols = scratch.low_rank.cols;
         shrinkage.apply(arch, self.x, scratch);
         for ((m, e), l) in self.m.chunks(cols).zip(self.e.chunks(cols)).zip(scratch.low_rank_rows()) {
@@ -116,7 +128,13 @@ impl Block<'_> {
     }
 
     /// Residual of the current parts; overwrites `X` with `L`.
-    pub(super) fn conclude(self, arch: Arch, shrinkage: &Shrinkage, sums: &mut Sums, scratch: &mut Scratch) {
+    pub(super) fn conclude(
+        self,
+        arch: Arch,
+        shrinkage: &Shrinkage,
+        sums: &mut StripeSums,
+        scratch: &mut Scratch,
+    ) {
         self.probe(arch, shrinkage, sums, scratch);
         for (x, l) in self.x.chunks_mut(scratch.low_rank.cols).zip(scratch.low_rank_rows()) {
             x.copy_from_slice(l);
@@ -128,8 +146,8 @@ impl Block<'_> {
         &mut self,
         arch: Arch,
         shrinkage: &Shrinkage,
-        step: Step,
-        sums: &mut Sums,
+        step: BlockStep,
+        sums: &mut StripeSums,
         scratch: &mut Scratch,
     ) {
         let cols = scratch.low_rank.cols;

@@ -2,13 +2,13 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::block::Step;
+use super::block::BlockStep;
 
 /// One step of rows of an entry-wise sparse part, given their `L`: measures the residual and replaces
 /// `E` and `X` by the next ones. The output is `|M - L - E|_F^2` before that.
 pub(super) struct AdvanceEntries<'a> {
     pub(super) cols: usize,
-    pub(super) step: Step,
+    pub(super) step: BlockStep,
     /// Rows of `cols`.
     pub(super) m: &'a [f64],
     /// Rows of `stride`, zeros beyond `cols`.
@@ -62,7 +62,7 @@ struct Law<S: Simd> {
 }
 
 /// What a step makes of a vector of entries. Zeros stay zeros.
-struct Next<S: Simd> {
+struct NextRows<S: Simd> {
     gap: S::f64s,
     e: S::f64s,
     x: S::f64s,
@@ -70,7 +70,7 @@ struct Next<S: Simd> {
 
 impl<S: Simd> Law<S> {
     #[inline(always)]
-    fn new(simd: S, step: Step) -> Law<S> {
+    fn new(simd: S, step: BlockStep) -> Law<S> {
         Law {
             ratio: simd.splat_f64s(step.ratio),
             cut: simd.splat_f64s(step.cut),
@@ -79,7 +79,7 @@ impl<S: Simd> Law<S> {
     }
 
     #[inline(always)]
-    fn advance(&self, simd: S, m: S::f64s, x: S::f64s, l: S::f64s, e: S::f64s) -> Next<S> {
+    fn advance(&self, simd: S, m: S::f64s, x: S::f64s, l: S::f64s, e: S::f64s) -> NextRows<S> {
         let rest = simd.sub_f64s(m, l);
         let multiplier = simd.mul_f64s(self.ratio, simd.sub_f64s(x, l));
         let target = simd.add_f64s(rest, multiplier);
@@ -87,7 +87,7 @@ impl<S: Simd> Law<S> {
         let kept = simd.min_f64s(simd.max_f64s(target, self.minus_cut), self.cut);
         let sparse = simd.sub_f64s(target, kept);
         let x = simd.add_f64s(simd.sub_f64s(m, sparse), multiplier);
-        Next { gap: simd.sub_f64s(rest, e), e: sparse, x }
+        NextRows { gap: simd.sub_f64s(rest, e), e: sparse, x }
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
     use crate::robust_pca::padded::stride_for;
     use crate::robust_pca::processors::{Processor, processors};
 
-    const STEP: Step = Step { ratio: 0.5, cut: 2.0 };
+    const STEP: BlockStep = BlockStep { ratio: 0.5, cut: 2.0 };
 
     /// Everything a step changes, and its output.
     struct Outcome {

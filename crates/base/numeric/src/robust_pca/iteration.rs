@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 
 use pulp::Arch;
 
-use super::block::{Step, soft_factor};
+use super::block::{BlockStep, soft_factor};
 use super::shrinkage::Shrinkage;
-use super::stripes::State;
+use super::stripes::StripeState;
 use super::{RobustPca, RobustPcaSettings, Sparsity};
 use crate::Matrix;
 
@@ -23,8 +23,8 @@ const PROBE_ALWAYS_UP_TO: usize = 4096;
 const PENALTY_GROWTH_MAX: f64 = 1e7;
 
 /// A matrix to decompose, neither empty nor zero, with at least as many rows as columns.
-pub(super) struct Problem {
-    state: State,
+pub(super) struct Decomposition {
+    state: StripeState,
     arch: Arch,
     rows: usize,
     cols: usize,
@@ -43,18 +43,18 @@ struct Penalty {
     mu_max: f64,
 }
 
-impl Problem {
+impl Decomposition {
     pub(super) fn new(
         matrix: Matrix,
         lambda: f64,
         sparsity: Sparsity,
         settings: &RobustPcaSettings,
-    ) -> Problem {
+    ) -> Decomposition {
         let defaults = RobustPcaSettings::default();
         let (rows, cols) = (matrix.rows(), matrix.cols());
         let is_growth = settings.growth.is_finite() && settings.growth > 1.0;
-        Problem {
-            state: State::new(matrix.into_data(), cols),
+        Decomposition {
+            state: StripeState::new(matrix.into_data(), cols),
             arch: Arch::new(),
             rows,
             cols,
@@ -77,7 +77,7 @@ impl Problem {
         let mut penalty = Penalty::new(spectral);
         // The state starts with X = M, and the multiplier Y/mu is to be that times:
         let ratio = 1.0 / (spectral.max(largest / self.lambda) * penalty.mu);
-        self.advance(&Shrinkage::to_zero(), Step { ratio, cut: self.lambda / penalty.mu });
+        self.advance(&Shrinkage::to_zero(), BlockStep { ratio, cut: self.lambda / penalty.mu });
         let is_small = self.rows * self.cols <= PROBE_ALWAYS_UP_TO;
         let probe_below = PROBE_WITHIN * self.growth * self.growth * self.tolerance;
         let mut residual = f64::INFINITY;
@@ -90,7 +90,7 @@ impl Problem {
             }
             let next = penalty.grown(self.growth);
             residual = self
-                .advance(&shrinkage, Step { ratio: penalty.mu / next.mu, cut: self.lambda / next.mu })
+                .advance(&shrinkage, BlockStep { ratio: penalty.mu / next.mu, cut: self.lambda / next.mu })
                 / norm;
             penalty = next;
         }
@@ -98,7 +98,7 @@ impl Problem {
     }
 
     /// One iteration in which the state moves on; returns `|M - L - E|_F` of the parts it moved on from.
-    fn advance(&mut self, shrinkage: &Shrinkage, step: Step) -> f64 {
+    fn advance(&mut self, shrinkage: &Shrinkage, step: BlockStep) -> f64 {
         let (arch, threads) = (self.arch, self.threads);
         match self.sparsity {
             Sparsity::Entries => self.state.pass(threads, |block, sums, scratch| {
@@ -113,7 +113,7 @@ impl Problem {
     }
 
     /// The same in two passes, as a column is shrunk by the norm of all of it.
-    fn advance_columns(&mut self, shrinkage: &Shrinkage, step: Step) -> f64 {
+    fn advance_columns(&mut self, shrinkage: &Shrinkage, step: BlockStep) -> f64 {
         let arch = self.arch;
         self.state.pass(self.threads, |block, sums, scratch| {
             block.measure_columns(arch, shrinkage, step, sums, scratch);

@@ -26,7 +26,7 @@ mod stripes;
 use std::num::NonZeroUsize;
 
 use crate::Matrix;
-use iteration::Problem;
+use iteration::Decomposition;
 
 /// How [`robust_pca`] and [`outlier_pursuit`] iterate.
 ///
@@ -139,11 +139,11 @@ fn positive_or(value: Option<f64>, default: f64) -> f64 {
 fn decompose(mut matrix: Matrix, lambda: f64, sparsity: Sparsity, settings: &RobustPcaSettings) -> RobustPca {
     let survey = Survey::sanitize(matrix.data_mut());
     if survey.largest == 0.0 {
-        return RobustPca::of_zeros(matrix, survey.non_finite);
+        return RobustPca::from_zeros(matrix, survey.non_finite);
     }
     let scale = survey.scale();
     scale_by(&mut matrix, scale);
-    let mut parts = Problem::new(matrix, lambda, sparsity, settings).solve(survey.largest * scale);
+    let mut parts = Decomposition::new(matrix, lambda, sparsity, settings).solve(survey.largest * scale);
     scale_by(&mut parts.low_rank, 1.0 / scale);
     scale_by(&mut parts.sparse, 1.0 / scale);
     parts.singular_values.iter_mut().for_each(|value| *value /= scale);
@@ -191,7 +191,7 @@ fn scale_by(matrix: &mut Matrix, factor: f64) {
 
 impl RobustPca {
     /// The parts of a matrix of zeros, or of one without elements.
-    fn of_zeros(matrix: Matrix, non_finite: usize) -> RobustPca {
+    fn from_zeros(matrix: Matrix, non_finite: usize) -> RobustPca {
         let sparse = Matrix::zeros(matrix.rows(), matrix.cols());
         RobustPca {
             low_rank: matrix,

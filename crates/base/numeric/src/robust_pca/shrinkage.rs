@@ -9,12 +9,12 @@ use super::stripes::Scratch;
 
 /// `P` with `X P = U soft(S, 1/mu) V'` for the `X = U S V'` whose Gram matrix it was made from.
 pub(super) struct Shrinkage {
-    form: Form,
+    matrix: ShrinkageMatrix,
     /// `sigma - 1/mu` where positive, from the largest: the singular values of `X P`.
     pub(super) singular_values: Vec<f64>,
 }
 
-enum Form {
+enum ShrinkageMatrix {
     /// Nothing is left.
     Zero,
     /// `P` itself, `n x n` and symmetric.
@@ -33,7 +33,7 @@ impl Shrinkage {
         let weights = DVector::from_iterator(kept.len(), kept.iter().map(|&k| 1.0 - cut / sigma[k]));
         let basis = eigen.eigenvectors.select_columns(&kept);
         let singular_values = kept.iter().map(|&k| sigma[k] - cut).collect();
-        Shrinkage { form: Form::new(basis, &weights), singular_values }
+        Shrinkage { matrix: ShrinkageMatrix::new(basis, &weights), singular_values }
     }
 
     /// The largest singular value of a matrix, from its Gram matrix.
@@ -46,7 +46,7 @@ impl Shrinkage {
 
     /// The shrinkage that leaves nothing.
     pub(super) fn to_zero() -> Shrinkage {
-        Shrinkage { form: Form::Zero, singular_values: Vec::new() }
+        Shrinkage { matrix: ShrinkageMatrix::Zero, singular_values: Vec::new() }
     }
 
     /// Writes `block * P` to `scratch.low_rank`.
@@ -54,10 +54,12 @@ impl Shrinkage {
         let Padded { cols, stride, data } = &mut scratch.low_rank;
         let rows = block.len() / *cols;
         let out = &mut data[..rows * *stride];
-        match &self.form {
-            Form::Zero => out.fill(0.0),
-            Form::Full(factor) => arch.dispatch(Product { left: block, left_stride: *cols, factor, out }),
-            Form::Factored { basis, weighted } => {
+        match &self.matrix {
+            ShrinkageMatrix::Zero => out.fill(0.0),
+            ShrinkageMatrix::Full(factor) => {
+                arch.dispatch(Product { left: block, left_stride: *cols, factor, out })
+            }
+            ShrinkageMatrix::Factored { basis, weighted } => {
                 let coordinates = &mut scratch.coordinates[..rows * basis.stride];
                 arch.dispatch(Product { left: block, left_stride: *cols, factor: basis, out: coordinates });
                 arch.dispatch(Product {
@@ -84,18 +86,21 @@ fn decompose(gram: DMatrix<f64>) -> Option<SymmetricEigen<f64, Dyn>> {
     SymmetricEigen::try_new(gram, f64::EPSILON, steps_max)
 }
 
-impl Form {
-    fn new(basis: DMatrix<f64>, weights: &DVector<f64>) -> Form {
+impl ShrinkageMatrix {
+    fn new(basis: DMatrix<f64>, weights: &DVector<f64>) -> ShrinkageMatrix {
         if weights.is_empty() {
-            return Form::Zero;
+            return ShrinkageMatrix::Zero;
         }
         let mut weighted = basis.transpose();
         for (mut row, weight) in weighted.row_iter_mut().zip(weights) {
             row *= *weight;
         }
         if 2 * basis.ncols() < basis.nrows() {
-            return Form::Factored { basis: Padded::copy_of(&basis), weighted: Padded::copy_of(&weighted) };
+            return ShrinkageMatrix::Factored {
+                basis: Padded::copy_of(&basis),
+                weighted: Padded::copy_of(&weighted),
+            };
         }
-        Form::Full(Padded::copy_of(&(basis * weighted)))
+        ShrinkageMatrix::Full(Padded::copy_of(&(basis * weighted)))
     }
 }

@@ -17,7 +17,7 @@ const BLOCK_ROWS_MIN: usize = 16;
 const STRIPES_MAX: usize = 64;
 
 /// The arrays of the iteration, each `rows x cols`, and what the passes over them add up.
-pub(super) struct State {
+pub(super) struct StripeState {
     /// The matrix to decompose.
     pub(super) m: Vec<f64>,
     /// `M - E + Y/mu`.
@@ -25,7 +25,7 @@ pub(super) struct State {
     /// The sparse part.
     pub(super) e: Vec<f64>,
     partition: Partition,
-    sums: Vec<Sums>,
+    sums: Vec<StripeSums>,
 }
 
 /// How the rows are cut. It depends on the shape only, never on the number of threads: sums are computed
@@ -38,7 +38,7 @@ struct Partition {
 }
 
 /// A few rows of the state.
-pub(super) struct Block<'a> {
+pub(super) struct RowBlock<'a> {
     pub(super) m: &'a [f64],
     pub(super) x: &'a mut [f64],
     pub(super) e: &'a mut [f64],
@@ -55,7 +55,7 @@ pub(super) struct Scratch {
 }
 
 /// What a pass adds up over the rows.
-pub(super) struct Sums {
+pub(super) struct StripeSums {
     /// Upper triangle of `X'X`.
     pub(super) gram: Padded,
     /// `|M - L - E|_F^2`.
@@ -65,8 +65,8 @@ pub(super) struct Sums {
 }
 
 struct Stripe<'a> {
-    block: Block<'a>,
-    sums: &'a mut Sums,
+    block: RowBlock<'a>,
+    sums: &'a mut StripeSums,
 }
 
 impl Partition {
@@ -81,19 +81,19 @@ impl Partition {
     }
 }
 
-impl State {
+impl StripeState {
     /// Starts with `X = E = 0`. Requires `m` to hold complete rows of `cols > 0`, at least one.
-    pub(super) fn new(m: Vec<f64>, cols: usize) -> State {
+    pub(super) fn new(m: Vec<f64>, cols: usize) -> StripeState {
         let rows = m.len() / cols;
         let partition = Partition::new(rows, cols);
-        let sums = (0..rows.div_ceil(partition.stripe_rows)).map(|_| Sums::new(cols)).collect();
-        State { x: vec![0.0; m.len()], e: vec![0.0; m.len()], m, partition, sums }
+        let sums = (0..rows.div_ceil(partition.stripe_rows)).map(|_| StripeSums::new(cols)).collect();
+        StripeState { x: vec![0.0; m.len()], e: vec![0.0; m.len()], m, partition, sums }
     }
 
     /// Runs `work` on all blocks. Sums start from zero; read them afterwards.
     pub(super) fn pass<F>(&mut self, threads: NonZeroUsize, work: F)
     where
-        F: Fn(Block<'_>, &mut Sums, &mut Scratch) + Sync,
+        F: Fn(RowBlock<'_>, &mut StripeSums, &mut Scratch) + Sync,
     {
         let partition = self.partition;
         let workers = threads.get().min(self.sums.len());
@@ -117,7 +117,7 @@ impl State {
     fn stripes(&mut self) -> impl Iterator<Item = Stripe<'_>> {
         let length = self.partition.stripe_rows * self.partition.cols;
         let arrays = self.m.chunks(length).zip(self.x.chunks_mut(length)).zip(self.e.chunks_mut(length));
-        arrays.zip(&mut self.sums).map(|(((m, x), e), sums)| Stripe { block: Block { m, x, e }, sums })
+        arrays.zip(&mut self.sums).map(|(((m, x), e), sums)| Stripe { block: RowBlock { m, x, e }, sums })
     }
 
     /// `X'X` as the last pass added it up.
@@ -146,13 +146,13 @@ impl State {
 impl Stripe<'_> {
     fn work_through<F>(self, partition: Partition, work: &F, scratch: &mut Scratch)
     where
-        F: Fn(Block<'_>, &mut Sums, &mut Scratch),
+        F: Fn(RowBlock<'_>, &mut StripeSums, &mut Scratch),
     {
         self.sums.reset();
         let length = partition.block_rows * partition.cols;
-        let Block { m, x, e } = self.block;
+        let RowBlock { m, x, e } = self.block;
         for ((m, x), e) in m.chunks(length).zip(x.chunks_mut(length)).zip(e.chunks_mut(length)) {
-            work(Block { m, x, e }, self.sums, scratch);
+            work(RowBlock { m, x, e }, self.sums, scratch);
         }
     }
 }
@@ -170,10 +170,10 @@ impl Scratch {
     }
 }
 
-impl Sums {
-    fn new(cols: usize) -> Sums {
+impl StripeSums {
+    fn new(cols: usize) -> StripeSums {
         let gram = Padded::zeros(cols.next_multiple_of(LANES_MAX), cols);
-        Sums { gram, residual_square: 0.0, column_squares: vec![0.0; cols] }
+        StripeSums { gram, residual_square: 0.0, column_squares: vec![0.0; cols] }
     }
 
     fn reset(&mut self) {

@@ -2,7 +2,7 @@
 
 use crate::golden::{assert_close, assert_relative, indices, items, load, matrix, number, numbers};
 use laggard_numeric::{
-    BinRule, Bins, dissimilarity_ratios, hall_buckley_eagleson_limit, jackson_mudholkar_limit,
+    BinRule, HistogramBins, dissimilarity_ratios, hall_buckley_eagleson_limit, jackson_mudholkar_limit,
     jensen_shannon_distance, levenshtein_within, principal_components,
 };
 use serde_json::Value;
@@ -83,7 +83,7 @@ fn jensen_shannon_distances_and_ratios() {
     let instances: Vec<Vec<f64>> = items(&golden["instances"]).iter().map(numbers).collect();
     for (name, rule) in [("sqrt", BinRule::SquareRoot), ("log_sturges", BinRule::LogSturges)] {
         let wanted = &golden["rules"][name];
-        let bins = Bins::over(instances.iter().flatten().copied(), rule);
+        let bins = HistogramBins::from_values(instances.iter().flatten().copied(), rule);
         assert_eq!(bins.count() as u64, wanted["bins"].as_u64().expect("a count"), "{name}");
         let shares: Vec<Vec<f64>> = instances.iter().map(|values| bins.shares(values)).collect();
         for (found, wanted) in shares.iter().zip(items(&wanted["histograms"])) {

@@ -32,7 +32,7 @@ proptest! {
     #[test]
     fn equal_weights_change_no_bit(values in vec(-1e9..1e9, 0..60), weight in 1.0..1e6) {
         let each = vec![weight; values.len()];
-        let weights = Weights::of(&each);
+        let weights = Weights::from_slice(&each);
         let same = |a: f64, b: f64| a.to_bits() == b.to_bits();
         prop_assert!(same(weighted_mean(&values, weights), mean(&values)));
         prop_assert!(same(weighted_sample_std(&values, weights), sample_std(&values)));

@@ -1,4 +1,4 @@
-//! Executions drawn from their templates.
+//! Random executions from templates.
 
 use super::faults::{inject, long_wait};
 use super::scenario::{ExecutionSettings, Mix};
@@ -8,16 +8,16 @@ use crate::random::{Random, Stream};
 
 /// Two sets of executions and the truth about the second.
 #[derive(Clone, PartialEq, Debug)]
-pub struct DrawnExecutions {
+pub struct SimulatedExecutions {
     /// Nothing is wrong with these.
-    pub normal: Vec<DrawnExecution>,
+    pub normal: Vec<SimulatedExecution>,
     /// Faults are here, if anywhere.
-    pub sample: Vec<DrawnExecution>,
+    pub sample: Vec<SimulatedExecution>,
 }
 
 /// An execution; neighboring states differ.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct DrawnExecution {
+pub struct SimulatedExecution {
     /// Its kind, the number of the template.
     pub kind: usize,
     /// Whether normal executions of its kind exist.
@@ -35,12 +35,12 @@ pub struct DrawnExecution {
 pub struct InjectedStep {
     /// Which.
     pub step: usize,
-    /// How much of its time is due to the fault.
+    /// The part of its time caused by the fault.
     pub extra_us: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DrawnStep {
+pub(super) struct SimulatedStep {
     pub(super) state: u8,
     pub(super) time_us: f64,
     pub(super) extra_us: f64,
@@ -62,13 +62,13 @@ enum Set {
 }
 
 /// Draws both sets. The same settings give the same executions everywhere.
-pub fn draw_executions(settings: &ExecutionSettings) -> DrawnExecutions {
+pub fn draw_executions(settings: &ExecutionSettings) -> SimulatedExecutions {
     let templates: Vec<Vec<TemplateStep>> =
         (0..=settings.kinds).map(|kind| template(settings.seed, kind)).collect();
     let set = |set, count: usize, mix: &Mix| {
         (0..count).map(|at| execution(settings, &templates, set, at, mix)).collect()
     };
-    DrawnExecutions {
+    SimulatedExecutions {
         normal: set(Set::Normal, settings.normal, &settings.normal_mix),
         sample: set(Set::Sample, settings.sample, &settings.sample_mix),
     }
@@ -80,7 +80,7 @@ fn execution(
     set: Set,
     at: usize,
     mix: &Mix,
-) -> DrawnExecution {
+) -> SimulatedExecution {
     let path = [set as u64, at as u64];
     let mut random = Random::of(settings.seed, Stream::Execution, &path);
     let is_new_kind = matches!(set, Set::Sample) && random.chance(settings.new_kind_share);
@@ -100,7 +100,11 @@ fn execution(
     finish(kind, is_new_kind, &steps)
 }
 
-fn jittered(template: &[TemplateStep], settings: &ExecutionSettings, random: &mut Random) -> Vec<DrawnStep> {
+fn jittered(
+    template: &[TemplateStep],
+    settings: &ExecutionSettings,
+    random: &mut Random,
+) -> Vec<SimulatedStep> {
     let [low, high] = settings.jitter;
     let (insertion, deletion) = (random.between(low, high), random.between(low, high));
     let mut steps = Vec::with_capacity(2 * template.len());
@@ -117,7 +121,7 @@ fn jittered(template: &[TemplateStep], settings: &ExecutionSettings, random: &mu
         if random.chance(settings.preemption) {
             // Pareto with index 1.5: rare long ones, as on a busy machine.
             let time_us = 50.0 * libm::pow(1.0 - random.unit(), -1.0 / 1.5);
-            steps.push(DrawnStep { state: PREEMPTED, time_us, extra_us: 0.0, origin: Origin::Inserted });
+            steps.push(SimulatedStep { state: PREEMPTED, time_us, extra_us: 0.0, origin: Origin::Inserted });
         }
     }
     if steps.is_empty() {
@@ -132,9 +136,9 @@ fn drawn(
     origin: Origin,
     settings: &ExecutionSettings,
     random: &mut Random,
-) -> DrawnStep {
+) -> SimulatedStep {
     let time_us = median_us * libm::exp(settings.sigma * random.normal());
-    DrawnStep { state, time_us, extra_us: 0.0, origin }
+    SimulatedStep { state, time_us, extra_us: 0.0, origin }
 }
 
 fn any_state(random: &mut Random) -> u8 {
@@ -143,8 +147,8 @@ fn any_state(random: &mut Random) -> u8 {
 }
 
 /// Equal neighbors as one step.
-fn merged(steps: Vec<DrawnStep>) -> Vec<DrawnStep> {
-    let mut out: Vec<DrawnStep> = Vec::with_capacity(steps.len());
+fn merged(steps: Vec<SimulatedStep>) -> Vec<SimulatedStep> {
+    let mut out: Vec<SimulatedStep> = Vec::with_capacity(steps.len());
     for step in steps {
         match out.last_mut() {
             Some(last) if last.state == step.state => last.time_us += step.time_us,
@@ -154,9 +158,9 @@ fn merged(steps: Vec<DrawnStep>) -> Vec<DrawnStep> {
     out
 }
 
-fn finish(kind: usize, is_new_kind: bool, steps: &[DrawnStep]) -> DrawnExecution {
+fn finish(kind: usize, is_new_kind: bool, steps: &[SimulatedStep]) -> SimulatedExecution {
     let injected = steps.iter().enumerate().filter(|(_, step)| step.extra_us > 0.0);
-    DrawnExecution {
+    SimulatedExecution {
         kind,
         is_new_kind,
         states: steps.iter().map(|step| step.state).collect(),
@@ -170,7 +174,7 @@ mod tests {
     use super::super::{ALPHABET_LEN, ExecutionScenario, StepFaultKind};
     use super::*;
 
-    fn drawn(scenario: ExecutionScenario) -> DrawnExecutions {
+    fn drawn(scenario: ExecutionScenario) -> SimulatedExecutions {
         draw_executions(&ExecutionSettings::scenario(scenario, 1))
     }
 
@@ -191,7 +195,8 @@ mod tests {
     #[test]
     fn a_long_wait_is_at_the_same_step_of_the_template() {
         let drawn = drawn(ExecutionScenario::LongWait);
-        let hit: Vec<&DrawnExecution> = drawn.sample.iter().filter(|one| !one.injected.is_empty()).collect();
+        let hit: Vec<&SimulatedExecution> =
+            drawn.sample.iter().filter(|one| !one.injected.is_empty()).collect();
         assert!(!hit.is_empty());
         for one in hit {
             let [step] = one.injected[..] else { panic!("{one:?}") };

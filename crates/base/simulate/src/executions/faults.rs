@@ -1,6 +1,6 @@
-//! What goes wrong in executions.
+//! Faults in executions.
 
-use super::draw::{DrawnStep, Origin};
+use super::draw::{Origin, SimulatedStep};
 use super::step_state::{FUTEX, PREEMPTED};
 use super::template::{RUNS, WAITS};
 use crate::random::Random;
@@ -19,7 +19,7 @@ pub struct StepFault {
 /// What happens to an execution.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum StepFaultKind {
-    /// Extra waits for a lock at random places.
+    /// Extra waits for a lock at random steps.
     ShortWaits {
         /// How many.
         count: usize,
@@ -31,9 +31,9 @@ pub enum StepFaultKind {
         /// Times as long.
         factor: f64,
     },
-    /// Preempted after every so many steps of running, as by a limit of CPU time.
+    /// Preempted periodically, as by a CPU time limit.
     CpuLimit {
-        /// After every so many.
+        /// Number of running steps between preemptions.
         every: usize,
         /// Median time of one preemption in microseconds; lognormal with sigma 0.3.
         median_us: f64,
@@ -44,7 +44,12 @@ pub enum StepFaultKind {
 const SIGMA: f64 = 0.3;
 
 /// Does it to an execution. `target` is the template's step that a long wait is about.
-pub(super) fn inject(steps: &mut Vec<DrawnStep>, what: StepFaultKind, target: usize, random: &mut Random) {
+pub(super) fn inject(
+    steps: &mut Vec<SimulatedStep>,
+    what: StepFaultKind,
+    target: usize,
+    random: &mut Random,
+) {
     match what {
         StepFaultKind::ShortWaits { count, median_us } => {
             for _ in 0..count {
@@ -70,7 +75,7 @@ pub(super) fn long_wait(template: &[super::template::TemplateStep], random: &mut
     longer[random.index(longer.len())]
 }
 
-fn insert_wait(steps: &mut Vec<DrawnStep>, median_us: f64, random: &mut Random) {
+fn insert_wait(steps: &mut Vec<SimulatedStep>, median_us: f64, random: &mut Random) {
     let is_free = |at: &usize| {
         let before = at.checked_sub(1).map(|before| steps[before].state);
         before != Some(FUTEX) && steps.get(*at).map(|step| step.state) != Some(FUTEX)
@@ -82,7 +87,7 @@ fn insert_wait(steps: &mut Vec<DrawnStep>, median_us: f64, random: &mut Random) 
     }
 }
 
-fn limit_cpu(steps: &mut Vec<DrawnStep>, every: usize, median_us: f64, random: &mut Random) {
+fn limit_cpu(steps: &mut Vec<SimulatedStep>, every: usize, median_us: f64, random: &mut Random) {
     let mut runs = 0;
     let mut limited = Vec::with_capacity(2 * steps.len());
     for (at, step) in steps.iter().enumerate() {
@@ -96,7 +101,7 @@ fn limit_cpu(steps: &mut Vec<DrawnStep>, every: usize, median_us: f64, random: &
     *steps = limited;
 }
 
-fn injected(state: u8, median_us: f64, random: &mut Random) -> DrawnStep {
+fn injected(state: u8, median_us: f64, random: &mut Random) -> SimulatedStep {
     let time_us = median_us * libm::exp(SIGMA * random.normal());
-    DrawnStep { state, time_us, extra_us: time_us, origin: Origin::Injected }
+    SimulatedStep { state, time_us, extra_us: time_us, origin: Origin::Injected }
 }

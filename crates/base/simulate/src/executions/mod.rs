@@ -12,7 +12,7 @@ mod faults;
 mod scenario;
 mod template;
 
-pub use draw::{DrawnExecution, DrawnExecutions, InjectedStep, draw_executions};
+pub use draw::{InjectedStep, SimulatedExecution, SimulatedExecutions, draw_executions};
 pub use faults::{StepFault, StepFaultKind};
 pub use scenario::{ExecutionScenario, ExecutionSettings, Mix};
 

@@ -1,4 +1,4 @@
-//! What sets of executions are drawn.
+//! Scenarios of simulated executions.
 
 use super::faults::{StepFault, StepFaultKind};
 use crate::random::Random;
@@ -51,13 +51,13 @@ pub struct ExecutionSettings {
     pub preemption: f64,
     /// Probability that an execution of the sample is of a kind that the normal set has not.
     pub new_kind_share: f64,
-    /// What goes wrong in the sample.
+    /// The fault in the sample.
     pub faults: Vec<StepFault>,
 }
 
 /// Sets with something to find, and quiet ones.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[expect(missing_docs, reason = "`ExecutionScenario::words` says it")]
+#[expect(missing_docs, reason = "`ExecutionScenario::words` describes it")]
 pub enum ExecutionScenario {
     Quiet,
     ShortWaits,
@@ -122,7 +122,7 @@ impl ExecutionScenario {
         }
     }
 
-    /// What is drawn, in words.
+    /// A description of the scenario.
     pub const fn words(self) -> &'static str {
         use ExecutionScenario::*;
         match self {

@@ -4,50 +4,50 @@ use laggard_model::{ContextFlags, Cpu, EventKind, KernelEvent, KernelTexts, Kern
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Records of one CPU lie at least this far apart, in nanoseconds.
+/// Minimum distance of two records of one CPU, in nanoseconds.
 const RECORD_NS: u64 = 150;
 
 /// The context a record is written in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Context {
+pub(super) enum EventContext {
     Thread,
     HardInterrupt,
     SoftInterrupt,
 }
 
-impl Context {
+impl EventContext {
     fn flags(self) -> ContextFlags {
         ContextFlags(match self {
-            Context::Thread => 0,
-            Context::HardInterrupt => ContextFlags::HARD_IRQ,
-            Context::SoftInterrupt => ContextFlags::SOFT_IRQ,
+            EventContext::Thread => 0,
+            EventContext::HardInterrupt => ContextFlags::HARD_IRQ,
+            EventContext::SoftInterrupt => ContextFlags::SOFT_IRQ,
         })
     }
 }
 
 /// A record that waits for earlier ones of other CPUs.
-struct Record {
+struct LogRecord {
     time: u64,
     number: u64,
     event: KernelEvent,
 }
 
-impl PartialEq for Record {
-    fn eq(&self, other: &Record) -> bool {
+impl PartialEq for LogRecord {
+    fn eq(&self, other: &LogRecord) -> bool {
         (self.time, self.number) == (other.time, other.number)
     }
 }
 
-impl Eq for Record {}
+impl Eq for LogRecord {}
 
-impl PartialOrd for Record {
-    fn partial_cmp(&self, other: &Record) -> Option<std::cmp::Ordering> {
+impl PartialOrd for LogRecord {
+    fn partial_cmp(&self, other: &LogRecord) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Record {
-    fn cmp(&self, other: &Record) -> std::cmp::Ordering {
+impl Ord for LogRecord {
+    fn cmp(&self, other: &LogRecord) -> std::cmp::Ordering {
         (self.time, self.number).cmp(&(other.time, other.number))
     }
 }
@@ -57,7 +57,7 @@ pub(super) struct Log<F> {
     pub(super) texts: KernelTexts,
     /// The last record of each CPU.
     last: Vec<u64>,
-    waiting: BinaryHeap<Reverse<Record>>,
+    waiting: BinaryHeap<Reverse<LogRecord>>,
     number: u64,
     each: F,
 }
@@ -83,7 +83,7 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Log<F> {
         now: u64,
         cpu: usize,
         writer: u32,
-        context: Context,
+        context: EventContext,
         kind: EventKind,
     ) -> u64 {
         let time = now.max(self.last[cpu] + RECORD_NS);
@@ -96,7 +96,7 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Log<F> {
             recorded: Some(Tid(writer)),
             kind,
         };
-        self.waiting.push(Reverse(Record { time, number: self.number, event }));
+        self.waiting.push(Reverse(LogRecord { time, number: self.number, event }));
         time
     }
 

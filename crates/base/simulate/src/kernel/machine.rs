@@ -1,7 +1,7 @@
 //! CPUs, their threads, and what happens next.
 
-use super::log::{Context, Log};
-use super::programs::{Action, Planned, Role, plan};
+use super::log::{EventContext, Log};
+use super::programs::{Action, Planned, ThreadRole, plan};
 use super::scenario::{KernelFault, KernelRun, KernelScenario, TimeSpent, TrueExecution};
 use crate::random::{Random, Stream};
 use laggard_model::{EventKind, KernelEvent, KernelTexts, PrevState, TextId, Tid};
@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// A thread runs this long before another one gets its turn.
 const SLICE_NS: u64 = 3_000_000;
-/// A quota is given for this long.
+/// The period of a CPU quota.
 pub(super) const PERIOD_NS: u64 = 100_000_000;
 /// The clock at the beginning: a machine that has been up for a while.
 const START_NS: u64 = 1_000_000_000_000;
@@ -19,7 +19,7 @@ const FIRST_TID: u32 = 1000;
 
 /// What a thread is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Doing {
+pub(super) enum ThreadActivity {
     Running,
     Runnable,
     Disk,
@@ -33,11 +33,11 @@ pub(super) enum Doing {
 pub(super) struct Thread {
     pub(super) tid: u32,
     pub(super) name: TextId,
-    pub(super) role: Role,
+    pub(super) role: ThreadRole,
     pub(super) actions: VecDeque<Action>,
     /// What is left of the present computation.
     pub(super) left_ns: u64,
-    pub(super) doing: Doing,
+    pub(super) activity: ThreadActivity,
     /// Since when, by the log.
     pub(super) since: u64,
     pub(super) spent: TimeSpent,
@@ -55,12 +55,12 @@ pub(super) struct CpuState {
     /// Since when the running thread's work is counted.
     counted: u64,
     slice_end: u64,
-    /// Tells an outdated [`Due::Work`] from the present one.
+    /// Distinguishes an outdated [`TimedEvent::Work`] from the current one.
     token: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Due {
+pub(super) enum TimedEvent {
     Work { cpu: usize, token: u64 },
     Schedule { cpu: usize },
     Timer { thread: usize },
@@ -76,12 +76,12 @@ pub(super) struct Machine<F> {
     pub(super) log: Log<F>,
     pub(super) cpus: Vec<CpuState>,
     pub(super) threads: Vec<Thread>,
-    due: BinaryHeap<Reverse<(u64, u64, Due)>>,
+    pending: BinaryHeap<Reverse<(u64, u64, TimedEvent)>>,
     number: u64,
     pub(super) disk_free: u64,
     pub(super) lock_holder: Option<usize>,
     pub(super) lock_queue: VecDeque<usize>,
-    /// Questions for the server: who asks, and for how much work.
+    /// Requests to the server: the client thread, and the amount of work.
     pub(super) questions: VecDeque<(usize, u64)>,
     pub(super) buffers: u64,
     /// What is left of the clients' quota; `None` without one.
@@ -101,10 +101,10 @@ pub fn simulate_kernel(scenario: &KernelScenario, each: impl FnMut(&KernelEvent,
     let mut machine = Machine::new(scenario.clone(), each);
     machine.start();
     while machine.done.len() < machine.planned.len() {
-        let Some(Reverse((time, _, due))) = machine.due.pop() else { break };
+        let Some(Reverse((time, _, pending))) = machine.pending.pop() else { break };
         machine.now = time;
         machine.log.flush(time);
-        machine.handle(due);
+        machine.handle(pending);
     }
     let (events, texts) = machine.log.finish();
     KernelRun { executions: machine.done, events, texts }
@@ -125,7 +125,7 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
             log: Log::new(cpus, each),
             cpus: std::iter::repeat_with(CpuState::default).take(cpus).collect(),
             threads: Vec::new(),
-            due: BinaryHeap::new(),
+            pending: BinaryHeap::new(),
             number: 0,
             disk_free: START_NS,
             lock_holder: None,
@@ -140,37 +140,37 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
     }
 
     fn start(&mut self) {
-        self.add("server", Role::Server);
-        self.add("logger", Role::Logger);
+        self.add("server", ThreadRole::Server);
+        self.add("logger", ThreadRole::Logger);
         for _ in 0..self.scenario.noise_threads {
-            self.add("noise", Role::Noise);
+            self.add("noise", ThreadRole::Noise);
         }
         for client in 0..self.scenario.clients {
-            self.add("client", Role::Client(client));
+            self.add("client", ThreadRole::Client(client));
         }
         if self.quota_left.is_some() {
-            self.at(self.now + PERIOD_NS, Due::Refill);
+            self.at(self.now + PERIOD_NS, TimedEvent::Refill);
         }
     }
 
     /// A new thread: its first wake-up, by CPU 0.
-    fn add(&mut self, name: &str, role: Role) {
+    fn add(&mut self, name: &str, role: ThreadRole) {
         let index = self.threads.len();
         let tid = FIRST_TID + index as u32;
         let name = self.log.name(name);
         let next = match role {
-            Role::Client(client) => client as usize,
+            ThreadRole::Client(client) => client as usize,
             _ => 0,
         };
         let kind = EventKind::WakeupNew { tid: Tid(tid), name, target: None };
-        let since = self.log.write(self.now, 0, 0, Context::Thread, kind);
+        let since = self.log.write(self.now, 0, 0, EventContext::Thread, kind);
         self.threads.push(Thread {
             tid,
             name,
             role,
             actions: VecDeque::new(),
             left_ns: 0,
-            doing: Doing::Runnable,
+            activity: ThreadActivity::Runnable,
             since,
             spent: TimeSpent::default(),
             cpu: index % self.cpus.len(),
@@ -180,19 +180,19 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
         self.enqueue(index, since);
     }
 
-    pub(super) fn at(&mut self, time: u64, due: Due) {
+    pub(super) fn at(&mut self, time: u64, pending: TimedEvent) {
         self.number += 1;
-        self.due.push(Reverse((time, self.number, due)));
+        self.pending.push(Reverse((time, self.number, pending)));
     }
 
-    fn handle(&mut self, due: Due) {
-        match due {
-            Due::Work { cpu, token } if self.cpus[cpu].token == token => self.work(cpu),
-            Due::Work { .. } => {}
-            Due::Schedule { cpu } => self.schedule(cpu),
-            Due::Timer { thread } => self.timer_expires(thread),
-            Due::Disk { thread } => self.disk_completes(thread),
-            Due::Refill => self.refill(),
+    fn handle(&mut self, pending: TimedEvent) {
+        match pending {
+            TimedEvent::Work { cpu, token } if self.cpus[cpu].token == token => self.work(cpu),
+            TimedEvent::Work { .. } => {}
+            TimedEvent::Schedule { cpu } => self.schedule(cpu),
+            TimedEvent::Timer { thread } => self.timer_expires(thread),
+            TimedEvent::Disk { thread } => self.disk_completes(thread),
+            TimedEvent::Refill => self.refill(),
         }
     }
 
@@ -201,7 +201,7 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
         self.cpus[cpu].running.map_or(0, |thread| self.threads[thread].tid)
     }
 
-    /// Puts a thread on the queue of an idle CPU, else of its own, and has that CPU look.
+    /// Puts a thread on the queue of an idle CPU, else of its own, and reschedules that CPU.
     pub(super) fn enqueue(&mut self, thread: usize, time: u64) {
         let own = self.threads[thread].cpu;
         let is_free = |cpu: &CpuState| cpu.running.is_none() && cpu.queue.is_empty();
@@ -210,10 +210,10 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
         self.cpus[cpu].queue.push_back(thread);
         let is_idle = self.cpus[cpu].running.is_none();
         let delay = if is_idle { 3_000 + self.random.below(25_000) } else { 4_000 };
-        self.at(time + delay, Due::Schedule { cpu });
+        self.at(time + delay, TimedEvent::Schedule { cpu });
     }
 
-    /// Gives an idle CPU its next thread; a thread that has had a quarter of its slice makes room for a woken one.
+    /// Gives an idle CPU its next thread; a thread that has had a quarter of its slice is preempted by a woken one.
     fn schedule(&mut self, cpu: usize) {
         if self.cpus[cpu].queue.is_empty() {
             return;
@@ -241,7 +241,7 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
         self.cpus[cpu].counted = self.now.max(self.cpus[cpu].counted);
         let thread = &mut self.threads[thread];
         thread.left_ns = thread.left_ns.saturating_sub(worked);
-        if let (Some(left), Role::Client(_)) = (&mut self.quota_left, thread.role) {
+        if let (Some(left), ThreadRole::Client(_)) = (&mut self.quota_left, thread.role) {
             *left = left.saturating_sub(worked);
         }
     }
@@ -264,7 +264,7 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
     }
 
     fn has_no_quota(&self, thread: usize) -> bool {
-        matches!(self.threads[thread].role, Role::Client(_)) && self.quota_left == Some(0)
+        matches!(self.threads[thread].role, ThreadRole::Client(_)) && self.quota_left == Some(0)
     }
 
     /// Decides when the running thread is looked at again.
@@ -275,13 +275,13 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
             self.cpus[cpu].slice_end = self.now + SLICE_NS;
         }
         ns = ns.min(self.cpus[cpu].slice_end - self.now);
-        if let (Some(left), Role::Client(_)) = (self.quota_left, self.threads[thread].role) {
+        if let (Some(left), ThreadRole::Client(_)) = (self.quota_left, self.threads[thread].role) {
             ns = ns.min(left);
         }
         self.cpus[cpu].token += 1;
         let token = self.cpus[cpu].token;
         let from = self.cpus[cpu].counted.max(self.now);
-        self.at(from + ns, Due::Work { cpu, token });
+        self.at(from + ns, TimedEvent::Work { cpu, token });
     }
 
     /// Takes the CPU from its thread, which has been put where it belongs, and gives it to the next.
@@ -303,12 +303,12 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
         };
         let ((prev_tid, prev_name), (next_tid, next_name)) = (named(prev), named(next));
         let kind = EventKind::Switch { prev: prev_tid, prev_name, prev_state, next: next_tid, next_name };
-        let time = self.log.write(self.now, cpu, prev_tid.0, Context::Thread, kind);
+        let time = self.log.write(self.now, cpu, prev_tid.0, EventContext::Thread, kind);
         if let Some(prev) = prev.filter(|_| prev_state.is_runnable()) {
-            self.turn(prev, Doing::Runnable, time);
+            self.turn(prev, ThreadActivity::Runnable, time);
         }
         let Some(next) = next else { return };
-        self.turn(next, Doing::Running, time);
+        self.turn(next, ThreadActivity::Running, time);
         self.threads[next].cpu = cpu;
         self.cpus[cpu].counted = time;
         self.cpus[cpu].slice_end = self.now + SLICE_NS;
@@ -316,19 +316,19 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
     }
 
     /// Counts a thread's time up to an instant of the log, from which on it does something else.
-    pub(super) fn turn(&mut self, thread: usize, doing: Doing, time: u64) {
+    pub(super) fn turn(&mut self, thread: usize, activity: ThreadActivity, time: u64) {
         let thread = &mut self.threads[thread];
         let ns = time.saturating_sub(thread.since);
         let spent = &mut thread.spent;
-        *match thread.doing {
-            Doing::Running => &mut spent.running,
-            Doing::Runnable => &mut spent.runnable,
-            Doing::Disk => &mut spent.disk,
-            Doing::Timer => &mut spent.timer,
-            Doing::Lock => &mut spent.lock,
-            Doing::Message => &mut spent.answer,
+        *match thread.activity {
+            ThreadActivity::Running => &mut spent.running,
+            ThreadActivity::Runnable => &mut spent.runnable,
+            ThreadActivity::Disk => &mut spent.disk,
+            ThreadActivity::Timer => &mut spent.timer,
+            ThreadActivity::Lock => &mut spent.lock,
+            ThreadActivity::Message => &mut spent.answer,
         } += ns;
-        thread.doing = doing;
+        thread.activity = activity;
         thread.since = thread.since.max(time);
     }
 
@@ -337,12 +337,12 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
         let KernelFault::CpuQuota { ns } = self.scenario.fault else { return };
         self.quota_left = Some(ns);
         let writer = self.writer(0);
-        self.log.write(self.now, 0, writer, Context::HardInterrupt, EventKind::HrtimerEntry);
-        let time = self.log.write(self.now, 0, writer, Context::HardInterrupt, EventKind::HrtimerExit);
+        self.log.write(self.now, 0, writer, EventContext::HardInterrupt, EventKind::HrtimerEntry);
+        let time = self.log.write(self.now, 0, writer, EventContext::HardInterrupt, EventKind::HrtimerExit);
         for thread in std::mem::take(&mut self.throttled) {
             self.enqueue(thread, time);
         }
-        self.at(self.now + PERIOD_NS, Due::Refill);
+        self.at(self.now + PERIOD_NS, TimedEvent::Refill);
         for cpu in 0..self.cpus.len() {
             self.count_work(cpu);
             self.plan_work(cpu);

@@ -15,7 +15,7 @@ pub(super) enum Action {
     Sleep(u64),
     Lock,
     Unlock,
-    /// Asks the server, which computes that long.
+    /// Sends a request to the server, which computes this long.
     Ask(u64),
     /// Waits for a question, answers it after computing.
     Serve,
@@ -33,7 +33,7 @@ pub(super) struct Planned {
 
 /// What a thread is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
+pub(super) enum ThreadRole {
     /// Runs the executions whose number modulo the number of clients is this.
     Client(u32),
     Server,
@@ -128,11 +128,11 @@ fn round_of(planned: Planned, fault: KernelFault, random: &mut Random, actions: 
 }
 
 /// What a thread that is no client does next.
-pub(super) fn background(role: Role, fault: KernelFault, random: &mut Random) -> VecDeque<Action> {
+pub(super) fn background(role: ThreadRole, fault: KernelFault, random: &mut Random) -> VecDeque<Action> {
     match role {
-        Role::Client(_) => VecDeque::new(),
-        Role::Server => VecDeque::from([Action::Serve]),
-        Role::Logger => {
+        ThreadRole::Client(_) => VecDeque::new(),
+        ThreadRole::Server => VecDeque::from([Action::Serve]),
+        ThreadRole::Logger => {
             let extra = match fault {
                 KernelFault::HeldLock { extra_ns } => extra_ns,
                 _ => 0,
@@ -141,7 +141,7 @@ pub(super) fn background(role: Role, fault: KernelFault, random: &mut Random) ->
             let held = about(random, 200 * US) + extra;
             VecDeque::from([Action::Sleep(idle), Action::Lock, Action::Compute(held), Action::Unlock])
         }
-        Role::Noise => {
+        ThreadRole::Noise => {
             let idle = random.exponential(8.0 * MS as f64) as u64;
             let busy = random.exponential(MS as f64 / 2.0) as u64;
             VecDeque::from([Action::Sleep(idle), Action::Compute(busy + 1)])

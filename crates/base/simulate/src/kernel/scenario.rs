@@ -7,11 +7,11 @@ use laggard_model::KernelTexts;
 pub enum ExecutionKind {
     /// Reads from the disk and computes in turn.
     Read,
-    /// Asks a server on the same host.
+    /// Sends requests to a server on the same host.
     Query,
     /// Computes.
     Sort,
-    /// Sleeps and looks.
+    /// Sleeps and polls.
     Poll,
     /// Takes a lock that a logger holds now and then.
     Append,
@@ -74,7 +74,7 @@ pub enum KernelFault {
 /// What to simulate.
 #[derive(Clone, Debug)]
 pub struct KernelScenario {
-    /// All that is drawn follows from it.
+    /// It determines all random values.
     pub seed: u64,
     /// CPUs, 1 to 64.
     pub cpus: u16,

@@ -1,12 +1,12 @@
 //! The actions of threads.
 
-use super::log::Context;
-use super::machine::{Doing, Due, Machine};
-use super::programs::{Action, Role, background, execution};
+use super::log::EventContext;
+use super::machine::{Machine, ThreadActivity, TimedEvent};
+use super::programs::{Action, ThreadRole, background, execution};
 use super::scenario::{TimeSpent, TrueExecution};
 use laggard_model::{EventKind, KernelEvent, KernelTexts};
 
-/// The server's place among the threads.
+/// The server's index among the threads.
 const SERVER: usize = 0;
 /// Clients pause this long between executions.
 const PAUSE_NS: u64 = 2_000_000;
@@ -39,31 +39,31 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
     }
 
     fn wait(&mut self, cpu: usize, thread: usize, action: Action) {
-        let doing = match action {
+        let activity = match action {
             Action::Disk(ns) => {
                 self.access_disk(thread, ns);
-                Doing::Disk
+                ThreadActivity::Disk
             }
             Action::Sleep(ns) => {
-                self.at(self.now + ns, Due::Timer { thread });
-                Doing::Timer
+                self.at(self.now + ns, TimedEvent::Timer { thread });
+                ThreadActivity::Timer
             }
             Action::Ask(ns) => {
                 self.questions.push_back((thread, ns));
-                let waits = self.threads[SERVER].doing == Doing::Message;
+                let waits = self.threads[SERVER].activity == ThreadActivity::Message;
                 self.send(cpu, waits.then_some(SERVER));
-                Doing::Message
+                ThreadActivity::Message
             }
             Action::Lock => {
                 self.lock_queue.push_back(thread);
-                Doing::Lock
+                ThreadActivity::Lock
             }
             _ => {
                 self.threads[thread].actions.push_front(Action::Serve);
-                Doing::Message
+                ThreadActivity::Message
             }
         };
-        self.block(cpu, thread, doing);
+        self.block(cpu, thread, activity);
     }
 
     fn take_question(&mut self, thread: usize) {
@@ -75,21 +75,21 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
     fn unlock(&mut self, cpu: usize) {
         self.lock_holder = self.lock_queue.pop_front();
         if let Some(next) = self.lock_holder {
-            self.wake(cpu, Context::Thread, next);
+            self.wake(cpu, EventContext::Thread, next);
         }
     }
 
     fn begin(&mut self, cpu: usize, thread: usize, number: usize) {
         let text = format!("exec_begin id={number} type={}", self.planned[number].kind.name());
         let time = self.mark(cpu, &text);
-        self.turn(thread, Doing::Running, time);
+        self.turn(thread, ThreadActivity::Running, time);
         self.threads[thread].spent = TimeSpent::default();
         self.threads[thread].begun = time;
     }
 
     fn end(&mut self, cpu: usize, thread: usize, number: usize) {
         let time = self.mark(cpu, &format!("exec_end id={number}"));
-        self.turn(thread, Doing::Running, time);
+        self.turn(thread, ThreadActivity::Running, time);
         let thread = &self.threads[thread];
         self.done.push(TrueExecution {
             id: number as u32,
@@ -105,11 +105,11 @@ impl<F: FnMut(&KernelEvent, &KernelTexts)> Machine<F> {
     fn mark(&mut self, cpu: usize, text: &str) -> u64 {
         let text = self.log.name(text);
         let writer = self.writer(cpu);
-        self.log.write(self.now, cpu, writer, Context::Thread, EventKind::Marker { text })
+        self.log.write(self.now, cpu, writer, EventContext::Thread, EventKind::Marker { text })
     }
 
     fn refill_actions(&mut self, thread: usize) {
-        let Role::Client(_) = self.threads[thread].role else {
+        let ThreadRole::Client(_) = self.threads[thread].role else {
             let role = self.threads[thread].role;
             self.threads[thread].actions = background(role, self.scenario.fault, &mut self.random);
             return;

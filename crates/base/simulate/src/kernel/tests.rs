@@ -1,4 +1,4 @@
-//! The machine keeps its promises.
+//! Invariants of the machine.
 
 use super::*;
 use laggard_model::{EventKind, KernelEvent, KernelTime, Tid};
@@ -40,7 +40,7 @@ fn the_same_scenario_gives_the_same_events() {
     }
 }
 
-/// Whoever leaves a CPU ran on it, nobody runs on two, and each CPU's records are by the thread it runs.
+/// A thread that leaves a CPU ran on it, no thread runs on two, and each CPU's records are by the thread it runs.
 #[test]
 fn cpus_switch_between_threads_in_order_of_time() {
     for scenario in scenarios() {

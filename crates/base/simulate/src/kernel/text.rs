@@ -18,7 +18,7 @@ impl<W: Write> KernelTextWriter<W> {
     /// Writes the header.
     ///
     /// # Errors
-    /// What the writer says.
+    /// The error of the writer.
     pub fn new(mut out: W) -> io::Result<KernelTextWriter<W>> {
         out.write_all(TEXT_HEADER.as_bytes())?;
         Ok(KernelTextWriter { out, names: HashMap::new() })
@@ -27,7 +27,7 @@ impl<W: Write> KernelTextWriter<W> {
     /// Writes one event; kinds that the simulated machine does not make are left out.
     ///
     /// # Errors
-    /// What the writer says.
+    /// The error of the writer.
     pub fn write(&mut self, event: &KernelEvent, texts: &KernelTexts) -> io::Result<()> {
         if let EventKind::WakeupNew { tid, name, .. } = event.kind {
             self.names.insert(tid, name);

@@ -90,7 +90,7 @@ pub fn simulate_closed(network: &ClosedNetwork) -> Result<ClosedRun, Error> {
     let busy_before = run.busy_core_s();
     let mut batches = Vec::with_capacity(BATCHES);
     for batch in 1..=BATCHES {
-        run.tally = Tally::new(network);
+        run.tally = ClassTally::new(network);
         run.until(network.warm_up_s + network.measured_s * batch as f64 / BATCHES as f64);
         batches.push(run.tally.clone());
     }
@@ -100,7 +100,7 @@ pub fn simulate_closed(network: &ClosedNetwork) -> Result<ClosedRun, Error> {
 }
 
 fn check(network: &ClosedNetwork) -> Result<(), Error> {
-    let error = |name, given: f64, allowed| Err(Error::Setting { name, given: given.to_string(), allowed });
+    let error = |name, value: f64, allowed| Err(Error::Setting { name, value: value.to_string(), allowed });
     for station in &network.stations {
         let at_least = if station.discipline == Discipline::FirstComeFirstServed { 1.0 } else { 1e-3 };
         if !(station.cores >= at_least && station.cores <= 1e6) || station.replicas == 0 {
@@ -136,17 +136,17 @@ fn check(network: &ClosedNetwork) -> Result<(), Error> {
 
 /// Sums of one batch.
 #[derive(Clone, Debug)]
-struct Tally {
+struct ClassTally {
     completed: Vec<u64>,
     response_s: Vec<f64>,
     /// By class, then station.
     residence_s: Vec<Vec<f64>>,
 }
 
-impl Tally {
-    fn new(network: &ClosedNetwork) -> Tally {
+impl ClassTally {
+    fn new(network: &ClosedNetwork) -> ClassTally {
         let classes = network.classes.len();
-        Tally {
+        ClassTally {
             completed: vec![0; classes],
             response_s: vec![0.0; classes],
             residence_s: vec![vec![0.0; network.stations.len()]; classes],
@@ -177,7 +177,7 @@ struct Running<'a> {
     think: Random,
     choice: Random,
     work: Random,
-    tally: Tally,
+    tally: ClassTally,
 }
 
 impl Running<'_> {
@@ -197,7 +197,7 @@ impl Running<'_> {
             think: stream(Stream::Think),
             choice: stream(Stream::Choice),
             work: stream(Stream::Work),
-            tally: Tally::new(settings),
+            tally: ClassTally::new(settings),
         };
         for (class, clients) in settings.classes.iter().map(|class| class.clients).enumerate() {
             for _ in 0..clients {
@@ -278,7 +278,7 @@ impl Running<'_> {
     }
 }
 
-fn conclude(network: &ClosedNetwork, batches: &[Tally], busy_core_s: &[f64]) -> ClosedRun {
+fn conclude(network: &ClosedNetwork, batches: &[ClassTally], busy_core_s: &[f64]) -> ClosedRun {
     let batch_s = network.measured_s / batches.len() as f64;
     let classes = 0..network.classes.len();
     let completed = |class: usize| batches.iter().map(|batch| batch.completed[class]).sum::<u64>() as f64;

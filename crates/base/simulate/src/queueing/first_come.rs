@@ -1,6 +1,6 @@
 //! Servers with one waiting line.
 
-use super::due::Due;
+use super::schedule::ScheduledJob;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// First come, first served by several servers; with as many servers as jobs, a pure delay.
@@ -8,15 +8,15 @@ use std::collections::{BinaryHeap, VecDeque};
 pub(crate) struct FirstCome {
     servers: usize,
     /// When each job in service departs.
-    in_service: BinaryHeap<Due>,
-    waiting: VecDeque<Waiting>,
+    in_service: BinaryHeap<ScheduledJob>,
+    waiting: VecDeque<WaitingJob>,
     now: f64,
     busy_server_s: f64,
 }
 
 /// A job in the line.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct WaitingJob {
     number: u64,
     job: u32,
     work_s: f64,
@@ -40,9 +40,9 @@ impl FirstCome {
     pub(crate) fn arrive(&mut self, now: f64, number: u64, job: u32, work_s: f64) {
         self.advance(now);
         if self.in_service.len() < self.servers {
-            self.in_service.push(Due { at: now + work_s, number, job });
+            self.in_service.push(ScheduledJob { at: now + work_s, number, job });
         } else {
-            self.waiting.push_back(Waiting { number, job, work_s });
+            self.waiting.push_back(WaitingJob { number, job, work_s });
         }
     }
 
@@ -51,12 +51,12 @@ impl FirstCome {
         self.in_service.peek().map_or(f64::INFINITY, |next| next.at)
     }
 
-    /// The job that is due departs, and the first of the line is served.
+    /// The next job departs, and the first in the queue is served.
     pub(crate) fn depart(&mut self, now: f64) -> u32 {
         self.advance(now);
-        let done = self.in_service.pop().expect("a job was due");
-        if let Some(Waiting { number, job, work_s }) = self.waiting.pop_front() {
-            self.in_service.push(Due { at: now + work_s, number, job });
+        let done = self.in_service.pop().expect("a job was in service");
+        if let Some(WaitingJob { number, job, work_s }) = self.waiting.pop_front() {
+            self.in_service.push(ScheduledJob { at: now + work_s, number, job });
         }
         done.job
     }

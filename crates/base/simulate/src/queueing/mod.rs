@@ -10,9 +10,9 @@
 //! networks of any shape, `tpcw` for the paper's shop. An event costs `O(log n)` in the jobs that are there.
 
 mod closed;
-mod due;
 mod first_come;
 mod network;
+mod schedule;
 mod shared_cpu;
 mod station;
 mod work;

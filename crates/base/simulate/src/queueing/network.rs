@@ -1,10 +1,10 @@
 //! Stations, timers and the clock.
 
-use super::due::Due;
+use super::schedule::ScheduledJob;
 use super::station::Station;
 use std::collections::BinaryHeap;
 
-/// What just happened.
+/// The last event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// A timer of this job rang.
@@ -18,9 +18,9 @@ pub(crate) enum Event {
 pub(crate) struct Network {
     now: f64,
     stations: Vec<Station>,
-    /// Of each station; kept, because most events touch one station only.
+    /// By station; cached, because most events affect one station only.
     next_at: Vec<f64>,
-    timers: BinaryHeap<Due>,
+    timers: BinaryHeap<ScheduledJob>,
     number: u64,
 }
 
@@ -39,7 +39,7 @@ impl Network {
     /// A timer for a job.
     pub(crate) fn wait(&mut self, job: u32, delay_s: f64) {
         self.number += 1;
-        self.timers.push(Due { at: self.now + delay_s, number: self.number, job });
+        self.timers.push(ScheduledJob { at: self.now + delay_s, number: self.number, job });
     }
 
     /// Sends a job to a station.
@@ -58,7 +58,7 @@ impl Network {
     /// Core (server) seconds that a station has used up to now.
     pub(crate) fn busy_core_s(&mut self, station: usize) -> f64 {
         self.stations[station].advance(self.now);
-        // The next departure is computed anew from here, so that rounding cannot set it before the clock.
+        // The next departure is computed again from here, so that rounding cannot set it before the clock.
         self.next_at[station] = self.stations[station].next_at();
         self.stations[station].busy_core_s()
     }

@@ -1,6 +1,6 @@
 //! A processor that all jobs share equally.
 
-use super::due::Due;
+use super::schedule::ScheduledJob;
 use std::collections::BinaryHeap;
 
 /// Egalitarian processor sharing by `cores` cores, of which a background load may take a share: `k` jobs run at
@@ -17,7 +17,7 @@ pub(crate) struct SharedCpu {
     /// What every further job costs all: caches and locks that they share.
     contention: f64,
     /// When each job departs, in attained service.
-    jobs: BinaryHeap<Due>,
+    jobs: BinaryHeap<ScheduledJob>,
     /// Service that a job present since the last empty moment has attained, in seconds.
     attained_s: f64,
     now: f64,
@@ -79,7 +79,7 @@ impl SharedCpu {
         if self.jobs.is_empty() {
             self.attained_s = 0.0;
         }
-        self.jobs.push(Due { at: self.attained_s + work_s, number, job });
+        self.jobs.push(ScheduledJob { at: self.attained_s + work_s, number, job });
     }
 
     /// When the next job departs if none arrives; infinite when there is none.
@@ -90,10 +90,10 @@ impl SharedCpu {
         }
     }
 
-    /// The job that is due departs.
+    /// The next job departs.
     pub(crate) fn depart(&mut self, now: f64) -> u32 {
         self.advance(now);
-        let done = self.jobs.pop().expect("a job was due");
+        let done = self.jobs.pop().expect("a job was in service");
         self.attained_s = done.at;
         done.job
     }

@@ -12,7 +12,7 @@ pub enum Discipline {
     ProcessorSharing,
     /// One after the other on each server, in the order of arrival.
     FirstComeFirstServed,
-    /// All at once, at full speed: nobody waits.
+    /// All at once, at full speed: a delay station.
     Delay,
 }
 

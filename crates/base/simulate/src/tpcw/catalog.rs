@@ -15,7 +15,7 @@ const CALL_S: f64 = 0.0015;
 pub struct TransactionType {
     /// Its name.
     pub name: String,
-    /// Its share in the browsing, shopping and ordering mix, in percent, ≥ 0; taken relative to the mix's sum.
+    /// Its share in the browsing, shopping and ordering mix, in percent, ≥ 0; relative to the mix's sum.
     pub mix_percent: [f64; MIXES],
     /// CPU seconds it takes at the front tier, its embedded objects included, > 0.
     pub demand_s: f64,

@@ -39,7 +39,7 @@ pub struct ServerSeries {
 
 /// Sums of one server.
 #[derive(Clone, Debug)]
-pub(crate) struct Sums {
+pub(crate) struct WindowSums {
     types: usize,
     count: Vec<f64>,
     response_s: Vec<f64>,
@@ -57,10 +57,16 @@ pub(crate) struct Completed {
     pub(crate) call_s: f64,
 }
 
-impl Sums {
-    pub(crate) fn new(windows: usize, types: usize) -> Sums {
+impl WindowSums {
+    pub(crate) fn new(windows: usize, types: usize) -> WindowSums {
         let zeros = vec![0.0; windows * types];
-        Sums { types, count: zeros.clone(), response_s: zeros.clone(), calls: zeros.clone(), call_s: zeros }
+        WindowSums {
+            types,
+            count: zeros.clone(),
+            response_s: zeros.clone(),
+            calls: zeros.clone(),
+            call_s: zeros,
+        }
     }
 
     pub(crate) fn add(&mut self, window: usize, completed: Completed) {
@@ -71,7 +77,7 @@ impl Sums {
         self.call_s[at] += completed.call_s;
     }
 
-    pub(crate) fn merge(&mut self, other: &Sums) {
+    pub(crate) fn merge(&mut self, other: &WindowSums) {
         let pairs = [
             (&mut self.count, &other.count),
             (&mut self.response_s, &other.response_s),

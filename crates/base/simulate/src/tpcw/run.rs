@@ -1,6 +1,6 @@
 //! A run from settings to series.
 
-use super::measure::{ServerSeries, Sums, TransactionSeries};
+use super::measure::{ServerSeries, TransactionSeries, WindowSums};
 use super::plan::Plan;
 use super::settings::{TierSettings, TpcwSettings};
 use super::shop::Shop;
@@ -21,7 +21,7 @@ pub struct TpcwRun {
     pub transactions: Vec<String>,
     /// Mean number of clients by window.
     pub clients: Vec<f64>,
-    /// Transactions of the whole system.
+    /// Transactions of the entire system.
     pub system: TransactionSeries,
     /// Front servers, then database servers.
     pub servers: Vec<ServerSeries>,
@@ -42,7 +42,7 @@ pub fn tpcw(settings: &TpcwSettings) -> Result<TpcwRun, Error> {
     let mut shop = Shop::new(&sorted, &plan);
     let load = play(&sorted, &plan, &mut shop);
     let own = std::mem::take(&mut shop.sums);
-    let mut all = Sums::new(plan.phase.len(), sorted.transactions.len());
+    let mut all = WindowSums::new(plan.phase.len(), sorted.transactions.len());
     own.iter().for_each(|sums| all.merge(sums));
     Ok(TpcwRun {
         since_unix_ns: sorted.start_unix_ns,
@@ -107,7 +107,7 @@ struct Meter {
     cores: f64,
     noise: f64,
     random: Random,
-    /// When it was read last, and what it said.
+    /// The time and value of the last reading.
     read_s: f64,
     busy_core_s: f64,
     utilization: Vec<f64>,
@@ -138,7 +138,7 @@ fn cores(settings: &TpcwSettings) -> Vec<f64> {
     of(settings.front).chain(of(settings.database)).collect()
 }
 
-fn servers(settings: &TpcwSettings, utilization: Vec<Vec<f64>>, own: Vec<Sums>) -> Vec<ServerSeries> {
+fn servers(settings: &TpcwSettings, utilization: Vec<Vec<f64>>, own: Vec<WindowSums>) -> Vec<ServerSeries> {
     let front = usize::from(settings.front.servers);
     let mut own = own.into_iter();
     let make = |(station, utilization): (usize, Vec<f64>)| {
@@ -148,7 +148,7 @@ fn servers(settings: &TpcwSettings, utilization: Vec<Vec<f64>>, own: Vec<Sums>) 
             tier: tier.to_owned(),
             cores: cores(settings)[station],
             utilization,
-            own: own.next().map(Sums::series),
+            own: own.next().map(WindowSums::series),
         }
     };
     utilization.into_iter().enumerate().map(make).collect()

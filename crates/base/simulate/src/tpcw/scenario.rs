@@ -17,9 +17,9 @@ pub enum TpcwScenario {
     Rollback,
     /// Search gets faster by half after six of twelve hours.
     Faster,
-    /// An invented application of 20 types, one of which gets dearer.
+    /// A synthetic application of 20 types, one of which gets more expensive.
     Catalog,
-    /// A cache that warms up and forgets; nothing changes.
+    /// A cache that warms up and expires; nothing changes.
     Cache,
     /// Four cores; Home +5 ms.
     Cores,
@@ -147,13 +147,13 @@ impl TpcwScenario {
             TpcwScenario::Rollback => "12 hours, Home +5 ms for 4 of them",
             TpcwScenario::Faster => "12 hours, Execute Search takes half after 6",
             TpcwScenario::Catalog => {
-                "12 hours of an invented application of 20 types, one gets dearer after 6"
+                "12 hours of a synthetic application of 20 types, one gets more expensive after 6"
             }
-            TpcwScenario::Cache => "12 hours with a cache that warms up and forgets, nothing changes",
+            TpcwScenario::Cache => "12 hours with a cache that warms up and expires, nothing changes",
             TpcwScenario::Cores => "12 hours on 4 cores, Home +5 ms after 6",
             TpcwScenario::Quota => "12 hours on a quota of 1.5 cores, Home +5 ms after 6",
             TpcwScenario::Balanced => "12 hours on 3 front servers, Home +5 ms after 6",
-            TpcwScenario::Foreign => "12 hours, 20 % of the CPU taken for 2 of them",
+            TpcwScenario::Foreign => "12 hours, 20 % of the CPU used by another process for 2 of them",
             TpcwScenario::Diurnal => "2 days by the time of day, nothing changes",
             TpcwScenario::HeavyTail => "12 hours of work with a heavy tail, Home +5 ms after 6",
             TpcwScenario::SlowDatabase => "12 hours, calls take half as long again after 6",
@@ -170,7 +170,7 @@ impl TpcwScenario {
             TpcwScenario::QuarterMillisecond => "12 hours, Home +0.25 ms after 6",
             TpcwScenario::Rare => "12 hours, Order Display (one transaction in 150) +20 ms after 6",
             TpcwScenario::Objects => {
-                "12 hours, Home's embedded objects +3 ms of CPU after 6: no response time tells"
+                "12 hours, Home's embedded objects +3 ms of CPU after 6: no response time changes"
             }
             TpcwScenario::SlowerHost => "12 hours, everything costs a fifth more after 6",
             TpcwScenario::Coincident => "12 hours, Home +3 ms when the mix moves",

@@ -57,12 +57,12 @@ pub struct TierSettings {
     pub cores: f64,
 }
 
-/// A stretch of time in which nothing but the load moves.
+/// An interval in which only the load changes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Phase {
     /// Its length in windows, ≥ 1.
     pub windows: u32,
-    /// Who asks for what.
+    /// The workload.
     pub workload: Workload,
     /// What else uses the front CPUs.
     pub foreign: Foreign,
@@ -120,7 +120,7 @@ pub enum Foreign {
         /// 0..1.
         share: f64,
     },
-    /// A share of the capacity that is drawn anew every one to `hold_windows` windows.
+    /// A share of the capacity that is redrawn every one to `hold_windows` windows.
     Random {
         /// Least share.
         low: f64,
@@ -160,13 +160,13 @@ pub struct DemandChange {
     pub part: ChangedPart,
 }
 
-/// A cache whose misses make transactions dearer. It is empty at the start, fills with transactions and forgets
+/// A cache whose misses make transactions more expensive. It is empty at the start, fills with transactions, and expires
 /// with time, so that demands fall while it warms up and are higher at low load.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Cache {
     /// Transactions that fill all but 1/e of it.
     pub size: f64,
-    /// Seconds in which it forgets all but 1/e without transactions.
+    /// Seconds in which it loses all but 1/e without transactions.
     pub ttl_s: f64,
     /// Share of its demand that a transaction takes longer on a miss.
     pub miss_extra: f64,
@@ -276,7 +276,7 @@ impl TpcwSettings {
     /// [`Error::Setting`] names the first setting outside its range.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let whole =
-            |name, given: u64, most: u64, allowed| check(name, given as f64, 1.0, most as f64, allowed);
+            |name, value: u64, most: u64, allowed| check(name, value as f64, 1.0, most as f64, allowed);
         whole("window_s", u64::from(self.window_s), 86_400, "1 second to a day")?;
         whole("windows", self.windows(), WINDOWS_MAX, "1 to 525 600")?;
         whole("transactions", self.transactions.len() as u64, 1_000, "1 to 1 000 types")?;
@@ -325,8 +325,8 @@ impl TpcwSettings {
             check("extra_s", change.extra_s, -1_000.0, 1_000.0, "-1 000 to 1 000 s")?;
             let known = self.transactions.iter().any(|transaction| transaction.name == change.transaction);
             if !known {
-                let given = change.transaction.clone();
-                return Err(Error::Setting { name: "change", given, allowed: "a transaction's name" });
+                let value = change.transaction.clone();
+                return Err(Error::Setting { name: "change", value, allowed: "a transaction's name" });
             }
         }
         check(
@@ -340,7 +340,7 @@ impl TpcwSettings {
 }
 
 impl Foreign {
-    /// Whether it makes a whole phase anomalous; a job that recurs is a part of every day.
+    /// Whether it makes an entire phase anomalous; a job that recurs is a part of every day.
     pub(crate) fn is_anomaly(self) -> bool {
         matches!(self, Foreign::Constant { .. } | Foreign::Random { .. })
     }
@@ -384,9 +384,9 @@ fn check_transaction(transaction: &TransactionType) -> Result<(), Error> {
     check("call_s", transaction.call_s, 1e-9, 1_000.0, "up to 1 000 s, more than 0")
 }
 
-fn check(name: &'static str, given: f64, least: f64, most: f64, allowed: &'static str) -> Result<(), Error> {
-    if given >= least && given <= most {
+fn check(name: &'static str, value: f64, least: f64, most: f64, allowed: &'static str) -> Result<(), Error> {
+    if value >= least && value <= most {
         return Ok(());
     }
-    Err(Error::Setting { name, given: given.to_string(), allowed })
+    Err(Error::Setting { name, value: value.to_string(), allowed })
 }

@@ -1,7 +1,7 @@
 //! Clients, transactions and servers in motion.
 
 use super::catalog::MIXES;
-use super::measure::{Completed, Sums};
+use super::measure::{Completed, WindowSums};
 use super::plan::{PhaseCosts, Plan};
 use super::settings::TpcwSettings;
 use crate::queueing::{Event, Network, Station, WorkSource};
@@ -54,7 +54,7 @@ pub(crate) struct Shop<'a> {
     /// The window that runs.
     window: usize,
     /// By front server.
-    pub(crate) sums: Vec<Sums>,
+    pub(crate) sums: Vec<WindowSums>,
 }
 
 impl Shop<'_> {
@@ -70,7 +70,7 @@ impl Shop<'_> {
             clients.extend((0..plan.clients_max[mix]).map(|number| Client::away(mix, number)));
         }
         let stream = |stream| Random::of(settings.seed, stream, &[]);
-        let sums = Sums::new(plan.phase.len(), settings.transactions.len());
+        let sums = WindowSums::new(plan.phase.len(), settings.transactions.len());
         Shop {
             settings,
             plan,

@@ -13,7 +13,7 @@ const SHOPPING: usize = 1;
 const ORDERING: usize = 2;
 
 impl TpcwSettings {
-    /// The settings of a scenario. The seed decides everything that is drawn.
+    /// The settings of a scenario. The seed determines all random values.
     pub fn scenario(scenario: TpcwScenario, seed: u64) -> TpcwSettings {
         let settings = TpcwSettings::new(seed, twelve_hours());
         let home = |extra_ms: f64| TpcwSettings::new(seed, changed("Home", extra_ms));
@@ -98,7 +98,7 @@ fn changed(transaction: &str, extra_ms: f64) -> Vec<Phase> {
     ]
 }
 
-/// A transaction that is frequent enough to be seen gets 2 to 10 ms dearer.
+/// A transaction that is frequent enough to be detected gets 2 to 10 ms more expensive.
 fn other(settings: TpcwSettings) -> TpcwSettings {
     let mut random = Random::of(settings.seed, Stream::FaultPlan, &[]);
     let total: f64 = settings.transactions.iter().map(|transaction| transaction.mix_percent[SHOPPING]).sum();
@@ -142,7 +142,7 @@ fn two() -> Vec<Phase> {
     phases
 }
 
-/// Ordering clients spend a tenth of their transactions on a type that nobody else knows.
+/// Ordering clients spend a tenth of their transactions on a type that other clients do not use.
 fn new_type(settings: TpcwSettings) -> TpcwSettings {
     let gift = TransactionType {
         name: "Gift Wrap".to_owned(),
@@ -198,7 +198,7 @@ fn on(settings: TpcwSettings, servers: u16, cores: f64) -> TpcwSettings {
     }
 }
 
-/// So many times the clients.
+/// The number of clients multiplied by this factor.
 fn with_clients(settings: TpcwSettings, factor: f64) -> TpcwSettings {
     let more = |clients: u32| (f64::from(clients) * factor) as u32;
     let scale = |workload: &Workload| match workload.clone() {

@@ -8,7 +8,7 @@ use crate::{Compression, Error};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// The folder for the samples, inside the folder that was given.
+/// The folder for the samples, inside the output folder.
 pub const SAMPLES_FOLDER: &str = "samples";
 
 /// What was written.
@@ -54,7 +54,7 @@ pub fn write_tpcw(
     let truth_file = directory.join(TRUTH_FILE);
     let mut text = serde_json::to_string_pretty(&run.truth).expect("names and numbers are valid JSON");
     text.push('\n');
-    std::fs::write(&truth_file, text).map_err(Error::at(&truth_file))?;
+    std::fs::write(&truth_file, text).map_err(Error::with_path(&truth_file))?;
     let transactions = run.system.counts.iter().sum::<f64>() as u64;
     Ok(SamplesSummary {
         samples,
@@ -68,8 +68,8 @@ pub fn write_tpcw(
 
 fn make_folder(directory: &Path) -> Result<PathBuf, Error> {
     let samples = directory.join(SAMPLES_FOLDER);
-    std::fs::create_dir_all(&samples).map_err(Error::at(&samples))?;
-    let mut entries = std::fs::read_dir(&samples).map_err(Error::at(&samples))?;
+    std::fs::create_dir_all(&samples).map_err(Error::with_path(&samples))?;
+    let mut entries = std::fs::read_dir(&samples).map_err(Error::with_path(&samples))?;
     if entries.next().is_some() { Err(Error::NotEmpty(samples)) } else { Ok(samples) }
 }
 

@@ -2,7 +2,7 @@
 
 use super::text::{push, push_hex, push_time, push_trace_id};
 use super::{TraceFile, TraceLog, Written, microseconds};
-use crate::delivery::{Fate, Fates};
+use crate::delivery::{Deliveries, Delivery};
 use crate::hosts::NodeIndex;
 use crate::operations::OperationIndex;
 use crate::request::Request;
@@ -19,20 +19,20 @@ pub(super) struct CallLog {
     simulation: Arc<Simulation>,
     /// By node.
     files: Vec<TraceFile>,
-    pending: Vec<Line>,
+    pending: Vec<LogLine>,
     requests: u32,
     counts: RecordCounts,
 }
 
 /// A line on its way into its file. The fields that start it are the order of the file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Line {
+struct LogLine {
     true_ns: i64,
     request: u32,
     /// Number of the start or return within the request.
     order: u32,
     request_id: TraceId,
-    /// The fragment; `None` for the entry's, which bears the id of the request.
+    /// The fragment; `None` for the entry's, which has the id of the request.
     fragment: Option<u64>,
     /// The fragment that a sent call invokes.
     callee: Option<u64>,
@@ -57,16 +57,16 @@ impl CallLog {
         Ok(CallLog { simulation, files, pending: Vec::new(), requests: 0, counts: RecordCounts::default() })
     }
 
-    fn add_line(&mut self, fate: Fate, line: Line) {
-        let copies = match fate {
-            Fate::Lost => 0,
-            Fate::Once => 1,
-            Fate::Twice => 2,
+    fn add_line(&mut self, delivery: Delivery, line: LogLine) {
+        let copies = match delivery {
+            Delivery::Lost => 0,
+            Delivery::Once => 1,
+            Delivery::Twice => 2,
         };
         self.pending.extend(std::iter::repeat_n(line, copies));
     }
 
-    fn write_line(&mut self, line: &Line) -> Result<(), Error> {
+    fn write_line(&mut self, line: &LogLine) -> Result<(), Error> {
         let operation = self.simulation.system.operations.get(line.operation);
         let file = &mut self.files[usize::from(line.node)];
         let out = &mut file.buffer;
@@ -95,12 +95,12 @@ impl CallLog {
 
 impl TraceLog for CallLog {
     fn add(&mut self, request: &Request) {
-        let mut fates = Fates::of(&self.simulation, request);
+        let mut deliveries = Deliveries::of(&self.simulation, request);
         let fragments = fragments(request);
         for (order, event) in events(request).into_iter().enumerate() {
             let call = &request.calls[event.position];
             let is_exit = event.flag == CallFlag::Exit;
-            let line = Line {
+            let line = LogLine {
                 true_ns: if is_exit { call.true_end } else { call.true_start }.unix_ns(),
                 request: self.requests,
                 order: order as u32,
@@ -112,8 +112,8 @@ impl TraceLog for CallLog {
                 node: call.node,
                 is_exit,
             };
-            let fate = fates.next(&mut self.counts);
-            self.add_line(fate, line);
+            let delivery = deliveries.next(&mut self.counts);
+            self.add_line(delivery, line);
         }
         self.requests += 1;
     }

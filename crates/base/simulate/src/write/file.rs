@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes are handed to the compressor or the operating system in pieces of about this size.
+/// Bytes are passed to the compressor or the operating system in chunks of about this size.
 const PIECE: usize = 256 * 1024;
 /// The fastest levels: these files are made to be read once or twice.
 const GZIP_LEVEL: u32 = 1;
@@ -15,7 +15,7 @@ const ZSTD_LEVEL: i32 = 1;
 pub(crate) struct TraceFile {
     path: PathBuf,
     encoder: Encoder,
-    /// Not handed on yet.
+    /// Bytes not passed on yet.
     pub(crate) buffer: Vec<u8>,
     bytes: u64,
 }
@@ -31,7 +31,7 @@ impl TraceFile {
     pub(crate) fn create(folder: &Path, name: &str, compression: Compression) -> Result<TraceFile, Error> {
         let path = folder.join(format!("{name}{}", compression.ending()));
         let encoder = File::create(&path).and_then(|file| Encoder::new(file, compression));
-        let encoder = encoder.map_err(Error::at(&path))?;
+        let encoder = encoder.map_err(Error::with_path(&path))?;
         Ok(TraceFile { path, encoder, buffer: Vec::new(), bytes: 0 })
     }
 
@@ -41,7 +41,7 @@ impl TraceFile {
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        self.encoder.write(&self.buffer).map_err(Error::at(&self.path))?;
+        self.encoder.write(&self.buffer).map_err(Error::with_path(&self.path))?;
         self.bytes += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
@@ -50,7 +50,7 @@ impl TraceFile {
     /// Writes the rest; gives the number of bytes before compression.
     pub(crate) fn finish(mut self) -> Result<u64, Error> {
         self.flush()?;
-        self.encoder.finish().map_err(Error::at(&self.path))?;
+        self.encoder.finish().map_err(Error::with_path(&self.path))?;
         Ok(self.bytes)
     }
 }

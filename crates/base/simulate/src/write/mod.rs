@@ -105,7 +105,7 @@ impl Simulation {
     }
 }
 
-/// A time in whole microseconds, rounded down: intervals that nest still nest.
+/// A time in microseconds, rounded down, so that nested intervals remain nested.
 const fn microseconds(ns: i64) -> i64 {
     ns.div_euclid(1_000)
 }

@@ -1,7 +1,7 @@
 //! OTLP JSON, one `TracesData` a line.
 
 use super::SpanEncoder;
-use super::resource_batches::{Place, ResourceBatches};
+use super::resource_batches::{BatchTarget, ResourceBatches};
 use super::text::{push, push_decimal, push_hex, push_time, push_trace_id};
 use crate::delivery::SpanRow;
 use crate::simulation::Simulation;
@@ -45,14 +45,14 @@ impl SpanEncoder for OtlpJson {
 
     fn span(&mut self, span: &SpanRow, out: &mut Vec<u8>) {
         let was_open = self.batches.is_open();
-        match self.batches.place(span.process) {
-            Place::SameResource => out.push(b','),
-            Place::NewResource => {
+        match self.batches.target(span.process) {
+            BatchTarget::SameResource => out.push(b','),
+            BatchTarget::NewResource => {
                 push(out, END_RESOURCE);
                 out.push(b',');
                 self.begin_resource(span, out);
             }
-            Place::NewDocument => {
+            BatchTarget::NewDocument => {
                 if was_open {
                     push(out, END_RESOURCE);
                     push(out, END_DOCUMENT);

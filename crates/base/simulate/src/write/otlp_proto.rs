@@ -3,7 +3,7 @@
 //! Field numbers are those of `opentelemetry/proto/trace/v1/trace.proto`.
 
 use super::SpanEncoder;
-use super::resource_batches::{Place, ResourceBatches};
+use super::resource_batches::{BatchTarget, ResourceBatches};
 use crate::delivery::SpanRow;
 use crate::simulation::Simulation;
 use std::sync::Arc;
@@ -84,13 +84,13 @@ impl SpanEncoder for OtlpProto {
 
     fn span(&mut self, span: &SpanRow, out: &mut Vec<u8>) {
         let was_open = self.batches.is_open();
-        match self.batches.place(span.process) {
-            Place::SameResource => {}
-            Place::NewResource => {
+        match self.batches.target(span.process) {
+            BatchTarget::SameResource => {}
+            BatchTarget::NewResource => {
                 self.end_resource();
                 self.begin_resource(span);
             }
-            Place::NewDocument => {
+            BatchTarget::NewDocument => {
                 if was_open {
                     self.end_document(out);
                 }

@@ -3,9 +3,9 @@
 /// Spans in one document at most: the default size of a batch of OpenTelemetry's batch span processor.
 const DOCUMENT_SPANS: usize = 512;
 
-/// Where the next span goes.
+/// The batch of the next span.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum BatchTarget {
     /// Into a new document.
     NewDocument,
     /// Into the open document, under a new resource.
@@ -27,14 +27,14 @@ impl ResourceBatches {
         self.spans > 0
     }
 
-    /// Counts a span of a process and says where it goes.
-    pub(super) fn place(&mut self, process: u32) -> Place {
+    /// Counts a span of a process and returns its batch.
+    pub(super) fn target(&mut self, process: u32) -> BatchTarget {
         let place = match self.spans {
-            0 | DOCUMENT_SPANS => Place::NewDocument,
-            _ if process != self.process => Place::NewResource,
-            _ => Place::SameResource,
+            0 | DOCUMENT_SPANS => BatchTarget::NewDocument,
+            _ if process != self.process => BatchTarget::NewResource,
+            _ => BatchTarget::SameResource,
         };
-        self.spans = if place == Place::NewDocument { 1 } else { self.spans + 1 };
+        self.spans = if place == BatchTarget::NewDocument { 1 } else { self.spans + 1 };
         self.process = process;
         place
     }
@@ -48,11 +48,11 @@ mod tests {
     fn documents_end_when_full() {
         let mut batches = ResourceBatches::default();
         assert!(!batches.is_open());
-        assert_eq!(batches.place(1), Place::NewDocument);
-        assert_eq!(batches.place(1), Place::SameResource);
-        assert_eq!(batches.place(2), Place::NewResource);
-        let rest: Vec<Place> = (0..510).map(|_| batches.place(2)).collect();
-        assert_eq!(rest.iter().filter(|place| **place == Place::NewDocument).count(), 1);
-        assert_eq!(rest[509], Place::NewDocument);
+        assert_eq!(batches.target(1), BatchTarget::NewDocument);
+        assert_eq!(batches.target(1), BatchTarget::SameResource);
+        assert_eq!(batches.target(2), BatchTarget::NewResource);
+        let rest: Vec<BatchTarget> = (0..510).map(|_| batches.target(2)).collect();
+        assert_eq!(rest.iter().filter(|place| **place == BatchTarget::NewDocument).count(), 1);
+        assert_eq!(rest[509], BatchTarget::NewDocument);
     }
 }

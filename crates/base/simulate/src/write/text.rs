@@ -1,4 +1,4 @@
-//! Numbers and ids as text, without a formatter: most of the time of writing goes here.
+//! Numbers and ids as text, without a formatter: most of the time of writing is spent here.
 
 use laggard_model::TraceId;
 

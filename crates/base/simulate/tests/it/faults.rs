@@ -1,4 +1,4 @@
-//! Faults hit what they are said to hit, as often and as hard.
+//! Faults hit their documented targets, with the documented frequency and strength.
 
 use crate::support::draw;
 use laggard_simulate::{Request, Scenario, Settings};
@@ -104,7 +104,7 @@ fn a_misconfiguration_quadruples_reads_in_two_fifths_of_the_lists() {
     let count = requests.iter().filter(|request| concerned(request)).count();
     assert_share(share(&requests, concerned), 0.4, count);
     for call in requests.iter().flat_map(|request| &request.calls).filter(|call| call.injected.ns() > 0) {
-        let ratio = call.self_time.ns() as f64 / (call.self_time.less(call.injected)).ns() as f64;
+        let ratio = call.self_time.ns() as f64 / (call.self_time.minus(call.injected)).ns() as f64;
         assert!((ratio - 4.0).abs() < 0.01, "{ratio}");
     }
 }
@@ -197,7 +197,7 @@ fn uniform_adds_a_tenth_and_a_slow_host_twice_the_self_time() {
         let mut seen = 0;
         for request in &requests {
             for call in request.calls.iter().filter(|call| call.injected.ns() > 0) {
-                let usual = call.self_time.less(call.injected).ns() as f64;
+                let usual = call.self_time.minus(call.injected).ns() as f64;
                 let ratio = call.self_time.ns() as f64 / usual;
                 // Clocks drift, and a remote call's network time is seen through two of them.
                 assert!((ratio / factor - 1.0).abs() < 0.02, "{ratio} {}", request.operation(call));

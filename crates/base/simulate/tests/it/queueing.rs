@@ -1,4 +1,4 @@
-//! Closed networks against what queueing theory says exactly.
+//! Closed networks against exact results of queueing theory.
 
 use laggard_simulate::{
     ClosedClass, ClosedNetwork, ClosedStation, Discipline, Estimate, Visit, WorkShape, simulate_closed,
@@ -33,7 +33,7 @@ fn exact(demands_s: &[f64], think_s: f64, clients: u32) -> (f64, f64) {
 /// Within 1 % or four standard errors.
 fn assert_near(measured: Estimate, expected: f64, what: &str) {
     let tolerance = (0.01 * expected).max(4.0 * measured.standard_error);
-    assert!(tolerance < 0.05 * expected, "{what}: {measured:?} tells too little");
+    assert!(tolerance < 0.05 * expected, "{what}: {measured:?} is too uncertain");
     assert!((measured.mean - expected).abs() < tolerance, "{what}: {measured:?}, expected {expected}");
 }
 

@@ -1,4 +1,4 @@
-//! Folders, and spans in one form whatever format they were written in.
+//! Temporary folders, and spans in a common representation for all formats.
 
 use laggard_model::SpanKind;
 use laggard_simulate::{

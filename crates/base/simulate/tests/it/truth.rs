@@ -1,7 +1,7 @@
 //! The truth is what the data say.
 
 use crate::support::{draw, write};
-use laggard_simulate::{OutputFormat, Scenario, Scope, Settings, Truth, Verdict};
+use laggard_simulate::{ExpectedVerdict, FaultScope, OutputFormat, Scenario, Settings, Truth};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 fn settings(scenario: Scenario) -> Settings {
@@ -63,8 +63,8 @@ fn path(request: &laggard_simulate::Request, at: usize) -> Vec<String> {
 fn check_expected(scenario: Scenario, truth: &Truth, requests: &[laggard_simulate::Request]) {
     let expected = &truth.expected;
     assert_eq!(expected.scope, scenario.scope(), "{}", scenario.name());
-    let faulty = scenario.scope() != Scope::None;
-    assert_eq!(expected.verdict == Verdict::Suspects, faulty);
+    let faulty = scenario.scope() != FaultScope::None;
+    assert_eq!(expected.verdict == ExpectedVerdict::Suspects, faulty);
     let mut replicas = BTreeSet::new();
     let mut operations = BTreeSet::new();
     for request in requests {
@@ -76,9 +76,9 @@ fn check_expected(scenario: Scenario, truth: &Truth, requests: &[laggard_simulat
     let named = expected.operations.iter().map(|name| (name.service.clone(), name.operation.clone()));
     assert_eq!(named.collect::<BTreeSet<_>>(), operations);
     match expected.scope {
-        Scope::Replicas => assert_eq!(expected.replicas, replicas.into_iter().collect::<Vec<_>>()),
-        Scope::All => assert!(expected.replicas.is_empty() && replicas.len() > 20),
-        Scope::None => assert!(expected.replicas.is_empty() && replicas.is_empty()),
+        FaultScope::Replicas => assert_eq!(expected.replicas, replicas.into_iter().collect::<Vec<_>>()),
+        FaultScope::All => assert!(expected.replicas.is_empty() && replicas.len() > 20),
+        FaultScope::None => assert!(expected.replicas.is_empty() && replicas.is_empty()),
     }
 }
 
@@ -120,6 +120,6 @@ fn a_sample_the_fault_did_not_hit_is_healthy() {
     let settings = Settings { requests_per_service: 1, ..Settings::new(Scenario::Bursts, 1) };
     let (_folder, summary) = write(&settings, OutputFormat::SpanCsv);
     assert_eq!(summary.truth.injected_calls, 0);
-    assert_eq!(summary.truth.expected.verdict, Verdict::Healthy);
-    assert_eq!(summary.truth.expected.scope, Scope::None);
+    assert_eq!(summary.truth.expected.verdict, ExpectedVerdict::Healthy);
+    assert_eq!(summary.truth.expected.scope, FaultScope::None);
 }

@@ -4,14 +4,14 @@ use laggard_align::{
     AlignMode, AlignSettings, Caution, Diagnosis, ExecutionVerdict, StateSequence, Verdict, diagnose,
 };
 use laggard_simulate::{
-    ALPHABET_LEN, DrawnExecution, DrawnExecutions, ExecutionScenario, ExecutionSettings, draw_executions,
-    step_state,
+    ALPHABET_LEN, ExecutionScenario, ExecutionSettings, SimulatedExecution, SimulatedExecutions,
+    draw_executions, step_state,
 };
 use proptest::prelude::*;
 use std::num::NonZeroUsize;
 
-fn sequences(set: &[DrawnExecution]) -> Vec<StateSequence> {
-    let one = |generated: &DrawnExecution| {
+fn sequences(set: &[SimulatedExecution]) -> Vec<StateSequence> {
+    let one = |generated: &SimulatedExecution| {
         let mut sequence = StateSequence::new();
         generated
             .states
@@ -23,11 +23,11 @@ fn sequences(set: &[DrawnExecution]) -> Vec<StateSequence> {
     set.iter().map(one).collect()
 }
 
-fn generated(scenario: ExecutionScenario, seed: u64) -> DrawnExecutions {
+fn generated(scenario: ExecutionScenario, seed: u64) -> SimulatedExecutions {
     draw_executions(&ExecutionSettings::scenario(scenario, seed))
 }
 
-fn diagnosed(generated: &DrawnExecutions, settings: &AlignSettings) -> Diagnosis {
+fn diagnosed(generated: &SimulatedExecutions, settings: &AlignSettings) -> Diagnosis {
     diagnose(&sequences(&generated.normal), &sequences(&generated.sample), ALPHABET_LEN, settings)
 }
 
@@ -111,8 +111,8 @@ fn without_executions_nothing_is_said() {
 #[test]
 fn executions_without_steps_keep_their_place() {
     let mut generated = generated(ExecutionScenario::CpuLimit, 1);
-    generated.sample.insert(0, DrawnExecution::default());
-    generated.normal.insert(5, DrawnExecution::default());
+    generated.sample.insert(0, SimulatedExecution::default());
+    generated.normal.insert(5, SimulatedExecution::default());
     let found = diagnosed(&generated, &AlignSettings::default());
     assert_eq!((found.normal.len(), found.sample.len()), (101, 11));
     assert_eq!(found.sample[0].verdict, ExecutionVerdict::NotJudged);

@@ -1,6 +1,6 @@
 //! Cuts found on a grid, moved to where they are best.
 
-use laggard_numeric::stretch_residuals;
+use laggard_numeric::interval_residuals;
 
 use super::penalty_search::{ErrorBudget, SegmentErrors, Segmentation, WindowCut, assess};
 use super::{WindowRegression, entropy_share};
@@ -49,12 +49,12 @@ fn next_stage(
     let mut stage =
         RefinementStage { cost: vec![f64::INFINITY; places.len()], from: vec![0; places.len()], places };
     let unit = regression.residual_unit();
-    for (block, starts) in before.places.chunks(laggard_numeric::STRETCH_LANES).enumerate() {
-        let first = block * laggard_numeric::STRETCH_LANES;
+    for (block, starts) in before.places.chunks(laggard_numeric::INTERVAL_LANES).enumerate() {
+        let first = block * laggard_numeric::INTERVAL_LANES;
         let mut seen = vec![0; starts.len()];
         let ends = &stage.places;
         let (cost, from) = (&mut stage.cost, &mut stage.from);
-        stretch_residuals(regression.sums(), starts, ends, |lane, sse| {
+        interval_residuals(regression.sums(), starts, ends, |lane, sse| {
             let skipped = ends.partition_point(|&end| end <= starts[lane]);
             let end = skipped + seen[lane];
             seen[lane] += 1;

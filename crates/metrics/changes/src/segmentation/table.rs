@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-use laggard_numeric::{STRETCH_LANES, parallel_map, residuals_upto, stretch_residuals};
+use laggard_numeric::{INTERVAL_LANES, interval_residuals, parallel_map, residuals_upto};
 
 use super::WindowRegression;
 
@@ -31,7 +31,7 @@ impl CostTable {
         let points: Vec<usize> = (0..windows).step_by(step).chain([windows]).collect();
         let last = points.len() - 1;
         let blocks: Vec<Range<usize>> =
-            (0..last).step_by(STRETCH_LANES).map(|at| at..(at + STRETCH_LANES).min(last)).collect();
+            (0..last).step_by(INTERVAL_LANES).map(|at| at..(at + INTERVAL_LANES).min(last)).collect();
         let rows = parallel_map(&blocks, threads, |block| rows_from(regression, &points, block.clone()));
         CostTable { rows: rows.into_iter().flatten().collect(), points, rounding: rounding(regression) }
     }
@@ -86,7 +86,7 @@ fn rows_from(regression: &WindowRegression, points: &[usize], starts: Range<usiz
     let ends = &points[starts.start + 1..];
     let mut rows: Vec<Vec<f32>> =
         starts.clone().map(|start| Vec::with_capacity(points.len() - 1 - start)).collect();
-    stretch_residuals(regression.sums(), &points[starts], ends, |lane, sse| {
+    interval_residuals(regression.sums(), &points[starts], ends, |lane, sse| {
         rows[lane].push(cost(sse, unit));
     });
     rows

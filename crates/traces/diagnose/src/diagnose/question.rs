@@ -80,7 +80,7 @@ impl Question<'_> {
             shapes,
             names: self.requests.names(),
             service: settings.service.as_deref().map(|wanted| find_service(self.requests, wanted)),
-            assumed_count: settings.sampling_probability.and_then(AdjustedCount::of_probability),
+            assumed_count: settings.sampling_probability.and_then(AdjustedCount::from_probability),
         };
         let range = self.requests.within(settings.since, settings.until);
         let mut survey = self.engine.fold(range, &fold);

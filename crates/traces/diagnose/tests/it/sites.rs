@@ -201,7 +201,7 @@ fn homes_are_where_operations_ran_and_calls_of_a_request_are_added_up() {
 fn requests_carry_their_weight_or_the_assumed_one() {
     let traces = traces_of("1 a - s/x@h 20..50 x4\n2 a - s/x@h 10..20\n3 a - s/x@h 30..70 x1".lines());
     let of = |assumed: Option<f64>| -> Vec<(i64, f64, f32)> {
-        let named = Named::of(&traces, assumed.and_then(AdjustedCount::of_probability));
+        let named = Named::of(&traces, assumed.and_then(AdjustedCount::from_probability));
         let requests = named.table.requests.iter();
         requests.map(|request| (request.start.unix_ns(), request.latency_ns, request.weight)).collect()
     };

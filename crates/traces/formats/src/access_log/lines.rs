@@ -6,7 +6,7 @@ use memchr::memchr;
 const LINE_BYTES_MAX: usize = 1 << 20;
 
 /// What comes next.
-pub(super) enum Piece<'a> {
+pub(super) enum LineEvent<'a> {
     /// A line without its line break, and its number from 1.
     Line { bytes: &'a [u8], number: u64 },
     /// A line over the limit.
@@ -16,7 +16,7 @@ pub(super) enum Piece<'a> {
 /// Cuts chunks into lines. Its answers do not depend on where the chunks are cut.
 #[derive(Debug, Default)]
 pub(super) struct LineCutter {
-    /// The start of a line whose end has not come yet, or the line handed out last.
+    /// The start of an incomplete line, or the line returned last.
     carry: Vec<u8>,
     carry_is_spent: bool,
     is_skipping: bool,
@@ -24,9 +24,9 @@ pub(super) struct LineCutter {
 }
 
 impl LineCutter {
-    /// The next line of `rest`, which is shortened by what was taken; `None` when all of it is taken.
+    /// The next line of `rest`, which is shortened by what was consumed; `None` when all of it is consumed.
     #[inline]
-    pub(super) fn next<'s, 'c: 's>(&'s mut self, rest: &mut &'c [u8]) -> Option<Piece<'s>> {
+    pub(super) fn next<'s, 'c: 's>(&'s mut self, rest: &mut &'c [u8]) -> Option<LineEvent<'s>> {
         if self.carry_is_spent {
             self.carry.clear();
             self.carry_is_spent = false;
@@ -36,17 +36,17 @@ impl LineCutter {
         }
         let window = &rest[..rest.len().min(LINE_BYTES_MAX + 1 - self.carry.len())];
         let Some(end) = memchr(b'\n', window) else {
-            return self.keep(window.len(), rest);
+            return self.carry_over(window.len(), rest);
         };
         let (head, tail) = (&rest[..end], &rest[end + 1..]);
         *rest = tail;
         self.lines += 1;
         if self.carry.is_empty() {
-            return Some(Piece::Line { bytes: head, number: self.lines });
+            return Some(LineEvent::Line { bytes: head, number: self.lines });
         }
         self.carry.extend_from_slice(head);
         self.carry_is_spent = true;
-        Some(Piece::Line { bytes: &self.carry, number: self.lines })
+        Some(LineEvent::Line { bytes: &self.carry, number: self.lines })
     }
 
     /// The number of a line without an end, at the end of the input, unless it is blank.
@@ -55,7 +55,7 @@ impl LineCutter {
         is_line.then_some(self.lines + 1)
     }
 
-    fn keep<'s>(&'s mut self, taken: usize, rest: &mut &[u8]) -> Option<Piece<'s>> {
+    fn carry_over<'s>(&'s mut self, taken: usize, rest: &mut &[u8]) -> Option<LineEvent<'s>> {
         let (window, tail) = rest.split_at(taken);
         *rest = tail;
         self.carry.extend_from_slice(window);
@@ -64,7 +64,7 @@ impl LineCutter {
         }
         self.carry.clear();
         self.is_skipping = true;
-        Some(Piece::Oversized { number: self.lines + 1 })
+        Some(LineEvent::Oversized { number: self.lines + 1 })
     }
 
     fn skip(&mut self, rest: &mut &[u8]) -> bool {

@@ -16,9 +16,9 @@ use crate::columns::shorten;
 use crate::first_line::{FirstText, first_line};
 use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
 use laggard_model::{Loss, Measure, Nanos, SampleRecord, Sink};
-use lines::{LineCutter, Piece};
-use pages::{Pages, Role};
-use record::{LineTimes, Record};
+use lines::{LineCutter, LineEvent};
+use pages::{Pages, RequestRole};
+use record::{LineTimes, LogRecord};
 
 /// The row in [`FORMATS`](crate::FORMATS).
 pub(crate) const FORMAT: Format = Format {
@@ -30,7 +30,7 @@ pub(crate) const FORMAT: Format = Format {
     open,
 };
 
-/// Unit of a response time that an access log writes as a whole number.
+/// Unit of a response time that an access log writes as an integer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LogTimeUnit {
     /// Apache's `%T`, and what nginx writes with a decimal point.
@@ -57,7 +57,7 @@ pub struct AccessLogSettings {
     /// Objects a client asks for within this time after a page belong to the page. 5 s: a browser asks for what
     /// a page embeds at once, and people take longer to read (Cherkasova et al. 2009 leave the figure open).
     pub page_gap: Nanos,
-    /// Unit of response times; `None` to tell it from the text: with a decimal point seconds, else microseconds.
+    /// Unit of response times; `None` to infer it from the text: with a decimal point seconds, else microseconds.
     pub time_unit: Option<LogTimeUnit>,
 }
 
@@ -68,7 +68,7 @@ impl Default for AccessLogSettings {
 }
 
 fn open(options: &ReaderOptions) -> Box<dyn Reader> {
-    Box::new(AccessLog { cutter: LineCutter::default(), requests: Requests::new(options) })
+    Box::new(AccessLog { cutter: LineCutter::default(), requests: AccessLogReader::new(options) })
 }
 
 /// A first line that is a request.
@@ -82,7 +82,7 @@ fn sniff(prefix: &[u8]) -> Sniff {
 
 struct AccessLog {
     cutter: LineCutter,
-    requests: Requests,
+    requests: AccessLogReader,
 }
 
 impl Reader for AccessLog {
@@ -90,8 +90,8 @@ impl Reader for AccessLog {
         let mut rest = chunk;
         while let Some(piece) = self.cutter.next(&mut rest) {
             match piece {
-                Piece::Line { bytes, number } => self.requests.line(bytes, number, sink),
-                Piece::Oversized { number } => {
+                LineEvent::Line { bytes, number } => self.requests.line(bytes, number, sink),
+                LineEvent::Oversized { number } => {
                     sink.lose(Loss::OversizedRecord, &|| format!("line {number}"));
                 }
             }
@@ -109,16 +109,16 @@ impl Reader for AccessLog {
 }
 
 /// From lines to samples.
-struct Requests {
+struct AccessLogReader {
     times: LineTimes,
     pages: Pages,
     settings: AccessLogSettings,
 }
 
-impl Requests {
-    fn new(options: &ReaderOptions) -> Requests {
+impl AccessLogReader {
+    fn new(options: &ReaderOptions) -> AccessLogReader {
         let settings: AccessLogSettings = options.get();
-        Requests { times: LineTimes::default(), pages: Pages::new(settings), settings }
+        AccessLogReader { times: LineTimes::default(), pages: Pages::new(settings), settings }
     }
 
     fn line(&mut self, bytes: &[u8], number: u64, sink: &mut dyn Sink) {
@@ -127,7 +127,7 @@ impl Requests {
         if text.trim().is_empty() {
             return;
         }
-        match Record::read(text, &mut self.times, self.settings.time_unit) {
+        match LogRecord::read(text, &mut self.times, self.settings.time_unit) {
             Ok(record) => self.record(&record, number, sink),
             Err(problem) => {
                 sink.lose(Loss::MalformedRecord, &|| format!("line {number}: {problem}: {:?}", shorten(text)))
@@ -136,12 +136,12 @@ impl Requests {
     }
 
     /// Hands on a transaction, with the response time of its page; what pages embed is counted with them.
-    fn record(&mut self, record: &Record<'_>, number: u64, sink: &mut dyn Sink) {
-        let placed = self.pages.place(record);
+    fn record(&mut self, record: &LogRecord<'_>, number: u64, sink: &mut dyn Sink) {
+        let placed = self.pages.assign(record);
         if placed.is_pooled {
             sink.lose(Loss::NameLimit, &|| format!("line {number}: {:?}", shorten(record.path)));
         }
-        let Role::Transaction(name) = placed.role else { return };
+        let RequestRole::Transaction(name) = placed.role else { return };
         sink.sample(&SampleRecord {
             time: record.time,
             measure: Measure::Completion,

@@ -1,6 +1,6 @@
 //! Names of transactions: path templates, a bounded number of them.
 
-use super::record::Record;
+use super::record::LogRecord;
 use crate::conventions::replace_ids;
 use std::collections::HashMap;
 
@@ -44,7 +44,7 @@ impl TransactionNames {
     }
 
     /// The name of a page; that of all others when there are too many already.
-    pub(super) fn of_page(&mut self, record: &Record<'_>) -> NameId {
+    pub(super) fn page_name(&mut self, record: &LogRecord<'_>) -> NameId {
         match record.status {
             400..=499 => return NameId(1),
             500.. => return NameId(2),

@@ -2,20 +2,20 @@
 
 use super::AccessLogSettings;
 use super::names::{OBJECTS, TransactionNames, is_data, is_object};
-use super::record::Record;
+use super::record::LogRecord;
 use laggard_model::{Nanos, Timestamp};
 use std::collections::HashMap;
 use std::collections::hash_map::{DefaultHasher, Entry};
 use std::hash::Hasher;
 
-/// Clients that are remembered at a time.
+/// Maximum number of tracked clients.
 const CLIENTS_MAX: usize = if cfg!(test) { 16 } else { 1 << 16 };
 /// Pages of one client that may be open at a time: tabs, and people behind one address.
 const PAGES: usize = 4;
 
 /// What a request is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role<'a> {
+pub(super) enum RequestRole<'a> {
     /// A transaction of this name.
     Transaction(&'a str),
     /// A part of one that has begun.
@@ -24,13 +24,13 @@ pub(super) enum Role<'a> {
 
 /// Where a request belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Placed<'a> {
-    pub(super) role: Role<'a>,
-    /// Whether the name stands for many because there are too many, or the client could not be remembered.
+pub(super) struct PageAssignment<'a> {
+    pub(super) role: RequestRole<'a>,
+    /// Whether the name is pooled because there are too many names, or the client could not be tracked.
     pub(super) is_pooled: bool,
 }
 
-const EMBEDDED: Placed<'_> = Placed { role: Role::Embedded, is_pooled: false };
+const EMBEDDED: PageAssignment<'_> = PageAssignment { role: RequestRole::Embedded, is_pooled: false };
 
 #[derive(Clone, Copy, Debug)]
 struct Page {
@@ -46,7 +46,7 @@ pub(super) struct Pages {
     settings: AccessLogSettings,
     names: TransactionNames,
     clients: HashMap<u64, [Option<Page>; PAGES]>,
-    /// No client is forgotten before this time: none can be.
+    /// No client can expire before this time.
     purge_at: Timestamp,
 }
 
@@ -60,14 +60,14 @@ impl Pages {
         }
     }
 
-    /// Finds the transaction of a request, and remembers a page.
-    pub(super) fn place(&mut self, record: &Record<'_>) -> Placed<'_> {
+    /// Assigns a request to a transaction, and tracks pages.
+    pub(super) fn assign(&mut self, record: &LogRecord<'_>) -> PageAssignment<'_> {
         let client = stable_hash(&[record.client.as_bytes(), record.agent.as_bytes()]);
         if is_object(record.path) {
             if self.has_page(client, record, Match::Any) {
                 return EMBEDDED;
             }
-            return Placed { role: Role::Transaction(OBJECTS), is_pooled: false };
+            return PageAssignment { role: RequestRole::Transaction(OBJECTS), is_pooled: false };
         }
         if is_data(record.path)
             && !record.referrer_path.is_empty()
@@ -75,14 +75,14 @@ impl Pages {
         {
             return EMBEDDED;
         }
-        let name = self.names.of_page(record);
+        let name = self.names.page_name(record);
         let is_kept = self.remember(client, record);
         let is_pooled = name == TransactionNames::other() || !is_kept;
-        Placed { role: Role::Transaction(self.names.text(name)), is_pooled }
+        PageAssignment { role: RequestRole::Transaction(self.names.text(name)), is_pooled }
     }
 
     /// Whether the client has a page open that the request may belong to.
-    fn has_page(&self, client: u64, record: &Record<'_>, by: Match) -> bool {
+    fn has_page(&self, client: u64, record: &LogRecord<'_>, by: Match) -> bool {
         let Some(pages) = self.clients.get(&client) else { return false };
         let path_hash = stable_hash(&[record.referrer_path.as_bytes()]);
         let mut open =
@@ -90,8 +90,8 @@ impl Pages {
         open.any(|page| by == Match::Any || page.path_hash == path_hash)
     }
 
-    /// Remembers a page in place of the client's oldest; `false` when there are too many clients.
-    fn remember(&mut self, client: u64, record: &Record<'_>) -> bool {
+    /// Tracks a page, replacing the client's oldest; `false` when there are too many clients.
+    fn remember(&mut self, client: u64, record: &LogRecord<'_>) -> bool {
         let response = Nanos::from_ns((record.response_s.unwrap_or(0.0) * 1e9) as u64);
         let page = Page {
             path_hash: stable_hash(&[record.path.as_bytes()]),
@@ -107,13 +107,13 @@ impl Pages {
             Entry::Vacant(entry) => drop(entry.insert([Some(page), None, None, None])),
             Entry::Occupied(mut entry) => {
                 let oldest = entry.get_mut().iter_mut().min_by_key(|page| page.map(|page| page.start));
-                *oldest.expect("there is room for some pages") = Some(page);
+                *oldest.expect("there is at least one slot") = Some(page);
             }
         }
         true
     }
 
-    /// Forgets clients none of whose pages is open any more; at most once in a page gap.
+    /// Drops clients without open pages; at most once in a page gap.
     fn forget_idle(&mut self, now: Timestamp) {
         if now < self.purge_at {
             return;

@@ -6,7 +6,7 @@ use laggard_model::Timestamp;
 
 /// A line cut into its parts.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Parts<'a> {
+pub(super) struct LineParts<'a> {
     /// Address of the client.
     client: &'a str,
     time: &'a str,
@@ -18,9 +18,9 @@ pub(super) struct Parts<'a> {
 
 /// What is used of a line.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Record<'a> {
+pub(super) struct LogRecord<'a> {
     pub(super) client: &'a str,
-    /// The browser as it names itself; empty when the log does not tell.
+    /// The user agent; empty if not in the log.
     pub(super) agent: &'a str,
     pub(super) time: Timestamp,
     /// `GET`; empty when the request is none, which only errors are.
@@ -28,13 +28,13 @@ pub(super) struct Record<'a> {
     /// Path without host, query and fragment.
     pub(super) path: &'a str,
     pub(super) status: u16,
-    /// Path of the page that led to the request; empty when the log does not tell.
+    /// Path of the referring page; empty if not in the log.
     pub(super) referrer_path: &'a str,
     pub(super) response_s: Option<f64>,
 }
 
 /// Cuts a line; `None` for one that is no request's.
-pub(super) fn split(line: &str) -> Option<Parts<'_>> {
+pub(super) fn split(line: &str) -> Option<LineParts<'_>> {
     let (head, rest) = line.split_once(" [")?;
     let (time, rest) = rest.split_once(']')?;
     let (request, rest) = quoted(rest.trim_start())?;
@@ -47,7 +47,7 @@ pub(super) fn split(line: &str) -> Option<Parts<'_>> {
     let third = words.next()?;
     // A virtual host before the address; a user's name may have a space in it, an identity is a dash.
     let client = if words.next().is_some() && second != "-" && third == "-" { second } else { first };
-    is_size.then_some(Parts { client, time, request, status, rest })
+    is_size.then_some(LineParts { client, time, request, status, rest })
 }
 
 /// The text in quotes at the start, escapes as they are, and what follows.
@@ -70,22 +70,22 @@ fn token(text: &str) -> (&str, &str) {
     text.find(' ').map_or((text, ""), |end| text.split_at(end))
 }
 
-impl<'a> Record<'a> {
+impl<'a> LogRecord<'a> {
     /// Reads a line.
     pub(super) fn read(
         line: &'a str,
         times: &mut LineTimes,
         unit: Option<LogTimeUnit>,
-    ) -> Result<Record<'a>, &'static str> {
+    ) -> Result<LogRecord<'a>, &'static str> {
         let parts = split(line).ok_or("not a line of an access log")?;
         let time = times.parse(parts.time).ok_or("its time is none")?;
-        let target = Target::of(parts.request);
+        let target = RequestTarget::parse(parts.request);
         if target.is_none() && parts.status < 400 {
             return Err("its request is none");
         }
         let target = target.unwrap_or_default();
-        let tail = Tail::of(parts.rest);
-        Ok(Record {
+        let tail = ExtraFields::parse(parts.rest);
+        Ok(LogRecord {
             client: parts.client,
             agent: tail.agent,
             time,
@@ -99,19 +99,19 @@ impl<'a> Record<'a> {
 }
 
 #[derive(Default)]
-struct Target<'a> {
+struct RequestTarget<'a> {
     method: &'a str,
     path: &'a str,
 }
 
-impl<'a> Target<'a> {
-    /// Takes `GET /cart?id=1 HTTP/1.1` apart.
-    fn of(request: &'a str) -> Option<Target<'a>> {
+impl<'a> RequestTarget<'a> {
+    /// Splits `GET /cart?id=1 HTTP/1.1`.
+    fn parse(request: &'a str) -> Option<RequestTarget<'a>> {
         let (method, rest) = request.split_once(' ')?;
         let is_method =
             (1..=20).contains(&method.len()) && method.bytes().all(|byte| byte.is_ascii_uppercase());
         let target = rest.rsplit_once(" HTTP/").map_or(rest, |(target, _)| target);
-        (is_method && !target.is_empty()).then(|| Target { method, path: path_of(target) })
+        (is_method && !target.is_empty()).then(|| RequestTarget { method, path: path_of(target) })
     }
 }
 
@@ -128,15 +128,15 @@ fn path_of(target: &str) -> &str {
 
 /// What may follow the number of bytes.
 #[derive(Default)]
-struct Tail<'a> {
+struct ExtraFields<'a> {
     referrer: &'a str,
     agent: &'a str,
-    response: Response,
+    response: LoggedNumbers,
 }
 
-impl<'a> Tail<'a> {
-    fn of(mut rest: &'a str) -> Tail<'a> {
-        let mut tail = Tail::default();
+impl<'a> ExtraFields<'a> {
+    fn parse(mut rest: &'a str) -> ExtraFields<'a> {
+        let mut tail = ExtraFields::default();
         let mut quotes = 0;
         loop {
             rest = rest.trim_start();
@@ -163,14 +163,14 @@ impl<'a> Tail<'a> {
 
 /// The numbers among the fields that loggers add.
 #[derive(Default)]
-struct Response {
+struct LoggedNumbers {
     /// The first with a decimal point.
     decimal: Option<f64>,
-    whole: [Option<f64>; 3],
-    whole_count: usize,
+    integers: [Option<f64>; 3],
+    integer_count: usize,
 }
 
-impl Response {
+impl LoggedNumbers {
     fn take(&mut self, field: &str) {
         const NAMES: [&str; 7] = ["rt", "request_time", "time", "duration", "d", "taken", "response_time"];
         let text = match field.split_once('=') {
@@ -188,24 +188,24 @@ impl Response {
             self.decimal = self.decimal.or(Some(value));
             return;
         }
-        if let Some(place) = self.whole.get_mut(self.whole_count) {
+        if let Some(place) = self.integers.get_mut(self.integer_count) {
             *place = Some(value);
         }
-        self.whole_count += 1;
+        self.integer_count += 1;
     }
 
-    /// A number with a decimal point is a time. Of whole ones a single one is; two are the bytes in and out of
+    /// A number with a decimal point is a time. Of integers, a single one is; two are the bytes in and out of
     /// `combinedio`, and a third is the time again.
     fn seconds(&self, unit: Option<LogTimeUnit>) -> Option<f64> {
         if let Some(value) = self.decimal {
             return Some(value * unit.map_or(1.0, LogTimeUnit::seconds));
         }
-        let whole = match self.whole_count {
-            1 => self.whole[0],
+        let integers = match self.integer_count {
+            1 => self.integers[0],
             2 => None,
-            _ => self.whole[2],
+            _ => self.integers[2],
         };
-        whole.map(|value| value * unit.unwrap_or(LogTimeUnit::Microseconds).seconds())
+        integers.map(|value| value * unit.unwrap_or(LogTimeUnit::Microseconds).seconds())
     }
 }
 
@@ -238,16 +238,16 @@ fn clf_ns(text: &str) -> Option<i64> {
     let month = MONTHS.iter().position(|name| name.eq_ignore_ascii_case(month))? + 1;
     let (hours, minutes) = (offset.get(..3)?, offset.get(3..)?);
     let is_offset = minutes.len() == 2 && offset.starts_with(['+', '-']);
-    let whole = format!("{year}-{month:02}-{day}T{}{hours}:{minutes}", parts.next()?);
-    if is_offset { TimeFormat::Rfc3339.parse_ns(&whole) } else { None }
+    let integers = format!("{year}-{month:02}-{day}T{}{hours}:{minutes}", parts.next()?);
+    if is_offset { TimeFormat::Rfc3339.parse_ns(&integers) } else { None }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Record<'_>, &'static str> {
-        Record::read(line, &mut LineTimes::default(), None)
+    fn read(line: &str) -> Result<LogRecord<'_>, &'static str> {
+        LogRecord::read(line, &mut LineTimes::default(), None)
     }
 
     /// The line that Apache's manual explains.
@@ -298,7 +298,7 @@ mod tests {
             assert!(same || found == expected, "{tail}: {found:?}");
         }
         let line = "h - - [10/Oct/2000:13:55:36 -0700] \"GET / HTTP/1.0\" 200 5 3";
-        let record = Record::read(line, &mut LineTimes::default(), Some(LogTimeUnit::Seconds));
+        let record = LogRecord::read(line, &mut LineTimes::default(), Some(LogTimeUnit::Seconds));
         assert_eq!(record.unwrap().response_s, Some(3.0));
     }
 

@@ -54,7 +54,7 @@ pub(super) fn names_call_log<'a>(titles: impl Iterator<Item = &'a str> + Clone) 
     has(&FRAGMENT) && has(&FLAG) && has(&METHOD)
 }
 
-/// Whether a first line is already a record: six or seven fields, a time and a flag in their places.
+/// Whether a first line is already a record: six or seven fields, with a time and a flag in their columns.
 pub(super) fn is_bare_record<'a>(fields: impl Iterator<Item = &'a str>) -> bool {
     let fields: Vec<&str> = fields.take(8).map(|field| field.trim().trim_matches('"')).collect();
     let [_, time, request, mid, method, flag, rest @ ..] = fields.as_slice() else { return false };
@@ -114,4 +114,4 @@ impl CallColumns {
     }
 }
 
-const NEEDED: &str = "host, a time, request_id, mid, method and flag; callee_mid tells remote calls";
+const NEEDED: &str = "host, a time, request_id, mid, method and flag; callee_mid marks remote calls";

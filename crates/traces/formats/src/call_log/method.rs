@@ -5,30 +5,30 @@
 pub(super) struct Method<'a> {
     pub(super) service: &'a str,
     pub(super) operation: &'a str,
-    /// The name as given.
-    pub(super) whole: &'a str,
+    /// The full name.
+    pub(super) full_name: &'a str,
 }
 
 /// Splits `Front.list`, `front::list` or `front/list(int)` at its last separator; a parameter list is no
 /// place to split. Without two parts the service is `unknown`.
 #[inline]
-pub(super) fn split_method(whole: &str) -> Method<'_> {
-    let whole = if whole.is_empty() { "unknown" } else { whole };
-    let name_end = whole.find('(').unwrap_or(whole.len());
-    let bytes = whole.as_bytes();
+pub(super) fn split_method(full_name: &str) -> Method<'_> {
+    let full_name = if full_name.is_empty() { "unknown" } else { full_name };
+    let name_end = full_name.find('(').unwrap_or(full_name.len());
+    let bytes = full_name.as_bytes();
     let separates = |&at: &usize| match bytes[at] {
         b'.' | b'/' => true,
         b':' => at > 0 && bytes[at - 1] == b':',
         _ => false,
     };
-    let undivided = Method { service: "unknown", operation: whole, whole };
+    let undivided = Method { service: "unknown", operation: full_name, full_name };
     let Some(at) = (0..name_end).rev().find(separates) else { return undivided };
     let width = if bytes[at] == b':' { 2 } else { 1 };
-    let (service, operation) = (&whole[..at + 1 - width], &whole[at + 1..]);
+    let (service, operation) = (&full_name[..at + 1 - width], &full_name[at + 1..]);
     if service.is_empty() || operation.is_empty() {
         return undivided;
     }
-    Method { service, operation, whole }
+    Method { service, operation, full_name }
 }
 
 /// The host that a file is named after: its name without folder, rotation number and known endings.

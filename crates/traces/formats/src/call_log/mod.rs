@@ -4,7 +4,7 @@ mod columns;
 mod method;
 
 use crate::columns::Header;
-use crate::delimited::{Row, Trouble, guess_delimiter};
+use crate::delimited::{RecordError, RecordFields, guess_delimiter};
 use crate::first_line::{FirstText, first_line};
 use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
@@ -74,7 +74,7 @@ impl CallTable {
 }
 
 impl Table for CallTable {
-    fn begin(&mut self, first: &Row<'_>) -> Result<FirstLine, FormatError> {
+    fn begin(&mut self, first: &RecordFields<'_>) -> Result<FirstLine, FormatError> {
         if self.options.columns.is_empty() && columns::is_bare_record(first.iter()) {
             self.titles = columns::BARE_TITLES.map(str::to_owned).to_vec();
             return Ok(FirstLine::Record);
@@ -94,9 +94,9 @@ impl Table for CallTable {
     }
 
     #[inline]
-    fn row(&mut self, row: &Row<'_>, sink: &mut dyn Sink) -> Result<(), Trouble> {
+    fn row(&mut self, row: &RecordFields<'_>, sink: &mut dyn Sink) -> Result<(), RecordError> {
         if row.len() < self.columns.fields_min(self.titles.len()) {
-            return Err(Trouble::record(Loss::MalformedRecord, "fewer fields than columns"));
+            return Err(RecordError::record(Loss::MalformedRecord, "fewer fields than columns"));
         }
         let request_text = row.get(self.columns.request);
         let request = self.request_id(request_text).ok_or(NO_REQUEST)?;
@@ -104,8 +104,8 @@ impl Table for CallTable {
         let fragment = TraceId::parse_text(row.get(columns.fragment)).ok_or(NO_MID)?;
         let time = columns.time;
         let at = crate::time_text::parse_instant(time.format, row.get(time.index))
-            .ok_or(Trouble::field(time.index, time.format.expectation()))?;
-        let flag = parse_flag(row.get(columns.flag)).ok_or(Trouble::field(columns.flag, BAD_FLAG))?;
+            .ok_or(RecordError::field(time.index, time.format.expectation()))?;
+        let flag = parse_flag(row.get(columns.flag)).ok_or(RecordError::field(columns.flag, BAD_FLAG))?;
         let method = split_method(row.get(columns.method));
         let service = columns.service.map_or("", |at| row.get(at));
         let host = columns.host.map_or("", |at| row.get(at));
@@ -113,10 +113,10 @@ impl Table for CallTable {
             host: if host.is_empty() { self.file_host.as_deref().unwrap_or("unknown") } else { host },
             time: at,
             request: request.id,
-            request_text: (!request.displays_as_given).then_some(request_text),
+            request_text: (!request.is_canonical).then_some(request_text),
             fragment: fragment.id,
             service: if service.is_empty() { method.service } else { service },
-            operation: if service.is_empty() { method.operation } else { method.whole },
+            operation: if service.is_empty() { method.operation } else { method.full_name },
             flag,
             callee: columns.callee.and_then(|at| parse_callee(row.get(at))),
         });
@@ -124,8 +124,8 @@ impl Table for CallTable {
     }
 }
 
-const NO_REQUEST: Trouble = Trouble::record(Loss::InvalidId, "no request id");
-const NO_MID: Trouble = Trouble::record(Loss::InvalidId, "no mid");
+const NO_REQUEST: RecordError = RecordError::record(Loss::InvalidId, "no request id");
+const NO_MID: RecordError = RecordError::record(Loss::InvalidId, "no mid");
 const BAD_FLAG: &str = "neither a start (E, enter, start, S) nor a return (X, exit, return, R)";
 
 /// The announced fragment; words for "none" are not hexadecimal and cannot be meant as ids.

@@ -41,13 +41,13 @@ pub struct HostileCases {
     own: Vec<Vec<u8>>,
     others: Vec<Vec<u8>>,
     random: Random,
-    made_by_hand: std::vec::IntoIter<HostileCase>,
+    handmade: std::vec::IntoIter<HostileCase>,
     count: u64,
 }
 
 /// Ways to spoil a sample.
 #[derive(Clone, Copy)]
-enum Spoil {
+enum Corruption {
     Truncate,
     FlipBits,
     Splice,
@@ -58,15 +58,15 @@ enum Spoil {
     Letters,
 }
 
-const SPOILS: [Spoil; 8] = [
-    Spoil::Truncate,
-    Spoil::FlipBits,
-    Spoil::Splice,
-    Spoil::Repeat,
-    Spoil::Delete,
-    Spoil::Grow,
-    Spoil::Noise,
-    Spoil::Letters,
+const SPOILS: [Corruption; 8] = [
+    Corruption::Truncate,
+    Corruption::FlipBits,
+    Corruption::Splice,
+    Corruption::Repeat,
+    Corruption::Delete,
+    Corruption::Grow,
+    Corruption::Noise,
+    Corruption::Letters,
 ];
 
 /// Texts that readers of numbers, strings and lengths may stumble over.
@@ -92,8 +92,8 @@ impl HostileCases {
     pub fn new(format: &Format, samples: Vec<Vec<u8>>, seed: u64, giant: usize) -> HostileCases {
         let is_own = |sample: &Vec<u8>| (format.sniff)(sample) == Sniff::Yes;
         let (own, others): (Vec<_>, Vec<_>) = samples.into_iter().partition(is_own);
-        let made_by_hand = by_hand(&own, giant).into_iter();
-        HostileCases { own, others, random: Random::new(seed), made_by_hand, count: 0 }
+        let handmade = handmade_cases(&own, giant).into_iter();
+        HostileCases { own, others, random: Random::new(seed), handmade, count: 0 }
     }
 
     fn sample(&mut self) -> Vec<u8> {
@@ -109,29 +109,29 @@ impl HostileCases {
         &bytes[start..bytes.len().min(start + length)]
     }
 
-    fn spoilt(&mut self, spoil: Spoil) -> Vec<u8> {
+    fn spoilt(&mut self, corruption: Corruption) -> Vec<u8> {
         let mut bytes = self.sample();
         let at = self.random.below(bytes.len());
-        match spoil {
-            Spoil::Truncate => bytes.truncate(at),
-            Spoil::FlipBits => self.flip_bits(&mut bytes),
-            Spoil::Splice => {
+        match corruption {
+            Corruption::Truncate => bytes.truncate(at),
+            Corruption::FlipBits => self.flip_bits(&mut bytes),
+            Corruption::Splice => {
                 bytes.truncate(at);
                 let other = self.sample();
                 let from = self.random.below(other.len());
                 bytes.extend_from_slice(&other[from..]);
             }
-            Spoil::Repeat => {
+            Corruption::Repeat => {
                 let slice = self.slice_of(&bytes).repeat(1 + self.random.below(2_000));
                 bytes.splice(at..at, slice);
             }
-            Spoil::Delete => {
+            Corruption::Delete => {
                 let end = bytes.len().min(at + 1 + self.random.below(30));
                 bytes.drain(at.min(end)..end);
             }
-            Spoil::Grow => self.add_grit(&mut bytes),
-            Spoil::Noise => bytes.iter_mut().for_each(|byte| *byte = self.random.word() as u8),
-            Spoil::Letters => {
+            Corruption::Grow => self.add_grit(&mut bytes),
+            Corruption::Noise => bytes.iter_mut().for_each(|byte| *byte = self.random.word() as u8),
+            Corruption::Letters => {
                 const LETTERS: &[u8] = b"{}[]\",:;\\\n\t 0123456789eE+-.truefalsn_";
                 bytes.iter_mut().for_each(|byte| *byte = LETTERS[self.random.below(LETTERS.len())]);
             }
@@ -161,27 +161,27 @@ impl Iterator for HostileCases {
     type Item = HostileCase;
 
     fn next(&mut self) -> Option<HostileCase> {
-        if let Some(case) = self.made_by_hand.next() {
+        if let Some(case) = self.handmade.next() {
             return Some(case);
         }
         self.count += 1;
-        let spoil = SPOILS[self.random.below(SPOILS.len())];
-        let name = format!("{} {}", spoil.name(), self.count);
-        Some(HostileCase { name, bytes: self.spoilt(spoil) })
+        let corruption = SPOILS[self.random.below(SPOILS.len())];
+        let name = format!("{} {}", corruption.name(), self.count);
+        Some(HostileCase { name, bytes: self.spoilt(corruption) })
     }
 }
 
-impl Spoil {
+impl Corruption {
     const fn name(self) -> &'static str {
         match self {
-            Spoil::Truncate => "truncated",
-            Spoil::FlipBits => "bits flipped",
-            Spoil::Splice => "spliced",
-            Spoil::Repeat => "part repeated",
-            Spoil::Delete => "part deleted",
-            Spoil::Grow => "grit added",
-            Spoil::Noise => "noise",
-            Spoil::Letters => "letters",
+            Corruption::Truncate => "truncated",
+            Corruption::FlipBits => "bits flipped",
+            Corruption::Splice => "spliced",
+            Corruption::Repeat => "part repeated",
+            Corruption::Delete => "part deleted",
+            Corruption::Grow => "grit added",
+            Corruption::Noise => "noise",
+            Corruption::Letters => "letters",
         }
     }
 }
@@ -215,7 +215,7 @@ const ENDLESS: [(&str, &[u8]); 22] = [
     ("largest lengths", b"\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"),
 ];
 
-fn by_hand(samples: &[Vec<u8>], giant: usize) -> Vec<HostileCase> {
+fn handmade_cases(samples: &[Vec<u8>], giant: usize) -> Vec<HostileCase> {
     let mut cases = vec![HostileCase { name: "nothing".to_owned(), bytes: Vec::new() }];
     for (name, unit) in ENDLESS {
         let long = unit.repeat(giant.div_ceil(unit.len()));

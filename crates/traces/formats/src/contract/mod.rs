@@ -4,7 +4,7 @@
 //! | function | property |
 //! |---|---|
 //! | [`check_splits`] | where the input is cut into chunks changes nothing |
-//! | [`check_truncations`] | what was read before a cut is what the whole input gives, and a cut is noticed |
+//! | [`check_truncations`] | records before a cut are those of the complete input, and a cut is reported |
 //! | [`check_hostile`] | no panic, no invented records, messages of bounded size |
 //! | [`check_all`] | all three, for a fuzz target |
 
@@ -27,7 +27,7 @@ const MESSAGE_BYTES_MAX: usize = 8 << 10;
 /// Tried are single bytes, chunks of a few prime lengths, and one random split for each seed.
 ///
 /// # Panics
-/// When a split gives something else than one push of the whole.
+/// When a split gives different records than one push of the entire input.
 pub fn check_splits(format: &Format, options: &ReaderOptions, bytes: &[u8], seeds: &[u64]) {
     let whole = transcript(format, options, [bytes]);
     for length in [1, 2, 3, 7, 61, 997] {
@@ -56,18 +56,18 @@ fn random_chunks(bytes: &[u8], seed: u64) -> Vec<&[u8]> {
 
 /// For the input cut off at any position (every one when it is small, evenly spaced ones when not):
 ///
-/// 1. the records are a prefix of the whole input's records; only the last may differ or be surplus, and only
+/// 1. the records are a prefix of the complete input's records; only the last may differ or be surplus, and only
 ///    together with a [`Loss::TruncatedInput`];
 /// 2. cuts inside a record are noticed: between two cuts after which different numbers of records come out
 ///    without any loss or error lies one that has a loss or an error. (That can be seen only when every
-///    position is tried, and when the whole input is read without loss.)
+///    position is tried, and when the complete input is read without loss.)
 ///
 /// # Panics
 /// When one of these does not hold.
 pub fn check_truncations(format: &Format, options: &ReaderOptions, bytes: &[u8]) {
     let whole = transcript(format, options, [bytes]);
     let stride = bytes.len().div_ceil(TRUNCATIONS).max(1);
-    let can_tell = stride == 1 && whole.is_clean();
+    let is_decided = stride == 1 && whole.is_clean();
     let mut clean_count = None;
     let mut noticed = true;
     for cut in (0..bytes.len()).step_by(stride) {
@@ -80,7 +80,7 @@ pub fn check_truncations(format: &Format, options: &ReaderOptions, bytes: &[u8])
         let count = part.records().count();
         let is_silent = clean_count.is_some_and(|before| before != count) && !noticed;
         assert!(
-            !can_tell || !is_silent,
+            !is_decided || !is_silent,
             "{}: no cut before {cut} was noticed as inside a record",
             format.name
         );
@@ -101,12 +101,12 @@ pub struct HostileOutcome {
 }
 
 /// Reads any bytes and checks what must hold for all: no panic; no more records and losses than bytes; texts
-/// no longer than the input; messages of bounded length. Nothing is kept, so memory is the reader's own.
+/// no longer than the input; messages of bounded length. Nothing is stored, so memory is the reader's own.
 ///
 /// # Panics
 /// When one of these does not hold.
 pub fn check_hostile(format: &Format, options: &ReaderOptions, bytes: &[u8]) -> HostileOutcome {
-    let mut sink = Bounded { bytes: bytes.len(), outcome: HostileOutcome::default() };
+    let mut sink = CheckingSink { bytes: bytes.len(), outcome: HostileOutcome::default() };
     let mut reader = (format.open)(options);
     let read = read_in_chunks(&mut *reader, bytes, &mut sink);
     let mut outcome = sink.outcome;
@@ -151,13 +151,13 @@ pub fn check_all(format: &Format, bytes: &[u8]) {
     }
 }
 
-/// A sink that keeps nothing and doubts everything.
-struct Bounded {
+/// A sink that stores nothing and checks every record.
+struct CheckingSink {
     bytes: usize,
     outcome: HostileOutcome,
 }
 
-impl Bounded {
+impl CheckingSink {
     /// Two columns may be joined with a separator, hence the few bytes more.
     fn assert_texts(&self, texts: &[&str]) {
         let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
@@ -165,7 +165,7 @@ impl Bounded {
     }
 }
 
-impl Sink for Bounded {
+impl Sink for CheckingSink {
     fn span(&mut self, span: &SpanRecord<'_>) {
         self.outcome.records += 1;
         self.assert_texts(&[span.service, span.operation, span.replica, span.trace_text.unwrap_or("")]);

@@ -1,11 +1,11 @@
-//! Everything a reader says about an input, in order.
+//! All events a reader emits for an input, in order.
 
 use crate::format::{Format, FormatError, Reader, ReaderOptions};
 use laggard_model::{
     CallRecord, Collect, Loss, Losses, OwnedCall, OwnedSample, OwnedSpan, SampleRecord, Sink, SpanRecord,
 };
 
-/// One thing a reader said. Samples are equal when their values have the same bits: a NaN equals itself.
+/// One event of a reader. Samples are equal when their values have the same bits: a NaN equals itself.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A span.
@@ -35,7 +35,7 @@ fn is_same_sample(one: &OwnedSample, two: &OwnedSample) -> bool {
     one.value.to_bits() == two.value.to_bits() && without_value(one) == without_value(two)
 }
 
-/// Everything a reader said about one input.
+/// All events of a reader for one input.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Transcript {
     /// In the order in which the sink heard it.
@@ -44,16 +44,16 @@ pub struct Transcript {
     pub end: Result<(), FormatError>,
 }
 
-/// Reads an input given in chunks and writes down what the reader says.
+/// Reads an input in chunks and records the reader's events.
 pub fn transcript<'a>(
     format: &Format,
     options: &ReaderOptions,
     chunks: impl IntoIterator<Item = &'a [u8]>,
 ) -> Transcript {
     let mut reader = (format.open)(options);
-    let mut script = Script { events: Vec::new() };
-    let end = push_all(&mut *reader, chunks, &mut script);
-    Transcript { events: script.events, end }
+    let mut transcript_sink = TranscriptSink { events: Vec::new() };
+    let end = push_all(&mut *reader, chunks, &mut transcript_sink);
+    Transcript { events: transcript_sink.events, end }
 }
 
 fn push_all<'a>(
@@ -97,12 +97,12 @@ impl Transcript {
     pub(super) fn assert_prefix_of(&self, whole: &Transcript, what: &str) {
         let announced = self.losses().count(Loss::TruncatedInput) > 0;
         let count = self.records().count();
-        // The record that was cut may be handed on as it stands, with the loss that says so.
+        // The truncated record may be passed on as it is, with the corresponding loss.
         let certain = if announced { count.saturating_sub(1) } else { count };
         let mut expected = whole.records();
         for (at, record) in self.records().take(certain).enumerate() {
             let same = expected.next();
-            assert_eq!(Some(record), same, "{what}: record {at} is not the whole input's");
+            assert_eq!(Some(record), same, "{what}: record {at} is not the complete input's");
         }
     }
 
@@ -113,11 +113,11 @@ impl Transcript {
 }
 
 /// Writes down what it hears.
-struct Script {
+struct TranscriptSink {
     events: Vec<Event>,
 }
 
-impl Sink for Script {
+impl Sink for TranscriptSink {
     fn span(&mut self, span: &SpanRecord<'_>) {
         let mut one = Collect::default();
         one.span(span);

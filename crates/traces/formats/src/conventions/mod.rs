@@ -9,5 +9,5 @@ pub(crate) use operation::{NameQuality, OperationAttributes, OperationNamer};
 pub(crate) use resource::{ResourceAttributes, ResourceNames};
 pub(crate) use template::replace_ids;
 
-/// Stands for a name that is nowhere given.
+/// The name used when none is specified.
 pub(crate) const UNKNOWN: &str = "unknown";

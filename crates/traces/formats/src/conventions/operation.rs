@@ -1,7 +1,7 @@
 //! From a span's name and attributes to a low-cardinality operation name.
 //!
-//! OpenTelemetry asks for span names of low cardinality, so a name is kept unless it visibly is not one, or
-//! says next to nothing. Only then are attributes consulted, in this order:
+//! OpenTelemetry requires span names of low cardinality, so a name is used unless it visibly is not one, or
+//! is too generic. Only then are attributes consulted, in this order:
 //! 1. `http.route` (or `url.template`) with the request's method: `GET /cart/{id}`
 //! 2. `rpc.service` and `rpc.method`: `oteldemo.CartService/GetCart`
 //! 3. `db.query.summary`, else the database operation and the collection: `SELECT users`
@@ -16,12 +16,12 @@ use std::borrow::Cow;
 /// The attributes that can name an operation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OperationAttributes<'a> {
-    values: [Option<Cow<'a, str>>; Key::COUNT],
+    values: [Option<Cow<'a, str>>; OperationKeyword::COUNT],
 }
 
 #[derive(Clone, Copy)]
 #[repr(usize)]
-enum Key {
+enum OperationKeyword {
     Route,
     Method,
     RpcService,
@@ -35,24 +35,26 @@ enum Key {
     MessagingDestination,
 }
 
-impl Key {
-    const COUNT: usize = Key::MessagingDestination as usize + 1;
+impl OperationKeyword {
+    const COUNT: usize = OperationKeyword::MessagingDestination as usize + 1;
 
-    fn of(name: &[u8]) -> Option<Key> {
+    fn from_name(name: &[u8]) -> Option<OperationKeyword> {
         Some(match name {
-            b"http.route" | b"url.template" => Key::Route,
-            b"http.request.method" | b"http.method" => Key::Method,
-            b"rpc.service" => Key::RpcService,
-            b"rpc.method" => Key::RpcMethod,
-            b"db.query.summary" => Key::DbSummary,
-            b"db.operation.name" | b"db.operation" => Key::DbOperation,
+            b"http.route" | b"url.template" => OperationKeyword::Route,
+            b"http.request.method" | b"http.method" => OperationKeyword::Method,
+            b"rpc.service" => OperationKeyword::RpcService,
+            b"rpc.method" => OperationKeyword::RpcMethod,
+            b"db.query.summary" => OperationKeyword::DbSummary,
+            b"db.operation.name" | b"db.operation" => OperationKeyword::DbOperation,
             b"db.collection.name" | b"db.sql.table" | b"db.mongodb.collection" | b"db.cassandra.table" => {
-                Key::DbCollection
+                OperationKeyword::DbCollection
             }
-            b"messaging.operation.name" => Key::MessagingOperationName,
-            b"messaging.operation.type" | b"messaging.operation" => Key::MessagingOperation,
-            b"messaging.destination.template" => Key::MessagingTemplate,
-            b"messaging.destination.name" | b"messaging.destination" => Key::MessagingDestination,
+            b"messaging.operation.name" => OperationKeyword::MessagingOperationName,
+            b"messaging.operation.type" | b"messaging.operation" => OperationKeyword::MessagingOperation,
+            b"messaging.destination.template" => OperationKeyword::MessagingTemplate,
+            b"messaging.destination.name" | b"messaging.destination" => {
+                OperationKeyword::MessagingDestination
+            }
             _ => return None,
         })
     }
@@ -61,19 +63,19 @@ impl Key {
 impl<'a> OperationAttributes<'a> {
     /// Whether an attribute of this name is of use.
     pub(crate) fn wants(name: &[u8]) -> bool {
-        Key::of(name).is_some()
+        OperationKeyword::from_name(name).is_some()
     }
 
     /// Takes an attribute; the first non-empty value of a kind counts.
     pub(crate) fn take(&mut self, name: &[u8], value: Cow<'a, str>) {
-        if let Some(key) = Key::of(name)
+        if let Some(key) = OperationKeyword::from_name(name)
             && !value.is_empty()
         {
             self.values[key as usize].get_or_insert(value);
         }
     }
 
-    fn get(&self, key: Key) -> Option<&str> {
+    fn get(&self, key: OperationKeyword) -> Option<&str> {
         self.values[key as usize].as_deref()
     }
 }
@@ -85,13 +87,13 @@ pub(crate) enum NameQuality {
     Plain,
     /// Has a URL path in it, without visible ids: a route is better, if there is one.
     Path,
-    /// Says next to nothing: `GET`, `query`, empty.
+    /// Too generic: `GET`, `query`, empty.
     Generic,
     /// Carries ids.
     Identifying,
 }
 
-/// Whether a name says what protocol or verb is spoken and nothing else.
+/// Whether a name is only a protocol or verb.
 fn is_generic(name: &[u8]) -> bool {
     const BYTES_MAX: usize = 12;
     let mut lower = [0; BYTES_MAX];
@@ -112,7 +114,7 @@ fn is_generic(name: &[u8]) -> bool {
     }
 }
 
-/// Names operations; keeps the text of the last name it made.
+/// Names operations; buffers the last name it made.
 #[derive(Debug, Default)]
 pub(crate) struct OperationNamer {
     templated: String,
@@ -175,36 +177,42 @@ impl OperationNamer {
     }
 
     fn compose_route(&mut self, name: &str, attributes: &OperationAttributes<'_>) -> bool {
-        let Some(route) = attributes.get(Key::Route) else {
+        let Some(route) = attributes.get(OperationKeyword::Route) else {
             return false;
         };
         let first_word = name.split(' ').next().unwrap_or_default();
         let is_method = !first_word.is_empty() && first_word.bytes().all(|byte| byte.is_ascii_uppercase());
-        let method = attributes.get(Key::Method).or(is_method.then_some(first_word));
+        let method = attributes.get(OperationKeyword::Method).or(is_method.then_some(first_word));
         self.compose(method, ' ', Some(route))
     }
 
     fn compose_rpc(&mut self, attributes: &OperationAttributes<'_>) -> bool {
-        let Some(method) = attributes.get(Key::RpcMethod) else {
+        let Some(method) = attributes.get(OperationKeyword::RpcMethod) else {
             return false;
         };
         // Newer conventions put the fully qualified name into the method.
-        let service = attributes.get(Key::RpcService).filter(|_| !method.contains('/'));
+        let service = attributes.get(OperationKeyword::RpcService).filter(|_| !method.contains('/'));
         self.compose(service, '/', Some(method))
     }
 
     fn compose_database(&mut self, attributes: &OperationAttributes<'_>) -> bool {
-        match attributes.get(Key::DbSummary) {
+        match attributes.get(OperationKeyword::DbSummary) {
             Some(summary) => self.compose(Some(summary), ' ', None),
-            None => self.compose(attributes.get(Key::DbOperation), ' ', attributes.get(Key::DbCollection)),
+            None => self.compose(
+                attributes.get(OperationKeyword::DbOperation),
+                ' ',
+                attributes.get(OperationKeyword::DbCollection),
+            ),
         }
     }
 
     fn compose_messaging(&mut self, attributes: &OperationAttributes<'_>) -> bool {
-        let operation =
-            attributes.get(Key::MessagingOperationName).or(attributes.get(Key::MessagingOperation));
-        let destination =
-            attributes.get(Key::MessagingTemplate).or(attributes.get(Key::MessagingDestination));
+        let operation = attributes
+            .get(OperationKeyword::MessagingOperationName)
+            .or(attributes.get(OperationKeyword::MessagingOperation));
+        let destination = attributes
+            .get(OperationKeyword::MessagingTemplate)
+            .or(attributes.get(OperationKeyword::MessagingDestination));
         self.compose(operation, ' ', destination)
     }
 }

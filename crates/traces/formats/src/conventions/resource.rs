@@ -6,7 +6,7 @@ use laggard_model::ReplicaSource;
 /// The attributes that identify a service or a replica; the first non-empty value of each counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResourceAttributes {
-    values: [String; Key::COUNT],
+    values: [String; ResourceKey::COUNT],
 }
 
 /// Service and replica of every span of one resource.
@@ -28,7 +28,7 @@ impl Default for ResourceNames {
 
 #[derive(Clone, Copy)]
 #[repr(usize)]
-enum Key {
+enum ResourceKey {
     ServiceName,
     ServiceInstanceId,
     PodUid,
@@ -42,22 +42,22 @@ enum Key {
     Ip,
 }
 
-impl Key {
-    const COUNT: usize = Key::Ip as usize + 1;
+impl ResourceKey {
+    const COUNT: usize = ResourceKey::Ip as usize + 1;
 
-    fn of(name: &[u8]) -> Option<Key> {
+    fn from_name(name: &[u8]) -> Option<ResourceKey> {
         Some(match name {
-            b"service.name" => Key::ServiceName,
-            b"service.instance.id" => Key::ServiceInstanceId,
-            b"k8s.pod.uid" => Key::PodUid,
-            b"k8s.pod.name" => Key::PodName,
-            b"k8s.container.name" => Key::K8sContainerName,
-            b"container.id" => Key::ContainerId,
-            b"host.name" => Key::HostName,
-            b"host.id" => Key::HostId,
-            b"hostname" => Key::JaegerHostname,
-            b"process.pid" => Key::ProcessPid,
-            b"ip" => Key::Ip,
+            b"service.name" => ResourceKey::ServiceName,
+            b"service.instance.id" => ResourceKey::ServiceInstanceId,
+            b"k8s.pod.uid" => ResourceKey::PodUid,
+            b"k8s.pod.name" => ResourceKey::PodName,
+            b"k8s.container.name" => ResourceKey::K8sContainerName,
+            b"container.id" => ResourceKey::ContainerId,
+            b"host.name" => ResourceKey::HostName,
+            b"host.id" => ResourceKey::HostId,
+            b"hostname" => ResourceKey::JaegerHostname,
+            b"process.pid" => ResourceKey::ProcessPid,
+            b"ip" => ResourceKey::Ip,
             _ => return None,
         })
     }
@@ -65,7 +65,7 @@ impl Key {
 
 impl ResourceAttributes {
     pub(crate) fn take(&mut self, name: &[u8], value: &str) {
-        let Some(key) = Key::of(name) else {
+        let Some(key) = ResourceKey::from_name(name) else {
             return;
         };
         let place = &mut self.values[key as usize];
@@ -74,28 +74,29 @@ impl ResourceAttributes {
         }
     }
 
-    fn get(&self, key: Key) -> &str {
+    fn get(&self, key: ResourceKey) -> &str {
         &self.values[key as usize]
     }
 
     /// The names these attributes give, the replica by the first source that is present.
     pub(crate) fn names(&self) -> ResourceNames {
-        let service = match self.get(Key::ServiceName) {
+        let service = match self.get(ResourceKey::ServiceName) {
             "" => UNKNOWN,
             given => given,
         };
         let sources = [
-            (ReplicaSource::ServiceInstanceId, Key::ServiceInstanceId, None),
-            (ReplicaSource::PodUid, Key::PodUid, None),
-            (ReplicaSource::PodName, Key::PodName, Some(('/', Key::K8sContainerName))),
-            (ReplicaSource::ContainerId, Key::ContainerId, None),
+            (ReplicaSource::ServiceInstanceId, ResourceKey::ServiceInstanceId, None),
+            (ReplicaSource::PodUid, ResourceKey::PodUid, None),
+            (ReplicaSource::PodName, ResourceKey::PodName, Some(('/', ResourceKey::K8sContainerName))),
+            (ReplicaSource::ContainerId, ResourceKey::ContainerId, None),
             // People know hosts by name; ids of the same rank only stand in.
-            (ReplicaSource::Host, Key::HostName, Some((':', Key::ProcessPid))),
-            (ReplicaSource::Host, Key::HostId, Some((':', Key::ProcessPid))),
-            (ReplicaSource::Host, Key::JaegerHostname, Some((':', Key::ProcessPid))),
-            (ReplicaSource::Address, Key::Ip, None),
+            (ReplicaSource::Host, ResourceKey::HostName, Some((':', ResourceKey::ProcessPid))),
+            (ReplicaSource::Host, ResourceKey::HostId, Some((':', ResourceKey::ProcessPid))),
+            (ReplicaSource::Host, ResourceKey::JaegerHostname, Some((':', ResourceKey::ProcessPid))),
+            (ReplicaSource::Address, ResourceKey::Ip, None),
         ];
-        let host = [Key::HostName, Key::HostId, Key::JaegerHostname].map(|key| self.get(key));
+        let host = [ResourceKey::HostName, ResourceKey::HostId, ResourceKey::JaegerHostname]
+            .map(|key| self.get(key));
         let host = host.into_iter().find(|host| !host.is_empty()).unwrap_or_default().to_owned();
         let found = sources.into_iter().find(|&(_, key, _)| !self.get(key).is_empty());
         let Some((replica_source, key, part)) = found else {

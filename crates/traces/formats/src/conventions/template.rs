@@ -1,10 +1,10 @@
-//! Ids in names: what makes one operation look like thousands.
+//! Replaces ids in names, which make one operation look like thousands.
 //!
-//! A name is cut at `/` and at spaces. A piece after a `/` is a path segment. In it
-//! * everything from a `?` on goes,
+//! A name is split at `/` and at spaces. A segment after a `/` is a path segment. In it
+//! * everything from a `?` on is removed,
 //! * digits and punctuation alone, with two digits or more in a row (`4711`, `2024-01-05`), become `{id}`.
 //!
-//! In any piece `{id}` replaces UUIDs and those runs of letters and digits that are
+//! In any segment `{id}` replaces UUIDs and those runs of letters and digits that are
 //! * four digits or more and nothing else,
 //! * hexadecimal digits, with a letter and a digit among them, 8 or more (16 or more outside paths),
 //! * 20 characters or more with three digits or more.
@@ -17,7 +17,7 @@ pub(crate) fn replace_ids(name: &str, out: &mut String) {
     let mut in_path = false;
     loop {
         let end = rest.find(['/', ' ']).unwrap_or(rest.len());
-        replace_in_piece(&rest[..end], in_path, out);
+        replace_in_segment(&rest[..end], in_path, out);
         // A query string ends at a space only.
         let query = in_path && rest[..end].contains('?');
         let skip = if query { rest.find(' ').unwrap_or(rest.len()) } else { end };
@@ -30,7 +30,7 @@ pub(crate) fn replace_ids(name: &str, out: &mut String) {
     }
 }
 
-fn replace_in_piece(piece: &str, in_path: bool, out: &mut String) {
+fn replace_in_segment(piece: &str, in_path: bool, out: &mut String) {
     let piece = match piece.split_once('?') {
         Some((path, _)) if in_path => path,
         _ => piece,

@@ -1,10 +1,10 @@
 //! Bytes cut into records.
 
-use super::{DELIMITERS, Place, RECORD_BYTES_MAX};
+use super::{DELIMITERS, FieldState, RECORD_BYTES_MAX};
 use memchr::{memchr, memchr2};
 
 /// What the cutter found next.
-pub(crate) enum Cut<'a> {
+pub(crate) enum RecordEvent<'a> {
     Record(RawRecord<'a>),
     /// A record over [`RECORD_BYTES_MAX`] that starts on this line.
     Oversized {
@@ -24,13 +24,13 @@ pub(crate) struct RawRecord<'a> {
 
 /// Cuts chunks into records. Its answers do not depend on where the chunks are cut.
 pub(crate) struct RecordCutter {
-    /// Start of a record whose end has not come yet, or the record handed out last.
+    /// Start of an incomplete record, or the record returned last.
     carry: Vec<u8>,
     carry_is_spent: bool,
     /// `None` until the header is read: then any candidate may precede a quote.
     delimiter: Option<u8>,
-    /// Place in the record once it has shown a quote.
-    place: Option<Place>,
+    /// State in the record once it contains a quote.
+    state: Option<FieldState>,
     is_skipping: bool,
     record_line: u64,
     /// Line breaks inside the quotes of the current record.
@@ -43,7 +43,7 @@ impl RecordCutter {
             carry: Vec::new(),
             carry_is_spent: false,
             delimiter: None,
-            place: None,
+            state: None,
             is_skipping: false,
             record_line: 1,
             inner_breaks: 0,
@@ -54,9 +54,9 @@ impl RecordCutter {
         self.delimiter = Some(delimiter);
     }
 
-    /// The next record of `rest`, which is shortened by what was taken; `None` when all of it is taken.
+    /// The next record of `rest`, which is shortened by what was consumed; `None` when all of it is consumed.
     #[inline]
-    pub(crate) fn next<'s, 'c: 's>(&'s mut self, rest: &mut &'c [u8]) -> Option<Cut<'s>> {
+    pub(crate) fn next<'s, 'c: 's>(&'s mut self, rest: &mut &'c [u8]) -> Option<RecordEvent<'s>> {
         self.drop_spent_carry();
         if self.is_skipping && !self.skip_line(rest) {
             return None;
@@ -64,25 +64,25 @@ impl RecordCutter {
         let room = RECORD_BYTES_MAX - self.carry.len();
         let window = &rest[..rest.len().min(room + 1)];
         let Some(end) = self.find_end(window) else {
-            return self.take_all(window.len(), room, rest);
+            return self.carry_over(window.len(), room, rest);
         };
         let (head, tail) = (&rest[..end], &rest[end + 1..]);
         *rest = tail;
         let line = self.record_line;
-        let has_quotes = self.place.is_some();
+        let has_quotes = self.state.is_some();
         self.start_record(1);
         if self.carry.is_empty() {
-            return Some(Cut::Record(RawRecord { bytes: without_cr(head), line, has_quotes }));
+            return Some(RecordEvent::Record(RawRecord { bytes: without_cr(head), line, has_quotes }));
         }
         self.carry.extend_from_slice(head);
         self.carry_is_spent = true;
-        Some(Cut::Record(RawRecord { bytes: without_cr(&self.carry), line, has_quotes }))
+        Some(RecordEvent::Record(RawRecord { bytes: without_cr(&self.carry), line, has_quotes }))
     }
 
     /// What stands behind the last line break, at the end of the input.
     pub(crate) fn unterminated(&mut self) -> Option<RawRecord<'_>> {
         self.drop_spent_carry();
-        let (line, has_quotes) = (self.record_line, self.place.is_some());
+        let (line, has_quotes) = (self.record_line, self.state.is_some());
         if self.carry.is_empty() || self.is_skipping {
             return None;
         }
@@ -99,11 +99,11 @@ impl RecordCutter {
     fn start_record(&mut self, line_breaks: u64) {
         self.record_line += self.inner_breaks + line_breaks;
         self.inner_breaks = 0;
-        self.place = None;
+        self.state = None;
     }
 
-    /// Keeps a record without an end for the next chunk, or gives it up when it is over the limit.
-    fn take_all<'s>(&'s mut self, taken: usize, room: usize, rest: &mut &[u8]) -> Option<Cut<'s>> {
+    /// Carries an incomplete record over to the next chunk, or drops it when it exceeds the limit.
+    fn carry_over<'s>(&'s mut self, taken: usize, room: usize, rest: &mut &[u8]) -> Option<RecordEvent<'s>> {
         let (window, tail) = rest.split_at(taken);
         *rest = tail;
         if taken <= room {
@@ -112,10 +112,10 @@ impl RecordCutter {
         }
         self.carry.clear();
         self.is_skipping = true;
-        Some(Cut::Oversized { line: self.record_line })
+        Some(RecordEvent::Oversized { line: self.record_line })
     }
 
-    /// Goes on behind the next line break, quoted or not: an unclosed quote must not cost the whole rest.
+    /// Continues after the next line break, quoted or not: an unclosed quote must not lose the entire rest.
     fn skip_line(&mut self, rest: &mut &[u8]) -> bool {
         let Some(end) = memchr(b'\n', rest) else {
             *rest = &[];
@@ -129,23 +129,23 @@ impl RecordCutter {
 
     #[inline]
     fn find_end(&mut self, window: &[u8]) -> Option<usize> {
-        if self.place.is_some() {
+        if self.state.is_some() {
             return self.find_end_in_quotes(window);
         }
         let at = memchr2(b'\n', b'"', window)?;
         if window[at] == b'\n' {
             return Some(at);
         }
-        self.place = Some(self.place_after_carry());
+        self.state = Some(self.state_after_carry());
         self.find_end_in_quotes(window)
     }
 
     /// The carried part holds no quote, so only its last byte matters.
-    fn place_after_carry(&self) -> Place {
+    fn state_after_carry(&self) -> FieldState {
         match self.carry.last() {
-            None => Place::FieldStart,
-            Some(&byte) if self.is_delimiter(byte) => Place::FieldStart,
-            Some(_) => Place::Unquoted,
+            None => FieldState::FieldStart,
+            Some(&byte) if self.is_delimiter(byte) => FieldState::FieldStart,
+            Some(_) => FieldState::Unquoted,
         }
     }
 
@@ -157,17 +157,17 @@ impl RecordCutter {
     }
 
     fn find_end_in_quotes(&mut self, window: &[u8]) -> Option<usize> {
-        let mut place = self.place.unwrap_or(Place::FieldStart);
+        let mut state = self.state.unwrap_or(FieldState::FieldStart);
         for (at, &byte) in window.iter().enumerate() {
             if byte == b'\n' {
-                if place != Place::Quoted {
+                if state != FieldState::Quoted {
                     return Some(at);
                 }
                 self.inner_breaks += 1;
             }
-            place = place.after(byte, self.is_delimiter(byte));
+            state = state.after(byte, self.is_delimiter(byte));
         }
-        self.place = Some(place);
+        self.state = Some(state);
         None
     }
 }

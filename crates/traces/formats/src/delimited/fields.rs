@@ -1,6 +1,6 @@
 //! Records split into fields.
 
-use super::{DELIMITERS, Place, RawRecord, Trouble};
+use super::{DELIMITERS, FieldState, RawRecord, RecordError};
 use laggard_model::Loss;
 use memchr::memchr_iter;
 
@@ -25,37 +25,37 @@ struct FieldRange {
     end: u32,
 }
 
-/// Buffers for splitting records into fields, kept from record to record.
+/// Buffers for splitting records into fields, reused for every record.
 #[derive(Default)]
-pub(crate) struct Fields {
+pub(crate) struct FieldBuffers {
     ranges: Vec<FieldRange>,
     unquoted: String,
 }
 
 /// One record's fields.
 #[derive(Clone, Copy)]
-pub(crate) struct Row<'a> {
+pub(crate) struct RecordFields<'a> {
     text: &'a str,
     ranges: &'a [FieldRange],
     /// Number of the record's first line, from 1.
     pub(crate) line: u64,
 }
 
-impl Fields {
+impl FieldBuffers {
     /// Splits a record. What follows the first `fields_max` fields stays together as one more.
     pub(crate) fn split<'a>(
         &'a mut self,
         record: RawRecord<'a>,
         delimiter: u8,
         fields_max: usize,
-    ) -> Result<Row<'a>, Trouble> {
+    ) -> Result<RecordFields<'a>, RecordError> {
         let Ok(text) = std::str::from_utf8(record.bytes) else {
-            return Err(Trouble::record(Loss::MalformedRecord, "not UTF-8 text"));
+            return Err(RecordError::record(Loss::MalformedRecord, "not UTF-8 text"));
         };
         self.ranges.clear();
         if record.has_quotes {
             self.split_quoted(text, delimiter, fields_max);
-            return Ok(Row { text: &self.unquoted, ranges: &self.ranges, line: record.line });
+            return Ok(RecordFields { text: &self.unquoted, ranges: &self.ranges, line: record.line });
         }
         let mut start = 0;
         for at in memchr_iter(delimiter, text.as_bytes()).take(fields_max) {
@@ -63,34 +63,34 @@ impl Fields {
             start = at as u32 + 1;
         }
         self.ranges.push(FieldRange { start, end: text.len() as u32 });
-        Ok(Row { text, ranges: &self.ranges, line: record.line })
+        Ok(RecordFields { text, ranges: &self.ranges, line: record.line })
     }
 
     fn split_quoted(&mut self, text: &str, delimiter: u8, fields_max: usize) {
         self.unquoted.clear();
-        let mut place = Place::FieldStart;
+        let mut state = FieldState::FieldStart;
         let mut start = 0;
         for character in text.chars() {
-            // Any byte that is neither quote nor delimiter stands for the characters beyond ASCII.
+            // Any byte that is neither quote nor delimiter represents the characters beyond ASCII.
             let byte = u8::try_from(character).ok().filter(u8::is_ascii).unwrap_or(b'a');
-            let next = place.after(byte, byte == delimiter);
-            let ends_field = next == Place::FieldStart && self.ranges.len() < fields_max;
+            let next = state.after(byte, byte == delimiter);
+            let ends_field = next == FieldState::FieldStart && self.ranges.len() < fields_max;
             if ends_field {
                 let end = self.unquoted.len() as u32;
                 self.ranges.push(FieldRange { start, end });
                 start = end;
             }
-            let opens = place == Place::FieldStart && next == Place::Quoted;
-            if !ends_field && !opens && next != Place::QuoteInQuoted {
+            let opens = state == FieldState::FieldStart && next == FieldState::Quoted;
+            if !ends_field && !opens && next != FieldState::QuoteInQuoted {
                 self.unquoted.push(character);
             }
-            place = next;
+            state = next;
         }
         self.ranges.push(FieldRange { start, end: self.unquoted.len() as u32 });
     }
 }
 
-impl<'a> Row<'a> {
+impl<'a> RecordFields<'a> {
     /// Number of fields.
     pub(crate) fn len(&self) -> usize {
         self.ranges.len()

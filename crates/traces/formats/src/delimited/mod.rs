@@ -12,8 +12,8 @@ mod fields;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cutter::{Cut, RawRecord, RecordCutter};
-pub(crate) use fields::{Fields, Row, guess_delimiter};
+pub(crate) use cutter::{RawRecord, RecordCutter, RecordEvent};
+pub(crate) use fields::{FieldBuffers, RecordFields, guess_delimiter};
 
 use laggard_model::Loss;
 
@@ -26,7 +26,7 @@ pub(crate) const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
 
 /// Where in a field the next byte stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum FieldState {
     FieldStart,
     Unquoted,
     Quoted,
@@ -34,32 +34,34 @@ enum Place {
     QuoteInQuoted,
 }
 
-impl Place {
-    const fn after(self, byte: u8, is_delimiter: bool) -> Place {
+impl FieldState {
+    const fn after(self, byte: u8, is_delimiter: bool) -> FieldState {
         match (self, byte) {
-            (Place::Quoted, b'"') => Place::QuoteInQuoted,
-            (Place::Quoted, _) | (Place::FieldStart | Place::QuoteInQuoted, b'"') => Place::Quoted,
-            _ if is_delimiter => Place::FieldStart,
-            _ => Place::Unquoted,
+            (FieldState::Quoted, b'"') => FieldState::QuoteInQuoted,
+            (FieldState::Quoted, _) | (FieldState::FieldStart | FieldState::QuoteInQuoted, b'"') => {
+                FieldState::Quoted
+            }
+            _ if is_delimiter => FieldState::FieldStart,
+            _ => FieldState::Unquoted,
         }
     }
 }
 
 /// Why a record was skipped, cheap enough to make for every record of a hostile input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct RecordError {
     pub(crate) loss: Loss,
     /// The column, when the trouble is in one field.
     pub(crate) column: Option<usize>,
-    pub(crate) problem: &'static str,
+    pub(crate) reason: &'static str,
 }
 
-impl Trouble {
-    pub(crate) const fn record(loss: Loss, problem: &'static str) -> Trouble {
-        Trouble { loss, column: None, problem }
+impl RecordError {
+    pub(crate) const fn record(loss: Loss, reason: &'static str) -> RecordError {
+        RecordError { loss, column: None, reason }
     }
 
-    pub(crate) const fn field(column: usize, problem: &'static str) -> Trouble {
-        Trouble { loss: Loss::MalformedRecord, column: Some(column), problem }
+    pub(crate) const fn field(column: usize, reason: &'static str) -> RecordError {
+        RecordError { loss: Loss::MalformedRecord, column: Some(column), reason }
     }
 }

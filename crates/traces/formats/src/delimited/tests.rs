@@ -1,14 +1,14 @@
 //! Records and fields against an independent CSV parser, and the limits.
 
-use super::{Cut, Fields, RECORD_BYTES_MAX, RawRecord, RecordCutter};
+use super::{FieldBuffers, RECORD_BYTES_MAX, RawRecord, RecordCutter, RecordEvent};
 use csv_core::ReadRecordResult;
 use proptest::prelude::*;
 
-/// All records of a text given in chunks, as lists of fields; `None` stands for an oversized record.
+/// All records of a text read in chunks, as lists of fields; `None` represents an oversized record.
 fn read_all(chunks: &[&[u8]], delimiter: u8) -> Vec<Option<(u64, Vec<String>)>> {
     let mut cutter = RecordCutter::new();
     cutter.set_delimiter(delimiter);
-    let mut fields = Fields::default();
+    let mut fields = FieldBuffers::default();
     let mut records = Vec::new();
     let mut split = |record: RawRecord<'_>| {
         let row = fields.split(record, delimiter, 100).unwrap();
@@ -19,8 +19,8 @@ fn read_all(chunks: &[&[u8]], delimiter: u8) -> Vec<Option<(u64, Vec<String>)>> 
         let mut rest = *chunk;
         while let Some(cut) = cutter.next(&mut rest) {
             records.push(match cut {
-                Cut::Record(record) => Some(split(record)),
-                Cut::Oversized { .. } => None,
+                RecordEvent::Record(record) => Some(split(record)),
+                RecordEvent::Oversized { .. } => None,
             });
         }
     }
@@ -125,10 +125,10 @@ fn an_unclosed_quote_ends_at_the_limit() {
 #[test]
 fn surplus_fields_stay_together() {
     let mut cutter = RecordCutter::new();
-    let mut fields = Fields::default();
+    let mut fields = FieldBuffers::default();
     for text in ["a,b,c,d\n", "a,\"b\",c,d\n"] {
         let mut rest = text.as_bytes();
-        let Some(Cut::Record(record)) = cutter.next(&mut rest) else { panic!("a record") };
+        let Some(RecordEvent::Record(record)) = cutter.next(&mut rest) else { panic!("a record") };
         let row = fields.split(record, b',', 2).unwrap();
         assert_eq!(row.iter().collect::<Vec<_>>(), ["a", "b", "c,d"]);
     }

@@ -3,29 +3,29 @@
 use super::{InputError, InputSettings, Outcome, SkippedInput};
 use crate::columns::format_of_mapping;
 use crate::format::{Format, FormatError, Reader, ReaderOptions};
-use crate::paths::{Given, Source};
+use crate::paths::{Source, SourceOrigin};
 use crate::recognize::{PREFIX_MAX, Recognition, looks_like, recognize, recognize_all};
 use crate::registry::find_format;
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
 
 /// Whether the rest of a source is of interest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum DocumentAction {
     Continue,
     Stop,
 }
 
-pub(super) struct Document {
+pub(super) struct InputDocument {
     /// Name for messages: the source's, with the member's behind it.
     name: String,
     options: ReaderOptions,
     /// Trouble with it is the user's business, not just a line in the summary.
     is_named: bool,
     is_member: bool,
-    stage: Stage,
+    stage: DocumentStage,
 }
 
-enum Stage {
+enum DocumentStage {
     /// Not recognized yet; the bytes so far, and the number at which it is worth asking again.
     Sniffing {
         prefix: Vec<u8>,
@@ -38,8 +38,8 @@ enum Stage {
 /// Fewer bytes are not worth asking the formats about, unless they are all there is.
 const FIRST_TRY: usize = 1 << 10;
 
-impl Document {
-    pub(super) fn new(source: &Source, member: Option<String>, settings: &InputSettings) -> Document {
+impl InputDocument {
+    pub(super) fn new(source: &Source, member: Option<String>, settings: &InputSettings) -> InputDocument {
         let is_member = member.is_some();
         let path = (*source != Source::Stdin).then(|| source.name());
         let source_name = member.clone().or(path);
@@ -47,15 +47,15 @@ impl Document {
             Some(member) => format!("{}:{member}", source.name()),
             None => source.name(),
         };
-        let mut document = Document {
+        let mut document = InputDocument {
             name,
             options: ReaderOptions { source_name, ..settings.reader.clone() },
-            is_named: source.given() == Given::Named && !is_member,
+            is_named: source.origin() == SourceOrigin::Named && !is_member,
             is_member,
-            stage: Stage::Sniffing { prefix: Vec::new(), retry_at: 0 },
+            stage: DocumentStage::Sniffing { prefix: Vec::new(), retry_at: 0 },
         };
         if let Some(format) = settings.format {
-            document.stage = Stage::Reading(format, (format.open)(&document.options));
+            document.stage = DocumentStage::Reading(format, (format.open)(&document.options));
         }
         document
     }
@@ -65,39 +65,39 @@ impl Document {
         bytes: &[u8],
         sink: &mut dyn Sink,
         outcome: &mut Outcome,
-    ) -> Result<Step, InputError> {
+    ) -> Result<DocumentAction, InputError> {
         let (prefix, retry_at) = match &mut self.stage {
-            Stage::Reading(..) => return self.feed(bytes, sink, outcome),
-            Stage::Skipping => return Ok(self.skipping_step()),
-            Stage::Sniffing { prefix, retry_at } => (prefix, retry_at),
+            DocumentStage::Reading(..) => return self.feed(bytes, sink, outcome),
+            DocumentStage::Skipping => return Ok(self.skipping_step()),
+            DocumentStage::Sniffing { prefix, retry_at } => (prefix, retry_at),
         };
         prefix.extend_from_slice(bytes);
         if prefix.len() < *retry_at {
-            return Ok(Step::Continue);
+            return Ok(DocumentAction::Continue);
         }
         *retry_at = FIRST_TRY.max(prefix.len() * 2).min(PREFIX_MAX);
         let head = &prefix[..prefix.len().min(PREFIX_MAX)];
         let format = match recognize(head) {
             Recognition::Known(format) => Some(format),
-            Recognition::NeedMore if head.len() < PREFIX_MAX => return Ok(Step::Continue),
+            Recognition::NeedMore if head.len() < PREFIX_MAX => return Ok(DocumentAction::Continue),
             Recognition::NeedMore => recognize_all(head),
             Recognition::Unknown => None,
         };
         self.start(format, None, sink, outcome)
     }
 
-    /// The document's last byte was seen; `damage` says why it is not the real last one.
+    /// The document has ended; `damage` is the reason if it ended early.
     pub(super) fn end(
         mut self,
         damage: Option<String>,
         sink: &mut dyn Sink,
         outcome: &mut Outcome,
     ) -> Result<(), InputError> {
-        if let Stage::Sniffing { prefix, .. } = &self.stage {
+        if let DocumentStage::Sniffing { prefix, .. } = &self.stage {
             let format = recognize_all(&prefix[..prefix.len().min(PREFIX_MAX)]);
             self.start(format, damage.as_deref(), sink, outcome)?;
         }
-        let Stage::Reading(format, reader) = &mut self.stage else { return Ok(()) };
+        let DocumentStage::Reading(format, reader) = &mut self.stage else { return Ok(()) };
         let mut named = NamedSink { name: &self.name, sink };
         if let Some(damage) = damage {
             named.lose(Loss::CorruptCompression, &|| damage.clone());
@@ -116,45 +116,52 @@ impl Document {
         damage: Option<&str>,
         sink: &mut dyn Sink,
         outcome: &mut Outcome,
-    ) -> Result<Step, InputError> {
-        let Stage::Sniffing { prefix, .. } = std::mem::replace(&mut self.stage, Stage::Skipping) else {
-            return Ok(Step::Continue);
+    ) -> Result<DocumentAction, InputError> {
+        let DocumentStage::Sniffing { prefix, .. } =
+            std::mem::replace(&mut self.stage, DocumentStage::Skipping)
+        else {
+            return Ok(DocumentAction::Continue);
         };
         let mapped = || format_of_mapping(&self.options.columns).and_then(find_format);
-        let told_by_name = || {
-            let is_told = crate::sample_csv::is_told_by_name(&prefix, &self.options);
+        let from_file_name = || {
+            let is_told = crate::sample_csv::is_named_by_file(&prefix, &self.options);
             is_told.then(|| find_format("sample-csv")).flatten()
         };
-        let Some(format) = format.or_else(mapped).or_else(told_by_name) else {
+        let Some(format) = format.or_else(mapped).or_else(from_file_name) else {
             return self.reject(&prefix, damage, sink, outcome);
         };
-        self.stage = Stage::Reading(format, (format.open)(&self.options));
+        self.stage = DocumentStage::Reading(format, (format.open)(&self.options));
         self.feed(&prefix, sink, outcome)
     }
 
-    fn feed(&mut self, bytes: &[u8], sink: &mut dyn Sink, outcome: &mut Outcome) -> Result<Step, InputError> {
-        let Stage::Reading(_, reader) = &mut self.stage else { return Ok(Step::Continue) };
+    fn feed(
+        &mut self,
+        bytes: &[u8],
+        sink: &mut dyn Sink,
+        outcome: &mut Outcome,
+    ) -> Result<DocumentAction, InputError> {
+        let DocumentStage::Reading(_, reader) = &mut self.stage else { return Ok(DocumentAction::Continue) };
         match reader.push(bytes, &mut NamedSink { name: &self.name, sink }) {
-            Ok(()) => Ok(Step::Continue),
+            Ok(()) => Ok(DocumentAction::Continue),
             Err(error) => self.give_up(error, outcome),
         }
     }
 
-    fn give_up(&mut self, error: FormatError, outcome: &mut Outcome) -> Result<Step, InputError> {
+    fn give_up(&mut self, error: FormatError, outcome: &mut Outcome) -> Result<DocumentAction, InputError> {
         if self.is_named {
             return Err(InputError::Format { name: self.name.clone(), error });
         }
         self.skip(error.to_string(), outcome)
     }
 
-    /// Nobody knows the document. One that is damaged may have been a trace, so it counts as lost.
+    /// No format recognizes the document. A damaged one may have been a trace, so it counts as lost.
     fn reject(
         &mut self,
         prefix: &[u8],
         damage: Option<&str>,
         sink: &mut dyn Sink,
         outcome: &mut Outcome,
-    ) -> Result<Step, InputError> {
+    ) -> Result<DocumentAction, InputError> {
         let looks_like =
             damage.map_or_else(|| looks_like(prefix), |damage| format!("it is damaged ({damage})"));
         if self.is_named {
@@ -166,15 +173,15 @@ impl Document {
         self.skip(looks_like, outcome)
     }
 
-    fn skip(&mut self, reason: String, outcome: &mut Outcome) -> Result<Step, InputError> {
-        self.stage = Stage::Skipping;
+    fn skip(&mut self, reason: String, outcome: &mut Outcome) -> Result<DocumentAction, InputError> {
+        self.stage = DocumentStage::Skipping;
         outcome.skip(SkippedInput { name: self.name.clone(), reason });
         Ok(self.skipping_step())
     }
 
     /// Behind a skipped member others may follow; behind a skipped file there is nothing.
-    const fn skipping_step(&self) -> Step {
-        if self.is_member { Step::Continue } else { Step::Stop }
+    const fn skipping_step(&self) -> DocumentAction {
+        if self.is_member { DocumentAction::Continue } else { DocumentAction::Stop }
     }
 }
 

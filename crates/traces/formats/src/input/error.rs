@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 /// An input that cannot be read at all.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum InputError {
-    /// A path that stands for no file.
+    /// A path that matches no file.
     NotFound {
-        /// The path as given.
+        /// The path as specified.
         path: PathBuf,
         /// Why, as a clause.
         reason: String,
@@ -68,7 +68,7 @@ impl fmt::Display for InputError {
                 write!(f, "Cannot read {name}: {reason}. Check that it is a file you may read.")
             }
             InputError::Unrecognized { name, looks_like } => {
-                write!(f, "Cannot tell the format of {name}: {looks_like}. ")?;
+                write!(f, "Cannot recognize the format of {name}: {looks_like}. ")?;
                 write_formats(f)
             }
             InputError::Format { name, error } => write!(f, "Cannot read {name}: {error}"),

@@ -8,9 +8,9 @@ pub use error::InputError;
 pub use outcome::{Outcome, SkippedInput};
 
 use crate::format::{Format, ReaderOptions};
-use crate::paths::{Given, Source};
-use crate::pump::{Message, Pump};
-use document::{Document, Step};
+use crate::paths::{Source, SourceOrigin};
+use crate::pump::{Pump, PumpMessage};
+use document::{DocumentAction, InputDocument};
 use laggard_model::{Loss, Sink};
 use std::fs::File;
 use std::io::Read;
@@ -24,13 +24,13 @@ pub struct InputSettings {
     pub reader: ReaderOptions,
 }
 
-/// Hears how reading goes on.
+/// Receives the progress of reading.
 pub trait Progress: Sync {
     /// This many more bytes were read, before decompression.
     fn bytes(&self, compressed_bytes: u64);
 }
 
-/// A [`Progress`] that nobody watches.
+/// A [`Progress`] that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProgress;
 
@@ -38,13 +38,13 @@ impl Progress for NoProgress {
     fn bytes(&self, _compressed_bytes: u64) {}
 }
 
-/// Reads one source to its end. A thread of its own reads and decompresses while the caller's parses, so
-/// one input keeps two cores busy; different sources may be read at the same time by different threads.
-/// Examples of losses are given to the sink with the source's name before them.
+/// Reads one source to its end. A separate thread reads and decompresses while the caller's parses, so
+/// one input uses two cores; different sources may be read at the same time by different threads.
+/// Examples of losses are passed to the sink with the source's name as prefix.
 ///
 /// # Errors
 /// A source that cannot be opened or read, and a source named by the user that no format recognizes or
-/// whose format's reader gives up. A source that was merely found is skipped instead and says so in
+/// whose format's reader fails. A source that was only discovered is skipped instead and listed in
 /// [`Outcome::skipped`]; so are members of an archive.
 pub fn read(
     source: &Source,
@@ -53,10 +53,10 @@ pub fn read(
     progress: &dyn Progress,
 ) -> Result<Outcome, InputError> {
     let pump = Pump::start(open(source)?);
-    let mut reading = Reading { source, settings, sink, document: None, outcome: Outcome::default() };
+    let mut reading = SourceImport { source, settings, sink, document: None, outcome: Outcome::default() };
     // The reading thread's last word is closing its end of the channel.
     while let Ok(message) = pump.messages.recv() {
-        let Message::Bytes { buffer, compressed } = message else {
+        let PumpMessage::Bytes { buffer, compressed } = message else {
             reading.take(message)?;
             continue;
         };
@@ -64,7 +64,7 @@ pub fn read(
         reading.outcome.bytes += compressed;
         let step = reading.push(&buffer)?;
         pump.recycle(buffer);
-        if step == Step::Stop {
+        if step == DocumentAction::Stop {
             reading.document = None;
             break;
         }
@@ -101,38 +101,38 @@ fn open(source: &Source) -> Result<Box<dyn Read + Send>, InputError> {
 }
 
 /// State of reading one source.
-struct Reading<'a> {
+struct SourceImport<'a> {
     source: &'a Source,
     settings: &'a InputSettings,
     sink: &'a mut dyn Sink,
-    document: Option<Document>,
+    document: Option<InputDocument>,
     outcome: Outcome,
 }
 
-impl Reading<'_> {
-    fn take(&mut self, message: Message) -> Result<(), InputError> {
+impl SourceImport<'_> {
+    fn take(&mut self, message: PumpMessage) -> Result<(), InputError> {
         match message {
-            Message::Start { member } => {
-                self.document = Some(Document::new(self.source, member, self.settings))
+            PumpMessage::Start { member } => {
+                self.document = Some(InputDocument::new(self.source, member, self.settings))
             }
-            Message::End { damage } => return self.end(damage),
-            Message::ArchiveDamaged { damage } => {
+            PumpMessage::End { damage } => return self.end(damage),
+            PumpMessage::ArchiveDamaged { damage } => {
                 let name = self.source.name();
                 self.sink.lose(Loss::CorruptCompression, &|| format!("{name}: {damage}"));
             }
-            Message::Failed { reason } => {
+            PumpMessage::Failed { reason } => {
                 return Err(InputError::Unreadable { name: self.source.name(), reason });
             }
-            Message::Bytes { .. } => {}
+            PumpMessage::Bytes { .. } => {}
         }
         Ok(())
     }
 
-    fn push(&mut self, bytes: &[u8]) -> Result<Step, InputError> {
+    fn push(&mut self, bytes: &[u8]) -> Result<DocumentAction, InputError> {
         self.outcome.decompressed += bytes.len() as u64;
         match &mut self.document {
             Some(document) => document.push(bytes, self.sink, &mut self.outcome),
-            None => Ok(Step::Continue),
+            None => Ok(DocumentAction::Continue),
         }
     }
 
@@ -148,7 +148,7 @@ impl Reading<'_> {
             let reason = "the thread that reads it ended before the input did".to_owned();
             return Err(InputError::Unreadable { name: self.source.name(), reason });
         }
-        if self.source.given() == Given::Named {
+        if self.source.origin() == SourceOrigin::Named {
             self.outcome.check()?;
         }
         Ok(self.outcome)

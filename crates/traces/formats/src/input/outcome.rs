@@ -3,7 +3,7 @@
 use super::InputError;
 use std::collections::BTreeMap;
 
-/// Most skipped inputs that are kept by name.
+/// Maximum number of skipped inputs listed by name.
 const SKIPPED_MAX: usize = 20;
 
 /// What came of reading one source or several.

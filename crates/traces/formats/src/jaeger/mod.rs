@@ -16,12 +16,12 @@ mod tests;
 use crate::conventions::{OperationNamer, ResourceNames};
 use crate::format::{FormatError, Reader, ReaderOptions, Sniff};
 use crate::json_sniff::{self, JsonFormat};
-use crate::json_stream::{CAPTURE_BYTES_MAX, Scanner, Shape, Step, Visitor};
+use crate::json_stream::{CAPTURE_BYTES_MAX, Scanner, Shape, ValueAction, Visitor};
 use crate::lax_json;
 use crate::pending::PendingSpans;
 use crate::sampling::WeightAttributes;
 use laggard_model::{Loss, Sink};
-use span::{Processes, SpanJson};
+use span::{JaegerSpan, Processes};
 use std::collections::HashMap;
 
 /// Whether the input starts like Jaeger JSON.
@@ -30,13 +30,13 @@ pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
 }
 
 pub(crate) fn open(options: &ReaderOptions) -> Box<dyn Reader> {
-    let documents = Documents { weights: WeightAttributes::new(options), ..Documents::default() };
+    let documents = JaegerDocuments { weights: WeightAttributes::new(options), ..JaegerDocuments::default() };
     Box::new(Jaeger { scanner: Scanner::new(), documents })
 }
 
 struct Jaeger {
-    scanner: Scanner<Place>,
-    documents: Documents,
+    scanner: Scanner<JaegerLevel>,
+    documents: JaegerDocuments,
 }
 
 impl Reader for Jaeger {
@@ -53,15 +53,15 @@ impl Reader for Jaeger {
 
 /// A level of a document. Lists take arrays, arrays of these, or one element without an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum JaegerLevel {
     /// Where traces, lone spans and wrappers of them are, alone or in arrays.
-    Documents,
+    JaegerDocuments,
     /// In one of these.
-    Document,
+    JaegerDocument,
     SpanList,
     Span,
     Processes,
-    /// A member of a lone span; the number is its place in [`SPAN_MEMBERS`].
+    /// A member of a lone span; the number is its index in [`SPAN_MEMBERS`].
     Member(usize),
     /// Where a container should be.
     Misplaced,
@@ -84,9 +84,9 @@ const SPAN_MEMBERS: [&str; 11] = [
 
 /// Where the reader is.
 #[derive(Debug, Default)]
-struct Documents {
+struct JaegerDocuments {
     /// The documents that are open, outermost first.
-    open: Vec<Document>,
+    open: Vec<JaegerDocument>,
     /// Spans of the innermost document that has any.
     pending: PendingSpans,
     namer: OperationNamer,
@@ -96,8 +96,8 @@ struct Documents {
 
 /// What a document has shown so far.
 #[derive(Debug, Default)]
-struct Document {
-    content: Content,
+struct JaegerDocument {
+    content: JaegerContent,
     /// Names by process id, once they have come.
     processes: Option<HashMap<String, ResourceNames>>,
     /// The members of a lone span, as JSON with a comma after each.
@@ -105,7 +105,7 @@ struct Document {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-enum Content {
+enum JaegerContent {
     #[default]
     Empty,
     /// Only members that mean nothing here.
@@ -116,57 +116,58 @@ enum Content {
     Wrapper,
 }
 
-impl Document {
-    fn see(&mut self, content: Content) {
+impl JaegerDocument {
+    fn see(&mut self, content: JaegerContent) {
         self.content = self.content.max(content);
     }
 }
 
-impl Documents {
-    fn enter_member(&mut self, key: &[u8], shape: Shape, sink: &mut dyn Sink) -> Step<Place> {
+impl JaegerDocuments {
+    fn enter_member(&mut self, key: &[u8], shape: Shape, sink: &mut dyn Sink) -> ValueAction<JaegerLevel> {
         let has_pending = !self.pending.is_empty();
         let document = self.open.last_mut().expect("a member is in an open document");
         let below = match key {
-            b"spans" => Place::SpanList,
+            b"spans" => JaegerLevel::SpanList,
             b"data" | b"hits" | b"_source" | b"result" if has_pending => {
                 // What waits belongs to this document and not to one inside it.
                 let shown = String::from_utf8_lossy(key).into_owned();
                 sink.lose(Loss::MalformedRecord, &|| format!("{shown} inside a trace"));
-                return Step::Skip;
+                return ValueAction::Skip;
             }
-            b"data" | b"hits" | b"_source" | b"result" => Place::Documents,
+            b"data" | b"hits" | b"_source" | b"result" => JaegerLevel::JaegerDocuments,
             b"processes" => {
-                document.see(Content::Wrapper);
-                return Step::Capture(Place::Processes);
+                document.see(JaegerContent::Wrapper);
+                return ValueAction::Capture(JaegerLevel::Processes);
             }
             _ => {
                 let member = SPAN_MEMBERS.iter().position(|name| name.as_bytes() == key);
-                document.see(if key == b"spanID" { Content::LoneSpan } else { Content::Foreign });
-                return member.map_or(Step::Skip, |member| Step::Capture(Place::Member(member)));
+                document.see(if key == b"spanID" { JaegerContent::LoneSpan } else { JaegerContent::Foreign });
+                return member
+                    .map_or(ValueAction::Skip, |member| ValueAction::Capture(JaegerLevel::Member(member)));
             }
         };
-        document.see(Content::Wrapper);
+        document.see(JaegerContent::Wrapper);
         self.enter_list(below, shape)
     }
 
     /// A list, or an element of one, starts.
-    fn enter_list(&mut self, list: Place, shape: Shape) -> Step<Place> {
+    fn enter_list(&mut self, list: JaegerLevel, shape: Shape) -> ValueAction<JaegerLevel> {
         match (shape, list) {
-            (Shape::Array, _) => Step::Descend(list),
-            (Shape::Scalar, _) => Step::Capture(Place::Misplaced),
-            (Shape::Object, Place::SpanList) => Step::Capture(Place::Span),
+            (Shape::Array, _) => ValueAction::Descend(list),
+            (Shape::Scalar, _) => ValueAction::Capture(JaegerLevel::Misplaced),
+            (Shape::Object, JaegerLevel::SpanList) => ValueAction::Capture(JaegerLevel::Span),
             (Shape::Object, _) => {
-                self.open.push(Document::default());
-                Step::Descend(Place::Document)
+                self.open.push(JaegerDocument::default());
+                ValueAction::Descend(JaegerLevel::JaegerDocument)
             }
         }
     }
 
-    /// Keeps a member that belongs to the document if it turns out to be a span.
+    /// Stores a member that belongs to the document if it turns out to be a span.
     fn member(&mut self, member: usize, value: &[u8], sink: &mut dyn Sink) {
         let document = self.open.last_mut().expect("a member is in an open document");
         // Traces have some of these members too; they are not for us.
-        if document.content == Content::Wrapper {
+        if document.content == JaegerContent::Wrapper {
             return;
         }
         let name = SPAN_MEMBERS[member];
@@ -180,7 +181,7 @@ impl Documents {
     }
 
     fn span(&mut self, value: &[u8], sink: &mut dyn Sink) {
-        let span = match lax_json::parse::<SpanJson<'_>>(value, &mut self.repaired) {
+        let span = match lax_json::parse::<JaegerSpan<'_>>(value, &mut self.repaired) {
             Ok(span) => span,
             Err(error) => return sink.lose(Loss::MalformedRecord, &|| format!("a span: {error}")),
         };
@@ -223,11 +224,11 @@ impl Documents {
             return;
         };
         match document.content {
-            Content::Empty | Content::Wrapper => {}
-            Content::Foreign => sink.lose(Loss::MalformedRecord, &|| {
+            JaegerContent::Empty | JaegerContent::Wrapper => {}
+            JaegerContent::Foreign => sink.lose(Loss::MalformedRecord, &|| {
                 "a document that is neither a trace nor a span nor a list of them".to_owned()
             }),
-            Content::LoneSpan => {
+            JaegerContent::LoneSpan => {
                 document.members.insert(0, b'{');
                 document.members.pop();
                 document.members.push(b'}');
@@ -239,23 +240,28 @@ impl Documents {
     }
 }
 
-impl Visitor for Documents {
-    type Place = Place;
-    const TOP: Place = Place::Documents;
+impl Visitor<JaegerLevel> for JaegerDocuments {
+    const TOP: JaegerLevel = JaegerLevel::JaegerDocuments;
 
-    fn enter(&mut self, place: Place, key: &[u8], shape: Shape, sink: &mut dyn Sink) -> Step<Place> {
-        if place == Place::Document {
+    fn enter(
+        &mut self,
+        level: JaegerLevel,
+        key: &[u8],
+        shape: Shape,
+        sink: &mut dyn Sink,
+    ) -> ValueAction<JaegerLevel> {
+        if level == JaegerLevel::JaegerDocument {
             self.enter_member(key, shape, sink)
         } else {
-            self.enter_list(place, shape)
+            self.enter_list(level, shape)
         }
     }
 
-    fn captured(&mut self, place: Place, value: &[u8], sink: &mut dyn Sink) {
-        match place {
-            Place::Span => self.span(value, sink),
-            Place::Processes => self.processes(value, sink),
-            Place::Member(member) => self.member(member, value, sink),
+    fn captured(&mut self, level: JaegerLevel, value: &[u8], sink: &mut dyn Sink) {
+        match level {
+            JaegerLevel::Span => self.span(value, sink),
+            JaegerLevel::Processes => self.processes(value, sink),
+            JaegerLevel::Member(member) => self.member(member, value, sink),
             _ if value == b"null" => {}
             _ => sink.lose(Loss::MalformedRecord, &|| {
                 let shown = String::from_utf8_lossy(&value[..value.len().min(40)]);
@@ -264,8 +270,8 @@ impl Visitor for Documents {
         }
     }
 
-    fn leave(&mut self, place: Place, sink: &mut dyn Sink) {
-        if place == Place::Document {
+    fn leave(&mut self, level: JaegerLevel, sink: &mut dyn Sink) {
+        if level == JaegerLevel::JaegerDocument {
             self.leave_document(sink);
         }
     }

@@ -2,9 +2,9 @@
 
 use crate::attributes_json::{self, SpanTags};
 use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
-use crate::lax_json::{Number, Text};
+use crate::lax_json::{LaxText, Number};
 use crate::pending::{SpanFields, inclusive_of_length, parse_span_id, parse_trace_id};
-use crate::sampling::{Told, WeightAttributes};
+use crate::sampling::{SpanRef, WeightAttributes};
 use laggard_model::{Loss, Sink, SpanId, SpanKind, Timestamp, TraceId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -15,16 +15,16 @@ const NS_PER_US: u32 = 1000;
 
 /// A span as written.
 #[derive(Deserialize)]
-pub(super) struct SpanJson<'a> {
+pub(super) struct JaegerSpan<'a> {
     #[serde(borrow, default, rename = "traceID")]
-    trace_id: Text<'a>,
+    trace_id: LaxText<'a>,
     #[serde(borrow, default, rename = "spanID")]
-    span_id: Text<'a>,
+    span_id: LaxText<'a>,
     /// Before references.
     #[serde(borrow, default, rename = "parentSpanID")]
-    parent_span_id: Text<'a>,
+    parent_span_id: LaxText<'a>,
     #[serde(borrow, default, rename = "operationName")]
-    operation_name: Text<'a>,
+    operation_name: LaxText<'a>,
     #[serde(borrow, default)]
     references: Option<Vec<ReferenceJson<'a>>>,
     #[serde(default, rename = "startTime")]
@@ -37,7 +37,7 @@ pub(super) struct SpanJson<'a> {
     #[serde(borrow, default)]
     tag: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "processID")]
-    process_id: Text<'a>,
+    process_id: LaxText<'a>,
     #[serde(borrow, default)]
     process: Option<ProcessJson<'a>>,
 }
@@ -45,17 +45,17 @@ pub(super) struct SpanJson<'a> {
 #[derive(Deserialize)]
 struct ReferenceJson<'a> {
     #[serde(borrow, default, rename = "refType")]
-    ref_type: Text<'a>,
+    ref_type: LaxText<'a>,
     #[serde(borrow, default, rename = "traceID")]
-    trace_id: Text<'a>,
+    trace_id: LaxText<'a>,
     #[serde(borrow, default, rename = "spanID")]
-    span_id: Text<'a>,
+    span_id: LaxText<'a>,
 }
 
 #[derive(Deserialize)]
 struct ProcessJson<'a> {
     #[serde(borrow, default, rename = "serviceName")]
-    service_name: Text<'a>,
+    service_name: LaxText<'a>,
     #[serde(borrow, default)]
     tags: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for Processes {
 
 impl ProcessJson<'_> {
     fn names(&self) -> ResourceNames {
-        // Tags that cannot be read leave the replica unknown, as if they were not there.
+        // Tags that cannot be read leave the replica unknown, as if they were missing.
         let mut tags = ResourceAttributes::default();
         let _ = attributes_json::read(self.tags, &mut tags);
         let _ = attributes_json::read(self.tag, &mut tags);
@@ -97,7 +97,7 @@ enum Parent {
     FollowsFrom(SpanId),
 }
 
-impl SpanJson<'_> {
+impl JaegerSpan<'_> {
     /// The id that the trace's processes know this span's process by.
     pub(super) fn process_id(&self) -> &str {
         self.process_id.as_str()
@@ -142,7 +142,7 @@ impl SpanJson<'_> {
         let quality = namer.assess(name);
         Some(SpanFields {
             trace_id: trace.id,
-            trace_text: (!trace.displays_as_given).then_some(trace_text),
+            trace_text: (!trace.is_canonical).then_some(trace_text),
             span_id,
             parent: match parent {
                 Parent::None => None,
@@ -156,7 +156,7 @@ impl SpanJson<'_> {
             status: tags.status,
             start: Timestamp::from_unix_ns(start),
             inclusive: inclusive_of_length(span_id, length, sink),
-            sampling: tags.sampling.settle(Told { trace_state: "", span: span_id }, sink),
+            sampling: tags.sampling.settle(SpanRef { trace_state: "", span: span_id }, sink),
         })
     }
 

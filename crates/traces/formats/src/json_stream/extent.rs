@@ -2,7 +2,7 @@
 
 use memchr::memchr3;
 
-/// How far a value reaches: its first byte has been taken.
+/// Finds the end of a value whose first byte has been consumed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
     /// Brackets open.
@@ -20,17 +20,17 @@ enum Inside {
     Text,
     /// A string, after a backslash.
     Escape,
-    /// A number or a literal that is the whole value.
+    /// A number or a literal that is the complete value.
     Bare,
 }
 
-pub(super) enum Progress {
+pub(super) enum ValueProgress {
     /// The value ends before this index.
     Ended(usize),
-    /// It goes on in the next chunk.
+    /// It continues in the next chunk.
     More,
     /// It cannot be a value from this index on.
-    Damaged(usize),
+    WireError(usize),
 }
 
 impl Extent {
@@ -42,7 +42,7 @@ impl Extent {
         }
     }
 
-    pub(super) fn scan(&mut self, chunk: &[u8], mut at: usize) -> Progress {
+    pub(super) fn scan(&mut self, chunk: &[u8], mut at: usize) -> ValueProgress {
         while at < chunk.len() {
             match self.inside {
                 Inside::Container => {
@@ -52,13 +52,13 @@ impl Extent {
                     return end;
                 }
                 Inside::Text => match find_in_text(&chunk[at..]) {
-                    None => return Progress::More,
+                    None => return ValueProgress::More,
                     Some(found) => {
                         at += found;
                         match chunk[at] {
-                            b'\n' => return Progress::Damaged(at),
+                            b'\n' => return ValueProgress::WireError(at),
                             b'\\' => self.inside = Inside::Escape,
-                            _ if self.depth == 0 => return Progress::Ended(at + 1),
+                            _ if self.depth == 0 => return ValueProgress::Ended(at + 1),
                             _ => (self.last, self.inside) = (b'"', Inside::Container),
                         }
                         at += 1;
@@ -71,17 +71,17 @@ impl Extent {
                 Inside::Bare => {
                     let ends = |&byte: &u8| !matches!(byte, b'+' | b'-' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z');
                     return match chunk[at..].iter().position(ends) {
-                        Some(found) => Progress::Ended(at + found),
-                        None => Progress::More,
+                        Some(found) => ValueProgress::Ended(at + found),
+                        None => ValueProgress::More,
                     };
                 }
             }
         }
-        Progress::More
+        ValueProgress::More
     }
 
-    /// Goes to the next string that takes more than a look, or to the end; `None` when it is a string.
-    fn scan_container(&mut self, chunk: &[u8], at: &mut usize) -> Option<Progress> {
+    /// Advances to the next string that needs parsing, or to the end; `None` when it is a string.
+    fn scan_container(&mut self, chunk: &[u8], at: &mut usize) -> Option<ValueProgress> {
         while let Some(&byte) = chunk.get(*at) {
             match byte {
                 b'"' => {
@@ -102,9 +102,9 @@ impl Extent {
                     *at += 1;
                     continue;
                 }
-                // A line that is cut off is followed by the next document: that is no place for a bracket.
+                // A line that is cut off is followed by the next document: a bracket cannot occur there.
                 b'{' | b'[' if !matches!(self.last, b',' | b':' | b'[' | b'{') => {
-                    return Some(Progress::Damaged(*at));
+                    return Some(ValueProgress::WireError(*at));
                 }
                 b'{' | b'[' => self.depth += 1,
                 b'}' | b']' => self.depth -= 1,
@@ -113,10 +113,10 @@ impl Extent {
             self.last = byte;
             *at += 1;
             if self.depth == 0 {
-                return Some(Progress::Ended(*at));
+                return Some(ValueProgress::Ended(*at));
             }
         }
-        Some(Progress::More)
+        Some(ValueProgress::More)
     }
 }
 

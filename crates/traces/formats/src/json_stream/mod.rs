@@ -1,7 +1,7 @@
-//! An incremental scanner over a stream of JSON documents: bytes in chunks of any size, values out whole.
+//! An incremental scanner over a stream of JSON documents: takes bytes in chunks of any size, and returns complete values.
 //!
-//! The scanner checks structure and nothing else. For each value that starts it asks a [`Visitor`], which
-//! knows the place in the document, what to do:
+//! The scanner checks structure and nothing else. For each value that starts it calls a [`Visitor`], which
+//! knows the level in the document and decides what to do:
 //!
 //! ```text
 //! {"resourceSpans":[{"resource":{…},"scopeSpans":[{"spans":[{…},{…}]}]}]}
@@ -10,7 +10,7 @@
 //!
 //! Documents may follow each other with or without white space (newline-delimited JSON, RFC 7464 record
 //! separators and byte order marks included). After a syntax error the scanner counts a
-//! [`Loss::MalformedRecord`] and goes on at the next line that starts with `{` or `[` in its first column: a
+//! [`Loss::MalformedRecord`] and continues at the next line that starts with `{` or `[` in its first column: a
 //! document of newline-delimited JSON starts there, and what lies inside an indented document does not.
 //! Member names are compared as written: a name spelled with `\u` escapes is an unknown one.
 
@@ -18,7 +18,7 @@ mod extent;
 #[cfg(test)]
 mod tests;
 
-use extent::{Extent, Progress};
+use extent::{Extent, ValueProgress};
 use laggard_model::{Loss, Sink};
 use memchr::{memchr, memchr3};
 
@@ -26,10 +26,10 @@ use memchr::{memchr, memchr3};
 pub(crate) const CAPTURE_BYTES_MAX: usize = 16 << 20;
 /// Containers a visitor may descend into below each other.
 const DEPTH_MAX: usize = 128;
-/// Longer member names are cut, which makes them unknown: every name a visitor looks for is shorter.
+/// Longer member names are truncated, which makes them unknown: every name a visitor checks for is shorter.
 const KEY_BYTES_MAX: usize = 64;
 
-/// What a value is, as its first byte tells.
+/// The kind of a value, known from its first byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
     Object,
@@ -40,45 +40,37 @@ pub(crate) enum Shape {
 
 /// What to do with a value that starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Step<P> {
-    /// Visit what is in it, as being at this place. A scalar has nothing in it and is skipped.
+pub(crate) enum ValueAction<P> {
+    /// Visit its contents, at this level. A scalar has no contents and is skipped.
     Descend(P),
-    /// Collect its bytes and hand them to [`Visitor::captured`] with this place.
+    /// Collect its bytes and pass them to [`Visitor::captured`] with this level.
     Capture(P),
     /// Pass over it.
     Skip,
 }
 
-/// Knows what the documents mean. Places are its own names for the levels of a document.
-pub(crate) trait Visitor {
-    /// A level of the document.
-    type Place: Copy;
-    /// The place that top-level values are in.
-    const TOP: Self::Place;
+/// Interprets the documents. It defines the levels of a document.
+pub(crate) trait Visitor<L: Copy> {
+    /// The level of top-level values.
+    const TOP: L;
 
-    /// A value starts in a container at `place`, under `key` when that is an object (else empty).
-    fn enter(
-        &mut self,
-        place: Self::Place,
-        key: &[u8],
-        shape: Shape,
-        sink: &mut dyn Sink,
-    ) -> Step<Self::Place>;
+    /// A value starts in a container at `level`, under `key` when that is an object (else empty).
+    fn enter(&mut self, level: L, key: &[u8], shape: Shape, sink: &mut dyn Sink) -> ValueAction<L>;
 
     /// A value that was to be captured is complete. Its brackets balance; else it is unchecked.
-    fn captured(&mut self, place: Self::Place, value: &[u8], sink: &mut dyn Sink);
+    fn captured(&mut self, level: L, value: &[u8], sink: &mut dyn Sink);
 
     /// A container that was descended into ends.
-    fn leave(&mut self, place: Self::Place, sink: &mut dyn Sink);
+    fn leave(&mut self, level: L, sink: &mut dyn Sink);
 
-    /// Every open container is given up, and `cause` has been counted once for that.
+    /// Every open container is abandoned, and `cause` has been counted once for that.
     fn abandon(&mut self, cause: Loss, sink: &mut dyn Sink);
 }
 
 /// The scanner's state between two chunks.
 #[derive(Debug)]
 pub(crate) struct Scanner<P> {
-    frames: Vec<Frame<P>>,
+    frames: Vec<LevelFrame<P>>,
     mode: Mode<P>,
     key: Vec<u8>,
     /// The part of a captured value that lay in earlier chunks.
@@ -91,8 +83,8 @@ pub(crate) struct Scanner<P> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Frame<P> {
-    place: P,
+struct LevelFrame<P> {
+    level: P,
     is_object: bool,
 }
 
@@ -102,8 +94,8 @@ enum Mode<P> {
     Between(Expect),
     /// In a member's name.
     Key { escaped: bool },
-    /// In a value that is captured (`Some`) or skipped whole.
-    Whole { place: Option<P>, start: u64, extent: Extent },
+    /// In a value that is captured (`Some`) or skipped.
+    Whole { level: Option<P>, start: u64, extent: Extent },
     /// After damage, before the next line that can be the start of a document.
     Resync { line_start: bool },
 }
@@ -132,7 +124,7 @@ impl Expect {
 }
 
 /// Everything a visitor's call needs beside the scanner.
-struct Context<'a, V: Visitor> {
+struct VisitContext<'a, V> {
     chunk: &'a [u8],
     visitor: &'a mut V,
     sink: &'a mut dyn Sink,
@@ -157,14 +149,14 @@ impl<P: Copy> Scanner<P> {
     }
 
     /// Takes the next bytes of the stream.
-    pub(crate) fn push<V: Visitor<Place = P>>(&mut self, chunk: &[u8], visitor: &mut V, sink: &mut dyn Sink) {
-        let mut context = Context { chunk, visitor, sink };
+    pub(crate) fn push<V: Visitor<P>>(&mut self, chunk: &[u8], visitor: &mut V, sink: &mut dyn Sink) {
+        let mut context = VisitContext { chunk, visitor, sink };
         let mut at = 0;
         while at < chunk.len() {
             at = match self.mode {
                 Mode::Between(expect) => self.between(at, expect, &mut context),
                 Mode::Key { escaped } => self.key(at, escaped, &mut context),
-                Mode::Whole { place, start, extent } => self.whole(at, place, start, extent, &mut context),
+                Mode::Whole { level, start, extent } => self.whole(at, level, start, extent, &mut context),
                 Mode::Resync { line_start } => self.resync(at, line_start, &mut context),
             };
         }
@@ -173,11 +165,11 @@ impl<P: Copy> Scanner<P> {
     }
 
     /// Counts a document that the input cuts off, and is ready for another input.
-    pub(crate) fn finish<V: Visitor<Place = P>>(&mut self, visitor: &mut V, sink: &mut dyn Sink) {
+    pub(crate) fn finish<V: Visitor<P>>(&mut self, visitor: &mut V, sink: &mut dyn Sink) {
         let complete = match self.mode {
             Mode::Between(_) => self.frames.is_empty(),
             Mode::Key { .. } | Mode::Whole { .. } => false,
-            // What was given up has been counted already.
+            // What was abandoned has been counted already.
             Mode::Resync { .. } => true,
         };
         if !complete {
@@ -191,11 +183,11 @@ impl<P: Copy> Scanner<P> {
     }
 
     /// Takes white space and one token's first byte.
-    fn between<V: Visitor<Place = P>>(
+    fn between<V: Visitor<P>>(
         &mut self,
         at: usize,
         expect: Expect,
-        context: &mut Context<'_, V>,
+        context: &mut VisitContext<'_, V>,
     ) -> usize {
         let Some(blank) = context.chunk[at..].iter().position(|&byte| !self.is_blank(byte)) else {
             return context.chunk.len();
@@ -241,54 +233,54 @@ impl<P: Copy> Scanner<P> {
         }
     }
 
-    fn close<V: Visitor<Place = P>>(&mut self, context: &mut Context<'_, V>) {
+    fn close<V: Visitor<P>>(&mut self, context: &mut VisitContext<'_, V>) {
         let frame = self.frames.pop().expect("a closing bracket is only expected in a container");
         self.mode = Mode::Between(self.after_value());
-        context.visitor.leave(frame.place, context.sink);
+        context.visitor.leave(frame.level, context.sink);
     }
 
     fn after_value(&self) -> Expect {
         if self.frames.is_empty() { Expect::Value } else { Expect::CommaOrEnd }
     }
 
-    /// A value starts at `at`: asks the visitor what to do with it.
-    fn begin<V: Visitor<Place = P>>(&mut self, at: usize, byte: u8, context: &mut Context<'_, V>) {
+    /// A value starts at `at`: calls the visitor to decide what to do with it.
+    fn begin<V: Visitor<P>>(&mut self, at: usize, byte: u8, context: &mut VisitContext<'_, V>) {
         let shape = match byte {
             b'{' => Shape::Object,
             b'[' => Shape::Array,
             _ => Shape::Scalar,
         };
-        let place = self.frames.last().map_or(V::TOP, |frame| frame.place);
+        let level = self.frames.last().map_or(V::TOP, |frame| frame.level);
         let key: &[u8] = if self.in_object() { &self.key } else { b"" };
         let start = self.chunk_offset + at as u64;
-        match context.visitor.enter(place, key, shape, context.sink) {
-            Step::Descend(place) if shape != Shape::Scalar && self.frames.len() < DEPTH_MAX => {
+        match context.visitor.enter(level, key, shape, context.sink) {
+            ValueAction::Descend(level) if shape != Shape::Scalar && self.frames.len() < DEPTH_MAX => {
                 let is_object = shape == Shape::Object;
-                self.frames.push(Frame { place, is_object });
+                self.frames.push(LevelFrame { level, is_object });
                 let expect = if is_object { Expect::KeyOrEnd } else { Expect::ValueOrEnd };
                 self.mode = Mode::Between(expect);
             }
-            Step::Capture(place) => {
+            ValueAction::Capture(level) => {
                 self.held.clear();
                 self.held.push(byte);
-                self.mode = Mode::Whole { place: Some(place), start, extent: Extent::starting(byte) };
+                self.mode = Mode::Whole { level: Some(level), start, extent: Extent::starting(byte) };
             }
             step => {
-                if matches!(step, Step::Descend(_)) && shape != Shape::Scalar {
+                if matches!(step, ValueAction::Descend(_)) && shape != Shape::Scalar {
                     context.sink.lose(Loss::MalformedRecord, &|| {
                         format!("byte {start}: nested deeper than {DEPTH_MAX} levels, skipped")
                     });
                 }
-                self.mode = Mode::Whole { place: None, start, extent: Extent::starting(byte) };
+                self.mode = Mode::Whole { level: None, start, extent: Extent::starting(byte) };
             }
         }
     }
 
-    fn key<V: Visitor<Place = P>>(
+    fn key<V: Visitor<P>>(
         &mut self,
         mut at: usize,
         mut escaped: bool,
-        context: &mut Context<'_, V>,
+        context: &mut VisitContext<'_, V>,
     ) -> usize {
         if escaped {
             at += 1;
@@ -316,48 +308,48 @@ impl<P: Copy> Scanner<P> {
         at + found + 1
     }
 
-    /// Goes on through a value that is taken whole, and hands it on when it ends.
-    fn whole<V: Visitor<Place = P>>(
+    /// Continues through a captured or skipped value, and passes it on when it ends.
+    fn whole<V: Visitor<P>>(
         &mut self,
         at: usize,
-        mut place: Option<P>,
+        mut level: Option<P>,
         start: u64,
         mut extent: Extent,
-        context: &mut Context<'_, V>,
+        context: &mut VisitContext<'_, V>,
     ) -> usize {
         let progress = extent.scan(context.chunk, at);
         let end = match progress {
-            Progress::Ended(end) | Progress::Damaged(end) => end,
-            Progress::More => context.chunk.len(),
+            ValueProgress::Ended(end) | ValueProgress::WireError(end) => end,
+            ValueProgress::More => context.chunk.len(),
         };
         let bytes = self.chunk_offset + end as u64 - start;
-        if place.is_some() && bytes > CAPTURE_BYTES_MAX as u64 {
-            place = None;
+        if level.is_some() && bytes > CAPTURE_BYTES_MAX as u64 {
+            level = None;
             context.sink.lose(Loss::OversizedRecord, &|| {
                 format!("the value at byte {start} is larger than {CAPTURE_BYTES_MAX} bytes")
             });
         }
         match progress {
-            Progress::More => {
-                if place.is_some() {
+            ValueProgress::More => {
+                if level.is_some() {
                     self.held.extend_from_slice(&context.chunk[at..end]);
                 }
-                self.mode = Mode::Whole { place, start, extent };
+                self.mode = Mode::Whole { level, start, extent };
             }
-            Progress::Damaged(_) => return self.fail(end, "the rest of a value", context),
-            Progress::Ended(_) => {
+            ValueProgress::WireError(_) => return self.fail(end, "the rest of a value", context),
+            ValueProgress::Ended(_) => {
                 self.mode = Mode::Between(self.after_value());
-                let Some(place) = place else {
+                let Some(level) = level else {
                     return end;
                 };
-                // A value that lies in one chunk is handed on where it lies.
+                // A value within one chunk is passed on without copying.
                 match usize::try_from(start.wrapping_sub(self.chunk_offset)) {
                     Ok(from) if start >= self.chunk_offset => {
-                        context.visitor.captured(place, &context.chunk[from..end], context.sink);
+                        context.visitor.captured(level, &context.chunk[from..end], context.sink);
                     }
                     _ => {
                         self.held.extend_from_slice(&context.chunk[at..end]);
-                        context.visitor.captured(place, &self.held, context.sink);
+                        context.visitor.captured(level, &self.held, context.sink);
                     }
                 }
             }
@@ -366,12 +358,7 @@ impl<P: Copy> Scanner<P> {
     }
 
     /// Gives up the document at `at`; returns where to go on.
-    fn fail<V: Visitor<Place = P>>(
-        &mut self,
-        at: usize,
-        expected: &str,
-        context: &mut Context<'_, V>,
-    ) -> usize {
+    fn fail<V: Visitor<P>>(&mut self, at: usize, expected: &str, context: &mut VisitContext<'_, V>) -> usize {
         let offset = self.chunk_offset + at as u64;
         let found = char::from(context.chunk[at]).escape_default();
         let what = || format!("byte {offset}: expected {expected}, found '{found}'");
@@ -391,11 +378,11 @@ impl<P: Copy> Scanner<P> {
         at
     }
 
-    fn resync<V: Visitor<Place = P>>(
+    fn resync<V: Visitor<P>>(
         &mut self,
         at: usize,
         line_start: bool,
-        context: &mut Context<'_, V>,
+        context: &mut VisitContext<'_, V>,
     ) -> usize {
         if !line_start {
             let Some(newline) = memchr(b'\n', &context.chunk[at..]) else {

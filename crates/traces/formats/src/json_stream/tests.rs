@@ -1,4 +1,4 @@
-//! The scanner alone, with a visitor that writes down what it is told.
+//! The scanner alone, with a visitor that records its calls.
 
 use super::*;
 use laggard_model::Collect;
@@ -10,25 +10,24 @@ struct Recorder {
     log: String,
 }
 
-impl Visitor for Recorder {
-    type Place = u8;
+impl Visitor<u8> for Recorder {
     const TOP: u8 = 0;
 
-    fn enter(&mut self, place: u8, key: &[u8], shape: Shape, _: &mut dyn Sink) -> Step<u8> {
+    fn enter(&mut self, level: u8, key: &[u8], shape: Shape, _: &mut dyn Sink) -> ValueAction<u8> {
         match (key, shape) {
-            (b"d", _) | (b"", Shape::Array) => Step::Descend(place + 1),
-            (b"", Shape::Object) if place == 0 => Step::Descend(1),
-            (b"c", _) | (b"", _) => Step::Capture(place),
-            _ => Step::Skip,
+            (b"d", _) | (b"", Shape::Array) => ValueAction::Descend(level + 1),
+            (b"", Shape::Object) if level == 0 => ValueAction::Descend(1),
+            (b"c", _) | (b"", _) => ValueAction::Capture(level),
+            _ => ValueAction::Skip,
         }
     }
 
-    fn captured(&mut self, place: u8, value: &[u8], _: &mut dyn Sink) {
-        write!(self.log, "{place}={} ", String::from_utf8_lossy(value)).unwrap();
+    fn captured(&mut self, level: u8, value: &[u8], _: &mut dyn Sink) {
+        write!(self.log, "{level}={} ", String::from_utf8_lossy(value)).unwrap();
     }
 
-    fn leave(&mut self, place: u8, _: &mut dyn Sink) {
-        write!(self.log, "/{place} ").unwrap();
+    fn leave(&mut self, level: u8, _: &mut dyn Sink) {
+        write!(self.log, "/{level} ").unwrap();
     }
 
     fn abandon(&mut self, cause: Loss, _: &mut dyn Sink) {

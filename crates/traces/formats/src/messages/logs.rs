@@ -1,7 +1,7 @@
 //! Log records of OTLP: there is no ground table for them, so they are counted.
 
 use laggard_model::{Loss, Sink};
-use laggard_wire::{Damaged, Fields, Value};
+use laggard_wire::{Fields, Value, WireError};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -15,11 +15,11 @@ pub(super) fn read_protobuf(message: &[u8], sink: &mut dyn Sink) -> Option<Strin
             lose(records, sink);
             None
         }
-        Err(Damaged) => Some("this is no message of log records".to_owned()),
+        Err(WireError) => Some("this is no message of log records".to_owned()),
     }
 }
 
-fn count(message: &[u8], path: &[u32]) -> Result<u64, Damaged> {
+fn count(message: &[u8], path: &[u32]) -> Result<u64, WireError> {
     let Some((&number, below)) = path.split_first() else {
         return Ok(1);
     };
@@ -35,7 +35,7 @@ fn count(message: &[u8], path: &[u32]) -> Result<u64, Damaged> {
 }
 
 #[derive(Deserialize)]
-struct Request {
+struct LogsRequest {
     #[serde(default, rename = "resourceLogs", alias = "resource_logs")]
     resource_logs: Vec<ResourceLogs>,
 }
@@ -54,7 +54,7 @@ struct ScopeLogs {
 
 /// As [`read_protobuf`], of JSON.
 pub(super) fn read_json(message: &[u8], sink: &mut dyn Sink) -> Option<String> {
-    let request: Request = match serde_json::from_slice(message) {
+    let request: LogsRequest = match serde_json::from_slice(message) {
         Ok(request) => request,
         Err(error) => return Some(error.to_string()),
     };

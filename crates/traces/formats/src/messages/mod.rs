@@ -1,12 +1,12 @@
-//! Whole messages, as network protocols bring them.
+//! Complete messages, as received over a network protocol.
 //!
 //! ```text
 //! message ─► MessageReader::read ─► Sink
 //!                 │  what is known of each series of metrics, from message to message
 //! ```
 //!
-//! A file is read as far as it goes. A message is taken or it is not: when its nesting is damaged, nothing of it
-//! may be kept, because its sender is told that it was not taken. Single records that cannot be read are losses
+//! A damaged file is read up to the damage. A message is accepted or rejected as a unit: when its nesting is damaged, nothing of it
+//! may be stored, because its sender is told that it was rejected. Single records that cannot be read are losses
 //! here, too, and the sender is told how many.
 
 mod logs;
@@ -14,7 +14,7 @@ mod logs;
 mod tests;
 
 use crate::format::{FormatError, Reader, ReaderOptions};
-use crate::metrics::remote_write::{RemoteWrite, Version};
+use crate::metrics::remote_write::{RemoteWrite, RemoteWriteVersion};
 use crate::metrics::{MetricRule, MetricSamples};
 use crate::otlp_json::OtlpJson;
 use crate::otlp_protobuf::{OtlpProtobuf, Signal};
@@ -44,7 +44,7 @@ pub enum MessageKind {
     ZipkinProtobuf,
     /// `prometheus.WriteRequest`, remote write 1.0, unpacked.
     RemoteWrite,
-    /// `io.prometheus.write.v2.Request`, remote write 2.0, unpacked.
+    /// `io.prometheus.write.v2.LogsRequest`, remote write 2.0, unpacked.
     RemoteWrite2,
 }
 
@@ -67,7 +67,7 @@ impl MessageKind {
 /// What a message of remote write held, of which only some measure what is of interest; of other messages nothing
 /// is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Contents {
+pub struct MessageContents {
     /// Points that are numbers.
     pub points: u64,
     /// Points that are native histograms: none of them is read.
@@ -76,8 +76,8 @@ pub struct Contents {
 
 /// Reads the messages of one tenant, in any number of threads: only metrics wait for each other.
 ///
-/// What is remembered of series of metrics is bounded; a message that comes again, because its sender did not
-/// hear that it was taken, gives the same samples again.
+/// The state of metric series is bounded; a message that is resent, because its sender did not
+/// receive the acknowledgment, gives the same samples again.
 #[derive(Debug)]
 pub struct MessageReader {
     weights: WeightAttributes,
@@ -98,13 +98,13 @@ impl MessageReader {
     /// Reads a message.
     ///
     /// # Errors
-    /// When its nesting is damaged. What was handed on until then must not be kept.
+    /// When its nesting is damaged. Records passed on until then must not be stored.
     pub fn read(
         &self,
         kind: MessageKind,
         message: &[u8],
         sink: &mut dyn Sink,
-    ) -> Result<Contents, FormatError> {
+    ) -> Result<MessageContents, FormatError> {
         let damage = match kind {
             MessageKind::TracesProtobuf => {
                 let mut reader = self.protobuf(message, MetricSamples::default(), Signal::Traces);
@@ -135,10 +135,10 @@ impl MessageReader {
                 crate::zipkin::protobuf::read(message, Zipkin::new(&self.weights), sink)?;
                 None
             }
-            MessageKind::RemoteWrite => return self.remote().read(Version::One, message, sink),
-            MessageKind::RemoteWrite2 => return self.remote().read(Version::Two, message, sink),
+            MessageKind::RemoteWrite => return self.remote().read(RemoteWriteVersion::One, message, sink),
+            MessageKind::RemoteWrite2 => return self.remote().read(RemoteWriteVersion::Two, message, sink),
         };
-        damage.map_or(Ok(Contents::default()), |damage| Err(FormatError::new(damage)))
+        damage.map_or(Ok(MessageContents::default()), |damage| Err(FormatError::new(damage)))
     }
 
     fn protobuf(&self, message: &[u8], metrics: MetricSamples, signal: Signal) -> OtlpProtobuf {

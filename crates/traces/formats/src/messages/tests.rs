@@ -1,10 +1,10 @@
-//! Messages as a whole: what is damage and what is a loss.
+//! Complete messages: what is damage and what is a loss.
 
 use super::*;
 use crate::otlp_protobuf::encode::{Encoder, resource, span};
 use laggard_model::{Collect, Loss};
 
-fn read(kind: MessageKind, message: &[u8]) -> (Collect, Result<Contents, FormatError>) {
+fn read(kind: MessageKind, message: &[u8]) -> (Collect, Result<MessageContents, FormatError>) {
     let mut sink = Collect::default();
     let result = MessageReader::new(&ReaderOptions::default()).read(kind, message, &mut sink);
     (sink, result)
@@ -22,7 +22,7 @@ fn a_record_without_ids_is_a_loss_and_the_rest_is_kept() {
     let without_ids = Encoder::default().bytes(5, "x").fixed64(7, 10).fixed64(8, 30);
     let (found, result) =
         read(MessageKind::TracesProtobuf, &request([span(1, "a"), without_ids, span(2, "b")]));
-    assert_eq!(result, Ok(Contents::default()));
+    assert_eq!(result, Ok(MessageContents::default()));
     assert_eq!((found.spans.len(), found.losses.count(Loss::InvalidId)), (2, 1));
 }
 
@@ -34,7 +34,7 @@ fn a_message_that_is_cut_is_damaged() {
         let (_, result) = read(MessageKind::TracesProtobuf, &message[..cut]);
         assert!(result.is_err(), "cut at byte {cut}");
     }
-    assert_eq!(read(MessageKind::TracesProtobuf, &[]).1, Ok(Contents::default()));
+    assert_eq!(read(MessageKind::TracesProtobuf, &[]).1, Ok(MessageContents::default()));
     for kind in [MessageKind::TracesJson, MessageKind::LogsJson, MessageKind::ZipkinJson] {
         assert!(read(kind, b"[{\"resourceSpans\":[{").1.is_err(), "{kind:?}");
     }
@@ -58,7 +58,7 @@ fn log_records_are_counted() {
     let (found, result) = read(MessageKind::LogsProtobuf, &request([span(1, "a"), span(2, "b")]));
     assert_eq!(
         (result, found.losses.count(Loss::OtherSignal), found.spans.len()),
-        (Ok(Contents::default()), 2, 0)
+        (Ok(MessageContents::default()), 2, 0)
     );
     let json = br#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{}},{}]},{}]}]}"#;
     assert_eq!(read(MessageKind::LogsJson, json).0.losses.count(Loss::OtherSignal), 2);
@@ -76,7 +76,7 @@ fn series_are_known_from_message_to_message() {
         request([Encoder::default().bytes(1, "process.cpu.time").message(7, sum)])
     };
     let mut values = Vec::new();
-    // The second comes twice, because its sender did not hear that it was taken.
+    // The second comes twice, because its sender did not receive the acknowledgment.
     for (second, value) in [(10, 1.5), (20, 2.0), (20, 2.0), (30, 1.0)] {
         let mut sink = Collect::default();
         reader.read(MessageKind::MetricsProtobuf, &message(second, value), &mut sink).unwrap();
@@ -110,7 +110,7 @@ fn zipkins_protobuf_says_what_its_json_says() {
     assert!(read(MessageKind::ZipkinProtobuf, &list.0[..list.0.len() - 1]).1.is_err());
 }
 
-/// Anything is a message or none, and says so; reading it again says the same.
+/// Any input is accepted or rejected as a message; reading it again gives the same result.
 #[test]
 fn bytes_that_are_anything() {
     use proptest::test_runner::{Config, TestRunner};

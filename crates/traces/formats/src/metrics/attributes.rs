@@ -1,6 +1,6 @@
 //! A point's attributes, and names made of them.
 
-use crate::attributes_json::TakeAttribute;
+use crate::attributes_json::AttributeSink;
 use std::borrow::Cow;
 
 /// Attributes in the order in which they came.
@@ -28,8 +28,8 @@ impl<'a> Attributes<'a> {
     }
 }
 
-impl<'a> TakeAttribute<'a> for Attributes<'a> {
-    fn take_attribute(&mut self, name: &str, value: Cow<'a, str>) {
+impl<'a> AttributeSink<'a> for Attributes<'a> {
+    fn add_attribute(&mut self, name: &str, value: Cow<'a, str>) {
         self.add(Cow::Owned(name.to_owned()), value);
     }
 }
@@ -39,7 +39,7 @@ fn is_same(one: &str, two: &str) -> bool {
     one.len() == two.len() && one.bytes().zip(two.bytes()).all(|(one, two)| dotted(one) == dotted(two))
 }
 
-/// Says which attributes make a name: parts joined by a space, each the first of some alternatives.
+/// Defines which attributes form a name: parts joined by a space, each the first of some alternatives.
 ///
 /// ```text
 /// http.request.method|http.method+http.route

@@ -1,7 +1,7 @@
 //! Points of one metric that are one sample.
 
-use super::mappings::{Mapping, Origin};
-use super::{Attributes, Point, PointValue};
+use super::mappings::{Mapping, MetricOrigin};
+use super::{Attributes, MetricPoint, PointValue};
 use crate::conventions::{ResourceNames, UNKNOWN, replace_ids};
 use crate::measures::is_of_transactions;
 use laggard_model::{Measure, SampleRecord, Sink, Timestamp};
@@ -12,7 +12,7 @@ const NAME_BYTES_MAX: usize = 1_024;
 
 /// What a point belongs to.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Names {
+pub(super) struct PointNames {
     pub(super) server: String,
     pub(super) tier: String,
     pub(super) transaction: String,
@@ -21,8 +21,8 @@ pub(super) struct Names {
     pub(super) is_call: bool,
 }
 
-impl Names {
-    /// Hands over a sample under these names.
+impl PointNames {
+    /// Emits a sample under these names.
     pub(super) fn give(&self, time_ns: i64, measure: Measure, value: f64, sink: &mut dyn Sink) {
         sink.sample(&SampleRecord {
             time: Timestamp::from_unix_ns(time_ns),
@@ -41,20 +41,20 @@ impl Names {
     }
 
     /// The names of a point; `None` when it is none of the mapping's measure.
-    pub(super) fn of(
+    pub(super) fn from_point(
         mapping: &Mapping,
         attributes: &Attributes<'_>,
         resource: &ResourceNames,
-    ) -> Option<Names> {
+    ) -> Option<PointNames> {
         let (server, tier) = mapping.origin.server(attributes, resource);
-        let mut names = Names {
+        let mut names = PointNames {
             server: cut(server).to_owned(),
             tier: cut(tier).to_owned(),
             transaction: String::new(),
             callee: String::new(),
             is_call: false,
         };
-        if mapping.origin == Origin::Spans {
+        if mapping.origin == MetricOrigin::Spans {
             let kind = attributes.first(&["span.kind"]);
             match kind.strip_prefix("SPAN_KIND_").unwrap_or(kind) {
                 "SERVER" | "CONSUMER" => names.transaction = template(mapping.transaction.name(attributes)),
@@ -104,7 +104,7 @@ pub(super) struct Amount {
 }
 
 impl Amount {
-    pub(super) fn of(point: &Point<'_, '_>, factor: f64) -> Amount {
+    pub(super) fn from_point(point: &MetricPoint<'_, '_>, factor: f64) -> Amount {
         match point.value {
             PointValue::Number(value) => Amount { value: Some(value * factor), count: 0.0 },
             PointValue::Distribution { count, sum } => Amount { value: sum.map(|sum| sum * factor), count },
@@ -118,17 +118,17 @@ impl Amount {
 
 /// Points of one instant and the same names.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
-    pub(super) names: Names,
+pub(super) struct PointGroup {
+    pub(super) names: PointNames,
     pub(super) time_ns: i64,
-    /// The latest start of its points; 0 when none tells one.
+    /// The latest start of its points; 0 if none has one.
     pub(super) start_ns: i64,
     pub(super) amount: Amount,
     /// The processors that its points name.
     processors: BTreeSet<String>,
 }
 
-impl Group {
+impl PointGroup {
     /// How many processors the points name; 0 when they name none.
     pub(super) fn processors(&self) -> usize {
         self.processors.len()
@@ -146,24 +146,36 @@ impl Group {
 
 /// The groups of one metric, in the order in which they appeared.
 #[derive(Debug, Default)]
-pub(super) struct Groups {
-    groups: Vec<Group>,
-    places: HashMap<(i64, Names), usize>,
+pub(super) struct PointGroups {
+    groups: Vec<PointGroup>,
+    indices: HashMap<(i64, PointNames), usize>,
 }
 
-impl Groups {
+impl PointGroups {
     pub(super) fn clear(&mut self) {
         self.groups.clear();
-        self.places.clear();
+        self.indices.clear();
     }
 
-    pub(super) fn add(&mut self, names: Names, point: &Point<'_, '_>, amount: Amount, processor: &str) {
+    pub(super) fn add(
+        &mut self,
+        names: PointNames,
+        point: &MetricPoint<'_, '_>,
+        amount: Amount,
+        processor: &str,
+    ) {
         let next = self.groups.len();
-        let at = *self.places.entry((point.time_ns, names.clone())).or_insert(next);
+        let at = *self.indices.entry((point.time_ns, names.clone())).or_insert(next);
         if at == next {
             let start = Amount { value: amount.value.map(|_| 0.0), count: 0.0 };
             let (time_ns, start_ns) = (point.time_ns, point.start_ns);
-            self.groups.push(Group { names, time_ns, start_ns, amount: start, processors: BTreeSet::new() });
+            self.groups.push(PointGroup {
+                names,
+                time_ns,
+                start_ns,
+                amount: start,
+                processors: BTreeSet::new(),
+            });
         }
         let group = &mut self.groups[at];
         group.start_ns = group.start_ns.max(point.start_ns);
@@ -174,7 +186,7 @@ impl Groups {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Group> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &PointGroup> {
         self.groups.iter()
     }
 }

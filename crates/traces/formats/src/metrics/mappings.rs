@@ -8,28 +8,28 @@ use laggard_model::Measure;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Whose numbers a metric tells.
+/// What the numbers of a metric belong to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Origin {
+pub(super) enum MetricOrigin {
     /// The resource's service and replica.
     Service,
     /// The resource's host.
     Host,
-    /// The service of a span, which the point's attributes name; its kind tells transactions from calls.
+    /// The service of a span, which the point's attributes name; its kind distinguishes transactions from calls.
     Spans,
 }
 
 /// What becomes of a metric.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Mapping {
-    /// Of distributions and counters in the form without `Total`.
+    /// Of distributions and counters with names without `Total`.
     pub(super) measure: Measure,
-    pub(super) origin: Origin,
+    pub(super) origin: MetricOrigin,
     /// Whether the numbers are cores in use, from which CPU time is made.
     pub(super) is_cores_in_use: bool,
     pub(super) transaction: NameSpec,
     pub(super) callee: NameSpec,
-    /// From the number to the measure's unit when the metric tells no unit.
+    /// From the number to the measure's unit when the metric has no unit.
     factor: f64,
 }
 
@@ -113,7 +113,7 @@ fn normal(name: &str) -> String {
 struct Convention {
     name: &'static str,
     measure: Measure,
-    origin: Origin,
+    origin: MetricOrigin,
     transaction: &'static str,
     callee: &'static str,
     factor: f64,
@@ -132,27 +132,32 @@ impl Convention {
     }
 }
 
-const fn of_cpu(name: &'static str, measure: Measure, origin: Origin) -> Convention {
+const fn cpu_convention(name: &'static str, measure: Measure, origin: MetricOrigin) -> Convention {
     Convention { name, measure, origin, transaction: "", callee: "", factor: 1.0 }
 }
 
 const fn served(name: &'static str, transaction: &'static str, factor: f64) -> Convention {
     let measure = Measure::ResponseSeconds;
-    Convention { transaction, factor, ..of_cpu(name, measure, Origin::Service) }
+    Convention { transaction, factor, ..cpu_convention(name, measure, MetricOrigin::Service) }
 }
 
 const fn called(name: &'static str, callee: &'static str, factor: f64) -> Convention {
     let measure = Measure::CallSeconds;
-    Convention { callee, factor, ..of_cpu(name, measure, Origin::Service) }
+    Convention { callee, factor, ..cpu_convention(name, measure, MetricOrigin::Service) }
 }
 
-/// Of the connector that makes metrics of spans. It writes calls and times apart, and times only if asked, so
+/// Of the connector that makes metrics of spans. It writes calls and times separately, and times only if configured, so
 /// the calls alone are counted.
-const fn of_spans(name: &'static str, measure: Measure) -> Convention {
+const fn span_convention(name: &'static str, measure: Measure) -> Convention {
     let factor = if matches!(measure, Measure::Transactions) { 1.0 } else { 1e-3 };
     let callee =
         "peer.service|server.address|net.peer.name|db.system.name|db.system|messaging.system|span.name";
-    Convention { transaction: "span.name", callee, factor, ..of_cpu(name, measure, Origin::Spans) }
+    Convention {
+        transaction: "span.name",
+        callee,
+        factor,
+        ..cpu_convention(name, measure, MetricOrigin::Spans)
+    }
 }
 
 const ROUTE: &str = "http.request.method|http.method+http.route|url.template|http.target";
@@ -163,26 +168,26 @@ const DB: &str = "peer.service|db.system.name|db.system|server.address";
 
 /// The semantic conventions, new and old, and names in wide use beside them.
 const CONVENTIONS: &[Convention] = &[
-    of_cpu("process.cpu.time", Measure::CpuSecondsTotal, Origin::Service),
-    of_cpu("process.cpu.utilization", Measure::Utilization, Origin::Service),
-    of_cpu("jvm.cpu.time", Measure::CpuSecondsTotal, Origin::Service),
-    of_cpu("jvm.cpu.recent_utilization", Measure::Utilization, Origin::Service),
-    of_cpu("jvm.cpu.count", Measure::Cores, Origin::Service),
-    of_cpu("dotnet.process.cpu.time", Measure::CpuSecondsTotal, Origin::Service),
-    of_cpu("dotnet.process.cpu.count", Measure::Cores, Origin::Service),
-    of_cpu("process.runtime.jvm.cpu.utilization", Measure::Utilization, Origin::Service),
-    of_cpu("process.runtime.cpython.cpu_time", Measure::CpuSecondsTotal, Origin::Service),
-    of_cpu("container.cpu.time", Measure::CpuSecondsTotal, Origin::Service),
-    of_cpu("container.cpu.usage.total", Measure::CpuSecondsTotal, Origin::Service),
-    of_cpu("k8s.pod.cpu.time", Measure::CpuSecondsTotal, Origin::Service),
-    of_cpu("k8s.node.cpu.time", Measure::CpuSecondsTotal, Origin::Host),
-    of_cpu("k8s.pod.cpu_limit_utilization", Measure::Utilization, Origin::Service),
-    of_cpu("k8s.container.cpu_limit_utilization", Measure::Utilization, Origin::Service),
-    of_cpu("k8s.container.cpu_limit", Measure::Cores, Origin::Service),
-    of_cpu("k8s.container.cpu.limit", Measure::Cores, Origin::Service),
-    of_cpu("system.cpu.time", Measure::CpuSecondsTotal, Origin::Host),
-    of_cpu("system.cpu.utilization", Measure::Utilization, Origin::Host),
-    of_cpu("system.cpu.logical.count", Measure::Cores, Origin::Host),
+    cpu_convention("process.cpu.time", Measure::CpuSecondsTotal, MetricOrigin::Service),
+    cpu_convention("process.cpu.utilization", Measure::Utilization, MetricOrigin::Service),
+    cpu_convention("jvm.cpu.time", Measure::CpuSecondsTotal, MetricOrigin::Service),
+    cpu_convention("jvm.cpu.recent_utilization", Measure::Utilization, MetricOrigin::Service),
+    cpu_convention("jvm.cpu.count", Measure::Cores, MetricOrigin::Service),
+    cpu_convention("dotnet.process.cpu.time", Measure::CpuSecondsTotal, MetricOrigin::Service),
+    cpu_convention("dotnet.process.cpu.count", Measure::Cores, MetricOrigin::Service),
+    cpu_convention("process.runtime.jvm.cpu.utilization", Measure::Utilization, MetricOrigin::Service),
+    cpu_convention("process.runtime.cpython.cpu_time", Measure::CpuSecondsTotal, MetricOrigin::Service),
+    cpu_convention("container.cpu.time", Measure::CpuSecondsTotal, MetricOrigin::Service),
+    cpu_convention("container.cpu.usage.total", Measure::CpuSecondsTotal, MetricOrigin::Service),
+    cpu_convention("k8s.pod.cpu.time", Measure::CpuSecondsTotal, MetricOrigin::Service),
+    cpu_convention("k8s.node.cpu.time", Measure::CpuSecondsTotal, MetricOrigin::Host),
+    cpu_convention("k8s.pod.cpu_limit_utilization", Measure::Utilization, MetricOrigin::Service),
+    cpu_convention("k8s.container.cpu_limit_utilization", Measure::Utilization, MetricOrigin::Service),
+    cpu_convention("k8s.container.cpu_limit", Measure::Cores, MetricOrigin::Service),
+    cpu_convention("k8s.container.cpu.limit", Measure::Cores, MetricOrigin::Service),
+    cpu_convention("system.cpu.time", Measure::CpuSecondsTotal, MetricOrigin::Host),
+    cpu_convention("system.cpu.utilization", Measure::Utilization, MetricOrigin::Host),
+    cpu_convention("system.cpu.logical.count", Measure::Cores, MetricOrigin::Host),
     served("http.server.request.duration", ROUTE, 1.0),
     served("http.server.duration", ROUTE, 1e-3),
     served("rpc.server.call.duration", RPC, 1.0),
@@ -192,19 +197,19 @@ const CONVENTIONS: &[Convention] = &[
     called("rpc.client.call.duration", RPC_PEER, 1.0),
     called("rpc.client.duration", RPC_PEER, 1e-3),
     called("db.client.operation.duration", DB, 1.0),
-    of_spans("traces.span.metrics.calls", Measure::Transactions),
-    of_spans("traces.span.metrics.duration", Measure::ResponseSeconds),
-    of_spans("traces.spanmetrics.calls", Measure::Transactions),
-    of_spans("traces.spanmetrics.latency", Measure::ResponseSeconds),
-    of_spans("calls", Measure::Transactions),
-    of_spans("duration", Measure::ResponseSeconds),
+    span_convention("traces.span.metrics.calls", Measure::Transactions),
+    span_convention("traces.span.metrics.duration", Measure::ResponseSeconds),
+    span_convention("traces.spanmetrics.calls", Measure::Transactions),
+    span_convention("traces.spanmetrics.latency", Measure::ResponseSeconds),
+    span_convention("calls", Measure::Transactions),
+    span_convention("duration", Measure::ResponseSeconds),
 ];
 
 /// Client libraries, node exporter, kube-state-metrics.
 const PROMETHEUS: &[Convention] = &[
-    of_cpu("process_cpu_seconds_total", Measure::CpuSecondsTotal, Origin::Service),
-    of_cpu("node_cpu_seconds_total", Measure::CpuSecondsTotal, Origin::Host),
-    of_cpu("kube_pod_container_resource_limits", Measure::Cores, Origin::Service),
+    cpu_convention("process_cpu_seconds_total", Measure::CpuSecondsTotal, MetricOrigin::Service),
+    cpu_convention("node_cpu_seconds_total", Measure::CpuSecondsTotal, MetricOrigin::Host),
+    cpu_convention("kube_pod_container_resource_limits", Measure::Cores, MetricOrigin::Service),
     served("http_server_requests_seconds", "method+uri", 1.0),
     served("http_request_duration_seconds", "method+handler|route|path", 1.0),
 ];
@@ -232,9 +237,9 @@ pub struct MetricRule {
 /// assert!(laggard_formats::parse_metric_option("shop.orders=speed").is_err());
 /// ```
 pub fn parse_metric_option(text: &str) -> Result<MetricRule, FormatError> {
-    let refuse = |problem: String| {
+    let refuse = |reason: String| {
         FormatError::new(format!(
-            "--metric {}: {problem}. Give NAME=MEASURE[:TRANSACTION[:CALLEE]], for example \
+            "--metric {}: {reason}. Give NAME=MEASURE[:TRANSACTION[:CALLEE]], for example \
              --metric shop.orders=count:order.type; measures are {EXAMPLES}, {CORES_IN_USE}; none leaves the metric out.",
             shorten(text)
         ))
@@ -255,7 +260,7 @@ pub fn parse_metric_option(text: &str) -> Result<MetricRule, FormatError> {
     let measured = found.ok_or_else(|| refuse(format!("{:?} is no measure", shorten(word))))?;
     let mapping = Mapping {
         measure: without_total(measured.measure),
-        origin: Origin::Service,
+        origin: MetricOrigin::Service,
         is_cores_in_use,
         transaction: NameSpec::parse(transaction),
         callee: NameSpec::parse(callee),
@@ -264,7 +269,7 @@ pub fn parse_metric_option(text: &str) -> Result<MetricRule, FormatError> {
     Ok(MetricRule { name: name.to_owned(), mapping: Some(mapping) })
 }
 
-/// The metric itself says whether it is a counter.
+/// The metric itself specifies whether it is a counter.
 const fn without_total(measure: Measure) -> Measure {
     match measure {
         Measure::TransactionsTotal => Measure::Transactions,

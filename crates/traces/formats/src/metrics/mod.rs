@@ -4,7 +4,7 @@
 //! metric ─► mapping by its name ─► points grouped by instant and names, summed ─► samples
 //! ```
 //!
-//! A sample has no room for attributes that name nothing (status codes, CPU modes), so points that differ only
+//! A sample has no field for attributes that are not part of a name (status codes, CPU modes), so points that differ only
 //! in those are added up. All points of one collection are in one metric, so that needs no memory.
 
 mod attributes;
@@ -20,10 +20,10 @@ pub(crate) use attributes::Attributes;
 pub use mappings::{MetricRule, parse_metric_option};
 
 use crate::conventions::ResourceNames;
-use groups::{Amount, Groups, Names};
+use groups::{Amount, PointGroups, PointNames};
 use laggard_model::{Loss, Sink};
-use mappings::{Mapping, Mappings, Origin};
-use series::Series;
+use mappings::{Mapping, Mappings, MetricOrigin};
+use series::SeriesTable;
 use std::sync::{Arc, LazyLock};
 pub(crate) use waiting::WaitingMetrics;
 
@@ -41,7 +41,7 @@ pub(crate) enum Temporality {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Instrument {
     /// Gauges and sums that go up and down.
-    Gauge,
+    ReadMonitor,
     Counter(Temporality),
     /// Histograms of both kinds and summaries.
     Distribution(Temporality),
@@ -64,7 +64,7 @@ pub(crate) enum PointValue {
 
 /// One point of a metric.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Point<'p, 'a> {
+pub(crate) struct MetricPoint<'p, 'a> {
     /// Nanoseconds since the Unix epoch; 0 when unknown.
     pub(crate) start_ns: i64,
     /// Nanoseconds since the Unix epoch; never 0.
@@ -73,12 +73,12 @@ pub(crate) struct Point<'p, 'a> {
     pub(crate) attributes: &'p Attributes<'a>,
 }
 
-/// Makes samples of metrics. Keeps what is known of each series, which concerns all messages of an input.
+/// Converts metrics to samples. Keeps the state of each series across all messages of an input.
 #[derive(Debug)]
 pub(crate) struct MetricSamples {
     mappings: Arc<Mappings>,
-    series: Series,
-    groups: Groups,
+    series: SeriesTable,
+    groups: PointGroups,
     /// The mapping of the metric that is being read.
     current: Option<Current>,
 }
@@ -96,8 +96,8 @@ impl Default for MetricSamples {
         static CONVENTIONS: LazyLock<Arc<Mappings>> = LazyLock::new(Arc::default);
         MetricSamples {
             mappings: Arc::clone(&CONVENTIONS),
-            series: Series::default(),
-            groups: Groups::default(),
+            series: SeriesTable::default(),
+            groups: PointGroups::default(),
             current: None,
         }
     }
@@ -129,10 +129,12 @@ impl MetricSamples {
     }
 
     /// Takes a point of the metric begun.
-    pub(crate) fn point(&mut self, point: &Point<'_, '_>, resource: &ResourceNames) {
+    pub(crate) fn point(&mut self, point: &MetricPoint<'_, '_>, resource: &ResourceNames) {
         let Some(current) = &self.current else { return };
-        let Some(names) = Names::of(&current.mapping, point.attributes, resource) else { return };
-        let amount = Amount::of(point, current.factor);
+        let Some(names) = PointNames::from_point(&current.mapping, point.attributes, resource) else {
+            return;
+        };
+        let amount = Amount::from_point(point, current.factor);
         let amount = if is_idle(&current.mapping, point.attributes) { amount.nothing() } else { amount };
         let processor = match current.mapping.sums_processors() {
             true => point.attributes.first(&["cpu.logical.number", "cpu", "system.cpu.logical.number"]),
@@ -151,27 +153,27 @@ impl MetricSamples {
     }
 }
 
-/// Whether a point tells CPU time that nobody used.
+/// Whether a point is idle CPU time.
 fn is_idle(mapping: &Mapping, attributes: &Attributes<'_>) -> bool {
     const IDLE: [&str; 6] = ["idle", "iowait", "io_wait", "wait", "steal", "stolen"];
     let mode = || attributes.first(&["cpu.mode", "state", "system.cpu.state", "process.cpu.state", "mode"]);
     mapping.is_of_cpu() && IDLE.contains(&mode())
 }
 
-/// Whether a service of this name was told at all.
+/// Whether a service name is present.
 fn known_service(resource: &ResourceNames) -> &str {
     if resource.service == crate::conventions::UNKNOWN { "" } else { &resource.service }
 }
 
-impl Origin {
+impl MetricOrigin {
     /// Server and tier of a point.
     fn server<'n>(self, attributes: &'n Attributes<'_>, resource: &'n ResourceNames) -> (&'n str, &'n str) {
         match self {
-            Origin::Service => (&resource.replica, known_service(resource)),
-            Origin::Host if resource.host.is_empty() => (&resource.replica, ""),
-            Origin::Host => (&resource.host, ""),
-            // The resource is the Collector's, or the service's when the connector keeps it.
-            Origin::Spans => match attributes.first(&["service.name"]) {
+            MetricOrigin::Service => (&resource.replica, known_service(resource)),
+            MetricOrigin::Host if resource.host.is_empty() => (&resource.replica, ""),
+            MetricOrigin::Host => (&resource.host, ""),
+            // The resource is the Collector's, or the service's when the connector preserves it.
+            MetricOrigin::Spans => match attributes.first(&["service.name"]) {
                 "" => (&resource.replica, known_service(resource)),
                 service if service == resource.service => (&resource.replica, service),
                 service => {

@@ -1,73 +1,73 @@
-//! What is remembered of a series from point to point: its start, and sums that the metric itself does not keep.
+//! The state of a series between points: its start, and sums that the metric itself does not contain.
 
-use super::groups::{Group, Names};
-use super::mappings::{Mapping, Origin};
+use super::groups::{PointGroup, PointNames};
+use super::mappings::{Mapping, MetricOrigin};
 use super::{Instrument, Temporality};
 use laggard_model::{Loss, Measure, Sink};
 use std::collections::HashMap;
 
-/// Series that are remembered; of further ones restarts show only where the counter falls.
+/// Maximum number of tracked series; restarts of further ones are detected only where the counter decreases.
 const SERIES_MAX: usize = if cfg!(test) { 1_000 } else { 100_000 };
 /// Bytes of their names.
 const NAME_BYTES_TOTAL_MAX: usize = 64 << 20;
-/// When there is no room for a new series, those are forgotten that had no point for so long.
+/// At the limit, series without a point for this long are dropped to make space for new ones.
 const FORGOTTEN_AFTER_NS: u64 = 3_600_000_000_000;
 
 /// What is known of one series.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct SeriesState {
     start_ns: i64,
     /// Of the point before.
     time_ns: i64,
-    /// CPU seconds so far, where the metric tells only those since the point before.
+    /// CPU seconds so far, where the metric has only those since the previous point.
     seconds: f64,
-    /// The instant at which it was 0, when the point before told one.
+    /// The instant at which it was 0, if the previous point had one.
     zero_ns: Option<i64>,
 }
 
 /// The series of one input.
 #[derive(Debug, Default)]
-pub(super) struct Series {
-    known: HashMap<(Measure, Names), Known>,
+pub(super) struct SeriesTable {
+    states: HashMap<(Measure, PointNames), SeriesState>,
     name_bytes: usize,
     /// The input's first point.
     first_ns: Option<i64>,
-    /// The latest point when there was no room last.
+    /// The latest point when the limit was last reached.
     full_ns: i64,
 }
 
 /// A group and its mapping, on their way out.
 #[derive(Clone, Copy)]
 struct Outgoing<'g> {
-    group: &'g Group,
+    group: &'g PointGroup,
     measure: Measure,
     /// Measure of the number of observations of a distribution.
     count_measure: Option<Measure>,
 }
 
-impl Series {
+impl SeriesTable {
     /// Hands on the samples of a group.
     pub(super) fn emit(
         &mut self,
-        group: &Group,
+        group: &PointGroup,
         mapping: &Mapping,
         instrument: Instrument,
         sink: &mut dyn Sink,
     ) {
-        let measure = if group.names.is_call { of_call(mapping.measure) } else { mapping.measure };
+        let measure = if group.names.is_call { outbound_measure(mapping.measure) } else { mapping.measure };
         let (measure, count_measure) = match instrument {
             Instrument::Distribution(_) => (summed(measure), count_measure(measure)),
             _ => (measure, None),
         };
         // The connector counts calls in a metric of their own.
-        let count_measure = count_measure.filter(|_| mapping.origin != Origin::Spans);
+        let count_measure = count_measure.filter(|_| mapping.origin != MetricOrigin::Spans);
         let outgoing = Outgoing { group, measure, count_measure };
         let first_ns = *self.first_ns.get_or_insert(group.time_ns);
         if outgoing.measure == Measure::CpuSecondsTotal {
             return self.emit_cpu(outgoing, mapping, instrument, sink);
         }
         match instrument {
-            Instrument::Gauge => {
+            Instrument::ReadMonitor => {
                 give(outgoing, group.time_ns, outgoing.measure, group.value(measure), sink);
             }
             Instrument::Counter(Temporality::Delta) | Instrument::Distribution(Temporality::Delta) => {
@@ -87,49 +87,52 @@ impl Series {
         }
     }
 
-    /// The instant at which a counter started anew, when it did so since the point before: it was 0 then, which
-    /// tells a restart also where the new count has passed the old. A series that starts after the input does
+    /// The instant at which a counter restarted since the previous point: it was 0 then, which
+    /// reveals a restart even if the new count exceeds the old. A series that starts after the input does
     /// was 0 then, too.
     fn restart(&mut self, outgoing: Outgoing<'_>, first_ns: i64) -> Option<i64> {
-        let Group { start_ns, time_ns, .. } = *outgoing.group;
+        let PointGroup { start_ns, time_ns, .. } = *outgoing.group;
         let key = (outgoing.measure, outgoing.group.names.clone());
-        let before = self.known.get(&key).copied();
-        if before.is_none() && !self.has_room(time_ns) {
+        let before = self.states.get(&key).copied();
+        if before.is_none() && !self.has_capacity(time_ns) {
             return None;
         }
-        let seconds = before.map_or(0.0, |known| known.seconds);
+        let seconds = before.map_or(0.0, |states| states.seconds);
         let is_new = match before {
             // The same point again.
-            Some(known) if time_ns == known.time_ns && start_ns == known.start_ns => known.zero_ns.is_some(),
-            Some(known) => start_ns > known.start_ns && start_ns > known.time_ns,
+            Some(states) if time_ns == states.time_ns && start_ns == states.start_ns => {
+                states.zero_ns.is_some()
+            }
+            Some(states) => start_ns > states.start_ns && start_ns > states.time_ns,
             None => start_ns > first_ns,
         };
         let zero_ns = (is_new && start_ns < time_ns).then_some(start_ns);
-        self.remember(key, Known { start_ns, time_ns, seconds, zero_ns });
+        self.remember(key, SeriesState { start_ns, time_ns, seconds, zero_ns });
         zero_ns
     }
 
-    fn remember(&mut self, key: (Measure, Names), known: Known) {
+    fn remember(&mut self, key: (Measure, PointNames), states: SeriesState) {
         let bytes = key.1.bytes();
-        if self.known.insert(key, known).is_none() {
+        if self.states.insert(key, states).is_none() {
             self.name_bytes += bytes;
         }
     }
 
-    /// Whether a further series can be remembered, now or after some were forgotten.
-    fn has_room(&mut self, now_ns: i64) -> bool {
-        let has_room =
-            |series: &Series| series.known.len() < SERIES_MAX && series.name_bytes < NAME_BYTES_TOTAL_MAX;
-        if has_room(self) {
+    /// Whether another series can be tracked, possibly after dropping some.
+    fn has_capacity(&mut self, now_ns: i64) -> bool {
+        let has_capacity = |series: &SeriesTable| {
+            series.states.len() < SERIES_MAX && series.name_bytes < NAME_BYTES_TOTAL_MAX
+        };
+        if has_capacity(self) {
             return true;
         }
         // Looking through all of them for every new one would cost more than reading.
         if now_ns.abs_diff(self.full_ns) > FORGOTTEN_AFTER_NS / 60 {
             self.full_ns = now_ns;
-            self.known.retain(|_, known| now_ns.abs_diff(known.time_ns) <= FORGOTTEN_AFTER_NS);
-            self.name_bytes = self.known.keys().map(|(_, names)| names.bytes()).sum();
+            self.states.retain(|_, states| now_ns.abs_diff(states.time_ns) <= FORGOTTEN_AFTER_NS);
+            self.name_bytes = self.states.keys().map(|(_, names)| names.bytes()).sum();
         }
-        has_room(self)
+        has_capacity(self)
     }
 
     /// CPU time: as it is from a counter, added up from differences and from cores in use.
@@ -155,27 +158,28 @@ impl Series {
         }
         let is_delta = matches!(instrument, Instrument::Counter(Temporality::Delta));
         if !is_delta && !mapping.is_cores_in_use {
-            // A gauge of CPU time is taken for the counter that it should be.
+            // A gauge of CPU time is treated as a counter, which it should be.
             return give(outgoing, group.time_ns, Measure::CpuSecondsTotal, Some(value), sink);
         }
         self.add_up(outgoing, value, mapping.is_cores_in_use, sink);
     }
 
     fn add_up(&mut self, outgoing: Outgoing<'_>, value: f64, is_rate: bool, sink: &mut dyn Sink) {
-        let Group { start_ns, time_ns, .. } = *outgoing.group;
+        let PointGroup { start_ns, time_ns, .. } = *outgoing.group;
         let key = (outgoing.measure, outgoing.group.names.clone());
-        let before = self.known.get(&key).copied();
-        if before.is_none() && !self.has_room(time_ns) {
+        let before = self.states.get(&key).copied();
+        if before.is_none() && !self.has_capacity(time_ns) {
             let transaction = &outgoing.group.names.server;
             return sink.lose(Loss::NameLimit, &|| format!("CPU of server {transaction:?}"));
         }
-        let elapsed_s = before.map_or(0.0, |known| time_ns.saturating_sub(known.time_ns).max(0) as f64 / 1e9);
+        let elapsed_s =
+            before.map_or(0.0, |states| time_ns.saturating_sub(states.time_ns).max(0) as f64 / 1e9);
         let is_again = before
-            .filter(|known| is_rate || known.start_ns == start_ns)
-            .is_some_and(|known| known.time_ns == time_ns);
-        // The first difference counts from its own start, which is a point of its own.
+            .filter(|states| is_rate || states.start_ns == start_ns)
+            .is_some_and(|states| states.time_ns == time_ns);
+        // The first difference counts from its own start, which is a separate point.
         let zero_ns = match before {
-            Some(known) if is_again => known.zero_ns,
+            Some(states) if is_again => states.zero_ns,
             None if !is_rate && start_ns > 0 && start_ns < time_ns => Some(start_ns),
             _ => None,
         };
@@ -189,8 +193,8 @@ impl Series {
             give(outgoing, zero_ns, Measure::CpuSecondsTotal, Some(0.0), sink);
         }
         let added = if added.is_finite() && added > 0.0 { added } else { 0.0 };
-        let seconds = before.map_or(0.0, |known| known.seconds) + added;
-        self.remember(key, Known { start_ns, time_ns, seconds, zero_ns });
+        let seconds = before.map_or(0.0, |states| states.seconds) + added;
+        self.remember(key, SeriesState { start_ns, time_ns, seconds, zero_ns });
         give(outgoing, time_ns, Measure::CpuSecondsTotal, Some(seconds), sink);
     }
 }
@@ -232,7 +236,7 @@ pub(super) const fn count_measure(measure: Measure) -> Option<Measure> {
 }
 
 /// The measure of an outbound call that corresponds to one of a transaction.
-pub(super) const fn of_call(measure: Measure) -> Measure {
+pub(super) const fn outbound_measure(measure: Measure) -> Measure {
     match measure {
         Measure::Transactions => Measure::Calls,
         Measure::ResponseSeconds => Measure::CallSeconds,

@@ -13,12 +13,12 @@ pub(crate) struct WaitingMetrics {
 }
 
 impl WaitingMetrics {
-    /// Keeps a metric, or counts it when there is no room.
+    /// Stores a metric, or counts it as lost at the limit.
     pub(crate) fn push(&mut self, metric: &[u8], sink: &mut dyn Sink) {
         let bytes = self.bytes + metric.len() + size_of::<Vec<u8>>();
         if bytes > BYTES_MAX {
             return sink.lose(Loss::OversizedRecord, &|| {
-                "too many metrics come before what tells their service".to_owned()
+                "too many metrics precede the resource with their service".to_owned()
             });
         }
         self.bytes = bytes;
@@ -31,11 +31,11 @@ impl WaitingMetrics {
         std::mem::take(&mut self.metrics)
     }
 
-    /// Forgets every metric. Each counts when damage to the input is the cause; an input that was cut off is
+    /// Drops every metric. Each counts when damage to the input is the cause; an input that was cut off is
     /// one loss, counted already.
     pub(crate) fn abandon(&mut self, cause: Loss, sink: &mut dyn Sink) {
         for _ in self.take().iter().filter(|_| cause != Loss::TruncatedInput) {
-            sink.lose(cause, &|| "a metric: what tells its service is damaged".to_owned());
+            sink.lose(cause, &|| "a metric: the resource with its service is damaged".to_owned());
         }
     }
 }

@@ -8,7 +8,7 @@
 //! └────────┘└─────────────────────────┘
 //! ```
 //!
-//! where with compression every message is a zstd frame of its own.
+//! where with compression every message is a separate zstd frame.
 //! Reference: open-telemetry/opentelemetry-collector-contrib, `exporter/fileexporter`, "File Format".
 
 #[cfg(test)]
@@ -28,15 +28,15 @@ const COMPRESSED_BYTES_MAX: u64 = 64 << 20;
 const UNPACKED_BYTES_MAX: u64 = if cfg!(test) { 4 << 20 } else { 2 << 30 };
 /// A message may ask the decompressor for a window of 2 to this power: zstd's own default limit, 128 MiB.
 const WINDOW_LOG_MAX: u32 = 27;
-/// Messages are unpacked in pieces of this size.
+/// Messages are decompressed in chunks of this size.
 const PIECE_BYTES: usize = 128 << 10;
-/// Longer messages than this are no messages: sniffing says no.
+/// Maximum length of a message for sniffing.
 const SNIFF_LENGTH_MAX: u32 = 1 << 30;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 /// Whether the input starts with a protobuf request, or with a length and any OTLP message.
 pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
-    match Encoding::of_protobuf(*prefix.first().unwrap_or(&0)) {
+    match Encoding::from_protobuf(*prefix.first().unwrap_or(&0)) {
         Encoding::Framed => sniff_frame(prefix),
         _ => otlp_protobuf::sniff::sniff(prefix),
     }
@@ -60,15 +60,15 @@ fn sniff_frame(prefix: &[u8]) -> Sniff {
 
 /// A reader for `--format otlp-json`: JSON, also length-prefixed.
 pub(crate) fn open_json(options: &ReaderOptions) -> Box<dyn Reader> {
-    Box::new(Otlp::new(Encoding::of_json, options))
+    Box::new(Otlp::new(Encoding::from_json, options))
 }
 
 /// A reader for `--format otlp-proto`: one request, or a length-prefixed stream of any encoding.
 pub(crate) fn open_protobuf(options: &ReaderOptions) -> Box<dyn Reader> {
-    Box::new(Otlp::new(Encoding::of_protobuf, options))
+    Box::new(Otlp::new(Encoding::from_protobuf, options))
 }
 
-/// How an input is encoded; its first byte tells.
+/// The encoding of an input, detected by its first byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Encoding {
     Json,
@@ -78,12 +78,12 @@ enum Encoding {
 
 impl Encoding {
     /// JSON starts with a bracket, white space or a mark, a length below 128 MiB with less than any of these.
-    fn of_json(first: u8) -> Encoding {
+    fn from_json(first: u8) -> Encoding {
         if first < 8 { Encoding::Framed } else { Encoding::Json }
     }
 
     /// A request starts with its field 1, a length below 160 MiB with less.
-    fn of_protobuf(first: u8) -> Encoding {
+    fn from_protobuf(first: u8) -> Encoding {
         match first {
             0x0A => Encoding::Protobuf,
             b'{' => Encoding::Json,
@@ -92,7 +92,7 @@ impl Encoding {
     }
 }
 
-/// Reads OTLP of the encoding that the first byte tells.
+/// Reads OTLP in the encoding detected by the first byte.
 struct Otlp {
     choose: fn(u8) -> Encoding,
     stream: Option<Stream>,
@@ -109,7 +109,7 @@ impl Otlp {
 }
 
 enum Stream {
-    Message(Message),
+    FrameMessage(FrameMessage),
     Frames(Box<OtlpFrames>),
 }
 
@@ -121,8 +121,10 @@ impl Reader for Otlp {
         let stream = self.stream.get_or_insert_with(|| {
             let metrics = std::mem::take(&mut self.metrics);
             match (self.choose)(first) {
-                Encoding::Json => Stream::Message(Message::json(&self.weights, metrics)),
-                Encoding::Protobuf => Stream::Message(Message::protobuf(None, &self.weights, metrics)),
+                Encoding::Json => Stream::FrameMessage(FrameMessage::json(&self.weights, metrics)),
+                Encoding::Protobuf => {
+                    Stream::FrameMessage(FrameMessage::protobuf(None, &self.weights, metrics))
+                }
                 Encoding::Framed => Stream::Frames(Box::new(OtlpFrames {
                     weights: self.weights.clone(),
                     metrics,
@@ -131,7 +133,7 @@ impl Reader for Otlp {
             }
         });
         match stream {
-            Stream::Message(message) => message.take(chunk, sink),
+            Stream::FrameMessage(message) => message.take(chunk, sink),
             Stream::Frames(frames) => frames.take(chunk, sink),
         }
         Ok(())
@@ -140,7 +142,7 @@ impl Reader for Otlp {
     fn finish(&mut self, sink: &mut dyn Sink) -> Result<(), FormatError> {
         match &mut self.stream {
             None => {}
-            Some(Stream::Message(message)) => message.end(sink),
+            Some(Stream::FrameMessage(message)) => message.end(sink),
             Some(Stream::Frames(frames)) => frames.end(sink),
         }
         Ok(())
@@ -149,18 +151,18 @@ impl Reader for Otlp {
 
 /// A message that is being read.
 #[derive(Debug)]
-enum Message {
+enum FrameMessage {
     Json(Box<OtlpJson>),
     Protobuf(Box<OtlpProtobuf>),
 }
 
-impl Message {
-    fn json(weights: &WeightAttributes, metrics: MetricSamples) -> Message {
-        Message::Json(Box::new(OtlpJson::new(weights, metrics)))
+impl FrameMessage {
+    fn json(weights: &WeightAttributes, metrics: MetricSamples) -> FrameMessage {
+        FrameMessage::Json(Box::new(OtlpJson::new(weights, metrics)))
     }
 
-    fn protobuf(length: Option<u64>, weights: &WeightAttributes, metrics: MetricSamples) -> Message {
-        Message::Protobuf(Box::new(OtlpProtobuf::new(length, weights, metrics)))
+    fn protobuf(length: Option<u64>, weights: &WeightAttributes, metrics: MetricSamples) -> FrameMessage {
+        FrameMessage::Protobuf(Box::new(OtlpProtobuf::new(length, weights, metrics)))
     }
 
     /// A message that starts with this byte, which takes `metrics`; `None` when none does.
@@ -169,10 +171,10 @@ impl Message {
         length: Option<u64>,
         weights: &WeightAttributes,
         metrics: &mut MetricSamples,
-    ) -> Option<Message> {
+    ) -> Option<FrameMessage> {
         match first {
-            b'{' => Some(Message::json(weights, std::mem::take(metrics))),
-            0x0A => Some(Message::protobuf(length, weights, std::mem::take(metrics))),
+            b'{' => Some(FrameMessage::json(weights, std::mem::take(metrics))),
+            0x0A => Some(FrameMessage::protobuf(length, weights, std::mem::take(metrics))),
             _ => None,
         }
     }
@@ -180,22 +182,22 @@ impl Message {
     /// What is known of metrics, for the next message.
     fn take_metrics(&mut self) -> MetricSamples {
         match self {
-            Message::Json(reader) => reader.take_metrics(),
-            Message::Protobuf(reader) => reader.take_metrics(),
+            FrameMessage::Json(reader) => reader.take_metrics(),
+            FrameMessage::Protobuf(reader) => reader.take_metrics(),
         }
     }
 
     fn take(&mut self, bytes: &[u8], sink: &mut dyn Sink) {
         match self {
-            Message::Json(reader) => reader.take(bytes, sink),
-            Message::Protobuf(reader) => reader.take(bytes, sink),
+            FrameMessage::Json(reader) => reader.take(bytes, sink),
+            FrameMessage::Protobuf(reader) => reader.take(bytes, sink),
         }
     }
 
     fn end(&mut self, sink: &mut dyn Sink) {
         match self {
-            Message::Json(reader) => reader.end(sink),
-            Message::Protobuf(reader) => reader.end(sink),
+            FrameMessage::Json(reader) => reader.end(sink),
+            FrameMessage::Protobuf(reader) => reader.end(sink),
         }
     }
 }
@@ -203,7 +205,7 @@ impl Message {
 /// Reads a length-prefixed stream.
 #[derive(Debug, Default)]
 struct OtlpFrames {
-    next: Next,
+    next: FrameAction,
     /// A length that chunks cut, or a compressed message.
     held: Vec<u8>,
     /// Messages begun, for examples of losses.
@@ -214,14 +216,14 @@ struct OtlpFrames {
 }
 
 #[derive(Debug, Default)]
-enum Next {
+enum FrameAction {
     #[default]
     Length,
-    /// A message of this many bytes; its first one tells its encoding.
+    /// A message of this many bytes; its encoding is detected by its first byte.
     Begin(u64),
     Plain {
         left: u64,
-        message: Message,
+        message: FrameMessage,
     },
     Compressed {
         length: u64,
@@ -243,10 +245,10 @@ impl OtlpFrames {
     fn end(&mut self, sink: &mut dyn Sink) {
         let number = self.messages;
         match &mut self.next {
-            Next::Damage => return,
-            Next::Length if self.held.is_empty() => return,
+            FrameAction::Damage => return,
+            FrameAction::Length if self.held.is_empty() => return,
             // It counts its own cut.
-            Next::Plain { message, .. } => return message.end(sink),
+            FrameAction::Plain { message, .. } => return message.end(sink),
             _ => {}
         }
         sink.lose(Loss::TruncatedInput, &|| format!("the input ends inside message {number}"));
@@ -256,23 +258,23 @@ impl OtlpFrames {
     fn step(&mut self, rest: &[u8], sink: &mut dyn Sink) -> usize {
         let within = |left: u64| left.min(rest.len() as u64) as usize;
         match &mut self.next {
-            Next::Length => self.take_length(rest),
-            &mut Next::Begin(length) => {
+            FrameAction::Length => self.split_length(rest),
+            &mut FrameAction::Begin(length) => {
                 self.begin(length, rest[0], sink);
                 0
             }
-            Next::Plain { left, message } => {
+            FrameAction::Plain { left, message } => {
                 let taken = within(*left);
                 message.take(&rest[..taken], sink);
                 *left -= taken as u64;
                 if *left == 0 {
                     message.end(sink);
                     self.metrics = message.take_metrics();
-                    self.next = Next::Length;
+                    self.next = FrameAction::Length;
                 }
                 taken
             }
-            &mut Next::Compressed { length } => {
+            &mut FrameAction::Compressed { length } => {
                 let taken = within(length - self.held.len() as u64);
                 self.held.extend_from_slice(&rest[..taken]);
                 if self.held.len() as u64 == length {
@@ -280,19 +282,19 @@ impl OtlpFrames {
                 }
                 taken
             }
-            Next::Skip(left) => {
+            FrameAction::Skip(left) => {
                 let taken = within(*left);
                 *left -= taken as u64;
                 if *left == 0 {
-                    self.next = Next::Length;
+                    self.next = FrameAction::Length;
                 }
                 taken
             }
-            Next::Damage => rest.len(),
+            FrameAction::Damage => rest.len(),
         }
     }
 
-    fn take_length(&mut self, rest: &[u8]) -> usize {
+    fn split_length(&mut self, rest: &[u8]) -> usize {
         let taken = rest.len().min(4 - self.held.len());
         self.held.extend_from_slice(&rest[..taken]);
         if let Ok(length) = <[u8; 4]>::try_from(self.held.as_slice()) {
@@ -300,7 +302,7 @@ impl OtlpFrames {
             self.messages += 1;
             let length = u64::from(u32::from_be_bytes(length));
             // A request without anything in it is written as no bytes.
-            self.next = if length == 0 { Next::Length } else { Next::Begin(length) };
+            self.next = if length == 0 { FrameAction::Length } else { FrameAction::Begin(length) };
         }
         taken
     }
@@ -308,21 +310,21 @@ impl OtlpFrames {
     /// Starts on a message by its first byte.
     fn begin(&mut self, length: u64, first: u8, sink: &mut dyn Sink) {
         let number = self.messages;
-        self.next = match Message::starting(first, Some(length), &self.weights, &mut self.metrics) {
-            Some(message) => Next::Plain { left: length, message },
+        self.next = match FrameMessage::starting(first, Some(length), &self.weights, &mut self.metrics) {
+            Some(message) => FrameAction::Plain { left: length, message },
             None if first != ZSTD_MAGIC[0] => {
                 sink.lose(Loss::MalformedRecord, &|| {
                     format!("message {number} is neither protobuf nor JSON nor zstd; the rest is not read")
                 });
-                Next::Damage
+                FrameAction::Damage
             }
             None if length > COMPRESSED_BYTES_MAX => {
                 sink.lose(Loss::OversizedRecord, &|| {
                     format!("message {number} has {length} bytes compressed")
                 });
-                Next::Skip(length)
+                FrameAction::Skip(length)
             }
-            None => Next::Compressed { length },
+            None => FrameAction::Compressed { length },
         };
     }
 
@@ -333,13 +335,13 @@ impl OtlpFrames {
             sink.lose(Loss::CorruptCompression, &|| format!("message {number}: {error}"));
         }
         self.held.clear();
-        self.next = Next::Length;
+        self.next = FrameAction::Length;
     }
 }
 
-/// Reads a compressed message. After an error it is given up: what it held back is lost with its rest.
+/// Reads a compressed message. After an error it is abandoned: buffered records are lost with the rest.
 ///
-/// It is unpacked from the whole, in pieces of one size, so that a damaged one gives the same records however
+/// It is decompressed when complete, in chunks of one size, so that a damaged one gives the same records however
 /// the input was cut.
 fn unpack(
     packed: &[u8],
@@ -358,7 +360,7 @@ fn unpack(
 
 /// Unpacks into `message`, which is opened with the first byte.
 fn unpack_into(
-    message: &mut Option<Message>,
+    message: &mut Option<FrameMessage>,
     packed: &[u8],
     number: u64,
     weights: &WeightAttributes,
@@ -380,7 +382,7 @@ fn unpack_into(
             return Ok(());
         }
         if message.is_none() {
-            *message = Message::starting(piece[0], None, weights, metrics);
+            *message = FrameMessage::starting(piece[0], None, weights, metrics);
         }
         let Some(message) = message else {
             sink.lose(Loss::MalformedRecord, &|| format!("message {number} is neither protobuf nor JSON"));

@@ -1,4 +1,4 @@
-//! Ids in OTLP JSON. The specification asks for hexadecimal digits; what follows protobuf's own JSON mapping
+//! Ids in OTLP JSON. The specification requires hexadecimal digits; what follows protobuf's own JSON mapping
 //! (Tempo, early SDKs) writes base64. Their lengths differ: 32 and 16 digits against 24 and 12 characters,
 //! 22 and 11 without padding.
 
@@ -7,19 +7,19 @@ use laggard_model::{ParsedTraceId, SpanId, TraceId};
 
 /// Reads a trace id; `None` for one that is empty or zero.
 ///
-/// Base64 is an encoding of the same 16 bytes that every tool shows as digits, so such an id displays as given.
+/// Base64 is an encoding of the same 16 bytes that every tool shows as digits, so such an id is canonical.
 pub(super) fn trace(text: &str) -> Option<ParsedTraceId> {
     if let Some((high, low)) = text.as_bytes().split_first_chunk().filter(|_| text.len() == 32)
         && let Some(high) = lower_hex(high)
         && let Some(low) = low.first_chunk().and_then(lower_hex)
     {
         let id = TraceId::from_value(u128::from(high) << 64 | u128::from(low));
-        return (id.value() != 0).then_some(ParsedTraceId { id, displays_as_given: high != 0 });
+        return (id.value() != 0).then_some(ParsedTraceId { id, is_canonical: high != 0 });
     }
     match decode(text) {
         Some(bytes) => {
             let id = TraceId::from_bytes(bytes);
-            (id.value() != 0).then_some(ParsedTraceId { id, displays_as_given: true })
+            (id.value() != 0).then_some(ParsedTraceId { id, is_canonical: true })
         }
         None => parse_trace_id(text),
     }
@@ -108,7 +108,7 @@ mod tests {
         {
             let parsed = trace(text).unwrap();
             assert_eq!(parsed.id.to_string(), "0af7651916cd43dd8448eb211c80319c", "{text}");
-            assert!(parsed.displays_as_given);
+            assert!(parsed.is_canonical);
         }
         for text in ["b7ad6b7169203331", "t61rcWkgMzE=", "t61rcWkgMzE", "B7AD6B7169203331"] {
             assert_eq!(span(text).unwrap().to_string(), "b7ad6b7169203331", "{text}");
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn other_text_is_an_id_too() {
         assert_eq!(span("abcdefabcde").unwrap().value(), 0xabc_defa_bcde);
-        assert!(!trace("CvdlGRbNQ92ESOshHIAx=A==").unwrap().displays_as_given);
-        assert!(!trace("order 4711").unwrap().displays_as_given);
+        assert!(!trace("CvdlGRbNQ92ESOshHIAx=A==").unwrap().is_canonical);
+        assert!(!trace("order 4711").unwrap().is_canonical);
     }
 }

@@ -2,8 +2,10 @@
 
 use crate::attributes_json;
 use crate::conventions::ResourceNames;
-use crate::lax_json::{self, Number, Text};
-use crate::metrics::{Attributes, Instrument, MetricHead, MetricSamples, Point, PointValue, Temporality};
+use crate::lax_json::{self, LaxText, Number};
+use crate::metrics::{
+    Attributes, Instrument, MetricHead, MetricPoint, MetricSamples, PointValue, Temporality,
+};
 use laggard_model::{Loss, Sink};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,9 +13,9 @@ use serde_json::value::RawValue;
 #[derive(Deserialize)]
 struct MetricJson<'a> {
     #[serde(borrow, default)]
-    name: Text<'a>,
+    name: LaxText<'a>,
     #[serde(borrow, default)]
-    unit: Text<'a>,
+    unit: LaxText<'a>,
     #[serde(borrow, default)]
     gauge: Option<PointsJson<'a>>,
     #[serde(borrow, default)]
@@ -31,9 +33,9 @@ struct PointsJson<'a> {
     #[serde(borrow, default, rename = "dataPoints", alias = "data_points")]
     points: Option<Vec<PointJson<'a>>>,
     #[serde(borrow, default, rename = "aggregationTemporality", alias = "aggregation_temporality")]
-    temporality: Text<'a>,
+    temporality: LaxText<'a>,
     #[serde(borrow, default, rename = "isMonotonic", alias = "is_monotonic")]
-    is_monotonic: Text<'a>,
+    is_monotonic: LaxText<'a>,
 }
 
 #[derive(Deserialize)]
@@ -45,13 +47,13 @@ struct PointJson<'a> {
     #[serde(default, rename = "timeUnixNano", alias = "time_unix_nano")]
     time: Number,
     #[serde(borrow, default, rename = "asDouble", alias = "as_double")]
-    double: Text<'a>,
+    double: LaxText<'a>,
     #[serde(borrow, default, rename = "asInt", alias = "as_int")]
-    int: Text<'a>,
+    int: LaxText<'a>,
     #[serde(borrow, default)]
-    count: Text<'a>,
+    count: LaxText<'a>,
     #[serde(borrow, default)]
-    sum: Text<'a>,
+    sum: LaxText<'a>,
     #[serde(default)]
     flags: Number,
 }
@@ -87,12 +89,12 @@ pub(super) fn read(
 impl<'a> MetricJson<'a> {
     fn points(&self) -> Option<(Instrument, &PointsJson<'a>)> {
         if let Some(points) = &self.gauge {
-            return Some((Instrument::Gauge, points));
+            return Some((Instrument::ReadMonitor, points));
         }
         if let Some(points) = &self.sum {
             let is_counter = points.is_monotonic.as_str() == "true";
             let counter = Instrument::Counter(points.temporality());
-            return Some((if is_counter { counter } else { Instrument::Gauge }, points));
+            return Some((if is_counter { counter } else { Instrument::ReadMonitor }, points));
         }
         let distribution = self.histogram.as_ref().or(self.exponential_histogram.as_ref());
         if let Some(points) = distribution {
@@ -122,7 +124,7 @@ impl PointJson<'_> {
         metrics: &mut MetricSamples,
         sink: &mut dyn Sink,
     ) {
-        // A point that says only that there is nothing to say.
+        // A point with the "no recorded value" flag.
         if self.flags.scaled(1).is_some_and(|flags| flags & 1 == 1) {
             return;
         }
@@ -137,13 +139,13 @@ impl PointJson<'_> {
             sink.lose(Loss::MalformedRecord, &|| format!("attributes of a point: {error}"));
         }
         let start_ns = self.start.scaled(1).unwrap_or(0).max(0);
-        metrics.point(&Point { start_ns, time_ns, value, attributes: &attributes }, resource);
+        metrics.point(&MetricPoint { start_ns, time_ns, value, attributes: &attributes }, resource);
     }
 
     fn value(&self, is_distribution: bool) -> Option<PointValue> {
-        let number = |text: &Text<'_>| text.as_str().trim().parse::<f64>().ok();
+        let number = |text: &LaxText<'_>| text.as_str().trim().parse::<f64>().ok();
         if is_distribution {
-            // Protobuf does not tell zero from absent.
+            // Protobuf does not distinguish zero from absent.
             let count = if self.count.as_str().is_empty() { 0.0 } else { number(&self.count)? };
             return Some(PointValue::Distribution { count, sum: number(&self.sum) });
         }

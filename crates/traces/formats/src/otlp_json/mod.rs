@@ -15,13 +15,13 @@ use crate::attributes_json::{self, SamplingTags};
 use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames};
 use crate::format::Sniff;
 use crate::json_sniff::{self, JsonFormat};
-use crate::json_stream::{Scanner, Shape, Step, Visitor};
+use crate::json_stream::{Scanner, Shape, ValueAction, Visitor};
 use crate::lax_json;
 use crate::metrics::{MetricSamples, WaitingMetrics};
 use crate::pending::PendingSpans;
 use crate::sampling::{SamplingAttributes, WeightAttributes};
 use laggard_model::{Loss, Sink, TailSampler};
-use span::{AttributesJson, SpanJson};
+use span::{AttributesJson, OtlpSpanJson};
 
 /// Whether the input starts with an OTLP JSON document of any signal.
 pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
@@ -31,14 +31,14 @@ pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
 /// Reads a stream of OTLP JSON documents.
 #[derive(Debug)]
 pub(crate) struct OtlpJson {
-    scanner: Scanner<Place>,
-    documents: Documents,
+    scanner: Scanner<OtlpLevel>,
+    documents: OtlpDocuments,
 }
 
 impl OtlpJson {
     /// A reader.
     pub(crate) fn new(weights: &WeightAttributes, metrics: MetricSamples) -> OtlpJson {
-        let documents = Documents { weights: weights.clone(), metrics, ..Documents::default() };
+        let documents = OtlpDocuments { weights: weights.clone(), metrics, ..OtlpDocuments::default() };
         OtlpJson { scanner: Scanner::new(), documents }
     }
 
@@ -65,7 +65,7 @@ impl OtlpJson {
 
 /// A level of a document. Lists take arrays, arrays of these, or one element without an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum OtlpLevel {
     DocumentList,
     Document,
     ResourceSpansList,
@@ -88,11 +88,11 @@ enum Place {
 
 /// Where the reader is in a document.
 #[derive(Debug, Default)]
-struct Documents {
+struct OtlpDocuments {
     /// Documents that are open: more than one when a wrapper is.
     open: u32,
     /// What the outermost document has shown so far.
-    content: Content,
+    content: OtlpContent,
     /// The current resource's names, once it has come.
     resource: Option<ResourceNames>,
     /// The mark of a tail sampler on the current scope.
@@ -106,7 +106,7 @@ struct Documents {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-enum Content {
+enum OtlpContent {
     #[default]
     Empty,
     /// Only members that mean nothing here.
@@ -115,59 +115,59 @@ enum Content {
     Telemetry,
 }
 
-impl Documents {
+impl OtlpDocuments {
     /// A member of a document starts; returns the list that it is, if it is one of ours.
-    fn enter_member(&mut self, key: &[u8], sink: &mut dyn Sink) -> Option<Place> {
+    fn enter_member(&mut self, key: &[u8], sink: &mut dyn Sink) -> Option<OtlpLevel> {
         let (content, found) = match key {
             b"resourceSpans" | b"resource_spans" | b"batches" => {
-                (Content::Telemetry, Some(Place::ResourceSpansList))
+                (OtlpContent::Telemetry, Some(OtlpLevel::ResourceSpansList))
             }
-            // Wrappers: the document inside says what they are.
-            b"result" | b"trace" => (Content::Empty, Some(Place::DocumentList)),
+            // Wrappers: the document inside determines the format.
+            b"result" | b"trace" => (OtlpContent::Empty, Some(OtlpLevel::DocumentList)),
             b"resourceMetrics" | b"resource_metrics" => {
-                (Content::Telemetry, Some(Place::ResourceMetricsList))
+                (OtlpContent::Telemetry, Some(OtlpLevel::ResourceMetricsList))
             }
             b"resourceLogs" | b"resource_logs" | b"resourceProfiles" | b"resource_profiles" => {
                 let name = String::from_utf8_lossy(key).into_owned();
                 sink.lose(Loss::OtherSignal, &|| format!("a document of {name}"));
-                (Content::Telemetry, None)
+                (OtlpContent::Telemetry, None)
             }
-            _ => (Content::Foreign, None),
+            _ => (OtlpContent::Foreign, None),
         };
         self.content = self.content.max(content);
         found
     }
 
     /// A list, or an element of one, starts.
-    fn enter_list(&mut self, list: Place, shape: Shape) -> Step<Place> {
+    fn enter_list(&mut self, list: OtlpLevel, shape: Shape) -> ValueAction<OtlpLevel> {
         let element = match (shape, list) {
-            (Shape::Array, _) => return Step::Descend(list),
-            (Shape::Scalar, _) => return Step::Capture(Place::Misplaced),
-            (Shape::Object, Place::SpanList) => return Step::Capture(Place::Span),
-            (Shape::Object, Place::ScopeSpansList) => {
+            (Shape::Array, _) => return ValueAction::Descend(list),
+            (Shape::Scalar, _) => return ValueAction::Capture(OtlpLevel::Misplaced),
+            (Shape::Object, OtlpLevel::SpanList) => return ValueAction::Capture(OtlpLevel::Span),
+            (Shape::Object, OtlpLevel::ScopeSpansList) => {
                 self.tail_sampler = None;
-                Place::ScopeSpans
+                OtlpLevel::ScopeSpans
             }
-            (Shape::Object, Place::ResourceSpansList) => {
+            (Shape::Object, OtlpLevel::ResourceSpansList) => {
                 self.resource = None;
-                Place::ResourceSpans
+                OtlpLevel::ResourceSpans
             }
-            (Shape::Object, Place::MetricList) => return Step::Capture(Place::Metric),
-            (Shape::Object, Place::ScopeMetricsList) => Place::ScopeMetrics,
-            (Shape::Object, Place::ResourceMetricsList) => {
+            (Shape::Object, OtlpLevel::MetricList) => return ValueAction::Capture(OtlpLevel::Metric),
+            (Shape::Object, OtlpLevel::ScopeMetricsList) => OtlpLevel::ScopeMetrics,
+            (Shape::Object, OtlpLevel::ResourceMetricsList) => {
                 self.resource = None;
-                Place::ResourceMetrics
+                OtlpLevel::ResourceMetrics
             }
             (Shape::Object, _) => {
                 self.open += 1;
-                Place::Document
+                OtlpLevel::Document
             }
         };
-        Step::Descend(element)
+        ValueAction::Descend(element)
     }
 
     fn span(&mut self, value: &[u8], sink: &mut dyn Sink) {
-        let span = match lax_json::parse::<SpanJson<'_>>(value, &mut self.repaired) {
+        let span = match lax_json::parse::<OtlpSpanJson<'_>>(value, &mut self.repaired) {
             Ok(span) => span,
             Err(error) => return sink.lose(Loss::MalformedRecord, &|| format!("a span: {error}")),
         };
@@ -210,7 +210,7 @@ impl Documents {
         }
     }
 
-    /// Takes a scope, which concerns the spans after it. One that cannot be read bears no mark.
+    /// Reads a scope, which applies to the spans after it. One that cannot be read has no sampler mark.
     fn scope(&mut self, value: &[u8]) {
         let mut taken = SamplingTags { weights: &self.weights, sampling: SamplingAttributes::default() };
         let read = lax_json::parse::<Option<AttributesJson<'_>>>(value, &mut self.repaired)
@@ -223,56 +223,65 @@ impl Documents {
         if self.open > 0 {
             return;
         }
-        if self.content == Content::Foreign {
+        if self.content == OtlpContent::Foreign {
             sink.lose(Loss::MalformedRecord, &|| {
                 "a document without resourceSpans or resourceMetrics".to_owned()
             });
         }
-        self.content = Content::Empty;
+        self.content = OtlpContent::Empty;
     }
 }
 
-impl Visitor for Documents {
-    type Place = Place;
-    const TOP: Place = Place::DocumentList;
+impl Visitor<OtlpLevel> for OtlpDocuments {
+    const TOP: OtlpLevel = OtlpLevel::DocumentList;
 
-    fn enter(&mut self, place: Place, key: &[u8], shape: Shape, sink: &mut dyn Sink) -> Step<Place> {
-        let list = match (place, key) {
-            (Place::Document, _) => self.enter_member(key, sink),
-            (Place::ResourceSpans | Place::ResourceMetrics, b"resource") => {
-                return Step::Capture(Place::Resource);
+    fn enter(
+        &mut self,
+        level: OtlpLevel,
+        key: &[u8],
+        shape: Shape,
+        sink: &mut dyn Sink,
+    ) -> ValueAction<OtlpLevel> {
+        let list = match (level, key) {
+            (OtlpLevel::Document, _) => self.enter_member(key, sink),
+            (OtlpLevel::ResourceSpans | OtlpLevel::ResourceMetrics, b"resource") => {
+                return ValueAction::Capture(OtlpLevel::Resource);
             }
             (
-                Place::ResourceSpans,
+                OtlpLevel::ResourceSpans,
                 b"scopeSpans"
                 | b"scope_spans"
                 | b"instrumentationLibrarySpans"
                 | b"instrumentation_library_spans",
-            ) => Some(Place::ScopeSpansList),
+            ) => Some(OtlpLevel::ScopeSpansList),
             (
-                Place::ResourceMetrics,
+                OtlpLevel::ResourceMetrics,
                 b"scopeMetrics"
                 | b"scope_metrics"
                 | b"instrumentationLibraryMetrics"
                 | b"instrumentation_library_metrics",
-            ) => Some(Place::ScopeMetricsList),
-            (Place::ScopeMetrics, b"metrics") => Some(Place::MetricList),
-            (Place::ScopeSpans, b"scope") => return Step::Capture(Place::Scope),
-            (Place::ScopeSpans, b"spans") => Some(Place::SpanList),
-            (Place::ResourceSpans | Place::ScopeSpans | Place::ResourceMetrics | Place::ScopeMetrics, _) => {
-                None
-            }
+            ) => Some(OtlpLevel::ScopeMetricsList),
+            (OtlpLevel::ScopeMetrics, b"metrics") => Some(OtlpLevel::MetricList),
+            (OtlpLevel::ScopeSpans, b"scope") => return ValueAction::Capture(OtlpLevel::Scope),
+            (OtlpLevel::ScopeSpans, b"spans") => Some(OtlpLevel::SpanList),
+            (
+                OtlpLevel::ResourceSpans
+                | OtlpLevel::ScopeSpans
+                | OtlpLevel::ResourceMetrics
+                | OtlpLevel::ScopeMetrics,
+                _,
+            ) => None,
             (list, _) => Some(list),
         };
-        list.map_or(Step::Skip, |list| self.enter_list(list, shape))
+        list.map_or(ValueAction::Skip, |list| self.enter_list(list, shape))
     }
 
-    fn captured(&mut self, place: Place, value: &[u8], sink: &mut dyn Sink) {
-        match place {
-            Place::Span => self.span(value, sink),
-            Place::Metric => self.metric(value, sink),
-            Place::Resource => self.resource(value, sink),
-            Place::Scope => self.scope(value),
+    fn captured(&mut self, level: OtlpLevel, value: &[u8], sink: &mut dyn Sink) {
+        match level {
+            OtlpLevel::Span => self.span(value, sink),
+            OtlpLevel::Metric => self.metric(value, sink),
+            OtlpLevel::Resource => self.resource(value, sink),
+            OtlpLevel::Scope => self.scope(value),
             _ if value == b"null" => {}
             _ => sink.lose(Loss::MalformedRecord, &|| {
                 let shown = String::from_utf8_lossy(&value[..value.len().min(40)]);
@@ -281,10 +290,10 @@ impl Visitor for Documents {
         }
     }
 
-    fn leave(&mut self, place: Place, sink: &mut dyn Sink) {
-        match place {
-            Place::Document => self.leave_document(sink),
-            Place::ResourceSpans | Place::ResourceMetrics => {
+    fn leave(&mut self, level: OtlpLevel, sink: &mut dyn Sink) {
+        match level {
+            OtlpLevel::Document => self.leave_document(sink),
+            OtlpLevel::ResourceSpans | OtlpLevel::ResourceMetrics => {
                 self.give_pending(&ResourceNames::default(), sink);
                 self.resource = None;
             }
@@ -296,7 +305,7 @@ impl Visitor for Documents {
         self.pending.abandon(cause, sink);
         self.waiting.abandon(cause, sink);
         self.resource = None;
-        self.content = Content::Empty;
+        self.content = OtlpContent::Empty;
         self.open = 0;
     }
 }

@@ -3,33 +3,33 @@
 use super::id;
 use crate::attributes_json::{self, SamplingTags};
 use crate::conventions::{NameQuality, OperationAttributes, OperationNamer};
-use crate::lax_json::{Number, Text};
+use crate::lax_json::{LaxText, Number};
 use crate::pending::{SpanFields, inclusive_time};
-use crate::sampling::{self, SamplingAttributes, Told, WeightAttributes};
+use crate::sampling::{self, SamplingAttributes, SpanRef, WeightAttributes};
 use laggard_model::{Loss, Sampling, Sink, SpanId, SpanKind, Status, Timestamp};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// A span as written; protobuf's JSON mapping allows names in both spellings.
 #[derive(Deserialize)]
-pub(super) struct SpanJson<'a> {
+pub(super) struct OtlpSpanJson<'a> {
     #[serde(borrow, default, rename = "traceId", alias = "trace_id")]
-    trace_id: Text<'a>,
+    trace_id: LaxText<'a>,
     #[serde(borrow, default, rename = "spanId", alias = "span_id")]
-    span_id: Text<'a>,
+    span_id: LaxText<'a>,
     #[serde(borrow, default, rename = "traceState", alias = "trace_state")]
-    trace_state: Text<'a>,
+    trace_state: LaxText<'a>,
     #[serde(borrow, default, rename = "parentSpanId", alias = "parent_span_id")]
-    parent_span_id: Text<'a>,
+    parent_span_id: LaxText<'a>,
     #[serde(borrow, default)]
-    name: Text<'a>,
+    name: LaxText<'a>,
     #[serde(borrow, default)]
-    kind: Text<'a>,
+    kind: LaxText<'a>,
     #[serde(default, rename = "startTimeUnixNano", alias = "start_time_unix_nano")]
     start: Number,
     #[serde(default, rename = "endTimeUnixNano", alias = "end_time_unix_nano")]
     end: Number,
-    /// Parsed only when the name does not do, or when they tell something of sampling.
+    /// Parsed only when the name is not usable, or when they contain sampling attributes.
     #[serde(borrow, default)]
     attributes: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -43,7 +43,7 @@ pub(super) struct AttributesJson<'a> {
     pub(super) attributes: Option<&'a RawValue>,
 }
 
-impl SpanJson<'_> {
+impl OtlpSpanJson<'_> {
     /// The span's fields; `None` when it lacks what a span must have, which is counted.
     pub(super) fn fields<'b>(
         &'b self,
@@ -59,7 +59,7 @@ impl SpanJson<'_> {
             });
             return None;
         };
-        // Protobuf does not tell zero from absent, and JSON writers follow it.
+        // Protobuf does not distinguish zero from absent, and JSON writers follow it.
         let time = |number: Number| number.scaled(1).filter(|&ns| ns > 0).map(Timestamp::from_unix_ns);
         let Some((start, end)) = time(self.start).zip(time(self.end)) else {
             sink.lose(Loss::MalformedRecord, &|| {
@@ -69,7 +69,7 @@ impl SpanJson<'_> {
         };
         Some(SpanFields {
             trace_id: trace.id,
-            trace_text: (!trace.displays_as_given).then_some(trace_text),
+            trace_text: (!trace.is_canonical).then_some(trace_text),
             span_id,
             parent: id::span(self.parent_span_id.as_str()),
             operation: self.operation(namer),
@@ -84,11 +84,11 @@ impl SpanJson<'_> {
     fn sampling(&self, span: SpanId, weights: &WeightAttributes, sink: &mut dyn Sink) -> Sampling {
         let trace_state = self.trace_state.as_str();
         if !self.attributes.is_some_and(|json| weights.may_be_in(json.get())) {
-            return sampling::of_trace_state(trace_state, span, sink);
+            return sampling::from_trace_state(trace_state, span, sink);
         }
         let mut tags = SamplingTags { weights, sampling: SamplingAttributes::default() };
         let _ = attributes_json::read(self.attributes, &mut tags);
-        tags.sampling.settle(Told { trace_state, span }, sink)
+        tags.sampling.settle(SpanRef { trace_state, span }, sink)
     }
 
     fn operation<'b>(&'b self, namer: &'b mut OperationNamer) -> &'b str {
@@ -109,13 +109,13 @@ fn read_status(json: &str) -> Status {
     #[derive(Deserialize)]
     struct StatusJson<'a> {
         #[serde(borrow, default)]
-        code: Text<'a>,
+        code: LaxText<'a>,
     }
     if json == "{}" {
         return Status::Unset;
     }
     let object = serde_json::from_str::<StatusJson<'_>>(json).map(|status| status.code);
-    let code = object.or_else(|_| serde_json::from_str::<Text<'_>>(json)).unwrap_or_default();
+    let code = object.or_else(|_| serde_json::from_str::<LaxText<'_>>(json)).unwrap_or_default();
     let code = code.as_str();
     match code.strip_prefix("STATUS_CODE_").unwrap_or(code) {
         "1" => Status::Ok,

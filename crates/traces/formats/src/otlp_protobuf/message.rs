@@ -5,14 +5,14 @@
 
 use crate::conventions::{NameQuality, OperationAttributes, OperationNamer, ResourceAttributes};
 use crate::pending::{SpanFields, inclusive_time};
-use crate::sampling::{self, SamplingAttributes, Told, WeightAttributes};
+use crate::sampling::{self, SamplingAttributes, SpanRef, WeightAttributes};
 use laggard_model::{Loss, Nanos, Sampling, Sink, SpanId, SpanKind, Status, TailSampler, Timestamp, TraceId};
-use laggard_wire::{Damaged, Fields, Value};
+use laggard_wire::{Fields, Value, WireError};
 use std::borrow::Cow;
 
 /// A span that has what a span must have.
 #[derive(Debug)]
-pub(super) struct Span<'a> {
+pub(super) struct WireSpan<'a> {
     message: &'a [u8],
     trace_id: TraceId,
     span_id: SpanId,
@@ -27,7 +27,7 @@ pub(super) struct Span<'a> {
 
 /// A span's fields as they are on the wire; absent ones are empty or zero, which is the same in protobuf.
 #[derive(Default)]
-struct Wire<'a> {
+struct SpanWire<'a> {
     trace_id: &'a [u8],
     span_id: &'a [u8],
     trace_state: &'a [u8],
@@ -37,13 +37,13 @@ struct Wire<'a> {
     start_time_unix_nano: u64,
     end_time_unix_nano: u64,
     status: &'a [u8],
-    /// Whether an attribute tells something of sampling.
+    /// Whether an attribute is a sampling attribute.
     is_weighted: bool,
 }
 
 #[inline]
-fn read_wire<'a>(message: &'a [u8], weights: &WeightAttributes) -> Result<Wire<'a>, Damaged> {
-    let mut wire = Wire::default();
+fn read_wire<'a>(message: &'a [u8], weights: &WeightAttributes) -> Result<SpanWire<'a>, WireError> {
+    let mut wire = SpanWire::default();
     for field in Fields::new(message) {
         match field? {
             (1, Value::Bytes(bytes)) => wire.trace_id = bytes,
@@ -62,9 +62,9 @@ fn read_wire<'a>(message: &'a [u8], weights: &WeightAttributes) -> Result<Wire<'
     Ok(wire)
 }
 
-/// Why a message in a span's place is no span.
+/// Why a message is not a span.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NoSpan {
+pub(super) enum SpanError {
     /// It is a metric.
     Metric,
     /// It is counted as a loss.
@@ -77,10 +77,10 @@ pub(super) fn read_span<'a>(
     message: &'a [u8],
     weights: &WeightAttributes,
     sink: &mut dyn Sink,
-) -> Result<Span<'a>, NoSpan> {
+) -> Result<WireSpan<'a>, SpanError> {
     let Ok(wire) = read_wire(message, weights) else {
         sink.lose(Loss::MalformedRecord, &|| "a span that is no message".to_owned());
-        return Err(NoSpan::Counted);
+        return Err(SpanError::Counted);
     };
     let Some((trace_id, span_id)) = trace_id(wire.trace_id).zip(span_id(wire.span_id)) else {
         return Err(without_ids(message, &wire, sink));
@@ -89,12 +89,12 @@ pub(super) fn read_span<'a>(
     let Some((start, end)) = time(wire.start_time_unix_nano).zip(time(wire.end_time_unix_nano)) else {
         // A metric's name and description may be as long as ids.
         if like_metric(message, &wire) && wire.kind == 0 {
-            return Err(NoSpan::Metric);
+            return Err(SpanError::Metric);
         }
         sink.lose(Loss::MalformedRecord, &|| format!("span {span_id} of trace {trace_id}: no start or end"));
-        return Err(NoSpan::Counted);
+        return Err(SpanError::Counted);
     };
-    Ok(Span {
+    Ok(WireSpan {
         message,
         trace_id,
         span_id,
@@ -108,13 +108,13 @@ pub(super) fn read_span<'a>(
     })
 }
 
-/// Whether a `KeyValue` may tell something of sampling. The key comes first in all that is written; where it
+/// Whether a `KeyValue` may be a sampling attribute. All known writers put the key first; where it
 /// does not, the pair has to be looked at.
 #[inline]
 fn may_be_weighted(pair: &[u8], weights: &WeightAttributes) -> bool {
     match pair {
         [0x0A, length @ 0..0x80, rest @ ..] => {
-            rest.get(..usize::from(*length)).is_some_and(|key| weights.want(key))
+            rest.get(..usize::from(*length)).is_some_and(|key| weights.is_relevant(key))
         }
         _ => true,
     }
@@ -123,7 +123,7 @@ fn may_be_weighted(pair: &[u8], weights: &WeightAttributes) -> bool {
 #[inline]
 fn read_sampling(
     message: &[u8],
-    wire: &Wire<'_>,
+    wire: &SpanWire<'_>,
     span: SpanId,
     weights: &WeightAttributes,
     sink: &mut dyn Sink,
@@ -133,12 +133,12 @@ fn read_sampling(
     }
     let trace_state = &String::from_utf8_lossy(wire.trace_state);
     if !wire.is_weighted {
-        return sampling::of_trace_state(trace_state, span, sink);
+        return sampling::from_trace_state(trace_state, span, sink);
     }
-    sampling_attributes(message, 9, weights).settle(Told { trace_state, span }, sink)
+    sampling_attributes(message, 9, weights).settle(SpanRef { trace_state, span }, sink)
 }
 
-/// What the attributes of a message, in the field of this number, tell of sampling.
+/// The sampling attributes of a message, in the field of this number.
 fn sampling_attributes<'a>(
     message: &'a [u8],
     number: u32,
@@ -149,7 +149,7 @@ fn sampling_attributes<'a>(
         if let Value::Bytes(pair) = value
             && field == number
             && let Some((key, value)) = read_pair(pair)
-            && weights.want(key)
+            && weights.is_relevant(key)
         {
             attributes.take(weights, key, read_value(value));
         }
@@ -169,7 +169,7 @@ fn has(message: &[u8], wanted: fn(u32, Value<'_>) -> bool) -> bool {
 /// All three signals nest alike on the wire: metrics and log records come as spans without ids. Metrics have
 /// messages where spans have other things, and no times. Only a gauge lies where a span has its name; it
 /// starts with its first point.
-fn like_metric(message: &[u8], wire: &Wire<'_>) -> bool {
+fn like_metric(message: &[u8], wire: &SpanWire<'_>) -> bool {
     let has_times = wire.start_time_unix_nano != 0 || wire.end_time_unix_nano != 0;
     let is_other = has(message, |field, value| matches!((field, value), (7 | 10 | 11, Value::Bytes(_))));
     let is_gauge = has(message, |field, value| matches!((field, value), (5, Value::Bytes([0x0A, ..] | []))));
@@ -181,19 +181,19 @@ fn has_histogram(message: &[u8]) -> bool {
     has(message, |field, value| matches!((field, value), (9, Value::Bytes([0x0A | 0x10, ..]))))
 }
 
-/// Tells what a message without ids is. Log records have fixed-width times where spans have messages.
+/// Detects what a message without ids is. Log records have fixed-width times where spans have messages.
 #[cold]
-fn without_ids(message: &[u8], wire: &Wire<'_>, sink: &mut dyn Sink) -> NoSpan {
+fn without_ids(message: &[u8], wire: &SpanWire<'_>, sink: &mut dyn Sink) -> SpanError {
     if has(message, |field, value| matches!((field, value), (1 | 11, Value::Fixed64(_)))) {
         sink.lose(Loss::OtherSignal, &|| "a log record".to_owned());
-        return NoSpan::Counted;
+        return SpanError::Counted;
     }
     if like_metric(message, wire) {
-        return NoSpan::Metric;
+        return SpanError::Metric;
     }
     let (trace_id, span_id) = (wire.trace_id, wire.span_id);
     sink.lose(Loss::InvalidId, &|| format!("trace id {trace_id:02x?}, span id {span_id:02x?}"));
-    NoSpan::Counted
+    SpanError::Counted
 }
 
 fn trace_id(bytes: &[u8]) -> Option<TraceId> {
@@ -215,7 +215,7 @@ fn read_status(message: &[u8]) -> Status {
     }
 }
 
-impl<'a> Span<'a> {
+impl<'a> WireSpan<'a> {
     /// The span's name, as text.
     #[inline]
     pub(super) fn name(&self) -> Cow<'a, str> {
@@ -261,10 +261,10 @@ impl<'a> Span<'a> {
 }
 
 /// Adds a resource's attributes.
-pub(super) fn read_resource(message: &[u8], attributes: &mut ResourceAttributes) -> Result<(), Damaged> {
+pub(super) fn read_resource(message: &[u8], attributes: &mut ResourceAttributes) -> Result<(), WireError> {
     for field in Fields::new(message) {
         let (1, Value::Bytes(pair)) = field? else { continue };
-        let (key, value) = read_pair(pair).ok_or(Damaged)?;
+        let (key, value) = read_pair(pair).ok_or(WireError)?;
         attributes.take(key, &read_value(value));
     }
     Ok(())

@@ -4,22 +4,24 @@
 
 use super::message::{read_pair, read_value};
 use crate::conventions::ResourceNames;
-use crate::metrics::{Attributes, Instrument, MetricHead, MetricSamples, Point, PointValue, Temporality};
+use crate::metrics::{
+    Attributes, Instrument, MetricHead, MetricPoint, MetricSamples, PointValue, Temporality,
+};
 use laggard_model::{Loss, Sink};
-use laggard_wire::{Damaged, Fields, Value};
+use laggard_wire::{Fields, Value, WireError};
 
 /// A metric's fields as they are on the wire.
 #[derive(Default)]
-struct Wire<'a> {
+struct MetricWire<'a> {
     name: &'a [u8],
     unit: &'a [u8],
-    data: Option<(Data, &'a [u8])>,
+    data: Option<(PointKind, &'a [u8])>,
 }
 
 /// Which of the five kinds of points a metric has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Data {
-    Gauge,
+enum PointKind {
+    ReadMonitor,
     Sum,
     Histogram,
     ExponentialHistogram,
@@ -50,31 +52,31 @@ pub(super) fn read(
         match field {
             Ok((1, Value::Bytes(point))) => read_point(data, point, &head, resource, metrics, sink),
             Ok(_) => {}
-            Err(Damaged) => lose_point(&head, sink),
+            Err(WireError) => lose_point(&head, sink),
         }
     }
     metrics.end(sink);
 }
 
-fn read_wire(message: &[u8]) -> Result<Wire<'_>, Damaged> {
-    let mut wire = Wire::default();
+fn read_wire(message: &[u8]) -> Result<MetricWire<'_>, WireError> {
+    let mut wire = MetricWire::default();
     for field in Fields::new(message) {
         match field? {
             (1, Value::Bytes(bytes)) => wire.name = bytes,
             (3, Value::Bytes(bytes)) => wire.unit = bytes,
-            (5, Value::Bytes(bytes)) => wire.data = Some((Data::Gauge, bytes)),
-            (7, Value::Bytes(bytes)) => wire.data = Some((Data::Sum, bytes)),
-            (9, Value::Bytes(bytes)) => wire.data = Some((Data::Histogram, bytes)),
-            (10, Value::Bytes(bytes)) => wire.data = Some((Data::ExponentialHistogram, bytes)),
-            (11, Value::Bytes(bytes)) => wire.data = Some((Data::Summary, bytes)),
+            (5, Value::Bytes(bytes)) => wire.data = Some((PointKind::ReadMonitor, bytes)),
+            (7, Value::Bytes(bytes)) => wire.data = Some((PointKind::Sum, bytes)),
+            (9, Value::Bytes(bytes)) => wire.data = Some((PointKind::Histogram, bytes)),
+            (10, Value::Bytes(bytes)) => wire.data = Some((PointKind::ExponentialHistogram, bytes)),
+            (11, Value::Bytes(bytes)) => wire.data = Some((PointKind::Summary, bytes)),
             _ => {}
         }
     }
     Ok(wire)
 }
 
-/// The instrument, told by fields that may come after the points.
-fn instrument(data: Data, points: &[u8]) -> Instrument {
+/// The instrument, determined by fields that may come after the points.
+fn instrument(data: PointKind, points: &[u8]) -> Instrument {
     let mut temporality = Temporality::Cumulative;
     let mut is_monotonic = false;
     for field in Fields::new(points).map_while(Result::ok) {
@@ -85,10 +87,10 @@ fn instrument(data: Data, points: &[u8]) -> Instrument {
         }
     }
     match data {
-        Data::Sum if is_monotonic => Instrument::Counter(temporality),
-        Data::Gauge | Data::Sum => Instrument::Gauge,
-        Data::Histogram | Data::ExponentialHistogram => Instrument::Distribution(temporality),
-        Data::Summary => Instrument::Distribution(Temporality::Cumulative),
+        PointKind::Sum if is_monotonic => Instrument::Counter(temporality),
+        PointKind::ReadMonitor | PointKind::Sum => Instrument::ReadMonitor,
+        PointKind::Histogram | PointKind::ExponentialHistogram => Instrument::Distribution(temporality),
+        PointKind::Summary => Instrument::Distribution(Temporality::Cumulative),
     }
 }
 
@@ -100,7 +102,7 @@ fn lose_point(head: &MetricHead<'_>, sink: &mut dyn Sink) {
 }
 
 fn read_point(
-    data: Data,
+    data: PointKind,
     message: &[u8],
     head: &MetricHead<'_>,
     resource: &ResourceNames,
@@ -109,14 +111,14 @@ fn read_point(
 ) {
     let mut attributes = Attributes::default();
     let Ok(wire) = read_point_wire(data, message, &mut attributes) else { return lose_point(head, sink) };
-    // A point that says only that there is nothing to say.
+    // A point with the "no recorded value" flag.
     if wire.flags & 1 == 1 {
         return;
     }
     let time_ns = i64::try_from(wire.time).ok().filter(|&ns| ns > 0);
     let Some((time_ns, value)) = time_ns.zip(wire.value(data)) else { return lose_point(head, sink) };
     let start_ns = i64::try_from(wire.start).unwrap_or(0);
-    metrics.point(&Point { start_ns, time_ns, value, attributes: &attributes }, resource);
+    metrics.point(&MetricPoint { start_ns, time_ns, value, attributes: &attributes }, resource);
 }
 
 #[derive(Default)]
@@ -131,9 +133,9 @@ struct PointWire {
 }
 
 impl PointWire {
-    fn value(&self, data: Data) -> Option<PointValue> {
+    fn value(&self, data: PointKind) -> Option<PointValue> {
         match data {
-            Data::Gauge | Data::Sum => self.number.map(PointValue::Number),
+            PointKind::ReadMonitor | PointKind::Sum => self.number.map(PointValue::Number),
             _ => Some(PointValue::Distribution { count: self.count as f64, sum: self.sum }),
         }
     }
@@ -141,16 +143,16 @@ impl PointWire {
 
 /// All kinds of points have their times in the same fields, and the rest in others.
 fn read_point_wire<'a>(
-    data: Data,
+    data: PointKind,
     message: &'a [u8],
     attributes: &mut Attributes<'a>,
-) -> Result<PointWire, Damaged> {
+) -> Result<PointWire, WireError> {
     let (attributes_field, flags_field) = match data {
-        Data::Gauge | Data::Sum | Data::Summary => (7, 8),
-        Data::Histogram => (9, 10),
-        Data::ExponentialHistogram => (1, 10),
+        PointKind::ReadMonitor | PointKind::Sum | PointKind::Summary => (7, 8),
+        PointKind::Histogram => (9, 10),
+        PointKind::ExponentialHistogram => (1, 10),
     };
-    let is_number = matches!(data, Data::Gauge | Data::Sum);
+    let is_number = matches!(data, PointKind::ReadMonitor | PointKind::Sum);
     let mut wire = PointWire::default();
     for field in Fields::new(message) {
         match field? {
@@ -161,7 +163,7 @@ fn read_point_wire<'a>(
             (4, Value::Fixed64(count)) => wire.count = count,
             (5, Value::Fixed64(bits)) if !is_number => wire.sum = Some(f64::from_bits(bits)),
             (field, Value::Bytes(pair)) if field == attributes_field => {
-                let (key, value) = read_pair(pair).ok_or(Damaged)?;
+                let (key, value) = read_pair(pair).ok_or(WireError)?;
                 attributes.add(String::from_utf8_lossy(key), read_value(value));
             }
             (field, Value::Varint(flags)) if field == flags_field => wire.flags = flags,

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The reader descends by remaining lengths, so that a message of any size is read in chunks; only resources
-//! and spans are needed whole, and when they lie in one chunk they are read there.
+//! and spans must be complete; those within one chunk are read without copying.
 
 #[cfg(test)]
 pub(crate) mod encode;
@@ -22,7 +22,7 @@ use crate::pending::PendingSpans;
 use crate::sampling::WeightAttributes;
 use laggard_model::{Loss, Sink, TailSampler};
 use laggard_wire::{Contents, Header};
-use message::NoSpan;
+use message::SpanError;
 
 /// A resource or a span may have this many bytes; a larger one is a [`Loss::OversizedRecord`].
 const MESSAGE_BYTES_MAX: u64 = 16 << 20;
@@ -31,28 +31,28 @@ const MESSAGE_BYTES_MAX: u64 = 16 << 20;
 #[derive(Debug)]
 pub(crate) struct OtlpProtobuf {
     /// The messages that are open, outermost first: at most three.
-    open: Vec<Open>,
-    next: Next,
+    open: Vec<OpenMessage>,
+    next: ParserAction,
     /// Groups that are open; everything in them is passed over.
     groups: u64,
-    /// Bytes of the message taken.
+    /// Bytes of the message consumed.
     position: u64,
     /// The start of a header or of a message, from earlier chunks.
     held: Vec<u8>,
     /// What is wrong with the nesting itself, first of all.
     damage: Option<String>,
-    records: Records,
+    records: SpanRecords,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Open {
-    level: Level,
+struct OpenMessage {
+    level: MessageLevel,
     /// Position of the first byte after it.
     end: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Level {
+enum MessageLevel {
     Request,
     ResourceSpans,
     ScopeSpans,
@@ -60,15 +60,15 @@ enum Level {
 
 /// What comes next in the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Next {
+enum ParserAction {
     Header,
     /// This many bytes of no interest.
     Skip(u64),
-    /// The rest of the innermost message, which is given up.
+    /// The rest of the innermost message, which is skipped.
     Damage,
     Resource(u64),
     Scope(u64),
-    Span(u64),
+    WireSpan(u64),
 }
 
 /// What a message holds.
@@ -80,7 +80,7 @@ pub(crate) enum Signal {
 
 /// The current resource and scope, and what is done with spans.
 #[derive(Debug, Default)]
-struct Records {
+struct SpanRecords {
     attributes: ResourceAttributes,
     /// The resource's names, once it has come.
     resource: Option<ResourceNames>,
@@ -91,7 +91,7 @@ struct Records {
     namer: OperationNamer,
     metrics: MetricSamples,
     waiting: WaitingMetrics,
-    /// `None` when each record has to tell.
+    /// `None` when each record must be examined.
     signal: Option<Signal>,
 }
 
@@ -102,15 +102,15 @@ impl OtlpProtobuf {
         weights: &WeightAttributes,
         metrics: MetricSamples,
     ) -> OtlpProtobuf {
-        let request = Open { level: Level::Request, end: length.unwrap_or(u64::MAX) };
+        let request = OpenMessage { level: MessageLevel::Request, end: length.unwrap_or(u64::MAX) };
         OtlpProtobuf {
             open: vec![request],
-            next: Next::Header,
+            next: ParserAction::Header,
             groups: 0,
             position: 0,
             held: Vec::new(),
             damage: None,
-            records: Records { weights: weights.clone(), metrics, ..Records::default() },
+            records: SpanRecords { weights: weights.clone(), metrics, ..SpanRecords::default() },
         }
     }
 
@@ -120,7 +120,7 @@ impl OtlpProtobuf {
         self
     }
 
-    /// What is wrong with the message as a whole: records that could not be read are no damage.
+    /// What is wrong with the message itself: unreadable records are not damage.
     pub(crate) fn take_damage(&mut self) -> Option<String> {
         self.damage.take()
     }
@@ -139,13 +139,13 @@ impl OtlpProtobuf {
                 return;
             }
             let taken = match self.next {
-                Next::Header if self.held.is_empty() => self.take_header(rest, sink),
-                Next::Header => self.take_header_byte(rest[0], sink),
-                Next::Skip(left) => self.skip(left, rest),
-                Next::Damage => self.left_in_innermost(rest).len(),
-                Next::Resource(length) | Next::Scope(length) | Next::Span(length) => {
-                    self.take_message(length as usize, rest, sink)
-                }
+                ParserAction::Header if self.held.is_empty() => self.split_header(rest, sink),
+                ParserAction::Header => self.split_header_byte(rest[0], sink),
+                ParserAction::Skip(left) => self.skip(left, rest),
+                ParserAction::Damage => self.left_in_innermost(rest).len(),
+                ParserAction::Resource(length)
+                | ParserAction::Scope(length)
+                | ParserAction::WireSpan(length) => self.take_message(length as usize, rest, sink),
             };
             self.position += taken as u64;
             rest = &rest[taken..];
@@ -156,7 +156,7 @@ impl OtlpProtobuf {
     pub(crate) fn end(&mut self, sink: &mut dyn Sink) {
         self.close_ended(sink);
         let is_request = self.open.len() == 1 && self.groups == 0 && self.held.is_empty();
-        if is_request && matches!(self.next, Next::Header | Next::Damage) {
+        if is_request && matches!(self.next, ParserAction::Header | ParserAction::Damage) {
             return;
         }
         let position = self.position;
@@ -168,7 +168,7 @@ impl OtlpProtobuf {
     }
 
     #[inline]
-    fn innermost(&self) -> Open {
+    fn innermost(&self) -> OpenMessage {
         *self.open.last().expect("the request is never closed")
     }
 
@@ -186,25 +186,25 @@ impl OtlpProtobuf {
             if self.groups > 0 || !self.held.is_empty() {
                 self.fail(self.position, "a message ends inside a field", sink);
             }
-            self.next = Next::Header;
+            self.next = ParserAction::Header;
             let closed = self.open.pop().expect("more than one message is open");
             match closed.level {
-                Level::ResourceSpans => self.records.leave_resource_spans(sink),
-                Level::ScopeSpans => self.records.tail_sampler = None,
-                Level::Request => {}
+                MessageLevel::ResourceSpans => self.records.leave_resource_spans(sink),
+                MessageLevel::ScopeSpans => self.records.tail_sampler = None,
+                MessageLevel::Request => {}
             }
         }
     }
 
     fn skip(&mut self, left: u64, rest: &[u8]) -> usize {
         let taken = left.min(rest.len() as u64);
-        self.next = if taken == left { Next::Header } else { Next::Skip(left - taken) };
+        self.next = if taken == left { ParserAction::Header } else { ParserAction::Skip(left - taken) };
         taken as usize
     }
 
     /// Takes a header, or what there is of it; returns how many bytes of `rest` that were.
     #[inline]
-    fn take_header(&mut self, rest: &[u8], sink: &mut dyn Sink) -> usize {
+    fn split_header(&mut self, rest: &[u8], sink: &mut dyn Sink) -> usize {
         let within = self.left_in_innermost(rest);
         match laggard_wire::header(within) {
             Ok(Some(header)) => {
@@ -215,7 +215,7 @@ impl OtlpProtobuf {
                 self.held.extend_from_slice(within);
                 within.len()
             }
-            Err(laggard_wire::Damaged) => {
+            Err(laggard_wire::WireError) => {
                 self.fail(self.position, "no field starts here", sink);
                 0
             }
@@ -223,7 +223,7 @@ impl OtlpProtobuf {
     }
 
     /// Takes one more byte of a header that chunks cut.
-    fn take_header_byte(&mut self, byte: u8, sink: &mut dyn Sink) -> usize {
+    fn split_header_byte(&mut self, byte: u8, sink: &mut dyn Sink) -> usize {
         let start = self.position - self.held.len() as u64;
         self.held.push(byte);
         match laggard_wire::header(&self.held) {
@@ -232,7 +232,7 @@ impl OtlpProtobuf {
                 self.begin(header, self.position + 1, sink);
             }
             Ok(None) => {}
-            Err(laggard_wire::Damaged) => self.fail(start, "no field starts here", sink),
+            Err(laggard_wire::WireError) => self.fail(start, "no field starts here", sink),
         }
         1
     }
@@ -257,36 +257,44 @@ impl OtlpProtobuf {
                 return;
             }
         };
-        let Open { level, end } = self.innermost();
+        let OpenMessage { level, end } = self.innermost();
         if length > end - after {
             return self.fail(after, "a field is longer than its message", sink);
         }
         if !matches!(header.contents, Contents::Bytes(_)) || self.groups > 0 {
-            self.next = Next::Skip(length);
+            self.next = ParserAction::Skip(length);
             return;
         }
         let end = after + length;
         match (level, header.field) {
-            (Level::Request, 1) => {
-                self.open.push(Open { level: Level::ResourceSpans, end });
+            (MessageLevel::Request, 1) => {
+                self.open.push(OpenMessage { level: MessageLevel::ResourceSpans, end });
                 self.records.enter_resource_spans();
             }
             // Field 1000 held the spans by instrumentation library, before OTLP 1.0.
-            (Level::ResourceSpans, 2 | 1000) => self.open.push(Open { level: Level::ScopeSpans, end }),
-            (Level::ResourceSpans, 1) => self.begin_message(Next::Resource(length), length, after, sink),
-            (Level::ScopeSpans, 1) => self.begin_message(Next::Scope(length), length, after, sink),
-            (Level::ScopeSpans, 2) => self.begin_message(Next::Span(length), length, after, sink),
-            _ => self.next = Next::Skip(length),
+            (MessageLevel::ResourceSpans, 2 | 1000) => {
+                self.open.push(OpenMessage { level: MessageLevel::ScopeSpans, end })
+            }
+            (MessageLevel::ResourceSpans, 1) => {
+                self.begin_message(ParserAction::Resource(length), length, after, sink)
+            }
+            (MessageLevel::ScopeSpans, 1) => {
+                self.begin_message(ParserAction::Scope(length), length, after, sink)
+            }
+            (MessageLevel::ScopeSpans, 2) => {
+                self.begin_message(ParserAction::WireSpan(length), length, after, sink)
+            }
+            _ => self.next = ParserAction::Skip(length),
         }
     }
 
     #[inline]
-    fn begin_message(&mut self, next: Next, length: u64, after: u64, sink: &mut dyn Sink) {
+    fn begin_message(&mut self, next: ParserAction, length: u64, after: u64, sink: &mut dyn Sink) {
         self.next = next;
         if length == 0 {
             self.message(next, &[], sink);
         } else if length > MESSAGE_BYTES_MAX {
-            self.next = Next::Skip(length);
+            self.next = ParserAction::Skip(length);
             sink.lose(Loss::OversizedRecord, &|| {
                 format!("the message at byte {after} is larger than {MESSAGE_BYTES_MAX} bytes")
             });
@@ -311,11 +319,11 @@ impl OtlpProtobuf {
     }
 
     #[inline]
-    fn message(&mut self, which: Next, message: &[u8], sink: &mut dyn Sink) {
-        self.next = Next::Header;
+    fn message(&mut self, which: ParserAction, message: &[u8], sink: &mut dyn Sink) {
+        self.next = ParserAction::Header;
         match which {
-            Next::Resource(_) => self.records.resource(message, sink),
-            Next::Scope(_) => self.records.scope(message),
+            ParserAction::Resource(_) => self.records.resource(message, sink),
+            ParserAction::Scope(_) => self.records.scope(message),
             _ => self.records.span(message, sink),
         }
     }
@@ -326,17 +334,17 @@ impl OtlpProtobuf {
         let what = || format!("byte {position}: {what}");
         self.damage.get_or_insert_with(what);
         sink.lose(Loss::MalformedRecord, &what);
-        if self.innermost().level == Level::ResourceSpans {
+        if self.innermost().level == MessageLevel::ResourceSpans {
             self.records.pending.abandon(Loss::MalformedRecord, sink);
             self.records.waiting.abandon(Loss::MalformedRecord, sink);
         }
         self.groups = 0;
         self.held.clear();
-        self.next = Next::Damage;
+        self.next = ParserAction::Damage;
     }
 }
 
-impl Records {
+impl SpanRecords {
     fn enter_resource_spans(&mut self) {
         self.attributes = ResourceAttributes::default();
         self.resource = None;
@@ -365,7 +373,7 @@ impl Records {
         }
     }
 
-    /// Takes what is in a span's place and is none: a metric, which nests like one.
+    /// Handles a message that is not a span: a metric, which nests like one.
     #[cold]
     fn metric(&mut self, message: &[u8], sink: &mut dyn Sink) {
         match &self.resource {
@@ -386,11 +394,11 @@ impl Records {
         }
         let span = match message::read_span(message, &self.weights, sink) {
             Ok(span) => span,
-            Err(NoSpan::Metric) if self.signal == Some(Signal::Traces) => {
+            Err(SpanError::Metric) if self.signal == Some(Signal::Traces) => {
                 return sink.lose(Loss::InvalidId, &|| "a span without ids".to_owned());
             }
-            Err(NoSpan::Metric) => return self.metric(message, sink),
-            Err(NoSpan::Counted) => return,
+            Err(SpanError::Metric) => return self.metric(message, sink),
+            Err(SpanError::Counted) => return,
         };
         let name = span.name();
         let mut fields = span.fields(&name, &mut self.namer);

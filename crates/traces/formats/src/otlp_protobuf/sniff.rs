@@ -11,25 +11,25 @@ const KEY_BYTES_MAX: u64 = 256;
 
 /// A part of the input, of which `bytes` have come.
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct PartialInput<'a> {
     bytes: &'a [u8],
     length: u64,
 }
 
-struct Field<'a> {
+struct PeekedField<'a> {
     number: u32,
-    contents: Part<'a>,
-    after: Part<'a>,
+    contents: PartialInput<'a>,
+    after: PartialInput<'a>,
 }
 
 /// Whether `prefix` starts like a request.
 pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
-    request(Part { bytes: prefix, length: u64::MAX }).unwrap_or_else(|early| early)
+    request(PartialInput { bytes: prefix, length: u64::MAX }).unwrap_or_else(|early| early)
 }
 
-impl<'a> Part<'a> {
+impl<'a> PartialInput<'a> {
     /// The field at the start, if it is of the wire type for messages and fits.
-    fn field(self) -> Result<Field<'a>, Sniff> {
+    fn field(self) -> Result<PeekedField<'a>, Sniff> {
         let header = match laggard_wire::header(self.bytes) {
             Ok(Some(header)) => header,
             Ok(None) if (self.bytes.len() as u64) < self.length => return Err(Sniff::NeedMore),
@@ -43,10 +43,10 @@ impl<'a> Part<'a> {
             return Err(Sniff::No);
         };
         let (contents, after) = rest.split_at(length.min(rest.len() as u64) as usize);
-        Ok(Field {
+        Ok(PeekedField {
             number: header.field,
-            contents: Part { bytes: contents, length },
-            after: Part { bytes: after, length: left },
+            contents: PartialInput { bytes: contents, length },
+            after: PartialInput { bytes: after, length: left },
         })
     }
 
@@ -55,7 +55,7 @@ impl<'a> Part<'a> {
     }
 }
 
-fn request(request: Part<'_>) -> Result<Sniff, Sniff> {
+fn request(request: PartialInput<'_>) -> Result<Sniff, Sniff> {
     let mut group = request.field()?;
     loop {
         if group.number != 1 {
@@ -75,7 +75,7 @@ fn request(request: Part<'_>) -> Result<Sniff, Sniff> {
     }
 }
 
-fn resource(resource: Part<'_>) -> Result<Sniff, Sniff> {
+fn resource(resource: PartialInput<'_>) -> Result<Sniff, Sniff> {
     let pair = resource.field()?;
     let key = pair.contents.field()?;
     if pair.number != 1 || key.number != 1 || !(1..KEY_BYTES_MAX).contains(&key.contents.length) {
@@ -87,7 +87,7 @@ fn resource(resource: Part<'_>) -> Result<Sniff, Sniff> {
     Ok(if key.contents.is_complete() { Sniff::Yes } else { Sniff::NeedMore })
 }
 
-fn scope_spans(scope_spans: Part<'_>) -> Result<Sniff, Sniff> {
+fn scope_spans(scope_spans: PartialInput<'_>) -> Result<Sniff, Sniff> {
     let mut member = scope_spans.field()?;
     if member.number == 1 {
         member = member.after.field()?;

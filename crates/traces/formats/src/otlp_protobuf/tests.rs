@@ -1,4 +1,4 @@
-//! OTLP protobuf against Google's encoder, and where no encoder goes.
+//! OTLP protobuf against Google's encoder, and with messages that no encoder writes.
 
 use super::encode::{Encoder, resource, span};
 use super::*;
@@ -112,7 +112,7 @@ fn damage_costs_the_message_it_is_in() {
     assert_eq!(names(&found), ["s/b", "s/a", "s/c", "s/d"]);
     assert_eq!(losses(&found), [(Loss::MalformedRecord, 3)]);
     check_contract(open, &request(group));
-    // Nothing tells where the next message starts.
+    // The start of the next message is unknown.
     let found = read(open, &[REQUEST, b"\x07\x07\x07"].concat());
     assert_eq!((found.spans.len(), losses(&found)), (24, vec![(Loss::MalformedRecord, 1)]));
 }

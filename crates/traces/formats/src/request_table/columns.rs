@@ -1,7 +1,7 @@
 //! The columns of a request table: a few that are known by name, all others are operations.
 
 use crate::columns::{Column, Header, TimeColumn, comparable};
-use crate::delimited::Row;
+use crate::delimited::RecordFields;
 use crate::format::FormatError;
 use crate::time_text::{TimeFormat, TimeUnit};
 
@@ -9,10 +9,10 @@ const TRACE: Column = Column { name: "trace_id", synonyms: &["requestid", "reque
 const SERVICE: Column = Column { name: "service", synonyms: &["service.name", "servicename"] };
 const OPERATION: Column = Column { name: "operation", synonyms: &["operationname", "endpoint", "url"] };
 
-/// Whole latency in milliseconds, when no column says `latency_us` or the like.
+/// Total latency in milliseconds, if there is no column `latency_us` or similar.
 const LATENCY: Column = Column { name: "latency", synonyms: &["duration", "total", "responsetime"] };
 
-/// Columns that say what people know of a request, not how long something took.
+/// Columns with labels of a request, not durations.
 const LABELS: [&str; 5] = ["anomaly", "label", "class", "cause", "index"];
 
 /// Positions of the columns; the default is that of no table and is replaced by the header.
@@ -47,7 +47,7 @@ impl RequestColumns {
     ///
     /// # Errors
     /// No column is the latency, or none is an operation.
-    pub(super) fn find(header: &Header, titles: &Row<'_>) -> Result<RequestColumns, FormatError> {
+    pub(super) fn find(header: &Header, titles: &RecordFields<'_>) -> Result<RequestColumns, FormatError> {
         let number = |stem: &str| {
             let column = header.find_time(stem, &[]);
             column.filter(|column| column.format != TimeFormat::Rfc3339)

@@ -1,10 +1,10 @@
 //! Request table: one request a line, one operation a column, cumulative times.
 //!
-//! Nothing but the numbers tells such a table from any other, so it is read only when asked for.
+//! Such a table cannot be recognized by its contents, so it is read only if the format is specified.
 
 mod columns;
 
-use crate::delimited::{Row, Trouble};
+use crate::delimited::{RecordError, RecordFields};
 use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
 use crate::time_text::{TimeFormat, TimeUnit};
@@ -27,7 +27,7 @@ pub(crate) const FORMAT: Format = Format {
 /// Unit of the operations' columns.
 const OPERATION_TIME: TimeFormat = TimeFormat::Decimal(TimeUnit::Milliseconds);
 
-/// Without times of their own, requests are this far apart, so that they stay in order.
+/// Requests without times are placed at this distance, so that they remain in order.
 const SPACING_NS: i64 = 1_000_000_000;
 
 /// Operation of the request itself, when no column names one.
@@ -46,8 +46,8 @@ struct RequestTable {
     times: Vec<Option<i64>>,
 }
 
-/// What a row says of its request.
-struct Request<'a> {
+/// The request of a row.
+struct RowRequest<'a> {
     trace_id: TraceId,
     trace_text: Option<&'a str>,
     start: Timestamp,
@@ -65,23 +65,23 @@ impl RequestTable {
         }
     }
 
-    fn request<'a>(&self, row: &Row<'a>) -> Result<Request<'a>, Trouble> {
+    fn request<'a>(&self, row: &RecordFields<'a>) -> Result<RowRequest<'a>, RecordError> {
         let id_text = self.columns.id.map(|at| row.get(at)).unwrap_or_default();
         let (trace_id, trace_text) = match TraceId::parse_text(id_text) {
-            Some(id) => (id.id, (!id.displays_as_given).then_some(id_text)),
+            Some(id) => (id.id, (!id.is_canonical).then_some(id_text)),
             None => (self.trace_of_line(row.line), None),
         };
         let start = match self.columns.start {
             Some(column) => {
                 let start = column.format.parse_ns(row.get(column.index));
-                start.ok_or(Trouble::field(column.index, column.format.expectation()))?
+                start.ok_or(RecordError::field(column.index, column.format.expectation()))?
             }
             None => i64::try_from(row.line).unwrap_or(i64::MAX).saturating_mul(SPACING_NS),
         };
         let text = |column: Option<usize>, absent| {
             column.map(|at| row.get(at)).filter(|text: &&str| !text.is_empty()).unwrap_or(absent)
         };
-        Ok(Request {
+        Ok(RowRequest {
             trace_id,
             trace_text,
             start: Timestamp::from_unix_ns(start),
@@ -98,7 +98,7 @@ impl RequestTable {
         TraceId::from_value(builder.finish().value())
     }
 
-    fn read_times(&mut self, row: &Row<'_>) -> Result<(), Trouble> {
+    fn read_times(&mut self, row: &RecordFields<'_>) -> Result<(), RecordError> {
         self.times.clear();
         for &column in &self.columns.operations {
             let text = row.get(column);
@@ -107,14 +107,14 @@ impl RequestTable {
                 continue;
             }
             let time = OPERATION_TIME.parse_ns(text);
-            self.times.push(Some(time.ok_or(Trouble::field(column, OPERATION_TIME.expectation()))?));
+            self.times.push(Some(time.ok_or(RecordError::field(column, OPERATION_TIME.expectation()))?));
         }
         Ok(())
     }
 }
 
 impl Table for RequestTable {
-    fn begin(&mut self, first: &Row<'_>) -> Result<FirstLine, FormatError> {
+    fn begin(&mut self, first: &RecordFields<'_>) -> Result<FirstLine, FormatError> {
         let header = crate::columns::Header::new(first, &self.options.columns)?;
         self.columns = RequestColumns::find(&header, first)?;
         self.titles = header.into_titles();
@@ -133,14 +133,14 @@ impl Table for RequestTable {
         false
     }
 
-    fn row(&mut self, row: &Row<'_>, sink: &mut dyn Sink) -> Result<(), Trouble> {
+    fn row(&mut self, row: &RecordFields<'_>, sink: &mut dyn Sink) -> Result<(), RecordError> {
         if row.len() < self.titles.len() {
-            return Err(Trouble::record(Loss::MalformedRecord, "fewer fields than columns"));
+            return Err(RecordError::record(Loss::MalformedRecord, "fewer fields than columns"));
         }
         let request = self.request(row)?;
         let latency = self.columns.latency;
         let latency_ns = latency.format.parse_ns(row.get(latency.index));
-        let latency_ns = latency_ns.ok_or(Trouble::field(latency.index, latency.format.expectation()))?;
+        let latency_ns = latency_ns.ok_or(RecordError::field(latency.index, latency.format.expectation()))?;
         self.read_times(row)?;
         let mut is_negative = latency_ns < 0;
         sink.span(&span(&request, request.operation, 0, latency_ns));
@@ -156,9 +156,9 @@ impl Table for RequestTable {
     }
 }
 
-/// The request's own span at 0, those of its operations from 1 on. All start together: a cumulative time says
+/// The request's own span at 0, those of its operations from 1 on. All start at the same time: a cumulative time shows
 /// how long, not when.
-fn span<'a>(request: &Request<'a>, operation: &'a str, at: usize, length_ns: i64) -> SpanRecord<'a> {
+fn span<'a>(request: &RowRequest<'a>, operation: &'a str, at: usize, length_ns: i64) -> SpanRecord<'a> {
     let root = SpanId::new(1);
     SpanRecord {
         trace_id: request.trace_id,

@@ -1,8 +1,8 @@
 //! The columns of a table of samples.
 
-use super::time::TimeReading;
+use super::time::TimeNotation;
 use crate::columns::{Column, Header, comparable};
-use crate::delimited::Row;
+use crate::delimited::RecordFields;
 use crate::format::FormatError;
 use crate::measures::{EXAMPLES, FileMeasure, Measured, is_of_transactions, parse_measured};
 use crate::time_text::TimeFormat;
@@ -49,7 +49,7 @@ pub(super) struct LongColumns {
 #[derive(Clone, Debug, Default)]
 pub(super) struct SampleColumns {
     pub(super) time: usize,
-    pub(super) time_reading: TimeReading,
+    pub(super) time_notation: TimeNotation,
     pub(super) server: Option<usize>,
     pub(super) tier: Option<usize>,
     pub(super) transaction: Option<usize>,
@@ -96,22 +96,22 @@ pub(super) fn starts_with_time<'a>(mut titles: impl Iterator<Item = &'a str>) ->
 }
 
 impl SampleColumns {
-    /// Finds the columns in a header. `file` says what columns measure that are not known by name.
+    /// Finds the columns in a header. `file` is the measure of columns that are not known by name.
     ///
     /// # Errors
     /// There is no time, or nothing is measured.
     pub(super) fn find(
         header: &Header,
-        titles: &Row<'_>,
+        titles: &RecordFields<'_>,
         mapping: &[(String, String)],
         file: Option<&FileMeasure>,
     ) -> Result<SampleColumns, FormatError> {
-        let Some((time, time_reading)) = find_time(header) else {
+        let Some((time, time_notation)) = find_time(header) else {
             return Err(header.lacks(&["time (or time_s, time_ms, time_us, time_ns)"], NEEDED));
         };
         let mut columns = SampleColumns {
             time,
-            time_reading,
+            time_notation,
             server: header.find(&SERVER),
             tier: header.find(&TIER),
             transaction: header.find(&TRANSACTION),
@@ -132,7 +132,7 @@ impl SampleColumns {
     fn find_measures(
         &mut self,
         header: &Header,
-        titles: &Row<'_>,
+        titles: &RecordFields<'_>,
         mapping: &[(String, String)],
         file: Option<&FileMeasure>,
     ) {
@@ -160,16 +160,16 @@ impl SampleColumns {
         let file = file.filter(|_| self.measures.is_empty() && self.long.is_none());
         match file {
             Some(file) => {
-                self.measures.extend(unnamed.iter().map(|&(index, title)| of_file(file, index, title)))
+                self.measures.extend(unnamed.iter().map(|&(index, title)| from_file(file, index, title)))
             }
             None => self.unknown.extend(unnamed.iter().map(|&(index, _)| index)),
         }
     }
 }
 
-/// A column of a table whose file or an option tells the measure: the title is the transaction type's name,
+/// A column of a table whose measure follows from the file name or an option: the title is the transaction type's name,
 /// or the server's.
-fn of_file(file: &FileMeasure, index: usize, title: &str) -> SampleColumn {
+fn from_file(file: &FileMeasure, index: usize, title: &str) -> SampleColumn {
     let is_whole = WHOLE.contains(&bare(title).as_str());
     let (transaction, server) = match is_of_transactions(file.what.measure) {
         true => (title.to_owned(), String::new()),
@@ -179,15 +179,15 @@ fn of_file(file: &FileMeasure, index: usize, title: &str) -> SampleColumn {
     SampleColumn { index, measured: Measured { what: file.what, transaction, callee: String::new(), server } }
 }
 
-/// A time whose name says its unit counts before one whose text must show it.
-fn find_time(header: &Header) -> Option<(usize, TimeReading)> {
+/// A time column with a unit in its name has precedence over one with a unit in its text.
+fn find_time(header: &Header) -> Option<(usize, TimeNotation)> {
     let stated = TIMES.iter().find_map(|stem| {
         let column = header.find_time(stem, &[])?;
         Some((column.index, column.format))
     });
     match stated? {
-        (index, TimeFormat::Rfc3339) => Some((index, TimeReading::Free(None))),
-        (index, format) => Some((index, TimeReading::Stated(format))),
+        (index, TimeFormat::Rfc3339) => Some((index, TimeNotation::Free(None))),
+        (index, format) => Some((index, TimeNotation::Stated(format))),
     }
 }
 

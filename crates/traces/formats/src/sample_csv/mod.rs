@@ -5,7 +5,7 @@ mod columns;
 mod time;
 
 use crate::columns::shorten;
-use crate::delimited::{Row, Trouble, guess_delimiter};
+use crate::delimited::{RecordError, RecordFields, guess_delimiter};
 use crate::first_line::{FirstText, first_line};
 use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
 use crate::measures::{self, FileMeasure, MeasureRule, Measured};
@@ -13,7 +13,7 @@ use crate::table::{FirstLine, Table, TableReader};
 use columns::{SampleColumn, SampleColumns};
 pub(crate) use columns::{is_sample_name, names_sample};
 use laggard_model::{Loss, SampleRecord, Sink, Timestamp};
-use time::TimeReading;
+use time::TimeNotation;
 
 /// The row in [`FORMATS`](crate::FORMATS).
 pub(crate) const FORMAT: Format = Format {
@@ -29,7 +29,7 @@ fn open(options: &ReaderOptions) -> Box<dyn Reader> {
     Box::new(TableReader::new(SampleTable::new(options)))
 }
 
-/// A header with a time and a measure is one of ours, if it is none of spans or calls, which are asked before.
+/// A header with a time and a measure is one of ours, if it is not a header of spans or calls, which are tried before.
 fn sniff(prefix: &[u8]) -> Sniff {
     match first_line(prefix) {
         FirstText::NeedMore => Sniff::NeedMore,
@@ -42,8 +42,8 @@ fn sniff(prefix: &[u8]) -> Sniff {
 }
 
 /// Whether the input, which no format has recognized, is a table by time of a measure that its file's name or
-/// an option tells.
-pub(crate) fn is_told_by_name(prefix: &[u8], options: &ReaderOptions) -> bool {
+/// an option determines.
+pub(crate) fn is_named_by_file(prefix: &[u8], options: &ReaderOptions) -> bool {
     let is_told =
         measures::measure_of_file(&options.get::<Vec<MeasureRule>>(), options.source_name.as_deref())
             .is_some();
@@ -62,17 +62,17 @@ struct SampleTable {
     file: Option<FileMeasure>,
     columns: SampleColumns,
     titles: Vec<String>,
-    time: TimeReading,
+    time: TimeNotation,
     /// Whether columns that are passed over have been counted.
-    has_told_unknown: bool,
+    has_counted_unknown: bool,
     /// A long table's measure read last: neighboring rows often share it.
     word: String,
     measured: Option<Measured>,
 }
 
-/// What a row says of all its samples.
+/// What all samples of a row share.
 #[derive(Clone, Copy)]
-struct Context<'a> {
+struct RowContext<'a> {
     time: Timestamp,
     server: &'a str,
     tier: &'a str,
@@ -90,19 +90,19 @@ impl SampleTable {
             options: options.clone(),
             columns: SampleColumns::default(),
             titles: Vec::new(),
-            time: TimeReading::default(),
-            has_told_unknown: false,
+            time: TimeNotation::default(),
+            has_counted_unknown: false,
             word: String::new(),
             measured: None,
         }
     }
 
-    fn context<'a>(&mut self, row: &Row<'a>) -> Result<Context<'a>, Trouble> {
+    fn context<'a>(&mut self, row: &RecordFields<'a>) -> Result<RowContext<'a>, RecordError> {
         let column = self.columns.time;
         let time = self.time.parse(row.get(column));
-        let time = time.ok_or(Trouble::field(column, self.time.expectation()))?;
+        let time = time.ok_or(RecordError::field(column, self.time.expectation()))?;
         let text = |column: Option<usize>| column.map_or("", |at| row.get(at));
-        Ok(Context {
+        Ok(RowContext {
             time,
             server: text(self.columns.server),
             tier: text(self.columns.tier),
@@ -112,8 +112,8 @@ impl SampleTable {
     }
 
     /// Counts the columns that are passed over, with the first row that would have had them.
-    fn tell_unknown(&mut self, sink: &mut dyn Sink) {
-        if std::mem::replace(&mut self.has_told_unknown, true) {
+    fn count_unknown(&mut self, sink: &mut dyn Sink) {
+        if std::mem::replace(&mut self.has_counted_unknown, true) {
             return;
         }
         for &column in &self.columns.unknown {
@@ -123,7 +123,12 @@ impl SampleTable {
     }
 
     /// The sample of a long table's row.
-    fn long(&mut self, row: &Row<'_>, context: Context<'_>, sink: &mut dyn Sink) -> Result<(), Trouble> {
+    fn long(
+        &mut self,
+        row: &RecordFields<'_>,
+        context: RowContext<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<(), RecordError> {
         let Some(long) = self.columns.long else { return Ok(()) };
         let word = row.get(long.measure);
         if word != self.word || self.measured.is_none() {
@@ -139,7 +144,7 @@ impl SampleTable {
         if text.is_empty() {
             return Ok(());
         }
-        let value = parse_value(text).ok_or(Trouble::field(long.value, NO_NUMBER))?;
+        let value = parse_value(text).ok_or(RecordError::field(long.value, NO_NUMBER))?;
         emit(context, measured, value, sink);
         Ok(())
     }
@@ -156,7 +161,7 @@ fn parse_value(text: &str) -> Option<f64> {
     if is_comma { text.replacen(',', ".", 1).parse().ok() } else { None }
 }
 
-fn emit(context: Context<'_>, measured: &Measured, value: f64, sink: &mut dyn Sink) {
+fn emit(context: RowContext<'_>, measured: &Measured, value: f64, sink: &mut dyn Sink) {
     let of_transactions = measures::is_of_transactions(measured.what.measure);
     sink.sample(&SampleRecord {
         time: context.time,
@@ -175,10 +180,10 @@ const fn first_of<'a>(own: &'a str, of_row: &'a str) -> &'a str {
 }
 
 impl Table for SampleTable {
-    fn begin(&mut self, first: &Row<'_>) -> Result<FirstLine, FormatError> {
+    fn begin(&mut self, first: &RecordFields<'_>) -> Result<FirstLine, FormatError> {
         let header = crate::columns::Header::new(first, &self.options.columns)?;
         self.columns = SampleColumns::find(&header, first, &self.options.columns, self.file.as_ref())?;
-        self.time = self.columns.time_reading;
+        self.time = self.columns.time_notation;
         self.titles = header.into_titles();
         Ok(FirstLine::Header)
     }
@@ -195,12 +200,12 @@ impl Table for SampleTable {
         false
     }
 
-    fn row(&mut self, row: &Row<'_>, sink: &mut dyn Sink) -> Result<(), Trouble> {
+    fn row(&mut self, row: &RecordFields<'_>, sink: &mut dyn Sink) -> Result<(), RecordError> {
         if row.len() < self.titles.len() {
-            return Err(Trouble::record(Loss::MalformedRecord, "fewer fields than columns"));
+            return Err(RecordError::record(Loss::MalformedRecord, "fewer fields than columns"));
         }
         let context = self.context(row)?;
-        self.tell_unknown(sink);
+        self.count_unknown(sink);
         for SampleColumn { index, measured } in &self.columns.measures {
             let text = row.get(*index);
             if text.is_empty() {

@@ -5,24 +5,24 @@ use laggard_model::Timestamp;
 
 /// How a table writes its times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum TimeReading {
-    /// As the column's name says.
+pub(super) enum TimeNotation {
+    /// In the unit of the column's name.
     Stated(TimeFormat),
     /// RFC 3339 text or the like; a number's unit is settled by the first one.
     Free(Option<TimeUnit>),
 }
 
-impl Default for TimeReading {
-    fn default() -> TimeReading {
-        TimeReading::Free(None)
+impl Default for TimeNotation {
+    fn default() -> TimeNotation {
+        TimeNotation::Free(None)
     }
 }
 
-impl TimeReading {
+impl TimeNotation {
     pub(super) fn parse(&mut self, text: &str) -> Option<Timestamp> {
         let ns = match self {
-            TimeReading::Stated(format) => format.parse_ns(text)?,
-            TimeReading::Free(unit) => match unit.or_else(|| unit_of(text)) {
+            TimeNotation::Stated(format) => format.parse_ns(text)?,
+            TimeNotation::Free(unit) => match unit.or_else(|| unit_of(text)) {
                 Some(found) if text.parse::<f64>().is_ok() => {
                     let ns = TimeFormat::Decimal(found).parse_ns(text)?;
                     *unit = Some(found);
@@ -37,8 +37,8 @@ impl TimeReading {
     /// What was expected, for the example of a malformed record.
     pub(super) const fn expectation(self) -> &'static str {
         match self {
-            TimeReading::Stated(format) => format.expectation(),
-            TimeReading::Free(_) => "neither a time nor a number of seconds, ms, µs or ns since 1970",
+            TimeNotation::Stated(format) => format.expectation(),
+            TimeNotation::Free(_) => "neither a time nor a number of seconds, ms, µs or ns since 1970",
         }
     }
 }
@@ -55,7 +55,7 @@ fn unit_of(text: &str) -> Option<TimeUnit> {
     })
 }
 
-/// Go's own form: `2022-08-22 03:51:19.607158889 +0000 UTC m=+0.113112869`.
+/// Go's own format: `2022-08-22 03:51:19.607158889 +0000 UTC m=+0.113112869`.
 fn go_time_ns(text: &str) -> Option<i64> {
     let mut words = text.split_ascii_whitespace();
     let (date, clock, offset) = (words.next()?, words.next()?, words.next()?);
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn read(texts: &[&str]) -> Vec<Option<i64>> {
-        let mut reading = TimeReading::default();
+        let mut reading = TimeNotation::default();
         texts.iter().map(|text| reading.parse(text).map(Timestamp::unix_ns)).collect()
     }
 

@@ -1,7 +1,7 @@
-//! What a span's trace state and attributes tell of its sampling: the manual's page on sampling states the
+//! Sampling by a span's trace state and attributes: the manual's page on sampling states the
 //! same rules for users.
 //!
-//! In this order, the first that tells counts: an attribute that the user named, OpenTelemetry's trace state,
+//! In this order, the first source counts: an attribute that the user named, OpenTelemetry's trace state,
 //! Jaeger's `sampler.type` and `sampler.param`.
 
 mod trace_state;
@@ -31,9 +31,9 @@ impl WeightAttributes {
         }
     }
 
-    /// Whether an attribute of this name tells something of sampling.
+    /// Whether an attribute of this name is a sampling attribute.
     #[inline]
-    pub(crate) fn want(&self, name: &[u8]) -> bool {
+    pub(crate) fn is_relevant(&self, name: &[u8]) -> bool {
         self.meaning(name).is_some()
     }
 
@@ -48,38 +48,38 @@ impl WeightAttributes {
     }
 
     #[inline]
-    fn meaning(&self, name: &[u8]) -> Option<Meaning> {
+    fn meaning(&self, name: &[u8]) -> Option<AttributeMeaning> {
         let is = |wanted: &Option<Arc<str>>| wanted.as_ref().is_some_and(|wanted| wanted.as_bytes() == name);
         if is(&self.count) {
-            return Some(Meaning::Count);
+            return Some(AttributeMeaning::Count);
         }
         if is(&self.probability) {
-            return Some(Meaning::Probability);
+            return Some(AttributeMeaning::Probability);
         }
         // Most names end here.
         if !matches!(name.first(), Some(b's' | b't' | b'm' | b'w')) {
             return None;
         }
         Some(match name {
-            b"sampler.type" => Meaning::SamplerType,
-            b"sampler.param" => Meaning::SamplerParam,
+            b"sampler.type" => AttributeMeaning::SamplerType,
+            b"sampler.param" => AttributeMeaning::SamplerParam,
             b"tailsampling.policy" | b"tailsampling.composite_policy" | b"tailsampling.cached_decision" => {
-                Meaning::Collector
+                AttributeMeaning::Collector
             }
             b"meta.refinery.reason"
             | b"meta.refinery.send_reason"
             | b"meta.refinery.sample_key"
             | b"meta.refinery.original_sample_rate"
-            | b"meta.refinery.local_hostname" => Meaning::Refinery,
-            b"meta.refinery.dryrun.kept" => Meaning::RefineryDryRun,
-            TRACE_STATE_TAG => Meaning::TraceState,
+            | b"meta.refinery.local_hostname" => AttributeMeaning::Refinery,
+            b"meta.refinery.dryrun.kept" => AttributeMeaning::RefineryDryRun,
+            TRACE_STATE_TAG => AttributeMeaning::TraceState,
             _ => return None,
         })
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Meaning {
+enum AttributeMeaning {
     Count,
     Probability,
     SamplerType,
@@ -87,14 +87,14 @@ enum Meaning {
     TraceState,
     Collector,
     Refinery,
-    /// Refinery kept everything and only says what it would have done.
+    /// Refinery in dry-run mode: everything was sampled, the decision is only recorded.
     RefineryDryRun,
 }
 
-/// What one span's attributes tell of sampling.
+/// The sampling attributes of one span.
 #[derive(Debug, Default)]
 pub(crate) struct SamplingAttributes<'a> {
-    named: Option<(Meaning, Cow<'a, str>)>,
+    named: Option<(AttributeMeaning, Cow<'a, str>)>,
     sampler_type: Option<Cow<'a, str>>,
     sampler_param: Option<Cow<'a, str>>,
     trace_state: Option<Cow<'a, str>>,
@@ -104,13 +104,13 @@ pub(crate) struct SamplingAttributes<'a> {
 
 /// Which span it is, for examples of losses.
 #[derive(Clone, Copy)]
-pub(crate) struct Told<'t> {
+pub(crate) struct SpanRef<'t> {
     pub(crate) trace_state: &'t str,
     pub(crate) span: SpanId,
 }
 
 impl<'a> SamplingAttributes<'a> {
-    /// Takes an attribute if it tells something of sampling; gives the value back otherwise.
+    /// Adds an attribute if it is a sampling attribute; returns the value otherwise.
     pub(crate) fn take(
         &mut self,
         names: &WeightAttributes,
@@ -121,13 +121,13 @@ impl<'a> SamplingAttributes<'a> {
             return Some(value);
         };
         match meaning {
-            Meaning::Count | Meaning::Probability => self.named = Some((meaning, value)),
-            Meaning::SamplerType => self.sampler_type = Some(value),
-            Meaning::SamplerParam => self.sampler_param = Some(value),
-            Meaning::TraceState => self.trace_state = Some(value),
-            Meaning::Collector => self.tail_sampler = Some(TailSampler::Collector),
-            Meaning::Refinery => _ = self.tail_sampler.get_or_insert(TailSampler::Refinery),
-            Meaning::RefineryDryRun => self.is_dry_run = true,
+            AttributeMeaning::Count | AttributeMeaning::Probability => self.named = Some((meaning, value)),
+            AttributeMeaning::SamplerType => self.sampler_type = Some(value),
+            AttributeMeaning::SamplerParam => self.sampler_param = Some(value),
+            AttributeMeaning::TraceState => self.trace_state = Some(value),
+            AttributeMeaning::Collector => self.tail_sampler = Some(TailSampler::Collector),
+            AttributeMeaning::Refinery => _ = self.tail_sampler.get_or_insert(TailSampler::Refinery),
+            AttributeMeaning::RefineryDryRun => self.is_dry_run = true,
         }
         None
     }
@@ -138,20 +138,20 @@ impl<'a> SamplingAttributes<'a> {
     }
 
     /// What all of it amounts to; what makes no sense is counted, and the count is unknown.
-    pub(crate) fn settle(&self, told: Told<'_>, sink: &mut dyn Sink) -> Sampling {
+    pub(crate) fn settle(&self, span_ref: SpanRef<'_>, sink: &mut dyn Sink) -> Sampling {
         let tail_sampler = self.tail_sampler();
         if let Some((meaning, text)) = &self.named {
             let adjusted_count = read_number(*meaning, text);
             if adjusted_count.is_none() {
-                lose(sink, told.span, text);
+                lose(sink, span_ref.span, text);
             }
-            let source = adjusted_count.map_or(WeightSource::Untold, |_| WeightSource::Named);
+            let source = adjusted_count.map_or(WeightSource::Unknown, |_| WeightSource::Named);
             return Sampling { adjusted_count, source, tail_sampler };
         }
-        let trace_state = self.trace_state.as_deref().unwrap_or(told.trace_state);
-        match settle_trace_state(trace_state, told.span, sink) {
+        let trace_state = self.trace_state.as_deref().unwrap_or(span_ref.trace_state);
+        match settle_trace_state(trace_state, span_ref.span, sink) {
             Some((count, source)) => Sampling { adjusted_count: Some(count), source, tail_sampler },
-            None => Sampling { tail_sampler, ..self.settle_jaeger(told.span, sink) },
+            None => Sampling { tail_sampler, ..self.settle_jaeger(span_ref.span, sink) },
         }
     }
 
@@ -160,14 +160,14 @@ impl<'a> SamplingAttributes<'a> {
         let (adjusted_count, source) = match self.sampler_type.as_deref() {
             None => return Sampling::default(),
             Some("probabilistic") => {
-                (read_number(Meaning::Probability, param), WeightSource::JaegerProbabilistic)
+                (read_number(AttributeMeaning::Probability, param), WeightSource::JaegerProbabilistic)
             }
             Some("const") => {
-                // `false` keeps nothing: a span that was kept all the same was forced to be.
+                // `false` samples nothing: a span that exists anyway was forced.
                 let keeps = matches!(param, "true" | "1");
                 (keeps.then_some(AdjustedCount::ONE), WeightSource::JaegerConst)
             }
-            // Rate limiters and the like keep so many a second, whatever share that is.
+            // Rate limiters sample a number per second, so the probability is unknown.
             Some(_) => return Sampling { source: WeightSource::JaegerOther, ..Sampling::default() },
         };
         if adjusted_count.is_none() {
@@ -180,7 +180,7 @@ impl<'a> SamplingAttributes<'a> {
 
 /// What a trace state alone amounts to.
 #[inline]
-pub(crate) fn of_trace_state(trace_state: &str, span: SpanId, sink: &mut dyn Sink) -> Sampling {
+pub(crate) fn from_trace_state(trace_state: &str, span: SpanId, sink: &mut dyn Sink) -> Sampling {
     match settle_trace_state(trace_state, span, sink) {
         Some((count, source)) => Sampling { adjusted_count: Some(count), source, tail_sampler: None },
         None => Sampling::default(),
@@ -197,8 +197,8 @@ fn settle_trace_state(
         return None;
     }
     match trace_state::read(trace_state) {
-        StateWeight::Told(count, source) => Some((count, source)),
-        StateWeight::Untold => None,
+        StateWeight::Declared(count, source) => Some((count, source)),
+        StateWeight::Unknown => None,
         StateWeight::Invalid => {
             lose(sink, span, trace_state);
             None
@@ -206,7 +206,7 @@ fn settle_trace_state(
     }
 }
 
-/// How a column of a table tells weights.
+/// How a column of a table encodes weights.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum WeightColumn {
     Count(WeightSource),
@@ -215,12 +215,12 @@ pub(crate) enum WeightColumn {
 }
 
 impl WeightColumn {
-    /// What a field amounts to; an empty one tells nothing.
+    /// The weight of a field; unknown if empty.
     pub(crate) fn sampling(self, text: &str, span: SpanId, sink: &mut dyn Sink) -> Sampling {
         let (meaning, source) = match self {
-            WeightColumn::TraceState => return of_trace_state(text, span, sink),
-            WeightColumn::Count(source) => (Meaning::Count, source),
-            WeightColumn::Probability(source) => (Meaning::Probability, source),
+            WeightColumn::TraceState => return from_trace_state(text, span, sink),
+            WeightColumn::Count(source) => (AttributeMeaning::Count, source),
+            WeightColumn::Probability(source) => (AttributeMeaning::Probability, source),
         };
         if text.is_empty() {
             return Sampling::default();
@@ -234,10 +234,10 @@ impl WeightColumn {
 }
 
 /// A count or a probability as text. Honeycomb writes a rate of 0 for "not sampled", which is a count of 1.
-fn read_number(meaning: Meaning, text: &str) -> Option<AdjustedCount> {
+fn read_number(meaning: AttributeMeaning, text: &str) -> Option<AdjustedCount> {
     let number: f64 = text.trim().parse().ok()?;
     match meaning {
-        Meaning::Probability => AdjustedCount::of_probability(number),
+        AttributeMeaning::Probability => AdjustedCount::from_probability(number),
         _ if number == 0.0 => Some(AdjustedCount::ONE),
         _ => AdjustedCount::new(number),
     }
@@ -264,8 +264,8 @@ mod tests {
             assert_eq!(taken.take(&names(), name.as_bytes(), value.into()), None, "{name} is wanted");
         }
         let mut sink = Collect::default();
-        let told = Told { trace_state, span: SpanId::ZERO_TEXT };
-        let sampling = taken.settle(told, &mut sink);
+        let span_ref = SpanRef { trace_state, span: SpanId::ZERO_TEXT };
+        let sampling = taken.settle(span_ref, &mut sink);
         (sampling, sink.losses.count(Loss::InvalidSampling))
     }
 
@@ -322,12 +322,12 @@ mod tests {
             ["sampler.type", "tailsampling.policy", "meta.refinery.reason", "SampleRate", "_sample_rate"]
         {
             assert!(
-                names.want(key.as_bytes()) && names.may_be_in(&format!("[{{\"key\":\"{key}\"}}]")),
+                names.is_relevant(key.as_bytes()) && names.may_be_in(&format!("[{{\"key\":\"{key}\"}}]")),
                 "{key}"
             );
         }
         for key in ["http.route", "service.name", "server.address", "meta.refinery", "w3c"] {
-            assert!(!names.want(key.as_bytes()), "{key}");
+            assert!(!names.is_relevant(key.as_bytes()), "{key}");
         }
     }
 }

@@ -5,12 +5,12 @@
 
 use laggard_model::{AdjustedCount, WeightSource};
 
-/// What a trace state says of sampling.
+/// The sampling of a trace state.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum StateWeight {
     /// Nothing.
-    Untold,
-    Told(AdjustedCount, WeightSource),
+    Unknown,
+    Declared(AdjustedCount, WeightSource),
     /// Something that makes no sense.
     Invalid,
 }
@@ -26,7 +26,7 @@ const POWER_MAX: u8 = 62;
 pub(super) fn read(trace_state: &str) -> StateWeight {
     let members = trace_state.split(',').filter_map(|member| member.trim().split_once('='));
     let Some((_, fields)) = members.into_iter().find(|&(key, _)| key == "ot") else {
-        return StateWeight::Untold;
+        return StateWeight::Unknown;
     };
     let (mut threshold, mut randomness, mut power, mut power_of_randomness) = (None, None, None, None);
     for (key, value) in fields.split(';').filter_map(|field| field.split_once(':')) {
@@ -41,12 +41,12 @@ pub(super) fn read(trace_state: &str) -> StateWeight {
     match (threshold, power) {
         (Some(threshold), _) => by_threshold(threshold, randomness),
         (None, Some(power)) => by_power(power, power_of_randomness),
-        (None, None) => StateWeight::Untold,
+        (None, None) => StateWeight::Unknown,
     }
 }
 
 /// `AdjustedCount = 2^56 / (2^56 - threshold)`. A span whose explicit randomness is below its threshold should
-/// not have been kept: such a threshold says nothing.
+/// not have been sampled: such a threshold is ignored.
 fn by_threshold(threshold: &str, randomness: Option<&str>) -> StateWeight {
     let Some(threshold) = hexadecimal(threshold, 1) else {
         return StateWeight::Invalid;
@@ -57,10 +57,10 @@ fn by_threshold(threshold: &str, randomness: Option<&str>) -> StateWeight {
         return StateWeight::Invalid;
     }
     let count = AdjustedCount::new(THRESHOLDS as f64 / (THRESHOLDS - threshold) as f64);
-    count.map_or(StateWeight::Invalid, |count| StateWeight::Told(count, WeightSource::Threshold))
+    count.map_or(StateWeight::Invalid, |count| StateWeight::Declared(count, WeightSource::Threshold))
 }
 
-/// A 56-bit number of at least so many digits, trailing zeros left out.
+/// A 56-bit number with a minimum number of digits; trailing zeros are omitted.
 fn hexadecimal(text: &str, digits_min: usize) -> Option<u64> {
     let is_number =
         (digits_min..=DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -68,7 +68,7 @@ fn hexadecimal(text: &str, digits_min: usize) -> Option<u64> {
     Some(number << (4 * (DIGITS - text.len())))
 }
 
-/// `AdjustedCount = 2^p`, for a span kept because `p <= r`.
+/// `AdjustedCount = 2^p`, for a span sampled because `p <= r`.
 fn by_power(power: &str, power_of_randomness: Option<&str>) -> StateWeight {
     let in_range = |text: &str| text.parse::<u8>().ok().filter(|&power| power <= POWER_MAX);
     let Some(power) = in_range(power) else {
@@ -78,7 +78,7 @@ fn by_power(power: &str, power_of_randomness: Option<&str>) -> StateWeight {
         return StateWeight::Invalid;
     }
     let count = AdjustedCount::new((1_u64 << power) as f64);
-    count.map_or(StateWeight::Invalid, |count| StateWeight::Told(count, WeightSource::PowerOfTwo))
+    count.map_or(StateWeight::Invalid, |count| StateWeight::Declared(count, WeightSource::PowerOfTwo))
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
 
     #[track_caller]
     fn check(trace_state: &str, count: f64) {
-        let StateWeight::Told(told, _) = read(trace_state) else {
+        let StateWeight::Declared(told, _) = read(trace_state) else {
             panic!("{trace_state}: {:?}", read(trace_state))
         };
         assert!((f64::from(told.get()) / count - 1.0).abs() < 1e-7, "{trace_state}: {}", told.get());
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn nothing_told() {
         for none in ["", "ot=", "ot=rv:6e6d1a75832a2f", "vendor@ot=th:8", "other=th:8", "th:8", ",=;:,"] {
-            assert_eq!(read(none), StateWeight::Untold, "{none}");
+            assert_eq!(read(none), StateWeight::Unknown, "{none}");
         }
     }
 
@@ -141,6 +141,6 @@ mod tests {
         for text in invalid {
             assert_eq!(read(text), StateWeight::Invalid, "{text}");
         }
-        assert!(matches!(read("ot=th:8;rv:80000000000000"), StateWeight::Told(..)));
+        assert!(matches!(read("ot=th:8;rv:80000000000000"), StateWeight::Declared(..)));
     }
 }

@@ -1,7 +1,7 @@
 //! The columns of a span table.
 
 use crate::columns::{Column, Header, TimeColumn, comparable};
-use crate::delimited::Row;
+use crate::delimited::RecordFields;
 use crate::format::{FormatError, ReaderOptions};
 use crate::sampling::WeightColumn;
 use crate::time_text::{TimeFormat, TimeUnit};
@@ -44,7 +44,7 @@ struct ReplicaColumn {
     narrower: Option<usize>,
 }
 
-/// How a table tells a span's length.
+/// How a table encodes a span's duration.
 #[derive(Clone, Copy)]
 pub(super) enum Length {
     Duration(TimeColumn),
@@ -62,7 +62,7 @@ pub(super) struct SpanColumns {
     pub(super) length: Length,
     pub(super) status: Option<usize>,
     pub(super) kind: Option<usize>,
-    /// What tells the weight, and how.
+    /// The column of the weight, and its encoding.
     pub(super) weight: Option<(usize, WeightColumn)>,
     replicas: Vec<ReplicaColumn>,
 }
@@ -142,9 +142,13 @@ impl SpanColumns {
         })
     }
 
-    /// What identifies the row's replica; `joined` is room for values of two columns.
+    /// What identifies the row's replica; `joined` is a buffer for values of two columns.
     #[inline]
-    pub(super) fn replica<'a>(&self, row: &Row<'a>, joined: &'a mut String) -> (&'a str, ReplicaSource) {
+    pub(super) fn replica<'a>(
+        &self,
+        row: &RecordFields<'a>,
+        joined: &'a mut String,
+    ) -> (&'a str, ReplicaSource) {
         for column in &self.replicas {
             let value = row.get(column.index);
             if value.is_empty() {

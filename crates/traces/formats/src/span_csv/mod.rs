@@ -2,7 +2,7 @@
 
 mod columns;
 
-use crate::delimited::{Row, Trouble, guess_delimiter};
+use crate::delimited::{RecordError, RecordFields, guess_delimiter};
 use crate::first_line::{FirstText, first_line};
 use crate::format::{Format, FormatError, GroundTable, Reader, ReaderOptions, Sniff};
 use crate::table::{FirstLine, Table, TableReader};
@@ -74,7 +74,7 @@ impl SpanTable {
 }
 
 impl Table for SpanTable {
-    fn begin(&mut self, first: &Row<'_>) -> Result<FirstLine, FormatError> {
+    fn begin(&mut self, first: &RecordFields<'_>) -> Result<FirstLine, FormatError> {
         let header = crate::columns::Header::new(first, &self.options.columns)?;
         self.columns = SpanColumns::find(&header, &self.options)?;
         self.titles = header.into_titles();
@@ -90,15 +90,15 @@ impl Table for SpanTable {
     }
 
     #[inline]
-    fn row(&mut self, row: &Row<'_>, sink: &mut dyn Sink) -> Result<(), Trouble> {
+    fn row(&mut self, row: &RecordFields<'_>, sink: &mut dyn Sink) -> Result<(), RecordError> {
         if row.len() < self.titles.len() {
-            return Err(Trouble::record(Loss::MalformedRecord, "fewer fields than columns"));
+            return Err(RecordError::record(Loss::MalformedRecord, "fewer fields than columns"));
         }
         let trace_text = row.get(self.columns.trace);
-        let trace = self.trace_id(trace_text).ok_or(Trouble::record(Loss::InvalidId, "no trace id"))?;
+        let trace = self.trace_id(trace_text).ok_or(RecordError::record(Loss::InvalidId, "no trace id"))?;
         let columns = &self.columns;
         let span_id = SpanId::parse_text(row.get(columns.span))
-            .ok_or(Trouble::record(Loss::InvalidId, "no span id"))?;
+            .ok_or(RecordError::record(Loss::InvalidId, "no span id"))?;
         let times = read_times(columns, row)?;
         let (replica, replica_source) = columns.replica(row, &mut self.replica_text);
         let sampling = columns
@@ -106,7 +106,7 @@ impl Table for SpanTable {
             .map_or_else(Sampling::default, |(at, column)| column.sampling(row.get(at), span_id, sink));
         sink.span(&SpanRecord {
             trace_id: trace.id,
-            trace_text: (!trace.displays_as_given).then_some(trace_text),
+            trace_text: (!trace.is_canonical).then_some(trace_text),
             span_id,
             parent: parse_parent(row.get(columns.parent)),
             service: or_unknown(row.get(columns.service)),
@@ -126,17 +126,17 @@ impl Table for SpanTable {
     }
 }
 
-struct Times {
+struct RowTimes {
     start: Timestamp,
     inclusive: Nanos,
     is_negative: bool,
 }
 
 #[inline]
-fn read_times(columns: &SpanColumns, row: &Row<'_>) -> Result<Times, Trouble> {
+fn read_times(columns: &SpanColumns, row: &RecordFields<'_>) -> Result<RowTimes, RecordError> {
     let read = |column: crate::columns::TimeColumn| {
         let time = column.format.parse_ns(row.get(column.index));
-        time.ok_or(Trouble::field(column.index, column.format.expectation()))
+        time.ok_or(RecordError::field(column.index, column.format.expectation()))
     };
     let start = read(columns.start)?;
     let length = match columns.length {
@@ -144,7 +144,7 @@ fn read_times(columns: &SpanColumns, row: &Row<'_>) -> Result<Times, Trouble> {
         Length::End(column) => read(column)?.saturating_sub(start),
     };
     let inclusive = u64::try_from(length).map(Nanos::from_ns);
-    Ok(Times {
+    Ok(RowTimes {
         start: Timestamp::from_unix_ns(start),
         is_negative: inclusive.is_err(),
         inclusive: inclusive.unwrap_or(Nanos::ZERO),

@@ -15,11 +15,11 @@ mod tests;
 use crate::conventions::OperationNamer;
 use crate::format::{FormatError, Reader, ReaderOptions, Sniff};
 use crate::json_sniff::{self, JsonFormat};
-use crate::json_stream::{Scanner, Shape, Step, Visitor};
+use crate::json_stream::{Scanner, Shape, ValueAction, Visitor};
 use crate::lax_json;
 use crate::sampling::WeightAttributes;
 use laggard_model::{Loss, Sink};
-use span::SpanJson;
+use span::ZipkinSpan;
 
 /// Whether the input starts like Zipkin JSON.
 pub(crate) fn sniff(prefix: &[u8]) -> Sniff {
@@ -31,7 +31,7 @@ pub(crate) fn open(options: &ReaderOptions) -> Box<dyn Reader> {
 }
 
 pub(crate) struct Zipkin {
-    scanner: Scanner<Place>,
+    scanner: Scanner<ZipkinLevel>,
     spans: Spans,
 }
 
@@ -61,7 +61,7 @@ impl Reader for Zipkin {
 
 /// The only level: lists of spans, and lists of lists.
 #[derive(Clone, Copy, Debug)]
-struct Place;
+struct ZipkinLevel;
 
 #[derive(Debug, Default)]
 struct Spans {
@@ -70,16 +70,21 @@ struct Spans {
     repaired: String,
 }
 
-impl Visitor for Spans {
-    type Place = Place;
-    const TOP: Place = Place;
+impl Visitor<ZipkinLevel> for Spans {
+    const TOP: ZipkinLevel = ZipkinLevel;
 
-    fn enter(&mut self, place: Place, _: &[u8], shape: Shape, _: &mut dyn Sink) -> Step<Place> {
-        if shape == Shape::Array { Step::Descend(place) } else { Step::Capture(place) }
+    fn enter(
+        &mut self,
+        level: ZipkinLevel,
+        _: &[u8],
+        shape: Shape,
+        _: &mut dyn Sink,
+    ) -> ValueAction<ZipkinLevel> {
+        if shape == Shape::Array { ValueAction::Descend(level) } else { ValueAction::Capture(level) }
     }
 
-    fn captured(&mut self, _: Place, value: &[u8], sink: &mut dyn Sink) {
-        let span = match lax_json::parse::<Option<SpanJson<'_>>>(value, &mut self.repaired) {
+    fn captured(&mut self, _: ZipkinLevel, value: &[u8], sink: &mut dyn Sink) {
+        let span = match lax_json::parse::<Option<ZipkinSpan<'_>>>(value, &mut self.repaired) {
             Ok(Some(span)) => span,
             Ok(None) => return,
             Err(error) => return sink.lose(Loss::MalformedRecord, &|| format!("a span: {error}")),
@@ -87,7 +92,7 @@ impl Visitor for Spans {
         span.emit(&mut self.namer, &self.weights, sink);
     }
 
-    fn leave(&mut self, _: Place, _: &mut dyn Sink) {}
+    fn leave(&mut self, _: ZipkinLevel, _: &mut dyn Sink) {}
 
     fn abandon(&mut self, _: Loss, _: &mut dyn Sink) {}
 }

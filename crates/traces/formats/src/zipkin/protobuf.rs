@@ -1,19 +1,19 @@
-//! Zipkin v2 as protobuf, `ListOfSpans`: turned into the JSON that says the same, so that there is one meaning of a
-//! span. It is rare, and JSON is what Zipkin's own server keeps.
+//! Zipkin v2 as protobuf, `ListOfSpans`: converted to the equivalent JSON, so that there is one interpretation of a
+//! span. It is rare, and Zipkin's own server uses JSON.
 //!
 //! Field numbers: <https://github.com/openzipkin/zipkin-api/blob/master/zipkin.proto>
 
 use super::Zipkin;
 use crate::format::{FormatError, Reader};
 use laggard_model::{Loss, Sink};
-use laggard_wire::{Damaged, Fields, Value};
+use laggard_wire::{Fields, Value, WireError};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// A span may have this many bytes; JSON that says the same has a few times as many.
+/// A span may have this many bytes; the equivalent JSON has a few times as many.
 const SPAN_BYTES_MAX: usize = 2 << 20;
 
 /// Names of the kinds; the number 0 is no kind.
@@ -21,7 +21,7 @@ const KINDS: [&str; 5] = ["", "CLIENT", "SERVER", "PRODUCER", "CONSUMER"];
 
 #[derive(Serialize, Default)]
 #[serde(rename_all = "camelCase")]
-struct SpanJson<'a> {
+struct SpanMessage<'a> {
     trace_id: String,
     parent_id: String,
     id: String,
@@ -32,16 +32,16 @@ struct SpanJson<'a> {
     #[serde(skip_serializing_if = "is_zero")]
     duration: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    local_endpoint: Option<EndpointJson<'a>>,
+    local_endpoint: Option<EndpointMessage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    annotations: Vec<AnnotationJson<'a>>,
+    annotations: Vec<AnnotationMessage<'a>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     tags: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
 }
 
 #[derive(Serialize, Default)]
 #[serde(rename_all = "camelCase")]
-struct EndpointJson<'a> {
+struct EndpointMessage<'a> {
     service_name: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ipv4: Option<Ipv4Addr>,
@@ -51,7 +51,7 @@ struct EndpointJson<'a> {
 }
 
 #[derive(Serialize, Default)]
-struct AnnotationJson<'a> {
+struct AnnotationMessage<'a> {
     timestamp: u64,
     value: Cow<'a, str>,
 }
@@ -66,7 +66,7 @@ fn is_zero(number: &u64) -> bool {
 /// # Errors
 /// When it is no message.
 pub(crate) fn read(message: &[u8], mut reader: Zipkin, sink: &mut dyn Sink) -> Result<(), FormatError> {
-    let damaged = |Damaged| FormatError::new("this is no list of Zipkin's spans");
+    let damaged = |WireError| FormatError::new("this is no list of Zipkin's spans");
     let mut json = Vec::new();
     for field in Fields::new(message) {
         let (1, Value::Bytes(span)) = field.map_err(damaged)? else { continue };
@@ -82,8 +82,8 @@ pub(crate) fn read(message: &[u8], mut reader: Zipkin, sink: &mut dyn Sink) -> R
     reader.finish(sink)
 }
 
-fn read_span(message: &[u8]) -> Result<SpanJson<'_>, Damaged> {
-    let mut span = SpanJson::default();
+fn read_span(message: &[u8]) -> Result<SpanMessage<'_>, WireError> {
+    let mut span = SpanMessage::default();
     for field in Fields::new(message) {
         match field? {
             (1, Value::Bytes(id)) => span.trace_id = hex(id),
@@ -105,7 +105,7 @@ fn read_span(message: &[u8]) -> Result<SpanJson<'_>, Damaged> {
     Ok(span)
 }
 
-/// Ids are bytes here and digits there; whoever sends more than an id has is told so by the reader of JSON.
+/// Ids are bytes here and digits in JSON; the JSON reader rejects ids that are too long.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().take(32).fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -113,8 +113,8 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn read_endpoint(message: &[u8]) -> Result<EndpointJson<'_>, Damaged> {
-    let mut endpoint = EndpointJson::default();
+fn read_endpoint(message: &[u8]) -> Result<EndpointMessage<'_>, WireError> {
+    let mut endpoint = EndpointMessage::default();
     for field in Fields::new(message) {
         match field? {
             (1, Value::Bytes(name)) => endpoint.service_name = String::from_utf8_lossy(name),
@@ -127,8 +127,8 @@ fn read_endpoint(message: &[u8]) -> Result<EndpointJson<'_>, Damaged> {
     Ok(endpoint)
 }
 
-fn read_annotation(message: &[u8]) -> Result<AnnotationJson<'_>, Damaged> {
-    let mut annotation = AnnotationJson::default();
+fn read_annotation(message: &[u8]) -> Result<AnnotationMessage<'_>, WireError> {
+    let mut annotation = AnnotationMessage::default();
     for field in Fields::new(message) {
         match field? {
             (1, Value::Fixed64(us)) => annotation.timestamp = us,
@@ -139,7 +139,7 @@ fn read_annotation(message: &[u8]) -> Result<AnnotationJson<'_>, Damaged> {
     Ok(annotation)
 }
 
-fn read_tag(message: &[u8]) -> Result<(Cow<'_, str>, Cow<'_, str>), Damaged> {
+fn read_tag(message: &[u8]) -> Result<(Cow<'_, str>, Cow<'_, str>), WireError> {
     let mut tag = (Cow::default(), Cow::default());
     for field in Fields::new(message) {
         match field? {

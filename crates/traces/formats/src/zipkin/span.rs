@@ -2,9 +2,9 @@
 
 use crate::attributes_json::{self, SpanTags};
 use crate::conventions::{OperationNamer, ResourceAttributes, ResourceNames, UNKNOWN};
-use crate::lax_json::{Number, Text};
+use crate::lax_json::{LaxText, Number};
 use crate::pending::{SpanFields, inclusive_of_length, parse_span_id, parse_trace_id};
-use crate::sampling::{Told, WeightAttributes};
+use crate::sampling::{SpanRef, WeightAttributes};
 use laggard_model::{Loss, Nanos, ReplicaSource, Sink, SpanId, SpanKind, Timestamp};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -14,17 +14,17 @@ const NS_PER_US: u32 = 1000;
 
 /// A span as written.
 #[derive(Deserialize)]
-pub(super) struct SpanJson<'a> {
+pub(super) struct ZipkinSpan<'a> {
     #[serde(borrow, default, rename = "traceId")]
-    trace_id: Text<'a>,
+    trace_id: LaxText<'a>,
     #[serde(borrow, default)]
-    id: Text<'a>,
+    id: LaxText<'a>,
     #[serde(borrow, default, rename = "parentId")]
-    parent_id: Text<'a>,
+    parent_id: LaxText<'a>,
     #[serde(borrow, default)]
-    kind: Text<'a>,
+    kind: LaxText<'a>,
     #[serde(borrow, default)]
-    name: Text<'a>,
+    name: LaxText<'a>,
     #[serde(default)]
     timestamp: Number,
     #[serde(default)]
@@ -44,13 +44,13 @@ pub(super) struct SpanJson<'a> {
 #[derive(Deserialize)]
 struct EndpointJson<'a> {
     #[serde(borrow, default, rename = "serviceName")]
-    service_name: Text<'a>,
+    service_name: LaxText<'a>,
     #[serde(borrow, default)]
-    ipv4: Text<'a>,
+    ipv4: LaxText<'a>,
     #[serde(borrow, default)]
-    ipv6: Text<'a>,
+    ipv6: LaxText<'a>,
     #[serde(borrow, default)]
-    port: Text<'a>,
+    port: LaxText<'a>,
 }
 
 #[derive(Deserialize)]
@@ -58,17 +58,17 @@ struct AnnotationJson<'a> {
     #[serde(default)]
     timestamp: Number,
     #[serde(borrow, default)]
-    value: Text<'a>,
+    value: LaxText<'a>,
 }
 
 /// When a span was, in nanoseconds.
-struct Times {
+struct SpanTimes {
     start: i64,
-    /// `None` for a span that was never finished, or that tells no one when.
+    /// `None` for a span that was never finished, or that has no times.
     length: Option<i64>,
 }
 
-impl SpanJson<'_> {
+impl ZipkinSpan<'_> {
     /// Hands the span on; what makes it none is counted.
     pub(super) fn emit(&self, namer: &mut OperationNamer, weights: &WeightAttributes, sink: &mut dyn Sink) {
         let trace_text = self.trace_id.as_str();
@@ -95,7 +95,7 @@ impl SpanJson<'_> {
         let _ = attributes_json::read(self.tags, &mut tags);
         let fields = SpanFields {
             trace_id: trace.id,
-            trace_text: (!trace.displays_as_given).then_some(trace_text),
+            trace_text: (!trace.is_canonical).then_some(trace_text),
             span_id,
             parent: parse_span_id(self.parent_id.as_str()),
             operation: namer.operation(quality, name, &tags.operation),
@@ -103,7 +103,7 @@ impl SpanJson<'_> {
             status: tags.status,
             start: Timestamp::from_unix_ns(times.start),
             inclusive: inclusive(span_id, times.length, sink),
-            sampling: tags.sampling.settle(Told { trace_state: "", span: span_id }, sink),
+            sampling: tags.sampling.settle(SpanRef { trace_state: "", span: span_id }, sink),
         };
         fields.emit(&self.names(&tags.resource), sink);
     }
@@ -115,11 +115,11 @@ impl SpanJson<'_> {
     }
 
     /// The span's own times, else those of the annotations that version 1 marked its ends with.
-    fn times(&self) -> Option<Times> {
+    fn times(&self) -> Option<SpanTimes> {
         let start = self.timestamp.scaled(NS_PER_US).filter(|&ns| ns > 0);
         let length = self.duration.scaled(NS_PER_US);
         if let Some((start, length)) = start.zip(length) {
-            return Some(Times { start, length: Some(length) });
+            return Some(SpanTimes { start, length: Some(length) });
         }
         let list = self.annotations.map_or("[]", RawValue::get);
         let list: Vec<AnnotationJson<'_>> = serde_json::from_str(list).unwrap_or_default();
@@ -131,7 +131,7 @@ impl SpanJson<'_> {
         let marked = pairs.iter().find_map(|&(first, last)| at(first).zip(at(last)));
         let start = start.or(marked.map(|(first, _)| first)).or_else(|| at("sr").or_else(|| at("cs")))?;
         let marked_length = marked.map(|(first, last)| last.saturating_sub(first));
-        Some(Times { start, length: length.or(marked_length) })
+        Some(SpanTimes { start, length: length.or(marked_length) })
     }
 
     /// The service, and the replica by a tag that identifies it or by the address.

@@ -96,7 +96,7 @@ fn lines(fault: Fault) -> Format {
 
 const TEXT: &[u8] = b"one\ntwo\nthree\n";
 
-fn keeps_contract(fault: Fault, bytes: &[u8]) -> bool {
+fn obeys_contract(fault: Fault, bytes: &[u8]) -> bool {
     let format = lines(fault);
     let options = ReaderOptions::default();
     let check = || {
@@ -109,11 +109,11 @@ fn keeps_contract(fault: Fault, bytes: &[u8]) -> bool {
 
 #[test]
 fn broken_readers_are_caught() {
-    assert!(keeps_contract(Fault::None, TEXT));
-    assert!(!keeps_contract(Fault::LosesLinesAcrossChunks, TEXT));
-    assert!(!keeps_contract(Fault::DropsTheCutLine, TEXT));
-    assert!(!keeps_contract(Fault::InventsARecord, TEXT));
-    assert!(!keeps_contract(Fault::Panics, TEXT));
+    assert!(obeys_contract(Fault::None, TEXT));
+    assert!(!obeys_contract(Fault::LosesLinesAcrossChunks, TEXT));
+    assert!(!obeys_contract(Fault::DropsTheCutLine, TEXT));
+    assert!(!obeys_contract(Fault::InventsARecord, TEXT));
+    assert!(!obeys_contract(Fault::Panics, TEXT));
 }
 
 /// Every file of the samples folder, whatever format it is of.

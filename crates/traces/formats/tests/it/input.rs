@@ -1,7 +1,7 @@
-//! The road from paths to records: folders, patterns, compression, archives, and what goes wrong on it.
+//! From paths to records: folders, patterns, compression, archives, and errors.
 
 use laggard_formats::{
-    Given, InputError, InputSettings, NoProgress, Outcome, Progress, ReaderOptions, Source, expand,
+    InputError, InputSettings, NoProgress, Outcome, Progress, ReaderOptions, Source, SourceOrigin, expand,
     find_format, read, read_all,
 };
 use laggard_model::{Collect, Loss};
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A folder of its own for one test, removed at the end.
+/// A temporary folder for one test, removed at the end.
 struct Folder {
     path: PathBuf,
 }
@@ -90,7 +90,7 @@ fn every_compression_gives_the_same_records() {
         [skippable.to_vec(), zstd(&bytes)].concat(),
     ];
     for (number, variant) in variants.iter().enumerate() {
-        // The name says nothing: the first bytes do.
+        // The first bytes decide, not the name.
         let (sink, outcome) = read_path(&folder.write(&format!("{number}.bin"), variant));
         let outcome = outcome.unwrap();
         assert_eq!(sink, plain, "variant {number}");
@@ -236,7 +236,7 @@ fn losses_name_the_file_and_progress_adds_up() {
     let mut bytes = table(30_000);
     bytes.extend_from_slice(b"oops\n");
     let path = folder.write("spans.csv", &bytes);
-    let source = Source::File { path: path.clone(), size: None, given: Given::Named };
+    let source = Source::File { path: path.clone(), size: None, origin: SourceOrigin::Named };
     let (mut sink, sum) = (Collect::default(), Sum(AtomicU64::new(0)));
     read(&source, &InputSettings::default(), &mut sink, &sum).unwrap();
     assert_eq!(sum.0.into_inner(), bytes.len() as u64);

@@ -1,4 +1,4 @@
-//! Real span tables of the measurement archive. Counts were taken with an independent CSV reader.
+//! Real span tables of the measurement archive. Counts were determined with an independent CSV reader.
 
 use laggard_formats::{InputSettings, NoProgress, expand, read};
 use laggard_model::{CallRecord, Loss, Losses, Sink, SpanId, SpanRecord};

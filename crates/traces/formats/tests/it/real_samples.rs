@@ -1,4 +1,4 @@
-//! Real tables of samples of the measurement archive. Figures were taken with an independent CSV reader.
+//! Real tables of samples of the measurement archive. Figures were determined with an independent CSV reader.
 
 use laggard_formats::{InputSettings, NoProgress, ReaderOptions, expand, parse_column_option, read_all};
 use laggard_model::{Collect, Loss, Measure, OwnedSample};

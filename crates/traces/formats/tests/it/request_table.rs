@@ -1,4 +1,4 @@
-//! Request tables: samples, what is refused, and that nothing is taken for one.
+//! Request tables: samples, what is rejected, and that no input is recognized as one.
 
 use crate::samples::{Sample, check_expected, samples_in};
 use laggard_formats::contract::{Event, check_splits, check_truncations, transcript};
@@ -19,7 +19,7 @@ fn samples_give_their_expected_records_and_keep_the_contract() {
     }
 }
 
-/// Any table of numbers could be one: it must be asked for.
+/// Any table of numbers could be one: the format must be specified.
 #[test]
 fn nothing_is_taken_for_a_request_table() {
     for sample in samples() {

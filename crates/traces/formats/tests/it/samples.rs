@@ -43,7 +43,7 @@ pub(crate) fn table_samples() -> Vec<Sample> {
     samples
 }
 
-/// One line for each thing the reader said.
+/// One line for each event of the reader.
 fn render(transcript: &Transcript) -> String {
     let mut text = String::new();
     for event in &transcript.events {
@@ -176,7 +176,7 @@ fn every_format_has_a_page() {
     }
 }
 
-/// Metrics in both encodings, as a whole and in the Collector's frames.
+/// Metrics in both encodings, complete and in the Collector's frames.
 #[test]
 fn metrics_keep_the_contract() {
     let read = |name: &str| fs::read(folder().join("otlp").join(name)).unwrap();

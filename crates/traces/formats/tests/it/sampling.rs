@@ -63,8 +63,8 @@ fn otlp_json_tells_by_trace_state_and_by_attributes() {
         (Some(4.0), WeightSource::PowerOfTwo),
         (Some(8.0), WeightSource::JaegerProbabilistic),
         (Some(4.0), WeightSource::Threshold),
-        (None, WeightSource::Untold),
-        (None, WeightSource::Untold),
+        (None, WeightSource::Unknown),
+        (None, WeightSource::Unknown),
     ];
     assert_eq!(counts(&plain), expected);
     assert_eq!(plain.losses().count(Loss::InvalidSampling), 1);

@@ -213,7 +213,7 @@ fn samples(transcript: &Transcript) -> Vec<(i64, laggard_model::Measure, &str, &
     samples.map(|it| (short(it).0, it.measure, &*it.server, &*it.transaction, it.value)).collect()
 }
 
-/// A table of one measure, told by the file's name, by an option, or by a mapping.
+/// A table of one measure, defined by the file's name, by an option, or by a mapping.
 #[test]
 fn a_table_of_one_measure_is_read_without_reshaping() {
     use laggard_model::Measure::{ResponseTime, TransactionRate, Utilization};

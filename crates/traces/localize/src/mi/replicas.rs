@@ -3,7 +3,7 @@
 use crate::replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
 use crate::settings::{CloudDiagSettings, Mode};
 use laggard_model::ReplicaId;
-use laggard_numeric::{BinRule, Bins, dissimilarity_ratios, mad, median_of};
+use laggard_numeric::{BinRule, HistogramBins, dissimilarity_ratios, mad, median_of};
 use std::collections::BTreeMap;
 
 /// Robust: replicas with fewer values are not ranked: their histograms are noise.
@@ -95,7 +95,7 @@ fn replica_ratios(observed: &[Observation], mode: Mode) -> Vec<ReplicaRatio> {
     ranked.sort_by_key(|(_, values)| std::cmp::Reverse(values.len()));
     ranked.truncate(COMPARED_MAX);
     ranked.sort_by_key(|&(replica, _)| replica);
-    let bins = Bins::over(ranked.iter().flat_map(|(_, values)| values.iter().copied()), rule);
+    let bins = HistogramBins::from_values(ranked.iter().flat_map(|(_, values)| values.iter().copied()), rule);
     let shares: Vec<Vec<f64>> = ranked.iter().map(|(_, values)| bins.shares(values)).collect();
     let ratios = dissimilarity_ratios(&shares);
     ranked.iter().zip(ratios).map(|(&(replica, _), ratio)| ReplicaRatio { replica, ratio }).collect()

@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 /// Five operations below an entry, 600 requests over `replicas` replicas; every time is `usual · noise ·
 /// slow(operation, replica, request)`, with a small repeatable noise.
 fn category(replicas: u32, slow: impl Fn(u32, u32, u32) -> f64) -> CategoryCalls {
-    let mut out = CategoryCalls { id: Fingerprint::of(b"made up"), ..CategoryCalls::default() };
+    let mut out = CategoryCalls { id: Fingerprint::from_bytes(b"made up"), ..CategoryCalls::default() };
     for at in 0..6 {
         let parent = (at > 0).then_some(0);
         out.positions.push(CategoryPosition { operation: OperationId::from_index(at), parent });

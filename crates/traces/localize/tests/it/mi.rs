@@ -84,7 +84,8 @@ fn noise(row: usize, column: usize) -> f64 {
 /// Requests that call `operations` in a row, each about a millisecond and at replica `row mod 8`; where `slow`
 /// says so, operation 2 takes 30 ms more.
 fn requests(id: u64, operations: &[usize], rows: usize, slow: impl Fn(usize) -> bool) -> CategoryCalls {
-    let mut out = CategoryCalls { id: Fingerprint::of(&id.to_le_bytes()), ..CategoryCalls::default() };
+    let mut out =
+        CategoryCalls { id: Fingerprint::from_bytes(&id.to_le_bytes()), ..CategoryCalls::default() };
     out.positions = operations
         .iter()
         .enumerate()

@@ -29,7 +29,7 @@ fn self_ns(case: &Value, row: usize, column: usize) -> u64 {
 pub(crate) fn category(case: &Value) -> CategoryCalls {
     let parents = list(&case["parent"]);
     let rows = list(&case["self_us"]).len();
-    let mut out = CategoryCalls { id: Fingerprint::of(b"reference"), ..CategoryCalls::default() };
+    let mut out = CategoryCalls { id: Fingerprint::from_bytes(b"reference"), ..CategoryCalls::default() };
     out.positions = parents
         .iter()
         .enumerate()

@@ -99,7 +99,7 @@ impl SimulatedStore {
     }
 
     /// How often each span, and each sample, is stored or open.
-    fn found(&mut self) -> [BTreeMap<u64, u32>; 2] {
+    fn copies(&mut self) -> [BTreeMap<u64, u32>; 2] {
         let head = self.intake.head();
         let criteria =
             CloseCriteria { idle_through: head, early_through: 0, old_through: 0, rows_max: usize::MAX };
@@ -118,7 +118,7 @@ impl SimulatedStore {
     }
 
     fn check(&mut self, acknowledged: &BTreeSet<u64>, place: &str) {
-        for (found, what) in self.found().iter().zip(["span", "sample"]) {
+        for (found, what) in self.copies().iter().zip(["span", "sample"]) {
             for id in acknowledged {
                 assert_eq!(found.get(id), Some(&1), "{place}: acknowledged {what} {id}");
             }

@@ -7,7 +7,7 @@
 use super::error::SegmentError;
 use super::import_notes::ImportNotes;
 use super::layout;
-use crate::{LogPosition, StoreProblem};
+use crate::{LogPosition, StoreIssue};
 use laggard_model::{Timestamp, TraceId};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
@@ -212,7 +212,7 @@ impl Segment {
 
 impl Quarantined {
     /// The same as a reported problem.
-    pub(crate) fn problem(&self) -> StoreProblem {
+    pub(crate) fn problem(&self) -> StoreIssue {
         let rows = match (self.spans, self.samples) {
             (0, samples) => format!("{samples} samples"),
             (spans, _) => format!("{spans} spans"),
@@ -222,7 +222,7 @@ impl Quarantined {
             self.segment, self.reason, self.first_ns, self.last_ns
         );
         let since = Timestamp::from_unix_ns(self.since_ns);
-        StoreProblem { name: "corrupt_segment", text, since, blocks: false }
+        StoreIssue { name: "corrupt_segment", text, since, blocks: false }
     }
 }
 

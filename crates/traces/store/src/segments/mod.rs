@@ -45,7 +45,7 @@ pub(crate) use reader::Selection;
 pub(crate) use shared::SegmentsInner;
 pub(crate) use spans_file::SpanTable;
 
-use crate::{FlushBatch, LogPosition, StoreError, StoreProblem, StoreSettings, View};
+use crate::{FlushBatch, LogPosition, StoreError, StoreIssue, StoreSettings, View};
 use laggard_model::Timestamp;
 use object_store::ObjectStore;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ pub struct SegmentFigures {
     /// Start of the latest span, or time of the latest sample.
     pub newest: Option<Timestamp>,
     /// What could not be read.
-    pub problems: Vec<StoreProblem>,
+    pub problems: Vec<StoreIssue>,
 }
 
 impl Segments {
@@ -124,9 +124,9 @@ impl Segments {
     pub fn figures(&self) -> SegmentFigures {
         let manifest = self.shared.manifest();
         let segments = &manifest.segments;
-        let mut problems: Vec<StoreProblem> =
+        let mut problems: Vec<StoreIssue> =
             manifest.quarantined.iter().map(manifest::Quarantined::problem).collect();
-        problems.extend(self.shared.unreadable_manifest.iter().map(|text| StoreProblem {
+        problems.extend(self.shared.unreadable_manifest.iter().map(|text| StoreIssue {
             name: "corrupt_manifest",
             text: text.clone(),
             since: self.shared.opened,

@@ -4,7 +4,7 @@ use crate::budget::Budget;
 use crate::clock::Clock;
 use crate::intake::Intake;
 use crate::log::{DamagedRange, ReplayReport};
-use crate::problems::{ProblemList, Severity};
+use crate::problems::{IssueList, Severity};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -16,7 +16,7 @@ const CORRUPT_LOG: &str = "corrupt_log";
 pub(super) struct WritePath {
     intake: Mutex<Intake>,
     pub(super) budget: Budget,
-    pub(super) problems: ProblemList,
+    pub(super) problems: IssueList,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) idle: Duration,
     /// Wakes the flusher when memory is tight.
@@ -40,7 +40,7 @@ impl WritePath {
         WritePath {
             intake: Mutex::new(intake),
             budget,
-            problems: ProblemList::default(),
+            problems: IssueList::default(),
             clock,
             idle,
             tight: Notify::new(),

@@ -1,16 +1,16 @@
 //! Series that are one sample, joined over messages.
 
-use crate::metrics::groups::Names;
+use crate::metrics::groups::PointNames;
 use crate::metrics::series::total;
 use laggard_model::{Loss, Measure, Sink};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Series as they come that are remembered; samples of further ones are left out.
+/// Maximum number of tracked input series; samples of further ones are left out.
 const RAW_MAX: usize = if cfg!(test) { 100 } else { 500_000 };
-/// Series of samples that are remembered, and bytes of their names.
+/// Maximum number of tracked output series, and bytes of their names.
 const JOINED_MAX: usize = 100_000;
 const NAME_BYTES_TOTAL_MAX: usize = 64 << 20;
-/// When there is no room for a new series, those are forgotten that had no point for so long.
+/// At the limit, series without a point for this long are dropped to make space for new ones.
 const FORGOTTEN_AFTER_NS: u64 = 3_600_000_000_000;
 /// A counter that turns up so long after its target did was not there before: it began at 0. Earlier it may only
 /// have come over a slower connection.
@@ -20,7 +20,7 @@ const PROCESSORS_MAX: usize = 4_096;
 
 /// How series of the same names become one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum JoinKind {
     /// What each grew by is summed.
     Counter,
     /// The latest values are summed.
@@ -31,13 +31,13 @@ pub(super) enum Kind {
     Rate,
 }
 
-/// What is told of a series that comes.
+/// The description of an incoming series.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct SeriesUpdate {
     pub(super) measure: Measure,
-    pub(super) kind: Kind,
-    pub(super) names: Names,
-    /// What tells it from all others.
+    pub(super) kind: JoinKind,
+    pub(super) names: PointNames,
+    /// What identifies it.
     pub(super) series: u128,
     /// What it was read from.
     pub(super) target: u128,
@@ -47,36 +47,36 @@ pub(super) struct Told {
 
 /// A point of a series.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Reading {
+pub(super) struct SeriesPoint {
     pub(super) time_ns: i64,
     /// `None` when the series has ended.
     pub(super) value: Option<f64>,
 }
 
-/// All that is remembered.
+/// The state of all series.
 #[derive(Debug, Default)]
 pub(super) struct JoinedSeries {
-    raw: HashMap<u128, Raw>,
+    raw: HashMap<u128, RawSeries>,
     /// When each target had its first point.
-    targets: HashMap<u128, Seen>,
-    joined: HashMap<(Measure, Names), Joined>,
+    targets: HashMap<u128, TargetScrape>,
+    joined: HashMap<(Measure, PointNames), JoinedValue>,
     name_bytes: usize,
     /// Those that the message that is being read changes, in the order in which it does.
-    changed: Vec<(Measure, Names)>,
-    /// The latest point when there was no room last.
+    changed: Vec<(Measure, PointNames)>,
+    /// The latest point when the limit was last reached.
     full_ns: i64,
 }
 
 /// A series as it comes.
 #[derive(Clone, Copy, Debug)]
-struct Raw {
+struct RawSeries {
     time_ns: i64,
     value: f64,
 }
 
 /// When a target was read.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct TargetScrape {
     first_ns: i64,
     /// The instant before the latest.
     before_ns: i64,
@@ -85,61 +85,61 @@ struct Seen {
 
 /// A series of samples.
 #[derive(Debug)]
-struct Joined {
-    kind: Kind,
+struct JoinedValue {
+    kind: JoinKind,
     value: f64,
     members: f64,
     /// The latest sample.
     last_ns: i64,
     processors: HashSet<Box<str>>,
     /// What the message that is being read changed, by time.
-    changes: BTreeMap<i64, Change>,
+    changes: BTreeMap<i64, CounterChange>,
 }
 
 #[derive(Clone, Copy, Default, Debug)]
-struct Change {
+struct CounterChange {
     value: f64,
     members: f64,
 }
 
 impl JoinedSeries {
-    /// Takes a point; the samples are given by [`JoinedSeries::emit`].
-    pub(super) fn add(&mut self, told: &Told, reading: Reading, sink: &mut dyn Sink) {
-        let before = self.raw.get(&told.series).copied();
-        if before.is_none() && !self.has_room(reading.time_ns) {
-            return sink.lose(Loss::SeriesLimit, &|| told.names.server.clone());
+    /// Adds a point; [`JoinedSeries::emit`] emits the samples.
+    pub(super) fn add(&mut self, update: &SeriesUpdate, point: SeriesPoint, sink: &mut dyn Sink) {
+        let before = self.raw.get(&update.series).copied();
+        if before.is_none() && !self.has_capacity(point.time_ns) {
+            return sink.lose(Loss::SeriesLimit, &|| update.names.server.clone());
         }
-        if before.is_some_and(|raw| reading.time_ns < raw.time_ns) {
-            return sink.lose(Loss::DuplicateSample, &|| told.names.server.clone());
+        if before.is_some_and(|raw| point.time_ns < raw.time_ns) {
+            return sink.lose(Loss::DuplicateSample, &|| update.names.server.clone());
         }
-        let zero_ns = self.read_before(told.target, reading.time_ns);
-        let change = change(told, before, reading, zero_ns.is_some(), sink);
-        match reading.value {
-            Some(value) => self.raw.insert(told.series, Raw { time_ns: reading.time_ns, value }),
-            None => self.raw.remove(&told.series),
+        let zero_ns = self.read_before(update.target, point.time_ns);
+        let change = change(update, before, point, zero_ns.is_some(), sink);
+        match point.value {
+            Some(value) => self.raw.insert(update.series, RawSeries { time_ns: point.time_ns, value }),
+            None => self.raw.remove(&update.series),
         };
         let Some(change) = change else { return };
-        let is_new = before.is_none() && told.kind == Kind::Counter;
-        let joined = self.joined(told);
-        if !told.processor.is_empty() && joined.processors.len() < PROCESSORS_MAX {
-            joined.processors.insert(told.processor.as_str().into());
+        let is_new = before.is_none() && update.kind == JoinKind::Counter;
+        let joined = self.joined(update);
+        if !update.processor.is_empty() && joined.processors.len() < PROCESSORS_MAX {
+            joined.processors.insert(update.processor.as_str().into());
         }
-        // The first sample of a counter says nothing by itself.
+        // The first sample of a counter has no difference.
         if let Some(zero_ns) = zero_ns.filter(|_| is_new && joined.last_ns == i64::MIN) {
             joined.changes.entry(zero_ns).or_default();
         }
-        let sum = joined.changes.entry(reading.time_ns).or_default();
+        let sum = joined.changes.entry(point.time_ns).or_default();
         sum.value += change.value;
         sum.members += change.members;
     }
 
-    /// The series of samples of what is told, which is about to change.
-    fn joined(&mut self, told: &Told) -> &mut Joined {
-        let key = (told.measure, told.names.clone());
+    /// The output series of an update, about to change.
+    fn joined(&mut self, update: &SeriesUpdate) -> &mut JoinedValue {
+        let key = (update.measure, update.names.clone());
         let joined = self.joined.entry(key.clone()).or_insert_with(|| {
-            self.name_bytes += told.names.bytes();
-            Joined {
-                kind: told.kind,
+            self.name_bytes += update.names.bytes();
+            JoinedValue {
+                kind: update.kind,
                 value: 0.0,
                 members: 0.0,
                 last_ns: i64::MIN,
@@ -155,7 +155,7 @@ impl JoinedSeries {
 
     /// When a target was read before, if it has been read for long: a counter that is new now was 0 then.
     fn read_before(&mut self, target: u128, time_ns: i64) -> Option<i64> {
-        let new = Seen { first_ns: time_ns, before_ns: time_ns, last_ns: time_ns };
+        let new = TargetScrape { first_ns: time_ns, before_ns: time_ns, last_ns: time_ns };
         let seen = self.targets.entry(target).or_insert(new);
         if time_ns > seen.last_ns {
             seen.before_ns = seen.last_ns;
@@ -174,21 +174,21 @@ impl JoinedSeries {
         }
     }
 
-    /// Whether nothing is remembered.
+    /// Whether there is no state.
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.raw.is_empty() && self.joined.is_empty()
     }
 
-    /// Whether a further series can be remembered, now or after some were forgotten.
-    fn has_room(&mut self, now_ns: i64) -> bool {
-        let has_room = |all: &JoinedSeries| {
+    /// Whether another series can be tracked, possibly after dropping some.
+    fn has_capacity(&mut self, now_ns: i64) -> bool {
+        let has_capacity = |all: &JoinedSeries| {
             all.raw.len() < RAW_MAX
                 && all.targets.len() < RAW_MAX
                 && all.joined.len() < JOINED_MAX
                 && all.name_bytes < NAME_BYTES_TOTAL_MAX
         };
-        if has_room(self) {
+        if has_capacity(self) {
             return true;
         }
         // Looking through all of them for every new one would cost more than reading.
@@ -200,46 +200,47 @@ impl JoinedSeries {
             self.joined.retain(|_, joined| !joined.changes.is_empty() || is_recent(joined.last_ns));
             self.name_bytes = self.joined.keys().map(|(_, names)| names.bytes()).sum();
         }
-        has_room(self)
+        has_capacity(self)
     }
 }
 
 /// What a point changes; `None` for the end of a series that changes nothing.
 fn change(
-    told: &Told,
-    before: Option<Raw>,
-    reading: Reading,
+    update: &SeriesUpdate,
+    before: Option<RawSeries>,
+    point: SeriesPoint,
     began_at_zero: bool,
     sink: &mut dyn Sink,
-) -> Option<Change> {
-    let kind = told.kind;
+) -> Option<CounterChange> {
+    let kind = update.kind;
     let old = before.map_or(0.0, |raw| raw.value);
     let members = if before.is_some() { 0.0 } else { 1.0 };
-    let Some(value) = reading.value else {
-        let is_gauge = matches!(kind, Kind::Sum | Kind::Mean);
-        return (is_gauge && before.is_some()).then_some(Change { value: -old, members: -1.0 });
+    let Some(value) = point.value else {
+        let is_gauge = matches!(kind, JoinKind::Sum | JoinKind::Mean);
+        return (is_gauge && before.is_some()).then_some(CounterChange { value: -old, members: -1.0 });
     };
     let grown = match kind {
-        Kind::Sum | Kind::Mean => value - old,
-        Kind::Rate => {
-            let elapsed_ns = before.map_or(0, |raw| reading.time_ns.saturating_sub(raw.time_ns));
+        JoinKind::Sum | JoinKind::Mean => value - old,
+        JoinKind::Rate => {
+            let elapsed_ns = before.map_or(0, |raw| point.time_ns.saturating_sub(raw.time_ns));
             value * elapsed_ns as f64 / 1e9
         }
-        Kind::Counter if before.is_none() && !began_at_zero => 0.0,
-        Kind::Counter if value >= old => value - old,
-        Kind::Counter => {
-            sink.lose(Loss::CounterReset, &|| told.names.server.clone());
+        JoinKind::Counter if before.is_none() && !began_at_zero => 0.0,
+        JoinKind::Counter if value >= old => value - old,
+        JoinKind::Counter => {
+            sink.lose(Loss::CounterReset, &|| update.names.server.clone());
             value
         }
     };
-    Some(Change { value: grown, members })
+    Some(CounterChange { value: grown, members })
 }
 
-impl Joined {
+impl JoinedValue {
     /// Gives what changed. Times of samples only grow: points of the same instant come in several messages, and
     /// each of these has to count.
-    fn emit(&mut self, measure: Measure, names: &Names, sink: &mut dyn Sink) {
-        let form = if matches!(self.kind, Kind::Counter | Kind::Rate) { total(measure) } else { measure };
+    fn emit(&mut self, measure: Measure, names: &PointNames, sink: &mut dyn Sink) {
+        let form =
+            if matches!(self.kind, JoinKind::Counter | JoinKind::Rate) { total(measure) } else { measure };
         for (time_ns, change) in std::mem::take(&mut self.changes) {
             self.value += change.value;
             self.members += change.members;
@@ -251,11 +252,11 @@ impl Joined {
             }
             let value = match self.kind {
                 // What is left of gauges that have all ended is rounding.
-                Kind::Sum | Kind::Mean if self.members <= 0.0 => {
+                JoinKind::Sum | JoinKind::Mean if self.members <= 0.0 => {
                     self.value = 0.0;
                     continue;
                 }
-                Kind::Mean => self.value / self.members,
+                JoinKind::Mean => self.value / self.members,
                 _ => self.value,
             };
             names.give(self.last_ns, form, value, sink);

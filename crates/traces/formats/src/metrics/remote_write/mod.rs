@@ -1,4 +1,4 @@
-//! Prometheus remote write: series of numbers, told apart by labels, to samples.
+//! Prometheus remote write: from series of numbers, identified by labels, to samples.
 //!
 //! ```text
 //! series ─ by name ─► role ─ labels ─► names ─► joined with series of the same names ─► samples
@@ -6,7 +6,7 @@
 //!
 //! Prometheus spreads series over connections, so that series that are one sample here (they differ only in
 //! labels that name nothing, like a status code) come in different messages. What is joined is therefore
-//! remembered: of counters what each series grew by, of gauges the latest value of each.
+//! stored: for counters the increase of each series, for gauges the latest value of each.
 
 mod joined;
 mod role;
@@ -14,24 +14,24 @@ mod role;
 mod tests;
 mod wire;
 
-pub(crate) use wire::Version;
+pub(crate) use wire::RemoteWriteVersion;
 
 use super::mappings::{Mappings, MetricRule};
-use super::{Attributes, Names};
+use super::{Attributes, PointNames};
 use crate::format::FormatError;
-use crate::messages::Contents;
-use joined::{JoinedSeries, Reading, Told};
+use crate::messages::MessageContents;
+use joined::{JoinedSeries, SeriesPoint, SeriesUpdate};
 use laggard_model::{FingerprintBuilder, Loss, Sink};
-use role::{Role, find_role};
+use role::{SeriesRole, find_role};
 use wire::WireSeries;
 
-/// The value that says that a series has ended; it is not a number.
+/// The stale marker: a NaN value that marks the end of a series.
 const STALE: u64 = 0x7FF0_0000_0000_0002;
 
-/// Labels that tell apart what is scraped as a whole.
+/// Labels that identify a scrape target.
 const TARGET: [&str; 4] = ["job", "instance", "pod", "namespace"];
 
-/// Reads messages of remote write; remembers series between them.
+/// Reads messages of remote write; keeps series state between them.
 #[derive(Debug)]
 pub(crate) struct RemoteWrite {
     mappings: Mappings,
@@ -47,15 +47,15 @@ impl RemoteWrite {
     /// Reads a message.
     ///
     /// # Errors
-    /// When it is none; nothing of it was taken then.
+    /// When it is not a message; then nothing of it was used.
     pub(crate) fn read(
         &mut self,
-        version: Version,
+        version: RemoteWriteVersion,
         message: &[u8],
         sink: &mut dyn Sink,
-    ) -> Result<Contents, FormatError> {
-        let mut contents = Contents::default();
-        // First only looked at: what is remembered must not know half a message.
+    ) -> Result<MessageContents, FormatError> {
+        let mut contents = MessageContents::default();
+        // First a dry run: the state must not contain half a message.
         wire::each(version, message, &mut |series| {
             contents.points += series.points.len() as u64;
             contents.histograms += series.histograms;
@@ -74,8 +74,8 @@ impl RemoteWrite {
         }
         let role = match find_role(&self.mappings, name, &series.labels) {
             Ok(role) => role,
-            Err(role::NoRole::Part) => return,
-            Err(role::NoRole::Unknown) => {
+            Err(role::RoleError::MetricPart) => return,
+            Err(role::RoleError::Unknown) => {
                 return sink.lose(Loss::OtherSignal, &|| {
                     format!("metric {:?} is mapped to no measure", crate::columns::shorten(name))
                 });
@@ -85,8 +85,8 @@ impl RemoteWrite {
         self.points(series, &role, names, sink);
     }
 
-    fn points(&mut self, series: &WireSeries<'_>, role: &Role, names: Names, sink: &mut dyn Sink) {
-        let told = Told {
+    fn points(&mut self, series: &WireSeries<'_>, role: &SeriesRole, names: PointNames, sink: &mut dyn Sink) {
+        let update = SeriesUpdate {
             measure: role.measure_of(&names),
             kind: role.kind,
             names,
@@ -99,7 +99,7 @@ impl RemoteWrite {
             let is_number = point.value.is_finite() && point.value >= 0.0;
             if !is_stale && !is_number {
                 sink.lose(Loss::InvalidSample, &|| {
-                    format!("{} of {}", point.value, crate::columns::shorten(&told.names.server))
+                    format!("{} of {}", point.value, crate::columns::shorten(&update.names.server))
                 });
                 continue;
             }
@@ -108,12 +108,12 @@ impl RemoteWrite {
                 continue;
             };
             let value = (!is_stale).then_some(point.value * role.factor);
-            self.joined.add(&told, Reading { time_ns, value }, sink);
+            self.joined.add(&update, SeriesPoint { time_ns, value }, sink);
         }
     }
 }
 
-/// What tells a series from all others.
+/// The identity of a series.
 fn identity(labels: &Attributes<'_>) -> u128 {
     let mut builder = FingerprintBuilder::new();
     for (name, value) in labels.pairs() {

@@ -1,16 +1,16 @@
 //! What a series of Prometheus measures, by the name of its metric; and whose it is, by its labels.
 
-use super::joined::Kind;
+use super::joined::JoinKind;
 use crate::conventions::{ResourceNames, UNKNOWN};
 use crate::metrics::attributes::NameSpec;
-use crate::metrics::groups::Names;
-use crate::metrics::mappings::{Mapping, Mappings, Origin};
-use crate::metrics::series::{count_measure, of_call, summed};
+use crate::metrics::groups::PointNames;
+use crate::metrics::mappings::{Mapping, Mappings, MetricOrigin};
+use crate::metrics::series::{count_measure, outbound_measure, summed};
 use crate::metrics::{Attributes, is_idle};
 use laggard_model::{Measure, ReplicaSource};
 use std::sync::{Arc, LazyLock};
 
-/// Labels of a server, of its tier and of a host, the first that is there: as `--prometheus` asks for them.
+/// Labels of a server, of its tier and of a host, the first that is present: as queried by `--prometheus`.
 const SERVER: [&str; 5] = ["pod", "kubernetes_pod_name", "instance", "node", "host"];
 const TIER: [&str; 4] = ["job", "service_name", "service", "app"];
 const HOST: [&str; 3] = ["node", "host", "instance"];
@@ -23,65 +23,70 @@ const CALLEE: [&str; 4] = ["callee", "peer_service", "db_system", "server_addres
 
 /// What a series is.
 #[derive(Debug)]
-pub(super) struct Role {
+pub(super) struct SeriesRole {
     mapping: Arc<Mapping>,
     measure: Measure,
-    pub(super) kind: Kind,
+    pub(super) kind: JoinKind,
     /// From the number to the measure's unit.
     pub(super) factor: f64,
-    /// Whether `job` is whoever tells of others, not the tier.
+    /// Whether `job` is an exporter that reports on others, not the tier.
     is_of_exporter: bool,
 }
 
 /// Why a series has no role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NoRole {
-    /// It is a part of a metric that is read, and not needed: a bucket, a sum over others, time that nobody used.
-    Part,
-    /// Nobody knows the metric.
+pub(super) enum RoleError {
+    /// A part of a supported metric that is not needed: a bucket, a sum over others, idle time.
+    MetricPart,
+    /// The metric is unknown.
     Unknown,
 }
 
 /// Which part of a metric a series is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Whole,
+enum MetricPart {
+    Single,
     Count,
     Sum,
     Unneeded,
 }
 
 /// The role of a series.
-pub(super) fn find_role(mappings: &Mappings, name: &str, labels: &Attributes<'_>) -> Result<Role, NoRole> {
-    let (mapping, part, base) = find_part(mappings, name).ok_or(NoRole::Unknown)?;
-    let is_unneeded = part == Part::Unneeded || is_sum_over_others(name, labels) || is_idle(&mapping, labels);
+pub(super) fn find_role(
+    mappings: &Mappings,
+    name: &str,
+    labels: &Attributes<'_>,
+) -> Result<SeriesRole, RoleError> {
+    let (mapping, part, base) = find_part(mappings, name).ok_or(RoleError::Unknown)?;
+    let is_unneeded =
+        part == MetricPart::Unneeded || is_sum_over_others(name, labels) || is_idle(&mapping, labels);
     // The connector counts calls in a metric of their own.
-    if is_unneeded || (part == Part::Count && mapping.origin == Origin::Spans) {
-        return Err(NoRole::Part);
+    if is_unneeded || (part == MetricPart::Count && mapping.origin == MetricOrigin::Spans) {
+        return Err(RoleError::MetricPart);
     }
     let measure = match part {
-        Part::Count => count_measure(mapping.measure).ok_or(NoRole::Part)?,
-        Part::Sum => summed(mapping.measure),
+        MetricPart::Count => count_measure(mapping.measure).ok_or(RoleError::MetricPart)?,
+        MetricPart::Sum => summed(mapping.measure),
         _ => mapping.measure,
     };
-    let factor = if part == Part::Count { 1.0 } else { mapping.factor(unit(base)) };
+    let factor = if part == MetricPart::Count { 1.0 } else { mapping.factor(unit(base)) };
     let kind = kind(measure, mapping.is_cores_in_use);
     let is_of_exporter = name.starts_with("kube_") || name.starts_with("container_");
-    Ok(Role { mapping, measure, kind, factor, is_of_exporter })
+    Ok(SeriesRole { mapping, measure, kind, factor, is_of_exporter })
 }
 
-fn find_part<'n>(mappings: &Mappings, name: &'n str) -> Option<(Arc<Mapping>, Part, &'n str)> {
+fn find_part<'n>(mappings: &Mappings, name: &'n str) -> Option<(Arc<Mapping>, MetricPart, &'n str)> {
     let parts = [
-        ("_count", Part::Count),
-        ("_sum", Part::Sum),
-        ("_bucket", Part::Unneeded),
-        ("_created", Part::Unneeded),
+        ("_count", MetricPart::Count),
+        ("_sum", MetricPart::Sum),
+        ("_bucket", MetricPart::Unneeded),
+        ("_created", MetricPart::Unneeded),
     ];
     let of_distribution = parts.into_iter().find_map(|(suffix, part)| {
         let base = name.strip_suffix(suffix)?;
         Some((mappings.find_prometheus(base)?, part, base))
     });
-    of_distribution.or_else(|| Some((mappings.find_prometheus(name)?, Part::Whole, name)))
+    of_distribution.or_else(|| Some((mappings.find_prometheus(name)?, MetricPart::Single, name)))
 }
 
 /// The unit that Prometheus puts into names.
@@ -94,7 +99,7 @@ fn unit(name: &str) -> &'static str {
     }
 }
 
-/// cAdvisor tells what a pod uses beside what each of its containers does; kube-state-metrics tells limits of
+/// cAdvisor reports what a pod uses besides what each of its containers uses; kube-state-metrics reports limits of
 /// memory, too.
 fn is_sum_over_others(name: &str, labels: &Attributes<'_>) -> bool {
     match name {
@@ -105,18 +110,18 @@ fn is_sum_over_others(name: &str, labels: &Attributes<'_>) -> bool {
 }
 
 /// Prometheus counts since the start of a process, whatever it counts.
-const fn kind(measure: Measure, is_cores_in_use: bool) -> Kind {
+const fn kind(measure: Measure, is_cores_in_use: bool) -> JoinKind {
     match measure {
-        Measure::CpuSecondsTotal if is_cores_in_use => Kind::Rate,
-        Measure::Utilization | Measure::ResponseTime | Measure::CallTime => Kind::Mean,
-        Measure::Cores | Measure::Clients | Measure::TransactionRate => Kind::Sum,
-        _ => Kind::Counter,
+        Measure::CpuSecondsTotal if is_cores_in_use => JoinKind::Rate,
+        Measure::Utilization | Measure::ResponseTime | Measure::CallTime => JoinKind::Mean,
+        Measure::Cores | Measure::Clients | Measure::TransactionRate => JoinKind::Sum,
+        _ => JoinKind::Counter,
     }
 }
 
-impl Role {
+impl SeriesRole {
     /// Whose series of these labels is; `None` when it is none of the measure.
-    pub(super) fn names(&self, labels: &Attributes<'_>) -> Option<Names> {
+    pub(super) fn names(&self, labels: &Attributes<'_>) -> Option<PointNames> {
         let text = |names: &[&str]| labels.first(names).to_owned();
         let resource = ResourceNames {
             service: if self.is_of_exporter { String::new() } else { text(&TIER) },
@@ -124,7 +129,7 @@ impl Role {
             replica_source: ReplicaSource::Unknown,
             host: text(&HOST),
         };
-        let mut names = Names::of(&self.mapping, labels, &resource)?;
+        let mut names = PointNames::from_point(&self.mapping, labels, &resource)?;
         if names.transaction == UNKNOWN {
             let known = TRANSACTIONS.iter().map(|spec| spec.name(labels)).find(|name| !name.is_empty());
             names.transaction = known.map_or_else(|| UNKNOWN.to_owned(), crate::metrics::groups::template);
@@ -136,8 +141,8 @@ impl Role {
     }
 
     /// The measure of samples of these names.
-    pub(super) fn measure_of(&self, names: &Names) -> Measure {
-        if names.is_call { of_call(self.measure) } else { self.measure }
+    pub(super) fn measure_of(&self, names: &PointNames) -> Measure {
+        if names.is_call { outbound_measure(self.measure) } else { self.measure }
     }
 
     /// The processor that a series of CPU time is of; empty when it is of all.

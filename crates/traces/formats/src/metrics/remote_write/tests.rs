@@ -24,7 +24,7 @@ fn message(all: impl IntoIterator<Item = Encoder>) -> Vec<u8> {
 
 fn read(reader: &mut RemoteWrite, message: &[u8]) -> Collect {
     let mut sink = Collect::default();
-    reader.read(Version::One, message, &mut sink).unwrap();
+    reader.read(RemoteWriteVersion::One, message, &mut sink).unwrap();
     sink
 }
 
@@ -81,7 +81,7 @@ fn counters_are_joined_over_messages() {
             "30+2ns TransactionsTotal cart[cart-1] GET /cart = 33"
         ]
     );
-    // The process starts anew.
+    // The process restarts.
     let fourth = read(&mut reader, &message([count("200", &[(45, 5.0)])]));
     assert_eq!(short(&fourth), ["45 TransactionsTotal cart[cart-1] GET /cart = 38"]);
     assert_eq!(fourth.losses.count(Loss::CounterReset), 1);
@@ -214,15 +214,17 @@ fn both_versions_say_the_same() {
     let two =
         symbols.iter().fold(Encoder::default(), |all, symbol| all.bytes(4, symbol)).message(5, of_series);
     let mut sink = Collect::default();
-    let contents = RemoteWrite::new(&[]).read(Version::Two, &two.0, &mut sink).unwrap();
-    assert_eq!(contents, Contents { points: 1, histograms: 1 });
+    let contents = RemoteWrite::new(&[]).read(RemoteWriteVersion::Two, &two.0, &mut sink).unwrap();
+    assert_eq!(contents, MessageContents { points: 1, histograms: 1 });
     assert_eq!(short(&sink), ["0 TransactionsTotal cart[cart-1] /cart = 0"]);
     assert_eq!(sink.losses.count(Loss::OtherSignal), 1);
     for wrong in [
         Encoder::default().message(5, Encoder::default().bytes(1, [1, 2])),
         Encoder::default().message(5, Encoder::default().bytes(1, [0])),
     ] {
-        assert!(RemoteWrite::new(&[]).read(Version::Two, &wrong.0, &mut Collect::default()).is_err());
+        assert!(
+            RemoteWrite::new(&[]).read(RemoteWriteVersion::Two, &wrong.0, &mut Collect::default()).is_err()
+        );
     }
 }
 
@@ -258,6 +260,6 @@ fn damage_is_told_and_nothing_of_it_remembered() {
     let mut reader = RemoteWrite::new(&[]);
     let mut cut = message([count("200", &[(0, 5.0)])]);
     cut.extend_from_slice(b"\x0A\x7F");
-    assert!(reader.read(Version::One, &cut, &mut Collect::default()).is_err());
+    assert!(reader.read(RemoteWriteVersion::One, &cut, &mut Collect::default()).is_err());
     assert!(reader.joined.is_empty());
 }

@@ -5,7 +5,7 @@
 
 use crate::format::FormatError;
 use crate::metrics::Attributes;
-use laggard_wire::{Damaged, Fields, Value};
+use laggard_wire::{Fields, Value, WireError};
 use std::borrow::Cow;
 
 /// Version 2 has a table of texts; a message may have this many.
@@ -15,7 +15,7 @@ const LABELS_MAX: usize = 256;
 
 /// Of remote write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Version {
+pub(crate) enum RemoteWriteVersion {
     /// `prometheus.WriteRequest`.
     One,
     /// `io.prometheus.write.v2.Request`.
@@ -41,22 +41,22 @@ pub(super) struct WirePoint {
 
 /// Hands on each series of a message.
 pub(super) fn each<'a>(
-    version: Version,
+    version: RemoteWriteVersion,
     message: &'a [u8],
     take: &mut dyn FnMut(&WireSeries<'a>),
 ) -> Result<(), FormatError> {
-    let damaged = |Damaged| FormatError::new("this is no message of remote write");
+    let damaged = |WireError| FormatError::new("this is no message of remote write");
     let symbols = match version {
-        Version::One => Vec::new(),
-        Version::Two => symbols(message)?,
+        RemoteWriteVersion::One => Vec::new(),
+        RemoteWriteVersion::Two => symbols(message)?,
     };
-    let field_of_series = if version == Version::One { 1 } else { 5 };
+    let field_of_series = if version == RemoteWriteVersion::One { 1 } else { 5 };
     for field in Fields::new(message) {
         let (field, Value::Bytes(series)) = field.map_err(damaged)? else { continue };
         if field == field_of_series {
             let read = match version {
-                Version::One => read_series(series),
-                Version::Two => read_series_2(series, &symbols),
+                RemoteWriteVersion::One => read_series(series),
+                RemoteWriteVersion::Two => read_series_2(series, &symbols),
             };
             take(&read.map_err(damaged)?);
         }
@@ -77,7 +77,7 @@ fn symbols(message: &[u8]) -> Result<Vec<&[u8]>, FormatError> {
     Ok(symbols)
 }
 
-fn read_series(message: &[u8]) -> Result<WireSeries<'_>, Damaged> {
+fn read_series(message: &[u8]) -> Result<WireSeries<'_>, WireError> {
     let mut series = WireSeries::default();
     for field in Fields::new(message) {
         match field? {
@@ -93,7 +93,7 @@ fn read_series(message: &[u8]) -> Result<WireSeries<'_>, Damaged> {
     Ok(series)
 }
 
-fn read_series_2<'a>(message: &[u8], symbols: &[&'a [u8]]) -> Result<WireSeries<'a>, Damaged> {
+fn read_series_2<'a>(message: &[u8], symbols: &[&'a [u8]]) -> Result<WireSeries<'a>, WireError> {
     let mut series = WireSeries::default();
     let mut references: Vec<u64> = Vec::new();
     for field in Fields::new(message) {
@@ -107,11 +107,11 @@ fn read_series_2<'a>(message: &[u8], symbols: &[&'a [u8]]) -> Result<WireSeries<
     }
     let (pairs, rest) = references.as_chunks::<2>();
     if !rest.is_empty() {
-        return Err(Damaged);
+        return Err(WireError);
     }
     let symbol = |reference: u64| {
         let found = usize::try_from(reference).ok().and_then(|at| symbols.get(at));
-        found.copied().ok_or(Damaged)
+        found.copied().ok_or(WireError)
     };
     for &[name, value] in pairs {
         add(&mut series.labels, symbol(name)?, symbol(value)?)?;
@@ -119,11 +119,11 @@ fn read_series_2<'a>(message: &[u8], symbols: &[&'a [u8]]) -> Result<WireSeries<
     Ok(series)
 }
 
-fn read_packed(mut packed: &[u8], references: &mut Vec<u64>) -> Result<(), Damaged> {
+fn read_packed(mut packed: &[u8], references: &mut Vec<u64>) -> Result<(), WireError> {
     while !packed.is_empty() {
-        let (reference, bytes) = laggard_wire::varint(packed)?.ok_or(Damaged)?;
+        let (reference, bytes) = laggard_wire::varint(packed)?.ok_or(WireError)?;
         if references.len() == 2 * LABELS_MAX {
-            return Err(Damaged);
+            return Err(WireError);
         }
         references.push(reference);
         packed = &packed[bytes..];
@@ -131,16 +131,16 @@ fn read_packed(mut packed: &[u8], references: &mut Vec<u64>) -> Result<(), Damag
     Ok(())
 }
 
-fn add<'a>(labels: &mut Attributes<'a>, name: &'a [u8], value: &'a [u8]) -> Result<(), Damaged> {
+fn add<'a>(labels: &mut Attributes<'a>, name: &'a [u8], value: &'a [u8]) -> Result<(), WireError> {
     if labels.pairs().count() == LABELS_MAX {
-        return Err(Damaged);
+        return Err(WireError);
     }
     let text = |bytes: &'a [u8]| -> Cow<'a, str> { String::from_utf8_lossy(bytes) };
     labels.add(text(name), text(value));
     Ok(())
 }
 
-fn read_label(message: &[u8]) -> Result<(&[u8], &[u8]), Damaged> {
+fn read_label(message: &[u8]) -> Result<(&[u8], &[u8]), WireError> {
     let mut label: (&[u8], &[u8]) = (&[], &[]);
     for field in Fields::new(message) {
         match field? {
@@ -152,7 +152,7 @@ fn read_label(message: &[u8]) -> Result<(&[u8], &[u8]), Damaged> {
     Ok(label)
 }
 
-fn read_point(message: &[u8]) -> Result<WirePoint, Damaged> {
+fn read_point(message: &[u8]) -> Result<WirePoint, WireError> {
     let mut point = WirePoint::default();
     for field in Fields::new(message) {
         match field? {

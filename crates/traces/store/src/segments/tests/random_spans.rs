@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 /// One span, and the flush batch it arrives in.
 #[derive(Clone, Debug)]
-pub(super) struct DrawnSpan {
+pub(super) struct RandomSpan {
     trace: u8,
     span: u8,
     parent: u8,
@@ -23,7 +23,7 @@ pub(super) struct DrawnSpan {
     copied_to: Option<u8>,
 }
 
-pub(super) fn spans() -> impl Strategy<Value = Vec<DrawnSpan>> {
+pub(super) fn spans() -> impl Strategy<Value = Vec<RandomSpan>> {
     let one = (
         (0_u8..12, 1_u8..9, 0_u8..9, -900_i16..900),
         (0_u32..5_000, 0_u8..4, 0_u8..4, any::<u8>()),
@@ -32,13 +32,13 @@ pub(super) fn spans() -> impl Strategy<Value = Vec<DrawnSpan>> {
     let random_batches =
         one.prop_map(|((trace, span, parent, start_s), (inclusive, operation, replica, odd), to)| {
             let (batch, copied_to) = to;
-            DrawnSpan { trace, span, parent, start_s, inclusive, operation, replica, odd, batch, copied_to }
+            RandomSpan { trace, span, parent, start_s, inclusive, operation, replica, odd, batch, copied_to }
         });
     proptest::collection::vec(random_batches, 1..60)
 }
 
 /// Spans by flush batch. Ids are unique in a trace, except for copies, which are equal.
-pub(super) fn batches(random_batches: &[DrawnSpan]) -> Vec<FlushBatch> {
+pub(super) fn batches(random_batches: &[RandomSpan]) -> Vec<FlushBatch> {
     let mut batches = vec![FlushBatch::default(); 6];
     let mut seen = std::collections::HashSet::new();
     for (at, span) in random_batches.iter().enumerate() {
@@ -63,7 +63,7 @@ pub(super) fn batches(random_batches: &[DrawnSpan]) -> Vec<FlushBatch> {
     batches
 }
 
-fn add(batch: &mut FlushBatch, span: &DrawnSpan) {
+fn add(batch: &mut FlushBatch, span: &RandomSpan) {
     let kinds = [SpanKind::Server, SpanKind::Client, SpanKind::Internal, SpanKind::Unspecified];
     let kind = kinds[usize::from(span.odd % 4)];
     let statuses = [Status::Unset, Status::Ok, Status::Error];
@@ -101,7 +101,7 @@ pub(super) fn trace(number: u8) -> TraceId {
 /// A flush batch of one trace, so late that everything before it is closed.
 pub(super) fn much_later() -> FlushBatch {
     let mut batch = FlushBatch { names: Names::new(), ..FlushBatch::default() };
-    let span = DrawnSpan {
+    let span = RandomSpan {
         trace: 200,
         span: 1,
         parent: 0,

@@ -47,7 +47,7 @@ impl SiteStudy {
         let populations: Vec<Population<'_>> = [Some(window), earlier].into_iter().flatten().collect();
         let union = UnionNames::of_populations(&populations);
         let fold = |at: usize| {
-            let assumed = question.settings.sampling_probability.and_then(AdjustedCount::of_probability);
+            let assumed = question.settings.sampling_probability.and_then(AdjustedCount::from_probability);
             let fold = SiteFold::new(union.select(&populations[at], at), assumed, question.engine);
             question.engine.fold(fold.selected().range(), &fold)
         };

@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-/// A job and when it is due, ordered so that the largest is due first: `BinaryHeap` gives the largest.
+/// A job and its departure time, ordered so that the largest departs first: `BinaryHeap` pops the largest.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Due {
+pub(crate) struct ScheduledJob {
     /// Seconds; never NaN.
     pub(crate) at: f64,
     /// Number of its arrival: what came first goes first among equal times.
@@ -12,22 +12,22 @@ pub(crate) struct Due {
     pub(crate) job: u32,
 }
 
-impl Ord for Due {
-    fn cmp(&self, other: &Due) -> Ordering {
+impl Ord for ScheduledJob {
+    fn cmp(&self, other: &ScheduledJob) -> Ordering {
         other.at.total_cmp(&self.at).then_with(|| other.number.cmp(&self.number))
     }
 }
 
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Due) -> Option<Ordering> {
+impl PartialOrd for ScheduledJob {
+    fn partial_cmp(&self, other: &ScheduledJob) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Due {
-    fn eq(&self, other: &Due) -> bool {
+impl PartialEq for ScheduledJob {
+    fn eq(&self, other: &ScheduledJob) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Due {}
+impl Eq for ScheduledJob {}

@@ -3,12 +3,12 @@
 use pulp::Arch;
 
 use super::NnlsSolver;
-use super::lanes::{Check, LANES, LaneProblems, Lanes};
+use super::lanes::{Check, LANES, LaneGuesses, Lanes};
 use crate::PrefixSums;
 use crate::normal_equations::packed_len;
 
-/// How many starts [`stretch_residuals`] takes at a time.
-pub const STRETCH_LANES: usize = LANES;
+/// How many starts [`interval_residuals`] takes at a time.
+pub const INTERVAL_LANES: usize = LANES;
 
 /// Rounding of a prefix sum, as a share of it.
 const ROUNDING: f64 = 1e-15;
@@ -27,8 +27,13 @@ const LANE_COLUMNS_MAX: usize = 48;
 /// 1e-15 of `Σ y²` of all rows before the end are rounding errors of its prefix sum, and returned as 0.
 ///
 /// # Panics
-/// If there are more than [`STRETCH_LANES`] starts, or an end is beyond the rows.
-pub fn stretch_residuals(sums: &PrefixSums, starts: &[usize], ends: &[usize], visit: impl FnMut(usize, f64)) {
+/// If there are more than [`INTERVAL_LANES`] starts, or an end is beyond the rows.
+pub fn interval_residuals(
+    sums: &PrefixSums,
+    starts: &[usize],
+    ends: &[usize],
+    visit: impl FnMut(usize, f64),
+) {
     assert!(starts.len() <= LANES, "{} starts are more than {LANES}", starts.len());
     if sums.columns() <= LANE_COLUMNS_MAX {
         by_lanes(sums, starts, ends, visit);
@@ -37,7 +42,7 @@ pub fn stretch_residuals(sums: &PrefixSums, starts: &[usize], ends: &[usize], vi
     }
 }
 
-/// [`stretch_residuals`] for any number of `starts` (increasing) and one end: what a window appended to a series costs.
+/// [`interval_residuals`] for any number of `starts` (increasing) and one end: what a window appended to a series costs.
 /// Each fit starts from the columns that were positive for starts nearby.
 ///
 /// # Panics
@@ -64,7 +69,7 @@ fn by_lanes(sums: &PrefixSums, starts: &[usize], ends: &[usize], mut visit: impl
 /// Fits eight intervals at a time, each starting from its own or its neighbor's previous active set.
 struct LaneFits {
     arch: Arch,
-    problems: LaneProblems,
+    problems: LaneGuesses,
     single: Single,
     /// Lanes not yet confirmed.
     open: Vec<usize>,
@@ -74,7 +79,7 @@ impl LaneFits {
     fn new(columns: usize) -> LaneFits {
         LaneFits {
             arch: Arch::new(),
-            problems: LaneProblems::new(columns),
+            problems: LaneGuesses::new(columns),
             single: Single::new(columns),
             open: Vec::with_capacity(LANES),
         }
@@ -148,7 +153,7 @@ impl Single {
     }
 
     /// The residual of `lane`; its guess becomes the columns found.
-    fn solve(&mut self, problems: &mut LaneProblems, lane: usize) -> f64 {
+    fn solve(&mut self, problems: &mut LaneGuesses, lane: usize) -> f64 {
         self.packed.iter_mut().zip(&problems.packed).for_each(|(out, all)| *out = all.0[lane]);
         let mask = problems.mask(lane);
         self.solver.guess((0..u64::BITS as usize).filter(|column| mask >> column & 1 == 1));
@@ -240,7 +245,7 @@ mod tests {
     #[test]
     fn no_starts_or_ends_give_nothing() {
         let sums = PrefixSums::with_intercept(&Matrix::zeros(3, 2), &[1.0; 3]);
-        stretch_residuals(&sums, &[], &[1, 2], |_, _| panic!("nothing to visit"));
-        stretch_residuals(&sums, &[2], &[0, 1, 2], |_, _| panic!("nothing to visit"));
+        interval_residuals(&sums, &[], &[1, 2], |_, _| panic!("nothing to visit"));
+        interval_residuals(&sums, &[2], &[0, 1, 2], |_, _| panic!("nothing to visit"));
     }
 }
