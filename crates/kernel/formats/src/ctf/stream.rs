@@ -217,7 +217,7 @@ impl CtfStream {
             format!("{}: {discarded} events discarded", self.position(start))
         });
         if jumped || self.has_gap(&head) {
-            batch.losses.add(Loss::LostStretch, || {
+            batch.losses.add(Loss::LostInterval, || {
                 format!("{}: packets before it are missing or out of order", self.position(start))
             });
             let now = time(self.clock, self.decoder.streams[&head.class].frequency);

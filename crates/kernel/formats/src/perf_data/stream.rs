@@ -175,7 +175,7 @@ impl RecordContext<'_> {
         let Some(time) = self.order.u64(body, 0).map(KernelTime::from_ns) else {
             return self.malformed(body);
         };
-        self.batch.losses.add(Loss::LostStretch, || format!("throttled at {} ns", time.ns()));
+        self.batch.losses.add(Loss::LostInterval, || format!("throttled at {} ns", time.ns()));
         self.cut(place, time, None);
     }
 

@@ -51,7 +51,7 @@ fn keep_running(events: &[KernelEvent], running: &mut RunningThread) {
 
 fn tell_loss(cpu: Cpu, first: usize, batch: &mut EventBatch) {
     let time = batch.events.get(first).map_or(KernelTime::default(), |event| event.time);
-    batch.losses.add(Loss::LostStretch, || format!("CPU {} before {} ns", cpu.0, time.ns()));
+    batch.losses.add(Loss::LostInterval, || format!("CPU {} before {} ns", cpu.0, time.ns()));
     let kind = EventKind::Lost { count: None };
     batch.events.insert(first, KernelEvent { time, cpu, flags: None, recorded: None, kind });
 }

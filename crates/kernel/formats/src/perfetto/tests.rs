@@ -116,7 +116,7 @@ fn a_loss_forgets_who_was_running() {
     let (events, read) = read(&[packet(&compact()), packet(&lost)].concat());
     assert_eq!(events.len(), 3);
     assert!(events.iter().any(|event| event.kind == EventKind::Lost { count: None }));
-    assert_eq!(read.losses.count(Loss::LostStretch), 1);
+    assert_eq!(read.losses.count(Loss::LostInterval), 1);
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn lost(missed: MissedEvents, cpu: Cpu, losses: &mut laggard_model::Losses) -> O
     match missed {
         MissedEvents::None => None,
         MissedEvents::Some => {
-            losses.add(Loss::LostStretch, || format!("CPU {}", cpu.0));
+            losses.add(Loss::LostInterval, || format!("CPU {}", cpu.0));
             Some(EventKind::Lost { count: None })
         }
         MissedEvents::Count(count) => {

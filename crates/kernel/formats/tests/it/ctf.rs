@@ -335,7 +335,7 @@ fn a_damaged_packet_costs_itself_only() {
     std::fs::write(&path, &bytes).unwrap();
     let run = read(folder.path(), &[]);
     assert_eq!(run.losses.count(Loss::MalformedRecord), 1);
-    assert_eq!(run.losses.count(Loss::LostStretch), 1);
+    assert_eq!(run.losses.count(Loss::LostInterval), 1);
     let lost = expected.iter().filter(|event| !run.events.contains(event)).count();
     assert!((1..40).contains(&lost), "{lost}");
 }

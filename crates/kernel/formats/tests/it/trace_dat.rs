@@ -111,7 +111,7 @@ fn every_variant_of_a_file_gives_the_events_written() {
                 "{machine:?}"
             );
             assert_eq!(read.losses.count(Loss::LostEvents), 66);
-            assert_eq!(read.losses.count(Loss::LostStretch), 1);
+            assert_eq!(read.losses.count(Loss::LostInterval), 1);
             assert_eq!(read.losses.iter().count(), 2, "{:?}", read.losses);
             assert_eq!(events[0].recorded, Some(Tid(0)));
             assert!(events[2].flags.is_some_and(|flags| flags.hard_irq()));
@@ -319,7 +319,7 @@ fn lost_events_are_counted_and_stand_where_they_were_lost() {
     assert_eq!((kept, pages, missed), (513_589, 53, 158_266));
     assert_eq!(read.losses.count(Loss::LostEvents), 158_266);
     // trace-cmd report prints one of its 53 lines without a number.
-    assert_eq!(read.losses.count(Loss::LostStretch), 1);
+    assert_eq!(read.losses.count(Loss::LostInterval), 1);
 }
 
 /// Events of the systems recorded that have no kind of their own.

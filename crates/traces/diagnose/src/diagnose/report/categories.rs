@@ -34,7 +34,7 @@ fn category(
     let entry = context.requests.names().operation_key(surveyed.positions[0].operation);
     let latencies: Vec<f64> = surveyed.requests.iter().map(|row| row.latency_ns as f64).collect();
     let each: Vec<f64> = surveyed.requests.iter().map(|row| f64::from(row.weight)).collect();
-    let weights = Weights::of(&each);
+    let weights = Weights::from_slice(&each);
     let [p50, p99] = weighted_quantiles(&latencies, weights, [0.5, 0.99]);
     let spread = |found: &CategoryAnalysis| found.gate.cv;
     Category {
@@ -82,7 +82,7 @@ fn tree_node(
     let place = category.positions[position];
     let key = context.requests.names().operation_key(place.operation);
     let decomposed = finding.positions.as_ref().map(|positions| positions[position]);
-    let [p50, p99] = weighted_quantiles(&times.times_ns, Weights::of(&times.weights), [0.5, 0.99]);
+    let [p50, p99] = weighted_quantiles(&times.times_ns, Weights::from_slice(&times.weights), [0.5, 0.99]);
     TreeNode {
         parent: place.parent,
         service: key.service.to_owned(),
