@@ -207,7 +207,7 @@ impl ViewReader {
 
     /// Segments with spans, in the order in which those arrived.
     fn spans(&self, since: Timestamp, until: Timestamp) -> Vec<Arc<Segment>> {
-        let mut found = self.segments(&[SegmentKind::Traces, SegmentKind::LateSpans], since, until);
+        let mut found = self.segments(&[SegmentKind::Traces, SegmentKind::Late], since, until);
         found.sort_by_key(|segment| (segment.order, segment.number));
         found
     }

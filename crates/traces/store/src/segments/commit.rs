@@ -92,7 +92,7 @@ fn placement(known: &[NearbySegment], run: &TraceRun, slice: Nanos) -> TracePlac
         segment.meets(since, until) && segment.may_hold(run.trace) && nearby.index.may_hold(run.trace)
     };
     match known.iter().find(holds) {
-        Some(nearby) => TracePlacement { kind: SegmentKind::LateSpans, slice_ns: nearby.segment.slice_ns },
+        Some(nearby) => TracePlacement { kind: SegmentKind::Late, slice_ns: nearby.segment.slice_ns },
         None => TracePlacement { kind: SegmentKind::Traces, slice_ns: layout::slice_of(run.first, slice) },
     }
 }

@@ -44,7 +44,7 @@ impl SegmentsInner {
             let slice = slices.entry(segment.slice_ns).or_default();
             match segment.kind {
                 SegmentKind::Traces => slice.traces.push(Arc::clone(segment)),
-                SegmentKind::LateSpans => slice.late.push(Arc::clone(segment)),
+                SegmentKind::Late => slice.late.push(Arc::clone(segment)),
                 SegmentKind::Samples => slice.samples.push(Arc::clone(segment)),
             }
         }
@@ -196,7 +196,7 @@ impl SegmentsInner {
         for segment in inputs {
             let filter = Selection::Between(range.min, range.max);
             let table = locate(segment, self.spans(segment, filter).await)?;
-            if segment.kind == SegmentKind::LateSpans {
+            if segment.kind == SegmentKind::Late {
                 late.extend(table.rows.iter().map(|row| row.trace));
             }
             tables.push(table);
@@ -207,7 +207,7 @@ impl SegmentsInner {
         let plan = move || {
             let runs = plan::runs(&table.rows);
             let placement = |at: usize| match elsewhere.get(&runs[at].trace) {
-                Some(&slice_ns) => TracePlacement { kind: SegmentKind::LateSpans, slice_ns },
+                Some(&slice_ns) => TracePlacement { kind: SegmentKind::Late, slice_ns },
                 None => {
                     let slice_ns = layout::slice_of(runs[at].first, slice);
                     TracePlacement { kind: SegmentKind::Traces, slice_ns }

@@ -54,7 +54,7 @@ impl LateSpans {
             let meets = |segment: &&Arc<Segment>| segment.kind == kind && segment.meets(since, until);
             manifest.segments.iter().filter(meets).cloned().collect::<Vec<_>>()
         };
-        let late = of(SegmentKind::LateSpans, since.minus(JOIN), until.plus(JOIN));
+        let late = of(SegmentKind::Late, since.minus(JOIN), until.plus(JOIN));
         let first = late.iter().map(|segment| segment.first()).min();
         let last = late.iter().map(|segment| segment.last()).max();
         let holders = first

@@ -89,7 +89,7 @@ pub(crate) enum SegmentKind {
     /// Traces of which no other segment of this kind has a span, and their requests.
     Traces,
     /// Spans of traces that other segments have spans of, too; not assembled.
-    LateSpans,
+    Late,
     /// Samples.
     Samples,
 }
@@ -339,7 +339,7 @@ mod tests {
         let entry = FileEntry { bytes: 9, crc32c: 1, tail: 4, tail_crc32c: 2 };
         let segment = Segment {
             number: 1,
-            kind: SegmentKind::LateSpans,
+            kind: SegmentKind::Late,
             slice_ns: -300,
             order: 1,
             first_ns: i64::MIN,
