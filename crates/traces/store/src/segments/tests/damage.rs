@@ -99,10 +99,7 @@ async fn compaction_keeps_what_it_could_read() {
     let (objects, segments) = of(&batches).await;
     let kinds: Vec<SegmentKind> =
         segments.shared.manifest().segments.iter().map(|segment| segment.kind).collect();
-    assert_eq!(
-        kinds,
-        [SegmentKind::Traces, SegmentKind::Traces, SegmentKind::Traces, SegmentKind::Late]
-    );
+    assert_eq!(kinds, [SegmentKind::Traces, SegmentKind::Traces, SegmentKind::Traces, SegmentKind::Late]);
     let bad = segments.shared.manifest().segments[1].clone();
     objects.delete(&bad.path(FileKind::Spans)).await.unwrap();
     drop(segments);
