@@ -95,7 +95,7 @@ const PARTS: usize = 60;
 
 /// A piece of a sentence that quotes names in backticks; visible and shortened.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Part {
+pub(crate) enum SentencePart {
     /// Running text.
     Prose(String),
     /// A quoted name, without its backticks.
@@ -103,19 +103,20 @@ pub(crate) enum Part {
 }
 
 /// Splits a sentence at its backticks. An unpaired backtick makes all of it prose.
-pub(crate) fn parts(sentence: &str) -> Vec<Part> {
-    let prose = |text| Part::Prose(visible(&shorten(text, PROSE_ROOM)).into_owned());
+pub(crate) fn parts(sentence: &str) -> Vec<SentencePart> {
+    let prose = |text| SentencePart::Prose(visible(&shorten(text, PROSE_ROOM)).into_owned());
     if sentence.matches('`').count() % 2 == 1 {
         return vec![prose(sentence)];
     }
     let pieces = sentence.split('`').enumerate().take(PARTS);
     let marked = pieces.map(|(at, text)| match at % 2 {
-        1 => Part::Quoted(label(text, QUOTED_ROOM)),
+        1 => SentencePart::Quoted(label(text, QUOTED_ROOM)),
         _ => prose(text),
     });
-    let mut parts: Vec<Part> = marked.filter(|part| *part != Part::Prose(String::new())).collect();
+    let mut parts: Vec<SentencePart> =
+        marked.filter(|part| *part != SentencePart::Prose(String::new())).collect();
     if sentence.split('`').nth(PARTS).is_some() {
-        parts.push(Part::Prose(ELLIPSIS.to_string()));
+        parts.push(SentencePart::Prose(ELLIPSIS.to_string()));
     }
     parts
 }
@@ -179,8 +180,11 @@ mod tests {
 
     #[test]
     fn sentences_split_at_paired_backticks_only() {
-        assert_eq!(parts("`a` is slow"), [Part::Quoted("a".to_owned()), Part::Prose(" is slow".to_owned())]);
-        assert_eq!(parts("it`s"), [Part::Prose("it`s".to_owned())]);
+        assert_eq!(
+            parts("`a` is slow"),
+            [SentencePart::Quoted("a".to_owned()), SentencePart::Prose(" is slow".to_owned())]
+        );
+        assert_eq!(parts("it`s"), [SentencePart::Prose("it`s".to_owned())]);
         assert_eq!(parts(""), []);
         assert_eq!(parts(&"`a` ".repeat(10_000)).len(), PARTS);
     }

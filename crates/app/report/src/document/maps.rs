@@ -13,7 +13,7 @@ pub struct HeatMap {
     pub rows: Vec<Prose>,
     /// Titles of the columns; an empty one is not shown.
     pub columns: Vec<Prose>,
-    /// Row by row; `null` where there is nothing.
+    /// TableRow by row; `null` where there is nothing.
     pub cells: Vec<Option<HeatCell>>,
     /// What colors mean.
     pub legend: Vec<LegendEntry>,

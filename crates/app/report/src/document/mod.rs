@@ -4,7 +4,7 @@
 //! Document ── verdict, headline, figures
 //!    └─ Section*  id, title, remark
 //!         └─ Block*  title, folded or open, level of detail
-//!              └─ Content: Sentences | Table | Tree | HeatMap | Chart | Timeline | Flame
+//!              └─ BlockContent: Sentences | Table | Tree | HeatMap | Chart | Timeline | Flame
 //! ```
 //!
 //! Names and numbers are worded when a block is made, so every output shows the same words; a [`Cell`] keeps the
@@ -23,7 +23,7 @@ pub use chart::{Axis, Chart, ChartMark, Level, MarkStyle, Panel, Scale, Series, 
 pub use color::{Color, LegendEntry};
 pub use maps::{Flame, Frame, HeatCell, HeatMap, Timeline, TimelineJump, TimelineSegment};
 pub use prose::{Prose, Span, SpanStyle};
-pub use table::{Column, ColumnKind, Emphasis, Filter, Note, Row, Table};
+pub use table::{Column, ColumnKind, Emphasis, Filter, Note, Table, TableRow};
 
 use crate::names;
 use laggard_model::Losses;
@@ -191,7 +191,7 @@ pub struct Block {
     #[serde(skip_serializing_if = "Detail::is_summary")]
     pub detail: Detail,
     /// What it shows.
-    pub content: Content,
+    pub content: BlockContent,
 }
 
 /// Whether a page folds a block.
@@ -212,7 +212,7 @@ pub enum Fold {
 /// What a block shows.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub enum Content {
+pub enum BlockContent {
     /// Sentences, as a list or as paragraphs.
     Sentences(Sentences),
     /// Rows and columns.
@@ -229,7 +229,7 @@ pub enum Content {
     Flame(Flame),
 }
 
-impl<C: Into<Content>> From<C> for Block {
+impl<C: Into<BlockContent>> From<C> for Block {
     fn from(content: C) -> Block {
         let content = content.into();
         Block { title: Prose::default(), fold: Fold::Never, id: None, detail: Detail::Summary, content }
@@ -261,9 +261,9 @@ impl Block {
 
 macro_rules! content_from {
     ($($kind:ident),*) => {
-        $(impl From<$kind> for Content {
-            fn from(content: $kind) -> Content {
-                Content::$kind(content)
+        $(impl From<$kind> for BlockContent {
+            fn from(content: $kind) -> BlockContent {
+                BlockContent::$kind(content)
             }
         })*
     };

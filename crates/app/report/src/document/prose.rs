@@ -1,6 +1,6 @@
 //! Running text with names in it.
 
-use crate::names::{self, Part};
+use crate::names::{self, SentencePart};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -79,8 +79,8 @@ impl Prose {
     /// A sentence with names in backticks; an unpaired backtick makes all of it plain.
     pub(crate) fn quoted(sentence: &str) -> Prose {
         let span = |part| match part {
-            Part::Prose(text) => Span { text, style: SpanStyle::Plain, link: None },
-            Part::Quoted(text) => Span { text, style: SpanStyle::Name, link: None },
+            SentencePart::Prose(text) => Span { text, style: SpanStyle::Plain, link: None },
+            SentencePart::Quoted(text) => Span { text, style: SpanStyle::Name, link: None },
         };
         Prose(names::parts(sentence).into_iter().map(span).collect())
     }

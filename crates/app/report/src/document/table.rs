@@ -15,7 +15,7 @@ pub struct Table {
     /// Its columns.
     pub columns: Vec<Column>,
     /// Its rows, the most important first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TableRow>,
     /// Rows shown where room is short.
     pub preview: u32,
     /// Rows that exist, but are not part of the document.
@@ -66,7 +66,7 @@ pub enum ColumnKind {
 
 /// A row: one cell for each column, and what is said about it.
 #[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
-pub struct Row {
+pub struct TableRow {
     /// One for each column.
     pub cells: Vec<Cell>,
     /// What is said about the row.
@@ -141,20 +141,20 @@ impl Table {
         self
     }
 
-    pub(crate) fn rows(mut self, rows: impl IntoIterator<Item = Row>) -> Table {
+    pub(crate) fn rows(mut self, rows: impl IntoIterator<Item = TableRow>) -> Table {
         self.rows.extend(rows);
         self
     }
 
     /// At most so many of the rows; the others are counted.
-    pub(crate) fn at_most<T>(mut self, limit: usize, all: &[T], row: impl FnMut(&T) -> Row) -> Table {
+    pub(crate) fn at_most<T>(mut self, limit: usize, all: &[T], row: impl FnMut(&T) -> TableRow) -> Table {
         self.omitted = all.len().saturating_sub(limit) as u64;
         self.rows.extend(all.iter().take(limit).map(row));
         self
     }
 
     /// At most so many rows, in order; of more, those marked as worse come first.
-    pub(crate) fn excerpt(&self, limit: usize) -> Vec<Row> {
+    pub(crate) fn excerpt(&self, limit: usize) -> Vec<TableRow> {
         if self.rows.len() <= limit {
             return self.rows.clone();
         }
@@ -176,12 +176,17 @@ impl Table {
     }
 }
 
-impl Row {
-    pub(crate) fn new(cells: impl IntoIterator<Item = Cell>) -> Row {
-        Row { cells: cells.into_iter().collect(), notes: Vec::new(), emphasis: Emphasis::Usual, depth: 0 }
+impl TableRow {
+    pub(crate) fn new(cells: impl IntoIterator<Item = Cell>) -> TableRow {
+        TableRow {
+            cells: cells.into_iter().collect(),
+            notes: Vec::new(),
+            emphasis: Emphasis::Usual,
+            depth: 0,
+        }
     }
 
-    pub(crate) fn note(mut self, detail: Detail, label: &str, text: impl Into<Prose>) -> Row {
+    pub(crate) fn note(mut self, detail: Detail, label: &str, text: impl Into<Prose>) -> TableRow {
         let text = text.into();
         if !text.is_empty() {
             self.notes.push(Note { label: label.to_owned(), text, detail });
@@ -189,12 +194,12 @@ impl Row {
         self
     }
 
-    pub(crate) const fn emphasis(mut self, emphasis: Emphasis) -> Row {
+    pub(crate) const fn emphasis(mut self, emphasis: Emphasis) -> TableRow {
         self.emphasis = emphasis;
         self
     }
 
-    pub(crate) const fn depth(mut self, depth: u32) -> Row {
+    pub(crate) const fn depth(mut self, depth: u32) -> TableRow {
         self.depth = depth;
         self
     }

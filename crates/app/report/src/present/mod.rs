@@ -9,7 +9,7 @@ pub(crate) mod kernel;
 pub(crate) mod signature;
 
 use crate::document::{Block, Cell, SpanStyle};
-use crate::document::{ColumnKind, Detail, Fold, Prose, Row, Section, Sentences, Table};
+use crate::document::{ColumnKind, Detail, Fold, Prose, Section, Sentences, Table, TableRow};
 use crate::{Setting, names};
 
 /// What the answer is based on: sentences, and the settings for pages.
@@ -20,7 +20,7 @@ pub(crate) fn basis(sentences: impl IntoIterator<Item = Prose>, settings: &[Sett
     }
     let row = |setting: &Setting| {
         let name = format!("--{}", names::label(&setting.name, 64));
-        Row::new([Cell::text(name), Cell::name(SpanStyle::Name, &setting.value)])
+        TableRow::new([Cell::text(name), Cell::name(SpanStyle::Name, &setting.value)])
     };
     let table = Table::new("Settings", &[("Setting", ColumnKind::Text), ("Value", ColumnKind::Name)]);
     let table = Block::from(table.rows(settings.iter().map(row)));

@@ -2,7 +2,7 @@
 
 use crate::Document;
 use crate::document::{
-    Cell, Column, ColumnKind, Content, Detail, Prose, Section, Sentences, Span, SpanStyle, Table,
+    BlockContent, Cell, Column, ColumnKind, Detail, Prose, Section, Sentences, Span, SpanStyle, Table,
 };
 use crate::{names, numbers};
 
@@ -41,11 +41,11 @@ fn written(document: &Document, rows: usize) -> String {
         let mut titled = false;
         for block in section.blocks.iter().filter(|block| block.detail == Detail::Summary) {
             match &block.content {
-                Content::Sentences(list) if list.label.is_empty() => {
+                BlockContent::Sentences(list) if list.label.is_empty() => {
                     closing.extend(list.sentences.iter().map(inline));
                 }
-                Content::Sentences(list) => bullets.extend(listed(list, rows)),
-                Content::Table(table) | Content::Tree(table) if !table.rows.is_empty() => {
+                BlockContent::Sentences(list) => bullets.extend(listed(list, rows)),
+                BlockContent::Table(table) | BlockContent::Tree(table) if !table.rows.is_empty() => {
                     let title = table_title(section, &block.title, titled);
                     titled = true;
                     parts.push(table_lines(table, &title, rows).join("\n"));

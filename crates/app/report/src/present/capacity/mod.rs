@@ -6,8 +6,8 @@ mod phrases;
 
 use super::basis;
 use crate::document::{
-    Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, GraphicMark, LegendEntry, Prose, Row,
-    Section, Sentences, SpanStyle, Table, Tone, cautions, losses, missing,
+    Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, GraphicMark, LegendEntry, Prose,
+    Section, Sentences, SpanStyle, Table, TableRow, Tone, cautions, losses, missing,
 };
 use crate::render::Present;
 use crate::{
@@ -131,7 +131,7 @@ fn load(report: &CapacityReport, answer: &CapacityAnswer) -> Option<Section> {
         let tone = if within { Tone::Neutral } else { Tone::Bad };
         let clients =
             if closed { numbers::count(point.clients.round() as u64) } else { amount(point.clients) };
-        Row::new([
+        TableRow::new([
             Cell::worded(CellKind::Number, clients, point.clients),
             Cell::worded(CellKind::Number, amount(point.throughput), point.throughput),
             duration(point.response_s).tone(tone),
@@ -181,7 +181,7 @@ fn tiers(report: &CapacityReport, model: &CapacityModel) -> Section {
         let load = report.answer.as_ref().and_then(|answer| answer.tiers.get(at));
         let used = load.and_then(|load| load.utilization);
         let tone = if used.is_some_and(|used| used >= BUSY) { Tone::Bad } else { Tone::Neutral };
-        let row = Row::new([
+        let row = TableRow::new([
             Cell::name(SpanStyle::Name, &tier.tier),
             Cell::text(Prose::default().faint(tier_size(tier))),
             duration(tier.mean_s),
@@ -221,7 +221,7 @@ fn transactions(report: &CapacityReport, model: &CapacityModel) -> Section {
         let demands = demands.map(|tier| duration(tier.demands_s.get(at).copied().unwrap_or(f64::NAN)));
         let cells = [Cell::name(SpanStyle::Operation, &model.transactions[at]), Cell::share(model.mix[at])];
         let last = [duration(response_s), Cell::bar(response_s / longest)];
-        Row::new(cells.into_iter().chain(demands).chain(last)).note(
+        TableRow::new(cells.into_iter().chain(demands).chain(last)).note(
             Detail::Full,
             "95 %:",
             intervals(model, at),
@@ -276,7 +276,7 @@ fn breakdown(report: &CapacityReport) -> Section {
         }
         cells.push(stack(one, longest));
         let named = if report.callees.len() > 1 { called(report, one) } else { Prose::default() };
-        Row::new(cells).note(Detail::Summary, "calls", named)
+        TableRow::new(cells).note(Detail::Summary, "calls", named)
     };
     let mut table = Table::new("Transactions", &columns)
         .preview(PREVIEW)

@@ -7,8 +7,8 @@ mod server;
 
 use super::basis;
 use crate::document::{
-    Cell, CellKind, ColumnKind, Detail, Document, Emphasis, Figure, Prose, Row, Section, SpanStyle, Table,
-    Tone, cautions, losses, missing, ruled_out,
+    Cell, CellKind, ColumnKind, Detail, Document, Emphasis, Figure, Prose, Section, SpanStyle, Table,
+    TableRow, Tone, cautions, losses, missing, ruled_out,
 };
 use crate::render::Present;
 use crate::times::Calendar;
@@ -112,7 +112,7 @@ fn events(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
             ChangeEventKind::AnomalyEnd => Tone::Good,
             ChangeEventKind::WorkloadChange => Tone::Neutral,
         };
-        let row = Row::new([
+        let row = TableRow::new([
             Cell::time(calendar, event.onset.at_ns),
             Cell::text(Prose::default().faint(onset_margin(&event.onset))),
             Cell::mark(event_word(event.kind), tone),
@@ -156,8 +156,8 @@ const SHIFT_COLUMNS: [(&str, ColumnKind); 5] = [
     ("95 %", ColumnKind::Number),
 ];
 
-fn shift_row(since: Cell, shift: &TransactionShift) -> Row {
-    Row::new([
+fn shift_row(since: Cell, shift: &TransactionShift) -> TableRow {
+    TableRow::new([
         since,
         Cell::name(SpanStyle::Operation, &shift.transaction),
         Cell::worded(CellKind::Duration, before_after(shift), shift.after_s * 1e9),
@@ -194,7 +194,7 @@ fn servers(report: &ChangeReport) -> Option<Section> {
         let number = |text: fn(f64) -> String, value: Option<f64>| {
             value.map_or_else(Cell::empty, |value| Cell::worded(CellKind::Number, text(value), value))
         };
-        Row::new([
+        TableRow::new([
             Cell::name(SpanStyle::Replica, &heading_of(&server.server, &server.tier)),
             Cell::text(change_verdict_word(server.verdict).to_lowercase()),
             Cell::count(server.windows),

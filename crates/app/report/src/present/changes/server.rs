@@ -6,8 +6,8 @@ use super::phrases::{
 };
 use super::{ROWS, SHIFT_COLUMNS, TRANSACTIONS, charts, difference, shift_row};
 use crate::document::{
-    Block, Cell, CellKind, Color, ColumnKind, Detail, Emphasis, Fold, GraphicMark, GraphicShape, Prose, Row,
-    Section, Sentences, SpanStyle, Table, Tone,
+    Block, Cell, CellKind, Color, ColumnKind, Detail, Emphasis, Fold, GraphicMark, GraphicShape, Prose,
+    Section, Sentences, SpanStyle, Table, TableRow, Tone,
 };
 use crate::times::Calendar;
 use crate::{
@@ -102,7 +102,7 @@ fn segments(server: &ServerChanges, calendar: &Calendar) -> Block {
     let table = table.at_most(SEGMENTS, &merged, |segment| {
         let [from, to] = calendar.ends(segment.since_ns, segment.until_ns);
         let tone = if segment.state == SegmentState::Anomalous { Tone::Unsure } else { Tone::Neutral };
-        Row::new([
+        TableRow::new([
             Cell::worded(CellKind::Time, from, segment.since_ns as f64 / 1e6),
             Cell::worded(CellKind::Time, to, segment.until_ns as f64 / 1e6),
             Cell::count(segment.windows),
@@ -185,7 +185,7 @@ fn comparison(rows: &[SignatureShift]) -> Table {
             duration(row.before_s),
             duration(row.after_s),
         ];
-        Row::new(cells).emphasis(if row.changed { Emphasis::Worse } else { Emphasis::Usual })
+        TableRow::new(cells).emphasis(if row.changed { Emphasis::Worse } else { Emphasis::Usual })
     })
 }
 
@@ -261,7 +261,7 @@ fn costs(model: &CostModel) -> Table {
         let interval = format!("{} to {}", length(cost.demand_low_s), length(cost.demand_high_s));
         let unknown =
             if cost.told_apart { "" } else { "always comes with others: its own cost is not known" };
-        let row = Row::new([
+        let row = TableRow::new([
             Cell::name(SpanStyle::Operation, &cost.transaction),
             duration(cost.demand_s),
             Cell::text(if known { interval } else { "–".to_owned() }),

@@ -8,8 +8,8 @@ mod tree;
 
 use super::basis;
 use crate::document::{
-    Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, Fold, GraphicMark, Prose, Row,
-    Section, SpanStyle, Table, Tone, cautions, losses, ruled_out,
+    Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Figure, Fold, GraphicMark, Prose, Section,
+    SpanStyle, Table, TableRow, Tone, cautions, losses, ruled_out,
 };
 use crate::render::Present;
 use crate::{
@@ -111,7 +111,7 @@ fn latency(latency: &LatencyChange) -> Section {
     let ends = all.clone().flat_map(|(_, part)| [part.change_ns, part.low_ns, part.high_ns]);
     let scale = ends.filter(|end| end.is_finite()).map(f64::abs).fold(1.0, f64::max);
     let rows = all.map(|(name, part)| {
-        Row::new([
+        TableRow::new([
             Cell::text(name),
             Cell::difference(part.change_ns),
             interval_chart(part, scale),
@@ -171,7 +171,7 @@ fn entries(entries: &[EntryChange]) -> Section {
                 ]
             }
         };
-        Row::new([name, requests].into_iter().chain(figures))
+        TableRow::new([name, requests].into_iter().chain(figures))
     };
     Section::new("entries", "By entry")
         .remark("mean latency of the requests that enter there")
@@ -216,7 +216,7 @@ fn shape_table(caption: &str, shapes: &[ShapeChange]) -> Table {
     ];
     let mean = |ns: Option<f64>| ns.map_or_else(Cell::empty, Cell::duration);
     let row = |shape: &ShapeChange| {
-        let row = Row::new([
+        let row = TableRow::new([
             Cell::name(SpanStyle::Category, &shape.id),
             Cell::named(Prose::operation(&shape.service, &shape.operation)),
             Cell::text(phrases::fate_word(shape.fate)),
@@ -233,13 +233,14 @@ fn shape_table(caption: &str, shapes: &[ShapeChange]) -> Table {
 }
 
 /// What distinguishes a call tree from the most similar one of the other set, and examples of it.
-fn differences(shape: &ShapeChange, row: Row) -> Row {
+fn differences(shape: &ShapeChange, row: TableRow) -> TableRow {
     let same_calls = shape.nearest.is_some() && shape.differences.is_empty();
     let same_calls = if same_calls { "the same calls in another order or grouping" } else { "" };
     let row = row.note(Detail::Page, "", same_calls);
     let (first, further) = shape.differences.split_at(shape.differences.len().min(DIFFERENCES));
-    let note =
-        |row: Row, detail, difference| row.note(detail, "", Prose::quoted(&phrases::difference(difference)));
+    let note = |row: TableRow, detail, difference| {
+        row.note(detail, "", Prose::quoted(&phrases::difference(difference)))
+    };
     let row = first.iter().fold(row, |row, difference| note(row, Detail::Summary, difference));
     let further = further.iter().take(DIFFERENCES_MOST - DIFFERENCES);
     let row = further.fold(row, |row, difference| note(row, Detail::Page, difference));

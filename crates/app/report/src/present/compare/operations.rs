@@ -2,7 +2,7 @@
 
 use super::phrases::{calls, change_word, changed_operations, shift_interval};
 use crate::document::{
-    Block, Cell, CellKind, ColumnKind, Detail, Fold, Prose, Row, Section, SpanStyle, Table, Tone,
+    Block, Cell, CellKind, ColumnKind, Detail, Fold, Prose, Section, SpanStyle, Table, TableRow, Tone,
 };
 use crate::{Change, Comparison, MeasuredShift, OperationChange, numbers};
 
@@ -67,7 +67,7 @@ fn tested(operation: &OperationChange) -> (Option<&MeasuredShift>, bool) {
     (if by_calls { operation.calls.as_ref() } else { operation.time.as_ref() }, by_calls)
 }
 
-fn row(operation: &OperationChange) -> Row {
+fn row(operation: &OperationChange) -> TableRow {
     let (shift, by_calls) = tested(operation);
     let mut name = Prose::operation(&operation.service, &operation.operation);
     if !operation.kind.is_empty() {
@@ -83,7 +83,7 @@ fn row(operation: &OperationChange) -> Row {
         true => calls(after),
         false => format!("{} → {}", calls(before), calls(after)),
     };
-    let row = Row::new([
+    let row = TableRow::new([
         Cell::named(name),
         change(operation.change),
         cell(&|shift| match by_calls {

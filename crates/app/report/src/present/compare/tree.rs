@@ -2,8 +2,8 @@
 
 use super::operations::change;
 use crate::document::{
-    Cell, CellKind, Color, ColumnKind, Content, Detail, Emphasis, GraphicMark, Lane, Prose, Row, Section,
-    Table,
+    BlockContent, Cell, CellKind, Color, ColumnKind, Detail, Emphasis, GraphicMark, Lane, Prose, Section,
+    Table, TableRow,
 };
 use crate::{Change, PathChange, PathFigures, numbers};
 use std::collections::HashSet;
@@ -50,7 +50,7 @@ pub(super) fn section(paths: &[PathChange]) -> Option<Section> {
          change of all self time per request, and signed. The test compares the self time per call or, of a path \
          in one set only, the number of requests that have it.",
     );
-    Some(section.block(Content::Tree(table)))
+    Some(section.block(BlockContent::Tree(table)))
 }
 
 struct TreeLayout {
@@ -101,7 +101,7 @@ fn parent(paths: &[PathChange], index: usize) -> Option<usize> {
     paths[index].parent.map(|above| above as usize).filter(|&above| above < index)
 }
 
-fn row(path: &PathChange, layout: &TreeLayout, index: usize) -> Row {
+fn row(path: &PathChange, layout: &TreeLayout, index: usize) -> TableRow {
     let emphasis = match (path.change, layout.on_the_way.contains(&index)) {
         (Change::None, false) => Emphasis::Aside,
         (Change::None, true) => Emphasis::Way,
@@ -129,7 +129,7 @@ fn row(path: &PathChange, layout: &TreeLayout, index: usize) -> Row {
         if path.change == Change::None { Cell::empty() } else { change(path.change) },
         path.p_value.map_or_else(Cell::empty, Cell::p_value),
     ];
-    Row::new(cells).emphasis(emphasis).depth(layout.depths[index] as u32)
+    TableRow::new(cells).emphasis(emphasis).depth(layout.depths[index] as u32)
 }
 
 /// Before above, after below.

@@ -8,7 +8,7 @@ mod pictures;
 use super::{basis, facts};
 use crate::document::{
     Block, Cell, CellKind, Color, ColumnKind, Detail, Document, Emphasis, Figure, Fold, Graphic, GraphicMark,
-    Prose, Row, Section, SpanStyle, Table, Tone, cautions, losses, missing, ruled_out,
+    Prose, Section, SpanStyle, Table, TableRow, Tone, cautions, losses, missing, ruled_out,
 };
 use crate::render::Present;
 use crate::times::Calendar;
@@ -130,7 +130,7 @@ fn suspects(report: &Report, calendar: &Calendar) -> Section {
         if !suspect.kind.is_empty() {
             name = name.plain(" (").named(SpanStyle::Label, &suspect.kind).plain(")");
         }
-        let row = Row::new([
+        let row = TableRow::new([
             Cell::count(suspect.rank.into()),
             Cell::named(name),
             Cell::excess(suspect.effect_ns).tone(Tone::Bad),
@@ -160,7 +160,7 @@ fn replicas_of(suspect: &Suspect) -> Prose {
 }
 
 /// Where the time is spent, how it compares, since when, and how that is known.
-fn reasons(report: &Report, suspect: &Suspect, calendar: &Calendar, row: Row) -> Row {
+fn reasons(report: &Report, suspect: &Suspect, calendar: &Calendar, row: TableRow) -> TableRow {
     let against = evidence::compared_with(report);
     let between = suspect.between.as_ref().map(|between| {
         Prose::operation(&between.caller_service, &between.caller_operation)
@@ -178,7 +178,7 @@ fn reasons(report: &Report, suspect: &Suspect, calendar: &Calendar, row: Row) ->
 }
 
 /// Example traces, and for pages everything else there is.
-fn examples(suspect: &Suspect, anchors: &pictures::Anchors<'_>, row: Row) -> Row {
+fn examples(suspect: &Suspect, anchors: &pictures::Anchors<'_>, row: TableRow) -> TableRow {
     let traces =
         Prose::names(SpanStyle::Trace, &suspect.trace_ids[..suspect.trace_ids.len().min(LISTED)], TRACES);
     let further = suspect.replicas.get(REPLICAS..).unwrap_or_default();
@@ -223,7 +223,7 @@ fn periods(report: &Report, calendar: &Calendar) -> Section {
     section.block(pictures::strip(report, calendar)).block(table)
 }
 
-fn period(at: usize, incident: &Incident, calendar: &Calendar) -> Row {
+fn period(at: usize, incident: &Incident, calendar: &Calendar) -> TableRow {
     let [first, last] = calendar.ends(incident.since_ns, incident.until_ns);
     let instant = |text: String, ns: i64| Cell::worded(CellKind::Time, text, ns as f64 / 1e6);
     let began = incident.onset.as_ref().map_or_else(Cell::empty, |onset| {
@@ -235,7 +235,7 @@ fn period(at: usize, incident: &Incident, calendar: &Calendar) -> Row {
         instant(text, onset.at_ns)
     });
     let factor = 1.0 + incident.excess_share;
-    let row = Row::new([
+    let row = TableRow::new([
         Cell::count(at as u64 + 1),
         instant(first, incident.since_ns),
         instant(last, incident.until_ns),
@@ -293,7 +293,7 @@ fn against_baseline(report: &Report, baseline: &Baseline) -> Section {
             bar(0.0, ns, Color::QUIET),
             Cell::text(started),
         ];
-        Row::new(cells)
+        TableRow::new(cells)
     };
     let mut rows =
         vec![mean("baseline", baseline.requests, baseline.mean_ns, evidence::baseline_window(baseline))];
@@ -302,7 +302,7 @@ fn against_baseline(report: &Report, baseline: &Baseline) -> Section {
         let color = if part.ns > 0.0 { Color::ACCENT } else { Color::GOOD };
         let graphic = bar(level, level + part.ns, color);
         let cells = [Cell::text(part.name), Cell::empty(), Cell::difference(part.ns), graphic, Cell::empty()];
-        rows.push(Row::new(cells));
+        rows.push(TableRow::new(cells));
         level += part.ns;
     }
     let timed = report.window.as_ref().is_some_and(|window| window.since_ns != window.until_ns);
@@ -327,7 +327,7 @@ fn replicas(report: &Report) -> Section {
         ("p", ColumnKind::Number),
     ];
     let row = |replica: &ReplicaSuspect| {
-        let row = Row::new([
+        let row = TableRow::new([
             Cell::count(replica.rank.into()),
             Cell::name(SpanStyle::Replica, &replica.replica),
             Cell::name(SpanStyle::Service, &replica.service),
@@ -367,7 +367,7 @@ fn categories(report: &Report) -> Option<Section> {
             Cell::duration(category.latency_p99_ns as f64),
             Cell::ratio(category.cv),
         ];
-        Row::new(cells.into_iter().chain(further.into_iter().flatten()))
+        TableRow::new(cells.into_iter().chain(further.into_iter().flatten()))
     };
     let mut columns = vec![
         ("category", ColumnKind::Text),

@@ -3,8 +3,8 @@
 use super::evidence;
 use crate::document::{
     Axis, Block, Cell, CellKind, Chart, ChartMark, Color, ColumnKind, Detail, Emphasis, Fold, GraphicMark,
-    HeatCell, HeatMap, Lane, LegendEntry, MarkStyle, Panel, Prose, Row, Section, Series, SeriesShape,
-    SpanStyle, Table, Tone,
+    HeatCell, HeatMap, Lane, LegendEntry, MarkStyle, Panel, Prose, Section, Series, SeriesShape, SpanStyle,
+    Table, TableRow, Tone,
 };
 use crate::times::Calendar;
 use crate::{Category, Incident, LatencySplit, Report, TreeNode, numbers};
@@ -197,7 +197,7 @@ fn median_ns(counts: &[u64], edges: &[f64]) -> Option<f64> {
 fn latency_table(split: &LatencySplit) -> Table {
     let columns = ["from", "to", "no suspect", "a suspect"].map(|title| (title, ColumnKind::Number));
     let row = |bin: usize| {
-        Row::new([
+        TableRow::new([
             Cell::duration(split.edges_ns[bin]),
             Cell::duration(split.edges_ns[bin + 1]),
             Cell::count(split.unhit[bin]),
@@ -251,7 +251,7 @@ pub(super) fn trees(report: &Report) -> Option<Section> {
         let title = Prose::operation(&category.service, &category.operation);
         let title = title.faint(facts).named(SpanStyle::Category, &category.id);
         let fold = if at == 0 { Fold::Open } else { Fold::Closed };
-        let tree = crate::document::Content::Tree(tree(category));
+        let tree = crate::document::BlockContent::Tree(tree(category));
         Block::from(tree).folded(fold, title).id(format!("tree-{at}"))
     });
     let left = format!("{} more trees are in the JSON output.", numbers::count(anchors.omitted));
@@ -265,7 +265,7 @@ pub(super) fn trees(report: &Report) -> Option<Section> {
 
 fn tree(category: &Category) -> Table {
     let nodes = &category.tree;
-    let shape = Shape::of(nodes);
+    let shape = TreeShape::of(nodes);
     let columns = [
         ("operation", ColumnKind::Name),
         ("self time", ColumnKind::Graphic),
@@ -284,7 +284,7 @@ fn tree(category: &Category) -> Table {
     table.rows(nodes.iter().enumerate().take(NODES).map(|(at, node)| tree_row(node, &shape, at)))
 }
 
-fn tree_row(node: &TreeNode, shape: &Shape, at: usize) -> Row {
+fn tree_row(node: &TreeNode, shape: &TreeShape, at: usize) -> TableRow {
     let emphasis = match (node.suspect.is_some(), shape.ways.contains(&at)) {
         (true, _) => Emphasis::Worse,
         (false, true) => Emphasis::Way,
@@ -312,11 +312,11 @@ fn tree_row(node: &TreeNode, shape: &Shape, at: usize) -> Row {
         slow.tone(Tone::Neutral),
         node.share.map_or_else(Cell::empty, Cell::share),
     ];
-    Row::new(cells).depth(shape.depths[at]).emphasis(emphasis)
+    TableRow::new(cells).depth(shape.depths[at]).emphasis(emphasis)
 }
 
 /// What is drawn of a tree besides its nodes.
-struct Shape {
+struct TreeShape {
     depths: Vec<u32>,
     /// Positions that are a suspect or lead to one.
     ways: HashSet<usize>,
@@ -324,8 +324,8 @@ struct Shape {
     longest_ns: u64,
 }
 
-impl Shape {
-    fn of(tree: &[TreeNode]) -> Shape {
+impl TreeShape {
+    fn of(tree: &[TreeNode]) -> TreeShape {
         let mut depths = vec![0; tree.len()];
         for position in 0..tree.len() {
             depths[position] = parent(tree, position).map_or(0, |above| depths[above] + 1);
@@ -338,7 +338,7 @@ impl Shape {
             }
         }
         let longest_ns = tree.iter().map(|node| node.self_p99_ns.max(node.self_p50_ns)).max();
-        Shape { depths, ways, longest_ns: longest_ns.unwrap_or(0).max(1) }
+        TreeShape { depths, ways, longest_ns: longest_ns.unwrap_or(0).max(1) }
     }
 }
 
@@ -388,10 +388,10 @@ mod tests {
     #[test]
     fn ways_lead_from_the_entry_to_the_suspects() {
         let tree = [node(None, None), node(Some(0), None), node(Some(1), Some(1)), node(Some(0), None)];
-        let shape = Shape::of(&tree);
+        let shape = TreeShape::of(&tree);
         assert_eq!(shape.depths, [0, 1, 2, 1]);
         assert_eq!(shape.ways, HashSet::from([0, 1, 2]));
         assert_eq!(shape.longest_ns, 2);
-        assert_eq!(Shape::of(&[node(Some(7), Some(1)), node(Some(1), None)]).depths, [0, 0]);
+        assert_eq!(TreeShape::of(&[node(Some(7), Some(1)), node(Some(1), None)]).depths, [0, 0]);
     }
 }

@@ -6,7 +6,7 @@ use super::phrases::{
 use super::{PREVIEW, ROWS, alignment, durations, name_if_any, quoted, recorded, rests_on, time, timeline};
 use crate::document::{
     Axis, Block, Cell, Chart, Color, ColumnKind, Detail, Document, Emphasis, Figure, Fold, LegendEntry,
-    Panel, Prose, Row, Section, Series, SeriesShape, SpanStyle, Table, Tone, cautions, losses, missing,
+    Panel, Prose, Section, Series, SeriesShape, SpanStyle, Table, TableRow, Tone, cautions, losses, missing,
     ruled_out,
 };
 use crate::render::Present;
@@ -85,7 +85,7 @@ fn waits(report: &KernelDiagnosis) -> Section {
         ("thread", ColumnKind::Name),
     ];
     let row = |wait: &AbnormalWait| {
-        let row = Row::new([
+        let row = TableRow::new([
             Cell::excess(wait.excess_ns).tone(Tone::Bad),
             Cell::share(wait.share),
             Cell::bar(wait.share),
@@ -112,7 +112,7 @@ fn steps(report: &KernelDiagnosis) -> Section {
     ];
     let row = |step: &StepGroup| {
         let words = Prose::name(SpanStyle::Name, &step.thread).plain(" ").then(Prose::quoted(&step.words));
-        let mut row = Row::new([
+        let mut row = TableRow::new([
             Cell::excess(step.excess_ns).tone(Tone::Bad),
             Cell::share(step.share),
             Cell::count_of(step.executions, step.of_executions),
@@ -151,7 +151,7 @@ fn executions(report: &KernelDiagnosis) -> Section {
     ];
     let row = |execution: &JudgedExecution| {
         let new = execution.verdict == ExecutionVerdict::NewKind;
-        let row = Row::new([
+        let row = TableRow::new([
             Cell::count(execution.number),
             time(execution.elapsed_ns).tone(Tone::Bad),
             time(execution.expected_ns),
@@ -189,7 +189,7 @@ fn coarse(report: &KernelDiagnosis) -> Section {
             row.p_value.map_or_else(Cell::empty, Cell::p_value),
             Cell::mark(if row.fired { "more" } else { "" }, tone),
         ];
-        Row::new(cells).emphasis(if row.fired { Emphasis::Worse } else { Emphasis::Usual })
+        TableRow::new(cells).emphasis(if row.fired { Emphasis::Worse } else { Emphasis::Usual })
     };
     let table = Table::new("States", &columns).preview(PREVIEW).at_most(ROWS, &times, row);
     let all = Block::from(all_measures(report)).folded(Fold::Closed, "All measures").detail(Detail::Page);
@@ -217,7 +217,7 @@ fn all_measures(report: &KernelDiagnosis) -> Table {
     let row = |row: &CoarseRow| {
         let number =
             |value: f64| if row.measure == "time" { Cell::duration(value) } else { Cell::ratio(value) };
-        Row::new([
+        TableRow::new([
             Cell::text(row_name(report, row.letter)),
             Cell::text(row.measure),
             number(row.normal_mean),
@@ -244,7 +244,7 @@ fn clusters(report: &KernelDiagnosis) -> Section {
     ];
     let row = |cluster: &ExecutionCluster| {
         let sample = cluster.set == ExecutionSet::Sample;
-        let row = Row::new([
+        let row = TableRow::new([
             Cell::text(format!("{} {}", if sample { "sample" } else { "normal" }, cluster.cluster)),
             Cell::count(cluster.executions),
             time(cluster.elapsed_p50_ns),

@@ -2,7 +2,7 @@
 
 use super::phrases::row_name;
 use crate::document::{
-    Axis, Cell, Color, ColumnKind, Detail, GraphicMark, GraphicShape, Lane, Prose, Row, Section, Table,
+    Axis, Cell, Color, ColumnKind, Detail, GraphicMark, GraphicShape, Lane, Prose, Section, Table, TableRow,
 };
 use crate::{DurationRow, KernelDiagnosis, numbers};
 
@@ -31,7 +31,7 @@ pub(super) fn section(report: &KernelDiagnosis) -> Option<Section> {
         let quantiles = [(normal, 0.5), (normal, 0.95), (sample, 0.5), (sample, 0.95)];
         let numbers = quantiles.map(|(set, share)| Cell::duration(quantile(set, share)));
         let name = Cell::named(Prose::from(row_name(report, row.letter)));
-        Row::new([name, boxes(row, &scale)].into_iter().chain(numbers))
+        TableRow::new([name, boxes(row, &scale)].into_iter().chain(numbers))
     });
     let introduction = "Time of an execution in each state. Above: normal, below: sample. A box holds the middle half, a \
                         line the middle nine tenths, and the mark in the box is the median.";

@@ -12,7 +12,7 @@ mod timeline;
 
 use super::basis;
 use crate::document::{
-    Block, Cell, CellKind, ColumnKind, Detail, Fold, Prose, Row, Section, SpanStyle, Table,
+    Block, Cell, CellKind, ColumnKind, Detail, Fold, Prose, Section, SpanStyle, Table, TableRow,
 };
 use crate::{KernelInput, KernelState, KernelTrace, Setting, names, numbers};
 
@@ -83,7 +83,7 @@ fn traces(input: &KernelInput) -> Table {
             trace.since.as_ref().map(|since| format!("from {}", names::label(since, 40))),
         ];
         let known: Vec<String> = known.into_iter().flatten().collect();
-        let row = Row::new([
+        let row = TableRow::new([
             Cell::name(SpanStyle::Name, &trace.path),
             Cell::text(names::label(&trace.format, 30)),
             Cell::count(trace.cpus.into()),

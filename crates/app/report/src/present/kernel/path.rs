@@ -3,8 +3,8 @@
 use super::phrases::{execution_thread, instant, offset, thread};
 use super::{PREVIEW, ROWS, name_if_any, quoted, recorded, rests_on, time, time_if_any, timeline};
 use crate::document::{
-    Block, Cell, CellKind, ColumnKind, Detail, Document, Figure, Prose, Row, Section, SpanStyle, Table, Tone,
-    cautions, losses, missing,
+    Block, Cell, CellKind, ColumnKind, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow,
+    Tone, cautions, losses, missing,
 };
 use crate::render::Present;
 use crate::{
@@ -63,7 +63,7 @@ fn causes(report: &KernelPathReport) -> Section {
         ("segments", ColumnKind::Number),
     ];
     let row = |cause: &CausedTime| {
-        Row::new([
+        TableRow::new([
             Cell::text(Prose::default().strong(cause.cause.word())),
             time(cause.total_ns),
             Cell::share(cause.share),
@@ -83,7 +83,7 @@ fn waits(report: &KernelPathReport) -> Section {
         ("thread", ColumnKind::Name),
     ];
     let row = |wait: &WaitGroup| {
-        let row = Row::new([
+        let row = TableRow::new([
             Cell::share(wait.share),
             time(wait.longest_ns),
             Cell::count(wait.count),
@@ -105,7 +105,7 @@ fn longest(report: &KernelPathReport) -> Section {
         ("execution", ColumnKind::Number),
     ];
     let row = |wait: &WaitInstance| {
-        let row = Row::new([
+        let row = TableRow::new([
             time(wait.elapsed_ns),
             Cell::text(instant(wait.since.as_deref(), wait.since_ns)),
             Cell::worded(CellKind::Duration, offset(wait.offset_ns), wait.offset_ns as f64),
@@ -142,7 +142,7 @@ fn workers(report: &KernelPathReport) -> Section {
     let row = |worker: &WorkerTime| {
         let name = Prose::quoted(&thread(&worker.thread, worker.tid, &worker.host));
         let name = if worker.own { name.faint(" (the thread itself)") } else { name };
-        Row::new([
+        TableRow::new([
             Cell::named(name),
             time(worker.total_ns),
             Cell::share(worker.share),
@@ -172,7 +172,7 @@ fn states(report: &KernelPathReport) -> Section {
         ("CPU idle", ColumnKind::Number),
     ];
     let row = |state: &StateTime| {
-        Row::new([
+        TableRow::new([
             Cell::text(state.state.word()),
             Cell::text(Prose::default().faint(if state.own { "itself" } else { "others" })),
             time(state.total_ns),
@@ -198,7 +198,7 @@ fn executions(report: &KernelPathReport) -> Section {
     ];
     let row = |execution: &&ExecutionSummary| {
         let share = execution.dominant_ns as f64 / execution.elapsed_ns.max(1) as f64;
-        Row::new([
+        TableRow::new([
             Cell::count(execution.number),
             time(execution.elapsed_ns),
             Cell::text(instant(execution.since.as_deref(), execution.since_ns)),

@@ -3,7 +3,7 @@
 use super::phrases::thread;
 use super::{PREVIEW, ROWS, name_if_any, quoted, recorded, time, traces};
 use crate::document::{
-    Cell, ColumnKind, Detail, Document, Figure, Prose, Row, Section, Sentences, SpanStyle, Table, Tone,
+    Cell, ColumnKind, Detail, Document, Figure, Prose, Section, Sentences, SpanStyle, Table, TableRow, Tone,
     cautions, losses,
 };
 use crate::render::Present;
@@ -44,8 +44,9 @@ impl Present for KernelStatsReport {
 
 fn counts(id: &str, title: &str, caption: &str, rows: &[EventCount]) -> Option<Section> {
     let columns = [("number", ColumnKind::Number), ("name", ColumnKind::Name)];
-    let row =
-        |row: &EventCount| Row::new([Cell::count(row.count), Cell::name(SpanStyle::Operation, &row.name)]);
+    let row = |row: &EventCount| {
+        TableRow::new([Cell::count(row.count), Cell::name(SpanStyle::Operation, &row.name)])
+    };
     let table = Table::new(caption, &columns).preview(PREVIEW).at_most(ROWS, rows, row);
     (!rows.is_empty()).then(|| Section::new(id, title).block(table))
 }
@@ -63,7 +64,7 @@ fn cpus(report: &KernelStatsReport) -> Section {
     ];
     let row = |cpu: &CpuTime| {
         let share = cpu.busy_ns as f64 / (cpu.busy_ns + cpu.idle_ns).max(1) as f64;
-        Row::new([
+        TableRow::new([
             Cell::count(cpu.cpu.into()),
             name_if_any(SpanStyle::Replica, &cpu.host),
             Cell::share(share),
@@ -87,7 +88,7 @@ fn threads(report: &KernelStatsReport) -> Section {
         ("woken", ColumnKind::Number),
     ];
     let row = |row: &SwitchingThread| {
-        Row::new([
+        TableRow::new([
             quoted(&thread(&row.thread, Some(row.tid), &row.host)),
             time(row.running_ns),
             time(row.waiting_ns),
@@ -104,7 +105,7 @@ fn wakings(report: &KernelStatsReport) -> Section {
     let columns = [("times", ColumnKind::Number), ("waker", ColumnKind::Name), ("woken", ColumnKind::Name)];
     let row = |pair: &WakingPair| {
         let names = [&pair.waker, &pair.woken].map(|name| Cell::name(SpanStyle::Name, name));
-        Row::new(std::iter::once(Cell::count(pair.count)).chain(names))
+        TableRow::new(std::iter::once(Cell::count(pair.count)).chain(names))
     };
     let table = Table::new("Pairs", &columns).preview(PREVIEW).at_most(ROWS, &report.wakings, row);
     Section::new("wakings", "Who wakes whom").detail(Detail::Full).block(table)

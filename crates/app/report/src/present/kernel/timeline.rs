@@ -4,8 +4,8 @@ use super::lanes::{DrawnLanes, drawn_lanes, name_of};
 use super::phrases::clock_time;
 use super::symbol;
 use crate::document::{
-    Block, Cell, Color, ColumnKind, Detail, Fold, LegendEntry, Prose, Row, Section, Sentences, SpanStyle,
-    Table, Timeline, TimelineJump, TimelineSegment,
+    Block, Cell, Color, ColumnKind, Detail, Fold, LegendEntry, Prose, Section, Sentences, SpanStyle, Table,
+    TableRow, Timeline, TimelineJump, TimelineSegment,
 };
 use crate::{KernelState, PathJump, PathSegment, PathTimeline, names, numbers};
 use std::collections::BTreeMap;
@@ -95,14 +95,14 @@ pub(super) const fn color(state: KernelState) -> Color {
 }
 
 /// A drawn segment with the piece it shows; without one it is a pool of many.
-type Drawn = (TimelineSegment, Option<usize>);
+type SourcedSegment = (TimelineSegment, Option<usize>);
 
 /// All segments; when they are too many, those too short to be seen are pooled by lane and interval: a pool is as long
 /// as its segments together, in the state that most of it is.
-fn segments(path: &PathTimeline, lanes: &DrawnLanes) -> Vec<Drawn> {
+fn segments(path: &PathTimeline, lanes: &DrawnLanes) -> Vec<SourcedSegment> {
     let cell_ns = path.elapsed_ns.div_ceil(CELLS).max(1);
     let pooled = path.pieces.len() > SEGMENTS;
-    let mut drawn: Vec<Drawn> = Vec::new();
+    let mut drawn: Vec<SourcedSegment> = Vec::new();
     let mut pools: BTreeMap<(u64, u32), BTreeMap<KernelState, u64>> = BTreeMap::new();
     for (at, piece) in path.pieces.iter().enumerate() {
         let lane = lanes.place(piece.lane) as u32;
@@ -197,7 +197,7 @@ fn longest(path: &PathTimeline) -> Table {
     pieces.sort_by_key(|piece| (std::cmp::Reverse(piece.to_ns.saturating_sub(piece.from_ns)), piece.from_ns));
     Table::new("Segments of the path", &columns).at_most(LISTED, &pieces, |piece| {
         let name = path.lanes.get(piece.lane as usize).map_or_else(String::new, name_of);
-        Row::new([
+        TableRow::new([
             Cell::name(SpanStyle::Name, &name),
             Cell::text(piece.state.word()),
             super::time(piece.to_ns.saturating_sub(piece.from_ns)),

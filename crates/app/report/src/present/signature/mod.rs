@@ -6,8 +6,8 @@ pub(crate) mod phrases;
 use super::basis;
 use super::changes::phrases::{heading_of, length, plus_minus, signed_length};
 use crate::document::{
-    Block, Cell, CellKind, ColumnKind, Detail, Document, Figure, Prose, Row, Section, SpanStyle, Table, Tone,
-    cautions, losses, missing,
+    Block, Cell, CellKind, ColumnKind, Detail, Document, Figure, Prose, Section, SpanStyle, Table, TableRow,
+    Tone, cautions, losses, missing,
 };
 use crate::render::Present;
 use crate::{
@@ -90,7 +90,7 @@ fn server(server: &ServerSignature) -> Block {
         ("share", ColumnKind::Number),
     ];
     let row = |transaction: &&TransactionSignature| {
-        Row::new([
+        TableRow::new([
             Cell::name(SpanStyle::Name, &transaction.transaction),
             seconds(transaction.service_time_s),
             interval(transaction.standard_error_s),
@@ -163,7 +163,7 @@ fn differences(transactions: &[TransactionDiff]) -> Section {
         let difference = transaction.difference_s.map_or_else(Cell::empty, |difference| {
             Cell::worded(CellKind::Duration, signed_length(difference), difference * SECOND_NS)
         });
-        let row = Row::new([
+        let row = TableRow::new([
             Cell::mark(transaction.fate.word(), tone),
             Cell::name(SpanStyle::Name, &transaction.transaction),
             Cell::name(SpanStyle::Replica, transaction.location()),

@@ -11,7 +11,7 @@ mod timeline;
 
 use crate::Document;
 use crate::document::{
-    Block, Content, Figure, Fold, LegendEntry, Prose, Section, Sentences, Span, SpanStyle, Tone,
+    Block, BlockContent, Figure, Fold, LegendEntry, Prose, Section, Sentences, Span, SpanStyle, Tone,
 };
 use crate::{names, numbers};
 use maud::{Markup, PreEscaped, html};
@@ -176,15 +176,15 @@ fn block(block: &Block, key: &str) -> Markup {
     }
 }
 
-fn content(content: &Content, key: &str) -> Markup {
+fn content(content: &BlockContent, key: &str) -> Markup {
     match content {
-        Content::Sentences(list) => sentences(list),
-        Content::Table(table) => table::table(table, key),
-        Content::Tree(table) => table::tree(table, key),
-        Content::HeatMap(map) => heat_map::heat_map(map, key),
-        Content::Chart(chart) => chart::chart(chart, key),
-        Content::Timeline(timeline) => timeline::timeline(timeline, key),
-        Content::Flame(flame) => flame::flame(flame, key),
+        BlockContent::Sentences(list) => sentences(list),
+        BlockContent::Table(table) => table::table(table, key),
+        BlockContent::Tree(table) => table::tree(table, key),
+        BlockContent::HeatMap(map) => heat_map::heat_map(map, key),
+        BlockContent::Chart(chart) => chart::chart(chart, key),
+        BlockContent::Timeline(timeline) => timeline::timeline(timeline, key),
+        BlockContent::Flame(flame) => flame::flame(flame, key),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::{legend, percent, prose, rest};
 use crate::document::{
-    Cell, Column, ColumnKind, Detail, Emphasis, Graphic, GraphicMark, GraphicShape, Lane, Note, Row, Table,
-    Tone,
+    Cell, Column, ColumnKind, Detail, Emphasis, Graphic, GraphicMark, GraphicShape, Lane, Note, Table,
+    TableRow, Tone,
 };
 use crate::numbers;
 use maud::{Markup, html};
@@ -56,7 +56,7 @@ pub(super) fn tree(table: &Table, key: &str) -> Markup {
 }
 
 /// On a phone rows with remarks become cards; the roles keep them a table for those who listen to it.
-fn grid(table: &Table, rows: &[Row], cards: bool, _key: &str) -> Markup {
+fn grid(table: &Table, rows: &[TableRow], cards: bool, _key: &str) -> Markup {
     let sortable = if rows.len() > 1 { " sortable" } else { "" };
     if cards {
         return html! {
@@ -114,7 +114,7 @@ const fn class(column: &Column) -> Option<&'static str> {
     }
 }
 
-fn body(table: &Table, rows: &[Row], roles: bool) -> Markup {
+fn body(table: &Table, rows: &[TableRow], roles: bool) -> Markup {
     // The row's heading: its first name, else its first cell.
     let named = table.columns.iter().position(|column| column.kind == ColumnKind::Name).unwrap_or(0);
     let apart = apart(table);
@@ -143,7 +143,7 @@ const fn emphasis(emphasis: Emphasis) -> Option<&'static str> {
     }
 }
 
-fn heading(row: &Row, cell: &Cell, roles: bool, noted: bool) -> Markup {
+fn heading(row: &TableRow, cell: &Cell, roles: bool, noted: bool) -> Markup {
     let depth = (row.depth > 0).then(|| format!("depth d{}", row.depth.min(DEPTH)));
     html! {
         th scope="row" role=[roles.then_some("rowheader")] class=[depth] {

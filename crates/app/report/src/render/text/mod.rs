@@ -6,11 +6,11 @@ mod table;
 mod timeline;
 
 use crate::Document;
-use crate::document::{Block, Content, Detail, Prose, Section, Sentences, SpanStyle, Tone};
+use crate::document::{Block, BlockContent, Detail, Prose, Section, Sentences, SpanStyle, Tone};
 use crate::numbers;
 use page::Page;
 pub use paint::ColorChoice;
-use paint::{Paint, Piece};
+use paint::{Paint, Painted};
 
 /// Narrower pages are laid out for this width.
 const WIDTH_MIN: u16 = 60;
@@ -53,10 +53,13 @@ fn verdict(page: &mut Page, document: &Document) {
         Tone::Neutral => Paint::Strong,
         tone => paint_of(tone),
     };
-    page.wrapped(&[Piece::new(mark, paint), Piece::plain(" ")], &[Piece::new(&document.verdict, paint)]);
+    page.wrapped(
+        &[Painted::new(mark, paint), Painted::plain(" ")],
+        &[Painted::new(&document.verdict, paint)],
+    );
     page.blank();
     for sentence in std::iter::once(&document.headline).chain(&document.remarks) {
-        page.wrapped(&[Piece::plain("  ")], &pieces(sentence));
+        page.wrapped(&[Painted::plain("  ")], &pieces(sentence));
     }
 }
 
@@ -67,17 +70,17 @@ fn write_section(page: &mut Page, section: &Section) {
     }
     page.heading(&section.title, &section.remark);
     for (at, block) in blocks.enumerate() {
-        if at > 0 && !matches!(block.content, Content::Sentences(_)) {
+        if at > 0 && !matches!(block.content, BlockContent::Sentences(_)) {
             page.blank();
         }
         if !block.title.is_empty() {
-            page.wrapped(&[Piece::plain(" ")], &pieces(&block.title));
+            page.wrapped(&[Painted::plain(" ")], &pieces(&block.title));
         }
         match &block.content {
-            Content::Sentences(sentences) => write_sentences(page, sentences),
-            Content::Table(table) | Content::Tree(table) => table::print(page, table),
-            Content::Timeline(timeline) => timeline::print(page, timeline),
-            Content::HeatMap(_) | Content::Chart(_) | Content::Flame(_) => {}
+            BlockContent::Sentences(sentences) => write_sentences(page, sentences),
+            BlockContent::Table(table) | BlockContent::Tree(table) => table::print(page, table),
+            BlockContent::Timeline(timeline) => timeline::print(page, timeline),
+            BlockContent::HeatMap(_) | BlockContent::Chart(_) | BlockContent::Flame(_) => {}
         }
     }
 }
@@ -85,18 +88,18 @@ fn write_section(page: &mut Page, section: &Section) {
 /// Pictures that text cannot draw are left out; tables beside them hold the same.
 fn is_shown(block: &Block) -> bool {
     let drawable = match &block.content {
-        Content::Sentences(sentences) => !sentences.sentences.is_empty(),
-        Content::Table(table) | Content::Tree(table) => !table.rows.is_empty(),
-        Content::Timeline(timeline) => !timeline.segments.is_empty(),
-        Content::HeatMap(_) | Content::Chart(_) | Content::Flame(_) => false,
+        BlockContent::Sentences(sentences) => !sentences.sentences.is_empty(),
+        BlockContent::Table(table) | BlockContent::Tree(table) => !table.rows.is_empty(),
+        BlockContent::Timeline(timeline) => !timeline.segments.is_empty(),
+        BlockContent::HeatMap(_) | BlockContent::Chart(_) | BlockContent::Flame(_) => false,
     };
     drawable && block.detail <= Detail::Full
 }
 
 fn write_sentences(page: &mut Page, list: &Sentences) {
     let lead = match list.label.is_empty() {
-        true => vec![Piece::plain("  ")],
-        false => vec![Piece::plain(" "), Piece::new("-", paint_of(list.tone)), Piece::plain(" ")],
+        true => vec![Painted::plain("  ")],
+        false => vec![Painted::plain(" "), Painted::new("-", paint_of(list.tone)), Painted::plain(" ")],
     };
     for sentence in list.sentences.iter().take(SENTENCES) {
         page.wrapped(&lead, &pieces(sentence));
@@ -108,7 +111,7 @@ fn write_sentences(page: &mut Page, list: &Sentences) {
 fn more(page: &mut Page, left: u64, what: &str) {
     if left > 0 {
         let left = numbers::count(left);
-        page.line(&[Piece::faint(format!("  ... and {left} more {what}: see the html or json output"))]);
+        page.line(&[Painted::faint(format!("  ... and {left} more {what}: see the html or json output"))]);
     }
 }
 
@@ -122,15 +125,15 @@ const fn paint_of(tone: Tone) -> Paint {
 }
 
 /// Spans as pieces, names shortened.
-fn pieces(prose: &Prose) -> Vec<Piece> {
+fn pieces(prose: &Prose) -> Vec<Painted> {
     let piece = |span: &crate::document::Span| match span.style {
-        SpanStyle::Plain => Piece::plain(&span.text),
-        SpanStyle::Faint => Piece::faint(&span.text),
-        SpanStyle::Strong => Piece::strong(&span.text),
+        SpanStyle::Plain => Painted::plain(&span.text),
+        SpanStyle::Faint => Painted::faint(&span.text),
+        SpanStyle::Strong => Painted::strong(&span.text),
         SpanStyle::Label | SpanStyle::Category | SpanStyle::Trace => {
-            Piece::plain(crate::names::label(&span.text, super::NAME_ROOM))
+            Painted::plain(crate::names::label(&span.text, super::NAME_ROOM))
         }
-        _ => Piece::strong(crate::names::label(&span.text, super::NAME_ROOM)),
+        _ => Painted::strong(crate::names::label(&span.text, super::NAME_ROOM)),
     };
     prose.0.iter().map(piece).collect()
 }

@@ -1,6 +1,6 @@
 //! Lines of a fixed width: wrapping, indentation, clipping.
 
-use super::paint::{ColorChoice, Piece};
+use super::paint::{ColorChoice, Painted};
 use crate::names::{columns, shorten};
 
 /// Collects lines none of which is wider than the page.
@@ -30,15 +30,15 @@ impl Page {
     /// A blank line and a section's title, with a remark when there is room.
     pub(crate) fn heading(&mut self, title: &str, remark: &str) {
         self.blank();
-        let mut pieces = vec![Piece::strong(title)];
+        let mut pieces = vec![Painted::strong(title)];
         if !remark.is_empty() && columns(title) + 2 + columns(remark) <= self.width {
-            pieces.extend([Piece::plain("  "), Piece::faint(remark)]);
+            pieces.extend([Painted::plain("  "), Painted::faint(remark)]);
         }
         self.line(&pieces);
     }
 
     /// One line; what does not fit is cut. Everything that is printed passes here.
-    pub(crate) fn line(&mut self, pieces: &[Piece]) {
+    pub(crate) fn line(&mut self, pieces: &[Painted]) {
         let mut room = self.width;
         let pieces = merged(pieces);
         let end = pieces.iter().rposition(|piece| !piece.text().trim().is_empty()).map_or(0, |at| at + 1);
@@ -52,11 +52,11 @@ impl Page {
     }
 
     /// Pieces broken between words; the first line starts with `lead`, the others as far to the right.
-    pub(crate) fn wrapped(&mut self, lead: &[Piece], pieces: &[Piece]) {
-        let indent: usize = lead.iter().map(Piece::columns).sum();
+    pub(crate) fn wrapped(&mut self, lead: &[Painted], pieces: &[Painted]) {
+        let indent: usize = lead.iter().map(Painted::columns).sum();
         let room = self.width.saturating_sub(indent).max(8);
         for (at, line) in wrap(pieces, room).into_iter().enumerate() {
-            let mut whole = if at == 0 { lead.to_vec() } else { vec![Piece::plain(" ".repeat(indent))] };
+            let mut whole = if at == 0 { lead.to_vec() } else { vec![Painted::plain(" ".repeat(indent))] };
             whole.extend(line);
             self.line(&whole);
         }
@@ -64,11 +64,11 @@ impl Page {
 }
 
 /// Breaks pieces into lines of at most `room` columns.
-fn wrap(pieces: &[Piece], room: usize) -> Vec<Vec<Piece>> {
+fn wrap(pieces: &[Painted], room: usize) -> Vec<Vec<Painted>> {
     let mut lines = vec![Vec::new()];
     let mut used = 0;
     for word in words(pieces) {
-        let width: usize = word.iter().map(Piece::columns).sum();
+        let width: usize = word.iter().map(Painted::columns).sum();
         if used > 0 && used + 1 + width > room {
             lines.push(Vec::new());
             used = 0;
@@ -88,16 +88,16 @@ fn wrap(pieces: &[Piece], room: usize) -> Vec<Vec<Piece>> {
 }
 
 /// A space between two pieces: in their paint when they agree, so that they are written as one.
-fn space(before: Option<&Piece>, after: Option<&Piece>) -> Piece {
+fn space(before: Option<&Painted>, after: Option<&Painted>) -> Painted {
     match (before, after) {
         (Some(before), Some(after)) if before.paint() == after.paint() => before.with_text(" "),
-        _ => Piece::plain(" "),
+        _ => Painted::plain(" "),
     }
 }
 
 /// Neighbours of one paint become one piece.
-fn merged(pieces: &[Piece]) -> Vec<Piece> {
-    let mut merged: Vec<Piece> = Vec::new();
+fn merged(pieces: &[Painted]) -> Vec<Painted> {
+    let mut merged: Vec<Painted> = Vec::new();
     for piece in pieces {
         match merged.last_mut() {
             Some(last) if last.paint() == piece.paint() => {
@@ -110,8 +110,8 @@ fn merged(pieces: &[Piece]) -> Vec<Piece> {
 }
 
 /// Words, each a run of pieces without a space between them. A number keeps its unit.
-fn words(pieces: &[Piece]) -> Vec<Vec<Piece>> {
-    let mut words: Vec<Vec<Piece>> = Vec::new();
+fn words(pieces: &[Painted]) -> Vec<Vec<Painted>> {
+    let mut words: Vec<Vec<Painted>> = Vec::new();
     let mut joined = false;
     for piece in pieces {
         for (at, text) in piece.text().split(' ').enumerate() {
@@ -144,27 +144,27 @@ fn is_unit(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn shown(width: usize, pieces: &[Piece]) -> String {
+    fn shown(width: usize, pieces: &[Painted]) -> String {
         let mut page = Page::new(width, ColorChoice::Off);
-        page.wrapped(&[Piece::plain("- ")], pieces);
+        page.wrapped(&[Painted::plain("- ")], pieces);
         page.finish()
     }
 
     #[test]
     fn words_wrap_under_their_lead_and_units_stay() {
-        let text = Piece::plain("it takes 48.2 ms, or 83 % of all");
+        let text = Painted::plain("it takes 48.2 ms, or 83 % of all");
         assert_eq!(shown(16, &[text]), "- it takes\n  48.2 ms, or\n  83 % of all\n");
     }
 
     #[test]
     fn pieces_without_a_space_between_them_stay_together() {
-        let pieces = [Piece::plain("on "), Piece::strong("write"), Piece::plain(": slow")];
+        let pieces = [Painted::plain("on "), Painted::strong("write"), Painted::plain(": slow")];
         assert_eq!(shown(12, &pieces), "- on write:\n  slow\n");
     }
 
     #[test]
     fn a_word_wider_than_the_page_is_shortened() {
-        let text = Piece::plain("a 数据存储服务数据存储服务 b");
+        let text = Painted::plain("a 数据存储服务数据存储服务 b");
         for line in shown(14, &[text]).lines() {
             assert!(columns(line) <= 14, "{line}");
         }
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn lines_are_clipped() {
         let mut page = Page::new(8, ColorChoice::Off);
-        page.line(&[Piece::plain("12345"), Piece::plain("67890"), Piece::plain("x")]);
+        page.line(&[Painted::plain("12345"), Painted::plain("67890"), Painted::plain("x")]);
         assert_eq!(page.finish(), "1234…90x\n");
     }
 }

@@ -38,27 +38,27 @@ impl Paint {
 
 /// Text that is safe to show, with its paint.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Piece {
+pub(crate) struct Painted {
     text: String,
     paint: Paint,
 }
 
-impl Piece {
+impl Painted {
     /// Whatever comes in, what is kept is visible: no escape sequence of the input reaches the terminal.
-    pub(crate) fn new(text: &str, paint: Paint) -> Piece {
-        Piece { text: visible(text).into_owned(), paint }
+    pub(crate) fn new(text: &str, paint: Paint) -> Painted {
+        Painted { text: visible(text).into_owned(), paint }
     }
 
-    pub(crate) fn plain(text: impl AsRef<str>) -> Piece {
-        Piece::new(text.as_ref(), Paint::Plain)
+    pub(crate) fn plain(text: impl AsRef<str>) -> Painted {
+        Painted::new(text.as_ref(), Paint::Plain)
     }
 
-    pub(crate) fn strong(text: impl AsRef<str>) -> Piece {
-        Piece::new(text.as_ref(), Paint::Strong)
+    pub(crate) fn strong(text: impl AsRef<str>) -> Painted {
+        Painted::new(text.as_ref(), Paint::Strong)
     }
 
-    pub(crate) fn faint(text: impl AsRef<str>) -> Piece {
-        Piece::new(text.as_ref(), Paint::Faint)
+    pub(crate) fn faint(text: impl AsRef<str>) -> Painted {
+        Painted::new(text.as_ref(), Paint::Faint)
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -74,8 +74,8 @@ impl Piece {
     }
 
     /// The same paint on other text.
-    pub(crate) fn with_text(&self, text: &str) -> Piece {
-        Piece::new(text, self.paint)
+    pub(crate) fn with_text(&self, text: &str) -> Painted {
+        Painted::new(text, self.paint)
     }
 
     pub(crate) fn write(&self, color: ColorChoice, out: &mut String) {
@@ -120,10 +120,10 @@ mod tests {
     #[test]
     fn paint_needs_leave_to_write_escapes() {
         let mut on = String::new();
-        Piece::strong("a\u{1b}[2Jb").write(ColorChoice::On, &mut on);
+        Painted::strong("a\u{1b}[2Jb").write(ColorChoice::On, &mut on);
         assert_eq!(on, "\u{1b}[1ma\\u{1b}[2Jb\u{1b}[0m");
         let mut off = String::new();
-        Piece::strong("a").write(ColorChoice::Off, &mut off);
+        Painted::strong("a").write(ColorChoice::Off, &mut off);
         assert_eq!(off, "a");
     }
 }

@@ -1,9 +1,9 @@
 //! Tables of aligned columns that fit their page.
 
 use super::page::Page;
-use super::paint::{Paint, Piece, bar};
+use super::paint::{Paint, Painted, bar};
 use super::{more, paint_of, pieces};
-use crate::document::{Cell, ColumnKind, Detail, Emphasis, GraphicShape, Row, Table, Tone};
+use crate::document::{Cell, ColumnKind, Detail, Emphasis, GraphicShape, Table, TableRow, Tone};
 use crate::names::{columns, shorten};
 
 /// Columns between two cells.
@@ -31,7 +31,7 @@ struct Shown<'a> {
     detail: Detail,
     /// Index of its cells.
     at: usize,
-    cells: Vec<Vec<Piece>>,
+    cells: Vec<Vec<Painted>>,
 }
 
 impl Shown<'_> {
@@ -55,7 +55,8 @@ pub(super) fn print(page: &mut Page, table: &Table) {
     let headed = make_room(&mut shown, page.width());
     let widths = widths(&shown, page.width());
     if shown.iter().any(|column| !column.title.is_empty()) {
-        let titles: Vec<Vec<Piece>> = shown.iter().map(|column| vec![Piece::faint(column.title)]).collect();
+        let titles: Vec<Vec<Painted>> =
+            shown.iter().map(|column| vec![Painted::faint(column.title)]).collect();
         page.line(&laid_out(&shown, &titles, &widths));
     }
     let ranked = shown.first().is_some_and(|column| column.kind == ColumnKind::Number);
@@ -64,7 +65,7 @@ pub(super) fn print(page: &mut Page, table: &Table) {
         print_row(page, &shown, headed.as_ref(), &widths, at);
         for note in row.notes.iter().filter(|note| is_due(note.detail, at)) {
             let label = if note.label.is_empty() { String::new() } else { format!("{} ", note.label) };
-            let lead = [Piece::plain(" ".repeat(note_indent)), Piece::faint(label)];
+            let lead = [Painted::plain(" ".repeat(note_indent)), Painted::faint(label)];
             page.wrapped(&lead, &pieces(&note.text));
         }
     }
@@ -76,7 +77,7 @@ fn is_due(detail: Detail, row: usize) -> bool {
     detail == Detail::Summary || (detail == Detail::Full && row < DETAILED)
 }
 
-fn shown_columns<'a>(table: &'a Table, rows: &[Row]) -> Vec<Shown<'a>> {
+fn shown_columns<'a>(table: &'a Table, rows: &[TableRow]) -> Vec<Shown<'a>> {
     let columns = table.columns.iter().enumerate().filter(|(_, column)| column.detail <= Detail::Full);
     let shown = columns.map(|(at, column)| {
         let cells = rows.iter().map(|row| cell_pieces(row, at, column.kind)).collect();
@@ -86,32 +87,32 @@ fn shown_columns<'a>(table: &'a Table, rows: &[Row]) -> Vec<Shown<'a>> {
     shown.filter(|column| column.cells.iter().any(|cell| width(cell) > 0)).collect()
 }
 
-fn cell_pieces(row: &Row, at: usize, kind: ColumnKind) -> Vec<Piece> {
+fn cell_pieces(row: &TableRow, at: usize, kind: ColumnKind) -> Vec<Painted> {
     let Some(cell) = row.cells.get(at) else { return Vec::new() };
     let mut shown = if kind == ColumnKind::Graphic { bar_of(cell) } else { pieces(&cell.text) };
     if cell.tone != Tone::Neutral {
-        shown = shown.iter().map(|piece| Piece::new(piece.text(), paint_of(cell.tone))).collect();
+        shown = shown.iter().map(|piece| Painted::new(piece.text(), paint_of(cell.tone))).collect();
     }
     if row.depth > 0 && at == 0 {
-        shown.insert(0, Piece::plain("  ".repeat(row.depth.min(16) as usize)));
+        shown.insert(0, Painted::plain("  ".repeat(row.depth.min(16) as usize)));
     }
     if row.emphasis == Emphasis::Aside {
-        shown = shown.iter().map(|piece| Piece::faint(piece.text())).collect();
+        shown = shown.iter().map(|piece| Painted::faint(piece.text())).collect();
     }
     shown
 }
 
 /// A graphic that starts with a bar from the left end; nothing for others.
-fn bar_of(cell: &Cell) -> Vec<Piece> {
+fn bar_of(cell: &Cell) -> Vec<Painted> {
     let first = cell.graphic.as_ref().and_then(|graphic| graphic.marks.first());
     match first.filter(|mark| mark.shape == GraphicShape::Bar && mark.from == 0.0) {
-        Some(mark) => vec![Piece::new(&bar(mark.to, BAR), Paint::Bad)],
+        Some(mark) => vec![Painted::new(&bar(mark.to, BAR), Paint::Bad)],
         None => Vec::new(),
     }
 }
 
-fn width(cell: &[Piece]) -> usize {
-    cell.iter().map(Piece::columns).sum()
+fn width(cell: &[Painted]) -> usize {
+    cell.iter().map(Painted::columns).sum()
 }
 
 /// Drops pictures and then columns that are not part of the summary when names have no room, and then puts names on
@@ -152,14 +153,14 @@ fn widths(shown: &[Shown<'_>], page: usize) -> Vec<usize> {
 }
 
 fn print_row(page: &mut Page, shown: &[Shown<'_>], headed: Option<&Shown<'_>>, widths: &[usize], row: usize) {
-    let mut cells: Vec<Vec<Piece>> = shown.iter().map(|column| column.cells[row].clone()).collect();
+    let mut cells: Vec<Vec<Painted>> = shown.iter().map(|column| column.cells[row].clone()).collect();
     if let Some(name) = headed {
-        let mut line = vec![Piece::plain(" ".repeat(INDENT))];
+        let mut line = vec![Painted::plain(" ".repeat(INDENT))];
         // A rank stands with its name.
         if let Some(rank) = shown.first().filter(|column| column.at < name.at) {
-            line.push(Piece::plain(" ".repeat(widths[0] - width(&cells[0]).min(widths[0]))));
+            line.push(Painted::plain(" ".repeat(widths[0] - width(&cells[0]).min(widths[0]))));
             line.extend(std::mem::take(&mut cells[0]));
-            line.push(Piece::plain(" ".repeat(if rank.at == 0 { GAP } else { 0 })));
+            line.push(Painted::plain(" ".repeat(if rank.at == 0 { GAP } else { 0 })));
         }
         line.extend(name.cells[row].clone());
         page.line(&line);
@@ -171,17 +172,17 @@ fn print_row(page: &mut Page, shown: &[Shown<'_>], headed: Option<&Shown<'_>>, w
     let last = cells.pop().unwrap_or_default();
     let before = &shown[..shown.len() - 1];
     let mut lead = laid_out(before, &cells, widths);
-    lead.push(Piece::plain(" ".repeat(GAP)));
+    lead.push(Painted::plain(" ".repeat(GAP)));
     page.wrapped(&lead, &last);
 }
 
-fn laid_out(shown: &[Shown<'_>], cells: &[Vec<Piece>], widths: &[usize]) -> Vec<Piece> {
-    let mut line = vec![Piece::plain(" ".repeat(INDENT))];
+fn laid_out(shown: &[Shown<'_>], cells: &[Vec<Painted>], widths: &[usize]) -> Vec<Painted> {
+    let mut line = vec![Painted::plain(" ".repeat(INDENT))];
     for (at, (cell, &room)) in cells.iter().zip(widths).enumerate() {
         let short = shortened(cell, room);
-        let padding = Piece::plain(" ".repeat(room - width(&short).min(room)));
+        let padding = Painted::plain(" ".repeat(room - width(&short).min(room)));
         if at > 0 {
-            line.push(Piece::plain(" ".repeat(GAP)));
+            line.push(Painted::plain(" ".repeat(GAP)));
         }
         if shown[at].kind == ColumnKind::Number {
             line.push(padding);
@@ -195,8 +196,8 @@ fn laid_out(shown: &[Shown<'_>], cells: &[Vec<Piece>], widths: &[usize]) -> Vec<
 }
 
 /// The widest pieces lose their middle until all fit.
-fn shortened(cell: &[Piece], room: usize) -> Vec<Piece> {
-    let mut rooms: Vec<usize> = cell.iter().map(Piece::columns).collect();
+fn shortened(cell: &[Painted], room: usize) -> Vec<Painted> {
+    let mut rooms: Vec<usize> = cell.iter().map(Painted::columns).collect();
     while rooms.iter().sum::<usize>() > room {
         let Some(widest) = rooms.iter_mut().max_by_key(|room| **room) else { break };
         *widest -= 1;

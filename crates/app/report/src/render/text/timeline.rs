@@ -1,7 +1,7 @@
 //! Lanes of letters over time.
 
 use super::page::Page;
-use super::paint::Piece;
+use super::paint::Painted;
 use crate::document::{Timeline, TimelineSegment};
 use crate::names::{columns, label};
 
@@ -20,10 +20,10 @@ pub(super) fn print(page: &mut Page, timeline: &Timeline) {
         let padding = " ".repeat(widest - columns(name));
         let letters = letters(timeline, lane as u32, cells);
         page.line(&[
-            Piece::plain(" "),
-            Piece::strong(name),
-            Piece::plain(padding + "  "),
-            Piece::plain(letters),
+            Painted::plain(" "),
+            Painted::strong(name),
+            Painted::plain(padding + "  "),
+            Painted::plain(letters),
         ]);
     }
     let left = timeline.lanes.len().saturating_sub(LANES) as u64;
