@@ -62,7 +62,9 @@ pub enum Tone {
     Bad,
     /// All is well, or got better.
     Good,
-    /// It is not known, or needs care.
+    /// Something needs attention, but is not clearly wrong.
+    Warning,
+    /// It is not known, or limits trust.
     Unsure,
 }
 

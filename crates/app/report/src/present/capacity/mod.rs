@@ -60,7 +60,8 @@ impl Present for CapacityReport {
             tone: match self.verdict {
                 CapacityVerdict::Exceeded => Tone::Bad,
                 CapacityVerdict::Enough => Tone::Good,
-                CapacityVerdict::NearLimit | CapacityVerdict::InsufficientData => Tone::Unsure,
+                CapacityVerdict::NearLimit => Tone::Warning,
+                CapacityVerdict::InsufficientData => Tone::Unsure,
             },
             verdict: capacity_verdict_word(self.verdict).to_owned(),
             headline: Prose::quoted(&self.headline),

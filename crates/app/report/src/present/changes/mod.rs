@@ -60,7 +60,8 @@ impl Present for ChangeReport {
             tone: match self.verdict {
                 ChangeVerdict::ApplicationChange => Tone::Bad,
                 ChangeVerdict::WorkloadChange | ChangeVerdict::Steady => Tone::Good,
-                _ => Tone::Unsure,
+                ChangeVerdict::Anomaly | ChangeVerdict::UnexplainedChange => Tone::Warning,
+                ChangeVerdict::InsufficientData => Tone::Unsure,
             },
             verdict: change_verdict_word(self.verdict).to_owned(),
             headline: Prose::quoted(&self.headline),

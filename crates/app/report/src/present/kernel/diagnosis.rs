@@ -44,7 +44,8 @@ impl Present for KernelDiagnosis {
             tone: match self.verdict {
                 KernelVerdict::Slower => Tone::Bad,
                 KernelVerdict::NothingFound => Tone::Good,
-                KernelVerdict::SlowerOverall | KernelVerdict::InsufficientData => Tone::Unsure,
+                KernelVerdict::SlowerOverall => Tone::Warning,
+                KernelVerdict::InsufficientData => Tone::Unsure,
             },
             verdict: kernel_verdict_word(self.verdict).to_owned(),
             headline: Prose::quoted(&self.headline),

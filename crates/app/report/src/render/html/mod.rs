@@ -126,7 +126,7 @@ const fn tone_class(tone: Tone) -> &'static str {
         Tone::Neutral => "neutral",
         Tone::Bad => "bad",
         Tone::Good => "good",
-        Tone::Unsure => "unsure",
+        Tone::Warning | Tone::Unsure => "unsure",
     }
 }
 

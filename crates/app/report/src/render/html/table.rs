@@ -190,7 +190,7 @@ fn value(cell: &Cell) -> Markup {
         Tone::Neutral => None,
         Tone::Bad => Some("tone bad"),
         Tone::Good => Some("tone good"),
-        Tone::Unsure => Some("tone unsure"),
+        Tone::Warning | Tone::Unsure => Some("tone unsure"),
     };
     html! {
         @if let Some(tone) = tone { span class=(tone) { (prose(&cell.text)) } } @else { (prose(&cell.text)) }

@@ -44,7 +44,7 @@ pub(crate) fn text(document: &Document, style: &TextStyle) -> String {
 
 fn verdict(page: &mut Page, document: &Document) {
     let mark = match document.tone {
-        Tone::Bad => "[!]",
+        Tone::Bad | Tone::Warning => "[!]",
         Tone::Good => "[ok]",
         Tone::Unsure => "[?]",
         Tone::Neutral => "[=]",
@@ -120,7 +120,7 @@ const fn paint_of(tone: Tone) -> Paint {
         Tone::Neutral => Paint::Plain,
         Tone::Bad => Paint::Bad,
         Tone::Good => Paint::Good,
-        Tone::Unsure => Paint::Unsure,
+        Tone::Warning | Tone::Unsure => Paint::Unsure,
     }
 }
 
