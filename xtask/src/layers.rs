@@ -30,20 +30,33 @@ const LAYERS: &[Layer] = &[
     Layer { name: "laggard-simulate", may_use: &["laggard-model"], tests_may_use: &[] },
     Layer { name: "laggard-engine", may_use: &["laggard-model", "laggard-assembly"], tests_may_use: &[] },
     Layer { name: "laggard-samples", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },
-    Layer { name: "laggard-changes", may_use: &["laggard-numeric"], tests_may_use: &["laggard-simulate"] },
+    Layer {
+        name: "laggard-changes",
+        may_use: &["laggard-settings", "laggard-numeric"],
+        tests_may_use: &["laggard-simulate"],
+    },
     Layer { name: "laggard-capacity", may_use: &["laggard-numeric"], tests_may_use: &["laggard-simulate"] },
     Layer {
         name: "laggard-kernel-graph",
         may_use: &["laggard-model"],
         tests_may_use: &["laggard-kernel-formats", "laggard-simulate"],
     },
-    Layer { name: "laggard-align", may_use: &["laggard-numeric"], tests_may_use: &["laggard-simulate"] },
+    Layer {
+        name: "laggard-align",
+        may_use: &["laggard-settings", "laggard-numeric"],
+        tests_may_use: &["laggard-simulate"],
+    },
     Layer { name: "laggard-kernel-formats", may_use: &["laggard-model", "laggard-wire"], tests_may_use: &[] },
     Layer { name: "laggard-record", may_use: &["laggard-model"], tests_may_use: &["laggard-kernel-formats"] },
-    Layer { name: "laggard-localize", may_use: &["laggard-model", "laggard-numeric"], tests_may_use: &[] },
+    Layer {
+        name: "laggard-localize",
+        may_use: &["laggard-settings", "laggard-model", "laggard-numeric"],
+        tests_may_use: &[],
+    },
     Layer {
         name: "laggard-metrics-questions",
         may_use: &[
+            "laggard-settings",
             "laggard-model",
             "laggard-numeric",
             "laggard-assembly",
@@ -58,6 +71,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "laggard-kernel-diagnose",
         may_use: &[
+            "laggard-settings",
             "laggard-model",
             "laggard-numeric",
             "laggard-kernel-graph",
@@ -69,6 +83,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "laggard-diagnose",
         may_use: &[
+            "laggard-settings",
             "laggard-model",
             "laggard-numeric",
             "laggard-assembly",
@@ -81,6 +96,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "laggard-params",
         may_use: &[
+            "laggard-settings",
             "laggard-model",
             "laggard-formats",
             "laggard-localize",
@@ -105,6 +121,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "laggard-server",
         may_use: &[
+            "laggard-settings",
             "laggard-model",
             "laggard-numeric",
             "laggard-wire",
@@ -132,6 +149,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "laggard",
         may_use: &[
+            "laggard-settings",
             "laggard-model",
             "laggard-formats",
             "laggard-engine",

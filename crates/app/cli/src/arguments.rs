@@ -81,7 +81,7 @@ pub(crate) struct Diagnose {
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) question: laggard_params::DiagnoseQuery,
+    pub(crate) question: laggard_params::DiagnoseParams,
     /// Compare with these files, folders or patterns; repeat for more
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["baseline_rest", "server"])]
     pub(crate) baseline: Vec<PathBuf>,

@@ -6,7 +6,7 @@ use crate::progress::Meter;
 use crate::write::write_kernel_diagnosis;
 use clap::Args;
 use laggard_kernel_diagnose::diagnose_kernel;
-use laggard_params::{KernelDiagnoseQuery, KernelReadSettings, KernelSources, read_traces};
+use laggard_params::{KernelDiagnoseParams, KernelReadSettings, KernelSources, read_traces};
 use laggard_report::KernelVerdict;
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub(crate) struct Diagnose {
     #[arg(long, value_name = "TRACE", num_args = 1..)]
     sample: Vec<PathBuf>,
     #[command(flatten)]
-    question: KernelDiagnoseQuery,
+    question: KernelDiagnoseParams,
     /// Exit with status 1 when executions are slower
     #[arg(long)]
     exit_code: bool,
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
     let reading = KernelReadSettings {
         delimiter: Some(delimiter),
         graph: true,
-        compat: question.params.compat,
+        compat: question.compat,
         statistics: false,
         memory: arguments.output.memory,
         threads,

@@ -1,11 +1,13 @@
 //! What `laggard capacity` is params.
 
+use crate::set::{self, SetArgument};
 use crate::text::one_or_more;
-use crate::{FromParams, FromText, ParamsError, RawParams, Text, Windows, length};
+use crate::{FromParams, FromText, ParamsError, RawParams, Text, Windows};
 use laggard_metrics_questions::{CapacitySettings, CountedWindows, WhatIfChange};
+use laggard_settings::parse_length;
 use serde::{Deserialize, Serialize};
 
-/// A question: how many clients can the system take within a latency target?
+/// How many clients can the system take within a latency target?
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CapacityQuery {
@@ -34,9 +36,9 @@ pub struct CapacityParams {
     pub think: Option<Text<Seconds>>,
     /// Ask what if: NAME.demand=-30% (or +10%, x2, 2ms), TIER.servers=4, TIER.cores=8; repeat for more. NAME is a
     /// transaction, a tier or callee, or both with a dot between
-    #[cfg_attr(feature = "flags", arg(long = "set", value_name = "CHANGE"))]
+    #[cfg_attr(feature = "flags", arg(long = "what-if", value_name = "CHANGE"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
-    #[serde(rename = "set", deserialize_with = "one_or_more")]
+    #[serde(rename = "what-if", deserialize_with = "one_or_more")]
     pub changes: Vec<Text<WhatIfChange>>,
     /// Ask what if a tier had so many load-balanced servers: app=4; repeat for more
     #[cfg_attr(feature = "flags", arg(long = "servers", value_name = "TIER=N"))]
@@ -50,13 +52,14 @@ pub struct CapacityParams {
     #[cfg_attr(feature = "flags", arg(long, value_name = "FACTOR"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
     pub load: Option<Text<Factor>>,
-    /// Clients at which the search ends [default: 1000000]
-    #[cfg_attr(feature = "flags", arg(long, value_name = "N"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>))]
-    pub clients_max: Option<Text<Clients>>,
     /// Count all windows as one application, also those before its last change or beside something foreign
     #[cfg_attr(feature = "flags", arg(long))]
     pub all_windows: bool,
+    /// Set a threshold, like clients-max=5000; repeat for more (`laggard settings capacity` lists them)
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<CapacitySettings>))]
+    #[serde(with = "crate::set")]
+    pub set: Vec<SetArgument>,
 }
 
 /// A time in seconds, 0 or longer.
@@ -71,21 +74,13 @@ pub struct SomeSeconds(pub f64);
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Factor(pub f64);
 
-/// A number of clients, 1 to 10,000,000.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Clients(pub u64);
-
 /// A number of servers of a tier.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MoreServers(pub WhatIfChange);
 
-/// The most clients that can be asked for, and those sought by default.
-const CLIENTS_MAX: u64 = 10_000_000;
-const CLIENTS_MAX_DEFAULT: u64 = 1_000_000;
-
 impl FromText for Seconds {
     fn from_text(text: &str) -> Result<Seconds, String> {
-        Ok(Seconds(length(text)?.ns() as f64 / 1e9))
+        Ok(Seconds(parse_length(text)?.ns() as f64 / 1e9))
     }
 }
 
@@ -102,15 +97,8 @@ impl FromText for Factor {
     fn from_text(text: &str) -> Result<Factor, String> {
         match text.trim().trim_start_matches(['x', '×']).parse::<f64>() {
             Ok(factor) if factor > 0.0 && factor <= 1e6 => Ok(Factor(factor)),
-            _ => Err(format!("{text:?} is no factor; write 2 or 1.5")),
+            _ => Err(format!("{text:?} is not a factor; write 2 or 1.5")),
         }
-    }
-}
-
-impl FromText for Clients {
-    fn from_text(text: &str) -> Result<Clients, String> {
-        let known = text.parse().ok().filter(|number| (1..=CLIENTS_MAX).contains(number));
-        known.map(Clients).ok_or_else(|| format!("{text} is not in 1..={CLIENTS_MAX}"))
     }
 }
 
@@ -128,6 +116,7 @@ impl FromText for MoreServers {
 
 impl FromParams for CapacityQuery {
     fn from_raw(raw: &mut RawParams) -> Result<CapacityQuery, ParamsError> {
+        raw.gather_settings::<CapacitySettings>()?;
         Ok(CapacityQuery { windows: raw.group()?, params: raw.group()? })
     }
 }
@@ -145,16 +134,17 @@ impl CapacityParams {
             ));
         };
         let more = self.tier_servers.iter().map(|change| change.0.clone());
-        Ok(CapacitySettings {
+        let mut settings = CapacitySettings {
             think_s: self.think.as_deref().map(|think| think.0),
             mix: self.mix.as_deref().map(mix).transpose()?,
             changes: self.changes.iter().map(|change| (**change).clone()).chain(more).collect(),
             load_factor: self.load.as_deref().map(|load| load.0),
             front: windows.front.clone(),
-            clients_max: self.clients_max.as_deref().map_or(CLIENTS_MAX_DEFAULT, |clients| clients.0),
             windows: if self.all_windows { CountedWindows::All } else { CountedWindows::InForce },
             ..CapacitySettings::new(latency_max.0)
-        })
+        };
+        set::apply(&self.set, &mut settings, "capacity")?;
+        Ok(settings)
     }
 }
 
@@ -166,7 +156,7 @@ fn mix(text: &str) -> Result<Vec<(String, f64)>, ParamsError> {
 }
 
 fn share(text: &str) -> Result<(String, f64), String> {
-    let wrong = || format!("{text:?} is no share of a mix; write cart=20%");
+    let wrong = || format!("{text:?} is not a share of a mix; write cart=20%");
     let (name, value) = text.rsplit_once('=').ok_or_else(wrong)?;
     match value.trim().trim_end_matches('%').trim().parse::<f64>() {
         Ok(share) if share >= 0.0 && share.is_finite() => Ok((name.trim().to_owned(), share)),
@@ -203,13 +193,12 @@ mod tests {
                 && Factor::from_text("nan").is_err()
                 && Factor::from_text("-1").is_err()
         );
-        assert!(Clients::from_text("0").is_err() && Clients::from_text("10000001").is_err());
     }
 
     #[test]
     fn settings_have_the_names_of_the_flags() {
         let read = CapacityQuery::from_json(json!({
-            "latency-max": "500ms", "think": "7s", "set": ["cart.demand=-30%"], "servers": "app=4", "load": 2,
+            "latency-max": "500ms", "think": "7s", "what-if": ["cart.demand=-30%"], "servers": "app=4", "load": 2,
             "clients-max": 100, "all-windows": true, "front": "web", "window": "5m"
         }));
         let read = read.unwrap();

@@ -1,60 +1,49 @@
-//! What `laggard changes` is params.
+//! Parameters of `laggard changes`.
 
-use crate::{ChangeThresholds, FromParams, ParamsError, RawParams, Windows};
+use crate::set::{self, SetArgument};
+use crate::{FromParams, ParamsError, RawParams, Windows};
 use laggard_metrics_questions::{CHANGE_METHODS, ChangeMethod, ChangesSettings};
 use serde::{Deserialize, Serialize};
 
-/// A question: did code, the workload or something foreign change what the CPU does?
+/// Did code, the workload or something foreign change what the CPU does?
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ChangesQuery {
     /// Which samples.
     #[serde(flatten)]
     pub windows: Windows,
-    /// How changes are looked for.
+    /// How changes are detected.
     #[serde(flatten)]
     pub params: ChangesParams,
 }
 
-/// How changes are looked for.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct ChangesParams {
-    /// Who looks.
-    #[serde(flatten)]
-    #[cfg_attr(feature = "flags", command(flatten))]
-    pub method: ChangesMethod,
-    /// How closely.
-    #[serde(flatten)]
-    #[cfg_attr(feature = "flags", command(flatten))]
-    pub thresholds: ChangeThresholds,
-}
-
-/// Which method looks for changes.
+/// How changes are detected.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "flags", derive(clap::Args))]
 #[cfg_attr(feature = "flags", group(skip))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case", default)]
-pub struct ChangesMethod {
+pub struct ChangesParams {
     /// Method: adaptive, or cherkasova as published (see `laggard methods`)
     #[cfg_attr(feature = "flags", arg(long, value_name = "NAME", default_value = "adaptive"))]
     pub method: String,
+    /// Set a threshold, like score-min=6; repeat for more (`laggard settings changes` lists them)
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<ChangesSettings>))]
+    #[serde(with = "crate::set")]
+    pub set: Vec<SetArgument>,
 }
 
-impl Default for ChangesMethod {
-    fn default() -> ChangesMethod {
-        ChangesMethod { method: "adaptive".to_owned() }
+impl Default for ChangesParams {
+    fn default() -> ChangesParams {
+        ChangesParams { method: "adaptive".to_owned(), set: Vec::new() }
     }
 }
 
 impl FromParams for ChangesQuery {
     fn from_raw(raw: &mut RawParams) -> Result<ChangesQuery, ParamsError> {
-        let windows = raw.group()?;
-        let params = ChangesParams { method: raw.group()?, thresholds: raw.group()? };
-        Ok(ChangesQuery { windows, params })
+        raw.gather_settings::<ChangesSettings>()?;
+        Ok(ChangesQuery { windows: raw.group()?, params: raw.group()? })
     }
 }
 
@@ -64,13 +53,11 @@ impl ChangesParams {
     /// # Errors
     /// What is out of range, and a method that does not exist.
     pub fn settings(&self) -> Result<ChangesSettings, ParamsError> {
-        let settings = self.thresholds.settings(self.method.method()?);
-        settings.check().map_err(ParamsError::new)?;
+        let mut settings = ChangesSettings { method: self.method()?, ..ChangesSettings::default() };
+        set::apply(&self.set, &mut settings, "changes")?;
         Ok(settings)
     }
-}
 
-impl ChangesMethod {
     fn method(&self) -> Result<ChangeMethod, ParamsError> {
         // `tuned` is the former name of `adaptive`.
         let name = if self.method.eq_ignore_ascii_case("tuned") { "adaptive" } else { &self.method };
@@ -96,7 +83,8 @@ mod tests {
     fn settings_have_the_names_of_the_flags() {
         let read = ChangesQuery::from_json(json!({
             "window": "5m", "server": "app-1", "tier": ["app", "db"], "cores": ["app=4", 2], "utilization": "percent",
-            "deployment": "2026-01-12T09:00:00Z=v1", "method": "Cherkasova", "epsilon": 4, "mode": "paper", "types-max": 7
+            "deployment": "2026-01-12T09:00:00Z=v1", "method": "Cherkasova", "error-max": 4, "mode": "paper",
+            "set": {"types-max": 7}
         }));
         let read = read.unwrap();
         let windows = read.windows.settings(Timestamp::from_unix_ns(0)).unwrap();
@@ -114,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_is_told() {
+    fn errors_name_the_parameter() {
         for (value, wanted) in [
             (json!({"window": "0s"}), "window: a window of 0s"),
             (json!({"cores": "x"}), "cores"),

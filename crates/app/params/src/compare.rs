@@ -1,12 +1,13 @@
-//! What `laggard compare` is asked.
+//! Parameters of `laggard compare`.
 
+use crate::set::{self, SetArgument};
 use crate::{FromParams, Moment, ParamsError, RawParams};
 use laggard_diagnose::CompareSettings;
 use laggard_model::{Nanos, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// A question: what differs between two sets of requests?
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+/// What differs between two sets of requests?
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "flags", derive(clap::Args))]
 #[cfg_attr(feature = "flags", group(skip))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -27,43 +28,16 @@ pub struct CompareParams {
     /// Only requests that enter at this service
     #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
     pub service: Option<String>,
-    /// Level of every test, after Benjamini–Hochberg within its family
-    #[cfg_attr(feature = "flags", arg(long, value_name = "P", default_value_t = 0.01))]
-    pub level: f64,
-    /// A change of time or calls must also be this large, relative to before
-    #[cfg_attr(feature = "flags", arg(long, value_name = "X", default_value_t = 0.05))]
-    pub change_min: f64,
-    /// Fewer complete requests in a set are too few to say anything
-    #[cfg_attr(feature = "flags", arg(long, value_name = "N", default_value_t = 10))]
-    pub requests_min: u64,
-    /// Most call paths of a set that are kept apart
-    #[cfg_attr(feature = "flags", arg(long, value_name = "N", default_value_t = 20_000))]
-    pub paths_max: usize,
-    /// Most requests of one operation in a set that are compared
-    #[cfg_attr(feature = "flags", arg(long, value_name = "N", default_value_t = 2_000))]
-    pub observations_max: usize,
-}
-
-impl Default for CompareParams {
-    fn default() -> CompareParams {
-        let default = CompareSettings::default();
-        CompareParams {
-            before_since: None,
-            before_until: None,
-            since: None,
-            until: None,
-            service: None,
-            level: default.level,
-            change_min: default.change_min,
-            requests_min: default.requests_min,
-            paths_max: default.paths_max,
-            observations_max: default.observations_max,
-        }
-    }
+    /// Set a threshold, like level=0.001; repeat for more (`laggard settings compare` lists them)
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<CompareSettings>))]
+    #[serde(with = "crate::set")]
+    pub set: Vec<SetArgument>,
 }
 
 impl FromParams for CompareParams {
     fn from_raw(raw: &mut RawParams) -> Result<CompareParams, ParamsError> {
+        raw.gather_settings::<CompareSettings>()?;
         raw.group()
     }
 }
@@ -106,15 +80,8 @@ impl CompareParams {
     /// # Errors
     /// The first setting out of its range.
     pub fn settings(&self) -> Result<CompareSettings, ParamsError> {
-        let settings = CompareSettings {
-            level: self.level,
-            change_min: self.change_min,
-            requests_min: self.requests_min,
-            paths_max: self.paths_max,
-            observations_max: self.observations_max,
-            ..CompareSettings::default()
-        };
-        settings.check().map_err(ParamsError::new)?;
+        let mut settings = CompareSettings::default();
+        set::apply(&self.set, &mut settings, "compare")?;
         Ok(settings)
     }
 
@@ -182,9 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn nothing_given_is_the_default() {
+    fn defaults_are_those_of_the_method() {
         assert_eq!(CompareParams::from_json(json!({})).unwrap().settings(), Ok(CompareSettings::default()));
         let message = CompareParams::from_json(json!({"level": 2.0})).unwrap().settings().unwrap_err();
-        assert!(message.to_string().starts_with("--level is 2"));
+        assert!(message.to_string().starts_with("level is 2"));
     }
 }

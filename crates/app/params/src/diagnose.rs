@@ -1,38 +1,13 @@
-//! What `laggard diagnose` is params.
+//! What `laggard diagnose` reads.
 
-use crate::{
-    AtLeastOne, FromParams, Moment, ParamsError, PcaThresholds, Probability, RawParams, SiteThresholds, Text,
-    Thresholds,
-};
+use crate::set::{self, SetArgument};
+use crate::{AtLeastOne, FromParams, Moment, ParamsError, Probability, RawParams, Text};
 use laggard_diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS};
+use laggard_localize::{CloudDiagSettings, Mode};
 use laggard_model::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A question: why are requests of this window slow?
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct DiagnoseQuery {
-    /// What is asked of whom.
-    #[serde(flatten)]
-    #[cfg_attr(feature = "flags", command(flatten))]
-    pub params: DiagnoseParams,
-    /// Thresholds of CloudDiag.
-    #[serde(flatten)]
-    #[cfg_attr(feature = "flags", command(flatten))]
-    pub thresholds: Thresholds,
-    /// Those of the default method.
-    #[serde(flatten)]
-    #[cfg_attr(feature = "flags", command(flatten))]
-    pub site_thresholds: SiteThresholds,
-    /// Those of principal components.
-    #[serde(flatten)]
-    #[cfg_attr(feature = "flags", command(flatten))]
-    pub pca_thresholds: PcaThresholds,
-}
-
-/// The window, what it is compared with, and how.
+/// Why are requests of this window slow: the window, what it is compared with, and how.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "flags", derive(clap::Args))]
 #[cfg_attr(feature = "flags", group(skip))]
@@ -69,6 +44,11 @@ pub struct DiagnoseParams {
     #[cfg_attr(feature = "flags", arg(long, value_name = "N", default_value = "10"))]
     #[cfg_attr(feature = "openapi", schema(value_type = u32, minimum = 1))]
     pub top: Text<AtLeastOne>,
+    /// Set a threshold, like cv-min=1.5; repeat for more (`laggard settings diagnose` lists them)
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<DiagnoseSettings>))]
+    #[serde(with = "crate::set")]
+    pub set: Vec<SetArgument>,
 }
 
 impl Default for DiagnoseParams {
@@ -83,24 +63,21 @@ impl Default for DiagnoseParams {
             sampling_probability: None,
             method: DiagnoseMethod::default().name().to_owned(),
             top: "10".parse().expect("10 is a number from 1"),
+            set: Vec::new(),
         }
     }
 }
 
-impl FromParams for DiagnoseQuery {
-    fn from_raw(raw: &mut RawParams) -> Result<DiagnoseQuery, ParamsError> {
-        let taken = DiagnoseQuery {
-            params: raw.group()?,
-            thresholds: raw.group()?,
-            site_thresholds: raw.group()?,
-            pca_thresholds: raw.group()?,
-        };
-        if taken.params.baseline_rest && taken.params.names_baseline() {
+impl FromParams for DiagnoseParams {
+    fn from_raw(raw: &mut RawParams) -> Result<DiagnoseParams, ParamsError> {
+        raw.gather_settings::<DiagnoseSettings>()?;
+        let params: DiagnoseParams = raw.group()?;
+        if params.baseline_rest && params.names_baseline() {
             return Err(ParamsError::new(
                 "baseline-rest cannot be used with baseline-since or baseline-until",
             ));
         }
-        Ok(taken)
+        Ok(params)
     }
 }
 
@@ -146,33 +123,31 @@ pub enum BaselineData {
     Same,
 }
 
-impl DiagnoseQuery {
+impl DiagnoseParams {
     /// The settings, every range checked.
     ///
     /// # Errors
     /// What is out of range, or does not fit together.
     pub fn settings(&self, now: Timestamp) -> Result<DiagnoseSettings, ParamsError> {
-        let params = &self.params;
-        let settings = DiagnoseSettings {
-            method: params.method()?,
-            clouddiag: self.thresholds.settings(),
-            patterns: self.site_thresholds.patterns(),
-            sites: self.site_thresholds.settings(),
-            baseline: params.baseline(now)?,
-            pca: self.pca_thresholds.settings(),
-            since: params.since.map_or(Timestamp::MIN, |moment| moment.at(now)),
-            until: params.until.map_or(Timestamp::MAX, |moment| moment.at(now)),
-            service: params.service.clone(),
-            sampling_probability: params.sampling_probability.as_deref().map(|probability| probability.0),
-            suspects_max: params.top.0,
+        let mut settings = DiagnoseSettings {
+            method: self.method()?,
+            baseline: self.baseline(now)?,
+            since: self.since.map_or(Timestamp::MIN, |moment| moment.at(now)),
+            until: self.until.map_or(Timestamp::MAX, |moment| moment.at(now)),
+            service: self.service.clone(),
+            sampling_probability: self.sampling_probability.as_deref().map(|share| share.0),
+            suspects_max: self.top.0,
+            ..DiagnoseSettings::default()
         };
         if settings.since > settings.until {
             return Err(ParamsError::new("--since is later than --until"));
         }
-        settings.clouddiag.check().map_err(ParamsError::new)?;
-        settings.pca.check().map_err(ParamsError::new)?;
-        settings.sites.check().map_err(ParamsError::new)?;
-        settings.patterns.check().map_err(ParamsError::new)?;
+        set::apply(&self.set, &mut settings, "diagnose")?;
+        if settings.clouddiag.mode != Mode::default() {
+            // Other defaults; what was set by name is set again.
+            settings.clouddiag = CloudDiagSettings::new(settings.clouddiag.mode);
+            set::apply(&self.set, &mut settings, "diagnose")?;
+        }
         Ok(settings)
     }
 
@@ -182,11 +157,7 @@ impl DiagnoseQuery {
     /// A baseline that cannot be compared with.
     pub fn check_baseline(&self, settings: &DiagnoseSettings, data: BaselineData) -> Result<(), ParamsError> {
         let compares = settings.baseline != BaselineChoice::None;
-        if data == BaselineData::Same
-            && compares
-            && self.params.since.is_none()
-            && self.params.until.is_none()
-        {
+        if data == BaselineData::Same && compares && self.since.is_none() && self.until.is_none() {
             return Err(ParamsError::new(
                 "a baseline in the same files needs --since or --until for what is compared with it",
             ));
@@ -211,10 +182,10 @@ mod tests {
 
     #[test]
     fn settings_have_the_names_of_the_flags() {
-        let read = DiagnoseQuery::from_json(json!({
+        let read = DiagnoseParams::from_json(json!({
             "since": "-1h", "until": "2026-01-12T09:00:00Z", "service": "cart", "top": 3, "method": "clouddiag",
             "sampling-probability": 0.5, "mode": "paper", "time": "inclusive", "cv-min": 0.7, "pca-row-level": 0.1,
-            "site-fdr": 0.2, "pattern-level": 0.01, "period-bin": 30
+            "set": {"site-fdr": 0.2, "pattern-level": "0.01", "period-bin": 30}
         }));
         let settings = read.unwrap().settings(NOW).unwrap();
         assert_eq!((settings.since, settings.until), (NOW.minus(Nanos::from_secs(3600)), NOW));
@@ -230,22 +201,22 @@ mod tests {
     }
 
     #[test]
-    fn nothing_given_is_what_the_flags_have_by_default() {
-        let settings = DiagnoseQuery::from_json(json!({})).unwrap().settings(NOW).unwrap();
+    fn defaults_are_those_of_the_method() {
+        let settings = DiagnoseParams::from_json(json!({})).unwrap().settings(NOW).unwrap();
         assert_eq!(format!("{settings:?}"), format!("{:?}", DiagnoseSettings::default()));
     }
 
     #[test]
-    fn what_was_written_is_read_again() {
-        let given = json!({"since": 17, "top": 4, "mode": "paper", "cv-min": 0.5, "baseline-rest": true});
-        let read = DiagnoseQuery::from_json(given).unwrap();
+    fn written_parameters_are_read_back() {
+        let raw = json!({"since": 17, "top": 4, "mode": "paper", "cv-min": 0.5, "baseline-rest": true});
+        let read = DiagnoseParams::from_json(raw).unwrap();
         let written = serde_json::to_value(&read).unwrap();
-        assert_eq!(DiagnoseQuery::from_json(written).unwrap(), read);
+        assert_eq!(DiagnoseParams::from_json(written).unwrap(), read);
     }
 
     #[test]
-    fn what_cannot_be_asked_is_told() {
-        let message = |value| match DiagnoseQuery::from_json(value) {
+    fn errors_name_the_parameter() {
+        let message = |value| match DiagnoseParams::from_json(value) {
             Err(invalid) => invalid.to_string(),
             Ok(read) => read.settings(NOW).unwrap_err().to_string(),
         };
@@ -255,8 +226,9 @@ mod tests {
             (json!({"sampling-probability": 1.5}), "sampling-probability: write a number above 0"),
             (json!({"method": "guess"}), "there is no method \"guess\""),
             (json!({"since": 2, "until": 1}), "--since is later than --until"),
-            (json!({"cv-min": -1.0}), "--cv-min"),
-            (json!({"mode": "fast"}), "mode: unknown variant"),
+            (json!({"cv-min": -1.0}), "cv-min is -1"),
+            (json!({"mode": "fast"}), "mode is fast; allowed: robust, paper"),
+            (json!({"set": {"cv-mni": 1}}), "did you mean cv-min? (laggard settings diagnose lists"),
             (json!({"since": "tomorrow"}), "since: \"tomorrow\" is not a time"),
             (json!({"baseline-rest": true, "baseline-since": 1}), "baseline-rest cannot"),
         ] {
@@ -267,12 +239,12 @@ mod tests {
 
     #[test]
     fn a_baseline_needs_a_window_of_its_own() {
-        let rest = DiagnoseQuery::from_json(json!({"baseline-rest": true})).unwrap();
+        let rest = DiagnoseParams::from_json(json!({"baseline-rest": true})).unwrap();
         let settings = rest.settings(NOW).unwrap();
         assert!(rest.check_baseline(&settings, BaselineData::Same).is_err());
         assert!(rest.check_baseline(&settings, BaselineData::Own).is_ok());
         let pca =
-            DiagnoseQuery::from_json(json!({"baseline-rest": true, "since": 1, "method": "pca"})).unwrap();
+            DiagnoseParams::from_json(json!({"baseline-rest": true, "since": 1, "method": "pca"})).unwrap();
         let message = pca.check_baseline(&pca.settings(NOW).unwrap(), BaselineData::Same).unwrap_err();
         assert_eq!(message.to_string(), "--method pca does not compare with a baseline");
     }

@@ -1,13 +1,14 @@
-//! What `laggard kernel` is asked: instants, executions, windows.
+//! Parameters of `laggard kernel`: instants, executions, windows.
 
-use crate::{AtLeastOne, FromParams, FromText, ParamsError, RawParams, Text, length, times};
+use crate::{AtLeastOne, FromParams, FromText, ParamsError, RawParams, Text, times};
 use laggard_kernel_diagnose::{Instant, KernelPathQuestion, PathChoice, TimeWindow};
 use laggard_kernel_graph::{Delimiter, Execution};
 use laggard_model::{KernelTime, Nanos};
 use laggard_report::Setting;
+use laggard_settings::parse_length;
 use serde::{Deserialize, Serialize};
 
-/// A question: what was the time of a thread or of executions spent on?
+/// What was the time of a thread or of executions spent on?
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "flags", derive(clap::Args))]
 #[cfg_attr(feature = "flags", group(skip))]
@@ -114,7 +115,7 @@ impl KernelPathParams {
     }
 }
 
-/// A question: what do these traces hold?
+/// What do these traces hold?
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -141,7 +142,7 @@ impl FromText for Instant {
     fn from_text(text: &str) -> Result<Instant, String> {
         let text = text.trim();
         if let Some(after) = text.strip_prefix('+') {
-            return Ok(Instant::AfterStart(length(after)?));
+            return Ok(Instant::AfterStart(parse_length(after)?));
         }
         let is_number = text.parse::<f64>().is_ok();
         let time = match clock_seconds(text) {

@@ -1,31 +1,17 @@
-//! What `laggard kernel diagnose` is params.
+//! Parameters of `laggard kernel diagnose`.
 
 use crate::kernel::{setting, window};
-use crate::{AtLeastOne, FromParams, ParamsError, RawParams, Text};
-use laggard_align::{AlignMode, AlignSettings};
-use laggard_kernel_diagnose::{Instant, KernelDiagnosisQuestion, KernelSet, SequenceSettings};
-use laggard_kernel_graph::{AlphabetSettings, Delimiter, Encoding, Glob, SplitBy};
+use crate::set::{self, SetArgument};
+use crate::{FromParams, ParamsError, RawParams, Text};
+use laggard_align::AlignSettings;
+use laggard_kernel_diagnose::{Instant, KernelDiagnoseSettings, KernelDiagnosisQuestion, KernelSet};
+use laggard_kernel_graph::{Delimiter, Glob};
 use laggard_report::Setting;
+use laggard_settings::Settings;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroUsize;
 
-/// A question: which executions are slower than normal ones, at which step, and what do they wait for?
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct KernelDiagnoseQuery {
-    /// Which executions.
-    #[serde(flatten)]
-    #[cfg_attr(feature = "flags", command(flatten))]
-    pub params: KernelDiagnoseParams,
-    /// How they are judged.
-    #[serde(flatten)]
-    #[cfg_attr(feature = "flags", command(flatten))]
-    pub thresholds: KernelThresholds,
-}
-
-/// Which executions are compared.
+/// Which executions are slower than normal ones, at which step, and what do they wait for?
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "flags", derive(clap::Args))]
 #[cfg_attr(feature = "flags", group(skip))]
@@ -70,99 +56,11 @@ pub struct KernelDiagnoseParams {
     /// Build graphs as the published reference does, without the corrections that current kernels need
     #[cfg_attr(feature = "flags", arg(long))]
     pub compat: bool,
-}
-
-/// How executions become sequences, and how those are judged.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::Args))]
-#[cfg_attr(feature = "flags", group(skip))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "kebab-case", default)]
-#[cfg_attr(
-    feature = "flags",
-    command(next_help_heading = "Sequences and thresholds (docs/manual/kernel.md)")
-)]
-pub struct KernelThresholds {
-    /// The robust rules, the paper's as its text has them, or as its listing prints them
-    #[cfg_attr(feature = "flags", arg(long, value_enum, default_value_t = KernelMode::Robust))]
-    mode: KernelMode,
-    /// Letters: states alone, states with whose they are, by device too, or by other threads' names too
-    #[cfg_attr(feature = "flags", arg(long, value_enum, default_value_t = AlphabetName::Whose))]
-    alphabet: AlphabetName,
-    /// Add steps shorter than this many microseconds to the step before
-    #[cfg_attr(feature = "flags", arg(long, value_name = "US", default_value_t = 0.0))]
-    step_min: f64,
-    /// Executions of a set at most; the first in time
-    #[cfg_attr(feature = "flags", arg(long, value_name = "N", default_value = "5000"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = u32, minimum = 1))]
-    executions_max: Text<AtLeastOne>,
-    /// Steps of an execution at most; what comes later is left out
-    #[cfg_attr(feature = "flags", arg(long, value_name = "N", default_value = "20000"))]
-    #[cfg_attr(feature = "openapi", schema(value_type = u32, minimum = 1))]
-    steps_max: Text<AtLeastOne>,
-    /// Robust: probability of an alarm by chance, for each question asked of the sample [default: 0.01]
-    #[cfg_attr(feature = "flags", arg(long, value_name = "P"))]
-    false_alarm: Option<f64>,
-    /// Paper: standard deviations above the mean for the average rule (t1) [default: 1.5]
-    #[cfg_attr(feature = "flags", arg(long, value_name = "X", visible_alias = "t1"))]
-    #[serde(alias = "t1")]
-    average_factor: Option<f64>,
-    /// Paper: factor of the probability rule (t2) [default: 1.5]
-    #[cfg_attr(feature = "flags", arg(long, value_name = "X", visible_alias = "t2"))]
-    #[serde(alias = "t2")]
-    probability_factor: Option<f64>,
-    /// Paper: standard deviations above its kind's mean from which an execution stands out [default: 1.5]
-    #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
-    outlier_sigma: Option<f64>,
-    /// Executions that make a kind [default: 5]
-    #[cfg_attr(feature = "flags", arg(long, value_name = "N"))]
-    cluster_min: Option<usize>,
-    /// Steepness at which a kind ends [default: 0.05]
-    #[cfg_attr(feature = "flags", arg(long, value_name = "X"))]
-    steepness: Option<f64>,
-}
-
-/// Form of the rules.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::ValueEnum))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "kebab-case")]
-enum KernelMode {
-    /// Rules changed where the published ones fail on plausible data
-    #[default]
-    Robust,
-    /// The text of the paper
-    Paper,
-    /// The paper, with the probability rule as its listing prints it
-    PaperPrinted,
-}
-
-/// What letters tell apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "flags", derive(clap::ValueEnum))]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(rename_all = "kebab-case")]
-enum AlphabetName {
-    /// A letter is a state
-    State,
-    /// A state of the execution's own thread is another letter than that of another
-    #[default]
-    Whose,
-    /// As whose, and waits by device or interrupt
-    Device,
-    /// As whose, and other threads by their names
-    Thread,
-}
-
-impl AlphabetName {
-    const fn name(self) -> &'static str {
-        match self {
-            AlphabetName::State => "state",
-            AlphabetName::Whose => "whose",
-            AlphabetName::Device => "device",
-            AlphabetName::Thread => "thread",
-        }
-    }
+    /// Set a threshold, like alphabet=device; repeat for more (`laggard settings kernel-diagnose` lists them)
+    #[cfg_attr(feature = "flags", arg(long, value_name = "NAME=VALUE"))]
+    #[cfg_attr(feature = "openapi", schema(schema_with = crate::openapi::settings::<KernelDiagnoseSettings>))]
+    #[serde(with = "crate::set")]
+    pub set: Vec<SetArgument>,
 }
 
 impl Default for KernelDiagnoseParams {
@@ -176,31 +74,15 @@ impl Default for KernelDiagnoseParams {
             normal_label: None,
             sample_label: None,
             compat: false,
+            set: Vec::new(),
         }
     }
 }
 
-impl Default for KernelThresholds {
-    fn default() -> KernelThresholds {
-        KernelThresholds {
-            mode: KernelMode::Robust,
-            alphabet: AlphabetName::Whose,
-            step_min: 0.0,
-            executions_max: "5000".parse().expect("5000 is a number from 1"),
-            steps_max: "20000".parse().expect("20000 is a number from 1"),
-            false_alarm: None,
-            average_factor: None,
-            probability_factor: None,
-            outlier_sigma: None,
-            cluster_min: None,
-            steepness: None,
-        }
-    }
-}
-
-impl FromParams for KernelDiagnoseQuery {
-    fn from_raw(raw: &mut RawParams) -> Result<KernelDiagnoseQuery, ParamsError> {
-        Ok(KernelDiagnoseQuery { params: raw.group()?, thresholds: raw.group()? })
+impl FromParams for KernelDiagnoseParams {
+    fn from_raw(raw: &mut RawParams) -> Result<KernelDiagnoseParams, ParamsError> {
+        raw.gather_settings::<KernelDiagnoseSettings>()?;
+        raw.group()
     }
 }
 
@@ -215,13 +97,13 @@ pub struct KernelSources {
     pub sample: Vec<String>,
 }
 
-impl KernelDiagnoseQuery {
+impl KernelDiagnoseParams {
     /// What delimits executions.
     ///
     /// # Errors
     /// A delimiter that cannot be read.
     pub fn delimiter(&self) -> Result<Delimiter, ParamsError> {
-        Delimiter::parse(&self.params.executions).map_err(ParamsError::new)
+        Delimiter::parse(&self.executions).map_err(ParamsError::new)
     }
 
     /// Whether the sets can be told apart.
@@ -238,7 +120,7 @@ impl KernelDiagnoseQuery {
                 false => Ok(()),
             };
         }
-        let params = &self.params;
+        let params = self;
         let windows = [&params.normal_from, &params.normal_to, &params.sample_from, &params.sample_to];
         let labels = params.normal_label.is_some() || params.sample_label.is_some();
         if windows.iter().all(|end| end.is_none()) && !labels {
@@ -259,14 +141,14 @@ impl KernelDiagnoseQuery {
     /// The question about traces that were read in the order both, normal, sample.
     ///
     /// # Errors
-    /// As [`KernelDiagnoseQuery::check_sources`]; and a setting out of its range.
+    /// As [`KernelDiagnoseParams::check_sources`]; and a setting out of its range.
     pub fn question(
         &self,
         sources: &KernelSources,
         threads: NonZeroUsize,
     ) -> Result<KernelDiagnosisQuestion, ParamsError> {
         self.check_sources(sources)?;
-        let params = &self.params;
+        let params = self;
         let normals = sources.normal.len();
         let (normal_runs, sample_runs): (Vec<usize>, Vec<usize>) = match sources.both.len() {
             0 => ((0..normals).collect(), (normals..normals + sources.sample.len()).collect()),
@@ -284,30 +166,18 @@ impl KernelDiagnoseQuery {
             window: window(params.sample_from.as_ref(), params.sample_to.as_ref()),
             label: params.sample_label.as_deref().map(Glob::new),
         };
-        let align = self.thresholds.align(threads);
-        align.check().map_err(ParamsError::new)?;
-        let sequences = self.thresholds.sequences()?;
-        let settings = self.rows(&align);
-        Ok(KernelDiagnosisQuestion { normal, sample, sequences, align, settings })
+        let mut settings = KernelDiagnoseSettings::default();
+        set::apply(&self.set, &mut settings, "kernel-diagnose")?;
+        let rows = self.rows(&settings);
+        let KernelDiagnoseSettings { sequences, align } = settings;
+        let align = AlignSettings { threads, ..align };
+        Ok(KernelDiagnosisQuestion { normal, sample, sequences, align, settings: rows })
     }
 
-    fn rows(&self, align: &AlignSettings) -> Vec<Setting> {
-        let thresholds = &self.thresholds;
-        vec![
-            setting("executions", &self.params.executions),
-            setting("mode", align.mode.name()),
-            setting("alphabet", thresholds.alphabet.name()),
-            setting("step-min", thresholds.step_min),
-            setting("executions-max", thresholds.executions_max.0),
-            setting("steps-max", thresholds.steps_max.0),
-            setting("false-alarm", align.false_alarm),
-            setting("average-factor", align.average_factor),
-            setting("probability-factor", align.probability_factor),
-            setting("outlier-sigma", align.outlier_sigma),
-            setting("cluster-min", align.cluster_points_min),
-            setting("steepness", align.steepness),
-            setting("compat", self.params.compat),
-        ]
+    fn rows(&self, settings: &KernelDiagnoseSettings) -> Vec<Setting> {
+        let named = settings.values().into_iter().map(|(name, value)| setting(name, value));
+        let first = [setting("executions", &self.executions), setting("compat", self.compat)];
+        first.into_iter().chain(named).collect()
     }
 }
 
@@ -320,43 +190,10 @@ fn source(what: &str, names: &[String], label: Option<&str>) -> String {
     }
 }
 
-impl KernelThresholds {
-    fn sequences(&self) -> Result<SequenceSettings, ParamsError> {
-        if !(0.0..=1e9).contains(&self.step_min) {
-            return Err(ParamsError::new("--step-min is a number of microseconds, 0 to 1e9"));
-        }
-        let (encoding, split_by) = match self.alphabet {
-            AlphabetName::State => (Encoding::State, SplitBy::Nothing),
-            AlphabetName::Whose => (Encoding::StateAndWorker, SplitBy::Nothing),
-            AlphabetName::Device => (Encoding::StateAndWorker, SplitBy::Device),
-            AlphabetName::Thread => (Encoding::StateAndWorker, SplitBy::Worker),
-        };
-        let alphabet = AlphabetSettings { encoding, split_by, min_ns: (self.step_min * 1e3) as u64 };
-        Ok(SequenceSettings { alphabet, executions_max: self.executions_max.0, steps_max: self.steps_max.0 })
-    }
-
-    fn align(&self, threads: NonZeroUsize) -> AlignSettings {
-        let default = AlignSettings::default();
-        AlignSettings {
-            mode: match self.mode {
-                KernelMode::Robust => AlignMode::Robust,
-                KernelMode::Paper => AlignMode::Paper,
-                KernelMode::PaperPrinted => AlignMode::PaperPrinted,
-            },
-            average_factor: self.average_factor.unwrap_or(default.average_factor),
-            probability_factor: self.probability_factor.unwrap_or(default.probability_factor),
-            outlier_sigma: self.outlier_sigma.unwrap_or(default.outlier_sigma),
-            false_alarm: self.false_alarm.unwrap_or(default.false_alarm),
-            cluster_points_min: self.cluster_min.unwrap_or(default.cluster_points_min),
-            steepness: self.steepness.unwrap_or(default.steepness),
-            threads,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use laggard_align::AlignMode;
     use serde_json::json;
 
     fn sources(both: &[&str], normal: &[&str], sample: &[&str]) -> KernelSources {
@@ -365,12 +202,13 @@ mod tests {
     }
 
     fn ask(value: serde_json::Value, of: &KernelSources) -> Result<KernelDiagnosisQuestion, ParamsError> {
-        KernelDiagnoseQuery::from_json(value)?.question(of, NonZeroUsize::MIN)
+        KernelDiagnoseParams::from_json(value)?.question(of, NonZeroUsize::MIN)
     }
 
     #[test]
     fn two_sets_of_traces_are_numbered_in_order() {
-        let question = ask(json!({"mode": "paper", "t1": 2.5}), &sources(&[], &["a", "b"], &["c"])).unwrap();
+        let question =
+            ask(json!({"mode": "paper", "average-factor": 2.5}), &sources(&[], &["a", "b"], &["c"])).unwrap();
         assert_eq!((question.normal.runs, question.sample.runs), (vec![0, 1], vec![2]));
         assert_eq!((question.normal.source.as_str(), question.sample.source.as_str()), ("a and 1 more", "c"));
         assert_eq!((question.align.mode, question.align.average_factor), (AlignMode::Paper, 2.5));

@@ -1,38 +1,13 @@
-//! Lengths of time and other numbers as people type them.
+//! Lengths of time and other numbers with a range of their own.
 
 use crate::FromText;
 use laggard_model::{AdjustedCount, Nanos};
 use laggard_samples::{LENGTH_MAX, LENGTH_MIN};
-
-/// Reads `60s`, `5m`, `1h`, `1d`, `500ms`, `250us`, `10ns`, or a number of seconds.
-///
-/// # Errors
-/// What is wrong, and what to write instead.
-pub fn length(text: &str) -> Result<Nanos, String> {
-    let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let nanoseconds = match unit.trim() {
-        "" | "s" | "sec" => 1e9,
-        "ns" => 1.0,
-        "us" | "µs" => 1e3,
-        "ms" => 1e6,
-        "m" | "min" => 60e9,
-        "h" => 3_600e9,
-        "d" => 86_400e9,
-        _ => return Err(format!("{text:?} is not a length of time; write 60s, 5m, 1h or 500ms")),
-    };
-    match number.parse::<f64>() {
-        Ok(number) if (number * nanoseconds).is_finite() => {
-            Ok(Nanos::from_ns((number * nanoseconds).round() as u64))
-        }
-        _ => Err(format!("{text:?} is not a length of time; write 60s, 5m, 1h or 500ms")),
-    }
-}
+use laggard_settings::parse_length;
 
 impl FromText for Nanos {
     fn from_text(text: &str) -> Result<Nanos, String> {
-        length(text)
+        parse_length(text)
     }
 }
 
@@ -42,7 +17,7 @@ pub struct WindowLength(pub Nanos);
 
 impl FromText for WindowLength {
     fn from_text(text: &str) -> Result<WindowLength, String> {
-        let window = length(text)?;
+        let window = parse_length(text)?;
         match (LENGTH_MIN..=LENGTH_MAX).contains(&window) {
             true => Ok(WindowLength(window)),
             false => Err(format!("a window of {text} is not between 1 ms and 366 days")),
@@ -50,7 +25,7 @@ impl FromText for WindowLength {
     }
 }
 
-/// A number from 1: without room for any suspect a report would call everything healthy.
+/// Reads a number from 1: with zero suspects a report would call everything healthy.
 ///
 /// # Errors
 /// What to write instead.
@@ -87,22 +62,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_read_with_their_units() {
-        for (text, seconds) in [
-            ("60s", 60.0),
-            ("5m", 300.0),
-            ("1.5h", 5400.0),
-            ("500ms", 0.5),
-            ("10", 10.0),
-            ("1d", 86_400.0),
-            ("250us", 250e-6),
-            ("7ns", 7e-9),
-        ] {
-            assert_eq!(length(text), Ok(Nanos::from_ns((seconds * 1e9_f64).round() as u64)), "{text}");
-        }
-        for text in ["", "s", "5 weeks", "-1s", "1e3s", "nan"] {
-            assert!(length(text).is_err(), "{text}");
-        }
+    fn windows_have_a_range() {
+        assert_eq!(WindowLength::from_text("1.5h"), Ok(WindowLength(Nanos::from_secs(5400))));
         assert!(WindowLength::from_text("0").is_err());
         assert!(WindowLength::from_text("400d").is_err());
     }

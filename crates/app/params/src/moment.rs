@@ -1,7 +1,8 @@
 //! Moments: a time, or so long before now.
 
-use crate::{length, times};
+use crate::times;
 use laggard_model::{Nanos, Timestamp};
+use laggard_settings::parse_length;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -47,7 +48,7 @@ impl FromStr for Moment {
         }
         let before = text.strip_prefix('-').filter(|rest| rest.ends_with(|last: char| last.is_alphabetic()));
         if let Some(before) = before {
-            return length(before).map(Moment::BeforeNow);
+            return parse_length(before).map(Moment::BeforeNow);
         }
         times::parse(text).map(Moment::At)
     }

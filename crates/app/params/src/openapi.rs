@@ -1,6 +1,8 @@
-//! Schemas of values that are texts.
+//! Schemas that are not derived.
 
 use crate::Moment;
+use crate::listing::entries;
+use laggard_settings::Settings;
 use std::borrow::Cow;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
@@ -17,4 +19,23 @@ impl utoipa::ToSchema for Moment {
     fn name() -> Cow<'static, str> {
         Cow::Borrowed("Moment")
     }
+}
+
+/// The object `set` of a question: every setting with its type, range, and default.
+pub(crate) fn settings<S: Settings>() -> Schema {
+    let mut object =
+        ObjectBuilder::new().description(Some("Settings by name; those left out have their defaults."));
+    for entry in entries::<S>() {
+        let about = format!("{} (default {}; {})", entry.description, entry.default, entry.source);
+        let mut schema = ObjectBuilder::new().description(Some(about));
+        schema = match entry.choices.as_slice() {
+            [] => schema
+                .schema_type(SchemaType::Array(vec![Type::Number, Type::String]))
+                .minimum(entry.minimum)
+                .maximum(entry.maximum),
+            words => schema.schema_type(Type::String).enum_values(Some(words.iter().copied())),
+        };
+        object = object.property(entry.name, schema);
+    }
+    object.into()
 }

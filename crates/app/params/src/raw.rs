@@ -1,18 +1,19 @@
-//! Settings by name, as a JSON object has them.
+//! Parameters by name, as a JSON object has them.
 
+use laggard_settings::{Settings, nearest};
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// A question that cannot be asked like this, in a sentence that names the setting.
+/// Parameters that cannot be used, in a sentence that names the one that is wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParamsError {
     message: String,
 }
 
 impl ParamsError {
-    /// A refusal with this message.
+    /// An error with this message.
     pub fn new(message: impl fmt::Display) -> ParamsError {
         ParamsError { message: message.to_string() }
     }
@@ -26,18 +27,18 @@ impl fmt::Display for ParamsError {
 
 impl std::error::Error for ParamsError {}
 
-/// Settings that were given and not taken yet.
+/// Parameters that were not read yet.
 ///
-/// Questions are made of groups of settings; each group takes its own, and what is left at the end is unknown.
+/// Questions are made of groups of parameters; each group reads its own, and what is left at the end is unknown.
 #[derive(Debug)]
 pub struct RawParams {
     left: Map<String, Value>,
     known: Vec<&'static str>,
 }
 
-/// A question, or a part of one, that is read from named settings.
+/// A question, or a part of one, that is read from named parameters.
 pub trait FromParams: Sized {
-    /// Takes what belongs to it.
+    /// Reads the parameters that belong to it.
     ///
     /// # Errors
     /// A setting that is of another kind, or out of its range.
@@ -52,14 +53,14 @@ pub trait FromParams: Sized {
             return Err(ParamsError::new("settings are a JSON object, like {\"since\": \"-1h\"}"));
         };
         let mut raw = RawParams { left, known: Vec::new() };
-        let taken = Self::from_raw(&mut raw)?;
+        let params = Self::from_raw(&mut raw)?;
         raw.finish()?;
-        Ok(taken)
+        Ok(params)
     }
 }
 
 impl RawParams {
-    /// Takes the fields of a struct that has no flattened fields and a default for every field.
+    /// Reads the fields of a struct that has no flattened fields and a default for every field.
     ///
     /// # Errors
     /// A value of another kind.
@@ -74,9 +75,34 @@ impl RawParams {
         T::deserialize(Value::Object(own.clone())).map_err(|error| explain::<T>(own, &error))
     }
 
+    /// Collects settings in `set`, those that are written beside the parameters, too.
+    ///
+    /// # Errors
+    /// A `set` that is not an object.
+    pub fn gather_settings<S: Settings>(&mut self) -> Result<(), ParamsError> {
+        let mut set = match self.left.remove("set") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(set)) => set,
+            Some(_) => {
+                return Err(ParamsError::new(
+                    "set is an object from names to values, like {\"cv-min\": 1.5}",
+                ));
+            }
+        };
+        for (name, _) in S::default().values() {
+            let value = self.left.remove(name).filter(|value| !value.is_null());
+            set.extend(value.map(|value| (name.to_owned(), value)));
+        }
+        self.left.insert("set".to_owned(), Value::Object(set));
+        Ok(())
+    }
+
     fn finish(self) -> Result<(), ParamsError> {
         let Some(name) = self.left.keys().next() else { return Ok(()) };
         let mut known = self.known;
+        if let Some(near) = nearest(name, &known) {
+            return Err(ParamsError::new(format_args!("there is no setting {name:?}; did you mean {near}?")));
+        }
         known.sort_unstable();
         Err(ParamsError::new(format_args!("there is no setting {name:?}; there is {}", known.join(", "))))
     }
@@ -96,14 +122,14 @@ fn explain<T: DeserializeOwned>(own: Map<String, Value>, error: &serde_json::Err
 /// The names under which a struct's fields are read.
 fn field_names<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut names = FieldNames::default();
-    // Reading ends with an error once the names are message.
+    // Reading ends with an error once the names are known.
     let _ = T::deserialize(&mut names);
-    names.told
+    names.fields
 }
 
 #[derive(Default)]
 struct FieldNames {
-    told: &'static [&'static str],
+    fields: &'static [&'static str],
 }
 
 impl<'de> Deserializer<'de> for &mut FieldNames {
@@ -115,7 +141,7 @@ impl<'de> Deserializer<'de> for &mut FieldNames {
         fields: &'static [&'static str],
         _visitor: V,
     ) -> Result<V::Value, Self::Error> {
-        self.told = fields;
+        self.fields = fields;
         Err(Self::Error::custom("names are told"))
     }
 
@@ -159,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn each_group_takes_its_own() {
+    fn each_group_reads_its_own() {
         let read = Both::from_json(json!({"rows-max": 3, "share-min": 0.5})).unwrap();
         assert_eq!(read, Both(First { share_min: Some(0.5), name: String::new() }, Second { rows_max: 3 }));
         assert_eq!(Both::from_json(json!({"most": 4})).unwrap().1.rows_max, 4);
@@ -167,11 +193,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_parameter() {
         let message = |value| Both::from_json(value).unwrap_err().to_string();
         assert_eq!(
             message(json!({"rows_max": 3})),
-            "there is no setting \"rows_max\"; there is most, name, rows-max, share-min"
+            "there is no setting \"rows_max\"; did you mean rows-max?"
         );
         assert!(message(json!({"name": "x", "share-min": "y"})).starts_with("share-min: invalid type"));
         assert!(message(json!({"rows-max": -1})).starts_with("rows-max: invalid value"));

@@ -40,7 +40,8 @@ impl SettingError {
             [] => format!("{}, {}", default.kind(), row.range),
             words => words.join(", "),
         };
-        let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
+        let has_unit = !row.unit.is_empty() && default.number().is_some();
+        let unit = if has_unit { format!(" {}", row.unit) } else { String::new() };
         SettingError::new(format_args!(
             "{} is {given}; allowed: {allowed}; default: {}{unit}",
             row.name,

@@ -42,6 +42,6 @@ pub use paper::coarse::compare_times;
 pub use paper::outliers::SigmaRule;
 pub use pipeline::diagnose;
 pub use sequence::{StateId, StateSequence};
-pub use settings::{AlignMode, AlignSettings, AlignSettingsError};
+pub use settings::{AlignMode, AlignSettings};
 pub use silhouette::silhouettes;
 pub use vectors::{StateVectors, state_vectors, states_of};

@@ -1,6 +1,6 @@
 //! A sample of executions against normal ones, from runs to a report.
 
-pub use crate::sequences::{KernelSet, SequenceSettings};
+pub use crate::sequences::{AlphabetChoice, KernelDiagnoseSettings, KernelSet, SequenceSettings};
 
 use crate::deviations::{Deviations, deviations};
 use crate::names::quoted;
@@ -14,6 +14,7 @@ use laggard_report::{
     KERNEL_DIAGNOSIS_SCHEMA_VERSION, KernelDiagnosis, KernelVerdict, PathTimeline, SetOfExecutions, Setting,
     kernel_diagnosis_headline,
 };
+use laggard_settings::Settings;
 
 /// What is asked of runs.
 #[derive(Clone, Debug)]

@@ -25,7 +25,10 @@ mod timeline;
 mod wakings;
 
 pub use chosen::{Instant, TimeWindow};
-pub use diagnosis::{KernelDiagnosisQuestion, KernelSet, SequenceSettings, diagnose_kernel};
+pub use diagnosis::{
+    AlphabetChoice, KernelDiagnoseSettings, KernelDiagnosisQuestion, KernelSet, SequenceSettings,
+    diagnose_kernel,
+};
 pub use path::{KernelPathQuestion, PathChoice, kernel_path};
 pub use read::{EndedTrace, KernelRun, ReadingSettings, TraceReading, TraceSource};
 pub use stats::kernel_stats;

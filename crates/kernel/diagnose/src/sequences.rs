@@ -3,31 +3,80 @@
 use crate::chosen::{TimeWindow, within};
 use crate::names::state;
 use crate::read::KernelRun;
-use laggard_align::StateSequence;
+use laggard_align::{AlignSettings, StateSequence};
 use laggard_kernel_graph::{
-    Alphabet, AlphabetSettings, CriticalPath, Execution, ExecutionGraph, Glob, StateStep, SymbolOwner,
-    WorkerNames, WorkerState, state_steps,
+    Alphabet, AlphabetSettings, CriticalPath, Encoding, Execution, ExecutionGraph, Glob, SplitBy, StateStep,
+    SymbolOwner, WorkerNames, WorkerState, state_steps,
 };
 use laggard_model::{Loss, Losses};
 use laggard_report::Letter;
+use laggard_settings::{Choice, settings};
 
 /// Steps of all executions of a set together: what does not fit is left out.
 const SET_STEPS_MAX: usize = 20_000_000;
 
-/// How executions become sequences.
-#[derive(Clone, Copy, Debug)]
-pub struct SequenceSettings {
-    /// Which letters there are.
-    pub alphabet: AlphabetSettings,
-    /// Executions of a set at most; the first in time.
-    pub executions_max: usize,
-    /// Steps of one execution at most.
-    pub steps_max: usize,
+/// Which states have a symbol of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum AlphabetChoice {
+    /// A symbol is a state.
+    State,
+    /// A state of the execution's own thread has another symbol than that of another thread.
+    #[default]
+    Whose,
+    /// As `Whose`, and waits by device or interrupt.
+    Device,
+    /// As `Whose`, and other threads by their names.
+    Thread,
 }
 
-impl Default for SequenceSettings {
-    fn default() -> SequenceSettings {
-        SequenceSettings { alphabet: AlphabetSettings::default(), executions_max: 5_000, steps_max: 20_000 }
+impl Choice for AlphabetChoice {
+    const CHOICES: &'static [(&'static str, AlphabetChoice)] = &[
+        ("whose", AlphabetChoice::Whose),
+        ("state", AlphabetChoice::State),
+        ("device", AlphabetChoice::Device),
+        ("thread", AlphabetChoice::Thread),
+    ];
+}
+
+settings! {
+    group "sequences";
+    /// How executions become sequences.
+    #[derive(Clone, Debug)]
+    pub struct SequenceSettings {
+        /// Symbols: states alone, states with whose they are, by device too, or by other threads' names too
+        alphabet ("alphabet"): AlphabetChoice = AlphabetChoice::Whose, choice(), "Janecek et al. 2022: running of another worker is a wait for it";
+        /// Shorter steps are added to the step before
+        step_min_us ("step-min", "µs"): f64 = 0.0, within(0.0, 1e9), "ours";
+        /// Executions of a set at most; the first in time
+        executions_max ("executions-max", "executions"): usize = 5_000, at_least(1.0), "cost";
+        /// Steps of an execution at most; what comes later is left out
+        steps_max ("steps-max", "steps"): usize = 20_000, at_least(1.0), "cost";
+    }
+}
+
+settings! {
+    group "kernel diagnose";
+    /// Settings of a diagnosis of executions.
+    #[derive(Clone, Debug)]
+    pub struct KernelDiagnoseSettings {}
+    groups {
+        /// How executions become sequences.
+        sequences: SequenceSettings;
+        /// How sequences are judged.
+        align: AlignSettings;
+    }
+}
+
+impl SequenceSettings {
+    /// The symbols of steps.
+    fn alphabet(&self) -> AlphabetSettings {
+        let (encoding, split_by) = match self.alphabet {
+            AlphabetChoice::State => (Encoding::State, SplitBy::Nothing),
+            AlphabetChoice::Whose => (Encoding::StateAndWorker, SplitBy::Nothing),
+            AlphabetChoice::Device => (Encoding::StateAndWorker, SplitBy::Device),
+            AlphabetChoice::Thread => (Encoding::StateAndWorker, SplitBy::Worker),
+        };
+        AlphabetSettings { encoding, split_by, min_ns: (self.step_min_us * 1e3) as u64 }
     }
 }
 
@@ -77,7 +126,7 @@ pub(crate) struct StepPieces {
 
 impl<'a> Sequencer<'a> {
     pub(crate) fn new(runs: &'a [KernelRun], settings: &SequenceSettings) -> Sequencer<'a> {
-        let alphabet = Alphabet::new(settings.alphabet);
+        let alphabet = Alphabet::new(settings.alphabet());
         Sequencer { runs, alphabet, steps_max: settings.steps_max }
     }
 
@@ -105,7 +154,7 @@ impl<'a> Sequencer<'a> {
 
     /// Adds the letters of executions; does nothing unless letters are split by names.
     pub(crate) fn learn(&mut self, executions: &[(usize, Execution)]) {
-        if self.alphabet.settings().split_by == laggard_kernel_graph::SplitBy::Nothing {
+        if self.alphabet.settings().split_by == SplitBy::Nothing {
             return;
         }
         for (run, execution) in executions {

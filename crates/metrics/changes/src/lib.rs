@@ -22,13 +22,13 @@ mod onset;
 mod segmentation;
 mod signature;
 
-pub use adaptive::{ChangeSettings, ChangeSettingsError, OnlineChanges, changes};
+pub use adaptive::{ChangeSettings, OnlineChanges, changes};
 pub use analysis::{
     Analysis, Change, ChangeKind, Group, Onset, Segment, SegmentKind, TransactionChange, TransactionModel,
 };
 pub use cherkasova::{
-    CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError, OnlineChange, OnlineCherkasova, OnlineShape,
-    OnlineUpdate, OnlineWindow, cherkasova,
+    CherkasovaMode, CherkasovaSettings, OnlineChange, OnlineCherkasova, OnlineShape, OnlineUpdate,
+    OnlineWindow, cherkasova,
 };
 pub use error::TooLittleDataError;
 pub use model::{

@@ -14,7 +14,7 @@ mod signature;
 mod span_samples;
 
 pub use capacity::{Amount, CapacitySettings, CountedWindows, Property, WINDOWS_MIN, WhatIfChange, capacity};
-pub use changes::{ChangesQuestion, ChangesSettings, ChangesSettingsError, ToldDeployment, changes};
+pub use changes::{ChangesQuestion, ChangesSettings, ToldDeployment, changes};
 pub use methods::{CHANGE_METHODS, ChangeMethod};
 pub use sample_summary::{SampleFacts, sample_summary};
 pub use signature::{

@@ -13,8 +13,8 @@ mod site_fold;
 mod survey;
 
 pub use compare::{
-    CategorySummary, CompareSettings, CompareSettingsError, ComparedPopulation, OperationSummary, PathNode,
-    PathTimes, PathTrie, PopulationFold, PopulationSummary, Sample, compare,
+    CategorySummary, CompareSettings, ComparedPopulation, OperationSummary, PathNode, PathTimes, PathTrie,
+    PopulationFold, PopulationSummary, Sample, compare,
 };
 pub use diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS, diagnose};
 pub use gather::Gather;

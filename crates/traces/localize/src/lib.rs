@@ -37,5 +37,5 @@ pub use patterns::{
     latency_patterns,
 };
 pub use replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
-pub use settings::{CloudDiagSettings, Mode, SettingsError, TimeKind};
+pub use settings::{CloudDiagSettings, Mode, TimeKind};
 pub use sites::*;

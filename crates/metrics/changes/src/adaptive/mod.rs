@@ -37,5 +37,5 @@ pub(crate) use fit::{Drift, DriftBounds};
 pub use online::OnlineChanges;
 pub use pipeline::changes;
 pub(crate) use regression::{LinearFit, Regression, dot};
-pub use settings::{ChangeSettings, ChangeSettingsError};
+pub use settings::ChangeSettings;
 pub(crate) use step_search::steps_at;

@@ -19,7 +19,7 @@ use std::num::NonZeroUsize;
 use fitted_segments::{FittedSegment, fit_segments};
 pub use online::{OnlineChange, OnlineCherkasova, OnlineShape, OnlineUpdate, OnlineWindow};
 use reconcile::{Reconciled, reconcile};
-pub use settings::{CherkasovaMode, CherkasovaSettings, CherkasovaSettingsError};
+pub use settings::{CherkasovaMode, CherkasovaSettings};
 
 use crate::segmentation::{
     CostTable, ErrorBudget, SegmentErrors, Segmentation, WindowRegression, refine_cuts, search_penalty,

@@ -30,6 +30,7 @@ use laggard_report::{
     Setting, capacity_headline,
 };
 use laggard_samples::WindowTable;
+use laggard_settings::{Settings, settings};
 use loads::{Load, ServerGroup, pooled, server_groups, stretches, usable_windows};
 use model::Model;
 use std::num::NonZeroUsize;
@@ -43,27 +44,32 @@ const NOW_WINDOWS: usize = 10;
 /// Part of the capacity from which on a system is near its limit.
 const NEAR: f64 = 0.8;
 
-/// What is asked of a table of windows.
-#[derive(Clone, PartialEq, Debug)]
-pub struct CapacitySettings {
-    /// The latency target: mean response time in seconds, > 0, think time not included.
-    pub latency_max_s: f64,
-    /// Think time in seconds: taken where it cannot be estimated, a what-if where it can.
-    pub think_s: Option<f64>,
-    /// A mix to ask about: transaction types and shares, which need not sum to 1.
-    pub mix: Option<Vec<(String, f64)>>,
-    /// Changes to ask about.
-    pub changes: Vec<WhatIfChange>,
-    /// How many times the present load to ask about.
-    pub load_factor: Option<f64>,
-    /// The tier that transactions enter; where not given, the first that is nobody's callee.
-    pub front: Option<String>,
-    /// Clients at which the search ends.
-    pub clients_max: u64,
-    /// Whether all windows count, or only those that tell of the application as it is now.
-    pub windows: CountedWindows,
-    /// Threads to use; they change no bit of the answer.
-    pub threads: NonZeroUsize,
+settings! {
+    group "capacity";
+    /// Latency target, and what if.
+    #[derive(Clone, PartialEq, Debug)]
+    pub struct CapacitySettings {
+        /// Clients at which the search ends
+        clients_max ("clients-max", "clients"): u64 = 1_000_000, within(1.0, 1e7), "cost";
+    }
+    other {
+        /// The latency target: mean response time in seconds, > 0, think time not included.
+        latency_max_s: f64 = 0.0;
+        /// Think time in seconds: used where it cannot be estimated, a what-if where it can.
+        think_s: Option<f64> = None;
+        /// A mix for a what-if: transaction types and shares, which need not sum to 1.
+        mix: Option<Vec<(String, f64)>> = None;
+        /// Changes for a what-if.
+        changes: Vec<WhatIfChange> = Vec::new();
+        /// How many times the present load, for a what-if.
+        load_factor: Option<f64> = None;
+        /// The tier that transactions enter; without it, the first that is nobody's callee.
+        front: Option<String> = None;
+        /// Whether all windows count, or only those of the application as it is now.
+        windows: CountedWindows = CountedWindows::InForce;
+        /// Threads to use; they change no bit of the answer.
+        threads: NonZeroUsize = NonZeroUsize::MIN;
+    }
 }
 
 /// Which windows count.
@@ -78,17 +84,7 @@ pub enum CountedWindows {
 impl CapacitySettings {
     /// Defaults around a latency target in seconds.
     pub fn new(latency_max_s: f64) -> CapacitySettings {
-        CapacitySettings {
-            latency_max_s,
-            think_s: None,
-            mix: None,
-            changes: Vec::new(),
-            load_factor: None,
-            front: None,
-            clients_max: 1_000_000,
-            windows: CountedWindows::InForce,
-            threads: NonZeroUsize::MIN,
-        }
+        CapacitySettings { latency_max_s, ..CapacitySettings::default() }
     }
 
     fn rows(&self) -> Vec<Setting> {
@@ -98,10 +94,12 @@ impl CapacitySettings {
             ("think", optional(self.think_s)),
             ("load", optional(self.load_factor)),
             ("front", self.front.clone().unwrap_or_default()),
-            ("clients-max", self.clients_max.to_string()),
             ("all-windows", (self.windows == CountedWindows::All).to_string()),
         ];
-        rows.into_iter().map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
+        rows.into_iter()
+            .chain(self.values())
+            .map(|(name, value)| Setting { name: name.to_owned(), value })
+            .collect()
     }
 }
 

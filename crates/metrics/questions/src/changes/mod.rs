@@ -15,7 +15,7 @@ mod server;
 mod settings;
 mod times;
 
-pub use settings::{ChangesSettings, ChangesSettingsError};
+pub use settings::ChangesSettings;
 
 use crate::sample_summary::{SampleFacts, sample_summary};
 use laggard_model::Timestamp;
@@ -23,6 +23,7 @@ use laggard_report::{
     CHANGES_SCHEMA_VERSION, ChangeReport, ChangeVerdict, Deployment, ServerChanges, change_headline, rfc3339,
 };
 use laggard_samples::WindowTable;
+use laggard_settings::{SettingError, Settings};
 pub(crate) use observed::{ObservedServer, POOLED};
 use server::{Judged, not_judged};
 use std::num::NonZeroUsize;
@@ -55,7 +56,7 @@ pub struct ChangesQuestion<'a> {
 ///
 /// # Errors
 /// When a setting is out of its range.
-pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, ChangesSettingsError> {
+pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, SettingError> {
     let ChangesQuestion { table, facts, deployments, settings, threads } = *question;
     settings.check()?;
     let mut report = empty(question);

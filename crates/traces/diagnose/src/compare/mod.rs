@@ -18,7 +18,7 @@ mod shapes;
 
 pub use fold::{CategorySummary, OperationSummary, PopulationFold, PopulationSummary, Sample};
 pub use path_trie::{PathNode, PathTimes, PathTrie};
-pub use settings::{CompareSettings, CompareSettingsError};
+pub use settings::CompareSettings;
 
 use crate::population::{Population, UnionNames};
 use laggard_engine::LocalEngine;
@@ -26,6 +26,7 @@ use laggard_report::{
     COMPARISON_SCHEMA_VERSION, Change, ComparedSet, Comparison, ComparisonVerdict, Input, InputFacts,
     LatencyChange, NamedCount, OperationChange, Window, comparison_headline, rfc3339,
 };
+use laggard_settings::{SettingError, Settings};
 use paths::complete;
 
 /// One of the two sets.
@@ -47,7 +48,7 @@ pub fn compare(
     sets: [&ComparedPopulation<'_>; 2],
     settings: &CompareSettings,
     engine: LocalEngine,
-) -> Result<Comparison, CompareSettingsError> {
+) -> Result<Comparison, SettingError> {
     settings.check()?;
     let populations = sets.map(|set| set.population);
     let union = UnionNames::of_populations(&populations);

@@ -10,15 +10,14 @@ mod plural;
 mod question;
 mod report;
 mod settings;
-mod settings_table;
 
 pub use methods::METHODS;
 pub use question::DiagnoseMethod;
 pub use settings::{BaselineChoice, DiagnoseSettings};
 
 use laggard_engine::{LocalEngine, Requests};
-use laggard_localize::SettingsError;
 use laggard_report::{InputFacts, Report};
+use laggard_settings::{SettingError, Settings};
 use question::Question;
 
 /// Diagnoses requests, on their own or against a baseline; only some methods use one
@@ -33,11 +32,8 @@ pub fn diagnose(
     facts: &InputFacts,
     settings: &DiagnoseSettings,
     engine: LocalEngine,
-) -> Result<Report, SettingsError> {
-    settings.clouddiag.check()?;
-    settings.pca.check()?;
-    settings.sites.check()?;
-    settings.patterns.check()?;
+) -> Result<Report, SettingError> {
+    settings.check()?;
     let question = Question { requests, baseline, facts, settings, engine };
     Ok(report::report(&question, &settings.method.answer(&question)))
 }

@@ -3,32 +3,54 @@
 use crate::diagnose::question::DiagnoseMethod;
 use laggard_localize::{CloudDiagSettings, MiSettings, PatternSettings, SiteSettings};
 use laggard_model::Timestamp;
+use laggard_report::Setting;
+use laggard_settings::{Settings, settings};
 
-/// Method, thresholds, window and baseline.
-#[derive(Clone, Debug)]
-pub struct DiagnoseSettings {
-    /// The method.
-    pub method: DiagnoseMethod,
-    /// Thresholds of CloudDiag, and those every method shares: mode, kind of time, sizes, replica tests.
-    pub clouddiag: CloudDiagSettings,
-    /// Thresholds of principal components.
-    pub pca: MiSettings,
-    /// Thresholds of latency patterns; of the combined method.
-    pub patterns: PatternSettings,
-    /// Thresholds of everything that works on sites; of the combined method.
-    pub sites: SiteSettings,
-    /// What the window is compared with.
-    pub baseline: BaselineChoice,
-    /// Requests that start before this are left out.
-    pub since: Timestamp,
-    /// Requests that start after this are left out.
-    pub until: Timestamp,
-    /// Only requests that enter at this service.
-    pub service: Option<String>,
-    /// Sampling probability of requests that do not record one: above 0, at most 1.
-    pub sampling_probability: Option<f64>,
-    /// Most suspects reported.
-    pub suspects_max: usize,
+settings! {
+    group "diagnose";
+    /// Method, thresholds, and which requests are diagnosed.
+    #[derive(Clone, Debug)]
+    pub struct DiagnoseSettings {}
+    groups {
+        /// Thresholds of CloudDiag, and those every method shares: mode, kind of time, sizes, replica tests.
+        clouddiag: CloudDiagSettings;
+        /// Thresholds of everything that works on sites; of the combined method.
+        sites: SiteSettings;
+        /// Thresholds of latency patterns; of the combined method.
+        patterns: PatternSettings;
+        /// Thresholds of principal components.
+        pca: MiSettings;
+    }
+    other {
+        /// Which method answers.
+        method: DiagnoseMethod = DiagnoseMethod::default();
+        /// What the window is compared with.
+        baseline: BaselineChoice = BaselineChoice::None;
+        /// Requests that start before this are left out.
+        since: Timestamp = Timestamp::MIN;
+        /// Requests that start after this are left out.
+        until: Timestamp = Timestamp::MAX;
+        /// Only requests that enter at this service.
+        service: Option<String> = None;
+        /// Sampling probability of requests that do not report theirs: above 0, at most 1.
+        sampling_probability: Option<f64> = None;
+        /// Most suspects reported.
+        suspects_max: usize = 10;
+    }
+}
+
+impl DiagnoseSettings {
+    /// Name and value of every setting, for the report.
+    pub(crate) fn rows(&self) -> Vec<Setting> {
+        let probability = self.sampling_probability.map_or_else(String::new, |share| share.to_string());
+        let first = [
+            ("service", self.service.clone().unwrap_or_default()),
+            ("sampling-probability", probability),
+            ("top", self.suspects_max.to_string()),
+        ];
+        let rows = first.into_iter().chain(self.values());
+        rows.map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
+    }
 }
 
 /// What the window is compared with.
@@ -46,22 +68,4 @@ pub enum BaselineChoice {
     },
     /// Requests of the same traces that start outside the window.
     Rest,
-}
-
-impl Default for DiagnoseSettings {
-    fn default() -> DiagnoseSettings {
-        DiagnoseSettings {
-            method: DiagnoseMethod::default(),
-            clouddiag: CloudDiagSettings::default(),
-            pca: MiSettings::default(),
-            patterns: PatternSettings::default(),
-            sites: SiteSettings::default(),
-            baseline: BaselineChoice::None,
-            since: Timestamp::MIN,
-            until: Timestamp::MAX,
-            service: None,
-            sampling_probability: None,
-            suspects_max: 10,
-        }
-    }
 }

@@ -4,9 +4,9 @@ use crate::simulated::THREADS;
 use crate::sites::traces_of;
 use laggard_diagnose::{BaselineChoice, DiagnoseSettings, diagnose};
 use laggard_engine::{LocalEngine, Requests};
-use laggard_localize::SettingsError;
 use laggard_model::Timestamp;
 use laggard_report::{InputFacts, Report, Scope, Suspect, Verdict};
+use laggard_settings::SettingError;
 use std::fmt::Write;
 
 /// A small shop: `shop` calls `cart` over the network, `cart` reads its `store`; every fifth request pays as well.
@@ -278,7 +278,7 @@ fn a_baseline_too_small_to_compare_is_said_to_be() {
 #[test]
 fn the_answer_does_not_depend_on_threads() {
     let (now, before) = (NOW.traces(slow_cart), BEFORE.traces(|_, _| USUAL));
-    let run = |threads| -> Result<Report, SettingsError> {
+    let run = |threads| -> Result<Report, SettingError> {
         let engine = LocalEngine::new(std::num::NonZeroUsize::new(threads).expect("not zero"));
         diagnose(&now, Some(&before), &InputFacts::default(), &DiagnoseSettings::default(), engine)
     };

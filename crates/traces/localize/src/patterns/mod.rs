@@ -27,6 +27,7 @@ pub use settings::PatternSettings;
 pub use table::{RequestTable, RequestTableError};
 
 use candidates::Requests;
+use laggard_settings::Settings;
 
 /// `low <= time <= high` of one column.
 #[derive(Clone, Copy, PartialEq, Debug)]

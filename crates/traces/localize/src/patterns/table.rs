@@ -46,7 +46,7 @@ impl RequestTable<'_> {
 }
 
 /// A table that cannot be read as one.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum RequestTableError {
     /// More than 2^32 - 1 rows.
     TooManyRows {
@@ -77,7 +77,7 @@ pub enum RequestTableError {
         weight: f64,
     },
     /// A setting is out of its range.
-    Settings(crate::SettingsError),
+    Settings(laggard_settings::SettingError),
 }
 
 impl fmt::Display for RequestTableError {

@@ -17,26 +17,23 @@ use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_numeric::{
     benjamini_hochberg, mad, mean, median_of, sample_std, student_quantile_95, student_upper_tail,
 };
+use laggard_settings::settings;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// Thresholds of the comparison.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ChangeSettings {
-    /// False discovery rate over all sites (0.05).
-    pub level: f64,
-    /// What is tested is whether a site takes *more than* this factor (1.03): with enough data the faintest
-    /// difference is certain.
-    pub factor_min: f64,
-    /// Fewest requests in the window and in the baseline (10).
-    pub requests_min: usize,
-    /// Fewest requests that a slower site made slow (3): one giant, or a rare path met once, is no change.
-    pub hit_min: usize,
-}
-
-impl Default for ChangeSettings {
-    fn default() -> ChangeSettings {
-        ChangeSettings { level: 0.05, factor_min: 1.03, requests_min: 10, hit_min: 3 }
+settings! {
+    group "combined";
+    /// Thresholds of the comparison.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct ChangeSettings {
+        /// False discovery rate of the comparison with a baseline, over all sites
+        level ("site-fdr"): f64 = 0.05, within(0.0, 1.0), "ours";
+        /// A slower site takes more than this factor of its time in the baseline
+        factor_min ("site-factor-min"): f64 = 1.03, within(1.0, 1e6), "ours: with enough data the faintest difference is certain";
+        /// A site is compared with at least so many requests in the window and in the baseline
+        requests_min ("site-requests-min", "requests"): usize = 10, at_least(1.0), "ours";
+        /// A slower site makes at least so many requests slow
+        hit_min ("site-hit-min", "requests"): usize = 3, at_least(1.0), "ours: one giant, or a rare path met once, is no change";
     }
 }
 

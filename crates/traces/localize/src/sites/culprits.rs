@@ -15,26 +15,22 @@
 use crate::sites::moments::{Moments, log_likelihood};
 use laggard_model::ReplicaId;
 use laggard_numeric::{benjamini_hochberg, mad, median, normal_upper_tail, spread_evenly};
+use laggard_settings::settings;
 use std::collections::BTreeMap;
 
-/// Thresholds of the search.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct CulpritSettings {
-    /// A culprit's observations take at least this factor of the normal ones (1.3: replicas differ by 10 % or
-    /// 20 % for reasons nobody calls a fault).
-    pub factor_min: f64,
-    /// Level of the test of each culprit after Benjamini–Hochberg over all replicas (0.01).
-    pub level: f64,
-    /// What the gain in log likelihood must exceed beside the cost of the choice (5, that is odds of about 150
-    /// to 1: observations are less independent than the model believes).
-    pub margin: f64,
-    /// Fewest observations to look at (20).
-    pub observations_min: usize,
-}
-
-impl Default for CulpritSettings {
-    fn default() -> CulpritSettings {
-        CulpritSettings { factor_min: 1.3, level: 0.01, margin: 5.0, observations_min: 20 }
+settings! {
+    group "combined";
+    /// Thresholds of the search.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct CulpritSettings {
+        /// A culprit replica takes at least this factor of its peers' time
+        factor_min ("culprit-factor-min"): f64 = 1.3, within(1.0, 1e6), "ours: replicas differ by 10 % or 20 % without a fault";
+        /// Level of the test of each culprit after Benjamini–Hochberg over all replicas
+        level ("culprit-level"): f64 = 0.01, within(0.0, 1.0), "ours";
+        /// What the gain in log likelihood has to exceed beside the cost of the choice
+        margin ("culprit-margin"): f64 = 5.0, at_least(0.0), "ours: odds of about 150 to 1, since observations are not independent";
+        /// Fewest observations of a comparison
+        observations_min ("culprit-observations-min", "observations"): usize = 20, at_least(1.0), "ours";
     }
 }
 

@@ -11,39 +11,29 @@ use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{Nanos, Timestamp};
 use laggard_numeric::{mad, median_of};
+use laggard_settings::settings;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// Thresholds of the scan.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ScanSettings {
-    /// Length of a bin (60 s); longer windows than 1,440 bins get longer bins.
-    pub bin: Nanos,
-    /// Fewest bins with enough requests (12): with fewer, nothing says what is usual.
-    pub bins_min: usize,
-    /// Fewest requests in a bin (10).
-    pub requests_min: usize,
-    /// A site is above its usual by this many MAD of its bins (6).
-    pub mad_min: f64,
-    /// … and by this factor (1.3).
-    pub factor_min: f64,
-    /// … and the excess is this share of the latency that the requests calling it usually have (0.25).
-    pub excess_min: f64,
-    /// … of which there are at least so many in the bin (5).
-    pub calling_min: usize,
-}
-
-impl Default for ScanSettings {
-    fn default() -> ScanSettings {
-        ScanSettings {
-            bin: Nanos::from_secs(60),
-            bins_min: 12,
-            requests_min: 10,
-            mad_min: 6.0,
-            factor_min: 1.3,
-            excess_min: 0.25,
-            calling_min: 5,
-        }
+settings! {
+    group "combined";
+    /// Thresholds of the scan.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct ScanSettings {
+        /// Length of a bin in the search for slow periods; longer than 1,440 bins, windows get longer bins
+        bin ("period-bin"): Nanos = Nanos::from_secs(60), within(1e-3, 1e9), "ours";
+        /// Fewest bins with enough requests
+        bins_min ("period-bins-min", "bins"): usize = 12, at_least(1.0), "ours: with fewer, nothing says what is usual";
+        /// Fewest requests in a bin
+        requests_min ("period-requests-min", "requests"): usize = 10, at_least(1.0), "ours";
+        /// In a slow bin, a site is above its usual by this
+        mad_min ("period-mad", "MAD"): f64 = 6.0, within(0.0, 1e6), "ours";
+        /// In a slow bin, a site takes at least this factor of its usual time
+        factor_min ("period-factor-min"): f64 = 1.3, within(1.0, 1e6), "ours";
+        /// In a slow bin, sites add this share to the usual latency of the requests that call them
+        excess_min ("period-excess-min"): f64 = 0.25, within(0.0, 1e6), "ours";
+        /// At least so many requests of a slow bin call the site
+        calling_min ("period-calling-min", "requests"): usize = 5, at_least(1.0), "ours";
     }
 }
 

@@ -1,6 +1,5 @@
 //! From sites that are slower than they were, or slower on some replicas, to suspect operations.
 
-use crate::SettingsError;
 use crate::sites::blame::{End, LinkExcess, blame_ends};
 use crate::sites::blocks::Blocks;
 use crate::sites::change::{ChangeSettings, SiteChange, compare_sites};
@@ -9,61 +8,27 @@ use crate::sites::incidents::{Raised, ScanSettings, concerned_share};
 use crate::sites::peers::{UnevenSite, find_uneven_sites};
 use crate::sites::table::{Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId, ServiceId};
+use laggard_settings::settings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
-/// Thresholds of everything that works on sites.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct SiteSettings {
-    /// The search for culprit replicas.
-    pub culprits: CulpritSettings,
-    /// The comparison with a baseline.
-    pub change: ChangeSettings,
-    /// The search for slow periods.
-    pub scan: ScanSettings,
-    /// A suspect holds at least this share of the latency of all requests, if it is found by comparing replicas
-    /// (0.01), or of the whole slowdown, if by comparing with a baseline.
-    pub share_min: f64,
-    /// A window that is short against its baseline has suspects when they add this share to the latency of the
-    /// requests concerned (0.1).
-    pub concern_min: f64,
-}
-
-impl SiteSettings {
-    /// Checks every value against its range.
-    ///
-    /// # Errors
-    /// Names the first setting out of range, its value and the range.
-    pub fn check(&self) -> Result<(), SettingsError> {
-        let rows = [
-            ("site-fdr", self.change.level, 0.0, 1.0),
-            ("site-factor-min", self.change.factor_min, 1.0, 1e6),
-            ("site-share-min", self.share_min, 0.0, 1.0),
-            ("site-concern-min", self.concern_min, 0.0, 1e6),
-            ("culprit-factor-min", self.culprits.factor_min, 1.0, 1e6),
-            ("culprit-level", self.culprits.level, 0.0, 1.0),
-            ("period-bin", self.scan.bin.ns() as f64 / 1e9, 1e-3, 1e9),
-            ("period-mad", self.scan.mad_min, 0.0, 1e6),
-            ("period-factor-min", self.scan.factor_min, 1.0, 1e6),
-            ("period-excess-min", self.scan.excess_min, 0.0, 1e6),
-        ];
-        let outside = rows.into_iter().find(|(_, value, low, high)| !(*low..=*high).contains(value));
-        match outside {
-            Some((name, value, low, high)) => Err(SettingsError::new(name, value, low, high)),
-            None => Ok(()),
-        }
+settings! {
+    group "combined";
+    /// Thresholds of everything that works on sites.
+    #[derive(Clone, Copy, PartialEq, Debug)]
+    pub struct SiteSettings {
+        /// A suspect holds at least this share of the slowdown, or of the latency of all requests when replicas are compared
+        share_min ("site-share-min"): f64 = 0.01, within(0.0, 1.0), "ours";
+        /// In a window that is short against its baseline, suspects add this share to the latency of the requests concerned
+        concern_min ("site-concern-min"): f64 = 0.1, within(0.0, 1e6), "ours";
     }
-}
-
-impl Default for SiteSettings {
-    fn default() -> SiteSettings {
-        SiteSettings {
-            culprits: CulpritSettings::default(),
-            change: ChangeSettings::default(),
-            scan: ScanSettings::default(),
-            share_min: 0.01,
-            concern_min: 0.1,
-        }
+    groups {
+        /// The comparison with a baseline.
+        change: ChangeSettings;
+        /// The search for culprit replicas.
+        culprits: CulpritSettings;
+        /// The search for slow periods.
+        scan: ScanSettings;
     }
 }
 

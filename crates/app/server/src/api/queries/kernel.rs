@@ -16,7 +16,7 @@ use axum::extract::State;
 use axum::response::Response;
 use laggard_kernel_graph::Delimiter;
 use laggard_params::{
-    KernelDiagnoseQuery, KernelPathParams, KernelReadSettings, KernelSources, KernelStatsParams, TraceFile,
+    KernelDiagnoseParams, KernelPathParams, KernelReadSettings, KernelSources, KernelStatsParams, TraceFile,
     read_hosts, read_traces,
 };
 use std::sync::Arc;
@@ -68,12 +68,12 @@ pub(crate) async fn kernel_diagnose(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AskParameters>,
-    query: QueryBody<KernelDiagnoseQuery>,
+    query: QueryBody<KernelDiagnoseParams>,
 ) -> Result<Response, Problem> {
     let traces = Traces::some(query.uploads)?;
     let sources = traces.sources()?;
     let question = query.params.question(&sources, threads())?;
-    let reading = reading(Some(query.params.delimiter()?), Wanted::Graph, query.params.params.compat);
+    let reading = reading(Some(query.params.delimiter()?), Wanted::Graph, query.params.compat);
     ask(&state, &tenant, "kernel/diagnose", parameters, move |progress| {
         progress.stage("reading events", 0)?;
         let files = [Part::File, Part::Normal, Part::Sample].map(|part| traces.of(part)).concat();

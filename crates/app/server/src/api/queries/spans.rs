@@ -17,7 +17,7 @@ use axum::extract::State;
 use axum::response::Response;
 use laggard_diagnose::{BaselineChoice, ComparedPopulation, DiagnoseSettings, Population};
 use laggard_engine::{LocalEngine, RequestSlice, Requests};
-use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseQuery, Window};
+use laggard_params::{BaselineData, CompareParams, ComparedData, DiagnoseParams, Window};
 use laggard_store::Store;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -25,7 +25,7 @@ use tokio::runtime::Handle;
 /// Why are requests slow?
 #[utoipa::path(
     post, path = "/api/v1/diagnose", tag = "questions", params(AskParameters),
-    request_body(content = DiagnoseQuery, description = "Settings, named like the flags of `laggard diagnose`"),
+    request_body(content = DiagnoseParams, description = "Settings, named like the flags of `laggard diagnose`"),
     responses(
         (status = 200, description = "With wait=true: the report, in the form that was asked for", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
@@ -36,7 +36,7 @@ pub(crate) async fn diagnose(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AskParameters>,
-    query: QueryBody<DiagnoseQuery>,
+    query: QueryBody<DiagnoseParams>,
 ) -> Result<Response, Problem> {
     no_files(&query)?;
     let settings = query.params.settings(now())?;

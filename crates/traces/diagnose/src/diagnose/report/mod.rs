@@ -12,13 +12,10 @@ mod suspects;
 
 use crate::diagnose::answer::Answer;
 use crate::diagnose::question::Question;
-use crate::diagnose::settings_table;
 use crate::survey::extent;
 use context::Context;
 use laggard_localize::{Mode, Spread};
-use laggard_report::{
-    Input, NamedCount, Report, SCHEMA_VERSION, Setting, Verdict, Window, headline, rfc3339,
-};
+use laggard_report::{Input, NamedCount, Report, SCHEMA_VERSION, Verdict, Window, headline, rfc3339};
 
 /// The report of an answer.
 pub(crate) fn report(question: &Question<'_>, answer: &Answer) -> Report {
@@ -52,7 +49,7 @@ pub(crate) fn report(question: &Question<'_>, answer: &Answer) -> Report {
         incidents: context.answer.incidents.clone(),
         heat_map: heat_map::heat_map(context),
         latency: latency::latency_split(context),
-        settings: current_settings(context),
+        settings: context.settings.rows(),
         suspects,
     };
     report.headline = headline(&report);
@@ -162,9 +159,4 @@ fn cautions(context: &Context<'_>, input: &Input) -> Vec<String> {
     }
     out.extend(context.answer.cautions.iter().cloned());
     out
-}
-
-fn current_settings(context: &Context<'_>) -> Vec<Setting> {
-    let rows = settings_table::rows(context.settings);
-    rows.into_iter().map(|(name, value)| Setting { name: name.to_owned(), value }).collect()
 }
