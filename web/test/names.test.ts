@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { match } from "../src/app/match.ts";
 import { label, sentence } from "../src/format/names.ts";
-import { thresholds } from "../src/report/thresholds.ts";
+import { settingsFromText, settingsToText } from "../src/report/settings_text.ts";
 
 test("names cannot hide what they hold", () => {
   assert.equal(label("a\u202Eb\u0007c\n"), "a\\u{202e}b\\u{7}c\\u{a}");
@@ -25,9 +25,10 @@ test("paths lead to pages", () => {
   assert.equal(match("/jobs", "/job"), null);
 });
 
-test("thresholds are read as one would type them", () => {
-  assert.deepEqual(thresholds("cv-min=1.5 --tail-mad 4 --baseline-rest"), { "cv-min": 1.5, "tail-mad": 4, "baseline-rest": true });
-  assert.deepEqual(thresholds("mode=paper replica-level=1e-4 x=1.2.3"), { mode: "paper", "replica-level": 1e-4, x: "1.2.3" });
-  assert.deepEqual(thresholds("  "), {});
-  assert.deepEqual(thresholds("__proto__=1 A=2 =3"), {});
+test("thresholds are in the address by name", () => {
+  const settings = { mode: "paper", "replica-level": "1e-4" };
+  assert.deepEqual(settingsFromText(settingsToText(settings)), settings);
+  assert.deepEqual(settingsFromText("  "), {});
+  assert.deepEqual(settingsFromText("__proto__=1 A=2 =3 cv-min="), {});
+  assert.equal(settingsToText({ "cv-min": " ", "tail-mad": "4 " }), "tail-mad=4");
 });

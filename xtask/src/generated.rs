@@ -15,32 +15,47 @@ const HEAD: &str = "<!-- Written by `cargo xtask docs` from the program's own he
 How to read a report and which flags to reach for first: [diagnose.md](diagnose.md).
 ";
 
+/// The page of settings, from the root.
+const SETTINGS_PAGE: &str = "docs/manual/settings.md";
+
+const SETTINGS_HEAD: &str = "<!-- Written by `cargo xtask docs` from the declarations of the settings; do not edit. -->
+
+# Settings
+
+Thresholds of the methods. Set them by name: `--set cv-min=1.5` on the command line, `{\"set\": {\"cv-min\": 1.5}}` in a
+request to the [API](api.md). `laggard settings diagnose` prints the same lists, and every report states the values used.
+
+";
+
 /// Writes the generated pages.
 ///
 /// # Errors
 /// When the program cannot be built or the page cannot be written.
 pub(crate) fn write(repository: &Repository) -> io::Result<()> {
     std::fs::write(repository.root.join(PAGE), page(&ask_program)?)?;
+    std::fs::write(repository.root.join(SETTINGS_PAGE), settings(&ask_program)?)?;
     samples::write(repository, &samples::demo()?)
 }
 
 /// Whether the pages are as the program would write them.
 pub(crate) fn check(repository: &Repository) -> Judgment {
     let failed = |error: io::Error| vec![error.to_string()];
-    let mut violations = compare(repository.text(PAGE), &page(&ask_program).map_err(failed)?);
+    let mut violations = compare(PAGE, repository.text(PAGE), &page(&ask_program).map_err(failed)?);
+    let listed = settings(&ask_program).map_err(failed)?;
+    violations.extend(compare(SETTINGS_PAGE, repository.text(SETTINGS_PAGE), &listed));
     violations.extend(samples::violations(repository, &samples::demo().map_err(failed)?));
-    judge(violations, || format!("{PAGE} and the sample in README.md"))
+    judge(violations, || format!("{PAGE}, {SETTINGS_PAGE} and the sample in README.md"))
 }
 
-fn compare(found: Option<&str>, wanted: &str) -> Vec<String> {
-    let Some(found) = found else { return vec![format!("{PAGE} is missing; run cargo xtask docs")] };
+fn compare(page: &str, found: Option<&str>, wanted: &str) -> Vec<String> {
+    let Some(found) = found else { return vec![format!("{page} is missing; run cargo xtask docs")] };
     let mut lines = std::iter::zip(found.lines(), wanted.lines()).enumerate();
     if let Some((at, (is, should))) = lines.find(|(_, (is, should))| is != should) {
-        let stale = format!("{PAGE}:{}: stale; run cargo xtask docs", at + 1);
+        let stale = format!("{page}:{}: stale; run cargo xtask docs", at + 1);
         return vec![stale, format!("  is:     {is}"), format!("  should: {should}")];
     }
     if found.lines().count() != wanted.lines().count() {
-        return vec![format!("{PAGE} is stale at its end; run cargo xtask docs")];
+        return vec![format!("{page} is stale at its end; run cargo xtask docs")];
     }
     vec![]
 }
@@ -69,6 +84,10 @@ fn page(ask: Ask<'_>) -> io::Result<String> {
     out.push_str("\n## Methods\n\n");
     out.push_str(&methods(&ask(&["methods"])?));
     Ok(out)
+}
+
+fn settings(ask: Ask<'_>) -> io::Result<String> {
+    Ok(SETTINGS_HEAD.to_owned() + &ask(&["settings", "--output", "markdown"])?)
 }
 
 fn section(out: &mut String, title: &str, help: &str) {
@@ -172,9 +191,9 @@ mod tests {
 
     #[test]
     fn a_stale_page_fails() {
-        assert!(compare(Some("a\nb\n"), "a\nb\n").is_empty());
-        assert!(compare(Some("a\nb\n"), "a\nc\n")[0].contains(":2: stale"));
-        assert_eq!(compare(Some("a\n"), "a\nc\n").len(), 1);
-        assert_eq!(compare(None, "a\n").len(), 1);
+        assert!(compare(PAGE, Some("a\nb\n"), "a\nb\n").is_empty());
+        assert!(compare(PAGE, Some("a\nb\n"), "a\nc\n")[0].contains(":2: stale"));
+        assert_eq!(compare(PAGE, Some("a\n"), "a\nc\n").len(), 1);
+        assert_eq!(compare(PAGE, None, "a\n").len(), 1);
     }
 }

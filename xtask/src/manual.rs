@@ -1,23 +1,11 @@
-//! What the code lists, the manual explains: formats, methods, losses, thresholds, dependencies.
+//! What the code lists, the manual explains: formats, methods, losses, dependencies.
 
 use crate::repository::{Judgment, Repository, judge};
 
 const LOSSES: &str = "crates/base/model/src/losses.rs";
-const THRESHOLDS: &str = "crates/app/params/src/thresholds.rs";
 const METHODS: &str = "crates/traces/diagnose/src/diagnose/methods/";
 const CHANGE_METHODS: &str = "crates/metrics/questions/src/methods.rs";
 const ASSEMBLY_PAGE: &str = "docs/manual/assembly.md";
-const CLOUDDIAG_PAGE: &str = "docs/manual/methods/clouddiag.md";
-
-/// Pages of thresholds that are not CloudDiag's, by the first letters of their flags.
-const PAGES_OF_PREFIXES: [(&str, &[&str]); 2] = [
-    ("docs/manual/methods/pca.md", &["--pca-"]),
-    ("docs/manual/methods/combined.md", &["--site-", "--culprit-", "--period-", "--pattern-"]),
-];
-/// Thresholds of `laggard changes`, explained by one of these pages, with or without dashes.
-const CHANGE_THRESHOLDS: &str = "crates/app/params/src/change_thresholds.rs";
-const CHANGE_PAGES: [&str; 3] =
-    ["docs/manual/methods/changes.md", "docs/manual/methods/cherkasova.md", "docs/manual/changes.md"];
 
 const DEPENDENCIES_PAGE: &str = "docs/dependencies.md";
 
@@ -38,26 +26,14 @@ pub(crate) fn check(repository: &Repository) -> Judgment {
         violations.extend(missing.map(|term| format!("{page} does not explain {what} `{term}`")));
     };
     demand(ASSEMBLY_PAGE, "the loss", losses(repository.text(LOSSES).unwrap_or_default()));
-    let flags = thresholds(repository.text(THRESHOLDS).unwrap_or_default());
-    let mut shared = flags;
-    for (page, prefixes) in PAGES_OF_PREFIXES {
-        let is_own = |flag: &String| prefixes.iter().any(|prefix| flag.starts_with(prefix));
-        let own: Vec<String> = shared.iter().filter(|flag| is_own(flag)).cloned().collect();
-        shared.retain(|flag| !is_own(flag));
-        if !own.is_empty() {
-            demand(page, "the threshold", own);
-        }
-    }
-    demand(CLOUDDIAG_PAGE, "the threshold", shared);
     demand(
         DEPENDENCIES_PAGE,
         "the dependency",
         dependencies(repository.text("Cargo.toml").unwrap_or_default()),
     );
     violations.extend(missing_pages(repository));
-    violations.extend(unexplained_change_thresholds(repository));
     violations.extend(other_test_commands(repository));
-    judge(violations, || format!("{explained} losses, thresholds and dependencies explained"))
+    judge(violations, || format!("{explained} losses and dependencies explained"))
 }
 
 /// Names of `Loss::ALL`: the first text of each row `("name", "phrase")`.
@@ -65,28 +41,6 @@ fn losses(code: &str) -> Vec<String> {
     let rows = code.split("(\"").skip(1).filter_map(|rest| rest.split_once('"'));
     let rows = rows.filter(|(_, after)| after.trim_start().starts_with(','));
     rows.map(|(name, _)| name.to_owned()).collect()
-}
-
-/// Flags of the thresholds: the fields under `arg(long`, behind further attributes.
-fn thresholds(code: &str) -> Vec<String> {
-    let fields = code.split("arg(long").skip(1).filter_map(|rest| {
-        let line = rest.lines().skip(1).find(|line| !line.trim_start().starts_with("#["))?;
-        line.split_once(':')
-    });
-    fields.map(|(field, _)| format!("--{}", field.trim().replace('_', "-"))).collect()
-}
-
-/// Thresholds of changes that no page of their methods explains.
-fn unexplained_change_thresholds(repository: &Repository) -> Vec<String> {
-    let flags = thresholds(repository.text(CHANGE_THRESHOLDS).unwrap_or_default());
-    let explains = |page: &&str, flag: &str| {
-        let text = repository.text(page).unwrap_or_default();
-        text.contains(&format!("`{flag}`")) || text.contains(&format!("`{}`", flag.trim_start_matches('-')))
-    };
-    let silent = flags.into_iter().filter(|flag| !CHANGE_PAGES.iter().any(|page| explains(page, flag)));
-    silent
-        .map(|flag| format!("none of {} explains the threshold `{flag}`", CHANGE_PAGES.join(", ")))
-        .collect()
 }
 
 /// Dependencies from outside, of `[workspace.dependencies]`.
@@ -124,17 +78,15 @@ mod tests {
 
     const LOSS_ROWS: &str =
         "Loss::A => (\"bad_record\", \"records\"),\nLoss::B => {\n(\"cut_off\", \"ends\")\n}";
-    const FLAGS: &str = "/// X [default: 1]\n    #[cfg_attr(feature = \"flags\", arg(long, value_name = \"X\"))]\n    #[serde(alias = \"c\")]\n    cv_min: Option<f64>,\n";
     const MANIFEST: &str =
         "[workspace.dependencies]\nlaggard-model = { path = \"x\" }\nserde = \"1\"\n\n[profile.dev]\nx = 1\n";
 
-    fn repository<'a>(losses: &'a str, thresholds: &'a str, dependencies: &'a str) -> Repository {
+    fn repository<'a>(losses: &'a str, dependencies: &'a str) -> Repository {
         Repository::from_files(&[
             (LOSSES, LOSS_ROWS),
-            (THRESHOLDS, FLAGS),
             ("Cargo.toml", MANIFEST),
             (ASSEMBLY_PAGE, losses),
-            (CLOUDDIAG_PAGE, thresholds),
+            ("docs/manual/methods/clouddiag.md", ""),
             (DEPENDENCIES_PAGE, dependencies),
             (METHODS, "manual: \"docs/manual/methods/clouddiag.md\","),
             ("README.md", TEST_COMMAND),
@@ -145,31 +97,15 @@ mod tests {
     #[test]
     fn lists_are_read_from_the_code() {
         assert_eq!(losses(LOSS_ROWS), ["bad_record", "cut_off"]);
-        assert_eq!(thresholds(FLAGS), ["--cv-min"]);
         assert_eq!(dependencies(MANIFEST), ["serde"]);
     }
 
     #[test]
     fn everything_listed_must_be_explained() {
-        let good = repository("`bad_record` `cut_off`", "`--cv-min`", "| `serde` |");
-        assert_eq!(check(&good), Ok("4 losses, thresholds and dependencies explained".to_owned()));
-        assert_eq!(check(&repository("`bad_record`", "`--cv-min`", "`serde`")).unwrap_err().len(), 1);
-        assert_eq!(check(&repository("`bad_record` `cut_off`", "cv-min", "`serde`")).unwrap_err().len(), 1);
-        assert_eq!(check(&repository("`bad_record` `cut_off`", "`--cv-min`", "")).unwrap_err().len(), 1);
-    }
-
-    #[test]
-    fn thresholds_of_changes_are_explained_by_one_of_their_pages() {
-        let with = |page: &str, text: &str| {
-            unexplained_change_thresholds(&Repository::from_files(&[
-                (CHANGE_THRESHOLDS, FLAGS),
-                (page, text),
-            ]))
-            .len()
-        };
-        assert_eq!(with(CHANGE_PAGES[0], "`--cv-min`"), 0);
-        assert_eq!(with(CHANGE_PAGES[1], "`cv-min`"), 0);
-        assert_eq!(with("docs/other.md", "`--cv-min`"), 1);
+        let good = repository("`bad_record` `cut_off`", "| `serde` |");
+        assert_eq!(check(&good), Ok("3 losses and dependencies explained".to_owned()));
+        assert_eq!(check(&repository("`bad_record`", "`serde`")).unwrap_err().len(), 1);
+        assert_eq!(check(&repository("`bad_record` `cut_off`", "")).unwrap_err().len(), 1);
     }
 
     #[test]

@@ -6,7 +6,7 @@ import { events } from "./events.ts";
 import type { Job, JobState } from "./types.ts";
 
 /** Settings are named like the long flags of the command, without dashes in front. */
-export type Settings = Record<string, string | number | boolean | string[] | null | undefined>;
+export type Settings = Record<string, string | number | boolean | string[] | Record<string, string> | null | undefined>;
 
 /** Answers remembered at most. */
 const REMEMBERED = 24;

@@ -4,7 +4,7 @@ import { address } from "../app/address.svelte.ts";
 import type { Settings } from "../api/question.svelte.ts";
 import { resolve } from "../app/window.ts";
 import { clock } from "../app/clock.svelte.ts";
-import { thresholds, typed } from "./thresholds.ts";
+import { settingsFromText } from "./settings_text.ts";
 import { rfc3339 } from "../format/times.ts";
 
 /** Flags of `laggard diagnose` with a parameter of their own; all others stand in `settings`. */
@@ -21,8 +21,9 @@ export function plainSettings(): Settings | null {
 export function diagnosisSettings(): Settings | null {
   const settings = plainSettings();
   if (!settings) return null;
-  for (const flag of FLAGS) settings[flag] = typed(address.param(flag));
-  Object.assign(settings, thresholds(address.param("settings")));
+  for (const flag of FLAGS) settings[flag] = address.param(flag);
+  const set = settingsFromText(address.param("settings"));
+  if (Object.keys(set).length > 0) settings.set = set;
   const before = baseline();
   if (before) Object.assign(settings, before);
   return settings;

@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Generate traces with known truth
     Simulate(Box<Simulate>),
+    /// List what can be set by name (--set), with ranges, defaults, and their sources
+    Settings(crate::settings::Settings),
     /// List the formats that are read
     Formats,
     /// List the methods
@@ -162,7 +164,7 @@ const CHANGES_EXAMPLES: &str = "Examples:
   laggard changes samples.csv                               transactions and CPU utilization by window
   laggard changes traces/ cpu.csv --window 5m               counts and times from spans, one CPU series
   laggard changes samples.csv --deployment 2026-01-12T22:29:48Z=v2.4
-  laggard changes samples.csv --method cherkasova --epsilon 3
+  laggard changes samples.csv --method cherkasova --set error-max=3
   laggard changes samples.csv --exit-code || page-somebody
 
 Exit status: 0 it ran, 1 application change or anomaly (with --exit-code), 2 usage, 3 unreadable input, 4 too little data to say.";

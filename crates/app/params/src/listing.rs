@@ -90,3 +90,48 @@ pub(crate) fn entries<S: Settings>() -> Vec<SettingEntry> {
     });
     entries
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Every default is in its range, is read back from its text, and a value of another kind is refused.
+    fn round_trip<S: Settings>() {
+        let mut settings = S::default();
+        assert_eq!(settings.check(), Ok(()));
+        for (name, text) in S::default().values() {
+            assert_eq!(settings.set(name, &text), Ok(()), "{name}={text}");
+            let error = settings.set(name, "no such value").unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{name} is no such value; allowed: ")), "{error}");
+        }
+        assert_eq!(settings.values(), S::default().values());
+        for entry in entries::<S>() {
+            let beyond = [entry.minimum.map(|low| low - 1.0), entry.maximum.map(|high| high + 1.0)];
+            for number in beyond.into_iter().flatten() {
+                assert!(settings.set(entry.name, &number.to_string()).is_err(), "{} {number}", entry.name);
+            }
+            let texts = [entry.description, entry.source, &entry.allowed, &entry.default];
+            assert!(texts.iter().all(|text| !text.is_empty()), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn every_setting_is_read_back_and_has_a_range() {
+        round_trip::<DiagnoseSettings>();
+        round_trip::<CompareSettings>();
+        round_trip::<ChangesSettings>();
+        round_trip::<CapacitySettings>();
+        round_trip::<KernelDiagnoseSettings>();
+    }
+
+    #[test]
+    fn names_are_of_one_setting_in_each_group() {
+        for question in SettingsListing::questions() {
+            let settings = SettingsListing::from_question(question).unwrap().settings;
+            let names: BTreeSet<_> = settings.iter().map(|entry| (entry.group, entry.name)).collect();
+            assert_eq!(names.len(), settings.len(), "{question}");
+        }
+        assert_eq!(SettingsListing::from_question("guess"), None);
+    }
+}

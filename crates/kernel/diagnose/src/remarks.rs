@@ -78,7 +78,7 @@ pub(crate) fn path_cautions(runs: &[KernelRun], report: &KernelPathReport) -> Ve
     }
     if report.executions_left_out > 0 {
         out.push(format!(
-            "{} executions beyond the limit (--executions-max) are not looked at.",
+            "{} executions beyond the limit (executions-max) are not looked at.",
             report.executions_left_out
         ));
     }
@@ -172,7 +172,7 @@ pub(crate) fn diagnosis_cautions(
         }
         if set.left_out > 0 {
             out.push(format!(
-                "{} executions of {} beyond the limit (--executions-max) are not looked at.",
+                "{} executions of {} beyond the limit (executions-max) are not looked at.",
                 set.left_out,
                 quoted(&set.source)
             ));

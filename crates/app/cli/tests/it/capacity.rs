@@ -73,7 +73,7 @@ fn what_if_flags_reach_the_answer() {
     let file = samples(folder.path(), 60);
     let report = capacity(
         &file,
-        &["--latency-max", "200ms", "--set", "cart.demand=-50%", "--servers", "app=2", "--load", "3"],
+        &["--latency-max", "200ms", "--what-if", "cart.demand=-50%", "--servers", "app=2", "--load", "3"],
     )
     .json();
     let (base, what_if) = (&report["answer"], &report["what_if"]);
@@ -99,8 +99,8 @@ fn exit_statuses_say_what_happened() {
     for wrong in [
         &["--latency-max", "0"][..],
         &[],
-        &["--latency-max", "1s", "--set", "cart=1"],
-        &["--latency-max", "1s", "--set", "card.demand=-10%"],
+        &["--latency-max", "1s", "--what-if", "cart=1"],
+        &["--latency-max", "1s", "--what-if", "card.demand=-10%"],
         &["--latency-max", "1s", "--servers", "db=2"],
         &["--latency-max", "1s", "--mix", "cart"],
         &["--latency-max", "1s", "--load", "0"],

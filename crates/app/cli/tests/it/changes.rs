@@ -142,17 +142,17 @@ fn a_wrong_command_line_says_what_is_allowed() {
     let path = path.to_str().unwrap();
     for (flags, wanted) in [
         (["--method", "guess"], "there is adaptive, cherkasova"),
-        (["--types-max", "0"], "--types-max is 0"),
-        (["--score-min", "0"], "--score-min is 0"),
+        (["--set", "types-max=0"], "types-max is 0"),
+        (["--set", "score-min=0"], "score-min is 0"),
         (["--deployment", "v2"], "is not a deployment"),
     ] {
         let found = laggard(&[&["changes", path], &flags[..]].concat());
         assert_eq!(found.status, 2, "{flags:?}");
         assert!(found.stderr.contains(wanted), "{flags:?}: {}", found.stderr);
     }
-    let epsilon = ["--method", "cherkasova", "--epsilon", "0"];
+    let epsilon = ["--method", "cherkasova", "--set", "error-max=0"];
     let found = laggard(&[&["changes", path], &epsilon[..]].concat());
-    assert!(found.status == 2 && found.stderr.contains("--error-max is 0"), "{}", found.stderr);
+    assert!(found.status == 2 && found.stderr.contains("error-max is 0"), "{}", found.stderr);
 }
 
 #[test]

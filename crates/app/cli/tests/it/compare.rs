@@ -98,7 +98,7 @@ fn what_cannot_be_compared_is_explained() {
     compare(&[&file], &[]).fails(2, &["two windows"]);
     compare(&[&file, &file], &["--since", "2026-01-12", "--until", "2026-01-11"]).fails(2, &["--since"]);
     compare(&[Path::new("-"), Path::new("-")], &[]).fails(2, &["standard input"]);
-    compare(&[&file, &file], &["--level", "2"]).fails(2, &["--level is 2", "below 1"]);
+    compare(&[&file, &file], &["--set", "level=2"]).fails(2, &["level is 2", "below 1"]);
     compare(&[&file, &folder.path().join("missing")], &[]).fails(3, &[]);
 }
 

@@ -33,13 +33,13 @@ fn formats_and_methods_are_listed() {
 fn completions_and_the_man_page_know_the_flags() {
     for shell in ["bash", "zsh", "fish"] {
         let script = laggard(&["completions", shell]).text();
-        for word in ["diagnose", "exit-code", "cosine-max", "markdown"] {
+        for word in ["diagnose", "exit-code", "sampling-probability", "markdown"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
     }
     let page = laggard(&["man"]).text();
     assert!(page.contains(".TH") && page.contains("laggard"));
-    for word in ["diagnose", "simulate", "exit\\-code", "cosine\\-max"] {
+    for word in ["diagnose", "simulate", "exit\\-code", "sampling\\-probability"] {
         assert!(page.contains(word), "{word}");
     }
     laggard(&["completions", "tcsh"]).fails(2, &["tcsh", "bash", "fish"]);
@@ -79,4 +79,54 @@ fn the_demonstration_names_the_true_replicas_and_leaves_a_page() {
     let again = laggard(&["demo", place.to_str().unwrap()]).text();
     assert!(again.contains("an earlier demonstration left"), "{again}");
     assert_eq!(again.lines().next(), said.lines().next());
+}
+
+/// Flags of a command's help, `--help` itself not counted.
+fn flags(command: &[&str]) -> usize {
+    let help = laggard(&[command, &["--help"]].concat()).text();
+    let is_flag = |line: &&str| line.trim_start().starts_with('-') && !line.contains("--help");
+    help.lines().filter(|line| line.starts_with("  ")).filter(is_flag).count()
+}
+
+#[test]
+fn help_shows_few_flags() {
+    for command in [&["diagnose"][..], &["compare"], &["kernel", "diagnose"]] {
+        let count = flags(command);
+        assert!((5..=25).contains(&count), "{command:?}: {count}");
+    }
+}
+
+#[test]
+fn settings_are_listed_with_range_default_and_source() {
+    let text = laggard(&["settings", "diagnose"]).text();
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    let listed = text.split_once("  cv-min").map(|(_, rest)| rest).unwrap();
+    let lines: Vec<&str> = listed.lines().take(3).map(str::trim).collect();
+    assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["1", "at", "least", "0"]);
+    assert!(lines[1].starts_with("A category is anomalous") && lines[2].contains("Mi 2013"), "{lines:?}");
+    let json: serde_json::Value =
+        serde_json::from_str(&laggard(&["settings", "changes", "--output", "json"]).text()).unwrap();
+    let rows = json["settings"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["name"] == "drift-scale").unwrap();
+    assert_eq!(
+        (&row["default"], &row["minimum"], &row["maximum"]),
+        (&"0.04".into(), &0.0.into(), &0.9.into())
+    );
+    laggard(&["settings", "guess"]).fails(2, &["guess", "kernel-diagnose"]);
+    laggard(&["diagnose", "--set", "cvmin=1"])
+        .fails(2, &["did you mean cv-min?", "laggard settings diagnose"]);
+}
+
+/// The page of the manual is the record of every default; `cargo xtask docs` writes it.
+#[test]
+fn settings_are_those_of_the_manual() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/manual/settings.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let listed = laggard(&["settings", "--output", "markdown"]).text();
+    assert!(
+        page.ends_with(&listed),
+        "the settings differ from docs/manual/settings.md; run cargo xtask docs"
+    );
 }

@@ -62,7 +62,7 @@ fn a_mangled_line_in_ten_is_counted_and_the_rest_read() {
     let lines = table.lines().enumerate();
     let lines = lines.map(|(at, line)| if at % 10 == 9 { &line[line.len() / 2..] } else { line });
     std::fs::write(&mangled, lines.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
-    let report = diagnose(&mangled, &["--requests-min", "2"]);
+    let report = diagnose(&mangled, &["--set", "requests-min=2"]);
     assert!([0, 4].contains(&report.status), "{}", report.stderr);
     let report: serde_json::Value = serde_json::from_str(&report.stdout).unwrap();
     let broken = (rows + 1) / 10;

@@ -20,9 +20,11 @@ fn principal_components_answer_by_name() {
 }
 
 #[test]
-fn its_thresholds_are_flags_with_ranges() {
+fn its_thresholds_are_set_by_name_within_ranges() {
     let traces = incident(RANDOM_DEVICE, &[]).traces();
-    let report = diagnose(&traces, &["--method", "pca", "--mode", "paper", "--pca-coverage", "0.5"]).json();
+    let report =
+        diagnose(&traces, &["--method", "pca", "--set", "mode=paper", "--set", "pca-coverage=0.5"]).json();
     assert_eq!(report["mode"], "paper");
-    diagnose(&traces, &["--method", "pca", "--pca-variance", "2"]).fails(2, &["--pca-variance", "2", "1"]);
+    diagnose(&traces, &["--method", "pca", "--set", "pca-variance=2"])
+        .fails(2, &["pca-variance is 2", "0.01 to 1"]);
 }

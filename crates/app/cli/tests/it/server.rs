@@ -122,7 +122,7 @@ fn a_server_gives_the_same_answers_as_files() {
     let url = server.url();
     for question in [
         vec!["diagnose", "--top", "3"],
-        vec!["diagnose", "--method", "clouddiag", "--mode", "paper"],
+        vec!["diagnose", "--method", "clouddiag", "--set", "mode=paper"],
         vec!["diagnose", "--until", "2026-01-12T09:05:00Z", "--baseline-rest"],
         vec!["compare", "--since", "2026-01-12T09:05:00Z"],
     ] {
@@ -172,8 +172,8 @@ fn what_cannot_be_asked_of_a_server_is_told() {
         (code(&output), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     assert_eq!(told(&["--server", &url]).0, 4, "there is nothing in it");
-    let (status, words) = told(&["--server", &url, "--cv-min=-1"]);
-    assert!(status == 2 && words.contains("--cv-min"), "{words}");
+    let (status, words) = told(&["--server", &url, "--set=cv-min=-1"]);
+    assert!(status == 2 && words.contains("cv-min is -1"), "{words}");
     for more in
         [["--memory", "1GiB"], ["--format", "zipkin"], ["--baseline", "x"], ["--weight-attribute", "w"]]
     {

@@ -70,6 +70,7 @@ fn all() -> Vec<Route> {
         route("/api/v1/kernel/path", post(queries::kernel_path)),
         route("/api/v1/kernel/diagnose", post(queries::kernel_diagnose)),
         route("/api/v1/kernel/stats", post(queries::kernel_stats)),
+        route("/api/v1/settings/{question}", get(queries::settings)),
         route("/api/v1/alerts", get(alerts::alerts)),
         route("/api/v1/alertmanager", post(alertmanager::alertmanager)),
         route("/api/v1/jobs", get(jobs::routes::jobs)),

@@ -37,6 +37,7 @@ use utoipa::OpenApi;
         queries::kernel_path,
         queries::kernel_diagnose,
         queries::kernel_stats,
+        queries::settings,
         alerts::alerts,
         alertmanager::alertmanager,
         jobs::routes::jobs,

@@ -101,7 +101,8 @@ fn limits(answer: &CapacityAnswer, target_s: f64) -> Vec<String> {
     let mut cautions = Vec::new();
     if answer.at_limit {
         cautions.push(
-            "The search ended at its limit with the target still met; --clients-max raises it.".to_owned(),
+            "The search ended at its limit with the target still met; --set clients-max raises it."
+                .to_owned(),
         );
     }
     if !answer.exact && answer.clients.is_some() {

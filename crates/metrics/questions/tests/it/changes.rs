@@ -107,7 +107,7 @@ fn settings_out_of_range_are_named() {
         settings: &settings,
         threads: NonZeroUsize::MIN,
     };
-    assert!(changes(&question).unwrap_err().to_string().starts_with("--types-max is 0"));
+    assert!(changes(&question).unwrap_err().to_string().starts_with("types-max is 0"));
 }
 
 /// Windows of a minute with types `a` (one to seven calls a second, of 10 ms) and `b` (none), on servers that share them.

@@ -165,7 +165,7 @@ fn a_setting_out_of_range_is_an_error_that_names_it() {
     settings.clouddiag.cosine_max = 2.0;
     let engine = LocalEngine::new(THREADS);
     let error = diagnose(&incident.traces, None, &InputFacts::default(), &settings, engine).unwrap_err();
-    assert_eq!(error.to_string(), "--cosine-max is 2; it must be at least 0 and at most 1");
+    assert_eq!(error.to_string(), "cosine-max is 2; allowed: a number, 0 to 1; default: 0.8");
 }
 
 /// Components of wide call trees take their time without optimization.

@@ -119,7 +119,7 @@ fn too_little_data_says_what_is_missing() {
         &DiagnoseSettings::default(),
     );
     assert_eq!(found.verdict, Verdict::InsufficientData);
-    assert_eq!(found.missing, ["The largest category has 1 request; 10 are needed (--requests-min)."]);
+    assert_eq!(found.missing, ["The largest category has 1 request; 10 are needed (--set requests-min)."]);
     let empty = report(&sampled(200, |_| None), &DiagnoseSettings::default());
     assert_eq!(empty.missing, ["No span was read."]);
     let enough = report(&sampled(200, |_| Some(Sampling::default())), &DiagnoseSettings::default());

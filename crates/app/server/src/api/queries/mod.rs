@@ -7,6 +7,7 @@
 mod body;
 mod kernel;
 mod samples;
+mod settings;
 mod spans;
 
 pub(crate) use body::small_body;
@@ -14,6 +15,7 @@ pub(crate) use kernel::{__path_kernel_diagnose, __path_kernel_path, __path_kerne
 pub(crate) use kernel::{kernel_diagnose, kernel_path, kernel_stats};
 pub(crate) use samples::{__path_capacity, __path_changes, __path_signature};
 pub(crate) use samples::{capacity, changes, signature};
+pub(crate) use settings::{__path_settings, settings};
 pub(crate) use spans::{__path_compare, __path_diagnose};
 pub(crate) use spans::{TenantQueries, compare, diagnose};
 

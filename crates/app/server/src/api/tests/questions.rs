@@ -141,10 +141,11 @@ async fn settings_are_checked_before_anything_is_read() {
     let server = TestServer::empty().await;
     for (path, settings, wanted) in [
         ("diagnose", json!({"sinse": 1}), "there is no setting \"sinse\""),
+        ("diagnose", json!({"set": {"cv-min": -1}}), "cv-min is -1; allowed: a number, at least 0"),
         ("diagnose", json!({"since": 2, "until": 1}), "--since is later than --until"),
         ("diagnose", json!({"baseline-rest": true}), "needs --since or --until"),
         ("diagnose", json!([1]), "a JSON object"),
-        ("compare", json!({"since": 1, "level": 7}), "--level is 7"),
+        ("compare", json!({"since": 1, "level": 7}), "level is 7"),
         ("changes", json!({"window": "never"}), "window: \"never\" is not a length"),
         ("signature", json!({"types-max": 0}), "types-max"),
         ("capacity", json!({}), "latency-max is needed"),

@@ -44,7 +44,7 @@ fn largest_category(context: &Context<'_>) -> Option<String> {
             shapes => format!(" ({all} complete requests have {shapes} different call trees)"),
         };
         return Some(format!(
-            "The largest category has {largest} {}; {needed} are needed (--requests-min){spread}.",
+            "The largest category has {largest} {}; {needed} are needed (--set requests-min){spread}.",
             if largest == 1 { "request" } else { "requests" }
         ));
     }
@@ -53,6 +53,6 @@ fn largest_category(context: &Context<'_>) -> Option<String> {
     let effective = gates.fold(0.0, f64::max);
     Some(format!(
         "The largest category's requests stand for so unequal numbers that they tell no more than {effective:.1} \
-         equal ones would; {needed} are needed (--requests-min)."
+         equal ones would; {needed} are needed (--set requests-min)."
     ))
 }

@@ -1,0 +1,20 @@
+//! What the questions let clients set by name.
+
+use crate::api::problem::{Problem, ProblemDocument, ProblemKind};
+use axum::Json;
+use axum::extract::Path;
+use laggard_params::SettingsListing;
+
+/// What can be set in a question's object `set`: names, ranges, defaults, and their sources
+#[utoipa::path(
+    get, path = "/api/v1/settings/{question}", tag = "questions",
+    params(("question" = String, Path, description = "diagnose, compare, changes, capacity, or kernel-diagnose")),
+    responses((status = 200, body = SettingsListing), (status = "4XX", body = ProblemDocument))
+)]
+pub(crate) async fn settings(Path(question): Path<String>) -> Result<Json<SettingsListing>, Problem> {
+    let unknown = || {
+        let known = SettingsListing::questions().join(", ");
+        Problem::new(ProblemKind::NotFound, format_args!("{question:?} has no settings; these have: {known}"))
+    };
+    SettingsListing::from_question(&question).map(Json).ok_or_else(unknown)
+}
