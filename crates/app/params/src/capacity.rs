@@ -34,21 +34,21 @@ pub struct CapacityParams {
     #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub think: Option<Text<Seconds>>,
-    /// Ask what if: NAME.demand=-30% (or +10%, x2, 2ms), TIER.servers=4, TIER.cores=8; repeat for more. NAME is a
+    /// What if: NAME.demand=-30% (or +10%, x2, 2ms), TIER.servers=4, TIER.cores=8; repeat for more. NAME is a
     /// transaction, a tier or callee, or both with a dot between
     #[cfg_attr(feature = "flags", arg(long = "what-if", value_name = "CHANGE"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     #[serde(rename = "what-if", deserialize_with = "one_or_more")]
     pub changes: Vec<Text<WhatIfChange>>,
-    /// Ask what if a tier had so many load-balanced servers: app=4; repeat for more
+    /// What if a tier had so many load-balanced servers: app=4; repeat for more
     #[cfg_attr(feature = "flags", arg(long = "servers", value_name = "TIER=N"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     #[serde(rename = "servers", deserialize_with = "one_or_more")]
     pub tier_servers: Vec<Text<MoreServers>>,
-    /// Ask what if the mix of transactions were this: cart=20%,home=80%; or @FILE with a NAME=SHARE on each line
+    /// What if the mix of transactions were this: cart=20%,home=80%; or @FILE with a NAME=SHARE on each line
     #[cfg_attr(feature = "flags", arg(long, value_name = "MIX"))]
     pub mix: Option<String>,
-    /// Ask what if the load were so many times the present one
+    /// What if the load were so many times the present one
     #[cfg_attr(feature = "flags", arg(long, value_name = "FACTOR"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
     pub load: Option<Text<Factor>>,

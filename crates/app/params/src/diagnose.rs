@@ -33,7 +33,7 @@ pub struct DiagnoseParams {
     /// Only requests that enter at this service
     #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
     pub service: Option<String>,
-    /// Probability with which requests were kept that do not say themselves, 0 to 1
+    /// Sampling probability of requests whose spans do not state it, 0 to 1
     #[cfg_attr(feature = "flags", arg(long, value_name = "P"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
     pub sampling_probability: Option<Text<Probability>>,

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case", default)]
 pub struct KernelPathParams {
-    /// The thread: its number, or its name (* stands for anything)
+    /// The thread: its number, or its name (* matches anything)
     #[cfg_attr(feature = "flags", arg(long, value_name = "TID|NAME", conflicts_with = "executions"))]
     pub thread: Option<String>,
     /// What begins and ends executions
@@ -67,14 +67,14 @@ impl Default for KernelPathParams {
 
 impl FromParams for KernelPathParams {
     fn from_raw(raw: &mut RawParams) -> Result<KernelPathParams, ParamsError> {
-        let taken: KernelPathParams = raw.group()?;
-        if taken.execution == Some(0) {
+        let params: KernelPathParams = raw.group()?;
+        if params.execution == Some(0) {
             return Err(ParamsError::new("execution: write a whole number from 1"));
         }
-        if taken.thread.is_some() && taken.executions.is_some() {
+        if params.thread.is_some() && params.executions.is_some() {
             return Err(ParamsError::new("thread cannot be used with executions"));
         }
-        Ok(taken)
+        Ok(params)
     }
 }
 
@@ -93,13 +93,13 @@ impl KernelPathParams {
         Delimiter::parse(&text).map_err(ParamsError::new)
     }
 
-    /// The question about traces that were read; `given` are executions of spans.
-    pub fn question(&self, given: Option<Vec<Execution>>) -> KernelPathQuestion {
+    /// The question about traces that were read; `executions` are those of spans.
+    pub fn question(&self, executions: Option<Vec<Execution>>) -> KernelPathQuestion {
         KernelPathQuestion {
             window: window(self.from.as_ref(), self.to.as_ref()),
             choice: self.execution.map_or(PathChoice::All, PathChoice::Number),
             executions_max: self.executions_max.0,
-            given,
+            given: executions,
             settings: self.rows(),
         }
     }
@@ -127,7 +127,7 @@ impl FromParams for KernelStatsParams {
     }
 }
 
-/// A window from its ends as given.
+/// A window from its ends.
 pub(crate) fn window(from: Option<&Text<Instant>>, to: Option<&Text<Instant>>) -> TimeWindow {
     TimeWindow { from: from.map(|instant| **instant), to: to.map(|instant| **instant) }
 }

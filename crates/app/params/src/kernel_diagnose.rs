@@ -47,7 +47,7 @@ pub struct KernelDiagnoseParams {
     #[cfg_attr(feature = "flags", arg(long, value_name = "T"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub sample_to: Option<Text<Instant>>,
-    /// Only normal executions with this label (* stands for anything)
+    /// Only normal executions with this label (* matches anything)
     #[cfg_attr(feature = "flags", arg(long, value_name = "LABEL"))]
     pub normal_label: Option<String>,
     /// Only executions in question with this label
@@ -106,7 +106,7 @@ impl KernelDiagnoseParams {
         Delimiter::parse(&self.executions).map_err(ParamsError::new)
     }
 
-    /// Whether the sets can be told apart.
+    /// Whether the sets can be distinguished.
     ///
     /// # Errors
     /// Too few traces, or one set of traces that is not divided.
@@ -125,7 +125,7 @@ impl KernelDiagnoseParams {
         let labels = params.normal_label.is_some() || params.sample_label.is_some();
         if windows.iter().all(|end| end.is_none()) && !labels {
             return Err(ParamsError::new(
-                "one set of traces holds both sets of executions: tell them apart by --normal-from, --normal-to, \
+                "one set of traces holds both sets of executions: distinguish them by --normal-from, --normal-to, \
                  --sample-from and --sample-to, or by --normal-label and --sample-label; or give --normal TRACE... and \
                  --sample TRACE...",
             ));
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn one_set_of_traces_must_be_divided() {
         let one = sources(&["a"], &[], &[]);
-        assert!(ask(json!({}), &one).unwrap_err().to_string().contains("tell them apart"));
+        assert!(ask(json!({}), &one).unwrap_err().to_string().contains("distinguish them"));
         let same = json!({"normal-label": "x", "sample-label": "x"});
         assert!(ask(same, &one).unwrap_err().to_string().contains("are the same"));
         let question = ask(json!({"normal-to": "+1s", "sample-from": "+1s"}), &one).unwrap();

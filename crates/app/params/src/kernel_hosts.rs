@@ -1,4 +1,4 @@
-//! Traces of several hosts as one run, where packets between them tell how their clocks lie.
+//! Traces of several hosts as one run, where packets between them show the offset of their clocks.
 
 use crate::ParamsError;
 use crate::kernel_read::{
@@ -24,7 +24,7 @@ struct Joined {
     alignment: ClockAlignment,
 }
 
-/// Reads traces. Those of other hosts than the first's are joined to it where packets tell how their clocks lie; the others
+/// Reads traces. Those of other hosts than the first's are joined to it where packets show the offset of their clocks; the others
 /// are runs of their own.
 ///
 /// # Errors

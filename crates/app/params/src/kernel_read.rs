@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that a vertex of a graph takes.
+/// Bytes of a vertex of a graph.
 const VERTEX_BYTES: usize = 24;
 
 /// A trace on disk, with what it is called in reports.
@@ -43,7 +43,7 @@ pub trait ReadProgress: Sync {
 /// Why traces were not read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ReadError {
-    /// The question cannot be asked like this.
+    /// A parameter is wrong.
     Params(ParamsError),
     /// A trace cannot be read; which and why.
     Unreadable(String),
@@ -71,7 +71,7 @@ pub struct KernelReadSettings {
     pub graph: bool,
     /// Whether they are those of the published reference.
     pub compat: bool,
-    /// Whether statistics are kept.
+    /// Whether statistics are collected.
     pub statistics: bool,
     /// Bytes for all graphs together.
     pub memory: usize,

@@ -46,7 +46,7 @@ impl FromText for AtLeastOne {
     }
 }
 
-/// A sampling probability that something can have been kept with.
+/// A sampling probability: above 0, at most 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Probability(pub f64);
 

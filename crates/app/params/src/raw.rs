@@ -142,7 +142,7 @@ impl<'de> Deserializer<'de> for &mut FieldNames {
         _visitor: V,
     ) -> Result<V::Value, Self::Error> {
         self.fields = fields;
-        Err(Self::Error::custom("names are told"))
+        Err(Self::Error::custom("names are known"))
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _visitor: V) -> Result<V::Value, Self::Error> {

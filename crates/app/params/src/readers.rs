@@ -25,17 +25,17 @@ pub struct Inputs {
     pub columns: Vec<String>,
 }
 
-/// What tells how many requests a kept one stands for.
+/// Which attribute states how many requests a sampled one represents.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "flags", derive(clap::Args))]
 #[cfg_attr(feature = "flags", group(skip))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Weights {
-    /// Attribute or column of spans that says how many requests a kept one stands for, like Honeycomb's SampleRate
+    /// Attribute or column of spans that states how many requests a sampled one represents, like Honeycomb's SampleRate
     #[cfg_attr(feature = "flags", arg(long, value_name = "NAME"))]
     pub weight_attribute: Option<String>,
-    /// Attribute or column of spans that says with which probability a request was kept, like _sample_rate
+    /// Attribute or column of spans that states the sampling probability of a request, like _sample_rate
     #[cfg_attr(feature = "flags", arg(long, value_name = "NAME", conflicts_with = "weight_attribute"))]
     pub probability_attribute: Option<String>,
 }
@@ -55,7 +55,7 @@ pub struct SampleFormats {
     #[cfg_attr(feature = "flags", arg(long = "metric", value_name = "NAME=MEASURE"))]
     #[serde(rename = "metric", deserialize_with = "one_or_more")]
     pub metrics: Vec<String>,
-    /// Of access logs: what a client asks for so long after a page may belong to it
+    /// Of access logs: what a client requests so long after a page may belong to it
     #[cfg_attr(feature = "flags", arg(long, value_name = "LENGTH", default_value = "5s"))]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub page_gap: Text<Nanos>,
@@ -109,7 +109,7 @@ impl Inputs {
 }
 
 impl Weights {
-    /// Tells readers which attributes weigh.
+    /// Sets the attributes that weigh spans.
     pub fn apply(&self, options: &mut ReaderOptions) {
         options.weight_attribute.clone_from(&self.weight_attribute);
         options.probability_attribute.clone_from(&self.probability_attribute);
@@ -117,7 +117,7 @@ impl Weights {
 }
 
 impl SampleFormats {
-    /// Tells readers how samples are made.
+    /// Sets how samples are made.
     ///
     /// # Errors
     /// A rule that cannot be read.

@@ -15,7 +15,7 @@ pub struct SignatureQuery {
     pub params: SignatureParams,
 }
 
-/// What a signature is of, and how much it keeps apart.
+/// What a signature is of, and how many transaction types it has.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "flags", derive(clap::Args))]
 #[cfg_attr(feature = "flags", group(skip))]
@@ -25,7 +25,7 @@ pub struct SignatureParams {
     /// What the signature is of, for reports: a version, a commit
     #[cfg_attr(feature = "flags", arg(long, value_name = "TEXT", default_value = ""))]
     pub label: String,
-    /// Transaction types kept apart; the rarest are pooled
+    /// Most transaction types; the rarest are pooled
     #[cfg_attr(
         feature = "flags",
         arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))
@@ -41,9 +41,9 @@ impl Default for SignatureParams {
 
 impl FromParams for SignatureQuery {
     fn from_raw(raw: &mut RawParams) -> Result<SignatureQuery, ParamsError> {
-        let taken = SignatureQuery { windows: raw.group()?, params: raw.group()? };
-        match (1..=1000).contains(&taken.params.types_max) {
-            true => Ok(taken),
+        let query = SignatureQuery { windows: raw.group()?, params: raw.group()? };
+        match (1..=1000).contains(&query.params.types_max) {
+            true => Ok(query),
             false => Err(ParamsError::new("types-max: write a whole number from 1 to 1000")),
         }
     }

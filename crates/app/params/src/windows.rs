@@ -44,7 +44,7 @@ pub struct Windows {
     /// What utilization values are
     #[cfg_attr(feature = "flags", arg(long, value_enum, default_value_t = UtilizationForm::Auto))]
     pub utilization: UtilizationForm,
-    /// Mark a deployment, to compare with the changes found; repeat for more
+    /// Mark a deployment, to compare with the changes that are detected; repeat for more
     #[cfg_attr(
         feature = "flags",
         arg(long = "deployment", value_name = "T=NAME", allow_hyphen_values = true)
@@ -52,7 +52,7 @@ pub struct Windows {
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     #[serde(rename = "deployment", deserialize_with = "one_or_more")]
     pub deployments: Vec<Text<Deployment>>,
-    /// Probability with which traces were kept that do not say themselves, 0 to 1
+    /// Sampling probability of traces whose spans do not state it, 0 to 1
     #[cfg_attr(feature = "flags", arg(long, value_name = "P"))]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
     pub sampling_probability: Option<Text<Probability>>,
@@ -75,7 +75,7 @@ pub enum UtilizationForm {
     Cores,
 }
 
-/// A deployment somebody told of.
+/// A declared deployment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Deployment {
     /// When it was.
@@ -129,16 +129,16 @@ impl Windows {
         Ok(settings)
     }
 
-    /// The deployments that were told of, in order of time.
+    /// The declared deployments, in order of time.
     pub fn deployments(&self) -> Vec<ToldDeployment> {
-        let told =
+        let declared =
             self.deployments.iter().map(|one| ToldDeployment { time: one.time, name: one.name.clone() });
-        let mut told: Vec<ToldDeployment> = told.collect();
-        told.sort_by_key(|deployment| deployment.time);
-        told
+        let mut declared: Vec<ToldDeployment> = declared.collect();
+        declared.sort_by_key(|deployment| deployment.time);
+        declared
     }
 
-    /// What a span stands for that does not say.
+    /// How many requests a span without a weight represents.
     pub fn assumed_count(&self) -> Option<AdjustedCount> {
         self.sampling_probability
             .as_deref()

@@ -42,7 +42,9 @@ impl<Q: FromParams> FromRequest<AppState> for QueryBody<Q> {
                 if !bytes.is_empty() {
                     return Err(Problem::new(
                         ProblemKind::WrongType,
-                        format_args!("{kind:?} is not taken; send application/json or multipart/form-data"),
+                        format_args!(
+                            "{kind:?} is not accepted; send application/json or multipart/form-data"
+                        ),
                     ));
                 }
                 Ok(QueryBody { params: read(&bytes)?, uploads: None })

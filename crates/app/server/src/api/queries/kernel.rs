@@ -1,7 +1,7 @@
 //! Questions about uploaded kernel traces.
 
 use super::body::QueryBody;
-use super::{AskParameters, ask};
+use super::{AnswerParameters, submit};
 use crate::api::answers::Answer;
 use crate::api::data::threads;
 use crate::api::jobs::Progress;
@@ -26,10 +26,10 @@ const GRAPH_BYTES_MAX: usize = 1 << 30;
 
 /// What was the time of a thread or of executions spent on?
 #[utoipa::path(
-    post, path = "/api/v1/kernel/path", tag = "kernel", params(AskParameters),
+    post, path = "/api/v1/kernel/path", tag = "kernel", params(AnswerParameters),
     request_body(content_type = "multipart/form-data", content = String, description = "settings: named like the flags of `laggard kernel path`; file: a kernel trace, repeated for more hosts"),
     responses(
-        (status = 200, description = "With wait=true: the report, in the form that was asked for", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the report, in the requested form", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
@@ -37,12 +37,12 @@ const GRAPH_BYTES_MAX: usize = 1 << 30;
 pub(crate) async fn kernel_path(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
-    Query(parameters): Query<AskParameters>,
+    Query(parameters): Query<AnswerParameters>,
     query: QueryBody<KernelPathParams>,
 ) -> Result<Response, Problem> {
     let traces = Traces::only_files(query.uploads)?;
     let reading = reading(Some(query.params.delimiter("auto")?), Wanted::Graph, query.params.compat);
-    ask(&state, &tenant, "kernel/path", parameters, move |progress| {
+    submit(&state, &tenant, "kernel/path", parameters, move |progress| {
         progress.stage("reading events", 0)?;
         let hosts = traces.checked(read_hosts(&traces.of(Part::File), &reading, progress), progress)?;
         progress.stage("following waits", 0)?;
@@ -56,10 +56,10 @@ pub(crate) async fn kernel_path(
 
 /// Which executions are slower than normal ones, at which step, and what do they wait for?
 #[utoipa::path(
-    post, path = "/api/v1/kernel/diagnose", tag = "kernel", params(AskParameters),
+    post, path = "/api/v1/kernel/diagnose", tag = "kernel", params(AnswerParameters),
     request_body(content_type = "multipart/form-data", content = String, description = "settings: named like the flags of `laggard kernel diagnose`; normal and sample: kernel traces of the two sets; or file: traces that hold both"),
     responses(
-        (status = 200, description = "With wait=true: the report, in the form that was asked for", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the report, in the requested form", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
@@ -67,14 +67,14 @@ pub(crate) async fn kernel_path(
 pub(crate) async fn kernel_diagnose(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
-    Query(parameters): Query<AskParameters>,
+    Query(parameters): Query<AnswerParameters>,
     query: QueryBody<KernelDiagnoseParams>,
 ) -> Result<Response, Problem> {
     let traces = Traces::some(query.uploads)?;
     let sources = traces.sources()?;
     let question = query.params.question(&sources, threads())?;
     let reading = reading(Some(query.params.delimiter()?), Wanted::Graph, query.params.compat);
-    ask(&state, &tenant, "kernel/diagnose", parameters, move |progress| {
+    submit(&state, &tenant, "kernel/diagnose", parameters, move |progress| {
         progress.stage("reading events", 0)?;
         let files = [Part::File, Part::Normal, Part::Sample].map(|part| traces.of(part)).concat();
         let runs = traces.checked(read_traces(&files, &reading, progress), progress)?;
@@ -87,10 +87,10 @@ pub(crate) async fn kernel_diagnose(
 
 /// What do these traces hold?
 #[utoipa::path(
-    post, path = "/api/v1/kernel/stats", tag = "kernel", params(AskParameters),
+    post, path = "/api/v1/kernel/stats", tag = "kernel", params(AnswerParameters),
     request_body(content_type = "multipart/form-data", content = String, description = "file: a kernel trace, repeated for more"),
     responses(
-        (status = 200, description = "With wait=true: the report, in the form that was asked for", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the report, in the requested form", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
@@ -98,13 +98,13 @@ pub(crate) async fn kernel_diagnose(
 pub(crate) async fn kernel_stats(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
-    Query(parameters): Query<AskParameters>,
+    Query(parameters): Query<AnswerParameters>,
     query: QueryBody<KernelStatsParams>,
 ) -> Result<Response, Problem> {
     let KernelStatsParams {} = query.params;
     let traces = Traces::only_files(query.uploads)?;
     let reading = reading(None, Wanted::Statistics, false);
-    ask(&state, &tenant, "kernel/stats", parameters, move |progress| {
+    submit(&state, &tenant, "kernel/stats", parameters, move |progress| {
         progress.stage("reading events", 0)?;
         let runs = traces.checked(read_traces(&traces.of(Part::File), &reading, progress), progress)?;
         Ok(Answer::KernelStats(Box::new(laggard_kernel_diagnose::kernel_stats(&runs))))

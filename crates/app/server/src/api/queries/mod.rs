@@ -36,7 +36,7 @@ use utoipa::IntoParams;
 #[derive(Clone, Copy, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct AskParameters {
+pub(crate) struct AnswerParameters {
     /// Whether the answer comes at once, instead of a job.
     wait: Option<bool>,
     /// Form of the report: json if absent.
@@ -49,7 +49,7 @@ pub(crate) struct AskParameters {
     color: Option<bool>,
 }
 
-impl AskParameters {
+impl AnswerParameters {
     fn form(self) -> Result<Form, Problem> {
         FormParameters { output: self.output, width: self.width, color: self.color }.form()
     }
@@ -72,11 +72,11 @@ impl From<ReadError> for Problem {
 }
 
 /// Makes a question a job, and waits for it if that is wanted.
-async fn ask(
+async fn submit(
     state: &AppState,
     tenant: &Tenant,
     question: &'static str,
-    parameters: AskParameters,
+    parameters: AnswerParameters,
     work: impl FnOnce(&Progress) -> Result<Answer, Problem> + Send + 'static,
 ) -> Result<Response, Problem> {
     let form = parameters.form()?;

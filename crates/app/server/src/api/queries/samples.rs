@@ -2,7 +2,7 @@
 
 use super::body::QueryBody;
 use super::spans::TenantQueries;
-use super::{AskParameters, ask};
+use super::{AnswerParameters, submit};
 use crate::api::answers::Answer;
 use crate::api::data::threads;
 use crate::api::jobs::Progress;
@@ -22,10 +22,10 @@ use std::sync::Arc;
 
 /// Did code, the workload or something foreign change what the CPU does?
 #[utoipa::path(
-    post, path = "/api/v1/changes", tag = "questions", params(AskParameters),
+    post, path = "/api/v1/changes", tag = "questions", params(AnswerParameters),
     request_body(content = WithFiles<ChangesQuery>, description = "Settings, named like the flags of `laggard changes`; or a form with the parts settings and file"),
     responses(
-        (status = 200, description = "With wait=true: the report, in the form that was asked for", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the report, in the requested form", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
@@ -33,13 +33,13 @@ use std::sync::Arc;
 pub(crate) async fn changes(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
-    Query(parameters): Query<AskParameters>,
+    Query(parameters): Query<AnswerParameters>,
     query: QueryBody<WithFiles<ChangesQuery>>,
 ) -> Result<Response, Problem> {
     let WithFiles { question, reading } = query.params;
     let settings = question.params.settings()?;
     let source = Source::new(query.uploads, &state, &tenant, &question.windows, reading)?;
-    ask(&state, &tenant, "changes", parameters, move |progress| {
+    submit(&state, &tenant, "changes", parameters, move |progress| {
         let sampled = source.read(progress)?;
         progress.stage("looking for changes", 0)?;
         let deployments = source.windows.deployments();
@@ -59,10 +59,10 @@ pub(crate) async fn changes(
 
 /// What do transactions take without queueing?
 #[utoipa::path(
-    post, path = "/api/v1/signature", tag = "questions", params(AskParameters),
+    post, path = "/api/v1/signature", tag = "questions", params(AnswerParameters),
     request_body(content = WithFiles<SignatureQuery>, description = "Settings, named like the flags of `laggard signature`; or a form with the parts settings and file"),
     responses(
-        (status = 200, description = "With wait=true: the signature, in the form that was asked for", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the signature, in the requested form", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
@@ -70,12 +70,12 @@ pub(crate) async fn changes(
 pub(crate) async fn signature(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
-    Query(parameters): Query<AskParameters>,
+    Query(parameters): Query<AnswerParameters>,
     query: QueryBody<WithFiles<SignatureQuery>>,
 ) -> Result<Response, Problem> {
     let WithFiles { question, reading } = query.params;
     let source = Source::new(query.uploads, &state, &tenant, &question.windows, reading)?;
-    ask(&state, &tenant, "signature", parameters, move |progress| {
+    submit(&state, &tenant, "signature", parameters, move |progress| {
         let sampled = source.read(progress)?;
         progress.stage("fitting", 0)?;
         let mut signature = build_signature(&SignatureQuestion {
@@ -92,10 +92,10 @@ pub(crate) async fn signature(
 
 /// How many clients can the system take within a latency target?
 #[utoipa::path(
-    post, path = "/api/v1/capacity", tag = "questions", params(AskParameters),
+    post, path = "/api/v1/capacity", tag = "questions", params(AnswerParameters),
     request_body(content = WithFiles<CapacityQuery>, description = "Settings, named like the flags of `laggard capacity`; or a form with the parts settings and file"),
     responses(
-        (status = 200, description = "With wait=true: the answer, in the form that was asked for", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the answer, in the requested form", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
@@ -103,14 +103,14 @@ pub(crate) async fn signature(
 pub(crate) async fn capacity(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
-    Query(parameters): Query<AskParameters>,
+    Query(parameters): Query<AnswerParameters>,
     query: QueryBody<WithFiles<CapacityQuery>>,
 ) -> Result<Response, Problem> {
     let WithFiles { question, reading } = query.params;
     let settings = question.params.settings(&question.windows)?;
     let settings = CapacitySettings { threads: threads(), ..settings };
     let source = Source::new(query.uploads, &state, &tenant, &question.windows, reading)?;
-    ask(&state, &tenant, "capacity", parameters, move |progress| {
+    submit(&state, &tenant, "capacity", parameters, move |progress| {
         let sampled = source.read(progress)?;
         progress.stage("modeling", 0)?;
         let answered = laggard_metrics_questions::capacity(&sampled.table, &sampled.facts, &settings);

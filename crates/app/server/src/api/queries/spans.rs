@@ -1,7 +1,7 @@
 //! Questions about stored requests: diagnose and compare.
 
 use super::body::QueryBody;
-use super::{AskParameters, ask};
+use super::{AnswerParameters, submit};
 use crate::api::answers::Answer;
 use crate::api::cache::RequestCache;
 use crate::api::data::{REST_SPANS_MAX, merge_slices, slices, threads};
@@ -24,10 +24,10 @@ use tokio::runtime::Handle;
 
 /// Why are requests slow?
 #[utoipa::path(
-    post, path = "/api/v1/diagnose", tag = "questions", params(AskParameters),
+    post, path = "/api/v1/diagnose", tag = "questions", params(AnswerParameters),
     request_body(content = DiagnoseParams, description = "Settings, named like the flags of `laggard diagnose`"),
     responses(
-        (status = 200, description = "With wait=true: the report, in the form that was asked for", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the report, in the requested form", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
@@ -35,23 +35,25 @@ use tokio::runtime::Handle;
 pub(crate) async fn diagnose(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
-    Query(parameters): Query<AskParameters>,
+    Query(parameters): Query<AnswerParameters>,
     query: QueryBody<DiagnoseParams>,
 ) -> Result<Response, Problem> {
     no_files(&query)?;
     let settings = query.params.settings(now())?;
     query.params.check_baseline(&settings, BaselineData::Same)?;
     let tenant_queries = TenantQueries::of(&state, &tenant);
-    ask(&state, &tenant, "diagnose", parameters, move |progress| tenant_queries.diagnose(&settings, progress))
-        .await
+    submit(&state, &tenant, "diagnose", parameters, move |progress| {
+        tenant_queries.diagnose(&settings, progress)
+    })
+    .await
 }
 
 /// What differs between two windows?
 #[utoipa::path(
-    post, path = "/api/v1/compare", tag = "questions", params(AskParameters),
+    post, path = "/api/v1/compare", tag = "questions", params(AnswerParameters),
     request_body(content = CompareParams, description = "Settings, named like the flags of `laggard compare`"),
     responses(
-        (status = 200, description = "With wait=true: the comparison, in the form that was asked for", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the comparison, in the requested form", body = serde_json::Value),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
@@ -59,14 +61,14 @@ pub(crate) async fn diagnose(
 pub(crate) async fn compare(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
-    Query(parameters): Query<AskParameters>,
+    Query(parameters): Query<AnswerParameters>,
     query: QueryBody<CompareParams>,
 ) -> Result<Response, Problem> {
     no_files(&query)?;
     let windows = query.params.windows(ComparedData::One, now())?;
     query.params.settings()?;
     let tenant_queries = TenantQueries::of(&state, &tenant);
-    ask(&state, &tenant, "compare", parameters, move |progress| {
+    submit(&state, &tenant, "compare", parameters, move |progress| {
         tenant_queries.compare(&query.params, windows, progress)
     })
     .await
@@ -76,7 +78,7 @@ fn no_files<Q>(query: &QueryBody<Q>) -> Result<(), Problem> {
     match &query.uploads {
         Some(uploads) if !uploads.files().is_empty() => Err(Problem::new(
             ProblemKind::WrongType,
-            "this question is about stored requests; POST /api/v1/import takes files",
+            "this question is about stored requests; POST /api/v1/import accepts files",
         )),
         _ => Ok(()),
     }
