@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "only what was added")]
+    #[should_panic(expected = "only rows that were added")]
     fn more_than_was_added_cannot_be_taken_away() {
         let (x, y) = three_rows();
         NormalEquations::zeros(3).subtract(&NormalEquations::with_intercept(&x, &y));
