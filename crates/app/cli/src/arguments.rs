@@ -55,6 +55,12 @@ pub(crate) enum Command {
     Formats,
     /// List the methods
     Methods,
+    /// Print the JSON Schema of a report, or list the schemas
+    Schema {
+        /// The report: diagnose, compare, changes, ...
+        #[arg(value_name = "REPORT")]
+        report: Option<String>,
+    },
     /// Print completions for a shell
     Completions {
         /// The shell

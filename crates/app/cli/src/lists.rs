@@ -9,6 +9,7 @@ use laggard_formats::FORMATS;
 use laggard_kernel_formats::KERNEL_FORMATS;
 use laggard_metrics_questions::CHANGE_METHODS;
 use laggard_model::MethodRow;
+use laggard_report::SCHEMAS;
 use std::fmt::Write;
 
 pub(crate) fn formats() -> Result<Status, Failure> {
@@ -42,6 +43,20 @@ fn tell<M>(text: &mut String, method: &MethodRow<M>) {
     let _ = writeln!(text, "{:<12} {}", method.name, method.question);
     let _ = writeln!(text, "{:<12} reads {}; {}", "", method.reads, method.source);
     let _ = writeln!(text, "{:<12} {}", "", method.manual);
+}
+
+/// The JSON Schema of a report, or the list of all.
+pub(crate) fn schema(report: Option<&str>) -> Result<Status, Failure> {
+    let Some(name) = report else {
+        let rows = SCHEMAS.iter().map(|schema| format!("{:<16} {}\n", schema.name, schema.title));
+        return print(&rows.collect::<String>()).map(|()| Status::Done);
+    };
+    let Some(schema) = SCHEMAS.iter().find(|schema| schema.name == name) else {
+        let known: Vec<&str> = SCHEMAS.iter().map(|schema| schema.name).collect();
+        return Err(Failure::usage(format!("there is no report {name:?}; there is {}", known.join(", "))));
+    };
+    print(&format!("{:#}\n", (schema.schema)()))?;
+    Ok(Status::Done)
 }
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Status, Failure> {

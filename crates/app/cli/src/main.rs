@@ -65,6 +65,7 @@ fn run(command: &Command) -> Result<Status, Failure> {
         Command::Settings(arguments) => settings::run(arguments),
         Command::Formats => lists::formats(),
         Command::Methods => lists::methods(),
+        Command::Schema { report } => lists::schema(report.as_deref()),
         Command::Completions { shell } => lists::completions(*shell),
         Command::Man => lists::man(),
     }

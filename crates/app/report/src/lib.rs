@@ -34,4 +34,4 @@ pub use present::signature::headline::{diff_headline, signature_headline};
 pub use render::json::write as json;
 pub use render::{ColorChoice, DiffOutput, Output, Present, TextStyle, render, render_signature_diff};
 pub use rfc3339::rfc3339;
-pub use schema::schema;
+pub use schema::{ReportSchema, SCHEMAS, schema};

@@ -1,7 +1,35 @@
 //! JSON Schemas of reports, derived from their types.
 
+use crate::{ChangeReport, Comparison, Document, Report, Signature, SignatureDiff};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
+
+/// The schema of one report.
+pub struct ReportSchema {
+    /// What it is called: the question, as on the command line.
+    pub name: &'static str,
+    /// What it describes.
+    pub title: &'static str,
+    /// Makes it.
+    pub schema: fn() -> Value,
+}
+
+macro_rules! report_schemas {
+    ($($name:literal, $title:literal, $report:ty;)*) => {
+        /// Every schema, in the order of the manual.
+        pub const SCHEMAS: &[ReportSchema] =
+            &[$(ReportSchema { name: $name, title: $title, schema: || schema::<$report>($name) }),*];
+    };
+}
+
+report_schemas! {
+    "diagnose", "The report of laggard diagnose", Report;
+    "compare", "The comparison of laggard compare", Comparison;
+    "changes", "The report of laggard changes", ChangeReport;
+    "signature", "The file that laggard signature writes", Signature;
+    "signature-diff", "The report of laggard signature diff", SignatureDiff;
+    "document", "What every report shows, as blocks", Document;
+}
 
 /// The JSON Schema (draft 2020-12) of a report, with all types it refers to.
 ///

@@ -2,13 +2,14 @@
 
 use crate::{Input, Setting, Window};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Version of the comparison's JSON schema. Fields may be added within a version; none is removed or changes
 /// meaning.
 pub const COMPARISON_SCHEMA_VERSION: u32 = 1;
 
 /// What differs between two sets of requests, *before* and *after*.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Comparison {
     /// [`COMPARISON_SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -43,7 +44,7 @@ pub struct Comparison {
 }
 
 /// The answer in one word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonVerdict {
     /// Requests or operations take longer than before.
@@ -59,7 +60,7 @@ pub enum ComparisonVerdict {
 }
 
 /// One of the two sets.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ComparedSet {
     /// What it was read from, or its window.
     pub label: String,
@@ -70,7 +71,7 @@ pub struct ComparedSet {
 }
 
 /// The change of a mean latency. The four parts sum to the total.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, ToSchema)]
 pub struct LatencyChange {
     /// Mean latency before, nanoseconds.
     pub before_ns: f64,
@@ -89,7 +90,7 @@ pub struct LatencyChange {
 }
 
 /// A part of a change of mean latency, with its 95 % interval.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, ToSchema)]
 pub struct LatencyPart {
     /// Nanoseconds of mean latency.
     pub change_ns: f64,
@@ -102,7 +103,7 @@ pub struct LatencyPart {
 }
 
 /// The change of requests that enter at one operation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct EntryChange {
     /// Service.
     pub service: String,
@@ -117,7 +118,7 @@ pub struct EntryChange {
 }
 
 /// What became of something that is in both sets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// Takes longer.
@@ -137,7 +138,7 @@ pub enum Change {
 }
 
 /// One operation before and after.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct OperationChange {
     /// Service.
     pub service: String,
@@ -160,7 +161,7 @@ pub struct OperationChange {
 }
 
 /// Counts and means of one operation in one set.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct OperationFigures {
     /// Requests that call it.
     pub requests: u64,
@@ -175,7 +176,7 @@ pub struct OperationFigures {
 }
 
 /// A tested difference.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, ToSchema)]
 pub struct MeasuredShift {
     /// Median before of the requests that were compared; nanoseconds or calls.
     pub median_before: f64,
@@ -200,7 +201,7 @@ pub struct MeasuredShift {
 }
 
 /// What became of a shape.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShapeFate {
     /// Only after.
@@ -214,7 +215,7 @@ pub enum ShapeFate {
 }
 
 /// A call-tree shape that is not as frequent as before.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ShapeChange {
     /// The category's stable id.
     pub id: String,
@@ -247,7 +248,7 @@ pub struct ShapeChange {
 }
 
 /// One difference between a shape and the nearest of the other set.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct ShapeDifference {
     /// Operations from the entry to the call, each `service operation`.
     pub path: Vec<String>,
@@ -258,7 +259,7 @@ pub struct ShapeDifference {
 }
 
 /// One call path before and after.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct PathChange {
     /// Position of the caller in the list; `None` for an entry.
     pub parent: Option<u32>,
@@ -283,7 +284,7 @@ pub struct PathChange {
 }
 
 /// One call path in one set.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct PathFigures {
     /// Requests that have it.
     pub requests: u64,

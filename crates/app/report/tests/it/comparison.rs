@@ -286,3 +286,11 @@ fn names(value: &Value, into: &mut BTreeSet<String>) {
         _ => {}
     }
 }
+
+#[test]
+fn comparisons_fit_their_schema() {
+    for comparison in all() {
+        let value = serde_json::to_value(&comparison).unwrap();
+        crate::schemas::check(&value, &schema::<Comparison>("compare"));
+    }
+}

@@ -311,3 +311,15 @@ fn names(value: &Value, into: &mut BTreeSet<String>) {
         _ => {}
     }
 }
+
+#[test]
+fn signatures_and_differences_fit_their_schemas() {
+    let value = serde_json::to_value(signature(&["Cart", "Home"])).unwrap();
+    crate::schemas::check(&value, &schema::<Signature>("signature"));
+    for diff in [slower(), insufficient()] {
+        crate::schemas::check(
+            &serde_json::to_value(&diff).unwrap(),
+            &schema::<SignatureDiff>("signature-diff"),
+        );
+    }
+}

@@ -1,13 +1,14 @@
 //! What differs between two signatures, as data. Field names and meanings are schema version 1.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Version of the JSON schema of differences. Fields may be added within a version; none is removed or changes
 /// meaning.
 pub const SIGNATURE_DIFF_SCHEMA_VERSION: u32 = 1;
 
 /// Which transactions take longer than before?
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct SignatureDiff {
     /// [`SIGNATURE_DIFF_SCHEMA_VERSION`].
     pub schema_version: u32,
@@ -36,7 +37,7 @@ pub struct SignatureDiff {
 }
 
 /// One of the two signatures.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct DiffSide {
     /// The file it was read from.
     pub file: String,
@@ -53,7 +54,7 @@ pub struct DiffSide {
 }
 
 /// When a difference counts (Cherkasova et al. 2009, section 4.4, made robust).
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, ToSchema)]
 pub struct DiffTest {
     /// It is more than this share of the time before.
     pub change_min: f64,
@@ -66,7 +67,7 @@ pub struct DiffTest {
 }
 
 /// The answer in one word.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiffVerdict {
     /// No transaction could be judged.
@@ -81,7 +82,7 @@ pub enum DiffVerdict {
 }
 
 /// What became of a transaction.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransactionFate {
     /// It takes longer.
@@ -113,7 +114,7 @@ impl TransactionFate {
 }
 
 /// How many transactions met which fate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, ToSchema)]
 #[expect(missing_docs, reason = "the fields are named after the fates")]
 pub struct DiffCounts {
     pub slower: u64,
@@ -145,7 +146,7 @@ impl DiffCounts {
 }
 
 /// One transaction at one server, or at all servers of a tier.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, ToSchema)]
 pub struct TransactionDiff {
     /// The server; empty when the signatures name none, or when a whole tier is compared.
     pub server: String,

@@ -14,13 +14,15 @@ pub use diff::{
 pub use read::{SignatureReadError, read_signature};
 
 use crate::SampleSummary;
-use serde::{Deserialize, Serialize};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
 
 /// Version of the file's schema. Fields may be added within a version; none is removed or changes meaning.
 pub const SIGNATURE_SCHEMA_VERSION: u32 = 1;
 
 /// What transactions take, at every server.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Signature {
     /// [`SIGNATURE_SCHEMA_VERSION`] of the version that wrote it.
@@ -56,12 +58,12 @@ pub struct Signature {
     /// Without enough data: what would have been needed; whole sentences.
     pub missing: Vec<String>,
     /// What was read, and what was lost. Not read back: nothing is compared by it.
-    #[serde(skip_deserializing)]
+    #[serde(deserialize_with = "ignored")]
     pub input: SampleSummary,
 }
 
 /// Whether a signature can be compared with another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SignatureVerdict {
     /// At least one transaction has enough windows.
@@ -73,7 +75,7 @@ pub enum SignatureVerdict {
 }
 
 /// What transactions take at one server.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ServerSignature {
     /// Its name; empty when the samples name none.
@@ -97,7 +99,7 @@ pub struct ServerSignature {
 }
 
 /// What one transaction type takes at one server.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct TransactionSignature {
     /// Its name.
@@ -126,4 +128,9 @@ impl ServerSignature {
             .sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.transaction.cmp(&b.transaction)));
         transactions
     }
+}
+
+/// What was read is of no use to a later run, so nothing of it is read back.
+fn ignored<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SampleSummary, D::Error> {
+    IgnoredAny::deserialize(deserializer).map(|_| SampleSummary::default())
 }
