@@ -1,7 +1,8 @@
 //! Pages of the manual that are written by the program itself, so that they cannot be wrong about it.
 
 use crate::repository::{Judgment, Repository, judge};
-use crate::{cargo, samples};
+use crate::{cargo, json_pages, samples};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 
@@ -27,35 +28,46 @@ request to the [API](api.md). `laggard settings diagnose` prints the same lists,
 
 ";
 
+/// Every page that the program writes, by its path.
+fn pages() -> io::Result<BTreeMap<String, String>> {
+    let mut pages = json_pages::pages(&ask_program)?;
+    pages.insert(PAGE.to_owned(), page(&ask_program)?);
+    pages.insert(SETTINGS_PAGE.to_owned(), settings(&ask_program)?);
+    Ok(pages)
+}
+
 /// Writes the generated pages.
 ///
 /// # Errors
-/// When the program cannot be built or the page cannot be written.
+/// When the program cannot be built or a page cannot be written.
 pub(crate) fn write(repository: &Repository) -> io::Result<()> {
-    std::fs::write(repository.root.join(PAGE), page(&ask_program)?)?;
-    std::fs::write(repository.root.join(SETTINGS_PAGE), settings(&ask_program)?)?;
+    for (path, page) in pages()? {
+        let path = repository.root.join(path);
+        path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+        std::fs::write(path, page)?;
+    }
     samples::write(repository, &samples::demo()?)
 }
 
 /// Whether the pages are as the program would write them.
 pub(crate) fn check(repository: &Repository) -> Judgment {
     let failed = |error: io::Error| vec![error.to_string()];
-    let mut violations = compare(PAGE, repository.text(PAGE), &page(&ask_program).map_err(failed)?);
-    let listed = settings(&ask_program).map_err(failed)?;
-    violations.extend(compare(SETTINGS_PAGE, repository.text(SETTINGS_PAGE), &listed));
+    let pages = pages().map_err(failed)?;
+    let stale = pages.iter().flat_map(|(path, page)| compare(path, repository.text(path), page));
+    let mut violations: Vec<String> = stale.collect();
     violations.extend(samples::violations(repository, &samples::demo().map_err(failed)?));
-    judge(violations, || format!("{PAGE}, {SETTINGS_PAGE} and the sample in README.md"))
+    judge(violations, || format!("{} pages of the manual and the sample in README.md", pages.len()))
 }
 
-fn compare(page: &str, found: Option<&str>, wanted: &str) -> Vec<String> {
-    let Some(found) = found else { return vec![format!("{page} is missing; run cargo xtask docs")] };
+fn compare(path: &str, found: Option<&str>, wanted: &str) -> Vec<String> {
+    let Some(found) = found else { return vec![format!("{path} is missing; run cargo xtask docs")] };
     let mut lines = std::iter::zip(found.lines(), wanted.lines()).enumerate();
     if let Some((at, (is, should))) = lines.find(|(_, (is, should))| is != should) {
-        let stale = format!("{page}:{}: stale; run cargo xtask docs", at + 1);
+        let stale = format!("{path}:{}: stale; run cargo xtask docs", at + 1);
         return vec![stale, format!("  is:     {is}"), format!("  should: {should}")];
     }
     if found.lines().count() != wanted.lines().count() {
-        return vec![format!("{page} is stale at its end; run cargo xtask docs")];
+        return vec![format!("{path} is stale at its end; run cargo xtask docs")];
     }
     vec![]
 }

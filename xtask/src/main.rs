@@ -14,6 +14,7 @@
 mod cargo;
 mod cycles;
 mod generated;
+mod json_pages;
 mod layers;
 mod links;
 mod manual;
