@@ -1,4 +1,4 @@
-// The answer of `laggard capacity` as docs/manual/capacity-json.md tells it: what the pages use of it.
+// The answer of `laggard capacity` as docs/manual/json/capacity.md tells it: what the pages use of it.
 
 import type { SampleInput } from "./changes.ts";
 

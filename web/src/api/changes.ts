@@ -1,4 +1,4 @@
-// The answer of `laggard changes` as docs/manual/changes-json.md tells it: what the pages use of it.
+// The answer of `laggard changes` as docs/manual/json/changes.md tells it: what the pages use of it.
 
 import type { Onset, ReportWindow } from "./report.ts";
 import type { Loss } from "./types.ts";

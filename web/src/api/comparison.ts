@@ -1,4 +1,4 @@
-// The answer of `laggard compare` as docs/manual/compare-json.md tells it: what the pages use of it.
+// The answer of `laggard compare` as docs/manual/json/compare.md tells it: what the pages use of it.
 
 import type { ReportWindow } from "./report.ts";
 import type { Loss } from "./types.ts";

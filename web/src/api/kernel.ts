@@ -1,4 +1,4 @@
-// The kernel reports as docs/manual/kernel-json.md tells them: what the pages use of them.
+// The kernel reports as docs/manual/json/README.md tells them: what the pages use of them.
 
 import type { Loss } from "./types.ts";
 

@@ -1,4 +1,4 @@
-// The report of `laggard diagnose` as docs/manual/report-json.md tells it: what the pages use of it.
+// The report of `laggard diagnose` as docs/manual/json/diagnose.md tells it: what the pages use of it.
 
 export interface ReportWindow {
   since_ns: number;

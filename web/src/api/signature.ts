@@ -1,4 +1,4 @@
-// Signatures and their differences as docs/manual/signature-json.md tells them: what the pages use of them.
+// Signatures and their differences as docs/manual/json/signature.md tells them: what the pages use of them.
 
 export interface SignatureTransaction {
   transaction: string;

@@ -1,6 +1,9 @@
 //! JSON Schemas of reports, derived from their types.
 
-use crate::{ChangeReport, Comparison, Document, Report, Signature, SignatureDiff};
+use crate::{
+    CapacityReport, ChangeReport, Comparison, Document, KernelDiagnosis, KernelPathReport, KernelStatsReport,
+    Report, Signature, SignatureDiff,
+};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
@@ -28,6 +31,10 @@ report_schemas! {
     "changes", "The report of laggard changes", ChangeReport;
     "signature", "The file that laggard signature writes", Signature;
     "signature-diff", "The report of laggard signature diff", SignatureDiff;
+    "capacity", "The report of laggard capacity", CapacityReport;
+    "kernel-path", "The report of laggard kernel path", KernelPathReport;
+    "kernel-diagnose", "The report of laggard kernel diagnose", KernelDiagnosis;
+    "kernel-stats", "The report of laggard kernel stats", KernelStatsReport;
     "document", "What every report shows, as blocks", Document;
 }
 

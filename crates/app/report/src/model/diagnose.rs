@@ -12,9 +12,10 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Report {
     /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// The answer in one word.
+    /// `suspects`: at least one operation is suspected; `healthy`: there was enough data and nothing stands
+    /// out; `insufficient-data`: there was too little data to say.
     pub verdict: Verdict,
-    /// The answer in a sentence or two.
+    /// The answer in a sentence or two; names stand in backticks.
     pub headline: String,
     /// Name of the method that gave it (`laggard methods`).
     pub method: String,
@@ -40,9 +41,11 @@ pub struct Report {
     /// Periods inside the window in which requests were slower than in the rest of it, in order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incidents: Vec<Incident>,
-    /// With the verdict `insufficient-data`: what would have been needed; whole sentences.
+    /// With the verdict `insufficient-data`: what would have been needed; whole sentences, the most basic
+    /// first.
     pub missing: Vec<String>,
-    /// Operation x replica excess, for the suspects and a few of their neighbors.
+    /// Mean excess self time by operation (rows) and replica (columns), for the suspects and a few of their
+    /// neighbors.
     pub heat_map: Option<HeatMap>,
     /// Latencies of requests that a suspect hit and of those none did.
     pub latency: Option<LatencySplit>,
@@ -100,11 +103,11 @@ pub struct Input {
     pub formats: Vec<NamedCount>,
     /// What identified replicas, with the number of spans each identified.
     pub replica_identity: Vec<NamedCount>,
-    /// What is known of the hosts' clocks.
+    /// Agreement of the clocks of hosts that called each other, bounded by the calls between them.
     pub clocks: Clocks,
     /// What requests stand for, as far as they were sampled.
     pub sampling: Sampling,
-    /// What was lost or mistrusted, by cause.
+    /// What was lost, repaired or mistrusted: one field per cause that occurred.
     #[serde(serialize_with = "losses")]
     #[schema(value_type = std::collections::BTreeMap<String, LossRow>)]
     pub losses: Losses,
@@ -113,7 +116,7 @@ pub struct Input {
 /// A name with a count.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct NamedCount {
-    /// What is counted.
+    /// The attribute, or the field of the trace state.
     pub name: String,
     /// How many.
     pub count: u64,
@@ -127,7 +130,7 @@ pub struct Sampling {
     pub requests: u64,
     /// Share of them that tell their weight, 0..1.
     pub known_share: f64,
-    /// The smallest weight.
+    /// The smallest weight; 1 where none is known.
     pub weight_min: f64,
     /// The largest weight.
     pub weight_max: f64,
@@ -225,7 +228,8 @@ pub struct Suspect {
     pub operation: String,
     /// Span kind, empty when not given.
     pub kind: String,
-    /// Whether particular replicas are to blame.
+    /// `replicas`: some replicas stand out; `all`: none does, the operation is slow everywhere it runs (or runs
+    /// on one replica only).
     pub scope: Scope,
     /// Those replicas, the worst first; empty unless the scope is `replicas`.
     pub replicas: Vec<String>,
@@ -242,7 +246,8 @@ pub struct Suspect {
     pub factor: f64,
     /// Share of all slow requests' excess latency that this operation explains, 0..1; all shares sum to at most 1.
     pub share: f64,
-    /// Requests it made slow.
+    /// Requests it made slow. Where replicas are slow only sometimes it is too many, for usual calls there are
+    /// counted too.
     pub requests_hit: u64,
     /// How many requests these stand for: the sum of their weights.
     pub requests_hit_estimated: f64,
@@ -254,12 +259,14 @@ pub struct Suspect {
     pub positions: Vec<Position>,
     /// The slowest example traces, at most five.
     pub trace_ids: Vec<String>,
-    /// Where the time is spent, if not simply in the operation's own work.
+    /// Where the time is spent, if not simply in the operation's own work: in the call from one operation to
+    /// another (network, queueing, and the caller's work around the call).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
-    /// What speaks against it: `dispersion` (some requests are slower than others of their kind), `pattern` (some
-    /// are slow in the same way, apart from the others), `peers` (some replicas are slower than others), `baseline` or
-    /// `period` (slower than before, or than in the rest of the window).
+    /// What speaks against it: `dispersion` (some requests are slower than others of their kind), `pattern`
+    /// (some are slow in the same way, apart from the others), `peers` (some replicas are slower than others),
+    /// `baseline` (slower than in the baseline), `period` (slower in some periods than in the rest of the
+    /// window).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
     /// How much slower each culprit replica is than its peers, where they were compared; the strongest first.
@@ -306,7 +313,7 @@ pub struct Between {
 /// Time of a call now over the time of such calls before.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, ToSchema)]
 pub struct Shift {
-    /// The factor; `null` when it was never called before.
+    /// Time of a call over the time of such calls before; `null` when it was never called before.
     pub factor: f64,
     /// Lower end of its 95 % interval.
     pub factor_low: f64,
@@ -321,7 +328,7 @@ pub struct Shift {
 /// When something began, as nanoseconds since the Unix epoch and as RFC 3339 text.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
 pub struct Onset {
-    /// The most likely time.
+    /// The most likely time, in nanoseconds since the Unix epoch.
     pub at_ns: i64,
     /// Start of the 95 % interval.
     pub earliest_ns: i64,
@@ -346,7 +353,7 @@ pub struct Baseline {
     pub mean_ns: f64,
     /// Mean latency of the window.
     pub window_mean_ns: f64,
-    /// The part of the difference because requests of the same shape got slower, nanoseconds.
+    /// The part of the difference because requests of the same shape got slower; negative when they got faster.
     pub slower_ns: f64,
     /// The part because other requests came, nanoseconds; with `slower_ns` it makes the whole difference.
     pub mix_ns: f64,

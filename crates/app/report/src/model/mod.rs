@@ -1,4 +1,4 @@
-//! Reports as data: their field names are a published schema (`docs/manual/report-json.md`).
+//! Reports as data: their field names are a published schema (`docs/manual/json/diagnose.md`).
 
 mod capacity;
 mod changes;

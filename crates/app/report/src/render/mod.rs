@@ -32,7 +32,7 @@ impl<R: Present> Present for Box<R> {
 pub enum Output {
     /// For a person at a terminal.
     Text,
-    /// The report itself (`docs/manual/report-json.md`).
+    /// The report itself (`docs/manual/json/diagnose.md`).
     Json,
     /// For an incident channel: at most forty lines.
     Markdown,

@@ -7,8 +7,6 @@ use crate::fixtures::changes::{
 use crate::html::check_page;
 use crate::{PLAIN, golden};
 use laggard_report::*;
-use serde_json::Value;
-use std::collections::BTreeSet;
 
 const HOSTILE: &str = "a\u{1b}[31m<script>`|*\"'\u{202e}";
 
@@ -126,36 +124,4 @@ fn a_rollback_and_a_change_nobody_explains_have_their_own_sentences() {
         ),
         "{told}"
     );
-}
-
-/// Every field of the JSON has a row in the manual, and every row is a field.
-#[test]
-fn the_manual_documents_every_field() {
-    let json: Value = serde_json::from_str(&written(Output::Json, &three_servers(60), &PLAIN)).unwrap();
-    let mut fields = BTreeSet::new();
-    names(&json, &mut fields);
-    let page =
-        std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../docs/manual/changes-json.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
-    let documented: BTreeSet<String> = rows.map(|(name, _)| name.to_owned()).collect();
-    let missing: Vec<_> = fields.difference(&documented).collect();
-    let gone: Vec<_> = documented.difference(&fields).collect();
-    assert!(missing.is_empty() && gone.is_empty(), "not documented: {missing:?}; not there: {gone:?}");
-}
-
-/// Names of all fields but the causes of losses, which the page of the report documents.
-pub(crate) fn names(value: &Value, into: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                into.insert(name.clone());
-                if name != "losses" {
-                    names(value, into);
-                }
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| names(item, into)),
-        _ => {}
-    }
 }

@@ -4,8 +4,6 @@ use crate::html::check_page;
 use crate::{PLAIN, golden};
 use laggard_model::{Loss, Losses};
 use laggard_report::*;
-use serde_json::Value;
-use std::collections::BTreeSet;
 
 const HOSTILE: &str = "a\u{1b}[31m<script>`|*\"'\u{202e}";
 
@@ -253,38 +251,6 @@ fn the_headline_names_the_parts_that_matter() {
     assert!(!headline.contains("mix"), "a fortieth of the change is left out: {headline}");
     let none = empty(ComparisonVerdict::InsufficientData).headline;
     assert_eq!(none, "Too little data to say: 0 complete requests before, 120 complete requests after.");
-}
-
-/// Every field of the JSON has a row in the manual, and every row is a field.
-#[test]
-fn the_manual_documents_every_field() {
-    let json: Value = serde_json::from_str(&written(Output::Json, &slower(), &PLAIN)).unwrap();
-    let mut fields = BTreeSet::new();
-    names(&json, &mut fields);
-    let page =
-        std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../docs/manual/compare-json.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
-    let documented: BTreeSet<String> = rows.map(|(name, _)| name.to_owned()).collect();
-    let missing: Vec<_> = fields.difference(&documented).collect();
-    let gone: Vec<_> = documented.difference(&fields).collect();
-    assert!(missing.is_empty() && gone.is_empty(), "not documented: {missing:?}; not there: {gone:?}");
-}
-
-/// Names of all fields, without those of `input`, which the page of the report documents.
-fn names(value: &Value, into: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                into.insert(name.clone());
-                if name != "input" {
-                    names(value, into);
-                }
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| names(item, into)),
-        _ => {}
-    }
 }
 
 #[test]

@@ -4,7 +4,6 @@ use crate::html::check_page;
 use crate::{PLAIN, golden};
 use laggard_report::*;
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 const HOSTILE: &str = "a\u{1b}[31m<script>`|*\"'&]]>\u{202e}\u{fffe}";
 
@@ -274,42 +273,6 @@ fn the_file_of_schema_version_1_is_read() {
     assert_eq!(read.servers, expected.servers);
     assert_eq!((read.verdict, read.label.as_str()), (SignatureVerdict::Usable, "v2.4"));
     assert_eq!((read.since_ns, read.until_ns), (expected.since_ns, expected.until_ns));
-}
-
-/// Every field of both files has a row in the manual, and every row is a field.
-#[test]
-fn the_manual_documents_every_field() {
-    let mut fields = BTreeSet::new();
-    for text in [
-        written_signature(Output::Json, &signature(&["Home"])),
-        written(DiffOutput::Report(Output::Json), &slower()),
-    ] {
-        names(&serde_json::from_str(&text).unwrap(), &mut fields);
-    }
-    let page =
-        std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../docs/manual/signature-json.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
-    let documented: BTreeSet<String> = rows.map(|(name, _)| name.to_owned()).collect();
-    let missing: Vec<_> = fields.difference(&documented).collect();
-    let gone: Vec<_> = documented.difference(&fields).collect();
-    assert!(missing.is_empty() && gone.is_empty(), "not documented: {missing:?}; not there: {gone:?}");
-}
-
-/// Names of all fields but those of what was read, which the page about changes documents.
-fn names(value: &Value, into: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                into.insert(name.clone());
-                if name != "input" {
-                    names(value, into);
-                }
-            }
-        }
-        Value::Array(items) => items.iter().for_each(|item| names(item, into)),
-        _ => {}
-    }
 }
 
 #[test]
