@@ -8,7 +8,7 @@ use crate::runtime::{facts, skipped};
 use clap::Args;
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
 use laggard_formats::{Outcome, expand};
-use laggard_metrics_questions::{SampleFacts, ToldDeployment, add_span_samples};
+use laggard_metrics_questions::{DeclaredDeployment, SampleFacts, add_span_samples};
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanRecord};
 use laggard_params::{Inputs, SampleFormats, Weights, Windows};
 use laggard_samples::{SampleLimits, SampleTable, WindowError, WindowTable};
@@ -42,7 +42,7 @@ pub(crate) struct LoadedSamples {
     pub(crate) table: WindowTable,
     pub(crate) facts: SampleFacts,
     /// In order of time.
-    pub(crate) deployments: Vec<ToldDeployment>,
+    pub(crate) deployments: Vec<DeclaredDeployment>,
     pub(crate) cautions: Vec<String>,
 }
 

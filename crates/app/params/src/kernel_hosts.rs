@@ -109,7 +109,7 @@ fn read_joined(
         files.iter().map(|file| opened(file, &options)).collect::<Result<_, ReadError>>()?;
     let hosts =
         u16::try_from(files.len()).map_err(|_| ReadError::Params(ParamsError::new("too many traces")))?;
-    let mut run = TraceReading::of_hosts(&settings.reading.settings(settings.traces), hosts);
+    let mut run = TraceReading::from_hosts(&settings.reading.settings(settings.traces), hosts);
     let mut unreported = 0;
     let on_first_clock = |at: usize, time: KernelTime| match at.checked_sub(1) {
         Some(at) => joined[at].alignment.clock.to_first(time),

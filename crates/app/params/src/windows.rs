@@ -2,7 +2,7 @@
 
 use crate::text::one_or_more;
 use crate::{FromText, Moment, ParamsError, Probability, Text, WindowLength, times};
-use laggard_metrics_questions::ToldDeployment;
+use laggard_metrics_questions::DeclaredDeployment;
 use laggard_model::{AdjustedCount, Timestamp};
 use laggard_samples::{CoresOf, UtilizationUnit, WindowSettings};
 use serde::{Deserialize, Serialize};
@@ -130,10 +130,10 @@ impl Windows {
     }
 
     /// The declared deployments, in order of time.
-    pub fn deployments(&self) -> Vec<ToldDeployment> {
+    pub fn deployments(&self) -> Vec<DeclaredDeployment> {
         let declared =
-            self.deployments.iter().map(|one| ToldDeployment { time: one.time, name: one.name.clone() });
-        let mut declared: Vec<ToldDeployment> = declared.collect();
+            self.deployments.iter().map(|one| DeclaredDeployment { time: one.time, name: one.name.clone() });
+        let mut declared: Vec<DeclaredDeployment> = declared.collect();
         declared.sort_by_key(|deployment| deployment.time);
         declared
     }

@@ -1,7 +1,7 @@
 //! Alignments as reports show them: normal executions, then those that stand out, under the same columns.
 
 use crate::deviations::kind;
-use crate::path::label;
+use crate::names::label;
 use crate::sequences::{Member, Sequenced};
 use laggard_align::localize::{AlignedPosition, ClusterProfile, NormalRow};
 use laggard_align::{AlignedExecution, Diagnosis, KindAlignment};

@@ -1,9 +1,10 @@
 //! Findings of the alignment in words: who waits, for what, for whom.
 
+use crate::intervals::intervals;
 use crate::ledger::wait_of;
-use crate::names::{WorkerName, quoted};
-use crate::pieces::stretches;
-use crate::sequences::{Sequenced, Sequencer, StepPieces};
+use crate::names::WorkerName;
+use crate::names::quoted;
+use crate::sequences::{Sequenced, Sequencer, StepSegments};
 use laggard_align::localize::{AlignedPosition, ClusterProfile, DeviationKind};
 use laggard_align::{Diagnosis, FindingGroup, Occurrence};
 use laggard_kernel_graph::{CriticalPath, ExecutionGraph};
@@ -59,7 +60,7 @@ struct Sum {
 }
 
 /// What one occurrence is, seen on its path.
-struct Seen {
+struct OccurrenceSummary {
     reason: Reason,
     count: u64,
     ns: u64,
@@ -68,7 +69,7 @@ struct Seen {
 
 /// Everything gathered over all executions.
 #[derive(Default)]
-struct Gathered {
+struct DeviationSums {
     waits: BTreeMap<Reason, Sum>,
     groups: BTreeMap<usize, (BTreeMap<Reason, Sum>, Vec<StepDeviation>)>,
     executions: BTreeMap<usize, BTreeMap<Reason, Sum>>,
@@ -105,20 +106,22 @@ pub(crate) fn deviations(
 }
 
 /// Looks at every occurrence on its path; each path is made once.
-fn gather(diagnosis: &Diagnosis, sequencer: &Sequencer<'_>, sample: &Sequenced) -> Gathered {
+fn gather(diagnosis: &Diagnosis, sequencer: &Sequencer<'_>, sample: &Sequenced) -> DeviationSums {
     let mut by_execution: BTreeMap<usize, Vec<(usize, &Occurrence)>> = BTreeMap::new();
     for (at, group) in diagnosis.findings.iter().enumerate() {
         for occurrence in &group.occurrences {
             by_execution.entry(occurrence.execution).or_default().push((at, occurrence));
         }
     }
-    let mut gathered = Gathered::default();
+    let mut gathered = DeviationSums::default();
     for (execution, occurrences) in by_execution {
         let Some(member) = sample.members.get(execution) else { continue };
         let Some((graph, path)) = sequencer.path(member.run, &member.execution) else { continue };
         let steps = sequencer.steps(graph, &path);
         for (at, occurrence) in occurrences {
-            if let Some(seen) = look(graph, &path, &steps, &diagnosis.findings[at], occurrence) {
+            if let Some(seen) =
+                summarize_occurrence(graph, &path, &steps, &diagnosis.findings[at], occurrence)
+            {
                 gathered.add(at, occurrence, seen);
             }
         }
@@ -126,8 +129,8 @@ fn gather(diagnosis: &Diagnosis, sequencer: &Sequencer<'_>, sample: &Sequenced) 
     gathered
 }
 
-impl Gathered {
-    fn add(&mut self, group: usize, occurrence: &Occurrence, seen: Seen) {
+impl DeviationSums {
+    fn add(&mut self, group: usize, occurrence: &Occurrence, seen: OccurrenceSummary) {
         let excess_ns = (occurrence.excess_us.max(0.0) * 1e3) as u64;
         let add = |sum: &mut Sum| {
             sum.count += seen.count;
@@ -148,28 +151,28 @@ impl Gathered {
 }
 
 /// What an occurrence's steps were: what took most of them, preferably in the finding's own state.
-fn look(
+fn summarize_occurrence(
     graph: &ExecutionGraph,
     path: &CriticalPath,
-    steps: &[StepPieces],
+    steps: &[StepSegments],
     group: &FindingGroup,
     occurrence: &Occurrence,
-) -> Option<Seen> {
+) -> Option<OccurrenceSummary> {
     if group.kind == DeviationKind::Missing {
         return Some(lacking(graph, path, steps, occurrence));
     }
     let first = steps.get(occurrence.steps.start)?;
     let last = steps.get(occurrence.steps.end.saturating_sub(1))?;
-    let found = stretches(graph, path, first.first..=last.last);
+    let found = intervals(graph, path, first.first..=last.last);
     let mut sums: BTreeMap<Reason, (u64, u64)> = BTreeMap::new();
     let mut tids: BTreeMap<String, WorkerName> = BTreeMap::new();
-    for stretch in &found {
-        let wait = wait_of(graph, path, stretch);
+    for interval in &found {
+        let wait = wait_of(graph, path, interval);
         let (waker, resource) = (wait.waker, wait.resource);
         tids.entry(wait.thread.name.clone()).or_insert(wait.thread.clone());
-        let reason = Reason { cause: stretch.cause, thread: wait.thread.name, waker, resource };
+        let reason = Reason { cause: interval.cause, thread: wait.thread.name, waker, resource };
         let (ns, count) = sums.entry(reason).or_default();
-        (*ns, *count) = (*ns + stretch.ns(), *count + 1);
+        (*ns, *count) = (*ns + interval.ns(), *count + 1);
     }
     let (reason, (ns, count)) =
         sums.into_iter().max_by_key(|(reason, (ns, _))| (*ns, Reverse(reason.clone())))?;
@@ -184,16 +187,16 @@ fn look(
         elapsed_ns: (occurrence.time_us * 1e3) as u64,
         expected_ns: (expected_us * 1e3) as u64,
     };
-    Some(Seen { reason, count, ns, example })
+    Some(OccurrenceSummary { reason, count, ns, example })
 }
 
 /// What is not there is the execution's own thread's, at the step before which it should be.
 fn lacking(
     graph: &ExecutionGraph,
     path: &CriticalPath,
-    steps: &[StepPieces],
+    steps: &[StepSegments],
     occurrence: &Occurrence,
-) -> Seen {
+) -> OccurrenceSummary {
     let own = crate::names::worker_name(graph, path.worker);
     let piece = steps.get(occurrence.steps.start).and_then(|step| path.segments.get(step.first));
     let since = piece.map_or(path.window.to, |piece| piece.window.from);
@@ -207,7 +210,7 @@ fn lacking(
         expected_ns: 0,
     };
     let reason = Reason { cause: WaitCause::Unknown, thread: own.name, waker: None, resource: None };
-    Seen { reason, count: 0, ns: 0, example }
+    OccurrenceSummary { reason, count: 0, ns: 0, example }
 }
 
 fn wait(reason: &Reason, sum: &Sum, share: &impl Fn(u64) -> f64) -> AbnormalWait {

@@ -3,12 +3,11 @@
 pub use crate::sequences::{AlphabetChoice, KernelDiagnoseSettings, KernelSet, SequenceSettings};
 
 use crate::deviations::{Deviations, deviations};
-use crate::names::quoted;
-use crate::path::label;
+use crate::names::{label, quoted};
 use crate::read::{KernelRun, input};
 use crate::sequences::{Member, Sequenced, Sequencer};
-use crate::timeline::{Drawn, timeline};
-use crate::{aligned, judged, remarks};
+use crate::timeline::{TimelineInput, timeline};
+use crate::{aligned, presentation, remarks};
 use laggard_align::{AlignSettings, Diagnosis, Verdict};
 use laggard_report::{
     KERNEL_DIAGNOSIS_SCHEMA_VERSION, KernelDiagnosis, KernelVerdict, PathTimeline, SetOfExecutions, Setting,
@@ -49,8 +48,8 @@ pub fn diagnose_kernel(
     let mut report = empty(runs, question);
     let normal = sequencer.sequences(normal, normal_left, &mut report.input.losses);
     let sample = sequencer.sequences(sample, sample_left, &mut report.input.losses);
-    report.normal = judged::set(&question.normal, &normal);
-    report.sample = judged::set(&question.sample, &sample);
+    report.normal = presentation::set(&question.normal, &normal);
+    report.sample = presentation::set(&question.sample, &sample);
     let letters = sequencer.alphabet.len();
     let diagnosis = laggard_align::diagnose(&normal.sequences, &sample.sequences, letters, &question.align);
     fill(&mut report, &diagnosis, &sequencer, &normal, &sample);
@@ -98,13 +97,13 @@ fn fill(
     sample: &Sequenced,
 ) {
     report.alphabet = sequencer.letters();
-    report.coarse = judged::coarse(diagnosis);
-    report.clusters = judged::clusters(diagnosis, normal, sample);
-    report.durations = judged::durations(diagnosis, normal, sample);
-    report.projection = judged::projection(diagnosis);
+    report.coarse = presentation::coarse(diagnosis);
+    report.clusters = presentation::clusters(diagnosis, normal, sample);
+    report.durations = presentation::durations(diagnosis, normal, sample);
+    report.projection = presentation::projection(diagnosis);
     let Deviations { waits, steps, largest } = deviations(diagnosis, sequencer, sample, &report.alphabet);
     (report.waits, report.steps) = (waits, steps);
-    report.anomalous = judged::executions(diagnosis, sequencer, sample, &largest);
+    report.anomalous = presentation::executions(diagnosis, sequencer, sample, &largest);
     report.alignments = aligned::alignments(diagnosis, normal, sample);
     report.timelines = timelines(report, diagnosis, sequencer, normal, sample);
     report.verdict = match diagnosis.verdict {
@@ -143,5 +142,5 @@ fn draw(sequencer: &Sequencer<'_>, member: &Member, at: usize, what: &str) -> Op
     let name = if name.is_empty() { String::new() } else { format!(" ({})", quoted(&name)) };
     let title = format!("execution {}{name} {what}", at + 1);
     let run = &sequencer.runs[member.run];
-    Some(timeline(Drawn { run, graph, path: &path, execution: at as u64 + 1, title }))
+    Some(timeline(TimelineInput { run, graph, path: &path, execution: at as u64 + 1, title }))
 }

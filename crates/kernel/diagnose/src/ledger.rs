@@ -1,7 +1,7 @@
 //! Where the time of many paths went: sums by cause, state, thread and kind of wait.
 
-use crate::names::{WorkerName, place, worker_name};
-use crate::pieces::{Stretch, all_stretches, sender};
+use crate::intervals::{PathInterval, all_intervals, sender};
+use crate::names::{WorkerName, state_index, worker_name};
 use crate::read::KernelRun;
 use laggard_kernel_graph::{CriticalPath, ExecutionGraph, WorkerId};
 use laggard_report::{
@@ -15,7 +15,7 @@ const GROUPS_MAX: usize = 20_000;
 
 /// Kinds of waits, threads and single waits that a report lists.
 pub(crate) const GROUPS_TOLD: usize = 200;
-pub(crate) const WORKERS_TOLD: usize = 200;
+pub(crate) const WORKERS_MAX: usize = 200;
 const INSTANCES_TOLD: usize = 50;
 
 /// Sums over paths. Order of adding changes no sum; of equal waits the earlier is told.
@@ -79,40 +79,40 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Ledger {
-    /// Adds one path; returns its stretches.
-    pub(crate) fn add<'a>(&mut self, entry: Entry<'a>) -> Vec<Stretch<'a>> {
-        let stretches = all_stretches(entry.graph, entry.path);
-        for stretch in &stretches {
-            self.add_stretch(entry, stretch);
+    /// Adds one path; returns its intervals.
+    pub(crate) fn add<'a>(&mut self, entry: Entry<'a>) -> Vec<PathInterval<'a>> {
+        let intervals = all_intervals(entry.graph, entry.path);
+        for interval in &intervals {
+            self.add_stretch(entry, interval);
         }
-        self.add_excursions(entry, &stretches);
-        stretches
+        self.add_excursions(entry, &intervals);
+        intervals
     }
 
-    fn add_stretch(&mut self, entry: Entry<'_>, stretch: &Stretch<'_>) {
-        let ns = stretch.ns();
+    fn add_stretch(&mut self, entry: Entry<'_>, interval: &PathInterval<'_>) {
+        let ns = interval.ns();
         self.total_ns += ns;
-        let cause = self.causes.entry(stretch.cause).or_default();
+        let cause = self.causes.entry(interval.cause).or_default();
         (cause.ns, cause.pieces) = (cause.ns + ns, cause.pieces + 1);
-        let state = self.states.entry((stretch.state, stretch.own)).or_default();
+        let state = self.states.entry((interval.state, interval.own)).or_default();
         state.ns += ns;
         state.pieces += 1;
         state.longest_ns = state.longest_ns.max(ns);
-        state.idle_ns += stretch.idle_ns;
-        let worker = self.workers.entry((entry.run_index, stretch.worker)).or_insert_with(|| WorkerSum {
-            name: worker_name(entry.graph, stretch.worker),
+        state.idle_ns += interval.idle_ns;
+        let worker = self.workers.entry((entry.run_index, interval.worker)).or_insert_with(|| WorkerSum {
+            name: worker_name(entry.graph, interval.worker),
             own: false,
             states_ns: [0; 10],
             pieces: 0,
         });
-        worker.own |= stretch.own;
-        worker.states_ns[place(stretch.state)] += ns;
+        worker.own |= interval.own;
+        worker.states_ns[state_index(interval.state)] += ns;
         worker.pieces += 1;
-        if stretch.cause != WaitCause::Computing {
-            self.add_to_group(group_key(entry, stretch), stretch.from.ns(), ns);
+        if interval.cause != WaitCause::Computing {
+            self.add_to_group(group_key(entry, interval), interval.from.ns(), ns);
         }
-        if stretch.own && stretch.cause != WaitCause::Computing {
-            self.keep(|| instance(entry, stretch), ns);
+        if interval.own && interval.cause != WaitCause::Computing {
+            self.keep(|| instance(entry, interval), ns);
         }
     }
 
@@ -129,9 +129,9 @@ impl Ledger {
         }
     }
 
-    /// Stretches of others between two of the thread itself are one wait for whoever ends it.
-    fn add_excursions(&mut self, entry: Entry<'_>, stretches: &[Stretch<'_>]) {
-        for group in stretches.chunk_by(|a, b| a.own == b.own) {
+    /// Intervals of others between two of the thread itself are one wait for whoever ends it.
+    fn add_excursions(&mut self, entry: Entry<'_>, intervals: &[PathInterval<'_>]) {
+        for group in intervals.chunk_by(|a, b| a.own == b.own) {
             let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
             if !first.own {
                 self.keep(|| excursion(entry, group), last.to.since(first.from));
@@ -245,48 +245,48 @@ pub(crate) struct Wait {
     pub(crate) resource: Option<String>,
 }
 
-pub(crate) fn wait_of(graph: &ExecutionGraph, path: &CriticalPath, stretch: &Stretch<'_>) -> Wait {
-    let works = stretch.cause == WaitCause::OtherThread;
-    let sender = if stretch.state == KernelState::Network { sender(path, stretch) } else { None };
-    let waker = if works { Some(stretch.worker) } else { sender };
+pub(crate) fn wait_of(graph: &ExecutionGraph, path: &CriticalPath, interval: &PathInterval<'_>) -> Wait {
+    let works = interval.cause == WaitCause::OtherThread;
+    let sender = if interval.state == KernelState::Network { sender(path, interval) } else { None };
+    let waker = if works { Some(interval.worker) } else { sender };
     Wait {
-        thread: worker_name(graph, if works { path.worker } else { stretch.worker }),
+        thread: worker_name(graph, if works { path.worker } else { interval.worker }),
         waker: waker.map(|waker| worker_name(graph, waker).with_host()),
-        resource: (!stretch.resource.is_empty()).then(|| stretch.resource.to_owned()),
+        resource: (!interval.resource.is_empty()).then(|| interval.resource.to_owned()),
     }
 }
 
-fn group_key(entry: Entry<'_>, stretch: &Stretch<'_>) -> GroupKey {
-    let Wait { thread, waker, resource } = wait_of(entry.graph, entry.path, stretch);
-    GroupKey { cause: stretch.cause, thread: thread.name, waker, resource }
+fn group_key(entry: Entry<'_>, interval: &PathInterval<'_>) -> GroupKey {
+    let Wait { thread, waker, resource } = wait_of(entry.graph, entry.path, interval);
+    GroupKey { cause: interval.cause, thread: thread.name, waker, resource }
 }
 
-fn instance(entry: Entry<'_>, stretch: &Stretch<'_>) -> WaitInstance {
-    let Wait { thread, waker, resource } = wait_of(entry.graph, entry.path, stretch);
+fn instance(entry: Entry<'_>, interval: &PathInterval<'_>) -> WaitInstance {
+    let Wait { thread, waker, resource } = wait_of(entry.graph, entry.path, interval);
     let facts = WaitFacts {
         count: 1,
-        total_ns: stretch.ns(),
+        total_ns: interval.ns(),
         waker: waker.as_deref(),
         resource: resource.as_deref(),
     };
     WaitInstance {
-        words: wait_words(stretch.cause, facts),
-        cause: stretch.cause,
+        words: wait_words(interval.cause, facts),
+        cause: interval.cause,
         execution: entry.execution,
         thread: thread.name,
         tid: thread.tid,
         waker,
         resource,
-        since_ns: stretch.from.ns(),
-        since: entry.run.calendar_text(stretch.from),
-        offset_ns: stretch.from.since(entry.path.window.from),
-        elapsed_ns: stretch.ns(),
-        idle_ns: stretch.idle_ns,
+        since_ns: interval.from.ns(),
+        since: entry.run.calendar_text(interval.from),
+        offset_ns: interval.from.since(entry.path.window.from),
+        elapsed_ns: interval.ns(),
+        idle_ns: interval.idle_ns,
     }
 }
 
 /// A wait for others as a whole: told by what took most of it, and by who ended it.
-fn excursion(entry: Entry<'_>, group: &[Stretch<'_>]) -> WaitInstance {
+fn excursion(entry: Entry<'_>, group: &[PathInterval<'_>]) -> WaitInstance {
     let (first, last) = (group[0], group[group.len() - 1]);
     let main = group.iter().max_by_key(|one| (one.ns(), Reverse(one.first))).unwrap_or(&first);
     let own = worker_name(entry.graph, entry.path.worker);

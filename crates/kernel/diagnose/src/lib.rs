@@ -9,14 +9,15 @@
 //! Who reads files is another's business: events are pushed into a [`TraceReading`].
 
 mod aligned;
-mod chosen;
 mod deviations;
 mod diagnosis;
-mod judged;
+mod execution_filter;
+mod intervals;
 mod ledger;
 mod names;
 mod path;
-mod pieces;
+mod presentation;
+mod question;
 mod read;
 mod remarks;
 mod sequences;
@@ -24,11 +25,12 @@ mod stats;
 mod timeline;
 mod wakings;
 
-pub use chosen::{Instant, TimeWindow};
 pub use diagnosis::{
     AlphabetChoice, KernelDiagnoseSettings, KernelDiagnosisQuestion, KernelSet, SequenceSettings,
     diagnose_kernel,
 };
-pub use path::{KernelPathQuestion, PathChoice, kernel_path};
+pub use execution_filter::{Instant, TimeWindow};
+pub use path::kernel_path;
+pub use question::{KernelPathQuestion, PathChoice};
 pub use read::{EndedTrace, KernelRun, ReadingSettings, TraceReading, TraceSource};
 pub use stats::kernel_stats;

@@ -1,6 +1,6 @@
 //! Workers, states and instants in the report's terms.
 
-use laggard_kernel_graph::{ExecutionGraph, WorkerId, WorkerKind, WorkerState};
+use laggard_kernel_graph::{Execution, ExecutionGraph, WorkerId, WorkerKind, WorkerState};
 use laggard_report::{KernelState, PathLane};
 
 /// A worker as reports tell it.
@@ -53,8 +53,17 @@ pub(crate) const fn state(state: WorkerState) -> KernelState {
 }
 
 /// The place of a state in lists by state.
-pub(crate) fn place(state: KernelState) -> usize {
+pub(crate) fn state_index(state: KernelState) -> usize {
     KernelState::ALL.iter().position(|&one| one == state).expect("every state is in the list")
+}
+
+/// The delimiter's name for an execution, unless it only repeats the thread's.
+pub(crate) fn label(execution: &Execution, thread: &str) -> String {
+    match &execution.key {
+        Some(key) if !execution.label.contains(key.as_str()) => format!("{} {key}", execution.label),
+        _ if execution.label == thread => String::new(),
+        _ => execution.label.clone(),
+    }
 }
 
 /// A name in backticks, without any of its own.

@@ -1,59 +1,23 @@
 //! What the time of a thread or of executions was spent on.
 
-use crate::chosen::{TimeWindow, cut_to, within};
-use crate::ledger::{Entry, Ledger, WORKERS_TOLD};
-use crate::names::{place, quoted, worker_name};
-use crate::pieces::Stretch;
+use crate::execution_filter::{cut_to, within};
+use crate::intervals::PathInterval;
+use crate::ledger::{Entry, Ledger, WORKERS_MAX};
+use crate::names::{label, quoted, state_index, worker_name};
+use crate::question::{KernelPathQuestion, PathChoice};
 use crate::read::{KernelRun, input};
 use crate::remarks;
-use crate::timeline::{Drawn, timeline};
+use crate::timeline::{TimelineInput, timeline};
 use laggard_kernel_graph::{CriticalPath, DelimiterKind, Execution, ExecutionGraph};
 use laggard_model::Loss;
 use laggard_report::{
-    ExecutionSummary, KERNEL_PATH_SCHEMA_VERSION, KernelPathReport, PathTimeline, Setting, WaitCause,
+    ExecutionSummary, KERNEL_PATH_SCHEMA_VERSION, KernelPathReport, PathTimeline, WaitCause,
     kernel_path_headline,
 };
 use std::collections::BTreeMap;
 
-/// Which of the executions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum PathChoice {
-    /// All.
-    #[default]
-    All,
-    /// The one of this number, from 1, in order of time.
-    Number(u64),
-}
-
-/// What is asked of runs.
-#[derive(Clone, Debug)]
-pub struct KernelPathQuestion {
-    /// Only what lies in this window.
-    pub window: TimeWindow,
-    /// Which executions.
-    pub choice: PathChoice,
-    /// Executions at most; the first in time.
-    pub executions_max: usize,
-    /// Executions in place of those the delimiter finds (those of spans).
-    pub given: Option<Vec<Execution>>,
-    /// Settings in force, for the report.
-    pub settings: Vec<Setting>,
-}
-
-impl Default for KernelPathQuestion {
-    fn default() -> KernelPathQuestion {
-        KernelPathQuestion {
-            window: TimeWindow::default(),
-            choice: PathChoice::All,
-            executions_max: 10_000,
-            given: None,
-            settings: Vec::new(),
-        }
-    }
-}
-
 /// An execution of a run.
-struct Asked<'a> {
+struct SelectedExecution<'a> {
     run_index: usize,
     run: &'a KernelRun,
     graph: &'a ExecutionGraph,
@@ -61,7 +25,7 @@ struct Asked<'a> {
     number: u64,
 }
 
-impl Asked<'_> {
+impl SelectedExecution<'_> {
     fn path(&self) -> Option<CriticalPath> {
         let Execution { host, end_tid, window, .. } = self.execution;
         let worker = self.graph.worker_of(host, end_tid, window.to)?;
@@ -76,20 +40,20 @@ impl Asked<'_> {
 /// A window or a number that does not fit the runs, as a sentence.
 pub fn kernel_path(runs: &[KernelRun], question: &KernelPathQuestion) -> Result<KernelPathReport, String> {
     let mut report = empty(runs, question);
-    let mut asked = asked(runs, question)?;
-    let found = asked.len();
+    let mut selected = select_executions(runs, question)?;
+    let found = selected.len();
     if let PathChoice::Number(number) = question.choice {
-        asked.retain(|one| one.number == number);
-        if asked.is_empty() && found > 0 {
+        selected.retain(|one| one.number == number);
+        if selected.is_empty() && found > 0 {
             return Err(format!("there is no execution {number}; there are {found}"));
         }
     }
-    asked.truncate(question.executions_max);
+    selected.truncate(question.executions_max);
     report.executions_left_out = match question.choice {
-        PathChoice::All => (found - asked.len()) as u64,
+        PathChoice::All => (found - selected.len()) as u64,
         PathChoice::Number(_) => 0,
     };
-    fill(&mut report, &asked);
+    fill(&mut report, &selected);
     report.missing = remarks::path_missing(runs, question, found, report.executions.len());
     report.cautions = remarks::path_cautions(runs, &report);
     report.headline = kernel_path_headline(&report);
@@ -120,7 +84,10 @@ fn empty(runs: &[KernelRun], question: &KernelPathQuestion) -> KernelPathReport 
 }
 
 /// Executions of all runs in order of run and time. Those of a whole thread are cut to the window, others lie in it.
-fn asked<'a>(runs: &'a [KernelRun], question: &KernelPathQuestion) -> Result<Vec<Asked<'a>>, String> {
+fn select_executions<'a>(
+    runs: &'a [KernelRun],
+    question: &KernelPathQuestion,
+) -> Result<Vec<SelectedExecution<'a>>, String> {
     let mut out = Vec::new();
     for (run_index, run) in runs.iter().enumerate() {
         let Some(graph) = &run.graph else { continue };
@@ -135,15 +102,15 @@ fn asked<'a>(runs: &'a [KernelRun], question: &KernelPathQuestion) -> Result<Vec
         };
         for execution in executions {
             let number = out.len() as u64 + 1;
-            out.push(Asked { run_index, run, graph, execution, number });
+            out.push(SelectedExecution { run_index, run, graph, execution, number });
         }
     }
     Ok(out)
 }
 
-fn fill(report: &mut KernelPathReport, asked: &[Asked<'_>]) {
+fn fill(report: &mut KernelPathReport, selected: &[SelectedExecution<'_>]) {
     let mut ledger = Ledger::default();
-    for one in asked {
+    for one in selected {
         let Some(path) = one.path() else {
             report.input.losses.add(Loss::EmptyExecution, || one.execution.label.clone());
             continue;
@@ -155,26 +122,30 @@ fn fill(report: &mut KernelPathReport, asked: &[Asked<'_>]) {
             execution: one.number,
             path: &path,
         };
-        let stretches = ledger.add(entry);
-        report.executions.push(summary(one, &path, &stretches));
+        let intervals = ledger.add(entry);
+        report.executions.push(summary(one, &path, &intervals));
     }
     report.total_ns = ledger.total_ns;
     report.causes = ledger.causes();
     report.states = ledger.states();
     report.workers = ledger.workers();
-    report.workers_left_out = report.workers.len().saturating_sub(WORKERS_TOLD) as u64;
-    report.workers.truncate(WORKERS_TOLD);
+    report.workers_left_out = report.workers.len().saturating_sub(WORKERS_MAX) as u64;
+    report.workers.truncate(WORKERS_MAX);
     report.waits = ledger.groups();
     report.longest = ledger.longest();
-    report.timelines = timelines(report, asked);
+    report.timelines = timelines(report, selected);
 }
 
-fn summary(one: &Asked<'_>, path: &CriticalPath, stretches: &[Stretch<'_>]) -> ExecutionSummary {
+fn summary(
+    one: &SelectedExecution<'_>,
+    path: &CriticalPath,
+    intervals: &[PathInterval<'_>],
+) -> ExecutionSummary {
     let mut states_ns = [0; 10];
     let mut causes: BTreeMap<WaitCause, u64> = BTreeMap::new();
-    for stretch in stretches {
-        states_ns[place(stretch.state)] += stretch.ns();
-        *causes.entry(stretch.cause).or_default() += stretch.ns();
+    for interval in intervals {
+        states_ns[state_index(interval.state)] += interval.ns();
+        *causes.entry(interval.cause).or_default() += interval.ns();
     }
     let dominant = causes.into_iter().max_by_key(|&(cause, ns)| (ns, std::cmp::Reverse(cause)));
     let (dominant, dominant_ns) = dominant.unwrap_or((WaitCause::Unknown, 0));
@@ -188,7 +159,7 @@ fn summary(one: &Asked<'_>, path: &CriticalPath, stretches: &[Stretch<'_>]) -> E
         since_ns: path.window.from.ns(),
         since: one.run.calendar_text(path.window.from),
         elapsed_ns: path.window.ns(),
-        pieces: stretches.len() as u64,
+        pieces: intervals.len() as u64,
         states_ns,
         dominant,
         dominant_ns,
@@ -196,17 +167,8 @@ fn summary(one: &Asked<'_>, path: &CriticalPath, stretches: &[Stretch<'_>]) -> E
     }
 }
 
-/// The delimiter's name for an execution, unless it only repeats the thread's.
-pub(crate) fn label(execution: &Execution, thread: &str) -> String {
-    match &execution.key {
-        Some(key) if !execution.label.contains(key.as_str()) => format!("{} {key}", execution.label),
-        _ if execution.label == thread => String::new(),
-        _ => execution.label.clone(),
-    }
-}
-
 /// The slowest execution, and the median one beside it.
-fn timelines(report: &KernelPathReport, asked: &[Asked<'_>]) -> Vec<PathTimeline> {
+fn timelines(report: &KernelPathReport, selected: &[SelectedExecution<'_>]) -> Vec<PathTimeline> {
     let mut order: Vec<&ExecutionSummary> = report.executions.iter().collect();
     order.sort_by_key(|one| (std::cmp::Reverse(one.elapsed_ns), one.number));
     let mut chosen = vec![];
@@ -214,11 +176,11 @@ fn timelines(report: &KernelPathReport, asked: &[Asked<'_>]) -> Vec<PathTimeline
     if order.len() > 2 {
         chosen.push((order[order.len() / 2].number, ", of median length"));
     }
-    chosen.iter().filter_map(|&(number, remark)| draw(asked, number, remark)).collect()
+    chosen.iter().filter_map(|&(number, remark)| draw(selected, number, remark)).collect()
 }
 
-fn draw(asked: &[Asked<'_>], number: u64, remark: &str) -> Option<PathTimeline> {
-    let one = asked.iter().find(|one| one.number == number)?;
+fn draw(selected: &[SelectedExecution<'_>], number: u64, remark: &str) -> Option<PathTimeline> {
+    let one = selected.iter().find(|one| one.number == number)?;
     let path = one.path()?;
     let thread = worker_name(one.graph, path.worker);
     let name = match label(&one.execution, &thread.name) {
@@ -229,5 +191,5 @@ fn draw(asked: &[Asked<'_>], number: u64, remark: &str) -> Option<PathTimeline> 
         "" => name,
         remark => format!("execution {number} ({name}){remark}"),
     };
-    Some(timeline(Drawn { run: one.run, graph: one.graph, path: &path, execution: number, title }))
+    Some(timeline(TimelineInput { run: one.run, graph: one.graph, path: &path, execution: number, title }))
 }

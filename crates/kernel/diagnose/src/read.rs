@@ -96,11 +96,11 @@ const THREADS: usize = 200;
 impl TraceReading {
     /// A reading of one trace.
     pub fn new(settings: &ReadingSettings) -> TraceReading {
-        TraceReading::of_hosts(settings, 1)
+        TraceReading::from_hosts(settings, 1)
     }
 
     /// A reading of so many hosts' traces (at least 1). Statistics are those of the first.
-    pub fn of_hosts(settings: &ReadingSettings, hosts: u16) -> TraceReading {
+    pub fn from_hosts(settings: &ReadingSettings, hosts: u16) -> TraceReading {
         let host = |number: u16| Host {
             finder: settings.delimiter.clone().map(|one| ExecutionFinder::on_host(one, HostId(number))),
             events: 0,
@@ -170,7 +170,7 @@ impl TraceReading {
         for (host, ended) in self.hosts.into_iter().zip(ended) {
             traces.push(trace(&host, ended, calendar));
             let Some(executions) = host.finder.map(|finder| finder.finish(&mut losses)) else { continue };
-            found = Some(together(found, executions));
+            found = Some(merge_executions(found, executions));
         }
         KernelRun { traces, calendar, window, graph, found, statistics, texts, losses }
     }
@@ -210,7 +210,7 @@ fn trace(host: &Host, ended: EndedTrace, calendar: Option<ClockMap>) -> KernelTr
 }
 
 /// The executions of several hosts. The first that finds some tells how they were delimited.
-fn together(found: Option<DelimitedExecutions>, more: DelimitedExecutions) -> DelimitedExecutions {
+fn merge_executions(found: Option<DelimitedExecutions>, more: DelimitedExecutions) -> DelimitedExecutions {
     let Some(mut found) = found else { return more };
     let is_empty = found.executions.is_empty();
     found.executions.extend(more.executions);

@@ -1,7 +1,7 @@
 //! What limits trust in kernel reports, and what is missing, in sentences.
 
 use crate::names::{delimiter_text, quoted};
-use crate::path::KernelPathQuestion;
+use crate::question::KernelPathQuestion;
 use crate::read::KernelRun;
 use laggard_align::{Caution, Diagnosis};
 use laggard_kernel_graph::DelimiterKind;
@@ -66,7 +66,7 @@ pub(crate) fn path_cautions(runs: &[KernelRun], report: &KernelPathReport) -> Ve
     });
     if inferred * 2 > all {
         out.push(
-            "Most of the path drawn rests on switches that the kernel did not record and that are implied: their \
+            "Most of the path input rests on switches that the kernel did not record and that are implied: their \
              instants are estimates."
                 .to_owned(),
         );
@@ -161,7 +161,7 @@ pub(crate) fn diagnosis_cautions(
     diagnosis: &Diagnosis,
 ) -> Vec<String> {
     let mut out = cautions(runs);
-    out.extend(diagnosis.cautions.iter().filter_map(|caution| told(*caution)));
+    out.extend(diagnosis.cautions.iter().filter_map(|caution| caution_text(*caution)));
     for set in [&report.normal, &report.sample] {
         if set.unresolved_share >= UNRESOLVED_SHARE {
             out.push(format!(
@@ -192,7 +192,7 @@ pub(crate) fn diagnosis_cautions(
     out
 }
 
-fn told(caution: Caution) -> Option<String> {
+fn caution_text(caution: Caution) -> Option<String> {
     Some(match caution {
         Caution::NoNormalExecution | Caution::NoSampleExecution => return None,
         Caution::EmptyExecutions { normal, sample } => {
@@ -250,7 +250,7 @@ pub(crate) fn diagnosis_missing(
             quoted(&set.source)
         )];
     }
-    let few = diagnosis.cautions.iter().filter_map(|caution| told(*caution));
+    let few = diagnosis.cautions.iter().filter_map(|caution| caution_text(*caution));
     let few: Vec<String> = few.take(2).collect();
     match few.is_empty() {
         true => vec![format!(

@@ -1,6 +1,6 @@
 //! Executions of runs as sequences of letters.
 
-use crate::chosen::{TimeWindow, within};
+use crate::execution_filter::{TimeWindow, within};
 use crate::names::state;
 use crate::read::KernelRun;
 use laggard_align::{AlignSettings, StateSequence};
@@ -119,7 +119,7 @@ pub(crate) struct Sequencer<'a> {
 
 /// Pieces of a path that are one step of its sequence: 0-based, the last included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct StepPieces {
+pub(crate) struct StepSegments {
     pub(crate) first: usize,
     pub(crate) last: usize,
 }
@@ -217,13 +217,13 @@ impl<'a> Sequencer<'a> {
     }
 
     /// Which pieces each step of a path's sequence consists of.
-    pub(crate) fn steps(&self, graph: &ExecutionGraph, path: &CriticalPath) -> Vec<StepPieces> {
+    pub(crate) fn steps(&self, graph: &ExecutionGraph, path: &CriticalPath) -> Vec<StepSegments> {
         let pieces = state_steps(path, &self.alphabet, WorkerNames::from_graph(graph));
-        let mut steps: Vec<(u8, StepPieces)> = Vec::new();
+        let mut steps: Vec<(u8, StepSegments)> = Vec::new();
         for StateStep { state, first_segment, last_segment, .. } in pieces {
             match steps.last_mut() {
                 Some((same, step)) if *same == state => step.last = last_segment,
-                _ => steps.push((state, StepPieces { first: first_segment, last: last_segment })),
+                _ => steps.push((state, StepSegments { first: first_segment, last: last_segment })),
             }
         }
         steps.into_iter().map(|(_, step)| step).collect()

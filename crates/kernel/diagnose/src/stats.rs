@@ -10,9 +10,10 @@ use laggard_report::{
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-const PAIRS_TOLD: usize = 200;
+/// Most pairs listed.
+const PAIRS_LISTED_MAX: usize = 200;
 
-/// Tells what traces hold and which delimiters would give executions.
+/// Statistics of traces, and the delimiters that would give executions.
 pub fn kernel_stats(runs: &[KernelRun]) -> KernelStatsReport {
     let mut report = KernelStatsReport {
         schema_version: KERNEL_STATS_SCHEMA_VERSION,
@@ -44,7 +45,7 @@ pub fn kernel_stats(runs: &[KernelRun]) -> KernelStatsReport {
         report.threads.extend(summary.most_running.iter().map(|thread| switching(thread, &host)));
         report.threads_left_out += summary.threads.saturating_sub(summary.most_running.len() as u64);
         pairs
-            .told(&run.texts)
+            .counts(&run.texts)
             .into_iter()
             .for_each(|(pair, count)| *wakings.entry(pair).or_default() += count);
         for proposal in &summary.proposals {
@@ -60,7 +61,7 @@ pub fn kernel_stats(runs: &[KernelRun]) -> KernelStatsReport {
     let mut pairs: Vec<WakingPair> =
         wakings.into_iter().map(|((waker, woken), count)| WakingPair { waker, woken, count }).collect();
     pairs.sort_by_key(|pair| Reverse(pair.count));
-    pairs.truncate(PAIRS_TOLD);
+    pairs.truncate(PAIRS_LISTED_MAX);
     report.wakings = pairs;
     report.threads.sort_by_key(|thread| (Reverse(thread.running_ns), thread.tid));
     report.headline = kernel_stats_headline(&report);

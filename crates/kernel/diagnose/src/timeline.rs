@@ -1,7 +1,7 @@
 //! A path piece by piece, as reports draw it.
 
+use crate::intervals::{PathInterval, all_intervals};
 use crate::names::lane;
-use crate::pieces::{Stretch, all_stretches};
 use crate::read::KernelRun;
 use laggard_kernel_graph::{CriticalPath, ExecutionGraph, WorkerId};
 use laggard_report::{PathJump, PathLane, PathSegment, PathTimeline};
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 /// Pieces and jumps of a timeline; the shortest beyond it stand in their neighbors.
 const PIECES_MAX: usize = 20_000;
 
-pub(crate) struct Drawn<'a> {
+pub(crate) struct TimelineInput<'a> {
     pub(crate) run: &'a KernelRun,
     pub(crate) graph: &'a ExecutionGraph,
     pub(crate) path: &'a CriticalPath,
@@ -18,19 +18,19 @@ pub(crate) struct Drawn<'a> {
     pub(crate) title: String,
 }
 
-pub(crate) fn timeline(drawn: Drawn<'_>) -> PathTimeline {
-    let Drawn { run, graph, path, execution, title } = drawn;
-    let all = all_stretches(graph, path);
+pub(crate) fn timeline(input: TimelineInput<'_>) -> PathTimeline {
+    let TimelineInput { run, graph, path, execution, title } = input;
+    let all = all_intervals(graph, path);
     let kept = without_shortest(&all);
     let folded = (all.len() - kept.len()) as u64;
-    let mut lanes = Lanes { graph, places: HashMap::new(), lanes: Vec::new() };
-    lanes.place(path.worker);
+    let mut lanes = Lanes { graph, lane_numbers: HashMap::new(), lanes: Vec::new() };
+    lanes.lane_number(path.worker);
     let from = path.window.from;
     let pieces: Vec<PathSegment> =
-        kept.iter().map(|one| segment(one, lanes.place(one.worker), from.ns())).collect();
+        kept.iter().map(|one| segment(one, lanes.lane_number(one.worker), from.ns())).collect();
     let jumps = path.links.iter().filter(|_| folded == 0).take(PIECES_MAX).map(|link| PathJump {
-        from: lanes.place(link.from),
-        to: lanes.place(link.to),
+        from: lanes.lane_number(link.from),
+        to: lanes.lane_number(link.to),
         at_ns: link.to_time.since(from),
         network: link.network,
     });
@@ -48,14 +48,14 @@ pub(crate) fn timeline(drawn: Drawn<'_>) -> PathTimeline {
     }
 }
 
-/// The stretches, the shortest joined to what comes before them.
-fn without_shortest<'a>(all: &[Stretch<'a>]) -> Vec<Stretch<'a>> {
+/// The intervals, the shortest joined to what comes before them.
+fn without_shortest<'a>(all: &[PathInterval<'a>]) -> Vec<PathInterval<'a>> {
     if all.len() <= PIECES_MAX {
         return all.to_vec();
     }
-    let mut lengths: Vec<u64> = all.iter().map(Stretch::ns).collect();
+    let mut lengths: Vec<u64> = all.iter().map(PathInterval::ns).collect();
     let (_, &mut least, _) = lengths.select_nth_unstable(all.len() - PIECES_MAX);
-    let mut kept: Vec<Stretch<'a>> = Vec::with_capacity(PIECES_MAX);
+    let mut kept: Vec<PathInterval<'a>> = Vec::with_capacity(PIECES_MAX);
     for one in all {
         match kept.last_mut() {
             Some(before) if one.ns() <= least => before.to = one.to,
@@ -65,15 +65,15 @@ fn without_shortest<'a>(all: &[Stretch<'a>]) -> Vec<Stretch<'a>> {
     kept
 }
 
-fn segment(stretch: &Stretch<'_>, lane: u32, from_ns: u64) -> PathSegment {
+fn segment(interval: &PathInterval<'_>, lane: u32, from_ns: u64) -> PathSegment {
     PathSegment {
         lane,
-        state: stretch.state,
-        from_ns: stretch.from.ns() - from_ns,
-        to_ns: stretch.to.ns() - from_ns,
-        resource: stretch.resource.to_owned(),
-        idle_ns: stretch.idle_ns,
-        inferred: stretch.inferred,
+        state: interval.state,
+        from_ns: interval.from.ns() - from_ns,
+        to_ns: interval.to.ns() - from_ns,
+        resource: interval.resource.to_owned(),
+        idle_ns: interval.idle_ns,
+        inferred: interval.inferred,
     }
 }
 
@@ -87,17 +87,17 @@ fn jumps_between(pieces: &[PathSegment]) -> Vec<PathJump> {
 /// Lanes in order of first appearance.
 struct Lanes<'a> {
     graph: &'a ExecutionGraph,
-    places: HashMap<WorkerId, u32>,
+    lane_numbers: HashMap<WorkerId, u32>,
     lanes: Vec<PathLane>,
 }
 
 impl Lanes<'_> {
-    fn place(&mut self, worker: WorkerId) -> u32 {
+    fn lane_number(&mut self, worker: WorkerId) -> u32 {
         let next = self.lanes.len() as u32;
-        let place = *self.places.entry(worker).or_insert(next);
-        if place == next {
+        let lane_number = *self.lane_numbers.entry(worker).or_insert(next);
+        if lane_number == next {
             self.lanes.push(lane(self.graph, worker));
         }
-        place
+        lane_number
     }
 }

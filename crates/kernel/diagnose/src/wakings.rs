@@ -1,8 +1,9 @@
-//! Who wakes whom.
+//! Which threads wake which.
 
 use laggard_model::{EventKind, KernelEvent, KernelTexts, TextId, Tid};
 use std::collections::{BTreeMap, HashMap};
-/// Pairs kept apart, and told.
+
+/// Most pairs counted separately.
 const PAIRS_MAX: usize = 100_000;
 
 /// Who wakes whom, by name.
@@ -43,16 +44,17 @@ impl Wakings {
         }
     }
 
-    pub(crate) fn told(&self, texts: &KernelTexts) -> BTreeMap<(String, String), u64> {
-        let mut told = BTreeMap::new();
+    /// Wakings by the names of waker and woken thread.
+    pub(crate) fn counts(&self, texts: &KernelTexts) -> BTreeMap<(String, String), u64> {
+        let mut counts = BTreeMap::new();
         for (&(waker, woken), &count) in &self.pairs {
             let waker = match waker {
                 Waker::Thread(name) => texts.text(name).to_owned(),
                 Waker::Interrupt => "an interrupt".to_owned(),
                 Waker::Unknown => "(not told)".to_owned(),
             };
-            *told.entry((waker, texts.text(woken).to_owned())).or_default() += count;
+            *counts.entry((waker, texts.text(woken).to_owned())).or_default() += count;
         }
-        told
+        counts
     }
 }

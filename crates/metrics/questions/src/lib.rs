@@ -14,13 +14,13 @@ mod signature;
 mod span_samples;
 
 pub use capacity::{Amount, CapacitySettings, CountedWindows, Property, WINDOWS_MIN, WhatIfChange, capacity};
-pub use changes::{ChangesQuestion, ChangesSettings, ToldDeployment, changes};
+pub use changes::{ChangesQuestion, ChangesSettings, DeclaredDeployment, changes};
 pub use methods::{CHANGE_METHODS, ChangeMethod};
 pub use sample_summary::{SampleFacts, sample_summary};
 pub use signature::{
     DiffThresholds, NamedSignature, SignatureQuestion, SignatureTest, build_signature, diff_signatures,
 };
 pub use span_samples::{
-    Callee, CountedRequests, Key, OutboundCall, Place, SpanSampleFold, SpanSampling, Sums, Visit,
-    add_span_samples, visits,
+    Callee, CountedRequests, CountingPoint, ExactSums, OutboundCall, SampleKey, SpanSampleFold, SpanSampling,
+    Visit, add_span_samples, visits,
 };

@@ -5,19 +5,19 @@
 //! Requests ─ survey fold ─► categories with latencies ─ gather ─► request matrices ─ localize ─► Report
 //! ```
 
+mod call_collector;
 mod compare;
 mod diagnose;
-mod gather;
 mod population;
 mod site_fold;
 mod survey;
 
+pub use call_collector::CallCollector;
 pub use compare::{
     CategorySummary, CompareSettings, ComparedPopulation, OperationSummary, PathNode, PathTimes, PathTrie,
     PopulationFold, PopulationSummary, Sample, compare,
 };
 pub use diagnose::{BaselineChoice, DiagnoseMethod, DiagnoseSettings, METHODS, diagnose};
-pub use gather::Gather;
 pub use population::{HandleMap, Population, Selected, UnionNames};
 pub use site_fold::SiteFold;
 pub use survey::{Survey, SurveyFold, SurveyedCategory};

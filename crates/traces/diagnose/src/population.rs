@@ -90,7 +90,7 @@ impl UnionNames {
     }
 
     /// The union over some populations, in this order.
-    pub fn of_populations(populations: &[Population<'_>]) -> UnionNames {
+    pub fn from_populations(populations: &[Population<'_>]) -> UnionNames {
         let all: Vec<&Names> = populations.iter().map(|population| population.requests.names()).collect();
         UnionNames::of(&all)
     }

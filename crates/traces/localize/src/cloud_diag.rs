@@ -2,7 +2,7 @@
 
 use crate::category::{CategoryCalls, RequestRow};
 use crate::decompose::{Decomposed, PositionFinding, decompose};
-use crate::evidence::Evidence;
+use crate::evidence::OperationEvidence;
 use crate::gate::{Gate, gate_weighted};
 use crate::pool::{CallScale, call_scales};
 use crate::replicas::{ReplicaTest, Spread};
@@ -96,7 +96,8 @@ pub fn cloud_diag(
     threads: NonZeroUsize,
 ) -> CloudDiag {
     let studies = study_all(categories, settings, threads);
-    let evidence = Evidence { categories, studies: &studies, settings, unit: smallest_weight(categories) };
+    let evidence =
+        OperationEvidence { categories, studies: &studies, settings, unit: smallest_weight(categories) };
     let mut suspects: Vec<SuspectOperation> = evidence
         .flagged_positions()
         .into_iter()
@@ -170,7 +171,7 @@ fn smallest_weight(categories: &[CategoryCalls]) -> f64 {
     f64::from(weights.reduce(f32::min).unwrap_or(1.0))
 }
 
-fn total_excess(evidence: &Evidence<'_>) -> f64 {
+fn total_excess(evidence: &OperationEvidence<'_>) -> f64 {
     let of = |(category, study): (&CategoryCalls, &Study)| -> f64 {
         if !study.gate.judged {
             return 0.0;

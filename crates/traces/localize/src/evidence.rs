@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
 /// Everything that is known when operations are judged.
-pub(crate) struct Evidence<'a> {
+pub(crate) struct OperationEvidence<'a> {
     pub(crate) categories: &'a [CategoryCalls],
     pub(crate) studies: &'a [Study],
     pub(crate) settings: &'a CloudDiagSettings,
@@ -21,9 +21,9 @@ pub(crate) struct Evidence<'a> {
 }
 
 /// A position of a category.
-type Place = (usize, u32);
+type FlaggedPosition = (usize, u32);
 
-impl Evidence<'_> {
+impl OperationEvidence<'_> {
     /// What the request of a call stands for, in units of the smallest weight.
     fn weight(&self, category: &CategoryCalls, call: &Call) -> f64 {
         f64::from(category.requests[call.request as usize].weight) / self.unit
@@ -35,8 +35,8 @@ impl Evidence<'_> {
     }
 
     /// Flagged positions by operation.
-    pub(crate) fn flagged_positions(&self) -> BTreeMap<OperationId, BTreeSet<Place>> {
-        let mut flagged: BTreeMap<OperationId, BTreeSet<Place>> = BTreeMap::new();
+    pub(crate) fn flagged_positions(&self) -> BTreeMap<OperationId, BTreeSet<FlaggedPosition>> {
+        let mut flagged: BTreeMap<OperationId, BTreeSet<FlaggedPosition>> = BTreeMap::new();
         for (at, (category, study)) in self.categories.iter().zip(self.studies).enumerate() {
             let positions = study.decomposed.iter().flat_map(|done| &done.positions);
             for (position, _) in positions.enumerate().filter(|(_, finding)| finding.flagged) {
@@ -51,7 +51,7 @@ impl Evidence<'_> {
     pub(crate) fn judge_flagged(
         &self,
         operation: OperationId,
-        flagged: &BTreeSet<Place>,
+        flagged: &BTreeSet<FlaggedPosition>,
     ) -> Option<SuspectOperation> {
         let pooled = self.pool(operation);
         let (spread, mut tests) =
@@ -256,7 +256,8 @@ impl Evidence<'_> {
         if counted.is_empty() {
             return None;
         }
-        let positions: BTreeSet<Place> = counted.iter().map(|call| (call.category, call.position)).collect();
+        let positions: BTreeSet<FlaggedPosition> =
+            counted.iter().map(|call| (call.category, call.position)).collect();
         let categories: BTreeSet<usize> = positions.iter().map(|&(category, _)| category).collect();
         let hit: BTreeSet<(usize, u32)> = counted.iter().map(|call| (call.category, call.request)).collect();
         let cells = replica_cells(tests, culprits, pooled, &counted);

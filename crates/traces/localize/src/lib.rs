@@ -15,9 +15,8 @@ pub mod compare;
 mod decompose;
 mod evidence;
 mod gate;
-mod mi;
-mod parallel;
 mod patterns;
+mod pca_rank;
 mod peers;
 mod pool;
 mod replicas;
@@ -28,13 +27,13 @@ pub use category::{Call, CategoryCalls, CategoryPosition, RequestRow};
 pub use cloud_diag::{CategoryFinding, CloudDiag, Excess, ReplicaCell, SuspectOperation, cloud_diag};
 pub use decompose::{Decomposed, PositionFinding, decompose};
 pub use gate::{Gate, gate, gate_weighted};
-pub use mi::{
-    ClusterFinding, ClusterSize, ColumnFinding, MajorClusters, Mi, MiSettings, MinorFate, ReplicaRatio,
-    Split, SplitDoubt, cluster_sequences, major_clusters, mi,
-};
 pub use patterns::{
     Condition, LatencyPattern, LatencyPatterns, PatternSettings, RequestTable, RequestTableError,
     latency_patterns,
+};
+pub use pca_rank::{
+    ClusterFinding, ClusterSize, ColumnFinding, MajorClusters, Mi, MiSettings, MinorFate, ReplicaRatio,
+    Split, SplitDoubt, cluster_sequences, major_clusters, mi,
 };
 pub use replicas::{ReplicaObservations, ReplicaTest, Spread, test_replicas};
 pub use settings::{CloudDiagSettings, Mode, TimeKind};

@@ -14,13 +14,12 @@
 
 use crate::category::CategoryCalls;
 use crate::cloud_diag::Study;
-use crate::parallel;
 use crate::pool::CallScale;
 use crate::settings::CloudDiagSettings;
 use laggard_model::{OperationId, ReplicaId};
 use laggard_numeric::{
-    Weights, benjamini_hochberg, effective_sample_size, median, weighted_mann_whitney_one_vs_rest,
-    weighted_median,
+    Weights, benjamini_hochberg, effective_sample_size, median, parallel_map,
+    weighted_mann_whitney_one_vs_rest, weighted_median,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -69,13 +68,13 @@ pub(crate) fn slow_peers(
     let judged: Vec<(&CategoryCalls, &Study)> =
         categories.iter().zip(studies).filter(|(_, study)| study.gate.judged).collect();
     let mut by_operation: BTreeMap<OperationId, Observations> = BTreeMap::new();
-    for own in parallel::map(&judged, threads, |(category, study)| observe(category, &study.scales)) {
+    for own in parallel_map(&judged, threads, |(category, study)| observe(category, &study.scales)) {
         for (operation, observations) in own {
             by_operation.entry(operation).or_default().extend(observations);
         }
     }
     let operations: Vec<(OperationId, Observations)> = by_operation.into_iter().collect();
-    let compared = parallel::map(&operations, threads, |(operation, observations)| {
+    let compared = parallel_map(&operations, threads, |(operation, observations)| {
         compare(*operation, observations, settings)
     });
     let (mut candidates, p_values): (Vec<SlowPeer>, Vec<f64>) = compared.into_iter().flatten().unzip();

@@ -11,11 +11,11 @@
 mod accuracy;
 mod answer;
 mod breakdown;
-mod calm;
 mod change;
+mod current_windows;
 mod fit;
-mod in_force;
 mod loads;
+mod low_load;
 mod model;
 mod remarks;
 mod think;
@@ -136,8 +136,8 @@ pub fn capacity(
     report.missing = remarks::missing(table, &groups, &windows);
     if report.missing.is_empty() {
         let counted = match settings.windows {
-            CountedWindows::InForce => in_force::in_force(table, &windows, settings.threads),
-            CountedWindows::All => in_force::InForce { windows, cautions: vec![] },
+            CountedWindows::InForce => current_windows::in_force(table, &windows, settings.threads),
+            CountedWindows::All => current_windows::InForce { windows, cautions: vec![] },
         };
         report.cautions.extend(counted.cautions);
         fill(&mut report, table, &groups, &counted.windows, settings)?;
@@ -157,7 +157,7 @@ fn fill(
     let mut loads = stretches(table, groups, windows);
     let everything = pooled(table, groups, windows);
     let mut model = without_clients(table, groups, windows, &everything, settings)?;
-    report.cautions.extend(calm::fit_calm(table, &mut model, &loads));
+    report.cautions.extend(low_load::fit_calm(table, &mut model, &loads));
     let mut now = pooled(table, groups, &windows[windows.len().saturating_sub(NOW_WINDOWS)..]);
     report.cautions.extend(think::set_clients(&mut model, &everything, &loads, settings.think_s));
     think::fill_clients(&model, &mut loads);

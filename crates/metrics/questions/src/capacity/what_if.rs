@@ -137,24 +137,26 @@ impl Model {
     }
 
     fn change_demand(&mut self, target: &str, amount: Amount) -> Result<String, String> {
-        let Some(place) = self.place(target) else {
+        let Some(demand) = self.find_demand(target) else {
             let names = [self.transactions.clone(), self.tier_names()].concat();
             return Err(unknown("transaction or tier", target, &names));
         };
-        let name = plain(&self.tiers[place.tier].tier);
-        let (who, before_s) = match place.transaction {
+        let name = plain(&self.tiers[demand.tier].tier);
+        let (who, before_s) = match demand.transaction {
             Some(at) => {
-                (format!("`{}`", plain(&self.transactions[at])), self.system.tiers[place.tier].demands_s[at])
+                (format!("`{}`", plain(&self.transactions[at])), self.system.tiers[demand.tier].demands_s[at])
             }
-            None => ("A mean transaction".to_owned(), self.system.tiers[place.tier].mean_demand_s(&self.mix)),
+            None => {
+                ("A mean transaction".to_owned(), self.system.tiers[demand.tier].mean_demand_s(&self.mix))
+            }
         };
         let factor = match amount {
             Amount::Factor(factor) => factor,
             Amount::Value(after_s) if before_s > 0.0 => after_s / before_s,
             Amount::Value(_) => f64::NAN,
         };
-        let demands = &mut self.system.tiers[place.tier].demands_s;
-        let after_s = match (place.transaction, amount) {
+        let demands = &mut self.system.tiers[demand.tier].demands_s;
+        let after_s = match (demand.transaction, amount) {
             (Some(at), Amount::Value(after_s)) => {
                 demands[at] = after_s;
                 after_s
@@ -172,30 +174,30 @@ impl Model {
                 before_s * factor
             }
         };
-        self.tiers[place.tier].demands_s.clone_from(&self.system.tiers[place.tier].demands_s);
+        self.tiers[demand.tier].demands_s.clone_from(&self.system.tiers[demand.tier].demands_s);
         Ok(format!("{who} takes {} at `{name}` instead of {}.", length(after_s), length(before_s)))
     }
 
     /// What a name of a demand means: a transaction (at the first tier), a tier, or both with a dot between.
-    fn place(&self, target: &str) -> Option<Place> {
+    fn find_demand(&self, target: &str) -> Option<DemandRef> {
         let transaction = |name: &str| self.transactions.iter().position(|known| known == name);
         let tier = |name: &str| self.tiers.iter().position(|known| known.tier == name);
         if let Some(at) = transaction(target) {
-            return Some(Place { tier: self.front(), transaction: Some(at) });
+            return Some(DemandRef { tier: self.front(), transaction: Some(at) });
         }
         if let Some(tier) = tier(target) {
-            return Some(Place { tier, transaction: None });
+            return Some(DemandRef { tier, transaction: None });
         }
         target.match_indices('.').find_map(|(dot, _)| {
             let (first, second) = (&target[..dot], &target[dot + 1..]);
-            Some(Place { transaction: Some(transaction(first)?), tier: tier(second)? })
+            Some(DemandRef { transaction: Some(transaction(first)?), tier: tier(second)? })
         })
     }
 }
 
 /// Where a demand stands.
 #[derive(Clone, Copy)]
-struct Place {
+struct DemandRef {
     tier: usize,
     transaction: Option<usize>,
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 const Z_95: f64 = 1.96;
 
 /// A model as it is told, and why its estimator was chosen.
-pub(super) struct ToldModel {
+pub(super) struct FittedCosts {
     pub(super) model: CostModel,
     pub(super) reason: String,
     pub(super) cautions: Vec<String>,
@@ -19,7 +19,7 @@ pub(super) struct ToldModel {
 
 /// Fits the rows of a group anew, by the estimator that predicts best; the method's own fit stands in when there are
 /// too few windows for that.
-pub(super) fn told(observed: &ObservedServer, group: &Group, ranges: &[Range<usize>]) -> ToldModel {
+pub(super) fn fitted_costs(observed: &ObservedServer, group: &Group, ranges: &[Range<usize>]) -> FittedCosts {
     let fitted = fit_model(&observed.observations, ranges, &ModelSettings::default()).ok();
     let times = signature(&observed.observations, ranges);
     let model = fitted.as_ref().map_or(&group.model, |fitted| &fitted.model);
@@ -40,7 +40,7 @@ pub(super) fn told(observed: &ObservedServer, group: &Group, ranges: &[Range<usi
             service_time_error_s: service.map(|time| time.standard_error_s),
         }
     };
-    ToldModel {
+    FittedCosts {
         model: CostModel {
             segments: group.segments.iter().map(|&segment| segment as u32).collect(),
             windows: ranges.iter().map(|rows| rows.len() as u64).sum(),

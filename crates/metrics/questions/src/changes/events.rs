@@ -1,6 +1,6 @@
 //! What happened over all servers: changes of one kind at one time in one tier are one event.
 
-use super::ToldDeployment;
+use super::DeclaredDeployment;
 use laggard_model::{Nanos, Timestamp};
 use laggard_report::{
     AnomalousRegion, ChangeEvent, ChangeEventKind, ChangeVerdict, DeploymentBefore, JointChange, Onset,
@@ -15,7 +15,7 @@ const DEPLOYMENT_BEFORE: Nanos = Nanos::from_secs(600);
 const TRANSACTIONS: usize = 20;
 
 /// Notes which deployment each change followed.
-pub(super) fn mark_deployments(servers: &mut [ServerChanges], told: &[ToldDeployment], window: Nanos) {
+pub(super) fn mark_deployments(servers: &mut [ServerChanges], told: &[DeclaredDeployment], window: Nanos) {
     let before = DEPLOYMENT_BEFORE.max(window.plus(window));
     for change in servers.iter_mut().flat_map(|server| &mut server.changes) {
         change.deployment = match change.kind {
@@ -26,10 +26,10 @@ pub(super) fn mark_deployments(servers: &mut [ServerChanges], told: &[ToldDeploy
 }
 
 /// The deployment nearest to the most likely time, of those inside the interval or shortly before it.
-fn deployment_before(onset: &Onset, told: &[ToldDeployment], before: Nanos) -> Option<DeploymentBefore> {
+fn deployment_before(onset: &Onset, told: &[DeclaredDeployment], before: Nanos) -> Option<DeploymentBefore> {
     let from = Timestamp::from_unix_ns(onset.earliest_ns).minus(before).unix_ns();
     let near = told.iter().filter(|one| (from..=onset.latest_ns).contains(&one.time.unix_ns()));
-    let distance = |one: &&ToldDeployment| onset.at_ns.abs_diff(one.time.unix_ns());
+    let distance = |one: &&DeclaredDeployment| onset.at_ns.abs_diff(one.time.unix_ns());
     let nearest = near.min_by_key(distance)?;
     Some(DeploymentBefore {
         name: nearest.name.clone(),

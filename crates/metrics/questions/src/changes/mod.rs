@@ -6,12 +6,12 @@
 
 mod costs;
 mod events;
-mod happened;
 mod observed;
 mod regions;
 mod remarks;
 mod series;
 mod server;
+mod server_events;
 mod settings;
 mod times;
 
@@ -25,12 +25,12 @@ use laggard_report::{
 use laggard_samples::WindowTable;
 use laggard_settings::{SettingError, Settings};
 pub(crate) use observed::{ObservedServer, POOLED};
-use server::{Judged, not_judged};
+use server::{ServerResult, not_judged};
 use std::num::NonZeroUsize;
 
 /// A deployment the user told of.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ToldDeployment {
+pub struct DeclaredDeployment {
     /// When.
     pub time: Timestamp,
     /// A version, a commit.
@@ -45,7 +45,7 @@ pub struct ChangesQuestion<'a> {
     /// What only the reader knows.
     pub facts: &'a SampleFacts,
     /// Deployments, in order of time.
-    pub deployments: &'a [ToldDeployment],
+    pub deployments: &'a [DeclaredDeployment],
     /// Method and thresholds.
     pub settings: &'a ChangesSettings,
     /// Threads to use; they change no bit of the answer.
@@ -64,7 +64,7 @@ pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, SettingEr
         let observed = ObservedServer::of(table, server, settings.types_max);
         let answer = settings.analyze(&observed.observations, threads);
         let mut told = match &answer {
-            Ok(analysis) => Judged { table, server, observed: &observed, analysis }.report(),
+            Ok(analysis) => ServerResult { table, server, observed: &observed, analysis }.report(),
             Err(_) => not_judged(table, server, &observed),
         };
         let name = remarks::server_name(&told.server, &told.tier);
@@ -87,7 +87,7 @@ pub fn changes(question: &ChangesQuestion<'_>) -> Result<ChangeReport, SettingEr
 }
 
 fn empty(question: &ChangesQuestion<'_>) -> ChangeReport {
-    let told = |one: &ToldDeployment| Deployment {
+    let told = |one: &DeclaredDeployment| Deployment {
         name: one.name.clone(),
         at_ns: one.time.unix_ns(),
         at: rfc3339(one.time),

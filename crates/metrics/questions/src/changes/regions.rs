@@ -1,7 +1,7 @@
 //! Times in which transactions do not explain the CPU.
 
 use super::series::predicted;
-use super::server::Judged;
+use super::server::ServerResult;
 use super::times::Span;
 use laggard_changes::{SegmentKind, TransactionModel};
 use laggard_report::AnomalousRegion;
@@ -13,7 +13,7 @@ pub(super) struct Region {
     pub(super) told: AnomalousRegion,
 }
 
-impl Judged<'_> {
+impl ServerResult<'_> {
     /// Runs of anomalous segments, with what transactions leave unexplained.
     pub(super) fn regions(&self, models: &[Option<&TransactionModel>]) -> Vec<Region> {
         let mut runs: Vec<(Range<usize>, Vec<&'static str>)> = Vec::new();

@@ -1,6 +1,6 @@
 //! What was ruled out, what limits trust, what is missing; whole sentences.
 
-use super::ToldDeployment;
+use super::DeclaredDeployment;
 use super::observed::ObservedServer;
 use crate::methods::ChangeMethod;
 use laggard_report::{ChangeEventKind, ChangeReport, ChangeVerdict, SegmentState, ServerChanges, rfc3339};
@@ -87,7 +87,7 @@ pub(super) fn joined<'a>(
 }
 
 /// What was looked at and found fine.
-pub(super) fn ruled_out(report: &ChangeReport, deployments: &[ToldDeployment]) -> Vec<String> {
+pub(super) fn ruled_out(report: &ChangeReport, deployments: &[DeclaredDeployment]) -> Vec<String> {
     let mut out = Vec::new();
     let moved = count(report, ChangeEventKind::WorkloadChange);
     if moved > 0 {
@@ -109,7 +109,7 @@ pub(super) fn ruled_out(report: &ChangeReport, deployments: &[ToldDeployment]) -
             report.servers.len()
         ));
     }
-    let followed = |deployment: &ToldDeployment| {
+    let followed = |deployment: &DeclaredDeployment| {
         let changes = report.servers.iter().flat_map(|server| &server.changes);
         changes
             .filter_map(|change| change.deployment.as_ref())
@@ -158,7 +158,7 @@ fn pending(server: &ServerChanges) -> Option<String> {
 pub(super) fn cautions(
     report: &ChangeReport,
     table: &WindowTable,
-    deployments: &[ToldDeployment],
+    deployments: &[DeclaredDeployment],
 ) -> Vec<String> {
     let mut out = Vec::new();
     out.extend(joined(&report.servers, |server| server.cautions.clone()));

@@ -1,6 +1,6 @@
 //! The answer for one server, with names and times.
 
-use super::costs::{self, ToldModel};
+use super::costs::{self, FittedCosts};
 use super::observed::ObservedServer;
 use super::regions::Region;
 use super::series::{models_of_rows, utilization};
@@ -13,7 +13,7 @@ use laggard_samples::{ServerWindows, WindowTable};
 use std::ops::Range;
 
 /// What is known of one server.
-pub(super) struct Judged<'a> {
+pub(super) struct ServerResult<'a> {
     pub(super) table: &'a WindowTable,
     pub(super) server: &'a ServerWindows,
     pub(super) observed: &'a ObservedServer,
@@ -42,7 +42,7 @@ pub(super) fn not_judged(
     }
 }
 
-impl Judged<'_> {
+impl ServerResult<'_> {
     pub(super) fn report(&self) -> ServerChanges {
         let rows = self.observed.observations.utilization.len();
         let models = models_of_rows(self.analysis, rows);
@@ -75,13 +75,13 @@ impl Judged<'_> {
         segments.map(|segment| segment.rows.clone()).collect()
     }
 
-    fn models(&self) -> Vec<ToldModel> {
+    fn models(&self) -> Vec<FittedCosts> {
         let in_force = self.analysis.segments.iter().rev().find_map(|segment| match segment.kind {
             SegmentKind::Normal { group } => Some(group),
             _ => None,
         });
         let one = |(at, group)| {
-            let mut told = costs::told(self.observed, group, &self.ranges_of(at));
+            let mut told = costs::fitted_costs(self.observed, group, &self.ranges_of(at));
             told.model.in_force = in_force == Some(at);
             told
         };

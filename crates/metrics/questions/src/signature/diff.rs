@@ -135,10 +135,10 @@ impl Unit {
     fn all(old: &Signature, new: &Signature) -> Vec<Unit> {
         let tiers: BTreeSet<&str> =
             old.servers.iter().chain(&new.servers).map(|one| one.tier.as_str()).collect();
-        tiers.into_iter().flat_map(|tier| Unit::of_tier(tier, old, new)).collect()
+        tiers.into_iter().flat_map(|tier| Unit::from_tier(tier, old, new)).collect()
     }
 
-    fn of_tier(tier: &str, old: &Signature, new: &Signature) -> Vec<Unit> {
+    fn from_tier(tier: &str, old: &Signature, new: &Signature) -> Vec<Unit> {
         let of = |signature: &Signature| -> Vec<ServerSignature> {
             signature.servers.iter().filter(|one| one.tier == tier).cloned().collect()
         };
@@ -191,7 +191,7 @@ impl Unit {
             .map(|((old, _), error)| (test.change_min * old.abs()).max(test.standard_errors_min * error));
         let windows = |one: Option<&TransactionSignature>| one.map_or(0, |one| one.windows);
         let doubt = times.map_or(0.0, |(old, _)| load.doubt() * old.abs());
-        let judged = Judged { difference, detectable, doubt, windows: [windows(old), windows(new)] };
+        let judged = TestFigures { difference, detectable, doubt, windows: [windows(old), windows(new)] };
         let (fate, reason) = match (old, new) {
             (None, _) => (TransactionFate::New, None),
             (_, None) => (TransactionFate::Removed, None),
@@ -217,7 +217,7 @@ impl Unit {
 }
 
 /// What the test looks at.
-struct Judged {
+struct TestFigures {
     difference: Option<f64>,
     detectable: Option<f64>,
     /// What another load may account for, in seconds.
@@ -254,7 +254,7 @@ fn used(servers: &[ServerSignature]) -> Option<(f64, f64)> {
     (!known.is_empty()).then(|| (known.iter().sum::<f64>() / known.len() as f64, cores))
 }
 
-impl Judged {
+impl TestFigures {
     fn fate(&self, test: &SignatureTest, load: Load) -> (TransactionFate, Option<String>) {
         let unknown = |reason: String| (TransactionFate::NotJudged, Some(reason));
         let side = |at: usize| if at == 0 { "before" } else { "after" };

@@ -65,7 +65,7 @@ pub fn build_signature(question: &SignatureQuestion<'_>) -> Signature {
         let measured = MeasuredServer::of(table, server, types_max);
         signature.cautions.extend(measured.cautions());
         signature.cautions.extend(measured.mixture_caution(table));
-        signature.servers.push(measured.told());
+        signature.servers.push(measured.signature());
     }
     signature.verdict = verdict(&signature);
     signature.missing = missing(&signature);
@@ -122,7 +122,7 @@ impl<'a> MeasuredServer<'a> {
         MeasuredServer { server, times, model: model.ok().map(|fitted| fitted.model), observed }
     }
 
-    fn told(&self) -> ServerSignature {
+    fn signature(&self) -> ServerSignature {
         let observations = &self.observed.observations;
         let windows = observations.utilization.len();
         let mean = observations.utilization.iter().sum::<f64>() / windows as f64;

@@ -57,9 +57,11 @@ pub fn add_span_samples(
     let partial = counted.windows_cut(grid);
     table.add_losses(&partial.losses);
     let writer = Writer { names: requests.names(), grid, counted: &counted, windows: partial.windows };
-    writer.write(table, |place| match place {
-        Place::System => !told.any,
-        Place::Replica { replica, .. } => !told.servers.contains(requests.names().replica_name(replica)),
+    writer.write(table, |point| match point {
+        CountingPoint::System => !told.any,
+        CountingPoint::Replica { replica, .. } => {
+            !told.servers.contains(requests.names().replica_name(replica))
+        }
     });
     SpanSampling { requests: counted.requests, cautions }
 }
@@ -85,7 +87,7 @@ fn cautions(requests: &Requests, counted: &CountedRequests) -> Vec<String> {
 
 /// Where transactions are counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Place {
+pub enum CountingPoint {
     /// The whole system: what clients asked for.
     System,
     /// One replica of a service.
@@ -99,20 +101,20 @@ pub enum Place {
 
 /// What a sum is of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Key {
+pub struct SampleKey {
     /// The window of the request's completion, by number in the grid.
     pub window: i64,
     /// Where.
-    pub place: Place,
+    pub point: CountingPoint,
     /// The transaction type: the operation that was asked for.
     pub transaction: OperationId,
     /// The callee of outbound calls; `None` for the transactions themselves.
     pub callee: Option<Callee>,
 }
 
-/// Sums as exact integers, so that no order of adding changes them.
+/// ExactSums as exact integers, so that no order of adding changes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Sums {
+pub struct ExactSums {
     /// How many, in units of 2⁻²³.
     pub count: u128,
     /// How many of them have times that are wholly known.
@@ -121,10 +123,10 @@ pub struct Sums {
     pub ns: u128,
 }
 
-/// One transaction or call in the unit of [`Sums`]: every adjusted count is a whole number of it.
+/// One transaction or call in the unit of [`ExactSums`]: every adjusted count is a whole number of it.
 const ONE: f64 = (1_u64 << 23) as f64;
 
-impl Sums {
+impl ExactSums {
     fn add(&mut self, weight: u128, ns: Option<u64>) {
         self.count = self.count.saturating_add(weight);
         if let Some(ns) = ns {
@@ -133,7 +135,7 @@ impl Sums {
         }
     }
 
-    fn merge(&mut self, other: Sums) {
+    fn merge(&mut self, other: ExactSums) {
         self.count = self.count.saturating_add(other.count);
         self.timed = self.timed.saturating_add(other.timed);
         self.ns = self.ns.saturating_add(other.ns);
@@ -155,8 +157,8 @@ pub struct SpanSampleFold<'a> {
 /// What was counted.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CountedRequests {
-    /// By window, place, type and callee.
-    pub sums: HashMap<Key, Sums>,
+    /// By window, point, type and callee.
+    pub sums: HashMap<SampleKey, ExactSums>,
     /// Requests counted, one each.
     pub requests: u64,
     /// Requests that tell that they stand for more than one.
@@ -217,19 +219,19 @@ impl SpanSampleFold<'_> {
         partial.first = partial.first.min(completion);
         partial.last = partial.last.max(completion);
         for visit in visits(&request.call_tree(), self.names) {
-            let place = Place::Replica { service: visit.service, replica: visit.replica };
+            let point = CountingPoint::Replica { service: visit.service, replica: visit.replica };
             self.add_visit(
                 partial,
-                Key { window, place, transaction: visit.operation, callee: None },
+                SampleKey { window, point, transaction: visit.operation, callee: None },
                 &visit,
                 weight,
                 request,
             );
             if visit.is_entry {
-                let place = Place::System;
+                let point = CountingPoint::System;
                 self.add_visit(
                     partial,
-                    Key { window, place, transaction: visit.operation, callee: None },
+                    SampleKey { window, point, transaction: visit.operation, callee: None },
                     &visit,
                     weight,
                     request,
@@ -241,7 +243,7 @@ impl SpanSampleFold<'_> {
     fn add_visit(
         &self,
         partial: &mut CountedRequests,
-        key: Key,
+        key: SampleKey,
         visit: &Visit,
         weight: u128,
         request: &RequestView<'_>,
@@ -249,7 +251,7 @@ impl SpanSampleFold<'_> {
         let timed = |ns: u64| request.is_complete().then_some(ns);
         partial.sums.entry(key).or_default().add(weight, timed(visit.inclusive.ns()));
         for call in &visit.calls {
-            let key = Key { callee: Some(call.callee), ..key };
+            let key = SampleKey { callee: Some(call.callee), ..key };
             partial.sums.entry(key).or_default().add(weight, timed(call.waited_ns));
         }
     }
@@ -296,10 +298,10 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(&self, table: &mut SampleTable, wanted: impl Fn(Place) -> bool) {
-        let sorted: BTreeMap<&Key, &Sums> = self.counted.sums.iter().collect();
+    fn write(&self, table: &mut SampleTable, wanted: impl Fn(CountingPoint) -> bool) {
+        let sorted: BTreeMap<&SampleKey, &ExactSums> = self.counted.sums.iter().collect();
         for (key, sums) in sorted {
-            if !self.windows.contains(&key.window) || !wanted(key.place) {
+            if !self.windows.contains(&key.window) || !wanted(key.point) {
                 continue;
             }
             match key.callee {
@@ -309,7 +311,7 @@ impl Writer<'_> {
         }
     }
 
-    fn transactions(&self, table: &mut SampleTable, key: &Key, sums: &Sums) {
+    fn transactions(&self, table: &mut SampleTable, key: &SampleKey, sums: &ExactSums) {
         self.sample(table, key, "", Measure::Transactions, sums.count as f64 / ONE);
         if sums.timed > 0 {
             self.sample(table, key, "", Measure::ResponseTime, sums.ns as f64 / sums.timed as f64 / 1e9);
@@ -317,8 +319,8 @@ impl Writer<'_> {
     }
 
     /// Calls of requests that are wholly known, as many as all requests made.
-    fn calls(&self, table: &mut SampleTable, key: &Key, callee: Callee, sums: &Sums) {
-        let whole = self.counted.sums.get(&Key { callee: None, ..*key }).copied().unwrap_or_default();
+    fn calls(&self, table: &mut SampleTable, key: &SampleKey, callee: Callee, sums: &ExactSums) {
+        let whole = self.counted.sums.get(&SampleKey { callee: None, ..*key }).copied().unwrap_or_default();
         if sums.timed == 0 || whole.timed == 0 {
             return;
         }
@@ -331,12 +333,12 @@ impl Writer<'_> {
         self.sample(table, key, name, Measure::CallTime, sums.ns as f64 / sums.timed as f64 / 1e9);
     }
 
-    fn sample(&self, table: &mut SampleTable, key: &Key, callee: &str, measure: Measure, value: f64) {
+    fn sample(&self, table: &mut SampleTable, key: &SampleKey, callee: &str, measure: Measure, value: f64) {
         let operation = self.names.operation_key(key.transaction);
         let transaction = format!("{} {}", operation.service, operation.operation);
-        let (server, tier) = match key.place {
-            Place::System => ("", ""),
-            Place::Replica { service, replica } => {
+        let (server, tier) = match key.point {
+            CountingPoint::System => ("", ""),
+            CountingPoint::Replica { service, replica } => {
                 (self.names.replica_name(replica), self.names.service_name(service))
             }
         };

@@ -16,7 +16,7 @@ fn light() -> WindowTable {
     table(&run(1, &[200, 450, 700, 950], 48, 1.0))
 }
 
-fn asked(table: &WindowTable, settings: &CapacitySettings) -> CapacityReport {
+fn capacity_report(table: &WindowTable, settings: &CapacitySettings) -> CapacityReport {
     capacity(table, &SampleFacts::default(), settings).expect("names that are there")
 }
 
@@ -35,7 +35,7 @@ fn measured(run: &TpcwRun) -> [f64; 2] {
 fn the_answer_holds_when_it_is_simulated() {
     for cores in [1.0, 2.0] {
         let steps = [200, 450, 700, 950].map(|clients| (f64::from(clients) * cores * 0.8) as u32);
-        let report = asked(&table(&run(1, &steps, 60, cores)), &CapacitySettings::new(0.02));
+        let report = capacity_report(&table(&run(1, &steps, 60, cores)), &CapacitySettings::new(0.02));
         assert_eq!(report.accuracy.as_ref().unwrap().trust, Trust::Good, "{}", report.headline);
         let answer = report.answer.unwrap();
         // Of the median mix, because chance makes one window's mix heavier than the sessions are.
@@ -52,7 +52,7 @@ fn the_answer_holds_when_it_is_simulated() {
 
 #[test]
 fn the_think_time_is_found_and_the_front_saturates_first() {
-    let report = asked(&light(), &CapacitySettings::new(0.1));
+    let report = capacity_report(&light(), &CapacitySettings::new(0.1));
     let model = report.model.unwrap();
     assert_eq!(model.clients, ClientsBasis::Measured);
     assert!((model.think.unwrap().seconds - 7.0).abs() < 0.1);
@@ -66,15 +66,15 @@ fn the_think_time_is_found_and_the_front_saturates_first() {
 fn without_clients_the_answer_is_a_rate_or_needs_a_think_time() {
     let mut unknown = light();
     unknown.clients = vec![];
-    let report = asked(&unknown, &CapacitySettings::new(0.1));
+    let report = capacity_report(&unknown, &CapacitySettings::new(0.1));
     let answer = report.answer.unwrap();
     assert_eq!(answer.clients, None);
     assert!(report.cautions.iter().any(|caution| caution.contains("--think")));
     let given = CapacitySettings { think_s: Some(7.0), ..CapacitySettings::new(0.1) };
-    let closed = asked(&unknown, &given);
+    let closed = capacity_report(&unknown, &given);
     assert_eq!(closed.model.unwrap().clients, ClientsBasis::FromThinkTime);
     let clients = closed.answer.unwrap().clients.unwrap() as f64;
-    let known = asked(&light(), &CapacitySettings::new(0.1)).answer.unwrap();
+    let known = capacity_report(&light(), &CapacitySettings::new(0.1)).answer.unwrap();
     assert!((clients / known.clients.unwrap() as f64 - 1.0).abs() < 0.02);
     assert!((answer.throughput / known.throughput - 1.0).abs() < 0.1);
 }
@@ -82,10 +82,10 @@ fn without_clients_the_answer_is_a_rate_or_needs_a_think_time() {
 #[test]
 fn what_if_questions_move_the_answer_the_right_way() {
     let table = light();
-    let base = asked(&table, &CapacitySettings::new(0.1)).answer.unwrap().clients.unwrap();
+    let base = capacity_report(&table, &CapacitySettings::new(0.1)).answer.unwrap().clients.unwrap();
     let with = |change: &str| {
         let changes = vec![WhatIfChange::parse(change).unwrap()];
-        let report = asked(&table, &CapacitySettings { changes, ..CapacitySettings::new(0.1) });
+        let report = capacity_report(&table, &CapacitySettings { changes, ..CapacitySettings::new(0.1) });
         let what_if = report.what_if.unwrap();
         (what_if.answer.clients.unwrap(), what_if.changes.join(" "))
     };
@@ -102,7 +102,7 @@ fn what_if_questions_move_the_answer_the_right_way() {
 #[test]
 fn other_mixes_loads_and_think_times_are_answered() {
     let table = light();
-    let report = asked(
+    let report = capacity_report(
         &table,
         &CapacitySettings {
             mix: Some(vec![("Home".to_owned(), 3.0), ("Best Sellers".to_owned(), 1.0)]),
@@ -147,7 +147,7 @@ fn too_little_data_is_said() {
     let mut gaps = light();
     gaps.system.counts = laggard_numeric::Matrix::from_row_major(48, 14, vec![f64::NAN; 48 * 14]);
     for table in [WindowTable::default(), no_cpu, short, idle, gaps] {
-        let report = asked(&table, &CapacitySettings::new(0.1));
+        let report = capacity_report(&table, &CapacitySettings::new(0.1));
         assert_eq!(report.verdict, CapacityVerdict::InsufficientData);
         assert!(report.answer.is_none() && !report.missing.is_empty(), "{}", report.headline);
     }
@@ -155,7 +155,7 @@ fn too_little_data_is_said() {
 
 #[test]
 fn a_target_that_nobody_can_meet_is_said() {
-    let report = asked(&light(), &CapacitySettings::new(0.000_1));
+    let report = capacity_report(&light(), &CapacitySettings::new(0.000_1));
     assert_eq!(report.answer.as_ref().unwrap().clients, Some(0));
     assert_eq!(report.verdict, CapacityVerdict::Exceeded);
     assert!(report.headline.starts_with("Not even one client"), "{}", report.headline);
@@ -168,7 +168,7 @@ fn data_that_do_not_fit_are_not_trusted() {
     for (at, used) in table.servers[1].utilization.iter_mut().enumerate() {
         *used = 0.1 + 0.8 * f64::from(u8::from(at % 3 == 0));
     }
-    let report = asked(&table, &CapacitySettings::new(0.1));
+    let report = capacity_report(&table, &CapacitySettings::new(0.1));
     assert_eq!(report.accuracy.unwrap().trust, Trust::Poor);
     assert!(report.cautions.iter().any(|caution| caution.contains("rough guess")));
 }
@@ -179,9 +179,9 @@ fn only_the_application_as_it_is_now_counts() {
     let load = || Workload::Steps { mix: 1, clients: vec![200, 450, 700] };
     let phases = vec![Phase::new(60, load()), Phase::new(60, load()).with_change("Home", 0.01)];
     let table = table(&tpcw(&TpcwSettings::new(3, phases)).unwrap());
-    let now = asked(&table, &CapacitySettings::new(0.05));
+    let now = capacity_report(&table, &CapacitySettings::new(0.05));
     let all = CapacitySettings { windows: CountedWindows::All, ..CapacitySettings::new(0.05) };
-    let all = asked(&table, &all);
+    let all = capacity_report(&table, &all);
     assert!(
         now.cautions.iter().any(|caution| caution.contains("was another than now")),
         "{:?}",

@@ -2,7 +2,7 @@
 
 use crate::tpcw_table::table;
 use laggard_metrics_questions::{
-    ChangeMethod, ChangesQuestion, ChangesSettings, SampleFacts, ToldDeployment, changes,
+    ChangeMethod, ChangesQuestion, ChangesSettings, DeclaredDeployment, SampleFacts, changes,
 };
 use laggard_model::{Losses, Nanos, Timestamp};
 use laggard_numeric::Matrix;
@@ -13,7 +13,11 @@ use std::num::NonZeroUsize;
 
 const MINUTE_NS: i64 = 60_000_000_000;
 
-fn asked(table: &WindowTable, method: ChangeMethod, deployments: &[ToldDeployment]) -> ChangeReport {
+fn changes_report(
+    table: &WindowTable,
+    method: ChangeMethod,
+    deployments: &[DeclaredDeployment],
+) -> ChangeReport {
     let settings = ChangesSettings { method, ..ChangesSettings::default() };
     let question = ChangesQuestion {
         table,
@@ -37,13 +41,13 @@ fn a_dearer_transaction_is_dated_named_and_follows_its_deployment() {
     let run = shop(0.01);
     let table = table(&run);
     let at = table.since.plus(Nanos::from_secs(60 * 60));
-    let told = |seconds: u64, name: &str| ToldDeployment {
+    let told = |seconds: u64, name: &str| DeclaredDeployment {
         time: at.minus(Nanos::from_secs(seconds)),
         name: name.to_owned(),
     };
     let deployments = [told(2_400, "v1"), told(12, "v2")];
     for method in [ChangeMethod::Adaptive, ChangeMethod::Cherkasova] {
-        let report = asked(&table, method, &deployments);
+        let report = changes_report(&table, method, &deployments);
         assert_eq!(report.verdict, ChangeVerdict::ApplicationChange, "{}", report.headline);
         let alarms: Vec<_> =
             report.events.iter().filter(|event| event.kind == ChangeEventKind::ApplicationChange).collect();
@@ -63,7 +67,7 @@ fn a_dearer_transaction_is_dated_named_and_follows_its_deployment() {
 #[test]
 fn a_report_is_whole_and_consistent() {
     let table = table(&shop(0.01));
-    let report = asked(&table, ChangeMethod::Cherkasova, &[]);
+    let report = changes_report(&table, ChangeMethod::Cherkasova, &[]);
     let server = report.servers.iter().find(|server| server.tier == "front").unwrap();
     assert_eq!(server.windows, 120);
     let covered: u64 = server.segments.iter().map(|segment| segment.windows).sum();
@@ -90,8 +94,8 @@ fn a_report_is_whole_and_consistent() {
 #[test]
 fn the_answer_does_not_depend_on_the_order_of_servers_threads_or_the_run() {
     let table = table(&shop(0.01));
-    let first = asked(&table, ChangeMethod::default(), &[]);
-    let second = asked(&table, ChangeMethod::default(), &[]);
+    let first = changes_report(&table, ChangeMethod::default(), &[]);
+    let second = changes_report(&table, ChangeMethod::default(), &[]);
     assert_eq!(format!("{first:?}"), format!("{second:?}"));
 }
 
@@ -142,12 +146,12 @@ fn small(windows: usize, servers: usize) -> WindowTable {
 #[test]
 fn too_little_is_never_a_verdict() {
     for windows in [0, 1, 5, 19] {
-        let report = asked(&small(windows, 1), ChangeMethod::default(), &[]);
+        let report = changes_report(&small(windows, 1), ChangeMethod::default(), &[]);
         assert_eq!(report.verdict, ChangeVerdict::InsufficientData, "{windows}");
         assert!(report.headline.starts_with("Too little data to say. `app-0`: "), "{}", report.headline);
         assert!(report.events.is_empty());
     }
-    let nobody = asked(&small(100, 0), ChangeMethod::default(), &[]);
+    let nobody = changes_report(&small(100, 0), ChangeMethod::default(), &[]);
     assert_eq!(nobody.verdict, ChangeVerdict::InsufficientData);
     assert!(nobody.headline.contains("no CPU utilization"), "{}", nobody.headline);
 }
@@ -158,7 +162,7 @@ fn one_server_with_too_little_does_not_silence_the_others() {
     table.servers.push(ServerWindows { server: "app-1".to_owned(), ..table.servers[0].clone() });
     table.servers.iter_mut().for_each(|server| server.own = Some(table.system.clone()));
     table.servers[1].utilization[4..].fill(f64::NAN);
-    let report = asked(&table, ChangeMethod::default(), &[]);
+    let report = changes_report(&table, ChangeMethod::default(), &[]);
     assert_eq!(report.verdict, ChangeVerdict::Steady, "{}", report.headline);
     assert_eq!(report.servers[1].verdict, ChangeVerdict::InsufficientData);
     assert_eq!(report.missing.len(), 1);
@@ -167,7 +171,7 @@ fn one_server_with_too_little_does_not_silence_the_others() {
 #[test]
 fn transactions_of_the_system_are_divided_among_servers_and_costs_are_whole() {
     for servers in [1, 3] {
-        let report = asked(&small(100, servers), ChangeMethod::Cherkasova, &[]);
+        let report = changes_report(&small(100, servers), ChangeMethod::Cherkasova, &[]);
         let model = &report.servers[0].models[0];
         assert_eq!(model.transactions.len(), 1, "a type that never occurs has no column");
         let cost = &model.transactions[0];
@@ -187,7 +191,7 @@ fn gaps_are_left_out_and_dates_stay_right() {
     for window in 20..50 {
         (0..2).for_each(|at| table.system.counts.set(window, at, f64::NAN));
     }
-    let report = asked(&table, ChangeMethod::Cherkasova, &[]);
+    let report = changes_report(&table, ChangeMethod::Cherkasova, &[]);
     let server = &report.servers[0];
     assert_eq!((report.input.gaps, server.windows), (30, 70));
     assert_eq!(server.segments[0].until_ns, 100 * MINUTE_NS);
@@ -200,8 +204,11 @@ fn gaps_are_left_out_and_dates_stay_right() {
 fn long_tables_have_bounded_series_that_keep_extremes() {
     let mut table = small(2_000, 1);
     table.servers[0].utilization[1_234] = 0.9;
-    let report =
-        asked(&WindowTable { servers: table.servers.clone(), ..table }, ChangeMethod::Cherkasova, &[]);
+    let report = changes_report(
+        &WindowTable { servers: table.servers.clone(), ..table },
+        ChangeMethod::Cherkasova,
+        &[],
+    );
     let series = &report.servers[0].series;
     assert_eq!((series.windows_per_point, series.observed.len()), (2, 1_000));
     assert_eq!(series.observed_high[1_234 / 2], Some(0.9));
@@ -223,7 +230,7 @@ fn outbound_calls_are_taken_out_and_overlaps_counted() {
         counts: calls(|count| 2.0 * count),
         time_s: Matrix::from_row_major(100, 2, (0..100).flat_map(|at| [time_s(at), f64::NAN]).collect()),
     }];
-    let report = asked(&table, ChangeMethod::Cherkasova, &[]);
+    let report = changes_report(&table, ChangeMethod::Cherkasova, &[]);
     let cost = &report.servers[0].models[0].transactions[0];
     // 50 ms less two calls of 20 ms, times the idle share of about 94 %.
     let service = cost.service_time_s.unwrap();
@@ -244,7 +251,7 @@ fn a_tier_that_is_called_has_the_times_of_the_calls() {
         counts: Matrix::from_row_major(100, 2, calls),
         time_s: Matrix::from_row_major(100, 2, [0.02, f64::NAN].repeat(100)),
     }];
-    let report = asked(&table, ChangeMethod::Cherkasova, &[]);
+    let report = changes_report(&table, ChangeMethod::Cherkasova, &[]);
     let times: Vec<f64> = report
         .servers
         .iter()

@@ -1,7 +1,7 @@
 //! Counts and times by window from spans drawn by hand.
 
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests, contract};
-use laggard_metrics_questions::{Place, SpanSampleFold, add_span_samples, visits};
+use laggard_metrics_questions::{CountingPoint, SpanSampleFold, add_span_samples, visits};
 use laggard_model::{
     AdjustedCount, Loss, Measure, Nanos, ReplicaSource, SampleRecord, Sampling, Sink, SpanId, SpanKind,
     SpanRecord, Status, Timestamp, TraceId,
@@ -212,5 +212,5 @@ fn the_fold_keeps_the_laws() {
     contract::check(&fold, traces.all());
     let counted = engine().fold(traces.all(), &fold);
     assert_eq!(counted.requests, 40);
-    assert!(counted.sums.keys().any(|key| key.place == Place::System));
+    assert!(counted.sums.keys().any(|key| key.point == CountingPoint::System));
 }

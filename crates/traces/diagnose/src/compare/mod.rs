@@ -51,7 +51,7 @@ pub fn compare(
 ) -> Result<Comparison, SettingError> {
     settings.check()?;
     let populations = sets.map(|set| set.population);
-    let union = UnionNames::of_populations(&populations);
+    let union = UnionNames::from_populations(&populations);
     let summary = |at: usize| {
         let selected = union.select(&populations[at], at);
         let fold = PopulationFold::new(selected, settings, engine);

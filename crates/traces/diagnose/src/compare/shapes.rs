@@ -23,14 +23,14 @@ const SHAPES_MAX: usize = 500;
 const DIFFERENCES_MAX: usize = 20;
 
 /// Everything that is needed of one shape.
-struct Seen<'a> {
+struct ComparedShape<'a> {
     id: Fingerprint,
     /// Before, after.
     sets: [Option<&'a CategorySummary>; 2],
     p_value: f64,
 }
 
-impl Seen<'_> {
+impl ComparedShape<'_> {
     fn requests(&self, at: usize) -> u64 {
         self.sets[at].map_or(0, |category| category.latency.count())
     }
@@ -52,7 +52,7 @@ pub(super) fn shape_changes(
     settings: &CompareSettings,
 ) -> Vec<ShapeChange> {
     let all = tested(sets);
-    let mut listed: Vec<&Seen<'_>> = all
+    let mut listed: Vec<&ComparedShape<'_>> = all
         .iter()
         .filter(|seen| seen.requests(0).min(seen.requests(1)) == 0 || seen.p_value <= settings.level)
         .collect();
@@ -74,21 +74,22 @@ pub(super) fn shapes_seen(sets: [&PopulationSummary; 2]) -> u64 {
     sets.iter().flat_map(|set| set.categories.keys()).collect::<BTreeSet<_>>().len() as u64
 }
 
-fn tested<'a>(sets: [&'a PopulationSummary; 2]) -> Vec<Seen<'a>> {
+fn tested<'a>(sets: [&'a PopulationSummary; 2]) -> Vec<ComparedShape<'a>> {
     let ids: BTreeSet<Fingerprint> = sets.iter().flat_map(|set| set.categories.keys().copied()).collect();
     let [all_before, all_after] = sets.map(complete);
-    let mut seen: Vec<Seen<'a>> = ids
+    let mut seen: Vec<ComparedShape<'a>> = ids
         .into_iter()
-        .map(|id| Seen { id, sets: sets.map(|set| set.categories.get(&id)), p_value: 1.0 })
+        .map(|id| ComparedShape { id, sets: sets.map(|set| set.categories.get(&id)), p_value: 1.0 })
         .collect();
-    let test = |seen: &Seen<'_>| fisher_exact(seen.requests(0), all_before, seen.requests(1), all_after);
+    let test =
+        |seen: &ComparedShape<'_>| fisher_exact(seen.requests(0), all_before, seen.requests(1), all_after);
     let adjusted = benjamini_hochberg(&seen.iter().map(test).collect::<Vec<f64>>());
     seen.iter_mut().zip(adjusted).for_each(|(seen, p)| seen.p_value = p);
     seen
 }
 
 fn shape_change(
-    seen: &Seen<'_>,
+    seen: &ComparedShape<'_>,
     relatives: &mut Relatives<'_>,
     sets: [&PopulationSummary; 2],
     populations: [&Population<'_>; 2],
@@ -187,7 +188,7 @@ impl Paths {
 
 /// Finds the nearest shape of the other set.
 struct Relatives<'a> {
-    all: &'a [Seen<'a>],
+    all: &'a [ComparedShape<'a>],
     paths: Paths,
     /// Candidates of the other set by own set and entry: index into `all`, and profile.
     profiles: HashMap<(usize, OperationId), Vec<(usize, ShapeProfile)>>,
@@ -201,7 +202,7 @@ struct Relative {
 
 impl Relatives<'_> {
     /// `own` is the only set that has the shape.
-    fn nearest(&mut self, seen: &Seen<'_>, own: usize) -> Option<Relative> {
+    fn nearest(&mut self, seen: &ComparedShape<'_>, own: usize) -> Option<Relative> {
         let entry = seen.entry();
         if !self.profiles.contains_key(&(own, entry)) {
             let candidates = self.candidates(entry, 1 - own);

@@ -1,8 +1,8 @@
 //! A question to a method, and the two passes over the requests that every method starts with.
 
+use crate::call_collector::CallCollector;
 use crate::diagnose::answer::{Answer, SurveyResult};
 use crate::diagnose::settings::DiagnoseSettings;
-use crate::gather::Gather;
 use crate::survey::{SurveyFold, SurveyedCategory};
 use laggard_assembly::ShapeRule;
 use laggard_engine::{LocalEngine, Requests};
@@ -89,7 +89,7 @@ impl Question<'_> {
             .map(|(&id, category)| (id, category))
             .collect();
         let sizes = selected.iter().map(|(_, category)| (category.requests.len(), category.positions.len()));
-        let gather = Gather {
+        let gather = CallCollector {
             requests: self.requests,
             shapes,
             rows_max: rows_within(sizes, settings.clouddiag.rows_max, settings.clouddiag.values_max),

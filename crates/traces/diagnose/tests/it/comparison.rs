@@ -51,7 +51,7 @@ fn the_fold_obeys_the_laws_even_when_paths_are_pooled_and_samples_cut() {
         Settings { requests_per_service: 12, categories_per_service: 2, ..Settings::new(Scenario::Quiet, 3) };
     let traces = incident(&settings).traces;
     let population = Population::all(&traces);
-    let union = UnionNames::of_populations(&[population]);
+    let union = UnionNames::from_populations(&[population]);
     for (paths_max, observations_max) in [(20_000, 2_000), (30, 7)] {
         let settings = CompareSettings { paths_max, observations_max, ..CompareSettings::default() };
         let engine = LocalEngine::new(THREADS);

@@ -2,7 +2,7 @@
 
 use crate::simulated::{THREADS, incident};
 use laggard_assembly::ShapeRule;
-use laggard_diagnose::{Gather, Survey, SurveyFold};
+use laggard_diagnose::{CallCollector, Survey, SurveyFold};
 use laggard_engine::{LocalEngine, Requests, contract};
 use laggard_localize::{CategoryCalls, TimeKind};
 use laggard_simulate::{Scenario, Settings};
@@ -22,7 +22,7 @@ fn surveyed(requests: &Requests) -> Survey {
 
 fn gathered(requests: &Requests, survey: &Survey, rows_max: usize) -> Vec<CategoryCalls> {
     let shapes = requests.shapes(ShapeRule::Canonical, THREADS);
-    let gather = Gather { requests, shapes, rows_max, time: TimeKind::SelfTime };
+    let gather = CallCollector { requests, shapes, rows_max, time: TimeKind::SelfTime };
     survey.categories.iter().map(|(&id, category)| gather.category(id, category)).collect()
 }
 

@@ -51,7 +51,7 @@ struct Named {
 impl Named {
     fn of(traces: &Requests, assumed_count: Option<AdjustedCount>) -> Named {
         let population = Population::all(traces);
-        let union = UnionNames::of_populations(&[population]);
+        let union = UnionNames::from_populations(&[population]);
         let engine = LocalEngine::new(THREADS);
         let table =
             engine.fold(traces.all(), &SiteFold::new(union.select(&population, 0), assumed_count, engine));
@@ -229,7 +229,7 @@ fn the_fold_obeys_the_laws_and_no_number_of_threads_matters() {
     };
     let traces = incident(&settings).traces;
     let population = Population::all(&traces);
-    let union = UnionNames::of_populations(&[population]);
+    let union = UnionNames::from_populations(&[population]);
     let fold = SiteFold::new(union.select(&population, 0), None, LocalEngine::new(THREADS));
     contract::check(&fold, traces.all());
     let run = |threads| LocalEngine::new(NonZeroUsize::new(threads).unwrap()).fold(traces.all(), &fold);

@@ -2,7 +2,7 @@
 
 use super::candidates::Requests;
 use super::row_set::RowSet;
-use super::search::Found;
+use super::search::Conjunction;
 use super::settings::PatternSettings;
 use super::table::RequestTable;
 use super::{Condition, LatencyPattern, LatencyPatterns};
@@ -20,7 +20,7 @@ struct Normal {
 pub(super) fn judge(
     table: &RequestTable<'_>,
     requests: &Requests,
-    found: Vec<Found>,
+    found: Vec<Conjunction>,
     settings: &PatternSettings,
     answer: &mut LatencyPatterns,
 ) {
@@ -69,7 +69,7 @@ fn weighted_mean(table: &RequestTable<'_>, requests: &Requests, rows: &RowSet) -
 fn measure(
     table: &RequestTable<'_>,
     requests: &Requests,
-    found: &Found,
+    found: &Conjunction,
     normal: &Normal,
     trials: f64,
 ) -> LatencyPattern {
@@ -99,7 +99,7 @@ fn condition(requests: &Requests, at: usize) -> Condition {
     Condition { column: candidate.column, low: candidate.low, high: candidate.high }
 }
 
-fn companions(requests: &Requests, found: &Found) -> Vec<Condition> {
+fn companions(requests: &Requests, found: &Conjunction) -> Vec<Condition> {
     let is_new = |column: usize| found.conditions.iter().all(|&at| requests.candidates[at].column != column);
     let agreeing = found.agreeing.iter().map(|&at| condition(requests, at));
     agreeing.filter(|condition| is_new(condition.column)).collect()

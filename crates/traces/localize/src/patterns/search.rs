@@ -22,7 +22,7 @@ const NARROWING_GAIN_MIN: f64 = 0.1;
 const DROPPED_SEPARATION_MAX: f64 = 0.6;
 
 /// Some candidates and the requests they stand for.
-pub(super) struct Found {
+pub(super) struct Conjunction {
     /// Indices of candidates all of which hold.
     pub(super) conditions: Vec<usize>,
     /// Indices of candidates, one a column, that mark the same requests.
@@ -33,7 +33,7 @@ pub(super) struct Found {
 /// Conjunctions in the order in which they were found; their rows are disjoint.
 ///
 /// Time per pattern: one pass over the rows for each candidate.
-pub(super) fn search(requests: &Requests, settings: &PatternSettings) -> Vec<Found> {
+pub(super) fn search(requests: &Requests, settings: &PatternSettings) -> Vec<Conjunction> {
     let mut left = RowSet::of(requests.len(), |_| true);
     let mut is_refused = vec![false; requests.candidates.len()];
     let mut found = Vec::new();
@@ -70,7 +70,7 @@ fn best_candidate(requests: &Requests, left: &RowSet, is_refused: &[bool]) -> Op
 }
 
 /// From one candidate to the requests its column and others agree on, and the conjunction for them.
-fn grow(requests: &Requests, seed: usize, left: &RowSet, settings: &PatternSettings) -> Found {
+fn grow(requests: &Requests, seed: usize, left: &RowSet, settings: &PatternSettings) -> Conjunction {
     let start = narrow(requests, seed, left, settings);
     let is_conjunction = start.candidates.len() > 1;
     let explained = requests.explained(&start.rows, left);
@@ -84,7 +84,7 @@ fn grow(requests: &Requests, seed: usize, left: &RowSet, settings: &PatternSetti
         agreed = agree(requests, Agreed { candidates: vec![half], rows }, left, settings);
     }
     let (conditions, rows) = conjunction(requests, &agreed.rows, left, settings);
-    Found { conditions, agreeing: agreed.candidates, rows }
+    Conjunction { conditions, agreeing: agreed.candidates, rows }
 }
 
 /// Adds conditions to the first while each explains clearly more.

@@ -10,12 +10,12 @@
 //! baseline  ▁▂▁▂▁▁▂▁▁▂▁▂▁ │ ▅▆▅  window      x = ln(time / expected) by block
 //! ```
 
-use crate::parallel;
 use crate::sites::blocks::{BlockValue, BlockValues, Blocks, Expected, Mix, block_values};
 use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_numeric::{
-    benjamini_hochberg, mad, mean, median_of, sample_std, student_quantile_95, student_upper_tail,
+    benjamini_hochberg, mad, mean, median_of, parallel_map, sample_std, student_quantile_95,
+    student_upper_tail,
 };
 use laggard_settings::settings;
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ pub fn compare_sites(
     let (baseline, window) = (&Keyed::new(baseline), &Keyed::new(window));
     let before: BTreeMap<Site, &[Observation]> = baseline.by_site().collect();
     let sites: Vec<(Site, &[Observation])> = window.by_site().collect();
-    let compared = parallel::map(&sites, threads, |&(site, rows)| match before.get(&site) {
+    let compared = parallel_map(&sites, threads, |&(site, rows)| match before.get(&site) {
         Some(&earlier) => known_site(site, (baseline, earlier), (window, rows), &blocks, settings),
         None => (new_site(site, baseline, window, rows), 1.0),
     });

@@ -5,12 +5,11 @@
 //! slow when sites that are clearly above their usual add up to a part of the latency that users notice. Slow
 //! bins that follow each other are one incident.
 
-use crate::parallel;
 use crate::sites::blocks::{BlockValue, Expected, Sums, sum_parts};
 use crate::sites::per_category::Keyed;
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{Nanos, Timestamp};
-use laggard_numeric::{mad, median_of};
+use laggard_numeric::{mad, median_of, parallel_map};
 use laggard_settings::settings;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -166,7 +165,7 @@ fn slow_bins(table: &SiteTable, bins: &Bins, settings: &ScanSettings, threads: N
     let sites: Vec<&[Observation]> =
         (table.by_site()).filter(|(site, _)| !matches!(site, Site::Chain(_))).map(|(_, rows)| rows).collect();
     let mut raised: Vec<Vec<Raised>> = (0..bins.requests.len()).map(|_| Vec::new()).collect();
-    for (bin, site) in parallel::map(&sites, threads, |rows| scan.raised(rows)).into_iter().flatten() {
+    for (bin, site) in parallel_map(&sites, threads, |rows| scan.raised(rows)).into_iter().flatten() {
         raised[bin].push(site);
     }
     let share = |sites| concerned_share(table, sites, settings.calling_min);

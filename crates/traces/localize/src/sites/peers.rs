@@ -1,11 +1,10 @@
 //! Every site's replicas compared with their peers.
 
-use crate::parallel;
 use crate::sites::culprits::{Culprit, CulpritSettings, Share, find_culprits};
 use crate::sites::per_category::{Keyed, PerCategory};
 use crate::sites::table::{Observation, Site, SiteTable};
 use laggard_model::{OperationId, ReplicaId};
-use laggard_numeric::median;
+use laggard_numeric::{median, parallel_map};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
@@ -50,7 +49,7 @@ pub fn find_uneven_sites(
     let choices = table.sites.iter().filter(|site| compared(site)).count();
     let sites: Vec<(Site, &[Observation])> = table.by_site().filter(|(site, _)| compared(site)).collect();
     let keyed = Keyed::new(table);
-    let found = parallel::map(&sites, threads, |&(site, rows)| uneven(&keyed, site, rows, choices, settings));
+    let found = parallel_map(&sites, threads, |&(site, rows)| uneven(&keyed, site, rows, choices, settings));
     found.into_iter().flatten().collect()
 }
 
@@ -159,7 +158,7 @@ fn log_ratios(table: &Keyed<'_>, rows: &[Observation]) -> LogRatios {
     let mut shares = Vec::with_capacity(rows.len());
     let mut places = Vec::with_capacity(rows.len());
     for row in rows {
-        let place = sizes.place(table.key(row).category, || 0);
+        let place = sizes.index_of(table.key(row).category, || 0);
         sizes.values_mut()[place] += 1;
         places.push(place as u32);
         let log_ratio = (f64::from(row.time_ns) / f64::from(row.calls)).max(1.0).ln();

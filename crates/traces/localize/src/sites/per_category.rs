@@ -20,7 +20,7 @@ impl<T> PerCategory<T> {
     }
 
     /// The place of a category's value, which is made if the category is met for the first time.
-    pub(crate) fn place(&mut self, category: u32, make: impl FnOnce() -> T) -> usize {
+    pub(crate) fn index_of(&mut self, category: u32, make: impl FnOnce() -> T) -> usize {
         let place = &mut self.place[category as usize];
         if *place == NONE {
             *place = self.values.len() as u32;
@@ -32,7 +32,7 @@ impl<T> PerCategory<T> {
 
     /// The value of a category.
     pub(crate) fn value(&mut self, category: u32, make: impl FnOnce() -> T) -> &mut T {
-        let place = self.place(category, make);
+        let place = self.index_of(category, make);
         &mut self.values[place]
     }
 

@@ -15,7 +15,7 @@ pub struct SiteTableBuilder {
     site_numbers: HashMap<Site, u32, Fast>,
     category_numbers: HashMap<Fingerprint, u32>,
     /// What the last request spent.
-    current: Vec<Piece>,
+    current: Vec<SiteObservation>,
     /// Some of the homes that are known already.
     known_homes: KnownHomes,
     /// What was collected elsewhere: joined only once all is there, so that nothing is copied twice.
@@ -49,7 +49,7 @@ pub struct Spent<'a> {
 
 /// The same with a number for the site and one for the replicas.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Piece {
+struct SiteObservation {
     site: u32,
     set: u32,
     calls: u32,
@@ -113,7 +113,7 @@ impl SiteTableBuilder {
         assert!(!self.part.requests.is_empty(), "a request was started");
         let set = self.part.sets.number(spent.replicas);
         let (time_ns, path_ns) = (spent.time_ns as f32, spent.path_ns as f32);
-        self.current.push(Piece { site, set, calls: 1, time_ns, path_ns });
+        self.current.push(SiteObservation { site, set, calls: 1, time_ns, path_ns });
     }
 
     fn site(&mut self, site: Site) -> u32 {
@@ -131,10 +131,12 @@ impl SiteTableBuilder {
         let Some(request) = self.part.requests.len().checked_sub(1) else { return };
         let request = request as u32;
         // Growing times, so that sums do not depend on the order of the calls.
-        let order = |piece: &Piece| (piece.site, piece.set, piece.time_ns.to_bits(), piece.path_ns.to_bits());
+        let order = |piece: &SiteObservation| {
+            (piece.site, piece.set, piece.time_ns.to_bits(), piece.path_ns.to_bits())
+        };
         self.current.sort_unstable_by_key(order);
         for pieces in self.current.chunk_by(|a, b| (a.site, a.set) == (b.site, b.set)) {
-            let Piece { site, set, .. } = pieces[0];
+            let SiteObservation { site, set, .. } = pieces[0];
             let mut row = Observation { request, set, calls: 0, time_ns: 0.0, path_ns: 0.0 };
             for piece in pieces {
                 row.calls += piece.calls;

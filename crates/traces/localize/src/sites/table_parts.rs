@@ -7,11 +7,11 @@
 //!  part 2 ─┘                          └─ site c: …                                          ─┘
 //! ```
 
-use crate::parallel;
 use crate::sites::sets::ReplicaSets;
 use crate::sites::table::{Observation, Site, SiteRequest, SiteTable};
 use crate::sites::table_builder::Part;
 use laggard_model::{Fingerprint, ReplicaId};
+use laggard_numeric::parallel_map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
@@ -21,21 +21,21 @@ pub(crate) fn join(parts: Vec<Part>, threads: NonZeroUsize) -> SiteTable {
     let (categories, category_numbers) = join_categories(&parts);
     let homes: BTreeSet<_> = parts.iter().flat_map(|part| &part.homes).copied().collect();
     let (requests, order) = join_requests(&parts, &category_numbers);
-    let mut rows: BTreeMap<Site, Vec<Piece<'_>>> = BTreeMap::new();
+    let mut rows: BTreeMap<Site, Vec<PartRows<'_>>> = BTreeMap::new();
     let mut first_request = 0;
     for (part, sets) in parts.iter().zip(&set_numbers) {
         for (&site, own) in part.sites.iter().zip(&part.rows).filter(|(_, own)| !own.is_empty()) {
-            rows.entry(site).or_default().push(Piece { rows: own, first_request, sets });
+            rows.entry(site).or_default().push(PartRows { rows: own, first_request, sets });
         }
         first_request += part.requests.len() as u32;
     }
-    let (sites, pieces): (Vec<Site>, Vec<Vec<Piece<'_>>>) = rows.into_iter().unzip();
-    let rows = parallel::map(&pieces, threads, |pieces| join_rows(pieces, order.as_deref()));
+    let (sites, pieces): (Vec<Site>, Vec<Vec<PartRows<'_>>>) = rows.into_iter().unzip();
+    let rows = parallel_map(&pieces, threads, |pieces| join_rows(pieces, order.as_deref()));
     SiteTable { sites, sets, categories, requests, rows, homes }
 }
 
 /// Observations of one site in one part.
-struct Piece<'a> {
+struct PartRows<'a> {
     rows: &'a [Observation],
     /// Requests of all earlier parts.
     first_request: u32,
@@ -43,7 +43,7 @@ struct Piece<'a> {
     sets: &'a [u32],
 }
 
-fn join_rows(pieces: &[Piece<'_>], order: Option<&[u32]>) -> Vec<Observation> {
+fn join_rows(pieces: &[PartRows<'_>], order: Option<&[u32]>) -> Vec<Observation> {
     let mut joined = Vec::with_capacity(pieces.iter().map(|piece| piece.rows.len()).sum());
     for piece in pieces {
         joined.extend(piece.rows.iter().map(|row| {

@@ -2,7 +2,7 @@
 
 mod delag;
 mod incidents;
-mod mi;
 mod patterns;
+mod pca_rank;
 mod pipeline;
 mod sites;

@@ -45,7 +45,7 @@ impl SiteStudy {
         let window = question.window();
         let earlier = question.earlier();
         let populations: Vec<Population<'_>> = [Some(window), earlier].into_iter().flatten().collect();
-        let union = UnionNames::of_populations(&populations);
+        let union = UnionNames::from_populations(&populations);
         let fold = |at: usize| {
             let assumed = question.settings.sampling_probability.and_then(AdjustedCount::from_probability);
             let fold = SiteFold::new(union.select(&populations[at], at), assumed, question.engine);

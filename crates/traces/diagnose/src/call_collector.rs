@@ -8,7 +8,7 @@ use laggard_numeric::spread_evenly;
 
 /// What is collected of a category.
 #[derive(Clone, Copy, Debug)]
-pub struct Gather<'a> {
+pub struct CallCollector<'a> {
     /// The requests that were surveyed.
     pub requests: &'a Requests,
     /// Their shapes, as in the survey.
@@ -19,7 +19,7 @@ pub struct Gather<'a> {
     pub time: TimeKind,
 }
 
-impl Gather<'_> {
+impl CallCollector<'_> {
     /// The calls of a category's requests.
     pub fn category(&self, id: Fingerprint, surveyed: &SurveyedCategory) -> CategoryCalls {
         let positions = surveyed.positions.iter();

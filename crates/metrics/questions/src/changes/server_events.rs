@@ -1,7 +1,7 @@
 //! What happened on one server, in order of time.
 
 use super::regions::Region;
-use super::server::Judged;
+use super::server::ServerResult;
 use laggard_changes::{
     Change, ChangeKind, SegmentKind, ServiceTime, SignatureTest, TransactionChange, signature,
     signature_changes,
@@ -15,7 +15,7 @@ const MIX_TOLD: usize = 5;
 /// A share of the mix that moved less is not told.
 const MIX_LEAST: f64 = 0.005;
 
-impl Judged<'_> {
+impl ServerResult<'_> {
     /// The changes of the analysis, and the start of a region that no change announces: data that begin with it.
     pub(super) fn changes(&self, regions: &[Region]) -> Vec<ChangeEvent> {
         let changes = &self.analysis.changes;

@@ -1,7 +1,7 @@
 //! Sets, kinds, executions and states of a diagnosis in the report's terms.
 
+use crate::names::label;
 use crate::names::worker_name;
-use crate::path::label;
 use crate::sequences::{KernelSet, Member, Sequenced, Sequencer};
 use laggard_align::{
     Diagnosis, ExecutionVerdict, Kind, KindOrigin, Resemblance, StateSequence, TimeComparison,

@@ -36,7 +36,7 @@ impl Instant {
     }
 }
 
-/// A stretch of time as a user gives it; open where nothing is given.
+/// A interval of time as a user gives it; open where nothing is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TimeWindow {
     /// Its beginning.

@@ -7,7 +7,7 @@ use laggard_report::{KernelState, WaitCause};
 
 /// Neighboring pieces of one worker in one state, for one reason.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Stretch<'a> {
+pub(crate) struct PathInterval<'a> {
     pub(crate) worker: WorkerId,
     pub(crate) own: bool,
     pub(crate) state: KernelState,
@@ -22,22 +22,22 @@ pub(crate) struct Stretch<'a> {
     pub(crate) first: usize,
 }
 
-impl Stretch<'_> {
+impl PathInterval<'_> {
     pub(crate) fn ns(&self) -> u64 {
         self.to.since(self.from)
     }
 }
 
-/// The stretches of a path, or of some of its pieces (0-based, the last included).
-pub(crate) fn stretches<'a>(
+/// The intervals of a path, or of some of its pieces (0-based, the last included).
+pub(crate) fn intervals<'a>(
     graph: &'a ExecutionGraph,
     path: &CriticalPath,
     pieces: std::ops::RangeInclusive<usize>,
-) -> Vec<Stretch<'a>> {
-    let mut out: Vec<Stretch<'a>> = Vec::new();
+) -> Vec<PathInterval<'a>> {
+    let mut out: Vec<PathInterval<'a>> = Vec::new();
     let last = *pieces.end();
     for (at, piece) in path.segments.iter().enumerate().take(last.saturating_add(1)).skip(*pieces.start()) {
-        let next = stretch(graph, path, at, piece);
+        let next = interval(graph, path, at, piece);
         match out.last_mut() {
             Some(before) if alike(before, &next) => {
                 before.to = next.to;
@@ -54,17 +54,17 @@ pub(crate) fn stretches<'a>(
 }
 
 /// All of a path.
-pub(crate) fn all_stretches<'a>(graph: &'a ExecutionGraph, path: &CriticalPath) -> Vec<Stretch<'a>> {
-    stretches(graph, path, 0..=usize::MAX - 1)
+pub(crate) fn all_intervals<'a>(graph: &'a ExecutionGraph, path: &CriticalPath) -> Vec<PathInterval<'a>> {
+    intervals(graph, path, 0..=usize::MAX - 1)
 }
 
-fn stretch<'a>(
+fn interval<'a>(
     graph: &'a ExecutionGraph,
     path: &CriticalPath,
     at: usize,
     piece: &PathSegment,
-) -> Stretch<'a> {
-    Stretch {
+) -> PathInterval<'a> {
+    PathInterval {
         worker: piece.worker,
         own: piece.worker == path.worker,
         state: state(piece.state),
@@ -78,13 +78,13 @@ fn stretch<'a>(
     }
 }
 
-fn alike(a: &Stretch<'_>, b: &Stretch<'_>) -> bool {
+fn alike(a: &PathInterval<'_>, b: &PathInterval<'_>) -> bool {
     a.worker == b.worker && a.state == b.state && a.resource == b.resource && a.to == b.from
 }
 
-/// Who sent the packet that a stretch waits for: the path came from it when the stretch began.
-pub(crate) fn sender(path: &CriticalPath, stretch: &Stretch<'_>) -> Option<WorkerId> {
-    let first = path.links.partition_point(|link| link.from_time < stretch.from);
-    let begun = path.links[first..].iter().take_while(|link| link.from_time == stretch.from);
-    begun.filter(|link| link.network && link.to == stretch.worker).map(|link| link.from).last()
+/// Who sent the packet that a interval waits for: the path came from it when the interval began.
+pub(crate) fn sender(path: &CriticalPath, interval: &PathInterval<'_>) -> Option<WorkerId> {
+    let first = path.links.partition_point(|link| link.from_time < interval.from);
+    let begun = path.links[first..].iter().take_while(|link| link.from_time == interval.from);
+    begun.filter(|link| link.network && link.to == interval.worker).map(|link| link.from).last()
 }

@@ -11,7 +11,7 @@ use laggard_numeric::{mean, median};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that is known when operations are judged.
-pub(crate) struct Evidence<'a> {
+pub(crate) struct ClusterEvidence<'a> {
     pub(crate) categories: &'a [CategoryCalls],
     pub(crate) studies: &'a [Study],
     pub(crate) shared: &'a CloudDiagSettings,
@@ -27,7 +27,7 @@ pub(crate) struct Suspect {
 
 /// A flagged column: cluster and column.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct FlaggedColumn {
     study: usize,
     column: usize,
 }
@@ -60,19 +60,21 @@ impl Value {
     }
 }
 
-impl Evidence<'_> {
+impl ClusterEvidence<'_> {
     /// Operations by score (clusters they are flagged in), then summed excess, then handle.
     pub(crate) fn suspects(&self) -> Vec<Suspect> {
-        let mut flagged: BTreeMap<OperationId, Vec<Place>> = BTreeMap::new();
+        let mut flagged: BTreeMap<OperationId, Vec<FlaggedColumn>> = BTreeMap::new();
         for (at, study) in self.studies.iter().enumerate() {
             let positions = &self.categories[study.members[0].category].positions;
             for (column, _) in study.columns.iter().enumerate().filter(|(_, found)| found.flagged) {
                 let operation = positions[study.table.columns[column] as usize].operation;
-                flagged.entry(operation).or_default().push(Place { study: at, column });
+                flagged.entry(operation).or_default().push(FlaggedColumn { study: at, column });
             }
         }
-        let mut out: Vec<Suspect> =
-            flagged.into_iter().map(|(operation, places)| self.suspect(operation, &places)).collect();
+        let mut out: Vec<Suspect> = flagged
+            .into_iter()
+            .map(|(operation, columns_flagged)| self.suspect(operation, &columns_flagged))
+            .collect();
         out.sort_by(|a, b| {
             let score = |suspect: &Suspect| suspect.operation.categories.len();
             score(b)
@@ -83,8 +85,8 @@ impl Evidence<'_> {
         out
     }
 
-    fn suspect(&self, operation: OperationId, places: &[Place]) -> Suspect {
-        let values = self.values(places);
+    fn suspect(&self, operation: OperationId, columns_flagged: &[FlaggedColumn]) -> Suspect {
+        let values = self.values(columns_flagged);
         // In paper mode only the anomalous requests' times are compared. Robust mode compares all of them: a
         // replica is slow in comparison with what is usual, and more times are better evidence.
         let compared = values.iter().filter(|value| value.anomalous || self.shared.mode == Mode::Robust);
@@ -100,12 +102,12 @@ impl Evidence<'_> {
             slow.retain(|value| culprits.contains(&value.replica));
         }
         let cells = cells(&judged.tests, &culprits, &observed, &slow);
-        let filed = |place: &Place| self.studies[place.study].members[0].category;
-        let positions: BTreeSet<(usize, u32)> = places
+        let filed = |place: &FlaggedColumn| self.studies[place.study].members[0].category;
+        let positions: BTreeSet<(usize, u32)> = columns_flagged
             .iter()
             .map(|place| (filed(place), self.studies[place.study].table.columns[place.column]))
             .collect();
-        let categories: BTreeSet<usize> = places.iter().map(filed).collect();
+        let categories: BTreeSet<usize> = columns_flagged.iter().map(filed).collect();
         let hit: BTreeSet<(usize, u32)> = slow.iter().map(|value| (value.category, value.request)).collect();
         let operation = SuspectOperation {
             operation,
@@ -117,21 +119,21 @@ impl Evidence<'_> {
             hit: hit.into_iter().collect(),
             cells,
         };
-        let total = |place: &Place| {
+        let total = |place: &FlaggedColumn| {
             let study = &self.studies[place.study];
             let anomalous = study.split.anomalous.iter().filter(|&&is| is).count();
             study.columns[place.column].excess_ns * anomalous as f64
         };
-        Suspect { operation, ratios: judged.ratios, excess_ns: places.iter().map(total).sum() }
+        Suspect { operation, ratios: judged.ratios, excess_ns: columns_flagged.iter().map(total).sum() }
     }
 
     /// The genuine values of flagged columns, by place, then row.
-    fn values(&self, places: &[Place]) -> Vec<Value> {
+    fn values(&self, columns_flagged: &[FlaggedColumn]) -> Vec<Value> {
         let mut out = Vec::new();
-        for places in places.chunk_by(|a, b| a.study == b.study) {
-            let study = &self.studies[places[0].study];
+        for columns_flagged in columns_flagged.chunk_by(|a, b| a.study == b.study) {
+            let study = &self.studies[columns_flagged[0].study];
             for (member, of) in study.members.iter().enumerate() {
-                self.add_values(study, places, member, of.category, &mut out);
+                self.add_values(study, columns_flagged, member, of.category, &mut out);
             }
         }
         out
@@ -140,14 +142,14 @@ impl Evidence<'_> {
     fn add_values(
         &self,
         study: &Study,
-        places: &[Place],
+        columns_flagged: &[FlaggedColumn],
         member: usize,
         category: usize,
         out: &mut Vec<Value>,
     ) {
         let of = &study.members[member];
         let mut column_at: BTreeMap<u32, usize> = BTreeMap::new();
-        for place in places {
+        for place in columns_flagged {
             let position = study.table.columns[place.column];
             if let Some(own) = of.position_at[position as usize] {
                 column_at.insert(own, place.column);

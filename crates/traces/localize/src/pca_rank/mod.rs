@@ -75,9 +75,10 @@ pub fn mi(
 ) -> Mi {
     let mut out = Mi::default();
     let members = all_members(categories, own, shared.mode, &mut out);
-    let studies = crate::parallel::map(&members, threads, |members| study(categories, members, own, shared));
+    let studies =
+        laggard_numeric::parallel_map(&members, threads, |members| study(categories, members, own, shared));
     out.excess_ns = studies.iter().filter(|study| study.is_analyzed()).map(Study::excess_ns).sum();
-    let evidence = suspects::Evidence { categories, studies: &studies, shared };
+    let evidence = suspects::ClusterEvidence { categories, studies: &studies, shared };
     for suspect in evidence.suspects() {
         out.suspects.push(suspect.operation);
         out.ratios.push(suspect.ratios);
