@@ -73,13 +73,13 @@ fn compare(path: &str, found: Option<&str>, wanted: &str) -> Vec<String> {
 }
 
 /// Asks the program something; the answer is what it prints.
-type Ask<'a> = &'a dyn Fn(&[&str]) -> io::Result<String>;
+type Query<'a> = &'a dyn Fn(&[&str]) -> io::Result<String>;
 
 fn ask_program(arguments: &[&str]) -> io::Result<String> {
     cargo::output(&[&["run", "--quiet", "--package", "laggard", "--"], arguments].concat())
 }
 
-fn page(ask: Ask<'_>) -> io::Result<String> {
+fn page(ask: Query<'_>) -> io::Result<String> {
     let mut out = HEAD.to_owned();
     let overview = ask(&["--help"])?;
     section(&mut out, "laggard", &overview);
@@ -98,7 +98,7 @@ fn page(ask: Ask<'_>) -> io::Result<String> {
     Ok(out)
 }
 
-fn settings(ask: Ask<'_>) -> io::Result<String> {
+fn settings(ask: Query<'_>) -> io::Result<String> {
     Ok(SETTINGS_HEAD.to_owned() + &ask(&["settings", "--output", "markdown"])?)
 }
 

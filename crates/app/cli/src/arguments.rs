@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::output_form::{OutputForm, When};
+use crate::output_form::{ColorWhen, OutputForm};
 use crate::samples::SampleInput;
 use crate::server::Server;
 use clap::{Args, Parser, Subcommand};
@@ -106,9 +106,9 @@ pub(crate) struct Diagnose {
     /// Exit with status 1 when suspects are found
     #[arg(long)]
     pub(crate) exit_code: bool,
-    /// When to use colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
-    pub(crate) color: When,
+    /// ColorWhen to use colors
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
+    pub(crate) color: ColorWhen,
     /// Threads to use [default: all cores]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
@@ -153,9 +153,9 @@ pub(crate) struct Compare {
     /// Exit with status 1 when the set after is slower or changed
     #[arg(long)]
     pub(crate) exit_code: bool,
-    /// When to use colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
-    pub(crate) color: When,
+    /// ColorWhen to use colors
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
+    pub(crate) color: ColorWhen,
     /// Threads to use [default: all cores]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,
@@ -189,9 +189,9 @@ pub(crate) struct Changes {
     /// Exit with status 1 on an application change or an anomaly
     #[arg(long)]
     pub(crate) exit_code: bool,
-    /// When to use colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
-    pub(crate) color: When,
+    /// ColorWhen to use colors
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
+    pub(crate) color: ColorWhen,
     /// Threads to use [default: all cores]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<std::num::NonZeroUsize>,

@@ -1,7 +1,7 @@
 //! `laggard capacity`.
 
-use crate::exit::{Failure, Status};
-use crate::output_form::{OutputForm, When};
+use crate::exit::{CommandError, Status};
+use crate::output_form::{ColorWhen, OutputForm};
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
 use crate::write::{Destination, write_capacity};
 use clap::Args;
@@ -35,19 +35,19 @@ pub(crate) struct Capacity {
     /// Exit with status 1 when the load is beyond the capacity
     #[arg(long)]
     exit_code: bool,
-    /// When to use colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
-    color: When,
+    /// ColorWhen to use colors
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
+    color: ColorWhen,
     /// Threads to use [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<std::num::NonZeroUsize>,
 }
 
-pub(crate) fn run(arguments: &Capacity) -> Result<Status, Failure> {
+pub(crate) fn run(arguments: &Capacity) -> Result<Status, CommandError> {
     let threads = arguments.threads.unwrap_or_else(available_threads);
     let settings = CapacitySettings { threads, ..settings(arguments)? };
     let LoadedSamples { table, facts, deployments: _, cautions } = load_samples(&arguments.input, threads)?;
-    let mut report = capacity(&table, &facts, &settings).map_err(Failure::usage)?;
+    let mut report = capacity(&table, &facts, &settings).map_err(CommandError::usage)?;
     report.cautions.extend(cautions);
     let destination =
         Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
@@ -55,12 +55,12 @@ pub(crate) fn run(arguments: &Capacity) -> Result<Status, Failure> {
     Ok(status(&report, arguments.exit_code))
 }
 
-fn settings(arguments: &Capacity) -> Result<CapacitySettings, Failure> {
+fn settings(arguments: &Capacity) -> Result<CapacitySettings, CommandError> {
     let mut question = arguments.question.clone();
     if let Some(path) = question.mix.as_deref().and_then(|mix| mix.strip_prefix('@')) {
         question.mix = Some(mix_of(path)?);
     }
-    question.settings(&arguments.input.windows).map_err(Failure::usage)
+    question.settings(&arguments.input.windows).map_err(CommandError::usage)
 }
 
 fn status(report: &CapacityReport, exit_code: bool) -> Status {
@@ -75,10 +75,10 @@ fn status(report: &CapacityReport, exit_code: bool) -> Status {
 const MIX_FILE_MAX: u64 = 1 << 20;
 
 /// A mix in the lines of a file.
-fn mix_of(path: &str) -> Result<String, Failure> {
-    let unreadable = |error: std::io::Error| Failure::unreadable(format!("cannot read {path}: {error}"));
+fn mix_of(path: &str) -> Result<String, CommandError> {
+    let unreadable = |error: std::io::Error| CommandError::unreadable(format!("cannot read {path}: {error}"));
     if std::fs::metadata(path).map_err(unreadable)?.len() > MIX_FILE_MAX {
-        return Err(Failure::usage(format!("{path} is larger than a mix can be")));
+        return Err(CommandError::usage(format!("{path} is larger than a mix can be")));
     }
     Ok(std::fs::read_to_string(path).map_err(unreadable)? + "\n")
 }

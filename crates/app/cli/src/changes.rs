@@ -1,15 +1,15 @@
 //! `laggard changes`.
 
 use crate::arguments::Changes;
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use crate::samples::{LoadedSamples, load_samples};
 use crate::write::{Destination, write_changes};
 use laggard_metrics_questions::{ChangesQuestion, changes};
 use laggard_report::{ChangeReport, ChangeVerdict};
 use laggard_system::available_threads;
 
-pub(crate) fn run(arguments: &Changes) -> Result<Status, Failure> {
-    let settings = arguments.question.settings().map_err(Failure::usage)?;
+pub(crate) fn run(arguments: &Changes) -> Result<Status, CommandError> {
+    let settings = arguments.question.settings().map_err(CommandError::usage)?;
     let threads = arguments.threads.unwrap_or_else(available_threads);
     let LoadedSamples { table, facts, deployments, cautions } = load_samples(&arguments.input, threads)?;
     let question = ChangesQuestion {
@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &Changes) -> Result<Status, Failure> {
         settings: &settings,
         threads,
     };
-    let mut report = changes(&question).map_err(Failure::usage)?;
+    let mut report = changes(&question).map_err(CommandError::usage)?;
     report.cautions.extend(cautions);
     let destination =
         Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };

@@ -1,6 +1,6 @@
 //! `laggard collect`: files of hosts, fetched in rounds into a folder or to a server.
 
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use crate::round_log::{Further, log_round};
 use crate::small_files::text_of;
 use clap::Args;
@@ -111,7 +111,7 @@ const WHOLE_BYTES_MAX: u64 = 256 << 20;
 /// Pause after a host's first failure, if there is one round only.
 const PAUSE: Duration = Duration::from_secs(5);
 
-pub(crate) fn run(arguments: &Collect) -> Result<Status, Failure> {
+pub(crate) fn run(arguments: &Collect) -> Result<Status, CommandError> {
     let sources = sources(arguments)?;
     let access = &arguments.access;
     if let Some(folder) = &arguments.into {
@@ -149,14 +149,14 @@ fn format(name: &str) -> Result<String, String> {
     find_format(name).map(|format| format.name.to_owned()).ok_or_else(|| format!("there is {}", known()))
 }
 
-fn failure(error: CollectError) -> Failure {
+fn failure(error: CollectError) -> CommandError {
     match error {
-        CollectError::Settings(_) => Failure::usage(error),
-        _ => Failure::unreadable(error),
+        CollectError::Settings(_) => CommandError::usage(error),
+        _ => CommandError::unreadable(error),
     }
 }
 
-fn sources(arguments: &Collect) -> Result<Vec<Source>, Failure> {
+fn sources(arguments: &Collect) -> Result<Vec<Source>, CommandError> {
     let mut texts = arguments.sources.clone();
     if let Some(file) = &arguments.hosts {
         let listed = text_of(file)?;
@@ -164,12 +164,12 @@ fn sources(arguments: &Collect) -> Result<Vec<Source>, Failure> {
         texts.extend(lines.map(str::to_owned));
     }
     if texts.is_empty() {
-        return Err(Failure::usage("there is nothing to collect: give addresses of files, or --hosts"));
+        return Err(CommandError::usage("there is nothing to collect: give addresses of files, or --hosts"));
     }
     texts.iter().map(|text| parse_source(text).map_err(failure)).collect()
 }
 
-fn settings(arguments: &Collect, state: PathBuf) -> Result<CollectSettings, Failure> {
+fn settings(arguments: &Collect, state: PathBuf) -> Result<CollectSettings, CommandError> {
     let (limits, access) = (&arguments.limits, &arguments.access);
     let timeout = Duration::from_nanos(limits.timeout.ns());
     Ok(CollectSettings {
@@ -190,7 +190,7 @@ fn client(
     token: Option<&Path>,
     authorities: Option<&Path>,
     timeout: Duration,
-) -> Result<ClientSettings, Failure> {
+) -> Result<ClientSettings, CommandError> {
     Ok(ClientSettings {
         token: token.map(text_of).transpose()?.map(|token| token.trim().to_owned()),
         authorities_pem: authorities.map(text_of).transpose()?.map(String::into_bytes),
@@ -199,7 +199,7 @@ fn client(
 }
 
 /// Goes round until told to end; what matters of each round is told.
-fn rounds<D: Destination>(arguments: &Collect, mut collector: Collector<D>) -> Result<Status, Failure> {
+fn rounds<D: Destination>(arguments: &Collect, mut collector: Collector<D>) -> Result<Status, CommandError> {
     let every = arguments.every.map(|every| Duration::from_nanos(every.ns()));
     let last = arguments.rounds.or(every.is_none().then_some(1));
     let mut number = 0;

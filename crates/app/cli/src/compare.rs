@@ -1,7 +1,7 @@
 //! `laggard compare`.
 
 use crate::arguments::Compare;
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use crate::load::{Loaded, load};
 use crate::progress::Meter;
 use crate::runtime::{facts, skipped};
@@ -16,17 +16,17 @@ use laggard_system::{available_threads, now};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn run(arguments: &Compare) -> Result<Status, Failure> {
+pub(crate) fn run(arguments: &Compare) -> Result<Status, CommandError> {
     let destination =
         Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
     let verdicts = Verdicts { found: &["slower", "changed"], exit_code: arguments.exit_code };
     if let Some(answered) = arguments.server.answer("compare", &arguments.question, &destination, &verdicts) {
         return answered;
     }
-    let settings = arguments.question.settings().map_err(Failure::usage)?;
+    let settings = arguments.question.settings().map_err(CommandError::usage)?;
     let question = Question::of(arguments)?;
-    let input = arguments.inputs.settings().map_err(Failure::usage)?;
-    let reading = Reading {
+    let input = arguments.inputs.settings().map_err(CommandError::usage)?;
+    let reading = SetReader {
         input: &input,
         threads: arguments.threads.unwrap_or_else(available_threads),
         // Two sets share the memory.
@@ -58,7 +58,7 @@ struct Question {
 }
 
 impl Question {
-    fn of(arguments: &Compare) -> Result<Question, Failure> {
+    fn of(arguments: &Compare) -> Result<Question, CommandError> {
         let (mut before, mut after) = (arguments.before.clone(), arguments.after.clone());
         let whole = match arguments.paths.as_slice() {
             [] if !before.is_empty() && !after.is_empty() => None,
@@ -68,10 +68,10 @@ impl Question {
                 None
             }
             [whole] if before.is_empty() && after.is_empty() => Some(whole.clone()),
-            _ => return Err(Failure::usage(WHAT_TO_COMPARE)),
+            _ => return Err(CommandError::usage(WHAT_TO_COMPARE)),
         };
         let data = if whole.is_some() { ComparedData::One } else { ComparedData::Two };
-        let windows = arguments.question.windows(data, now()).map_err(Failure::usage)?;
+        let windows = arguments.question.windows(data, now()).map_err(CommandError::usage)?;
         let question = match whole {
             Some(whole) => Question { before: vec![whole], after: None, windows },
             None => Question { before, after: Some(after), windows },
@@ -80,17 +80,17 @@ impl Question {
         Ok(question)
     }
 
-    fn check_standard_input(&self) -> Result<(), Failure> {
+    fn check_standard_input(&self) -> Result<(), CommandError> {
         let all = self.before.iter().chain(self.after.iter().flatten());
         if all.filter(|path| path.as_path() == Path::new("-")).count() > 1 {
-            return Err(Failure::usage("standard input can be one of the two sets only"));
+            return Err(CommandError::usage("standard input can be one of the two sets only"));
         }
         Ok(())
     }
 }
 
 /// How sets are read.
-struct Reading<'a> {
+struct SetReader<'a> {
     input: &'a InputSettings,
     threads: NonZeroUsize,
     memory_bytes: usize,
@@ -104,9 +104,9 @@ struct ReadSet {
     skipped: Option<String>,
 }
 
-impl Reading<'_> {
-    fn read(&self, paths: &[PathBuf], window: Window) -> Result<ReadSet, Failure> {
-        let sources = expand(paths).map_err(Failure::unreadable)?;
+impl SetReader<'_> {
+    fn read(&self, paths: &[PathBuf], window: Window) -> Result<ReadSet, CommandError> {
+        let sources = expand(paths).map_err(CommandError::unreadable)?;
         let limits = IngestSettings {
             memory_bytes: self.memory_bytes,
             since: window.since.minus(WINDOW_MARGIN),
@@ -131,7 +131,7 @@ fn answer(
     windows: [Window; 2],
     settings: &CompareSettings,
     threads: NonZeroUsize,
-) -> Result<Comparison, Failure> {
+) -> Result<Comparison, CommandError> {
     let populations = [0, 1].map(|at| ComparedPopulation {
         population: Population {
             requests: &sets[at].requests,
@@ -144,7 +144,7 @@ fn answer(
     });
     let engine = LocalEngine::new(threads);
     let mut comparison =
-        compare([&populations[0], &populations[1]], settings, engine).map_err(Failure::usage)?;
+        compare([&populations[0], &populations[1]], settings, engine).map_err(CommandError::usage)?;
     let one_data_set = std::ptr::eq(sets[0], sets[1]);
     let read = if one_data_set { &sets[..1] } else { &sets[..] };
     comparison.cautions.extend(read.iter().filter_map(|set| set.skipped.clone()));

@@ -2,9 +2,9 @@
 
 use crate::arguments::Demo;
 use crate::diagnose::report;
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use crate::load::load;
-use crate::output_form::{OutputForm, When};
+use crate::output_form::{ColorWhen, OutputForm};
 use crate::progress::Meter;
 use crate::simulate::{describe, failure};
 use crate::write::{Destination, print, write_report};
@@ -15,17 +15,20 @@ use laggard_simulate::{Compression, OutputFormat, Settings, generate};
 use laggard_system::available_threads;
 use std::path::PathBuf;
 
-pub(crate) fn run(arguments: &Demo) -> Result<Status, Failure> {
+pub(crate) fn run(arguments: &Demo) -> Result<Status, CommandError> {
     let incident = incident(arguments)?;
-    let sources = expand(std::slice::from_ref(&incident.traces)).map_err(Failure::unreadable)?;
+    let sources = expand(std::slice::from_ref(&incident.traces)).map_err(CommandError::unreadable)?;
     let threads = available_threads();
     let meter = Meter::new(&sources);
     let loaded = load(&sources, &InputSettings::default(), IngestSettings::default(), threads, &meter)?;
     let report = report(loaded, None, &DiagnoseSettings::default(), threads)?;
     meter.done();
-    write_report(&report, &Destination { form: OutputForm::Text, file: None, color: When::Auto })?;
+    write_report(&report, &Destination { form: OutputForm::Text, file: None, color: ColorWhen::Auto })?;
     let page = arguments.directory.join("report.html");
-    write_report(&report, &Destination { form: OutputForm::Html, file: Some(&page), color: When::Never })?;
+    write_report(
+        &report,
+        &Destination { form: OutputForm::Html, file: Some(&page), color: ColorWhen::Never },
+    )?;
     print(&format!(
         "\n{}\nThe same report as a page: {}\nNow your own: laggard diagnose PATH\n",
         incident.description,
@@ -41,7 +44,7 @@ struct Incident {
 }
 
 /// The incident; the one an earlier demonstration left there, if any.
-fn incident(arguments: &Demo) -> Result<Incident, Failure> {
+fn incident(arguments: &Demo) -> Result<Incident, CommandError> {
     let traces = arguments.directory.join("traces");
     if arguments.directory.join("truth.json").is_file() && traces.is_dir() {
         let description = format!("Diagnosed what an earlier demonstration left in {}.", traces.display());

@@ -1,7 +1,7 @@
 //! `laggard diagnose`.
 
 use crate::arguments::Diagnose;
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use crate::load::{Loaded, load};
 use crate::progress::Meter;
 use crate::runtime::{facts, skipped};
@@ -16,12 +16,12 @@ use laggard_report::{Report, Verdict};
 use laggard_system::{available_threads, now};
 use std::num::NonZeroUsize;
 
-pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
+pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     let destination =
         Destination { form: arguments.output, file: arguments.file.as_deref(), color: arguments.color };
     let verdicts = Verdicts { found: &["suspects"], exit_code: arguments.exit_code };
     if arguments.server.is_asked() && arguments.weights != Weights::default() {
-        return Err(Failure::usage(
+        return Err(CommandError::usage(
             "a server has read its spans already: attributes that weigh are of files",
         ));
     }
@@ -29,19 +29,19 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
     {
         return answered;
     }
-    let settings = arguments.question.settings(now()).map_err(Failure::usage)?;
+    let settings = arguments.question.settings(now()).map_err(CommandError::usage)?;
     let data = if arguments.baseline.is_empty() { BaselineData::Same } else { BaselineData::Own };
-    arguments.question.check_baseline(&settings, data).map_err(Failure::usage)?;
-    let mut input = arguments.inputs.settings().map_err(Failure::usage)?;
+    arguments.question.check_baseline(&settings, data).map_err(CommandError::usage)?;
+    let mut input = arguments.inputs.settings().map_err(CommandError::usage)?;
     arguments.weights.apply(&mut input.reader);
-    let sources = expand(&arguments.paths).map_err(Failure::unreadable)?;
+    let sources = expand(&arguments.paths).map_err(CommandError::unreadable)?;
     let earlier = match arguments.baseline.as_slice() {
         [] => Vec::new(),
-        paths => expand(paths).map_err(Failure::unreadable)?,
+        paths => expand(paths).map_err(CommandError::unreadable)?,
     };
     let threads = threads(arguments);
     let sets = if earlier.is_empty() { 1 } else { 2 };
-    let limits = kept(&settings, arguments.memory / sets);
+    let limits = ingest_settings(&settings, arguments.memory / sets);
     let all: Vec<_> = sources.iter().chain(&earlier).cloned().collect();
     let meter = Meter::new(&all);
     let read = || {
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
 }
 
 /// Which spans of the window's files are worth keeping.
-fn kept(settings: &DiagnoseSettings, memory_bytes: usize) -> IngestSettings {
+fn ingest_settings(settings: &DiagnoseSettings, memory_bytes: usize) -> IngestSettings {
     let (mut since, mut until) = (settings.since, settings.until);
     match settings.baseline {
         BaselineChoice::None => {}
@@ -88,14 +88,14 @@ pub(crate) fn report(
     baseline: Option<Loaded>,
     settings: &DiagnoseSettings,
     threads: NonZeroUsize,
-) -> Result<Report, Failure> {
+) -> Result<Report, CommandError> {
     let facts = facts(&loaded.outcome);
     let requests = Requests::from_traces(loaded.ingest.finish(threads), threads);
     let unread: Vec<String> = baseline.iter().filter_map(|loaded| skipped(&loaded.outcome)).collect();
     let earlier = baseline.map(|loaded| Requests::from_traces(loaded.ingest.finish(threads), threads));
     let engine = LocalEngine::new(threads);
     let mut report =
-        diagnose(&requests, earlier.as_ref(), &facts, settings, engine).map_err(Failure::usage)?;
+        diagnose(&requests, earlier.as_ref(), &facts, settings, engine).map_err(CommandError::usage)?;
     report.cautions.extend(skipped(&loaded.outcome));
     report.cautions.extend(unread.into_iter().map(|text| format!("Baseline: {text}")));
     report.cautions.extend(earlier.as_ref().and_then(baseline_losses));

@@ -28,22 +28,22 @@ impl From<Status> for ExitCode {
 
 /// Why a run could not be completed, in a sentence.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CommandError {
     status: Status,
     message: String,
 }
 
-impl Failure {
-    pub(crate) fn usage(message: impl Display) -> Failure {
-        Failure { status: Status::Usage, message: message.to_string() }
+impl CommandError {
+    pub(crate) fn usage(message: impl Display) -> CommandError {
+        CommandError { status: Status::Usage, message: message.to_string() }
     }
 
-    pub(crate) fn unreadable(message: impl Display) -> Failure {
-        Failure { status: Status::Unreadable, message: message.to_string() }
+    pub(crate) fn unreadable(message: impl Display) -> CommandError {
+        CommandError { status: Status::Unreadable, message: message.to_string() }
     }
 
-    pub(crate) fn too_little(message: impl Display) -> Failure {
-        Failure { status: Status::TooLittle, message: message.to_string() }
+    pub(crate) fn too_little(message: impl Display) -> CommandError {
+        CommandError { status: Status::TooLittle, message: message.to_string() }
     }
 
     /// Prints it to standard error, ignoring errors of writing.

@@ -1,6 +1,6 @@
 //! `laggard kernel`: critical paths, diagnoses and statistics of kernel traces.
 
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use clap::{Args, Subcommand};
 
 const EXAMPLES: &str = "Examples:
@@ -26,7 +26,7 @@ enum KernelCommand {
     Stats(Box<crate::kernel_path::Stats>),
 }
 
-pub(crate) fn run(arguments: &KernelArguments) -> Result<Status, Failure> {
+pub(crate) fn run(arguments: &KernelArguments) -> Result<Status, CommandError> {
     match &arguments.command {
         KernelCommand::Path(arguments) => crate::kernel_path::run(arguments),
         KernelCommand::Diagnose(arguments) => crate::kernel_diagnose::run(arguments),

@@ -1,6 +1,6 @@
 //! `laggard kernel diagnose`.
 
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use crate::kernel_output::{KernelOutput, failure, files};
 use crate::progress::Meter;
 use crate::write::write_kernel_diagnosis;
@@ -39,13 +39,13 @@ pub(crate) struct Diagnose {
     output: KernelOutput,
 }
 
-pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
+pub(crate) fn run(arguments: &Diagnose) -> Result<Status, CommandError> {
     let question = &arguments.question;
-    let delimiter = question.delimiter().map_err(Failure::usage)?;
+    let delimiter = question.delimiter().map_err(CommandError::usage)?;
     let sources = sources(arguments);
-    question.check_sources(&sources).map_err(Failure::usage)?;
+    question.check_sources(&sources).map_err(CommandError::usage)?;
     let threads = arguments.output.threads();
-    let asked = question.question(&sources, threads).map_err(Failure::usage)?;
+    let asked = question.question(&sources, threads).map_err(CommandError::usage)?;
     let reading = KernelReadSettings {
         delimiter: Some(delimiter),
         graph: true,
@@ -56,10 +56,10 @@ pub(crate) fn run(arguments: &Diagnose) -> Result<Status, Failure> {
     };
     let paths =
         [arguments.traces.as_slice(), arguments.normal.as_slice(), arguments.sample.as_slice()].concat();
-    let meter = Meter::of_events();
+    let meter = Meter::without_total();
     let runs = read_traces(&files(&paths), &reading, &meter);
     meter.done();
-    let report = diagnose_kernel(&runs.map_err(failure)?, &asked).map_err(Failure::usage)?;
+    let report = diagnose_kernel(&runs.map_err(failure)?, &asked).map_err(CommandError::usage)?;
     write_kernel_diagnosis(&report, &arguments.output.destination())?;
     Ok(match report.verdict {
         KernelVerdict::Slower | KernelVerdict::SlowerOverall if arguments.exit_code => Status::Suspects,

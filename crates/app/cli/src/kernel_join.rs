@@ -1,6 +1,6 @@
 //! From a slow span to its kernel path: the span's thread and time, or a marker that carries its ids.
 
-use crate::exit::Failure;
+use crate::exit::CommandError;
 use crate::kernel_output::KernelOutput;
 use crate::load::{LoadedTables, ParallelLoad, load_tables};
 use crate::progress::Meter;
@@ -13,7 +13,7 @@ use laggard_kernel_graph::{
 use laggard_model::{CallRecord, Loss, SampleRecord, Sink, SpanId, SpanRecord, Tid, TraceId, WeightSource};
 use std::path::PathBuf;
 
-/// Spans kept at most.
+/// Spans spans at most.
 const SPANS_MAX: usize = 10_000;
 
 /// Which spans, and where they are.
@@ -49,43 +49,43 @@ fn trace_id(text: &str) -> Result<TraceId, String> {
     TraceId::parse_text(text).map(|parsed| parsed.id).ok_or_else(|| format!("{text:?} is no trace id"))
 }
 
-/// The spans that were asked for; `None` when none were.
-pub(crate) fn asked(
+/// The requested spans; `None` without a request.
+pub(crate) fn requested_spans(
     join: &SpanJoin,
     thread: Option<&str>,
     output: &KernelOutput,
-) -> Result<Option<Vec<SpanInterval>>, Failure> {
+) -> Result<Option<Vec<SpanInterval>>, CommandError> {
     if !join.is_asked() {
         if join.spans.is_empty() {
             return Ok(None);
         }
-        return Err(Failure::usage("--traces needs --span or --trace-id: which spans are meant?"));
+        return Err(CommandError::usage("--traces needs --span or --trace-id: which spans are meant?"));
     }
     let thread = match thread.map(str::parse::<u32>) {
         Some(Ok(tid)) => Some(Tid(tid)),
-        Some(Err(_)) => return Err(Failure::usage("with --span, --thread is a thread's number")),
+        Some(Err(_)) => return Err(CommandError::usage("with --span, --thread is a thread's number")),
         None => None,
     };
-    let sources = expand(&join.spans).map_err(Failure::unreadable)?;
+    let sources = expand(&join.spans).map_err(CommandError::unreadable)?;
     // Readers hand on one numeric attribute of a span by the name they are given: here its thread.
     let reader =
         ReaderOptions { weight_attribute: Some(join.thread_attribute.clone()), ..ReaderOptions::default() };
     let settings = InputSettings { format: None, reader };
-    let empty = || Kept { span: join.span, trace: join.trace_id, thread, kept: Vec::new() };
+    let empty = || SpanCollector { span: join.span, trace: join.trace_id, thread, spans: Vec::new() };
     let meter = Meter::new(&sources);
     let loaded = load_tables(&sources, &settings, &empty, output.threads(), &meter);
     meter.done();
     let LoadedTables { tables, .. } = loaded?;
-    match tables.kept.is_empty() {
-        true => Err(Failure::too_little("the traces have no such span")),
-        false => Ok(Some(tables.kept)),
+    match tables.spans.is_empty() {
+        true => Err(CommandError::too_little("the traces have no such span")),
+        false => Ok(Some(tables.spans)),
     }
 }
 
 /// The executions of spans in the one trace that was read.
-pub(crate) fn executions(spans: &[SpanInterval], runs: &[KernelRun]) -> Result<Vec<Execution>, Failure> {
+pub(crate) fn executions(spans: &[SpanInterval], runs: &[KernelRun]) -> Result<Vec<Execution>, CommandError> {
     let [run] = runs else {
-        return Err(Failure::usage("--span and --trace-id take one kernel trace"));
+        return Err(CommandError::usage("--span and --trace-id take one kernel trace"));
     };
     let marked = run.found.as_ref().map_or(&[][..], |found| &found.executions);
     let found = executions_of_spans(spans, marked, run.window, run.calendar);
@@ -97,7 +97,7 @@ pub(crate) fn executions(spans: &[SpanInterval], runs: &[KernelRun]) -> Result<V
         return Ok(executions);
     }
     let why = found.iter().filter_map(|one| one.execution.as_ref().err()).max();
-    Err(Failure::too_little(match why {
+    Err(CommandError::too_little(match why {
         Some(SpanExecutionError::NoThread) | None => {
             "no marker of the kernel trace carries the span's ids, and the span does not tell its thread (attribute \
              thread.id, or --thread-attribute); give --thread TID"
@@ -106,19 +106,19 @@ pub(crate) fn executions(spans: &[SpanInterval], runs: &[KernelRun]) -> Result<V
             "the kernel trace does not tell where its clock lies in calendar time, so the span's time means nothing \
              there; `laggard record` notes it"
         }
-        Some(SpanExecutionError::OutsideTrace) => "the span lies before or behind the kernel trace",
+        Some(SpanExecutionError::OutsideTrace) => "the span lies before or after the kernel trace",
     }))
 }
 
-/// Keeps the spans that are meant.
-struct Kept {
+/// Collects the requested spans.
+struct SpanCollector {
     span: Option<SpanId>,
     trace: Option<TraceId>,
     thread: Option<Tid>,
-    kept: Vec<SpanInterval>,
+    spans: Vec<SpanInterval>,
 }
 
-impl Kept {
+impl SpanCollector {
     fn thread(&self, span: &SpanRecord<'_>) -> Option<SpanThread> {
         let told = span.sampling.adjusted_count.filter(|_| span.sampling.source == WeightSource::Named);
         let tid = self.thread.or_else(|| told.map(|count| Tid(count.get() as u32)))?;
@@ -126,14 +126,14 @@ impl Kept {
     }
 }
 
-impl Sink for Kept {
+impl Sink for SpanCollector {
     fn span(&mut self, span: &SpanRecord<'_>) {
         let meant =
             self.span.is_none_or(|id| id == span.span_id) && self.trace.is_none_or(|id| id == span.trace_id);
-        if !meant || self.kept.len() >= SPANS_MAX {
+        if !meant || self.spans.len() >= SPANS_MAX {
             return;
         }
-        self.kept.push(SpanInterval {
+        self.spans.push(SpanInterval {
             label: format!("{} {}", span.service, span.operation),
             context: TraceContext { trace: span.trace_id, span: span.span_id },
             start: span.start,
@@ -149,9 +149,9 @@ impl Sink for Kept {
     fn lose(&mut self, _: Loss, _: &dyn Fn() -> String) {}
 }
 
-impl ParallelLoad for Kept {
-    fn merge(&mut self, later: Kept) {
-        self.kept.extend(later.kept);
-        self.kept.truncate(SPANS_MAX);
+impl ParallelLoad for SpanCollector {
+    fn merge(&mut self, later: SpanCollector) {
+        self.spans.extend(later.spans);
+        self.spans.truncate(SPANS_MAX);
     }
 }

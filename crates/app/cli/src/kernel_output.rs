@@ -1,7 +1,7 @@
 //! What the commands about kernel traces share.
 
-use crate::exit::Failure;
-use crate::output_form::{OutputForm, When};
+use crate::exit::CommandError;
+use crate::output_form::{ColorWhen, OutputForm};
 use crate::write::Destination;
 use clap::Args;
 use laggard_params::{ReadError, TraceFile};
@@ -16,9 +16,9 @@ pub(crate) struct KernelOutput {
     /// Write the report to a file instead of standard output
     #[arg(short = 'o', value_name = "FILE")]
     file: Option<PathBuf>,
-    /// When to use colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
-    color: When,
+    /// ColorWhen to use colors
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
+    color: ColorWhen,
     /// Threads to use [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<std::num::NonZeroUsize>,
@@ -38,11 +38,11 @@ impl KernelOutput {
 }
 
 /// Why traces were not read.
-pub(crate) fn failure(error: ReadError) -> Failure {
+pub(crate) fn failure(error: ReadError) -> CommandError {
     match error {
-        ReadError::Params(invalid) => Failure::usage(invalid),
-        ReadError::Unreadable(reason) => Failure::unreadable(reason),
-        ReadError::Stopped => Failure::unreadable("reading was stopped"),
+        ReadError::Params(invalid) => CommandError::usage(invalid),
+        ReadError::Unreadable(reason) => CommandError::unreadable(reason),
+        ReadError::Stopped => CommandError::unreadable("reading was stopped"),
     }
 }
 

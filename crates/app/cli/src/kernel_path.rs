@@ -1,6 +1,6 @@
 //! `laggard kernel path` and `laggard kernel stats`.
 
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use crate::kernel_output::{KernelOutput, failure, files};
 use crate::progress::Meter;
 use crate::write::{write_kernel_path, write_kernel_stats};
@@ -43,15 +43,16 @@ pub(crate) struct Stats {
     output: KernelOutput,
 }
 
-pub(crate) fn run(arguments: &Path) -> Result<Status, Failure> {
+pub(crate) fn run(arguments: &Path) -> Result<Status, CommandError> {
     let question = &arguments.question;
-    let asked = crate::kernel_join::asked(&arguments.join, question.thread.as_deref(), &arguments.output)?;
+    let asked =
+        crate::kernel_join::requested_spans(&arguments.join, question.thread.as_deref(), &arguments.output)?;
     // The ids of spans may be in markers, whatever delimits executions otherwise.
     let delimiter = match arguments.join.is_asked() && question.executions.is_none() {
         true => KernelPathParams::default().delimiter("marker"),
         false => question.delimiter("auto"),
     };
-    let delimiter = delimiter.map_err(Failure::usage)?;
+    let delimiter = delimiter.map_err(CommandError::usage)?;
     let reading = KernelReadSettings {
         delimiter: Some(delimiter),
         graph: true,
@@ -60,7 +61,7 @@ pub(crate) fn run(arguments: &Path) -> Result<Status, Failure> {
         memory: arguments.output.memory,
         threads: arguments.output.threads(),
     };
-    let meter = Meter::of_events();
+    let meter = Meter::without_total();
     let hosts = read_hosts(&files(&arguments.traces), &reading, &meter);
     meter.done();
     let hosts = hosts.map_err(failure)?;
@@ -69,13 +70,13 @@ pub(crate) fn run(arguments: &Path) -> Result<Status, Failure> {
         Some(spans) => Some(crate::kernel_join::executions(&spans, &runs)?),
         None => None,
     };
-    let mut report = kernel_path(&runs, &question.question(given)).map_err(Failure::usage)?;
+    let mut report = kernel_path(&runs, &question.question(given)).map_err(CommandError::usage)?;
     report.cautions.extend(hosts.remarks);
     write_kernel_path(&report, &arguments.output.destination())?;
     Ok(if report.executions.is_empty() { Status::TooLittle } else { Status::Done })
 }
 
-pub(crate) fn stats(arguments: &Stats) -> Result<Status, Failure> {
+pub(crate) fn stats(arguments: &Stats) -> Result<Status, CommandError> {
     let reading = KernelReadSettings {
         delimiter: None,
         graph: false,
@@ -84,7 +85,7 @@ pub(crate) fn stats(arguments: &Stats) -> Result<Status, Failure> {
         memory: arguments.output.memory,
         threads: arguments.output.threads(),
     };
-    let meter = Meter::of_events();
+    let meter = Meter::without_total();
     let runs = read_traces(&files(&arguments.traces), &reading, &meter);
     meter.done();
     let runs = runs.map_err(failure)?;

@@ -1,7 +1,7 @@
 //! Lists and generated pages.
 
 use crate::arguments::Arguments;
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use crate::write::print;
 use clap::CommandFactory;
 use laggard_diagnose::METHODS;
@@ -12,7 +12,7 @@ use laggard_model::MethodRow;
 use laggard_report::SCHEMAS;
 use std::fmt::Write;
 
-pub(crate) fn formats() -> Result<Status, Failure> {
+pub(crate) fn formats() -> Result<Status, CommandError> {
     let mut text = String::new();
     for format in FORMATS {
         let _ = writeln!(text, "{:<12} {}", format.name, format.title);
@@ -31,45 +31,48 @@ pub(crate) fn formats() -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-pub(crate) fn methods() -> Result<Status, Failure> {
+pub(crate) fn methods() -> Result<Status, CommandError> {
     let mut text = String::new();
-    METHODS.iter().for_each(|method| tell(&mut text, method));
-    CHANGE_METHODS.iter().for_each(|method| tell(&mut text, method));
+    METHODS.iter().for_each(|method| describe(&mut text, method));
+    CHANGE_METHODS.iter().for_each(|method| describe(&mut text, method));
     print(&text)?;
     Ok(Status::Done)
 }
 
-fn tell<M>(text: &mut String, method: &MethodRow<M>) {
+fn describe<M>(text: &mut String, method: &MethodRow<M>) {
     let _ = writeln!(text, "{:<12} {}", method.name, method.question);
     let _ = writeln!(text, "{:<12} reads {}; {}", "", method.reads, method.source);
     let _ = writeln!(text, "{:<12} {}", "", method.manual);
 }
 
 /// The JSON Schema of a report, or the list of all.
-pub(crate) fn schema(report: Option<&str>) -> Result<Status, Failure> {
+pub(crate) fn schema(report: Option<&str>) -> Result<Status, CommandError> {
     let Some(name) = report else {
         let rows = SCHEMAS.iter().map(|schema| format!("{:<16} {}\n", schema.name, schema.title));
         return print(&rows.collect::<String>()).map(|()| Status::Done);
     };
     let Some(schema) = SCHEMAS.iter().find(|schema| schema.name == name) else {
         let known: Vec<&str> = SCHEMAS.iter().map(|schema| schema.name).collect();
-        return Err(Failure::usage(format!("there is no report {name:?}; there is {}", known.join(", "))));
+        return Err(CommandError::usage(format!(
+            "there is no report {name:?}; there is {}",
+            known.join(", ")
+        )));
     };
     print(&format!("{:#}\n", (schema.schema)()))?;
     Ok(Status::Done)
 }
 
-pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Status, Failure> {
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Status, CommandError> {
     let mut out = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "laggard", &mut out);
     print(&String::from_utf8_lossy(&out))?;
     Ok(Status::Done)
 }
 
-pub(crate) fn man() -> Result<Status, Failure> {
+pub(crate) fn man() -> Result<Status, CommandError> {
     let mut out = Vec::new();
     let command = Arguments::command();
-    let failed = |error| Failure::unreadable(format!("cannot render the man page: {error}"));
+    let failed = |error| CommandError::unreadable(format!("cannot render the man page: {error}"));
     clap_mangen::Man::new(command.clone()).render(&mut out).map_err(failed)?;
     for subcommand in command.get_subcommands() {
         let name = format!("laggard-{}", subcommand.get_name());

@@ -1,6 +1,6 @@
 //! Reads all inputs into the span table, several at a time, in the order given.
 
-use crate::exit::Failure;
+use crate::exit::CommandError;
 use crate::progress::Meter;
 use laggard_engine::{Ingest, IngestSettings};
 use laggard_formats::{InputError, InputSettings, Outcome, Source, read};
@@ -40,7 +40,7 @@ pub(crate) fn load(
     limits: IngestSettings,
     threads: NonZeroUsize,
     meter: &Meter,
-) -> Result<Loaded, Failure> {
+) -> Result<Loaded, CommandError> {
     let share = memory_shares(sources, threads);
     let limits = IngestSettings { memory_bytes: limits.memory_bytes / share, ..limits };
     let loaded = load_tables(sources, settings, &|| Ingest::new(limits), threads, meter)?;
@@ -60,7 +60,7 @@ pub(crate) fn load_tables<G: ParallelLoad>(
     empty: &(dyn Fn() -> G + Sync),
     threads: NonZeroUsize,
     meter: &Meter,
-) -> Result<LoadedTables<G>, Failure> {
+) -> Result<LoadedTables<G>, CommandError> {
     let readers = threads.get().min(sources.len());
     let merge = OrderedMerge::new(empty(), sources.len(), 2 * readers);
     std::thread::scope(|scope| {
@@ -75,8 +75,8 @@ pub(crate) fn load_tables<G: ParallelLoad>(
             });
         }
     });
-    let loaded = merge.into_loaded().map_err(Failure::unreadable)?;
-    loaded.outcome.check().map_err(Failure::unreadable)?;
+    let loaded = merge.into_loaded().map_err(CommandError::unreadable)?;
+    loaded.outcome.check().map_err(CommandError::unreadable)?;
     Ok(loaded)
 }
 

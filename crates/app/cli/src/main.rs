@@ -32,7 +32,7 @@ mod write;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
-use exit::{Failure, Status};
+use exit::{CommandError, Status};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     ended.unwrap_or_else(|failure| failure.print().into())
 }
 
-fn run(command: &Command) -> Result<Status, Failure> {
+fn run(command: &Command) -> Result<Status, CommandError> {
     match command {
         Command::Diagnose(arguments) => diagnose::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),

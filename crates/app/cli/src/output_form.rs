@@ -15,7 +15,7 @@ pub(crate) enum OutputForm {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum When {
+pub(crate) enum ColorWhen {
     /// On a terminal, unless NO_COLOR is set
     Auto,
     Always,

@@ -34,7 +34,7 @@ impl Meter {
     }
 
     /// A meter of events, of which it is not known how many there will be.
-    pub(crate) fn of_events() -> Meter {
+    pub(crate) fn without_total() -> Meter {
         Meter::new(&[])
     }
 

@@ -1,6 +1,6 @@
 //! Flags and questions for a Prometheus server.
 
-use crate::exit::Failure;
+use crate::exit::CommandError;
 use crate::small_files::text_of;
 use clap::Args;
 use laggard_metrics_questions::SampleFacts;
@@ -41,11 +41,11 @@ pub(crate) struct PrometheusInput {
     pub(crate) prometheus_timeout: Nanos,
 }
 
-/// Asked for when the command line names no start: the last day.
+/// QueryRange for when the command line names no start: the last day.
 const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// The time that the flags name; now and the day before when they name none.
-pub(crate) struct Asked {
+pub(crate) struct QueryRange {
     pub(crate) since: Option<Timestamp>,
     pub(crate) until: Option<Timestamp>,
     pub(crate) window: Nanos,
@@ -54,11 +54,11 @@ pub(crate) struct Asked {
 /// Asks every query and files the answers.
 pub(crate) fn ask(
     input: &PrometheusInput,
-    asked: &Asked,
+    asked: &QueryRange,
     table: &mut SampleTable,
     facts: &mut SampleFacts,
     cautions: &mut Vec<String>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let Some(url) = &input.url else { return Ok(()) };
     let queries = queries(input)?;
     let client = client(input, url)?;
@@ -81,14 +81,14 @@ pub(crate) fn ask(
 }
 
 /// What the command line asks for wrongly is a matter of usage; the rest cannot be read.
-fn failure(error: PrometheusError) -> Failure {
+fn failure(error: PrometheusError) -> CommandError {
     match error {
-        PrometheusError::Settings(reason) => Failure::usage(reason),
-        error => Failure::unreadable(error),
+        PrometheusError::Settings(reason) => CommandError::usage(reason),
+        error => CommandError::unreadable(error),
     }
 }
 
-fn queries(input: &PrometheusInput) -> Result<Vec<Query>, Failure> {
+fn queries(input: &PrometheusInput) -> Result<Vec<Query>, CommandError> {
     let texts: Vec<&str> = match input.queries.as_slice() {
         [] => DEFAULT_QUERIES.to_vec(),
         given => given.iter().map(String::as_str).collect(),
@@ -96,7 +96,7 @@ fn queries(input: &PrometheusInput) -> Result<Vec<Query>, Failure> {
     texts.into_iter().map(|text| Query::parse(text).map_err(failure)).collect()
 }
 
-fn client(input: &PrometheusInput, url: &str) -> Result<Client, Failure> {
+fn client(input: &PrometheusInput, url: &str) -> Result<Client, CommandError> {
     let credentials = match (&input.bearer_token_file, &input.basic_auth_file) {
         (Some(file), _) => Some(Credentials::bearer(&text_of(file)?).map_err(failure)?),
         (None, Some(file)) => Some(Credentials::basic(&text_of(file)?).map_err(failure)?),
@@ -111,16 +111,16 @@ fn client(input: &PrometheusInput, url: &str) -> Result<Client, Failure> {
         .map_err(failure)
 }
 
-fn range(input: &PrometheusInput, asked: &Asked) -> Result<TimeRange, Failure> {
+fn range(input: &PrometheusInput, asked: &QueryRange) -> Result<TimeRange, CommandError> {
     let until = asked.until.unwrap_or_else(now);
     let since = asked.since.unwrap_or_else(|| until.minus(DAY));
     if since >= until {
-        return Err(Failure::usage("--since is not before --until (or now)"));
+        return Err(CommandError::usage("--since is not before --until (or now)"));
     }
     let quarter = Nanos::from_ns((asked.window.ns() / 4).max(1_000_000_000));
     let step = input.step.unwrap_or(quarter);
     if step < Nanos::from_ms(1) || step > asked.window.max(Nanos::from_secs(1)) {
-        return Err(Failure::usage("--step must be between 1 ms and the length of a window"));
+        return Err(CommandError::usage("--step must be between 1 ms and the length of a window"));
     }
     // Counters are read once before the first window, so that it is whole.
     Ok(TimeRange { since: since.minus(step), until, step })

@@ -1,6 +1,6 @@
 //! `laggard record`: records a kernel trace while a command runs, or until something ends.
 
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use clap::Args;
 use laggard_record::{
     BufferLocation, DatForm, EventGroup, EventName, GuardianProgram, MarkerMode, RecordError, RecordMode,
@@ -84,7 +84,7 @@ pub(crate) struct Record {
 }
 
 /// Records; gives back the command's exit status.
-pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Failure> {
+pub(crate) fn run(arguments: &Record) -> Result<ExitCode, CommandError> {
     let settings = settings(arguments)?;
     if arguments.print_commands {
         crate::write::print(&equivalent_commands(&settings))?;
@@ -101,14 +101,15 @@ pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Failure> {
             let missing = source.kind() == ErrorKind::NotFound;
             Ok(ExitCode::from(if missing { NOT_FOUND } else { NOT_EXECUTABLE }))
         }
-        Err(error @ RecordError::Impossible { .. }) => Err(Failure::usage(error)),
-        Err(error) => Err(Failure::unreadable(error)),
+        Err(error @ RecordError::Impossible { .. }) => Err(CommandError::usage(error)),
+        Err(error) => Err(CommandError::unreadable(error)),
     }
 }
 
-fn settings(arguments: &Record) -> Result<RecordSettings, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::unreadable(format!("this program's own file is not known: {error}")))?;
+fn settings(arguments: &Record) -> Result<RecordSettings, CommandError> {
+    let program = std::env::current_exe().map_err(|error| {
+        CommandError::unreadable(format!("this program's own file is not known: {error}"))
+    })?;
     let mut groups = Vec::new();
     groups.extend(arguments.syscalls.then_some(EventGroup::Syscalls));
     groups.extend(arguments.network.then_some(EventGroup::Network));
@@ -128,14 +129,14 @@ fn settings(arguments: &Record) -> Result<RecordSettings, Failure> {
     })
 }
 
-fn target(arguments: &Record) -> Result<RecordTarget, Failure> {
+fn target(arguments: &Record) -> Result<RecordTarget, CommandError> {
     match arguments.pid {
         Some(pid) => Ok(RecordTarget::Process(pid)),
         None if !arguments.command.is_empty() => Ok(RecordTarget::Command(arguments.command.clone())),
         None if arguments.all || arguments.duration.is_some() || arguments.print_commands => {
             Ok(RecordTarget::Everything)
         }
-        None => Err(Failure::usage(
+        None => Err(CommandError::usage(
             "how long is to be recorded? Give a command (`laggard record -- COMMAND`), --pid, --duration, or --all \
              (until Ctrl-C)",
         )),

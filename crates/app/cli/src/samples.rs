@@ -1,9 +1,9 @@
 //! Flags and loading for the commands that start from windows of samples.
 
-use crate::exit::Failure;
+use crate::exit::CommandError;
 use crate::load::{LoadedTables, ParallelLoad, load_tables, memory_shares};
 use crate::progress::Meter;
-use crate::prometheus::{self, Asked, PrometheusInput};
+use crate::prometheus::{self, PrometheusInput, QueryRange};
 use crate::runtime::{facts, skipped};
 use clap::Args;
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
@@ -47,13 +47,16 @@ pub(crate) struct LoadedSamples {
 }
 
 /// Reads everything the flags name into one table of windows.
-pub(crate) fn load_samples(input: &SampleInput, threads: NonZeroUsize) -> Result<LoadedSamples, Failure> {
-    let settings = input.windows.settings(now()).map_err(Failure::usage)?;
+pub(crate) fn load_samples(
+    input: &SampleInput,
+    threads: NonZeroUsize,
+) -> Result<LoadedSamples, CommandError> {
+    let settings = input.windows.settings(now()).map_err(CommandError::usage)?;
     let LoadedTables { tables, outcome } = read_inputs(input, threads)?;
     let mut samples = tables.samples;
     let mut facts = SampleFacts { input: facts(&outcome), ..SampleFacts::default() };
     let mut cautions: Vec<String> = skipped(&outcome).into_iter().collect();
-    let asked = Asked {
+    let asked = QueryRange {
         since: input.windows.since.map(|_| settings.since),
         until: input.windows.until.map(|_| settings.until),
         window: settings.length,
@@ -72,14 +75,14 @@ pub(crate) fn load_samples(input: &SampleInput, threads: NonZeroUsize) -> Result
     Ok(LoadedSamples { table, facts, deployments: input.windows.deployments(), cautions })
 }
 
-fn read_inputs(input: &SampleInput, threads: NonZeroUsize) -> Result<LoadedTables<Mixed>, Failure> {
-    let mut settings = input.inputs.settings().map_err(Failure::usage)?;
+fn read_inputs(input: &SampleInput, threads: NonZeroUsize) -> Result<LoadedTables<Mixed>, CommandError> {
+    let mut settings = input.inputs.settings().map_err(CommandError::usage)?;
     input.weights.apply(&mut settings.reader);
-    input.formats.apply(&mut settings.reader).map_err(Failure::usage)?;
+    input.formats.apply(&mut settings.reader).map_err(CommandError::usage)?;
     if input.paths.is_empty() && input.prometheus.url.is_some() {
         return Ok(LoadedTables { tables: Mixed::new(input.memory), outcome: Outcome::default() });
     }
-    let sources = expand(&input.paths).map_err(Failure::unreadable)?;
+    let sources = expand(&input.paths).map_err(CommandError::unreadable)?;
     let empty = || Mixed::new(input.memory / memory_shares(&sources, threads));
     let meter = Meter::new(&sources);
     let loaded = load_tables(&sources, &settings, &empty, threads, &meter);
@@ -131,9 +134,9 @@ impl ParallelLoad for Mixed {
     }
 }
 
-fn no_table(error: WindowError) -> Failure {
+fn no_table(error: WindowError) -> CommandError {
     match error {
-        WindowError::NoSamples { .. } => Failure::too_little(error),
-        _ => Failure::usage(error),
+        WindowError::NoSamples { .. } => CommandError::too_little(error),
+        _ => CommandError::usage(error),
     }
 }

@@ -1,6 +1,6 @@
 //! `laggard serve`: ingests, stores, and answers until it is stopped.
 
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use crate::write::print;
 use clap::Args;
 use laggard_server::{
@@ -70,28 +70,28 @@ struct Setting {
     text: String,
 }
 
-pub(crate) fn run(arguments: &Serve) -> Result<Status, Failure> {
+pub(crate) fn run(arguments: &Serve) -> Result<Status, CommandError> {
     let settings = arguments.config.settings()?;
     if arguments.check_health {
-        return check_health(&settings).map(|()| Status::Done).map_err(Failure::unreadable);
+        return check_health(&settings).map(|()| Status::Done).map_err(CommandError::unreadable);
     }
     let yaml = settings.to_yaml();
-    let checked = settings.check().map_err(Failure::usage)?;
+    let checked = settings.check().map_err(CommandError::usage)?;
     if arguments.check_config {
         print(&yaml)?;
         return Ok(Status::Done);
     }
-    serve(checked, std::env::var_os("NOTIFY_SOCKET").as_deref()).map_err(Failure::unreadable)?;
+    serve(checked, std::env::var_os("NOTIFY_SOCKET").as_deref()).map_err(CommandError::unreadable)?;
     Ok(Status::Done)
 }
 
 impl Config {
     /// Flag before environment before file.
-    fn settings(&self) -> Result<ServeSettings, Failure> {
+    fn settings(&self) -> Result<ServeSettings, CommandError> {
         let named = || std::env::var_os("LAGGARD_CONFIG").filter(|name| !name.is_empty());
         let file = self.config.clone().or_else(|| named().map(PathBuf::from));
         let texts = environment().into_iter().chain(self.flags()).collect();
-        load_settings(&SettingSources { file, texts }).map_err(Failure::usage)
+        load_settings(&SettingSources { file, texts }).map_err(CommandError::usage)
     }
 
     fn flags(&self) -> Vec<SettingText> {

@@ -1,10 +1,10 @@
 //! Questions to a server instead of files.
 
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use crate::small_files::text_of;
 use crate::write::Destination;
 use clap::Args;
-use laggard_server::client::{AskError, ServerAddress, ask};
+use laggard_server::client::{QueryError, ServerAddress, ask};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -47,7 +47,7 @@ impl Server {
         settings: &impl Serialize,
         destination: &Destination<'_>,
         verdicts: &Verdicts,
-    ) -> Option<Result<Status, Failure>> {
+    ) -> Option<Result<Status, CommandError>> {
         let url = self.server.as_ref()?;
         Some(self.ask(url, question, settings, destination, verdicts))
     }
@@ -59,19 +59,19 @@ impl Server {
         settings: &impl Serialize,
         destination: &Destination<'_>,
         verdicts: &Verdicts,
-    ) -> Result<Status, Failure> {
+    ) -> Result<Status, CommandError> {
         let server = ServerAddress {
             url: url.to_owned(),
             token: self.token_file.as_deref().map(text_of).transpose()?.map(|token| token.trim().to_owned()),
             tenant: self.tenant.clone(),
             authorities_pem: self.ca_file.as_deref().map(text_of).transpose()?.map(String::into_bytes),
         };
-        let settings = serde_json::to_value(settings).map_err(Failure::usage)?;
+        let settings = serde_json::to_value(settings).map_err(CommandError::usage)?;
         let answer =
             ask(&server, question, &settings, destination.wanted()).map_err(|error| match error {
-                AskError::Invalid(_) => Failure::usage(error),
-                AskError::TooLittleData(_) => Failure::too_little(error),
-                AskError::Unanswered(_) => Failure::unreadable(error),
+                QueryError::Invalid(_) => CommandError::usage(error),
+                QueryError::TooLittleData(_) => CommandError::too_little(error),
+                QueryError::Unanswered(_) => CommandError::unreadable(error),
             })?;
         destination.write_bytes(&answer.report)?;
         Ok(match answer.verdict.as_str() {

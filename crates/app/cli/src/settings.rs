@@ -1,6 +1,6 @@
 //! `laggard settings`: what can be set by name, with ranges, defaults, and their sources.
 
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use crate::write::print;
 use clap::{Args, ValueEnum};
 use laggard_params::{SettingEntry, SettingsListing};
@@ -33,7 +33,7 @@ enum ListForm {
     Markdown,
 }
 
-pub(crate) fn run(arguments: &Settings) -> Result<Status, Failure> {
+pub(crate) fn run(arguments: &Settings) -> Result<Status, CommandError> {
     let questions = match &arguments.question {
         Some(question) => vec![question.as_str()],
         None => SettingsListing::questions(),
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Settings) -> Result<Status, Failure> {
                 [one] => serde_json::to_string_pretty(one),
                 all => serde_json::to_string_pretty(all),
             };
-            json.map_err(Failure::usage)? + "\n"
+            json.map_err(CommandError::usage)? + "\n"
         }
     };
     print(&text)?;

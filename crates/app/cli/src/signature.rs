@@ -1,9 +1,9 @@
 //! `laggard signature` and `laggard signature diff`.
 
-use crate::exit::{Failure, Status};
-use crate::output_form::{OutputForm, When};
+use crate::exit::{CommandError, Status};
+use crate::output_form::{ColorWhen, OutputForm};
 use crate::samples::{LoadedSamples, SampleInput, load_samples};
-use crate::write::{Place, write_signature, write_signature_diff};
+use crate::write::{OutputTarget, write_signature, write_signature_diff};
 use clap::{Args, Subcommand, ValueEnum};
 use laggard_metrics_questions::{
     DiffThresholds, NamedSignature, SignatureQuestion, SignatureTest, build_signature, diff_signatures,
@@ -54,9 +54,9 @@ struct Build {
     /// Write it to a file instead of standard output
     #[arg(short = 'o', value_name = "FILE")]
     file: Option<PathBuf>,
-    /// When to use colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
-    color: When,
+    /// ColorWhen to use colors
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
+    color: ColorWhen,
     /// Threads to use [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -107,9 +107,9 @@ struct Diff {
     /// Write SARIF to this file, too
     #[arg(long, value_name = "FILE")]
     sarif: Option<PathBuf>,
-    /// When to use colors
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
-    color: When,
+    /// ColorWhen to use colors
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWhen::Auto)]
+    color: ColorWhen,
 }
 
 /// Form of a difference.
@@ -152,14 +152,14 @@ fn factor(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| format!("{text:?} is not a number between 0 and 100"))
 }
 
-pub(crate) fn run(arguments: &SignatureArguments) -> Result<Status, Failure> {
+pub(crate) fn run(arguments: &SignatureArguments) -> Result<Status, CommandError> {
     match &arguments.command {
         Some(SignatureCommand::Diff(arguments)) => diff(arguments),
         None => build(&arguments.build),
     }
 }
 
-fn build(arguments: &Build) -> Result<Status, Failure> {
+fn build(arguments: &Build) -> Result<Status, CommandError> {
     let threads = arguments.threads.unwrap_or_else(available_threads);
     let LoadedSamples { table, facts, cautions, .. } = load_samples(&arguments.input, threads)?;
     let mut signature = build_signature(&SignatureQuestion {
@@ -170,7 +170,7 @@ fn build(arguments: &Build) -> Result<Status, Failure> {
     });
     signature.cautions.extend(cautions);
     let form = arguments.output.unwrap_or_else(|| form_of(arguments.file.as_deref()));
-    let place = Place { file: arguments.file.as_deref(), color: arguments.color };
+    let place = OutputTarget { file: arguments.file.as_deref(), color: arguments.color };
     write_signature(&signature, form, &place)?;
     Ok(match signature.verdict {
         SignatureVerdict::Usable => Status::Done,
@@ -188,9 +188,9 @@ fn form_of(file: Option<&Path>) -> OutputForm {
     }
 }
 
-fn diff(arguments: &Diff) -> Result<Status, Failure> {
+fn diff(arguments: &Diff) -> Result<Status, CommandError> {
     if arguments.old.as_os_str() == "-" && arguments.new.as_os_str() == "-" {
-        return Err(Failure::usage("standard input can be one of the two signatures only"));
+        return Err(CommandError::usage("standard input can be one of the two signatures only"));
     }
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
     let files = [&arguments.old, &arguments.new].map(|path| path.display().to_string());
@@ -204,7 +204,7 @@ fn diff(arguments: &Diff) -> Result<Status, Failure> {
     };
     let named = |at: usize, signature| NamedSignature { file: &files[at], signature };
     let found = diff_signatures(named(0, &old), named(1, &new), &test);
-    let place = |file| Place { file, color: arguments.color };
+    let place = |file| OutputTarget { file, color: arguments.color };
     write_signature_diff(&found, arguments.output.output(), &place(arguments.file.as_deref()))?;
     for (file, form) in [(&arguments.junit, DiffOutput::Junit), (&arguments.sarif, DiffOutput::Sarif)] {
         if let Some(file) = file {
@@ -227,9 +227,9 @@ fn status(found: &SignatureDiff, arguments: &Diff) -> Status {
 /// A signature is far smaller; what is larger is another file.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
-fn read(path: &Path) -> Result<Signature, Failure> {
+fn read(path: &Path) -> Result<Signature, CommandError> {
     let name = path.display();
-    let unreadable = |error: std::io::Error| Failure::unreadable(format!("cannot read {name}: {error}"));
+    let unreadable = |error: std::io::Error| CommandError::unreadable(format!("cannot read {name}: {error}"));
     let mut bytes = Vec::new();
     let input: Box<dyn Read> = match path.as_os_str() == "-" {
         true => Box::new(std::io::stdin()),
@@ -237,8 +237,8 @@ fn read(path: &Path) -> Result<Signature, Failure> {
     };
     input.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(Failure::unreadable(format!("{name} is over 64 MiB: no signature is")));
+        return Err(CommandError::unreadable(format!("{name} is over 64 MiB: no signature is")));
     }
     let text = String::from_utf8_lossy(&bytes);
-    read_signature(&text).map_err(|error| Failure::unreadable(format!("cannot read {name}: {error}.")))
+    read_signature(&text).map_err(|error| CommandError::unreadable(format!("cannot read {name}: {error}.")))
 }

@@ -1,7 +1,7 @@
 //! `laggard simulate`.
 
 use crate::arguments::{Simulate, SimulateTraces};
-use crate::exit::{Failure, Status};
+use crate::exit::{CommandError, Status};
 use crate::write::print;
 use laggard_simulate::{Compression, Error, OutputFormat, SamplesSummary, Scenario, Settings, Summary};
 use laggard_simulate::{TpcwScenario, TpcwSettings, generate, tpcw, write_tpcw};
@@ -13,16 +13,16 @@ pub(crate) enum AnyScenario {
     Samples(TpcwScenario),
 }
 
-pub(crate) fn run(arguments: &Simulate) -> Result<Status, Failure> {
+pub(crate) fn run(arguments: &Simulate) -> Result<Status, CommandError> {
     match arguments.scenario {
         AnyScenario::Traces(scenario) => traces(arguments, scenario),
         AnyScenario::Samples(scenario) => samples(arguments, scenario),
     }
 }
 
-fn traces(arguments: &Simulate, scenario: Scenario) -> Result<Status, Failure> {
+fn traces(arguments: &Simulate, scenario: Scenario) -> Result<Status, CommandError> {
     if arguments.sample_window.is_some() {
-        return Err(Failure::usage("--sample-window is for samples; this scenario makes traces"));
+        return Err(CommandError::usage("--sample-window is for samples; this scenario makes traces"));
     }
     let usual = Settings::new(scenario, arguments.seed);
     let given = &arguments.traces;
@@ -45,7 +45,7 @@ fn traces(arguments: &Simulate, scenario: Scenario) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-fn samples(arguments: &Simulate, scenario: TpcwScenario) -> Result<Status, Failure> {
+fn samples(arguments: &Simulate, scenario: TpcwScenario) -> Result<Status, CommandError> {
     let none = SimulateTraces {
         requests: None,
         window: None,
@@ -60,7 +60,10 @@ fn samples(arguments: &Simulate, scenario: TpcwScenario) -> Result<Status, Failu
     if arguments.traces != none || arguments.format.is_some() {
         let names = "--format, --requests, --window, --categories, --files, --drop, --duplicate, --mild, \
                      --late-host and --true-clocks";
-        return Err(Failure::usage(format!("{names} are for traces; {} makes samples", scenario.name())));
+        return Err(CommandError::usage(format!(
+            "{names} are for traces; {} makes samples",
+            scenario.name()
+        )));
     }
     let usual = TpcwSettings::scenario(scenario, arguments.seed);
     let window_s = arguments.sample_window.unwrap_or(usual.window_s);
@@ -93,10 +96,10 @@ pub(crate) fn describe(summary: &Summary) -> String {
     )
 }
 
-pub(crate) fn failure(error: Error) -> Failure {
+pub(crate) fn failure(error: Error) -> CommandError {
     match error {
-        Error::Setting { .. } => Failure::usage(error),
-        _ => Failure::unreadable(error),
+        Error::Setting { .. } => CommandError::usage(error),
+        _ => CommandError::unreadable(error),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writes a report where it was asked for.
 
-use crate::exit::Failure;
-use crate::output_form::{OutputForm, When};
+use crate::exit::CommandError;
+use crate::output_form::{ColorWhen, OutputForm};
 use laggard_report::{
     CapacityReport, ChangeReport, ColorChoice, Comparison, DiffOutput, KernelDiagnosis, KernelPathReport,
     KernelStatsReport, Output, Report, Signature, SignatureDiff, TextStyle, render, render_signature_diff,
@@ -18,46 +18,52 @@ const WIDTH: u16 = 100;
 pub(crate) struct Destination<'a> {
     pub(crate) form: OutputForm,
     pub(crate) file: Option<&'a Path>,
-    pub(crate) color: When,
+    pub(crate) color: ColorWhen,
 }
 
-pub(crate) fn write_report(report: &Report, destination: &Destination<'_>) -> Result<(), Failure> {
+pub(crate) fn write_report(report: &Report, destination: &Destination<'_>) -> Result<(), CommandError> {
     write_with(destination, |form, style, out| render(form, report, style, out))
 }
 
 pub(crate) fn write_comparison(
     comparison: &Comparison,
     destination: &Destination<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     write_with(destination, |form, style, out| render(form, comparison, style, out))
 }
 
-pub(crate) fn write_capacity(report: &CapacityReport, destination: &Destination<'_>) -> Result<(), Failure> {
+pub(crate) fn write_capacity(
+    report: &CapacityReport,
+    destination: &Destination<'_>,
+) -> Result<(), CommandError> {
     write_with(destination, |form, style, out| render(form, report, style, out))
 }
 
-pub(crate) fn write_changes(report: &ChangeReport, destination: &Destination<'_>) -> Result<(), Failure> {
+pub(crate) fn write_changes(
+    report: &ChangeReport,
+    destination: &Destination<'_>,
+) -> Result<(), CommandError> {
     write_with(destination, |form, style, out| render(form, report, style, out))
 }
 
 pub(crate) fn write_kernel_path(
     report: &KernelPathReport,
     destination: &Destination<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     write_with(destination, |form, style, out| render(form, report, style, out))
 }
 
 pub(crate) fn write_kernel_diagnosis(
     report: &KernelDiagnosis,
     destination: &Destination<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     write_with(destination, |form, style, out| render(form, report, style, out))
 }
 
 pub(crate) fn write_kernel_stats(
     report: &KernelStatsReport,
     destination: &Destination<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     write_with(destination, |form, style, out| render(form, report, style, out))
 }
 
@@ -65,16 +71,16 @@ pub(crate) fn write_kernel_stats(
 pub(crate) fn write_signature(
     signature: &Signature,
     form: OutputForm,
-    place: &Place<'_>,
-) -> Result<(), Failure> {
+    place: &OutputTarget<'_>,
+) -> Result<(), CommandError> {
     place.write(|style, out| render(output(form), signature, style, out))
 }
 
 pub(crate) fn write_signature_diff(
     diff: &SignatureDiff,
     form: DiffOutput,
-    place: &Place<'_>,
-) -> Result<(), Failure> {
+    place: &OutputTarget<'_>,
+) -> Result<(), CommandError> {
     place.write(|style, out| render_signature_diff(form, diff, style, out))
 }
 
@@ -87,27 +93,27 @@ impl Destination<'_> {
     }
 
     /// Writes a report that somebody else has put into its form.
-    pub(crate) fn write_bytes(&self, report: &[u8]) -> Result<(), Failure> {
-        let place = Place { file: self.file, color: self.color };
+    pub(crate) fn write_bytes(&self, report: &[u8]) -> Result<(), CommandError> {
+        let place = OutputTarget { file: self.file, color: self.color };
         place.write(|_, out| out.write_all(report))
     }
 }
 
-fn terminal_style(when: When) -> TextStyle {
+fn terminal_style(when: ColorWhen) -> TextStyle {
     let width = terminal_size::terminal_size_of(io::stdout()).map_or(WIDTH, |(width, _)| width.0);
     TextStyle { color: color(when, io::stdout().is_terminal()), width }
 }
 
-fn file_style(when: When) -> TextStyle {
+fn file_style(when: ColorWhen) -> TextStyle {
     TextStyle { color: color(when, false), width: WIDTH }
 }
 
 fn write_with(
     destination: &Destination<'_>,
     render: impl Fn(Output, &TextStyle, &mut dyn Write) -> io::Result<()>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let form = output(destination.form);
-    let place = Place { file: destination.file, color: destination.color };
+    let place = OutputTarget { file: destination.file, color: destination.color };
     place.write(|style, out| render(form, style, out))
 }
 
@@ -121,13 +127,16 @@ const fn output(form: OutputForm) -> Output {
 }
 
 /// Where something is written: a file, or standard output.
-pub(crate) struct Place<'a> {
+pub(crate) struct OutputTarget<'a> {
     pub(crate) file: Option<&'a Path>,
-    pub(crate) color: When,
+    pub(crate) color: ColorWhen,
 }
 
-impl Place<'_> {
-    fn write(&self, render: impl Fn(&TextStyle, &mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+impl OutputTarget<'_> {
+    fn write(
+        &self,
+        render: impl Fn(&TextStyle, &mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), CommandError> {
         let Some(path) = self.file else {
             let style = terminal_style(self.color);
             let mut out = BufWriter::new(io::stdout().lock());
@@ -139,32 +148,32 @@ impl Place<'_> {
             render(&style, &mut out)?;
             out.flush()
         });
-        written.map_err(|error| Failure::unreadable(format!("cannot write {}: {error}", path.display())))
+        written.map_err(|error| CommandError::unreadable(format!("cannot write {}: {error}", path.display())))
     }
 }
 
 /// Prints text on standard output.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<(), CommandError> {
     let mut out = io::stdout().lock();
     finish(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// A reader that has seen enough (`| head`) is no failure.
-fn finish(written: io::Result<()>) -> Result<(), Failure> {
+fn finish(written: io::Result<()>) -> Result<(), CommandError> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::unreadable(format!("cannot write to standard output: {error}")))
+            Err(CommandError::unreadable(format!("cannot write to standard output: {error}")))
         }
         _ => Ok(()),
     }
 }
 
-fn color(when: When, terminal: bool) -> ColorChoice {
+fn color(when: ColorWhen, terminal: bool) -> ColorChoice {
     let wanted = match when {
-        When::Always => true,
-        When::Never => false,
+        ColorWhen::Always => true,
+        ColorWhen::Never => false,
         // https://no-color.org: any value but the empty one.
-        When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        ColorWhen::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
     };
     if wanted { ColorChoice::On } else { ColorChoice::Off }
 }

@@ -4,7 +4,7 @@ use crate::CollectError;
 
 /// Whole lines of a file, or a file as a whole.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece<'a> {
+pub struct Chunk<'a> {
     /// Name of the source.
     pub name: &'a str,
     /// How its files end.
@@ -18,12 +18,12 @@ pub struct Piece<'a> {
     /// Bytes of the local file that count, which come before it.
     pub written: u64,
     /// Where it belongs.
-    pub place: Place,
+    pub place: ChunkPlacement,
 }
 
 /// Where a piece belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum ChunkPlacement {
     /// Behind what came before.
     Append,
     /// It is a file of its own.
@@ -45,7 +45,7 @@ pub trait Destination: Sync {
     ///
     /// # Errors
     /// [`CollectError::Destination`] when it is not taken, or nobody knows whether it was.
-    fn take(&self, piece: &Piece<'_>) -> Result<Delivered, CollectError>;
+    fn take(&self, piece: &Chunk<'_>) -> Result<Delivered, CollectError>;
 
     /// Whether a piece that was handed over when the program ended may be taken a second time.
     fn may_repeat(&self) -> bool;

@@ -19,7 +19,7 @@ pub(crate) struct Fetcher {
 
 /// What a host has.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum FetchResult {
     /// Nothing new.
     Nothing,
     /// There is no such file.
@@ -46,7 +46,7 @@ pub(crate) struct More {
 }
 
 /// Where the body of an answer stands in the file.
-struct Stretch {
+struct BodyRange {
     start: u64,
     /// Length of the file, where it is told.
     length: Option<u64>,
@@ -63,33 +63,33 @@ impl Fetcher {
     }
 
     /// A piece of a file that grows.
-    pub(crate) fn more(&self, known: &Known) -> Result<Found, CollectError> {
+    pub(crate) fn more(&self, known: &Known) -> Result<FetchResult, CollectError> {
         let start = known.start();
         let last = known.offset + self.piece_bytes_max as u64 - 1;
         let mut response = self.get(known, Some(format!("bytes={start}-{last}")))?;
         let stretch = match response.status() {
-            StatusCode::NOT_MODIFIED => return Ok(Found::Nothing),
+            StatusCode::NOT_MODIFIED => return Ok(FetchResult::Nothing),
             StatusCode::PARTIAL_CONTENT => partial(&response, start)?,
-            StatusCode::OK => Stretch { start: 0, length: None },
-            StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(Found::Missing),
+            StatusCode::OK => BodyRange { start: 0, length: None },
+            StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(FetchResult::Missing),
             // An empty file has no range. One that is shorter than what was read was cut.
-            StatusCode::RANGE_NOT_SATISFIABLE if known.offset == 0 => return Ok(Found::Nothing),
-            StatusCode::RANGE_NOT_SATISFIABLE => return Ok(Found::Another),
+            StatusCode::RANGE_NOT_SATISFIABLE if known.offset == 0 => return Ok(FetchResult::Nothing),
+            StatusCode::RANGE_NOT_SATISFIABLE => return Ok(FetchResult::Another),
             _ => return Err(refusal(&response)),
         };
         if stretch.length.is_some_and(|length| length < known.offset) {
-            return Ok(Found::Another);
+            return Ok(FetchResult::Another);
         }
         self.body(&mut response, known, &stretch)
     }
 
     /// A file that is taken as a whole, unless it is what it was.
-    pub(crate) fn whole(&self, known: &Known) -> Result<Found, CollectError> {
+    pub(crate) fn whole(&self, known: &Known) -> Result<FetchResult, CollectError> {
         let mut response = self.get(known, None)?;
         match response.status() {
             StatusCode::OK => {}
-            StatusCode::NOT_MODIFIED => return Ok(Found::Nothing),
-            StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(Found::Missing),
+            StatusCode::NOT_MODIFIED => return Ok(FetchResult::Nothing),
+            StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(FetchResult::Missing),
             _ => return Err(refusal(&response)),
         }
         let limit = self.whole_bytes_max;
@@ -98,9 +98,9 @@ impl Fetcher {
             return Err(CollectError::host(format!("files taken as a whole have at most {limit} bytes")));
         }
         if known.whole == Some(Tail::of(&bytes)) {
-            return Ok(Found::Nothing);
+            return Ok(FetchResult::Nothing);
         }
-        Ok(Found::More(More { bytes, new_from: 0, is_end: true, etag: etag(&response), cut_off: None }))
+        Ok(FetchResult::More(More { bytes, new_from: 0, is_end: true, etag: etag(&response), cut_off: None }))
     }
 
     fn get(&self, known: &Known, range: Option<String>) -> Result<Response<Body>, CollectError> {
@@ -127,8 +127,8 @@ impl Fetcher {
         &self,
         response: &mut Response<Body>,
         known: &Known,
-        stretch: &Stretch,
-    ) -> Result<Found, CollectError> {
+        stretch: &BodyRange,
+    ) -> Result<FetchResult, CollectError> {
         let again = known.start() - stretch.start;
         if again > self.whole_bytes_max {
             let reason = format!("it gives no ranges, and {again} bytes would have to be read again");
@@ -138,7 +138,7 @@ impl Fetcher {
         let mut reader = response.body_mut().as_reader();
         let passed = std::io::copy(&mut reader.by_ref().take(again), &mut std::io::sink());
         if passed.map_err(CollectError::host)? < again {
-            return Ok(Found::Another);
+            return Ok(FetchResult::Another);
         }
         let overlap = (known.offset - known.start()) as usize;
         let most = overlap + self.piece_bytes_max;
@@ -148,14 +148,14 @@ impl Fetcher {
         if bytes.len() < overlap || Tail::of(&bytes[..overlap]) != known.tail {
             // What did not come at all tells nothing of the file.
             let whole = bytes.len() >= overlap || ended.is_ok();
-            return if whole { Ok(Found::Another) } else { Err(cut_off(ended)) };
+            return if whole { Ok(FetchResult::Another) } else { Err(cut_off(ended)) };
         }
         let read_to = stretch.start + again + bytes.len() as u64;
         let is_end =
             ended.is_ok() && bytes.len() <= most && stretch.length.is_none_or(|length| length <= read_to);
         bytes.truncate(most);
         let cut_off = ended.is_err().then(|| cut_off(ended));
-        Ok(Found::More(More { bytes, new_from: overlap, is_end, etag, cut_off }))
+        Ok(FetchResult::More(More { bytes, new_from: overlap, is_end, etag, cut_off }))
     }
 }
 
@@ -166,12 +166,12 @@ fn cut_off(ended: std::io::Result<usize>) -> CollectError {
 }
 
 /// What `Content-Range: bytes FIRST-LAST/LENGTH` says; the first byte must be the one that was asked for.
-fn partial(response: &Response<Body>, asked: u64) -> Result<Stretch, CollectError> {
+fn partial(response: &Response<Body>, asked: u64) -> Result<BodyRange, CollectError> {
     let told = response.headers().get(header::CONTENT_RANGE).and_then(|range| range.to_str().ok());
     let read = |told: &str| {
         let (range, length) = told.trim().strip_prefix("bytes ")?.split_once('/')?;
         let start = range.split_once('-')?.0.trim().parse().ok()?;
-        Some(Stretch { start, length: length.trim().parse().ok() })
+        Some(BodyRange { start, length: length.trim().parse().ok() })
     };
     match told.and_then(read) {
         Some(stretch) if stretch.start == asked => Ok(stretch),

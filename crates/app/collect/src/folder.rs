@@ -1,6 +1,6 @@
 //! Into files of a folder.
 
-use crate::{CollectError, Delivered, Destination, Piece, Place};
+use crate::{Chunk, ChunkPlacement, CollectError, Delivered, Destination};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ impl Folder {
         Ok(Folder { path: fs::canonicalize(path).map_err(failed)? })
     }
 
-    fn append(&self, file: &Path, piece: &Piece<'_>) -> io::Result<Option<String>> {
+    fn append(&self, file: &Path, piece: &Chunk<'_>) -> io::Result<Option<String>> {
         let is_new = !file.exists();
         let mut out = OpenOptions::new().create(true).truncate(false).write(true).open(file)?;
         let length = out.metadata()?.len();
@@ -45,7 +45,7 @@ impl Folder {
         Ok(caution)
     }
 
-    fn put(&self, file: &Path, piece: &Piece<'_>) -> io::Result<()> {
+    fn put(&self, file: &Path, piece: &Chunk<'_>) -> io::Result<()> {
         let beside = self.path.join(format!(".{}.part", piece.name));
         let mut out = File::create(&beside)?;
         out.write_all(piece.bytes)?;
@@ -56,15 +56,15 @@ impl Folder {
 }
 
 impl Destination for Folder {
-    fn take(&self, piece: &Piece<'_>) -> Result<Delivered, CollectError> {
+    fn take(&self, piece: &Chunk<'_>) -> Result<Delivered, CollectError> {
         if piece.generation > GENERATION_MAX {
             let reason = format!("it was rotated {GENERATION_MAX} times: collect into another folder");
             return Err(CollectError::destination(reason));
         }
         let file = self.path.join(format!("{}.{}.{}", piece.name, piece.generation, piece.ending));
         let taken = match piece.place {
-            Place::Append => self.append(&file, piece),
-            Place::Alone => self.put(&file, piece).map(|()| None),
+            ChunkPlacement::Append => self.append(&file, piece),
+            ChunkPlacement::Alone => self.put(&file, piece).map(|()| None),
         };
         let failed = |error| CollectError::destination(format!("{}: {error}", file.display()));
         Ok(Delivered { losses: Vec::new(), caution: taken.map_err(failed)? })

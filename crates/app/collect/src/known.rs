@@ -55,7 +55,7 @@ impl Tail {
     }
 
     /// Of the last of these bytes.
-    pub(crate) fn of_end(bytes: &[u8]) -> Tail {
+    pub(crate) fn from_end(bytes: &[u8]) -> Tail {
         Tail::of(&bytes[bytes.len().saturating_sub(TAIL_BYTES)..])
     }
 }
@@ -89,6 +89,6 @@ mod tests {
         {
             assert_eq!(Tail::of(text.as_bytes()), Tail { bytes: text.len() as u64, hash });
         }
-        assert_eq!(Tail::of_end(&[7; 1000]), Tail::of(&[7; TAIL_BYTES]));
+        assert_eq!(Tail::from_end(&[7; 1000]), Tail::of(&[7; TAIL_BYTES]));
     }
 }

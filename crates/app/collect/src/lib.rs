@@ -21,7 +21,7 @@ mod upload;
 mod visit;
 
 pub use client::ClientSettings;
-pub use destination::{Delivered, Destination, Piece, Place};
+pub use destination::{Chunk, ChunkPlacement, Delivered, Destination};
 pub use failure::CollectError;
 pub use folder::Folder;
 pub use round::{CollectSettings, Collector, Round, SourceStatus};

@@ -88,7 +88,7 @@ pub struct Round {
 }
 
 /// A source, and how it fared.
-struct Asked {
+struct SourceState {
     source: Source,
     failures: u32,
     not_before: Option<Instant>,
@@ -101,7 +101,7 @@ pub struct Collector<D> {
     destination: D,
     state: Mutex<State>,
     whole_turn: Mutex<()>,
-    asked: Vec<Asked>,
+    asked: Vec<SourceState>,
 }
 
 impl<D: Destination> Collector<D> {
@@ -123,7 +123,7 @@ impl<D: Destination> Collector<D> {
         }
         let fetcher = Fetcher::new(&settings.client, settings.piece_bytes_max, settings.whole_bytes_max)?;
         let state = Mutex::new(State::open(&settings.state, destination.identity())?);
-        let asked = |source| Asked { source, failures: 0, not_before: None };
+        let asked = |source| SourceState { source, failures: 0, not_before: None };
         let asked = sources.into_iter().map(asked).collect();
         Ok(Collector { settings, fetcher, destination, state, whole_turn: Mutex::new(()), asked })
     }
@@ -134,7 +134,7 @@ impl<D: Destination> Collector<D> {
     /// [`CollectError::State`] when the state cannot be written: going on would take bytes twice.
     pub fn round(&mut self) -> Result<Round, CollectError> {
         let now = Instant::now();
-        let due = |asked: &Asked| asked.not_before.is_none_or(|time| time <= now);
+        let due = |asked: &SourceState| asked.not_before.is_none_or(|time| time <= now);
         let due: Vec<usize> = (0..self.asked.len()).filter(|&at| due(&self.asked[at])).collect();
         let (next, told) = (AtomicUsize::new(0), Mutex::new(vec![None; due.len()]));
         let workers = self.settings.parallel.clamp(1, due.len().max(1));

@@ -2,7 +2,7 @@
 
 use crate::client::{ClientSettings, retry_after};
 use crate::failure::printable;
-use crate::{CollectError, Delivered, Destination, Piece};
+use crate::{Chunk, CollectError, Delivered, Destination};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -79,7 +79,7 @@ impl Upload {
         Ok(Upload { agent: settings.client.agent()?, settings, endpoint, turn: Mutex::new(()) })
     }
 
-    fn send(&self, piece: &Piece<'_>) -> Result<Response<Body>, CollectError> {
+    fn send(&self, piece: &Chunk<'_>) -> Result<Response<Body>, CollectError> {
         let name = format!("{}.{}.{}", piece.name, piece.generation, piece.ending);
         let mut request = self.agent.post(&self.endpoint).query("name", name);
         if let Some(format) = &self.settings.format {
@@ -121,7 +121,7 @@ impl Upload {
 }
 
 impl Destination for Upload {
-    fn take(&self, piece: &Piece<'_>) -> Result<Delivered, CollectError> {
+    fn take(&self, piece: &Chunk<'_>) -> Result<Delivered, CollectError> {
         let _turn = self.turn.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let mut left = TRIES;
         loop {

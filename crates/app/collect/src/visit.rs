@@ -1,10 +1,10 @@
 //! One source in one round: fetch, cut, deliver, write down.
 
-use crate::fetch::{Fetcher, Found, More};
+use crate::fetch::{FetchResult, Fetcher, More};
 use crate::known::{Known, Tail};
 use crate::lines::{cut, header, is_packed};
 use crate::state::State;
-use crate::{CollectError, CollectSettings, Destination, Piece, Place, Source, SourceStatus};
+use crate::{Chunk, ChunkPlacement, CollectError, CollectSettings, Destination, Source, SourceStatus};
 use std::sync::Mutex;
 
 /// What all visits share.
@@ -71,23 +71,23 @@ impl<D: Destination> Visit<'_, D> {
             // Large ones at the same time would take too much memory.
             let _turn = self.tools.whole_turn.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             return match self.tools.fetcher.whole(&self.known)? {
-                Found::More(more) => self.take_whole(&more).map(|()| Step::Done),
-                Found::Missing => Err(CollectError::host("it is not there: status 404")),
-                Found::Nothing | Found::Another => Ok(Step::Done),
+                FetchResult::More(more) => self.take_whole(&more).map(|()| Step::Done),
+                FetchResult::Missing => Err(CollectError::host("it is not there: status 404")),
+                FetchResult::Nothing | FetchResult::Another => Ok(Step::Done),
             };
         }
         match self.tools.fetcher.more(&self.known)? {
-            Found::Nothing => Ok(Step::Done),
-            Found::Another if self.status.rotations > 0 => {
+            FetchResult::Nothing => Ok(Step::Done),
+            FetchResult::Another if self.status.rotations > 0 => {
                 Err(CollectError::host("it changes faster than it can be read"))
             }
-            Found::Another => self.rotate(),
-            Found::Missing => Err(CollectError::host("it is not there: status 404")),
-            Found::More(more) if self.known.offset == 0 && is_packed(&more.bytes) => {
+            FetchResult::Another => self.rotate(),
+            FetchResult::Missing => Err(CollectError::host("it is not there: status 404")),
+            FetchResult::More(more) if self.known.offset == 0 && is_packed(&more.bytes) => {
                 self.known.whole = Some(Tail::default());
                 Ok(Step::GoOn)
             }
-            Found::More(more) => self.take_lines(more, File::Growing),
+            FetchResult::More(more) => self.take_lines(more, File::Growing),
         }
     }
 
@@ -111,7 +111,7 @@ impl<D: Destination> Visit<'_, D> {
         let url = format!("{path}{suffix}{query}");
         while self.status.bytes < self.tools.settings.round_bytes_max {
             let old = Known { url: url.clone(), etag: None, ..self.known.clone() };
-            let Found::More(more) = self.tools.fetcher.more(&old)? else { return Ok(Rest::Lost) };
+            let FetchResult::More(more) = self.tools.fetcher.more(&old)? else { return Ok(Rest::Lost) };
             if let Step::Done = self.take_lines(more, File::Finished)? {
                 return Ok(Rest::Taken);
             }
@@ -132,7 +132,7 @@ impl<D: Destination> Visit<'_, D> {
         next.offset += cut.end as u64 - u64::from(lacks_end);
         next.in_long_line = cut.in_long_line;
         next.written += lines.len() as u64;
-        next.tail = Tail::of_end(&more.bytes[..more.new_from + cut.end - usize::from(lacks_end)]);
+        next.tail = Tail::from_end(&more.bytes[..more.new_from + cut.end - usize::from(lacks_end)]);
         let mut repeated = self.tools.settings.header.clone().or_else(|| self.known.header.clone());
         if self.known.offset == 0 && self.tools.settings.header.is_none() {
             (next.header, repeated) = (header(lines), None);
@@ -140,7 +140,7 @@ impl<D: Destination> Visit<'_, D> {
         // What is left is the begin of a line; the mark would hide that it was ended.
         let is_caught_up = more.is_end && cut.end == new.len();
         next.etag = more.etag.filter(|_| is_caught_up);
-        self.deliver(next, Place::Append, repeated.as_deref(), lines)?;
+        self.deliver(next, ChunkPlacement::Append, repeated.as_deref(), lines)?;
         self.status.passed_over += cut.passed_over as u64;
         match more.cut_off {
             Some(failure) => Err(failure),
@@ -157,14 +157,14 @@ impl<D: Destination> Visit<'_, D> {
         next.etag = more.etag.clone();
         next.written = more.bytes.len() as u64;
         self.status.rotations += u32::from(!is_first);
-        self.deliver(next, Place::Alone, None, &more.bytes)
+        self.deliver(next, ChunkPlacement::Alone, None, &more.bytes)
     }
 
     /// Hands bytes over, then writes down what holds from then on.
     fn deliver(
         &mut self,
         next: Known,
-        place: Place,
+        place: ChunkPlacement,
         header: Option<&str>,
         bytes: &[u8],
     ) -> Result<(), CollectError> {
@@ -176,7 +176,7 @@ impl<D: Destination> Visit<'_, D> {
             self.write_down(Known { in_doubt: true, ..self.known.clone() })?;
         }
         let written = if next.generation == self.known.generation { self.known.written } else { 0 };
-        let delivered = self.tools.destination.take(&Piece {
+        let delivered = self.tools.destination.take(&Chunk {
             name: &self.source.name,
             ending: &self.source.ending,
             generation: next.generation,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
-/// What a shortened name shows in place of its middle.
+/// What a shortened name shows in location of its middle.
 const ELLIPSIS: char = '…';
 
 /// Characters kept per column of room: accents pile up without taking any.

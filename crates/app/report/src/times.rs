@@ -47,10 +47,10 @@ pub(crate) struct Calendar {
 
 impl Calendar {
     pub(crate) fn of(report: &Report) -> Calendar {
-        Calendar::of_window(report.window.as_ref())
+        Calendar::from_window(report.window.as_ref())
     }
 
-    pub(crate) fn of_window(window: Option<&Window>) -> Calendar {
+    pub(crate) fn from_window(window: Option<&Window>) -> Calendar {
         let ends =
             window.map(|window| [window.since_ns, window.until_ns].map(|ns| moment(ns, Digits::Short).date));
         Calendar { day: ends.filter(|[first, last]| first == last).map(|[day, _]| day) }

@@ -42,7 +42,7 @@ pub struct ServerAnswer {
 
 /// Why there is no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum AskError {
+pub enum QueryError {
     /// The question, or the address, cannot be meant.
     Invalid(String),
     /// There is too little data to say.
@@ -51,14 +51,15 @@ pub enum AskError {
     Unanswered(String),
 }
 
-impl fmt::Display for AskError {
+impl fmt::Display for QueryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (AskError::Invalid(text) | AskError::TooLittleData(text) | AskError::Unanswered(text)) = self;
+        let (QueryError::Invalid(text) | QueryError::TooLittleData(text) | QueryError::Unanswered(text)) =
+            self;
         f.write_str(text)
     }
 }
 
-impl std::error::Error for AskError {}
+impl std::error::Error for QueryError {}
 
 /// Largest report, in bytes.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
@@ -70,13 +71,13 @@ const TIMEOUT: Duration = Duration::from_secs(3600);
 /// redirects, so the token goes nowhere else.
 ///
 /// # Errors
-/// See [`AskError`].
+/// See [`QueryError`].
 pub fn ask(
     server: &ServerAddress,
     question: &str,
     settings: &serde_json::Value,
     form: WantedForm,
-) -> Result<ServerAnswer, AskError> {
+) -> Result<ServerAnswer, QueryError> {
     let url = endpoint(&server.url, question)?;
     let width = form.width.clamp(40, 500).to_string();
     let color = form.color.to_string();
@@ -90,7 +91,7 @@ pub fn ask(
         request = request.header("X-Scope-OrgID", tenant);
     }
     let body = settings.to_string();
-    let unreachable = |error: &dyn fmt::Display| AskError::Unanswered(format!("{url}: {error}"));
+    let unreachable = |error: &dyn fmt::Display| QueryError::Unanswered(format!("{url}: {error}"));
     let mut response = request.send(body.as_bytes()).map_err(|error| unreachable(&error))?;
     let mut report = Vec::new();
     let read = response.body_mut().as_reader().take(REPORT_BYTES_MAX + 1).read_to_end(&mut report);
@@ -107,17 +108,17 @@ pub fn ask(
 }
 
 /// What a server that does not answer says.
-fn refusal(url: &str, status: u16, body: &[u8]) -> AskError {
+fn refusal(url: &str, status: u16, body: &[u8]) -> QueryError {
     let document: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let kind = document["type"].as_str().and_then(|uri| uri.strip_prefix("urn:laggard:"));
     let detail = document["detail"].as_str().map_or_else(|| format!("status {status}"), printable);
     match kind {
-        Some("invalid") => AskError::Invalid(detail),
-        Some("too-little-data") => AskError::TooLittleData(detail),
+        Some("invalid") => QueryError::Invalid(detail),
+        Some("too-little-data") => QueryError::TooLittleData(detail),
         _ if matches!(status, 401 | 403) => {
-            AskError::Unanswered(format!("{url}: {detail}; give a token that may ask with --token-file"))
+            QueryError::Unanswered(format!("{url}: {detail}; give a token that may ask with --token-file"))
         }
-        _ => AskError::Unanswered(format!("{url}: {detail}")),
+        _ => QueryError::Unanswered(format!("{url}: {detail}")),
     }
 }
 
@@ -126,14 +127,14 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(2_000).collect()
 }
 
-fn agent(server: &ServerAddress) -> Result<Agent, AskError> {
+fn agent(server: &ServerAddress) -> Result<Agent, QueryError> {
     let options =
         ClientOptions { roots_pem: server.authorities_pem.as_deref(), ..ClientOptions::new(TIMEOUT) };
-    options.agent().map_err(|error| AskError::Invalid(format!("the file of authorities {error}")))
+    options.agent().map_err(|error| QueryError::Invalid(format!("the file of authorities {error}")))
 }
 
-fn endpoint(url: &str, question: &str) -> Result<String, AskError> {
-    let wrong = |reason: &str| Err(AskError::Invalid(reason.to_owned()));
+fn endpoint(url: &str, question: &str) -> Result<String, QueryError> {
+    let wrong = |reason: &str| Err(QueryError::Invalid(reason.to_owned()));
     let Some((scheme, rest)) = url.split_once("://") else {
         return wrong("--server takes an address like http://localhost:4316");
     };
@@ -171,10 +172,10 @@ mod tests {
     fn refusals_are_told_apart() {
         let body = |kind: &str| format!(r#"{{"type": "urn:laggard:{kind}", "detail": "so\u001b[2J"}}"#);
         let of = |status, kind: &str| refusal("u", status, body(kind).as_bytes());
-        assert_eq!(of(400, "invalid"), AskError::Invalid("so [2J".to_owned()));
-        assert_eq!(of(422, "too-little-data"), AskError::TooLittleData("so [2J".to_owned()));
-        assert_eq!(of(503, "busy"), AskError::Unanswered("u: so [2J".to_owned()));
-        assert_eq!(refusal("u", 502, b"<html>"), AskError::Unanswered("u: status 502".to_owned()));
+        assert_eq!(of(400, "invalid"), QueryError::Invalid("so [2J".to_owned()));
+        assert_eq!(of(422, "too-little-data"), QueryError::TooLittleData("so [2J".to_owned()));
+        assert_eq!(of(503, "busy"), QueryError::Unanswered("u: so [2J".to_owned()));
+        assert_eq!(refusal("u", 502, b"<html>"), QueryError::Unanswered("u: status 502".to_owned()));
         assert!(refusal("u", 401, b"").to_string().contains("--token-file"));
     }
 }

@@ -69,7 +69,7 @@ pub fn levenshtein_matches<T: PartialEq>(a: &[T], b: &[T]) -> Vec<Option<usize>>
         (i, j) = (i - 1, j - 1);
         matches[j] = Some(i);
     }
-    let table = Table::new(&a[..i], &b[..j]);
+    let table = DistanceTable::new(&a[..i], &b[..j]);
     while i > 0 && j > 0 {
         let here = table.at(i, j);
         let across = table.at(i - 1, j - 1);
@@ -88,13 +88,13 @@ pub fn levenshtein_matches<T: PartialEq>(a: &[T], b: &[T]) -> Vec<Option<usize>>
 }
 
 /// Distances of all pairs of beginnings.
-struct Table {
+struct DistanceTable {
     width: usize,
     cells: Vec<u32>,
 }
 
-impl Table {
-    fn new<T: PartialEq>(a: &[T], b: &[T]) -> Table {
+impl DistanceTable {
+    fn new<T: PartialEq>(a: &[T], b: &[T]) -> DistanceTable {
         let width = b.len() + 1;
         let mut cells: Vec<u32> = (0..width as u32).collect();
         cells.resize(width * (a.len() + 1), 0);
@@ -106,7 +106,7 @@ impl Table {
                 here[j + 1] = substituted.min(before[j + 1] + 1).min(here[j] + 1);
             }
         }
-        Table { width, cells }
+        DistanceTable { width, cells }
     }
 
     fn at(&self, i: usize, j: usize) -> u32 {

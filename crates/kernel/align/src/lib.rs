@@ -25,6 +25,7 @@ mod pipeline;
 mod reference;
 mod robust;
 mod sequence;
+mod sets;
 mod settings;
 mod silhouette;
 mod steps;

@@ -1,45 +1,11 @@
 //! Compares two sets of executions.
 
-use crate::vectors::{StateVectors, state_vectors, states_of};
+use crate::sets::{ExecutionSets, SetDiagnosis};
+use crate::vectors::{state_vectors, states_of};
 use crate::{
-    AlignSettings, Caution, Diagnosis, ExecutionSummary, ExecutionVerdict, FindingGroup, Kind, KindAlignment,
-    KindPair, SampleExecution, StateComparison, StateId, StateSequence, TimeComparison, Verdict, paper,
-    robust,
+    AlignSettings, Caution, Diagnosis, ExecutionSummary, ExecutionVerdict, Kind, SampleExecution,
+    StateSequence, TimeComparison, Verdict, paper, robust,
 };
-
-/// Executions with at least one step, and their vectors. Indices refer to the remaining executions.
-pub(crate) struct ExecutionSets<'a> {
-    pub(crate) normal: Vec<&'a StateSequence>,
-    pub(crate) sample: Vec<&'a StateSequence>,
-    pub(crate) states: Vec<StateId>,
-    pub(crate) alphabet_len: usize,
-    pub(crate) normal_vectors: StateVectors,
-    pub(crate) sample_vectors: StateVectors,
-    /// Total times.
-    pub(crate) normal_us: Vec<f64>,
-    pub(crate) sample_us: Vec<f64>,
-}
-
-impl ExecutionSets<'_> {
-    pub(crate) fn sequences(&self) -> [&[&StateSequence]; 2] {
-        [&self.normal, &self.sample]
-    }
-}
-
-/// A diagnosis whose executions are those of [`ExecutionSets`].
-pub(crate) struct SetDiagnosis {
-    pub(crate) verdict: Verdict,
-    pub(crate) states: Vec<StateComparison>,
-    pub(crate) total: TimeComparison,
-    pub(crate) normal_kinds: Vec<Kind>,
-    pub(crate) sample_kinds: Vec<Kind>,
-    pub(crate) pairs: Vec<KindPair>,
-    pub(crate) normal: Vec<ExecutionSummary>,
-    pub(crate) sample: Vec<SampleExecution>,
-    pub(crate) findings: Vec<FindingGroup>,
-    pub(crate) alignments: Vec<KindAlignment>,
-    pub(crate) cautions: Vec<Caution>,
-}
 
 /// Compares the executions of a sample with normal ones (Janecek et al. 2022). States are below `alphabet_len`; executions
 /// without steps are left out and counted.

@@ -6,7 +6,7 @@ use crate::describe;
 use crate::findings::{align_kind, groups, sort};
 use crate::kinds::Kinds;
 use crate::paper::coarse::compare_times;
-use crate::pipeline::{ExecutionSets, SetDiagnosis};
+use crate::sets::{ExecutionSets, SetDiagnosis};
 use crate::steps::{StepEvidence, step_evidence};
 use crate::{
     AlignSettings, Caution, ExecutionSummary, ExecutionVerdict, Kind, KindOrigin, KindPair, Resemblance,

@@ -8,7 +8,7 @@ use crate::AlignSettings;
 use crate::anomalies::{FeatureScores, LabeledExecutions};
 use crate::findings::localize_settings;
 use crate::localize::{ClusterProfile, DeviationMeasure, align_cluster, localize};
-use crate::pipeline::ExecutionSets;
+use crate::sets::ExecutionSets;
 use laggard_numeric::parallel_map;
 
 /// Members of a kind without which its steps are not compared.

@@ -7,8 +7,8 @@ use laggard_align::{
     Diagnosis, ExecutionVerdict, Kind, KindOrigin, Resemblance, StateSequence, TimeComparison,
 };
 use laggard_report::{
-    CoarseRow, DurationRow, ExecutionCluster, ExecutionSet, JudgedExecution, ProjectedExecution, Projection,
-    SetOfExecutions,
+    CoarseRow, DurationRow, EvaluatedExecution, ExecutionCluster, ExecutionSet, ProjectedExecution,
+    Projection, SetOfExecutions,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -139,7 +139,7 @@ pub(crate) fn executions(
     sequencer: &Sequencer<'_>,
     sample: &Sequenced,
     largest: &BTreeMap<usize, String>,
-) -> Vec<JudgedExecution> {
+) -> Vec<EvaluatedExecution> {
     let mut order: Vec<usize> = (0..diagnosis.sample.len()).filter(|&at| stands_out(diagnosis, at)).collect();
     order.sort_by(|&a, &b| {
         diagnosis.sample[b].excess_us.total_cmp(&diagnosis.sample[a].excess_us).then(a.cmp(&b))
@@ -154,7 +154,7 @@ fn execution(
     at: usize,
     member: &Member,
     words: Option<&String>,
-) -> JudgedExecution {
+) -> EvaluatedExecution {
     let judged = &diagnosis.sample[at];
     let run = &sequencer.runs[member.run];
     let worker = run.graph.as_ref().and_then(|graph| {
@@ -163,7 +163,7 @@ fn execution(
     });
     let thread = worker.map_or_else(String::new, |worker| worker.name);
     let excess_ns = (judged.excess_us.max(0.0) * US) as u64;
-    JudgedExecution {
+    EvaluatedExecution {
         number: at as u64 + 1,
         label: label(&member.execution, &thread),
         verdict: match judged.verdict {

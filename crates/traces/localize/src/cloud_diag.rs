@@ -3,7 +3,7 @@
 use crate::category::{CategoryCalls, RequestRow};
 use crate::decompose::{Decomposed, PositionFinding, decompose};
 use crate::evidence::OperationEvidence;
-use crate::gate::{Gate, gate_weighted};
+use crate::gate::{DispersionGate, gate_weighted};
 use crate::pool::{CallScale, call_scales};
 use crate::replicas::{ReplicaTest, Spread};
 use crate::settings::{CloudDiagSettings, Mode};
@@ -27,7 +27,7 @@ pub struct CloudDiag {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CategoryFinding {
     /// The gate.
-    pub gate: Gate,
+    pub gate: DispersionGate,
     /// One a position, when the category was decomposed.
     pub positions: Option<Vec<PositionFinding>>,
     /// Whether the decomposition converged; true when there was none.
@@ -118,7 +118,7 @@ pub fn cloud_diag(
 
 /// A category under study.
 pub(crate) struct Study {
-    pub(crate) gate: Gate,
+    pub(crate) gate: DispersionGate,
     pub(crate) scales: Vec<CallScale>,
     pub(crate) decomposed: Option<Decomposed>,
 }

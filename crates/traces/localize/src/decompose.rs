@@ -2,7 +2,7 @@
 //! (CloudDiag §4.2, algorithms §3.2 to 3.4).
 
 use crate::category::CategoryCalls;
-use crate::gate::Gate;
+use crate::gate::DispersionGate;
 use crate::settings::{CloudDiagSettings, Mode};
 use laggard_numeric::{
     Matrix, RobustPcaSettings, Weights, column_cosines, median, median_of, robust_pca, weighted_mad,
@@ -51,7 +51,7 @@ pub struct Decomposed {
 /// stands for many would own the norm, and the fault is in single rows.
 pub fn decompose(
     category: &CategoryCalls,
-    gate: &Gate,
+    gate: &DispersionGate,
     settings: &CloudDiagSettings,
     threads: NonZeroUsize,
 ) -> Decomposed {
@@ -111,7 +111,7 @@ fn describe_columns(
     times: &Matrix,
     category: &CategoryCalls,
     weights: Weights<'_>,
-    gate: &Gate,
+    gate: &DispersionGate,
     settings: &CloudDiagSettings,
 ) -> Vec<PositionFinding> {
     let slow: Vec<usize> = category

@@ -7,7 +7,7 @@ use laggard_numeric::{
 
 /// What the gate saw in one category.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Gate {
+pub struct DispersionGate {
     /// Coefficient of variation, divisor `m − 1`; 0 below two requests.
     pub cv: f64,
     /// Median latency, nanoseconds.
@@ -29,7 +29,7 @@ pub struct Gate {
 }
 
 /// Judges a category by its latencies (nanoseconds), each of which stands for itself: see [`gate_weighted`].
-pub fn gate(latencies_ns: &[f64], settings: &CloudDiagSettings) -> Gate {
+pub fn gate(latencies_ns: &[f64], settings: &CloudDiagSettings) -> DispersionGate {
     gate_weighted(latencies_ns, Weights::Equal, settings)
 }
 
@@ -41,8 +41,15 @@ pub fn gate(latencies_ns: &[f64], settings: &CloudDiagSettings) -> Gate {
 ///
 /// Weights enter the CV, median, MAD and both shares. Evidence is what was read: the tail must be numerous by
 /// requests read, and there must be enough requests by their effective sample size.
-pub fn gate_weighted(latencies_ns: &[f64], weights: Weights<'_>, settings: &CloudDiagSettings) -> Gate {
-    let mut out = Gate { cv: weighted_coefficient_of_variation(latencies_ns, weights), ..Gate::default() };
+pub fn gate_weighted(
+    latencies_ns: &[f64],
+    weights: Weights<'_>,
+    settings: &CloudDiagSettings,
+) -> DispersionGate {
+    let mut out = DispersionGate {
+        cv: weighted_coefficient_of_variation(latencies_ns, weights),
+        ..DispersionGate::default()
+    };
     out.median_ns = weighted_median(latencies_ns, weights);
     out.mad_ns = weighted_mad(latencies_ns, weights, out.median_ns);
     let tail_share = measure_tail(latencies_ns, weights, settings, &mut out);
@@ -70,7 +77,7 @@ fn measure_tail(
     latencies_ns: &[f64],
     weights: Weights<'_>,
     settings: &CloudDiagSettings,
-    out: &mut Gate,
+    out: &mut DispersionGate,
 ) -> TailWeight {
     let logs: Vec<f64> = latencies_ns.iter().map(|&latency| latency.max(1.0).ln()).collect();
     let median_log = weighted_median(&logs, weights);

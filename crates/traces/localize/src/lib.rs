@@ -26,7 +26,7 @@ mod sites;
 pub use category::{Call, CategoryCalls, CategoryPosition, RequestRow};
 pub use cloud_diag::{CategoryFinding, CloudDiag, Excess, ReplicaCell, SuspectOperation, cloud_diag};
 pub use decompose::{Decomposed, PositionFinding, decompose};
-pub use gate::{Gate, gate, gate_weighted};
+pub use gate::{DispersionGate, gate, gate_weighted};
 pub use patterns::{
     Condition, LatencyPattern, LatencyPatterns, PatternSettings, RequestTable, RequestTableError,
     latency_patterns,

@@ -13,7 +13,7 @@ const ENDINGS: [(&str, &str); 3] = [("plain", ""), ("gzip", ".gz"), ("zstd", ".z
 fn check(recipe: Recipe, format: &str) -> Value {
     let incident = incident(recipe, &["--format", format]);
     let report = diagnose(&incident.traces(), &[]).json();
-    assert_eq!(Answer::given(&report), Answer::true_one(&incident), "{recipe:?} as {format}");
+    assert_eq!(Answer::from_report(&report), Answer::true_one(&incident), "{recipe:?} as {format}");
     let truth = incident.truth();
     assert_eq!(report["input"]["spans"], truth["spans"]);
     assert_eq!(report["input"]["traces"], truth["requests"]);
@@ -40,7 +40,7 @@ fn every_format_gives_the_same_numbers() {
         report
     });
     for report in &reports[1..] {
-        assert_eq!(Answer::given(report), Answer::given(&reports[0]));
+        assert_eq!(Answer::from_report(report), Answer::from_report(&reports[0]));
         for field in ["categories", "suspects", "replicas"] {
             let (one, other) = (&reports[0][field], &report[field]);
             assert_eq!(one.as_array().unwrap().len(), other.as_array().unwrap().len(), "{field}");
@@ -98,7 +98,7 @@ fn bursts_are_found_on_three_hosts_of_sixty() {
 fn a_slow_host_is_named_and_nothing_else_is() {
     let incident = incident(SLOW_HOST, &[]);
     let report = diagnose(&incident.traces(), &[]).json();
-    let (given, expected) = (Answer::given(&report), Answer::true_one(&incident));
+    let (given, expected) = (Answer::from_report(&report), Answer::true_one(&incident));
     assert_eq!((&given.verdict, &given.replicas), (&expected.verdict, &expected.replicas));
     assert!(given.operations.is_subset(&expected.operations), "{given:?}");
     let replicas = report["replicas"].as_array().unwrap();

@@ -56,7 +56,7 @@ fn file(folder: &Path, story: Story, windows: usize) -> PathBuf {
     path
 }
 
-fn asked(story: Story, windows: usize, flags: &[&str]) -> (i32, String) {
+fn changes_of(story: Story, windows: usize, flags: &[&str]) -> (i32, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), story, windows);
     let found = laggard(&[&["changes", path.to_str().unwrap()], flags].concat());
@@ -68,7 +68,7 @@ fn a_dearer_transaction_is_named_by_both_methods() {
     let deployment = "2026-01-12T10:59:48Z=v2.4";
     for method in ["adaptive", "cherkasova"] {
         let flags = ["--method", method, "--exit-code", "--deployment", deployment];
-        let (status, text) = asked(Story::Dearer, 240, &flags);
+        let (status, text) = changes_of(Story::Dearer, 240, &flags);
         assert_eq!(status, 1, "{method}: {text}");
         assert!(text.starts_with("[!] Application change"), "{method}: {text}");
         let headline = text.split("\n\n").nth(1).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -80,7 +80,7 @@ fn a_dearer_transaction_is_named_by_both_methods() {
 #[test]
 fn a_quiet_server_is_steady_and_the_status_is_0() {
     for method in ["adaptive", "cherkasova"] {
-        let (status, text) = asked(Story::Nothing, 240, &["--method", method, "--exit-code"]);
+        let (status, text) = changes_of(Story::Nothing, 240, &["--method", method, "--exit-code"]);
         assert_eq!(status, 0, "{method}: {text}");
         assert!(!text.contains("application change") && text.starts_with("[ok]"), "{method}: {text}");
     }
@@ -89,7 +89,7 @@ fn a_quiet_server_is_steady_and_the_status_is_0() {
 #[test]
 fn something_foreign_is_an_anomaly() {
     for method in ["adaptive", "cherkasova"] {
-        let (status, text) = asked(Story::Foreign, 240, &["--method", method, "--exit-code"]);
+        let (status, text) = changes_of(Story::Foreign, 240, &["--method", method, "--exit-code"]);
         assert_eq!(status, 1, "{method}: {text}");
         assert!(text.starts_with("[!] Anomaly"), "{method}: {text}");
     }
@@ -97,7 +97,7 @@ fn something_foreign_is_an_anomaly() {
 
 #[test]
 fn too_little_data_has_its_own_status_and_is_no_verdict() {
-    let (status, text) = asked(Story::Dearer, 4, &[]);
+    let (status, text) = changes_of(Story::Dearer, 4, &[]);
     assert_eq!(status, 4, "{text}");
     assert!(text.starts_with("[?] Not enough data"), "{text}");
 }
@@ -158,6 +158,6 @@ fn a_wrong_command_line_says_what_is_allowed() {
 #[test]
 fn the_answer_does_not_depend_on_the_number_of_threads() {
     let [one, four] =
-        ["1", "4"].map(|threads| asked(Story::Dearer, 240, &["--threads", threads, "--output", "json"]));
+        ["1", "4"].map(|threads| changes_of(Story::Dearer, 240, &["--threads", threads, "--output", "json"]));
     assert_eq!(one, four);
 }

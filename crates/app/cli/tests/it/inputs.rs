@@ -50,7 +50,7 @@ fn spans_spread_over_files_are_joined() {
     let one = diagnose(&incident(RANDOM_DEVICE, &[]).traces(), &[]).json();
     let seven = diagnose(&spread.traces(), &[]).json();
     assert_eq!(input_count(&seven, "files"), 7);
-    assert_eq!(Answer::given(&seven), Answer::true_one(&spread));
+    assert_eq!(Answer::from_report(&seven), Answer::true_one(&spread));
     for field in ["verdict", "headline", "categories", "suspects", "replicas"] {
         assert_eq!(bare(one.clone())[field], bare(seven.clone())[field], "{field}");
     }
@@ -106,7 +106,7 @@ fn a_folder_of_mixed_files_is_read_as_far_as_it_can_be() {
     std::fs::write(folder.path().join("c-empty.json"), "").unwrap();
     std::fs::write(folder.path().join(".hidden"), "secret\n").unwrap();
     let report = diagnose(folder.path(), &[]).json();
-    assert_eq!(Answer::given(&report), Answer::true_one(&small));
+    assert_eq!(Answer::from_report(&report), Answer::true_one(&small));
     assert_eq!(input_count(&report, "files"), 1);
     let cautions = report["cautions"].to_string();
     assert!(cautions.contains("2 files were skipped") && cautions.contains("a-notes.txt"), "{cautions}");

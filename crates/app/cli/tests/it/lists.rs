@@ -75,7 +75,7 @@ fn the_demonstration_names_the_true_replicas_and_leaves_a_page() {
     }
     assert!(said.contains("report.html") && said.contains("laggard diagnose PATH"));
     let report = diagnose(&incident.traces(), &[]).json();
-    assert_eq!(Answer::given(&report), answer);
+    assert_eq!(Answer::from_report(&report), answer);
     let again = laggard(&["demo", place.to_str().unwrap()]).text();
     assert!(again.contains("an earlier demonstration left"), "{again}");
     assert_eq!(again.lines().next(), said.lines().next());

@@ -91,7 +91,7 @@ fn spans_read_twice_change_no_answer() {
 fn repeated_lines_of_a_call_log_are_dropped_and_counted() {
     let twice = incident(RANDOM_DEVICE, &["--duplicate", "0.01", "--format", "call-log"]);
     let report = diagnose(&twice.traces(), &[]).json();
-    assert_eq!(Answer::given(&report), Answer::true_one(&twice));
+    assert_eq!(Answer::from_report(&report), Answer::true_one(&twice));
     let duplicated = twice.truth()["records"]["duplicated"].as_u64().unwrap();
     assert_eq!(loss(&report, "duplicate_span"), duplicated);
     assert_eq!(loss(&report, "partial_request"), 0);

@@ -8,7 +8,7 @@ fn principal_components_answer_by_name() {
     let simulated = incident(RANDOM_DEVICE, &[]);
     let report = diagnose(&simulated.traces(), &["--method", "pca"]).json();
     assert_eq!((&report["method"], &report["mode"]), (&"pca".into(), &"robust".into()));
-    assert_eq!(Answer::given(&report), Answer::true_one(&simulated));
+    assert_eq!(Answer::from_report(&report), Answer::true_one(&simulated));
     let suspect = &report["suspects"][0];
     assert!(suspect["score"].as_f64().unwrap() >= 1.0 && suspect["requests_hit"].as_u64().unwrap() > 0);
     assert!(suspect["trace_ids"].as_array().unwrap().len() <= 5);

@@ -90,7 +90,7 @@ fn what_slows_all_datanodes_alike_blames_none_of_them() {
     ] {
         let path = data.join("tracebench").join(name).with_extension("csv.zst");
         let report = counted(&path, spans, traces);
-        assert!(Answer::given(&report).replicas.is_empty(), "{name}");
+        assert!(Answer::from_report(&report).replicas.is_empty(), "{name}");
         assert_eq!(report["replicas"].as_array().unwrap().len(), 0, "{name}");
     }
 }

@@ -130,7 +130,7 @@ fn operation(named: &Value) -> String {
 
 impl Answer {
     /// What a report says.
-    pub(crate) fn given(report: &Value) -> Answer {
+    pub(crate) fn from_report(report: &Value) -> Answer {
         let suspects = report["suspects"].as_array().unwrap();
         let scopes: BTreeSet<&str> = suspects.iter().map(|s| s["scope"].as_str().unwrap()).collect();
         let scope = match scopes.len() {

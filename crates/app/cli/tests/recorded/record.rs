@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 
 /// What our own reader found in a file.
 #[derive(Default)]
-struct Found {
+struct RecordedEvents {
     events: u64,
     switches: u64,
     lost: u64,
@@ -19,8 +19,8 @@ struct Found {
     others: Vec<String>,
 }
 
-fn found(path: &Path) -> Found {
-    let mut found = Found::default();
+fn read_back(path: &Path) -> RecordedEvents {
+    let mut found = RecordedEvents::default();
     let options = OpenOptions { also: vec!["main".to_owned(), "main_return".to_owned()] };
     let trace = open_with(path, &options).unwrap();
     let read = trace.read(|event, texts| {
@@ -74,7 +74,7 @@ fn what_is_recorded_is_read_again_by_us_and_by_trace_cmd() {
             "sleep 0.05; sleep 0.05; exit 7",
         ]);
         assert_eq!(output.status.code(), Some(7), "{}", said(&output));
-        let found = found(&file);
+        let found = read_back(&file);
         assert!(found.switches > 4 && told_events(&output) > 20, "{}", said(&output));
         assert_eq!((found.events, found.lost), (told_events(&output), 0), "{form}");
         if is_installed("trace-cmd") {
@@ -93,7 +93,7 @@ fn many_pages_are_recorded_whole() {
     let output =
         record(&["-o", file.to_str().unwrap(), "--", workload.to_str().unwrap(), "ping-pong", "20000"]);
     assert!(output.status.success(), "{}", said(&output));
-    let found = found(&file);
+    let found = read_back(&file);
     // Each round is two switches and two wake-ups, but for switches that this kernel does not record.
     assert!(found.events > 60_000, "{}", found.events);
     assert_eq!((found.events, found.lost), (told_events(&output), 0));
@@ -109,7 +109,7 @@ fn markers_come_whole_and_once() {
     let script = format!("echo '{text}' > /sys/kernel/tracing/trace_marker");
     let output = record(&["-o", file.to_str().unwrap(), "--marker", "--", "sh", "-c", &script]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let markers = found(&file).markers;
+    let markers = read_back(&file).markers;
     assert_eq!(markers.iter().filter(|marker| **marker == text).count(), 1, "{markers:?}");
 }
 
@@ -121,7 +121,7 @@ fn functions_of_programs_are_recorded_and_their_probes_removed() {
     let probe = format!("{LAGGARD}:main");
     let output = record(&["-o", file.to_str().unwrap(), "--uprobe", &probe, "--", LAGGARD, "formats"]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let others = found(&file).others;
+    let others = read_back(&file).others;
     let count = |name: &str| others.iter().filter(|other| *other == name).count();
     // The guardian of another recording is the same program.
     assert!(count("main") >= 1 && count("main_return") >= 1, "{others:?}");
@@ -142,7 +142,7 @@ fn a_flight_recorder_keeps_the_latest_and_tells_what_is_gone() {
     let output = record(&[&arguments[..], &[workload.to_str().unwrap(), "ping-pong", "30000"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(said(&output).contains("older events were overwritten"), "{}", said(&output));
-    let found = found(&file);
+    let found = read_back(&file);
     assert_eq!(found.events, told_events(&output));
     assert!(std::fs::metadata(&file).unwrap().len() < 2 << 20);
 }
@@ -164,7 +164,7 @@ fn a_recorder_that_is_asked_to_end_writes_its_file() {
     let output = recorder.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(!tracefs.has_buffer_of(pid));
-    assert_eq!(found(&file).events, told_events(&output));
+    assert_eq!(read_back(&file).events, told_events(&output));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn the_machines_own_buffer_is_as_it_was_even_after_a_kill() {
         return skip(Missing::Machine, "somebody else traces this machine");
     }
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert_eq!(found(&file).events, told_events(&output));
+    assert_eq!(read_back(&file).events, told_events(&output));
     assert_eq!(settings(), before);
     let mut recorder = begin(&[&arguments[..], &["--all"]].concat());
     until("recording", || tracefs.text("set_event").contains("hrtimer_expire_exit"));

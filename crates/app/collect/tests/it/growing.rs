@@ -13,13 +13,13 @@ fn what_is_new_is_taken_once() {
     let mut collector = collector(folder.path(), vec![host.source("h", "/calls.log")]);
     host.put("/calls.log", lines(0, 40));
     assert_eq!(fine(collector.round().unwrap()).bytes, lines(0, 40).len() as u64);
-    host.asked();
+    host.received();
     assert_eq!(fine(collector.round().unwrap()).bytes, 0);
-    assert_eq!(host.asked().len(), 1, "nothing is new");
+    assert_eq!(host.received().len(), 1, "nothing is new");
     host.append("/calls.log", &lines(40, 43));
     assert_eq!(fine(collector.round().unwrap()).bytes, lines(40, 43).len() as u64);
     let start = lines(0, 40).len() - 256;
-    assert!(host.asked()[0].headers["range"].starts_with(&format!("bytes={start}-")));
+    assert!(host.received()[0].headers["range"].starts_with(&format!("bytes={start}-")));
     assert_eq!(collected(folder.path(), "h.0.log"), lines(0, 43));
 }
 

@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
+mod errors;
 mod growing;
 mod limits;
 mod stand_in;
-mod trouble;
 mod uploads;
 mod whole_files;

@@ -33,7 +33,7 @@ pub(crate) enum Manner {
 
 /// A request that a host or a server got.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) line: String,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Vec<u8>,
@@ -44,7 +44,7 @@ struct Shared {
     manner: Manner,
     with_etags: bool,
     files: BTreeMap<String, Vec<u8>>,
-    asked: Vec<Asked>,
+    asked: Vec<ReceivedRequest>,
 }
 
 /// Its threads end with the process.
@@ -90,7 +90,7 @@ impl Host {
     }
 
     /// What it was asked since it was asked for this.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn received(&self) -> Vec<ReceivedRequest> {
         std::mem::take(&mut self.shared.lock().unwrap().asked)
     }
 
@@ -100,7 +100,7 @@ impl Host {
 }
 
 /// Reads one request; its body, too.
-pub(crate) fn request(stream: &mut BufReader<TcpStream>) -> std::io::Result<Asked> {
+pub(crate) fn request(stream: &mut BufReader<TcpStream>) -> std::io::Result<ReceivedRequest> {
     let mut line = String::new();
     stream.read_line(&mut line)?;
     let mut headers = BTreeMap::new();
@@ -113,7 +113,7 @@ pub(crate) fn request(stream: &mut BufReader<TcpStream>) -> std::io::Result<Aske
     let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
     let mut body = vec![0; length];
     stream.read_exact(&mut body)?;
-    Ok(Asked { line: line.trim_end().to_owned(), headers, body })
+    Ok(ReceivedRequest { line: line.trim_end().to_owned(), headers, body })
 }
 
 fn serve(stream: TcpStream, shared: &Mutex<Shared>) -> std::io::Result<()> {

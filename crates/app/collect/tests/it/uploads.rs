@@ -1,6 +1,6 @@
 //! To a server: what it is sent, and what happens when nobody knows whether it came.
 
-use crate::stand_in::{Asked, Host, fine, only, request, settings};
+use crate::stand_in::{Host, ReceivedRequest, fine, only, request, settings};
 use laggard_collect::{ClientSettings, CollectSettings, Collector, Upload, UploadSettings};
 use std::io::{BufReader, Write};
 use std::net::TcpListener;
@@ -8,15 +8,15 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// What a server says to one import; `None` breaks the connection.
-type Said = Option<(u16, &'static str)>;
+type Response = Option<(u16, &'static str)>;
 
-const TAKEN: Said = Some((
+const TAKEN: Response = Some((
     200,
     r#"{"spans":0,"calls":1,"samples":0,"losses":{"malformed_record":{"count":2,"example":"x"}}}"#,
 ));
 
 /// A server that gives these answers, one a request.
-fn server(answers: Vec<Said>) -> (String, Receiver<Asked>) {
+fn server(answers: Vec<Response>) -> (String, Receiver<ReceivedRequest>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (tell, told) = channel();
@@ -73,7 +73,7 @@ fn pieces_are_files_of_their_own() {
     assert_eq!(first.body, b"host,time_us\nh,1\n");
     assert_eq!(told.recv().unwrap().body, b"host,time_us\nh,2\n", "the line that names columns comes again");
     // The token is the server's, not the hosts'.
-    assert!(host.asked().iter().all(|asked| !asked.headers.contains_key("authorization")));
+    assert!(host.received().iter().all(|asked| !asked.headers.contains_key("authorization")));
 }
 
 #[test]

@@ -283,10 +283,10 @@ impl Axis {
 
     /// Position of a value, 0 at the lower end to 1 at the upper; the nearest end for values outside.
     pub(crate) fn position(&self, value: f64) -> f64 {
-        let place =
+        let location =
             |value: f64| if self.scale == Scale::Log { value.max(f64::MIN_POSITIVE).ln() } else { value };
-        let (from, to) = (place(self.from), place(self.to));
-        let share = (place(value) - from) / (to - from);
+        let (from, to) = (location(self.from), location(self.to));
+        let share = (location(value) - from) / (to - from);
         if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 }

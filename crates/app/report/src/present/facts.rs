@@ -14,7 +14,7 @@ pub(crate) const fn verdict(verdict: Verdict) -> &'static str {
 }
 
 /// Where a suspect is slow: `3 of 100 replicas`, `all 40 replicas`.
-pub(crate) fn place(suspect: &Suspect) -> String {
+pub(crate) fn location(suspect: &Suspect) -> String {
     if suspect.scope == Scope::Replicas && !suspect.replicas.is_empty() {
         return some_replicas(suspect.replicas.len() as u64, suspect.replicas_seen);
     }

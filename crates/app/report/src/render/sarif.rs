@@ -64,12 +64,12 @@ fn rule() -> Value {
 }
 
 fn result(diff: &SignatureDiff, one: &TransactionDiff) -> Value {
-    let (place, name) = (label(one.location(), NAME_ROOM), label(&one.transaction, NAME_ROOM));
+    let (location, name) = (label(one.location(), NAME_ROOM), label(&one.transaction, NAME_ROOM));
     value!({
         "ruleId": "transaction-slower",
         "ruleIndex": 0,
         "level": "error",
-        "message": { "text": format!("{name} on {place} {}", difference_clause(one)) },
+        "message": { "text": format!("{name} on {location} {}", difference_clause(one)) },
         "locations": [{
             "physicalLocation": {
                 "artifactLocation": { "uri": uri(&diff.new.file) },

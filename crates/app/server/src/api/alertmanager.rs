@@ -4,7 +4,7 @@
 use super::answers::Answer;
 use super::jobs::{Job, Progress};
 use super::parameters::{Query, now};
-use super::problem::{Problem, ProblemDocument};
+use super::problem::{ApiError, ProblemDocument};
 use super::queries::{TenantQueries, small_body};
 use crate::api::state::AppState;
 use crate::settings::AlertSettings;
@@ -130,7 +130,7 @@ pub(crate) async fn alertmanager(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AlertmanagerParameters>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let message = read(&small_body(request).await?)?;
     let (asked, omitted) = questions(&message.alerts, &state.alerts.settings, now())?;
     let mut jobs = Vec::new();
@@ -158,23 +158,23 @@ pub(crate) async fn alertmanager(
     Ok((status, Json(Diagnoses { diagnoses, omitted })).into_response())
 }
 
-fn read(body: &[u8]) -> Result<Message, Problem> {
+fn read(body: &[u8]) -> Result<Message, ApiError> {
     let message: Message = serde_json::from_slice(body)
-        .map_err(|error| Problem::invalid(format_args!("no message of Alertmanager's webhook: {error}")))?;
+        .map_err(|error| ApiError::invalid(format_args!("no message of Alertmanager's webhook: {error}")))?;
     if message.version.is_empty() || message.version == "4" {
         return Ok(message);
     }
-    Err(Problem::invalid(format_args!("version {:?} of the webhook is not known; 4 is", message.version)))
+    Err(ApiError::invalid(format_args!("version {:?} of the webhook is not known; 4 is", message.version)))
 }
 
-async fn wait_for(state: &AppState, jobs: &[Arc<Job>]) -> Result<(), Problem> {
+async fn wait_for(state: &AppState, jobs: &[Arc<Job>]) -> Result<(), ApiError> {
     let waiting = Waiting { state, jobs };
     for job in waiting.jobs {
         let mut watch = job.progress.subscribe();
         tokio::select! {
             _ = watch.wait_for(|progress| progress.state.has_ended()) => {}
             () = state.stopping.cancelled() => {
-                return Err(Problem::new(super::problem::ProblemKind::Busy, "the server is stopping"));
+                return Err(ApiError::new(super::problem::ProblemKind::Busy, "the server is stopping"));
             }
         }
     }
@@ -209,7 +209,7 @@ fn questions(
     alerts: &[OthersAlert],
     settings: &AlertSettings,
     now: Timestamp,
-) -> Result<(Vec<Question>, u64), Problem> {
+) -> Result<(Vec<Question>, u64), ApiError> {
     let mut known = HashSet::new();
     let mut asked = Vec::new();
     for alert in alerts {
@@ -223,10 +223,10 @@ fn questions(
     Ok((asked, omitted))
 }
 
-fn question(alert: &OthersAlert, settings: &AlertSettings, now: Timestamp) -> Result<Question, Problem> {
+fn question(alert: &OthersAlert, settings: &AlertSettings, now: Timestamp) -> Result<Question, ApiError> {
     let time = |name: &str, text: &str| {
         let read = Moment::parse_exact(text).map(|moment| moment.at(now));
-        read.map_err(|error| Problem::invalid(format_args!("{name} is {text:?}: {error}")))
+        read.map_err(|error| ApiError::invalid(format_args!("{name} is {text:?}: {error}")))
     };
     let starts = time("startsAt", &alert.starts_at)?;
     // Alertmanager writes the year 1 for an end that nobody knows; it is before any time that can be told.
@@ -234,7 +234,7 @@ fn question(alert: &OthersAlert, settings: &AlertSettings, now: Timestamp) -> Re
     let ends = ends.map(|text| time("endsAt", text)).transpose()?;
     let until = ends.unwrap_or(now).min(now);
     if starts > until {
-        return Err(Problem::invalid(format_args!(
+        return Err(ApiError::invalid(format_args!(
             "startsAt {:?} is after its end, or to come",
             alert.starts_at
         )));
@@ -261,7 +261,7 @@ fn diagnose(
     tenant_queries: &TenantQueries,
     question: &Question,
     progress: &Progress,
-) -> Result<Answer, Problem> {
+) -> Result<Answer, ApiError> {
     let settings = |service| DiagnoseSettings {
         since: question.window.since,
         until: question.window.until,

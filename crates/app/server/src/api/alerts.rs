@@ -1,7 +1,7 @@
 //! `/api/v1/alerts`: operations that became slower, found by continuous detection.
 
 use super::parameters::{Query, count, now};
-use super::problem::{Problem, ProblemDocument};
+use super::problem::{ApiError, ProblemDocument};
 use crate::alerts::{Alert, AlertState, DetectionState, EvaluationRecord, Interval, SlowCategory};
 use crate::api::state::AppState;
 use crate::tenants::Tenant;
@@ -116,13 +116,13 @@ pub(crate) async fn alerts(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AlertParameters>,
-) -> Result<Json<Alerts>, Problem> {
+) -> Result<Json<Alerts>, ApiError> {
     let limit = count("limit", parameters.limit, LIMIT, LIMIT_MAX)?;
     let at = now();
     let (since, until) =
         (parameters.since.map(|moment| moment.at(at)), parameters.until.map(|moment| moment.at(at)));
     if since.zip(until).is_some_and(|(since, until)| since > until) {
-        return Err(Problem::invalid("since is later than until"));
+        return Err(ApiError::invalid("since is later than until"));
     }
     let detection = state.alerts.tenant_alerts.of(&tenant.name).state().clone();
     let is_wanted = |alert: &Alert| {

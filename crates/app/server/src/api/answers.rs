@@ -1,6 +1,6 @@
 //! Answers to questions, in every form.
 
-use super::problem::{Problem, ProblemKind};
+use super::problem::{ApiError, ProblemKind};
 use crate::security::REPORT_POLICY;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -65,10 +65,10 @@ const WIDTH: u16 = 100;
 const WIDTHS: std::ops::RangeInclusive<u16> = 40..=500;
 
 impl FormParameters {
-    pub(crate) fn form(self) -> Result<Form, Problem> {
+    pub(crate) fn form(self) -> Result<Form, ApiError> {
         let width = self.width.unwrap_or(WIDTH);
         if !WIDTHS.contains(&width) {
-            return Err(Problem::invalid("width is a whole number from 40 to 500"));
+            return Err(ApiError::invalid("width is a whole number from 40 to 500"));
         }
         let output = match self.output.unwrap_or(OutputName::Json) {
             OutputName::Json => Output::Json,
@@ -100,9 +100,9 @@ impl Answer {
     ///
     /// # Errors
     /// None that a `Vec` has; it is our own fault if there is one.
-    pub(crate) fn render(&self, form: &Form) -> Result<Vec<u8>, Problem> {
+    pub(crate) fn render(&self, form: &Form) -> Result<Vec<u8>, ApiError> {
         let mut out = Vec::new();
-        let failed = |error: io::Error| Problem::new(ProblemKind::Internal, error);
+        let failed = |error: io::Error| ApiError::new(ProblemKind::Internal, error);
         self.write(form, &mut out).map_err(failed)?;
         Ok(out)
     }
@@ -121,7 +121,7 @@ impl Answer {
     }
 
     /// The answer as a response.
-    pub(crate) fn respond(&self, form: &Form) -> Result<Response, Problem> {
+    pub(crate) fn respond(&self, form: &Form) -> Result<Response, ApiError> {
         let mut response = self.render(form)?.into_response();
         let headers = response.headers_mut();
         let kind = match form.output {

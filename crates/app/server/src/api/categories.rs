@@ -3,7 +3,7 @@
 use super::category_latencies::{Categories, reason};
 use super::data::query;
 use super::parameters::{Query, count, now, window};
-use super::problem::{Problem, ProblemDocument};
+use super::problem::{ApiError, ProblemDocument};
 use crate::api::state::AppState;
 use crate::tenants::Tenant;
 use axum::extract::State;
@@ -79,7 +79,7 @@ pub(crate) async fn categories(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<CategoryParameters>,
-) -> Result<Json<CategoryList>, Problem> {
+) -> Result<Json<CategoryList>, ApiError> {
     let window = window(parameters.since, parameters.until, now())?;
     let limit = count("limit", parameters.limit, LISTED, LISTED_MAX)?;
     let service = parameters.service;

@@ -4,7 +4,7 @@ use super::data::threads;
 use super::latencies::quantile;
 use laggard_assembly::ShapeRule;
 use laggard_engine::{Requests, ShapeCategory, StructureShapes};
-use laggard_localize::{CloudDiagSettings, Gate, gate_weighted};
+use laggard_localize::{CloudDiagSettings, DispersionGate, gate_weighted};
 use laggard_model::{AdjustedCount, Status};
 use laggard_numeric::Weights;
 use laggard_params::Window;
@@ -32,7 +32,7 @@ impl Category {
     }
 
     /// Dispersion and tail of the latencies, by the default thresholds of `diagnose`.
-    pub(crate) fn gate(&self) -> Gate {
+    pub(crate) fn gate(&self) -> DispersionGate {
         gate_weighted(&self.latencies_ns, Weights::from_slice(&self.weights), &CloudDiagSettings::default())
     }
 
@@ -43,7 +43,7 @@ impl Category {
 }
 
 /// Why a category is anomalous; `None` when it is not.
-pub(crate) fn reason(gate: &Gate) -> Option<String> {
+pub(crate) fn reason(gate: &DispersionGate) -> Option<String> {
     if !gate.anomalous {
         return None;
     }

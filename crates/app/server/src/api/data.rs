@@ -1,7 +1,7 @@
 //! From the store to requests that a question can be asked about: the one place that reads views.
 
 use super::cache::RequestCache;
-use super::problem::{Problem, ProblemKind};
+use super::problem::{ApiError, ProblemKind};
 use crate::api::state::AppState;
 use laggard_engine::{RequestSlice, Requests};
 use laggard_params::Window;
@@ -26,13 +26,13 @@ pub(crate) async fn query<T, F>(
     store: &Store,
     window: Window,
     answer: F,
-) -> Result<T, Problem>
+) -> Result<T, ApiError>
 where
     T: Send + 'static,
-    F: FnOnce(&Requests) -> Result<T, Problem> + Send + 'static,
+    F: FnOnce(&Requests) -> Result<T, ApiError> + Send + 'static,
 {
     let room = state.api.queries.clone();
-    let busy = |_| Problem::new(ProblemKind::Busy, "too many queries wait for their turn");
+    let busy = |_| ApiError::new(ProblemKind::Busy, "too many queries wait for their turn");
     let permit = tokio::time::timeout(QUEUE_MAX, room.acquire_owned()).await.map_err(busy)?;
     let permit = permit.expect("the semaphore is never closed");
     let slices = slices(store, window).await?;
@@ -56,12 +56,12 @@ pub(crate) fn merge_slices(cache: &RequestCache, slices: Vec<Arc<RequestSlice>>)
 }
 
 /// The slices of a window.
-pub(crate) async fn slices(store: &Store, window: Window) -> Result<Vec<Arc<RequestSlice>>, Problem> {
+pub(crate) async fn slices(store: &Store, window: Window) -> Result<Vec<Arc<RequestSlice>>, ApiError> {
     let view = store.view();
     // Known before anything is read, which would take the memory that the limit is there for.
     let spans = view.spans_within(window.since, window.until);
     if spans > SPANS_MAX {
-        return Err(Problem::new(
+        return Err(ApiError::new(
             ProblemKind::TooMuchData,
             format_args!(
                 "the window is stored in slices of {spans} spans, and at most {SPANS_MAX} are looked at; choose a shorter one"
@@ -74,9 +74,9 @@ pub(crate) async fn slices(store: &Store, window: Window) -> Result<Vec<Arc<Requ
 /// Runs something long on a thread of its own.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Problem> {
+) -> Result<T, ApiError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|_| {
-        Problem::new(ProblemKind::Internal, "the answer could not be computed; the log tells more")
+        ApiError::new(ProblemKind::Internal, "the answer could not be computed; the log tells more")
     })
 }

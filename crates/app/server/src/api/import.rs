@@ -3,7 +3,7 @@
 use super::data::blocking;
 use super::jobs::Progress;
 use super::parameters::Query;
-use super::problem::{Problem, ProblemDocument, ProblemKind};
+use super::problem::{ApiError, ProblemDocument, ProblemKind};
 use super::sampled::read_files;
 use super::trace::{LossRow, loss_rows};
 use super::uploads::{Part, Uploads};
@@ -64,7 +64,7 @@ pub(crate) async fn import(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<ImportParameters>,
     body: Body,
-) -> Result<Json<Imported>, Problem> {
+) -> Result<Json<Imported>, ApiError> {
     let mut reading = SampleReading::default();
     reading.inputs.format = parameters.format;
     reading.settings()?;
@@ -74,11 +74,11 @@ pub(crate) async fn import(
     let mut writing = uploads.begin(folder, Part::File, name).await?;
     let mut chunks = body.into_data_stream();
     while let Some(chunk) = chunks.next().await {
-        let cut = |_| Problem::new(ProblemKind::Slow, "the body ended before it was whole");
+        let cut = |_| ApiError::new(ProblemKind::Slow, "the body ended before it was whole");
         writing.write(&chunk.map_err(cut)?).await?;
     }
     writing.end().await?;
-    let busy = |_| Problem::new(ProblemKind::Busy, "other files are being taken");
+    let busy = |_| ApiError::new(ProblemKind::Busy, "other files are being taken");
     let permit = state.api.imports.clone().try_acquire_owned().map_err(busy)?;
     let (store, handle) = (tenant.store.clone(), Handle::current());
     blocking(move || {
@@ -94,7 +94,7 @@ fn take(
     reading: &SampleReading,
     store: Store,
     handle: Handle,
-) -> Result<Imported, Problem> {
+) -> Result<Imported, ApiError> {
     let mut filling = Filling::new(store, handle);
     let read = read_files(uploads, reading, &mut filling, &Progress::new());
     // Whatever stopped it: what was read until then is taken.
@@ -125,7 +125,7 @@ struct Filling {
     calls: u64,
     samples: u64,
     losses: Losses,
-    problem: Option<Problem>,
+    problem: Option<ApiError>,
 }
 
 impl Filling {
@@ -164,7 +164,7 @@ impl Filling {
                 self.calls += counts[1] as u64;
                 self.samples += counts[2] as u64;
             }
-            Err(error) => self.problem = Some(Problem::from(error)),
+            Err(error) => self.problem = Some(ApiError::from(error)),
         }
     }
 
@@ -207,7 +207,7 @@ impl Sink for Filling {
     post, path = "/api/v1/flush", tag = "data",
     responses((status = 204, description = "They are stored"), (status = 503, body = ProblemDocument))
 )]
-pub(crate) async fn flush(Extension(tenant): Extension<Arc<Tenant>>) -> Result<StatusCode, Problem> {
+pub(crate) async fn flush(Extension(tenant): Extension<Arc<Tenant>>) -> Result<StatusCode, ApiError> {
     tenant.store.flush().await?;
     Ok(StatusCode::NO_CONTENT)
 }

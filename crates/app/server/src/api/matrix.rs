@@ -2,8 +2,8 @@
 
 use super::data::{query, threads};
 use super::parameters::{Query, count, now, window};
-use super::problem::{Problem, ProblemDocument};
-use super::tree::FoundCategory;
+use super::problem::{ApiError, ProblemDocument};
+use super::tree::MatchedCategory;
 use crate::api::state::AppState;
 use crate::tenants::Tenant;
 use axum::extract::{Path, State};
@@ -91,15 +91,15 @@ pub(crate) async fn matrix(
     Extension(tenant): Extension<Arc<Tenant>>,
     Path(id): Path<String>,
     Query(parameters): Query<MatrixParameters>,
-) -> Result<Json<RequestMatrix>, Problem> {
+) -> Result<Json<RequestMatrix>, ApiError> {
     let window = window(parameters.since, parameters.until, now())?;
     let rows = count("rows", parameters.rows, ROWS, ROWS_MAX)?;
     let answer = query(&state, &tenant.store, window, move |requests| matrix_of(requests, window, &id, rows));
     Ok(Json(answer.await?))
 }
 
-fn matrix_of(requests: &Requests, window: Window, id: &str, rows: usize) -> Result<RequestMatrix, Problem> {
-    let found = FoundCategory::find(requests, window, id)?;
+fn matrix_of(requests: &Requests, window: Window, id: &str, rows: usize) -> Result<RequestMatrix, ApiError> {
+    let found = MatchedCategory::find(requests, window, id)?;
     let mut category = calls(&found);
     let omitted_requests = category.thin(rows) as u64;
     let settings = CloudDiagSettings { columns_max: COLUMNS_MAX, ..CloudDiagSettings::default() };
@@ -155,7 +155,7 @@ fn shown(positions: &[laggard_localize::PositionFinding]) -> Vec<usize> {
 }
 
 /// The calls of a category as the methods want them.
-fn calls(found: &FoundCategory<'_>) -> CategoryCalls {
+fn calls(found: &MatchedCategory<'_>) -> CategoryCalls {
     let place = |at: &laggard_assembly::ShapePosition| CategoryPosition {
         operation: at.operation,
         parent: at.parent,

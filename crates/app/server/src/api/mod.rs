@@ -42,7 +42,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::{MethodRouter, any, delete, get, post};
 use http::header::{CACHE_CONTROL, HeaderValue};
-use problem::{Problem, ProblemKind};
+use problem::{ApiError, ProblemKind};
 
 /// A route as it stands in the OpenAPI document.
 struct Route {
@@ -101,12 +101,12 @@ pub(crate) fn routes(state: AppState) -> Router {
     router.layer(DefaultBodyLimit::disable()).layer(from_fn(never_stored)).with_state(state)
 }
 
-async fn not_allowed() -> Problem {
-    Problem::new(ProblemKind::MethodNotAllowed, "this address takes other methods")
+async fn not_allowed() -> ApiError {
+    ApiError::new(ProblemKind::MethodNotAllowed, "this address takes other methods")
 }
 
-async fn not_found() -> Problem {
-    Problem::not_found("there is nothing at this address; GET /api/v1/openapi.json tells what there is")
+async fn not_found() -> ApiError {
+    ApiError::not_found("there is nothing at this address; GET /api/v1/openapi.json tells what there is")
 }
 
 /// Answers are of this moment, unless a handler says otherwise.

@@ -4,7 +4,7 @@ use super::category_latencies::{Categories, reason};
 use super::data::query;
 use super::latencies::Latencies;
 use super::parameters::{Query, count, now, window};
-use super::problem::{Problem, ProblemDocument};
+use super::problem::{ApiError, ProblemDocument};
 use crate::api::state::AppState;
 use crate::tenants::Tenant;
 use axum::extract::State;
@@ -93,7 +93,7 @@ pub(crate) async fn overview(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<OverviewParameters>,
-) -> Result<Json<Overview>, Problem> {
+) -> Result<Json<Overview>, ApiError> {
     let window = window(parameters.since, parameters.until, now())?;
     let bins = count("bins", parameters.bins, BINS, BINS_MAX)?;
     let service = parameters.service;

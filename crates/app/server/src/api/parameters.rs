@@ -1,6 +1,6 @@
 //! Parameters of queries.
 
-use super::problem::Problem;
+use super::problem::ApiError;
 use axum::extract::{FromRequestParts, Query as AxumQuery};
 use http::request::Parts;
 use laggard_model::{Nanos, Timestamp};
@@ -14,11 +14,11 @@ use utoipa::IntoParams;
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Query<T>, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Query<T>, ApiError> {
         let read = AxumQuery::<T>::from_request_parts(parts, state).await;
-        read.map(|AxumQuery(read)| Query(read)).map_err(|refused| Problem::invalid(refused.body_text()))
+        read.map(|AxumQuery(read)| Query(read)).map_err(|refused| ApiError::invalid(refused.body_text()))
     }
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct WindowParameters {
 const USUAL_WINDOW: Nanos = Nanos::from_secs(3600);
 
 impl WindowParameters {
-    pub(crate) fn window(self) -> Result<Window, Problem> {
+    pub(crate) fn window(self) -> Result<Window, ApiError> {
         window(self.since, self.until, now())
     }
 }
@@ -47,21 +47,21 @@ pub(crate) fn window(
     since: Option<Moment>,
     until: Option<Moment>,
     now: Timestamp,
-) -> Result<Window, Problem> {
+) -> Result<Window, ApiError> {
     let until = until.map_or(now, |moment| moment.at(now));
     let since = since.map_or(until.minus(USUAL_WINDOW), |moment| moment.at(now));
     if since > until {
-        return Err(Problem::invalid("since is later than until"));
+        return Err(ApiError::invalid("since is later than until"));
     }
     Ok(Window { since, until })
 }
 
 /// A number of things asked for: absent, or in its range.
-pub(crate) fn count(name: &str, given: Option<u64>, usual: usize, most: usize) -> Result<usize, Problem> {
+pub(crate) fn count(name: &str, given: Option<u64>, usual: usize, most: usize) -> Result<usize, ApiError> {
     match given.map(usize::try_from) {
         None => Ok(usual),
         Some(Ok(number)) if (1..=most).contains(&number) => Ok(number),
-        Some(_) => Err(Problem::invalid(format_args!("{name} is a whole number from 1 to {most}"))),
+        Some(_) => Err(ApiError::invalid(format_args!("{name} is a whole number from 1 to {most}"))),
     }
 }
 

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 /// Why a request was not answered.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Problem {
+pub(crate) struct ApiError {
     kind: ProblemKind,
     detail: String,
     retry_after_s: Option<u64>,
@@ -102,22 +102,22 @@ pub(crate) struct ProblemDocument {
     detail: String,
 }
 
-impl Problem {
-    pub(crate) fn new(kind: ProblemKind, detail: impl fmt::Display) -> Problem {
+impl ApiError {
+    pub(crate) fn new(kind: ProblemKind, detail: impl fmt::Display) -> ApiError {
         let retry_after_s = matches!(kind, ProblemKind::Busy | ProblemKind::Storage).then_some(5);
-        Problem { kind, detail: detail.to_string(), retry_after_s }
+        ApiError { kind, detail: detail.to_string(), retry_after_s }
     }
 
-    pub(crate) fn invalid(detail: impl fmt::Display) -> Problem {
-        Problem::new(ProblemKind::Invalid, detail)
+    pub(crate) fn invalid(detail: impl fmt::Display) -> ApiError {
+        ApiError::new(ProblemKind::Invalid, detail)
     }
 
-    pub(crate) fn not_found(detail: impl fmt::Display) -> Problem {
-        Problem::new(ProblemKind::NotFound, detail)
+    pub(crate) fn not_found(detail: impl fmt::Display) -> ApiError {
+        ApiError::new(ProblemKind::NotFound, detail)
     }
 
-    pub(crate) fn canceled() -> Problem {
-        Problem::new(ProblemKind::Canceled, "the question was canceled")
+    pub(crate) fn canceled() -> ApiError {
+        ApiError::new(ProblemKind::Canceled, "the question was canceled")
     }
 
     #[cfg(test)]
@@ -140,22 +140,22 @@ impl Problem {
     }
 }
 
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Problem {
-        Problem::new(ProblemKind::Storage, error)
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> ApiError {
+        ApiError::new(ProblemKind::Storage, error)
     }
 }
 
-impl From<AppendError> for Problem {
-    fn from(error: AppendError) -> Problem {
+impl From<AppendError> for ApiError {
+    fn from(error: AppendError) -> ApiError {
         match error {
-            AppendError::Busy(after) => Problem {
+            AppendError::Busy(after) => ApiError {
                 retry_after_s: Some(after.as_secs().max(1)),
-                ..Problem::new(ProblemKind::Busy, "the store has no room for more open data now")
+                ..ApiError::new(ProblemKind::Busy, "the store has no room for more open data now")
             },
-            AppendError::Storage(error) => Problem::from(error),
-            AppendError::Closing => Problem::new(ProblemKind::Busy, "the server is stopping"),
-            AppendError::TooLarge { bytes, bytes_max } => Problem::new(
+            AppendError::Storage(error) => ApiError::from(error),
+            AppendError::Closing => ApiError::new(ProblemKind::Busy, "the server is stopping"),
+            AppendError::TooLarge { bytes, bytes_max } => ApiError::new(
                 ProblemKind::TooLarge,
                 format_args!("{bytes} bytes at once, and at most {bytes_max} are taken"),
             ),
@@ -163,7 +163,7 @@ impl From<AppendError> for Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let body = serde_json::to_vec(&self.document()).expect("texts and a number are JSON");
         let mut response = (self.kind.status(), body).into_response();
@@ -184,11 +184,11 @@ mod tests {
     #[test]
     fn a_problem_is_a_document_that_says_when_to_come_back() {
         let response =
-            Problem::from(AppendError::Busy(std::time::Duration::from_millis(2500))).into_response();
+            ApiError::from(AppendError::Busy(std::time::Duration::from_millis(2500))).into_response();
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(response.headers()[RETRY_AFTER], "2");
         assert_eq!(response.headers()[CONTENT_TYPE], "application/problem+json");
-        let document = serde_json::to_value(Problem::invalid("x is 1").document()).unwrap();
+        let document = serde_json::to_value(ApiError::invalid("x is 1").document()).unwrap();
         let wanted = serde_json::json!({
             "type": "urn:laggard:invalid", "title": "This cannot be asked", "status": 400, "detail": "x is 1"
         });

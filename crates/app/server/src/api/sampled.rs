@@ -3,7 +3,7 @@
 use super::data::threads;
 use super::jobs::Progress;
 use super::parameters::now;
-use super::problem::{Problem, ProblemKind};
+use super::problem::{ApiError, ProblemKind};
 use super::queries::TenantQueries;
 use super::uploads::Uploads;
 use laggard_engine::{Ingest, IngestSettings, LocalEngine, Requests};
@@ -33,7 +33,7 @@ pub(crate) fn of_store(
     tenant_queries: &TenantQueries,
     windows: &Windows,
     progress: &Progress,
-) -> Result<Sampled, Problem> {
+) -> Result<Sampled, ApiError> {
     let settings = windows.settings(now())?;
     progress.stage("reading samples", 0)?;
     let mut samples = empty_table();
@@ -45,7 +45,12 @@ pub(crate) fn of_store(
     let requests = tenant_queries.requests(&[window], progress)?;
     let input =
         InputFacts { files: 1, bytes: 0, formats: vec![NamedCount { name: "store".to_owned(), count: 1 }] };
-    finish(Read { samples, requests, window, input, cautions: Vec::new() }, &settings, windows, progress)
+    finish(
+        LoadedInput { samples, requests, window, input, cautions: Vec::new() },
+        &settings,
+        windows,
+        progress,
+    )
 }
 
 /// Windows of uploaded files.
@@ -54,7 +59,7 @@ pub(crate) fn of_files(
     reading: &SampleReading,
     windows: &Windows,
     progress: &Progress,
-) -> Result<Sampled, Problem> {
+) -> Result<Sampled, ApiError> {
     let settings = windows.settings(now())?;
     let spans = IngestSettings { memory_bytes: SPAN_BYTES_MAX, ..IngestSettings::default() };
     let mut mixed = Mixed { samples: empty_table(), spans: Ingest::new(spans) };
@@ -75,7 +80,12 @@ pub(crate) fn of_files(
     let cautions = skipped.collect();
     let requests = Arc::new(Requests::from_traces(traces, threads()));
     let window = Window { since: Timestamp::MIN, until: Timestamp::MAX };
-    finish(Read { samples: mixed.samples, requests, window, input, cautions }, &settings, windows, progress)
+    finish(
+        LoadedInput { samples: mixed.samples, requests, window, input, cautions },
+        &settings,
+        windows,
+        progress,
+    )
 }
 
 /// Reads uploaded files into a sink, in their order.
@@ -84,11 +94,11 @@ pub(crate) fn read_files(
     reading: &SampleReading,
     sink: &mut dyn Sink,
     progress: &Progress,
-) -> Result<Outcome, Problem> {
+) -> Result<Outcome, ApiError> {
     let settings = reading.settings()?;
     progress.stage("reading files", uploads.files().len() as u64)?;
     let unreadable =
-        |error: InputError| Problem::new(ProblemKind::Unreadable, uploads.hide_paths(&error.to_string()));
+        |error: InputError| ApiError::new(ProblemKind::Unreadable, uploads.hide_paths(&error.to_string()));
     let mut outcome = Outcome::default();
     for (file, done) in uploads.files().iter().zip(1..) {
         for source in expand(std::slice::from_ref(&file.path)).map_err(unreadable)? {
@@ -102,7 +112,7 @@ pub(crate) fn read_files(
 }
 
 /// What was read, before it becomes windows.
-struct Read {
+struct LoadedInput {
     samples: SampleTable,
     requests: Arc<Requests>,
     /// Requests that count.
@@ -112,12 +122,12 @@ struct Read {
 }
 
 fn finish(
-    read: Read,
+    read: LoadedInput,
     settings: &WindowSettings,
     windows: &Windows,
     progress: &Progress,
-) -> Result<Sampled, Problem> {
-    let Read { mut samples, requests, window, input, mut cautions } = read;
+) -> Result<Sampled, ApiError> {
+    let LoadedInput { mut samples, requests, window, input, mut cautions } = read;
     progress.stage("windowing", 0)?;
     let facts = SampleFacts { input, samples: samples.samples(), spans: requests.spans() };
     if !requests.is_empty() {
@@ -126,8 +136,8 @@ fn finish(
         cautions.extend(add_span_samples(range, assumed, settings.length, &mut samples, engine).cautions);
     }
     let table = samples.finish(settings).map_err(|error| match error {
-        WindowError::NoSamples { .. } => Problem::new(ProblemKind::TooLittleData, error),
-        _ => Problem::invalid(error),
+        WindowError::NoSamples { .. } => ApiError::new(ProblemKind::TooLittleData, error),
+        _ => ApiError::invalid(error),
     })?;
     Ok(Sampled { table, facts, cautions })
 }

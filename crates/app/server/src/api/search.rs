@@ -2,7 +2,7 @@
 
 use super::data::{query, threads};
 use super::parameters::{Query, count, now, window};
-use super::problem::{Problem, ProblemDocument};
+use super::problem::{ApiError, ProblemDocument};
 use crate::api::state::AppState;
 use crate::tenants::Tenant;
 use axum::extract::State;
@@ -71,7 +71,7 @@ impl From<Status> for StatusName {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SearchResult {
     /// The latest first; a trace once.
-    traces: Vec<FoundTrace>,
+    traces: Vec<TraceSummary>,
     /// Requests that were looked at.
     scanned: u64,
     /// Matching requests beyond the limit.
@@ -80,7 +80,7 @@ pub(crate) struct SearchResult {
 
 /// A trace with a request that was searched for.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct FoundTrace {
+pub(crate) struct TraceSummary {
     trace: String,
     service: String,
     operation: String,
@@ -102,12 +102,12 @@ pub(crate) async fn search(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<SearchParameters>,
-) -> Result<Json<SearchResult>, Problem> {
+) -> Result<Json<SearchResult>, ApiError> {
     let window = window(parameters.since, parameters.until, now())?;
     let limit = count("limit", parameters.limit, LISTED, LISTED_MAX)?;
     let (least, most) = (nanos("min_ms", parameters.min_ms)?, nanos("max_ms", parameters.max_ms)?);
     if least.zip(most).is_some_and(|(least, most)| least > most) {
-        return Err(Problem::invalid("min_ms is larger than max_ms"));
+        return Err(ApiError::invalid("min_ms is larger than max_ms"));
     }
     let answer = query(&state, &tenant.store, window, move |requests| {
         let wanted = Wanted {
@@ -122,11 +122,11 @@ pub(crate) async fn search(
     Ok(Json(answer.await?))
 }
 
-fn nanos(name: &str, ms: Option<f64>) -> Result<Option<Nanos>, Problem> {
+fn nanos(name: &str, ms: Option<f64>) -> Result<Option<Nanos>, ApiError> {
     match ms {
         None => Ok(None),
         Some(ms) if ms >= 0.0 && ms.is_finite() => Ok(Some(Nanos::from_ns((ms * 1e6) as u64))),
-        Some(_) => Err(Problem::invalid(format_args!("{name} is a number of milliseconds, 0 or more"))),
+        Some(_) => Err(ApiError::invalid(format_args!("{name} is a number of milliseconds, 0 or more"))),
     }
 }
 
@@ -189,11 +189,11 @@ fn find(requests: &Requests, window: Window, wanted: &Wanted, limit: usize) -> S
     result
 }
 
-fn row(requests: &Requests, request: &RequestView<'_>) -> FoundTrace {
+fn row(requests: &Requests, request: &RequestView<'_>) -> TraceSummary {
     let key = requests.names().operation_key(request.tree().operation[0]);
     let shapes = requests.shapes(ShapeRule::Canonical, threads());
     let category = || shapes.categories()[shapes.category_of(request.structure())].id.short();
-    FoundTrace {
+    TraceSummary {
         trace: requests.trace_text(request.trace()),
         service: key.service.to_owned(),
         operation: key.operation.to_owned(),

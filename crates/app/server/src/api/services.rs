@@ -3,7 +3,7 @@
 use super::data::query;
 use super::latencies::{Figures, Latencies};
 use super::parameters::{Query, WindowParameters, window};
-use super::problem::{Problem, ProblemDocument};
+use super::problem::{ApiError, ProblemDocument};
 use crate::api::state::AppState;
 use crate::tenants::Tenant;
 use axum::extract::State;
@@ -50,7 +50,7 @@ pub(crate) async fn services(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<WindowParameters>,
-) -> Result<Json<Services>, Problem> {
+) -> Result<Json<Services>, ApiError> {
     let window = parameters.window()?;
     let answer = query(&state, &tenant.store, window, move |requests| Ok(all_services(requests, window)));
     Ok(Json(answer.await?))
@@ -145,7 +145,7 @@ pub(crate) async fn operations(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<OperationParameters>,
-) -> Result<Json<Operations>, Problem> {
+) -> Result<Json<Operations>, ApiError> {
     let window = window(parameters.since, parameters.until, super::parameters::now())?;
     let service = parameters.service;
     let answer = query(&state, &tenant.store, window, move |requests| {

@@ -2,7 +2,7 @@
 
 use super::data::blocking;
 use super::parameters::Query;
-use super::problem::{Problem, ProblemDocument};
+use super::problem::{ApiError, ProblemDocument};
 use super::search::StatusName;
 use crate::tenants::Tenant;
 use axum::extract::Path;
@@ -92,8 +92,8 @@ pub(crate) async fn trace(
     Extension(tenant): Extension<Arc<Tenant>>,
     Path(text): Path<String>,
     Query(Nothing {}): Query<Nothing>,
-) -> Result<Json<TraceDocument>, Problem> {
-    let missing = || Problem::not_found(format_args!("there is no trace {text:?}"));
+) -> Result<Json<TraceDocument>, ApiError> {
+    let missing = || ApiError::not_found(format_args!("there is no trace {text:?}"));
     let id = TraceId::parse_text(&text).ok_or_else(missing)?.id;
     let stored = tenant.store.view().trace(id).await?.ok_or_else(missing)?;
     Ok(Json(blocking(move || document(id, stored)).await?))

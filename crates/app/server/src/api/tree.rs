@@ -3,7 +3,7 @@
 use super::data::{query, threads};
 use super::latencies::quantile;
 use super::parameters::{Query, WindowParameters};
-use super::problem::{Problem, ProblemDocument};
+use super::problem::{ApiError, ProblemDocument};
 use crate::api::state::AppState;
 use crate::tenants::Tenant;
 use axum::extract::{Path, State};
@@ -59,22 +59,22 @@ pub(crate) async fn tree(
     Extension(tenant): Extension<Arc<Tenant>>,
     Path(id): Path<String>,
     Query(parameters): Query<WindowParameters>,
-) -> Result<Json<CategoryTree>, Problem> {
+) -> Result<Json<CategoryTree>, ApiError> {
     let window = parameters.window()?;
     let answer = query(&state, &tenant.store, window, move |requests| tree_of(requests, window, &id));
     Ok(Json(answer.await?))
 }
 
 /// A category of a window, with its complete requests.
-pub(crate) struct FoundCategory<'a> {
+pub(crate) struct MatchedCategory<'a> {
     pub(crate) shape: &'a ShapeCategory,
     pub(crate) requests: Vec<RequestView<'a>>,
     all: &'a Requests,
 }
 
-impl<'a> FoundCategory<'a> {
+impl<'a> MatchedCategory<'a> {
     /// The category of this id, short as lists have it or whole.
-    pub(crate) fn find(all: &'a Requests, window: Window, id: &str) -> Result<FoundCategory<'a>, Problem> {
+    pub(crate) fn find(all: &'a Requests, window: Window, id: &str) -> Result<MatchedCategory<'a>, ApiError> {
         let shapes = all.shapes(ShapeRule::Canonical, threads());
         let known = |category: &ShapeCategory| category.id.short() == id || category.id.to_string() == id;
         let at = shapes.categories().iter().position(known);
@@ -83,9 +83,9 @@ impl<'a> FoundCategory<'a> {
             .collect();
         match at {
             Some(at) if !requests.is_empty() => {
-                Ok(FoundCategory { shape: &shapes.categories()[at], requests, all })
+                Ok(MatchedCategory { shape: &shapes.categories()[at], requests, all })
             }
-            _ => Err(Problem::not_found(format_args!("the window holds no request of a category {id:?}"))),
+            _ => Err(ApiError::not_found(format_args!("the window holds no request of a category {id:?}"))),
         }
     }
 
@@ -102,8 +102,8 @@ struct Calls {
     replicas: BTreeSet<ReplicaId>,
 }
 
-fn tree_of(requests: &Requests, window: Window, id: &str) -> Result<CategoryTree, Problem> {
-    let found = FoundCategory::find(requests, window, id)?;
+fn tree_of(requests: &Requests, window: Window, id: &str) -> Result<CategoryTree, ApiError> {
+    let found = MatchedCategory::find(requests, window, id)?;
     let mut calls = vec![Calls::default(); found.shape.positions.len()];
     for request in &found.requests {
         for (node, &position) in found.positions_of(request).iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Uploaded files: in a folder of the data, bounded, and gone with the question they belong to.
 
-use super::problem::{Problem, ProblemKind};
+use super::problem::{ApiError, ProblemKind};
 use axum::extract::multipart::{Field, Multipart, MultipartError};
 use http::StatusCode;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const FILES_MAX: usize = 64;
 /// Most bytes of the part `settings`.
 const SETTINGS_BYTES_MAX: usize = 1 << 20;
 
-/// How many uploads of the largest size there is room for at a time.
+/// How many uploads of the largest size there is quota for at a time.
 const UPLOADS_AT_ONCE: u64 = 4;
 
 /// Where uploads lie, and how much there is of them.
@@ -50,27 +50,30 @@ pub(crate) struct Upload {
 pub(crate) struct Uploads {
     folder: TempDir,
     files: Vec<Upload>,
-    room: Room,
+    quota: UploadQuota,
 }
 
 /// Bytes that are accounted for.
-struct Room {
+struct UploadQuota {
     all: Arc<AtomicU64>,
     own: u64,
 }
 
-impl Room {
-    fn take(&mut self, bytes: u64, most: u64) -> Result<(), Problem> {
+impl UploadQuota {
+    fn take(&mut self, bytes: u64, most: u64) -> Result<(), ApiError> {
         let before = self.all.fetch_add(bytes, Ordering::Relaxed);
         self.own += bytes;
         if before.saturating_add(bytes) > most {
-            return Err(Problem::new(ProblemKind::Busy, "other uploads have all the room there is for them"));
+            return Err(ApiError::new(
+                ProblemKind::Busy,
+                "other uploads have all the quota there is for them",
+            ));
         }
         Ok(())
     }
 }
 
-impl Drop for Room {
+impl Drop for UploadQuota {
     fn drop(&mut self) {
         self.all.fetch_sub(self.own, Ordering::Relaxed);
     }
@@ -93,18 +96,18 @@ impl UploadFolder {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Room for the files of a request.
-    pub(crate) fn open(&self) -> Result<Uploads, Problem> {
+    /// UploadQuota for the files of a request.
+    pub(crate) fn open(&self) -> Result<Uploads, ApiError> {
         let made = std::fs::create_dir_all(&self.folder).and_then(|()| TempDir::new_in(&self.folder));
         let folder = made.map_err(|error| failed(&error))?;
-        let room = Room { all: self.bytes.clone(), own: 0 };
-        Ok(Uploads { folder, files: Vec::new(), room })
+        let quota = UploadQuota { all: self.bytes.clone(), own: 0 };
+        Ok(Uploads { folder, files: Vec::new(), quota })
     }
 }
 
-fn failed(error: &std::io::Error) -> Problem {
+fn failed(error: &std::io::Error) -> ApiError {
     tracing::warn!(%error, "an upload could not be kept");
-    Problem::new(ProblemKind::Storage, format_args!("the upload could not be kept: {}", error.kind()))
+    ApiError::new(ProblemKind::Storage, format_args!("the upload could not be kept: {}", error.kind()))
 }
 
 /// A file that is being written.
@@ -134,9 +137,9 @@ impl Uploads {
         limits: &'a UploadFolder,
         part: Part,
         name: &str,
-    ) -> Result<Writing<'a>, Problem> {
+    ) -> Result<Writing<'a>, ApiError> {
         if self.files.len() == FILES_MAX {
-            return Err(Problem::new(
+            return Err(ApiError::new(
                 ProblemKind::TooLarge,
                 format_args!("at most {FILES_MAX} files are taken"),
             ));
@@ -153,20 +156,20 @@ impl Uploads {
 
 impl Writing<'_> {
     /// Adds bytes.
-    pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), ApiError> {
         let limits = self.limits;
-        let room = &mut self.uploads.room;
-        if room.own.saturating_add(bytes.len() as u64) > limits.bytes_max {
-            return Err(Problem::new(
+        let quota = &mut self.uploads.quota;
+        if quota.own.saturating_add(bytes.len() as u64) > limits.bytes_max {
+            return Err(ApiError::new(
                 ProblemKind::TooLarge,
                 format_args!("at most {} bytes are taken in one request", limits.bytes_max),
             ));
         }
-        room.take(bytes.len() as u64, limits.bytes_max.saturating_mul(UPLOADS_AT_ONCE))?;
+        quota.take(bytes.len() as u64, limits.bytes_max.saturating_mul(UPLOADS_AT_ONCE))?;
         self.file.write_all(bytes).await.map_err(|error| failed(&error))
     }
 
-    pub(crate) async fn end(mut self) -> Result<(), Problem> {
+    pub(crate) async fn end(mut self) -> Result<(), ApiError> {
         self.file.flush().await.map_err(|error| failed(&error))
     }
 }
@@ -189,7 +192,7 @@ pub(crate) struct FormData {
 }
 
 /// Reads a form to its end.
-pub(crate) async fn read_form(mut form: Multipart, folder: &UploadFolder) -> Result<FormData, Problem> {
+pub(crate) async fn read_form(mut form: Multipart, folder: &UploadFolder) -> Result<FormData, ApiError> {
     let mut settings = None;
     let mut uploads = folder.open()?;
     while let Some(field) = form.next_field().await.map_err(|error| refused(&error))? {
@@ -203,7 +206,7 @@ pub(crate) async fn read_form(mut form: Multipart, folder: &UploadFolder) -> Res
             Some("sample") => Part::Sample,
             other => {
                 let other = other.unwrap_or_default();
-                return Err(Problem::invalid(format_args!(
+                return Err(ApiError::invalid(format_args!(
                     "there is no part {other:?}; there is settings, file, normal, sample"
                 )));
             }
@@ -218,7 +221,7 @@ async fn write_file(
     part: Part,
     uploads: &mut Uploads,
     folder: &UploadFolder,
-) -> Result<(), Problem> {
+) -> Result<(), ApiError> {
     let name = field.file_name().unwrap_or_default().to_owned();
     let mut writing = uploads.begin(folder, part, &name).await?;
     while let Some(bytes) = field.chunk().await.map_err(|error| refused(&error))? {
@@ -227,21 +230,21 @@ async fn write_file(
     writing.end().await
 }
 
-async fn small(mut field: Field<'_>) -> Result<Vec<u8>, Problem> {
+async fn small(mut field: Field<'_>) -> Result<Vec<u8>, ApiError> {
     let mut text = Vec::new();
     while let Some(bytes) = field.chunk().await.map_err(|error| refused(&error))? {
         if text.len() + bytes.len() > SETTINGS_BYTES_MAX {
-            return Err(Problem::new(ProblemKind::TooLarge, "settings are at most 1 MiB"));
+            return Err(ApiError::new(ProblemKind::TooLarge, "settings are at most 1 MiB"));
         }
         text.extend_from_slice(&bytes);
     }
     Ok(text)
 }
 
-fn refused(error: &MultipartError) -> Problem {
+fn refused(error: &MultipartError) -> ApiError {
     match error.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Problem::new(ProblemKind::TooLarge, error.body_text()),
-        _ => Problem::invalid(error.body_text()),
+        StatusCode::PAYLOAD_TOO_LARGE => ApiError::new(ProblemKind::TooLarge, error.body_text()),
+        _ => ApiError::invalid(error.body_text()),
     }
 }
 

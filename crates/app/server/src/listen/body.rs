@@ -136,7 +136,7 @@ impl HttpBody for Leaving {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        self.answer.taken();
+        self.answer.made_progress();
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
         if let Some(Ok(piece)) = &frame {
             let bytes = piece.data_ref().map_or(0, |data| data.len() as u64);

@@ -112,7 +112,7 @@ impl Drop for InFlight {
 
 impl Answer {
     /// Whoever sends asks for the next piece: the latest was taken.
-    pub(super) fn taken(&self) {
+    pub(super) fn made_progress(&self) {
         self.due_ms.store(0, Ordering::Release);
     }
 
@@ -158,7 +158,7 @@ mod tests {
         request.handed_over(&answer, after(30));
         assert_eq!(progress.stalled(after(29), PATIENCE), None);
         assert_eq!(progress.stalled(after(32), PATIENCE), Some(Stalled::NotTaken));
-        answer.taken();
+        answer.made_progress();
         assert_eq!(progress.stalled(after(32), PATIENCE), None);
     }
 

@@ -30,7 +30,7 @@ impl DataLock {
             .map_err(explain)?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(taken(folder, &mut file)),
+            Err(TryLockError::WouldBlock) => return Err(in_use_message(folder, &mut file)),
             Err(TryLockError::Error(error)) => return Err(explain(error)),
         }
         // The number is for people, the lock is what counts: a full disk must not keep a server from answering.
@@ -47,7 +47,7 @@ fn make(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-fn taken(folder: &Path, file: &mut File) -> String {
+fn in_use_message(folder: &Path, file: &mut File) -> String {
     let mut owner = String::new();
     let read = file.rewind().and_then(|()| file.take(20).read_to_string(&mut owner));
     let by = if read.is_ok() && !owner.is_empty() { format!(" (process {owner})") } else { String::new() };

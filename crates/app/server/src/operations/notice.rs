@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Where systemd wants to be told; without it nothing is told.
+/// Where systemd wants to be sent; without it nothing is sent.
 pub(crate) struct Notice {
     socket: Option<SocketAddr>,
 }
@@ -20,19 +20,19 @@ impl Notice {
     }
 
     pub(crate) fn ready(&self) {
-        self.tell("READY=1\n");
+        self.notify("READY=1\n");
     }
 
     pub(crate) fn stopping(&self) {
-        self.tell("STOPPING=1\n");
+        self.notify("STOPPING=1\n");
     }
 
     /// Whether systemd hears it changes nothing here: it will say so itself.
-    fn tell(&self, text: &str) {
+    fn notify(&self, text: &str) {
         let Some(address) = &self.socket else { return };
-        let told = UnixDatagram::unbound().and_then(|socket| socket.send_to_addr(text.as_bytes(), address));
-        if let Err(error) = told {
-            tracing::warn!(%error, "systemd cannot be told");
+        let sent = UnixDatagram::unbound().and_then(|socket| socket.send_to_addr(text.as_bytes(), address));
+        if let Err(error) = sent {
+            tracing::warn!(%error, "systemd cannot be sent");
         }
     }
 }

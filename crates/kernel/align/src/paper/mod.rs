@@ -10,7 +10,7 @@ use crate::kinds::dense_kinds;
 use crate::pairing::{NormalKinds, best_pair, median_point, relative_distance};
 use crate::paper::coarse::compare_times;
 use crate::paper::outliers::SigmaRule;
-use crate::pipeline::{ExecutionSets, SetDiagnosis};
+use crate::sets::{ExecutionSets, SetDiagnosis};
 use crate::{
     AlignSettings, Caution, ExecutionSummary, ExecutionVerdict, Kind, KindAlignment, KindOrigin, KindPair,
     Resemblance, SampleExecution, StateComparison, StateExcess, Verdict,

@@ -18,7 +18,7 @@ const BEYOND: f64 = 1.3;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
+pub(super) struct LatencyTarget {
     /// Mean response time in seconds.
     pub(super) latency_max_s: f64,
     /// Clients at which the search ends.
@@ -40,7 +40,7 @@ impl Most {
     }
 }
 
-fn most(model: &Model, network: &Network, target: Target, work_max: f64) -> Most {
+fn most(model: &Model, network: &Network, target: LatencyTarget, work_max: f64) -> Most {
     if model.is_closed() {
         let found = most_clients(network, target.latency_max_s, target.clients_max, work_max);
         return Most { clients: Some(found.clients), at_limit: found.at_limit, solution: found.solution };
@@ -57,7 +57,7 @@ pub(super) fn answer(
     model: &Model,
     loads: &[Load],
     given: Option<&[f64]>,
-    target: Target,
+    target: LatencyTarget,
 ) -> Option<CapacityAnswer> {
     let observed: Vec<&Load> = loads.iter().filter(|load| model.network(&load.counts).is_some()).collect();
     let windows = if given.is_some() { Vec::new() } else { by_window(table, model, &observed, target) };
@@ -95,7 +95,12 @@ pub(super) fn answer(
     })
 }
 
-fn by_window(table: &WindowTable, model: &Model, loads: &[&Load], target: Target) -> Vec<WindowCapacity> {
+fn by_window(
+    table: &WindowTable,
+    model: &Model,
+    loads: &[&Load],
+    target: LatencyTarget,
+) -> Vec<WindowCapacity> {
     let work_max = work_each(loads.len());
     let mut last: Option<(Vec<f64>, Most)> = None;
     let mut rows = Vec::new();

@@ -164,7 +164,8 @@ fn fill(
     think::fill_clients(&model, std::slice::from_mut(&mut now));
     let load = current(&now, &loads);
     report.load = Some(load);
-    let target = answer::Target { latency_max_s: settings.latency_max_s, clients_max: settings.clients_max };
+    let target =
+        answer::LatencyTarget { latency_max_s: settings.latency_max_s, clients_max: settings.clients_max };
     report.answer = answer::answer(table, &model, &loads, None, target);
     report.what_if = what_if::what_if(table, &model, &loads, &load, settings)?;
     let compared = accuracy::compare(&model, &loads);

@@ -1,7 +1,7 @@
 //! A changed system and its answer.
 
 use super::CapacitySettings;
-use super::answer::{Target, answer};
+use super::answer::{LatencyTarget, answer};
 use super::change::{Amount, Property, WhatIfChange};
 use super::loads::Load;
 use super::model::{Model, shares};
@@ -46,7 +46,7 @@ pub(super) fn what_if(
     if changes.is_empty() {
         return Ok(None);
     }
-    let target = Target { latency_max_s: settings.latency_max_s, clients_max: settings.clients_max };
+    let target = LatencyTarget { latency_max_s: settings.latency_max_s, clients_max: settings.clients_max };
     let Some(answer) = answer(table, &changed, loads, mix.as_deref(), target) else {
         return Err("after these changes nothing takes any time".to_owned());
     };

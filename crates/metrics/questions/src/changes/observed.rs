@@ -28,7 +28,7 @@ impl ObservedServer {
     /// Windows with both transactions and utilization, in order. At most `types_max` transaction types are kept apart,
     /// the most frequent.
     pub(crate) fn of(table: &WindowTable, server: &ServerWindows, types_max: usize) -> ObservedServer {
-        let source = Source::of(table, server);
+        let source = SampleSource::of(table, server);
         let windows: Vec<usize> = (0..table.windows)
             .filter(|&window| {
                 is_known(&source.transactions.counts, window) && known_at(&server.utilization, window)
@@ -80,7 +80,7 @@ fn is_known(counts: &Matrix, window: usize) -> bool {
 }
 
 /// Where a server's transactions come from.
-struct Source<'a> {
+struct SampleSource<'a> {
     transactions: &'a TransactionWindows,
     /// Servers among which they are divided.
     peers: Vec<&'a ServerWindows>,
@@ -98,11 +98,11 @@ enum Times<'a> {
     Unknown,
 }
 
-impl<'a> Source<'a> {
+impl<'a> SampleSource<'a> {
     /// The server's own transactions, or those of the system, divided evenly among the servers of its tier.
-    fn of(table: &'a WindowTable, server: &'a ServerWindows) -> Source<'a> {
+    fn of(table: &'a WindowTable, server: &'a ServerWindows) -> SampleSource<'a> {
         if let Some(own) = &server.own {
-            return Source { transactions: own, peers: vec![], times: Times::Own };
+            return SampleSource { transactions: own, peers: vec![], times: Times::Own };
         }
         let peers: Vec<&ServerWindows> =
             table.servers.iter().filter(|other| other.tier == server.tier && other.own.is_none()).collect();
@@ -114,7 +114,7 @@ impl<'a> Source<'a> {
             None if alone || !system.outbound.is_empty() => Times::Own,
             None => Times::Unknown,
         };
-        Source { transactions: system, peers, times }
+        SampleSource { transactions: system, peers, times }
     }
 
     fn servers_at(&self, window: usize) -> usize {

@@ -2,7 +2,7 @@
 
 use crate::survey::Survey;
 use laggard_assembly::ShapeRule;
-use laggard_localize::{CategoryCalls, Excess, Gate, ReplicaCell, Spread, SuspectOperation};
+use laggard_localize::{CategoryCalls, DispersionGate, Excess, ReplicaCell, Spread, SuspectOperation};
 use laggard_model::{OperationId, ReplicaId, TraceId};
 use laggard_report::{Baseline, Between, CulpritReplica, Incident, Onset, Shift};
 
@@ -156,7 +156,7 @@ pub(crate) struct RequestCounts {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CategoryAnalysis {
     /// Its latencies in numbers, and whether it was analyzed and is anomalous.
-    pub(crate) gate: Gate,
+    pub(crate) gate: DispersionGate,
     /// One per position of the call tree, if the method analyzed positions.
     pub(crate) positions: Option<Vec<PositionAnalysis>>,
 }

@@ -43,19 +43,19 @@ pub(crate) fn traces_of<'a>(lines: impl Iterator<Item = &'a str>) -> Requests {
 }
 
 /// A table with the names it was made with.
-struct Named {
+struct NamedTable {
     union: UnionNames,
     table: SiteTable,
 }
 
-impl Named {
-    fn of(traces: &Requests, assumed_count: Option<AdjustedCount>) -> Named {
+impl NamedTable {
+    fn of(traces: &Requests, assumed_count: Option<AdjustedCount>) -> NamedTable {
         let population = Population::all(traces);
         let union = UnionNames::from_populations(&[population]);
         let engine = LocalEngine::new(THREADS);
         let table =
             engine.fold(traces.all(), &SiteFold::new(union.select(&population, 0), assumed_count, engine));
-        Named { table, union }
+        NamedTable { table, union }
     }
 
     fn site(&self, site: Site) -> String {
@@ -87,7 +87,7 @@ impl Named {
 }
 
 fn lines(text: &str) -> Vec<String> {
-    Named::of(&traces_of(text.lines()), None).lines()
+    NamedTable::of(&traces_of(text.lines()), None).lines()
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn homes_are_where_operations_ran_and_calls_of_a_request_are_added_up() {
          2 a - front/buy@f2 0..100 server"
             .lines(),
     );
-    let named = Named::of(&traces, None);
+    let named = NamedTable::of(&traces, None);
     assert_eq!(named.lines(), ["buy@f1 1x65/65", "buy@f2 1x100/100", "pay@p1 2x30/30", "pay@p2 1x5/5"]);
     let mut homes: Vec<(&str, &str)> = (named.table.homes.iter())
         .map(|&(operation, replica)| {
@@ -201,7 +201,7 @@ fn homes_are_where_operations_ran_and_calls_of_a_request_are_added_up() {
 fn requests_carry_their_weight_or_the_assumed_one() {
     let traces = traces_of("1 a - s/x@h 20..50 x4\n2 a - s/x@h 10..20\n3 a - s/x@h 30..70 x1".lines());
     let of = |assumed: Option<f64>| -> Vec<(i64, f64, f32)> {
-        let named = Named::of(&traces, assumed.and_then(AdjustedCount::from_probability));
+        let named = NamedTable::of(&traces, assumed.and_then(AdjustedCount::from_probability));
         let requests = named.table.requests.iter();
         requests.map(|request| (request.start.unix_ns(), request.latency_ns, request.weight)).collect()
     };
@@ -251,11 +251,12 @@ fn the_order_of_arrival_does_not_matter() {
         lines.push(format!("{trace} c b pay/pay@p{} {}..{} server", trace % 4, start + 9, start + 50));
         lines.push(format!("{trace} d c pay/pay@p{} {}..{}", (trace + 1) % 4, start + 10, start + 40));
     }
-    let of =
-        |lines: &mut dyn Iterator<Item = &String>| Named::of(&traces_of(lines.map(String::as_str)), None);
+    let of = |lines: &mut dyn Iterator<Item = &String>| {
+        NamedTable::of(&traces_of(lines.map(String::as_str)), None)
+    };
     let (forward, backward) = (of(&mut lines.iter()), of(&mut lines.iter().rev()));
     assert_eq!(forward.lines(), backward.lines(), "names are numbered anew, so handles differ");
-    let requests = |named: &Named| -> Vec<_> {
+    let requests = |named: &NamedTable| -> Vec<_> {
         let table = &named.table;
         let shape = |category: u32| table.categories[category as usize];
         table

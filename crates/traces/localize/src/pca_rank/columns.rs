@@ -2,7 +2,7 @@
 
 use super::settings::MiSettings;
 use super::split::Split;
-use super::table::Table;
+use super::table::CallTable;
 use crate::settings::{CloudDiagSettings, Mode};
 use laggard_numeric::{Alternative, benjamini_hochberg, mad, mann_whitney, mean, median_of};
 
@@ -33,7 +33,7 @@ pub struct ColumnFinding {
 /// slower), Benjamini–Hochberg over the columns, a least share of the excess, and a least cost: as the
 /// anomalous requests are those that are far out in some column, columns differ in healthy clusters, too.
 pub(crate) fn test_columns(
-    table: &Table,
+    table: &CallTable,
     split: &Split,
     own: &MiSettings,
     shared: &CloudDiagSettings,
@@ -84,7 +84,7 @@ struct Samples {
 }
 
 impl Samples {
-    fn new(table: &Table, split: &Split, column: usize) -> Samples {
+    fn new(table: &CallTable, split: &Split, column: usize) -> Samples {
         let mut out = Samples { anomalous: vec![], normal: vec![] };
         for row in (0..table.rows.len()).filter(|&row| table.is_genuine(row, column)) {
             let to = if split.anomalous[row] { &mut out.anomalous } else { &mut out.normal };

@@ -26,7 +26,7 @@ use laggard_model::OperationId;
 use laggard_numeric::median_of;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use table::{Member, Table, sequence};
+use table::{CallTable, Member, sequence};
 
 /// The answer over all categories.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -90,7 +90,7 @@ pub fn mi(
 /// A cluster under study.
 pub(crate) struct Study {
     members: Vec<Member>,
-    table: Table,
+    table: CallTable,
     split: Split,
     columns: Vec<ColumnFinding>,
 }
@@ -127,7 +127,7 @@ fn study(
     own: &MiSettings,
     shared: &CloudDiagSettings,
 ) -> Study {
-    let table = Table::new(categories, members, shared.rows_max, shared.columns_max);
+    let table = CallTable::new(categories, members, shared.rows_max, shared.columns_max);
     let split = split::split(&table, own, shared);
     let columns = columns::test_columns(&table, &split, own, shared);
     Study { members: members.to_vec(), table, split, columns }

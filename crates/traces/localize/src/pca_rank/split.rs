@@ -1,7 +1,7 @@
 //! Normal and anomalous requests of a cluster (Mi 2012 §4.2, Eq. 1).
 
 use super::settings::MiSettings;
-use super::table::Table;
+use super::table::CallTable;
 use crate::gate::gate;
 use crate::settings::{CloudDiagSettings, Mode};
 use laggard_numeric::{
@@ -51,7 +51,7 @@ pub struct Split {
 }
 
 /// Splits the rows of a cluster.
-pub(crate) fn split(table: &Table, own: &MiSettings, shared: &CloudDiagSettings) -> Split {
+pub(crate) fn split(table: &CallTable, own: &MiSettings, shared: &CloudDiagSettings) -> Split {
     let (m, n) = (table.times.rows(), table.times.cols());
     let none = |doubt| Split { anomalous: vec![false; m], doubt, ..Split::default() };
     let enough = match shared.mode {
@@ -96,13 +96,13 @@ pub(crate) fn split(table: &Table, own: &MiSettings, shared: &CloudDiagSettings)
     Split { anomalous, ..out }
 }
 
-fn is_evidence(table: &Table, beyond: u64, own: &MiSettings, shared: &CloudDiagSettings) -> bool {
+fn is_evidence(table: &CallTable, beyond: u64, own: &MiSettings, shared: &CloudDiagSettings) -> bool {
     let chance = binomial_upper_tail(table.rows.len() as u64, own.row_level, beyond);
     chance < EVIDENCE_LEVEL || gate(&table.latencies, shared).anomalous
 }
 
 /// Rows whose latency is not beyond the usual.
-fn usual_rows(table: &Table) -> Matrix {
+fn usual_rows(table: &CallTable) -> Matrix {
     let center = median_of(&table.latencies);
     let limit = center + FIT_MAD * mad(&table.latencies, center);
     let usual: Vec<usize> = (0..table.rows.len()).filter(|&row| table.latencies[row] <= limit).collect();

@@ -42,7 +42,7 @@ pub(crate) struct ClusterRow {
 
 /// The request matrix of a cluster.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct CallTable {
     /// By start, then trace.
     pub(crate) rows: Vec<ClusterRow>,
     /// The cluster's positions that have a column.
@@ -59,13 +59,13 @@ pub(crate) struct Table {
     genuine: Vec<bool>,
 }
 
-impl Table {
+impl CallTable {
     pub(crate) fn new(
         categories: &[CategoryCalls],
         members: &[Member],
         rows_max: usize,
         columns_max: usize,
-    ) -> Table {
+    ) -> CallTable {
         let mut rows: Vec<ClusterRow> = Vec::new();
         for (member, of) in members.iter().enumerate() {
             let requests = 0..categories[of.category].requests.len() as u32;
@@ -88,7 +88,7 @@ impl Table {
         let genuine =
             |position: u32| members.iter().map(move |member| member.position_at[position as usize].is_some());
         let columns = choose_columns(&filled, columns_max);
-        let mut table = Table {
+        let mut table = CallTable {
             rows_left_out: all - rows.len(),
             latencies: rows.iter().map(latency).collect(),
             columns_left_out: positions - columns.len(),

@@ -130,7 +130,7 @@ fn hit(
 }
 
 /// The window's log ratio with its standard error.
-struct Shift {
+struct LevelShift {
     log_ratio: f64,
     /// The baseline's level: its usual time over its expected time.
     level: f64,
@@ -150,7 +150,7 @@ const MAD_EFFICIENCY: f64 = 0.37;
 const BLOCK_DEGREES_MAX: f64 = 8.0;
 
 /// How far the window's blocks are from the baseline's by one of their values.
-fn shift(before: &BlockValues, after: &BlockValues, value: fn(&BlockValue) -> f64) -> Option<Shift> {
+fn shift(before: &BlockValues, after: &BlockValues, value: fn(&BlockValue) -> f64) -> Option<LevelShift> {
     let earlier: Vec<f64> = before.blocks.iter().map(value).collect();
     let now: Vec<f64> = after.blocks.iter().map(value).collect();
     if earlier.len() < 2 || now.is_empty() {
@@ -162,7 +162,7 @@ fn shift(before: &BlockValues, after: &BlockValues, value: fn(&BlockValue) -> f6
         let spread = mad(&earlier, middle).max(BLOCK_SPREAD_MIN);
         let error = spread * (1.0 + 1.57 / earlier.len() as f64).sqrt();
         let degrees = (MAD_EFFICIENCY * (earlier.len() as f64 - 1.0)).clamp(1.0, BLOCK_DEGREES_MAX);
-        return Some(Shift { log_ratio: now[0] - middle, level: middle.exp(), error, degrees });
+        return Some(LevelShift { log_ratio: now[0] - middle, level: middle.exp(), error, degrees });
     }
     let variance = |values: &[f64]| sample_std(values).max(BLOCK_SPREAD_MIN).powi(2) / values.len() as f64;
     let (a, b) = (variance(&earlier), variance(&now));
@@ -171,7 +171,7 @@ fn shift(before: &BlockValues, after: &BlockValues, value: fn(&BlockValue) -> f6
     // One giant request moves what is pooled; the mean of the blocks' logs is lower the fewer calls a block has,
     // and a site may be rarer on one side. A slower site shows in both.
     let log_ratio = (value(&after.pooled) - level).min(mean(&now) - mean(&earlier));
-    Some(Shift { log_ratio, level: level.exp(), error: (a + b).sqrt(), degrees })
+    Some(LevelShift { log_ratio, level: level.exp(), error: (a + b).sqrt(), degrees })
 }
 
 /// Level of the test that the mean of the logs has risen, where the mean has.
@@ -199,7 +199,7 @@ fn known_site(
     change.factor = shift.log_ratio.exp();
     change.factor_low = (shift.log_ratio - reach).exp();
     change.factor_high = (shift.log_ratio + reach).exp();
-    let p_value = |shift: &Shift| {
+    let p_value = |shift: &LevelShift| {
         let t = (shift.log_ratio - settings.factor_min.ln()) / shift.error;
         student_upper_tail(t, shift.degrees)
     };

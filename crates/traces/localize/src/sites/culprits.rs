@@ -376,7 +376,7 @@ mod tests {
         (shares, sets)
     }
 
-    fn found(shares: &[Share], sets: &[Vec<ReplicaId>]) -> Vec<usize> {
+    fn culprit_indices(shares: &[Share], sets: &[Vec<ReplicaId>]) -> Vec<usize> {
         let found = find_culprits(shares, sets, 1, &CulpritSettings::default());
         let mut found: Vec<usize> = found.iter().map(|culprit| culprit.replica.index()).collect();
         found.sort_unstable();
@@ -387,16 +387,16 @@ mod tests {
     fn slow_pipeline_members_are_told_from_their_neighbors() {
         for bad in [1, 5, 20] {
             let (shares, sets) = pipelines(700, 50, bad, 0.8);
-            assert_eq!(found(&shares, &sets), (0..bad).collect::<Vec<_>>());
+            assert_eq!(culprit_indices(&shares, &sets), (0..bad).collect::<Vec<_>>());
         }
     }
 
     #[test]
     fn nothing_is_found_where_nothing_is_slow() {
         let (shares, sets) = pipelines(700, 50, 0, 0.0);
-        assert_eq!(found(&shares, &sets), []);
+        assert_eq!(culprit_indices(&shares, &sets), []);
         let (everywhere, sets) = pipelines(700, 50, 50, 0.8);
-        assert_eq!(found(&everywhere, &sets), []);
+        assert_eq!(culprit_indices(&everywhere, &sets), []);
     }
 
     #[test]
@@ -409,7 +409,7 @@ mod tests {
                     Share { set: (at % replicas) as u32, log_ratio: noise(at) + effect }
                 })
                 .collect();
-            assert_eq!(found(&shares, &sets), (0..bad).collect::<Vec<_>>(), "{bad} of {replicas}");
+            assert_eq!(culprit_indices(&shares, &sets), (0..bad).collect::<Vec<_>>(), "{bad} of {replicas}");
         }
     }
 
@@ -419,7 +419,7 @@ mod tests {
         let shares: Vec<Share> = (0..4000)
             .map(|at| Share { set: at % 2, log_ratio: noise(at as usize) + f64::from(at % 2) * 0.15 })
             .collect();
-        assert_eq!(found(&shares, &sets), []);
+        assert_eq!(culprit_indices(&shares, &sets), []);
     }
 
     #[test]
@@ -439,16 +439,16 @@ mod tests {
         let rates = |slow: &dyn Fn(usize) -> u64| -> Vec<ReplicaRate> {
             (0..60).map(|at| ReplicaRate { replica: replica(at), calls: 80, slow: slow(at) }).collect()
         };
-        let found = |rates: &[ReplicaRate]| -> Vec<usize> {
+        let exceeding = |rates: &[ReplicaRate]| -> Vec<usize> {
             let found = find_frequent_culprits(rates, &CulpritSettings::default());
             let mut found: Vec<usize> = found.iter().map(|culprit| culprit.replica.index()).collect();
             found.sort_unstable();
             found
         };
-        assert_eq!(found(&rates(&|at| [4, 3, 3].get(at).copied().unwrap_or(0))), [0, 1, 2]);
-        assert_eq!(found(&rates(&|at| u64::from(at < 8))), [], "one slow call each is chance");
-        assert_eq!(found(&rates(&|at| 3 + (at as u64 * 7) % 5)), [], "slow everywhere");
-        assert_eq!(found(&[]), []);
+        assert_eq!(exceeding(&rates(&|at| [4, 3, 3].get(at).copied().unwrap_or(0))), [0, 1, 2]);
+        assert_eq!(exceeding(&rates(&|at| u64::from(at < 8))), [], "one slow call each is chance");
+        assert_eq!(exceeding(&rates(&|at| 3 + (at as u64 * 7) % 5)), [], "slow everywhere");
+        assert_eq!(exceeding(&[]), []);
     }
 
     #[test]

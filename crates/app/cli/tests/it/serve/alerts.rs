@@ -97,13 +97,13 @@ fn requests(from: i64, to: i64, db_ms: i64) -> String {
     json!({"resourceSpans": [of("web"), of("db")]}).to_string()
 }
 
-/// A server that looks often, and time as its data have it.
-struct Watched {
+/// A server that evaluates often, and time as its data have it.
+struct AlertingServer {
     server: Option<Running>,
     second: i64,
 }
 
-impl Watched {
+impl AlertingServer {
     fn start(data: &Path, config: &str) -> Running {
         Running::start(data, &["--config", config])
     }
@@ -124,7 +124,7 @@ impl Watched {
     }
 
     /// Waits until both receivers have acknowledged that the only alert is in this state.
-    fn told(&self, state: &str) {
+    fn wait_until_notified(&self, state: &str) {
         let begun = Instant::now();
         loop {
             let answer = self.server().get("/api/v1/alerts").body;
@@ -182,7 +182,8 @@ fn a_slow_operation_is_told_once_and_told_to_be_over() {
     let config = config(folder.path(), &webhook.address);
     let data = folder.path().join("data");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
-    let mut watched = Watched { server: Some(Watched::start(&data, &config)), second: now - 800 };
+    let mut watched =
+        AlertingServer { server: Some(AlertingServer::start(&data, &config)), second: now - 800 };
 
     let quiet = watched.pass(545, 4);
     assert_eq!((&quiet["alerts"], &quiet["firing"]), (&json!([]), &json!(0)), "{quiet}");
@@ -194,9 +195,9 @@ fn a_slow_operation_is_told_once_and_told_to_be_over() {
     assert!(alert["generatorURL"].as_str().unwrap().starts_with("https://laggard.example/verdict?since="));
     assert_eq!(firing["alerts"].as_array().unwrap().len(), 1, "{firing}");
 
-    watched.told("firing");
+    watched.wait_until_notified("firing");
     watched.server.take().unwrap().stop();
-    watched.server = Some(Watched::start(&data, &config));
+    watched.server = Some(AlertingServer::start(&data, &config));
     let again = watched.pass(20, 60);
     assert_eq!(
         (&again["firing"], &again["alerts"][0]["notified"]["webhook"]),
@@ -212,7 +213,7 @@ fn a_slow_operation_is_told_once_and_told_to_be_over() {
     );
     assert_eq!(resolved["alerts"][0]["fingerprint"], alert["fingerprint"]);
     assert_eq!(resolved["alerts"][0]["startsAt"], alert["startsAt"]);
-    watched.told("resolved");
+    watched.wait_until_notified("resolved");
     watched.server.take().unwrap().stop();
     assert!(webhook.taken.try_recv().is_err(), "nothing was told twice");
     let told: Vec<Value> = told_to_program(folder.path()).iter().map(|told| told["status"].clone()).collect();

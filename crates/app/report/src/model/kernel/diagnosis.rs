@@ -1,7 +1,7 @@
 //! A sample of executions against normal ones.
 
 use super::{
-    AbnormalWait, AlignedCluster, KernelInput, KernelState, Letter, PathTimeline, Projection, StepGroup,
+    AbnormalWait, AlignedCluster, KernelInput, KernelState, PathTimeline, Projection, StateLetter, StepGroup,
 };
 use crate::Setting;
 use serde::Serialize;
@@ -27,13 +27,13 @@ pub struct KernelDiagnosis {
     /// The executions in question.
     pub sample: SetOfExecutions,
     /// The letters of sequences.
-    pub alphabet: Vec<Letter>,
+    pub alphabet: Vec<StateLetter>,
     /// The first look: each state on average.
     pub coarse: Vec<CoarseRow>,
     /// Kinds of executions, and which belong together.
     pub clusters: Vec<ExecutionCluster>,
     /// Sample executions that are slower than their kind, the largest excess first.
-    pub anomalous: Vec<JudgedExecution>,
+    pub anomalous: Vec<EvaluatedExecution>,
     /// What they wait for, over all steps; the largest excess first.
     pub waits: Vec<AbnormalWait>,
     /// Where they wait: findings that are alike at one step, together, the largest excess first.
@@ -108,7 +108,7 @@ pub struct SetOfExecutions {
 /// One state, on average over a set.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct CoarseRow {
-    /// The letter's place in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
+    /// The letter's location in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
     pub letter: Option<u32>,
     /// What is compared: `time` or `count`.
     pub measure: &'static str,
@@ -163,14 +163,14 @@ pub enum ExecutionVerdict {
 
 /// One execution that stands out.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct JudgedExecution {
+pub struct EvaluatedExecution {
     /// Its number in the sample, from 1, in order of time.
     pub number: u64,
     /// What the delimiter calls it.
     pub label: String,
     /// What is said of it.
     pub verdict: ExecutionVerdict,
-    /// The trace, by its place in [`KernelInput::traces`].
+    /// The trace, by its location in [`KernelInput::traces`].
     pub trace: u32,
     /// The thread's name.
     pub thread: String,
@@ -199,7 +199,7 @@ pub struct JudgedExecution {
 /// Time in one state, by set. Values are those of each execution, sorted, thinned evenly when they are many.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct DurationRow {
-    /// The letter's place in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
+    /// The letter's location in [`KernelDiagnosis::alphabet`]; `None` for the whole execution.
     pub letter: Option<u32>,
     /// Nanoseconds, ascending.
     pub normal_ns: Vec<u64>,

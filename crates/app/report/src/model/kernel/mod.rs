@@ -13,7 +13,7 @@ mod steps;
 
 pub use cause::{KernelState, WaitCause};
 pub use diagnosis::{
-    CoarseRow, DurationRow, ExecutionCluster, ExecutionSet, ExecutionVerdict, JudgedExecution,
+    CoarseRow, DurationRow, EvaluatedExecution, ExecutionCluster, ExecutionSet, ExecutionVerdict,
     KernelDiagnosis, KernelVerdict, SetOfExecutions,
 };
 pub use input::{AlignedClock, KernelInput, KernelTrace};
@@ -24,7 +24,7 @@ pub use path::{
 pub use projection::{ProjectedExecution, Projection};
 pub use stats::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakingPair};
 pub use steps::{
-    AbnormalWait, AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind, Letter,
+    AbnormalWait, AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind, StateLetter,
     StepDeviation, StepGroup, StepKind,
 };
 

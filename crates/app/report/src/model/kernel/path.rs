@@ -221,7 +221,7 @@ pub struct PathLane {
 /// A piece of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct PathSegment {
-    /// Whose: the place in [`PathTimeline::lanes`].
+    /// Whose: the location in [`PathTimeline::lanes`].
     pub lane: u32,
     /// The state.
     pub state: KernelState,
@@ -240,9 +240,9 @@ pub struct PathSegment {
 /// A jump from one thread to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct PathJump {
-    /// The place of the thread left.
+    /// The location of the thread left.
     pub from: u32,
-    /// The place of the thread the path goes on with.
+    /// The location of the thread the path goes on with.
     pub to: u32,
     /// When, from the window's beginning.
     pub at_ns: u64,

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 /// A letter of sequences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Letter {
+pub struct StateLetter {
     /// What it is called: `pre-empted`, `running: postgres`.
     pub name: String,
     /// The state it stands for.
@@ -63,7 +63,7 @@ pub struct StepGroup {
     pub cluster: Option<u32>,
     /// How.
     pub kind: StepKind,
-    /// The letter's place in the alphabet.
+    /// The letter's location in the alphabet.
     pub letter: u32,
     /// What it means.
     pub cause: WaitCause,

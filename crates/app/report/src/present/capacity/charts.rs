@@ -70,7 +70,7 @@ fn tick(value: f64) -> String {
 }
 
 impl Drawing<'_> {
-    /// The place of a point: clients, or the rate.
+    /// The location of a point: clients, or the rate.
     fn across(&self, point: &CurvePoint) -> f64 {
         if self.answer.clients.is_some() { point.clients } else { point.throughput }
     }
@@ -139,11 +139,11 @@ impl Drawing<'_> {
     /// Utilization of every tier with processors.
     fn utilization(&self) -> Option<Panel> {
         let mut panel = Panel::new("Utilization", HEIGHT, Axis::levels(0.0, 1.0, numbers::share));
-        for (place, &at) in self.tiers().iter().enumerate() {
+        for (location, &at) in self.tiers().iter().enumerate() {
             let used = |values: &[Option<f64>]| values.get(at).copied().flatten().unwrap_or(f64::NAN);
             let points = self.answer.curve.iter().map(|point| (self.across(point), used(&point.utilization)));
-            panel.series.push(self.dots(Color::series(place), |load| used(&load.utilization)));
-            panel.series.push(Series::new("", SeriesShape::Line, Color::series(place)).points(points));
+            panel.series.push(self.dots(Color::series(location), |load| used(&load.utilization)));
+            panel.series.push(Series::new("", SeriesShape::Line, Color::series(location)).points(points));
         }
         (!panel.series.is_empty()).then_some(panel)
     }
@@ -183,9 +183,10 @@ impl Drawing<'_> {
         }
         let tiers = self.tiers();
         let model = self.report.model.as_ref();
-        let names = tiers.iter().enumerate().filter_map(|(place, &at)| Some((place, &model?.tiers[at].tier)));
-        legend.extend(names.map(|(place, name)| {
-            LegendEntry::new(Color::series(place), format!("utilization of {}", names::label(name, 40)))
+        let names =
+            tiers.iter().enumerate().filter_map(|(location, &at)| Some((location, &model?.tiers[at].tier)));
+        legend.extend(names.map(|(location, name)| {
+            LegendEntry::new(Color::series(location), format!("utilization of {}", names::label(name, 40)))
         }));
         legend
     }

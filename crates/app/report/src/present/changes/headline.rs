@@ -1,6 +1,6 @@
 //! The answer in one to three sentences.
 
-use super::phrases::{cost_clause, deployment, error, mix_clause, past_clause, place, unexplained, when};
+use super::phrases::{cost_clause, deployment, error, location, mix_clause, past_clause, unexplained, when};
 use crate::times::Calendar;
 use crate::{ChangeEventKind, ChangeReport, ChangeVerdict, JointChange, numbers};
 
@@ -90,7 +90,7 @@ fn application(report: &ChangeReport) -> Vec<String> {
         [one] if one.kind == ChangeEventKind::ApplicationChange => {
             let time = when(&one.onset, &Calendar::dated());
             let what = past_clause(&one.transactions);
-            out.push(format!("Before that, at {time}, {what}{}{}.", place(one), followed(one)));
+            out.push(format!("Before that, at {time}, {what}{}{}.", location(one), followed(one)));
         }
         several => out.push(format!(
             "Before that, the application changed {}.",
@@ -102,14 +102,14 @@ fn application(report: &ChangeReport) -> Vec<String> {
 
 fn since(change: &JointChange) -> String {
     let time = when(&change.onset, &Calendar::dated());
-    format!("Since {time} {}{}{}.", cost_clause(&change.transactions), place(change), followed(change))
+    format!("Since {time} {}{}{}.", cost_clause(&change.transactions), location(change), followed(change))
 }
 
 fn rollback(change: &JointChange) -> String {
     let time = when(&change.onset, &Calendar::dated());
     format!(
         "Since {time} transactions cost what they did before the last change{}{}.",
-        place(change),
+        location(change),
         followed(change)
     )
 }
@@ -125,7 +125,7 @@ fn unexplained_changes(report: &ChangeReport) -> Vec<String> {
     let mut out = vec![format!(
         "Since {time} the same transactions use another share of the CPU{}{}, but their own times did not change: \
          look for a background load, another machine, or another number of instances.",
-        place(last),
+        location(last),
         followed(last)
     )];
     if !earlier.is_empty() {
@@ -145,7 +145,7 @@ fn anomalies(report: &ChangeReport) -> Vec<String> {
     let [first, last] = calendar.ends(region.since_ns, region.until_ns);
     let at_the_end = report.input.window.as_ref().is_some_and(|window| window.until_ns <= region.until_ns);
     let time = if at_the_end { format!("Since {first}") } else { format!("From {first} to {last}") };
-    let mut out = vec![format!("{time} another process used {}{}.", unexplained(region), place(worst))];
+    let mut out = vec![format!("{time} another process used {}{}.", unexplained(region), location(worst))];
     match starts.len() as u64 {
         1 => {}
         all => out.push(format!("The same happened at {}.", numbers::counted(all - 1, "other time"))),

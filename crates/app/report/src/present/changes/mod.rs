@@ -18,7 +18,8 @@ use crate::{
 };
 use phrases::{
     UNEXPLAINED, before_after, by_verdict, calendar, change_verdict_word, cost_clause, deployment, error,
-    event_word, heading_of, mix_clause, onset_margin, percent, place, plus_minus, signed_length, unexplained,
+    event_word, heading_of, location, mix_clause, onset_margin, percent, plus_minus, signed_length,
+    unexplained,
 };
 
 /// Events, transactions, and servers of a document; the JSON output has all.
@@ -129,7 +130,7 @@ fn events(report: &ChangeReport, calendar: &Calendar) -> Option<Section> {
 /// What an event is, where it happened, and which deployment it followed.
 fn explanation(event: &JointChange, calendar: &Calendar) -> String {
     let after = event.deployment.as_ref().map_or_else(String::new, |d| format!(", {}", deployment(d)));
-    let located = |text: &str| format!("{text}{}{after}", place(event));
+    let located = |text: &str| format!("{text}{}{after}", location(event));
     match event.kind {
         ChangeEventKind::ApplicationChange => located(&cost_clause(&event.transactions)),
         ChangeEventKind::Rollback => located("transactions cost what they did before the last change"),

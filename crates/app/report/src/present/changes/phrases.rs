@@ -106,7 +106,7 @@ pub(crate) fn whole_length(seconds: f64) -> String {
 
 /// Where it happened: `on `app-1``, `on 2 of 3 servers (`app-1`, `app-2`)`; empty for a single server without
 /// a name.
-pub(crate) fn place(change: &JointChange) -> String {
+pub(crate) fn location(change: &JointChange) -> String {
     let tier =
         if change.tier.is_empty() { String::new() } else { format!(" of tier {}", quoted(&change.tier)) };
     let several = change.servers.len() as u64;
@@ -248,7 +248,7 @@ pub(crate) fn by_verdict(report: &ChangeReport) -> Vec<&ServerChanges> {
 
 /// Times of a report about windows.
 pub(crate) fn calendar(report: &ChangeReport) -> Calendar {
-    Calendar::of_window(report.input.window.as_ref())
+    Calendar::from_window(report.input.window.as_ref())
 }
 
 #[cfg(test)]
@@ -276,7 +276,7 @@ mod tests {
     }
 
     fn joint(servers: &[&str], seen: u64, tier: &str) -> String {
-        place(&JointChange {
+        location(&JointChange {
             kind: ChangeEventKind::ApplicationChange,
             onset: onset(0, 0, 0),
             servers: servers.iter().map(|name| (*name).to_owned()).collect(),

@@ -217,12 +217,12 @@ fn models(server: &ServerChanges, current_detail: Detail) -> Vec<Block> {
     let current = server.models.iter().position(|model| model.in_force);
     let others = (0..server.models.len()).filter(|&at| Some(at) != current);
     let mut blocks = Vec::new();
-    for (place, at) in current.into_iter().chain(others).take(MODELS).enumerate() {
+    for (location, at) in current.into_iter().chain(others).take(MODELS).enumerate() {
         let model = &server.models[at];
         let title = Prose::default().faint(model_title(model, at as u32));
         let block =
             Block::from(costs(model)).detail(if model.in_force { current_detail } else { Detail::Page });
-        let unfolded = place == 0;
+        let unfolded = location == 0;
         blocks.push(if unfolded { block.titled(title) } else { block.folded(Fold::Closed, title) });
         if unfolded {
             let tied =

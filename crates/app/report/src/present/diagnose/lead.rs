@@ -32,13 +32,13 @@ fn slow(report: &Report, lead: &Suspect) -> String {
             let (caller, callee) = (quoted(&sides.caller), quoted(&sides.callee));
             format!("Between {caller} and {callee} ({})", quoted(&between.callee_operation))
         }
-        None => format!("{} is slow on {}", operation(lead), place(lead)),
+        None => format!("{} is slow on {}", operation(lead), location(lead)),
     };
     format!("{subject}: {}{}", times(report, lead), when(report, lead))
 }
 
 fn new(report: &Report, lead: &Suspect) -> String {
-    let place = if lead.between.is_some() { String::new() } else { format!(" on {}", place(lead)) };
+    let location = if lead.between.is_some() { String::new() } else { format!(" on {}", location(lead)) };
     let subject = match &lead.between {
         Some(between) => {
             let sides = sides(between, NAME_ROOM);
@@ -49,7 +49,7 @@ fn new(report: &Report, lead: &Suspect) -> String {
     };
     let effect = numbers::time(lead.effect_ns);
     let (against, when) = (compared_with(report), when(report, lead));
-    format!("{subject} is new: never called in {against}, calls take {effect}{place}{when}")
+    format!("{subject} is new: never called in {against}, calls take {effect}{location}{when}")
 }
 
 /// `calls take 248 ms longer (55×) than in the baseline`
@@ -135,7 +135,7 @@ fn blamed(suspect: &Suspect) -> String {
     quoted(if suspect.service.is_empty() { &suspect.operation } else { &suspect.service })
 }
 
-fn place(suspect: &Suspect) -> String {
+fn location(suspect: &Suspect) -> String {
     let named = suspect.replicas.len() as u64;
     if suspect.scope == Scope::Replicas && named > 0 {
         let names: Vec<String> = suspect.replicas.iter().map(|name| name.replace('`', "'")).collect();
@@ -153,7 +153,7 @@ fn where_else(lead: &Suspect) -> String {
     if lead.replicas_seen <= 1 && lead.replicas.is_empty() {
         return String::new();
     }
-    format!(", on {}", place(lead))
+    format!(", on {}", location(lead))
 }
 
 fn factor(value: f64) -> String {

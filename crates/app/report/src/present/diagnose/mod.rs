@@ -109,7 +109,7 @@ fn figures(report: &Report, calendar: &Calendar) -> Vec<Figure> {
     if !report.incidents.is_empty() {
         figures.push(Figure::new("Slow periods", Cell::count(report.incidents.len() as u64), ""));
     }
-    figures.push(Figure::new("Slow on", Cell::text(facts::place(lead)), ""));
+    figures.push(Figure::new("Slow on", Cell::text(facts::location(lead)), ""));
     figures
 }
 
@@ -152,11 +152,11 @@ fn suspects(report: &Report, calendar: &Calendar) -> Section {
 }
 
 fn replicas_of(suspect: &Suspect) -> Prose {
-    let place = Prose::from(facts::place(suspect));
+    let location = Prose::from(facts::location(suspect));
     if suspect.scope != Scope::Replicas || suspect.replicas.is_empty() {
-        return place;
+        return location;
     }
-    place.plain(": ").then(Prose::names(SpanStyle::Replica, &suspect.replicas, REPLICAS))
+    location.plain(": ").then(Prose::names(SpanStyle::Replica, &suspect.replicas, REPLICAS))
 }
 
 /// Where the time is spent, how it compares, since when, and how that is known.

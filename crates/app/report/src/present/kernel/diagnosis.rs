@@ -11,7 +11,7 @@ use crate::document::{
 };
 use crate::render::Present;
 use crate::{
-    AbnormalWait, CoarseRow, ExecutionCluster, ExecutionSet, ExecutionVerdict, JudgedExecution,
+    AbnormalWait, CoarseRow, EvaluatedExecution, ExecutionCluster, ExecutionSet, ExecutionVerdict,
     KernelDiagnosis, KernelVerdict, ProjectedExecution, Projection, StepGroup, names, numbers,
 };
 use std::collections::BTreeMap;
@@ -150,7 +150,7 @@ fn executions(report: &KernelDiagnosis) -> Section {
         ("label", ColumnKind::Name),
         ("thread", ColumnKind::Name),
     ];
-    let row = |execution: &JudgedExecution| {
+    let row = |execution: &EvaluatedExecution| {
         let new = execution.verdict == ExecutionVerdict::NewKind;
         let row = TableRow::new([
             Cell::count(execution.number),

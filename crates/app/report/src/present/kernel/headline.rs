@@ -155,12 +155,17 @@ fn instead(report: &KernelDiagnosis) -> String {
 /// `` `worker` was preempted … (84 % of the excess), mostly at step 5 of 13, after `running`.``
 fn wait(report: &KernelDiagnosis, wait: &AbnormalWait) -> String {
     let main = wait.steps.first().and_then(|&at| report.steps.get(at as usize));
-    let place = match main {
+    let location = match main {
         Some(step) if wait.steps.len() == 1 => format!(", {}", step_clause(step)),
         Some(step) if step.excess_ns >= wait.excess_ns / 2 => format!(", mostly {}", step_clause(step)),
         _ => format!(", at {}", numbers::counted(wait.steps.len() as u64, "step")),
     };
-    format!("{} {} ({} of the excess){place}.", quoted(&wait.thread), wait.words, numbers::share(wait.share))
+    format!(
+        "{} {} ({} of the excess){location}.",
+        quoted(&wait.thread),
+        wait.words,
+        numbers::share(wait.share)
+    )
 }
 
 /// What a trace holds, in one to three sentences.

@@ -7,26 +7,26 @@ use std::collections::BTreeMap;
 
 /// Lanes as they are drawn.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct DrawnLanes {
-    /// The place of each of the path's lanes among the names.
+pub(crate) struct LaneLayout {
+    /// The location of each of the path's lanes among the names.
     pub(crate) of: Vec<usize>,
     /// What stands beside each lane that is drawn.
     pub(crate) names: Vec<String>,
 }
 
-impl DrawnLanes {
+impl LaneLayout {
     /// The lane in which a piece or the end of a jump is drawn.
-    pub(crate) fn place(&self, lane: u32) -> usize {
+    pub(crate) fn location(&self, lane: u32) -> usize {
         self.of.get(lane as usize).copied().unwrap_or(0)
     }
 }
 
 /// At most `most` lanes (at least 2): each thread its own when that is enough, else threads of one name together and
 /// those with the least time in the last lane. The asked thread always has its own.
-pub(crate) fn drawn_lanes(timeline: &PathTimeline, most: usize) -> DrawnLanes {
+pub(crate) fn drawn_lanes(timeline: &PathTimeline, most: usize) -> LaneLayout {
     let all = timeline.lanes.len();
     if all <= most {
-        return DrawnLanes { of: (0..all).collect(), names: timeline.lanes.iter().map(name_of).collect() };
+        return LaneLayout { of: (0..all).collect(), names: timeline.lanes.iter().map(name_of).collect() };
     }
     let mut groups: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for (at, lane) in timeline.lanes.iter().enumerate().skip(1) {
@@ -53,7 +53,7 @@ pub(crate) fn drawn_lanes(timeline: &PathTimeline, most: usize) -> DrawnLanes {
         rest.iter().for_each(|&at| of[at] = names.len());
         names.push(numbers::counted(rest.len() as u64, "more thread"));
     }
-    DrawnLanes { of, names }
+    LaneLayout { of, names }
 }
 
 fn group_name(timeline: &PathTimeline, members: &[usize]) -> String {

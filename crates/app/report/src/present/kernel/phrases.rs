@@ -2,8 +2,8 @@
 
 use crate::names::quoted;
 use crate::{
-    ExecutionSummary, JudgedExecution, KernelDiagnosis, KernelVerdict, SetOfExecutions, StepGroup, StepKind,
-    WaitCause,
+    EvaluatedExecution, ExecutionSummary, KernelDiagnosis, KernelVerdict, SetOfExecutions, StepGroup,
+    StepKind, WaitCause,
 };
 use crate::{names, numbers};
 
@@ -92,7 +92,7 @@ pub(crate) fn step_clause(step: &StepGroup) -> String {
     format!("at {}{after}", step_place(step))
 }
 
-/// A cell with a place in time: `+12.0 ms`.
+/// A cell with a location in time: `+12.0 ms`.
 pub(crate) fn offset(ns: u64) -> String {
     format!("+{}", numbers::time(ns))
 }
@@ -109,10 +109,10 @@ pub(crate) fn instant(since: Option<&str>, since_ns: u64) -> String {
 
 /// `` `worker` (tid 812)``, with the host when there are several.
 pub(crate) fn thread(name: &str, tid: Option<u32>, host: &str) -> String {
-    let place = if host.is_empty() { String::new() } else { format!(" on {}", quoted(host)) };
+    let location = if host.is_empty() { String::new() } else { format!(" on {}", quoted(host)) };
     match tid {
-        Some(tid) => format!("{} (tid {tid}){place}", quoted(name)),
-        None => format!("{}{place}", quoted(name)),
+        Some(tid) => format!("{} (tid {tid}){location}", quoted(name)),
+        None => format!("{}{location}", quoted(name)),
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn execution_thread(execution: &ExecutionSummary) -> String {
 }
 
 /// The execution's thread.
-pub(crate) fn judged_thread(execution: &JudgedExecution) -> String {
+pub(crate) fn judged_thread(execution: &EvaluatedExecution) -> String {
     thread(&execution.thread, Some(execution.tid), &execution.host)
 }
 

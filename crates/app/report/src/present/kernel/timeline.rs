@@ -1,6 +1,6 @@
 //! Critical paths as lanes of segments, a lane for each thread.
 
-use super::lanes::{DrawnLanes, drawn_lanes, name_of};
+use super::lanes::{LaneLayout, drawn_lanes, name_of};
 use super::phrases::clock_time;
 use super::symbol;
 use crate::document::{
@@ -99,13 +99,13 @@ type SourcedSegment = (TimelineSegment, Option<usize>);
 
 /// All segments; when they are too many, those too short to be seen are pooled by lane and interval: a pool is as long
 /// as its segments together, in the state that most of it is.
-fn segments(path: &PathTimeline, lanes: &DrawnLanes) -> Vec<SourcedSegment> {
+fn segments(path: &PathTimeline, lanes: &LaneLayout) -> Vec<SourcedSegment> {
     let cell_ns = path.elapsed_ns.div_ceil(CELLS).max(1);
     let pooled = path.pieces.len() > SEGMENTS;
     let mut drawn: Vec<SourcedSegment> = Vec::new();
     let mut pools: BTreeMap<(u64, u32), BTreeMap<KernelState, u64>> = BTreeMap::new();
     for (at, piece) in path.pieces.iter().enumerate() {
-        let lane = lanes.place(piece.lane) as u32;
+        let lane = lanes.location(piece.lane) as u32;
         let length = piece.to_ns.saturating_sub(piece.from_ns);
         if pooled && length < cell_ns {
             *pools.entry((piece.from_ns / cell_ns, lane)).or_default().entry(piece.state).or_default() +=
@@ -147,13 +147,13 @@ fn words(path: &PathTimeline, piece: &PathSegment) -> String {
     text
 }
 
-fn jumps(path: &PathTimeline, lanes: &DrawnLanes) -> Vec<TimelineJump> {
-    let crossing = |jump: &&PathJump| lanes.place(jump.from) != lanes.place(jump.to);
+fn jumps(path: &PathTimeline, lanes: &LaneLayout) -> Vec<TimelineJump> {
+    let crossing = |jump: &&PathJump| lanes.location(jump.from) != lanes.location(jump.to);
     let step = path.jumps.iter().filter(crossing).count().div_ceil(JUMPS).max(1);
     let jump = |jump: &PathJump| TimelineJump {
         at_ns: jump.at_ns,
-        from: lanes.place(jump.from) as u32,
-        to: lanes.place(jump.to) as u32,
+        from: lanes.location(jump.from) as u32,
+        to: lanes.location(jump.to) as u32,
         dashed: jump.network,
     };
     path.jumps.iter().filter(crossing).step_by(step).map(jump).collect()

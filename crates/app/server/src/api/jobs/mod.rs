@@ -15,7 +15,7 @@ pub(crate) use progress::{JobState, Progress};
 
 use super::answers::{Answer, Form, FormParameters};
 use super::parameters::now;
-use super::problem::{Problem, ProblemKind};
+use super::problem::{ApiError, ProblemKind};
 use laggard_model::Timestamp;
 use std::collections::VecDeque;
 use std::fmt;
@@ -85,13 +85,13 @@ pub(crate) struct Job {
 
 /// How a job ended.
 struct Ended {
-    outcome: Result<Answer, Problem>,
+    outcome: Result<Answer, ApiError>,
     at: Timestamp,
     bytes: usize,
 }
 
 impl Ended {
-    fn with(outcome: Result<Answer, Problem>) -> Ended {
+    fn with(outcome: Result<Answer, ApiError>) -> Ended {
         let bytes = outcome.as_ref().map_or(0, bytes_of);
         Ended { outcome, at: now(), bytes }
     }
@@ -99,13 +99,13 @@ impl Ended {
 
 impl Job {
     /// The answer, or why there is none; `None` before the end.
-    pub(crate) fn outcome(&self) -> Option<Result<&Answer, &Problem>> {
+    pub(crate) fn outcome(&self) -> Option<Result<&Answer, &ApiError>> {
         self.ended.get().map(|ended| ended.outcome.as_ref())
     }
 }
 
 /// What a job does.
-type Work = Box<dyn FnOnce(&Progress) -> Result<Answer, Problem> + Send>;
+type Work = Box<dyn FnOnce(&Progress) -> Result<Answer, ApiError> + Send>;
 
 /// All jobs. A handle: clones are the same.
 #[derive(Clone)]
@@ -115,12 +115,12 @@ pub(crate) struct Jobs {
 
 struct Shared {
     limits: JobLimits,
-    table: Mutex<Table>,
+    table: Mutex<JobQueue>,
     woken: Condvar,
 }
 
 #[derive(Default)]
-struct Table {
+struct JobQueue {
     jobs: JobTable,
     waiting: VecDeque<(Arc<Job>, Work)>,
     threads: usize,
@@ -139,11 +139,11 @@ impl Jobs {
         &self,
         tenant: &str,
         question: &'static str,
-        work: impl FnOnce(&Progress) -> Result<Answer, Problem> + Send + 'static,
-    ) -> Result<Arc<Job>, Problem> {
+        work: impl FnOnce(&Progress) -> Result<Answer, ApiError> + Send + 'static,
+    ) -> Result<Arc<Job>, ApiError> {
         let mut table = self.table();
         if table.waiting.len() >= self.shared.limits.waiting_max {
-            return Err(Problem::new(ProblemKind::Busy, "too many questions wait for their turn"));
+            return Err(ApiError::new(ProblemKind::Busy, "too many questions wait for their turn"));
         }
         let job = Arc::new(Job {
             id: JobId::new(),
@@ -198,7 +198,7 @@ impl Jobs {
         let before = table.waiting.len();
         table.waiting.retain(|(waiting, _)| waiting.id != job.id);
         if table.waiting.len() < before {
-            table.jobs.end(job, Ended::with(Err(Problem::canceled())), JobState::Canceled);
+            table.jobs.end(job, Ended::with(Err(ApiError::canceled())), JobState::Canceled);
         }
     }
 
@@ -208,7 +208,7 @@ impl Jobs {
         all.iter().filter(|job| !job.progress.progress().state.has_ended()).for_each(|job| self.cancel(job));
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, JobQueue> {
         self.shared.table()
     }
 }
@@ -223,7 +223,7 @@ pub(crate) struct JobCounts {
 }
 
 impl Shared {
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, JobQueue> {
         self.table.lock().expect("no thread panics while it holds the lock")
     }
 
@@ -250,7 +250,7 @@ impl Shared {
                 Err(_) => JobState::Failed,
             };
             let ended =
-                Ended::with(if state == JobState::Canceled { Err(Problem::canceled()) } else { outcome });
+                Ended::with(if state == JobState::Canceled { Err(ApiError::canceled()) } else { outcome });
             let mut table = self.table();
             table.jobs.end(&job, ended, state);
             table.jobs.expire(&self.limits, now());
@@ -262,15 +262,15 @@ impl Shared {
 const IDLE: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// A bug in one answer must not end the thread for all.
-fn answer(job: &Job, work: Work) -> Result<Answer, Problem> {
+fn answer(job: &Job, work: Work) -> Result<Answer, ApiError> {
     catch_unwind(AssertUnwindSafe(|| work(&job.progress))).unwrap_or_else(|_| {
         tracing::error!(job = %job.id, question = job.question, "answering panicked");
-        Err(Problem::new(ProblemKind::Internal, "answering failed; the log tells more"))
+        Err(ApiError::new(ProblemKind::Internal, "answering failed; the log tells more"))
     })
 }
 
 /// How large an answer is, by its JSON.
 fn bytes_of(answer: &Answer) -> usize {
-    let form: Result<Form, Problem> = FormParameters::default().form();
+    let form: Result<Form, ApiError> = FormParameters::default().form();
     form.and_then(|form| answer.render(&form)).map_or(0, |json| json.len())
 }

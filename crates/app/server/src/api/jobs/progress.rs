@@ -1,6 +1,6 @@
 //! State, progress, and cancellation of a job.
 
-use crate::api::problem::Problem;
+use crate::api::problem::ApiError;
 use laggard_params::ReadProgress;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -60,7 +60,7 @@ impl Progress {
     ///
     /// # Errors
     /// When it is canceled.
-    pub(crate) fn stage(&self, stage: &'static str, total: u64) -> Result<(), Problem> {
+    pub(crate) fn stage(&self, stage: &'static str, total: u64) -> Result<(), ApiError> {
         self.check()?;
         self.progress.send_modify(|progress| *progress = JobProgress { stage, done: 0, total, ..*progress });
         Ok(())
@@ -75,8 +75,8 @@ impl Progress {
     ///
     /// # Errors
     /// When it is.
-    pub(crate) fn check(&self) -> Result<(), Problem> {
-        if self.canceled.load(Ordering::Relaxed) { Err(Problem::canceled()) } else { Ok(()) }
+    pub(crate) fn check(&self) -> Result<(), ApiError> {
+        if self.canceled.load(Ordering::Relaxed) { Err(ApiError::canceled()) } else { Ok(()) }
     }
 
     pub(super) fn cancel(&self) {

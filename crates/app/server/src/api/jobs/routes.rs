@@ -3,7 +3,7 @@
 use super::{Job, JobId, JobState};
 use crate::api::answers::FormParameters;
 use crate::api::parameters::Query;
-use crate::api::problem::{Problem, ProblemDocument, ProblemKind};
+use crate::api::problem::{ApiError, ProblemDocument, ProblemKind};
 use crate::api::state::AppState;
 use crate::tenants::Tenant;
 use axum::extract::{Path, State};
@@ -74,10 +74,10 @@ fn document(job: &Job) -> JobDocument {
     }
 }
 
-fn find(state: &AppState, tenant: &Tenant, id: &str) -> Result<Arc<Job>, Problem> {
+fn find(state: &AppState, tenant: &Tenant, id: &str) -> Result<Arc<Job>, ApiError> {
     let job = JobId::parse(id).and_then(|id| state.api.jobs.get(&tenant.name, id));
     job.ok_or_else(|| {
-        Problem::not_found(format_args!("there is no job {id:?}, or its answer is no longer kept"))
+        ApiError::not_found(format_args!("there is no job {id:?}, or its answer is no longer kept"))
     })
 }
 
@@ -114,7 +114,7 @@ pub(crate) async fn job(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Path(id): Path<String>,
-) -> Result<Json<JobDocument>, Problem> {
+) -> Result<Json<JobDocument>, ApiError> {
     Ok(Json(document(&*find(&state, &tenant, &id)?)))
 }
 
@@ -127,7 +127,7 @@ pub(crate) async fn cancel(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Path(id): Path<String>,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, ApiError> {
     state.api.jobs.cancel(&*find(&state, &tenant, &id)?);
     Ok(StatusCode::NO_CONTENT)
 }
@@ -149,21 +149,21 @@ pub(crate) async fn result(
     Extension(tenant): Extension<Arc<Tenant>>,
     Path(id): Path<String>,
     Query(parameters): Query<FormParameters>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let form = parameters.form()?;
     let job = find(&state, &tenant, &id)?;
     if job.outcome().is_none() {
-        return Err(Problem::new(ProblemKind::NotReady, "the job has not ended yet"));
+        return Err(ApiError::new(ProblemKind::NotReady, "the job has not ended yet"));
     }
     // Rendering a large report takes a while.
     super::super::data::blocking(move || respond(&job, &form)).await?
 }
 
-pub(crate) fn respond(job: &Job, form: &super::Form) -> Result<Response, Problem> {
+pub(crate) fn respond(job: &Job, form: &super::Form) -> Result<Response, ApiError> {
     match job.outcome() {
         Some(Ok(answer)) => answer.respond(form),
         Some(Err(problem)) => Err(problem.clone()),
-        None => Err(Problem::new(ProblemKind::NotReady, "the job has not ended yet")),
+        None => Err(ApiError::new(ProblemKind::NotReady, "the job has not ended yet")),
     }
 }
 
@@ -179,7 +179,7 @@ pub(crate) async fn events(
     State(state): State<AppState>,
     Extension(tenant): Extension<Arc<Tenant>>,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let job = find(&state, &tenant, &id)?;
     let stopping = state.stopping.clone();
     let told = futures::StreamExt::take_until(progress(job), async move { stopping.cancelled().await });
@@ -195,7 +195,7 @@ pub(crate) async fn events(
 const EVERY: Duration = Duration::from_millis(100);
 
 /// Where a stream of events stands.
-enum Told {
+enum StreamState {
     First,
     More,
     Last,
@@ -203,18 +203,18 @@ enum Told {
 
 fn progress(job: Arc<Job>) -> impl Stream<Item = Result<Event, Infallible>> {
     let watch = job.progress.subscribe();
-    stream::unfold((job, watch, Told::First), async |(job, mut watch, told)| {
+    stream::unfold((job, watch, StreamState::First), async |(job, mut watch, told)| {
         match told {
-            Told::Last => return None,
-            Told::First => {}
-            Told::More => {
+            StreamState::Last => return None,
+            StreamState::First => {}
+            StreamState::More => {
                 tokio::time::sleep(EVERY).await;
                 watch.changed().await.ok()?;
             }
         }
         let ended = watch.borrow_and_update().state.has_ended();
         let json = serde_json::to_string(&document(&job)).expect("texts and numbers are JSON");
-        let next = if ended { Told::Last } else { Told::More };
+        let next = if ended { StreamState::Last } else { StreamState::More };
         Some((Ok(Event::default().data(json)), (job, watch, next)))
     })
 }

@@ -84,7 +84,7 @@ fn a_panic_is_a_failed_job() {
     let jobs = jobs(few());
     let job = jobs.submit("t", "diagnose", |_| panic!("on purpose")).unwrap();
     assert_eq!(wait(&job), JobState::Failed);
-    let next = jobs.submit("t", "diagnose", |_| Err(Problem::invalid("no"))).unwrap();
+    let next = jobs.submit("t", "diagnose", |_| Err(ApiError::invalid("no"))).unwrap();
     assert_eq!(wait(&next), JobState::Failed);
     assert_eq!(next.outcome().unwrap().err().unwrap().kind(), ProblemKind::Invalid);
 }

@@ -1,6 +1,6 @@
 //! Bodies of questions: a JSON object, or a form with settings and files.
 
-use crate::api::problem::{Problem, ProblemKind};
+use crate::api::problem::{ApiError, ProblemKind};
 use crate::api::state::AppState;
 use crate::api::uploads::{Uploads, read_form};
 use axum::body::{Bytes, to_bytes};
@@ -20,13 +20,14 @@ pub(crate) struct QueryBody<Q> {
 }
 
 impl<Q: FromParams> FromRequest<AppState> for QueryBody<Q> {
-    type Rejection = Problem;
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &AppState) -> Result<QueryBody<Q>, Problem> {
+    async fn from_request(request: Request, state: &AppState) -> Result<QueryBody<Q>, ApiError> {
         match kind_of(&request) {
             BodyKind::Form => {
-                let refused =
-                    |error: axum::extract::multipart::MultipartRejection| Problem::invalid(error.body_text());
+                let refused = |error: axum::extract::multipart::MultipartRejection| {
+                    ApiError::invalid(error.body_text())
+                };
                 let form = Multipart::from_request(request, state).await.map_err(refused)?;
                 let form = read_form(form, &state.api.uploads).await?;
                 let question = read(form.settings.as_deref().unwrap_or_default())?;
@@ -40,7 +41,7 @@ impl<Q: FromParams> FromRequest<AppState> for QueryBody<Q> {
                 // No content type at all is no trouble as long as there is no content.
                 let bytes = small_body(request).await?;
                 if !bytes.is_empty() {
-                    return Err(Problem::new(
+                    return Err(ApiError::new(
                         ProblemKind::WrongType,
                         format_args!(
                             "{kind:?} is not accepted; send application/json or multipart/form-data"
@@ -70,17 +71,17 @@ fn kind_of(request: &Request) -> BodyKind {
     }
 }
 
-pub(crate) async fn small_body(request: Request) -> Result<Bytes, Problem> {
+pub(crate) async fn small_body(request: Request) -> Result<Bytes, ApiError> {
     let too_large =
-        |_| Problem::new(ProblemKind::TooLarge, "settings are at most 1 MiB, and must arrive whole");
+        |_| ApiError::new(ProblemKind::TooLarge, "settings are at most 1 MiB, and must arrive whole");
     to_bytes(request.into_body(), SETTINGS_BYTES_MAX).await.map_err(too_large)
 }
 
-fn read<Q: FromParams>(bytes: &[u8]) -> Result<Q, Problem> {
+fn read<Q: FromParams>(bytes: &[u8]) -> Result<Q, ApiError> {
     let value = match bytes.trim_ascii() {
         [] => Value::Object(Map::new()),
         text => serde_json::from_slice(text)
-            .map_err(|error| Problem::invalid(format_args!("no JSON: {error}")))?,
+            .map_err(|error| ApiError::invalid(format_args!("no JSON: {error}")))?,
     };
-    Q::from_json(value).map_err(Problem::from)
+    Q::from_json(value).map_err(ApiError::from)
 }

@@ -7,7 +7,7 @@ use crate::api::data::threads;
 use crate::api::jobs::Progress;
 use crate::api::jobs::routes::JobCreated;
 use crate::api::parameters::Query;
-use crate::api::problem::{Problem, ProblemDocument};
+use crate::api::problem::{ApiError, ProblemDocument};
 use crate::api::state::AppState;
 use crate::api::uploads::{Part, Uploads};
 use crate::tenants::Tenant;
@@ -39,7 +39,7 @@ pub(crate) async fn kernel_path(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AnswerParameters>,
     query: QueryBody<KernelPathParams>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let traces = Traces::only_files(query.uploads)?;
     let reading = reading(Some(query.params.delimiter("auto")?), Wanted::Graph, query.params.compat);
     submit(&state, &tenant, "kernel/path", parameters, move |progress| {
@@ -47,7 +47,7 @@ pub(crate) async fn kernel_path(
         let hosts = traces.checked(read_hosts(&traces.of(Part::File), &reading, progress), progress)?;
         progress.stage("following waits", 0)?;
         let answered = laggard_kernel_diagnose::kernel_path(&hosts.runs, &query.params.question(None));
-        let mut report = answered.map_err(Problem::invalid)?;
+        let mut report = answered.map_err(ApiError::invalid)?;
         report.cautions.extend(hosts.remarks);
         Ok(Answer::KernelPath(Box::new(report)))
     })
@@ -69,7 +69,7 @@ pub(crate) async fn kernel_diagnose(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AnswerParameters>,
     query: QueryBody<KernelDiagnoseParams>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let traces = Traces::some(query.uploads)?;
     let sources = traces.sources()?;
     let question = query.params.question(&sources, threads())?;
@@ -80,7 +80,7 @@ pub(crate) async fn kernel_diagnose(
         let runs = traces.checked(read_traces(&files, &reading, progress), progress)?;
         progress.stage("aligning", 0)?;
         let answered = laggard_kernel_diagnose::diagnose_kernel(&runs, &question);
-        Ok(Answer::KernelDiagnosis(Box::new(answered.map_err(Problem::invalid)?)))
+        Ok(Answer::KernelDiagnosis(Box::new(answered.map_err(ApiError::invalid)?)))
     })
     .await
 }
@@ -100,7 +100,7 @@ pub(crate) async fn kernel_stats(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AnswerParameters>,
     query: QueryBody<KernelStatsParams>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let KernelStatsParams {} = query.params;
     let traces = Traces::only_files(query.uploads)?;
     let reading = reading(None, Wanted::Statistics, false);
@@ -136,9 +136,9 @@ struct Traces {
 }
 
 impl Traces {
-    fn some(uploads: Option<Uploads>) -> Result<Traces, Problem> {
+    fn some(uploads: Option<Uploads>) -> Result<Traces, ApiError> {
         let none = || {
-            Problem::invalid(
+            ApiError::invalid(
                 "kernel traces are needed: multipart/form-data with a part file, or normal and sample",
             )
         };
@@ -148,11 +148,11 @@ impl Traces {
             .ok_or_else(none)
     }
 
-    fn only_files(uploads: Option<Uploads>) -> Result<Traces, Problem> {
+    fn only_files(uploads: Option<Uploads>) -> Result<Traces, ApiError> {
         let traces = Traces::some(uploads)?;
         match traces.uploads.files().iter().all(|file| file.part == Part::File) {
             true => Ok(traces),
-            false => Err(Problem::invalid("traces of this question are parts called file")),
+            false => Err(ApiError::invalid("traces of this question are parts called file")),
         }
     }
 
@@ -161,7 +161,7 @@ impl Traces {
         own.map(|file| TraceFile { path: file.path.clone(), name: file.name.clone() }).collect()
     }
 
-    fn sources(&self) -> Result<KernelSources, Problem> {
+    fn sources(&self) -> Result<KernelSources, ApiError> {
         let names = |part| self.of(part).into_iter().map(|file| file.name).collect();
         let sources = KernelSources {
             both: names(Part::File),
@@ -171,7 +171,9 @@ impl Traces {
         let in_two = !sources.normal.is_empty() || !sources.sample.is_empty();
         let mixed = !sources.both.is_empty() && in_two;
         match mixed {
-            true => Err(Problem::invalid("give parts file, or parts normal and sample, but not all of them")),
+            true => {
+                Err(ApiError::invalid("give parts file, or parts normal and sample, but not all of them"))
+            }
             false => Ok(sources),
         }
     }
@@ -181,13 +183,13 @@ impl Traces {
         &self,
         read: Result<T, laggard_params::ReadError>,
         progress: &Progress,
-    ) -> Result<T, Problem> {
+    ) -> Result<T, ApiError> {
         progress.check()?;
         read.map_err(|error| match error {
             laggard_params::ReadError::Unreadable(reason) => {
-                Problem::from(laggard_params::ReadError::Unreadable(self.uploads.hide_paths(&reason)))
+                ApiError::from(laggard_params::ReadError::Unreadable(self.uploads.hide_paths(&reason)))
             }
-            other => Problem::from(other),
+            other => ApiError::from(other),
         })
     }
 }

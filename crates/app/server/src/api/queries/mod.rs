@@ -23,7 +23,7 @@ use super::answers::{Answer, Form, FormParameters, OutputName};
 use super::data::blocking;
 use super::jobs::routes::{created, respond};
 use super::jobs::{Job, Jobs, Progress};
-use super::problem::{Problem, ProblemKind};
+use super::problem::{ApiError, ProblemKind};
 use crate::api::state::AppState;
 use crate::tenants::Tenant;
 use axum::response::Response;
@@ -50,23 +50,23 @@ pub(crate) struct AnswerParameters {
 }
 
 impl AnswerParameters {
-    fn form(self) -> Result<Form, Problem> {
+    fn form(self) -> Result<Form, ApiError> {
         FormParameters { output: self.output, width: self.width, color: self.color }.form()
     }
 }
 
-impl From<ParamsError> for Problem {
-    fn from(invalid: ParamsError) -> Problem {
-        Problem::invalid(invalid)
+impl From<ParamsError> for ApiError {
+    fn from(invalid: ParamsError) -> ApiError {
+        ApiError::invalid(invalid)
     }
 }
 
-impl From<ReadError> for Problem {
-    fn from(error: ReadError) -> Problem {
+impl From<ReadError> for ApiError {
+    fn from(error: ReadError) -> ApiError {
         match error {
-            ReadError::Params(invalid) => Problem::from(invalid),
-            ReadError::Unreadable(reason) => Problem::new(ProblemKind::Unreadable, reason),
-            ReadError::Stopped => Problem::canceled(),
+            ReadError::Params(invalid) => ApiError::from(invalid),
+            ReadError::Unreadable(reason) => ApiError::new(ProblemKind::Unreadable, reason),
+            ReadError::Stopped => ApiError::canceled(),
         }
     }
 }
@@ -77,8 +77,8 @@ async fn submit(
     tenant: &Tenant,
     question: &'static str,
     parameters: AnswerParameters,
-    work: impl FnOnce(&Progress) -> Result<Answer, Problem> + Send + 'static,
-) -> Result<Response, Problem> {
+    work: impl FnOnce(&Progress) -> Result<Answer, ApiError> + Send + 'static,
+) -> Result<Response, ApiError> {
     let form = parameters.form()?;
     let job = state.api.jobs.submit(&tenant.name, question, work)?;
     if parameters.wait != Some(true) {
@@ -90,7 +90,7 @@ async fn submit(
         // A job holds its own progress, so that waiting for it does not fail.
         _ = watch.wait_for(|progress| progress.state.has_ended()) => {}
         () = state.stopping.cancelled() => {
-            return Err(Problem::new(ProblemKind::Busy, "the server is stopping"));
+            return Err(ApiError::new(ProblemKind::Busy, "the server is stopping"));
         }
     }
     let job = waiting.job.clone();

@@ -8,7 +8,7 @@ use crate::api::data::threads;
 use crate::api::jobs::Progress;
 use crate::api::jobs::routes::JobCreated;
 use crate::api::parameters::{Query, now};
-use crate::api::problem::{Problem, ProblemDocument};
+use crate::api::problem::{ApiError, ProblemDocument};
 use crate::api::sampled::{Sampled, of_files, of_store};
 use crate::api::state::AppState;
 use crate::api::uploads::Uploads;
@@ -35,10 +35,10 @@ pub(crate) async fn changes(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AnswerParameters>,
     query: QueryBody<WithFiles<ChangesQuery>>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let WithFiles { question, reading } = query.params;
     let settings = question.params.settings()?;
-    let source = Source::new(query.uploads, &state, &tenant, &question.windows, reading)?;
+    let source = SampleSource::new(query.uploads, &state, &tenant, &question.windows, reading)?;
     submit(&state, &tenant, "changes", parameters, move |progress| {
         let sampled = source.read(progress)?;
         progress.stage("looking for changes", 0)?;
@@ -50,7 +50,7 @@ pub(crate) async fn changes(
             settings: &settings,
             threads: threads(),
         });
-        let mut report = found.map_err(Problem::invalid)?;
+        let mut report = found.map_err(ApiError::invalid)?;
         report.cautions.extend(sampled.cautions);
         Ok(Answer::Changes(Box::new(report)))
     })
@@ -72,9 +72,9 @@ pub(crate) async fn signature(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AnswerParameters>,
     query: QueryBody<WithFiles<SignatureQuery>>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let WithFiles { question, reading } = query.params;
-    let source = Source::new(query.uploads, &state, &tenant, &question.windows, reading)?;
+    let source = SampleSource::new(query.uploads, &state, &tenant, &question.windows, reading)?;
     submit(&state, &tenant, "signature", parameters, move |progress| {
         let sampled = source.read(progress)?;
         progress.stage("fitting", 0)?;
@@ -105,16 +105,16 @@ pub(crate) async fn capacity(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AnswerParameters>,
     query: QueryBody<WithFiles<CapacityQuery>>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     let WithFiles { question, reading } = query.params;
     let settings = question.params.settings(&question.windows)?;
     let settings = CapacitySettings { threads: threads(), ..settings };
-    let source = Source::new(query.uploads, &state, &tenant, &question.windows, reading)?;
+    let source = SampleSource::new(query.uploads, &state, &tenant, &question.windows, reading)?;
     submit(&state, &tenant, "capacity", parameters, move |progress| {
         let sampled = source.read(progress)?;
         progress.stage("modeling", 0)?;
         let answered = laggard_metrics_questions::capacity(&sampled.table, &sampled.facts, &settings);
-        let mut report = answered.map_err(Problem::invalid)?;
+        let mut report = answered.map_err(ApiError::invalid)?;
         report.cautions.extend(sampled.cautions);
         Ok(Answer::Capacity(Box::new(report)))
     })
@@ -122,14 +122,14 @@ pub(crate) async fn capacity(
 }
 
 /// Where samples come from.
-struct Source {
+struct SampleSource {
     windows: Windows,
     reading: SampleReading,
     uploads: Option<Uploads>,
     tenant_queries: TenantQueries,
 }
 
-impl Source {
+impl SampleSource {
     /// Checks what can be checked before anything is read.
     fn new(
         uploads: Option<Uploads>,
@@ -137,15 +137,15 @@ impl Source {
         tenant: &Tenant,
         windows: &Windows,
         reading: SampleReading,
-    ) -> Result<Source, Problem> {
+    ) -> Result<SampleSource, ApiError> {
         windows.settings(now())?;
         reading.settings()?;
         let tenant_queries = TenantQueries::of(state, tenant);
         let uploads = uploads.filter(|uploads| !uploads.files().is_empty());
-        Ok(Source { windows: windows.clone(), reading, uploads, tenant_queries })
+        Ok(SampleSource { windows: windows.clone(), reading, uploads, tenant_queries })
     }
 
-    fn read(&self, progress: &Progress) -> Result<Sampled, Problem> {
+    fn read(&self, progress: &Progress) -> Result<Sampled, ApiError> {
         match &self.uploads {
             Some(uploads) => of_files(uploads, &self.reading, &self.windows, progress),
             None => of_store(&self.tenant_queries, &self.windows, progress),

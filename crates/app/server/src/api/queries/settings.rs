@@ -1,6 +1,6 @@
 //! What the questions let clients set by name.
 
-use crate::api::problem::{Problem, ProblemDocument, ProblemKind};
+use crate::api::problem::{ApiError, ProblemDocument, ProblemKind};
 use axum::Json;
 use axum::extract::Path;
 use laggard_params::SettingsListing;
@@ -11,10 +11,13 @@ use laggard_params::SettingsListing;
     params(("question" = String, Path, description = "diagnose, compare, changes, capacity, or kernel-diagnose")),
     responses((status = 200, body = SettingsListing), (status = "4XX", body = ProblemDocument))
 )]
-pub(crate) async fn settings(Path(question): Path<String>) -> Result<Json<SettingsListing>, Problem> {
+pub(crate) async fn settings(Path(question): Path<String>) -> Result<Json<SettingsListing>, ApiError> {
     let unknown = || {
         let known = SettingsListing::questions().join(", ");
-        Problem::new(ProblemKind::NotFound, format_args!("{question:?} has no settings; these have: {known}"))
+        ApiError::new(
+            ProblemKind::NotFound,
+            format_args!("{question:?} has no settings; these have: {known}"),
+        )
     };
     SettingsListing::from_question(&question).map(Json).ok_or_else(unknown)
 }

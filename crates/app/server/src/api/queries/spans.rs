@@ -8,7 +8,7 @@ use crate::api::data::{REST_SPANS_MAX, merge_slices, slices, threads};
 use crate::api::jobs::Progress;
 use crate::api::jobs::routes::JobCreated;
 use crate::api::parameters::{Query, now};
-use crate::api::problem::{Problem, ProblemDocument, ProblemKind};
+use crate::api::problem::{ApiError, ProblemDocument, ProblemKind};
 use crate::api::state::AppState;
 use crate::stored_facts::stored_facts;
 use crate::tenants::Tenant;
@@ -37,7 +37,7 @@ pub(crate) async fn diagnose(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AnswerParameters>,
     query: QueryBody<DiagnoseParams>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     no_files(&query)?;
     let settings = query.params.settings(now())?;
     query.params.check_baseline(&settings, BaselineData::Same)?;
@@ -63,7 +63,7 @@ pub(crate) async fn compare(
     Extension(tenant): Extension<Arc<Tenant>>,
     Query(parameters): Query<AnswerParameters>,
     query: QueryBody<CompareParams>,
-) -> Result<Response, Problem> {
+) -> Result<Response, ApiError> {
     no_files(&query)?;
     let windows = query.params.windows(ComparedData::One, now())?;
     query.params.settings()?;
@@ -74,9 +74,9 @@ pub(crate) async fn compare(
     .await
 }
 
-fn no_files<Q>(query: &QueryBody<Q>) -> Result<(), Problem> {
+fn no_files<Q>(query: &QueryBody<Q>) -> Result<(), ApiError> {
     match &query.uploads {
-        Some(uploads) if !uploads.files().is_empty() => Err(Problem::new(
+        Some(uploads) if !uploads.files().is_empty() => Err(ApiError::new(
             ProblemKind::WrongType,
             "this question is about stored requests; POST /api/v1/import accepts files",
         )),
@@ -102,7 +102,11 @@ impl TenantQueries {
     }
 
     /// The requests of some windows, and of others that lie in the same slices; each slice once.
-    pub(crate) fn requests(&self, windows: &[Window], progress: &Progress) -> Result<Arc<Requests>, Problem> {
+    pub(crate) fn requests(
+        &self,
+        windows: &[Window],
+        progress: &Progress,
+    ) -> Result<Arc<Requests>, ApiError> {
         progress.stage("reading requests", windows.len() as u64)?;
         let mut all: Vec<Arc<RequestSlice>> = Vec::new();
         for (window, done) in windows.iter().zip(1..) {
@@ -121,7 +125,7 @@ impl TenantQueries {
         &self,
         settings: &DiagnoseSettings,
         progress: &Progress,
-    ) -> Result<Answer, Problem> {
+    ) -> Result<Answer, ApiError> {
         let window = Window { since: settings.since, until: settings.until };
         let windows = match settings.baseline {
             BaselineChoice::None => vec![window],
@@ -136,7 +140,7 @@ impl TenantQueries {
         progress.stage("diagnosing", 0)?;
         let engine = LocalEngine::new(threads());
         let report = laggard_diagnose::diagnose(&requests, None, &stored_facts(&requests), settings, engine);
-        Ok(Answer::Diagnosis(Box::new(report.map_err(Problem::invalid)?)))
+        Ok(Answer::Diagnosis(Box::new(report.map_err(ApiError::invalid)?)))
     }
 
     fn compare(
@@ -144,7 +148,7 @@ impl TenantQueries {
         question: &CompareParams,
         windows: [Window; 2],
         progress: &Progress,
-    ) -> Result<Answer, Problem> {
+    ) -> Result<Answer, ApiError> {
         let requests = self.requests(&windows, progress)?;
         progress.stage("comparing", 0)?;
         let populations = [0, 1].map(|at| ComparedPopulation {
@@ -160,6 +164,6 @@ impl TenantQueries {
         let engine = LocalEngine::new(threads());
         let settings = question.settings()?;
         let comparison = laggard_diagnose::compare([&populations[0], &populations[1]], &settings, engine);
-        Ok(Answer::Comparison(Box::new(comparison.map_err(Problem::invalid)?)))
+        Ok(Answer::Comparison(Box::new(comparison.map_err(ApiError::invalid)?)))
     }
 }

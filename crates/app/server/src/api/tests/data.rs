@@ -5,7 +5,7 @@ use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn services_and_operations() {
-    let server = TestServer::of_shop().await;
+    let server = TestServer::with_shop().await;
     let answered = server.ok(&format!("/api/v1/services?{}", shop_window())).await;
     let web = json!({
         "name": "web", "operations": 2, "replicas": 2, "requests": 200, "errors": 4, "p50_ns": 10_030_000,
@@ -33,7 +33,7 @@ async fn services_and_operations() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_ends_belong_to_a_window() {
-    let server = TestServer::of_shop().await;
+    let server = TestServer::with_shop().await;
     let requests = async |since: i64, until: i64| {
         let answered =
             server.ok(&format!("/api/v1/operations?service=web&since={since}&until={until}")).await;
@@ -50,7 +50,7 @@ async fn both_ends_belong_to_a_window() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn overview_over_time() {
-    let server = TestServer::of_shop().await;
+    let server = TestServer::with_shop().await;
     let answered = server.ok(&format!("/api/v1/overview?bins=10&{}", shop_window())).await;
     assert_eq!(
         (&answered["since_ns"], &answered["bin_ns"], &answered["bins"]),
@@ -71,7 +71,7 @@ async fn overview_over_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn categories_with_tree_and_matrix() {
-    let server = TestServer::of_shop().await;
+    let server = TestServer::with_shop().await;
     let window = shop_window();
     let list = server.ok(&format!("/api/v1/categories?{window}")).await;
     let buy = &list["categories"][0];
@@ -110,7 +110,7 @@ async fn categories_with_tree_and_matrix() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_trace_span_by_span() {
-    let server = TestServer::of_shop().await;
+    let server = TestServer::with_shop().await;
     let trace = server.ok("/api/v1/traces/0000000000000014").await;
     assert_eq!(trace["trace"], "0000000000000014");
     assert_eq!(
@@ -137,7 +137,7 @@ async fn one_trace_span_by_span() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn search_finds_the_latest_first() {
-    let server = TestServer::of_shop().await;
+    let server = TestServer::with_shop().await;
     let window = shop_window();
     let slow = server.ok(&format!("/api/v1/search?min_ms=100&limit=3&{window}")).await;
     assert_eq!((&slow["scanned"], &slow["omitted"]), (&json!(210), &json!(7)));

@@ -80,7 +80,7 @@ impl TestServer {
     }
 
     /// With the shop's requests in it.
-    async fn of_shop() -> TestServer {
+    async fn with_shop() -> TestServer {
         let server = TestServer::empty().await;
         server.append(shop()).await;
         server

@@ -23,7 +23,7 @@ async fn ended(server: &TestServer, href: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_diagnosis_names_the_database() {
-    let server = TestServer::of_shop().await;
+    let server = TestServer::with_shop().await;
     let answered = server.post("/api/v1/diagnose?wait=true", window()).await;
     assert_eq!(answered.status, StatusCode::OK, "{}", answered.text());
     assert_eq!(answered.headers["laggard-verdict"], "suspects");
@@ -58,7 +58,7 @@ async fn too_little_data_is_said() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_is_followed_fetched_and_listed() {
-    let server = TestServer::of_shop().await;
+    let server = TestServer::with_shop().await;
     let created = server.post("/api/v1/diagnose", window()).await;
     assert_eq!(created.status, StatusCode::ACCEPTED);
     let href = created.json()["href"].as_str().unwrap().to_owned();
@@ -84,14 +84,14 @@ async fn a_job_is_followed_fetched_and_listed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_waits_is_canceled() {
-    let server = TestServer::of_shop().await;
+    let server = TestServer::with_shop().await;
     let (end, told) = std::sync::mpsc::channel::<()>();
     let told = Arc::new(std::sync::Mutex::new(told));
     for _ in 0..2 {
         let told = told.clone();
         let work = move |_: &super::super::jobs::Progress| {
             let _ = told.lock().unwrap().recv();
-            Err(super::super::Problem::invalid("enough"))
+            Err(super::super::ApiError::invalid("enough"))
         };
         server.state.api.jobs.submit("default", "diagnose", work).unwrap();
     }
@@ -106,14 +106,14 @@ async fn a_job_that_waits_is_canceled() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_goes_away_while_waiting_cancels() {
-    let server = TestServer::of_shop().await;
+    let server = TestServer::with_shop().await;
     let (end, told) = std::sync::mpsc::channel::<()>();
     let told = Arc::new(std::sync::Mutex::new(told));
     for _ in 0..2 {
         let told = told.clone();
         let work = move |_: &super::super::jobs::Progress| {
             let _ = told.lock().unwrap().recv();
-            Err(super::super::Problem::invalid("enough"))
+            Err(super::super::ApiError::invalid("enough"))
         };
         server.state.api.jobs.submit("default", "diagnose", work).unwrap();
     }
@@ -125,7 +125,7 @@ async fn whoever_goes_away_while_waiting_cancels() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_windows_are_compared() {
-    let server = TestServer::of_shop().await;
+    let server = TestServer::with_shop().await;
     let middle = START + 300 * SECOND;
     let settings = json!({"before-since": START, "since": middle, "until": START + 600 * SECOND});
     let answered = server.post("/api/v1/compare?wait=true", settings).await;

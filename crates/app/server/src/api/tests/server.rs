@@ -30,7 +30,7 @@ async fn answers_are_not_stored_by_caches() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_are_openmetrics() {
-    let server = TestServer::of_shop().await;
+    let server = TestServer::with_shop().await;
     let answered = server.get("/metrics").await;
     assert!(answered.headers["content-type"].to_str().unwrap().starts_with("application/openmetrics-text"));
     let text = answered.text();

@@ -30,7 +30,7 @@ fn made(seed: u64, count: usize, replicas: usize, bad: usize, factor: f64) -> Ma
     made
 }
 
-fn found(made: &Made) -> Vec<Culprit> {
+fn culprits_of(made: &Made) -> Vec<Culprit> {
     find_culprits(&made.shares, &made.sets, 1, &CulpritSettings::default())
 }
 
@@ -55,8 +55,8 @@ proptest! {
         };
         let renamed = Made { shares: made.shares.clone(), sets: made.sets.iter().map(rename).collect() };
         let before: BTreeSet<ReplicaId> =
-            names(&found(&made)).into_iter().map(|at| replica(other[at.index()])).collect();
-        prop_assert_eq!(before, names(&found(&renamed)));
+            names(&culprits_of(&made)).into_iter().map(|at| replica(other[at.index()])).collect();
+        prop_assert_eq!(before, names(&culprits_of(&renamed)));
     }
 
     #[test]
@@ -64,7 +64,7 @@ proptest! {
         seed in any::<u64>(), replicas in 2_usize..24, bad in 0_usize..6, factor in 1.2_f64..3.0,
     ) {
         let made = made(seed, 200, replicas, bad.min(replicas / 2), factor);
-        let before = found(&made);
+        let before = culprits_of(&made);
         let mut order: Vec<u32> = (0..made.sets.len() as u32).collect();
         let mut random = Random(seed ^ 2);
         random.shuffle(&mut order);
@@ -75,7 +75,7 @@ proptest! {
         let mut shares: Vec<Share> = made.shares.clone();
         shares.iter_mut().for_each(|share| share.set = order[share.set as usize]);
         random.shuffle(&mut shares);
-        let after = found(&Made { shares, sets });
+        let after = culprits_of(&Made { shares, sets });
         prop_assert_eq!(names(&before), names(&after));
         for (a, b) in before.iter().zip(&after) {
             prop_assert!((a.factor - b.factor).abs() < 1e-9 && a.observations == b.observations);
@@ -86,15 +86,15 @@ proptest! {
     #[test]
     fn only_differences_count(seed in any::<u64>(), level in -5.0_f64..5.0) {
         let mut made = made(seed, 200, 10, 2, 1.8);
-        let before = names(&found(&made));
+        let before = names(&culprits_of(&made));
         made.shares.iter_mut().for_each(|share| share.log_ratio += level);
-        prop_assert_eq!(before, names(&found(&made)));
+        prop_assert_eq!(before, names(&culprits_of(&made)));
     }
 }
 
 #[test]
 fn where_nobody_is_slow_nobody_is_named() {
-    let wrong = (0..300).filter(|&seed| !found(&made(seed, 150, 12, 0, 1.0)).is_empty()).count();
+    let wrong = (0..300).filter(|&seed| !culprits_of(&made(seed, 150, 12, 0, 1.0)).is_empty()).count();
     assert!(wrong <= 2, "{wrong} of 300");
 }
 
@@ -102,7 +102,7 @@ fn where_nobody_is_slow_nobody_is_named() {
 fn intervals_cover_the_factor_as_often_as_they_say() {
     let (mut covered, mut all) = (0, 0);
     for seed in 0..150 {
-        for culprit in found(&made(1000 + seed, 400, 12, 2, 2.0)) {
+        for culprit in culprits_of(&made(1000 + seed, 400, 12, 2, 2.0)) {
             assert!(culprit.replica.index() < 2, "seed {seed}: {culprit:?}");
             covered += usize::from((culprit.factor_low..culprit.factor_high).contains(&2.0));
             all += 1;

@@ -4,7 +4,7 @@ use super::{Load, Random, THREADS};
 use laggard_localize::{Bins, Incident, ScanSettings, SiteTable, find_incidents};
 use laggard_model::{Nanos, Timestamp};
 
-fn found(table: &SiteTable) -> Vec<Incident> {
+fn incidents_of(table: &SiteTable) -> Vec<Incident> {
     find_incidents(table, &ScanSettings::default(), THREADS)
 }
 
@@ -14,7 +14,7 @@ fn minute(at: i64) -> Timestamp {
 
 /// First and last minute, and slow bins, of every incident.
 fn periods(table: &SiteTable) -> Vec<(Timestamp, Timestamp, usize)> {
-    found(table).iter().map(|incident| (incident.since, incident.until, incident.bins)).collect()
+    incidents_of(table).iter().map(|incident| (incident.since, incident.until, incident.bins)).collect()
 }
 
 /// One request a second: so many minutes.
@@ -25,7 +25,7 @@ fn minutes(seed: u64, minutes: usize, factor: impl Fn(usize, usize) -> f64) -> S
 
 #[test]
 fn quiet_windows_have_no_slow_period() {
-    let alarms = (0..60).filter(|&seed| !found(&minutes(seed, 24, |_, _| 1.0)).is_empty()).count();
+    let alarms = (0..60).filter(|&seed| !incidents_of(&minutes(seed, 24, |_, _| 1.0)).is_empty()).count();
     assert_eq!(alarms, 0, "of 60 windows of 24 minutes");
 }
 
@@ -35,7 +35,7 @@ fn a_slow_period_is_found_with_its_edges() {
         let slow = |site, minute| if site == 1 && (10..14).contains(&minute) { 5.0 } else { 1.0 };
         let table = minutes(100 + seed, 30, slow);
         assert_eq!(periods(&table), [(minute(10), minute(14), 4)], "seed {seed}");
-        let share = found(&table)[0].excess_share;
+        let share = incidents_of(&table)[0].excess_share;
         // One of three equal sites takes four times its usual beyond it: 4/3, less what giants are cut by.
         assert!(share > 0.7 && share < 2.2, "seed {seed}: {share}");
     }
@@ -93,7 +93,7 @@ fn what_grows_slowly_is_slow_in_the_end() {
     // From 1 to 8 times the usual over the last ten of forty minutes.
     let ramp =
         |site, minute: usize| if site == 0 { 1.0 + 0.7 * minute.saturating_sub(29) as f64 } else { 1.0 };
-    let found = found(&minutes(600, 40, ramp));
+    let found = incidents_of(&minutes(600, 40, ramp));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!((minute(30)..=minute(34)).contains(&found[0].since), "{found:?}");
     assert_eq!(found[0].until, minute(40));
@@ -134,7 +134,7 @@ fn hostile_clocks_do_no_harm() {
         let bins = Bins::of(&table, Nanos::from_secs(60)).unwrap();
         assert!(bins.requests.len() <= 1500, "{first}..{last}: {} bins", bins.requests.len());
         assert_eq!(bins.requests.iter().sum::<usize>(), table.requests.len());
-        found(&table);
+        incidents_of(&table);
     }
 }
 

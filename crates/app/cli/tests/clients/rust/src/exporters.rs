@@ -1,6 +1,6 @@
 //! The SDK's exporters, and how many spans they say were taken.
 
-use crate::Failure;
+use crate::ClientError;
 use opentelemetry_otlp::{
     Compression, ExporterBuildError, MetricExporter, Protocol, SpanExporter, WithExportConfig,
     WithHttpConfig, WithTonicConfig,
@@ -19,7 +19,7 @@ pub(crate) struct Destination {
 }
 
 impl Destination {
-    pub(crate) fn new(transport: &str, endpoint: &str, compression: &str) -> Result<Destination, Failure> {
+    pub(crate) fn new(transport: &str, endpoint: &str, compression: &str) -> Result<Destination, ClientError> {
         let protocol = match transport {
             "grpc" => Protocol::Grpc,
             "http-proto" => Protocol::HttpBinary,
@@ -69,7 +69,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn taken(&self) -> usize {
+    pub(crate) fn accepted(&self) -> usize {
         self.taken.load(Ordering::SeqCst)
     }
 

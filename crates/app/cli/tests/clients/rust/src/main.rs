@@ -41,7 +41,7 @@ struct PlannedSpan {
     error: bool,
 }
 
-type Failure = Box<dyn Error + Send + Sync>;
+type ClientError = Box<dyn Error + Send + Sync>;
 
 fn main() -> ExitCode {
     match run() {
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<ExitCode, Failure> {
+fn run() -> Result<ExitCode, ClientError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [plan, transport, endpoint, compression, step @ ..] = &arguments[..] else {
         return Err("give PLAN TRANSPORT ENDPOINT COMPRESSION".into());
@@ -69,7 +69,7 @@ fn run() -> Result<ExitCode, Failure> {
         play(&plan, step, &destination, &counts)?;
         metrics::measure(&plan, &destination)?;
     }
-    println!("{}", serde_json::json!({"taken": counts.taken(), "failed": counts.failed()}));
+    println!("{}", serde_json::json!({"taken": counts.accepted(), "failed": counts.failed()}));
     Ok(if counts.failed() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -89,7 +89,7 @@ struct Replica {
 }
 
 impl Replica {
-    fn start(span: &PlannedSpan, to: &Destination, counts: &Arc<Counts>) -> Result<Replica, Failure> {
+    fn start(span: &PlannedSpan, to: &Destination, counts: &Arc<Counts>) -> Result<Replica, ClientError> {
         // All its spans may wait at once: they take no time here.
         let batches = BatchConfigBuilder::default().with_max_queue_size(1 << 16).build();
         let exporter = to.span_exporter(counts)?;
@@ -103,7 +103,7 @@ impl Replica {
 }
 
 /// Every request of the plan; each replica has a provider of its own, as it would in its own process.
-fn play(plan: &Plan, step: usize, to: &Destination, counts: &Arc<Counts>) -> Result<(), Failure> {
+fn play(plan: &Plan, step: usize, to: &Destination, counts: &Arc<Counts>) -> Result<(), ClientError> {
     let mut replicas: HashMap<&str, Replica> = HashMap::new();
     for (played, request) in (1..).zip(&plan.requests) {
         let mut open: Vec<Context> = Vec::new();

@@ -1,7 +1,7 @@
 //! Response times and CPU time of every replica that takes requests, in one message each.
 
 use crate::exporters::Destination;
-use crate::{Failure, Plan, PlannedSpan, resource};
+use crate::{ClientError, Plan, PlannedSpan, resource};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::MeterProvider;
 use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Longer than any test.
 const NEVER: Duration = Duration::from_secs(86_400);
 
-pub(crate) fn measure(plan: &Plan, to: &Destination) -> Result<(), Failure> {
+pub(crate) fn measure(plan: &Plan, to: &Destination) -> Result<(), ClientError> {
     let mut entries: BTreeMap<&str, Vec<&PlannedSpan>> = BTreeMap::new();
     for request in &plan.requests {
         entries.entry(&request[0].replica).or_default().push(&request[0]);

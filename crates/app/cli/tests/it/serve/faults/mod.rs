@@ -12,7 +12,7 @@ use super::Running;
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// When the traces of these tests begin, and how far one is from the next: two hours, many slices.
+/// ColorWhen the traces of these tests begin, and how far one is from the next: two hours, many slices.
 const FIRST_NS: i64 = 1_768_208_400_000_000_000;
 const APART_NS: i64 = 7_200_000_000_000;
 

@@ -41,7 +41,7 @@ fn is_analyzed(cluster: &ClusterFinding) -> bool {
 /// A category is judged when its cluster was analyzed, and anomalous when the cluster's requests are of two
 /// kinds. What was found at positions is filed under the cluster's first category.
 fn category_analyses(question: &Question<'_>, surveyed: &SurveyResult, answer: &Mi) -> Vec<CategoryAnalysis> {
-    let unjudged = |latencies: &[f64]| laggard_localize::Gate {
+    let unjudged = |latencies: &[f64]| laggard_localize::DispersionGate {
         judged: false,
         anomalous: false,
         ..gate(latencies, &question.settings.clouddiag)

@@ -50,7 +50,7 @@ const ATTACKS: &[(&str, Attacker)] = &[
 ];
 
 /// What came of it.
-pub(crate) struct Found {
+pub(crate) struct Outcome {
     /// Attempts of each kind.
     pub(crate) attempts: BTreeMap<&'static str, u64>,
     /// Spans of the good client, all of them there once.
@@ -70,7 +70,7 @@ pub(crate) struct Waited {
     path: &'static str,
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -85,7 +85,7 @@ impl fmt::Display for Found {
 }
 
 /// Starts a server in an empty folder and attacks it for so long.
-pub(crate) fn besiege(binary: &Path, data: &Path, seed: u64, length: Duration) -> Found {
+pub(crate) fn besiege(binary: &Path, data: &Path, seed: u64, length: Duration) -> Outcome {
     let mut run = Run::new(binary, data, seed);
     let (process, server) = run.start();
     let memory_before = process.memory("VmRSS:");
@@ -110,7 +110,7 @@ pub(crate) fn besiege(binary: &Path, data: &Path, seed: u64, length: Duration) -
     run.end(process, server);
     let attempts =
         ATTACKS.iter().zip(&counts).map(|((name, _), count)| (*name, count.load(Ordering::Relaxed)));
-    Found { attempts: attempts.collect(), spans: found.spans, memory_before, memory_most, slowest }
+    Outcome { attempts: attempts.collect(), spans: found.spans, memory_before, memory_most, slowest }
 }
 
 /// What somebody with a browser, and whoever watches the server, want to know.

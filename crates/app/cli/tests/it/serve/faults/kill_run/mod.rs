@@ -62,13 +62,13 @@ pub(crate) struct Run {
 
 /// What a look at everything found: all of it there once.
 #[derive(Clone, Copy)]
-pub(crate) struct Found {
+pub(crate) struct Outcome {
     pub(crate) spans: u64,
     /// Messages that were sent again, because nobody answered.
     pub(crate) repeated: u64,
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -149,12 +149,12 @@ impl Run {
     }
 
     /// Starts a server, has everything written that is open, looks for every span, and kills it.
-    pub(crate) fn check(&mut self) -> Found {
+    pub(crate) fn check(&mut self) -> Outcome {
         let (process, server) = self.start();
         let traffic = Arc::clone(&self.traffic);
         let whole = traffic.whole.write().expect("no sender panics");
         post(server, "/api/v1/flush", "");
-        let found = self.look(server);
+        let found = self.verify(server);
         *self.traffic.server.lock().expect("no thread panics while it holds the lock") = None;
         drop(whole);
         process.kill();
@@ -162,14 +162,14 @@ impl Run {
     }
 
     /// Looks for every span while the server goes on.
-    pub(crate) fn check_running(&mut self, server: Addresses) -> Found {
+    pub(crate) fn check_running(&mut self, server: Addresses) -> Outcome {
         let traffic = Arc::clone(&self.traffic);
         let _whole = traffic.whole.write().expect("no sender panics");
         post(server, "/api/v1/flush", "");
-        self.look(server)
+        self.verify(server)
     }
 
-    fn look(&mut self, server: Addresses) -> Found {
+    fn verify(&mut self, server: Addresses) -> Outcome {
         let ready = get(server, "/readyz");
         let problems = ready["problems"].as_array().expect("a list");
         assert!(problems.iter().all(|problem| problem["name"] == "torn_log"), "{ready}");
@@ -186,7 +186,7 @@ impl Run {
             let trace = lane * LANE + 1 + self.dice.below(traces[lane as usize].max(1));
             check_trace(server, trace);
         }
-        Found { spans: 4 * sent, repeated: self.traffic.repeated.load(Ordering::Relaxed) }
+        Outcome { spans: 4 * sent, repeated: self.traffic.repeated.load(Ordering::Relaxed) }
     }
 
     /// Stops the senders: every trace was sent as a whole. Tells which traces: the first ones of every sender.

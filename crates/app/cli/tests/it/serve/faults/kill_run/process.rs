@@ -24,7 +24,7 @@ const SETTINGS: [&str; 6] = [
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Process {
-    child: Mine,
+    child: OwnedChild,
     lines: Receiver<Value>,
     reading: JoinHandle<()>,
     /// What it does now, by its log.
@@ -33,9 +33,9 @@ pub(crate) struct Process {
 }
 
 /// A process that does not outlive a test that fails.
-struct Mine(Child);
+struct OwnedChild(Child);
 
-impl Drop for Mine {
+impl Drop for OwnedChild {
     fn drop(&mut self) {
         // It may have been killed already.
         let _ = self.0.kill();
@@ -108,7 +108,7 @@ impl Process {
                 let _ = said.send(line);
             }
         });
-        Process { child: Mine(child), lines, reading, doing: Doing::default(), told_to_stop: false }
+        Process { child: OwnedChild(child), lines, reading, doing: Doing::default(), told_to_stop: false }
     }
 
     /// Waits until it listens.
