@@ -64,7 +64,7 @@ fn text(listing: &SettingsListing) -> String {
         let _ = writeln!(out, "laggard {}: {}", listing.question, group[0].group);
         for entry in group {
             let _ = writeln!(out, "  {:<30} {:<12} {}", entry.name, entry.default, allowed(entry));
-            wrap(&mut out, &format!("{}. Default: {}.", entry.description, entry.source));
+            wrap(&mut out, &format!("{}. Source of the default: {}.", entry.description, entry.source));
         }
     }
     out
