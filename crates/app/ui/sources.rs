@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 /// What the pages are built from.
-pub const SOURCES: &[&str] = &[
+pub(crate) const SOURCES: &[&str] = &[
     "build",
     "index.html",
     "package-lock.json",
@@ -20,7 +20,7 @@ pub const SOURCES: &[&str] = &[
 ///
 /// # Errors
 /// When a source cannot be read.
-pub fn hash_of_sources(web: &Path) -> io::Result<String> {
+pub(crate) fn hash_of_sources(web: &Path) -> io::Result<String> {
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
     for source in SOURCES {
         add(&mut hash, source, &web.join(source))?;

@@ -9,7 +9,7 @@ use laggard_align::localize::{AlignedPosition, ClusterProfile, DeviationKind};
 use laggard_align::{Diagnosis, FindingGroup, Occurrence};
 use laggard_kernel_graph::{CriticalPath, ExecutionGraph};
 use laggard_report::{
-    AbnormalWait, StateLetter, StepDeviation, StepGroup, StepKind, WaitCause, WaitFacts, wait_words,
+    AbnormalWait, StateName, StepDeviation, StepGroup, StepKind, WaitCause, WaitFacts, wait_words,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +79,7 @@ pub(crate) fn deviations(
     diagnosis: &Diagnosis,
     sequencer: &Sequencer<'_>,
     sample: &Sequenced,
-    letters: &[StateLetter],
+    letters: &[StateName],
 ) -> Deviations {
     let gathered = gather(diagnosis, sequencer, sample);
     let total_ns: u64 = (diagnosis.sample.iter())
@@ -235,7 +235,7 @@ fn step(
     diagnosis: &Diagnosis,
     group: &FindingGroup,
     gathered: Option<&(BTreeMap<Reason, Sum>, Vec<StepDeviation>)>,
-    letters: &[StateLetter],
+    letters: &[StateName],
     share: &impl Fn(u64) -> f64,
 ) -> StepGroup {
     let alignment = diagnosis.alignments.iter().find(|one| one.normal_kind == group.normal_kind);
@@ -295,7 +295,7 @@ fn number(place: AlignedPosition, columns: usize) -> u32 {
 }
 
 /// The most frequent state of normal executions in the step before.
-fn after(profile: &ClusterProfile, place: AlignedPosition, letters: &[StateLetter]) -> String {
+fn after(profile: &ClusterProfile, place: AlignedPosition, letters: &[StateName]) -> String {
     let (AlignedPosition::Before(column) | AlignedPosition::Column(column)) = place;
     let before = column.checked_sub(1).and_then(|column| profile.columns().get(column as usize));
     let state = before.and_then(|column| column.states.first()).map(|share| usize::from(share.state));

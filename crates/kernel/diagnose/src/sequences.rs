@@ -9,7 +9,7 @@ use laggard_kernel_graph::{
     SymbolOwner, WorkerNames, WorkerState, state_steps,
 };
 use laggard_model::{Loss, Losses};
-use laggard_report::StateLetter;
+use laggard_report::StateName;
 use laggard_settings::{Choice, settings};
 
 /// Steps of all executions of a set together: what does not fit is left out.
@@ -230,7 +230,7 @@ impl<'a> Sequencer<'a> {
     }
 
     /// The letters as reports tell them.
-    pub(crate) fn letters(&self) -> Vec<StateLetter> {
+    pub(crate) fn letters(&self) -> Vec<StateName> {
         self.alphabet.symbols().iter().map(letter).collect()
     }
 }
@@ -250,9 +250,9 @@ fn unresolved_ns(path: &CriticalPath) -> u64 {
     path.segments.iter().filter(|piece| unknown(piece.state)).map(|piece| piece.window.ns()).sum()
 }
 
-fn letter(one: &laggard_kernel_graph::StateSymbol) -> StateLetter {
+fn letter(one: &laggard_kernel_graph::StateSymbol) -> StateName {
     let state = state(one.state);
     let of = if one.qualifier.is_empty() { String::new() } else { format!(" {}", one.qualifier) };
     let whose = if one.owner == SymbolOwner::Other { " (another thread)" } else { "" };
-    StateLetter { name: format!("{}{of}{whose}", state.word()), state, own: one.owner != SymbolOwner::Other }
+    StateName { name: format!("{}{of}{whose}", state.word()), state, own: one.owner != SymbolOwner::Other }
 }

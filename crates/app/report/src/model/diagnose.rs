@@ -41,8 +41,7 @@ pub struct Report {
     /// Periods inside the window in which requests were slower than in the rest of it, in order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incidents: Vec<Incident>,
-    /// With the verdict `insufficient-data`: what would have been needed; whole sentences, the most basic
-    /// first.
+    /// With the verdict `insufficient-data`: what would have been needed; whole sentences, the most basic first.
     pub missing: Vec<String>,
     /// Mean excess self time by operation (rows) and replica (columns), for the suspects and a few of their
     /// neighbors.

@@ -1,7 +1,7 @@
 //! A sample of executions against normal ones.
 
 use super::{
-    AbnormalWait, AlignedCluster, KernelInput, KernelState, PathTimeline, Projection, StateLetter, StepGroup,
+    AbnormalWait, AlignedCluster, KernelInput, KernelState, PathTimeline, Projection, StateName, StepGroup,
 };
 use crate::Setting;
 use serde::Serialize;
@@ -27,7 +27,7 @@ pub struct KernelDiagnosis {
     /// The executions in question.
     pub sample: SetOfExecutions,
     /// The letters of sequences.
-    pub alphabet: Vec<StateLetter>,
+    pub alphabet: Vec<StateName>,
     /// The first look: each state on average.
     pub coarse: Vec<CoarseRow>,
     /// Kinds of executions, and which belong together.

@@ -24,7 +24,7 @@ pub use path::{
 pub use projection::{ProjectedExecution, Projection};
 pub use stats::{CpuTime, EventCount, KernelStatsReport, SwitchingThread, WakingPair};
 pub use steps::{
-    AbnormalWait, AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind, StateLetter,
+    AbnormalWait, AlignedCell, AlignedCluster, AlignedColumn, AlignedRow, AlignedRowKind, StateName,
     StepDeviation, StepGroup, StepKind,
 };
 

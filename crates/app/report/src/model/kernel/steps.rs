@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 /// A letter of sequences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct StateLetter {
+pub struct StateName {
     /// What it is called: `pre-empted`, `running: postgres`.
     pub name: String,
     /// The state it stands for.

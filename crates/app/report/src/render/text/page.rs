@@ -95,7 +95,7 @@ fn space(before: Option<&Painted>, after: Option<&Painted>) -> Painted {
     }
 }
 
-/// Neighbours of one paint become one piece.
+/// Neighbors of one paint become one piece.
 fn merged(pieces: &[Painted]) -> Vec<Painted> {
     let mut merged: Vec<Painted> = Vec::new();
     for piece in pieces {
