@@ -1,1 +1,0 @@
-import{At as e,Lt as t,Rt as n,_t as r,gt as i,ht as a,pt as o}from"./index-C8c6YSy2.js";var s=r(`<p class="muted" role="status" aria-busy="true">Asking the server …</p>`);function c(r,c){n(c,!0);var l=i(),u=e(l),d=e=>{var t=s();a(e,t)};o(u,e=>{c.resource.loading&&c.resource.value===void 0&&e(d)}),a(r,l),t()}export{c as t};
