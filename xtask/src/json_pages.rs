@@ -77,7 +77,10 @@ fn definition_name(target: &str) -> Option<&str> {
 
 /// The description as Markdown; links between Rust items mean nothing here.
 fn text(schema: &Value) -> String {
-    let text = schema["description"].as_str().unwrap_or_default();
+    // An optional object has its description beside the reference.
+    let choices = schema["oneOf"].as_array().into_iter().flatten();
+    let text = std::iter::once(schema).chain(choices).find_map(|schema| schema["description"].as_str());
+    let text = text.unwrap_or_default();
     text.replace("[`", "`").replace("`]", "`").replace('\n', " ")
 }
 
@@ -146,6 +149,7 @@ mod tests {
                 "properties": {
                     "price": {"type": ["number", "null"], "description": "In euros."},
                     "items": {"type": "array", "items": {"$ref": "#/$defs/Item"}},
+                    "best": {"oneOf": [{"$ref": "#/$defs/Item", "description": "If any."}, {"type": "null"}]},
                 },
                 "$defs": {"Item": {"type": "string", "enum": ["a", "b"]}, "Unused": {"type": "object"}},
             })
@@ -160,6 +164,7 @@ mod tests {
         assert!(page.contains("# The report of a shop as JSON\n\nWhat `Shop` sells."), "{page}");
         assert!(page.contains("| `price` | number or null | In euros. |"), "{page}");
         assert!(page.contains("| `items` | list of [Item](#item) |"), "{page}");
+        assert!(page.contains("| `best` | [Item](#item) or null | If any. |"), "{page}");
         assert!(page.contains("## Item\n\n\n\nOne of: `a` or `b`."), "{page}");
         assert!(!page.contains("Unused"));
         assert!(pages["docs/manual/json/README.md"].contains("[`laggard schema shop`](shop.md)"));

@@ -54,7 +54,7 @@ fn two_sets_in_two_formats_are_compared_in_every_form() {
     let paths = [before.to_str().unwrap(), after.to_str().unwrap()];
     let written = |form: &str| laggard(&["compare", paths[0], paths[1], "--output", form]).text();
     assert!(written("text").starts_with("[!] Slower\n"));
-    assert!(written("markdown").starts_with("### Laggard comparison: slower\n"));
+    assert!(written("markdown").starts_with("### Laggard: slower\n"));
     assert!(written("html").contains("Differential flame graph"));
     assert_eq!(compare(&[before, after], &["--threads", "1"]).json(), comparison, "one thread");
     assert_eq!(compare(&[before, after], &["--threads", "3"]).json(), comparison, "three threads");
