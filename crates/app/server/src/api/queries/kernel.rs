@@ -29,7 +29,7 @@ const GRAPH_BYTES_MAX: usize = 1 << 30;
     post, path = "/api/v1/kernel/path", tag = "kernel", params(AnswerParameters),
     request_body(content_type = "multipart/form-data", content = String, description = "settings: named like the flags of `laggard kernel path`; file: a kernel trace, repeated for more hosts"),
     responses(
-        (status = 200, description = "With wait=true: the report, in the requested form", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the report, in the requested form", body = laggard_report::KernelPathReport),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
@@ -59,7 +59,7 @@ pub(crate) async fn kernel_path(
     post, path = "/api/v1/kernel/diagnose", tag = "kernel", params(AnswerParameters),
     request_body(content_type = "multipart/form-data", content = String, description = "settings: named like the flags of `laggard kernel diagnose`; normal and sample: kernel traces of the two sets; or file: traces that hold both"),
     responses(
-        (status = 200, description = "With wait=true: the report, in the requested form", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the report, in the requested form", body = laggard_report::KernelDiagnosis),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
@@ -90,7 +90,7 @@ pub(crate) async fn kernel_diagnose(
     post, path = "/api/v1/kernel/stats", tag = "kernel", params(AnswerParameters),
     request_body(content_type = "multipart/form-data", content = String, description = "file: a kernel trace, repeated for more"),
     responses(
-        (status = 200, description = "With wait=true: the report, in the requested form", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the report, in the requested form", body = laggard_report::KernelStatsReport),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )

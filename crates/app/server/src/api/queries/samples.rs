@@ -25,7 +25,7 @@ use std::sync::Arc;
     post, path = "/api/v1/changes", tag = "questions", params(AnswerParameters),
     request_body(content = WithFiles<ChangesQuery>, description = "Settings, named like the flags of `laggard changes`; or a form with the parts settings and file"),
     responses(
-        (status = 200, description = "With wait=true: the report, in the requested form", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the report, in the requested form", body = laggard_report::ChangeReport),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
@@ -62,7 +62,7 @@ pub(crate) async fn changes(
     post, path = "/api/v1/signature", tag = "questions", params(AnswerParameters),
     request_body(content = WithFiles<SignatureQuery>, description = "Settings, named like the flags of `laggard signature`; or a form with the parts settings and file"),
     responses(
-        (status = 200, description = "With wait=true: the signature, in the requested form", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the signature, in the requested form", body = laggard_report::Signature),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
@@ -95,7 +95,7 @@ pub(crate) async fn signature(
     post, path = "/api/v1/capacity", tag = "questions", params(AnswerParameters),
     request_body(content = WithFiles<CapacityQuery>, description = "Settings, named like the flags of `laggard capacity`; or a form with the parts settings and file"),
     responses(
-        (status = 200, description = "With wait=true: the answer, in the requested form", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the answer, in the requested form", body = laggard_report::CapacityReport),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )

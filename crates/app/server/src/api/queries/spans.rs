@@ -27,7 +27,7 @@ use tokio::runtime::Handle;
     post, path = "/api/v1/diagnose", tag = "questions", params(AnswerParameters),
     request_body(content = DiagnoseParams, description = "Settings, named like the flags of `laggard diagnose`"),
     responses(
-        (status = 200, description = "With wait=true: the report, in the requested form", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the report, in the requested form", body = laggard_report::Report),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
@@ -53,7 +53,7 @@ pub(crate) async fn diagnose(
     post, path = "/api/v1/compare", tag = "questions", params(AnswerParameters),
     request_body(content = CompareParams, description = "Settings, named like the flags of `laggard compare`"),
     responses(
-        (status = 200, description = "With wait=true: the comparison, in the requested form", body = serde_json::Value),
+        (status = 200, description = "With wait=true: the comparison, in the requested form", body = laggard_report::Comparison),
         (status = 202, description = "A job", body = JobCreated),
         (status = "4XX", body = ProblemDocument), (status = 503, body = ProblemDocument)
     )
