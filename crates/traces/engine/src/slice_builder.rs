@@ -28,7 +28,7 @@ impl RequestSlice {
 
     /// The same from rows in order of trace, start and span id.
     pub(crate) fn from_sorted_rows(names: Names, rows: &[SpanRow], facts: SliceFacts) -> RequestSlice {
-        let mut builder = SliceBuilder { facts: facts, ..SliceBuilder::default() };
+        let mut builder = SliceBuilder { facts, ..SliceBuilder::default() };
         builder.calls.reserve(rows.len());
         for trace in rows.chunk_by(|a, b| a.trace == b.trace) {
             builder.add_trace(trace);

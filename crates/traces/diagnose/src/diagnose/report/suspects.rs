@@ -61,7 +61,7 @@ fn suspect(context: &Context<'_>, rank: u32, found: &FoundSuspect) -> Suspect {
         between: found.between.clone(),
         evidence: found.evidence.iter().map(|kind| kind.name().to_owned()).collect(),
         culprits: sites.map_or_else(Vec::new, |sites| sites.culprits.clone()),
-        shift: sites.and_then(|sites| sites.shift.clone()),
+        shift: sites.and_then(|sites| sites.shift),
         onset: sites.and_then(|sites| sites.onset.clone()),
     }
 }
