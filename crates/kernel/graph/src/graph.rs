@@ -73,7 +73,8 @@ impl ExecutionGraph {
 
     /// One worker.
     ///
-    /// # Panics If `id` is out of range.
+    /// # Panics
+    /// If `id` is out of range.
     pub fn worker(&self, id: WorkerId) -> &Worker {
         &self.workers[id.0 as usize]
     }

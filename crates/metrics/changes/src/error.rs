@@ -36,7 +36,8 @@ pub enum TooLittleDataError {
 impl TooLittleDataError {
     /// Checks that `observations` can be analyzed by a method that needs `needed` windows.
     ///
-    /// # Errors The first requirement that is not met.
+    /// # Errors
+    /// The first requirement that is not met.
     pub fn check(observations: &Observations, needed: usize) -> Result<(), TooLittleDataError> {
         let (windows, types) = (observations.utilization.len(), observations.counts.cols());
         if let Some(row) = first_unusable(observations) {

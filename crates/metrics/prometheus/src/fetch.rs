@@ -46,7 +46,8 @@ const INSTANTS_MAX: i64 = 1 << 20;
 /// A bare selector is queried twice, once as `timestamp(…)`: Prometheus repeats the last value for up to five minutes,
 /// and only the instants distinguish a repeated value from a new one, and a gap from an idle server.
 ///
-/// # Errors If the server is unreachable, rejects the query, or returns something other than a matrix.
+/// # Errors
+/// If the server is unreachable, rejects the query, or returns something other than a matrix.
 pub fn fetch(
     client: &Client,
     query: &Query,

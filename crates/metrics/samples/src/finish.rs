@@ -28,7 +28,8 @@ impl SampleTable {
 
     /// The table of windows. Costs a sort of each series that is not in order, then one pass over all samples.
     ///
-    /// # Errors If no sample in the requested time has transactions or CPU use, if windows are too short for the
+    /// # Errors
+    /// If no sample in the requested time has transactions or CPU use, if windows are too short for the
     /// samples or too many for the memory, or if a requested server does not exist.
     pub fn finish(mut self, settings: &WindowSettings) -> Result<WindowTable, WindowError> {
         if !(LENGTH_MIN..=LENGTH_MAX).contains(&settings.length) {

@@ -14,7 +14,8 @@ const GAP_NEXT: f64 = -0.5;
 /// -0.5 for each further one, where columns in which both have a gap are skipped. A row of weight `w` counts `w` times,
 /// also against itself. `rows^2 * columns / 64` steps.
 ///
-/// # Panics If a row refers to a column out of range.
+/// # Panics
+/// If a row refers to a column out of range.
 pub fn sum_of_pairs(rows: &[ProfileRow<'_>], len: usize, threads: NonZeroUsize) -> f64 {
     let bits = OccupancyBits::new(rows.iter().map(|row| row.columns), len);
     let indices: Vec<usize> = (0..rows.len()).collect();

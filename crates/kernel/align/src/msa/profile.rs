@@ -32,7 +32,8 @@ pub struct ProfileRow<'a> {
 impl Profile {
     /// Counts states by column. Columns that no row fills have occupancy 0.
     ///
-    /// # Panics If a row refers to a column out of range.
+    /// # Panics
+    /// If a row refers to a column out of range.
     pub fn new(rows: &[ProfileRow<'_>], len: usize) -> Profile {
         let (states, slots) = slots(rows);
         let zeros = || vec![0.0; len];

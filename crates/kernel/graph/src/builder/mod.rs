@@ -51,7 +51,8 @@ impl GraphBuilder {
     /// Adds the next event of any host; each host has its own table of texts. The events of all hosts must be in one
     /// time order, on aligned clocks.
     ///
-    /// # Panics With 2³² − 1 threads or more.
+    /// # Panics
+    /// With 2³² − 1 threads or more.
     pub fn push_from(&mut self, host: HostId, event: &KernelEvent, texts: &KernelTexts) {
         let host = self.host_index(host);
         let event = KernelEvent { kind: self.translate(host, event.kind, texts), ..*event };

@@ -21,7 +21,8 @@ impl Delimiter {
     /// `between:NAME`, `thread:GLOB` or `tid:NUMBER[,FROM..TO]` (seconds of the trace's clock), each optionally
     /// followed by `@thread`, `@process`, or `@container`, with an optional `=GLOB`.
     ///
-    /// # Errors If the text is none of these; the error states the valid syntax.
+    /// # Errors
+    /// If the text is none of these; the error states the valid syntax.
     pub fn parse(text: &str) -> Result<Delimiter, DelimiterError> {
         parse(text.trim()).map_err(|reason| DelimiterError { text: shortened(text), reason })
     }

@@ -22,7 +22,8 @@ const SIDE_MIN: usize = 3;
 /// others are compared, and the signature and the regression check each other. See `docs/manual/methods/changes.md`.
 /// About `O(T log T · n² + T n³)`; the result does not depend on `threads`.
 ///
-/// # Errors If there are fewer than `2 (n + 1)` usable windows for the `n` transaction types that occur, or no CPU use
+/// # Errors
+/// If there are fewer than `2 (n + 1)` usable windows for the `n` transaction types that occur, or no CPU use
 /// to explain.
 pub fn changes(
     observations: &Observations,

@@ -29,11 +29,12 @@ use crate::{Analysis, Change, Observations, TooLittleDataError};
 /// The paper's analysis of one server: segments within an error of ε, anomalous regions, groups of segments that one
 /// model describes, and the verdict at every cut.
 ///
-/// `settings` are within their ranges ([`CherkasovaSettings::check`]). The result does not depend on the number of
+/// `settings` are within their ranges ([`laggard_settings::Settings::check`]). The result does not depend on the number of
 /// threads. Up to [`CherkasovaSettings::exact_windows_max`] windows every cut is considered, `O(T² n²)` in time and `2
 /// T²` bytes; beyond, cuts on a grid, refined.
 ///
-/// # Errors If there are too few observations.
+/// # Errors
+/// If there are too few observations.
 pub fn cherkasova(
     observations: &Observations,
     settings: &CherkasovaSettings,

@@ -102,7 +102,8 @@ impl OnlineCherkasova {
 
     /// Appends a window and returns its effect.
     ///
-    /// # Errors The window is rejected if its numbers are unusable, do not fit the shape, or are out of order
+    /// # Errors
+    /// The window is rejected if its numbers are unusable, do not fit the shape, or are out of order
     /// ([`TooLittleDataError::Unusable`]). Otherwise it is accepted, and the error means that there is too little data
     /// so far.
     pub fn push(&mut self, window: &OnlineWindow<'_>) -> Result<OnlineUpdate, TooLittleDataError> {
