@@ -48,14 +48,14 @@ describe("questions", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("region", { name: "Answer" }).waitFor();
     const settings = settingsOf(stub.asked[0]);
-    assert.deepEqual([settings["latency-max"], settings.set], ["500ms", ["front.servers=5", "cart.demand=-30%"]]);
+    assert.deepEqual([settings["latency-max"], settings["what-if"]], ["500ms", ["front.servers=5", "cart.demand=-30%"]]);
   });
 
   test("samples in a file are asked about, and the answer has an address", async () => {
     await visit(page, `/changes?${HOUR}`);
     await page.getByLabel("Files, as a whole").check();
     await page.getByLabel("Samples, traces or access logs").setInputFiles([file("samples.csv", "time,server\n"), file("more.csv", "time\n")]);
-    await page.getByRole("button", { name: "Look for changes" }).click();
+    await page.getByRole("button", { name: "Find changes" }).click();
     await page.getByRole("region", { name: "Answer" }).waitFor();
     const [asked] = stub.asked;
     assert.deepEqual(asked.parts.map((part) => [part.name, part.file]), [["settings", null], ["file", "samples.csv"], ["file", "more.csv"]]);
@@ -68,7 +68,7 @@ describe("questions", () => {
     assert.equal(stub.asked.length, 1, "a reload does not ask again");
   });
 
-  for (const [question, button, report] of [["stats", "Look into it", "Executions by delimiter"], ["path", "Find the critical paths", "Where the time went"]]) {
+  for (const [question, button, report] of [["stats", "Show contents", "Executions by delimiter"], ["path", "Find the critical paths", "Where the time went"]]) {
     test(`kernel traces: ${question}`, async () => {
       await visit(page, `/kernel?question=${question}`);
       assert.equal(await page.getByRole("button", { name: button }).isDisabled(), true);
@@ -97,7 +97,7 @@ describe("questions", () => {
     stub.jobs.pace(400);
     await visit(page, "/kernel");
     await page.getByLabel("Kernel trace").setInputFiles(file("trace.dat", "x"));
-    await page.getByRole("button", { name: "Look into it" }).click();
+    await page.getByRole("button", { name: "Show contents" }).click();
     const bar = page.getByRole("progressbar");
     await bar.waitFor();
     await page.waitForFunction(() => Number(document.querySelector("progress")?.value) >= 10);
@@ -133,7 +133,7 @@ describe("questions", () => {
     await page.getByLabel("Files").setInputFiles([file("good.json", "{}"), file("bad.txt", "not a trace"), file("more.json", "{}")]);
     await page.getByRole("button", { name: "Import 3 files" }).click();
     await page.locator("main bdi", { hasText: "more.json" }).waitFor();
-    await page.getByText("3 of 3 done").waitFor({ state: "hidden" });
+    await page.locator("main section h2 .chip", { hasText: "taken" }).nth(1).waitFor();
     const states = await page.locator("main section h2 .chip").allInnerTexts();
     assert.deepEqual(states, ["taken", "failed", "taken"]);
     await page.getByText("No format of Laggard's recognizes this file").waitFor();

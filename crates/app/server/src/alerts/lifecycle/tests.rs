@@ -41,7 +41,7 @@ fn finding(operation: &str) -> Finding {
     }
 }
 
-/// What a evaluation at a minute finds: the fifteen minutes before it against the two hours before those.
+/// What an evaluation at a minute finds: the fifteen minutes before it against the two hours before those.
 pub(in crate::alerts) fn evaluated(operations: &[&str], minute: i64) -> Evaluation {
     Evaluation {
         window: Window { since: time(minute - 15), until: time(minute) },

@@ -1,0 +1,1 @@
+import{F as e}from"./index-CtaTtaz5.js";function t(t){return{since:e(t.sinceMs),until:e(t.untilMs)}}export{t};
