@@ -32,6 +32,7 @@ impl Matrix {
     }
 
     /// Number of rows.
+    #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -45,6 +46,7 @@ impl Matrix {
     ///
     /// # Panics
     /// If `i` is not below `rows()`.
+    #[inline]
     pub fn row(&self, i: usize) -> &[f64] {
         assert!(i < self.rows, "row {i} of {}", self.rows);
         &self.data[i * self.cols..(i + 1) * self.cols]
@@ -54,6 +56,7 @@ impl Matrix {
     ///
     /// # Panics
     /// If `i` is not below `rows()`.
+    #[inline]
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
         assert!(i < self.rows, "row {i} of {}", self.rows);
         &mut self.data[i * self.cols..(i + 1) * self.cols]
@@ -83,6 +86,7 @@ impl Matrix {
     ///
     /// # Panics
     /// If the position is outside the matrix.
+    #[inline]
     pub fn get(&self, i: usize, j: usize) -> f64 {
         self.data[self.position(i, j)]
     }
@@ -91,6 +95,7 @@ impl Matrix {
     ///
     /// # Panics
     /// If the position is outside the matrix.
+    #[inline]
     pub fn set(&mut self, i: usize, j: usize, v: f64) {
         let position = self.position(i, j);
         self.data[position] = v;
