@@ -130,6 +130,7 @@ impl Matrix {
         self.data.iter().map(|value| value * value).sum::<f64>().sqrt()
     }
 
+    #[inline]
     fn position(&self, i: usize, j: usize) -> usize {
         assert!(i < self.rows && j < self.cols, "({i}, {j}) of {} x {}", self.rows, self.cols);
         i * self.cols + j
