@@ -85,7 +85,7 @@ macro_rules! settings {
 #[macro_export]
 macro_rules! __row {
     ($group:literal, $name:literal, ($($unit:literal)?), $range:expr, [$($doc:literal)+], $source:literal) => {{
-        #[allow(unused_imports)]
+        #[allow(unused_imports, reason = "a row states its range with one or two of these")]
         use $crate::{above, above_to, at_least, between, choice, within};
         static ROW: $crate::SettingRow = $crate::SettingRow {
             group: $group,

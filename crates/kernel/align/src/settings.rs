@@ -1,4 +1,4 @@
-//! What the methods may be told.
+//! What the methods may know.
 
 use laggard_settings::{Choice, settings};
 use std::num::NonZeroUsize;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 enum Story {
     Nothing,
     /// `buy` takes 10 ms more from window 120 on.
-    Dearer,
+    MoreExpensive,
     /// Something takes a random 5 to 35 % of the CPU from window 100 to 160.
     Foreign,
 }
@@ -33,7 +33,7 @@ fn samples(story: Story, windows: usize) -> String {
         let draw = |at: u64| noise(window as u64 * 100 + at);
         let load = 1.0 + 0.6 * (window as f64 / 17.0).sin();
         let counts = [0, 1, 2].map(|at| (load * (900.0 + 900.0 * draw(at))).round());
-        let dearer = if story == Story::Dearer && window >= 120 { 0.010 } else { 0.0 };
+        let dearer = if story == Story::MoreExpensive && window >= 120 { 0.010 } else { 0.0 };
         let demand = |at: usize| DEMAND_S[at] + if at == 0 { dearer } else { 0.0 };
         let work: f64 = (0..3).map(|at| counts[at] * demand(at)).sum();
         let foreign = story == Story::Foreign && (100..160).contains(&window);
@@ -68,7 +68,7 @@ fn a_dearer_transaction_is_named_by_both_methods() {
     let deployment = "2026-01-12T10:59:48Z=v2.4";
     for method in ["adaptive", "cherkasova"] {
         let flags = ["--method", method, "--exit-code", "--deployment", deployment];
-        let (status, text) = changes_of(Story::Dearer, 240, &flags);
+        let (status, text) = changes_of(Story::MoreExpensive, 240, &flags);
         assert_eq!(status, 1, "{method}: {text}");
         assert!(text.starts_with("[!] Application change"), "{method}: {text}");
         let headline = text.split("\n\n").nth(1).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -97,7 +97,7 @@ fn something_foreign_is_an_anomaly() {
 
 #[test]
 fn too_little_data_has_its_own_status_and_is_no_verdict() {
-    let (status, text) = changes_of(Story::Dearer, 4, &[]);
+    let (status, text) = changes_of(Story::MoreExpensive, 4, &[]);
     assert_eq!(status, 4, "{text}");
     assert!(text.starts_with("[?] Not enough data"), "{text}");
 }
@@ -105,7 +105,7 @@ fn too_little_data_has_its_own_status_and_is_no_verdict() {
 #[test]
 fn every_form_is_written_and_tells_the_same() {
     let folder = tempfile::tempdir().unwrap();
-    let path = file(folder.path(), Story::Dearer, 240);
+    let path = file(folder.path(), Story::MoreExpensive, 240);
     let path = path.to_str().unwrap();
     let form = |form: &str| laggard(&["changes", path, "--output", form]).stdout;
     let json: Value = serde_json::from_str(&form("json")).unwrap();
@@ -126,7 +126,7 @@ fn every_form_is_written_and_tells_the_same() {
 #[test]
 fn a_signature_of_two_applications_says_so() {
     let mixed = "changed within this time, last at 2026-01-12T11:00:00";
-    for (story, is_mixed) in [(Story::Dearer, true), (Story::Nothing, false)] {
+    for (story, is_mixed) in [(Story::MoreExpensive, true), (Story::Nothing, false)] {
         let folder = tempfile::tempdir().unwrap();
         let path = file(folder.path(), story, 240);
         let found = laggard(&["signature", path.to_str().unwrap()]);
@@ -157,7 +157,7 @@ fn a_wrong_command_line_says_what_is_allowed() {
 
 #[test]
 fn the_answer_does_not_depend_on_the_number_of_threads() {
-    let [one, four] =
-        ["1", "4"].map(|threads| changes_of(Story::Dearer, 240, &["--threads", threads, "--output", "json"]));
+    let [one, four] = ["1", "4"]
+        .map(|threads| changes_of(Story::MoreExpensive, 240, &["--threads", threads, "--output", "json"]));
     assert_eq!(one, four);
 }

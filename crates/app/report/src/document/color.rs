@@ -64,7 +64,7 @@ impl Color {
         Color(HEAT[if step < 8 { step } else { 7 }])
     }
 
-    /// One of nine hues that can be told apart; the last is for everything pooled.
+    /// One of nine hues that can be distinguished; the last is for everything pooled.
     pub const fn series(index: usize) -> Color {
         Color(SERIES[if index < 9 { index } else { 8 }])
     }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A damaged file is read up to the damage. A message is accepted or rejected as a unit: when its nesting is damaged, nothing of it
-//! may be stored, because its sender is told that it was rejected. Single records that cannot be read are losses
+//! may be stored, because its sender learns that it was rejected. Single records that cannot be read are losses
 //! here, too, and the sender is told how many.
 
 mod logs;

@@ -152,7 +152,7 @@ pub struct CostModel {
     pub error: f64,
     /// Which estimator gave the demands, by its name in the manual; empty when unknown.
     pub estimator: String,
-    /// Condition number of the fit; `None` when single demands cannot be told apart at all.
+    /// Condition number of the fit; `None` when single demands cannot be distinguished at all.
     pub condition: Option<f64>,
     /// Whether it holds at the end of the data.
     pub in_force: bool,
@@ -169,7 +169,7 @@ pub struct TiedTransactions {
     pub transactions: Vec<String>,
     /// CPU seconds that one of them takes on average.
     pub mean_demand_s: f64,
-    /// Standard error of it; `null` when it cannot be told.
+    /// Standard error of it; `null` when it cannot be determined.
     pub standard_error_s: f64,
 }
 
@@ -180,7 +180,7 @@ pub struct TransactionCost {
     pub transaction: String,
     /// CPU seconds a transaction takes, by the model.
     pub demand_s: f64,
-    /// Lower end of the 95 % interval; `null` when it cannot be told.
+    /// Lower end of the 95 % interval; `null` when it cannot be determined.
     pub demand_low_s: f64,
     /// Upper end.
     pub demand_high_s: f64,
@@ -280,7 +280,7 @@ pub struct TransactionShift {
 pub struct SignatureShift {
     /// The transaction type.
     pub transaction: String,
-    /// Its time at the server without queueing, in seconds, before; `null` when it cannot be told.
+    /// Its time at the server without queueing, in seconds, before; `null` when it cannot be determined.
     pub before_s: f64,
     /// Standard error of it.
     pub before_error_s: f64,

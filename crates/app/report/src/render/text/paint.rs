@@ -11,7 +11,7 @@ pub enum ColorChoice {
     Off,
 }
 
-/// What a piece of text is, as far as its looks go. Nothing is told by color alone.
+/// What a piece of text is, as far as its looks go. Color is never the only sign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Paint {
     Plain,
