@@ -11,12 +11,28 @@ fn waits_for_cpu(report: &Value) -> Vec<(&str, f64)> {
     waits.filter(|(cause, _)| cause.starts_with("cpu")).collect()
 }
 
+/// Recordings of which one must attribute the waits. Where a virtual machine itself stands still for a while during the
+/// normal recording, executions that were throttled once resemble normal ones, with reason.
+const RECORDINGS: usize = 4;
+
 #[test]
 fn a_cpu_quota_is_named() {
     let Some(_machine) = machine() else { return };
-    let Some(quota) = Quota::a_tenth() else {
-        return skip(Missing::Machine, "there is no cgroup controller for CPU quotas");
-    };
+    let mut attempts = Vec::new();
+    for _ in 0..RECORDINGS {
+        let Some(quota) = Quota::a_tenth() else {
+            return skip(Missing::Machine, "there is no cgroup controller for CPU quotas");
+        };
+        match attempt(&quota) {
+            Ok(()) => return,
+            Err(reason) => attempts.push(reason),
+        }
+    }
+    panic!("{attempts:#?}");
+}
+
+/// Records and diagnoses once; the reason why the waits are not attributed.
+fn attempt(quota: &Quota) -> Result<(), String> {
     let folder = folder();
     let name = format!("quota{}-", std::process::id());
     let workload = workload();
@@ -45,12 +61,17 @@ fn a_cpu_quota_is_named() {
         "throttled {:.0} ms, waits for a CPU {waits:?}, CPUs idle {idle:.2}",
         quota.throttled_ns() / 1e6
     );
-    assert_eq!(report["verdict"], "slower", "{}", report["headline"]);
-    // The group's own count is an independent truth; it holds what was throttled outside of executions too.
-    assert!(total > 0.5 * quota.throttled_ns(), "{waits:?} of {} ns", quota.throttled_ns());
-    // That the CPU was idle can be seen only where others left it idle.
-    if idle > 0.5 {
-        let idle_ns: f64 = waits.iter().filter(|(cause, _)| *cause != "cpu_busy").map(|(_, ns)| ns).sum();
-        assert!(idle_ns > 0.5 * total, "{waits:?} while CPUs were idle for {idle} of the time");
+    if report["verdict"] != "slower" {
+        return Err(format!("not slower: {}", report["headline"]));
     }
+    // The group's own count is an independent truth; it holds what was throttled outside of executions too.
+    if total <= 0.5 * quota.throttled_ns() {
+        return Err(format!("{waits:?} of {} ns", quota.throttled_ns()));
+    }
+    // That the CPU was idle can be seen only where others left it idle.
+    let not_busy: f64 = waits.iter().filter(|(cause, _)| *cause != "cpu_busy").map(|(_, ns)| ns).sum();
+    if idle > 0.5 && not_busy <= 0.5 * total {
+        return Err(format!("{waits:?} while CPUs were idle for {idle} of the time"));
+    }
+    Ok(())
 }
